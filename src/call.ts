@@ -1,0 +1,26 @@
+/** One HTTP exchange as the faces see it: a `Call` comes in, a `Reply` goes out. */
+import type { IncomingHttpHeaders } from 'node:http'
+
+export interface Call {
+  readonly method: string
+  /** As sent: path and query, still encoded. */
+  readonly url: string
+  /** `url` up to the first `?`. */
+  readonly path: string
+  /** What follows the first `?`; empty without one. */
+  readonly query: string
+  readonly headers: IncomingHttpHeaders
+  /** The client's address: the socket's, unless `trustProxy` says otherwise. */
+  readonly address: string
+  readonly requestId: string
+  /** The whole body; empty when there is none. Bounded before it gets here. */
+  readonly body: Buffer
+}
+
+export interface Reply {
+  readonly status: number
+  /** Flat: name, value, name, value. Content-Length, API-Version, X-Request-Id and the limit's headers are added by `http.ts`. */
+  readonly headers: readonly string[]
+  /** A string is sent as UTF-8; null: no body. */
+  readonly body: string | Buffer | AsyncIterable<string> | null
+}

@@ -1,0 +1,138 @@
+/**
+ * Every error that a client can see, in one table: code, status, default message.
+ * `docs/errors.md` is generated from it.
+ */
+
+interface CatalogueRow {
+  readonly status: number
+  /** What the client reads when nothing more precise is known. */
+  readonly message: string
+  /** For the page of errors: when it happens and what to do. */
+  readonly hint: string
+}
+
+export const catalogue = {
+  BAD_REQUEST: {
+    status: 400,
+    message: 'The request cannot be understood.',
+    hint: 'The body is not JSON, or a parameter is unknown, given twice or of the wrong type. The message names it.',
+  },
+  VALIDATION_FAILED: {
+    status: 400,
+    message: 'The body does not fit the collection.',
+    hint: '`details` lists every fault with its field. Mend them all and send the request again.',
+  },
+  INVALID_CURSOR: {
+    status: 400,
+    message: 'The cursor is not one that this list gave out.',
+    hint: 'Use `next_cursor` unchanged, with the same sort. An empty `cursor` starts from the first page.',
+  },
+  UNAUTHORIZED: {
+    status: 401,
+    message: 'This needs a valid credential.',
+    hint: 'Send `Authorization: Bearer …` or `X-API-Key: …`. A wrong, expired or revoked credential is refused everywhere.',
+  },
+  FORBIDDEN: {
+    status: 403,
+    message: 'You may not do this.',
+    hint: 'The access rules of the model do not allow it for this user.',
+  },
+  INSUFFICIENT_SCOPE: {
+    status: 403,
+    message: 'The credential lacks a scope.',
+    hint: 'The message and `WWW-Authenticate` name the scope that is needed.',
+  },
+  NOT_FOUND: {
+    status: 404,
+    message: 'There is nothing here.',
+    hint: 'The path is wrong, the item does not exist, or you may not see it.',
+  },
+  METHOD_NOT_ALLOWED: {
+    status: 405,
+    message: 'This path does not take that method.',
+    hint: 'The `Allow` header lists the methods that it takes.',
+  },
+  NOT_ACCEPTABLE: {
+    status: 406,
+    message: 'None of the accepted media types can be given.',
+    hint: 'Accept `application/json`.',
+  },
+  REQUEST_TIMEOUT: {
+    status: 408,
+    message: 'The request took too long to arrive.',
+    hint: 'Send the whole request without a pause.',
+  },
+  CONFLICT: {
+    status: 409,
+    message: 'The change conflicts with what is stored.',
+    hint: 'A unique value is taken, or other items still refer to this one.',
+  },
+  PRECONDITION_FAILED: {
+    status: 412,
+    message: 'The item has changed since you read it.',
+    hint: 'Read the item again and send the change with its new `ETag` in `If-Match`.',
+  },
+  PAYLOAD_TOO_LARGE: {
+    status: 413,
+    message: 'The body is too large.',
+    hint: 'The message states the bound.',
+  },
+  UNSUPPORTED_MEDIA_TYPE: {
+    status: 415,
+    message: 'The body has a media type that is not taken here.',
+    hint: 'Send `Content-Type: application/json`, in UTF-8.',
+  },
+  RATE_LIMITED: {
+    status: 429,
+    message: 'Too many requests.',
+    hint: 'Wait for the seconds in `Retry-After`.',
+  },
+  INTERNAL_ERROR: {
+    status: 500,
+    message: 'Something went wrong on our side.',
+    hint: 'Report the `X-Request-Id`: the log entry with the same id says more.',
+  },
+  UNAVAILABLE: {
+    status: 503,
+    message: 'The service cannot answer now.',
+    hint: 'Try again after the seconds in `Retry-After`.',
+  },
+} as const satisfies Record<string, CatalogueRow>
+
+export type ErrorCode = keyof typeof catalogue
+
+/** One fault of one field of a body, or one parameter. */
+export interface FieldFault {
+  readonly field: string
+  /** Stable and machine-readable, e.g. `required`, `unknown_field`, `too_long`, `read_only`. */
+  readonly code: string
+  readonly message: string
+}
+
+interface ApiErrorOptions {
+  readonly details?: readonly FieldFault[]
+  /** The scope that was missing, for `INSUFFICIENT_SCOPE`. */
+  readonly scope?: string
+  /** Reply headers that belong to this error, e.g. `Allow`. */
+  readonly headers?: Readonly<Record<string, string>>
+  readonly cause?: unknown
+}
+
+/** An error that a client may see. Anything else that is thrown becomes INTERNAL_ERROR. */
+export class ApiError extends Error {
+  readonly code: ErrorCode
+  readonly status: number
+  readonly details: readonly FieldFault[] | undefined
+  readonly scope: string | undefined
+  readonly headers: Readonly<Record<string, string>> | undefined
+
+  constructor(code: ErrorCode, message?: string, options: ApiErrorOptions = {}) {
+    super(message ?? catalogue[code].message, options.cause === undefined ? undefined : { cause: options.cause })
+    this.name = 'ApiError'
+    this.code = code
+    this.status = catalogue[code].status
+    this.details = options.details
+    this.scope = options.scope
+    this.headers = options.headers
+  }
+}

@@ -1,0 +1,39 @@
+/** What the store gives back for a guarded plan. Texts are JSON, ready to be sent. */
+import { hash } from 'node:crypto'
+import type { JsonValue } from '../model/fields/type.ts'
+
+/** An answer at once, or later: SQLite answers reads at once, other stores do not. */
+export type Awaitable<T> = T | Promise<T>
+
+/** `text` null: no such item, or not one that the caller may see. */
+export interface ItemAnswer {
+  readonly kind: 'item'
+  readonly text: string | null
+  /** A face may keep here what it made of this answer; it lives exactly as long as the answer is valid. */
+  rendered?: unknown
+}
+
+/** `text`: a JSON array; null when the parent (`within`) is missing or not visible. */
+export interface ListAnswer {
+  readonly kind: 'list'
+  readonly text: string | null
+  /** Where the plan asked for it. */
+  readonly total: number | undefined
+  /** For a cursor window: the sort keys of the last item, or null when no item follows it. */
+  readonly next: readonly JsonValue[] | null | undefined
+  rendered?: unknown
+}
+
+export type ReadAnswer = ItemAnswer | ListAnswer
+
+export interface WriteAnswer {
+  /** The id of the item that was written. */
+  readonly id: number
+  /** The item as the caller may see it; null for a delete, or when the caller may not see it. */
+  readonly text: string | null
+}
+
+/** The entity tag (RFC 9110, 8.8.3) of a representation: strong, and equal on every node. */
+export function entityTag(representation: string): string {
+  return `"${hash('sha1', representation, 'base64url')}"`
+}

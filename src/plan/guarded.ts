@@ -1,0 +1,170 @@
+/**
+ * What the guard returns and the store takes: the plan's tree with every name resolved and every
+ * rule folded in as a `Condition`. Only `guard.ts` makes one; the brand keeps it so.
+ */
+import type { JsonValue } from '../model/fields/type.ts'
+import type { Collection, Field, FieldDefault, ManyToMany, ToMany, ToOne } from '../model/model.ts'
+import type { Principal } from '../principal.ts'
+import type { Param } from './plan.ts'
+
+declare const guarded: unique symbol
+
+export interface GuardedPlan<S extends GuardedShape = GuardedShape> {
+  readonly [guarded]: true
+  readonly shape: S
+  readonly args: readonly JsonValue[]
+  readonly principal: Principal
+}
+
+export type GuardedRead = GuardedPlan<GuardedItem | GuardedList>
+export type GuardedWrite = GuardedPlan<GuardedCreate | GuardedUpdate | GuardedDelete>
+export type GuardedShape = GuardedItem | GuardedList | GuardedCreate | GuardedUpdate | GuardedDelete
+
+export type Operand =
+  | { readonly kind: 'param'; readonly param: Param }
+  | { readonly kind: 'literal'; readonly value: JsonValue }
+  | { readonly kind: 'userId' }
+
+export type ConditionOperator = 'eq' | 'ne' | 'gt' | 'gte' | 'lt' | 'lte' | 'in' | 'contains'
+
+/** Two-valued over a row: never unknown, so `not` is safe. */
+export type Condition =
+  | { readonly kind: 'always' }
+  | { readonly kind: 'never' }
+  /** False when the field is null or not visible. `ne` too. */
+  | { readonly kind: 'compare'; readonly field: VisibleField; readonly operator: ConditionOperator; readonly operand: Operand }
+  | { readonly kind: 'isNull'; readonly field: VisibleField }
+  /** `param` true: the field is null; false: it is not. For the filter operator `null`. */
+  | { readonly kind: 'nullness'; readonly field: VisibleField; readonly param: Param }
+  /** A related row exists for which the condition holds. */
+  | { readonly kind: 'related'; readonly path: Path; readonly rows: Condition }
+  | { readonly kind: 'search'; readonly fields: readonly Field[]; readonly param: Param }
+  | { readonly kind: 'and'; readonly conditions: readonly Condition[] }
+  | { readonly kind: 'or'; readonly conditions: readonly Condition[] }
+  | { readonly kind: 'not'; readonly condition: Condition }
+
+/** A field that reads as null in the rows for which `when` fails. */
+export interface VisibleField {
+  readonly field: Field
+  readonly when: Condition
+}
+
+/** A way from one collection's rows to another's. */
+export type Path =
+  | { readonly relation: ToOne; readonly target: Collection }
+  | { readonly relation: ToMany; readonly target: Collection }
+  /** `joinRows`: which rows of the join collection count. */
+  | { readonly relation: ManyToMany; readonly target: Collection; readonly through: Collection; readonly joinRows: Condition }
+
+export type GuardedSelected =
+  | { readonly kind: 'field'; readonly key: string; readonly field: VisibleField }
+  | { readonly kind: 'constant'; readonly key: string; readonly value: string }
+  | GuardedRelation
+
+export interface GuardedRelation {
+  readonly kind: 'relation'
+  readonly key: string
+  readonly path: Path
+  /** The related rows that count: the target's read rule and the client's filter. */
+  readonly rows: Condition
+  /** To-one only: the link itself reads as null in the rows for which this fails. */
+  readonly when: Condition
+  readonly select: readonly GuardedSelected[]
+  /** Undefined for a to-one relation. */
+  readonly list: { readonly sort: readonly GuardedSort[]; readonly limit: Param } | undefined
+}
+
+export interface GuardedSort {
+  readonly field: VisibleField
+  readonly descending: boolean
+}
+
+interface GuardedReadBase {
+  /** Every collection that the answer depends on, by rules and relations too. */
+  readonly reads: readonly string[]
+  /** Whether the answer depends on `principal.userId`. */
+  readonly personal: boolean
+}
+
+export interface GuardedItem extends GuardedReadBase {
+  readonly kind: 'item'
+  readonly collection: Collection
+  readonly id: Param
+  readonly rows: Condition
+  readonly select: readonly GuardedSelected[]
+}
+
+export interface GuardedList extends GuardedReadBase {
+  readonly kind: 'list'
+  readonly collection: Collection
+  /** The parent; when it is missing or its `rows` fails, the answer is `null` (404). */
+  readonly within:
+    | { readonly collection: Collection; readonly id: Param; readonly rows: Condition; readonly path: Path }
+    | undefined
+  readonly rows: Condition
+  /** A total order: the last key is `id`. */
+  readonly sort: readonly GuardedSort[]
+  readonly window:
+    | { readonly kind: 'page'; readonly offset: Param; readonly limit: Param; readonly total: boolean }
+    | { readonly kind: 'cursor'; readonly after: readonly Param[] | undefined; readonly limit: Param }
+  readonly select: readonly GuardedSelected[]
+}
+
+export interface GuardedAssignment {
+  readonly field: Field
+  readonly value: Operand | { readonly kind: 'default'; readonly default: FieldDefault }
+}
+
+/** A check within the write's transaction; when it fails, the write is undone with FORBIDDEN. */
+export interface Check {
+  readonly condition: Condition
+  /** The field whose write rule it is; undefined for the collection's own rule. */
+  readonly field: Field | undefined
+}
+
+/** A referred row must exist and be one that the caller may read, else VALIDATION_FAILED on the field. */
+export interface ReferenceCheck {
+  readonly field: Field
+  readonly value: Operand
+  readonly target: Collection
+  readonly rows: Condition
+}
+
+export interface GuardedCreate {
+  readonly kind: 'create'
+  readonly collection: Collection
+  readonly set: readonly GuardedAssignment[]
+  readonly references: readonly ReferenceCheck[]
+  /** Over the new row. */
+  readonly after: readonly Check[]
+  /** The answer: selected as a read would, over the rows that a read may see. */
+  readonly rows: Condition
+  readonly select: readonly GuardedSelected[]
+}
+
+export interface GuardedUpdate {
+  readonly kind: 'update'
+  readonly collection: Collection
+  readonly id: Param
+  readonly set: readonly GuardedAssignment[]
+  readonly references: readonly ReferenceCheck[]
+  readonly ifMatch: Param | undefined
+  /** Over the stored row: what does not fulfil `rows` is NOT_FOUND, what fails `before` FORBIDDEN. */
+  readonly rows: Condition
+  readonly before: readonly Check[]
+  readonly after: readonly Check[]
+  readonly select: readonly GuardedSelected[]
+  /** What `ifMatch` is compared with: the item as the default read shows it. */
+  readonly representation: readonly GuardedSelected[]
+}
+
+export interface GuardedDelete {
+  readonly kind: 'delete'
+  readonly collection: Collection
+  readonly id: Param
+  readonly ifMatch: Param | undefined
+  readonly rows: Condition
+  readonly before: readonly Check[]
+  readonly representation: readonly GuardedSelected[]
+}
+

@@ -1,0 +1,111 @@
+/**
+ * A plan: what a request asks for, in terms of collections, fields and relations.
+ * Faces make plans; `guard.ts` decides them; the store runs what the guard returns.
+ *
+ * A plan is a shape and its arguments. The shape holds no value that a client sent, so it can be
+ * made once, shared between requests and compiled once. `Param`s are indexes into the arguments.
+ */
+import type { FilterOperator, JsonValue } from '../model/fields/type.ts'
+
+/** An index into `Plan.args`. */
+export type Param = number
+
+export interface Plan<S extends Shape = Shape> {
+  readonly shape: S
+  /** Canonical values (see `FieldType.canonical`), by `Param`. */
+  readonly args: readonly JsonValue[]
+}
+
+export type Shape = ReadShape | WriteShape
+export type ReadShape = ItemShape | ListShape
+export type WriteShape = CreateShape | UpdateShape | DeleteShape
+
+/** One item by id. */
+export interface ItemShape {
+  readonly kind: 'item'
+  readonly collection: string
+  readonly id: Param
+  readonly select: readonly Selected[]
+}
+
+/** The items of a collection, or those that a parent item reaches by a to-many relation. */
+export interface ListShape {
+  readonly kind: 'list'
+  readonly collection: string
+  readonly within: { readonly collection: string; readonly relation: string; readonly id: Param } | undefined
+  readonly filter: Filter | undefined
+  /** The words to search for, in the collection's searchable fields. */
+  readonly search: Param | undefined
+  /** `id` is appended by the guard when it is not among them, so the order is total. */
+  readonly sort: readonly Sort[]
+  readonly window: Window
+  readonly select: readonly Selected[]
+}
+
+export type Window =
+  | { readonly kind: 'page'; readonly offset: Param; readonly limit: Param; readonly total: boolean }
+  /**
+   * Keyset paging: the `limit` items after the position `after`, one value per sort key
+   * (id included, last); without `after` from the start.
+   */
+  | { readonly kind: 'cursor'; readonly after: readonly Param[] | undefined; readonly limit: Param }
+
+export interface Sort {
+  readonly field: string
+  readonly descending: boolean
+}
+
+/** Two-valued, like `Rule`: a comparison with a missing value is false. */
+export type Filter =
+  | { readonly kind: 'compare'; readonly field: string; readonly operator: FilterOperator; readonly param: Param }
+  /** At least one related item that the caller may read fulfils the filter. */
+  | { readonly kind: 'related'; readonly relation: string; readonly filter: Filter }
+  | { readonly kind: 'and'; readonly filters: readonly Filter[] }
+  | { readonly kind: 'or'; readonly filters: readonly Filter[] }
+  | { readonly kind: 'not'; readonly filter: Filter }
+
+/** One key of the answer's objects, in order. */
+export type Selected =
+  | { readonly kind: 'field'; readonly key: string; readonly field: string }
+  | { readonly kind: 'constant'; readonly key: string; readonly value: string }
+  | SelectedRelation
+
+export interface SelectedRelation {
+  readonly kind: 'relation'
+  readonly key: string
+  readonly relation: string
+  readonly select: readonly Selected[]
+  /** For to-many relations; ignored by to-one. */
+  readonly list: { readonly filter: Filter | undefined; readonly sort: readonly Sort[]; readonly limit: Param } | undefined
+}
+
+export interface CreateShape {
+  readonly kind: 'create'
+  readonly collection: string
+  readonly set: readonly Assignment[]
+  readonly select: readonly Selected[]
+}
+
+export interface UpdateShape {
+  readonly kind: 'update'
+  /** `replace`: a writable field that is not set becomes its default or null. `merge`: it stays. */
+  readonly mode: 'replace' | 'merge'
+  readonly collection: string
+  readonly id: Param
+  readonly set: readonly Assignment[]
+  readonly ifMatch: Param | undefined
+  readonly select: readonly Selected[]
+}
+
+export interface DeleteShape {
+  readonly kind: 'delete'
+  readonly collection: string
+  readonly id: Param
+  /** A list of entity tags (see `entityTag`), or `'*'`. */
+  readonly ifMatch: Param | undefined
+}
+
+export interface Assignment {
+  readonly field: string
+  readonly param: Param
+}

@@ -1,0 +1,68 @@
+/**
+ * Who is asking. Every credential ends as a `Principal`; nothing after that
+ * knows which credential it was.
+ */
+
+/** `'all'`: no scope limits what the user may do. Otherwise exactly the named scopes. */
+export type Scopes = 'all' | ReadonlySet<string>
+
+/**
+ * The part of a principal that permission can be decided on without looking at a row.
+ * Interned: two principals with equal parts share one object, so a plan's guarded form
+ * can be remembered per access class.
+ */
+export interface AccessClass {
+  readonly key: string
+  readonly signedIn: boolean
+  readonly role: string | null
+  readonly scopes: Scopes
+  /** Portico itself: no rule, scope or field visibility applies. */
+  readonly system: boolean
+}
+
+export interface Principal {
+  /** The user behind the credential; null when nobody is signed in. */
+  readonly userId: number | null
+  readonly access: AccessClass
+  /** Whose rate budget a request draws from, e.g. `user:7` or `address:192.0.2.1`. */
+  readonly budgetKey: string
+}
+
+const interned = new Map<string, AccessClass>()
+const MAX_INTERNED = 10_000
+
+function internAccess(role: string | null, scopes: Scopes, signedIn: boolean): AccessClass {
+  const listed = scopes === 'all' ? '*' : [...scopes].sort().join(' ')
+  const key = JSON.stringify([signedIn, role, listed])
+  const known = interned.get(key)
+  if (known) return known
+  const made: AccessClass = Object.freeze({ key, signedIn, role, scopes, system: false })
+  if (interned.size >= MAX_INTERNED) interned.clear()
+  interned.set(key, made)
+  return made
+}
+
+const anonymousAccess = internAccess(null, 'all', false)
+
+/** Nobody signed in, at a client address. */
+export function anonymous(address: string): Principal {
+  return { userId: null, access: anonymousAccess, budgetKey: `address:${address}` }
+}
+
+/** A signed-in user, through a credential that carries `scopes`. `budgetKey` defaults to the user's own. */
+export function user(id: number, role: string, scopes: Scopes, budgetKey = `user:${id}`): Principal {
+  return { userId: id, access: internAccess(role, scopes, true), budgetKey }
+}
+
+/** Portico itself, for its own records. Never reachable from a request. */
+export const system: Principal = Object.freeze({
+  userId: null,
+  access: Object.freeze({ key: 'system', signedIn: true, role: null, scopes: 'all', system: true }),
+  budgetKey: 'system',
+})
+
+/** Whether the scopes contain `scope`; `write:x` covers `read:x`, `*` covers everything. */
+export function hasScope(scopes: Scopes, scope: string): boolean {
+  if (scopes === 'all' || scopes.has(scope) || scopes.has('*')) return true
+  return scope.startsWith('read:') && scopes.has(`write:${scope.slice('read:'.length)}`)
+}
