@@ -127,7 +127,10 @@ export class ApiError extends Error {
   readonly headers: Readonly<Record<string, string>> | undefined
 
   constructor(code: ErrorCode, message?: string, options: ApiErrorOptions = {}) {
-    super(message ?? catalogue[code].message, options.cause === undefined ? undefined : { cause: options.cause })
+    super(
+      message ?? catalogue[code].message,
+      options.cause === undefined ? undefined : { cause: options.cause },
+    )
     this.name = 'ApiError'
     this.code = code
     this.status = catalogue[code].status

@@ -20,7 +20,12 @@ export type Rule =
   | { readonly kind: 'signedIn' }
   | { readonly kind: 'role'; readonly roles: readonly string[] }
   | { readonly kind: 'scope'; readonly scope: string }
-  | { readonly kind: 'compare'; readonly field: string; readonly comparison: Comparison; readonly operand: RuleOperand }
+  | {
+      readonly kind: 'compare'
+      readonly field: string
+      readonly comparison: Comparison
+      readonly operand: RuleOperand
+    }
   /** At least one related row fulfils the rule; for a to-one relation, the related row does. */
   | { readonly kind: 'related'; readonly relation: string; readonly rule: Rule }
   | { readonly kind: 'and'; readonly rules: readonly Rule[] }

@@ -32,7 +32,12 @@ export type Condition =
   | { readonly kind: 'always' }
   | { readonly kind: 'never' }
   /** False when the field is null or not visible. `ne` too. */
-  | { readonly kind: 'compare'; readonly field: VisibleField; readonly operator: ConditionOperator; readonly operand: Operand }
+  | {
+      readonly kind: 'compare'
+      readonly field: VisibleField
+      readonly operator: ConditionOperator
+      readonly operand: Operand
+    }
   | { readonly kind: 'isNull'; readonly field: VisibleField }
   /** `param` true: the field is null; false: it is not. For the filter operator `null`. */
   | { readonly kind: 'nullness'; readonly field: VisibleField; readonly param: Param }
@@ -54,7 +59,12 @@ export type Path =
   | { readonly relation: ToOne; readonly target: Collection }
   | { readonly relation: ToMany; readonly target: Collection }
   /** `joinRows`: which rows of the join collection count. */
-  | { readonly relation: ManyToMany; readonly target: Collection; readonly through: Collection; readonly joinRows: Condition }
+  | {
+      readonly relation: ManyToMany
+      readonly target: Collection
+      readonly through: Collection
+      readonly joinRows: Condition
+    }
 
 export type GuardedSelected =
   | { readonly kind: 'field'; readonly key: string; readonly field: VisibleField }
@@ -167,4 +177,3 @@ export interface GuardedDelete {
   readonly before: readonly Check[]
   readonly representation: readonly GuardedSelected[]
 }
-

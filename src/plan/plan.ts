@@ -57,7 +57,12 @@ export interface Sort {
 
 /** Two-valued, like `Rule`: a comparison with a missing value is false. */
 export type Filter =
-  | { readonly kind: 'compare'; readonly field: string; readonly operator: FilterOperator; readonly param: Param }
+  | {
+      readonly kind: 'compare'
+      readonly field: string
+      readonly operator: FilterOperator
+      readonly param: Param
+    }
   /** At least one related item that the caller may read fulfils the filter. */
   | { readonly kind: 'related'; readonly relation: string; readonly filter: Filter }
   | { readonly kind: 'and'; readonly filters: readonly Filter[] }
@@ -76,13 +81,17 @@ export interface SelectedRelation {
   readonly relation: string
   readonly select: readonly Selected[]
   /** For to-many relations; ignored by to-one. */
-  readonly list: { readonly filter: Filter | undefined; readonly sort: readonly Sort[]; readonly limit: Param } | undefined
+  readonly list:
+    | { readonly filter: Filter | undefined; readonly sort: readonly Sort[]; readonly limit: Param }
+    | undefined
 }
 
 export interface CreateShape {
   readonly kind: 'create'
   readonly collection: string
   readonly set: readonly Assignment[]
+  /** Values that Portico itself computed (see `CreateHook`): may name internal and read-only fields. */
+  readonly computed: readonly Assignment[]
   readonly select: readonly Selected[]
 }
 

@@ -10,6 +10,11 @@ export interface Store {
    * Settles only after the commit is durable. Rejects with an `ApiError` when nothing was changed.
    */
   write(plan: GuardedWrite): Promise<WriteAnswer>
+  /**
+   * Grows with every commit that may have changed the collection, whichever process made it.
+   * What was computed from the collection stays true while its version stays the same.
+   */
+  version(collection: string): number
   /** Throws when the database cannot answer. */
   ping(): Awaitable<void>
   /** Finishes the writes that wait, then closes. */

@@ -1,0 +1,25 @@
+/** What the faces are given: they make plans, and never see the guard or the store. */
+import type { JsonValue } from '../model/fields/type.ts'
+import type { Principal } from '../principal.ts'
+import type { Awaitable, ItemAnswer, ListAnswer, WriteAnswer } from './answer.ts'
+import type { ItemShape, ListShape, Plan, WriteShape } from './plan.ts'
+
+export interface Run {
+  item(plan: Plan<ItemShape>, principal: Principal): Awaitable<ItemAnswer>
+  list(plan: Plan<ListShape>, principal: Principal): Awaitable<ListAnswer>
+  write(plan: Plan<WriteShape>, principal: Principal): Promise<WriteAnswer>
+}
+
+/** What making an item of a collection takes beyond the client's values, e.g. the hash of a new API key. */
+export interface Creation {
+  /** Set beside the client's values; may name internal and read-only fields. */
+  readonly computed: Readonly<Record<string, JsonValue>>
+  /** Added to the answer of this create, and never shown again. */
+  readonly revealed: Readonly<Record<string, JsonValue>>
+}
+
+/** Throws an `ApiError` when the principal may not create an item with these values. */
+export type CreateHook = (values: Readonly<Record<string, JsonValue>>, principal: Principal) => Creation
+
+/** By collection name. */
+export type CreateHooks = ReadonlyMap<string, CreateHook>
