@@ -5,6 +5,11 @@ import type { JsonValue } from '../model/fields/type.ts'
 /** An answer at once, or later: SQLite answers reads at once, other stores do not. */
 export type Awaitable<T> = T | Promise<T>
 
+/** What follows an answer: at once when the answer is there, so that the hot path makes no promise. */
+export function then<T, U>(answer: Awaitable<T>, next: (value: T) => Awaitable<U>): Awaitable<U> {
+  return answer instanceof Promise ? answer.then(next) : next(answer)
+}
+
 /** `text` null: no such item, or not one that the caller may see. */
 export interface ItemAnswer {
   readonly kind: 'item'

@@ -18,8 +18,8 @@ export interface Creation {
   readonly revealed: Readonly<Record<string, JsonValue>>
 }
 
-/** Throws an `ApiError` when the principal may not create an item with these values. */
-export type CreateHook = (values: Readonly<Record<string, JsonValue>>, principal: Principal) => Creation
+/** Fails with an `ApiError` when the principal may not create an item with these values. */
+export type CreateHook = (values: Readonly<Record<string, JsonValue>>, principal: Principal) => Awaitable<Creation>
 
 /** By collection name. */
 export type CreateHooks = ReadonlyMap<string, CreateHook>
