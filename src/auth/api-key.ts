@@ -1,0 +1,112 @@
+/** API keys as credentials: key → Principal. */
+import { type Awaitable, type ListAnswer, then } from '../plan/answer.ts'
+import type { ListShape, Plan } from '../plan/plan.ts'
+import type { Run } from '../plan/run.ts'
+import { type Principal, type Scopes, system, user } from '../principal.ts'
+import type { CredentialReader } from './authenticate.ts'
+import { isKey, keyHash } from './key.ts'
+
+/** The rights of a key depend on its own row and on its user's role. */
+const dependsOn = ['api_keys', 'users'] as const
+
+const MAX_REMEMBERED = 100_000
+const MAX_REFUSED = 10_000
+
+const byHash: ListShape = {
+  kind: 'list',
+  collection: 'api_keys',
+  within: undefined,
+  filter: { kind: 'compare', field: 'hash', operator: 'eq', param: 0 },
+  search: undefined,
+  sort: [],
+  window: { kind: 'page', offset: 1, limit: 2, total: false },
+  select: [
+    { kind: 'field', key: 'user_id', field: 'user_id' },
+    { kind: 'field', key: 'scopes', field: 'scopes' },
+    { kind: 'field', key: 'expires_at', field: 'expires_at' },
+    {
+      kind: 'relation',
+      key: 'user',
+      relation: 'user',
+      select: [{ kind: 'field', key: 'role', field: 'role' }],
+      list: undefined,
+    },
+  ],
+}
+
+interface KeyRow {
+  readonly user_id: number
+  readonly scopes: readonly string[] | null
+  readonly expires_at: string | null
+  readonly user: { readonly role: string } | null
+}
+
+function findRow(run: Run, hash: string): Awaitable<KeyRow | undefined> {
+  const plan: Plan<ListShape> = { shape: byHash, args: [hash, 0, 1] }
+  return then(run.list(plan, system), (answer: ListAnswer) => JSON.parse(answer.text ?? '[]')[0])
+}
+
+/** What a key's `scopes` allow: `*` is everything that the user may do. */
+export function scopesOf(listed: readonly string[] | null): Scopes {
+  return listed === null || listed.includes('*') ? 'all' : new Set(listed)
+}
+
+/** A key's owner, remembered while nothing that it depends on has changed. */
+interface Remembered {
+  readonly principal: Principal | null
+  /** Milliseconds since the epoch. */
+  readonly expiresAt: number
+  readonly versions: readonly number[]
+}
+
+interface ApiKeyOptions {
+  readonly run: Run
+  /** See `Store.version`. */
+  readonly version: (collection: string) => number
+  readonly now?: () => number
+}
+
+/** Counts how often the database need not be asked. */
+export interface ApiKeyReader extends CredentialReader {
+  readonly counts: { hits: number; misses: number }
+}
+
+export function apiKeyReader({ run, version, now = Date.now }: ApiKeyOptions): ApiKeyReader {
+  const known = new Map<string, Remembered>()
+  const refused = new Map<string, Remembered>()
+  const counts = { hits: 0, misses: 0 }
+
+  const isCurrent = (entry: Remembered) =>
+    entry.versions[0] === version(dependsOn[0]) && entry.versions[1] === version(dependsOn[1])
+
+  const remember = (hash: string, row: KeyRow | undefined, versions: readonly number[]) => {
+    const principal = row?.user ? user(row.user_id, row.user.role, scopesOf(row.scopes)) : null
+    const expiresAt = row?.expires_at ? Date.parse(row.expires_at) : Number.POSITIVE_INFINITY
+    const entry = { principal, expiresAt, versions }
+    const map = principal ? known : refused
+    const bound = principal ? MAX_REMEMBERED : MAX_REFUSED
+    known.delete(hash)
+    refused.delete(hash)
+    if (map.size >= bound) map.delete(map.keys().next().value ?? '')
+    map.set(hash, entry)
+    return entry
+  }
+  const current = (entry: Remembered) => (entry.expiresAt > now() ? entry.principal : null)
+
+  return {
+    counts,
+    read({ place, text }) {
+      if (place === 'bearer' && !text.startsWith('pk_')) return undefined
+      const hash = keyHash(text)
+      const entry = known.get(hash) ?? refused.get(hash)
+      if (entry && isCurrent(entry)) {
+        counts.hits++
+        return current(entry)
+      }
+      if (!isKey(text)) return null
+      counts.misses++
+      const versions = dependsOn.map(version)
+      return then(findRow(run, hash), row => current(remember(hash, row, versions)))
+    },
+  }
+}

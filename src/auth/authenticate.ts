@@ -1,0 +1,30 @@
+/** Credential → Principal. A new kind of credential is one more reader in the list. */
+import { ApiError } from '../errors.ts'
+import { type Awaitable, then } from '../plan/answer.ts'
+import { anonymous, type Principal } from '../principal.ts'
+import { type Credential, type CredentialSource, findCredential } from './credentials.ts'
+
+export interface CredentialReader {
+  /** Undefined when the credential is not of this reader's kind; null when it is wrong, expired or revoked. */
+  read(credential: Credential): Awaitable<Principal | null> | undefined
+}
+
+export type Authenticate = (source: CredentialSource, budgetAddress: string) => Awaitable<Principal>
+
+function accepted(principal: Principal | null): Principal {
+  if (principal) return principal
+  throw new ApiError('UNAUTHORIZED', 'The credential is wrong, expired or revoked.')
+}
+
+/** Asks the readers in order. Fails with UNAUTHORIZED or BAD_REQUEST; without a credential nobody is signed in. */
+export function createAuthenticate(readers: readonly CredentialReader[]): Authenticate {
+  return (source, budgetAddress) => {
+    const credential = findCredential(source)
+    if (credential === null) return anonymous(budgetAddress)
+    for (const reader of readers) {
+      const read = reader.read(credential)
+      if (read !== undefined) return then(read, accepted)
+    }
+    return accepted(null)
+  }
+}

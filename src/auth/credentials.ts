@@ -1,0 +1,82 @@
+/** Finding the credential in a request. */
+import type { IncomingHttpHeaders } from 'node:http'
+import { ApiError } from '../errors.ts'
+
+/** What a credential is read from. `query` is taken over without its `api_key`. */
+export interface CredentialSource {
+  readonly headers: IncomingHttpHeaders
+  query: string
+}
+
+export interface Credential {
+  /** `bearer` may be of any kind; `key` was sent where only an API key can be. */
+  readonly place: 'bearer' | 'key'
+  readonly text: string
+}
+
+/** RFC 6750, 2.1. The server joins a header that came twice with a comma. */
+const bearer = /^Bearer +([A-Za-z0-9._~+/-]+=*) *$/i
+
+function bearerToken(header: string): string {
+  const token = bearer.exec(header)?.[1]
+  if (token === undefined) {
+    throw new ApiError('UNAUTHORIZED', 'The `Authorization` header must have the form `Bearer …`.')
+  }
+  return token
+}
+
+function decoded(text: string): string | undefined {
+  if (!text.includes('%')) return text
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return undefined
+  }
+}
+
+/** Takes every `api_key` off the query, however it is spelt, and returns their values. */
+function takeFromQuery(source: CredentialSource): string[] {
+  const { query } = source
+  if (query === '' || (!query.includes('api_key') && !query.includes('%'))) return []
+  const keys: string[] = []
+  const kept = query.split('&').filter(part => {
+    const mark = part.indexOf('=')
+    const name = mark === -1 ? part : part.slice(0, mark)
+    if (decoded(name) !== 'api_key') return true
+    keys.push(mark === -1 ? '' : (decoded(part.slice(mark + 1)) ?? ''))
+    return false
+  })
+  if (keys.length > 0) source.query = kept.join('&')
+  return keys
+}
+
+/**
+ * The one credential of a request, or null without one. Takes `api_key` off the query.
+ * BAD_REQUEST when there are two different ones, UNAUTHORIZED when it has no known form.
+ */
+export function findCredential(source: CredentialSource): Credential | null {
+  const fromQuery = takeFromQuery(source)
+  const { authorization } = source.headers
+  const header = source.headers['x-api-key']
+  if (authorization === undefined && header === undefined && fromQuery.length === 0) return null
+  if (authorization !== undefined && header === undefined && fromQuery.length === 0) {
+    if (!authorization.includes(',')) return { place: 'bearer', text: bearerToken(authorization) }
+  }
+  return onlyOne(authorization, header, fromQuery)
+}
+
+function onlyOne(
+  authorization: string | undefined,
+  header: string | string[] | undefined,
+  fromQuery: readonly string[],
+): Credential {
+  const keys = header === undefined ? [] : String(header).split(',')
+  const bearers = authorization === undefined ? [] : authorization.split(',')
+  const texts = new Set([...keys.map(key => key.trim()), ...fromQuery])
+  for (const value of bearers) texts.add(bearer.exec(value.trim())?.[1] ?? value.trim())
+  if (texts.size > 1)
+    throw new ApiError('BAD_REQUEST', 'The request carries two different credentials: send one.')
+  for (const value of bearers) bearerToken(value.trim())
+  const [text = ''] = texts
+  return { place: keys.length + fromQuery.length > 0 ? 'key' : 'bearer', text }
+}

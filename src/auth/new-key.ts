@@ -1,0 +1,65 @@
+/** What making an API key takes beyond the client's values. */
+import { ApiError } from '../errors.ts'
+import type { JsonValue } from '../model/fields/type.ts'
+import { type Awaitable, type ListAnswer, then } from '../plan/answer.ts'
+import type { ListShape } from '../plan/plan.ts'
+import type { CreateHook, Creation, Run } from '../plan/run.ts'
+import { type AccessClass, hasScope, system } from '../principal.ts'
+import { generateKey, keyHash, keyPrefix } from './key.ts'
+
+const ofUser: ListShape = {
+  kind: 'list',
+  collection: 'api_keys',
+  within: undefined,
+  filter: { kind: 'compare', field: 'user_id', operator: 'eq', param: 0 },
+  search: undefined,
+  sort: [],
+  window: { kind: 'page', offset: 1, limit: 2, total: true },
+  select: [{ kind: 'field', key: 'id', field: 'id' }],
+}
+
+function countOf(run: Run, userId: number): Awaitable<number> {
+  const answer = run.list({ shape: ofUser, args: [userId, 0, 1] }, system)
+  return then(answer, (list: ListAnswer) => list.total ?? 0)
+}
+
+/** The scopes of a key that asks for none: the creator's own. */
+function ownScopes({ scopes }: AccessClass): readonly string[] {
+  return scopes === 'all' ? ['*'] : [...scopes].sort()
+}
+
+/** FORBIDDEN when the caller's credential lacks one of the scopes. */
+function checkScopes(asked: readonly JsonValue[], { scopes }: AccessClass): void {
+  const missing = asked.filter(scope => !hasScope(scopes, String(scope)))
+  if (missing.length === 0) return
+  throw new ApiError(
+    'FORBIDDEN',
+    `A key cannot have more scopes than the credential that makes it: ${missing.join(', ')}.`,
+  )
+}
+
+/** What is stored of a key beside its owner, name, scopes and end, and the key itself. */
+export function keyCreation(key = generateKey()): Creation {
+  return { computed: { prefix: keyPrefix(key), hash: keyHash(key) }, revealed: { key } }
+}
+
+/** For creates of `api_keys`. CONFLICT when the user has as many keys as one may. */
+export function newKeyHook(run: Run, maxKeysPerUser: number): CreateHook {
+  return (values, principal) => {
+    const { userId } = principal
+    if (userId === null) throw new ApiError('UNAUTHORIZED')
+    const { scopes } = values
+    const asks = Array.isArray(scopes)
+    if (asks) checkScopes(scopes, principal.access)
+    return then(countOf(run, userId), count => {
+      if (count < maxKeysPerUser) {
+        const { computed, revealed } = keyCreation()
+        return { computed: asks ? computed : { ...computed, scopes: ownScopes(principal.access) }, revealed }
+      }
+      throw new ApiError(
+        'CONFLICT',
+        `You have ${count} API keys, and may have ${maxKeysPerUser}: revoke one first.`,
+      )
+    })
+  }
+}

@@ -1,0 +1,289 @@
+/** Every setting, in one table. `docs/configuration.md` is generated from it. */
+import {
+  choice,
+  database,
+  email,
+  flag,
+  integer,
+  type Kind,
+  origin,
+  rateLimit,
+  text,
+  trustProxy,
+} from './config/kinds.ts'
+
+interface Row<T> {
+  readonly variable: string
+  readonly kind: Kind<T>
+  readonly default: T
+  /** For the page of settings, where `default` depends on something. */
+  readonly defaultText?: string
+  readonly secret?: true
+  readonly sentence: string
+}
+
+function row<T>(made: Row<T>): Row<T> {
+  return made
+}
+
+/** A setting that has no value unless somebody gives one. */
+function optional<T>(made: Omit<Row<T>, 'default'>): Row<T | undefined> {
+  return { ...made, default: undefined }
+}
+
+export const settingsTable = {
+  port: row({
+    variable: 'PORT',
+    kind: integer(0, 65_535),
+    default: 3000,
+    sentence: 'The port to listen on; 0 takes a free one.',
+  }),
+  host: row({
+    variable: 'HOST',
+    kind: text,
+    default: '0.0.0.0',
+    sentence: 'The address to listen on; `127.0.0.1` lets only this machine in.',
+  }),
+  database: row({
+    variable: 'DATABASE_URL',
+    kind: database,
+    default: './data/portico.db',
+    sentence: 'The SQLite file; its folder is made when missing.',
+  }),
+  baseUrl: optional({
+    variable: 'BASE_URL',
+    kind: origin,
+    defaultText: '`http://localhost:` and the port',
+    sentence: 'The address that clients reach the service by, for links and documents.',
+  }),
+  model: optional({
+    variable: 'PORTICO_MODEL',
+    kind: text,
+    sentence: 'The model file, for the command line. `--model` wins over it.',
+  }),
+  adminEmail: row({
+    variable: 'PORTICO_ADMIN_EMAIL',
+    kind: email,
+    default: 'admin@example.com',
+    sentence: 'The e-mail address of the administrator that the first start creates.',
+  }),
+  adminPassword: optional({
+    variable: 'PORTICO_ADMIN_PASSWORD',
+    kind: text,
+    secret: true,
+    defaultText: 'a generated one, printed once',
+    sentence: 'The password of that administrator. A given one is never printed.',
+  }),
+  adminApiKey: optional({
+    variable: 'PORTICO_ADMIN_API_KEY',
+    kind: text,
+    secret: true,
+    defaultText: 'a generated one, printed once',
+    sentence: 'The API key of that administrator; `portico keys generate` makes one. Never printed.',
+  }),
+  rateLimit: row({
+    variable: 'PORTICO_RATE_LIMIT',
+    kind: rateLimit,
+    default: 1000,
+    sentence: 'Requests per minute of each user; `off` limits nobody, addresses neither.',
+  }),
+  addressRateLimit: optional({
+    variable: 'PORTICO_ADDRESS_RATE_LIMIT',
+    kind: rateLimit,
+    defaultText: '120, or `rateLimit` where that is set',
+    sentence:
+      'Requests per minute of each client address without a credential, failed credentials included. IPv6 addresses count by their /64 network.',
+  }),
+  logLevel: row({
+    variable: 'LOG_LEVEL',
+    kind: choice('silent', 'fatal', 'error', 'warn', 'info', 'debug', 'trace'),
+    default: 'info',
+    sentence: 'What is logged, as JSON lines on standard output; `info` has one line for each request.',
+  }),
+  trustProxy: row({
+    variable: 'PORTICO_TRUST_PROXY',
+    kind: trustProxy,
+    default: false,
+    sentence:
+      'Whose `X-Forwarded-For` is believed: nobody’s, that of so many proxies in front, or that of proxies at these addresses and networks (separated by commas in the variable).',
+  }),
+  bodyLimit: row({
+    variable: 'PORTICO_BODY_LIMIT',
+    kind: integer(1, 1_073_741_824),
+    default: 1_048_576,
+    sentence: 'The largest request body, in bytes.',
+  }),
+  maxHeaderSize: row({
+    variable: 'PORTICO_MAX_HEADER_SIZE',
+    kind: integer(1024, 1_048_576),
+    default: 16_384,
+    sentence: 'The largest request line and headers together, in bytes.',
+  }),
+  headersTimeout: row({
+    variable: 'PORTICO_HEADERS_TIMEOUT',
+    kind: integer(1, 3600),
+    default: 10,
+    sentence: 'Seconds for the headers of a request to arrive.',
+  }),
+  requestTimeout: row({
+    variable: 'PORTICO_REQUEST_TIMEOUT',
+    kind: integer(1, 3600),
+    default: 30,
+    sentence: 'Seconds for a whole request to arrive.',
+  }),
+  keepAliveTimeout: row({
+    variable: 'PORTICO_KEEP_ALIVE_TIMEOUT',
+    kind: integer(1, 3600),
+    default: 72,
+    sentence: 'Seconds that an idle connection is kept; longer than a load balancer keeps it.',
+  }),
+  shutdownGrace: row({
+    variable: 'PORTICO_SHUTDOWN_GRACE',
+    kind: integer(0, 3600),
+    default: 10,
+    sentence: 'Seconds that a stop waits for running requests.',
+  }),
+  cors: row({
+    variable: 'PORTICO_CORS',
+    kind: flag,
+    default: true,
+    sentence: 'Whether web pages of other origins may call the service. Cookies play no part in it.',
+  }),
+  cacheBytes: row({
+    variable: 'PORTICO_CACHE_BYTES',
+    kind: integer(0, 68_719_476_736),
+    default: 67_108_864,
+    sentence: 'Memory for remembered answers, in bytes; 0 remembers none.',
+  }),
+  autoMigrate: row({
+    variable: 'PORTICO_AUTO_MIGRATE',
+    kind: flag,
+    default: process.env.NODE_ENV !== 'production',
+    defaultText: '`true`, and `false` where `NODE_ENV` is `production`',
+    sentence: 'Whether a start applies what the model adds. Other changes always take `portico migrate`.',
+  }),
+  maxKeysPerUser: row({
+    variable: 'PORTICO_MAX_KEYS_PER_USER',
+    kind: integer(1, 100_000),
+    default: 100,
+    sentence: 'How many API keys one user may have.',
+  }),
+} as const
+
+type Table = typeof settingsTable
+type ValueOf<R> = R extends Row<infer T> ? T : never
+
+/** The value of every setting. Times are in seconds, sizes in bytes. */
+export type Settings = { readonly [Name in keyof Table]: ValueOf<Table[Name]> }
+
+/** Settings as a program gives them: those that are left out come from the environment, or are defaults. */
+export type GivenSettings = { readonly [Name in keyof Table]?: ValueOf<Table[Name]> | undefined }
+
+interface SettingsFault {
+  /** Where the value was found, e.g. `PORT (environment)`. */
+  readonly place: string
+  readonly message: string
+}
+
+/** All faults of the settings at once. */
+export class SettingsError extends Error {
+  readonly faults: readonly SettingsFault[]
+
+  constructor(faults: readonly SettingsFault[]) {
+    super(
+      ['The settings are wrong:', ...faults.map(fault => `  ${fault.place}: ${fault.message}`)].join('\n'),
+    )
+    this.name = 'SettingsError'
+    this.faults = faults
+  }
+}
+
+export interface SettingsSources {
+  /** What a program or the command line says; wins over the rest. */
+  readonly given?: Readonly<Record<string, unknown>> | undefined
+  readonly environment?: Readonly<Record<string, string | undefined>> | undefined
+  readonly file?: { readonly path: string; readonly values: unknown } | undefined
+}
+
+/** Reads every setting: given, else environment, else file, else default. Throws a `SettingsError`. */
+export function readSettings(sources: SettingsSources): Settings {
+  const faults: SettingsFault[] = []
+  const file = fileValues(sources.file, faults)
+  const layers = [
+    ...(file ? [{ values: file.values, place: (name: string) => `\`${name}\` (${file.path})` }] : []),
+    { values: sources.given ?? {}, place: (name: string) => `\`${name}\` (settings)` },
+  ]
+  for (const layer of layers) faults.push(...unknownNames(layer.values, layer.place))
+  const settings: Record<string, unknown> = {}
+  for (const name of Object.keys(settingsTable)) {
+    settings[name] = readOne(name, sources, file, faults)
+  }
+  if (faults.length > 0) throw new SettingsError(faults)
+  return Object.freeze(settings) as Settings
+}
+
+interface FileValues {
+  readonly path: string
+  readonly values: Readonly<Record<string, unknown>>
+}
+
+function fileValues(file: SettingsSources['file'], faults: SettingsFault[]): FileValues | undefined {
+  if (!file) return undefined
+  const { path, values } = file
+  if (typeof values === 'object' && values !== null && !Array.isArray(values)) {
+    return { path, values: values as Readonly<Record<string, unknown>> }
+  }
+  faults.push({ place: path, message: 'must hold an object of settings, e.g. `{ "port": 8080 }`.' })
+  return undefined
+}
+
+function unknownNames(values: object, place: (name: string) => string): SettingsFault[] {
+  return Object.keys(values)
+    .filter(name => !Object.hasOwn(settingsTable, name))
+    .map(name => ({
+      place: place(name),
+      message: `is not a setting. The settings are ${Object.keys(settingsTable).join(', ')}.`,
+    }))
+}
+
+function readOne(
+  name: string,
+  sources: SettingsSources,
+  file: FileValues | undefined,
+  faults: SettingsFault[],
+): unknown {
+  const setting: Row<unknown> = settingsTable[name as keyof Table] as Row<unknown>
+  const { kind, variable } = setting
+  const given = sources.given?.[name]
+  if (given !== undefined) {
+    return checked(setting, `\`${name}\` (settings)`, given, () => kind.fromValue(given), faults)
+  }
+  const text = sources.environment?.[variable]
+  if (text !== undefined && text !== '') {
+    return checked(setting, `${variable} (environment)`, text, () => kind.fromText(text), faults)
+  }
+  const filed = file?.values[name]
+  if (filed !== undefined) {
+    return checked(setting, `\`${name}\` (${file?.path})`, filed, () => kind.fromValue(filed), faults)
+  }
+  return setting.default === undefined ? undefined : kind.fromValue(setting.default)
+}
+
+function checked(
+  setting: Row<unknown>,
+  place: string,
+  given: unknown,
+  parse: () => unknown,
+  faults: SettingsFault[],
+): unknown {
+  try {
+    const value = parse()
+    if (value !== undefined) return value
+    const shown = setting.secret ? '' : ` It is ${JSON.stringify(given)?.slice(0, 100)}.`
+    faults.push({ place, message: `must be ${setting.kind.says}.${shown}` })
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error
+    faults.push({ place, message: `${error.message}.` })
+  }
+  return undefined
+}

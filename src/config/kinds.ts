@@ -1,0 +1,135 @@
+/** Kinds of settings: what text of the environment and what value of a config file each takes. */
+import { isAbsolute, resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { type TrustProxy, trustedNetworks } from './networks.ts'
+
+export interface Kind<T> {
+  /** Completes "must be …". */
+  readonly says: string
+  /** Undefined when the text stands for no value of this kind. A `RangeError` says more. */
+  fromText(text: string): T | undefined
+  /** Undefined when the value of a config file or argument is not of this kind. */
+  fromValue(value: unknown): T | undefined
+}
+
+export function integer(min: number, max: number): Kind<number> {
+  const within = (value: unknown) =>
+    Number.isInteger(value) && Number(value) >= min && Number(value) <= max ? Number(value) : undefined
+  return {
+    says: `a whole number from ${min} to ${max}`,
+    fromText: text => (/^\d{1,15}$/.test(text) ? within(Number(text)) : undefined),
+    fromValue: within,
+  }
+}
+
+export const flag: Kind<boolean> = {
+  says: '`true` or `false`',
+  fromText: text =>
+    text === 'true' || text === 'on' || text === '1' ? true : isOff(text) ? false : undefined,
+  fromValue: value => (typeof value === 'boolean' ? value : undefined),
+}
+
+function isOff(text: string): boolean {
+  return text === 'false' || text === 'off' || text === '0'
+}
+
+export const text: Kind<string> = {
+  says: 'a text that is not empty',
+  fromText: value => (value === '' ? undefined : value),
+  fromValue: value => (typeof value === 'string' && value !== '' ? value : undefined),
+}
+
+export function choice<const T extends string>(...values: readonly T[]): Kind<T> {
+  const one = (value: unknown) => values.find(known => known === value)
+  return { says: `one of ${values.map(value => `\`${value}\``).join(', ')}`, fromText: one, fromValue: one }
+}
+
+function webAddress(value: unknown): string | undefined {
+  if (typeof value !== 'string' || !URL.canParse(value)) return undefined
+  const url = new URL(value)
+  if ((url.protocol !== 'http:' && url.protocol !== 'https:') || url.search || url.hash) return undefined
+  return value.replace(/\/+$/, '')
+}
+
+export const origin: Kind<string> = {
+  says: 'an address such as `https://api.example.com`, without query or fragment',
+  fromText: webAddress,
+  fromValue: webAddress,
+}
+
+function emailAddress(value: unknown): string | undefined {
+  return typeof value === 'string' && /^[^\s@]{1,64}@[^\s@]{1,190}$/.test(value)
+    ? value.toLowerCase()
+    : undefined
+}
+
+export const email: Kind<string> = {
+  says: 'an e-mail address',
+  fromText: emailAddress,
+  fromValue: emailAddress,
+}
+
+/** `off`, or a number of requests. */
+export type RateLimit = number | 'off'
+
+const requests = integer(1, 1_000_000_000)
+
+export const rateLimit: Kind<RateLimit> = {
+  says: '`off`, or the requests per minute: a whole number from 1 to 1000000000',
+  fromText: value => (isOff(value) ? 'off' : requests.fromText(value)),
+  fromValue: value => (value === 'off' || value === false ? 'off' : requests.fromValue(value)),
+}
+
+/** The absolute path of an SQLite file. */
+function databaseFile(value: unknown): string | undefined {
+  if (typeof value !== 'string' || value === '') return undefined
+  if (/^postgres(ql)?:/.test(value)) {
+    throw new RangeError(
+      'names a PostgreSQL database, which this version cannot use yet: name a file for SQLite',
+    )
+  }
+  if (value.includes(':memory:')) {
+    throw new RangeError('names a database in memory, which is not durable: name a file')
+  }
+  if (/^[a-z][a-z0-9+.-]+:/i.test(value) && !/^(file|sqlite):/.test(value)) return undefined
+  const path = value.replace(/^(file|sqlite):/, '')
+  if (path.startsWith('//')) return fileOfUrl(path)
+  return path === '' || path.includes('\0') ? undefined : isAbsolute(path) ? path : resolve(path)
+}
+
+function fileOfUrl(path: string): string | undefined {
+  if (!path.startsWith('///')) return undefined
+  try {
+    return fileURLToPath(`file:${path}`)
+  } catch {
+    return undefined
+  }
+}
+
+export const database: Kind<string> = {
+  says: 'a file for SQLite, e.g. `./data/portico.db`, `file:./data/portico.db` or `sqlite:///var/lib/portico.db`',
+  fromText: databaseFile,
+  fromValue: databaseFile,
+}
+
+function networks(value: readonly unknown[]): TrustProxy | undefined {
+  const list = value.filter(entry => typeof entry === 'string')
+  if (list.length !== value.length || list.length === 0) return undefined
+  trustedNetworks(list)
+  return list
+}
+
+const proxies = integer(1, 100)
+
+export const trustProxy: Kind<TrustProxy> = {
+  says: '`false`, a number of proxies, or a list of their addresses and networks such as `10.0.0.0/8`',
+  fromText: value => {
+    if (isOff(value)) return false
+    if (/^\d+$/.test(value)) return proxies.fromText(value)
+    return networks(value.split(',').map(entry => entry.trim()))
+  },
+  fromValue: value => {
+    if (value === false) return false
+    return Array.isArray(value) ? networks(value) : proxies.fromValue(value)
+  },
+}

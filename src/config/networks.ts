@@ -1,0 +1,19 @@
+import { BlockList, isIP } from 'node:net'
+
+/** `false`: nobody; a number: that many proxies stand before us; a list: proxies at these addresses or networks. */
+export type TrustProxy = false | number | readonly string[]
+
+/** Throws a `RangeError` that names the part which is neither an address nor a network in CIDR form. */
+export function trustedNetworks(list: readonly string[]): BlockList {
+  const networks = new BlockList()
+  for (const entry of list) {
+    const [address = '', prefix] = entry.split('/')
+    const version = isIP(address)
+    const bits = prefix === undefined ? (version === 6 ? 128 : 32) : Number(prefix)
+    if (version === 0 || !/^\d*$/.test(prefix ?? '') || bits > (version === 6 ? 128 : 32) || prefix === '') {
+      throw new RangeError(`\`${entry}\` is neither an address nor a network such as 10.0.0.0/8`)
+    }
+    networks.addSubnet(address, bits, version === 6 ? 'ipv6' : 'ipv4')
+  }
+  return networks
+}

@@ -1,0 +1,181 @@
+/** The HTTP server: connections, bounds and timeouts. What a request means is decided in `serve.ts`. */
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { Duplex } from 'node:stream'
+import Fastify, { type FastifyInstance } from 'fastify'
+import type { Call, Reply } from './call.ts'
+import type { Settings } from './config.ts'
+import { ApiError } from './errors.ts'
+import { addressReader } from './http/address.ts'
+import { Exchange } from './http/exchange.ts'
+import { endWith, parserError, rawResponse, unreadableCall } from './http/raw-error.ts'
+import { send } from './http/send.ts'
+
+export type { Exchange } from './http/exchange.ts'
+
+export interface HttpParts {
+  /** Answers a request. What it throws becomes a reply by `errorReply`. */
+  readonly answer: (exchange: Exchange) => Reply | Promise<Reply>
+  readonly errorReply: (error: unknown, call: Call) => Reply
+  /** A reply was sent; `bytes` of its body, undefined when it is streamed. */
+  readonly onSent: (exchange: Exchange, status: number, bytes: number | undefined) => void
+  /** An error that no client may see. */
+  readonly onFault: (error: unknown, exchange: Exchange) => void
+}
+
+export interface HttpServer {
+  readonly app: FastifyInstance
+  /** Returns the port. */
+  listen(): Promise<number>
+  /** Stops accepting, waits for what runs at most `shutdownGrace`, then ends every connection. */
+  close(): Promise<void>
+}
+
+type HttpSettings = Pick<
+  Settings,
+  | 'bodyLimit'
+  | 'cors'
+  | 'headersTimeout'
+  | 'host'
+  | 'keepAliveTimeout'
+  | 'maxHeaderSize'
+  | 'port'
+  | 'requestTimeout'
+  | 'shutdownGrace'
+  | 'trustProxy'
+>
+
+const everyAnswer = ['API-Version', '1', 'X-Content-Type-Options', 'nosniff']
+const crossOrigin = ['Access-Control-Allow-Origin', '*', 'Access-Control-Expose-Headers', '*']
+
+/** Fetch standard, 3.3.2: the answer to a browser's question whether it may send the request. */
+const preflight: Reply = {
+  status: 204,
+  headers: [
+    'Access-Control-Allow-Methods',
+    'GET, HEAD, POST, PUT, PATCH, DELETE',
+    'Access-Control-Allow-Headers',
+    'Authorization, X-API-Key, Content-Type, Accept, If-Match, If-None-Match, X-Request-Id',
+    'Access-Control-Max-Age',
+    '86400',
+    'Cache-Control',
+    'no-store',
+  ],
+  body: null,
+}
+
+function isPreflight({ method, headers }: Exchange): boolean {
+  return (
+    method === 'OPTIONS' &&
+    headers.origin !== undefined &&
+    headers['access-control-request-method'] !== undefined
+  )
+}
+
+/** RFC 9112, 3.2: exactly one Host. The server joins a header that came twice with a comma. */
+function checkRequestLine(exchange: Exchange): void {
+  const { host } = exchange.headers
+  if (host === undefined ? exchange.req.httpVersion !== '1.0' : host.includes(',')) {
+    throw new ApiError('BAD_REQUEST', 'The request needs exactly one `Host` header.')
+  }
+  if (!exchange.path.startsWith('/') && exchange.path !== '*') {
+    throw new ApiError('BAD_REQUEST', 'The path must begin with a slash.')
+  }
+}
+
+export function createHttp(settings: HttpSettings, parts: HttpParts): HttpServer {
+  const addressOf = addressReader(settings.trustProxy)
+  const constant = settings.cors ? [...everyAnswer, ...crossOrigin] : everyAnswer
+  let closing = false
+
+  const reply = (exchange: Exchange, made: Reply) => {
+    const bytes = send(exchange, made, constant, closing)
+    parts.onSent(exchange, made.status, bytes)
+  }
+  const fail = (exchange: Exchange, error: unknown) => {
+    if (!(error instanceof ApiError) || error.status >= 500) parts.onFault(error, exchange)
+    reply(exchange, parts.errorReply(error, exchange))
+  }
+  const handle = (req: IncomingMessage, res: ServerResponse) => {
+    const forwarded = req.headers['x-forwarded-for']
+    const address = addressOf(req.socket.remoteAddress, typeof forwarded === 'string' ? forwarded : undefined)
+    const exchange = new Exchange(req, res, address)
+    try {
+      checkRequestLine(exchange)
+      if (settings.cors && isPreflight(exchange)) return reply(exchange, preflight)
+      const made = parts.answer(exchange)
+      if (!(made instanceof Promise)) return reply(exchange, made)
+      made.then(later => reply(exchange, later)).catch(error => fail(exchange, error))
+    } catch (error) {
+      fail(exchange, error)
+    }
+  }
+  const refuse = (error: Error & { code?: string }, socket: Duplex) => {
+    if (error.code === 'ECONNRESET' || socket.destroyed) return void socket.destroy()
+    const call = unreadableCall()
+    const refused = parts.errorReply(parserError(error.code), call)
+    endWith(socket, rawResponse(refused, constant, call.requestId), error.code === 'ERR_HTTP_REQUEST_TIMEOUT')
+  }
+
+  const app = createApp(settings, handle, refuse)
+  return {
+    app,
+    async listen() {
+      await app.listen({ port: settings.port, host: settings.host })
+      return (app.server.address() as AddressInfo).port
+    },
+    async close() {
+      closing = true
+      const timer = setTimeout(() => app.server.closeAllConnections(), settings.shutdownGrace * 1000)
+      await app.close()
+      clearTimeout(timer)
+    },
+  }
+}
+
+type Handle = (req: IncomingMessage, res: ServerResponse) => void
+
+/**
+ * Every request is taken in the first hook, before Fastify reads its body or query: replies are written
+ * by `send.ts`, which is as fast as bare `node:http`.
+ */
+function createApp(
+  settings: HttpSettings,
+  handle: Handle,
+  refuse: (error: Error & { code?: string }, socket: Duplex) => void,
+): FastifyInstance {
+  const app = Fastify({
+    logger: false,
+    exposeHeadRoutes: false,
+    return503OnClosing: false,
+    keepAliveTimeout: settings.keepAliveTimeout * 1000,
+    requestTimeout: settings.requestTimeout * 1000,
+    genReqId: () => '',
+    routerOptions: { querystringParser: () => ({}) },
+    clientErrorHandler: refuse,
+    // A path that Fastify cannot decode: `handle` knows what to say to it.
+    frameworkErrors: (_error, request, reply) => {
+      reply.hijack()
+      handle(request.raw, reply.raw)
+    },
+    http: {
+      joinDuplicateHeaders: true,
+      requireHostHeader: false,
+      maxHeaderSize: settings.maxHeaderSize,
+      headersTimeout: settings.headersTimeout * 1000,
+      requestTimeout: settings.requestTimeout * 1000,
+      connectionsCheckingInterval: Math.min(5000, settings.headersTimeout * 500),
+    },
+  })
+  app.addHook('onRequest', (request, reply, done) => {
+    reply.hijack()
+    handle(request.raw, reply.raw)
+    done()
+  })
+  const again: Handle = (req, res) => void app.server.emit('request', req, res)
+  app.server.on('checkContinue', again).on('checkExpectation', again)
+  app.server.on('connect', (_req, socket: Duplex) =>
+    refuse(Object.assign(new Error('CONNECT'), { code: 'HPE_INVALID_METHOD' }), socket),
+  )
+  return app
+}

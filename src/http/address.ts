@@ -1,0 +1,39 @@
+/** The client's address. What a client can forge is only read where a trusted proxy wrote it. */
+import { type BlockList, isIP } from 'node:net'
+import { type TrustProxy, trustedNetworks } from '../config/networks.ts'
+
+/** `::ffff:192.0.2.1` is `192.0.2.1` (RFC 4291, 2.5.5.2). */
+function plainAddress(address: string): string {
+  return address.startsWith('::ffff:') ? address.slice('::ffff:'.length) : address
+}
+
+function isTrusted(networks: BlockList, address: string): boolean {
+  const version = isIP(address)
+  return version !== 0 && networks.check(address, version === 6 ? 'ipv6' : 'ipv4')
+}
+
+/** From the nearest proxy to the farthest hop: the socket first, then `X-Forwarded-For` from its end. */
+function hops(socket: string, forwarded: string): string[] {
+  const listed = forwarded.split(',').map(part => plainAddress(part.trim()))
+  return [socket, ...listed.reverse()]
+}
+
+type ReadAddress = (socketAddress: string | undefined, forwardedFor: string | undefined) => string
+
+/** How to find the client's address from the socket's and the `X-Forwarded-For` header. */
+export function addressReader(trustProxy: TrustProxy): ReadAddress {
+  if (trustProxy === false) return socket => plainAddress(socket ?? 'unknown')
+  const networks = typeof trustProxy === 'number' ? undefined : trustedNetworks(trustProxy)
+  return (socket, forwarded) => {
+    const nearest = plainAddress(socket ?? 'unknown')
+    if (forwarded === undefined || forwarded.length > 2000) return nearest
+    const path = hops(nearest, forwarded)
+    let at = 0
+    while (at < path.length - 1) {
+      const trusted = networks ? isTrusted(networks, path[at] ?? '') : at < Number(trustProxy)
+      if (!trusted || isIP(path[at + 1] ?? '') === 0) break
+      at++
+    }
+    return path[at] ?? nearest
+  }
+}

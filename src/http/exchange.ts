@@ -1,0 +1,111 @@
+/** One request and its reply, from the first byte to the last. */
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
+import type { Call } from '../call.ts'
+import { ApiError } from '../errors.ts'
+import { requestId } from './request-id.ts'
+
+const empty = Buffer.alloc(0)
+const none: readonly string[] = []
+
+/** RFC 9112, 3.2.2: a client may send the whole URL. */
+function originForm(url: string): string {
+  if (url.startsWith('/') || !/^https?:\/\//i.test(url)) return url
+  const path = url.indexOf('/', url.indexOf('//') + 2)
+  return path === -1 ? '/' : url.slice(path)
+}
+
+export class Exchange implements Call {
+  readonly method: string
+  readonly path: string
+  /** Without `api_key`: see `credential`. */
+  query: string
+  readonly headers: IncomingHttpHeaders
+  readonly address: string
+  readonly requestId: string
+  body: Buffer = empty
+
+  /** Flat headers that the stages add to whatever reply comes, e.g. the limit's. */
+  added: readonly string[] = none
+  /** Who asked, for the log. */
+  userId: number | null = null
+  #tooLarge = false
+  readonly start: number
+  readonly req: IncomingMessage
+  readonly res: ServerResponse
+
+  constructor(req: IncomingMessage, res: ServerResponse, address: string) {
+    this.start = performance.now()
+    this.req = req
+    this.res = res
+    const url = originForm(req.url ?? '/')
+    const mark = url.indexOf('?')
+    this.method = req.method ?? 'GET'
+    this.path = mark === -1 ? url : url.slice(0, mark)
+    this.query = mark === -1 ? '' : url.slice(mark + 1)
+    this.headers = req.headers
+    this.address = address
+    this.requestId = requestId(req.headers['x-request-id'])
+  }
+
+  get url(): string {
+    return this.query === '' ? this.path : `${this.path}?${this.query}`
+  }
+
+  get hasBody(): boolean {
+    const length = this.headers['content-length']
+    return (length !== undefined && length !== '0') || this.headers['transfer-encoding'] !== undefined
+  }
+
+  /** A body of unknown or unwanted length is still arriving: the connection cannot be used again. */
+  get isEndless(): boolean {
+    return (
+      this.hasBody && !this.req.complete && (this.#tooLarge || this.headers['content-length'] === undefined)
+    )
+  }
+
+  /**
+   * Collects the body; at once when there is none. Bounded by `limit` bytes: PAYLOAD_TOO_LARGE, and
+   * before a byte is read where Content-Length tells.
+   */
+  readBody(limit: number): Promise<void> | undefined {
+    if (!this.hasBody) return undefined
+    const length = this.headers['content-length']
+    if (length !== undefined && Number(length) > limit) {
+      this.#tooLarge = true
+      throw tooLarge(limit)
+    }
+    if (this.headers.expect?.toLowerCase() === '100-continue') this.res.writeContinue()
+    return collect(this.req, limit).then(body => {
+      this.body = body
+    })
+  }
+}
+
+function tooLarge(limit: number): ApiError {
+  return new ApiError('PAYLOAD_TOO_LARGE', `The body may have at most ${limit} bytes.`)
+}
+
+function collect(req: IncomingMessage, limit: number): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = []
+    let length = 0
+    const stop = (error: Error) => {
+      req.off('data', take).off('end', finish).off('close', abort)
+      req.pause()
+      reject(error)
+    }
+    const take = (chunk: Buffer) => {
+      length += chunk.length
+      if (length > limit) return stop(tooLarge(limit))
+      chunks.push(chunk)
+    }
+    const finish = () => {
+      req.off('close', abort)
+      const [first] = chunks
+      resolve(first && chunks.length === 1 ? first : Buffer.concat(chunks, length))
+    }
+    const abort = () => stop(new ApiError('REQUEST_TIMEOUT', 'The connection ended before the body did.'))
+    req.on('data', take).on('end', finish).on('close', abort)
+    req.on('error', () => {})
+  })
+}

@@ -1,0 +1,64 @@
+/** Answers to what never became a request: malformed HTTP, headers too large, a request that took too long. */
+import { type IncomingHttpHeaders, type ServerResponse, STATUS_CODES } from 'node:http'
+import type { Duplex } from 'node:stream'
+import type { Call, Reply } from '../call.ts'
+import { ApiError } from '../errors.ts'
+import { requestId } from './request-id.ts'
+
+const noHeaders: IncomingHttpHeaders = {}
+
+/** What a reply is made for when no request could be read. */
+export function unreadableCall(): Call {
+  const id = requestId(undefined)
+  return {
+    method: '',
+    url: '',
+    path: '',
+    query: '',
+    headers: noHeaders,
+    address: '',
+    requestId: id,
+    body: Buffer.alloc(0),
+  }
+}
+
+/** By the codes of Node's HTTP parser. */
+export function parserError(code: string | undefined): ApiError {
+  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return new ApiError('REQUEST_TIMEOUT')
+  if (code === 'HPE_HEADER_OVERFLOW') return new ApiError('BAD_REQUEST', 'The headers are too large.')
+  if (code === 'HPE_INVALID_METHOD') {
+    return new ApiError('METHOD_NOT_ALLOWED', 'No path takes that method.', {
+      headers: { Allow: 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS' },
+    })
+  }
+  return new ApiError('BAD_REQUEST', 'This is not a well-formed HTTP request.')
+}
+
+/** A whole response as text. The connection ends after it. */
+export function rawResponse(reply: Reply, constant: readonly string[], id: string): string {
+  const body = typeof reply.body === 'string' ? reply.body : String(reply.body ?? '')
+  const headers = [...reply.headers, ...constant, 'X-Request-Id', id]
+  let text = `HTTP/1.1 ${reply.status} ${STATUS_CODES[reply.status]}\r\n`
+  for (let at = 0; at < headers.length; at += 2) text += `${headers[at]}: ${headers[at + 1]}\r\n`
+  return `${text}Content-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`
+}
+
+/** Node keeps the response that a socket is busy with here. */
+interface BusySocket extends Duplex {
+  readonly _httpMessage?: ServerResponse | null
+}
+
+/**
+ * Sends `response` and ends the connection, but never into the middle of another response: an earlier
+ * request of the same connection is answered first (RFC 9112, 9.3.2).
+ */
+export function endWith(socket: BusySocket, response: string, isTimeout: boolean): void {
+  const busy = socket._httpMessage
+  const finish = () => {
+    if (socket.writable) socket.end(response)
+    else socket.destroy()
+  }
+  if (!busy || busy.writableFinished || (isTimeout && !busy.headersSent)) finish()
+  else if (isTimeout) socket.destroy()
+  else busy.once('finish', finish)
+}

@@ -1,0 +1,101 @@
+/** The log: JSON lines on standard output. No credential ever gets into it. */
+import pino, { type DestinationStream, type Logger } from 'pino'
+import type { Settings } from './config.ts'
+
+export type { Logger } from 'pino'
+
+/** What looks like one of our keys, wherever it stands. */
+const keys = /pk_[A-Za-z0-9]{6,}/g
+/** What follows the scheme of an Authorization header. */
+const tokens = /\b(Bearer|Basic) +[A-Za-z0-9._~+/=-]+/gi
+/** Query parameters that are credentials by their name. */
+const parameters = /\b(api_key|access_token|refresh_token|client_secret|password)=[^&\s"\\]*/gi
+
+const HIDDEN = '[hidden]'
+
+/** `text` without anything that looks like a credential. */
+export function redact(text: string): string {
+  return text
+    .replace(keys, `pk_${HIDDEN}`)
+    .replace(tokens, `$1 ${HIDDEN}`)
+    .replace(parameters, `$1=${HIDDEN}`)
+}
+
+const secretFields = ['password', 'password_hash', 'key', 'hash', 'token', 'authorization', 'api_key']
+const paths = ['', '*.', '*.*.', '*.*.*.'].flatMap(depth => [
+  ...secretFields.map(field => depth + field),
+  `${depth}["x-api-key"]`,
+])
+
+/** One answered request. */
+export interface AccessEntry {
+  readonly method: string
+  readonly path: string
+  readonly status: number
+  readonly milliseconds: number
+  readonly requestId: string
+  readonly userId: number | null
+  /** Of the answer's body; undefined where it is streamed. */
+  readonly bytes: number | undefined
+}
+
+export interface Log {
+  readonly logger: Logger
+  /** One line for a request, at level `info`. */
+  access(entry: AccessEntry): void
+  /** Writes out what waits. */
+  flush(): void
+}
+
+const INFO = 30
+const plain = /^[\x20\x21\x23-\x5b\x5d-\x7e]*$/
+
+/** JSON of a text, cheap for the texts that need no escape. */
+function quoted(text: string): string {
+  return plain.test(text) ? `"${text}"` : JSON.stringify(text)
+}
+
+/** The same line that pino would write, put together by hand: a tenth of the time on the hot path. */
+export function accessLine(entry: AccessEntry, now: number): string {
+  const path = entry.path.includes('pk_') || entry.path.includes('=') ? redact(entry.path) : entry.path
+  const who = entry.userId === null ? '' : `,"user_id":${entry.userId}`
+  const bytes = entry.bytes === undefined ? '' : `,"bytes":${entry.bytes}`
+  return (
+    `{"level":${INFO},"time":${now},"request_id":"${entry.requestId}","method":${quoted(entry.method)},` +
+    `"path":${quoted(path.slice(0, 2000))},"status":${entry.status},` +
+    `"ms":${Math.round(entry.milliseconds * 100) / 100}${who}${bytes},"msg":"request"}\n`
+  )
+}
+
+function bufferedOutput(): DestinationStream & { flushSync(): void } {
+  return pino.destination({ dest: 1, sync: false, minLength: 8192, periodicFlush: 250 })
+}
+
+function serializeError(error: unknown): unknown {
+  const made = pino.stdSerializers.err(error as Error)
+  return { type: made.type, message: redact(made.message ?? ''), stack: redact(made.stack ?? '') }
+}
+
+/** Without `output`, standard output, written in blocks. */
+export function createLog({ logLevel }: Pick<Settings, 'logLevel'>, output?: DestinationStream): Log {
+  const buffered = output ? undefined : bufferedOutput()
+  const destination = output ?? (buffered as DestinationStream)
+  const logger = pino(
+    {
+      level: logLevel,
+      base: null,
+      redact: { paths, censor: HIDDEN },
+      serializers: { err: serializeError },
+      hooks: { streamWrite: line => (line.includes('pk_') ? redact(line) : line) },
+    },
+    destination,
+  )
+  const writes = logger.isLevelEnabled('info')
+  return {
+    logger,
+    access(entry) {
+      if (writes) destination.write(accessLine(entry, Date.now()))
+    },
+    flush: () => buffered?.flushSync(),
+  }
+}

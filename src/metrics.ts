@@ -1,0 +1,124 @@
+/** Figures for Prometheus. Requests are counted by hand; prom-client is loaded at the first `/metrics`. */
+import type { Registry } from 'prom-client'
+
+/** Upper bounds in seconds. */
+const bounds = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
+
+interface Series {
+  readonly labels: { readonly method: string; readonly route: string; readonly status: string }
+  /** By bucket, not cumulative; the last one has no bound. */
+  readonly counts: Float64Array
+  sum: number
+}
+
+/** A figure that somebody else keeps and that is read at each scrape. */
+export interface Figure {
+  readonly name: string
+  readonly help: string
+  readonly kind: 'counter' | 'gauge'
+  read(): number
+}
+
+export interface Metrics {
+  /** `route` must come from a bounded set. */
+  observe(method: string, route: string, status: number, seconds: number): void
+  /** The text of `/metrics`. */
+  text(): Promise<string>
+}
+
+const known = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])
+
+function bucketOf(seconds: number): number {
+  let at = 0
+  while (at < bounds.length && seconds > (bounds[at] ?? 0)) at++
+  return at
+}
+
+export function createMetrics(figures: readonly Figure[] = []): Metrics {
+  const byRoute = new Map<string, Map<string, Series[]>>()
+  let registry: Promise<Registry> | undefined
+
+  const seriesOf = (method: string, route: string, status: number): Series => {
+    let byMethod = byRoute.get(route)
+    if (!byMethod) byRoute.set(route, (byMethod = new Map()))
+    const named = known.has(method) ? method : 'other'
+    let byStatus = byMethod.get(named)
+    if (!byStatus) byMethod.set(named, (byStatus = []))
+    const group = Math.floor(status / 100)
+    byStatus[group] ??= {
+      labels: { method: named, route, status: `${group}xx` },
+      counts: new Float64Array(bounds.length + 1),
+      sum: 0,
+    }
+    return byStatus[group]
+  }
+
+  return {
+    observe(method, route, status, seconds) {
+      const series = seriesOf(method, route, status)
+      const at = bucketOf(seconds)
+      series.counts[at] = (series.counts[at] ?? 0) + 1
+      series.sum += seconds
+    },
+    async text() {
+      registry ??= createRegistry(figures)
+      const rest = await (await registry).metrics()
+      return `${histogram(byRoute)}\n${rest}`
+    },
+  }
+}
+
+const name = 'portico_http_request_duration_seconds'
+
+function labelText(labels: Series['labels'], more = ''): string {
+  const escaped = labels.route.replace(/[\\"]/g, '\\$&')
+  return `{method="${labels.method}",route="${escaped}",status="${labels.status}"${more}}`
+}
+
+function histogram(byRoute: ReadonlyMap<string, ReadonlyMap<string, readonly Series[]>>): string {
+  const lines = [`# HELP ${name} Time from a request's headers to its answer.`, `# TYPE ${name} histogram`]
+  for (const byMethod of byRoute.values()) {
+    for (const byStatus of byMethod.values()) {
+      for (const series of byStatus) if (series) lines.push(...seriesLines(series))
+    }
+  }
+  return `${lines.join('\n')}\n`
+}
+
+function seriesLines({ labels, counts, sum }: Series): string[] {
+  let total = 0
+  const buckets = [...counts].map((count, at) => {
+    total += count
+    return `${name}_bucket${labelText(labels, `,le="${bounds[at] ?? '+Inf'}"`)} ${total}`
+  })
+  return [...buckets, `${name}_sum${labelText(labels)} ${sum}`, `${name}_count${labelText(labels)} ${total}`]
+}
+
+async function createRegistry(figures: readonly Figure[]): Promise<Registry> {
+  const { collectDefaultMetrics, Counter, Gauge, Registry } = await import('prom-client')
+  const registry = new Registry()
+  collectDefaultMetrics({ register: registry })
+  for (const { name, help, kind, read } of figures) {
+    if (kind === 'gauge') {
+      new Gauge({
+        name,
+        help,
+        registers: [registry],
+        collect() {
+          this.set(read())
+        },
+      })
+    } else {
+      new Counter({
+        name,
+        help,
+        registers: [registry],
+        collect() {
+          this.reset()
+          this.inc(read())
+        },
+      })
+    }
+  }
+  return registry
+}
