@@ -1,0 +1,157 @@
+/** Conditions: made simple while they are built, and looked into. Equal meanings get equal forms where that is cheap. */
+import type { Condition, Operand, Path, VisibleField } from './guarded.ts'
+
+export const always: Condition = Object.freeze({ kind: 'always' })
+export const never: Condition = Object.freeze({ kind: 'never' })
+
+/** All of them hold. Flat, without duplicates; `never` when two exclude each other. */
+export function and(...conditions: readonly Condition[]): Condition {
+  const kept = gather(conditions, 'and')
+  if (kept === undefined) return never
+  if (kept.length > 1) return { kind: 'and', conditions: kept }
+  return kept[0] ?? always
+}
+
+/** At least one holds. Flat, without duplicates; `always` when one is another's opposite. */
+export function or(...conditions: readonly Condition[]): Condition {
+  const kept = gather(conditions, 'or')
+  if (kept === undefined) return always
+  if (kept.length > 1) return { kind: 'or', conditions: kept }
+  return kept[0] ?? never
+}
+
+export function not(condition: Condition): Condition {
+  if (condition.kind === 'always') return never
+  if (condition.kind === 'never') return always
+  if (condition.kind === 'not') return condition.condition
+  return { kind: 'not', condition }
+}
+
+/** `condition` for rows of which `known` is already certain. */
+export function assuming(known: Condition, condition: Condition): Condition {
+  if (condition.kind === 'always' || condition.kind === 'never') return condition
+  const certain = new Set(parts(known, 'and').map(conditionKey))
+  if (certain.has(conditionKey(condition))) return always
+  if (parts(condition, 'or').some(part => certain.has(conditionKey(part)))) return always
+  return and(...parts(condition, 'and').filter(part => !certain.has(conditionKey(part))))
+}
+
+/** The parts that matter, in order of first appearance; undefined when they settle the whole. */
+function gather(conditions: readonly Condition[], kind: 'and' | 'or'): Condition[] | undefined {
+  const neutral = kind === 'and' ? 'always' : 'never'
+  const settling = kind === 'and' ? 'never' : 'always'
+  const kept = new Map<string, Condition>()
+  for (const part of conditions.flatMap(condition => parts(condition, kind))) {
+    if (part.kind === settling) return undefined
+    if (part.kind === neutral) continue
+    if (kept.has(conditionKey(not(part)))) return undefined
+    kept.set(conditionKey(part), part)
+  }
+  return absorb(kept, kind === 'and' ? 'or' : 'and')
+}
+
+/** `a and (a or b)` is `a`; `a or (a and b)` too. */
+function absorb(kept: ReadonlyMap<string, Condition>, inner: 'and' | 'or'): Condition[] {
+  return [...kept.values()].filter(
+    part => part.kind !== inner || !parts(part, inner).some(one => kept.has(conditionKey(one))),
+  )
+}
+
+function parts(condition: Condition, kind: 'and' | 'or'): readonly Condition[] {
+  return condition.kind === kind ? condition.conditions : [condition]
+}
+
+/** Equal for conditions of the same form over rows of the same collection. */
+export function conditionKey(condition: Condition): string {
+  switch (condition.kind) {
+    case 'always':
+    case 'never':
+      return condition.kind
+    case 'compare':
+      return `${condition.operator}(${fieldKey(condition.field)},${operandKey(condition.operand)})`
+    case 'isNull':
+      return `null(${fieldKey(condition.field)})`
+    case 'nullness':
+      return `null(${fieldKey(condition.field)},$${condition.param})`
+    case 'related':
+      return `related(${pathKey(condition.path)},${conditionKey(condition.rows)})`
+    case 'search':
+      return `search(${condition.fields.map(field => field.name)},$${condition.param})`
+    case 'not':
+      return `not(${conditionKey(condition.condition)})`
+    default:
+      return `${condition.kind}(${condition.conditions.map(conditionKey)})`
+  }
+}
+
+function fieldKey({ field, when }: VisibleField): string {
+  return when.kind === 'always' ? field.name : `${field.name}?${conditionKey(when)}`
+}
+
+function operandKey(operand: Operand): string {
+  if (operand.kind === 'param') return `$${operand.param}`
+  return operand.kind === 'userId' ? '@' : JSON.stringify(operand.value)
+}
+
+function pathKey(path: Path): string {
+  const joined = 'joinRows' in path ? `?${conditionKey(path.joinRows)}` : ''
+  return `${path.relation.kind}:${path.relation.name}>${path.target.name}${joined}`
+}
+
+/** What a condition looks at. */
+export interface Dependencies {
+  /** Fields of the row itself. */
+  readonly fields: Set<string>
+  /** Collections other than the row's own (or again the row's own, through a relation). */
+  readonly collections: Set<string>
+  userId: boolean
+}
+
+export function dependencies(): Dependencies {
+  return { fields: new Set(), collections: new Set(), userId: false }
+}
+
+/** Adds what `condition` looks at to `found`. */
+export function look(condition: Condition, found: Dependencies): Dependencies {
+  switch (condition.kind) {
+    case 'always':
+    case 'never':
+      return found
+    case 'compare':
+      if (condition.operand.kind === 'userId') found.userId = true
+      return lookAtField(condition.field, found)
+    case 'isNull':
+    case 'nullness':
+      return lookAtField(condition.field, found)
+    case 'related':
+      return lookAlong(condition.path, [condition.rows], found)
+    case 'search':
+      for (const field of condition.fields) found.fields.add(field.name)
+      return found
+    case 'not':
+      return look(condition.condition, found)
+    default:
+      for (const part of condition.conditions) look(part, found)
+      return found
+  }
+}
+
+export function lookAtField({ field, when }: VisibleField, found: Dependencies): Dependencies {
+  found.fields.add(field.name)
+  return look(when, found)
+}
+
+/** Adds what is looked at on the way along `path`, and in the conditions over the rows it reaches. */
+export function lookAlong(path: Path, rows: readonly Condition[], found: Dependencies): Dependencies {
+  const beyond = dependencies()
+  beyond.collections.add(path.target.name)
+  if ('through' in path) {
+    beyond.collections.add(path.through.name)
+    look(path.joinRows, beyond)
+  }
+  for (const condition of rows) look(condition, beyond)
+  if (path.relation.kind === 'one') found.fields.add(path.relation.field)
+  for (const name of beyond.collections) found.collections.add(name)
+  if (beyond.userId) found.userId = true
+  return found
+}

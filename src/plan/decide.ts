@@ -1,0 +1,99 @@
+/** Decides conditions over a row that is about to be written, from the values that are written alone. */
+import type { JsonValue } from '../model/fields/type.ts'
+import type { Condition, ConditionOperator, GuardedAssignment, Operand } from './guarded.ts'
+
+/** True, false, or undefined where it takes a look at the database. */
+export type Decision = boolean | undefined
+
+/**
+ * Whether `condition` will hold for a row after `assignments`. Fields that are not assigned are unknown.
+ * `userId` null: nobody is signed in.
+ */
+export function decide(
+  condition: Condition,
+  assignments: readonly GuardedAssignment[],
+  args: readonly JsonValue[],
+  userId: number | null,
+): Decision {
+  const decideOne = (one: Condition) => decide(one, assignments, args, userId)
+  switch (condition.kind) {
+    case 'always':
+      return true
+    case 'never':
+      return false
+    case 'not':
+      return opposite(decideOne(condition.condition))
+    case 'and':
+      return all(condition.conditions, decideOne)
+    case 'or':
+      return opposite(all(condition.conditions, one => opposite(decideOne(one))))
+    case 'isNull':
+    case 'compare': {
+      if (condition.field.when.kind !== 'always') return undefined
+      const value = valueAfter(condition.field.field.name, assignments, args, userId)
+      if (value === undefined) return undefined
+      if (condition.kind === 'isNull') return value === null
+      return compare(value, condition.operator, operandValue(condition.operand, args, userId))
+    }
+    default:
+      return undefined
+  }
+}
+
+function opposite(decision: Decision): Decision {
+  return decision === undefined ? undefined : !decision
+}
+
+function all(conditions: readonly Condition[], decideOne: (one: Condition) => Decision): Decision {
+  let result: Decision = true
+  for (const condition of conditions) {
+    const decision = decideOne(condition)
+    if (decision === false) return false
+    if (decision === undefined) result = undefined
+  }
+  return result
+}
+
+function valueAfter(
+  name: string,
+  assignments: readonly GuardedAssignment[],
+  args: readonly JsonValue[],
+  userId: number | null,
+): JsonValue | undefined {
+  const value = assignments.find(one => one.field.name === name)?.value
+  if (value === undefined) return undefined
+  if (value.kind !== 'default') return operandValue(value, args, userId)
+  if (value.default.kind === 'value') return value.default.value
+  return value.default.kind === 'currentUser' ? userId : undefined
+}
+
+function operandValue(operand: Operand, args: readonly JsonValue[], userId: number | null): JsonValue {
+  if (operand.kind === 'userId') return userId
+  return operand.kind === 'literal' ? operand.value : (args[operand.param] ?? null)
+}
+
+function compare(value: JsonValue, operator: ConditionOperator, other: JsonValue): Decision {
+  if (value === null || other === null) return false
+  if (typeof value === 'object') return undefined
+  if (operator === 'in') return Array.isArray(other) ? other.includes(value) : undefined
+  if (typeof other !== typeof value) return undefined
+  if (operator === 'eq') return value === other
+  if (operator === 'ne') return value !== other
+  // Databases order text by code point, JavaScript by UTF-16 unit: left to the database.
+  return typeof value === 'number' && typeof other === 'number' ? ordered(value, operator, other) : undefined
+}
+
+function ordered(value: number, operator: ConditionOperator, other: number): Decision {
+  switch (operator) {
+    case 'gt':
+      return value > other
+    case 'gte':
+      return value >= other
+    case 'lt':
+      return value < other
+    case 'lte':
+      return value <= other
+    default:
+      return undefined
+  }
+}

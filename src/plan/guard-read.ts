@@ -1,0 +1,226 @@
+/** Reads: a plan's tree with every name resolved and the rules of every collection in it folded in. */
+import { ApiError } from '../errors.ts'
+import type { FilterOperator } from '../model/fields/type.ts'
+import type { Collection } from '../model/model.ts'
+import {
+  always,
+  and,
+  type Dependencies,
+  dependencies,
+  look,
+  lookAlong,
+  lookAtField,
+  never,
+  not,
+  or,
+} from './condition.ts'
+import { effectiveSort } from './cursor.ts'
+import { requireReadable, unknownField, unknownParameter, unknownRelation } from './guard-refuse.ts'
+import type { Reachable, View } from './guard-view.ts'
+import type {
+  Condition,
+  GuardedItem,
+  GuardedList,
+  GuardedRelation,
+  GuardedSelected,
+  GuardedSort,
+  VisibleField,
+} from './guarded.ts'
+import type { Filter, ItemShape, ListShape, Selected, SelectedRelation, Sort, Window } from './plan.ts'
+
+export function guardItem(shape: ItemShape, view: View): GuardedItem {
+  const collection = view.collection(shape.collection)
+  const rows = requireReadable(view, collection)
+  const select = guardSelect(shape.select, collection, view)
+  const found = dependencies()
+  found.collections.add(collection.name)
+  look(rows, found)
+  lookAtSelect(select, found)
+  return { kind: 'item', collection, id: shape.id, rows, select, ...conclude(found) }
+}
+
+export function guardList(shape: ListShape, view: View): GuardedList {
+  const collection = view.collection(shape.collection)
+  const within = shape.within && guardWithin(shape.within, collection, view)
+  const readable = requireReadable(view, collection)
+  const rows = and(
+    readable,
+    within?.reached.rows ?? always,
+    shape.filter ? guardFilter(shape.filter, collection, view) : always,
+    shape.search === undefined ? always : guardSearch(shape.search, collection, view),
+  )
+  const sort = guardSort(shape.sort, collection, view)
+  const select = guardSelect(shape.select, collection, view)
+  const found = dependencies()
+  found.collections.add(collection.name)
+  look(rows, found)
+  if (within) lookAtWithin(within.guarded, found)
+  for (const { field } of sort) lookAtField(field, found)
+  lookAtSelect(select, found)
+  return {
+    kind: 'list',
+    collection,
+    within: within?.guarded,
+    rows,
+    sort,
+    window: guardWindow(shape.window, sort),
+    select,
+    ...conclude(found),
+  }
+}
+
+function conclude(found: Dependencies): { reads: readonly string[]; personal: boolean } {
+  return { reads: [...found.collections].sort(), personal: found.userId }
+}
+
+type Within = NonNullable<GuardedList['within']>
+
+function guardWithin(
+  within: NonNullable<ListShape['within']>,
+  collection: Collection,
+  view: View,
+): { guarded: Within; reached: Reachable } {
+  const parent = view.collection(within.collection)
+  const rows = requireReadable(view, parent)
+  const reached = reach(parent, within.relation, view)
+  const { path } = reached
+  if (path.relation.kind === 'one' || path.target !== collection)
+    throw unknownRelation(parent, within.relation)
+  return { guarded: { collection: parent, id: within.id, rows, path }, reached }
+}
+
+function lookAtWithin(within: Within, found: Dependencies): void {
+  found.collections.add(within.collection.name)
+  look(within.rows, found)
+  lookAlong(within.path, [], found)
+}
+
+/** Follows a relation that the plan names; its target must be one that the caller may read. */
+function reach(collection: Collection, name: string, view: View): Reachable {
+  const reached = view.reachable(collection, name)
+  if (!reached) throw unknownRelation(collection, name)
+  if ('through' in reached.path) requireReadable(view, reached.path.through)
+  requireReadable(view, reached.path.target)
+  return reached
+}
+
+function guardWindow(window: Window, sort: readonly GuardedSort[]): Window {
+  if (window.kind === 'cursor' && window.after && window.after.length !== sort.length) {
+    throw new Error(`a cursor window over ${sort.length} sort keys has ${window.after.length} values`)
+  }
+  return window
+}
+
+/** The field as this caller reads it. Throws as if it did not exist when there is none. */
+function fieldOf(collection: Collection, name: string, view: View): VisibleField {
+  const visible = view.visible(collection, name)
+  if (!visible) throw unknownField(collection, name)
+  return visible
+}
+
+export function guardSelect(
+  select: readonly Selected[],
+  collection: Collection,
+  view: View,
+): readonly GuardedSelected[] {
+  return select.map(selected => {
+    if (selected.kind === 'constant') return selected
+    if (selected.kind === 'relation') return guardRelation(selected, collection, view)
+    return { kind: 'field', key: selected.key, field: fieldOf(collection, selected.field, view) }
+  })
+}
+
+function guardRelation(selected: SelectedRelation, collection: Collection, view: View): GuardedRelation {
+  const { path, when, rows } = reach(collection, selected.relation, view)
+  const { target } = path
+  const { kind, key } = selected
+  const select = guardSelect(selected.select, target, view)
+  if (path.relation.kind === 'one') return { kind, key, path, rows, when, select, list: undefined }
+  const { list } = selected
+  if (!list)
+    throw new Error(`the relation ${collection.name}.${selected.relation} is selected without a list`)
+  const filter = list.filter ? guardFilter(list.filter, target, view) : always
+  return {
+    kind,
+    key,
+    path,
+    rows: and(rows, filter),
+    when,
+    select,
+    list: { sort: guardSort(list.sort, target, view), limit: list.limit },
+  }
+}
+
+function guardSort(sort: readonly Sort[], collection: Collection, view: View): readonly GuardedSort[] {
+  return effectiveSort(sort).map(({ field: name, descending }) => {
+    const field = fieldOf(collection, name, view)
+    if (!field.field.type.sortable) throw cannot(collection, name, 'A list cannot be sorted by it.')
+    return { field, descending }
+  })
+}
+
+function guardFilter(filter: Filter, collection: Collection, view: View): Condition {
+  switch (filter.kind) {
+    case 'compare':
+      return guardComparison(filter, collection, view)
+    case 'related': {
+      const { path, when, rows } = reach(collection, filter.relation, view)
+      const wanted = and(rows, guardFilter(filter.filter, path.target, view))
+      return wanted.kind === 'never' ? never : and(when, { kind: 'related', path, rows: wanted })
+    }
+    case 'not':
+      return not(guardFilter(filter.filter, collection, view))
+    case 'and':
+      return and(...filter.filters.map(one => guardFilter(one, collection, view)))
+    case 'or':
+      return or(...filter.filters.map(one => guardFilter(one, collection, view)))
+  }
+}
+
+function guardComparison(
+  { field: name, operator, param }: Filter & { kind: 'compare' },
+  collection: Collection,
+  view: View,
+): Condition {
+  const field = fieldOf(collection, name, view)
+  const { operators } = field.field.type
+  if (!operators.includes(operator)) throw cannot(collection, name, takes(operators))
+  if (operator === 'null') return { kind: 'nullness', field, param }
+  return { kind: 'compare', field, operator, operand: { kind: 'param', param } }
+}
+
+function takes(operators: readonly FilterOperator[]): string {
+  return operators.length > 0 ? `It can be filtered with ${operators.join(', ')}.` : 'It cannot be filtered.'
+}
+
+function cannot(collection: Collection, name: string, sentence: string): ApiError {
+  return new ApiError(
+    'BAD_REQUEST',
+    `The field "${name}" of ${collection.name} does not do this. ${sentence}`,
+  )
+}
+
+function guardSearch(param: number, collection: Collection, view: View): Condition {
+  const fields = collection.searchable.filter(
+    field => view.visible(collection, field.name)?.when.kind === 'always',
+  )
+  if (fields.length === 0) throw unknownParameter('q')
+  return { kind: 'search', fields, param }
+}
+
+function lookAtSelect(select: readonly GuardedSelected[], found: Dependencies): void {
+  for (const selected of select) {
+    if (selected.kind === 'field') lookAtField(selected.field, found)
+    if (selected.kind === 'relation') lookAtRelation(selected, found)
+  }
+}
+
+function lookAtRelation({ path, rows, when, select, list }: GuardedRelation, found: Dependencies): void {
+  look(when, found)
+  lookAlong(path, [rows], found)
+  const beyond = dependencies()
+  for (const { field } of list?.sort ?? []) lookAtField(field, beyond)
+  lookAtSelect(select, beyond)
+  for (const name of beyond.collections) found.collections.add(name)
+  if (beyond.userId) found.userId = true
+}

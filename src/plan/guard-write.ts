@@ -1,0 +1,207 @@
+/** Writes: what may be set, what is set besides, and what must hold before and after. */
+import { ApiError, type FieldFault } from '../errors.ts'
+import type { Collection, Field, FieldDefault } from '../model/model.ts'
+import { dependencies, look } from './condition.ts'
+import { guardSelect } from './guard-read.ts'
+import { mayNotSet, quoted, requirePossible, requireReadable, requireScope } from './guard-refuse.ts'
+import type { View } from './guard-view.ts'
+import type {
+  Check,
+  Condition,
+  GuardedAssignment,
+  GuardedCreate,
+  GuardedDelete,
+  GuardedSelected,
+  GuardedUpdate,
+  ReferenceCheck,
+} from './guarded.ts'
+import type { Assignment, CreateShape, DeleteShape, UpdateShape } from './plan.ts'
+
+export function guardCreate(shape: CreateShape, view: View): GuardedCreate {
+  const collection = view.collection(shape.collection)
+  requireScope(view, 'write', collection)
+  const allowed = view.rule(collection.access.create, collection)
+  requirePossible(view, allowed, `create ${collection.name}`)
+  const chosen = settable(shape.set, collection, view, 'create')
+  const rules = writeRules(chosen, collection, view)
+  const set = [...chosen, ...shape.computed.map(one => assignment(one, collection))]
+  const given = new Set(set.map(one => one.field))
+  const rest = [...collection.fields.values()].filter(field => field.name !== 'id' && !given.has(field))
+  requireValues(rest)
+  return {
+    kind: 'create',
+    collection,
+    set: [...set, ...rest.map(initial)],
+    references: references(chosen, view),
+    after: checks([{ condition: allowed, field: undefined }, ...rules]),
+    rows: view.readable(collection),
+    select: guardSelect(shape.select, collection, view),
+  }
+}
+
+export function guardUpdate(shape: UpdateShape, view: View): GuardedUpdate {
+  const collection = view.collection(shape.collection)
+  requireScope(view, 'write', collection)
+  const allowed = view.rule(collection.access.update, collection)
+  requirePossible(view, allowed, `change ${collection.name}`)
+  const rows = requireReadable(view, collection)
+  const chosen = settable(shape.set, collection, view, 'update')
+  const reset = shape.mode === 'replace' ? leftOut(chosen, collection, view) : []
+  const set = [...chosen, ...reset]
+  return {
+    kind: 'update',
+    collection,
+    id: shape.id,
+    set: touch(set, collection),
+    references: references(chosen, view),
+    ifMatch: shape.ifMatch,
+    rows,
+    before: checks([{ condition: allowed, field: undefined }, ...writeRules(set, collection, view)]),
+    after: dependsOn(allowed, set) ? checks([{ condition: allowed, field: undefined }]) : [],
+    select: guardSelect(shape.select, collection, view),
+    representation: representation(collection, view),
+  }
+}
+
+export function guardDelete(shape: DeleteShape, view: View): GuardedDelete {
+  const collection = view.collection(shape.collection)
+  requireScope(view, 'write', collection)
+  const allowed = view.rule(collection.access.delete, collection)
+  requirePossible(view, allowed, `delete ${collection.name}`)
+  return {
+    kind: 'delete',
+    collection,
+    id: shape.id,
+    ifMatch: shape.ifMatch,
+    rows: requireReadable(view, collection),
+    before: checks([{ condition: allowed, field: undefined }]),
+    representation: representation(collection, view),
+  }
+}
+
+/** The assignments that the caller may make, some of them in some rows only. Throws for all others, all at once. */
+function settable(
+  set: readonly Assignment[],
+  collection: Collection,
+  view: View,
+  deed: 'create' | 'update',
+): readonly GuardedAssignment[] {
+  const faults = set.flatMap(({ field: name }) => fault(name, collection, view, deed) ?? [])
+  if (faults.length > 0) throw new ApiError('VALIDATION_FAILED', undefined, { details: faults })
+  const chosen = set.map(one => assignment(one, collection))
+  const refused = chosen
+    .map(one => one.field)
+    .filter(field => writable(field, collection, view).kind === 'never')
+  if (refused.length > 0) throw mayNotSet(refused)
+  return chosen
+}
+
+function fault(
+  name: string,
+  collection: Collection,
+  view: View,
+  deed: 'create' | 'update',
+): FieldFault | undefined {
+  const field = collection.fields.get(name)
+  const { system } = view.access
+  if (!field || (field.internal && !system)) {
+    const message = `There is no field ${quoted(name)} in ${collection.name}.`
+    return { field: name, code: 'unknown_field', message }
+  }
+  if (name === 'id' || (field.readOnly && !system)) {
+    return { field: name, code: 'read_only', message: 'This field cannot be set.' }
+  }
+  if (field.immutable && deed === 'update' && !system) {
+    return { field: name, code: 'immutable', message: 'This field can only be set when the item is created.' }
+  }
+  return undefined
+}
+
+function assignment({ field: name, param }: Assignment, collection: Collection): GuardedAssignment {
+  const field = collection.fields.get(name)
+  if (!field) throw new Error(`${collection.name} has no field ${name} to set`)
+  return { field, value: { kind: 'param', param } }
+}
+
+function writable(field: Field, collection: Collection, view: View): Condition {
+  return view.rule(field.access.write, collection)
+}
+
+function writeRules(set: readonly GuardedAssignment[], collection: Collection, view: View): readonly Check[] {
+  return set.map(({ field }) => ({ condition: writable(field, collection, view), field }))
+}
+
+function checks(all: readonly Check[]): readonly Check[] {
+  return all.filter(check => check.condition.kind !== 'always')
+}
+
+function references(set: readonly GuardedAssignment[], view: View): readonly ReferenceCheck[] {
+  return set.flatMap(({ field, value }) => {
+    if (!field.reference || value.kind === 'default') return []
+    const target = view.collection(field.reference.target)
+    return [{ field, value, target, rows: view.readable(target) }]
+  })
+}
+
+function initial(field: Field): GuardedAssignment {
+  return { field, value: defaultOf(field) }
+}
+
+function defaultOf(field: Field): GuardedAssignment['value'] {
+  const standard = startingValue(field)
+  return standard ? { kind: 'default', default: standard } : { kind: 'literal', value: null }
+}
+
+function startingValue(field: Field): FieldDefault | undefined {
+  return field.name === 'created_at' || field.name === 'updated_at' ? { kind: 'now' } : field.default
+}
+
+/** Throws for fields without a value that need one. */
+function requireValues(fields: readonly Field[]): void {
+  const missing = fields.filter(field => !field.optional && !startingValue(field))
+  const hidden = missing.find(field => field.internal || field.readOnly)
+  if (hidden) throw new Error(`nothing computes ${hidden.name}, which every item must have`)
+  if (missing.length === 0) return
+  const details = missing.map(field => ({
+    field: field.name,
+    code: 'required',
+    message: 'This field must have a value.',
+  }))
+  throw new ApiError('VALIDATION_FAILED', undefined, { details })
+}
+
+/** What a replacement does not mention and the caller could have set goes back to where it began. */
+function leftOut(
+  chosen: readonly GuardedAssignment[],
+  collection: Collection,
+  view: View,
+): readonly GuardedAssignment[] {
+  const given = new Set(chosen.map(one => one.field))
+  const open = [...collection.fields.values()].filter(
+    field =>
+      !given.has(field) &&
+      !(field.name === 'id' || field.readOnly || field.internal || field.immutable) &&
+      writable(field, collection, view).kind !== 'never',
+  )
+  requireValues(open)
+  return open.map(initial)
+}
+
+function touch(set: readonly GuardedAssignment[], collection: Collection): readonly GuardedAssignment[] {
+  const touched = collection.fields.get('updated_at')
+  if (!touched || set.length === 0 || set.some(one => one.field === touched)) return set
+  return [...set, initial(touched)]
+}
+
+/** Whether setting these fields can change what the condition says about the row. */
+function dependsOn(condition: Condition, set: readonly GuardedAssignment[]): boolean {
+  const { fields, collections } = look(condition, dependencies())
+  return collections.size > 0 || set.some(one => fields.has(one.field.name))
+}
+
+function representation(collection: Collection, view: View): readonly GuardedSelected[] {
+  return [...collection.fields.keys()].flatMap(key => {
+    const field = view.visible(collection, key)
+    return field ? [{ kind: 'field' as const, key, field }] : []
+  })
+}

@@ -1,0 +1,115 @@
+/**
+ * The guard: the only place where permission is decided. A plan goes in with who asks; what comes
+ * out holds every scope, row rule and field rule of every collection in it, and nothing else runs.
+ *
+ * What can be decided without a row or a value is decided once per shape and access class.
+ */
+import type { JsonValue } from '../model/fields/type.ts'
+import type { Model } from '../model/model.ts'
+import type { AccessClass, Principal } from '../principal.ts'
+import { guardItem, guardList } from './guard-read.ts'
+import { type Settle, settleWrite } from './guard-settle.ts'
+import { type View, viewOf } from './guard-view.ts'
+import { guardCreate, guardDelete, guardUpdate } from './guard-write.ts'
+import type {
+  GuardedCreate,
+  GuardedDelete,
+  GuardedItem,
+  GuardedList,
+  GuardedPlan,
+  GuardedShape,
+  GuardedUpdate,
+  GuardedWrite,
+} from './guarded.ts'
+import type {
+  CreateShape,
+  DeleteShape,
+  ItemShape,
+  ListShape,
+  Plan,
+  Shape,
+  UpdateShape,
+  WriteShape,
+} from './plan.ts'
+
+export { quoted, unknownField, unknownParameter, unknownRelation } from './guard-refuse.ts'
+export { readableFields, readableRelations, staticRule } from './guard-view.ts'
+
+/**
+ * Throws an `ApiError`: UNAUTHORIZED, FORBIDDEN or INSUFFICIENT_SCOPE where the caller may not,
+ * BAD_REQUEST where the plan names what does not exist for the caller or cannot be done,
+ * VALIDATION_FAILED where a write sets what cannot be set or leaves out what is required.
+ */
+export interface Guard {
+  (plan: Plan<ItemShape>, principal: Principal): GuardedPlan<GuardedItem>
+  (plan: Plan<ListShape>, principal: Principal): GuardedPlan<GuardedList>
+  (plan: Plan<CreateShape>, principal: Principal): GuardedPlan<GuardedCreate>
+  (plan: Plan<UpdateShape>, principal: Principal): GuardedPlan<GuardedUpdate>
+  (plan: Plan<DeleteShape>, principal: Principal): GuardedPlan<GuardedDelete>
+  (plan: Plan<WriteShape>, principal: Principal): GuardedWrite
+}
+
+/** What is remembered for a shape and an access class. */
+interface Decided {
+  readonly shape: GuardedShape
+  readonly settle: Settle<GuardedShape> | undefined
+}
+
+interface Remembered {
+  lastAccess: AccessClass
+  last: Decided
+  readonly all: Map<string, Decided>
+}
+
+/** Per shape; a service has few roles and few sets of scopes. */
+const MAX_ACCESS_CLASSES = 256
+
+export function createGuard(model: Model): Guard {
+  const known = new WeakMap<Shape, Remembered>()
+
+  function decided(shape: Shape, access: AccessClass): Decided {
+    const remembered = known.get(shape)
+    if (remembered?.lastAccess === access) return remembered.last
+    const last = remembered?.all.get(access.key) ?? settleLater(guardShape(shape, viewOf(model, access)))
+    if (remembered) {
+      if (remembered.all.size >= MAX_ACCESS_CLASSES) remembered.all.clear()
+      remembered.all.set(access.key, last)
+      remembered.lastAccess = access
+      remembered.last = last
+    } else {
+      known.set(shape, { lastAccess: access, last, all: new Map([[access.key, last]]) })
+    }
+    return last
+  }
+
+  function guard({ shape, args }: Plan, principal: Principal): GuardedPlan {
+    const { shape: ready, settle } = decided(shape, principal.access)
+    return seal(settle ? settle(args, principal) : ready, args, principal)
+  }
+  return guard as Guard
+}
+
+function settleLater(shape: GuardedShape): Decided {
+  const settle = shape.kind === 'create' || shape.kind === 'update' ? settleWrite(shape) : undefined
+  return { shape, settle }
+}
+
+function guardShape(shape: Shape, view: View): GuardedShape {
+  switch (shape.kind) {
+    case 'item':
+      return guardItem(shape, view)
+    case 'list':
+      return guardList(shape, view)
+    case 'create':
+      return guardCreate(shape, view)
+    case 'update':
+      return guardUpdate(shape, view)
+    case 'delete':
+      return guardDelete(shape, view)
+  }
+}
+
+/** The only place where the brand is given. */
+function seal(shape: GuardedShape, args: readonly JsonValue[], principal: Principal): GuardedPlan {
+  return { shape, args, principal } as GuardedPlan
+}
