@@ -1,5 +1,6 @@
 /** Every setting, in one table. `docs/configuration.md` is generated from it. */
 import {
+  apiKey,
   choice,
   database,
   email,
@@ -76,21 +77,23 @@ export const settingsTable = {
   }),
   adminApiKey: optional({
     variable: 'PORTICO_ADMIN_API_KEY',
-    kind: text,
+    kind: apiKey,
     secret: true,
     defaultText: 'a generated one, printed once',
-    sentence: 'The API key of that administrator; `portico keys generate` makes one. Never printed.',
+    sentence:
+      'The API key of that administrator. A given one is never printed; `portico keys generate` prints a good one.',
   }),
-  rateLimit: row({
+  rateLimit: optional({
     variable: 'PORTICO_RATE_LIMIT',
     kind: rateLimit,
-    default: 1000,
-    sentence: 'Requests per minute of each user; `off` limits nobody, addresses neither.',
+    defaultText: '1000 for a user, 120 for an address',
+    sentence:
+      'Requests per minute of each user, and of each client address without a credential; `off` limits nobody.',
   }),
   addressRateLimit: optional({
     variable: 'PORTICO_ADDRESS_RATE_LIMIT',
     kind: rateLimit,
-    defaultText: '120, or `rateLimit` where that is set',
+    defaultText: 'as `rateLimit` where that is set, else 120',
     sentence:
       'Requests per minute of each client address without a credential, failed credentials included. IPv6 addresses count by their /64 network.',
   }),

@@ -27,6 +27,8 @@ export interface HttpServer {
   readonly app: FastifyInstance
   /** Returns the port. */
   listen(): Promise<number>
+  /** How many requests are not answered yet. */
+  running(): number
   /** Stops accepting, waits for what runs at most `shutdownGrace`, then ends every connection. */
   close(): Promise<void>
 }
@@ -87,8 +89,10 @@ export function createHttp(settings: HttpSettings, parts: HttpParts): HttpServer
   const addressOf = addressReader(settings.trustProxy)
   const constant = settings.cors ? [...everyAnswer, ...crossOrigin] : everyAnswer
   let closing = false
+  let running = 0
 
   const reply = (exchange: Exchange, made: Reply) => {
+    running--
     const bytes = send(exchange, made, constant, closing)
     parts.onSent(exchange, made.status, bytes)
   }
@@ -100,6 +104,7 @@ export function createHttp(settings: HttpSettings, parts: HttpParts): HttpServer
     const forwarded = req.headers['x-forwarded-for']
     const address = addressOf(req.socket.remoteAddress, typeof forwarded === 'string' ? forwarded : undefined)
     const exchange = new Exchange(req, res, address)
+    running++
     try {
       checkRequestLine(exchange)
       if (settings.cors && isPreflight(exchange)) return reply(exchange, preflight)
@@ -120,6 +125,7 @@ export function createHttp(settings: HttpSettings, parts: HttpParts): HttpServer
   const app = createApp(settings, handle, refuse)
   return {
     app,
+    running: () => running,
     async listen() {
       await app.listen({ port: settings.port, host: settings.host })
       return (app.server.address() as AddressInfo).port

@@ -28,26 +28,23 @@ const paths = ['', '*.', '*.*.', '*.*.*.'].flatMap(depth => [
 ])
 
 /** One answered request. */
-export interface AccessEntry {
+export interface Answered {
   readonly method: string
   readonly path: string
-  readonly status: number
-  readonly milliseconds: number
   readonly requestId: string
   readonly userId: number | null
-  /** Of the answer's body; undefined where it is streamed. */
-  readonly bytes: number | undefined
 }
 
 export interface Log {
   readonly logger: Logger
-  /** One line for a request, at level `info`. */
-  access(entry: AccessEntry): void
+  /** One line for a request, at level `info`. `bytes` of the answer's body; undefined where it is streamed. */
+  access(request: Answered, status: number, milliseconds: number, bytes: number | undefined): void
   /** Writes out what waits. */
   flush(): void
 }
 
 const INFO = 30
+const MAX_PATH = 2000
 const plain = /^[\x20\x21\x23-\x5b\x5d-\x7e]*$/
 
 /** JSON of a text, cheap for the texts that need no escape. */
@@ -56,14 +53,19 @@ function quoted(text: string): string {
 }
 
 /** The same line that pino would write, put together by hand: a tenth of the time on the hot path. */
-export function accessLine(entry: AccessEntry, now: number): string {
-  const path = entry.path.includes('pk_') || entry.path.includes('=') ? redact(entry.path) : entry.path
-  const who = entry.userId === null ? '' : `,"user_id":${entry.userId}`
-  const bytes = entry.bytes === undefined ? '' : `,"bytes":${entry.bytes}`
+function accessLine(
+  { method, path, requestId, userId }: Answered,
+  status: number,
+  milliseconds: number,
+  bytes: number | undefined,
+): string {
+  const shown = path.includes('pk_') || path.includes('=') || path.includes('%') ? redact(path) : path
+  const who = userId === null ? '' : `,"user_id":${userId}`
+  const size = bytes === undefined ? '' : `,"bytes":${bytes}`
   return (
-    `{"level":${INFO},"time":${now},"request_id":"${entry.requestId}","method":${quoted(entry.method)},` +
-    `"path":${quoted(path.slice(0, 2000))},"status":${entry.status},` +
-    `"ms":${Math.round(entry.milliseconds * 100) / 100}${who}${bytes},"msg":"request"}\n`
+    `{"level":${INFO},"time":${Date.now()},"request_id":"${requestId}","method":${quoted(method)},` +
+    `"path":${quoted(shown.slice(0, MAX_PATH))},"status":${status},` +
+    `"ms":${Math.round(milliseconds * 100) / 100}${who}${size},"msg":"request"}\n`
   )
 }
 
@@ -93,8 +95,8 @@ export function createLog({ logLevel }: Pick<Settings, 'logLevel'>, output?: Des
   const writes = logger.isLevelEnabled('info')
   return {
     logger,
-    access(entry) {
-      if (writes) destination.write(accessLine(entry, Date.now()))
+    access(request, status, milliseconds, bytes) {
+      if (writes) destination.write(accessLine(request, status, milliseconds, bytes))
     },
     flush: () => buffered?.flushSync(),
   }

@@ -34,16 +34,25 @@ function bucketOf(seconds: number): number {
   return at
 }
 
-export function createMetrics(figures: readonly Figure[] = []): Metrics {
+function entry<K, V>(map: Map<K, V>, key: K, make: () => V): V {
+  const there = map.get(key)
+  if (there !== undefined) return there
+  const made = make()
+  map.set(key, made)
+  return made
+}
+
+export function createMetrics(figures: () => readonly Figure[] = () => []): Metrics {
   const byRoute = new Map<string, Map<string, Series[]>>()
   let registry: Promise<Registry> | undefined
 
   const seriesOf = (method: string, route: string, status: number): Series => {
-    let byMethod = byRoute.get(route)
-    if (!byMethod) byRoute.set(route, (byMethod = new Map()))
     const named = known.has(method) ? method : 'other'
-    let byStatus = byMethod.get(named)
-    if (!byStatus) byMethod.set(named, (byStatus = []))
+    const byStatus = entry(
+      entry(byRoute, route, () => new Map()),
+      named,
+      () => [],
+    )
     const group = Math.floor(status / 100)
     byStatus[group] ??= {
       labels: { method: named, route, status: `${group}xx` },
@@ -61,7 +70,7 @@ export function createMetrics(figures: readonly Figure[] = []): Metrics {
       series.sum += seconds
     },
     async text() {
-      registry ??= createRegistry(figures)
+      registry ??= createRegistry(figures())
       const rest = await (await registry).metrics()
       return `${histogram(byRoute)}\n${rest}`
     },
@@ -121,4 +130,29 @@ async function createRegistry(figures: readonly Figure[]): Promise<Registry> {
     }
   }
   return registry
+}
+
+const API = '/api/v1/'
+
+interface CollectionLabels {
+  readonly list: string
+  readonly item: string
+  readonly within: string
+}
+
+/** A path's route, from a set that does not grow with what clients ask for. */
+export function routeLabels(collections: ReadonlyMap<string, unknown>): (path: string) => string {
+  const byName = new Map<string, CollectionLabels>()
+  for (const name of collections.keys()) {
+    const list = API + name
+    byName.set(name, { list, item: `${list}/{id}`, within: `${list}/{id}/{subcollection}` })
+  }
+  const others = new Set(['/healthz', '/readyz', '/metrics', '/docs', `${API}openapi.json`, `${API}me`])
+  return path => {
+    const slash = path.startsWith(API) ? path.indexOf('/', API.length) : -1
+    const labels = byName.get(path.slice(API.length, slash === -1 ? undefined : slash))
+    if (!labels || !path.startsWith(API)) return others.has(path) ? path : 'other'
+    if (slash === -1) return labels.list
+    return path.indexOf('/', slash + 1) === -1 ? labels.item : labels.within
+  }
 }

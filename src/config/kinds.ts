@@ -133,3 +133,14 @@ export const trustProxy: Kind<TrustProxy> = {
     return Array.isArray(value) ? networks(value) : proxies.fromValue(value)
   },
 }
+
+/** RFC 6750, 2.1: what a bearer token may consist of. */
+function token(value: unknown): string | undefined {
+  return typeof value === 'string' && /^[A-Za-z0-9._~+/-]{16,200}$/.test(value) ? value : undefined
+}
+
+export const apiKey: Kind<string> = {
+  says: '16 to 200 letters, digits or characters of `._~+/-`',
+  fromText: token,
+  fromValue: token,
+}

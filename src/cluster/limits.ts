@@ -1,0 +1,95 @@
+/** Whose budget a request draws from, and the headers that say what is left of it. */
+import { isIPv6 } from 'node:net'
+import { ApiError } from '../errors.ts'
+import type { Principal } from '../principal.ts'
+import { type Budget, type RateCounters, WINDOW } from './cluster.ts'
+
+/** Requests per window; `off` counts nothing. */
+export interface LimitSettings {
+  readonly user: number | 'off'
+  readonly address: number | 'off'
+}
+
+/** Where the headers go: they are on every answer, errors too. */
+interface Answered {
+  added: readonly string[]
+}
+
+export interface Limits {
+  /** Draws one request. RATE_LIMITED when nothing is left. */
+  draw(principal: Principal, answer: Answered): undefined | Promise<undefined>
+  /** How many requests were refused. */
+  readonly counts: { refused: number }
+}
+
+/** One budget for a whole IPv6 /64, which is what one customer has; an IPv4 address stands for itself. */
+export function budgetAddress(address: string): string {
+  if (!address.includes(':') || !isIPv6(address)) return address
+  const [head = '', tail] = (address.split('%')[0] ?? '').split('::')
+  const before = head === '' ? [] : head.split(':')
+  const after = tail === undefined || tail === '' ? [] : tail.split(':')
+  const zeros = Array.from({ length: Math.max(0, 8 - before.length - after.length) }, () => '0')
+  const groups = [...before, ...zeros, ...after].slice(0, 4)
+  return `${groups.map(group => Number.parseInt(group, 16).toString(16)).join(':')}::/64`
+}
+
+/** The names and limits of one kind of budget, as header values. */
+interface Policy {
+  readonly limit: number
+  readonly limitText: string
+  readonly name: string
+  /** draft-ietf-httpapi-ratelimit-headers-10, 3 */
+  readonly policyText: string
+}
+
+function policy(name: string, limit: number | 'off'): Policy | undefined {
+  if (limit === 'off') return undefined
+  return { limit, limitText: String(limit), name, policyText: `"${name}";q=${limit};w=${WINDOW}` }
+}
+
+function headersOf(budget: Budget, { limitText, name, policyText }: Policy, now: number): string[] {
+  const remaining = String(budget.remaining)
+  return [
+    'X-RateLimit-Limit',
+    limitText,
+    'X-RateLimit-Remaining',
+    remaining,
+    'X-RateLimit-Reset',
+    String(budget.resetAt),
+    'RateLimit',
+    `"${name}";r=${remaining};t=${secondsLeft(budget, now)}`,
+    'RateLimit-Policy',
+    policyText,
+  ]
+}
+
+function secondsLeft({ resetAt }: Budget, now: number): number {
+  return Math.max(1, resetAt - Math.floor(now / 1000))
+}
+
+export function createLimits(settings: LimitSettings, counters: RateCounters, now = Date.now): Limits {
+  const byUser = policy('user', settings.user)
+  const byAddress = policy('address', settings.address)
+  const counts = { refused: 0 }
+  const settle = (budget: Budget, rule: Policy, answer: Answered): undefined => {
+    answer.added = headersOf(budget, rule, now())
+    if (budget.granted) return
+    counts.refused++
+    const seconds = secondsLeft(budget, now())
+    throw new ApiError(
+      'RATE_LIMITED',
+      `The limit of ${rule.limit} requests per minute is used up: try again in ${seconds} s.`,
+      { headers: { 'Retry-After': String(seconds) } },
+    )
+  }
+  return {
+    counts,
+    draw({ userId, budgetKey }, answer) {
+      const rule = userId === null ? byAddress : byUser
+      if (!rule) return undefined
+      const budget = counters.take(budgetKey, rule.limit, 1)
+      if (budget instanceof Promise) return budget.then(later => settle(later, rule, answer))
+      return settle(budget, rule, answer)
+    },
+  }
+}

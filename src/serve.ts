@@ -1,0 +1,241 @@
+/** Puts the parts together. The way of every request stands in `createPipeline`, in order. */
+import { mkdirSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { apiKeyReader } from './auth/api-key.ts'
+import { type Authenticate, createAuthenticate } from './auth/authenticate.ts'
+import { bootstrap, type FirstAdministrator } from './auth/bootstrap.ts'
+import { newKeyHook } from './auth/new-key.ts'
+import type { Call, Reply } from './call.ts'
+import { budgetAddress, createLimits, type Limits } from './cluster/limits.ts'
+import { memoryCounters } from './cluster/memory.ts'
+import { type GivenSettings, readSettings, type Settings } from './config.ts'
+import { ApiError } from './errors.ts'
+import { createHttp, type Exchange, type HttpServer } from './http.ts'
+import { createLog, type Log } from './log.ts'
+import { createMetrics, type Figure, type Metrics, routeLabels } from './metrics.ts'
+import { checkModel } from './model/check.ts'
+import type { Declaration } from './model/declaration.ts'
+import type { Model } from './model/model.ts'
+import { type Awaitable, type ItemAnswer, type ListAnswer, then } from './plan/answer.ts'
+import { createGuard, type Guard, readableFields } from './plan/guard.ts'
+import type { Run } from './plan/run.ts'
+import { anonymous, type Principal } from './principal.ts'
+import { createRest, errorReply } from './rest/rest.ts'
+import { openSqlite } from './store/sqlite.ts'
+import type { Store } from './store/store.ts'
+
+export interface Service {
+  /** Where it listens, without a trailing slash. */
+  readonly url: string
+  /** The administrator that this start has made; undefined on every later start. */
+  readonly firstAdministrator: FirstAdministrator | undefined
+  /** Stops accepting, finishes what runs, and closes the database. */
+  close(): Promise<void>
+}
+
+/**
+ * Serves a model. Settings that are not given come from the environment, or are defaults.
+ * Rejects with a `ModelError` or a `SettingsError` that lists every fault.
+ */
+export function serve(declaration: Declaration, given: GivenSettings = {}): Promise<Service> {
+  return start(declaration, readSettings({ given, environment: process.env }))
+}
+
+/** `serve` with every setting known. */
+export async function start(declaration: Declaration, settings: Settings): Promise<Service> {
+  const model = checkModel(declaration)
+  const log = createLog(settings)
+  const store = openStore(model, settings)
+  try {
+    return await assemble(model, store, log, settings)
+  } catch (error) {
+    await store.close()
+    throw error
+  }
+}
+
+/** The model's database, made or brought up to date. */
+export function openStore(model: Model, settings: Settings): Store {
+  mkdirSync(dirname(settings.database), { recursive: true })
+  const { database: file, cacheBytes, autoMigrate } = settings
+  return openSqlite(model, { file, cacheBytes, autoMigrate })
+}
+
+/** Plans in, answers out: what is not guarded does not run. */
+export function createRun(guard: Guard, store: Store): Run {
+  return {
+    item: (plan, principal) => store.read(guard(plan, principal)) as Awaitable<ItemAnswer>,
+    list: (plan, principal) => store.read(guard(plan, principal)) as Awaitable<ListAnswer>,
+    write: async (plan, principal) => store.write(guard(plan, principal)),
+  }
+}
+
+async function assemble(model: Model, store: Store, log: Log, settings: Settings): Promise<Service> {
+  const run = createRun(createGuard(model), store)
+  const keys = apiKeyReader({
+    run,
+    version: collection => store.version(collection),
+    adminApiKey: settings.adminApiKey,
+  })
+  const limits = createLimits(limitSettings(settings), memoryCounters())
+  const state = { closing: false }
+  const metrics = createMetrics(() => figures(limits, keys.counts, http))
+  const rest = createRest({
+    model,
+    run,
+    hooks: new Map([['api_keys', newKeyHook(run, settings.maxKeysPerUser)]]),
+    readable: (collection, access) => readableFields(model, collection, access),
+    baseUrl: settings.baseUrl,
+  })
+  const http = createHttp(settings, {
+    answer: createPipeline({
+      open: openPaths(store, metrics, state),
+      authenticate: createAuthenticate([keys]),
+      limits,
+      bodyLimit: settings.bodyLimit,
+      face: (call, principal) => {
+        if (call.path.startsWith('/api/v1') || call.path.startsWith('/docs')) return rest(call, principal)
+        throw new ApiError('NOT_FOUND')
+      },
+    }),
+    errorReply,
+    onSent: recorder(log, metrics, routeLabels(model.collections)),
+    onFault: (error, { requestId, method }) =>
+      log.logger.error({ err: error, request_id: requestId, method }, 'request failed'),
+  })
+  const firstAdministrator = await bootstrap(run, settings)
+  const port = await http.listen()
+  const url = settings.baseUrl ?? `http://localhost:${port}`
+  log.logger.info({ port, database: settings.database }, `listening on ${url}`)
+  return { url, firstAdministrator, close: closer(http, store, log, state) }
+}
+
+/** `rateLimit` is the limit of addresses too, unless they have one of their own. */
+function limitSettings({ rateLimit, addressRateLimit }: Settings) {
+  return { user: rateLimit ?? 1000, address: addressRateLimit ?? rateLimit ?? 120 }
+}
+
+interface State {
+  closing: boolean
+}
+
+type Face = (call: Call, principal: Principal) => Awaitable<Reply>
+
+interface Stages {
+  /** Paths that take no credential and draw no budget. */
+  readonly open: ReadonlyMap<string, (exchange: Exchange) => Awaitable<Reply>>
+  readonly authenticate: Authenticate
+  readonly limits: Limits
+  readonly bodyLimit: number
+  readonly face: Face
+}
+
+/** credential → Principal → budget → body → face → reply. At once where nothing has to be waited for. */
+function createPipeline({ open, authenticate, limits, bodyLimit, face }: Stages) {
+  const identify = identifier(authenticate, limits)
+  return (exchange: Exchange): Awaitable<Reply> => {
+    const opened = open.get(exchange.path)
+    if (opened) return opened(exchange)
+    return then(identify(exchange), principal => {
+      exchange.userId = principal.userId
+      return then(limits.draw(principal, exchange), () =>
+        then(exchange.readBody(bodyLimit), () => face(exchange, principal)),
+      )
+    })
+  }
+}
+
+/** Who asks. A credential that is refused draws from the budget of the address it came from. */
+function identifier(authenticate: Authenticate, limits: Limits) {
+  const refuse = (error: unknown, exchange: Exchange): Awaitable<never> =>
+    then(limits.draw(anonymous(budgetAddress(exchange.address)), exchange), () => {
+      throw error
+    })
+  return (exchange: Exchange): Awaitable<Principal> => {
+    try {
+      const principal = authenticate(exchange, budgetAddress(exchange.address))
+      if (!(principal instanceof Promise)) return principal
+      return principal.catch(error => refuse(error, exchange))
+    } catch (error) {
+      return refuse(error, exchange)
+    }
+  }
+}
+
+function plainText(status: number, type: string, body: string): Reply {
+  return { status, headers: ['Content-Type', type, 'Cache-Control', 'no-store'], body }
+}
+
+const json = 'application/json'
+
+function openPaths(store: Store, metrics: Metrics, state: State): Stages['open'] {
+  const ready = async () => {
+    if (state.closing) throw new ApiError('UNAVAILABLE', 'The service is stopping.')
+    await Promise.resolve(store.ping()).catch(cause => {
+      throw new ApiError('UNAVAILABLE', 'The database does not answer.', { cause })
+    })
+    return plainText(200, json, '{"status":"ok"}')
+  }
+  const handlers = {
+    '/healthz': () => plainText(200, json, '{"status":"ok"}'),
+    '/readyz': ready,
+    '/metrics': async () => plainText(200, 'text/plain; version=0.0.4; charset=utf-8', await metrics.text()),
+  }
+  return new Map(Object.entries(handlers).map(([path, handler]) => [path, readOnly(handler)]))
+}
+
+function readOnly(handler: () => Awaitable<Reply>): (exchange: Exchange) => Awaitable<Reply> {
+  const headers = { Allow: 'GET, HEAD' }
+  return ({ method }) => {
+    if (method === 'GET' || method === 'HEAD') return handler()
+    throw new ApiError('METHOD_NOT_ALLOWED', undefined, { headers })
+  }
+}
+
+function recorder(log: Log, metrics: Metrics, routeOf: (path: string) => string) {
+  return (exchange: Exchange, status: number, bytes: number | undefined) => {
+    const milliseconds = performance.now() - exchange.start
+    metrics.observe(exchange.method, routeOf(exchange.path), status, milliseconds / 1000)
+    log.access(exchange, status, milliseconds, bytes)
+  }
+}
+
+function figures(limits: Limits, keys: { hits: number; misses: number }, http: HttpServer): Figure[] {
+  return [
+    {
+      name: 'portico_rate_limited_total',
+      help: 'Requests that were refused because a budget was used up.',
+      kind: 'counter',
+      read: () => limits.counts.refused,
+    },
+    {
+      name: 'portico_credential_cache_hits_total',
+      help: 'Credentials that were known without asking the database.',
+      kind: 'counter',
+      read: () => keys.hits,
+    },
+    {
+      name: 'portico_credential_cache_misses_total',
+      help: 'Credentials for which the database was asked.',
+      kind: 'counter',
+      read: () => keys.misses,
+    },
+    {
+      name: 'portico_http_requests_in_flight',
+      help: 'Requests that are being answered.',
+      kind: 'gauge',
+      read: () => http.running(),
+    },
+  ]
+}
+
+function closer(http: HttpServer, store: Store, log: Log, state: State): () => Promise<void> {
+  let closed: Promise<void> | undefined
+  const close = async () => {
+    state.closing = true
+    await http.close()
+    await store.close()
+    log.flush()
+  }
+  return () => (closed ??= close())
+}
