@@ -1,0 +1,97 @@
+/** The builders of access rules. What they build is data (see `rule.ts`); only the guard decides it. */
+import { type Marker, markerOf } from './fields/marker.ts'
+import type { Comparison, Rule, RuleOperand, Scalar } from './rule.ts'
+
+/** A rule that can be chained: `owner('author_id').or(role('admin'))`. */
+export interface AccessRule {
+  readonly rule: Rule
+  /** This rule and all the others must hold. */
+  and(...others: readonly AccessRule[]): AccessRule
+  /** This rule or one of the others must hold. */
+  or(...others: readonly AccessRule[]): AccessRule
+}
+
+function rulesIn(rules: readonly AccessRule[]): readonly Rule[] {
+  return rules.map(one => one?.rule)
+}
+
+function chain(rule: Rule): AccessRule {
+  return Object.freeze({
+    rule: Object.freeze(rule),
+    and: (...others: readonly AccessRule[]) => chain({ kind: 'and', rules: [rule, ...rulesIn(others)] }),
+    or: (...others: readonly AccessRule[]) => chain({ kind: 'or', rules: [rule, ...rulesIn(others)] }),
+  })
+}
+
+/** Everyone, signed in or not. */
+export const anyone: AccessRule = chain({ kind: 'anyone' })
+
+/** No one; not even an administrator. */
+export const nobody: AccessRule = chain({ kind: 'nobody' })
+
+/** Whoever is signed in. */
+export const signedIn: AccessRule = chain({ kind: 'signedIn' })
+
+/** Users with one of these roles. */
+export function role(...roles: readonly string[]): AccessRule {
+  return chain({ kind: 'role', roles })
+}
+
+/** Credentials that carry this scope, e.g. `scope('write:post')`. A session without scopes carries all. */
+export function scope(name: string): AccessRule {
+  return chain({ kind: 'scope', scope: name })
+}
+
+/** The user whose id the field holds. On `users` itself: `owner('id')`. */
+export function owner(fieldName: string): AccessRule {
+  return compare(fieldName, 'eq', { kind: 'userId' })
+}
+
+/** At least one row that the relation reaches fulfils the rule; for a to-one relation, the row itself does. */
+export function related(relation: string, rule: AccessRule): AccessRule {
+  return chain({ kind: 'related', relation, rule: rule?.rule })
+}
+
+/** The rule does not hold. */
+export function not(rule: AccessRule): AccessRule {
+  return chain({ kind: 'not', rule: rule?.rule })
+}
+
+/** What a rule may compare a field with: a value, or `currentUser`. */
+export type Comparable = Scalar | Marker<'currentUser'>
+
+/** Comparisons of one field of the row; a comparison with a missing value is false. */
+export interface FieldRules {
+  eq(value: Comparable): AccessRule
+  ne(value: Comparable): AccessRule
+  gt(value: Scalar): AccessRule
+  gte(value: Scalar): AccessRule
+  lt(value: Scalar): AccessRule
+  lte(value: Scalar): AccessRule
+  in(values: readonly Scalar[]): AccessRule
+}
+
+function operandOf(value: Comparable | readonly Scalar[]): RuleOperand {
+  return markerOf(value) === 'currentUser'
+    ? { kind: 'userId' }
+    : { kind: 'literal', value: value as Scalar | readonly Scalar[] }
+}
+
+function compare(name: string, comparison: Comparison, operand: RuleOperand): AccessRule {
+  return chain({ kind: 'compare', field: name, comparison, operand })
+}
+
+/** A field of the row, to be compared: `field('status').eq('published')`. */
+export function field(name: string): FieldRules {
+  const comparing = (comparison: Comparison) => (value: Comparable | readonly Scalar[]) =>
+    compare(name, comparison, operandOf(value))
+  return {
+    eq: comparing('eq'),
+    ne: comparing('ne'),
+    gt: comparing('gt'),
+    gte: comparing('gte'),
+    lt: comparing('lt'),
+    lte: comparing('lte'),
+    in: comparing('in'),
+  }
+}

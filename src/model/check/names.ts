@@ -1,0 +1,143 @@
+/** Names: what they may be, the singular of a collection, and the GraphQL names that follow from them. */
+import type { Faults } from './faults.ts'
+
+const LONGEST = 50
+const grammar = /^[a-z][a-z0-9]*(?:_[a-z0-9]+)*$/
+
+type Reasons = Readonly<Record<string, string>>
+
+const because = (reason: string, names: string): Reasons =>
+  Object.fromEntries(names.split(' ').map(name => [name, reason]))
+
+const everywhere = because('every JavaScript object has something of this name', 'constructor prototype')
+
+/** Paths under `/api/v1`, and collections that Portico itself has or will have. */
+const reservedCollections: Reasons = {
+  ...everywhere,
+  ...because('the API uses this path itself', 'openapi docs me events batch webhooks oauth_apps'),
+}
+
+const reservedFields: Reasons = {
+  ...everywhere,
+  ...because('every item has it already', 'id created_at updated_at'),
+  ...because('it is a query parameter of every list', 'page per_page cursor sort fields include q api_key'),
+  ...because('it joins conditions in a GraphQL filter', 'and or not'),
+  ...because('the database has a column of this name', 'rowid oid tableoid xmin xmax cmin cmax ctid'),
+}
+
+/** The start of names that a database keeps for itself. */
+const reservedPrefix = /^(?:sqlite|pg|portico)_/
+
+function nameFault(name: string, reserved: Reasons): string | undefined {
+  if (name.length > LONGEST) return `The name is longer than ${LONGEST} characters. Shorten it.`
+  if (!grammar.test(name)) return badName(name)
+  if (reservedPrefix.test(name)) return 'Names that begin so are reserved. Choose another name.'
+  const reason = Object.hasOwn(reserved, name) ? reserved[name] : undefined
+  return reason && `The name is reserved: ${reason}. Choose another name.`
+}
+
+function badName(name: string): string {
+  const better = snakeCase(name)
+  const write = grammar.test(better) ? `Write \`${better}\`.` : 'Write e.g. `blog_posts`.'
+  return `A name must be in snake_case: lower-case letters, digits and single underscores, a letter first. ${write}`
+}
+
+function snakeCase(name: string): string {
+  return name
+    .replace(/([a-z0-9])([A-Z])/g, '$1_$2')
+    .replace(/[^A-Za-z0-9]+/g, '_')
+    .replace(/^[_0-9]+|_+$/g, '')
+    .toLowerCase()
+}
+
+/** Says what is wrong with a collection's name. */
+export function checkCollectionName(name: string, place: string, faults: Faults): void {
+  const fault = nameFault(name, name === 'api_keys' ? { api_keys: 'every model has it already' } : reservedCollections)
+  if (fault !== undefined) faults.add(place, fault)
+}
+
+/** Says what is wrong with the name of a field or relation. */
+export function checkFieldName(name: string, place: string, faults: Faults): void {
+  const fault = nameFault(name, reservedFields)
+  if (fault !== undefined) faults.add(place, fault)
+}
+
+/** Says what is wrong with any other name: a singular, or a name that something had before. */
+export function checkPlainName(name: unknown, place: string, faults: Faults): void {
+  const fault = nameFault(String(name), everywhere)
+  if (fault !== undefined) faults.add(place, fault)
+}
+
+type Ending = readonly [ending: RegExp, replacement: string | undefined]
+
+/** The first that fits decides; without a replacement the singular cannot be told from the plural. */
+const endings: readonly Ending[] = [
+  [/(?:^|_)(?:news|series|species|data|people|children|men|women|mice|feet|media)$/, undefined],
+  [/(?:^|_)(movie|cookie|cache|tie|pie|die|lie)s$/, '$1'],
+  [/(?:us|is|ss|zz|oe|use|zze)s?$/, undefined],
+  [/([^aeiou_])ies$/, '$1y'],
+  [/(ss|x|ch|sh)es$/, '$1'],
+  [/([a-rt-z0-9])s$/, '$1'],
+]
+
+/** The name of one item of a collection: `posts` → `post`; undefined where it has to be given. */
+export function singularOf(plural: string): string | undefined {
+  const ending = endings.find(([pattern]) => pattern.test(plural))
+  if (ending?.[1] === undefined) return undefined
+  const [pattern, replacement] = ending
+  const kept = plural.replace(pattern, found => found.replace(pattern, replacement))
+  return kept === plural || kept === '' ? undefined : kept
+}
+
+/** `blog_post` → `blogPost`. */
+export function camelCase(name: string): string {
+  return name.replace(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase())
+}
+
+/** `blog_post` → `BlogPost`. */
+export function pascalCase(name: string): string {
+  const camel = camelCase(name)
+  return camel.charAt(0).toUpperCase() + camel.slice(1)
+}
+
+const reservedTypes = new Set([
+  ...['Query', 'Mutation', 'Subscription', 'PageInfo', 'Node', 'Event', 'Int', 'Float', 'String', 'Boolean'],
+  ...['Id', 'Json', 'Date', 'DateTime', 'Uuid', 'Url', 'Cursor'],
+])
+
+/** The types that GraphQL has for each collection, after its own name. */
+const typeEndings = ['', 'Connection', 'Edge', 'Filter', 'OrderBy', 'Input', 'Payload']
+
+/** Says which GraphQL names are taken twice, or taken by GraphQL. */
+export function checkGraphqlNames(
+  collections: Iterable<{ readonly name: string; readonly singular: string }>,
+  faults: Faults,
+): void {
+  const owners = new Map<string, string>()
+  for (const { name, singular } of collections) {
+    const type = pascalCase(singular)
+    if (reservedTypes.has(type)) {
+      faults.add(`${name}.singular`, `\`${singular}\` would be the GraphQL type \`${type}\`, which is reserved. Write another \`singular\`.`)
+    }
+    for (const ending of typeEndings) {
+      const other = owners.get(type + ending)
+      if (other === undefined) owners.set(type + ending, name)
+      else if (other !== name) {
+        faults.add(`${name}.singular`, `The GraphQL type \`${type}${ending}\` is already that of \`${other}\`. Write another \`singular\`.`)
+      }
+    }
+  }
+}
+
+/** Says which fields or relations of one collection have the same name in camelCase. */
+export function checkCamelNames(names: Iterable<string>, place: string, faults: Faults): void {
+  const owners = new Map<string, string>()
+  for (const name of names) {
+    const camel = camelCase(name)
+    const other = owners.get(camel)
+    if (other !== undefined && other !== name) {
+      faults.add(`${place}.${name}`, `In GraphQL it is \`${camel}\`, as \`${other}\` is. Choose another name.`)
+    }
+    owners.set(camel, name)
+  }
+}

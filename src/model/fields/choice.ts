@@ -1,0 +1,59 @@
+import { declared, defaultOf, type FieldDeclaration, type FieldOptions, type OptionFault } from './declared.ts'
+import { textColumn, textOr } from './textual.ts'
+import type { FieldType, JsonValue } from './type.ts'
+
+export interface ChoiceOptions<Value extends string> extends FieldOptions {
+  readonly default?: Value
+}
+
+/** So that every value has a name of its own as a GraphQL enum value (GraphQL 3.9). */
+const grammar = /^[A-Za-z][A-Za-z0-9_-]{0,49}$/
+const enumName = (value: string) => value.toUpperCase().replaceAll('-', '_')
+
+function valueFaults(values: readonly unknown[]): readonly OptionFault[] {
+  if (!Array.isArray(values) || values.length === 0) {
+    return [{ option: '', message: "Write the values: `choice(['draft', 'published'])`." }]
+  }
+  const seen = new Set<string>()
+  return values.flatMap(value => {
+    if (typeof value !== 'string' || !grammar.test(value)) {
+      const message = `The value ${JSON.stringify(value)} must be a letter, then at most 49 letters, digits, _ or -.`
+      return [{ option: '', message }]
+    }
+    const name = enumName(value)
+    if (!seen.has(name)) return seen.add(name) && []
+    return [{ option: '', message: `The value ${JSON.stringify(value)} is there twice. Leave one out.` }]
+  })
+}
+
+function choiceType(values: readonly string[]): FieldType {
+  const known = new Set<JsonValue>(values)
+  const member = (value: JsonValue) => {
+    if (known.has(value)) return value
+    throw new RangeError(`The value must be one of ${values.join(', ')}.`)
+  }
+  return {
+    name: 'choice',
+    encoding: 'text',
+    column: textColumn,
+    graphql: 'Enum',
+    operators: ['eq', 'ne', 'in', 'null'],
+    sortable: true,
+    schema: { type: 'string', enum: values },
+    canonical: member,
+    fromText: textOr(member),
+  }
+}
+
+/** One of a few named values. */
+export function choice<const V extends string, const O extends ChoiceOptions<NoInfer<V>>>(
+  values: readonly V[],
+  options?: O,
+): FieldDeclaration<V, O> {
+  return declared({
+    type: choiceType(Array.isArray(values) ? values : []),
+    options,
+    checks: { default: defaultOf() },
+    faults: valueFaults(values),
+  })
+}

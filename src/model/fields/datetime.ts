@@ -1,0 +1,54 @@
+import { daysOf } from './date.ts'
+import { declared, defaultOf, type FieldDeclaration, type FieldOptions } from './declared.ts'
+import type { Marker } from './marker.ts'
+import { orderedOperators, textOr } from './textual.ts'
+import type { FieldType, JsonValue } from './type.ts'
+
+export interface DatetimeOptions extends FieldOptions {
+  readonly default?: string | Marker<'now'>
+}
+
+/** A date-time of RFC 3339, 5.6. Seconds end at 59: a leap second has no canonical form here. */
+const grammar =
+  /^([0-9]{4})-([0-9]{2})-([0-9]{2})[Tt]([01][0-9]|2[0-3]):([0-5][0-9]):([0-5][0-9])(?:\.([0-9]{1,12}))?(?:[Zz]|([+-])([01][0-9]|2[0-3]):([0-5][0-9]))$/
+
+const canonicalForm = /^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{3}Z$/
+const MINUTE = 60_000
+
+/** The time in UTC as `YYYY-MM-DDTHH:MM:SS.sssZ`, cut to milliseconds; undefined when the text is no time. */
+export function utcOf(text: string): string | undefined {
+  const parts = grammar.exec(text)
+  if (!parts) return undefined
+  const day = Number(parts[3])
+  if (day < 1 || day > daysOf(Number(parts[1]), Number(parts[2]))) return undefined
+  const milliseconds = (parts[7] ?? '').slice(0, 3).padEnd(3, '0')
+  const local = `${text.slice(0, 10)}T${text.slice(11, 19)}.${milliseconds}Z`
+  const offset = (Number(parts[9] ?? 0) * 60 + Number(parts[10] ?? 0)) * MINUTE
+  if (offset === 0) return local
+  const utc = new Date(Date.parse(local) + (parts[8] === '-' ? offset : -offset)).toISOString()
+  // Years before 0000 and after 9999 come out in ISO 8601's expanded form.
+  return canonicalForm.test(utc) ? utc : undefined
+}
+
+function instant(value: JsonValue): string {
+  const utc = typeof value === 'string' ? utcOf(value) : undefined
+  if (utc !== undefined) return utc
+  throw new RangeError('The value must be a date and time with its zone, e.g. 2026-01-31T12:00:00Z.')
+}
+
+export const datetimeType: FieldType = {
+  name: 'datetime',
+  encoding: 'datetime',
+  column: { sqlite: 'TEXT', postgres: 'timestamptz(3)' },
+  graphql: 'DateTime',
+  operators: orderedOperators,
+  sortable: true,
+  schema: { type: 'string', format: 'date-time' },
+  canonical: instant,
+  fromText: textOr(instant),
+}
+
+/** A point in time, to the millisecond, given out in UTC. Years 0000 to 9999. */
+export function datetime<const O extends DatetimeOptions>(options?: O): FieldDeclaration<string, O> {
+  return declared({ type: datetimeType, options, checks: { default: defaultOf('now') } })
+}

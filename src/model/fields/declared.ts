@@ -1,0 +1,169 @@
+/** What all field declarations have in common, and how their options are checked. */
+import type { AccessRule } from '../access.ts'
+import { didYouMean } from '../nearest.ts'
+import { type MarkerName, markerNames, markerOf } from './marker.ts'
+import type { FieldType } from './type.ts'
+
+/** When and why something is going away. Dates or times in ISO 8601. */
+export interface DeprecationOptions {
+  readonly since: string
+  readonly sunset?: string
+  readonly reason?: string
+}
+
+/** The options that every field type takes. */
+export interface FieldOptions {
+  /** The value may be missing (null). */
+  readonly optional?: boolean
+  /** No two items share a value. */
+  readonly unique?: boolean
+  /** Never taken from a body. */
+  readonly readOnly?: boolean
+  /** Taken from a body, never given out. */
+  readonly writeOnly?: boolean
+  /** Taken from the body of a create only. */
+  readonly immutable?: boolean
+  /** Neither taken nor given out. */
+  readonly internal?: boolean
+  readonly deprecated?: DeprecationOptions
+  readonly description?: string
+  /** The name that this field had before; its data are kept. */
+  readonly renamedFrom?: string
+  /** Who may read and write this field, beyond the rules of the collection. */
+  readonly access?: { readonly read?: AccessRule; readonly write?: AccessRule }
+}
+
+/** Where a relation field leads. */
+export interface Link {
+  readonly target: string
+  readonly as: string | undefined
+  readonly inverse: string | undefined
+  readonly onDelete: 'restrict' | 'cascade' | 'clear'
+}
+
+/** A fault of one option, or of the field itself when `option` is empty. */
+export interface OptionFault {
+  readonly option: string
+  readonly message: string
+}
+
+declare const valueType: unique symbol
+
+/** A declared field. `Value` is the type of its value, `Options` what the declaration says about it. */
+export interface FieldDeclaration<Value = unknown, Options = FieldOptions> {
+  readonly kind: 'field'
+  readonly type: FieldType
+  readonly options: Options
+  readonly link: Link | undefined
+  readonly faults: readonly OptionFault[]
+  readonly [valueType]?: Value
+}
+
+/** Says what is wrong with an option's value; undefined when nothing is. */
+export type OptionCheck = (value: unknown) => string | undefined
+
+export type OptionChecks = Readonly<Record<string, OptionCheck>>
+
+export const flag: OptionCheck = value => (typeof value === 'boolean' ? undefined : 'Write true or false.')
+
+export const words: OptionCheck = value =>
+  typeof value === 'string' && value !== '' ? undefined : 'Write a text in quotes.'
+
+export const count: OptionCheck = value =>
+  Number.isSafeInteger(value) && Number(value) >= 0 ? undefined : 'Write a whole number, 0 or more.'
+
+export const wholeNumber: OptionCheck = value =>
+  Number.isSafeInteger(value) ? undefined : 'Write a whole number within ±(2^53 − 1).'
+
+export const finiteNumber: OptionCheck = value => (Number.isFinite(value) ? undefined : 'Write a number.')
+
+/** A regular expression that compiles with the `u` flag, as JSON Schema reads it. */
+export const pattern: OptionCheck = value => {
+  if (typeof value !== 'string') return "Write the pattern as a text, e.g. '^[a-z]+$'."
+  try {
+    new RegExp(value, 'u')
+    return undefined
+  } catch (error) {
+    return `This is no regular expression with the u flag: ${(error as Error).message}.`
+  }
+}
+
+/** A plain value, or one of the markers; whether the value fits the type is checked with the model. */
+export function defaultOf(...markers: readonly MarkerName[]): OptionCheck {
+  return value => {
+    if (value === null || value === undefined)
+      return 'A missing value needs no default: write `optional: true`.'
+    const found = markerOf(value)
+    if (found === undefined || markers.includes(found)) return undefined
+    return `\`${markerNames[found]}\` does not fit this field. Write a value of its type.`
+  }
+}
+
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/** Whether the value looks like what the rule builders make. */
+export function isAccessRule(value: unknown): value is AccessRule {
+  return isObject(value) && isObject(value['rule']) && typeof value['rule']['kind'] === 'string'
+}
+
+const access: OptionCheck = value => {
+  if (!isObject(value)) return 'Write `{ read: …, write: … }`.'
+  for (const [key, rule] of Object.entries(value)) {
+    if (key !== 'read' && key !== 'write') return `There is no \`${key}\` here. Write \`read\` or \`write\`.`
+    if (!isAccessRule(rule)) return `\`${key}\` is no rule. Write e.g. \`${key}: role('admin')\`.`
+  }
+  return undefined
+}
+
+const deprecation: OptionCheck = value =>
+  isObject(value) ? undefined : "Write `{ since: '2026-01-31' }`, with `sunset` and `reason` if you like."
+
+const common: OptionChecks = {
+  optional: flag,
+  unique: flag,
+  readOnly: flag,
+  writeOnly: flag,
+  immutable: flag,
+  internal: flag,
+  deprecated: deprecation,
+  description: words,
+  renamedFrom: words,
+  access,
+}
+
+/** The faults of a set of options; an option that is undefined counts as left out. */
+export function optionFaults(options: unknown, checks: OptionChecks): readonly OptionFault[] {
+  if (!isObject(options)) return [{ option: '', message: 'Write the options as an object: `{ … }`.' }]
+  return Object.entries(options).flatMap(([option, value]) => {
+    if (value === undefined) return []
+    const check = Object.hasOwn(checks, option) ? checks[option] : undefined
+    const message = check
+      ? check(value)
+      : `There is no option of this name.${didYouMean(option, Object.keys(checks))}`
+    return message === undefined ? [] : [{ option, message }]
+  })
+}
+
+interface Declared<Options> {
+  readonly type: FieldType
+  readonly options: Options | undefined
+  /** The checks of the options that only this type has. */
+  readonly checks: OptionChecks
+  readonly link?: Link
+  /** What is wrong beyond single options. */
+  readonly faults?: readonly OptionFault[]
+}
+
+/** Puts a field's declaration together. Never throws: what is wrong is told by `checkModel`, all at once. */
+export function declared<Value, Options>(made: Declared<Options>): FieldDeclaration<Value, Options> {
+  const options = made.options ?? ({} as Options)
+  const faults = [...optionFaults(options, { ...common, ...made.checks }), ...(made.faults ?? [])]
+  return Object.freeze({ kind: 'field', type: made.type, options, link: made.link, faults })
+}
+
+/** The fault of bounds that exclude each other. */
+export function boundFaults(min: unknown, max: unknown): readonly OptionFault[] {
+  if (typeof min !== 'number' || typeof max !== 'number' || min <= max) return []
+  return [{ option: 'min', message: `The least, ${min}, is above the most, ${max}. No value fits.` }]
+}

@@ -1,0 +1,44 @@
+import { declared, defaultOf, type FieldDeclaration, type FieldOptions, flag } from './declared.ts'
+import { storableText, textOr, textual } from './textual.ts'
+import type { JsonValue } from './type.ts'
+
+export interface EmailOptions extends FieldOptions {
+  readonly default?: string
+  readonly searchable?: boolean
+}
+
+/** The longest path of RFC 5321, 4.5.3.1.3, without its angle brackets. */
+const LONGEST = 254
+
+/** A dot-atom at a domain of two labels or more (RFC 5321, 4.1.2), in ASCII; no quoted local part. */
+const grammar =
+  /^(?=.{1,64}@)[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+(?:\.[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+)*@(?:[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?\.)+[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?$/
+
+/** Whether the text is an e-mail address. */
+export function isEmail(text: string): boolean {
+  return text.length <= LONGEST && grammar.test(text)
+}
+
+function address(value: JsonValue): string {
+  if (typeof value === 'string' && isEmail(value)) return value.toLowerCase()
+  throw new RangeError('The value must be an e-mail address, e.g. ada@example.com.')
+}
+
+/** Part of an address is a fair thing to search for, so any text is taken. */
+const part = textOr(value => storableText(value).toLowerCase())
+
+const emailType = textual({
+  name: 'email',
+  schema: { type: 'string', format: 'email', maxLength: LONGEST },
+  canonical: address,
+  fromText: part,
+})
+
+/** An e-mail address, kept in lower case. */
+export function email<const O extends EmailOptions>(options?: O): FieldDeclaration<string, O> {
+  return declared({
+    type: emailType,
+    options,
+    checks: { default: defaultOf(), searchable: flag },
+  })
+}

@@ -1,0 +1,27 @@
+import { declared, type FieldDeclaration } from './declared.ts'
+import { lengthFaults, storableText, type TextualOptions, textSchema, textual, textualChecks } from './textual.ts'
+import type { JsonValue } from './type.ts'
+
+const DEFAULT_MAX = 255
+
+/** No line breaks. */
+export const linePattern = '^[^\\r\\n]*$'
+
+const lineBreak = /[\r\n]/
+
+function line(value: JsonValue): string {
+  const text = storableText(value)
+  if (lineBreak.test(text)) throw new RangeError('The text must be a single line.')
+  return text
+}
+
+/** One line of text, at most 255 characters unless `max` says otherwise. */
+export function string<const O extends TextualOptions>(options?: O): FieldDeclaration<string, O> {
+  const schema = { pattern: linePattern, ...textSchema(options, DEFAULT_MAX) }
+  return declared({
+    type: textual({ name: 'string', schema, canonical: line, fromText: textual({ name: '', schema }).fromText }),
+    options,
+    checks: textualChecks,
+    faults: lengthFaults(options, DEFAULT_MAX),
+  })
+}

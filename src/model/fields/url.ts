@@ -1,0 +1,44 @@
+import { count, declared, defaultOf, type FieldDeclaration, type FieldOptions, flag } from './declared.ts'
+import { storableText, textOr, textual } from './textual.ts'
+import type { JsonValue } from './type.ts'
+
+export interface UrlOptions extends FieldOptions {
+  readonly default?: string
+  /** The most characters; 2048 unless said otherwise. */
+  readonly max?: number
+  readonly searchable?: boolean
+}
+
+const DEFAULT_MAX = 2048
+
+/** The characters of a URI (RFC 3986, 2), after a scheme that is safe to follow. */
+const grammar = /^https?:\/\/(?:[A-Za-z0-9\-._~:/?#[\]@!$&'()*+,;=]|%[0-9A-Fa-f]{2})+$/
+
+/** Whether the text is an absolute http or https URL. */
+export function isUrl(text: string): boolean {
+  return grammar.test(text) && URL.canParse(text)
+}
+
+function absolute(value: JsonValue): string {
+  if (typeof value === 'string' && isUrl(value)) return value
+  throw new RangeError('The value must be an http or https URL, e.g. https://example.com/page.')
+}
+
+/** An absolute http or https URL, kept as it was written. */
+export function url<const O extends UrlOptions>(options?: O): FieldDeclaration<string, O> {
+  return declared({
+    type: textual({
+      name: 'url',
+      schema: {
+        type: 'string',
+        format: 'uri',
+        pattern: '^https?://',
+        maxLength: options?.max ?? DEFAULT_MAX,
+      },
+      canonical: absolute,
+      fromText: textOr(storableText),
+    }),
+    options,
+    checks: { default: defaultOf(), max: count, searchable: flag },
+  })
+}

@@ -1,0 +1,38 @@
+import { declared, defaultOf, type FieldDeclaration, type FieldOptions } from './declared.ts'
+import type { Marker } from './marker.ts'
+import { orderedOperators, textOr } from './textual.ts'
+import type { FieldType, JsonValue } from './type.ts'
+
+export interface UuidOptions extends FieldOptions {
+  readonly default?: string | Marker<'uuid'>
+}
+
+/** RFC 9562, 4: any version and variant. */
+const grammar = /^[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}$/
+
+/** Whether the text is a UUID. */
+export function isUuid(text: string): boolean {
+  return grammar.test(text)
+}
+
+function lowerCase(value: JsonValue): string {
+  if (typeof value === 'string' && isUuid(value)) return value.toLowerCase()
+  throw new RangeError('The value must be a UUID, e.g. 0b1c9c1e-6f5d-4c39-9a53-2f6f3b8e4d10.')
+}
+
+const uuidType: FieldType = {
+  name: 'uuid',
+  encoding: 'text',
+  column: { sqlite: 'TEXT', postgres: 'uuid' },
+  graphql: 'String',
+  operators: orderedOperators,
+  sortable: true,
+  schema: { type: 'string', format: 'uuid' },
+  canonical: lowerCase,
+  fromText: textOr(lowerCase),
+}
+
+/** A UUID, in lower case. `default: randomUuid` makes a fresh one. */
+export function uuid<const O extends UuidOptions>(options?: O): FieldDeclaration<string, O> {
+  return declared({ type: uuidType, options, checks: { default: defaultOf('uuid') } })
+}
