@@ -1,0 +1,32 @@
+/** What differs between databases in the SQL of reads and writes. */
+import type { Encoding } from '../../model/fields/type.ts'
+import type { Field } from '../../model/model.ts'
+import type { Bind, Sql } from './writer.ts'
+
+export interface Dialect {
+  /** Of numbered placeholders. */
+  readonly sign: '?' | '$'
+  /** A JSON object of keys and JSON expressions. */
+  object(entries: readonly (readonly [key: string, value: Sql])[]): Sql
+  /** An aggregate: the JSON array of an expression over all rows. */
+  array(item: Sql): Sql
+  /** A field's column as a JSON expression. */
+  json(column: Sql, field: Field): Sql
+  /** A JSON expression as the text that is sent. */
+  text(json: Sql): Sql
+  /** A sort key as a cursor carries it. */
+  key(value: Sql, encoding: Encoding): Sql
+  isIn(column: Sql, list: Bind): Sql
+  contains(column: Sql, part: Sql): Sql
+  /** Null-safe equality. */
+  same(left: Sql, right: Sql): Sql
+  /** What follows a sort key so that null is the smallest value. */
+  nulls(descending: boolean): Sql
+  /** A query for the ids of the rows of `table` in whose `fields` all the words occur. */
+  search(table: string, fields: readonly Field[], words: Bind): Sql
+}
+
+/** The table that holds the search words of a collection. */
+export function searchTable(collection: string): string {
+  return `_search_${collection}`
+}

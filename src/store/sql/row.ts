@@ -1,0 +1,48 @@
+/** A row that expressions speak of: its table and alias, and which of its columns they use. */
+import type { Dialect } from './dialect.ts'
+import { join, name, type Sql, sql } from './writer.ts'
+
+export class Row {
+  readonly dialect: Dialect
+  readonly table: string
+  readonly #used = new Set<string>()
+  readonly #alias: Sql
+  readonly #counter: { next: number }
+
+  /** Without `alias`, a row of the statement's own table, `t0`. */
+  constructor(dialect: Dialect, table: string, alias = 't0', counter = { next: 1 }) {
+    this.dialect = dialect
+    this.table = table
+    this.#alias = name(alias)
+    this.#counter = counter
+  }
+
+  /** A row of another table within the same statement. */
+  another(table: string): Row {
+    return new Row(this.dialect, table, `t${this.#counter.next++}`, this.#counter)
+  }
+
+  column(column: string): Sql {
+    this.#used.add(column)
+    return sql`${this.#alias}.${name(column)}`
+  }
+
+  /** `"posts" AS "t0"`. */
+  from(): Sql {
+    return sql`${name(this.table)} AS ${this.#alias}`
+  }
+
+  /** The result of a query over this very row, under its alias. */
+  of(query: Sql): Sql {
+    return sql`(${query}) AS ${this.#alias}`
+  }
+
+  /** The columns used so far, as a select list. */
+  columns(): Sql {
+    const used = this.#used.size === 0 ? ['id'] : [...this.#used]
+    return join(
+      used.map(column => sql`${this.#alias}.${name(column)}`),
+      ', ',
+    )
+  }
+}

@@ -1,0 +1,79 @@
+/**
+ * SQL as text with symbolic parameters. Only `name`, `quoted` and template texts become SQL; a value
+ * from outside can only be a `Bind`.
+ */
+import type { Encoding, JsonValue } from '../../model/fields/type.ts'
+
+/** How a JSON value is turned into a bound one: by its field's encoding, or as search words or a list. */
+export type Conversion = Encoding | 'words' | 'list'
+
+export type Bind =
+  | { readonly from: 'arg'; readonly param: number; readonly as: Conversion }
+  | { readonly from: 'constant'; readonly value: JsonValue; readonly as: Conversion }
+  | { readonly from: 'userId' }
+  /** A value that the store itself supplies, already converted. */
+  | { readonly from: 'slot'; readonly slot: number }
+
+export type Sql = readonly (string | Bind)[]
+
+/** Joins texts, fragments and binds. Strings cannot be interpolated: see `name` and `quoted`. */
+export function sql(texts: TemplateStringsArray, ...parts: readonly (Sql | Bind)[]): Sql {
+  const made: (string | Bind)[] = [texts[0] ?? '']
+  parts.forEach((part, index) => {
+    if (isSql(part)) made.push(...part)
+    else made.push(part)
+    made.push(texts[index + 1] ?? '')
+  })
+  return made
+}
+
+function isSql(part: Sql | Bind): part is Sql {
+  return Array.isArray(part)
+}
+
+/** A quoted identifier. */
+export function name(identifier: string): Sql {
+  return [`"${identifier.replaceAll('"', '""')}"`]
+}
+
+/** A string literal, for names that the model declares. */
+export function quoted(text: string): Sql {
+  return [`'${text.replaceAll("'", "''")}'`]
+}
+
+export function join(parts: readonly Sql[], separator: string): Sql {
+  return parts.flatMap((part, index) => (index === 0 ? part : [separator, ...part]))
+}
+
+export const nothing: Sql = []
+
+export function arg(param: number, as: Conversion): Bind {
+  return { from: 'arg', param, as }
+}
+
+export function slot(index: number): Bind {
+  return { from: 'slot', slot: index }
+}
+
+export const userId: Bind = { from: 'userId' }
+
+export interface SqlText {
+  readonly text: string
+  /** In the order of the placeholders' numbers; equal binds share one. */
+  readonly binds: readonly Bind[]
+}
+
+/** The text for a database whose numbered placeholders begin with `sign`: `?` or `$`. */
+export function compile(fragment: Sql, sign: '?' | '$'): SqlText {
+  const binds: Bind[] = []
+  const numbers = new Map<string, number>()
+  const number = (bind: Bind): number => {
+    const key = JSON.stringify(bind)
+    const known = numbers.get(key)
+    if (known !== undefined) return known
+    numbers.set(key, binds.push(bind))
+    return binds.length
+  }
+  const text = fragment.map(part => (typeof part === 'string' ? part : `${sign}${number(part)}`)).join('')
+  return { text, binds }
+}
