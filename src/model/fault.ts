@@ -40,11 +40,11 @@ function anyOf(words: readonly string[]): string {
 }
 
 function typeNamed(params: Params): string {
-  return `be ${anyOf([params['type']].flat().map(name => typeNames[String(name)] ?? String(name)))}`
+  return `be ${anyOf([params.type].flat().map(name => typeNames[String(name)] ?? String(name)))}`
 }
 
 function allowed(params: Params): string {
-  const values = [params['allowedValues'] ?? params['allowedValue']].flat()
+  const values = [params.allowedValues ?? params.allowedValue].flat()
   return `be ${anyOf(values.map(value => (typeof value === 'string' ? value : JSON.stringify(value))))}`
 }
 
@@ -55,31 +55,30 @@ const patterns: Readonly<Record<string, string>> = { [linePattern]: 'be a single
 /** By JSON Schema keyword. */
 const rows: Readonly<Record<string, Row>> = {
   type: ['wrong_type', typeNamed],
-  required: ['required', params => `have \`${brief(String(params['missingProperty']))}\``],
+  required: ['required', params => `have \`${brief(String(params.missingProperty))}\``],
   additionalProperties: [
     'unknown_field',
-    params => `not have \`${brief(String(params['additionalProperty']))}\``,
+    params => `not have \`${brief(String(params.additionalProperty))}\``,
   ],
-  maxLength: ['too_long', params => `have at most ${characters(params['limit'])}`],
-  minLength: ['too_short', params => `have at least ${characters(params['limit'])}`],
-  maxItems: ['too_long', params => `have at most ${items(params['limit'])}`],
-  minItems: ['too_short', params => `have at least ${items(params['limit'])}`],
+  maxLength: ['too_long', params => `have at most ${characters(params.limit)}`],
+  minLength: ['too_short', params => `have at least ${characters(params.limit)}`],
+  maxItems: ['too_long', params => `have at most ${items(params.limit)}`],
+  minItems: ['too_short', params => `have at least ${items(params.limit)}`],
   uniqueItems: ['not_unique', () => 'have no item twice'],
-  minimum: ['too_small', params => `be at least ${params['limit']}`],
-  maximum: ['too_large', params => `be at most ${params['limit']}`],
-  exclusiveMinimum: ['too_small', params => `be more than ${params['limit']}`],
-  exclusiveMaximum: ['too_large', params => `be less than ${params['limit']}`],
-  multipleOf: ['not_a_multiple', params => `be a multiple of ${params['multipleOf']}`],
+  minimum: ['too_small', params => `be at least ${params.limit}`],
+  maximum: ['too_large', params => `be at most ${params.limit}`],
+  exclusiveMinimum: ['too_small', params => `be more than ${params.limit}`],
+  exclusiveMaximum: ['too_large', params => `be less than ${params.limit}`],
+  multipleOf: ['not_a_multiple', params => `be a multiple of ${params.multipleOf}`],
   enum: ['not_allowed', allowed],
   const: ['not_allowed', allowed],
   pattern: [
     'bad_pattern',
-    params => patterns[String(params['pattern'])] ?? `match the pattern ${params['pattern']}`,
+    params => patterns[String(params.pattern)] ?? `match the pattern ${params.pattern}`,
   ],
   format: [
     'bad_format',
-    params =>
-      `be ${formats.get(String(params['format']))?.sentence ?? `in the format ${params['format']}`}`,
+    params => `be ${formats.get(String(params.format))?.sentence ?? `in the format ${params.format}`}`,
   ],
 }
 

@@ -15,7 +15,10 @@ interface Format {
 export const formats: ReadonlyMap<string, Format> = new Map<string, Format>([
   [
     'date-time',
-    { has: text => utcOf(text) !== undefined, sentence: 'a date and time with its zone, e.g. 2026-01-31T12:00:00Z' },
+    {
+      has: text => utcOf(text) !== undefined,
+      sentence: 'a date and time with its zone, e.g. 2026-01-31T12:00:00Z',
+    },
   ],
   ['date', { has: isDate, sentence: 'a date that exists, as YYYY-MM-DD' }],
   ['email', { has: isEmail, sentence: 'an e-mail address, e.g. ada@example.com' }],

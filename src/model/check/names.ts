@@ -52,7 +52,10 @@ function snakeCase(name: string): string {
 
 /** Says what is wrong with a collection's name. */
 export function checkCollectionName(name: string, place: string, faults: Faults): void {
-  const fault = nameFault(name, name === 'api_keys' ? { api_keys: 'every model has it already' } : reservedCollections)
+  const fault = nameFault(
+    name,
+    name === 'api_keys' ? { api_keys: 'every model has it already' } : reservedCollections,
+  )
   if (fault !== undefined) faults.add(place, fault)
 }
 
@@ -117,13 +120,19 @@ export function checkGraphqlNames(
   for (const { name, singular } of collections) {
     const type = pascalCase(singular)
     if (reservedTypes.has(type)) {
-      faults.add(`${name}.singular`, `\`${singular}\` would be the GraphQL type \`${type}\`, which is reserved. Write another \`singular\`.`)
+      faults.add(
+        `${name}.singular`,
+        `\`${singular}\` would be the GraphQL type \`${type}\`, which is reserved. Write another \`singular\`.`,
+      )
     }
     for (const ending of typeEndings) {
       const other = owners.get(type + ending)
       if (other === undefined) owners.set(type + ending, name)
       else if (other !== name) {
-        faults.add(`${name}.singular`, `The GraphQL type \`${type}${ending}\` is already that of \`${other}\`. Write another \`singular\`.`)
+        faults.add(
+          `${name}.singular`,
+          `The GraphQL type \`${type}${ending}\` is already that of \`${other}\`. Write another \`singular\`.`,
+        )
       }
     }
   }
@@ -136,7 +145,10 @@ export function checkCamelNames(names: Iterable<string>, place: string, faults: 
     const camel = camelCase(name)
     const other = owners.get(camel)
     if (other !== undefined && other !== name) {
-      faults.add(`${place}.${name}`, `In GraphQL it is \`${camel}\`, as \`${other}\` is. Choose another name.`)
+      faults.add(
+        `${place}.${name}`,
+        `In GraphQL it is \`${camel}\`, as \`${other}\` is. Choose another name.`,
+      )
     }
     owners.set(camel, name)
   }

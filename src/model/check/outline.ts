@@ -1,8 +1,10 @@
 /** The first look at a declaration: which collections, fields and relations there are. */
-import { usersWith, idField, timeFields } from '../builtin.ts'
-import type { CollectionDeclaration, CollectionOptions } from '../declaration.ts'
+import { apiKeys, idField, timeFields, userFields, usersWith } from '../builtin.ts'
+import type { CollectionDeclaration, CollectionOptions, Declaration } from '../declaration.ts'
 import type { FieldDeclaration } from '../fields/declared.ts'
 import type { Relation, ToOne } from '../model.ts'
+import type { Faults } from './faults.ts'
+import { checkCollectionName, checkFieldName, checkPlainName, singularOf } from './names.ts'
 
 /** A collection while it is checked. */
 export interface Outline {
@@ -10,12 +12,154 @@ export interface Outline {
   readonly singular: string
   readonly options: CollectionOptions
   readonly fields: ReadonlyMap<string, FieldDeclaration>
-  /** Filled before rules are looked at. */
-  readonly relations: Map<string, Relation>
-  /** By the field that carries it. */
-  readonly references: Map<string, ToOne>
-  /** The names of the fields that Portico itself put there. */
+  /** The fields that Portico itself put there. */
   readonly builtin: ReadonlySet<string>
+  /** Filled by `findRelations`, before any rule is looked at. */
+  readonly relations: Map<string, Relation>
+  /** The to-one relations by the field that carries them; filled with `relations`. */
+  readonly references: Map<string, ToOne>
 }
 
 export type Outlines = ReadonlyMap<string, Outline>
+
+type Entry = readonly [name: string, declaration: CollectionDeclaration]
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+function isCollection(value: unknown): value is CollectionDeclaration {
+  return isRecord(value) && value.kind === 'collection' && isRecord(value.options)
+}
+
+function isField(value: unknown): value is FieldDeclaration {
+  return isRecord(value) && value.kind === 'field' && isRecord(value.type)
+}
+
+/** The declared collections that can be looked into; what is none is a fault. */
+function declaredCollections(declaration: Declaration, faults: Faults): readonly Entry[] {
+  return Object.entries(declaration.collections).filter(([name, value]) => {
+    if (!isCollection(value)) {
+      faults.add(name, 'This is no collection. Write `collection({ fields: { … } })`.')
+      return false
+    }
+    checkCollectionName(name, name, faults)
+    return isExtensionInPlace(name, value, faults)
+  })
+}
+
+function isExtensionInPlace(name: string, value: CollectionDeclaration, faults: Faults): boolean {
+  if (name === 'users' && value.extends !== 'users') {
+    faults.add(name, 'The accounts are built in. Extend them with `users({ fields: { … } })`.')
+    return false
+  }
+  if (name !== 'users' && value.extends === 'users') {
+    faults.add(name, '`users(…)` extends the built-in `users` only. Write `collection(…)`.')
+    return false
+  }
+  return name !== 'api_keys'
+}
+
+function singularFor(name: string, options: CollectionOptions, faults: Faults): string {
+  const place = `${name}.singular`
+  const { singular = singularOf(name) } = options
+  if (singular === undefined) {
+    faults.add(
+      place,
+      `The singular of \`${name}\` cannot be derived. Write it, e.g. \`singular: '${name}_item'\`.`,
+    )
+    return name
+  }
+  if (options.singular !== undefined) checkPlainName(singular, place, faults)
+  if (singular === name) {
+    faults.add(place, 'One item needs another name than the collection. Write another `singular`.')
+  }
+  return String(singular)
+}
+
+function ownFields(
+  name: string,
+  options: CollectionOptions,
+  faults: Faults,
+): readonly [string, FieldDeclaration][] {
+  if (!isRecord(options.fields)) {
+    faults.add(`${name}.fields`, 'Write the fields: `fields: { title: string() }`.')
+    return []
+  }
+  return Object.entries(options.fields).filter(([field, value]) => {
+    const place = `${name}.fields.${field}`
+    if (!isField(value)) {
+      faults.add(place, 'This is no field. Write one of the field types, e.g. `string()`.')
+      return false
+    }
+    checkFieldName(field, place, faults)
+    return true
+  })
+}
+
+function outlineOf([name, { options }]: Entry, builtin: readonly string[], faults: Faults): Outline {
+  const times = Object.entries(timeFields).slice(0, options.updatedAt === true ? 2 : 1)
+  return {
+    name,
+    options,
+    singular: singularFor(name, options, faults),
+    fields: new Map<string, FieldDeclaration>([
+      ['id', idField],
+      ...ownFields(name, options, faults),
+      ...times,
+    ]),
+    builtin: new Set(['id', 'created_at', 'updated_at', ...builtin]),
+    relations: new Map(),
+    references: new Map(),
+  }
+}
+
+/** The accounts, once what the declaration adds to them is known to leave the built-in fields alone. */
+function usersEntry(added: CollectionDeclaration | undefined, faults: Faults): Entry {
+  for (const field of Object.keys(added?.options.fields ?? {})) {
+    if (Object.hasOwn(userFields, field)) {
+      faults.add(`users.fields.${field}`, 'The field is built in and cannot be declared anew. Leave it out.')
+    }
+  }
+  return ['users', usersWith(added)]
+}
+
+/** The scopes that collections give, each with a sentence in plain words. */
+export function scopesOf(outlines: Iterable<{ readonly name: string; readonly singular: string }>) {
+  const scopes = new Map<string, string>()
+  for (const { name, singular } of outlines) {
+    const items = name === 'api_keys' ? 'API keys' : name.replaceAll('_', ' ')
+    scopes.set(`read:${singular}`, `See ${items}`)
+    scopes.set(`write:${singular}`, `Create, change and delete ${items}`)
+  }
+  return scopes
+}
+
+function checkSingulars(outlines: readonly Outline[], faults: Faults): void {
+  const owners = new Map<string, string>()
+  for (const { name, singular } of outlines) {
+    const other = owners.get(singular)
+    if (other !== undefined) {
+      faults.add(
+        `${name}.singular`,
+        `\`${singular}\` is already one of \`${other}\`. Write another \`singular\`.`,
+      )
+    }
+    owners.set(singular, name)
+  }
+}
+
+/** All collections of the model: `users`, the declared ones in their order, `api_keys`. */
+export function outlinesOf(declaration: Declaration, faults: Faults): Outlines {
+  const entries = declaredCollections(declaration, faults)
+  const added = entries.find(([name]) => name === 'users')?.[1]
+  const outlines = [
+    outlineOf(usersEntry(added, faults), Object.keys(userFields), faults),
+    ...entries.filter(([name]) => name !== 'users').map(entry => outlineOf(entry, [], faults)),
+  ]
+  const scopes = scopesOf([...outlines, { name: 'api_keys', singular: 'api_key' }])
+  const keys = apiKeys([...scopes.keys()])
+  outlines.push(outlineOf(['api_keys', keys], Object.keys(keys.options.fields), faults))
+  checkSingulars(outlines, faults)
+  return new Map(outlines.map(outline => [outline.name, outline]))
+}

@@ -1,4 +1,10 @@
-import { declared, defaultOf, type FieldDeclaration, type FieldOptions, type OptionFault } from './declared.ts'
+import {
+  declared,
+  defaultOf,
+  type FieldDeclaration,
+  type FieldOptions,
+  type OptionFault,
+} from './declared.ts'
 import { textColumn, textOr } from './textual.ts'
 import type { FieldType, JsonValue } from './type.ts'
 

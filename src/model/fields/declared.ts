@@ -50,13 +50,24 @@ export interface OptionFault {
 declare const valueType: unique symbol
 
 /** A declared field. `Value` is the type of its value, `Options` what the declaration says about it. */
-export interface FieldDeclaration<Value = unknown, Options = FieldOptions> {
+export interface FieldDeclaration<Value = unknown, Options extends object = object> {
   readonly kind: 'field'
   readonly type: FieldType
   readonly options: Options
   readonly link: Link | undefined
   readonly faults: readonly OptionFault[]
   readonly [valueType]?: Value
+}
+
+/** The options as a checker sees them: any of them may be there. */
+export function optionsOf(field: FieldDeclaration): FieldOptions & AnyOptions {
+  return field.options
+}
+
+/** Options that only some types have. */
+interface AnyOptions {
+  readonly default?: unknown
+  readonly searchable?: boolean
 }
 
 /** Says what is wrong with an option's value; undefined when nothing is. */
@@ -104,7 +115,7 @@ const isObject = (value: unknown): value is Record<string, unknown> =>
 
 /** Whether the value looks like what the rule builders make. */
 export function isAccessRule(value: unknown): value is AccessRule {
-  return isObject(value) && isObject(value['rule']) && typeof value['rule']['kind'] === 'string'
+  return isObject(value) && isObject(value.rule) && typeof value.rule.kind === 'string'
 }
 
 const access: OptionCheck = value => {
@@ -145,7 +156,7 @@ export function optionFaults(options: unknown, checks: OptionChecks): readonly O
   })
 }
 
-interface Declared<Options> {
+interface Declared<Options extends object> {
   readonly type: FieldType
   readonly options: Options | undefined
   /** The checks of the options that only this type has. */
@@ -156,7 +167,9 @@ interface Declared<Options> {
 }
 
 /** Puts a field's declaration together. Never throws: what is wrong is told by `checkModel`, all at once. */
-export function declared<Value, Options>(made: Declared<Options>): FieldDeclaration<Value, Options> {
+export function declared<Value, Options extends object>(
+  made: Declared<Options>,
+): FieldDeclaration<Value, Options> {
   const options = made.options ?? ({} as Options)
   const faults = [...optionFaults(options, { ...common, ...made.checks }), ...(made.faults ?? [])]
   return Object.freeze({ kind: 'field', type: made.type, options, link: made.link, faults })

@@ -18,7 +18,8 @@ export interface IntegerOptions extends FieldOptions {
 const grammar = /^(?:0|-?[1-9][0-9]{0,15})$/
 
 function whole(value: JsonValue): number {
-  if (!Number.isSafeInteger(value)) throw new RangeError('The value must be a whole number within ±(2^53 − 1).')
+  if (!Number.isSafeInteger(value))
+    throw new RangeError('The value must be a whole number within ±(2^53 − 1).')
   return Number(value) + 0
 }
 

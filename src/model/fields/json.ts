@@ -1,4 +1,10 @@
-import { declared, defaultOf, type FieldDeclaration, type FieldOptions, type OptionFault } from './declared.ts'
+import {
+  declared,
+  defaultOf,
+  type FieldDeclaration,
+  type FieldOptions,
+  type OptionFault,
+} from './declared.ts'
 import { schemaFault } from './schema.ts'
 import { storableText } from './textual.ts'
 import type { FieldType, JsonSchema, JsonValue } from './type.ts'
@@ -48,7 +54,7 @@ function jsonType(schema: JsonSchema): FieldType {
     graphql: 'JSON',
     operators: ['null'],
     sortable: false,
-    schema: schema['type'] === undefined ? { ...schema, type: present } : schema,
+    schema: schema.type === undefined ? { ...schema, type: present } : schema,
     canonical: documentOf,
     fromText,
   }

@@ -1,5 +1,12 @@
 import { declared, type FieldDeclaration } from './declared.ts'
-import { lengthFaults, storableText, type TextualOptions, textSchema, textual, textualChecks } from './textual.ts'
+import {
+  lengthFaults,
+  storableText,
+  type TextualOptions,
+  textSchema,
+  textual,
+  textualChecks,
+} from './textual.ts'
 import type { JsonValue } from './type.ts'
 
 const DEFAULT_MAX = 255
@@ -19,7 +26,12 @@ function line(value: JsonValue): string {
 export function string<const O extends TextualOptions>(options?: O): FieldDeclaration<string, O> {
   const schema = { pattern: linePattern, ...textSchema(options, DEFAULT_MAX) }
   return declared({
-    type: textual({ name: 'string', schema, canonical: line, fromText: textual({ name: '', schema }).fromText }),
+    type: textual({
+      name: 'string',
+      schema,
+      canonical: line,
+      fromText: textual({ name: '', schema }).fromText,
+    }),
     options,
     checks: textualChecks,
     faults: lengthFaults(options, DEFAULT_MAX),

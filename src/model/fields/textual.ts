@@ -26,7 +26,16 @@ export const textualChecks: OptionChecks = {
   searchable: flag,
 }
 
-export const orderedOperators: readonly FilterOperator[] = ['eq', 'ne', 'gt', 'gte', 'lt', 'lte', 'in', 'null']
+export const orderedOperators: readonly FilterOperator[] = [
+  'eq',
+  'ne',
+  'gt',
+  'gte',
+  'lt',
+  'lte',
+  'in',
+  'null',
+]
 
 export const textOperators: readonly FilterOperator[] = [...orderedOperators, 'contains']
 
@@ -69,7 +78,10 @@ export function textSchema(options: TextualOptions | undefined, defaultMax?: num
 }
 
 /** The faults of lengths that contradict each other. */
-export function lengthFaults(options: TextualOptions | undefined, defaultMax?: number): readonly OptionFault[] {
+export function lengthFaults(
+  options: TextualOptions | undefined,
+  defaultMax?: number,
+): readonly OptionFault[] {
   const { min, max, length } = options ?? {}
   if (length !== undefined && (min !== undefined || max !== undefined)) {
     return [{ option: 'length', message: 'Write either `length`, or `min` and `max`.' }]

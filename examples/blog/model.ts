@@ -1,0 +1,20 @@
+import { anyone, collection, currentUser, model, owner, relation, role, text } from 'portico'
+
+const authorOrAdmin = owner('author_id').or(role('admin'))
+
+export default model({
+  posts: collection({
+    description: 'What people write.',
+    fields: {
+      title: text({ max: 200, searchable: true }),
+      body: text({ optional: true, searchable: true }),
+      author_id: relation('users', { inverse: 'posts', default: currentUser }),
+    },
+    access: {
+      read: anyone,
+      create: authorOrAdmin,
+      update: authorOrAdmin,
+      delete: authorOrAdmin,
+    },
+  }),
+})

@@ -1,0 +1,31 @@
+/** What a model file imports, and what a program that embeds Portico needs. */
+export {
+  type AccessRule,
+  anyone,
+  field,
+  nobody,
+  not,
+  owner,
+  related,
+  role,
+  scope,
+  signedIn,
+} from './model/access.ts'
+export { checkModel, ModelError, type ModelFault } from './model/check.ts'
+export { collection, type Declaration, index, manyToMany, model, unique, users } from './model/declaration.ts'
+export { boolean } from './model/fields/boolean.ts'
+export { choice } from './model/fields/choice.ts'
+export { date } from './model/fields/date.ts'
+export { datetime } from './model/fields/datetime.ts'
+export { email } from './model/fields/email.ts'
+export { integer } from './model/fields/integer.ts'
+export { json } from './model/fields/json.ts'
+export { currentUser, now, randomUuid } from './model/fields/marker.ts'
+export { number } from './model/fields/number.ts'
+export { relation } from './model/fields/relation.ts'
+export { string } from './model/fields/string.ts'
+export { text } from './model/fields/text.ts'
+export type { JsonSchema, JsonValue } from './model/fields/type.ts'
+export { url } from './model/fields/url.ts'
+export { uuid } from './model/fields/uuid.ts'
+export type { Model } from './model/model.ts'

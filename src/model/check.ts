@@ -1,0 +1,110 @@
+/** From a declaration to a checked, frozen `Model`, or all its faults at once. */
+import { Faults, ModelError } from './check/faults.ts'
+import { checkRenames, deprecationOf, fieldOf } from './check/fields.ts'
+import { indexesOf } from './check/indexes.ts'
+import { checkGraphqlNames } from './check/names.ts'
+import { checkCollectionOptions } from './check/options.ts'
+import { type Outline, type Outlines, outlinesOf, scopesOf } from './check/outline.ts'
+import { findRelations } from './check/relations.ts'
+import { type RuleCheck, ruleCheck } from './check/rules.ts'
+import type { Declaration } from './declaration.ts'
+import type { Collection, CollectionAccess, Model } from './model.ts'
+import type { Rule } from './rule.ts'
+
+export { ModelError, type ModelFault } from './check/faults.ts'
+export { dependsOnRow } from './check/rules.ts'
+
+const administrators: Rule = { kind: 'role', roles: ['admin'] }
+
+function accessOf(outline: Outline, rules: RuleCheck): CollectionAccess {
+  const { access = {} } = outline.options
+  const ruleFor = (operation: keyof CollectionAccess) =>
+    rules(access[operation], outline, `${outline.name}.access.${operation}`, administrators)
+  return {
+    read: ruleFor('read'),
+    create: ruleFor('create'),
+    update: ruleFor('update'),
+    delete: ruleFor('delete'),
+  }
+}
+
+function collectionOf(outline: Outline, rules: RuleCheck, faults: Faults): Collection {
+  const { name, singular, options, relations } = outline
+  checkCollectionOptions(options, name, faults)
+  const fields = [...outline.fields].map(([field, declared]) =>
+    fieldOf(field, declared, outline, rules, faults),
+  )
+  checkRenames(fields, field => `${name}.fields.${field}`, faults)
+  return {
+    name,
+    singular,
+    description: options.description,
+    fields: new Map(fields.map(field => [field.name, field])),
+    relations,
+    indexes: indexesOf(outline, faults),
+    access: accessOf(outline, rules),
+    searchable: fields.filter(field => field.searchable),
+    deprecated: deprecationOf(options.deprecated, `${name}.deprecated`, faults),
+    renamedFrom: options.renamedFrom,
+  }
+}
+
+function collectionsOf(
+  outlines: Outlines,
+  rules: RuleCheck,
+  faults: Faults,
+): ReadonlyMap<string, Collection> {
+  const collections = [...outlines.values()].map(outline => collectionOf(outline, rules, faults))
+  checkRenames(collections, name => name, faults)
+  return new Map(collections.map(collection => [collection.name, collection]))
+}
+
+/** A map that cannot be changed any more. */
+class FrozenMap<K, V> extends Map<K, V> {
+  override set(key: K, value: V): this {
+    if (Object.isFrozen(this)) throw new TypeError('The model is frozen.')
+    return super.set(key, value)
+  }
+  override delete(): boolean {
+    throw new TypeError('The model is frozen.')
+  }
+  override clear(): void {
+    throw new TypeError('The model is frozen.')
+  }
+}
+
+function frozen<T>(value: T): T {
+  if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value
+  if (value instanceof Map) {
+    const entries = [...value].map(([key, part]) => [key, frozen(part)] as const)
+    return Object.freeze(new FrozenMap(entries)) as T
+  }
+  for (const [key, part] of Object.entries(value)) {
+    const made = frozen(part)
+    if (made !== part) Reflect.set(value, key, made)
+  }
+  return Object.freeze(value)
+}
+
+/** Whether the value is what `model({ … })` makes. */
+export function isDeclaration(value: unknown): value is Declaration {
+  if (typeof value !== 'object' || value === null) return false
+  const { kind, collections } = value as Partial<Declaration>
+  return kind === 'model' && typeof collections === 'object' && collections !== null
+}
+
+/** The model that a declaration stands for. Throws a `ModelError` that tells all its faults. */
+export function checkModel(declaration: Declaration): Model {
+  const faults = new Faults()
+  if (!isDeclaration(declaration)) {
+    faults.add('model', 'The module exports no model. Write `export default model({ … })`.')
+    throw new ModelError(faults.list)
+  }
+  const outlines = outlinesOf(declaration, faults)
+  checkGraphqlNames(outlines.values(), faults)
+  findRelations(outlines, faults)
+  const scopes = scopesOf(outlines.values())
+  const collections = collectionsOf(outlines, ruleCheck(outlines, scopes, faults), faults)
+  if (faults.list.length > 0) throw new ModelError(faults.list)
+  return frozen({ collections, scopes })
+}

@@ -1,0 +1,172 @@
+/** Fields: their options, one by one and together. */
+import { canonicalOf } from '../fault.ts'
+import { utcOf } from '../fields/datetime.ts'
+import { type DeprecationOptions, type FieldDeclaration, optionsOf } from '../fields/declared.ts'
+import { markerOf } from '../fields/marker.ts'
+import type { JsonValue } from '../fields/type.ts'
+import type { Deprecation, Field, FieldDefault } from '../model.ts'
+import { didYouMean } from '../nearest.ts'
+import type { Rule } from '../rule.ts'
+import type { Faults } from './faults.ts'
+import { checkPlainName } from './names.ts'
+import type { Outline } from './outline.ts'
+import { dependsOnRow, type RuleCheck } from './rules.ts'
+
+/** The time that `text` names: a date-time, or a date for its midnight in UTC. */
+const timeOf = (text: unknown) =>
+  typeof text === 'string' ? (utcOf(text) ?? utcOf(`${text}T00:00:00Z`)) : undefined
+
+/** What is going away and when, with its times in UTC. */
+export function deprecationOf(
+  declared: DeprecationOptions | undefined,
+  place: string,
+  faults: Faults,
+): Deprecation | undefined {
+  if (declared === undefined) return undefined
+  for (const key of Object.keys(declared)) {
+    const known = ['since', 'sunset', 'reason']
+    faults.addUnless(known.includes(key), place, `There is no \`${key}\` here.${didYouMean(key, known)}`)
+  }
+  const since = timeOf(declared.since)
+  const sunset = timeOf(declared.sunset)
+  faults.addUnless(since !== undefined, `${place}.since`, "Write a date that exists, e.g. '2026-01-31'.")
+  if (declared.sunset !== undefined && sunset === undefined) {
+    faults.add(`${place}.sunset`, "Write a date that exists, e.g. '2026-12-31'.")
+  }
+  if (since !== undefined && sunset !== undefined && sunset < since) {
+    faults.add(`${place}.sunset`, 'The end is before the beginning. Write a later date.')
+  }
+  return { since: since ?? '', sunset, reason: declared.reason }
+}
+
+function defaultOf(declared: FieldDeclaration, place: string, faults: Faults): FieldDefault | undefined {
+  const value = optionsOf(declared).default
+  if (value === undefined || value === null) return undefined
+  const kind = markerOf(value)
+  if (kind !== undefined) return { kind }
+  const found = canonicalOf(declared.type, value as JsonValue)
+  if ('value' in found) return { kind: 'value', value: found.value }
+  faults.add(`${place}.default`, `The default does not fit the field. ${found.fault}`)
+  return undefined
+}
+
+/** Options that contradict each other. */
+function checkTogether(field: Field, builtin: boolean, place: string, faults: Faults): void {
+  if (field.readOnly && field.writeOnly) {
+    faults.add(place, 'Read-only and write-only leave nothing. Write `internal: true` instead.')
+  }
+  const needsValue = !field.optional && field.default === undefined && !builtin
+  if (needsValue && (field.readOnly || field.internal)) {
+    const how = field.internal ? 'internal' : 'read-only'
+    faults.add(
+      place,
+      `It is required but ${how}, so no item could be made. Write \`optional: true\` or a \`default\`.`,
+    )
+  }
+  if (field.unique && !field.type.operators.includes('eq')) {
+    faults.add(`${place}.unique`, `A ${field.type.name} field cannot be compared, so it cannot be unique.`)
+  }
+  if (field.unique && field.default?.kind === 'value') {
+    faults.add(
+      `${place}.default`,
+      'Only one item could have it, for the field is unique. Leave the default out.',
+    )
+  }
+}
+
+function checkSearchable(field: Field, place: string, faults: Faults): void {
+  if (!field.searchable) return
+  const at = `${place}.searchable`
+  if (!field.type.operators.includes('contains')) {
+    faults.add(at, `Only text can be searched, and this is a ${field.type.name} field. Leave it out.`)
+  }
+  if (field.writeOnly || field.internal) {
+    faults.add(at, 'The field is never given out, but a search would tell what it holds. Leave it out.')
+  }
+  if (dependsOnRow(field.access.read)) {
+    faults.add(
+      at,
+      'Its read rule depends on the row, and a search would tell what hidden rows hold. Leave `searchable` out, or write a rule that needs no row.',
+    )
+  }
+}
+
+const anyone: Rule = { kind: 'anyone' }
+
+function readOf(
+  name: string,
+  declared: FieldDeclaration,
+  outline: Outline,
+  rules: RuleCheck,
+  faults: Faults,
+): Field {
+  const place = `${outline.name}.fields.${name}`
+  const options = optionsOf(declared)
+  return {
+    name,
+    type: declared.type,
+    description: options.description,
+    optional: options.optional === true,
+    default: defaultOf(declared, place, faults),
+    unique: options.unique === true,
+    readOnly: options.readOnly === true,
+    writeOnly: options.writeOnly === true,
+    immutable: options.immutable === true,
+    internal: options.internal === true,
+    searchable: options.searchable === true,
+    deprecated: deprecationOf(options.deprecated, `${place}.deprecated`, faults),
+    renamedFrom: options.renamedFrom,
+    access: {
+      read: rules(options.access?.read, outline, `${place}.access.read`, anyone),
+      write: rules(options.access?.write, outline, `${place}.access.write`, anyone),
+    },
+    reference: outline.references.get(name),
+  }
+}
+
+/** Stands in for a field whose options are at fault, so that the rest can be checked. */
+const bare = (declared: FieldDeclaration): FieldDeclaration => ({ ...declared, options: { optional: true } })
+
+/** One field, checked. */
+export function fieldOf(
+  name: string,
+  declared: FieldDeclaration,
+  outline: Outline,
+  rules: RuleCheck,
+  faults: Faults,
+): Field {
+  const place = `${outline.name}.fields.${name}`
+  for (const { option, message } of declared.faults)
+    faults.add(option ? `${place}.${option}` : place, message)
+  if (declared.faults.length > 0) return readOf(name, bare(declared), outline, rules, faults)
+  const field = readOf(name, declared, outline, rules, faults)
+  checkTogether(field, outline.builtin.has(name), place, faults)
+  checkSearchable(field, place, faults)
+  return field
+}
+
+interface Renamed {
+  readonly name: string
+  readonly renamedFrom: string | undefined
+}
+
+/** Old names: well-formed, no longer in use, and each the old name of one thing only. */
+export function checkRenames(
+  things: Iterable<Renamed>,
+  placeOf: (name: string) => string,
+  faults: Faults,
+): void {
+  const all = [...things]
+  const names = new Set(all.map(thing => thing.name))
+  const taken = new Map<string, string>()
+  for (const { name, renamedFrom } of all) {
+    if (renamedFrom === undefined) continue
+    const place = `${placeOf(name)}.renamedFrom`
+    const other = taken.get(renamedFrom)
+    checkPlainName(renamedFrom, place, faults)
+    if (names.has(renamedFrom))
+      faults.add(place, `\`${renamedFrom}\` is still there. Leave \`renamedFrom\` out.`)
+    if (other !== undefined) faults.add(place, `\`${other}\` was renamed from \`${renamedFrom}\` already.`)
+    taken.set(renamedFrom, name)
+  }
+}

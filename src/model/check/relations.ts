@@ -1,0 +1,119 @@
+/** Relations: to-one from a field, its inverse on the target, many-to-many by a join collection. */
+import type { ManyToManyDeclaration } from '../declaration.ts'
+import { type FieldDeclaration, type Link, optionsOf } from '../fields/declared.ts'
+import type { Relation, ToOne } from '../model.ts'
+import { didYouMean } from '../nearest.ts'
+import type { Faults } from './faults.ts'
+import { checkCamelNames, checkFieldName } from './names.ts'
+import type { Outline, Outlines } from './outline.ts'
+
+function addRelation(outline: Outline, relation: Relation, place: string, faults: Faults): void {
+  const { name } = relation
+  checkFieldName(name, place, faults)
+  const taken = outline.fields.has(name) ? 'field' : outline.relations.has(name) ? 'relation' : undefined
+  if (taken === undefined) outline.relations.set(name, relation)
+  else
+    faults.add(place, `\`${outline.name}\` already has a ${taken} called \`${name}\`. Choose another name.`)
+}
+
+function relationName(field: string, link: Link, place: string, faults: Faults): string | undefined {
+  if (link.as !== undefined) return link.as
+  if (field.endsWith('_id')) return field.slice(0, -'_id'.length)
+  faults.add(place, `The relation needs a name of its own: call the field \`${field}_id\`, or write \`as\`.`)
+  return undefined
+}
+
+function findTarget(target: unknown, outlines: Outlines, place: string, faults: Faults): Outline | undefined {
+  const found = outlines.get(String(target))
+  if (!found) {
+    const meant = didYouMean(String(target), outlines.keys())
+    faults.add(place, `There is no collection \`${target}\`.${meant}`)
+  }
+  return found
+}
+
+function addToOne(
+  outline: Outline,
+  field: string,
+  declared: FieldDeclaration,
+  outlines: Outlines,
+  faults: Faults,
+) {
+  const place = `${outline.name}.fields.${field}`
+  const { link } = declared
+  if (!link) return
+  const name = relationName(field, link, place, faults)
+  const target = findTarget(link.target, outlines, place, faults)
+  if (name === undefined || !target) return
+  const relation: ToOne = { kind: 'one', name, target: target.name, field, onDelete: link.onDelete }
+  outline.references.set(field, relation)
+  addRelation(outline, relation, `${place}.as`, faults)
+  if (link.onDelete === 'clear' && optionsOf(declared).optional !== true) {
+    faults.add(
+      `${place}.onDelete`,
+      '`clear` empties the field. Write `optional: true` too, or another `onDelete`.',
+    )
+  }
+}
+
+function addInverse(
+  outline: Outline,
+  field: string,
+  link: Link | undefined,
+  outlines: Outlines,
+  faults: Faults,
+) {
+  const target = link && outlines.get(link.target)
+  if (!target || link.inverse === undefined) return
+  const inverse: Relation = { kind: 'many', name: link.inverse, target: outline.name, field }
+  addRelation(target, inverse, `${outline.name}.fields.${field}.inverse`, faults)
+}
+
+/** Whether the field of the join collection refers to the end that the relation needs. */
+function checkEnd(through: Outline, field: unknown, end: string, place: string, faults: Faults): void {
+  const link = through.fields.get(String(field))?.link
+  if (link?.target === end) return
+  const fitting = [...through.fields].filter(([, other]) => other.link?.target === end).map(([name]) => name)
+  const write =
+    fitting.length > 0 ? `Write \`${fitting.join('` or `')}\`.` : `Add it: \`relation('${end}')\`.`
+  faults.add(place, `\`${through.name}.${field}\` is no relation to \`${end}\`. ${write}`)
+}
+
+function addManyToMany(
+  outline: Outline,
+  name: string,
+  join: ManyToManyDeclaration,
+  outlines: Outlines,
+  faults: Faults,
+) {
+  const place = `${outline.name}.relations.${name}`
+  if (join?.kind !== 'manyToMany') {
+    faults.add(place, "Write `manyToMany('tags', { through: 'post_tags', from: 'post_id', to: 'tag_id' })`.")
+    return
+  }
+  const target = findTarget(join.target, outlines, place, faults)
+  const through = findTarget(join.through, outlines, `${place}.through`, faults)
+  if (!target || !through) return
+  checkEnd(through, join.from, outline.name, `${place}.from`, faults)
+  checkEnd(through, join.to, target.name, `${place}.to`, faults)
+  if (join.from === join.to)
+    faults.add(`${place}.to`, '`from` and `to` must be two fields of the join collection.')
+  addRelation(outline, { ...join, name, target: target.name }, place, faults)
+}
+
+/** Finds every relation and writes it into the outlines. */
+export function findRelations(outlines: Outlines, faults: Faults): void {
+  const links = [...outlines.values()].flatMap(outline =>
+    [...outline.fields].map(([name, field]) => ({ outline, name, field })),
+  )
+  for (const { outline, name, field } of links) addToOne(outline, name, field, outlines, faults)
+  for (const outline of outlines.values()) {
+    for (const [name, join] of Object.entries(outline.options.relations ?? {})) {
+      addManyToMany(outline, name, join, outlines, faults)
+    }
+  }
+  for (const { outline, name, field } of links) addInverse(outline, name, field.link, outlines, faults)
+  for (const { name, fields, relations } of outlines.values()) {
+    checkCamelNames([...fields.keys(), ...relations.keys()], name, faults)
+  }
+}

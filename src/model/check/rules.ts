@@ -1,0 +1,177 @@
+/** Access rules: every name in them exists, every literal has the field's type. */
+
+import { canonicalOf } from '../fault.ts'
+import { isAccessRule } from '../fields/declared.ts'
+import type { JsonValue } from '../fields/type.ts'
+import { didYouMean } from '../nearest.ts'
+import type { Rule, RuleOperand, Scalar } from '../rule.ts'
+import type { Faults } from './faults.ts'
+import type { Outline, Outlines } from './outline.ts'
+
+/** How many relations a rule may go through. */
+const MOST_RELATIONS = 5
+/** How deep `and`, `or` and `not` may be nested. */
+const DEEPEST = 50
+
+interface Context {
+  readonly outlines: Outlines
+  readonly scopes: ReadonlyMap<string, string>
+  readonly place: string
+  readonly faults: Faults
+  readonly relations: number
+  readonly depth: number
+}
+
+type Of<Kind extends Rule['kind']> = Extract<Rule, { readonly kind: Kind }>
+
+/** Takes the place of a rule that is at fault; the model is refused anyway. */
+const refused: Rule = { kind: 'nobody' }
+
+function fault(context: Context, message: string): Rule {
+  context.faults.add(context.place, message)
+  return refused
+}
+
+function roleRule(rule: Of<'role'>, context: Context): Rule {
+  const fine = rule.roles.length > 0 && rule.roles.every(name => typeof name === 'string' && name !== '')
+  return fine ? rule : fault(context, "A role must be named. Write e.g. `role('admin')`.")
+}
+
+function scopeRule(rule: Of<'scope'>, context: Context): Rule {
+  if (context.scopes.has(rule.scope)) return rule
+  const meant = didYouMean(String(rule.scope), context.scopes.keys())
+  return fault(context, `There is no scope \`${rule.scope}\`.${meant} Scopes are named like \`read:post\`.`)
+}
+
+function literalOf(
+  value: Scalar,
+  outline: Outline,
+  name: string,
+): { readonly value: Scalar } | { readonly fault: string } {
+  const type = outline.fields.get(name)?.type
+  if (!type) return { value }
+  const found = canonicalOf(type, value as JsonValue)
+  return 'fault' in found ? found : { value: found.value as Scalar }
+}
+
+function literalRule(
+  rule: Of<'compare'>,
+  value: Scalar | readonly Scalar[],
+  outline: Outline,
+  context: Context,
+): Rule {
+  const { field: name, comparison } = rule
+  if (value === undefined) return fault(context, `\`${name}\` is compared with nothing. Write a value.`)
+  if (value === null) {
+    if (comparison === 'eq' || comparison === 'ne') return rule
+    return fault(context, `\`${comparison}\` cannot compare with null. Write \`eq(null)\` or \`ne(null)\`.`)
+  }
+  if ((comparison === 'in') !== Array.isArray(value) || (Array.isArray(value) && value.length === 0)) {
+    return fault(
+      context,
+      `\`${name}\`: write one value, or for \`in\` a list of at least one: \`in(['a', 'b'])\`.`,
+    )
+  }
+  const found = [value].flat().map(one => literalOf(one, outline, name))
+  const wrong = found.find(one => 'fault' in one)
+  if (wrong && 'fault' in wrong)
+    return fault(context, `\`${name}\` is compared with another type. ${wrong.fault}`)
+  const values = found.flatMap(one => ('value' in one ? [one.value] : []))
+  const operand: RuleOperand = { kind: 'literal', value: comparison === 'in' ? values : (values[0] ?? null) }
+  return { ...rule, operand }
+}
+
+function userRule(rule: Of<'compare'>, outline: Outline, context: Context): Rule {
+  const { field: name, comparison } = rule
+  const target = outline.references.get(name)?.target
+  if (target !== 'users' && !(outline.name === 'users' && name === 'id')) {
+    const write =
+      outline.name === 'users' ? "Write `owner('id')`." : "Name a field that is `relation('users')`."
+    return fault(context, `\`${outline.name}.${name}\` holds no user. ${write}`)
+  }
+  if (comparison === 'eq' || comparison === 'ne') return rule
+  return fault(context, `\`${comparison}\` cannot compare with \`currentUser\`. Write \`eq\` or \`ne\`.`)
+}
+
+function compareRule(rule: Of<'compare'>, outline: Outline, context: Context): Rule {
+  const declared = outline.fields.get(rule.field)
+  if (!declared) {
+    const meant = didYouMean(String(rule.field), outline.fields.keys())
+    return fault(context, `\`${outline.name}\` has no field \`${rule.field}\`.${meant}`)
+  }
+  if (rule.operand.kind === 'userId') return userRule(rule, outline, context)
+  const { value } = rule.operand
+  if (value !== null && !declared.type.operators.includes(rule.comparison)) {
+    const name = declared.type.name
+    return fault(context, `\`${rule.field}\` is a ${name} field: \`${rule.comparison}\` cannot compare it.`)
+  }
+  return literalRule(rule, value, outline, context)
+}
+
+function relatedRule(rule: Of<'related'>, outline: Outline, context: Context): Rule {
+  const relation = outline.relations.get(rule.relation)
+  if (!relation) {
+    const meant = didYouMean(String(rule.relation), outline.relations.keys())
+    return fault(context, `\`${outline.name}\` has no relation \`${rule.relation}\`.${meant}`)
+  }
+  const relations = context.relations + 1
+  if (relations > MOST_RELATIONS) {
+    return fault(context, `The rule goes through more than ${MOST_RELATIONS} relations. Shorten the way.`)
+  }
+  const target = context.outlines.get(relation.target)
+  return target ? { ...rule, rule: check(rule.rule, target, { ...context, relations }) } : refused
+}
+
+function listRule(rule: Of<'and'> | Of<'or'>, outline: Outline, context: Context): Rule {
+  return { ...rule, rules: rule.rules.map(one => check(one, outline, context)) }
+}
+
+function check(rule: Rule, outline: Outline, outer: Context): Rule {
+  const context = { ...outer, depth: outer.depth + 1 }
+  if (context.depth > DEEPEST)
+    return fault(context, `The rule is nested more than ${DEEPEST} deep. Simplify it.`)
+  switch (rule?.kind) {
+    case 'anyone':
+    case 'nobody':
+    case 'signedIn':
+      return rule
+    case 'role':
+      return roleRule(rule, context)
+    case 'scope':
+      return scopeRule(rule, context)
+    case 'compare':
+      return compareRule(rule, outline, context)
+    case 'related':
+      return relatedRule(rule, outline, context)
+    case 'and':
+    case 'or':
+      return listRule(rule, outline, context)
+    case 'not':
+      return { kind: 'not', rule: check(rule.rule, outline, context) }
+    default:
+      return fault(context, "A part of it is no rule. Write e.g. `owner('author_id').or(role('admin'))`.")
+  }
+}
+
+export type RuleCheck = (declared: unknown, outline: Outline, place: string, otherwise: Rule) => Rule
+
+/** A function that checks one declared rule of a collection and gives it back with canonical literals. */
+export function ruleCheck(
+  outlines: Outlines,
+  scopes: ReadonlyMap<string, string>,
+  faults: Faults,
+): RuleCheck {
+  return (declared, outline, place, otherwise) => {
+    if (declared === undefined) return otherwise
+    const context = { outlines, scopes, place, faults, relations: 0, depth: 0 }
+    if (!isAccessRule(declared)) return fault(context, "This is no rule. Write e.g. `role('admin')`.")
+    return check(declared.rule, outline, context)
+  }
+}
+
+/** Whether the rule can only be decided by looking at a row. */
+export function dependsOnRow(rule: Rule): boolean {
+  if (rule.kind === 'compare' || rule.kind === 'related') return true
+  if (rule.kind === 'and' || rule.kind === 'or') return rule.rules.some(dependsOnRow)
+  return rule.kind === 'not' && dependsOnRow(rule.rule)
+}
