@@ -1,0 +1,96 @@
+/** A request's body → a JSON value. */
+import { isUtf8 } from 'node:buffer'
+import type { Call } from '../call.ts'
+import { ApiError } from '../errors.ts'
+
+const DEEPEST = 32
+const QUOTE = 34
+const COLON = 58
+const OPEN_BRACKET = 91
+const BACKSLASH = 92
+const CLOSE_BRACKET = 93
+const OPEN_BRACE = 123
+const CLOSE_BRACE = 125
+
+/** RFC 9110, 8.3.1: parameters are `;`-separated, a value is a token or a quoted string. */
+const parameter = /^[ \t]*(?:([!#$%&'*+.^_`|~0-9a-z-]+)=([!#$%&'*+.^_`|~0-9a-z-]+|"[^"\\]*"))?[ \t]*$/
+
+/** Whether a Content-Type is one of `types`, in UTF-8. */
+function isMediaType(header: string, types: readonly string[]): boolean {
+  const [type = '', ...parameters] = header.toLowerCase().split(';')
+  if (!types.includes(type.replace(/[ \t]+$/, ''))) return false
+  return parameters.every(text => {
+    const found = parameter.exec(text)
+    return found !== null && (found[1] !== 'charset' || found[2] === 'utf-8' || found[2] === '"utf-8"')
+  })
+}
+
+function requireMediaType(call: Call, types: readonly string[]): void {
+  const header = call.headers['content-type']
+  if (header !== 'application/json' && (header === undefined || !isMediaType(header, types))) {
+    throw new ApiError('UNSUPPORTED_MEDIA_TYPE', `Send the body as ${types.join(' or ')}, in UTF-8.`, {
+      headers: { [call.method === 'PATCH' ? 'Accept-Patch' : 'Accept']: types.join(', ') },
+    })
+  }
+  const encoding = call.headers['content-encoding']
+  if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {
+    throw new ApiError('UNSUPPORTED_MEDIA_TYPE', 'Send the body without a Content-Encoding.', {
+      headers: { 'Accept-Encoding': 'identity' },
+    })
+  }
+}
+
+function endOfString(text: string, start: number): number {
+  for (let at = start + 1; at < text.length; at += 1) {
+    const code = text.charCodeAt(at)
+    if (code === BACKSLASH) at += 1
+    else if (code === QUOTE) return at
+  }
+  return text.length
+}
+
+/** Counts the members of the outermost object, those given twice too. Throws when nested too deep. */
+function countMembers(text: string): number {
+  let depth = 0
+  let members = 0
+  for (let at = 0; at < text.length; at += 1) {
+    const code = text.charCodeAt(at)
+    if (code === QUOTE) at = endOfString(text, at)
+    else if (code === COLON) members += depth === 1 ? 1 : 0
+    else if (code === OPEN_BRACE || code === OPEN_BRACKET) depth += 1
+    else if (code === CLOSE_BRACE || code === CLOSE_BRACKET) depth -= 1
+    if (depth > DEEPEST) {
+      throw new ApiError('BAD_REQUEST', `The body is nested too deep; at most ${DEEPEST} levels are taken.`)
+    }
+  }
+  return members
+}
+
+function parseText(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch (cause) {
+    const place = /position (\d+)/.exec(cause instanceof Error ? cause.message : '')
+    const where = place ? `at position ${place[1]}` : 'where it ends'
+    throw new ApiError('BAD_REQUEST', `The body is not JSON: it stops making sense ${where}.`)
+  }
+}
+
+/**
+ * The JSON value of a body. Throws UNSUPPORTED_MEDIA_TYPE unless it is declared as one of `types`, and
+ * BAD_REQUEST when it is empty, not UTF-8, not JSON, nested deeper than 32 levels, or names a key twice.
+ */
+export function readBody(call: Call, types: readonly string[]): unknown {
+  requireMediaType(call, types)
+  if (call.body.length === 0) throw new ApiError('BAD_REQUEST', 'The body is empty; send a JSON object.')
+  if (!isUtf8(call.body)) throw new ApiError('BAD_REQUEST', 'The body is not valid UTF-8.')
+  const text = call.body.toString('utf8')
+  const members = countMembers(text)
+  const value = parseText(text)
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) {
+    if (Object.keys(value).length !== members) {
+      throw new ApiError('BAD_REQUEST', 'The body names a key twice; name each once.')
+    }
+  }
+  return value
+}

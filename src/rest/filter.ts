@@ -1,0 +1,75 @@
+/** `?field=value` and `?field[operator]=value` → conditions and their arguments. */
+import type { FilterOperator, JsonSchema, JsonValue } from '../model/fields/type.ts'
+import type { Field } from '../model/model.ts'
+import { echo, type Parameter, parameterFault, requireValue, unknownParameter } from './parameters.ts'
+import type { CollectionView } from './view.ts'
+
+/** `in` takes at most this many values. */
+export const mostListed = 100
+
+export interface FilterTemplate {
+  readonly field: Field
+  readonly operator: FilterOperator
+}
+
+const written = /^([a-z][a-z0-9_]*)(?:\[([a-z]+)\])?$/
+
+/** The filter that a parameter's name stands for. Throws BAD_REQUEST when there is none. */
+export function parseFilterName(view: CollectionView, name: string): FilterTemplate {
+  const [, fieldName = '', operator = 'eq'] = written.exec(name) ?? []
+  const field = view.fields.get(fieldName)
+  if (!field) throw unknownParameter(name)
+  const known = field.type.operators.find(candidate => candidate === operator)
+  if (!known) {
+    const operators = field.type.operators.map(candidate => `${fieldName}[${candidate}]`)
+    const message = `The parameter ${echo(name)} is not known here; ${fieldName} takes ${operators.join(', ')}.`
+    throw parameterFault(name, 'unknown_parameter', message)
+  }
+  return { field, operator: known }
+}
+
+/** What a value must be, in words, e.g. `an integer`, `a date-time`, `one of draft, published`. */
+export function describeSchema(schema: JsonSchema): string {
+  if (Array.isArray(schema['enum'])) return `one of ${schema['enum'].join(', ')}`
+  const word = String(schema['format'] ?? schema['type'] ?? 'value')
+  return /^[aeiou]/.test(word) && !word.startsWith('u') ? `an ${word}` : `a ${word}`
+}
+
+function wrongType(parameter: Parameter, expected: string): Error {
+  const message = `The parameter ${echo(parameter.name)} must be ${expected}, not ${echo(parameter.value)}.`
+  return parameterFault(parameter.name, 'wrong_type', message)
+}
+
+function parseValue(parameter: Parameter, text: string, field: Field): JsonValue {
+  const value = field.type.fromText(text)
+  if (value === undefined) {
+    throw wrongType({ name: parameter.name, value: text }, describeSchema(field.type.schema))
+  }
+  return value
+}
+
+function parseListed(parameter: Parameter, field: Field): JsonValue {
+  const texts = parameter.value.split(',', mostListed + 1)
+  if (texts.length > mostListed) {
+    const message = `The parameter ${echo(parameter.name)} may list at most ${mostListed} values.`
+    throw parameterFault(parameter.name, 'too_many', message)
+  }
+  return texts.map(text => parseValue(parameter, text, field))
+}
+
+/** A value that is any text. Throws BAD_REQUEST for U+0000, which no stored text holds. */
+export function parseText(parameter: Parameter): string {
+  requireValue(parameter)
+  if (parameter.value.includes('\0')) throw wrongType(parameter, 'a text without U+0000')
+  return parameter.value
+}
+
+/** The argument of a filter. Throws BAD_REQUEST, naming the parameter, for a value that does not fit its field. */
+export function parseFilterValue(parameter: Parameter, { field, operator }: FilterTemplate): JsonValue {
+  requireValue(parameter)
+  if (operator === 'in') return parseListed(parameter, field)
+  if (operator === 'contains') return parseText(parameter)
+  if (operator !== 'null') return parseValue(parameter, parameter.value, field)
+  if (parameter.value !== 'true' && parameter.value !== 'false') throw wrongType(parameter, 'true or false')
+  return parameter.value === 'true'
+}

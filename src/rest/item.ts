@@ -1,0 +1,43 @@
+/** The parameters of a request for one item → what is selected of it. */
+import { type Parameter, parseQuery, requireValue, unknownParameter } from './parameters.ts'
+import { makePresentation } from './presentation.ts'
+import { makeSelection } from './select.ts'
+import type { CollectionView, ItemTemplate } from './view.ts'
+
+const LONGEST_MEMO = 400
+
+function valueOf(parameters: readonly Parameter[], name: string): string | undefined {
+  const parameter = parameters.find(candidate => candidate.name === name)
+  if (parameter) requireValue(parameter)
+  return parameter?.value
+}
+
+function makeTemplate(view: CollectionView, query: string): ItemTemplate {
+  const parameters = parseQuery(query)
+  for (const { name } of parameters) {
+    if (name !== 'fields' && name !== 'include') throw unknownParameter(name)
+  }
+  let includes = false
+  const selection = makeSelection(view, valueOf(parameters, 'fields'), valueOf(parameters, 'include'), () => {
+    includes = true
+    return 1
+  })
+  return {
+    shape: { kind: 'item', collection: view.collection.name, id: 0, select: selection.select },
+    presentation: makePresentation(selection.secret, selection.deprecations),
+    plain: selection.plain,
+    includes,
+  }
+}
+
+/**
+ * The template for `fields` and `include`. Its shape takes the id first, then `includedLimit`.
+ * Throws BAD_REQUEST, naming the parameter.
+ */
+export function parseItem(view: CollectionView, query: string): ItemTemplate {
+  const known = view.items.get(query)
+  if (known) return known
+  const made = makeTemplate(view, query)
+  if (query.length <= LONGEST_MEMO) view.items.set(query, made)
+  return made
+}

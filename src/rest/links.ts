@@ -1,0 +1,36 @@
+/** The `Link` header of lists (RFC 8288). Targets are relative, so they hold behind any proxy. */
+import type { BoundList } from './list.ts'
+
+/** Longer headers are refused by many clients. */
+const LONGEST = 6000
+
+function link(path: string, query: string, relation: string): string {
+  return `<${path}?${query}>; rel="${relation}"`
+}
+
+function joinShort(links: readonly string[]): string {
+  let header = ''
+  for (const each of links) {
+    if (header.length + each.length > LONGEST) break
+    header = header === '' ? each : `${header}, ${each}`
+  }
+  return header
+}
+
+/** `next`, `prev`, `first` and `last`, as far as there are such pages. */
+export function pageLinks(path: string, { rest, perPage }: BoundList, page: number, total: number): string {
+  const last = Math.max(1, Math.ceil(total / perPage))
+  const to = (target: number, relation: string) =>
+    link(path, `${rest}page=${target}&per_page=${perPage}`, relation)
+  const links = [to(1, 'first'), to(last, 'last')]
+  if (page > 1) links.unshift(to(Math.min(page - 1, last), 'prev'))
+  if (page < last) links.unshift(to(page + 1, 'next'))
+  return joinShort(links)
+}
+
+/** `next` where there is one, and `first`. */
+export function cursorLinks(path: string, { rest, perPage }: BoundList, next: string | null): string {
+  const to = (cursor: string, relation: string) =>
+    link(path, `${rest}cursor=${cursor}&per_page=${perPage}`, relation)
+  return joinShort(next === null ? [to('', 'first')] : [to(next, 'next'), to('', 'first')])
+}

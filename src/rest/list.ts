@@ -1,0 +1,213 @@
+/**
+ * The parameters of a list → a plan. What decides the plan's shape (which parameters there are, and the names in
+ * `sort`, `fields` and `include`) is worked out once and kept; a further query only brings new arguments.
+ */
+import type { JsonValue } from '../model/fields/type.ts'
+import type { Field } from '../model/model.ts'
+import { type Cursors, cursorsOf, effectiveSort } from '../plan/cursor.ts'
+import type { Filter, ListShape, Param, Sort } from '../plan/plan.ts'
+import { type FilterTemplate, parseFilterName, parseFilterValue, parseText } from './filter.ts'
+import { echo, type Parameter, parameterFault, parseQuery, requireValue, unknownParameter } from './parameters.ts'
+import { parseId } from './path.ts'
+import { makePresentation, type Presentation } from './presentation.ts'
+import { includedLimit, makeSelection, parseNames, unknownName } from './select.ts'
+import type { CollectionView, ListScope } from './view.ts'
+
+export const defaultPerPage = 20
+export const mostPerPage = 100
+/** Keeps the offset well within 2^53. */
+export const lastPage = 1_000_000_000
+const MOST_SORTS = 8
+const LONGEST_MEMO = 400
+
+export interface ListTemplate {
+  readonly shape: ListShape
+  readonly presentation: Presentation
+  readonly cursors: Cursors
+  /** Where each filter, and `q`, stands among the parameters; `q` has none. */
+  readonly values: readonly { readonly at: number; readonly filter: FilterTemplate | undefined }[]
+  readonly includes: boolean
+}
+
+/** A list's query, ready to run (but for the parent's id, which goes first where there is a parent). */
+export interface BoundList {
+  readonly template: ListTemplate
+  readonly args: readonly JsonValue[]
+  /** Undefined for a cursor list. */
+  readonly page: number | undefined
+  readonly perPage: number
+  /** The parameters beside `page`, `per_page` and `cursor`, still encoded, each ending in `&`. */
+  readonly rest: string
+  readonly parameters: readonly Parameter[]
+}
+
+const structural = new Set(['sort', 'fields', 'include'])
+const paging = new Set(['page', 'per_page', 'cursor'])
+/** Nothing but names may decide a shape; this also keeps keys apart. */
+const names = /^[a-z0-9_,.-]+$/
+
+function shapeKeyOf(parameter: Parameter): string {
+  const { name, value } = parameter
+  if (name === 'cursor') return value === '' ? 'cursor' : 'cursor='
+  if (!structural.has(name)) return name
+  requireValue(parameter)
+  if (names.test(value)) return `${name}=${value}`
+  const message = `The parameter "${name}" must be names separated by commas, not ${echo(value)}.`
+  throw parameterFault(name, 'wrong_type', message)
+}
+
+function valueOf(parameters: readonly Parameter[], name: string): string | undefined {
+  return parameters.find(parameter => parameter.name === name)?.value
+}
+
+function parseSort(view: CollectionView, value: string | undefined): readonly Sort[] {
+  const sort: Sort[] = []
+  for (const listed of value === undefined ? [] : parseNames('sort', value, MOST_SORTS)) {
+    const descending = listed.startsWith('-')
+    const field = descending ? listed.slice(1) : listed
+    if (!view.fields.has(field)) throw unknownName('sort', 'field', field, view.collection.name)
+    if (sort.some(known => known.field === field)) {
+      throw parameterFault('sort', 'given_twice', `The parameter "sort" lists ${echo(field)} twice.`)
+    }
+    if (!view.fields.get(field)?.type.sortable) {
+      throw parameterFault('sort', 'not_sortable', `The parameter "sort" names ${echo(field)}, which has no order.`)
+    }
+    sort.push({ field, descending })
+  }
+  return effectiveSort(sort)
+}
+
+/** Hands out arguments in the order in which `bindList` fills them. */
+interface Slots {
+  next: Param
+}
+
+function take(slots: Slots): Param {
+  slots.next += 1
+  return slots.next - 1
+}
+
+function makeWindow(parameters: readonly Parameter[], sort: readonly Sort[], slots: Slots): ListShape['window'] {
+  const cursor = valueOf(parameters, 'cursor')
+  if (cursor === undefined) return { kind: 'page', offset: take(slots), limit: take(slots), total: true }
+  if (valueOf(parameters, 'page') !== undefined) {
+    throw parameterFault('page', 'excluded', 'The parameters "page" and "cursor" exclude each other; give one.')
+  }
+  const limit = take(slots)
+  return { kind: 'cursor', limit, after: cursor === '' ? undefined : sort.map(() => take(slots)) }
+}
+
+function isValue({ name }: Parameter): boolean {
+  return !structural.has(name) && !paging.has(name)
+}
+
+function allOf(filters: readonly Filter[]): Filter | undefined {
+  return filters.length > 1 ? { kind: 'and', filters } : filters[0]
+}
+
+function makeTemplate(scope: ListScope, parameters: readonly Parameter[]): ListTemplate {
+  const view = scope.target
+  const slots: Slots = { next: scope.within ? 1 : 0 }
+  const sort = parseSort(view, valueOf(parameters, 'sort'))
+  const filters: Filter[] = []
+  const values: { at: number; filter: FilterTemplate | undefined }[] = []
+  let search: Param | undefined
+  parameters.forEach((parameter, at) => {
+    if (!isValue(parameter)) return
+    const param = take(slots)
+    if (parameter.name === 'q') {
+      if (!view.collection.searchable.some(field => view.fields.has(field.name))) throw unknownParameter('q')
+      search = param
+      values.push({ at, filter: undefined })
+      return
+    }
+    const filter = parseFilterName(view, parameter.name)
+    filters.push({ kind: 'compare', field: filter.field.name, operator: filter.operator, param })
+    values.push({ at, filter })
+  })
+  const window = makeWindow(parameters, sort, slots)
+  let included: Param | undefined
+  const selection = makeSelection(
+    view,
+    valueOf(parameters, 'fields'),
+    valueOf(parameters, 'include'),
+    () => (included ??= take(slots)),
+  )
+  const used = [...values.flatMap(({ filter }) => filter?.field ?? []), ...sortedBy(view, sort)]
+  const deprecations = used.flatMap(field => field.deprecated ?? [])
+  return {
+    shape: {
+      kind: 'list',
+      collection: view.collection.name,
+      within: scope.within && { ...scope.within, id: 0 },
+      filter: allOf(filters),
+      search,
+      sort,
+      window,
+      select: selection.select,
+    },
+    presentation: makePresentation(selection.secret, [...selection.deprecations, ...deprecations]),
+    cursors: cursorsOf(view.collection, sort),
+    values,
+    includes: included !== undefined,
+  }
+}
+
+function sortedBy(view: CollectionView, sort: readonly Sort[]): readonly Field[] {
+  return sort.flatMap(({ field }) => view.fields.get(field) ?? [])
+}
+
+function parseCount(parameters: readonly Parameter[], name: string, absent: number, most: number): number {
+  const parameter = parameters.find(candidate => candidate.name === name)
+  if (!parameter) return absent
+  requireValue(parameter)
+  const count = parseId(parameter.value, 0, parameter.value.length)
+  if (count >= 1 && count <= most) return count
+  const message = `The parameter "${name}" must be an integer from 1 to ${most}, not ${echo(parameter.value)}.`
+  throw parameterFault(name, 'wrong_type', message)
+}
+
+function encode({ name, value }: Parameter): string {
+  return `${encodeURIComponent(name).replaceAll('%5B', '[').replaceAll('%5D', ']')}=${encodeURIComponent(value)}&`
+}
+
+function bindList(template: ListTemplate, parameters: readonly Parameter[]): BoundList {
+  const args = template.values.map(({ at, filter }) => {
+    const parameter = parameters[at] ?? { name: '', value: '' }
+    return filter ? parseFilterValue(parameter, filter) : parseText(parameter)
+  })
+  const perPage = parseCount(parameters, 'per_page', defaultPerPage, mostPerPage)
+  const cursor = valueOf(parameters, 'cursor')
+  const page = cursor === undefined ? parseCount(parameters, 'page', 1, lastPage) : undefined
+  if (page !== undefined) args.push((page - 1) * perPage)
+  args.push(perPage)
+  if (cursor !== undefined && cursor !== '') {
+    args.push(...template.cursors.decode(cursor))
+  }
+  if (template.includes) args.push(includedLimit)
+  const rest = parameters.filter(parameter => !paging.has(parameter.name)).map(encode).join('')
+  return { template, args, page, perPage, rest, parameters }
+}
+
+function readList(scope: ListScope, query: string): BoundList {
+  const parameters = parseQuery(query)
+  const key = parameters.map(shapeKeyOf).join('\n')
+  let template = scope.templates.get(key)
+  const known = template !== undefined
+  template ??= makeTemplate(scope, parameters)
+  const bound = bindList(template, parameters)
+  if (!known) scope.templates.set(key, template)
+  return bound
+}
+
+/**
+ * A list's query as plan and paging. The same query is read once.
+ * Throws BAD_REQUEST (naming the parameter) or INVALID_CURSOR.
+ */
+export function parseList(scope: ListScope, query: string): BoundList {
+  const known = scope.bound.get(query)
+  if (known) return known
+  const made = readList(scope, query)
+  if (query.length <= LONGEST_MEMO) scope.bound.set(query, made)
+  return made
+}

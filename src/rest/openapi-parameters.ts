@@ -1,0 +1,118 @@
+/** The parameters of the OpenAPI document. */
+import type { JsonSchema, JsonValue } from '../model/fields/type.ts'
+import type { Collection, Field } from '../model/model.ts'
+import { mostListed } from './filter.ts'
+import { defaultPerPage, lastPage, mostPerPage } from './list.ts'
+import { visibleFields } from './openapi-schemas.ts'
+
+const names = {
+  fields: 'Only these fields, separated by commas.',
+  include: 'Relations to expand in place, separated by commas; a dot goes one relation further.',
+}
+
+function query(name: string, description: string, schema: JsonSchema): JsonSchema {
+  return { name, in: 'query', description, schema }
+}
+
+/** A parameter whose value must not be empty. */
+const text = { type: 'string', minLength: 1 }
+
+export const parameters: { readonly [name: string]: JsonSchema } = {
+  id: {
+    name: 'id',
+    in: 'path',
+    required: true,
+    description: 'The item.',
+    schema: { type: 'integer', minimum: 1, maximum: Number.MAX_SAFE_INTEGER },
+    example: 1,
+  },
+  page: query('page', 'The page, from 1. Not with `cursor`.', {
+    type: 'integer',
+    minimum: 1,
+    maximum: lastPage,
+    default: 1,
+  }),
+  per_page: query('per_page', 'Items on a page.', {
+    type: 'integer',
+    minimum: 1,
+    maximum: mostPerPage,
+    default: defaultPerPage,
+  }),
+  cursor: {
+    ...query('cursor', '`next_cursor` of the page before; empty for the first page.', { type: 'string' }),
+    allowEmptyValue: true,
+  },
+  fields: query('fields', names.fields, text),
+  include: query('include', names.include, text),
+  'If-None-Match': {
+    name: 'If-None-Match',
+    in: 'header',
+    description: 'Entity tags; a 304 when one of them is current.',
+    schema: { type: 'string' },
+  },
+  'If-Match': {
+    name: 'If-Match',
+    in: 'header',
+    description: 'Entity tags of the plain item; a 412 when none of them is current.',
+    schema: { type: 'string' },
+  },
+}
+
+function reference(name: string): JsonSchema {
+  return { $ref: `#/components/parameters/${name}` }
+}
+
+/** `fields`, `include`, and the precondition where there is one. */
+export function itemParameters(precondition?: 'If-Match' | 'If-None-Match'): JsonValue {
+  const listed = [reference('fields'), reference('include')]
+  return precondition ? [...listed, reference(precondition)] : listed
+}
+
+function filterSchema(field: Field, operator: string): JsonSchema {
+  if (operator === 'null') return { type: 'boolean' }
+  if (operator === 'contains') return text
+  if (operator !== 'in') return field.type.schema
+  return { type: 'array', items: field.type.schema, minItems: 1, maxItems: mostListed }
+}
+
+const words: Record<string, string> = {
+  eq: 'equal to',
+  ne: 'not equal to',
+  gt: 'greater than',
+  gte: 'at least',
+  lt: 'less than',
+  lte: 'at most',
+  in: 'one of, separated by commas',
+  contains: 'containing the text',
+  null: 'without (true) or with (false) a value',
+}
+
+function filter(field: Field, operator: string): JsonSchema {
+  const name = operator === 'eq' ? field.name : `${field.name}[${operator}]`
+  return {
+    ...query(name, `${field.name} ${words[operator]}`, filterSchema(field, operator)),
+    ...(operator === 'in' && { style: 'form', explode: false }),
+    ...(field.deprecated && { deprecated: true }),
+  }
+}
+
+function sortParameter(collection: Collection): JsonSchema {
+  const sortable = visibleFields(collection).filter(field => field.type.sortable)
+  const list = sortable.map(field => `\`${field.name}\``).join(', ')
+  return {
+    ...query('sort', `Fields to sort by, separated by commas; \`-\` before one turns it round. Of ${list}.`, text),
+    example: '-created_at',
+  }
+}
+
+/** Every parameter of a list. */
+export function listParameters(collection: Collection): JsonValue {
+  const searchable = collection.searchable.some(field => visibleFields(collection).includes(field))
+  return [
+    ...['page', 'per_page', 'cursor', 'fields', 'include'].map(reference),
+    sortParameter(collection),
+    ...(searchable ? [query('q', 'Words that must all occur.', text)] : []),
+    ...visibleFields(collection).flatMap(field => field.type.operators.map(operator => filter(field, operator))),
+    reference('If-None-Match'),
+  ]
+}

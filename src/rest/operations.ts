@@ -1,0 +1,31 @@
+/** Which operations exist: one that the model allows to nobody is not there. */
+import type { Collection } from '../model/model.ts'
+import type { Route } from './path.ts'
+
+export type Operation = 'read' | 'create' | 'update' | 'delete'
+
+/** Whether the model lets anybody do it at all. */
+export function exists(collection: Collection, operation: Operation): boolean {
+  return collection.access[operation].kind !== 'nobody'
+}
+
+const methodsOf = {
+  collection: [
+    ['read', ['GET', 'HEAD']],
+    ['create', ['POST']],
+  ],
+  item: [
+    ['read', ['GET', 'HEAD']],
+    ['update', ['PUT', 'PATCH']],
+    ['delete', ['DELETE']],
+  ],
+} as const
+
+/** The methods that a route takes, for `Allow` (RFC 9110, 10.2.1). Empty: nothing is there. */
+export function allowedMethods(route: Route): readonly string[] {
+  if (route.kind !== 'collection' && route.kind !== 'item') return ['GET', 'HEAD', 'OPTIONS']
+  const methods = methodsOf[route.kind].flatMap(([operation, names]) =>
+    exists(route.collection, operation) ? names : [],
+  )
+  return methods.length === 0 ? [] : [...methods, 'OPTIONS']
+}

@@ -1,0 +1,60 @@
+/** The paths under `/api/v1`: read as they were sent, without decoding, so that no spelling slips past. */
+import type { Collection, ManyToMany, Model, ToMany } from '../model/model.ts'
+
+export const prefix = '/api/v1'
+
+export type Route =
+  | { readonly kind: 'collection'; readonly collection: Collection }
+  | { readonly kind: 'item'; readonly collection: Collection; readonly id: number }
+  | {
+      readonly kind: 'within'
+      readonly collection: Collection
+      readonly id: number
+      readonly relation: ToMany | ManyToMany
+    }
+  | { readonly kind: 'me' }
+  | { readonly kind: 'openapi' }
+
+const start = prefix.length + 1
+const ZERO = 48
+const NINE = 57
+/** 2^53−1 has sixteen digits. */
+const MOST_DIGITS = 16
+
+/**
+ * The positive integer that `text` from `from` on spells canonically (no sign, no leading zero),
+ * or 0 when it spells none or one over 2^53−1.
+ */
+export function parseId(text: string, from: number, to: number): number {
+  if (to <= from || to - from > MOST_DIGITS || text.charCodeAt(from) === ZERO) return 0
+  let id = 0
+  for (let at = from; at < to; at += 1) {
+    const digit = text.charCodeAt(at)
+    if (digit < ZERO || digit > NINE) return 0
+    id = id * 10 + (digit - ZERO)
+  }
+  return id <= Number.MAX_SAFE_INTEGER ? id : 0
+}
+
+function rootRoute(model: Model, name: string): Route | undefined {
+  if (name === 'me') return model.collections.has('users') ? { kind: 'me' } : undefined
+  if (name === 'openapi.json') return { kind: 'openapi' }
+  const collection = model.collections.get(name)
+  return collection && { kind: 'collection', collection }
+}
+
+/** The route that a path names, or undefined: anything odd is simply not there. */
+export function findRoute(model: Model, path: string): Route | undefined {
+  if (!path.startsWith(`${prefix}/`)) return undefined
+  const nameEnd = path.indexOf('/', start)
+  if (nameEnd === -1) return rootRoute(model, path.slice(start))
+  const collection = model.collections.get(path.slice(start, nameEnd))
+  if (!collection) return undefined
+  const idEnd = path.indexOf('/', nameEnd + 1)
+  const id = parseId(path, nameEnd + 1, idEnd === -1 ? path.length : idEnd)
+  if (id === 0) return undefined
+  if (idEnd === -1) return { kind: 'item', collection, id }
+  const relation = collection.relations.get(path.slice(idEnd + 1))
+  if (!relation || relation.kind === 'one') return undefined
+  return { kind: 'within', collection, id, relation }
+}

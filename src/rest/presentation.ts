@@ -1,0 +1,53 @@
+/** The constant headers of a successful answer: media type, caching (RFC 9111), deprecation (RFC 9745, RFC 8594). */
+import type { AccessClass } from '../principal.ts'
+import type { Deprecation } from '../model/model.ts'
+
+/** Flat header lists, shared by all answers of one kind. */
+export interface Presentation {
+  /** To a caller without a credential. */
+  readonly open: readonly string[]
+  /** To a caller with one. */
+  readonly own: readonly string[]
+  /** After a write. */
+  readonly unstored: readonly string[]
+}
+
+export const vary = 'Authorization, X-API-Key, Accept'
+
+function earliest(times: readonly (string | undefined)[]): Date | undefined {
+  const known = times.filter(time => time !== undefined).sort()
+  return known[0] === undefined ? undefined : new Date(known[0])
+}
+
+function deprecationHeaders(deprecations: readonly Deprecation[]): string[] {
+  const since = earliest(deprecations.map(deprecation => deprecation.since))
+  const sunset = earliest(deprecations.map(deprecation => deprecation.sunset))
+  const headers: string[] = []
+  if (since) headers.push('Deprecation', `@${Math.floor(since.getTime() / 1000)}`)
+  if (sunset) headers.push('Sunset', sunset.toUTCString())
+  return headers
+}
+
+/** The headers of answers that touch what is deprecated, and that hold secrets or do not. */
+export function makePresentation(secret: boolean, deprecations: readonly Deprecation[]): Presentation {
+  const special = deprecationHeaders(deprecations)
+  const headers = (caching: string) => [
+    'Content-Type',
+    'application/json',
+    'Cache-Control',
+    caching,
+    'Vary',
+    vary,
+    ...special,
+  ]
+  return {
+    open: headers(secret ? 'no-store' : 'public, no-cache'),
+    own: headers(secret ? 'no-store' : 'private, no-cache'),
+    unstored: headers('no-store'),
+  }
+}
+
+/** The headers for a read by this access class. */
+export function readHeaders(presentation: Presentation, access: AccessClass): readonly string[] {
+  return access.signedIn ? presentation.own : presentation.open
+}

@@ -1,0 +1,72 @@
+/** Answers to GET and HEAD: rendered once per answer, then given out as often as the answer stays valid. */
+import type { Call, Reply } from '../call.ts'
+import { ApiError } from '../errors.ts'
+import { entityTag, type ItemAnswer, type ListAnswer } from '../plan/answer.ts'
+import type { AccessClass } from '../principal.ts'
+import { matchesNone } from './conditional.ts'
+import { cursorLinks, pageLinks } from './links.ts'
+import type { BoundList } from './list.ts'
+import { readHeaders } from './presentation.ts'
+import type { ItemTemplate } from './view.ts'
+
+/** A whole reply and its short form (RFC 9110, 15.4.5). Kept in `answer.rendered`. */
+class Rendered {
+  readonly etag: string
+  readonly full: Reply
+  readonly notModified: Reply
+
+  /** `extra`: flat, beyond the constant headers. */
+  constructor(body: string, headers: readonly string[], extra: readonly string[]) {
+    this.etag = entityTag(body)
+    this.full = { status: 200, headers: [...headers, 'ETag', this.etag, ...extra], body }
+    // All but the media type, which belongs to the body.
+    this.notModified = { status: 304, headers: [...headers.slice(2), 'ETag', this.etag], body: null }
+  }
+}
+
+function choose(rendered: Rendered, call: Call): Reply {
+  const header = call.headers['if-none-match']
+  return header !== undefined && matchesNone(header, rendered.etag) ? rendered.notModified : rendered.full
+}
+
+/** Any text with its entity tag, e.g. the OpenAPI document. */
+export function renderText(body: string, headers: readonly string[]): (call: Call) => Reply {
+  const rendered = new Rendered(body, headers, [])
+  return call => choose(rendered, call)
+}
+
+/** Throws NOT_FOUND when there is no such item, or none that the caller may see. */
+export function renderItem(
+  answer: ItemAnswer,
+  template: ItemTemplate,
+  access: AccessClass,
+  call: Call,
+): Reply {
+  if (answer.rendered instanceof Rendered) return choose(answer.rendered, call)
+  if (answer.text === null) throw new ApiError('NOT_FOUND')
+  const rendered = new Rendered(answer.text, readHeaders(template.presentation, access), [])
+  answer.rendered = rendered
+  return choose(rendered, call)
+}
+
+function makeList(answer: ListAnswer, text: string, bound: BoundList, path: string, access: AccessClass) {
+  const headers = readHeaders(bound.template.presentation, access)
+  const { page, perPage, template } = bound
+  if (page !== undefined) {
+    const total = answer.total ?? 0
+    const body = `{"data":${text},"meta":{"total":${total},"page":${page},"per_page":${perPage}}}`
+    return new Rendered(body, headers, ['Link', pageLinks(path, bound, page, total)])
+  }
+  const next = answer.next ? template.cursors.encode(answer.next) : null
+  const body = `{"data":${text},"meta":{"per_page":${perPage},"next_cursor":${next === null ? null : `"${next}"`}}}`
+  return new Rendered(body, headers, ['Link', cursorLinks(path, bound, next)])
+}
+
+/** Throws NOT_FOUND when the parent is missing, or not one that the caller may see. */
+export function renderList(answer: ListAnswer, bound: BoundList, access: AccessClass, call: Call): Reply {
+  if (answer.rendered instanceof Rendered) return choose(answer.rendered, call)
+  if (answer.text === null) throw new ApiError('NOT_FOUND')
+  const rendered = makeList(answer, answer.text, bound, call.path, access)
+  answer.rendered = rendered
+  return choose(rendered, call)
+}

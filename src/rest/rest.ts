@@ -1,0 +1,144 @@
+/** The REST face: `/api/v1` and `/docs`. URL → plan → reply. */
+import type { Call, Reply } from '../call.ts'
+import { ApiError } from '../errors.ts'
+import type { Model } from '../model/model.ts'
+import { type Awaitable, then } from '../plan/answer.ts'
+import { requireReadable } from '../plan/guard-refuse.ts'
+import { viewOf } from '../plan/guard-view.ts'
+import type { CreateHooks, Run } from '../plan/run.ts'
+import type { Principal } from '../principal.ts'
+import { requireJson } from './accept.ts'
+import { answerDocs } from './docs.ts'
+import { parseItem } from './item.ts'
+import { parseList } from './list.ts'
+import { openapi } from './openapi.ts'
+import { allowedMethods } from './operations.ts'
+import { parseQuery, unknownParameter } from './parameters.ts'
+import { findRoute, type Route } from './path.ts'
+import { makePresentation } from './presentation.ts'
+import { renderItem, renderList, renderText } from './read.ts'
+import { includedLimit } from './select.ts'
+import { type CollectionView, createViews, type ListScope, type View } from './view.ts'
+import { answerCreate, answerDelete, answerUpdate } from './write.ts'
+
+export { errorReply } from './error-reply.ts'
+
+export interface RestOptions {
+  readonly model: Model
+  readonly run: Run
+  readonly hooks: CreateHooks
+  /** Where the service is reached, without a trailing slash: the server that the OpenAPI document names. */
+  readonly baseUrl: string | undefined
+}
+
+/** Answers a call, at once where the store does. Throws or rejects with an `ApiError`: see `errorReply`. */
+export type Rest = (call: Call, principal: Principal) => Awaitable<Reply>
+
+/** What the model lets nobody do here is as unknown as a path that was never there. */
+function refuseMethod(route: Route): never {
+  const allowed = allowedMethods(route)
+  if (allowed.length === 0) throw new ApiError('NOT_FOUND')
+  throw new ApiError('METHOD_NOT_ALLOWED', `This path takes ${allowed.join(', ')}.`, {
+    headers: { Allow: allowed.join(', ') },
+  })
+}
+
+function answerOptions(route: Route): Reply {
+  const allowed = allowedMethods(route)
+  if (allowed.length === 0) throw new ApiError('NOT_FOUND')
+  return { status: 204, headers: ['Allow', allowed.join(', '), 'Cache-Control', 'no-store'], body: null }
+}
+
+function refuseParameters(query: string): void {
+  for (const { name } of parseQuery(query)) throw unknownParameter(name)
+}
+
+class Face {
+  readonly #options: RestOptions
+  readonly #viewOf: (access: Principal['access']) => View
+  #document: ((call: Call) => Reply) | undefined
+
+  constructor(options: RestOptions) {
+    this.#options = options
+    this.#viewOf = createViews(options.model, options.hooks)
+  }
+
+  answer(call: Call, principal: Principal): Awaitable<Reply> {
+    const route = findRoute(this.#options.model, call.path)
+    if (!route) {
+      if (call.path === '/docs' || call.path.startsWith('/docs/')) return answerDocs(call)
+      throw new ApiError('NOT_FOUND')
+    }
+    if (call.method === 'OPTIONS') return answerOptions(route)
+    if (!allowedMethods(route).includes(call.method)) refuseMethod(route)
+    requireJson(call.headers.accept)
+    return call.method === 'GET' || call.method === 'HEAD'
+      ? this.#read(route, call, principal)
+      : this.#write(route, call, principal)
+  }
+
+  #view(collection: string, principal: Principal): CollectionView {
+    const view = this.#viewOf(principal.access).get(collection)
+    if (!view) throw new ApiError('NOT_FOUND')
+    return view
+  }
+
+  #read(route: Route, call: Call, principal: Principal): Awaitable<Reply> {
+    if (route.kind === 'openapi') return this.#readDocument(call)
+    if (route.kind === 'me') return this.#readMe(call, principal)
+    const view = this.#view(route.collection.name, principal)
+    if (route.kind === 'item') return this.#readItem(view, route.id, call, principal)
+    if (route.kind === 'collection') return this.#readList(view.list, undefined, call, principal)
+    const scope = view.sublist(route.relation)
+    if (!scope) throw new ApiError('NOT_FOUND')
+    return this.#readList(scope, route.id, call, principal)
+  }
+
+  #readItem(view: CollectionView, id: number, call: Call, principal: Principal): Awaitable<Reply> {
+    const template = view.items.get(call.query) ?? this.#parse(view, principal, () => parseItem(view, call.query))
+    const args = template.includes ? [id, includedLimit] : [id]
+    const answer = this.#options.run.item({ shape: template.shape, args }, principal)
+    return then(answer, found => renderItem(found, template, principal.access, call))
+  }
+
+  #readList(scope: ListScope, id: number | undefined, call: Call, principal: Principal): Awaitable<Reply> {
+    const { query } = call
+    const bound =
+      scope.bound.get(query) ?? this.#parse(scope.target, principal, () => parseList(scope, query))
+    const args = id === undefined ? bound.args : [id, ...bound.args]
+    const answer = this.#options.run.list({ shape: bound.template.shape, args }, principal)
+    return then(answer, found => renderList(found, bound, principal.access, call))
+  }
+
+  /** Whoever may not read the collection at all hears that first, not what is wrong with the parameters. */
+  #parse<T>(view: CollectionView, principal: Principal, parse: () => T): T {
+    requireReadable(viewOf(this.#options.model, principal.access), view.collection)
+    return parse()
+  }
+
+  #readMe(call: Call, principal: Principal): Awaitable<Reply> {
+    if (principal.userId === null) throw new ApiError('UNAUTHORIZED')
+    return this.#readItem(this.#view('users', principal), principal.userId, call, principal)
+  }
+
+  #readDocument(call: Call): Reply {
+    refuseParameters(call.query)
+    const { model, baseUrl } = this.#options
+    this.#document ??= renderText(JSON.stringify(openapi(model, baseUrl)), makePresentation(false, []).open)
+    return this.#document(call)
+  }
+
+  #write(route: Route, call: Call, principal: Principal): Awaitable<Reply> {
+    if (route.kind !== 'collection' && route.kind !== 'item') refuseMethod(route)
+    const view = this.#view(route.collection.name, principal)
+    if (route.kind === 'collection') return answerCreate(this.#options, view, call, principal)
+    if (call.method === 'DELETE') return answerDelete(this.#options, view, route.id, call, principal)
+    return answerUpdate(this.#options, view, route.id, call, principal)
+  }
+}
+
+/** The REST face of a model: answers every path under `/api/v1`, and `/docs`. */
+export function createRest(options: RestOptions): Rest {
+  const face = new Face(options)
+  return (call, principal) => face.answer(call, principal)
+}

@@ -1,0 +1,197 @@
+/** POST, PUT, PATCH and DELETE → plans, and what came of them → replies. */
+import type { Call, Reply } from '../call.ts'
+import { ApiError } from '../errors.ts'
+import type { JsonValue } from '../model/fields/type.ts'
+import type { Model } from '../model/model.ts'
+import { bodyValidator } from '../model/validate.ts'
+import { type Awaitable, entityTag, then, type WriteAnswer } from '../plan/answer.ts'
+import { requirePossible, requireScope } from '../plan/guard-refuse.ts'
+import { viewOf } from '../plan/guard-view.ts'
+import type { Assignment, DeleteShape, UpdateShape, WriteShape } from '../plan/plan.ts'
+import type { CreateHooks, Creation, Run } from '../plan/run.ts'
+import type { Principal } from '../principal.ts'
+import { readBody } from './body.ts'
+import { readIfMatch } from './conditional.ts'
+import { parseItem } from './item.ts'
+import { parseQuery, unknownParameter } from './parameters.ts'
+import { prefix } from './path.ts'
+import { makePresentation } from './presentation.ts'
+import { includedLimit } from './select.ts'
+import type { CollectionView, ItemTemplate } from './view.ts'
+
+type Values = Readonly<Record<string, JsonValue>>
+
+export interface Writing {
+  readonly model: Model
+  readonly run: Run
+  readonly hooks: CreateHooks
+}
+
+const json = ['application/json']
+const mergePatch = ['application/json', 'application/merge-patch+json']
+
+/** Before the body is looked at: whoever may never do this is told so, and nothing about the body. */
+function admit(model: Model, view: CollectionView, operation: 'create' | 'update' | 'delete', who: Principal) {
+  const guardView = viewOf(model, who.access)
+  requireScope(guardView, 'write', view.collection)
+  const rows = guardView.rule(view.collection.access[operation], view.collection)
+  requirePossible(guardView, rows, `${operation} ${view.collection.name}`)
+}
+
+/** The fields that are set, in the model's order, so that bodies with the same fields share a shape. */
+function fieldsSet({ collection }: CollectionView, values: Values): readonly string[] {
+  return [...collection.fields.keys()].filter(name => Object.hasOwn(values, name))
+}
+
+function assign(names: readonly string[], first: number): readonly Assignment[] {
+  return names.map((field, index) => ({ field, param: first + index }))
+}
+
+function shapeOf<S extends WriteShape>(view: CollectionView, key: string, make: () => S): S {
+  const known = view.writes.get(key)
+  // The key begins with the shape's kind, so what it finds is of that kind.
+  if (known) return known as S
+  const made = make()
+  view.writes.set(key, made)
+  return made
+}
+
+function refuseIfNoneMatch(call: Call): void {
+  if (call.headers['if-none-match'] === undefined) return
+  throw new ApiError('BAD_REQUEST', `If-None-Match goes with GET and HEAD; with ${call.method} send If-Match.`)
+}
+
+function withRevealed(text: string, revealed: Values): string {
+  const added = JSON.stringify(revealed)
+  if (added === '{}') return text
+  return text === '{}' ? added : `${text.slice(0, -1)},${added.slice(1)}`
+}
+
+/** What the caller sees of the item: whoever may not see it learns its id. */
+function bodyOf(answer: WriteAnswer): string {
+  return answer.text ?? `{"id":${answer.id}}`
+}
+
+function deprecatedIn(view: CollectionView, names: readonly string[]) {
+  return names.flatMap(name => view.collection.fields.get(name)?.deprecated ?? [])
+}
+
+/** The headers of an answer to a write; a body that sets a deprecated field is told so. */
+function headersFor(view: CollectionView, template: ItemTemplate, names: readonly string[]) {
+  const deprecated = deprecatedIn(view, names)
+  if (deprecated.length === 0) return template.presentation.unstored
+  const own = view.collection.deprecated ? [view.collection.deprecated] : []
+  const read = deprecatedIn(view, [...view.fields.keys()])
+  return makePresentation(true, [...own, ...read, ...deprecated]).unstored
+}
+
+function create(
+  writing: Writing,
+  view: CollectionView,
+  template: ItemTemplate,
+  values: Values,
+  creation: Creation,
+  principal: Principal,
+): Promise<Reply> {
+  const names = fieldsSet(view, values)
+  const computed = Object.keys(creation.computed)
+  const key = `create ${names.join(' ')}|${computed.join(' ')}|${JSON.stringify(template.shape.select)}`
+  const shape = shapeOf(view, key, () => ({
+    kind: 'create' as const,
+    collection: view.collection.name,
+    set: assign(names, 2),
+    computed: assign(computed, 2 + names.length),
+    select: template.shape.select,
+  }))
+  const args = [
+    null,
+    includedLimit,
+    ...names.map(name => values[name] ?? null),
+    ...computed.map(name => creation.computed[name] ?? null),
+  ]
+  return writing.run.write({ shape, args }, principal).then(answer => {
+    const body = withRevealed(bodyOf(answer), creation.revealed)
+    const headers = [...headersFor(view, template, names)]
+    headers.push('Location', `${prefix}/${view.collection.name}/${answer.id}`)
+    if (template.plain && body === answer.text) headers.push('ETag', entityTag(body))
+    return { status: 201, headers, body }
+  })
+}
+
+const nothing: Creation = { computed: {}, revealed: {} }
+
+/** POST to a collection: 201 with `Location`. */
+export function answerCreate(
+  writing: Writing,
+  view: CollectionView,
+  call: Call,
+  principal: Principal,
+): Awaitable<Reply> {
+  admit(writing.model, view, 'create', principal)
+  const template = parseItem(view, call.query)
+  const { values } = bodyValidator(view.collection).create(readBody(call, json))
+  const hook = writing.hooks.get(view.collection.name)
+  const made = hook ? hook(values, principal) : nothing
+  return then(made, creation => create(writing, view, template, values, creation, principal))
+}
+
+/** PUT (all writable fields) and PATCH (RFC 7396): 200 with the item. */
+export function answerUpdate(
+  writing: Writing,
+  view: CollectionView,
+  id: number,
+  call: Call,
+  principal: Principal,
+): Promise<Reply> {
+  admit(writing.model, view, 'update', principal)
+  refuseIfNoneMatch(call)
+  const mode = call.method === 'PUT' ? 'replace' : 'merge'
+  const template = parseItem(view, call.query)
+  const ifMatch = readIfMatch(call.headers['if-match'])
+  const body = readBody(call, mode === 'merge' ? mergePatch : json)
+  const { values } = bodyValidator(view.collection)[mode](body)
+  const names = fieldsSet(view, values)
+  const matching = ifMatch === undefined ? '' : 'match'
+  const key = `update ${mode} ${matching} ${names.join(' ')}|${JSON.stringify(template.shape.select)}`
+  const shape = shapeOf<UpdateShape>(view, key, () => ({
+    kind: 'update',
+    mode,
+    collection: view.collection.name,
+    id: 0,
+    set: assign(names, 3),
+    ifMatch: ifMatch === undefined ? undefined : 2,
+    select: template.shape.select,
+  }))
+  const args = [id, includedLimit, ifMatch ?? null, ...names.map(name => values[name] ?? null)]
+  return writing.run.write({ shape, args }, principal).then(answer => {
+    const text = bodyOf(answer)
+    const headers = headersFor(view, template, names)
+    const tag = template.plain && answer.text !== null ? ['ETag', entityTag(text)] : []
+    return { status: 200, headers: [...headers, ...tag], body: text }
+  })
+}
+
+/** DELETE: 204. */
+export function answerDelete(
+  writing: Writing,
+  view: CollectionView,
+  id: number,
+  call: Call,
+  principal: Principal,
+): Promise<Reply> {
+  admit(writing.model, view, 'delete', principal)
+  refuseIfNoneMatch(call)
+  for (const { name } of parseQuery(call.query)) throw unknownParameter(name)
+  const ifMatch = readIfMatch(call.headers['if-match'])
+  const shape = shapeOf<DeleteShape>(view, ifMatch === undefined ? 'delete' : 'delete match', () => ({
+    kind: 'delete',
+    collection: view.collection.name,
+    id: 0,
+    ifMatch: ifMatch === undefined ? undefined : 1,
+  }))
+  // No content, so no media type either.
+  const headers = parseItem(view, '').presentation.unstored.slice(2)
+  return writing.run
+    .write({ shape, args: [id, ifMatch ?? null] }, principal)
+    .then(() => ({ status: 204, headers, body: null }))
+}
