@@ -25,8 +25,9 @@ export interface HttpParts {
 
 export interface HttpServer {
   readonly app: FastifyInstance
-  /** Returns the port. */
-  listen(): Promise<number>
+  listen(): Promise<void>
+  /** The port that it listens on. */
+  port(): number
   /** How many requests are not answered yet. */
   running(): number
   /** Stops accepting, waits for what runs at most `shutdownGrace`, then ends every connection. */
@@ -92,8 +93,8 @@ export function createHttp(settings: HttpSettings, parts: HttpParts): HttpServer
   let running = 0
 
   const reply = (exchange: Exchange, made: Reply) => {
-    running--
     const bytes = send(exchange, made, constant, closing)
+    running--
     parts.onSent(exchange, made.status, bytes)
   }
   const fail = (exchange: Exchange, error: unknown) => {
@@ -128,8 +129,8 @@ export function createHttp(settings: HttpSettings, parts: HttpParts): HttpServer
     running: () => running,
     async listen() {
       await app.listen({ port: settings.port, host: settings.host })
-      return (app.server.address() as AddressInfo).port
     },
+    port: () => (app.server.address() as AddressInfo | null)?.port ?? settings.port,
     async close() {
       closing = true
       const timer = setTimeout(() => app.server.closeAllConnections(), settings.shutdownGrace * 1000)

@@ -17,7 +17,7 @@ import { checkModel } from './model/check.ts'
 import type { Declaration } from './model/declaration.ts'
 import type { Model } from './model/model.ts'
 import { type Awaitable, type ItemAnswer, type ListAnswer, then } from './plan/answer.ts'
-import { createGuard, type Guard, readableFields } from './plan/guard.ts'
+import { createGuard, type Guard } from './plan/guard.ts'
 import type { Run } from './plan/run.ts'
 import { anonymous, type Principal } from './principal.ts'
 import { createRest, errorReply } from './rest/rest.ts'
@@ -84,8 +84,9 @@ async function assemble(model: Model, store: Store, log: Log, settings: Settings
     model,
     run,
     hooks: new Map([['api_keys', newKeyHook(run, settings.maxKeysPerUser)]]),
-    readable: (collection, access) => readableFields(model, collection, access),
-    baseUrl: settings.baseUrl,
+    get baseUrl() {
+      return settings.baseUrl ?? `http://localhost:${http.port()}`
+    },
   })
   const http = createHttp(settings, {
     answer: createPipeline({
@@ -93,10 +94,7 @@ async function assemble(model: Model, store: Store, log: Log, settings: Settings
       authenticate: createAuthenticate([keys]),
       limits,
       bodyLimit: settings.bodyLimit,
-      face: (call, principal) => {
-        if (call.path.startsWith('/api/v1') || call.path.startsWith('/docs')) return rest(call, principal)
-        throw new ApiError('NOT_FOUND')
-      },
+      face: rest,
     }),
     errorReply,
     onSent: recorder(log, metrics, routeLabels(model.collections)),
@@ -104,10 +102,14 @@ async function assemble(model: Model, store: Store, log: Log, settings: Settings
       log.logger.error({ err: error, request_id: requestId, method }, 'request failed'),
   })
   const firstAdministrator = await bootstrap(run, settings)
-  const port = await http.listen()
-  const url = settings.baseUrl ?? `http://localhost:${port}`
-  log.logger.info({ port, database: settings.database }, `listening on ${url}`)
-  return { url, firstAdministrator, close: closer(http, store, log, state) }
+  await http.listen()
+  const url = `http://${settings.host.includes(':') ? `[${settings.host}]` : settings.host}:${http.port()}`
+  log.logger.info({ database: settings.database }, `listening on ${url}`)
+  return {
+    url: url.replace(/\/\/(0\.0\.0\.0|\[::\]):/, '//localhost:'),
+    firstAdministrator,
+    close: closer(http, store, log, state),
+  }
 }
 
 /** `rateLimit` is the limit of addresses too, unless they have one of their own. */

@@ -1,0 +1,226 @@
+/** The command line. Commands are rows of a table; each loads only what it needs. */
+import { readFileSync } from 'node:fs'
+import type { Opened } from './cli/accounts.ts'
+import {
+  type Command,
+  commandHelp,
+  findCommand,
+  generalHelp,
+  type Option,
+  readWritten,
+  type Written,
+} from './cli/commands.ts'
+import { Failure } from './cli/failure.ts'
+import type { Settings } from './config.ts'
+
+const model: Option = { value: 'file', sentence: 'The model file; else PORTICO_MODEL.' }
+const database: Option = { value: 'file', sentence: 'The database; else DATABASE_URL.' }
+const user: Option = { value: 'email', sentence: 'Whose keys.', required: true }
+const files = { model, database }
+
+async function settingsOf(written: Written): Promise<Settings> {
+  const { loadSettings } = await import('./cli/files.ts')
+  const port = written.text('port')
+  return loadSettings({
+    model: written.text('model'),
+    database: written.text('database'),
+    port: port === undefined ? undefined : /^\d+$/.test(port) ? Number(port) : port,
+  })
+}
+
+/** The checked model of a command, with its settings. */
+async function modelOf(written: Written) {
+  const { loadModel } = await import('./cli/files.ts')
+  const { checkModel } = await import('./model/check.ts')
+  const settings = await settingsOf(written)
+  const { declaration, path } = await loadModel(settings)
+  return { settings, path, model: inFile(path, () => checkModel(declaration)) }
+}
+
+/** Faults of a model say in which file they are. */
+function inFile<T>(path: string, check: () => T): T {
+  try {
+    return check()
+  } catch (error) {
+    if (error instanceof Error && error.name === 'ModelError') throw new Failure(`${path}: ${error.message}`)
+    throw error
+  }
+}
+
+/** Opens the database beside a service that may be running, and closes it after `use`. */
+async function withDatabase(
+  written: Written,
+  use: (opened: Opened, accounts: typeof import('./cli/accounts.ts')) => Promise<string>,
+): Promise<string> {
+  const { settings, model } = await modelOf(written)
+  const { createRun, openStore } = await import('./serve.ts')
+  const { createGuard } = await import('./plan/guard.ts')
+  const accounts = await import('./cli/accounts.ts')
+  const store = openStore(model, settings)
+  try {
+    return await use({ model, run: createRun(createGuard(model), store) }, accounts)
+  } finally {
+    await store.close()
+  }
+}
+
+const commands: readonly Command[] = [
+  {
+    name: 'start',
+    sentence: 'Serve the model until SIGTERM or SIGINT.',
+    options: { ...files, port: { value: 'number', sentence: 'The port; else PORT.' } },
+    async run(written) {
+      const { startAndWait } = await import('./cli/start.ts')
+      return startAndWait(await settingsOf(written))
+    },
+  },
+  {
+    name: 'check',
+    sentence: 'Check the model, and list every fault of it.',
+    options: { model },
+    async run(written) {
+      const { model: checked, path } = await modelOf(written)
+      return `${path}: the model is right: ${[...checked.collections.keys()].join(', ')}.\n`
+    },
+  },
+  {
+    name: 'print openapi',
+    sentence: 'Print the OpenAPI document of the model.',
+    options: { model },
+    async run(written) {
+      const { openapiText } = await import('./cli/print.ts')
+      const { model: checked, settings } = await modelOf(written)
+      return openapiText(checked, settings)
+    },
+  },
+  {
+    name: 'print config',
+    sentence: 'Print the page of all settings.',
+    options: {},
+    run: async () => (await import('./cli/print.ts')).configurationPage(),
+  },
+  {
+    name: 'print errors',
+    sentence: 'Print the page of all errors.',
+    options: {},
+    run: async () => (await import('./cli/print.ts')).errorsPage(),
+  },
+  {
+    name: 'keys create',
+    sentence: 'Make an API key for a user, and print it once.',
+    options: {
+      user,
+      name: { value: 'text', sentence: 'What the key is for.' },
+      scopes: { value: 'list', sentence: 'Scopes, separated by commas; else all: *.' },
+      expires: { value: 'time', sentence: 'E.g. 30d, 12h or 2027-01-31T00:00:00Z; else never.' },
+      ...files,
+    },
+    run: written =>
+      withDatabase(written, (opened, { createKeyFor }) =>
+        createKeyFor(opened, {
+          user: written.needed('user'),
+          name: written.text('name'),
+          scopes: written.text('scopes'),
+          expires: written.text('expires'),
+        }),
+      ),
+  },
+  {
+    name: 'keys list',
+    sentence: 'List the API keys of a user.',
+    options: { user, ...files },
+    run: written => withDatabase(written, (opened, { listKeys }) => listKeys(opened, written.needed('user'))),
+  },
+  {
+    name: 'keys revoke',
+    arguments: ['key'],
+    sentence: 'Revoke an API key, named by its id or its first characters.',
+    options: { user, ...files },
+    run: written =>
+      withDatabase(written, (opened, { revokeKey }) =>
+        revokeKey(opened, written.needed('user'), written.arguments[0] ?? ''),
+      ),
+  },
+  {
+    name: 'keys generate',
+    sentence: 'Print a random key, for PORTICO_ADMIN_API_KEY.',
+    options: {},
+    run: async () => (await import('./cli/accounts.ts')).newKeyText(),
+  },
+  {
+    name: 'users create',
+    sentence: 'Make an account.',
+    options: {
+      email: { value: 'email', sentence: 'The e-mail address.', required: true },
+      name: { value: 'text', sentence: 'The name; else the part before the @.' },
+      role: { value: 'role', sentence: 'The role; else the default one.' },
+      password: { value: 'text', sentence: 'The password; else one is made and printed once.' },
+      set: { value: 'field=value', sentence: 'Another field of users; can be given again.', multiple: true },
+      ...files,
+    },
+    run: written =>
+      withDatabase(written, (opened, { createUserAs }) =>
+        createUserAs(opened, {
+          email: written.needed('email'),
+          name: written.text('name'),
+          role: written.text('role'),
+          password: written.text('password'),
+          set: written.list('set'),
+        }),
+      ),
+  },
+  {
+    name: 'users list',
+    sentence: 'List all accounts.',
+    options: files,
+    run: written => withDatabase(written, (opened, { listUsers }) => listUsers(opened)),
+  },
+  {
+    name: 'users set-role',
+    arguments: ['email', 'role'],
+    sentence: 'Give a user a role.',
+    options: files,
+    run: written =>
+      withDatabase(written, (opened, { setRole }) =>
+        setRole(opened, written.arguments[0] ?? '', written.arguments[1] ?? ''),
+      ),
+  },
+]
+
+function version(): string {
+  return JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')).version
+}
+
+async function execute(words: readonly string[]): Promise<string> {
+  if (words[0] === '--version') return `${version()}\n`
+  if (words.length === 0 || words[0] === '--help' || words[0] === 'help') {
+    return generalHelp(commands, version())
+  }
+  const { command, rest } = findCommand(commands, words)
+  return rest.includes('--help') ? commandHelp(command) : command.run(readWritten(command, rest))
+}
+
+/** What a person can mend is one sentence; anything else shows its stack. */
+async function explain(error: unknown): Promise<Failure | undefined> {
+  if (error instanceof Failure) return error
+  const { ApiError } = await import('./errors.ts')
+  if (error instanceof ApiError) return (await import('./cli/accounts.ts')).failureOf(error)
+  const known = ['SettingsError', 'ModelError', 'MigrationError']
+  if (error instanceof Error && known.includes(error.name)) return new Failure(error.message)
+  if (error instanceof Error && 'code' in error && error.code === 'EADDRINUSE') {
+    return new Failure(`${error.message}: another program listens there. Set PORT to a free one.`)
+  }
+  return undefined
+}
+
+/** Runs a command. Returns the exit code: 0 done, 1 not done, 2 written wrongly. */
+export async function main(words: readonly string[]): Promise<number> {
+  try {
+    process.stdout.write(await execute(words))
+    return 0
+  } catch (error) {
+    const failure = await explain(error)
+    console.error(failure ? failure.message : error)
+    return failure?.exitCode ?? 1
+  }
+}

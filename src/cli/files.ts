@@ -1,0 +1,72 @@
+/** The model file and the config file of a project. */
+import { existsSync, readFileSync } from 'node:fs'
+import { relative, resolve } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { readSettings, type Settings, type SettingsSources } from '../config.ts'
+import type { Declaration } from '../model/declaration.ts'
+import { Failure } from './failure.ts'
+
+const configNames = ['portico.config.ts', 'portico.config.js', 'portico.config.mjs', 'portico.config.json']
+
+function shown(path: string): string {
+  const near = relative(process.cwd(), path)
+  return near === '' || near.startsWith('..') ? path : near
+}
+
+async function importFile(path: string, what: string): Promise<Readonly<Record<string, unknown>>> {
+  try {
+    return await import(pathToFileURL(path).href)
+  } catch (error) {
+    const place = error instanceof Error ? (error.stack ?? error.message) : String(error)
+    throw new Failure(`${shown(path)}: the ${what} cannot be loaded.\n${place}`)
+  }
+}
+
+function readJson(path: string): unknown {
+  try {
+    return JSON.parse(readFileSync(path, 'utf8'))
+  } catch (error) {
+    throw new Failure(
+      `${shown(path)}: the config file is not JSON: ${error instanceof Error ? error.message : error}`,
+    )
+  }
+}
+
+async function configFile(folder: string): Promise<SettingsSources['file']> {
+  const found = configNames.map(name => resolve(folder, name)).filter(path => existsSync(path))
+  const [path, second] = found
+  if (path === undefined) return undefined
+  if (second !== undefined) {
+    throw new Failure(`There are two config files, ${shown(path)} and ${shown(second)}: keep one.`)
+  }
+  if (path.endsWith('.json')) return { path: shown(path), values: readJson(path) }
+  const { default: values } = await importFile(path, 'config file')
+  return { path: shown(path), values }
+}
+
+/** Settings for a command: its options, the environment, the config file of the working folder. */
+export async function loadSettings(given: Readonly<Record<string, unknown>>): Promise<Settings> {
+  return readSettings({ given, environment: process.env, file: await configFile(process.cwd()) })
+}
+
+function isDeclaration(value: unknown): value is Declaration {
+  return typeof value === 'object' && value !== null && 'kind' in value && value.kind === 'model'
+}
+
+export interface LoadedModel {
+  /** As a person would write it. */
+  readonly path: string
+  readonly declaration: Declaration
+}
+
+/** Imports the model file that the settings name. */
+export async function loadModel({ model }: Settings): Promise<LoadedModel> {
+  if (model === undefined) {
+    throw new Failure('No model: name its file with `--model model.ts` or in PORTICO_MODEL.', 2)
+  }
+  const path = resolve(model)
+  if (!existsSync(path)) throw new Failure(`${model}: there is no such model file.`)
+  const { default: declaration } = await importFile(path, 'model file')
+  if (isDeclaration(declaration)) return { path: shown(path), declaration }
+  throw new Failure(`${shown(path)}: the model file must have a default export made by \`model({ … })\`.`)
+}

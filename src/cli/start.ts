@@ -1,0 +1,48 @@
+/** `portico start`: serves until a signal comes. */
+
+import type { FirstAdministrator } from '../auth/bootstrap.ts'
+import type { Settings } from '../config.ts'
+import { start } from '../serve.ts'
+import { loadModel } from './files.ts'
+
+/** What the first start prints, once. */
+export function welcome(made: FirstAdministrator, url: string): string {
+  const key = made.key ?? '$PORTICO_ADMIN_API_KEY'
+  return [
+    '',
+    'The first start has made an administrator. This is shown once:',
+    '',
+    `  e-mail    ${made.email}`,
+    `  password  ${made.password ?? '(the one in PORTICO_ADMIN_PASSWORD)'}`,
+    `  API key   ${made.key ?? '(the one in PORTICO_ADMIN_API_KEY)'}`,
+    '',
+    'Try it:',
+    '',
+    `  curl -H "Authorization: Bearer ${key}" ${url}/api/v1/users`,
+    '',
+    '',
+  ].join('\n')
+}
+
+/** Resolves at the first SIGTERM or SIGINT; a second one ends the process at once. */
+function stopSignal(): Promise<void> {
+  return new Promise(resolve => {
+    let asked = false
+    const stop = () => {
+      if (asked) process.exit(1)
+      asked = true
+      resolve()
+    }
+    process.on('SIGTERM', stop).on('SIGINT', stop)
+  })
+}
+
+export async function startAndWait(settings: Settings): Promise<string> {
+  const { declaration } = await loadModel(settings)
+  const stopped = stopSignal()
+  const service = await start(declaration, settings)
+  if (service.firstAdministrator) process.stdout.write(welcome(service.firstAdministrator, service.url))
+  await stopped
+  await service.close()
+  return ''
+}
