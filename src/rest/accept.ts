@@ -21,7 +21,8 @@ const LONGEST = 1000
 function parseRange(text: string): Range {
   const [type = '', ...parameters] = text.split(';').map(part => part.trim().toLowerCase())
   const weight = parameters.find(parameter => parameter.startsWith('q='))?.slice(2)
-  const quality = weight === undefined ? 1 : /^(0(\.\d{0,3})?|1(\.0{0,3})?)$/.test(weight) ? Number(weight) : 0
+  const quality =
+    weight === undefined ? 1 : /^(0(\.\d{0,3})?|1(\.0{0,3})?)$/.test(weight) ? Number(weight) : 0
   return { type, quality }
 }
 
@@ -59,6 +60,9 @@ export function readAccept(header: string | undefined): Accepted {
 /** Throws NOT_ACCEPTABLE when JSON is not among what the client takes. */
 export function requireJson(header: string | undefined): void {
   if (!readAccept(header).json) {
-    throw new ApiError('NOT_ACCEPTABLE', 'The answer is application/json, which the Accept header leaves out.')
+    throw new ApiError(
+      'NOT_ACCEPTABLE',
+      'The answer is application/json, which the Accept header leaves out.',
+    )
   }
 }

@@ -2,7 +2,8 @@
 import { ApiError } from '../errors.ts'
 
 /** RFC 9110, 8.8.3: `[W/]"etagc*"`. */
-const entityTags = /^(?:W\/)?"[\x21\x23-\x7e\x80-\xff]*"(?:[ \t]*,[ \t]*(?:W\/)?"[\x21\x23-\x7e\x80-\xff]*")*$/
+const entityTags =
+  /^(?:W\/)?"[\x21\x23-\x7e\x80-\xff]*"(?:[ \t]*,[ \t]*(?:W\/)?"[\x21\x23-\x7e\x80-\xff]*")*$/
 const entityTag = /(?:W\/)?"[^"]*"/g
 const MOST_TAGS = 100
 

@@ -30,8 +30,8 @@ export function parseFilterName(view: CollectionView, name: string): FilterTempl
 
 /** What a value must be, in words, e.g. `an integer`, `a date-time`, `one of draft, published`. */
 export function describeSchema(schema: JsonSchema): string {
-  if (Array.isArray(schema['enum'])) return `one of ${schema['enum'].join(', ')}`
-  const word = String(schema['format'] ?? schema['type'] ?? 'value')
+  if (Array.isArray(schema.enum)) return `one of ${schema.enum.join(', ')}`
+  const word = String(schema.format ?? schema.type ?? 'value')
   return /^[aeiou]/.test(word) && !word.startsWith('u') ? `an ${word}` : `a ${word}`
 }
 

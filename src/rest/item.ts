@@ -6,7 +6,7 @@ import type { CollectionView, ItemTemplate } from './view.ts'
 
 const LONGEST_MEMO = 400
 
-function valueOf(parameters: readonly Parameter[], name: string): string | undefined {
+function given(parameters: readonly Parameter[], name: string): string | undefined {
   const parameter = parameters.find(candidate => candidate.name === name)
   if (parameter) requireValue(parameter)
   return parameter?.value
@@ -18,7 +18,7 @@ function makeTemplate(view: CollectionView, query: string): ItemTemplate {
     if (name !== 'fields' && name !== 'include') throw unknownParameter(name)
   }
   let includes = false
-  const selection = makeSelection(view, valueOf(parameters, 'fields'), valueOf(parameters, 'include'), () => {
+  const selection = makeSelection(view, given(parameters, 'fields'), given(parameters, 'include'), () => {
     includes = true
     return 1
   })

@@ -7,7 +7,14 @@ import type { Field } from '../model/model.ts'
 import { type Cursors, cursorsOf, effectiveSort } from '../plan/cursor.ts'
 import type { Filter, ListShape, Param, Sort } from '../plan/plan.ts'
 import { type FilterTemplate, parseFilterName, parseFilterValue, parseText } from './filter.ts'
-import { echo, type Parameter, parameterFault, parseQuery, requireValue, unknownParameter } from './parameters.ts'
+import {
+  echo,
+  type Parameter,
+  parameterFault,
+  parseQuery,
+  requireValue,
+  unknownParameter,
+} from './parameters.ts'
 import { parseId } from './path.ts'
 import { makePresentation, type Presentation } from './presentation.ts'
 import { includedLimit, makeSelection, parseNames, unknownName } from './select.ts'
@@ -56,7 +63,7 @@ function shapeKeyOf(parameter: Parameter): string {
   throw parameterFault(name, 'wrong_type', message)
 }
 
-function valueOf(parameters: readonly Parameter[], name: string): string | undefined {
+function given(parameters: readonly Parameter[], name: string): string | undefined {
   return parameters.find(parameter => parameter.name === name)?.value
 }
 
@@ -70,7 +77,11 @@ function parseSort(view: CollectionView, value: string | undefined): readonly So
       throw parameterFault('sort', 'given_twice', `The parameter "sort" lists ${echo(field)} twice.`)
     }
     if (!view.fields.get(field)?.type.sortable) {
-      throw parameterFault('sort', 'not_sortable', `The parameter "sort" names ${echo(field)}, which has no order.`)
+      throw parameterFault(
+        'sort',
+        'not_sortable',
+        `The parameter "sort" names ${echo(field)}, which has no order.`,
+      )
     }
     sort.push({ field, descending })
   }
@@ -87,11 +98,19 @@ function take(slots: Slots): Param {
   return slots.next - 1
 }
 
-function makeWindow(parameters: readonly Parameter[], sort: readonly Sort[], slots: Slots): ListShape['window'] {
-  const cursor = valueOf(parameters, 'cursor')
+function makeWindow(
+  parameters: readonly Parameter[],
+  sort: readonly Sort[],
+  slots: Slots,
+): ListShape['window'] {
+  const cursor = given(parameters, 'cursor')
   if (cursor === undefined) return { kind: 'page', offset: take(slots), limit: take(slots), total: true }
-  if (valueOf(parameters, 'page') !== undefined) {
-    throw parameterFault('page', 'excluded', 'The parameters "page" and "cursor" exclude each other; give one.')
+  if (given(parameters, 'page') !== undefined) {
+    throw parameterFault(
+      'page',
+      'excluded',
+      'The parameters "page" and "cursor" exclude each other; give one.',
+    )
   }
   const limit = take(slots)
   return { kind: 'cursor', limit, after: cursor === '' ? undefined : sort.map(() => take(slots)) }
@@ -108,7 +127,7 @@ function allOf(filters: readonly Filter[]): Filter | undefined {
 function makeTemplate(scope: ListScope, parameters: readonly Parameter[]): ListTemplate {
   const view = scope.target
   const slots: Slots = { next: scope.within ? 1 : 0 }
-  const sort = parseSort(view, valueOf(parameters, 'sort'))
+  const sort = parseSort(view, given(parameters, 'sort'))
   const filters: Filter[] = []
   const values: { at: number; filter: FilterTemplate | undefined }[] = []
   let search: Param | undefined
@@ -129,8 +148,8 @@ function makeTemplate(scope: ListScope, parameters: readonly Parameter[]): ListT
   let included: Param | undefined
   const selection = makeSelection(
     view,
-    valueOf(parameters, 'fields'),
-    valueOf(parameters, 'include'),
+    given(parameters, 'fields'),
+    given(parameters, 'include'),
     () => (included ??= take(slots)),
   )
   const used = [...values.flatMap(({ filter }) => filter?.field ?? []), ...sortedBy(view, sort)]
@@ -177,7 +196,7 @@ function bindList(template: ListTemplate, parameters: readonly Parameter[]): Bou
     return filter ? parseFilterValue(parameter, filter) : parseText(parameter)
   })
   const perPage = parseCount(parameters, 'per_page', defaultPerPage, mostPerPage)
-  const cursor = valueOf(parameters, 'cursor')
+  const cursor = given(parameters, 'cursor')
   const page = cursor === undefined ? parseCount(parameters, 'page', 1, lastPage) : undefined
   if (page !== undefined) args.push((page - 1) * perPage)
   args.push(perPage)
@@ -185,7 +204,10 @@ function bindList(template: ListTemplate, parameters: readonly Parameter[]): Bou
     args.push(...template.cursors.decode(cursor))
   }
   if (template.includes) args.push(includedLimit)
-  const rest = parameters.filter(parameter => !paging.has(parameter.name)).map(encode).join('')
+  const rest = parameters
+    .filter(parameter => !paging.has(parameter.name))
+    .map(encode)
+    .join('')
   return { template, args, page, perPage, rest, parameters }
 }
 

@@ -100,7 +100,11 @@ function sortParameter(collection: Collection): JsonSchema {
   const sortable = visibleFields(collection).filter(field => field.type.sortable)
   const list = sortable.map(field => `\`${field.name}\``).join(', ')
   return {
-    ...query('sort', `Fields to sort by, separated by commas; \`-\` before one turns it round. Of ${list}.`, text),
+    ...query(
+      'sort',
+      `Fields to sort by, separated by commas; \`-\` before one turns it round. Of ${list}.`,
+      text,
+    ),
     example: '-created_at',
   }
 }
@@ -112,7 +116,9 @@ export function listParameters(collection: Collection): JsonValue {
     ...['page', 'per_page', 'cursor', 'fields', 'include'].map(reference),
     sortParameter(collection),
     ...(searchable ? [query('q', 'Words that must all occur.', text)] : []),
-    ...visibleFields(collection).flatMap(field => field.type.operators.map(operator => filter(field, operator))),
+    ...visibleFields(collection).flatMap(field =>
+      field.type.operators.map(operator => filter(field, operator)),
+    ),
     reference('If-None-Match'),
   ]
 }

@@ -29,7 +29,14 @@ function listed(...names: string[]): JsonSchema {
   return Object.fromEntries(names.map(name => [name, { $ref: `#/components/headers/${name}` }]))
 }
 
-const always = ['API-Version', 'X-Request-Id', 'X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset', 'Cache-Control']
+const always = [
+  'API-Version',
+  'X-Request-Id',
+  'X-RateLimit-Limit',
+  'X-RateLimit-Remaining',
+  'X-RateLimit-Reset',
+  'Cache-Control',
+]
 const deprecation = ['Deprecation', 'Sunset']
 
 export const headers = {

@@ -61,7 +61,11 @@ function listOperation(model: Model, collection: Collection, described: Describe
     ...base(model, collection, described),
     parameters: listParameters(collection),
     responses: {
-      200: success('A page of items.', { $ref: `#/components/schemas/${typeName(collection)}List` }, headers.list),
+      200: success(
+        'A page of items.',
+        { $ref: `#/components/schemas/${typeName(collection)}List` },
+        headers.list,
+      ),
       304: { description: 'Nothing has changed.', headers: headers.read },
       ...responses(400, 401, 403, 404, 406, 429, 500, 503),
     },
@@ -69,7 +73,11 @@ function listOperation(model: Model, collection: Collection, described: Describe
 }
 
 function readOperation(model: Model, collection: Collection): JsonSchema {
-  const described = { id: `get_${collection.singular}`, summary: `Read one of ${collection.name}`, operation: 'read' as const }
+  const described = {
+    id: `get_${collection.singular}`,
+    summary: `Read one of ${collection.name}`,
+    operation: 'read' as const,
+  }
   return {
     ...base(model, collection, described),
     parameters: itemParameters('If-None-Match'),
@@ -82,7 +90,11 @@ function readOperation(model: Model, collection: Collection): JsonSchema {
 }
 
 function createOperation(model: Model, collection: Collection): JsonSchema {
-  const described = { id: `create_${collection.singular}`, summary: `Add to ${collection.name}`, operation: 'create' as const }
+  const described = {
+    id: `create_${collection.singular}`,
+    summary: `Add to ${collection.name}`,
+    operation: 'create' as const,
+  }
   return {
     ...base(model, collection, described),
     parameters: itemParameters(),
@@ -96,7 +108,11 @@ function createOperation(model: Model, collection: Collection): JsonSchema {
 
 function updateOperation(model: Model, collection: Collection, mode: 'replace' | 'merge'): JsonSchema {
   const summary = mode === 'replace' ? 'Replace all writable fields' : 'Change some fields'
-  const described = { id: `${mode === 'replace' ? 'replace' : 'update'}_${collection.singular}`, summary, operation: 'update' as const }
+  const described = {
+    id: `${mode === 'replace' ? 'replace' : 'update'}_${collection.singular}`,
+    summary,
+    operation: 'update' as const,
+  }
   return {
     ...base(model, collection, described),
     parameters: itemParameters('If-Match'),
@@ -109,7 +125,11 @@ function updateOperation(model: Model, collection: Collection, mode: 'replace' |
 }
 
 function deleteOperation(model: Model, collection: Collection): JsonSchema {
-  const described = { id: `delete_${collection.singular}`, summary: `Delete one of ${collection.name}`, operation: 'delete' as const }
+  const described = {
+    id: `delete_${collection.singular}`,
+    summary: `Delete one of ${collection.name}`,
+    operation: 'delete' as const,
+  }
   return {
     ...base(model, collection, described),
     parameters: [{ $ref: '#/components/parameters/If-Match' }],
@@ -123,7 +143,11 @@ function deleteOperation(model: Model, collection: Collection): JsonSchema {
 const idParameter = { $ref: '#/components/parameters/id' }
 
 function collectionPath(model: Model, collection: Collection): JsonSchema {
-  const described = { id: `list_${collection.name}`, summary: `List ${collection.name}`, operation: 'read' as const }
+  const described = {
+    id: `list_${collection.name}`,
+    summary: `List ${collection.name}`,
+    operation: 'read' as const,
+  }
   return {
     ...(collection.description !== undefined && { description: collection.description }),
     ...(exists(collection, 'read') && { get: listOperation(model, collection, described) }),
@@ -143,7 +167,11 @@ function itemPath(model: Model, collection: Collection): JsonSchema {
   }
 }
 
-function sublistPath(model: Model, collection: Collection, relation: ToMany | ManyToMany): JsonSchema | undefined {
+function sublistPath(
+  model: Model,
+  collection: Collection,
+  relation: ToMany | ManyToMany,
+): JsonSchema | undefined {
   const target = model.collections.get(relation.target)
   if (!target || !exists(collection, 'read') || !exists(target, 'read')) return undefined
   const described = {
@@ -215,7 +243,11 @@ const documentPath: [string, JsonSchema] = [
 ]
 
 const securitySchemes = {
-  bearer: { type: 'http', scheme: 'bearer', description: 'An API key (`pk_…`) as a bearer credential (RFC 6750).' },
+  bearer: {
+    type: 'http',
+    scheme: 'bearer',
+    description: 'An API key (`pk_…`) as a bearer credential (RFC 6750).',
+  },
   apiKeyHeader: { type: 'apiKey', in: 'header', name: 'X-API-Key' },
   apiKeyQuery: { type: 'apiKey', in: 'query', name: 'api_key' },
 }
@@ -230,7 +262,10 @@ export function openapi(model: Model, baseUrl: string | undefined): JsonSchema {
     openapi: '3.1.1',
     info: { title: 'REST API', version: '1', description: shared.introduction },
     servers: [{ url: baseUrl ?? '/' }],
-    tags: collections.map(({ name, description }) => ({ name, ...(description !== undefined && { description }) })),
+    tags: collections.map(({ name, description }) => ({
+      name,
+      ...(description !== undefined && { description }),
+    })),
     paths: Object.fromEntries([
       ...collections.flatMap(collection => collectionPaths(model, collection)),
       ...mePath(model),

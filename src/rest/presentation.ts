@@ -1,6 +1,7 @@
 /** The constant headers of a successful answer: media type, caching (RFC 9111), deprecation (RFC 9745, RFC 8594). */
-import type { AccessClass } from '../principal.ts'
+
 import type { Deprecation } from '../model/model.ts'
+import type { AccessClass } from '../principal.ts'
 
 /** Flat header lists, shared by all answers of one kind. */
 export interface Presentation {

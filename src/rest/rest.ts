@@ -95,7 +95,8 @@ class Face {
   }
 
   #readItem(view: CollectionView, id: number, call: Call, principal: Principal): Awaitable<Reply> {
-    const template = view.items.get(call.query) ?? this.#parse(view, principal, () => parseItem(view, call.query))
+    const template =
+      view.items.get(call.query) ?? this.#parse(view, principal, () => parseItem(view, call.query))
     const args = template.includes ? [id, includedLimit] : [id]
     const answer = this.#options.run.item({ shape: template.shape, args }, principal)
     return then(answer, found => renderItem(found, template, principal.access, call))

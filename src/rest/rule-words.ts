@@ -18,7 +18,9 @@ function operandInWords(rule: Rule & { kind: 'compare' }): string {
 }
 
 function joined(rules: readonly Rule[], word: string): string {
-  return rules.map(rule => (rule.kind === 'and' || rule.kind === 'or' ? `(${inWords(rule)})` : inWords(rule))).join(word)
+  return rules
+    .map(rule => (rule.kind === 'and' || rule.kind === 'or' ? `(${inWords(rule)})` : inWords(rule)))
+    .join(word)
 }
 
 /** A rule as a phrase, e.g. `author_id is the caller, or role admin`. */

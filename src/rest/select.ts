@@ -32,7 +32,8 @@ export function parseNames(name: string, value: string, most: number): readonly 
     throw parameterFault(name, 'too_many', `The parameter "${name}" may list at most ${most} names.`)
   }
   names.forEach((listed, index) => {
-    if (listed === '') throw parameterFault(name, 'empty', `The parameter "${name}" has an empty name in its list.`)
+    if (listed === '')
+      throw parameterFault(name, 'empty', `The parameter "${name}" has an empty name in its list.`)
     if (names.indexOf(listed) !== index) {
       throw parameterFault(name, 'given_twice', `The parameter "${name}" lists ${echo(listed)} twice.`)
     }
@@ -124,8 +125,7 @@ export function makeSelection(
   const walk: Walk = { secret: false, deprecations: [], limit }
   const own = fields === undefined ? view.select : selectFields(view, fields)
   gatherFrom(view, own, walk)
-  const relations =
-    include === undefined ? [] : selectRelations(view, parseIncludes(include), walk, false)
+  const relations = include === undefined ? [] : selectRelations(view, parseIncludes(include), walk, false)
   return {
     select: relations.length === 0 ? own : [...own, ...relations],
     secret: walk.secret,

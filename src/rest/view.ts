@@ -3,8 +3,8 @@
  * its callers, so that the guard and the store meet the same shape again.
  */
 import type { Collection, Field, ManyToMany, Model, Relation, ToMany } from '../model/model.ts'
-import type { ItemShape, Selected, WriteShape } from '../plan/plan.ts'
 import { readableFields, readableRelations } from '../plan/guard.ts'
+import type { ItemShape, Selected, WriteShape } from '../plan/plan.ts'
 import type { AccessClass } from '../principal.ts'
 import type { BoundList, ListTemplate } from './list.ts'
 import { Memo } from './memo.ts'

@@ -31,7 +31,12 @@ const json = ['application/json']
 const mergePatch = ['application/json', 'application/merge-patch+json']
 
 /** Before the body is looked at: whoever may never do this is told so, and nothing about the body. */
-function admit(model: Model, view: CollectionView, operation: 'create' | 'update' | 'delete', who: Principal) {
+function admit(
+  model: Model,
+  view: CollectionView,
+  operation: 'create' | 'update' | 'delete',
+  who: Principal,
+) {
   const guardView = viewOf(model, who.access)
   requireScope(guardView, 'write', view.collection)
   const rows = guardView.rule(view.collection.access[operation], view.collection)
@@ -58,7 +63,10 @@ function shapeOf<S extends WriteShape>(view: CollectionView, key: string, make: 
 
 function refuseIfNoneMatch(call: Call): void {
   if (call.headers['if-none-match'] === undefined) return
-  throw new ApiError('BAD_REQUEST', `If-None-Match goes with GET and HEAD; with ${call.method} send If-Match.`)
+  throw new ApiError(
+    'BAD_REQUEST',
+    `If-None-Match goes with GET and HEAD; with ${call.method} send If-Match.`,
+  )
 }
 
 function withRevealed(text: string, revealed: Values): string {

@@ -1,0 +1,149 @@
+/** `/docs`: a page that renders the OpenAPI document, and the catalogue of errors. Every byte is served from here. */
+import { existsSync, readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import type { Call, Reply } from '../call.ts'
+import { ApiError, catalogue } from '../errors.ts'
+import { entityTag } from '../plan/answer.ts'
+import { matchesNone } from './conditional.ts'
+import { prefix } from './path.ts'
+
+const start = `window.ui = SwaggerUIBundle({
+  url: '${prefix}/openapi.json',
+  dom_id: '#docs',
+  deepLinking: true,
+  validatorUrl: null,
+  queryConfigEnabled: false,
+  tryItOutEnabled: true,
+})
+`
+
+const page = `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>API reference</title>
+<link rel="icon" href="data:,">
+<link rel="stylesheet" href="/docs/assets/swagger-ui.css">
+</head>
+<body>
+<main id="docs"><noscript>This page needs JavaScript. The document itself is <a href="${prefix}/openapi.json">${prefix}/openapi.json</a>.</noscript></main>
+<script src="/docs/assets/swagger-ui-bundle.js"></script>
+<script src="/docs/assets/start.js"></script>
+</body>
+</html>
+`
+
+function escapeHtml(text: string): string {
+  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('"', '&quot;')
+}
+
+function errorsPage(): string {
+  const rows = Object.entries(catalogue).map(
+    ([code, { status, message, hint }]) =>
+      `<tr id="${code}"><th scope="row"><code>${code}</code></th><td>${status}</td>` +
+      `<td>${escapeHtml(message)}</td><td>${escapeHtml(hint).replace(/`([^`]+)`/g, '<code>$1</code>')}</td></tr>`,
+  )
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Errors</title>
+</head>
+<body>
+<main>
+<h1>Errors</h1>
+<table>
+<thead><tr><th scope="col">Code</th><th scope="col">Status</th><th scope="col">Message</th><th scope="col">What to do</th></tr></thead>
+<tbody>
+${rows.join('\n')}
+</tbody>
+</table>
+</main>
+</body>
+</html>
+`
+}
+
+// The renderer styles its elements in place and draws its icons from data: URLs.
+const policy = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self' 'unsafe-inline'",
+  "img-src 'self' data:",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join('; ')
+
+/** The built package carries the assets beside this file; a clone has them in its packages. */
+function readAsset(name: string): Buffer {
+  const beside = new URL(`./assets/${name}`, import.meta.url)
+  if (existsSync(beside)) return readFileSync(beside)
+  return readFileSync(createRequire(import.meta.url).resolve(`swagger-ui-dist/${name}`))
+}
+
+interface Page {
+  readonly type: string
+  make(): string | Buffer
+}
+
+const html = 'text/html; charset=utf-8'
+const script = 'text/javascript; charset=utf-8'
+const pages: ReadonlyMap<string, Page> = new Map([
+  ['/docs', { type: html, make: () => page }],
+  ['/docs/errors', { type: html, make: errorsPage }],
+  ['/docs/assets/start.js', { type: script, make: () => start }],
+  ['/docs/assets/swagger-ui-bundle.js', { type: script, make: () => readAsset('swagger-ui-bundle.js') }],
+  [
+    '/docs/assets/swagger-ui.css',
+    { type: 'text/css; charset=utf-8', make: () => readAsset('swagger-ui.css') },
+  ],
+])
+
+interface Made {
+  readonly etag: string
+  readonly reply: Reply
+}
+
+const made = new Map<string, Made>()
+
+function makePage(path: string, { type, make }: Page): Made {
+  const body = make()
+  const etag = entityTag(typeof body === 'string' ? body : body.toString('latin1'))
+  const headers = [
+    'Content-Type',
+    type,
+    'Cache-Control',
+    path.startsWith('/docs/assets/') ? 'public, max-age=3600' : 'public, no-cache',
+    'ETag',
+    etag,
+    'X-Content-Type-Options',
+    'nosniff',
+    'Referrer-Policy',
+    'no-referrer',
+    'Content-Security-Policy',
+    policy,
+  ]
+  return { etag, reply: { status: 200, headers, body } }
+}
+
+/** Answers `/docs` and what is below. Assets are read when they are first asked for. */
+export function answerDocs(call: Call): Reply {
+  const known = pages.get(call.path)
+  if (!known) throw new ApiError('NOT_FOUND')
+  const Allow = 'GET, HEAD, OPTIONS'
+  if (call.method === 'OPTIONS') return { status: 204, headers: ['Allow', Allow], body: null }
+  if (call.method !== 'GET' && call.method !== 'HEAD') {
+    throw new ApiError('METHOD_NOT_ALLOWED', `This path takes ${Allow}.`, { headers: { Allow } })
+  }
+  const found = made.get(call.path) ?? makePage(call.path, known)
+  made.set(call.path, found)
+  const header = call.headers['if-none-match']
+  if (header !== undefined && matchesNone(header, found.etag)) {
+    return { status: 304, headers: found.reply.headers.slice(2), body: null }
+  }
+  return found.reply
+}
