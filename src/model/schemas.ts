@@ -1,0 +1,75 @@
+/** The JSON Schemas (2020-12) of items and bodies: what OpenAPI shows, and what bodies are checked by. */
+import { dependsOnRow } from './check.ts'
+import type { JsonSchema, JsonValue } from './fields/type.ts'
+import type { Collection, Field } from './model.ts'
+
+/** Which body: that of a create, of a PUT, or of a PATCH. */
+export type BodyMode = 'create' | 'replace' | 'merge'
+
+/** Keywords that say something about null too, so that a further type does not let it in. */
+const aboutNull = ['const', 'anyOf', 'oneOf', 'allOf', 'not', 'if']
+
+function nullable(schema: JsonSchema): JsonSchema {
+  if (aboutNull.some(keyword => keyword in schema)) return { anyOf: [schema, { type: 'null' }] }
+  const types = [schema.type].flat() as JsonValue[]
+  const { enum: values } = schema
+  return {
+    ...schema,
+    type: [...types, 'null'],
+    ...(Array.isArray(values) ? { enum: [...values, null] } : {}),
+  }
+}
+
+function annotations(field: Field): JsonSchema {
+  return {
+    ...(field.description === undefined ? {} : { description: field.description }),
+    ...(field.default?.kind === 'value' ? { default: field.default.value } : {}),
+    ...(field.deprecated ? { deprecated: true } : {}),
+    ...(field.readOnly ? { readOnly: true } : {}),
+    ...(field.writeOnly ? { writeOnly: true } : {}),
+  }
+}
+
+/** Whether a body of this mode may hold the field. */
+export function isWritable(field: Field, mode: BodyMode): boolean {
+  return !field.readOnly && !field.internal && (mode === 'create' || !field.immutable)
+}
+
+/** Whether a body of this mode must hold the field. */
+function isRequired(field: Field, mode: BodyMode): boolean {
+  return mode !== 'merge' && isWritable(field, mode) && !field.optional && field.default === undefined
+}
+
+function propertiesOf(fields: readonly Field[], schemaOf: (field: Field) => JsonSchema): JsonSchema {
+  return Object.fromEntries(fields.map(field => [field.name, { ...schemaOf(field), ...annotations(field) }]))
+}
+
+function required(fields: readonly Field[]): JsonSchema {
+  return fields.length === 0 ? {} : { required: fields.map(field => field.name) }
+}
+
+/** The schema of a body of this mode; a field that is not in it is refused. */
+export function bodySchema(collection: Collection, mode: BodyMode): JsonSchema {
+  const fields = [...collection.fields.values()].filter(field => isWritable(field, mode))
+  return {
+    type: 'object',
+    properties: propertiesOf(fields, ({ optional, type }) =>
+      optional ? nullable(type.schema) : type.schema,
+    ),
+    ...required(fields.filter(field => isRequired(field, mode))),
+    additionalProperties: false,
+  }
+}
+
+/** The schema of a whole item as it is given out. A field that not everyone may read may be left out. */
+export function itemSchema(collection: Collection): JsonSchema {
+  const fields = [...collection.fields.values()].filter(field => !field.writeOnly && !field.internal)
+  const mayBeNull = (field: Field) => field.optional || dependsOnRow(field.access.read)
+  return {
+    type: 'object',
+    properties: propertiesOf(fields, field =>
+      mayBeNull(field) ? nullable(field.type.schema) : field.type.schema,
+    ),
+    ...required(fields.filter(field => field.access.read.kind === 'anyone')),
+  }
+}

@@ -1,0 +1,127 @@
+/** Bodies: from what a client sent to canonical values, or every fault at once. */
+import type { ValidateFunction } from 'ajv/dist/2020.js'
+import { ApiError, type FieldFault } from '../errors.ts'
+import { brief, schemaFaults } from './fault.ts'
+import { compile } from './fields/schema.ts'
+import type { JsonValue } from './fields/type.ts'
+import type { Collection, Field } from './model.ts'
+import { didYouMean } from './nearest.ts'
+import { type BodyMode, bodySchema, isWritable } from './schemas.ts'
+
+export { type BodyMode, bodySchema, itemSchema } from './schemas.ts'
+
+/** Canonical values by field name; only what the body held. */
+export type Values = Readonly<Record<string, JsonValue>>
+
+/**
+ * Checks a body that was parsed from JSON. Throws an `ApiError`: BAD_REQUEST when it is no object,
+ * VALIDATION_FAILED with every fault (at most 100) in `details`.
+ */
+export type CheckBody = (body: unknown) => { readonly values: Values }
+
+export type BodyValidator = Readonly<Record<BodyMode, CheckBody>>
+
+const MOST_FAULTS = 100
+
+function unknownFault(name: string, collection: Collection, mode: BodyMode): FieldFault {
+  const field = collection.fields.get(name)
+  const shown = brief(name)
+  if (field?.readOnly && !field.internal) {
+    return { field: shown, code: 'read_only', message: `${shown} is read-only. Leave it out.` }
+  }
+  if (field?.immutable && !field.internal) {
+    const message = `${shown} can only be set when the item is created. Leave it out.`
+    return { field: shown, code: 'immutable', message }
+  }
+  const names = [...collection.fields.values()].filter(one => isWritable(one, mode)).map(one => one.name)
+  const message = `There is no field ${shown}.${didYouMean(name, names)}`
+  return { field: shown, code: 'unknown_field', message }
+}
+
+/** The canonical value, or undefined when there is none and a fault was told. */
+function canonical(field: Field, value: JsonValue, faults: FieldFault[]): JsonValue | undefined {
+  if (value === null) return null
+  try {
+    return field.type.canonical(value)
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error
+    faults.push({ field: field.name, code: 'bad_format', message: `${field.name}: ${error.message}` })
+    return undefined
+  }
+}
+
+function valueFaults(field: Field, value: JsonValue, faults: FieldFault[]): void {
+  const { name, type } = field
+  if (value === null) {
+    const message = `${name} must not be null.`
+    if (!field.optional) faults.push({ field: name, code: 'null_not_allowed', message })
+    return
+  }
+  const found = schemaFaults(type.schema, value, type.encoding === 'json')
+  if (found.length === 0) canonical(field, value, faults)
+  for (const { code, must, at } of found) {
+    faults.push({ field: name + at, code, message: `${name}${at} must ${must}.` })
+  }
+}
+
+/** Every fault of a body that does not fit; slow, but only for bodies that are refused. */
+function bodyFaults(body: object, collection: Collection, mode: BodyMode): readonly FieldFault[] {
+  const faults: FieldFault[] = []
+  for (const [name, value] of Object.entries(body)) {
+    if (faults.length >= MOST_FAULTS) return faults.slice(0, MOST_FAULTS)
+    const field = collection.fields.get(name)
+    if (field && isWritable(field, mode)) valueFaults(field, value, faults)
+    else faults.push(unknownFault(name, collection, mode))
+  }
+  const { required = [] } = bodySchema(collection, mode)
+  for (const name of required as readonly string[]) {
+    if (Object.hasOwn(body, name)) continue
+    faults.push({ field: name, code: 'required', message: `${name} is required.` })
+  }
+  return faults.slice(0, MOST_FAULTS)
+}
+
+function refusal(faults: readonly FieldFault[]): ApiError {
+  const first = faults[0]?.message ?? 'The body does not fit the collection.'
+  const message = faults.length > 1 ? `The body has ${faults.length} faults. ${first}` : first
+  return new ApiError('VALIDATION_FAILED', message, { details: faults })
+}
+
+function canonicalValues(body: object, collection: Collection): Values {
+  const values: Record<string, JsonValue> = {}
+  const faults: FieldFault[] = []
+  for (const [name, value] of Object.entries(body)) {
+    const field = collection.fields.get(name)
+    const found = field && canonical(field, value, faults)
+    if (found !== undefined) values[name] = found
+  }
+  if (faults.length > 0) throw refusal(faults)
+  return values
+}
+
+function checkFor(collection: Collection, mode: BodyMode): CheckBody {
+  let fits: ValidateFunction | undefined
+  return body => {
+    if (typeof body !== 'object' || body === null || Array.isArray(body)) {
+      throw new ApiError('BAD_REQUEST', 'The body must be a JSON object with the fields of the item.')
+    }
+    fits ??= compile(bodySchema(collection, mode))
+    if (!fits(body)) throw refusal(bodyFaults(body, collection, mode))
+    return { values: canonicalValues(body, collection) }
+  }
+}
+
+const validators = new WeakMap<Collection, BodyValidator>()
+
+/** The validator of a collection's bodies; made once, compiled at its first use. */
+export function bodyValidator(collection: Collection): BodyValidator {
+  const known = validators.get(collection)
+  if (known) return known
+  const made: BodyValidator = {
+    create: checkFor(collection, 'create'),
+    replace: checkFor(collection, 'replace'),
+    merge: checkFor(collection, 'merge'),
+  }
+  validators.set(collection, made)
+  return made
+}
