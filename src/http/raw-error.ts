@@ -22,11 +22,20 @@ export function unreadableCall(): Call {
   }
 }
 
-/** By the codes of Node's HTTP parser. */
-export function parserError(code: string | undefined): ApiError {
+/** What Node's HTTP parser reports. */
+export interface ParserFault extends Error {
+  readonly code?: string
+  readonly rawPacket?: Buffer
+}
+
+/** RFC 9112, 3: a well-formed request line, whose method may be one that nobody knows. */
+const requestLine = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+ \S+ HTTP\/1\.[01]\r?\n/
+
+export function parserError({ code, rawPacket }: ParserFault): ApiError {
   if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return new ApiError('REQUEST_TIMEOUT')
   if (code === 'HPE_HEADER_OVERFLOW') return new ApiError('BAD_REQUEST', 'The headers are too large.')
-  if (code === 'HPE_INVALID_METHOD') {
+  const start = rawPacket?.toString('latin1', 0, 4096) ?? ''
+  if (code === 'HPE_INVALID_METHOD' && requestLine.test(start)) {
     return new ApiError('METHOD_NOT_ALLOWED', 'No path takes that method.', {
       headers: { Allow: 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS' },
     })
@@ -52,13 +61,15 @@ interface BusySocket extends Duplex {
  * Sends `response` and ends the connection, but never into the middle of another response: an earlier
  * request of the same connection is answered first (RFC 9112, 9.3.2).
  */
-export function endWith(socket: BusySocket, response: string, isTimeout: boolean): void {
+export function endWith(socket: BusySocket, response: string): void {
   const busy = socket._httpMessage
   const finish = () => {
     if (socket.writable) socket.end(response)
     else socket.destroy()
   }
-  if (!busy || busy.writableFinished || (isTimeout && !busy.headersSent)) finish()
-  else if (isTimeout) socket.destroy()
-  else busy.once('finish', finish)
+  if (!busy || busy.writableFinished) return finish()
+  if (busy.req.complete) return void busy.once('finish', finish)
+  // The fault lies in the body of the request that is being answered.
+  if (busy.headersSent) socket.end()
+  else finish()
 }
