@@ -8,7 +8,7 @@ import type { Settings } from './config.ts'
 import { ApiError } from './errors.ts'
 import { addressReader } from './http/address.ts'
 import { Exchange } from './http/exchange.ts'
-import { endWith, type ParserFault, parserError, rawResponse, unreadableCall } from './http/raw-error.ts'
+import { endWith, parserError, rawResponse, unreadableCall } from './http/raw-error.ts'
 import { send } from './http/send.ts'
 
 export type { Exchange } from './http/exchange.ts'
@@ -116,8 +116,8 @@ export function createHttp(settings: HttpSettings, parts: HttpParts): HttpServer
       fail(exchange, error)
     }
   }
-  const refuse = (error: ParserFault, socket: Duplex) => {
-    if (error.code === 'ECONNRESET' || socket.destroyed) return void socket.destroy()
+  const refuse = (error: Error, socket: Duplex) => {
+    if (('code' in error && error.code === 'ECONNRESET') || socket.destroyed) return void socket.destroy()
     const call = unreadableCall()
     const refused = parts.errorReply(parserError(error), call)
     endWith(socket, rawResponse(refused, constant, call.requestId))
@@ -149,7 +149,7 @@ type Handle = (req: IncomingMessage, res: ServerResponse) => void
 function createApp(
   settings: HttpSettings,
   handle: Handle,
-  refuse: (error: ParserFault, socket: Duplex) => void,
+  refuse: (error: Error, socket: Duplex) => void,
 ): FastifyInstance {
   const app = Fastify({
     logger: false,
