@@ -80,13 +80,13 @@ class Run {
   along(path: Path, row: Row): readonly Row[] {
     const { relation } = path
     const targets = this.rows(path.target.name)
-    if (relation.kind === 'one') return targets.filter(one => one['id'] === row[relation.field])
-    if (relation.kind === 'many') return targets.filter(one => one[relation.field] === row['id'])
+    if (relation.kind === 'one') return targets.filter(one => one.id === row[relation.field])
+    if (relation.kind === 'many') return targets.filter(one => one[relation.field] === row.id)
     if (!('through' in path)) throw new Error('no join collection')
     const joins = this.rows(path.through.name).filter(
-      join => join[relation.from] === row['id'] && this.holds(path.joinRows, join),
+      join => join[relation.from] === row.id && this.holds(path.joinRows, join),
     )
-    return targets.filter(one => joins.some(join => join[relation.to] === one['id']))
+    return targets.filter(one => joins.some(join => join[relation.to] === one.id))
   }
 
   show(select: readonly GuardedSelected[], row: Row): JsonValue {
@@ -138,7 +138,7 @@ export function interpretRead(data: Data, plan: GuardedRead): Interpreted {
 function item(run: Run, shape: GuardedItem): ReadResult {
   const row = run
     .rows(shape.collection.name)
-    .find(one => one['id'] === run.plan.args[shape.id] && run.holds(shape.rows, one))
+    .find(one => one.id === run.plan.args[shape.id] && run.holds(shape.rows, one))
   return { item: row ? run.show(shape.select, row) : null }
 }
 
@@ -148,7 +148,7 @@ function list(run: Run, shape: GuardedList): ReadResult {
   if (within) {
     const parent = run
       .rows(within.collection.name)
-      .find(one => one['id'] === run.plan.args[within.id] && run.holds(within.rows, one))
+      .find(one => one.id === run.plan.args[within.id] && run.holds(within.rows, one))
     if (!parent) return { list: null }
     rows = run.along(within.path, parent)
   }
@@ -178,7 +178,7 @@ export function interpretWrite(data: Data, plan: GuardedWrite): { readonly data:
   const { shape } = plan
   if (shape.kind === 'create') return create(run, shape)
   const id = Number(plan.args[shape.id])
-  const row = run.rows(shape.collection.name).find(one => one['id'] === id && run.holds(shape.rows, one))
+  const row = run.rows(shape.collection.name).find(one => one.id === id && run.holds(shape.rows, one))
   if (!row) throw new ApiError('NOT_FOUND')
   check(run, shape.before, row)
   return { data: shape.kind === 'update' ? update(run, shape, row) : remove(run, shape, row), id }
@@ -186,7 +186,7 @@ export function interpretWrite(data: Data, plan: GuardedWrite): { readonly data:
 
 function create(run: Run, shape: GuardedCreate): { readonly data: Data; readonly id: number } {
   const { name } = shape.collection
-  const id = Math.max(0, ...run.rows(name).map(row => Number(row['id']))) + 1
+  const id = Math.max(0, ...run.rows(name).map(row => Number(row.id))) + 1
   const row = { id, ...assigned(run, shape.set) }
   const data = { ...run.data, [name]: [...run.rows(name), row] }
   refer(run, shape.references)
@@ -230,7 +230,7 @@ function refer(run: Run, references: readonly ReferenceCheck[]): void {
   for (const { value, target, rows } of references) {
     const id = run.value(value)
     if (id === null) continue
-    const found = run.rows(target.name).some(one => one['id'] === id && run.holds(rows, one))
+    const found = run.rows(target.name).some(one => one.id === id && run.holds(rows, one))
     if (!found) throw new ApiError('VALIDATION_FAILED')
   }
 }

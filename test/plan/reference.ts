@@ -138,11 +138,11 @@ class World {
   /** The rows at the other end, as they are stored. */
   linked(relation: Relation, row: Row): Row[] {
     const targets = this.rows(relation.target)
-    if (relation.kind === 'one') return targets.filter(one => one['id'] === row[relation.field])
-    if (relation.kind === 'many') return targets.filter(one => one[relation.field] === row['id'])
+    if (relation.kind === 'one') return targets.filter(one => one.id === row[relation.field])
+    if (relation.kind === 'many') return targets.filter(one => one[relation.field] === row.id)
     return targets.filter(target =>
       this.rows(relation.through).some(
-        join => join[relation.from] === row['id'] && join[relation.to] === target['id'],
+        join => join[relation.from] === row.id && join[relation.to] === target.id,
       ),
     )
   }
@@ -171,17 +171,17 @@ class World {
     const targets = this.visible(target)
     if (relation.kind === 'one') {
       const link = this.shown(of, row, relation.field)
-      return targets.filter(one => link !== null && one['id'] === link)
+      return targets.filter(one => link !== null && one.id === link)
     }
     if (relation.kind === 'many') {
-      return targets.filter(one => this.shown(target, one, relation.field) === row['id'])
+      return targets.filter(one => this.shown(target, one, relation.field) === row.id)
     }
     const through = this.collection(relation.through)
     return targets.filter(one =>
       this.visible(through).some(
         join =>
-          this.shown(through, join, relation.from) === row['id'] &&
-          this.shown(through, join, relation.to) === one['id'],
+          this.shown(through, join, relation.from) === row.id &&
+          this.shown(through, join, relation.to) === one.id,
       ),
     )
   }
@@ -338,7 +338,7 @@ function readItem(world: World, shape: ItemShape): ReadResult {
   world.mustRead(of)
   world.checkSelect(shape.select, of)
   if (world.errors.size > 0) return world
-  const row = world.visible(of).find(one => one['id'] === world.args[shape.id])
+  const row = world.visible(of).find(one => one.id === world.args[shape.id])
   return { item: row ? world.pick(shape.select, of, row) : null }
 }
 
@@ -352,8 +352,7 @@ function readList(world: World, shape: ListShape): ReadResult {
   world.checkSort(shape.sort, of)
   world.checkSelect(shape.select, of)
   if (world.errors.size > 0) return world
-  const parentRow =
-    parent && world.visible(parent).find(one => one['id'] === world.args[shape.within?.id ?? 0])
+  const parentRow = parent && world.visible(parent).find(one => one.id === world.args[shape.within?.id ?? 0])
   if (parent && !parentRow) return { list: null }
   const members =
     parent && parentRow && relation ? world.reached(parent, relation, parentRow) : world.visible(of)
@@ -402,7 +401,7 @@ function create(world: World, shape: CreateShape): WriteResult {
   world.checkSelect(shape.select, of)
   checkSet(world, shape.set, of, false)
   if (world.errors.size > 0) return world
-  const id = Math.max(0, ...world.rows(of.name).map(row => Number(row['id']))) + 1
+  const id = Math.max(0, ...world.rows(of.name).map(row => Number(row.id))) + 1
   const row: Record<string, JsonValue> = { id }
   for (const field of of.fields.values()) {
     if (field.name !== 'id') row[field.name] = initialValue(world, of, field.name)
@@ -444,7 +443,7 @@ function update(world: World, shape: UpdateShape): WriteResult {
   }
   if (world.errors.size > 0) return world
   const id = Number(world.args[shape.id])
-  const before = world.visible(of).find(row => row['id'] === id)
+  const before = world.visible(of).find(row => row.id === id)
   if (!before) return { errors: new Set(['NOT_FOUND']) }
   const row: Record<string, JsonValue> = { ...before }
   for (const field of reset) row[field.name] = initialValue(world, of, field.name)
@@ -471,7 +470,7 @@ function remove(world: World, shape: DeleteShape): WriteResult {
   world.mustRead(of)
   if (world.errors.size > 0) return world
   const id = Number(world.args[shape.id])
-  const before = world.visible(of).find(row => row['id'] === id)
+  const before = world.visible(of).find(row => row.id === id)
   if (!before) return { errors: new Set(['NOT_FOUND']) }
   if (!world.holds(of.access.delete, of, before)) return { errors: new Set(['FORBIDDEN']) }
   return { data: { ...world.data, [of.name]: world.rows(of.name).filter(row => row !== before) }, id }
@@ -495,7 +494,7 @@ function checkReferences(world: World, set: readonly Assignment[], of: Collectio
     const target = of.fields.get(one.field)?.reference?.target
     const id = world.args[one.param] ?? null
     if (target === undefined || id === null || (target === 'users' && id === world.who.userId)) continue
-    if (!world.visible(world.collection(target)).some(row => row['id'] === id))
+    if (!world.visible(world.collection(target)).some(row => row.id === id))
       world.errors.add('VALIDATION_FAILED')
   }
 }

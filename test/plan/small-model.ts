@@ -140,7 +140,7 @@ export function smallModel({ access = {}, fields = {} }: Choices = {}): Model {
       { kind: 'many', name: 'reports', target: 'users', field: 'boss_id' },
       { kind: 'many', name: 'posts', target: 'posts', field: 'author_id' },
     ],
-    access['users'],
+    access.users,
   )
   const posts = collection(
     'posts',
@@ -165,7 +165,7 @@ export function smallModel({ access = {}, fields = {} }: Choices = {}): Model {
       },
       { kind: 'many', name: 'post_tags', target: 'post_tags', field: 'post_id' },
     ],
-    access['posts'],
+    access.posts,
   )
   const tags = collection(
     'tags',
@@ -181,7 +181,7 @@ export function smallModel({ access = {}, fields = {} }: Choices = {}): Model {
         to: 'post_id',
       },
     ],
-    access['tags'],
+    access.tags,
   )
   const postTags = collection(
     'post_tags',
@@ -191,7 +191,7 @@ export function smallModel({ access = {}, fields = {} }: Choices = {}): Model {
       reference('tag_id', 'tags', own('post_tags.tag_id')),
     ],
     [],
-    access['post_tags'],
+    access.post_tags,
   )
   return model(users, posts, tags, postTags)
 }
