@@ -552,3 +552,23 @@ function compareKeys(a: readonly JsonValue[], b: readonly JsonValue[], sort: rea
   }
   return 0
 }
+
+/** Whether the caller may read the row at all. */
+export function mayRead(model: Model, data: Data, who: Principal, of: Collection, row: Row): boolean {
+  const world = new World(model, data, who, [])
+  return world.scope(`read:${of.singular}`) && world.holds(of.access.read, of, row)
+}
+
+/** Whether the caller may see the field of a row that may be read. */
+export function maySee(
+  model: Model,
+  data: Data,
+  who: Principal,
+  of: Collection,
+  row: Row,
+  name: string,
+): boolean {
+  const world = new World(model, data, who, [])
+  const field = of.fields.get(name)
+  return field !== undefined && world.exists(of, name) && world.holds(field.access.read, of, row)
+}
