@@ -67,8 +67,8 @@ export class Connection {
   readonly #release = (): void => this.release()
 
   /** `onForeignCommit` is called before a read or write that may see another connection's commit. */
-  constructor(options: ConnectionOptions, onForeignCommit: () => void) {
-    this.#database = openDatabase(options)
+  constructor(database: DatabaseSync, file: string, onForeignCommit: () => void) {
+    this.#database = database
     this.#onForeignCommit = onForeignCommit
     this.#begin = this.#database.prepare('BEGIN')
     this.#end = this.#database.prepare('COMMIT')
@@ -77,9 +77,9 @@ export class Connection {
     this.#dataVersion = this.#database.prepare('PRAGMA data_version')
     this.#dataVersion.setReturnArrays(true)
     this.#lastDataVersion = this.#readDataVersion()
-    this.#siblings = open.get(options.file) ?? new Set()
+    this.#siblings = open.get(file) ?? new Set()
     this.#siblings.add(this)
-    if (options.file !== ':memory:') open.set(options.file, this.#siblings)
+    if (file !== ':memory:') open.set(file, this.#siblings)
   }
 
   prepare(fragment: Sql): Statement {

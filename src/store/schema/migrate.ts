@@ -59,22 +59,19 @@ export function applyMigration(file: string, model: Model, options: MigrationOpt
  * What a start does: makes an empty database, applies what only adds when `autoMigrate`, and
  * throws a `MigrationError` for everything else.
  */
-export function prepareDatabase(file: string, model: Model, autoMigrate: boolean): void {
-  makeFolder(file)
-  const database = openDatabase({ file, busyTimeout: 5000 })
-  try {
-    const empty = storedSchema(database) === undefined
-    if (!empty && stepsFor(database, model).length === 0) return
-    migrate(database, model, steps => {
-      const stopped = steps.filter(step => !step.additive)
-      if (!empty && (!autoMigrate || stopped.length > 0)) throw notByItself(autoMigrate ? stopped : steps)
-    })
-  } finally {
-    database.close()
-  }
+export function prepareDatabase(database: DatabaseSync, model: Model, autoMigrate: boolean): void {
+  const empty = storedSchema(database) === undefined
+  if (!empty && stepsFor(database, model).length === 0) return
+  migrate(database, model, steps => {
+    // Another process may have made the tables meanwhile.
+    if (storedSchema(database) === undefined) return
+    const stopped = autoMigrate ? steps.filter(step => !step.additive) : steps
+    if (stopped.length > 0) throw notByItself(stopped)
+  })
 }
 
-function makeFolder(file: string): void {
+/** Makes the folder of a database file. */
+export function makeFolder(file: string): void {
   if (file !== ':memory:') mkdirSync(dirname(file), { recursive: true })
 }
 
@@ -135,11 +132,13 @@ function migrate(database: DatabaseSync, model: Model, check: (steps: readonly S
     for (const table of after.tables) if (remade(table, steps)) fillSearch(database, table)
     requireReferences(database)
     store(database, after)
-    database.exec('COMMIT; PRAGMA foreign_keys = ON')
+    database.exec('COMMIT')
     return steps
   } catch (error) {
     if (database.isTransaction) database.exec('ROLLBACK')
     throw error
+  } finally {
+    database.exec('PRAGMA foreign_keys = ON')
   }
 }
 
