@@ -50,7 +50,7 @@ const texts = fc.constantFrom('a', 'b', 'ab', 'é', '\u{1F600}', '\uFFFD')
 const ids = fc.integer({ min: 1, max: 4 })
 
 function value(name: string): fc.Arbitrary<string | number | boolean> {
-  if (['name', 'title', 'note', 'label', 'pin'].includes(name)) return texts
+  if (['name', 'title', 'note', 'label', 'pin', 'password_hash'].includes(name)) return texts
   if (name === 'public') return fc.boolean()
   return name === 'id' || name.endsWith('_id') ? ids : fc.integer({ min: 0, max: 3 })
 }

@@ -19,7 +19,7 @@ import { choices, datas, names, principals, readPlans, writePlans } from './rand
 import { type Data, type Row, readReference, TIME, writeReference } from './reference.ts'
 import { smallModel } from './small-model.ts'
 
-const MODELS = 60
+const MODELS = 150
 const PLANS = 25
 
 interface Opened {
@@ -161,7 +161,8 @@ function idsAgree(database: DatabaseSync, data: Data, { shape }: Plan<WriteShape
 
 async function checkWrite(model: Model, { store, database }: Opened, who: Principal, plan: Plan<WriteShape>) {
   const before = dump(model, database)
-  if (!idsAgree(database, before, plan)) return
+  const gone = who.userId !== null && !before.users?.some(row => row.id === who.userId)
+  if (gone || !idsAgree(database, before, plan)) return
   const log = events(database)
   const expected = writeReference(model, before, who, plan)
   const guard = createGuard(model)
