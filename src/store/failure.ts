@@ -1,6 +1,7 @@
 /** What SQLite says when it fails, as an error that a client may see (https://sqlite.org/rescode.html). */
 import { ApiError } from '../errors.ts'
 
+const FOREIGN_KEY = 787
 const UNIQUE = 2067
 const PRIMARY_KEY = 1555
 const ROW_ID = 2579
@@ -26,6 +27,10 @@ export function failureOf(cause: unknown): ApiError {
     return new ApiError('UNAVAILABLE', undefined, { cause })
   }
   return new ApiError('INTERNAL_ERROR', undefined, { cause })
+}
+
+export function isForeignKeyFailure(cause: unknown): boolean {
+  return resultCode(cause) === FOREIGN_KEY
 }
 
 function resultCode(cause: unknown): number | undefined {

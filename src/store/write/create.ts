@@ -1,13 +1,13 @@
 /** Creates: one INSERT that also returns the answer, the event and the checks, where SQLite allows it. */
 import type { Condition, GuardedCreate, GuardedSelected, GuardedWrite } from '../../plan/guarded.ts'
-import type { Statement } from '../connection.ts'
+import type { ResultRow, Statement } from '../connection.ts'
 import { sqlite } from '../sql/sqlite.ts'
 import { checksSql, eventSql, insertSql, returned, rowSql, shownSql } from '../sql/write.ts'
 import { Row } from '../sql/row.ts'
 import { type Sql, slot } from '../sql/writer.ts'
 import type { Inputs } from '../values.ts'
 import { requireValues, valuesOf } from './assign.ts'
-import { referenceRun, requireChecks } from './checks.ts'
+import { referenceRun, refused, requireChecks } from './checks.ts'
 import { none, type WriteContext, type WriteRun } from './context.ts'
 
 const ID = 0
@@ -27,12 +27,19 @@ export function createRun(shape: GuardedCreate, context: WriteContext): WriteRun
   const row = new Row(sqlite, collection.name)
   const look = alone ? undefined : connection.prepare(rowSql(row, slot(0), outputs(shape, row)))
   const changed = new Set([collection.name])
+  const inserted = (inputs: Inputs): ResultRow => {
+    try {
+      return insert.get(inputs) ?? []
+    } catch (cause) {
+      throw refused(cause, set, inputs.slots, connection)
+    }
+  }
   return (plan, now) => {
     const values = valuesOf(set, plan, now)
     requireValues(set, values)
     requireReferences(plan)
     const inputs = { args: plan.args, userId: plan.principal.userId, slots: values }
-    const made = insert.get(inputs) ?? []
+    const made = inserted(inputs)
     const id = Number(made[ID])
     search.write(collection, id, true)
     const result = look === undefined ? made : lookAt(look, plan, id)

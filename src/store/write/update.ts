@@ -8,8 +8,9 @@ import { objectSql } from '../sql/select.ts'
 import { sqlite } from '../sql/sqlite.ts'
 import { checksSql, differs, eventSql, publicFields, rowSql, shownSql, updateSql } from '../sql/write.ts'
 import { arg, type Sql, sql } from '../sql/writer.ts'
+import type { Inputs } from '../values.ts'
 import { requireValues, valuesOf } from './assign.ts'
-import { referenceRun, requireChecks, requireMatch } from './checks.ts'
+import { referenceRun, refused, requireChecks, requireMatch } from './checks.ts'
 import { none, type WriteContext, type WriteRun } from './context.ts'
 
 const TEXT = 0
@@ -28,6 +29,13 @@ export function updateRun(shape: GuardedUpdate, context: WriteContext): WriteRun
   const result = connection.prepare(rowSql(row, id, changedOutputs(shape, row)))
   const shownNames = new Set(publicFields(collection).map(field => field.name))
   const touched = new Set([collection.name])
+  const updated = (inputs: Inputs): void => {
+    try {
+      update?.get(inputs)
+    } catch (cause) {
+      throw refused(cause, set, inputs.slots, connection)
+    }
+  }
   return (plan, now) => {
     const inputs = { args: plan.args, userId: plan.principal.userId, slots: valuesOf(set, plan, now) }
     const stored = look.get(inputs)
@@ -37,7 +45,7 @@ export function updateRun(shape: GuardedUpdate, context: WriteContext): WriteRun
     requireValues(set, inputs.slots)
     requireReferences(plan)
     const changed = changedFields(set, stored, 2 + before.length)
-    if (changed.length > 0) update?.get(inputs)
+    if (changed.length > 0) updated(inputs)
     if (changed.some(({ field }) => field.searchable)) search.write(collection, Number(plan.args[shape.id]), false)
     const became = result.get(inputs) ?? []
     requireChecks(after, became, CHECKS)
