@@ -84,6 +84,23 @@ const commands: readonly Command[] = [
     },
   },
   {
+    name: 'migrate',
+    sentence: 'Show what the model changes in the database, and do it with --apply.',
+    options: {
+      apply: { value: undefined, sentence: 'Do it, in one transaction.' },
+      'allow-destructive': { value: undefined, sentence: 'Also the steps that lose data.' },
+      ...files,
+    },
+    async run(written) {
+      const { migrate } = await import('./cli/migrate.ts')
+      const { model: checked, settings } = await modelOf(written)
+      return migrate(checked, settings, {
+        apply: written.flag('apply'),
+        allowDestructive: written.flag('allow-destructive'),
+      })
+    },
+  },
+  {
     name: 'print openapi',
     sentence: 'Print the OpenAPI document of the model.',
     options: { model },
@@ -91,6 +108,15 @@ const commands: readonly Command[] = [
       const { openapiText } = await import('./cli/print.ts')
       const { model: checked, settings } = await modelOf(written)
       return openapiText(checked, settings)
+    },
+  },
+  {
+    name: 'print sql',
+    sentence: 'Print the SQL that makes the tables of the model, for SQLite.',
+    options: { model },
+    async run(written) {
+      const { schemaSql } = await import('./store/schema/migrate.ts')
+      return schemaSql((await modelOf(written)).model)
     },
   },
   {

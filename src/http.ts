@@ -116,11 +116,11 @@ export function createHttp(settings: HttpSettings, parts: HttpParts): HttpServer
       fail(exchange, error)
     }
   }
-  const refuse = (error: Error & { code?: string }, socket: Duplex) => {
-    if (error.code === 'ECONNRESET' || socket.destroyed) return void socket.destroy()
+  const refuse = (error: Error, socket: Duplex) => {
+    if (('code' in error && error.code === 'ECONNRESET') || socket.destroyed) return void socket.destroy()
     const call = unreadableCall()
-    const refused = parts.errorReply(parserError(error.code), call)
-    endWith(socket, rawResponse(refused, constant, call.requestId), error.code === 'ERR_HTTP_REQUEST_TIMEOUT')
+    const refused = parts.errorReply(parserError(error), call)
+    endWith(socket, rawResponse(refused, constant, call.requestId))
   }
 
   const app = createApp(settings, handle, refuse)
@@ -149,7 +149,7 @@ type Handle = (req: IncomingMessage, res: ServerResponse) => void
 function createApp(
   settings: HttpSettings,
   handle: Handle,
-  refuse: (error: Error & { code?: string }, socket: Duplex) => void,
+  refuse: (error: Error, socket: Duplex) => void,
 ): FastifyInstance {
   const app = Fastify({
     logger: false,
@@ -181,8 +181,9 @@ function createApp(
   })
   const again: Handle = (req, res) => void app.server.emit('request', req, res)
   app.server.on('checkContinue', again).on('checkExpectation', again)
-  app.server.on('connect', (_req, socket: Duplex) =>
-    refuse(Object.assign(new Error('CONNECT'), { code: 'HPE_INVALID_METHOD' }), socket),
-  )
+  app.server.on('connect', ({ method, url }: IncomingMessage, socket: Duplex) => {
+    const rawPacket = Buffer.from(`${method} ${url} HTTP/1.1\r\n`)
+    refuse(Object.assign(new Error('CONNECT'), { code: 'HPE_INVALID_METHOD', rawPacket }), socket)
+  })
   return app
 }

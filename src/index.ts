@@ -1,4 +1,8 @@
 /** What a model file imports, and what a program that embeds Portico needs. */
+import type { GivenSettings } from './config.ts'
+import type { Declaration } from './model/declaration.ts'
+import type { Service } from './serve.ts'
+
 export {
   type AccessRule,
   anyone,
@@ -29,3 +33,15 @@ export type { JsonSchema, JsonValue } from './model/fields/type.ts'
 export { url } from './model/fields/url.ts'
 export { uuid } from './model/fields/uuid.ts'
 export type { Model } from './model/model.ts'
+export type { CollectionName, CreateInput, Item } from './model/types.ts'
+export type { GivenSettings, Service }
+
+/**
+ * Serves a model until it is closed. Settings that are not given come from the environment, or are
+ * defaults. Rejects with a `ModelError` or a `SettingsError` that lists every fault.
+ */
+export async function serve(declaration: Declaration, settings: GivenSettings = {}): Promise<Service> {
+  // Loaded only when it is asked for: a model file needs the words alone.
+  const service = await import('./serve.ts')
+  return service.serve(declaration, settings)
+}

@@ -1,6 +1,4 @@
 /** Puts the parts together. The way of every request stands in `createPipeline`, in order. */
-import { mkdirSync } from 'node:fs'
-import { dirname } from 'node:path'
 import { apiKeyReader } from './auth/api-key.ts'
 import { type Authenticate, createAuthenticate } from './auth/authenticate.ts'
 import { bootstrap, type FirstAdministrator } from './auth/bootstrap.ts'
@@ -56,7 +54,6 @@ export async function start(declaration: Declaration, settings: Settings): Promi
 
 /** The model's database, made or brought up to date. */
 export function openStore(model: Model, settings: Settings): Store {
-  mkdirSync(dirname(settings.database), { recursive: true })
   const { database: file, cacheBytes, autoMigrate } = settings
   return openSqlite(model, { file, cacheBytes, autoMigrate })
 }

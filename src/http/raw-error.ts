@@ -22,11 +22,28 @@ export function unreadableCall(): Call {
   }
 }
 
-/** By the codes of Node's HTTP parser. */
-export function parserError(code: string | undefined): ApiError {
+/** What Node's HTTP parser reports. */
+export interface ParserFault extends Error {
+  readonly code?: string
+  /** What had come, and how much of it was read before the fault. */
+  readonly rawPacket?: Buffer
+  readonly bytesParsed?: number
+}
+
+/** RFC 9112, 3: a well-formed request line, whose method may be one that nobody knows. */
+const requestLine = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+ \S+ HTTP\/1\.[01]\r?\n/
+
+/** The line in which the parser stopped. */
+function faultyLine({ rawPacket, bytesParsed = 0 }: ParserFault): string {
+  const start = rawPacket ? rawPacket.lastIndexOf('\n', Math.max(0, bytesParsed - 1)) + 1 : 0
+  return rawPacket?.toString('latin1', start, start + 4096) ?? ''
+}
+
+export function parserError(error: Error): ApiError {
+  const { code }: ParserFault = error
   if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return new ApiError('REQUEST_TIMEOUT')
   if (code === 'HPE_HEADER_OVERFLOW') return new ApiError('BAD_REQUEST', 'The headers are too large.')
-  if (code === 'HPE_INVALID_METHOD') {
+  if (code === 'HPE_INVALID_METHOD' && requestLine.test(faultyLine(error))) {
     return new ApiError('METHOD_NOT_ALLOWED', 'No path takes that method.', {
       headers: { Allow: 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS' },
     })
@@ -52,13 +69,15 @@ interface BusySocket extends Duplex {
  * Sends `response` and ends the connection, but never into the middle of another response: an earlier
  * request of the same connection is answered first (RFC 9112, 9.3.2).
  */
-export function endWith(socket: BusySocket, response: string, isTimeout: boolean): void {
+export function endWith(socket: BusySocket, response: string): void {
   const busy = socket._httpMessage
   const finish = () => {
     if (socket.writable) socket.end(response)
     else socket.destroy()
   }
-  if (!busy || busy.writableFinished || (isTimeout && !busy.headersSent)) finish()
-  else if (isTimeout) socket.destroy()
-  else busy.once('finish', finish)
+  const isAnswered = !busy || busy.writableFinished
+  if (!isAnswered && busy.req.complete) busy.once('finish', finish)
+  // Otherwise the fault lies in the body of the request that is being answered.
+  else if (!isAnswered && busy.headersSent) socket.end()
+  else finish()
 }

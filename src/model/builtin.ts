@@ -10,12 +10,12 @@ import { datetime } from './fields/datetime.ts'
 import { declared } from './fields/declared.ts'
 import { email } from './fields/email.ts'
 import { integerType } from './fields/integer.ts'
-import { json } from './fields/json.ts'
+import { jsonType } from './fields/json.ts'
 import { currentUser, now } from './fields/marker.ts'
 import { relation } from './fields/relation.ts'
 import { string } from './fields/string.ts'
 
-const readOnly = { readOnly: true }
+const readOnly = { readOnly: true } as const
 
 /** The first field of every collection. */
 export const idField = declared<number, typeof readOnly>({
@@ -56,6 +56,12 @@ export function usersWith(added: CollectionDeclaration | undefined): CollectionD
   return { kind: 'collection', extends: 'users', options }
 }
 
+const keyScopes = {
+  optional: true,
+  immutable: true,
+  description: 'What the key may be used for; `*` is everything that you may do.',
+} as const
+
 /** The fields of an API key; a key's scopes are among the model's. */
 export function apiKeyFields(scopes: readonly string[]) {
   const items = { type: 'string', enum: [...scopes, '*'] }
@@ -68,11 +74,10 @@ export function apiKeyFields(scopes: readonly string[]) {
       description: 'Whose key it is.',
     }),
     name: string({ max: 100, description: 'What the key is for, in your own words.' }),
-    scopes: json({
-      optional: true,
-      immutable: true,
-      schema: { type: 'array', items, uniqueItems: true, minItems: 1, maxItems: items.enum.length },
-      description: 'What the key may be used for; `*` is everything that you may do.',
+    scopes: declared<readonly string[], typeof keyScopes>({
+      type: jsonType({ type: 'array', items, uniqueItems: true, minItems: 1, maxItems: items.enum.length }),
+      options: keyScopes,
+      checks: {},
     }),
     expires_at: datetime({ optional: true, description: 'When the key stops working; null is never.' }),
     prefix: string({ readOnly: true, max: 20, description: 'How the key begins, to recognise it by.' }),
@@ -89,3 +94,6 @@ export function apiKeys(scopes: readonly string[]): CollectionDeclaration {
     access: { read: own, create: signedIn, update: own, delete: own },
   })
 }
+
+export type UserFields = typeof userFields
+export type ApiKeyFields = ReturnType<typeof apiKeyFields>

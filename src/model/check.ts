@@ -17,7 +17,7 @@ export { dependsOnRow } from './check/rules.ts'
 const administrators: Rule = { kind: 'role', roles: ['admin'] }
 
 function accessOf(outline: Outline, rules: RuleCheck): CollectionAccess {
-  const { access = {} } = outline.options
+  const access = outline.options.access ?? {}
   const ruleFor = (operation: keyof CollectionAccess) =>
     rules(access[operation], outline, `${outline.name}.access.${operation}`, administrators)
   return {

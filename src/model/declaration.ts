@@ -79,7 +79,7 @@ export function collection<const F extends FieldDeclarations, const U extends bo
 export function users<
   const F extends FieldDeclarations = Record<never, never>,
   const U extends boolean = false,
->(options: UsersOptions<F, U>): CollectionDeclaration<F, U> {
+>(options: UsersOptions<F, U> = {}): CollectionDeclaration<F, U> {
   const fields = options.fields ?? ({} as F)
   return Object.freeze({ kind: 'collection', extends: 'users', options: { ...options, fields } })
 }

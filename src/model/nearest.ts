@@ -19,7 +19,7 @@ function distance(from: string, to: string): number {
 export function nearest(word: string, candidates: Iterable<string>): string | undefined {
   if (word.length > LONGEST) return undefined
   let best: string | undefined
-  let bound = Math.max(1, Math.floor(word.length / 3)) + 1
+  let bound = Math.ceil(word.length / 3) + 1
   for (const candidate of candidates) {
     if (Math.abs(candidate.length - word.length) >= bound) continue
     const found = distance(word.toLowerCase(), candidate.toLowerCase())

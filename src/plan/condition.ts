@@ -4,7 +4,7 @@ import type { Condition, Operand, Path, VisibleField } from './guarded.ts'
 export const always: Condition = Object.freeze({ kind: 'always' })
 export const never: Condition = Object.freeze({ kind: 'never' })
 
-/** All of them hold. Flat, without duplicates; `never` when two exclude each other. */
+/** All of them hold. Flat and without duplicates. */
 export function and(...conditions: readonly Condition[]): Condition {
   const kept = gather(conditions, 'and')
   if (kept === undefined) return never
@@ -12,7 +12,7 @@ export function and(...conditions: readonly Condition[]): Condition {
   return kept[0] ?? always
 }
 
-/** At least one holds. Flat, without duplicates; `always` when one is another's opposite. */
+/** At least one holds. Flat and without duplicates. */
 export function or(...conditions: readonly Condition[]): Condition {
   const kept = gather(conditions, 'or')
   if (kept === undefined) return always
@@ -44,7 +44,6 @@ function gather(conditions: readonly Condition[], kind: 'and' | 'or'): Condition
   for (const part of conditions.flatMap(condition => parts(condition, kind))) {
     if (part.kind === settling) return undefined
     if (part.kind === neutral) continue
-    if (kept.has(conditionKey(not(part)))) return undefined
     kept.set(conditionKey(part), part)
   }
   return absorb(kept, kind === 'and' ? 'or' : 'and')

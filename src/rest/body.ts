@@ -66,13 +66,40 @@ function countMembers(text: string): number {
   return members
 }
 
+/** The longest text in which a mistake is looked for. */
+const LONGEST_SEARCHED = 10_000
+
+/** Whether the text could still become JSON if more of it came. */
+function mayGoOn(text: string): boolean {
+  try {
+    JSON.parse(text)
+    return true
+  } catch (error) {
+    const message = error instanceof Error ? error.message : ''
+    const position = /position (\d+)/.exec(message)?.[1]
+    if (position !== undefined) return message.startsWith('Unterminated') || Number(position) >= text.length
+    return message.startsWith('Unexpected end')
+  }
+}
+
+/** Where a text stops being the beginning of JSON. The parser itself does not always tell. */
+function findMistake(text: string): number {
+  let sound = 0
+  let broken = text.length + 1
+  while (broken - sound > 1) {
+    const middle = (sound + broken) >> 1
+    if (mayGoOn(text.slice(0, middle))) sound = middle
+    else broken = middle
+  }
+  return sound
+}
+
 function parseText(text: string): unknown {
   try {
     return JSON.parse(text)
-  } catch (cause) {
-    const place = /position (\d+)/.exec(cause instanceof Error ? cause.message : '')
-    const where = place ? `at position ${place[1]}` : 'where it ends'
-    throw new ApiError('BAD_REQUEST', `The body is not JSON: it stops making sense ${where}.`)
+  } catch {
+    const at = text.length <= LONGEST_SEARCHED ? ` at position ${findMistake(text)}` : ''
+    throw new ApiError('BAD_REQUEST', `The body is not JSON: it stops making sense${at}.`)
   }
 }
 

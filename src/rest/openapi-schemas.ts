@@ -2,7 +2,7 @@
 import { catalogue } from '../errors.ts'
 import type { JsonSchema, JsonValue } from '../model/fields/type.ts'
 import type { Collection, Field, Model, Relation } from '../model/model.ts'
-import { bodySchema } from '../model/validate.ts'
+import { bodySchema, itemSchema } from '../model/validate.ts'
 import { exists } from './operations.ts'
 import { includedLimit } from './select.ts'
 
@@ -25,19 +25,6 @@ export function visibleFields(collection: Collection): readonly Field[] {
   )
 }
 
-function fieldSchema(field: Field): JsonSchema {
-  // A field with a rule of its own reads as null in the rows that the rule leaves out.
-  const nullable = field.optional || field.access.read.kind !== 'anyone'
-  const notes = {
-    ...(field.description !== undefined && { description: field.description }),
-    ...(field.readOnly && { readOnly: true }),
-    ...(field.deprecated && { deprecated: true }),
-  }
-  return nullable
-    ? { anyOf: [field.type.schema, { type: 'null' }], ...notes }
-    : { ...field.type.schema, ...notes }
-}
-
 function relationSchema(model: Model, relation: Relation): JsonSchema | undefined {
   const target = model.collections.get(relation.target)
   if (!target || !exists(target, 'read')) return undefined
@@ -53,17 +40,16 @@ function relationSchema(model: Model, relation: Relation): JsonSchema | undefine
       }
 }
 
-/** An item; nothing is required, as `fields` narrows it and some fields are not for everybody. */
-function itemSchema(model: Model, collection: Collection): JsonSchema {
-  const properties: [string, JsonValue][] = visibleFields(collection).map(field => [
-    field.name,
-    fieldSchema(field),
-  ])
+/** An item as `fields` and `include` shape it: so nothing is required, and related items may be there. */
+function shapedSchema(model: Model, collection: Collection): JsonSchema {
+  const visible = new Set(visibleFields(collection).map(({ name }) => name))
+  const properties: [string, JsonValue][] = Object.entries(itemSchema(collection)['properties'] ?? {}).filter(
+    ([name]) => visible.has(name),
+  )
   for (const relation of collection.relations.values()) {
     const schema = relationSchema(model, relation)
     if (schema) properties.push([relation.name, schema])
   }
-  // What a create reveals once, such as a key, comes beside.
   return { type: 'object', properties: Object.fromEntries(properties) }
 }
 
@@ -103,7 +89,7 @@ function bodyModes(collection: Collection): readonly Mode[] {
 export function collectionSchemas(model: Model, collection: Collection): [string, JsonSchema][] {
   const name = typeName(collection)
   return [
-    [name, itemSchema(model, collection)],
+    [name, shapedSchema(model, collection)],
     [`${name}List`, listSchema(collection)],
     ...bodyModes(collection).map((mode): [string, JsonSchema] => [
       bodyName(collection, mode),

@@ -175,7 +175,7 @@ function sublistPath(
   const target = model.collections.get(relation.target)
   if (!target || !exists(collection, 'read') || !exists(target, 'read')) return undefined
   const described = {
-    id: `list_${collection.singular}_${relation.name}`,
+    id: `list_${relation.name}_of_${collection.singular}`,
     summary: `List the ${relation.name} of one of ${collection.name}`,
     operation: 'read' as const,
   }

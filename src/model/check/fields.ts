@@ -18,11 +18,11 @@ const timeOf = (text: unknown) =>
 
 /** What is going away and when, with its times in UTC. */
 export function deprecationOf(
-  declared: DeprecationOptions | undefined,
+  declared: DeprecationOptions | null | undefined,
   place: string,
   faults: Faults,
 ): Deprecation | undefined {
-  if (declared === undefined) return undefined
+  if (declared === undefined || declared === null) return undefined
   for (const key of Object.keys(declared)) {
     const known = ['since', 'sunset', 'reason']
     faults.addUnless(known.includes(key), place, `There is no \`${key}\` here.${didYouMean(key, known)}`)

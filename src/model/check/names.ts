@@ -77,6 +77,7 @@ type Ending = readonly [ending: RegExp, replacement: string | undefined]
 const endings: readonly Ending[] = [
   [/(?:^|_)(?:news|series|species|data|people|children|men|women|mice|feet|media)$/, undefined],
   [/(?:^|_)(movie|cookie|cache|tie|pie|die|lie)s$/, '$1'],
+  [/([ao]use)s$/, '$1'],
   [/(?:us|is|ss|zz|oe|use|zze)s?$/, undefined],
   [/([^aeiou_])ies$/, '$1y'],
   [/(ss|x|ch|sh)es$/, '$1'],
@@ -88,7 +89,7 @@ export function singularOf(plural: string): string | undefined {
   const ending = endings.find(([pattern]) => pattern.test(plural))
   if (ending?.[1] === undefined) return undefined
   const [pattern, replacement] = ending
-  const kept = plural.replace(pattern, found => found.replace(pattern, replacement))
+  const kept = plural.replace(pattern, replacement)
   return kept === plural || kept === '' ? undefined : kept
 }
 
@@ -104,37 +105,42 @@ export function pascalCase(name: string): string {
 }
 
 const reservedTypes = new Set([
-  ...['Query', 'Mutation', 'Subscription', 'PageInfo', 'Node', 'Event', 'Int', 'Float', 'String', 'Boolean'],
-  ...['Id', 'Json', 'Date', 'DateTime', 'Uuid', 'Url', 'Cursor'],
+  ...['Query', 'Mutation', 'Subscription', 'PageInfo', 'Node', 'Me', 'Event'],
+  ...['Int', 'Float', 'String', 'Boolean', 'Id', 'Json', 'Date', 'DateTime', 'Uuid', 'Url', 'Cursor'],
 ])
 
 /** The types that GraphQL has for each collection, after its own name. */
 const typeEndings = ['', 'Connection', 'Edge', 'Filter', 'OrderBy', 'Input', 'Payload']
 
+interface Named {
+  readonly name: string
+  readonly singular: string
+}
+
+/** The collection whose GraphQL types would have a name of this one's; equal singulars are told elsewhere. */
+function typeClash(one: Named, others: readonly Named[]): string | undefined {
+  const types = new Set(typeEndings.map(ending => pascalCase(one.singular) + ending))
+  const taken = (other: Named) => typeEndings.some(ending => types.has(pascalCase(other.singular) + ending))
+  return others.find(other => other.singular !== one.singular && taken(other))?.name
+}
+
 /** Says which GraphQL names are taken twice, or taken by GraphQL. */
-export function checkGraphqlNames(
-  collections: Iterable<{ readonly name: string; readonly singular: string }>,
-  faults: Faults,
-): void {
-  const owners = new Map<string, string>()
-  for (const { name, singular } of collections) {
+export function checkGraphqlNames(collections: Iterable<Named>, faults: Faults): void {
+  const before: Named[] = []
+  for (const one of collections) {
+    const { name, singular } = one
+    const place = `${name}.singular`
     const type = pascalCase(singular)
+    const clash = typeClash(one, before)
     if (reservedTypes.has(type)) {
-      faults.add(
-        `${name}.singular`,
-        `\`${singular}\` would be the GraphQL type \`${type}\`, which is reserved. Write another \`singular\`.`,
-      )
+      const message = `\`${singular}\` would be the GraphQL type \`${type}\`, which is reserved.`
+      faults.add(place, `${message} Write another \`singular\`.`)
     }
-    for (const ending of typeEndings) {
-      const other = owners.get(type + ending)
-      if (other === undefined) owners.set(type + ending, name)
-      else if (other !== name) {
-        faults.add(
-          `${name}.singular`,
-          `The GraphQL type \`${type}${ending}\` is already that of \`${other}\`. Write another \`singular\`.`,
-        )
-      }
+    if (clash !== undefined) {
+      const message = `The GraphQL types of \`${singular}\` have the same names as those of \`${clash}\`.`
+      faults.add(place, `${message} Write another \`singular\`.`)
     }
+    before.push(one)
   }
 }
 

@@ -135,17 +135,16 @@ export function scopesOf(outlines: Iterable<{ readonly name: string; readonly si
   return scopes
 }
 
+/** One item and a whole collection are asked for by name, so all these names differ. */
 function checkSingulars(outlines: readonly Outline[], faults: Faults): void {
-  const owners = new Map<string, string>()
+  const owners = new Map(outlines.map(({ name }) => [name, name]))
   for (const { name, singular } of outlines) {
     const other = owners.get(singular)
-    if (other !== undefined) {
-      faults.add(
-        `${name}.singular`,
-        `\`${singular}\` is already one of \`${other}\`. Write another \`singular\`.`,
-      )
+    if (other === undefined) owners.set(singular, name)
+    else if (other !== name) {
+      const message = `\`${singular}\` is already a name of \`${other}\`. Write another \`singular\`.`
+      faults.add(`${name}.singular`, message)
     }
-    owners.set(singular, name)
   }
 }
 

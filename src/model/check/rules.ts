@@ -48,9 +48,10 @@ function literalOf(
   outline: Outline,
   name: string,
 ): { readonly value: Scalar } | { readonly fault: string } {
-  const type = outline.fields.get(name)?.type
-  if (!type) return { value }
-  const found = canonicalOf(type, value as JsonValue)
+  const declared = outline.fields.get(name)
+  // A field at fault may have a schema that does not compile.
+  if (!declared || declared.faults.length > 0) return { value }
+  const found = canonicalOf(declared.type, value as JsonValue)
   return 'fault' in found ? found : { value: found.value as Scalar }
 }
 

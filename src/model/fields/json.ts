@@ -46,7 +46,8 @@ function fromText(): undefined {
   return undefined
 }
 
-function jsonType(schema: JsonSchema): FieldType {
+/** The type of JSON values that fulfil a schema, which is taken as it is. */
+export function jsonType(schema: JsonSchema): FieldType {
   return {
     name: 'json',
     encoding: 'json',

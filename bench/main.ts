@@ -1,0 +1,77 @@
+/**
+ * `npm run bench [-- names] [--rounds n] [--seconds n] [--rows n] [--cold] [--limit] [--write-docs]`
+ * `npm run bench -- profile W1 [--hot]`
+ *
+ * Names are W1 to W5@256, `start` and `walk`; without any, all of them.
+ */
+import { parseArgs } from 'node:util'
+import { type DataSet, dataSet } from './data.ts'
+import { type Figure, footprint, measure, type Pace, walk } from './measure.ts'
+import { profile } from './profile.ts'
+import { figuresTable, footprintLines, machine, walkLine, writeDocs } from './report.ts'
+import { type Workload, workloads } from './workloads.ts'
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    rounds: { type: 'string', default: '3' },
+    seconds: { type: 'string', default: '4' },
+    rows: { type: 'string', default: '100000' },
+    cold: { type: 'boolean', default: false },
+    hot: { type: 'boolean', default: false },
+    limit: { type: 'boolean', default: false },
+    'write-docs': { type: 'boolean', default: false },
+  },
+})
+const pace: Pace = { rounds: Number(values.rounds), seconds: Number(values.seconds) }
+
+function say(text: string): void {
+  process.stdout.write(`${text}\n`)
+}
+
+function wanted(name: string): boolean {
+  return positionals.length === 0 || positionals.some(asked => name === asked || name.startsWith(`${asked}@`))
+}
+
+async function figuresOf(workload: Workload, data: DataSet): Promise<readonly Figure[]> {
+  const servers: Figure['server'][] = ['cold']
+  if (workload.method === 'GET' && !values.cold) servers.push('hot')
+  if (values.limit) servers.push('limit')
+  const figures: Figure[] = []
+  for (const server of servers) {
+    const figure = await measure(workload, server, data, pace)
+    figures.push(figure)
+    say(figuresTable([figure]).split('\n').at(-1) ?? '')
+  }
+  return figures
+}
+
+async function bench(): Promise<void> {
+  const data = await dataSet(Number(values.rows))
+  const figures: Figure[] = []
+  for (const workload of workloads.filter(({ name }) => wanted(name))) {
+    figures.push(...(await figuresOf(workload, data)))
+  }
+  const all = positionals.length === 0
+  if (all && data.rows < 1_000_000) {
+    const big = await dataSet(1_000_000)
+    for (const workload of workloads.filter(({ floor }) => floor.big !== undefined)) {
+      figures.push(...(await figuresOf(workload, big)))
+    }
+  }
+  const lines = [machine(), figuresTable(figures)]
+  if (wanted('start')) lines.push(footprintLines(await footprint(data, pace.rounds)))
+  if (wanted('walk')) lines.push(walkLine(await walk(await dataSet(all ? 1_000_000 : data.rows))))
+  const text = lines.join('\n\n')
+  say(`\n${text}`)
+  if (values['write-docs']) writeDocs(text)
+}
+
+async function profileFirst(): Promise<void> {
+  const workload = workloads.find(({ name }) => name === (positionals[1] ?? 'W1'))
+  if (workload === undefined)
+    throw new Error(`Profile one of ${workloads.map(({ name }) => name).join(', ')}.`)
+  say(await profile(workload, await dataSet(Number(values.rows)), values.hot))
+}
+
+await (positionals[0] === 'profile' ? profileFirst() : bench())

@@ -1,0 +1,151 @@
+/** Rounds that take turns between the baseline and what is measured. */
+import { copyOf, type DataSet } from './data.ts'
+import { type Load, requestsPerSecond } from './load.ts'
+import { type Running, residentMiB, startBaseline, startLimit, startPortico } from './server.ts'
+import type { Workload } from './workloads.ts'
+
+export interface Figure {
+  readonly workload: string
+  readonly what: string
+  /** `cold`: nothing remembered; `hot`: asked before; `limit`: the hand-written server. */
+  readonly server: 'cold' | 'hot' | 'limit'
+  readonly rows: number
+  /** Requests per second over those of the baseline in the same round. */
+  readonly ratios: readonly number[]
+  readonly perSecond: readonly number[]
+  readonly baseline: readonly number[]
+  readonly floor: number | undefined
+}
+
+export interface Pace {
+  readonly rounds: number
+  readonly seconds: number
+}
+
+export function median(values: readonly number[]): number {
+  const sorted = [...values].sort((a, b) => a - b)
+  const middle = sorted.length >> 1
+  const [low = 0, high = 0] = [sorted[(sorted.length - 1) >> 1], sorted[middle]]
+  return (low + high) / 2
+}
+
+/** Positions all over the list. A cursor does not depend on the filter by which it was found. */
+export async function cursorsOver({ origin }: Running, { key, rows }: DataSet): Promise<readonly string[]> {
+  const cursors: string[] = []
+  for (let n = 0; n < 200; n++) {
+    const at = Math.floor((n * (rows - 100)) / 200)
+    const path = `/api/v1/posts?cursor=&per_page=1&fields=id&id%5Bgt%5D=${at}`
+    const response = await fetch(`${origin}${path}`, { headers: { Authorization: `Bearer ${key}` } })
+    const page = (await response.json()) as { meta: { next_cursor: string } }
+    cursors.push(page.meta.next_cursor)
+  }
+  return cursors
+}
+
+const starts = {
+  cold: (file: string) => startPortico(file, { PORTICO_CACHE_BYTES: '0' }),
+  hot: (file: string) => startPortico(file),
+  limit: startLimit,
+} as const
+
+/** The hand-written server's cursors are plain ids. */
+const plainCursors = (rows: number) =>
+  Array.from({ length: 200 }, (_, n) => String(Math.floor((n * (rows - 100)) / 200)))
+
+export async function measure(
+  workload: Workload,
+  server: Figure['server'],
+  data: DataSet,
+  pace: Pace,
+): Promise<Figure> {
+  const work = copyOf(data)
+  const baseline = await startBaseline()
+  const measured = await starts[server](work.data.file)
+  try {
+    const cursors = server === 'limit' ? plainCursors(data.rows) : await cursorsOver(measured, work.data)
+    const load: Load = {
+      requests: workload.requests(data.rows, cursors),
+      clients: workload.clients,
+      seconds: pace.seconds,
+      headers: { Authorization: `Bearer ${data.key}`, 'Content-Type': 'application/json' },
+    }
+    await requestsPerSecond(measured.origin, { ...load, seconds: 1 })
+    await requestsPerSecond(baseline.origin, { ...load, seconds: 1 })
+    const rounds: { own: number; bare: number }[] = []
+    for (let round = 0; round < pace.rounds; round++) {
+      const bare = await requestsPerSecond(baseline.origin, load)
+      rounds.push({ bare, own: await requestsPerSecond(measured.origin, load) })
+    }
+    const { floor } = workload
+    const floors = { cold: data.rows >= 1_000_000 ? floor.big : floor.cold, hot: floor.hot, limit: undefined }
+    return {
+      workload: workload.name,
+      what: workload.what,
+      server,
+      rows: data.rows,
+      ratios: rounds.map(({ own, bare }) => own / bare),
+      perSecond: rounds.map(({ own }) => own),
+      baseline: rounds.map(({ bare }) => bare),
+      floor: floors[server],
+    }
+  } finally {
+    await Promise.all([baseline.stop(), measured.stop()])
+    work.remove()
+  }
+}
+
+export interface Footprint {
+  readonly startMs: readonly number[]
+  readonly idleMiB: readonly number[]
+}
+
+/** From the start of the process to its first answer, and its memory a second later. */
+export async function footprint(data: DataSet, rounds: number): Promise<Footprint> {
+  const startMs: number[] = []
+  const idleMiB: number[] = []
+  for (let round = 0; round < rounds; round++) {
+    const server = await startPortico(data.file)
+    startMs.push(server.startMs)
+    await new Promise(resolve => setTimeout(resolve, 1000))
+    const memory = residentMiB(server.pid)
+    if (memory !== undefined) idleMiB.push(memory)
+    await server.stop()
+  }
+  return { startMs, idleMiB }
+}
+
+export interface Walk {
+  readonly rows: number
+  readonly seconds: number
+  /** Resident memory after the first tenth, and at the highest point after that. */
+  readonly earlyMiB: number
+  readonly highestMiB: number
+}
+
+/** Reads the whole collection by cursor, 100 items a page. */
+export async function walk(data: DataSet): Promise<Walk> {
+  const server = await startPortico(data.file, { PORTICO_CACHE_BYTES: '0' })
+  const began = performance.now()
+  const memory: number[] = []
+  let [cursor, rows]: [string | null, number] = ['', 0]
+  try {
+    while (cursor !== null) {
+      const response = await fetch(`${server.origin}/api/v1/posts?per_page=100&cursor=${cursor}`, {
+        headers: { Authorization: `Bearer ${data.key}` },
+      })
+      const page = (await response.json()) as { data: unknown[]; meta: { next_cursor: string | null } }
+      rows += page.data.length
+      cursor = page.meta.next_cursor
+      if (rows % 10_000 === 0) memory.push(residentMiB(server.pid) ?? 0)
+    }
+  } finally {
+    await server.stop()
+  }
+  const tenth = Math.floor(memory.length / 10)
+  return {
+    rows,
+    seconds: (performance.now() - began) / 1000,
+    earlyMiB: memory[tenth] ?? 0,
+    highestMiB: Math.max(...memory.slice(tenth)),
+  }
+}

@@ -1,0 +1,65 @@
+/** Figures as Markdown tables, and their place in docs/performance.md. */
+import { readFileSync, writeFileSync } from 'node:fs'
+import { availableParallelism } from 'node:os'
+import { generator } from './load.ts'
+import { type Figure, type Footprint, median, type Walk } from './measure.ts'
+
+const start = '<!-- bench: written by `npm run bench -- --write-docs` -->'
+const end = '<!-- /bench -->'
+
+const names = { cold: 'from the database', hot: 'asked again', limit: 'hand-written limit' }
+
+function two(value: number): string {
+  return value.toFixed(value < 0.1 ? 3 : 2)
+}
+
+function spread(values: readonly number[]): string {
+  return `${two(Math.min(...values))}–${two(Math.max(...values))}`
+}
+
+function row(figure: Figure): string {
+  const cells = [
+    `${figure.workload} · ${figure.what}`,
+    figure.rows.toLocaleString('en'),
+    names[figure.server],
+    two(median(figure.ratios)),
+    spread(figure.ratios),
+    Math.round(median(figure.perSecond)).toLocaleString('en'),
+    figure.floor === undefined ? '' : `≥ ${two(figure.floor)}`,
+  ]
+  return `| ${cells.join(' | ')} |`
+}
+
+export function figuresTable(figures: readonly Figure[]): string {
+  return [
+    '| work | posts | answer | ratio, median | min–max | requests/s | floor |',
+    '|---|---|---|---|---|---|---|',
+    ...figures.map(row),
+  ].join('\n')
+}
+
+export function machine(): string {
+  const { node, sqlite } = process.versions
+  return `Node ${node}, SQLite ${sqlite}, ${availableParallelism()} cores shared with the load generator (${generator}).`
+}
+
+export function footprintLines({ startMs, idleMiB }: Footprint): string {
+  const memory = idleMiB.length === 0 ? 'unknown here' : `${Math.round(median(idleMiB))} MiB`
+  return `Start to first answer: ${Math.round(median(startMs))} ms. Memory when idle: ${memory}.`
+}
+
+export function walkLine({ rows, seconds, earlyMiB, highestMiB }: Walk): string {
+  return (
+    `Reading all ${rows.toLocaleString('en')} posts by cursor took ${Math.round(seconds)} s; the process held ` +
+    `${Math.round(earlyMiB)} MiB after a tenth of them and never more than ${Math.round(highestMiB)} MiB after that.`
+  )
+}
+
+/** Puts the text between the markers of docs/performance.md. */
+export function writeDocs(text: string): void {
+  const file = new URL('../docs/performance.md', import.meta.url)
+  const page = readFileSync(file, 'utf8')
+  const [from, to] = [page.indexOf(start), page.indexOf(end)]
+  if (from === -1 || to === -1) throw new Error('docs/performance.md has lost its markers.')
+  writeFileSync(file, `${page.slice(0, from + start.length)}\n\n${text}\n\n${page.slice(to)}`)
+}

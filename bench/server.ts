@@ -1,0 +1,91 @@
+/** Starts the servers that are measured, each in a process of its own. */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import { setTimeout as wait } from 'node:timers/promises'
+
+const root = join(import.meta.dirname, '..')
+
+export interface Running {
+  readonly origin: string
+  readonly pid: number
+  /** Milliseconds from the start of the process to its first answer. */
+  readonly startMs: number
+  stop(): Promise<void>
+}
+
+function freePort(): Promise<number> {
+  return new Promise(resolve => {
+    const server = createServer().listen(0, '127.0.0.1', () => {
+      const address = server.address()
+      server.close(() => resolve(typeof address === 'object' && address !== null ? address.port : 0))
+    })
+  })
+}
+
+async function firstAnswer(child: ChildProcess, url: string): Promise<void> {
+  for (let tries = 0; tries < 4000; tries++) {
+    if (child.exitCode !== null) throw new Error(`A measured server ended at its start (${child.exitCode}).`)
+    const response = await fetch(url).catch(() => undefined)
+    if (response !== undefined) return void (await response.arrayBuffer())
+    await wait(5)
+  }
+  throw new Error('A measured server did not answer within 20 seconds.')
+}
+
+/** Runs `args` on this Node; `PORT` is given to it. */
+export async function startServer(
+  args: readonly string[],
+  environment: Readonly<Record<string, string>>,
+  firstPath = '/api/v1/posts?per_page=1',
+): Promise<Running> {
+  const port = await freePort()
+  const began = performance.now()
+  const child = spawn(process.execPath, [...args], {
+    cwd: root,
+    env: { ...process.env, ...environment, PORT: String(port), HOST: '127.0.0.1' },
+    stdio: ['ignore', 'ignore', 'inherit'],
+  })
+  const ended = new Promise<void>(resolve => child.on('exit', () => resolve()))
+  const origin = `http://127.0.0.1:${port}`
+  await firstAnswer(child, `${origin}${firstPath}`)
+  const startMs = performance.now() - began
+  return {
+    origin,
+    pid: child.pid ?? 0,
+    startMs,
+    stop: () => {
+      child.kill('SIGTERM')
+      return ended
+    },
+  }
+}
+
+/** Resident memory in MiB; undefined where the system does not tell. */
+export function residentMiB(pid: number): number | undefined {
+  try {
+    const [, kib] = /VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? []
+    return kib === undefined ? undefined : Number(kib) / 1024
+  } catch {
+    return undefined
+  }
+}
+
+export const startBaseline = () => startServer(['bench/servers/baseline.mjs'], {}, '/')
+
+export const startLimit = (file: string) => startServer(['bench/servers/limit.mjs'], { DATABASE_URL: file })
+
+/** The built package, as a user starts it. */
+export function startPortico(
+  file: string,
+  environment: Readonly<Record<string, string>> = {},
+  nodeOptions: readonly string[] = [],
+): Promise<Running> {
+  return startServer([...nodeOptions, 'dist/bin.js', 'start'], {
+    PORTICO_MODEL: 'examples/blog/model.ts',
+    PORTICO_RATE_LIMIT: '100000000',
+    DATABASE_URL: file,
+    ...environment,
+  })
+}

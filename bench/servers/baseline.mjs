@@ -1,0 +1,17 @@
+// The measure of everything: a bare node:http server that answers a constant of 320 bytes.
+// A POST's body is read to its end first.
+import { createServer } from 'node:http'
+
+const body = JSON.stringify({ data: 'x'.repeat(320 - '{"data":""}'.length) })
+const headers = ['Content-Type', 'application/json', 'Content-Length', String(Buffer.byteLength(body))]
+
+function answer(response, status) {
+  response.writeHead(status, headers)
+  response.end(body)
+}
+
+createServer((request, response) => {
+  if (request.method !== 'POST') return answer(response, 200)
+  request.on('data', () => {})
+  request.on('end', () => answer(response, 201))
+}).listen(Number(process.env.PORT), '127.0.0.1')

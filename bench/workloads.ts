@@ -1,0 +1,79 @@
+/** What is asked of a server, by the names of the table in docs/performance.md. */
+import { randomNumbers } from './data.ts'
+import type { Request } from './load.ts'
+
+export interface Workload {
+  readonly name: string
+  readonly what: string
+  readonly clients: number
+  readonly method: 'GET' | 'POST'
+  /** The floor of the ratio, from the database and from memory; undefined: none is set. */
+  readonly floor: { readonly cold: number; readonly hot?: number; readonly big?: number }
+  requests(rows: number, cursors: readonly string[]): readonly Request[]
+}
+
+const get = (path: string): Request => ({ method: 'GET', path })
+
+function randomIds(rows: number): readonly Request[] {
+  const random = randomNumbers(2)
+  return Array.from({ length: 2_000 }, () => get(`/api/v1/posts/${1 + Math.floor(random() * rows)}`))
+}
+
+function posts(): readonly Request[] {
+  return Array.from({ length: 200 }, (_, n) => ({
+    method: 'POST',
+    path: '/api/v1/posts',
+    body: JSON.stringify({ title: `A new post ${n}`, body: `What it says, ${n}. `.padEnd(100, 'lorem ') }),
+  }))
+}
+
+export const workloads: readonly Workload[] = [
+  {
+    name: 'W1',
+    what: 'item by random id',
+    clients: 32,
+    method: 'GET',
+    floor: { cold: 0.6, hot: 0.75, big: 0.6 },
+    requests: randomIds,
+  },
+  {
+    name: 'W2',
+    what: 'first page of 20 with total',
+    clients: 32,
+    method: 'GET',
+    floor: { cold: 0.18, hot: 0.7, big: 0.17 },
+    requests: () => [get('/api/v1/posts?per_page=20')],
+  },
+  {
+    name: 'W3',
+    what: 'page 4,000 of 20 with total',
+    clients: 32,
+    method: 'GET',
+    floor: { cold: 0.1, hot: 0.7 },
+    requests: () => [get('/api/v1/posts?page=4000&per_page=20')],
+  },
+  {
+    name: 'W4',
+    what: 'cursor page of 20, anywhere',
+    clients: 32,
+    method: 'GET',
+    floor: { cold: 0.17, hot: 0.7, big: 0.17 },
+    requests: (_, cursors) => cursors.map(cursor => get(`/api/v1/posts?per_page=20&cursor=${cursor}`)),
+  },
+  {
+    name: 'W5@32',
+    what: 'create a post, 32 clients',
+    clients: 32,
+    method: 'POST',
+    floor: { cold: 0.3 },
+    requests: posts,
+  },
+  {
+    name: 'W5@256',
+    what: 'create a post, 256 clients',
+    clients: 256,
+    method: 'POST',
+    floor: { cold: 0.45 },
+    requests: posts,
+  },
+]

@@ -1,0 +1,40 @@
+// `npm run check`: everything that can be said of the sources without running the tests.
+import { capture, install, pinnedNode, root, say, sourceEnvironment, tool } from './node.mjs'
+
+const env = sourceEnvironment()
+const node = pinnedNode()
+
+/** What is checked, by which command, and what to do when it fails. */
+const steps = [
+  ['types', tool('tsc'), ['-p', '.'], 'Mend the types.'],
+  [
+    'format and lint',
+    tool('biome'),
+    ['check', '--error-on-warnings', '.'],
+    '`node_modules/.bin/biome check --write .` mends most of it.',
+  ],
+  ['layers', node, ['scripts/layers.ts'], 'src/layers.ts says who may import whom.'],
+  ['unused code', tool('knip'), ['--no-progress'], 'Remove what nobody uses.'],
+  [
+    'generated files',
+    node,
+    ['scripts/generated.ts', '--check'],
+    '`npm run generate` writes them anew; read the difference before you commit it.',
+  ],
+]
+
+await install()
+const failed = []
+for (const [name, command, args, advice] of steps) {
+  const { code, output } = await capture(command, args, {
+    cwd: root,
+    env,
+    shell: process.platform === 'win32',
+  })
+  say(`${code === 0 ? '✔' : '✖'} ${name}`)
+  if (code === 0) continue
+  failed.push(name)
+  say(`${output.trim()}\n${advice}\n`)
+}
+say(failed.length === 0 ? 'All checks passed.' : `Failed: ${failed.join(', ')}.`)
+process.exitCode = failed.length === 0 ? 0 : 1

@@ -1,0 +1,74 @@
+/** The files that are made from the sources: writes them, or with `--check` tells which differ. */
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { checkModel, type Declaration } from 'portico'
+import { configurationPage, errorsPage } from '../src/config/page.ts'
+import { openapi } from '../src/rest/openapi.ts'
+import { schemaSql } from '../src/store/schema/migrate.ts'
+
+const root = join(import.meta.dirname, '..')
+
+async function blog() {
+  const { default: declaration } = (await import('../examples/blog/model.ts')) as { default: Declaration }
+  return checkModel(declaration)
+}
+
+/** What `index.ts` exports by name, types too: what a change of the package's face shows up in. */
+function exportedNames(): string {
+  const text = readFileSync(join(root, 'src', 'index.ts'), 'utf8').replace(/\/\*[\s\S]*?\*\/|\/\/.*$/gm, '')
+  const lists = [...text.matchAll(/export\s+(type\s+)?\{([^}]*)\}/g)].flatMap(([, type, names = '']) =>
+    names
+      .split(',')
+      .map(name => name.trim())
+      .filter(name => name !== '')
+      .map(name => (type === undefined ? name : `type ${name}`)),
+  )
+  const own = [
+    ...text.matchAll(/export\s+(?:async\s+)?(?:function|const|class|interface|type)\s+(\w+)/g),
+  ].map(([, name = '']) => name)
+  return `${[...lists, ...own].sort().join('\n')}\n`
+}
+
+const files: readonly (readonly [file: string, make: () => string | Promise<string>])[] = [
+  ['docs/configuration.md', configurationPage],
+  ['docs/errors.md', errorsPage],
+  ['docs/reference/exports.txt', exportedNames],
+  [
+    'docs/reference/blog.openapi.json',
+    async () => `${JSON.stringify(openapi(await blog(), 'http://localhost:3000'), null, 2)}\n`,
+  ],
+  ['docs/reference/blog.sql', async () => `${schemaSql(await blog()).trim()}\n`],
+]
+
+function stored(path: string): string | undefined {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch {
+    return undefined
+  }
+}
+
+/** The first line in which two texts differ, for people. */
+function difference(before: string | undefined, after: string): string {
+  if (before === undefined) return 'is not there'
+  const [old, made] = [before.split('\n'), after.split('\n')]
+  const at = made.findIndex((line, index) => line !== old[index])
+  const line = at === -1 ? made.length : at
+  return `line ${line + 1} is\n  ${old[line] ?? '(nothing)'}\nand would be\n  ${made[line] ?? '(nothing)'}`
+}
+
+const checking = process.argv.includes('--check')
+for (const [file, make] of files) {
+  const path = join(root, file)
+  const text = await make()
+  const before = stored(path)
+  if (before === text) continue
+  if (checking) {
+    process.stdout.write(`${file}: ${difference(before, text)}\n`)
+    process.exitCode = 1
+  } else {
+    mkdirSync(dirname(path), { recursive: true })
+    writeFileSync(path, text)
+    process.stdout.write(`${file} written\n`)
+  }
+}

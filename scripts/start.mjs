@@ -1,0 +1,13 @@
+// `npm start`: installs what is missing, builds what is stale, and serves the model.
+import { join } from 'node:path'
+import { build, isBuilt } from './build.mjs'
+import { install, pinnedNode, root, run, say } from './node.mjs'
+
+await install()
+if (!isBuilt()) {
+  say('Building …')
+  await build()
+}
+const environment = { PORTICO_MODEL: join('examples', 'blog', 'model.ts'), ...process.env }
+const bin = join(root, 'dist', 'bin.js')
+process.exitCode = await run(pinnedNode(), [bin, 'start', ...process.argv.slice(2)], { env: environment })

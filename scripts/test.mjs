@@ -1,0 +1,54 @@
+// `npm test [paths or options]`: every test, or those named, on the pinned Node.
+import { spawn } from 'node:child_process'
+import { existsSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { install, pinnedNode, root, say, sourceEnvironment } from './node.mjs'
+
+/** A test that hangs fails after this. */
+const timeoutMs = 180_000
+
+function patterns(args) {
+  const named = args.filter(arg => !arg.startsWith('-'))
+  if (named.length === 0) return ['test/**/*.test.ts']
+  return named.map(name => {
+    const folder = existsSync(join(root, name)) && statSync(join(root, name)).isDirectory()
+    return folder ? `${name.replace(/[\\/]$/, '')}/**/*.test.ts` : name
+  })
+}
+
+/** Whether a process of the group is still there; ends what is. */
+function endGroup(pid) {
+  if (process.platform === 'win32') return false
+  try {
+    process.kill(-pid, 'SIGKILL')
+    return true
+  } catch {
+    return false
+  }
+}
+
+await install()
+const args = process.argv.slice(2)
+const child = spawn(
+  pinnedNode(),
+  [
+    '--test',
+    '--test-concurrency=2',
+    `--test-timeout=${timeoutMs}`,
+    '--test-force-exit',
+    ...args.filter(arg => arg.startsWith('-')),
+    ...patterns(args),
+  ],
+  { cwd: root, stdio: 'inherit', env: sourceEnvironment(), detached: process.platform !== 'win32' },
+)
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
+  process.on(signal, () => {
+    endGroup(child.pid)
+    process.exit(1)
+  })
+}
+child.on('close', code => {
+  const left = endGroup(child.pid)
+  if (left) say('A test left a process running. It was ended, and the run counts as failed.')
+  process.exitCode = code === 0 && !left ? 0 : 1
+})

@@ -1,0 +1,35 @@
+/**
+ * Who may import whom, as data; `npm run check` holds the sources to it.
+ * A room is a folder of `src/` together with the file of the same name.
+ */
+
+export interface Room {
+  /** The rooms that it may import besides itself and the shared ones; `'all'`: every room. */
+  readonly imports: readonly string[] | 'all'
+  /** The packages that only the rooms which list them may import. */
+  readonly packages?: readonly string[]
+}
+
+/** What every room may import. */
+export const shared: readonly string[] = ['errors', 'principal', 'call']
+
+export const rooms: Readonly<Record<string, Room>> = {
+  errors: { imports: [] },
+  principal: { imports: [] },
+  call: { imports: [] },
+  model: { imports: [], packages: ['ajv', 'ajv-formats'] },
+  plan: { imports: ['model'] },
+  store: { imports: ['plan', 'model'], packages: ['node:sqlite'] },
+  cluster: { imports: [] },
+  rest: { imports: ['plan', 'model'] },
+  auth: { imports: ['plan', 'model', 'cluster'] },
+  config: { imports: [] },
+  http: { imports: ['config'], packages: ['fastify'] },
+  log: { imports: ['config'], packages: ['pino'] },
+  metrics: { imports: ['config'], packages: ['prom-client'] },
+  serve: { imports: 'all' },
+  cli: { imports: 'all' },
+  bin: { imports: 'all' },
+  index: { imports: ['model', 'serve', 'config'] },
+  layers: { imports: [] },
+}

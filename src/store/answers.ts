@@ -1,0 +1,98 @@
+/**
+ * Answers remembered while the collections that they were read from stay unchanged. Memory is bounded;
+ * what was not asked for since about half of it was filled anew is forgotten.
+ */
+import type { JsonValue } from '../model/fields/type.ts'
+import type { ReadAnswer } from '../plan/answer.ts'
+
+type Key = number | string
+
+interface Entry {
+  readonly answer: ReadAnswer
+  /** The versions of what was read, summed (see `stampOf`). */
+  readonly stamp: number
+  readonly bytes: number
+}
+
+const ENTRY_BYTES = 300
+
+/** The bound that all shapes' answers share. */
+export class Answers {
+  readonly #half: number
+  readonly #shapes = new Set<ShapeAnswers>()
+  #bytes = 0
+
+  /** `bytes`: 0 remembers nothing. */
+  constructor(bytes: number) {
+    this.#half = bytes / 2
+  }
+
+  /** The answers of one shape. */
+  shape(): ShapeAnswers {
+    return new ShapeAnswers(this)
+  }
+
+  /** Whether an answer of this size is worth remembering. */
+  fits(bytes: number): boolean {
+    return bytes < this.#half / 8
+  }
+
+  grow(shape: ShapeAnswers, bytes: number): void {
+    this.#shapes.add(shape)
+    this.#bytes += bytes
+    if (this.#bytes > this.#half) this.#turn()
+  }
+
+  #turn(): void {
+    this.#bytes = 0
+    for (const shape of this.#shapes) if (shape.turn()) this.#shapes.delete(shape)
+  }
+}
+
+export class ShapeAnswers {
+  readonly #all: Answers
+  #young = new Map<Key, Entry>()
+  #old = new Map<Key, Entry>()
+
+  constructor(all: Answers) {
+    this.#all = all
+  }
+
+  get(key: Key, stamp: number): ReadAnswer | undefined {
+    const entry = this.#young.get(key)
+    if (entry !== undefined) return entry.stamp === stamp ? entry.answer : undefined
+    const old = this.#old.get(key)
+    if (old === undefined || old.stamp !== stamp) return undefined
+    this.#old.delete(key)
+    this.#keep(key, old)
+    return old.answer
+  }
+
+  set(key: Key, stamp: number, answer: ReadAnswer): void {
+    const bytes = ENTRY_BYTES + 2 * (answer.text?.length ?? 0)
+    if (this.#all.fits(bytes)) this.#keep(key, { answer, stamp, bytes })
+  }
+
+  /** Forgets the older half. Returns whether nothing is left. */
+  turn(): boolean {
+    this.#old = this.#young
+    this.#young = new Map()
+    return this.#old.size === 0
+  }
+
+  #keep(key: Key, entry: Entry): void {
+    const replaced = this.#young.get(key)
+    this.#young.set(key, entry)
+    this.#all.grow(this, entry.bytes - (replaced?.bytes ?? 0))
+  }
+}
+
+/** A key that is equal only for equal arguments and, where the answer is personal, equal users. */
+export function keyOf(args: readonly JsonValue[], userId: number | null, personal: boolean): Key {
+  if (personal) return `${userId}:${JSON.stringify(args)}`
+  const first = args[0]
+  if (args.length === 1 && typeof first === 'number') return first
+  const second = args[1]
+  if (args.length === 2 && typeof first === 'number' && typeof second === 'number') return `${first},${second}`
+  return JSON.stringify(args)
+}

@@ -1,0 +1,165 @@
+/** One SQLite connection: statements, the transaction that reads share, and others' commits. */
+import { DatabaseSync, type StatementSync } from 'node:sqlite'
+import { sqlite } from './sql/sqlite.ts'
+import { compile, type Bind, type Sql } from './sql/writer.ts'
+import { type Inputs, type SqlValue, valueOf } from './values.ts'
+
+export type ResultRow = readonly SqlValue[]
+
+/** A prepared statement whose rows are arrays. */
+export class Statement {
+  readonly #prepared: StatementSync
+  readonly #binds: readonly Bind[]
+
+  constructor(prepared: StatementSync, binds: readonly Bind[]) {
+    this.#prepared = prepared
+    this.#binds = binds
+    prepared.setReturnArrays(true)
+  }
+
+  get(inputs: Inputs): ResultRow | undefined {
+    return this.#prepared.get(...this.#values(inputs)) as unknown as ResultRow | undefined
+  }
+
+  all(inputs: Inputs): readonly ResultRow[] {
+    return this.#prepared.all(...this.#values(inputs)) as unknown as readonly ResultRow[]
+  }
+
+  run(inputs: Inputs): void {
+    this.#prepared.run(...this.#values(inputs))
+  }
+
+  #values(inputs: Inputs): SqlValue[] {
+    return this.#binds.map(bind => valueOf(bind, inputs))
+  }
+}
+
+export const noInputs: Inputs = { args: [], userId: null, slots: [] }
+
+export interface ConnectionOptions {
+  readonly file: string
+  /** How long a write waits for another process's, in milliseconds. */
+  readonly busyTimeout: number
+}
+
+/** Opens a database file with the settings that every use of it must have. */
+export function openDatabase({ file, busyTimeout }: ConnectionOptions): DatabaseSync {
+  const database = new DatabaseSync(file, { timeout: busyTimeout, enableForeignKeyConstraints: true })
+  database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA cache_size = -32768;')
+  database.exec('PRAGMA temp_store = MEMORY; PRAGMA trusted_schema = OFF; PRAGMA journal_size_limit = 67108864;')
+  return database
+}
+
+/** Connections of this process by file: a commit of one ends the shared reads of the others. */
+const open = new Map<string, Set<Connection>>()
+
+export class Connection {
+  readonly #database: DatabaseSync
+  readonly #siblings: Set<Connection>
+  readonly #onForeignCommit: () => void
+  readonly #begin: StatementSync
+  readonly #end: StatementSync
+  readonly #dataVersion: StatementSync
+  readonly #savepoint: StatementSync
+  readonly #releaseSavepoint: StatementSync
+  #lastDataVersion: unknown
+  #reading = false
+  readonly #release = (): void => this.release()
+
+  /** `onForeignCommit` is called before a read or write that may see another connection's commit. */
+  constructor(database: DatabaseSync, file: string, onForeignCommit: () => void) {
+    this.#database = database
+    this.#onForeignCommit = onForeignCommit
+    this.#begin = this.#database.prepare('BEGIN')
+    this.#end = this.#database.prepare('COMMIT')
+    this.#savepoint = this.#database.prepare('SAVEPOINT one_write')
+    this.#releaseSavepoint = this.#database.prepare('RELEASE one_write')
+    this.#dataVersion = this.#database.prepare('PRAGMA data_version')
+    this.#dataVersion.setReturnArrays(true)
+    this.#lastDataVersion = this.#readDataVersion()
+    this.#siblings = open.get(file) ?? new Set()
+    this.#siblings.add(this)
+    if (file !== ':memory:') open.set(file, this.#siblings)
+  }
+
+  prepare(fragment: Sql): Statement {
+    const { text, binds } = compile(fragment, sqlite.sign)
+    return new Statement(this.#database.prepare(text), binds)
+  }
+
+  exec(text: string): void {
+    this.#database.exec(text)
+  }
+
+  get isTransaction(): boolean {
+    return this.#database.isTransaction
+  }
+
+  /**
+   * All reads until the event loop's turn ends see one snapshot: a transaction of its own would cost
+   * each more than a point read does.
+   */
+  hold(): void {
+    if (this.#reading) return
+    this.#begin.run()
+    this.#reading = true
+    setImmediate(this.#release)
+    this.#noticeCommits()
+  }
+
+  /** Ends the snapshot that reads share. */
+  release(): void {
+    if (!this.#reading) return
+    this.#reading = false
+    if (this.#database.isTransaction) this.#end.run()
+  }
+
+  beginWrite(): void {
+    this.release()
+    this.#database.exec('BEGIN IMMEDIATE')
+    this.#noticeCommits()
+  }
+
+  commit(): void {
+    this.#end.run()
+    for (const sibling of this.#siblings) sibling.release()
+  }
+
+  savepoint(): void {
+    this.#savepoint.run()
+  }
+
+  releaseSavepoint(): void {
+    this.#releaseSavepoint.run()
+  }
+
+  rollbackSavepoint(): void {
+    this.#database.exec('ROLLBACK TO one_write; RELEASE one_write')
+  }
+
+  rollback(): void {
+    if (this.#database.isTransaction) this.#database.exec('ROLLBACK')
+  }
+
+  close(): void {
+    this.release()
+    this.#siblings.delete(this)
+    try {
+      this.#database.exec('PRAGMA wal_checkpoint(TRUNCATE)')
+    } finally {
+      this.#database.close()
+    }
+  }
+
+  #readDataVersion(): unknown {
+    const row: unknown = this.#dataVersion.get()
+    return Array.isArray(row) ? row[0] : undefined
+  }
+
+  #noticeCommits(): void {
+    const version = this.#readDataVersion()
+    if (version === this.#lastDataVersion) return
+    this.#lastDataVersion = version
+    this.#onForeignCommit()
+  }
+}

@@ -1,0 +1,51 @@
+/** What SQLite says when it fails, as an error that a client may see (https://sqlite.org/rescode.html). */
+import { ApiError } from '../errors.ts'
+
+const FOREIGN_KEY = 787
+const UNIQUE = 2067
+const PRIMARY_KEY = 1555
+const ROW_ID = 2579
+
+/** Primary codes that pass or that an operator can mend: the request itself was right. */
+const unavailable = new Set([
+  5, // BUSY
+  6, // LOCKED
+  7, // NOMEM
+  8, // READONLY
+  10, // IOERR
+  11, // CORRUPT
+  13, // FULL
+  14, // CANTOPEN
+])
+
+/** Any failure as an `ApiError`. */
+export function failureOf(cause: unknown): ApiError {
+  if (cause instanceof ApiError) return cause
+  const code = resultCode(cause)
+  if (code === UNIQUE || code === PRIMARY_KEY || code === ROW_ID) return taken(cause)
+  if (code !== undefined && unavailable.has(code & 0xff)) {
+    return new ApiError('UNAVAILABLE', undefined, { cause })
+  }
+  return new ApiError('INTERNAL_ERROR', undefined, { cause })
+}
+
+export function isForeignKeyFailure(cause: unknown): boolean {
+  return resultCode(cause) === FOREIGN_KEY
+}
+
+function resultCode(cause: unknown): number | undefined {
+  if (!(cause instanceof Error) || !('errcode' in cause)) return undefined
+  return typeof cause.errcode === 'number' ? cause.errcode : undefined
+}
+
+/** `UNIQUE constraint failed: posts.slug, posts.author_id` names the fields. */
+function taken(cause: unknown): ApiError {
+  const [, list = ''] = /constraint failed: (.*)$/.exec(String(cause)) ?? []
+  const fields = list.split(', ').map(each => each.slice(each.indexOf('.') + 1))
+  const message =
+    fields.length === 1
+      ? 'Another item already has this value.'
+      : `Another item already has these values of ${fields.join(' and ')}.`
+  const details = fields.map(field => ({ field, code: 'taken', message }))
+  return new ApiError('CONFLICT', `A value is already taken: ${fields.join(', ')}.`, { details, cause })
+}

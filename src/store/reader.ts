@@ -1,0 +1,117 @@
+/** Runs guarded reads: each shape's statements are prepared once, answers remembered while they stay true. */
+import type { JsonValue } from '../model/fields/type.ts'
+import type { ItemAnswer, ListAnswer, ReadAnswer } from '../plan/answer.ts'
+import type { GuardedItem, GuardedList, GuardedRead, GuardedSort } from '../plan/guarded.ts'
+import { keyOf, type ShapeAnswers } from './answers.ts'
+import type { ResultRow } from './connection.ts'
+import { pageReader } from './pages.ts'
+import { arrayText, type ReadContext } from './reading.ts'
+import { itemSql, listSql, parentSql } from './sql/read.ts'
+import { sqlite } from './sql/sqlite.ts'
+import { arg, sql } from './sql/writer.ts'
+import { type Inputs, noSlots } from './values.ts'
+import { stampOf, type Version } from './versions.ts'
+
+type Run = (inputs: Inputs) => ReadAnswer
+
+interface ShapeReader {
+  readonly answers: ShapeAnswers
+  readonly reads: readonly Version[]
+  readonly personal: boolean
+  readonly run: Run
+}
+
+export class Reader {
+  readonly #context: ReadContext
+  readonly #shapes = new WeakMap<GuardedItem | GuardedList, ShapeReader>()
+
+  constructor(context: ReadContext) {
+    this.#context = context
+  }
+
+  /** Answers from what is remembered, or from the database. */
+  read({ shape, args, principal }: GuardedRead): ReadAnswer {
+    this.#context.connection.hold()
+    const { answers, reads, personal, run } = this.#readerOf(shape)
+    const { userId } = principal
+    const stamp = stampOf(reads)
+    const key = keyOf(args, userId, personal)
+    const known = answers.get(key, stamp)
+    if (known !== undefined) return known
+    const answer = run({ args, userId, slots: noSlots })
+    answers.set(key, stamp, answer)
+    return answer
+  }
+
+  #readerOf(shape: GuardedItem | GuardedList): ShapeReader {
+    const known = this.#shapes.get(shape)
+    if (known !== undefined) return known
+    const { answers, versions } = this.#context
+    const run = shape.kind === 'item' ? itemReader(shape, this.#context) : listReader(shape, this.#context)
+    const reads = shape.reads.map(collection => versions.cell(collection))
+    const made = { answers: answers.shape(), reads, personal: shape.personal, run }
+    this.#shapes.set(shape, made)
+    return made
+  }
+}
+
+function itemReader(shape: GuardedItem, { connection }: ReadContext): (inputs: Inputs) => ItemAnswer {
+  const statement = connection.prepare(itemSql(shape, sqlite))
+  return inputs => ({ kind: 'item', text: textOf(statement.get(inputs)) })
+}
+
+function textOf(row: ResultRow | undefined): string | null {
+  const text = row?.[0]
+  return typeof text === 'string' ? text : null
+}
+
+function listReader(shape: GuardedList, context: ReadContext): (inputs: Inputs) => ListAnswer {
+  const { window, within } = shape
+  const rows = window.kind === 'page' ? pageReader(shape, window, context) : cursorReader(shape, window, context)
+  if (within === undefined) return rows
+  const parent = context.connection.prepare(parentSql(within, sqlite))
+  return inputs => (parent.get(inputs) === undefined ? absent(window.kind) : rows(inputs))
+}
+
+/** The answer for a list whose parent is missing or hidden. */
+function absent(kind: GuardedList['window']['kind']): ListAnswer {
+  return { kind: 'list', text: null, total: undefined, next: kind === 'cursor' ? null : undefined }
+}
+
+function cursorReader(
+  shape: GuardedList,
+  window: Extract<GuardedList['window'], { kind: 'cursor' }>,
+  { connection }: ReadContext,
+): (inputs: Inputs) => ListAnswer {
+  const position = window.after?.map((param, index) => {
+    const { encoding } = sortAt(shape.sort, index).field.field.type
+    return arg(param, encoding)
+  })
+  // One more than is asked for tells whether another page follows.
+  const limit = sql`${arg(window.limit, 'number')} + 1`
+  const slice = { after: position, limit, offset: undefined, keys: true }
+  const statement = connection.prepare(listSql(shape, slice, sqlite))
+  return inputs => {
+    const rows = statement.all(inputs)
+    const size = Number(inputs.args[window.limit])
+    const last = rows.length > size ? rows[size - 1] : undefined
+    return {
+      kind: 'list',
+      text: arrayText(rows, Math.min(size, rows.length)),
+      total: undefined,
+      next: last === undefined ? null : shape.sort.map((each, index) => cursorKey(each, last[index + 1])),
+    }
+  }
+}
+
+function sortAt(sort: readonly GuardedSort[], index: number): GuardedSort {
+  const each = sort[index]
+  if (each === undefined) throw new TypeError('a position needs one value per sort key')
+  return each
+}
+
+function cursorKey({ field }: GuardedSort, value: ResultRow[number] | undefined): JsonValue {
+  if (value === null || value === undefined) return null
+  if (field.field.type.encoding === 'boolean') return value === 1
+  return typeof value === 'number' ? value : String(value)
+}

@@ -1,0 +1,97 @@
+/** The statements of writes. New values are slots, in the order of the assignments. */
+import type { Collection, Field } from '../../model/model.ts'
+import type {
+  Check,
+  Condition,
+  GuardedSelected,
+  ReferenceCheck,
+} from '../../plan/guarded.ts'
+import { bindOf, conditionSql, where } from './condition.ts'
+import type { Dialect } from './dialect.ts'
+import { Row } from './row.ts'
+import { objectSql } from './select.ts'
+import { type Bind, join, name, type Sql, slot, sql } from './writer.ts'
+
+/** The row's own table by its name: what RETURNING speaks of. */
+export function returned(collection: Collection, dialect: Dialect): Row {
+  return new Row(dialect, collection.name, collection.name)
+}
+
+/** The item as it is shown, or null in the rows that may not be shown. */
+export function shownSql(select: readonly GuardedSelected[], rows: Condition, row: Row): Sql {
+  const text = row.dialect.text(objectSql(select, row))
+  return rows.kind === 'always' ? text : sql`CASE WHEN ${conditionSql(rows, row)} THEN ${text} END`
+}
+
+/** The item as the event log keeps it: every field that may ever be shown to someone. */
+export function eventSql(collection: Collection, row: Row): Sql {
+  const fields = publicFields(collection)
+  const entries = fields.map(field => [field.name, row.dialect.json(row.column(field.name), field)] as const)
+  return row.dialect.text(row.dialect.object(entries))
+}
+
+export function publicFields(collection: Collection): readonly Field[] {
+  return [...collection.fields.values()].filter(field => !field.internal && !field.writeOnly)
+}
+
+export function checksSql(checks: readonly Check[], row: Row): Sql[] {
+  return checks.map(check => sql`(${conditionSql(check.condition, row)})`)
+}
+
+export function insertSql(collection: Collection, fields: readonly Field[], outputs: readonly Sql[]): Sql {
+  const columns = join(
+    fields.map(field => name(field.name)),
+    ', ',
+  )
+  const values = join(
+    fields.map((_, index) => [slot(index)]),
+    ', ',
+  )
+  return sql`INSERT INTO ${name(collection.name)} (${columns}) VALUES (${values}) RETURNING ${join(outputs, ', ')}`
+}
+
+export function updateSql(
+  collection: Collection,
+  fields: readonly Field[],
+  id: Bind,
+  outputs: readonly Sql[],
+): Sql {
+  const set = join(
+    fields.map((field, index) => sql`${name(field.name)} = ${slot(index)}`),
+    ', ',
+  )
+  const table = name(collection.name)
+  return sql`UPDATE ${table} SET ${set} WHERE ${table}."id" = ${id} RETURNING ${join(outputs, ', ')}`
+}
+
+export function deleteSql(table: string, id: Bind): Sql {
+  return sql`DELETE FROM ${name(table)} WHERE "id" = ${id}`
+}
+
+/** Outputs over one stored row. */
+export function rowSql(row: Row, id: Bind, outputs: readonly Sql[]): Sql {
+  return sql`SELECT ${join(outputs, ', ')} FROM ${row.from()} WHERE ${row.column('id')} = ${id}`
+}
+
+/** One column per reference: whether the value is null or the id of a row that the caller may read. */
+export function referencesSql(references: readonly ReferenceCheck[], dialect: Dialect): Sql {
+  const columns = references.map(({ value, target, rows }, index) => {
+    const row = new Row(dialect, target.name, `t${index}`, { next: references.length })
+    const id = bindOf(value, 'number')
+    const conditions = where([sql`${row.column('id')} = ${id}`, conditionSql(rows, row)])
+    return sql`(${id} IS NULL OR EXISTS (SELECT 1 FROM ${row.from()}${conditions}))`
+  })
+  return sql`SELECT ${join(columns, ', ')}`
+}
+
+/** Whether the new value, a slot, differs from the stored one. */
+export function differs(field: Field, index: number, row: Row): Sql {
+  return sql`NOT (${row.dialect.same(row.column(field.name), [slot(index)])})`
+}
+
+/** The ids of the rows whose `field` refers to an id. */
+export function referringSql(table: string, field: string, id: Bind, limit: number): Sql {
+  const rows = limit === Number.POSITIVE_INFINITY ? '' : ` LIMIT ${limit}`
+  return [...sql`SELECT "id" FROM ${name(table)} WHERE ${name(field)} = ${id} ORDER BY "id"`, rows]
+}
+

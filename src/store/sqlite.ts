@@ -1,0 +1,137 @@
+/** The store on SQLite: one connection, since its calls answer at once and its page cache is then one. */
+import { resolve } from 'node:path'
+import { ApiError } from '../errors.ts'
+import type { Model } from '../model/model.ts'
+import type { ReadAnswer, WriteAnswer } from '../plan/answer.ts'
+import type { GuardedRead, GuardedWrite } from '../plan/guarded.ts'
+import { Answers } from './answers.ts'
+import { Connection, openDatabase } from './connection.ts'
+import { failureOf } from './failure.ts'
+import { Reader } from './reader.ts'
+import { makeFolder, prepareDatabase } from './schema/migrate.ts'
+import type { Store } from './store.ts'
+import { Totals } from './totals.ts'
+import { Versions } from './versions.ts'
+import { EventLog } from './write/events.ts'
+import { SearchIndex } from './write/search-index.ts'
+import { Writer } from './writer.ts'
+
+export { applyMigration, MigrationError, planMigration, type Step, schemaSql } from './schema/migrate.ts'
+
+export interface SqliteOptions {
+  /** The database file, or `:memory:`. Its folder is made when missing. */
+  readonly file: string
+  /** How much memory remembered answers may take; 0: none is remembered. 64 MiB by default. */
+  readonly cacheBytes?: number
+  /** Whether what the model only adds is added to the tables at once. True by default. */
+  readonly autoMigrate?: boolean
+  /** How long events are kept, in milliseconds. 7 days by default. */
+  readonly eventsKept?: number
+  /** How many writes may wait for a commit. 10,000 by default. */
+  readonly maxWaiting?: number
+  /** How long to wait for another process's write, in milliseconds. 5,000 by default. */
+  readonly busyTimeout?: number
+  /** The time, in milliseconds since 1970. */
+  readonly now?: () => number
+}
+
+/** Reads answer at once. */
+export interface SqliteStore extends Store {
+  read(plan: GuardedRead): ReadAnswer
+}
+
+const MIB = 1024 * 1024
+const DAY = 24 * 60 * 60 * 1000
+
+/**
+ * Opens or makes the database. Throws a `MigrationError` when its tables do not fit the model and
+ * may not be changed by a start.
+ */
+export function openSqlite(model: Model, options: SqliteOptions): SqliteStore {
+  const { cacheBytes = 64 * MIB, autoMigrate = true, eventsKept = 7 * DAY } = options
+  const { maxWaiting = 10_000, busyTimeout = 5000, now = Date.now } = options
+  const file = options.file === ':memory:' ? options.file : resolve(options.file)
+  makeFolder(file)
+  const database = openDatabase({ file, busyTimeout })
+  try {
+    prepareDatabase(database, model, autoMigrate)
+  } catch (error) {
+    database.close()
+    throw error
+  }
+  const versions = new Versions()
+  const orders = new Versions()
+  const connection = new Connection(database, file, () => {
+    versions.bumpAll()
+    orders.bumpAll()
+  })
+  const totals = new Totals(connection, versions)
+  const reader = new Reader({ connection, answers: new Answers(cacheBytes), versions, orders, totals })
+  const events = new EventLog(connection, eventsKept)
+  const writer = new Writer(
+    { model, connection, events, search: new SearchIndex(connection) },
+    {
+      maxWaiting,
+      now,
+      atCommit: written => {
+        for (const { changed, removed } of written) {
+          versions.bump(changed)
+          orders.bump(removed)
+        }
+      },
+    },
+  )
+  return new OpenStore(connection, reader, writer, versions)
+}
+
+class OpenStore implements SqliteStore {
+  readonly #connection: Connection
+  readonly #reader: Reader
+  readonly #writer: Writer
+  readonly #versions: Versions
+  #closed = false
+
+  constructor(connection: Connection, reader: Reader, writer: Writer, versions: Versions) {
+    this.#connection = connection
+    this.#reader = reader
+    this.#writer = writer
+    this.#versions = versions
+  }
+
+  read(plan: GuardedRead): ReadAnswer {
+    this.#requireOpen()
+    try {
+      return this.#reader.read(plan)
+    } catch (cause) {
+      throw failureOf(cause)
+    }
+  }
+
+  async write(plan: GuardedWrite): Promise<WriteAnswer> {
+    this.#requireOpen()
+    return this.#writer.write(plan)
+  }
+
+  version(collection: string): number {
+    this.#requireOpen()
+    this.#connection.hold()
+    return this.#versions.cell(collection).value
+  }
+
+  ping(): void {
+    this.#requireOpen()
+    this.#connection.release()
+    this.#connection.hold()
+  }
+
+  async close(): Promise<void> {
+    if (this.#closed) return
+    this.#closed = true
+    this.#writer.flush()
+    this.#connection.close()
+  }
+
+  #requireOpen(): void {
+    if (this.#closed) throw new ApiError('UNAVAILABLE', 'The service is stopping.')
+  }
+}

@@ -1,0 +1,32 @@
+/** A number per collection that grows with every commit that may have changed it. */
+
+export interface Version {
+  value: number
+}
+
+export class Versions {
+  readonly #cells = new Map<string, Version>()
+
+  cell(collection: string): Version {
+    const known = this.#cells.get(collection)
+    if (known) return known
+    const made = { value: 1 }
+    this.#cells.set(collection, made)
+    return made
+  }
+
+  bump(collections: Iterable<string>): void {
+    for (const collection of collections) this.cell(collection).value++
+  }
+
+  bumpAll(): void {
+    for (const cell of this.#cells.values()) cell.value++
+  }
+}
+
+/** One number that changes when any of the versions does: each of them only grows. */
+export function stampOf(versions: readonly Version[]): number {
+  let sum = 0
+  for (const version of versions) sum += version.value
+  return sum
+}

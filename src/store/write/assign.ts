@@ -1,0 +1,46 @@
+/** The values that a write's assignments stand for. */
+import { randomUUID } from 'node:crypto'
+import { ApiError } from '../../errors.ts'
+import type { FieldDefault } from '../../model/model.ts'
+import type { GuardedAssignment, GuardedPlan } from '../../plan/guarded.ts'
+import { convert, type SqlValue } from '../values.ts'
+
+/** In the order of `set`. `now`: ISO 8601 UTC. */
+export function valuesOf(
+  set: readonly GuardedAssignment[],
+  { args, principal }: GuardedPlan,
+  now: string,
+): SqlValue[] {
+  return set.map(({ field, value }) => {
+    const { encoding } = field.type
+    switch (value.kind) {
+      case 'param':
+        return convert(args[value.param], encoding)
+      case 'literal':
+        return convert(value.value, encoding)
+      case 'userId':
+        return principal.userId
+      case 'default':
+        return convert(defaultValue(value.default, principal.userId, now, encoding === 'date'), encoding)
+    }
+  })
+}
+
+function defaultValue(standard: FieldDefault, userId: number | null, now: string, day: boolean) {
+  if (standard.kind === 'value') return standard.value
+  if (standard.kind === 'currentUser') return userId
+  if (standard.kind === 'uuid') return randomUUID()
+  return day ? now.slice(0, 10) : now
+}
+
+/** Throws for required fields that are left without a value, e.g. the user's id where nobody is signed in. */
+export function requireValues(set: readonly GuardedAssignment[], values: readonly SqlValue[]): void {
+  const missing = set.filter(({ field }, index) => !field.optional && values[index] === null)
+  if (missing.length === 0) return
+  const details = missing.map(({ field }) => ({
+    field: field.name,
+    code: 'required',
+    message: 'This field must have a value.',
+  }))
+  throw new ApiError('VALIDATION_FAILED', undefined, { details })
+}

@@ -1,0 +1,94 @@
+/** Updates: a look at the stored row and what it allows, then one UPDATE, then a look at what became of it. */
+import { ApiError } from '../../errors.ts'
+import type { GuardedAssignment, GuardedUpdate } from '../../plan/guarded.ts'
+import type { ResultRow } from '../connection.ts'
+import { conditionSql } from '../sql/condition.ts'
+import { Row } from '../sql/row.ts'
+import { objectSql } from '../sql/select.ts'
+import { sqlite } from '../sql/sqlite.ts'
+import { checksSql, differs, eventSql, publicFields, rowSql, shownSql, updateSql } from '../sql/write.ts'
+import { arg, type Sql, sql } from '../sql/writer.ts'
+import type { Inputs } from '../values.ts'
+import { requireValues, valuesOf } from './assign.ts'
+import { referenceRun, refused, requireChecks, requireMatch } from './checks.ts'
+import { none, type WriteContext, type WriteRun } from './context.ts'
+
+const TEXT = 0
+const EVENT = 1
+const CHECKS = 2
+
+export function updateRun(shape: GuardedUpdate, context: WriteContext): WriteRun {
+  const { connection, events, search } = context
+  const { collection, set, before, after, ifMatch } = shape
+  const id = arg(shape.id, 'number')
+  const row = new Row(sqlite, collection.name)
+  const requireReferences = referenceRun(shape.references, connection)
+  const look = connection.prepare(rowSql(row, id, storedOutputs(shape, row)))
+  const update =
+    set.length === 0 ? undefined : connection.prepare(updateSql(collection, fieldsOf(set), id, [sql`1`]))
+  const result = connection.prepare(rowSql(row, id, changedOutputs(shape, row)))
+  const shownNames = new Set(publicFields(collection).map(field => field.name))
+  const touched = new Set([collection.name])
+  const updated = (inputs: Inputs): void => {
+    try {
+      update?.get(inputs)
+    } catch (cause) {
+      throw refused(cause, set, inputs.slots, connection)
+    }
+  }
+  return (plan, now) => {
+    const inputs = { args: plan.args, userId: plan.principal.userId, slots: valuesOf(set, plan, now) }
+    const stored = look.get(inputs)
+    if (stored === undefined || stored[0] !== 1) throw new ApiError('NOT_FOUND')
+    requireChecks(before, stored, 2)
+    if (ifMatch !== undefined) requireMatch(plan.args[ifMatch], stored[1])
+    requireValues(set, inputs.slots)
+    requireReferences(plan)
+    const changed = changedFields(set, stored, 2 + before.length)
+    if (changed.length > 0) updated(inputs)
+    if (changed.some(({ field }) => field.searchable)) search.write(collection, Number(plan.args[shape.id]), false)
+    const became = result.get(inputs) ?? []
+    requireChecks(after, became, CHECKS)
+    const itemId = Number(plan.args[shape.id])
+    if (changed.some(({ field }) => !field.internal)) {
+      const names = changed.map(({ field }) => field.name).filter(name => shownNames.has(name))
+      const data = became[EVENT] ?? null
+      events.add({ at: now, collection: collection.name, itemId, kind: 'updated', data, changed: names })
+    }
+    const text = became[TEXT]
+    return {
+      id: itemId,
+      text: typeof text === 'string' ? text : null,
+      changed: changed.length > 0 ? touched : none,
+      removed: none,
+    }
+  }
+}
+
+function fieldsOf(set: readonly GuardedAssignment[]) {
+  return set.map(one => one.field)
+}
+
+/** Visible; the representation; the checks; whether each assignment changes something. */
+function storedOutputs({ rows, representation, before, set, ifMatch }: GuardedUpdate, row: Row): Sql[] {
+  return [
+    sql`(${conditionSql(rows, row)})`,
+    ifMatch === undefined ? ['NULL'] : row.dialect.text(objectSql(representation, row)),
+    ...checksSql(before, row),
+    ...set.map(({ field }, index) => differs(field, index, row)),
+  ]
+}
+
+function changedOutputs({ select, rows, collection, after }: GuardedUpdate, row: Row): Sql[] {
+  return [shownSql(select, rows, row), eventSql(collection, row), ...checksSql(after, row)]
+}
+
+/** The assignments that change something. `updated_at` alone is no change. */
+function changedFields(
+  set: readonly GuardedAssignment[],
+  stored: ResultRow,
+  at: number,
+): readonly GuardedAssignment[] {
+  const changed = set.filter((_, index) => stored[at + index] === 1)
+  return changed.every(({ field }) => field.name === 'updated_at') ? [] : changed
+}

@@ -1,0 +1,62 @@
+/** Runs guarded writes: queues them for the next commit, and tells what they changed. */
+import type { WriteAnswer } from '../plan/answer.ts'
+import type { GuardedWrite } from '../plan/guarded.ts'
+import { CommitQueue } from './commit.ts'
+import type { WriteContext, WriteRun, Written } from './write/context.ts'
+import { createRun } from './write/create.ts'
+import { deleteRun, Removal } from './write/delete.ts'
+import { updateRun } from './write/update.ts'
+
+export interface WriterOptions {
+  readonly maxWaiting: number
+  /** The time, in milliseconds since 1970. */
+  readonly now: () => number
+  readonly atCommit: (written: readonly Written[]) => void
+}
+
+export class Writer {
+  readonly #context: WriteContext
+  readonly #removal: Removal
+  readonly #queue: CommitQueue<Written>
+  readonly #now: () => number
+  readonly #shapes = new WeakMap<GuardedWrite['shape'], WriteRun>()
+
+  constructor(context: WriteContext, { maxWaiting, now, atCommit }: WriterOptions) {
+    this.#context = context
+    this.#removal = new Removal(context)
+    this.#now = now
+    const atBegin = (): void => context.events.prune(now())
+    this.#queue = new CommitQueue(context.connection, { maxWaiting, atBegin, atCommit })
+  }
+
+  async write(plan: GuardedWrite): Promise<WriteAnswer> {
+    const { id, text } = await this.#queue.add(() => {
+      return this.#runOf(plan.shape)(plan, new Date(this.#now()).toISOString())
+    })
+    return { id, text }
+  }
+
+  /** Commits everything that waits. */
+  flush(): void {
+    this.#queue.flush()
+  }
+
+  #runOf(shape: GuardedWrite['shape']): WriteRun {
+    const known = this.#shapes.get(shape)
+    if (known !== undefined) return known
+    const made = this.#make(shape)
+    this.#shapes.set(shape, made)
+    return made
+  }
+
+  #make(shape: GuardedWrite['shape']): WriteRun {
+    switch (shape.kind) {
+      case 'create':
+        return createRun(shape, this.#context)
+      case 'update':
+        return updateRun(shape, this.#context)
+      case 'delete':
+        return deleteRun(shape, this.#context, this.#removal)
+    }
+  }
+}

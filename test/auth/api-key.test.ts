@@ -1,0 +1,174 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { apiKeyReader, scopesOf } from '../../src/auth/api-key.ts'
+import { createAuthenticate } from '../../src/auth/authenticate.ts'
+import { generateKey, keyHash } from '../../src/auth/key.ts'
+import { newKeyHook } from '../../src/auth/new-key.ts'
+import { ApiError } from '../../src/errors.ts'
+import type { JsonValue } from '../../src/model/fields/type.ts'
+import type { Run } from '../../src/plan/run.ts'
+import { anonymous, system, user } from '../../src/principal.ts'
+
+interface Row {
+  readonly user_id: number
+  readonly scopes: readonly string[] | null
+  readonly expires_at: string | null
+  readonly user: { readonly role: string } | null
+}
+
+const start = Date.parse('2026-01-01T00:00:00Z')
+
+/** A database of keys that counts how often it is asked. */
+function open() {
+  const rows = new Map<string, Row>()
+  const state = { asked: 0, now: start, version: 1, later: false }
+  const run = {
+    list({ args }: { args: readonly JsonValue[] }, principal: unknown) {
+      assert.equal(principal, system)
+      state.asked++
+      const row = rows.get(String(args[0]))
+      const answer = {
+        kind: 'list',
+        text: JSON.stringify(row ? [row] : []),
+        total: rows.size,
+        next: undefined,
+      }
+      return state.later ? Promise.resolve(answer) : answer
+    },
+  } as unknown as Run
+  const reader = apiKeyReader({ run, version: () => state.version, now: () => state.now })
+  const add = (row: Partial<Row> = {}) => {
+    const key = generateKey()
+    rows.set(keyHash(key), { user_id: 7, scopes: ['*'], expires_at: null, user: { role: 'user' }, ...row })
+    return key
+  }
+  const read = (text: string) => reader.read({ place: 'bearer', text })
+  return { rows, state, run, reader, add, read }
+}
+
+test('a key is its user, with the user’s role and the key’s scopes', () => {
+  const { add, read } = open()
+  assert.deepEqual(read(add()), user(7, 'user', 'all'))
+  const limited = read(add({ scopes: ['read:post'], user: { role: 'admin' } }))
+  assert.deepEqual(limited, user(7, 'admin', new Set(['read:post'])))
+})
+
+test('a key is looked up once, and again after keys or users have changed', () => {
+  const { add, read, state, rows } = open()
+  const key = add()
+  for (let at = 0; at < 5; at++) assert.ok(read(key))
+  assert.equal(state.asked, 1)
+  rows.clear()
+  state.version++
+  assert.equal(read(key), null)
+  assert.equal(read(key), null)
+  assert.equal(state.asked, 2, 'that there is none is remembered too')
+})
+
+test('a key that was refused works as soon as it exists', () => {
+  const { read, rows, state } = open()
+  const key = generateKey()
+  assert.equal(read(key), null)
+  rows.set(keyHash(key), { user_id: 7, scopes: null, expires_at: null, user: { role: 'user' } })
+  state.version++
+  assert.ok(read(key))
+})
+
+test('a change while the database is asked is not missed', async () => {
+  const { add, read, state, rows } = open()
+  const key = add()
+  state.later = true
+  const reading = read(key)
+  rows.clear()
+  state.version++
+  assert.ok(await reading)
+  assert.equal(await read(key), null)
+})
+
+test('a key ends at its time to the millisecond, remembered or not', () => {
+  const { add, read, state } = open()
+  const key = add({ expires_at: '2026-01-01T00:00:10.000Z' })
+  state.now = start + 9_999
+  assert.ok(read(key))
+  state.now = start + 10_000
+  assert.equal(read(key), null)
+  assert.equal(read(add({ expires_at: '2025-12-31T23:59:59.999Z' })), null)
+})
+
+test('a wrong checksum is refused without asking the database', () => {
+  const { read, state } = open()
+  const key = generateKey()
+  assert.equal(read(`${key.slice(0, -1)}${key.endsWith('0') ? '1' : '0'}`), null)
+  assert.equal(read('pk_short'), null)
+  assert.equal(state.asked, 0)
+})
+
+test('what is no key is left to the next reader, but not where only a key can stand', () => {
+  const { reader } = open()
+  assert.equal(reader.read({ place: 'bearer', text: 'eyJhbGciOi' }), undefined)
+  assert.equal(reader.read({ place: 'key', text: 'eyJhbGciOi' }), null)
+  assert.equal(reader.read({ place: 'key', text: '' }), null)
+})
+
+test('a key whose user is gone is refused', () => {
+  const { add, read } = open()
+  assert.equal(read(add({ user: null })), null)
+})
+
+test('the key of the settings needs no checksum', () => {
+  const { run, rows } = open()
+  const key = 'an-operators-own-key'
+  rows.set(keyHash(key), { user_id: 1, scopes: ['*'], expires_at: null, user: { role: 'admin' } })
+  const reader = apiKeyReader({ run, version: () => 1, adminApiKey: key })
+  assert.deepEqual(reader.read({ place: 'bearer', text: key }), user(1, 'admin', 'all'))
+  assert.equal(reader.read({ place: 'bearer', text: 'another-key-of-no-form' }), undefined)
+})
+
+test('scopes: null and * are everything, an empty list nothing', () => {
+  assert.equal(scopesOf(null), 'all')
+  assert.equal(scopesOf(['read:post', '*']), 'all')
+  assert.deepEqual(scopesOf([]), new Set())
+})
+
+test('readers are asked in order; a credential that none knows is refused', async () => {
+  const one = user(1, 'user', 'all')
+  const authenticate = createAuthenticate([
+    { read: ({ text }) => (text === 'a' ? one : text === 'no' ? null : undefined) },
+    { read: async ({ text }) => (text === 'b' || text === 'a' ? user(2, 'user', 'all') : null) },
+  ])
+  const ask = (authorization?: string) =>
+    authenticate(
+      { headers: authorization ? { authorization: `Bearer ${authorization}` } : {}, query: '' },
+      '192.0.2.1',
+    )
+  assert.equal(ask('a'), one)
+  assert.equal((await ask('b')).userId, 2)
+  assert.deepEqual(ask(), anonymous('192.0.2.1'))
+  assert.throws(() => ask('no'), { code: 'UNAUTHORIZED' })
+  await assert.rejects(async () => ask('other'), { code: 'UNAUTHORIZED' })
+})
+
+test('a new key has what its maker has, never more', async () => {
+  const { run, add } = open()
+  const hook = newKeyHook(run, 3)
+  const make = async (values: Record<string, JsonValue>, scopes: 'all' | ReadonlySet<string>) =>
+    hook(values, user(7, 'user', scopes))
+  const free = await make({ name: 'a' }, 'all')
+  assert.deepEqual(free.computed.scopes, ['*'])
+  const key = String(free.revealed.key)
+  assert.deepEqual([free.computed.hash, free.computed.prefix], [keyHash(key), key.slice(0, 10)])
+  assert.deepEqual((await make({}, new Set(['write:b', 'read:a']))).computed.scopes, ['read:a', 'write:b'])
+  const asked = await make({ scopes: ['read:b'] }, new Set(['write:b']))
+  assert.ok(!('scopes' in asked.computed), 'the client’s own scopes are set as they are')
+  for (const [scopes, named] of [
+    [['read:a', 'write:b'], 'read:a'],
+    [['*'], '\\*'],
+  ] as const) {
+    await assert.rejects(make({ scopes }, new Set(['write:b'])), (error: unknown) => {
+      return error instanceof ApiError && error.code === 'FORBIDDEN' && new RegExp(named).test(error.message)
+    })
+  }
+  await assert.rejects(async () => hook({}, anonymous('192.0.2.1')), { code: 'UNAUTHORIZED' })
+  for (let at = 0; at < 3; at++) add()
+  await assert.rejects(make({}, 'all'), { code: 'CONFLICT' })
+})

@@ -1,0 +1,82 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { type Credential, findCredential } from '../../src/auth/credentials.ts'
+import { ApiError } from '../../src/errors.ts'
+
+interface Sent {
+  readonly authorization?: string
+  readonly 'x-api-key'?: string
+  readonly query?: string
+}
+
+function find({ query = '', ...headers }: Sent): [Credential | null | string, string] {
+  const source = { headers, query }
+  try {
+    return [findCredential(source), source.query]
+  } catch (error) {
+    if (error instanceof ApiError) return [error.code, source.query]
+    throw error
+  }
+}
+
+const bearer = (text: string) => ({ place: 'bearer', text })
+const key = (text: string) => ({ place: 'key', text })
+
+// What is sent, what is found, and the query that the face sees.
+const rows: readonly [Sent, Credential | null | string, string][] = [
+  [{}, null, ''],
+  [{ query: 'page=2&a%5Bgt%5D=1' }, null, 'page=2&a%5Bgt%5D=1'],
+  [{ authorization: 'Bearer a.b-c' }, bearer('a.b-c') as Credential, ''],
+  [{ authorization: 'bearer a' }, bearer('a') as Credential, ''],
+  [{ authorization: 'BEARER  a ' }, bearer('a') as Credential, ''],
+  [{ authorization: 'Bearer a==' }, bearer('a==') as Credential, ''],
+  [{ 'x-api-key': 'a' }, key('a') as Credential, ''],
+  [{ query: 'api_key=a' }, key('a') as Credential, ''],
+  [{ query: 'page=1&api_key=a&sort=id' }, key('a') as Credential, 'page=1&sort=id'],
+  [{ query: 'api%5Fkey=a&page=1' }, key('a') as Credential, 'page=1'],
+  [{ query: '%61pi_key=%61' }, key('a') as Credential, ''],
+  [{ query: 'api_key=a&api_key=a' }, key('a') as Credential, ''],
+  [{ query: 'my_api_key=a' }, null, 'my_api_key=a'],
+  [{ query: 'q=api_key' }, null, 'q=api_key'],
+  // The same one in several places is one credential.
+  [{ authorization: 'Bearer a', 'x-api-key': 'a', query: 'api_key=a' }, key('a') as Credential, ''],
+  [{ authorization: 'Bearer a, Bearer a' }, bearer('a') as Credential, ''],
+  [{ 'x-api-key': 'a, a' }, key('a') as Credential, ''],
+  // Two different ones.
+  [{ authorization: 'Bearer a', 'x-api-key': 'b' }, 'BAD_REQUEST', ''],
+  [{ authorization: 'Bearer a', query: 'api_key=b' }, 'BAD_REQUEST', ''],
+  [{ 'x-api-key': 'a', query: 'api_key=b' }, 'BAD_REQUEST', ''],
+  [{ query: 'api_key=a&api_key=b&page=1' }, 'BAD_REQUEST', 'page=1'],
+  [{ authorization: 'Bearer a, Bearer b' }, 'BAD_REQUEST', ''],
+  [{ 'x-api-key': 'a, b' }, 'BAD_REQUEST', ''],
+  // Other schemes and forms.
+  [{ authorization: 'Basic dTpw' }, 'UNAUTHORIZED', ''],
+  [{ authorization: 'Bearer' }, 'UNAUTHORIZED', ''],
+  [{ authorization: '' }, 'UNAUTHORIZED', ''],
+  [{ authorization: 'Bearer a b' }, 'UNAUTHORIZED', ''],
+  [{ authorization: 'Bearer ä' }, 'UNAUTHORIZED', ''],
+  [{ authorization: 'pk_abc' }, 'UNAUTHORIZED', ''],
+  // Empty is not the same as absent: it is a key that does not exist.
+  [{ 'x-api-key': '' }, key('') as Credential, ''],
+  [{ query: 'api_key=' }, key('') as Credential, ''],
+  [{ query: 'api_key' }, key('') as Credential, ''],
+  [{ query: 'api_key=%zz' }, key('') as Credential, ''],
+]
+
+for (const [sent, found, query] of rows) {
+  test(`${JSON.stringify(sent)} is ${typeof found === 'string' ? found : JSON.stringify(found)}`, () => {
+    assert.deepEqual(find(sent), [found, query])
+  })
+}
+
+test('an error never repeats a credential', () => {
+  for (const sent of [{ authorization: 'Basic c2VjcmV0' }, { authorization: 'Bearer secret, Bearer b' }]) {
+    try {
+      findCredential({ headers: sent, query: '' })
+      assert.fail('was accepted')
+    } catch (error) {
+      assert.ok(error instanceof ApiError)
+      assert.doesNotMatch(error.message, /secret|c2VjcmV0/)
+    }
+  }
+})

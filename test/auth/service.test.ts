@@ -1,0 +1,226 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { generateKey } from '../../src/auth/key.ts'
+import { type Answer, type TestService, withService } from '../serve/service.ts'
+
+const unlimited = { rateLimit: 'off' } as const
+
+interface MadeUser {
+  readonly id: number
+  readonly email: string
+}
+
+async function makeUser({ call, key }: TestService, name: string, role = 'user'): Promise<MadeUser> {
+  const body = { name, email: `${name}@example.com`, role }
+  const { json, status, text } = await call('/api/v1/users', { method: 'POST', key, body })
+  assert.equal(status, 201, text)
+  return json as unknown as MadeUser
+}
+
+async function makeKey({ call, key }: TestService, body: object = {}, by = key): Promise<Answer> {
+  return call('/api/v1/api_keys', { method: 'POST', key: by, body: { name: 'test', ...body } })
+}
+
+function keyOf(answer: Answer): string {
+  assert.equal(answer.status, 201, answer.text)
+  return String(answer.json.key)
+}
+
+test('a credential is taken from each of its places, and refused in each', async () => {
+  await withService(unlimited, async ({ call, key }) => {
+    const wrong = generateKey()
+    const rows: readonly [Record<string, string>, string, number][] = [
+      [{}, '', 200],
+      [{ Authorization: `Bearer ${key}` }, '', 200],
+      [{ Authorization: `bearer ${key}` }, '', 200],
+      [{ 'X-API-Key': key }, '', 200],
+      [{}, `?api_key=${key}`, 200],
+      [{}, `?per_page=1&api_key=${key}&page=1`, 200],
+      [{ Authorization: `Bearer ${key}`, 'X-API-Key': key }, `?api_key=${key}`, 200],
+      [{ Authorization: `Bearer ${wrong}` }, '', 401],
+      [{ Authorization: `Bearer ${key.slice(0, -1)}` }, '', 401],
+      [{ Authorization: `Bearer ${key}x` }, '', 401],
+      [{ Authorization: 'Bearer eyJhbGciOiJub25lIn0.e30.' }, '', 401],
+      [{ Authorization: 'Basic dTpw' }, '', 401],
+      [{ 'X-API-Key': wrong }, '', 401],
+      [{ 'X-API-Key': '' }, '', 401],
+      [{}, `?api_key=${wrong}`, 401],
+      [{}, '?api_key=', 401],
+      [{ Authorization: `Bearer ${key}`, 'X-API-Key': wrong }, '', 400],
+      [{ 'X-API-Key': key }, `?api_key=${wrong}`, 400],
+      [{}, `?api_key=${key}&api_key=${wrong}`, 400],
+    ]
+    for (const [headers, query, status] of rows) {
+      const answer = await call(`/api/v1/posts${query}`, { headers })
+      assert.equal(answer.status, status, `${JSON.stringify(headers)} ${query}: ${answer.text}`)
+      assert.equal(answer.code, { 200: undefined, 400: 'BAD_REQUEST', 401: 'UNAUTHORIZED' }[status])
+      assert.ok(!answer.text.includes('pk_') && !(answer.headers.get('link') ?? '').includes('api_key'))
+      assert.equal(answer.headers.get('www-authenticate')?.startsWith('Bearer') ?? false, status === 401)
+    }
+  })
+})
+
+test('a wrong credential is a 401 on every path', async () => {
+  await withService(unlimited, async ({ call }) => {
+    const key = generateKey()
+    for (const path of [
+      '/api/v1/posts',
+      '/api/v1/posts/1',
+      '/api/v1/openapi.json',
+      '/api/v1/nothing',
+      '/',
+      '/docs',
+    ]) {
+      const answer = await call(path, { key })
+      assert.deepEqual([answer.status, answer.code], [401, 'UNAUTHORIZED'], path)
+      const post = await call(path, { key, method: 'POST', body: {} })
+      assert.equal(post.status, 401, path)
+    }
+    for (const path of ['/healthz', '/readyz', '/metrics'])
+      assert.equal((await call(path, { key })).status, 200)
+  })
+})
+
+test('a key is shown once, when it is made, and works at once', async () => {
+  await withService(unlimited, async service => {
+    const made = await makeKey(service)
+    const key = keyOf(made)
+    assert.match(key, /^pk_[0-9A-Za-z]{38}$/)
+    assert.deepEqual(made.json.scopes, ['*'])
+    assert.equal(made.json.prefix, key.slice(0, 10))
+    assert.equal(made.headers.get('cache-control'), 'no-store')
+    assert.equal((await service.call('/api/v1/users', { key })).status, 200)
+    for (const path of ['/api/v1/api_keys', `/api/v1/api_keys/${made.json.id}`]) {
+      const { text, status } = await service.call(path, { key: service.key })
+      assert.equal(status, 200)
+      assert.ok(text.includes(key.slice(0, 10)) && !text.includes(key))
+      assert.doesNotMatch(text, /"hash"|"key"/)
+    }
+  })
+})
+
+test('a revoked key is refused by the very next request', async () => {
+  await withService(unlimited, async service => {
+    const made = await makeKey(service)
+    const key = keyOf(made)
+    assert.equal((await service.call('/api/v1/posts', { key })).status, 200)
+    const path = `/api/v1/api_keys/${made.json.id}`
+    assert.equal((await service.call(path, { key, method: 'DELETE' })).status, 204)
+    assert.equal((await service.call('/api/v1/posts', { key })).code, 'UNAUTHORIZED')
+  })
+})
+
+test('a key that has expired is refused', async () => {
+  await withService(unlimited, async service => {
+    const past = keyOf(await makeKey(service, { expires_at: '2020-01-01T00:00:00Z' }))
+    assert.equal((await service.call('/api/v1/posts', { key: past })).code, 'UNAUTHORIZED')
+    const soon = await makeKey(service, { expires_at: '2999-01-01T00:00:00Z' })
+    const key = keyOf(soon)
+    assert.equal((await service.call('/api/v1/posts', { key })).status, 200)
+    const path = `/api/v1/api_keys/${soon.json.id}`
+    const body = { expires_at: '2020-01-01T00:00:00Z' }
+    assert.equal((await service.call(path, { key: service.key, method: 'PATCH', body })).status, 200)
+    assert.equal((await service.call('/api/v1/posts', { key })).code, 'UNAUTHORIZED')
+  })
+})
+
+test('keys are each owner’s own: nobody else sees, changes or revokes them', async () => {
+  await withService(unlimited, async service => {
+    const { call, key } = service
+    const own = await makeKey(service)
+    const { id } = await makeUser(service, 'ann')
+    const { withKeyOf } = await keysOf(service)
+    const ann = await withKeyOf('ann@example.com')
+    assert.equal((await call('/api/v1/me', { key: ann })).json.id, id)
+    const path = `/api/v1/api_keys/${own.json.id}`
+    for (const [method, body] of [['GET'], ['DELETE'], ['PATCH', { name: 'x' }]] as const) {
+      assert.equal((await call(path, { key: ann, method, body })).code, 'NOT_FOUND', method)
+    }
+    const list = (await call('/api/v1/api_keys', { key: ann })).json as { data: unknown[] }
+    assert.equal(list.data.length, 1)
+    assert.equal((await call(path, { key })).status, 200)
+    const forged = await makeKey(service, { user_id: 1 }, ann)
+    assert.equal(forged.code, 'VALIDATION_FAILED')
+    assert.equal((await call('/api/v1/api_keys')).code, 'UNAUTHORIZED')
+  })
+})
+
+/** Makes keys of other users, as an operator does. */
+async function keysOf({ file }: TestService) {
+  const { checkModel } = await import('../../src/model/check.ts')
+  const { createGuard } = await import('../../src/plan/guard.ts')
+  const { createRun, openStore } = await import('../../src/serve.ts')
+  const { readSettings } = await import('../../src/config.ts')
+  const { createKeyFor } = await import('../../src/cli/accounts.ts')
+  const { default: blog } = await import('../models/blog.ts')
+  const model = checkModel(blog)
+  const withKeyOf = async (user: string, scopes?: string) => {
+    const store = openStore(model, readSettings({ given: { database: file } }))
+    try {
+      const run = createRun(createGuard(model), store)
+      return (
+        await createKeyFor({ model, run }, { user, scopes, name: undefined, expires: undefined })
+      ).trim()
+    } finally {
+      await store.close()
+    }
+  }
+  return { withKeyOf }
+}
+
+test('scopes bind a key, and a key made by it cannot have more', async () => {
+  await withService(unlimited, async service => {
+    const key = keyOf(await makeKey(service, { scopes: ['read:post', 'write:api_key'] }))
+    assert.equal((await service.call('/api/v1/posts', { key })).status, 200)
+    assert.equal((await service.call('/api/v1/users', { key })).code, 'INSUFFICIENT_SCOPE')
+    const post = { method: 'POST', key, body: { title: 'x' } }
+    assert.equal((await service.call('/api/v1/posts', post)).code, 'INSUFFICIENT_SCOPE')
+    const child = await makeKey(service, {}, key)
+    assert.deepEqual(child.json.scopes, ['read:post', 'write:api_key'])
+    assert.equal((await makeKey(service, { scopes: ['*'] }, key)).code, 'FORBIDDEN')
+    const more = await makeKey(service, { scopes: ['write:post'] }, key)
+    assert.equal(more.code, 'FORBIDDEN')
+    assert.match(more.text, /write:post/)
+    const less = await makeKey(service, { scopes: ['read:api_key'] }, key)
+    assert.deepEqual(less.json.scopes, ['read:api_key'])
+  })
+})
+
+test('a user who loses the role of administrator loses it in every key at once', async () => {
+  await withService(unlimited, async service => {
+    const { id } = await makeUser(service, 'bob', 'admin')
+    const bob = await (await keysOf(service)).withKeyOf('bob@example.com')
+    const make = (name: string) =>
+      service.call('/api/v1/users', { method: 'POST', key: bob, body: { name, email: `${name}@x.example` } })
+    assert.equal((await make('one')).status, 201)
+    const path = `/api/v1/users/${id}`
+    const demoted = await service.call(path, { method: 'PATCH', key: service.key, body: { role: 'user' } })
+    assert.equal(demoted.status, 200, demoted.text)
+    assert.equal((await make('two')).code, 'FORBIDDEN')
+    assert.equal((await service.call(path, { method: 'DELETE', key: service.key })).status, 204)
+    assert.equal((await service.call('/api/v1/posts', { key: bob })).code, 'UNAUTHORIZED')
+  })
+})
+
+test('no more keys than the setting allows', async () => {
+  await withService({ ...unlimited, maxKeysPerUser: 2 }, async service => {
+    assert.equal((await makeKey(service)).status, 201)
+    assert.equal((await makeKey(service)).code, 'CONFLICT')
+  })
+})
+
+test('wrong credentials use up the budget of the address, not of any user', async () => {
+  await withService({ rateLimit: 50, addressRateLimit: 5 }, async ({ call, key }) => {
+    const codes = []
+    for (let at = 0; at < 7; at++) {
+      const answer = await call('/api/v1/posts', { key: generateKey() })
+      codes.push(answer.code)
+      assert.equal(answer.headers.get('x-ratelimit-limit'), '5')
+      if (answer.code === 'RATE_LIMITED') assert.match(answer.headers.get('retry-after') ?? '', /^[1-9]\d?$/)
+    }
+    // A new window may begin between two of them.
+    assert.ok(codes.includes('UNAUTHORIZED') && codes.includes('RATE_LIMITED'), codes.join())
+    const own = await call('/api/v1/posts', { key })
+    assert.deepEqual([own.status, own.headers.get('x-ratelimit-limit')], [200, '50'])
+  })
+})

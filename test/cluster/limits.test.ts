@@ -1,0 +1,130 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { budgetAddress, createLimits } from '../../src/cluster/limits.ts'
+import { memoryCounters } from '../../src/cluster/memory.ts'
+import { ApiError } from '../../src/errors.ts'
+import { anonymous, user } from '../../src/principal.ts'
+
+const minute = 60_000
+/** A whole minute. */
+const start = 1_800_000_000_000
+
+function clock(at = start) {
+  const time = { at, now: () => time.at }
+  return time
+}
+
+function headersOf(added: readonly string[]): Record<string, string> {
+  const headers: Record<string, string> = {}
+  for (let at = 0; at < added.length; at += 2) headers[added[at] ?? ''] = added[at + 1] ?? ''
+  return headers
+}
+
+test('a budget counts down to nothing, is refused, and is whole again with the next window', () => {
+  const time = clock(start + 15_000)
+  const counters = memoryCounters(time)
+  const take = () => {
+    const { granted, limit, remaining, resetAt } = counters.take('a', 2, 1) as Awaited<
+      ReturnType<typeof counters.take>
+    >
+    return [granted, limit, remaining, resetAt]
+  }
+  const resetAt = (start + minute) / 1000
+  assert.deepEqual(take(), [true, 2, 1, resetAt])
+  assert.deepEqual(take(), [true, 2, 0, resetAt])
+  assert.deepEqual(take(), [false, 2, 0, resetAt])
+  time.at = start + minute - 1
+  assert.deepEqual(take(), [false, 2, 0, resetAt])
+  time.at = start + minute
+  assert.deepEqual(take(), [true, 2, 1, resetAt + 60])
+})
+
+test('a clock that is set back does not refuse for longer than a window', () => {
+  const time = clock()
+  const counters = memoryCounters(time)
+  const granted = () => (counters.take('a', 1, 1) as { granted: boolean }).granted
+  assert.equal(granted(), true)
+  assert.equal(granted(), false)
+  time.at = start - 10 * minute
+  assert.equal(granted(), true)
+})
+
+test('a cost beyond what is left is refused and takes nothing', () => {
+  const counters = memoryCounters(clock())
+  const take = (cost: number) =>
+    ({ ...counters.take('a', 10, cost) }) as { granted: boolean; remaining: number }
+  assert.equal(take(8).granted, true)
+  assert.deepEqual([take(3).granted, take(2).granted], [false, true])
+})
+
+test('keys do not share a budget, and no more than the bound are kept', () => {
+  const counters = memoryCounters({ now: clock().now, maxKeys: 3 })
+  const remaining = (key: string) => (counters.take(key, 10, 1) as { remaining: number }).remaining
+  assert.deepEqual(['a', 'b', 'a', 'c'].map(remaining), [9, 9, 8, 9])
+  assert.equal(remaining('d'), 9)
+  assert.equal(remaining('a'), 9, 'the oldest was forgotten')
+  assert.equal(remaining('c'), 8)
+})
+
+test('every answer says the limit, what is left and when it is whole again', () => {
+  const time = clock(start + 15_400)
+  const limits = createLimits({ user: 1000, address: 120 }, memoryCounters(time), time.now)
+  const answer = { added: [] as readonly string[] }
+  limits.draw(user(7, 'user', 'all'), answer)
+  assert.deepEqual(headersOf(answer.added), {
+    'X-RateLimit-Limit': '1000',
+    'X-RateLimit-Remaining': '999',
+    'X-RateLimit-Reset': String((start + minute) / 1000),
+    RateLimit: '"user";r=999;t=45',
+    'RateLimit-Policy': '"user";q=1000;w=60',
+  })
+  limits.draw(anonymous('192.0.2.1'), answer)
+  assert.equal(headersOf(answer.added)['RateLimit-Policy'], '"address";q=120;w=60')
+})
+
+test('beyond the limit: RATE_LIMITED with Retry-After, the headers, and a count', () => {
+  const time = clock(start + 59_999)
+  const limits = createLimits({ user: 1, address: 1 }, memoryCounters(time), time.now)
+  const answer = { added: [] as readonly string[] }
+  const somebody = anonymous('192.0.2.1')
+  limits.draw(somebody, answer)
+  assert.throws(
+    () => limits.draw(somebody, answer),
+    (error: unknown) =>
+      error instanceof ApiError && error.code === 'RATE_LIMITED' && error.headers?.['Retry-After'] === '1',
+  )
+  assert.equal(headersOf(answer.added)['X-RateLimit-Remaining'], '0')
+  assert.equal(limits.counts.refused, 1)
+  limits.draw(anonymous('192.0.2.2'), answer)
+  limits.draw(user(1, 'user', 'all'), answer)
+})
+
+test('a limit that is off counts nothing and says nothing', () => {
+  const limits = createLimits({ user: 'off', address: 1 }, memoryCounters(clock()))
+  const answer = { added: [] as readonly string[] }
+  for (let at = 0; at < 5; at++) limits.draw(user(7, 'user', 'all'), answer)
+  assert.deepEqual(answer.added, [])
+})
+
+test('counters that answer later are waited for', async () => {
+  const budget = { limit: 1, remaining: 0, resetAt: start / 1000 + 60, granted: false }
+  const limits = createLimits({ user: 1, address: 1 }, { take: async () => budget }, () => start)
+  const answer = { added: [] as readonly string[] }
+  await assert.rejects(async () => limits.draw(user(7, 'user', 'all'), answer), { code: 'RATE_LIMITED' })
+  assert.equal(headersOf(answer.added)['X-RateLimit-Limit'], '1')
+})
+
+const addresses = [
+  ['192.0.2.1', '192.0.2.1'],
+  ['2001:db8:1:2:3:4:5:6', '2001:db8:1:2::/64'],
+  ['2001:db8:1:2::9', '2001:db8:1:2::/64'],
+  ['2001:0db8:0001:0002::9', '2001:db8:1:2::/64'],
+  ['2001:db8::1', '2001:db8:0:0::/64'],
+  ['::1', '0:0:0:0::/64'],
+  ['fe80::1%eth0', 'fe80:0:0:0::/64'],
+  ['unknown', 'unknown'],
+] as const
+
+for (const [address, budget] of addresses) {
+  test(`the address ${address} draws from ${budget}`, () => assert.equal(budgetAddress(address), budget))
+}

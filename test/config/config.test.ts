@@ -1,0 +1,256 @@
+import assert from 'node:assert/strict'
+import { isAbsolute, resolve } from 'node:path'
+import { test } from 'node:test'
+import { configurationPage, errorsPage } from '../../src/config/page.ts'
+import { readSettings, SettingsError, settingsTable } from '../../src/config.ts'
+import { catalogue } from '../../src/errors.ts'
+
+type Name = keyof typeof settingsTable
+
+function faultsOf(read: () => unknown): SettingsError['faults'] {
+  try {
+    read()
+  } catch (error) {
+    if (error instanceof SettingsError) return error.faults
+    throw error
+  }
+  return []
+}
+
+const on = [
+  ['true', true],
+  ['1', true],
+  ['on', true],
+  ['false', false],
+  ['0', false],
+  ['off', false],
+] as const
+
+interface Examples {
+  /** Text of the variable, and the value that it stands for. */
+  readonly text: readonly (readonly [string, unknown])[]
+  /** Texts that stand for nothing. */
+  readonly wrong: readonly string[]
+  /** What a config file may not hold. */
+  readonly wrongValues: readonly unknown[]
+}
+
+const numberOf = (least: number, most: number): Examples => ({
+  text: [
+    [String(least), least],
+    [String(most), most],
+  ],
+  wrong: [
+    String(most + 1),
+    '-1',
+    '1.5',
+    '1e3',
+    ' 1',
+    '0x1',
+    'many',
+    ...(least > 0 ? [String(least - 1)] : []),
+  ],
+  wrongValues: [String(most), most + 1, 1.5, -1, null, true],
+})
+
+const flags: Examples = { text: on, wrong: ['yes', 'TRUE', ' true'], wrongValues: ['true', 1, null] }
+const limits: Examples = {
+  text: [
+    ['off', 'off'],
+    ['5', 5],
+  ],
+  wrong: ['-1', 'none', '1.5', '10000000000'],
+  wrongValues: ['5', true, {}],
+}
+const words: Examples = { text: [['x y', 'x y']], wrong: [], wrongValues: ['', 1, null] }
+
+/** Every row of the table has its examples: the compiler sees to it. */
+const examples: { readonly [N in Name]: Examples } = {
+  port: numberOf(0, 65_535),
+  host: words,
+  database: {
+    text: [
+      ['./a/b.db', resolve('a/b.db')],
+      ['/a/b.db', '/a/b.db'],
+      ['file:./a.db', resolve('a.db')],
+      ['file:a.db', resolve('a.db')],
+      ['sqlite:a.db', resolve('a.db')],
+      ['sqlite:/a/b.db', '/a/b.db'],
+      ['file:///a/b%20c.db', '/a/b c.db'],
+      ['sqlite:///a/b.db', '/a/b.db'],
+    ],
+    wrong: [
+      'postgres://u:p@h/db',
+      'postgresql://h/db',
+      ':memory:',
+      'file::memory:',
+      'mysql://h/db',
+      'http://x/y',
+      'file://host/a.db',
+      'sqlite:',
+    ],
+    wrongValues: ['', 1, null],
+  },
+  baseUrl: {
+    text: [
+      ['https://api.example.com', 'https://api.example.com'],
+      ['http://localhost:3000/', 'http://localhost:3000'],
+      ['https://example.com/sub/', 'https://example.com/sub'],
+    ],
+    wrong: ['example.com', 'ftp://example.com', 'https://example.com?x', 'https://example.com#x'],
+    wrongValues: ['', 1, {}],
+  },
+  model: words,
+  adminEmail: {
+    text: [['Root@Example.com', 'root@example.com']],
+    wrong: ['root', 'a b@c', '@', 'a@'],
+    wrongValues: ['', 1],
+  },
+  adminPassword: words,
+  adminApiKey: {
+    text: [['pk_0123456789abcdef', 'pk_0123456789abcdef']],
+    wrong: ['short', 'with space in it 12345', 'ümlaut_0123456789abc', 'x'.repeat(201)],
+    wrongValues: ['', 1],
+  },
+  rateLimit: limits,
+  addressRateLimit: limits,
+  logLevel: {
+    text: [
+      ['info', 'info'],
+      ['silent', 'silent'],
+    ],
+    wrong: ['verbose', 'INFO'],
+    wrongValues: [30, 'loud'],
+  },
+  trustProxy: {
+    text: [
+      ['false', false],
+      ['off', false],
+      ['2', 2],
+      ['10.0.0.0/8, ::1', ['10.0.0.0/8', '::1']],
+    ],
+    wrong: ['true', '-1', '10.0.0.0/99', 'proxy.example', '10.0.0.1,,'],
+    wrongValues: [true, '1', [], [1], ['x'], 0.5],
+  },
+  bodyLimit: numberOf(1, 1_073_741_824),
+  maxHeaderSize: numberOf(1024, 1_048_576),
+  headersTimeout: numberOf(1, 3600),
+  requestTimeout: numberOf(1, 3600),
+  keepAliveTimeout: numberOf(1, 3600),
+  shutdownGrace: numberOf(0, 3600),
+  cors: flags,
+  cacheBytes: numberOf(0, 68_719_476_736),
+  autoMigrate: flags,
+  maxKeysPerUser: numberOf(1, 100_000),
+}
+
+for (const name of Object.keys(examples) as Name[]) {
+  const { variable, kind } = settingsTable[name]
+  test(`${variable} is read from the environment, and what does not fit is named`, () => {
+    for (const [text, value] of examples[name].text) {
+      assert.deepEqual(readSettings({ environment: { [variable]: text } })[name], value, text)
+    }
+    for (const text of examples[name].wrong) {
+      const [fault, ...more] = faultsOf(() => readSettings({ environment: { [variable]: text } }))
+      assert.equal(fault?.place, `${variable} (environment)`, text)
+      assert.equal(more.length, 0)
+      assert.ok(fault.message.length > 10)
+    }
+  })
+
+  test(`${name} is read from a file and from an argument`, () => {
+    const found = new Set(examples[name].text.map(([, value]) => value))
+    for (const value of found) {
+      assert.deepEqual(readSettings({ file: { path: 'f', values: { [name]: value } } })[name], value)
+      assert.deepEqual(readSettings({ given: { [name]: value } })[name], value)
+    }
+    for (const value of examples[name].wrongValues) {
+      const [filed] = faultsOf(() => readSettings({ file: { path: 'f.json', values: { [name]: value } } }))
+      assert.equal(filed?.place, `\`${name}\` (f.json)`, JSON.stringify(value))
+      const [given] = faultsOf(() => readSettings({ given: { [name]: value } }))
+      assert.equal(given?.place, `\`${name}\` (settings)`, JSON.stringify(value))
+      assert.ok(given.message.includes(kind.says) || given.message.includes('`x`') || name === 'database')
+    }
+  })
+}
+
+test('the first source that has a setting wins: argument, environment, file, default', () => {
+  const file = { path: 'f', values: { port: 1, bodyLimit: 1, host: 'f' } }
+  const environment = { PORT: '2', PORTICO_BODY_LIMIT: '2', HOST: '' }
+  const settings = readSettings({ given: { port: 3, host: undefined }, environment, file })
+  assert.deepEqual([settings.port, settings.bodyLimit, settings.host, settings.cors], [3, 2, 'f', true])
+})
+
+test('a default is a value that the setting takes itself', () => {
+  const settings = readSettings({})
+  for (const [name, row] of Object.entries(settingsTable)) {
+    if (row.default === undefined) assert.equal(settings[name as Name], undefined)
+    else assert.notEqual(settings[name as Name], undefined, name)
+  }
+  assert.ok(isAbsolute(settings.database))
+})
+
+test('all faults come at once, each with its place', () => {
+  const faults = faultsOf(() =>
+    readSettings({
+      given: { colour: 1 },
+      environment: { PORT: 'x', LOG_LEVEL: 'y' },
+      file: { path: 'portico.config.json', values: { cors: 1, prot: 2 } },
+    }),
+  )
+  assert.deepEqual(faults.map(fault => fault.place).sort(), [
+    'LOG_LEVEL (environment)',
+    'PORT (environment)',
+    '`colour` (settings)',
+    '`cors` (portico.config.json)',
+    '`prot` (portico.config.json)',
+  ])
+})
+
+test('names of every object are no settings', () => {
+  for (const name of ['__proto__', 'constructor', 'toString']) {
+    const values = JSON.parse(`{"${name}": 1}`)
+    assert.equal(faultsOf(() => readSettings({ file: { path: 'f', values } })).length, 1, name)
+  }
+})
+
+for (const values of [undefined, null, [], 'x', 7]) {
+  test(`a config file that holds ${JSON.stringify(values)} is refused`, () => {
+    assert.equal(faultsOf(() => readSettings({ file: { path: 'f', values } }))[0]?.place, 'f')
+  })
+}
+
+test('a secret that does not fit is not repeated', () => {
+  const [fault] = faultsOf(() => readSettings({ environment: { PORTICO_ADMIN_API_KEY: 'my secret' } }))
+  assert.ok(fault && !fault.message.includes('my secret'))
+})
+
+test('PostgreSQL is refused with a sentence that says what to do', () => {
+  const [fault] = faultsOf(() => readSettings({ environment: { DATABASE_URL: 'postgres://u:hunter2@h/d' } }))
+  assert.match(fault?.message ?? '', /PostgreSQL.*name a file/)
+  assert.doesNotMatch(fault?.message ?? '', /hunter2/)
+})
+
+test('the page of settings has every setting with its variable and sentence', () => {
+  const page = configurationPage()
+  for (const [name, { variable, sentence }] of Object.entries(settingsTable)) {
+    assert.ok(
+      page.includes(`## \`${name}\``) && page.includes(`\`${variable}\``) && page.includes(sentence),
+      name,
+    )
+  }
+  assert.equal(page.match(/^## /gm)?.length, Object.keys(settingsTable).length)
+})
+
+test('every variable belongs to one setting', () => {
+  const variables = Object.values(settingsTable).map(row => row.variable)
+  assert.equal(new Set(variables).size, variables.length)
+})
+
+test('the page of errors has every code with its status', () => {
+  const page = errorsPage()
+  for (const [code, { status, hint }] of Object.entries(catalogue)) {
+    const line = page.split('\n').find(text => text.includes(`\`${code}\` |`))
+    assert.ok(line?.startsWith(`| ${status} |`) && line.includes(hint), code)
+  }
+})

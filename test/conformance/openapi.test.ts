@@ -1,0 +1,110 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { Validator } from '@seriousme/openapi-schema-validator'
+import { checkModel } from '../../src/model/check.ts'
+import type { JsonSchema } from '../../src/model/fields/type.ts'
+import { openapi } from '../../src/rest/openapi.ts'
+import blog from '../models/blog.ts'
+import rich from '../models/rich.ts'
+
+function documentOf(declaration: Parameters<typeof checkModel>[0]) {
+  return JSON.parse(JSON.stringify(openapi(checkModel(declaration), undefined)))
+}
+
+function methods(path: JsonSchema | undefined): string[] {
+  return Object.keys(path ?? {}).filter(key => key !== 'parameters' && key !== 'description')
+}
+
+for (const [name, declaration] of Object.entries({ blog, rich })) {
+  test(`the document of ${name} is valid against the OpenAPI 3.1 schema`, async () => {
+    const { valid, errors } = await new Validator().validate(documentOf(declaration))
+    assert.ok(valid, JSON.stringify(errors))
+  })
+
+  test(`every reference in the document of ${name} leads somewhere`, () => {
+    const document = documentOf(declaration)
+    for (const [, reference = ''] of JSON.stringify(document).matchAll(/"\$ref":"#\/([^"]+)"/g)) {
+      const found = reference.split('/').reduce((at, key) => at?.[key], document)
+      assert.ok(found, reference)
+    }
+  })
+
+  test(`no two operations of ${name} share an id`, () => {
+    const ids = [...JSON.stringify(documentOf(declaration)).matchAll(/"operationId":"([^"]+)"/g)].map(
+      ([, id]) => id,
+    )
+    assert.equal(new Set(ids).size, ids.length)
+    assert.ok(ids.length > 10)
+  })
+}
+
+test('the reference model has exactly these paths', () => {
+  const { paths } = documentOf(blog)
+  assert.deepEqual(Object.keys(paths).sort(), [
+    '/api/v1/api_keys',
+    '/api/v1/api_keys/{id}',
+    '/api/v1/me',
+    '/api/v1/openapi.json',
+    '/api/v1/posts',
+    '/api/v1/posts/{id}',
+    '/api/v1/users',
+    '/api/v1/users/{id}',
+    '/api/v1/users/{id}/api_keys',
+    '/api/v1/users/{id}/posts',
+  ])
+  assert.deepEqual(methods(paths['/api/v1/posts']), ['get', 'post'])
+  assert.deepEqual(methods(paths['/api/v1/posts/{id}']), ['get', 'put', 'patch', 'delete'])
+})
+
+test('what nobody may do is left out', () => {
+  const { paths } = documentOf(rich)
+  assert.deepEqual(methods(paths['/api/v1/task_labels/{id}']), ['get', 'delete'])
+})
+
+test('what nobody may read is left out', () => {
+  const text = JSON.stringify(documentOf(rich))
+  for (const hidden of ['password_hash', '"ticket"']) assert.ok(!text.includes(hidden), hidden)
+  const { Contact, ContactCreate } = documentOf(rich).components.schemas
+  assert.equal(Contact.properties.passphrase, undefined)
+  assert.ok(ContactCreate.properties.passphrase)
+})
+
+test('each operation names its scope, and whether it is open', () => {
+  const { paths } = documentOf(blog)
+  const { get, post } = paths['/api/v1/posts']
+  assert.deepEqual(get.security, [
+    {},
+    { bearer: ['read:post'] },
+    { apiKeyHeader: ['read:post'] },
+    { apiKeyQuery: ['read:post'] },
+  ])
+  assert.deepEqual(post.security[0], { bearer: ['write:post'] })
+  assert.deepEqual(post['x-required-scopes'], ['write:post'])
+  assert.match(post.description, /`author_id` is the caller, or role admin/)
+})
+
+test('what is deprecated is marked', () => {
+  const { paths, components } = documentOf(rich)
+  assert.equal(paths['/api/v1/notices'].get.deprecated, true)
+  assert.equal(components.schemas.Task.properties.colour.deprecated, true)
+  assert.equal(paths['/api/v1/tasks'].get.deprecated, undefined)
+})
+
+test('every filter operator is a parameter', () => {
+  const names = documentOf(blog).paths['/api/v1/posts'].get.parameters.map(
+    (one: { name?: string }) => one.name,
+  )
+  for (const name of [
+    'author_id',
+    'author_id[in]',
+    'title[contains]',
+    'created_at[gte]',
+    'body[null]',
+    'sort',
+  ]) {
+    assert.ok(names.includes(name), name)
+  }
+  assert.ok(names.includes('q'))
+  const ofUsers = documentOf(blog).paths['/api/v1/users'].get.parameters
+  assert.ok(!ofUsers.some((one: { name?: string }) => one.name === 'q'))
+})

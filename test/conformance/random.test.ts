@@ -1,0 +1,157 @@
+/** Ten thousand random requests: never a 5xx, always a documented answer, and nothing stored by what was refused. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
+import formats from 'ajv-formats'
+import type { Reply } from '../../src/call.ts'
+import { checkModel } from '../../src/model/check.ts'
+import { anonymous, user } from '../../src/principal.ts'
+import { openapi } from '../../src/rest/openapi.ts'
+import { type Bench, openBench, type Request } from '../contract/rest/bench.ts'
+import { openSqliteStore } from '../contract/rest/open-sqlite.ts'
+import blog from '../models/blog.ts'
+import rich from '../models/rich.ts'
+import { type Document, Generator, type Operation, operationsOf, resolve, seeded } from './generate.ts'
+
+const requests = 5000
+const principals = [
+  anonymous('192.0.2.1'),
+  user(1, 'admin', 'all'),
+  user(1, 'admin', 'all'),
+  user(2, 'user', 'all'),
+  user(3, 'accountant', 'all'),
+  user(2, 'user', new Set(['read:post', 'write:task', 'read:project', '*'])),
+  user(3, 'user', new Set(['read:user'])),
+]
+
+function createAjv(document: Document): Ajv2020 {
+  const ajv = new Ajv2020({ strict: false, validateFormats: true })
+  formats.default(ajv)
+  return ajv.addSchema({ ...document, $id: 'document:' }, 'document:')
+}
+
+/** Finds the documented schema of an operation's answer. */
+function createChecker(document: Document) {
+  const ajv = createAjv(document)
+  const known = new Map<string, ValidateFunction>()
+  return (reference: string): ValidateFunction => {
+    const found = known.get(reference) ?? ajv.compile({ $ref: `document:${reference}` })
+    known.set(reference, found)
+    return found
+  }
+}
+
+function schemaReference(document: Document, { operation }: Operation, status: number): string | undefined {
+  const response = resolve(document, operation.responses[status])
+  return response?.content?.['application/json']?.schema?.$ref
+}
+
+function contentType({ headers }: Reply): string | undefined {
+  return headers[headers.indexOf('Content-Type') + 1]
+}
+
+async function seed(bench: Bench): Promise<void> {
+  for (const [name, role] of [
+    ['Root', 'admin'],
+    ['Ann', 'user'],
+    ['Ben', 'accountant'],
+  ] as const) {
+    await bench.seed('users', { name, email: `${name.toLowerCase()}@example.org`, role })
+  }
+}
+
+async function seedRich(bench: Bench): Promise<void> {
+  await seed(bench)
+  for (const n of [1, 2, 3]) {
+    await bench.seed('projects', {
+      name: `P${n}`,
+      slug: `p-${n}`,
+      owner_id: n,
+      visibility: n === 1 ? 'open' : 'members',
+      budget: 10,
+    })
+    await bench.seed('memberships', { project_id: n, user_id: (n % 3) + 1 })
+    await bench.seed('labels', { name: `L${n}` })
+    for (const m of [1, 2, 3])
+      await bench.seed('tasks', { title: `T${n}${m}`, project_id: n, assignee_id: m })
+    await bench.seed('task_labels', { task_id: n, label_id: n })
+    await bench.seed('contacts', { owner_id: n, email: `c${n}@example.org`, passphrase: 'correct horse' })
+    await bench.seed('notices', { title: `N${n}`, published_at: n === 3 ? null : '2026-01-01T00:00:00.000Z' })
+  }
+}
+
+async function seedBlog(bench: Bench): Promise<void> {
+  await seed(bench)
+  for (const n of [1, 2, 3, 4, 5, 6]) await bench.seed('posts', { title: `T${n}`, author_id: (n % 3) + 1 })
+}
+
+function show(request: Request, reply: Reply): string {
+  return `${JSON.stringify(request)} → ${reply.status} ${reply.body}`
+}
+
+interface Run {
+  readonly bench: Bench
+  readonly document: Document
+  readonly check: (reference: string) => ValidateFunction
+  readonly statuses: Map<number, number>
+}
+
+function assertDocumented(run: Run, operation: Operation, request: Request, reply: Reply): void {
+  const told = show(request, reply)
+  assert.ok(reply.status < 500, told)
+  if (reply.status >= 400) {
+    assert.equal(contentType(reply), 'application/json', told)
+    assert.ok(run.check('#/components/schemas/Error')(JSON.parse(String(reply.body))), told)
+    return
+  }
+  if (request.method !== operation.method) return
+  assert.ok(operation.operation.responses[reply.status], `not documented: ${told}`)
+  const reference = schemaReference(run.document, operation, reply.status)
+  if (reference === undefined) return
+  const validate = run.check(reference)
+  assert.ok(validate(JSON.parse(String(reply.body))), `${told} ${JSON.stringify(validate.errors)}`)
+}
+
+async function assertUnchanged(run: Run, before: ReadonlyMap<string, string>, told: string): Promise<void> {
+  assert.deepEqual(await run.bench.dump(), before, `refused, but something is stored: ${told}`)
+}
+
+async function runRequests(run: Run, generator: Generator): Promise<void> {
+  const operations = operationsOf(run.document)
+  let before = await run.bench.dump()
+  for (let n = 0; n < requests; n += 1) {
+    const operation = generator.pick(operations)
+    const request = generator.request(operation)
+    const reply = await run.bench.send(request, generator.pick(principals))
+    run.statuses.set(reply.status, (run.statuses.get(reply.status) ?? 0) + 1)
+    assertDocumented(run, operation, request, reply)
+    const written = reply.status < 300 && request.method !== 'GET'
+    if (written) before = await run.bench.dump()
+    else if (request.method !== 'GET' || n % 50 === 0)
+      await assertUnchanged(run, before, show(request, reply))
+  }
+}
+
+for (const [name, declaration, fill] of [
+  ['blog', blog, seedBlog],
+  ['rich', rich, seedRich],
+] as const) {
+  const chosen = Number(process.env.SEED ?? 20260101)
+  test(`${requests} random requests to ${name}, seed ${chosen}`, async t => {
+    const model = checkModel(declaration)
+    const document = JSON.parse(JSON.stringify(openapi(model, undefined)))
+    const bench = openBench(model, openSqliteStore)
+    const statuses = new Map<number, number>()
+    try {
+      await fill(bench)
+      const generator = new Generator(document, seeded(chosen))
+      await runRequests({ bench, document, check: createChecker(document), statuses }, generator)
+    } finally {
+      await bench.close()
+    }
+    t.diagnostic(JSON.stringify([...statuses].sort()))
+    // The generator is worth something only when much of what it makes is answered, and much refused.
+    for (const status of [200, 201, 204, 400, 403, 404])
+      assert.ok((statuses.get(status) ?? 0) > 5, `${status}`)
+  })
+}

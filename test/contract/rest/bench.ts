@@ -1,0 +1,121 @@
+/** A REST face over a store of its own, and a way to see everything that the store holds. */
+import type { Call, Reply } from '../../../src/call.ts'
+import type { JsonValue } from '../../../src/model/fields/type.ts'
+import type { Model } from '../../../src/model/model.ts'
+import type { Awaitable, ItemAnswer, ListAnswer } from '../../../src/plan/answer.ts'
+import { createGuard } from '../../../src/plan/guard.ts'
+import type { CreateHooks, Run } from '../../../src/plan/run.ts'
+import { type Principal, system } from '../../../src/principal.ts'
+import { createRest, errorReply } from '../../../src/rest/rest.ts'
+import type { Store } from '../../../src/store/store.ts'
+
+export type OpenStore = (model: Model) => { readonly store: Store; close(): Promise<void> }
+
+export interface Request {
+  readonly method?: string
+  /** Path and query. */
+  readonly url: string
+  readonly headers?: Readonly<Record<string, string>>
+  /** Sent as it is when a string or a buffer; otherwise as JSON, with its media type. */
+  readonly body?: unknown
+}
+
+export interface Bench {
+  readonly run: Run
+  send(request: Request, principal: Principal): Promise<Reply>
+  /** Adds an item as Portico itself; its id. */
+  seed(collection: string, values: Readonly<Record<string, JsonValue>>): Promise<number>
+  /** Every item with every field, by collection, as JSON. */
+  dump(): Promise<ReadonlyMap<string, string>>
+  close(): Promise<void>
+}
+
+/** What an API key's hook would do, with nothing at random. */
+const hooks: CreateHooks = new Map([
+  [
+    'api_keys',
+    () => ({
+      computed: { prefix: 'pk_test', hash: 'hashed', scopes: ['*'] },
+      revealed: { key: 'pk_test_secret' },
+    }),
+  ],
+])
+
+function toBuffer(body: unknown): Buffer {
+  if (body === undefined) return Buffer.alloc(0)
+  if (Buffer.isBuffer(body)) return body
+  return Buffer.from(typeof body === 'string' ? body : JSON.stringify(body))
+}
+
+let count = 0
+
+export function toCall({ method = 'GET', url, headers = {}, body }: Request): Call {
+  const [path = '', query = ''] = url.split(/\?(.*)/s)
+  const json = body !== undefined && !Buffer.isBuffer(body) && typeof body !== 'string'
+  const type = json ? { 'content-type': 'application/json' } : {}
+  count += 1
+  return {
+    method,
+    url,
+    path,
+    query,
+    headers: { ...type, ...headers },
+    address: '192.0.2.1',
+    requestId: `test-${count}`,
+    body: toBuffer(body),
+  }
+}
+
+function createRun(model: Model, store: Store): Run {
+  const guard = createGuard(model)
+  return {
+    item: (plan, principal) => store.read(guard(plan, principal)) as Awaitable<ItemAnswer>,
+    list: (plan, principal) => store.read(guard(plan, principal)) as Awaitable<ListAnswer>,
+    write: async (plan, principal) => store.write(guard(plan, principal)),
+  }
+}
+
+async function dumpCollection(model: Model, run: Run, name: string): Promise<string> {
+  const fields = [...(model.collections.get(name)?.fields.keys() ?? [])]
+  const shape = {
+    kind: 'list',
+    collection: name,
+    within: undefined,
+    filter: undefined,
+    search: undefined,
+    sort: [],
+    window: { kind: 'page', offset: 0, limit: 1, total: true },
+    select: fields.map(field => ({ kind: 'field', key: field, field }) as const),
+  } as const
+  const answer = await run.list({ shape, args: [0, 100_000] }, system)
+  return `${answer.total} ${answer.text}`
+}
+
+export function openBench(model: Model, openStore: OpenStore): Bench {
+  const { store, close } = openStore(model)
+  const run = createRun(model, store)
+  const rest = createRest({ model, run, hooks, baseUrl: undefined })
+  return {
+    run,
+    close,
+    async send(request, principal) {
+      const call = toCall(request)
+      try {
+        return await rest(call, principal)
+      } catch (error) {
+        return errorReply(error, call)
+      }
+    },
+    async seed(collection, values) {
+      const names = Object.keys(values)
+      const computed = names.map((field, param) => ({ field, param }))
+      const shape = { kind: 'create', collection, set: [], computed, select: [] } as const
+      return (await run.write({ shape, args: Object.values(values) }, system)).id
+    },
+    async dump() {
+      const dumped = new Map<string, string>()
+      for (const name of model.collections.keys()) dumped.set(name, await dumpCollection(model, run, name))
+      return dumped
+    },
+  }
+}

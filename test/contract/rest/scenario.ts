@@ -1,0 +1,107 @@
+/** A scenario is a row: who asks for what, and what must and must not come of it. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Reply } from '../../../src/call.ts'
+import type { Model } from '../../../src/model/model.ts'
+import type { Principal } from '../../../src/principal.ts'
+import { type Bench, type OpenStore, openBench, type Request } from './bench.ts'
+
+export interface Scenario extends Request {
+  readonly name: string
+  readonly as: Principal
+  readonly status: number
+  /** A header's value, a pattern for it, or null when it must not be there. */
+  readonly sends?: Readonly<Record<string, string | RegExp | null>>
+  /** The parsed body holds at least this; arrays match item by item and in length. */
+  readonly has?: unknown
+  /** Texts that the body must not hold. */
+  readonly lacks?: readonly string[]
+  /** The collections that are other than before; none unless told. */
+  readonly changes?: readonly string[]
+}
+
+export type Seed = (bench: Bench) => Promise<void>
+
+function headerOf({ headers }: Reply, name: string): string | undefined {
+  for (let at = 0; at < headers.length; at += 2) {
+    if (headers[at]?.toLowerCase() === name.toLowerCase()) return headers[at + 1]
+  }
+  return undefined
+}
+
+function assertHolds(actual: unknown, wanted: unknown, at: string): void {
+  if (wanted instanceof RegExp) assert.match(String(actual), wanted, at)
+  else if (typeof wanted !== 'object' || wanted === null) assert.equal(actual, wanted, at)
+  else assertMembers(actual, wanted, at)
+}
+
+function assertMembers(actual: unknown, wanted: object, at: string): void {
+  assert.ok(typeof actual === 'object' && actual !== null, `${at} must be an object or array, not ${actual}`)
+  if (Array.isArray(wanted)) assert.equal((actual as unknown[]).length, wanted.length, `${at}.length`)
+  for (const [key, value] of Object.entries(wanted)) {
+    if (value === undefined) assert.ok(!Object.hasOwn(actual, key), `${at}.${key} must not be there`)
+    else assertHolds((actual as Record<string, unknown>)[key], value, `${at}.${key}`)
+  }
+}
+
+function bodyText({ body }: Reply): string {
+  return typeof body === 'string' || Buffer.isBuffer(body) ? body.toString() : ''
+}
+
+/** What every error looks like, whatever it is about. */
+function assertError(reply: Reply): void {
+  const { error } = JSON.parse(bodyText(reply))
+  assert.deepEqual(
+    Object.keys(error).filter(key => key !== 'details'),
+    ['code', 'message'],
+  )
+  assert.match(error.code, /^[A-Z_]+$/)
+  assert.equal(headerOf(reply, 'Cache-Control'), 'no-store')
+}
+
+function assertReply(reply: Reply, scenario: Scenario): void {
+  const text = bodyText(reply)
+  assert.equal(reply.status, scenario.status, text)
+  for (const [name, wanted] of Object.entries(scenario.sends ?? {})) {
+    const sent = headerOf(reply, name)
+    if (wanted === null) assert.equal(sent, undefined, name)
+    else if (wanted instanceof RegExp) assert.match(sent ?? '', wanted, name)
+    else assert.equal(sent, wanted, name)
+  }
+  if (headerOf(reply, 'Content-Type') === 'application/json' && reply.status >= 400) assertError(reply)
+  if (scenario.has !== undefined) assertHolds(JSON.parse(text), scenario.has, 'body')
+  for (const lacking of scenario.lacks ?? []) assert.ok(!text.includes(lacking), `${lacking} is in ${text}`)
+}
+
+async function runScenario(
+  model: Model,
+  openStore: OpenStore,
+  seed: Seed,
+  scenario: Scenario,
+): Promise<void> {
+  const bench = openBench(model, openStore)
+  try {
+    await seed(bench)
+    const before = await bench.dump()
+    const reply = await bench.send(scenario, scenario.as)
+    assertReply(reply, scenario)
+    const after = await bench.dump()
+    const changed = [...after].filter(([name, text]) => before.get(name) !== text).map(([name]) => name)
+    assert.deepEqual(changed.sort(), [...(scenario.changes ?? [])].sort(), 'what changed')
+  } finally {
+    await bench.close()
+  }
+}
+
+/** One test for each row, each on a database of its own. */
+export function runScenarios(
+  model: Model,
+  openStore: OpenStore,
+  seed: Seed,
+  rows: readonly Scenario[],
+): void {
+  for (const row of rows) {
+    const { name, method = 'GET', url } = row
+    test(`${method} ${url.slice(0, 80)}: ${name}`, () => runScenario(model, openStore, seed, row))
+  }
+}

@@ -1,0 +1,111 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { cyclesIn, importsOf, layerFaults, readSources } from '../../scripts/layers.ts'
+import { rooms } from '../../src/layers.ts'
+
+describe('the import scan', () => {
+  const cases: readonly [string, string, boolean][] = [
+    [`import { a } from './a.ts'`, './a.ts', false],
+    [`import type { A } from './a.ts'`, './a.ts', true],
+    [`import { type A, type B as C } from './a.ts'`, './a.ts', true],
+    [`import { type A, b } from './a.ts'`, './a.ts', false],
+    [`import a, { type B } from './a.ts'`, './a.ts', false],
+    [`import * as a from './a.ts'`, './a.ts', false],
+    [`import './a.ts'`, './a.ts', false],
+    [`export { a } from './a.ts'`, './a.ts', false],
+    [`export type { A } from './a.ts'`, './a.ts', true],
+    [`export * from './a.ts'`, './a.ts', false],
+    [`const a = await import('./a.ts')`, './a.ts', false],
+    [`import {\n  a,\n  b,\n} from "./a.ts"`, './a.ts', false],
+    [`import { DatabaseSync } from 'node:sqlite'`, 'node:sqlite', false],
+  ]
+  for (const [text, specifier, typeOnly] of cases) {
+    it(`reads ${JSON.stringify(text)}`, () => {
+      assert.deepEqual(
+        importsOf(text).map(found => ({ specifier: found.specifier, typeOnly: found.typeOnly })),
+        [{ specifier, typeOnly }],
+      )
+    })
+  }
+
+  it('finds each of several statements, with its line', () => {
+    const found = importsOf(
+      `import { a } from './a.ts'\n\nimport type { B } from './b.ts'\nexport * from './c.ts'\n`,
+    )
+    assert.deepEqual(
+      found.map(({ specifier, line }) => [specifier, line]),
+      [
+        ['./a.ts', 1],
+        ['./b.ts', 3],
+        ['./c.ts', 4],
+      ],
+    )
+  })
+
+  it('does not read comments', () => {
+    assert.deepEqual(importsOf(`// import { a } from './a.ts'\n/* import { b } from './b.ts' */\n`), [])
+  })
+})
+
+describe('the layer check', () => {
+  const faults = (file: string, text: string) => layerFaults([{ file, text }])
+
+  it('refuses a room that may not be imported, with place and way out', () => {
+    const [fault] = faults('rest/list.ts', `\nimport { openSqlite } from '../store/sqlite.ts'\n`)
+    assert.match(fault ?? '', /^src\/rest\/list\.ts:2 rest may not import store; it may import .*plan, model/)
+  })
+
+  it('counts types too', () => {
+    assert.equal(faults('rest/a.ts', `import type { Store } from '../store/store.ts'`).length, 1)
+    assert.equal(faults('model/a.ts', `import type { Plan } from '../plan/plan.ts'`).length, 1)
+  })
+
+  it('lets a room import itself, what it may, and what all may', () => {
+    const text = `import '../plan/plan.ts'\nimport '../model/model.ts'\nimport './b.ts'\nimport '../errors.ts'`
+    assert.deepEqual(faults('rest/a.ts', text), [])
+    assert.deepEqual(faults('serve.ts', `import './store/sqlite.ts'\nimport './rest/rest.ts'`), [])
+  })
+
+  it('takes a folder and the file of the same name for one room', () => {
+    assert.deepEqual(faults('http/send.ts', `import type { X } from '../http.ts'`), [])
+  })
+
+  it('keeps packages to their rooms', () => {
+    assert.match(
+      faults('rest/a.ts', `import fastify from 'fastify'`)[0] ?? '',
+      /only http may import fastify/,
+    )
+    assert.match(faults('plan/a.ts', `import { DatabaseSync } from 'node:sqlite'`)[0] ?? '', /only store/)
+    assert.match(faults('rest/a.ts', `import _ from 'lodash/fp'`)[0] ?? '', /lodash belongs to no room/)
+    assert.match(faults('rest/a.ts', `import fs from 'fs'`)[0] ?? '', /write node:fs/)
+    assert.deepEqual(faults('rest/a.ts', `import fs from 'node:fs'`), [])
+  })
+
+  it('refuses rooms that nobody declared', () => {
+    assert.match(faults('utils/a.ts', '')[0] ?? '', /^src\/utils\/a\.ts:1 utils is no known room/)
+  })
+
+  it('finds cycles at run time, and leaves those of types alone', () => {
+    const cycle = [
+      { file: 'plan/a.ts', text: `import { b } from './b.ts'` },
+      { file: 'plan/b.ts', text: `import { c } from './c.ts'` },
+      { file: 'plan/c.ts', text: `import { a } from './a.ts'` },
+    ]
+    assert.match(cyclesIn(cycle)[0] ?? '', /plan\/a\.ts → plan\/b\.ts → plan\/c\.ts → plan\/a\.ts/)
+    const types = cycle.map(({ file, text }) => ({ file, text: text.replace('import', 'import type') }))
+    assert.deepEqual(cyclesIn(types), [])
+  })
+
+  it('holds for the sources as they are', () => {
+    const sources = readSources(new URL('../../src', import.meta.url).pathname)
+    assert.ok(sources.length > 20)
+    assert.deepEqual(layerFaults(sources), [])
+  })
+
+  it('names only rooms that exist', () => {
+    for (const [name, room] of Object.entries(rooms)) {
+      if (room.imports === 'all') continue
+      for (const other of room.imports) assert.ok(rooms[other], `${name} imports ${other}`)
+    }
+  })
+})

@@ -1,0 +1,798 @@
+/** `checkModel`: what a declaration becomes, and every fault that it tells, with its place. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import {
+  anyone,
+  boolean,
+  checkModel,
+  choice,
+  collection,
+  currentUser,
+  type Declaration,
+  date,
+  datetime,
+  email,
+  field,
+  index,
+  integer,
+  json,
+  ModelError,
+  manyToMany,
+  model,
+  nobody,
+  not,
+  now,
+  number,
+  owner,
+  randomUuid,
+  related,
+  relation,
+  role,
+  scope,
+  signedIn,
+  string,
+  text,
+  unique,
+  users,
+  uuid,
+} from '../../src/index.ts'
+import { singularOf } from '../../src/model/check/names.ts'
+import blog from '../models/blog.ts'
+import rich from '../models/rich.ts'
+
+/** What a JavaScript file could write in spite of the types. */
+const untyped = (value: unknown): never => value as never
+
+function faultsOf(declaration: Declaration): readonly string[] {
+  try {
+    checkModel(declaration)
+    return []
+  } catch (error) {
+    assert.ok(error instanceof ModelError, String(error))
+    return error.faults.map(({ place, message }) => `${place}: ${message}`)
+  }
+}
+
+/** The faults of a collection `posts` with these options beside a plain `title`. */
+function postFaults(options: object, others: object = {}): readonly string[] {
+  const given = { fields: { title: string() }, ...options }
+  return faultsOf(model(untyped({ posts: collection(untyped(given)), ...others })))
+}
+
+const fieldFaults = (fields: object) => postFaults({ fields })
+
+test('the reference model becomes the collections of the interface', () => {
+  const { collections, scopes } = checkModel(blog)
+  assert.deepEqual([...collections.keys()], ['users', 'posts', 'api_keys'])
+  const posts = collections.get('posts')
+  const users = collections.get('users')
+  assert.ok(posts && users)
+  assert.deepEqual([...posts.fields.keys()], ['id', 'title', 'body', 'author_id', 'created_at'])
+  assert.deepEqual([...users.fields.keys()], ['id', 'name', 'email', 'role', 'password_hash', 'created_at'])
+  assert.deepEqual(posts.relations.get('author'), {
+    ...{ kind: 'one', name: 'author', target: 'users', field: 'author_id', onDelete: 'restrict' },
+  })
+  assert.deepEqual(users.relations.get('posts'), {
+    kind: 'many',
+    name: 'posts',
+    target: 'posts',
+    field: 'author_id',
+  })
+  assert.deepEqual(posts.fields.get('author_id')?.reference, posts.relations.get('author'))
+  assert.deepEqual(posts.fields.get('author_id')?.default, { kind: 'currentUser' })
+  const admin = { kind: 'role', roles: ['admin'] }
+  const author = { kind: 'compare', field: 'author_id', comparison: 'eq', operand: { kind: 'userId' } }
+  const authorOrAdmin = { kind: 'or', rules: [author, admin] }
+  assert.deepEqual(posts.access, {
+    ...{ read: { kind: 'anyone' }, create: authorOrAdmin, update: authorOrAdmin, delete: authorOrAdmin },
+  })
+  assert.deepEqual(
+    [...scopes.keys()],
+    [...['read:user', 'write:user', 'read:post', 'write:post', 'read:api_key', 'write:api_key']],
+  )
+  assert.equal(scopes.get('read:post'), 'See posts')
+  assert.equal(scopes.get('write:api_key'), 'Create, change and delete API keys')
+})
+
+test('the accounts are seen by who is signed in, and their role is given by administrators', () => {
+  const users = checkModel(model({})).collections.get('users')
+  const admin = { kind: 'role', roles: ['admin'] }
+  assert.deepEqual(users?.access.read, { kind: 'signedIn' })
+  assert.deepEqual(users?.access.create, admin)
+  assert.deepEqual(users?.access.delete, admin)
+  assert.deepEqual(users?.fields.get('role')?.access.write, admin)
+  assert.equal(users?.fields.get('email')?.unique, true)
+  assert.equal(users?.fields.get('password_hash')?.internal, true)
+})
+
+test('an API key is its owner’s own, and its scopes are among the model’s', () => {
+  const keys = checkModel(blog).collections.get('api_keys')
+  const own = { kind: 'compare', field: 'user_id', comparison: 'eq', operand: { kind: 'userId' } }
+  assert.deepEqual(keys?.access, { read: own, create: { kind: 'signedIn' }, update: own, delete: own })
+  const { schema } = keys?.fields.get('scopes')?.type ?? {}
+  const scopes = ['read:user', 'write:user', 'read:post', 'write:post', 'read:api_key', 'write:api_key', '*']
+  assert.deepEqual(schema?.items, { type: 'string', enum: scopes })
+  assert.equal(keys?.fields.get('hash')?.internal, true)
+  assert.equal(keys?.fields.get('user_id')?.readOnly, true)
+})
+
+test('a declaration may add to the accounts, and change who may do what', () => {
+  const { collections } = checkModel(rich)
+  const names = [...(collections.get('users')?.fields.keys() ?? [])]
+  assert.deepEqual(names, [
+    ...[
+      'id',
+      'name',
+      'email',
+      'role',
+      'password_hash',
+      'bio',
+      'phone',
+      'manager_id',
+      'created_at',
+      'updated_at',
+    ],
+  ])
+  const open = checkModel(model({ users: users({ access: { read: anyone } }) })).collections.get('users')
+  assert.deepEqual(open?.access.read, { kind: 'anyone' })
+  assert.deepEqual(open?.access.delete, { kind: 'role', roles: ['admin'] })
+})
+
+test('what is not said is for administrators only', () => {
+  const audits = checkModel(rich).collections.get('audits')
+  const admin = { kind: 'role', roles: ['admin'] }
+  assert.deepEqual(audits?.access, { read: admin, create: admin, update: admin, delete: admin })
+})
+
+test('defaults, literals and times become canonical', () => {
+  const { collections } = checkModel(
+    model({
+      events_seen: collection({
+        singular: 'event_seen',
+        deprecated: { since: '2026-01-01', sunset: '2026-06-01T02:00:00+02:00' },
+        fields: { at: datetime({ default: '2026-01-01T01:00:00+01:00' }), mail: email() },
+        access: {
+          read: field('at')
+            .gte('2026-01-01T00:00:00Z')
+            .and(field('mail').in(['A@b.co'])),
+        },
+      }),
+    }),
+  )
+  const seen = collections.get('events_seen')
+  assert.deepEqual(seen?.fields.get('at')?.default, { kind: 'value', value: '2026-01-01T00:00:00.000Z' })
+  assert.deepEqual(seen?.deprecated, {
+    ...{ since: '2026-01-01T00:00:00.000Z', sunset: '2026-06-01T00:00:00.000Z', reason: undefined },
+  })
+  const literal = (value: unknown) => ({ kind: 'literal', value })
+  assert.deepEqual(seen?.access.read, {
+    kind: 'and',
+    rules: [
+      { kind: 'compare', field: 'at', comparison: 'gte', operand: literal('2026-01-01T00:00:00.000Z') },
+      { kind: 'compare', field: 'mail', comparison: 'in', operand: literal(['a@b.co']) },
+    ],
+  })
+})
+
+test('a checked model cannot be changed', () => {
+  const { collections } = checkModel(rich)
+  const tasks = collections.get('tasks')
+  assert.ok(tasks)
+  const maps = [collections, tasks.fields, tasks.relations] as unknown as Map<string, unknown>[]
+  for (const map of maps) {
+    assert.throws(() => map.set('x', 1), TypeError)
+    assert.throws(() => map.delete([...map.keys()][0] ?? ''), TypeError)
+    assert.throws(() => map.clear(), TypeError)
+  }
+  assert.throws(() => Object.assign(tasks, { name: 'x' }), TypeError)
+  assert.throws(() => Object.assign(tasks.fields.get('title') ?? {}, { optional: true }), TypeError)
+  assert.throws(() => Object.assign(tasks.access.read, { kind: 'anyone' }), TypeError)
+  assert.throws(
+    () => Object.assign(tasks.fields.get('title')?.type.schema ?? {}, { maxLength: 1 }),
+    TypeError,
+  )
+})
+
+test('the same declaration can be checked twice', () => {
+  assert.deepEqual(checkModel(rich).scopes, checkModel(rich).scopes)
+})
+
+test('singulars', () => {
+  const known: Readonly<Record<string, string | undefined>> = {
+    posts: 'post',
+    causes: 'cause',
+    stories: 'story',
+    categories: 'category',
+    addresses: 'address',
+    boxes: 'box',
+    branches: 'branch',
+    wishes: 'wish',
+    houses: 'house',
+    courses: 'course',
+    sizes: 'size',
+    movies: 'movie',
+    caches: 'cache',
+    blog_posts: 'blog_post',
+    days: 'day',
+    task_labels: 'task_label',
+    people: undefined,
+    sheep: undefined,
+    news: undefined,
+    series: undefined,
+    data: undefined,
+    statuses: undefined,
+    status: undefined,
+    heroes: undefined,
+    analysis: undefined,
+    glass: undefined,
+    s: undefined,
+  }
+  for (const [plural, singular] of Object.entries(known)) assert.equal(singularOf(plural), singular, plural)
+})
+
+/** Each declares one thing wrong, and states the whole list of faults. */
+const wrong: readonly (readonly [what: string, found: () => readonly string[], faults: readonly RegExp[]])[] =
+  [
+    ['no model', () => faultsOf(untyped({ posts: 1 })), [/^model: .*`export default model/]],
+    [
+      'a collection that is none',
+      () => faultsOf(model(untyped({ posts: { fields: {} } }))),
+      [/^posts: .*`collection\(/],
+    ],
+    ['no fields', () => postFaults({ fields: undefined }), [/^posts.fields: Write the fields/]],
+    ['a field that is none', () => fieldFaults({ title: 'text' }), [/^posts.fields.title: This is no field/]],
+    ['an unknown option', () => postFaults({ acces: {} }), [/^posts.acces: .*Did you mean `access`/]],
+    [
+      'an unknown operation',
+      () => postFaults({ access: { write: anyone } }),
+      [/^posts.access.write: There is no/],
+    ],
+    ['no rule', () => postFaults({ access: { read: 'anyone' } }), [/^posts.access.read: This is no rule/]],
+    [
+      'a description that is no text',
+      () => postFaults({ description: 3 }),
+      [/^posts.description: Write a text/],
+    ],
+    ['a bad updatedAt', () => postFaults({ updatedAt: 'yes' }), [/^posts.updatedAt: Write true or false/]],
+
+    [
+      'camelCase',
+      () => fieldFaults({ firstName: string() }),
+      [/^posts.fields.firstName: .*Write `first_name`/],
+    ],
+    [
+      'a digit first',
+      () => fieldFaults({ '1st': string() }),
+      [/^posts.fields.1st: A name must be in snake_case/],
+    ],
+    ['a double underscore', () => fieldFaults({ a__b: string() }), [/snake_case.*Write `a_b`/]],
+    [
+      '__proto__',
+      () => fieldFaults(JSON.parse('{"__proto__":1}')),
+      [/^posts.fields.__proto__: This is no field/],
+    ],
+    ['constructor', () => fieldFaults({ constructor: string() }), [/constructor: The name is reserved/]],
+    ['a name too long', () => fieldFaults({ ['a'.repeat(51)]: string() }), [/longer than 50 characters/]],
+    [
+      'a field that is there already',
+      () => fieldFaults({ id: integer() }),
+      [/posts.fields.id: The name is reserved/],
+    ],
+    ['a query parameter', () => fieldFaults({ page: integer() }), [/posts.fields.page: .*query parameter/]],
+    ['a column of the database', () => fieldFaults({ rowid: integer() }), [/posts.fields.rowid: .*database/]],
+    ...['openapi', 'me', 'events', 'docs', 'api_keys', 'sqlite_things', 'Posts', '_posts', 'blog-posts'].map(
+      name =>
+        [
+          `a collection called ${name}`,
+          () => faultsOf(model({ [name]: collection({ singular: 'thing', fields: {} }) })),
+          [new RegExp(`^${name}: (The name is reserved|Names that begin so|A name must be)`)],
+        ] as const,
+    ),
+
+    [
+      'no singular',
+      () => faultsOf(model({ sheep: collection({ fields: {} }) })),
+      [/^sheep.singular: The singular of/],
+    ],
+    [
+      'a singular equal to the plural',
+      () => faultsOf(model({ sheep: collection({ singular: 'sheep', fields: {} }) })),
+      [/^sheep.singular: One item needs another name/],
+    ],
+    [
+      'two of one singular',
+      () => postFaults({}, { entries: collection({ singular: 'post', fields: {} }) }),
+      [/^entries.singular: `post` is already a name of `posts`/],
+    ],
+    [
+      'a GraphQL type of its own',
+      () => faultsOf(model({ queries: collection({ fields: {} }) })),
+      [/^queries.singular: `query` would be the GraphQL type `Query`/],
+    ],
+    [
+      'a GraphQL type that another collection has',
+      () => postFaults({}, { post_edges: collection({ fields: {} }) }),
+      [/^post_edges.singular: The GraphQL types of `post_edge` have the same names as those of `posts`/],
+    ],
+    [
+      'one name in camelCase',
+      () => fieldFaults({ line1: string(), line_1: string() }),
+      [/^posts.line_1: In GraphQL it is `line1`/],
+    ],
+
+    [
+      'accounts declared anew',
+      () => faultsOf(model({ users: collection({ fields: {} }) })),
+      [/^users: The accounts are built in. Extend them with `users/],
+    ],
+    [
+      'accounts elsewhere',
+      () => faultsOf(model({ people: users({}) })),
+      [/^people: `users\(…\)` extends the built-in/],
+    ],
+    [
+      'a built-in field declared anew',
+      () => faultsOf(model({ users: users({ fields: { role: string() } }) })),
+      [/^users.fields.role: The field is built in/],
+    ],
+
+    [
+      'an unknown field option',
+      () => fieldFaults({ a: string(untyped({ requird: true })) }),
+      [/^posts.fields.a.requird: There is no/],
+    ],
+    [
+      'an option of another kind',
+      () => fieldFaults({ a: string(untyped({ optional: 1 })) }),
+      [/^posts.fields.a.optional: Write true or false/],
+    ],
+    [
+      'options that are none',
+      () => fieldFaults({ a: string(untyped('x')) }),
+      [/^posts.fields.a: Write the options/],
+    ],
+    [
+      'a bad pattern',
+      () => fieldFaults({ a: string({ pattern: '(' }) }),
+      [/^posts.fields.a.pattern: This is no regular/],
+    ],
+    [
+      'a pattern without the u flag',
+      () => fieldFaults({ a: string({ pattern: '\\-' }) }),
+      [/a.pattern: .*u flag/],
+    ],
+    [
+      'bounds that exclude each other',
+      () => fieldFaults({ a: integer({ min: 3, max: 2 }) }),
+      [/a.min: The least, 3, is above the most, 2/],
+    ],
+    [
+      'lengths that exclude each other',
+      () => fieldFaults({ a: string({ min: 300 }) }),
+      [/a.min: The least, 300, is above the most, 255/],
+    ],
+    [
+      'length and max',
+      () => fieldFaults({ a: text({ length: 3, max: 3 }) }),
+      [/a.length: Write either `length`/],
+    ],
+    [
+      'a bound that is no number',
+      () => fieldFaults({ a: number({ min: Number.NaN }) }),
+      [/a.min: Write a number/],
+    ],
+    [
+      'a length below 0',
+      () => fieldFaults({ a: string({ max: -1 }) }),
+      [/a.max: Write a whole number, 0 or more/],
+    ],
+    ['no choices', () => fieldFaults({ a: choice([]) }), [/posts.fields.a: Write the values/]],
+    [
+      'a choice twice',
+      () => fieldFaults({ a: choice(['x-y', 'X_Y']) }),
+      [/a: The value "X_Y" is there twice/],
+    ],
+    [
+      'a bad choice',
+      () => fieldFaults({ a: choice(['x y']) }),
+      [/a: The value "x y" must be a letter, then/],
+    ],
+    [
+      'a bad schema',
+      () => fieldFaults({ a: json({ schema: { type: 'sting' } }) }),
+      [/a.schema: This is no valid JSON Schema/],
+    ],
+    [
+      'an unknown keyword',
+      () => fieldFaults({ a: json({ schema: { minimun: 1 } }) }),
+      [/a.schema: This is no valid JSON Schema/],
+    ],
+    [
+      'a reference',
+      () => fieldFaults({ a: json({ schema: { $ref: '#' } }) }),
+      [/a.schema: `\$ref` cannot be used/],
+    ],
+    [
+      'null in a schema',
+      () => fieldFaults({ a: json({ schema: { type: ['null', 'array'] } }) }),
+      [/a.schema: Null stands for/],
+    ],
+    [
+      'a default of another type',
+      () => fieldFaults({ a: integer(untyped({ default: 'x' })) }),
+      [/a.default: The default does not fit/],
+    ],
+    [
+      'a default out of bounds',
+      () => fieldFaults({ a: integer({ max: 3, default: 4 }) }),
+      [/a.default: .*at most 3/],
+    ],
+    [
+      'a default of null',
+      () => fieldFaults({ a: integer(untyped({ default: null })) }),
+      [/a.default: .*`optional: true`/],
+    ],
+    [
+      'a marker that does not fit',
+      () => fieldFaults({ a: string(untyped({ default: now })) }),
+      [/a.default: `now` does not fit/],
+    ],
+    [
+      'a user for another',
+      () => fieldFaults({ post_id: relation('posts', { default: currentUser }) }),
+      [/post_id.default: `currentUser` does not fit/],
+    ],
+    [
+      'a UUID for a date',
+      () => fieldFaults({ a: date(untyped({ default: randomUuid })) }),
+      [/a.default: `randomUuid` does not fit/],
+    ],
+    [
+      'a default for a unique field',
+      () => fieldFaults({ a: string({ unique: true, default: 'x' }) }),
+      [/a.default: Only one item/],
+    ],
+    [
+      'required but read-only',
+      () => fieldFaults({ a: string({ readOnly: true }) }),
+      [/fields.a: It is required but read-only/],
+    ],
+    [
+      'required but internal',
+      () => fieldFaults({ a: string({ internal: true }) }),
+      [/fields.a: It is required but internal/],
+    ],
+    [
+      'read-only and write-only',
+      () => fieldFaults({ a: string({ readOnly: true, writeOnly: true, optional: true }) }),
+      [/fields.a: .*`internal: true` instead/],
+    ],
+    [
+      'a unique document',
+      () => fieldFaults({ a: json({ unique: true }) }),
+      [/a.unique: A json field cannot be compared/],
+    ],
+    [
+      'a searchable number',
+      () => fieldFaults({ a: integer(untyped({ searchable: true })) }),
+      [/a.searchable: There is no option/],
+    ],
+    [
+      'a searchable secret',
+      () => fieldFaults({ a: string({ searchable: true, writeOnly: true }) }),
+      [/a.searchable: .*never given out/],
+    ],
+    [
+      'searchable with a rule that needs the row',
+      () =>
+        fieldFaults({
+          a: string({ searchable: true, access: { read: signedIn.and(not(field('a').eq('x'))) } }),
+        }),
+      [/a.searchable: Its read rule depends on the row/],
+    ],
+    [
+      'a field rule that is none',
+      () => fieldFaults({ a: string(untyped({ access: { read: 1 } })) }),
+      [/a.access: `read` is no rule/],
+    ],
+    [
+      'a field rule of another name',
+      () => fieldFaults({ a: string(untyped({ access: { update: anyone } })) }),
+      [/a.access: There is no `update`/],
+    ],
+    [
+      'a wrong field rule',
+      () => fieldFaults({ a: string({ access: { write: owner('b') } }) }),
+      [/a.access.write: `posts` has no field `b`/],
+    ],
+    [
+      'a bad deprecation',
+      () => fieldFaults({ a: string({ deprecated: { since: '2026-02-30' } }) }),
+      [/a.deprecated.since: Write a date/],
+    ],
+    [
+      'an end before the beginning',
+      () => postFaults({ deprecated: { since: '2026-02-01', sunset: '2026-01-01' } }),
+      [/^posts.deprecated.sunset: The end is before/],
+    ],
+    [
+      'a bad end',
+      () => postFaults({ deprecated: { since: '2026-02-01', sunset: 'soon' } }),
+      [/^posts.deprecated.sunset: Write a date/],
+    ],
+    [
+      'a deprecation that is none',
+      () => postFaults({ deprecated: true }),
+      [/^posts.deprecated: Write/, /^posts.deprecated.since: Write/],
+    ],
+
+    [
+      'an old name in use',
+      () => fieldFaults({ a: string(), b: string({ renamedFrom: 'a' }) }),
+      [/b.renamedFrom: `a` is still there/],
+    ],
+    [
+      'one old name twice',
+      () => fieldFaults({ a: string({ renamedFrom: 'c' }), b: string({ renamedFrom: 'c' }) }),
+      [/b.renamedFrom: `a` was renamed from `c` already/],
+    ],
+    [
+      'a collection renamed from another',
+      () => postFaults({ renamedFrom: 'users' }),
+      [/^posts.renamedFrom: `users` is still there/],
+    ],
+    [
+      'a bad old name',
+      () => postFaults({ renamedFrom: 'Old "name"' }),
+      [/^posts.renamedFrom: A name must be/],
+    ],
+
+    [
+      'a relation to nowhere',
+      () => fieldFaults({ author_id: relation('user') }),
+      [/author_id: There is no collection `user`. Did you mean `users`/],
+    ],
+    [
+      'a relation without a name',
+      () => fieldFaults({ author: relation('users') }),
+      [/fields.author: .*`author_id`, or write `as`/],
+    ],
+    [
+      'a relation called as a field',
+      () => fieldFaults({ author_id: relation('users'), author: string() }),
+      [/author_id.as: `posts` already has a field called `author`/],
+    ],
+    [
+      'two inverses of one name',
+      () =>
+        fieldFaults({
+          a_id: relation('users', { inverse: 'posts' }),
+          b_id: relation('users', { inverse: 'posts' }),
+        }),
+      [/b_id.inverse: `users` already has a relation called `posts`/],
+    ],
+    [
+      'the inverse of the keys',
+      () => fieldFaults({ a_id: relation('users', { inverse: 'api_keys' }) }),
+      [/^api_keys.fields.user_id.inverse: `users` already has a relation/],
+    ],
+    [
+      'clear without optional',
+      () => fieldFaults({ a_id: relation('users', { onDelete: 'clear' }) }),
+      [/a_id.onDelete: .*`optional: true`/],
+    ],
+    [
+      'a bad onDelete',
+      () => fieldFaults({ a_id: relation('users', untyped({ onDelete: 'drop' })) }),
+      [/a_id.onDelete: Write one of/],
+    ],
+
+    [
+      'a join that is none',
+      () => postFaults({ relations: { tags: { target: 'x' } } }),
+      [/^posts.relations.tags: Write `manyToMany/],
+    ],
+    [
+      'a join through nowhere',
+      () =>
+        postFaults({
+          relations: { fans: manyToMany('users', { through: 'likes', from: 'post_id', to: 'user_id' }) },
+        }),
+      [/^posts.relations.fans.through: There is no collection `likes`/],
+    ],
+    [
+      'wrong ends',
+      () =>
+        postFaults(
+          { relations: { fans: manyToMany('users', { through: 'likes', from: 'user_id', to: 'fan_id' }) } },
+          { likes: collection({ fields: { post_id: relation('posts'), user_id: relation('users') } }) },
+        ),
+      [/^posts.relations.fans.from: .*Write `post_id`/, /^posts.relations.fans.to: .*Write `user_id`/],
+    ],
+    [
+      'both ends the same',
+      () =>
+        postFaults(
+          { relations: { kin: manyToMany('posts', { through: 'links', from: 'a_id', to: 'a_id' }) } },
+          { links: collection({ fields: { a_id: relation('posts') } }) },
+        ),
+      [/^posts.relations.kin.to: `from` and `to` must be two fields/],
+    ],
+
+    [
+      'an index over nothing',
+      () => postFaults({ indexes: [index()] }),
+      [/^posts.indexes\[0\]: An index needs a field/],
+    ],
+    [
+      'an index over no field',
+      () => postFaults({ indexes: [unique('titel')] }),
+      [/^posts.indexes\[0\]: .*Did you mean `title`/],
+    ],
+    [
+      'a field twice',
+      () => postFaults({ indexes: [index('title', 'title')] }),
+      [/^posts.indexes\[0\]: A field is named twice/],
+    ],
+    [
+      'an index twice',
+      () => postFaults({ indexes: [index('title'), unique('title')] }),
+      [/^posts.indexes\[1\]: The same fields/],
+    ],
+    [
+      'an index that is none',
+      () => postFaults({ indexes: ['title'] }),
+      [/^posts.indexes\[0\]: Write `index/],
+    ],
+    [
+      'indexes that are no list',
+      () => postFaults({ indexes: index('title') }),
+      [/^posts.indexes: Write a list/],
+    ],
+    [
+      'an index over a document',
+      () => postFaults({ fields: { a: json() }, indexes: [index('a')] }),
+      [/^posts.indexes\[0\]: `a` is a json field, which has no order/],
+    ],
+
+    [
+      'a rule about no field',
+      () => postFaults({ access: { read: field('titel').eq('x') } }),
+      [/^posts.access.read: .*Did you mean `title`/],
+    ],
+    [
+      'a literal of another type',
+      () => postFaults({ access: { read: field('title').eq(3) } }),
+      [/^posts.access.read: `title` is compared with another type/],
+    ],
+    [
+      'one of the literals of another type',
+      () => postFaults({ access: { read: field('id').in([1, 'x']) } }),
+      [/^posts.access.read: `id` is compared/],
+    ],
+    [
+      'an empty list',
+      () => postFaults({ access: { read: field('id').in([]) } }),
+      [/^posts.access.read: `id`: write one value/],
+    ],
+    [
+      'a list for eq',
+      () => postFaults({ access: { read: field('id').eq(untyped([1])) } }),
+      [/^posts.access.read: `id`: write one value/],
+    ],
+    [
+      'nothing to compare with',
+      () => postFaults({ access: { read: field('id').eq(untyped(undefined)) } }),
+      [/is compared with nothing/],
+    ],
+    [
+      'more than null',
+      () => postFaults({ access: { read: field('id').gt(null) } }),
+      [/`gt` cannot compare with null/],
+    ],
+    [
+      'an order that the type has not',
+      () => postFaults({ fields: { a: boolean() }, access: { read: field('a').gt(true) } }),
+      [/`a` is a boolean field: `gt` cannot compare it/],
+    ],
+    [
+      'the owner in a text',
+      () => postFaults({ access: { read: owner('title') } }),
+      [/`posts.title` holds no user. Name a field/],
+    ],
+    ['the owner in an id', () => postFaults({ access: { read: owner('id') } }), [/`posts.id` holds no user/]],
+    [
+      'more than the user',
+      () =>
+        postFaults({
+          fields: { a_id: relation('users') },
+          access: { read: field('a_id').gt(untyped(currentUser)) },
+        }),
+      [/`gt` cannot compare with `currentUser`/],
+    ],
+    [
+      'a rule by no relation',
+      () => postFaults({ access: { read: related('autor', anyone) } }),
+      [/`posts` has no relation `autor`/],
+    ],
+    [
+      'related to no rule',
+      () => postFaults({ access: { read: anyone.or(untyped(undefined)) } }),
+      [/A part of it is no rule/],
+    ],
+    [
+      'not of no rule',
+      () => postFaults({ access: { read: not(untyped('x')) } }),
+      [/A part of it is no rule/],
+    ],
+    [
+      'a rule of an unknown kind',
+      () => postFaults({ access: { read: { rule: { kind: 'some' } } } }),
+      [/A part of it is no rule/],
+    ],
+    ['no role', () => postFaults({ access: { read: role() } }), [/A role must be named/]],
+    [
+      'an unknown scope',
+      () => postFaults({ access: { read: scope('read:posts') } }),
+      [/no scope `read:posts`. Did you mean `read:post`/],
+    ],
+    [
+      'a rule that goes too far',
+      () => {
+        let far = anyone
+        for (let step = 0; step < 6; step++) far = related('next', far)
+        return postFaults({ fields: { next_id: relation('posts') }, access: { read: far } })
+      },
+      [/^posts.access.read: The rule goes through more than 5 relations/],
+    ],
+    [
+      'a rule that goes round',
+      () => {
+        const round: Record<string, unknown> = { kind: 'not' }
+        round.rule = round
+        return postFaults({ access: { read: { rule: round } } })
+      },
+      [/^posts.access.read: The rule is nested more than 50 deep/],
+    ],
+  ]
+
+for (const [what, found, faults] of wrong) {
+  test(`a fault: ${what}`, () => {
+    const list = found()
+    assert.equal(list.length, faults.length, list.join('\n'))
+    faults.forEach((fault, at) => void assert.match(list[at] ?? '', fault))
+  })
+}
+
+test('all faults are told at once, each with its place', () => {
+  const declaration = model({
+    posts: collection({
+      fields: { id: string(), text: text({ max: 0.5 }), author: relation('user') },
+      access: { read: owner('autor'), create: role() },
+    }),
+    sheep: collection({ fields: {}, indexes: [index('x')] }),
+  })
+  const places = faultsOf(declaration).map(fault => fault.slice(0, fault.indexOf(':')))
+  assert.deepEqual(places.sort(), [
+    ...['posts.access.create', 'posts.access.read', 'posts.fields.author', 'posts.fields.author'],
+    ...['posts.fields.id', 'posts.fields.text.max', 'sheep.indexes[0]', 'sheep.singular'],
+  ])
+  assert.throws(() => checkModel(declaration), /^ModelError: The model has 8 faults:\n {2}posts/)
+})
+
+test('rules that need nothing but the asker, and those that go as far as they may', () => {
+  let far = field('title').eq('x')
+  for (let step = 0; step < 5; step++) far = related('next', far)
+  const fields = {
+    title: string(),
+    next_id: relation('posts', { inverse: 'previous' }),
+    key: uuid({ optional: true }),
+  }
+  const access = {
+    read: far,
+    create: nobody,
+    update: signedIn.and(scope('write:post')),
+    delete: related('previous', anyone),
+  }
+  assert.deepEqual(postFaults({ fields, access }), [])
+})

@@ -1,0 +1,280 @@
+/** What holds for every declaration, value and body. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { ApiError } from '../../src/errors.ts'
+import {
+  anyone,
+  boolean,
+  type CollectionName,
+  checkModel,
+  choice,
+  collection,
+  type Declaration,
+  date,
+  datetime,
+  email,
+  field,
+  integer,
+  type JsonValue,
+  json,
+  ModelError,
+  model,
+  not,
+  number,
+  owner,
+  related,
+  relation,
+  role,
+  signedIn,
+  string,
+  text,
+  url,
+  uuid,
+} from '../../src/index.ts'
+import type { AccessRule } from '../../src/model/access.ts'
+import { canonicalOf } from '../../src/model/fault.ts'
+import type { FieldDeclaration } from '../../src/model/fields/declared.ts'
+import { nearest } from '../../src/model/nearest.ts'
+import { bodySchema, bodyValidator } from '../../src/model/validate.ts'
+import rich from '../models/rich.ts'
+
+const runs = { numRuns: 200 }
+
+const traits = fc.record(
+  { optional: fc.boolean(), unique: fc.boolean(), writeOnly: fc.boolean(), immutable: fc.boolean() },
+  { requiredKeys: [] },
+)
+
+const fieldOf = (traitsOfField: object, kind: number): FieldDeclaration => {
+  const made = [string, text, integer, number, boolean, date, datetime, email, url, uuid]
+  const build = made[kind % made.length] ?? string
+  return (build as (options: object) => FieldDeclaration)(traitsOfField)
+}
+
+const rule: fc.Arbitrary<AccessRule> = fc.letrec<{ rule: AccessRule }>(tie => ({
+  rule: fc.oneof(
+    { depthSize: 'small' },
+    fc.constantFrom(anyone, signedIn, role('admin'), owner('owner_id'), field('id').gt(3)),
+    tie('rule').map(not),
+    fc.tuple(tie('rule'), tie('rule')).map(([one, other]) => one.and(other)),
+    fc.tuple(tie('rule'), tie('rule')).map(([one, other]) => one.or(other)),
+    fc.constant(related('owner', field('role').eq('editor'))),
+    fc.constant(related('siblings', owner('owner_id'))),
+  ),
+})).rule
+
+/** Suffixed, so that no name is reserved, the plural of another, or another's in camelCase. */
+const name = fc.tuple(fc.stringMatching(/^[a-z]{1,8}$/), fc.nat(99)).map(([word, at]) => `${word}_x${at}x`)
+
+const someCollection = fc
+  .record({
+    fields: fc.dictionary(name, fc.tuple(traits, fc.nat(9))),
+    read: rule,
+    update: rule,
+    updatedAt: fc.boolean(),
+  })
+  .map(({ fields, read, update, updatedAt }) => {
+    const own = Object.entries(fields).map(([key, [options, kind]]) => [key, fieldOf(options, kind)] as const)
+    const links = {
+      owner_id: relation('users'),
+      next_id: relation('posts_root', { optional: true }),
+    }
+    return { fields: { ...Object.fromEntries(own), ...links }, access: { read, update }, updatedAt }
+  })
+
+const declaration: fc.Arbitrary<Declaration> = fc
+  .dictionary(name, someCollection, { maxKeys: 4 })
+  .map(others => {
+    const own = Object.entries(others).map(([key, options]) => {
+      const sibling = relation(`${key}s`, { optional: true, inverse: 'siblings' })
+      return [
+        `${key}s`,
+        collection({ ...options, fields: { ...options.fields, sibling_id: sibling } }),
+      ] as const
+    })
+    const root = collection({ singular: 'root_post', fields: { title: string() } })
+    return model({ ...Object.fromEntries(own), posts_root: root })
+  })
+
+test('every well-formed declaration checks, and keeps every field in its order', () => {
+  fc.assert(
+    fc.property(declaration, declared => {
+      const { collections, scopes } = checkModel(declared)
+      assert.deepEqual([...collections.keys()], ['users', ...Object.keys(declared.collections), 'api_keys'])
+      assert.equal(scopes.size, collections.size * 2)
+      for (const [key, { options }] of Object.entries(declared.collections)) {
+        const times = options.updatedAt ? ['created_at', 'updated_at'] : ['created_at']
+        const made = collections.get(key)
+        assert.deepEqual([...(made?.fields.keys() ?? [])], ['id', ...Object.keys(options.fields), ...times])
+        for (const relationOf of made?.relations.values() ?? []) assert.ok(collections.has(relationOf.target))
+      }
+    }),
+    runs,
+  )
+})
+
+test('whatever a module exports, the answer is a model or a list of faults', () => {
+  const options = fc.dictionary(
+    fc.constantFrom(
+      'fields',
+      'access',
+      'relations',
+      'indexes',
+      'deprecated',
+      'singular',
+      'updatedAt',
+      'extra',
+    ),
+    fc.oneof(fc.jsonValue(), fc.constant({ a: string({ max: 3 }) }), fc.constant({ read: owner('a') })),
+  )
+  fc.assert(
+    fc.property(fc.oneof(fc.anything(), options), fc.string(), (given, key) => {
+      const collections = { [key]: collection(given as never), posts: { kind: 'collection', options: given } }
+      try {
+        checkModel(model(collections as never))
+      } catch (error) {
+        assert.ok(error instanceof ModelError, String(error))
+        assert.ok(error.faults.length > 0)
+        for (const { place, message } of error.faults) assert.ok(place.length + message.length > 10)
+      }
+    }),
+    { numRuns: 500 },
+  )
+})
+
+const types = {
+  string: string(),
+  text: text(),
+  integer: integer(),
+  number: number(),
+  boolean: boolean(),
+  date: date(),
+  datetime: datetime(),
+  email: email(),
+  url: url(),
+  uuid: uuid(),
+  json: json(),
+  choice: choice(['a', 'b']),
+  relation: relation('users'),
+}
+
+const someTime = fc.date({ noInvalidDate: true, min: new Date('0001-01-01'), max: new Date('9998-12-31') })
+
+const likely: fc.Arbitrary<JsonValue> = fc.oneof(
+  fc.jsonValue() as fc.Arbitrary<JsonValue>,
+  fc.string({ unit: 'binary' }),
+  fc.double(),
+  fc.integer(),
+  fc.emailAddress(),
+  fc.webUrl(),
+  fc.uuid().map(value => value.toUpperCase()),
+  someTime.map(time => time.toISOString()),
+  someTime.map(time => time.toISOString().slice(0, 10)),
+  fc
+    .tuple(someTime, fc.constantFrom('+01:30', '-23:59'))
+    .map(([time, zone]) => time.toISOString().slice(0, 19) + zone),
+)
+
+test('the canonical form is stable, fulfils the schema, and comes back from JSON unchanged', () => {
+  fc.assert(
+    fc.property(fc.constantFrom(...Object.values(types)), likely, ({ type }, value) => {
+      const found = canonicalOf(type, value)
+      if ('fault' in found) return
+      assert.deepEqual(canonicalOf(type, found.value), found)
+      const copy: JsonValue = JSON.parse(JSON.stringify(found.value))
+      assert.deepEqual(canonicalOf(type, copy), canonicalOf(type, found.value))
+    }),
+    { numRuns: 2000 },
+  )
+})
+
+test('a value and its text are the same to a query', () => {
+  const scalars = Object.values(types).filter(({ type }) => type.operators.includes('eq'))
+  fc.assert(
+    fc.property(fc.constantFrom(...scalars), likely, ({ type }, value) => {
+      const found = canonicalOf(type, value)
+      if (!('fault' in found)) assert.deepEqual(type.fromText(String(found.value)), found.value)
+    }),
+    { numRuns: 2000 },
+  )
+})
+
+test('a datetime names the same instant in its canonical form', () => {
+  fc.assert(
+    fc.property(someTime, fc.integer({ min: -1439, max: 1439 }), (time, minutes) => {
+      const ahead = Math.abs(minutes)
+      const hours = String(Math.floor(ahead / 60)).padStart(2, '0')
+      const zone = `${minutes < 0 ? '-' : '+'}${hours}:${String(ahead % 60).padStart(2, '0')}`
+      const found = canonicalOf(types.datetime.type, time.toISOString().slice(0, -1) + zone)
+      assert.ok('value' in found)
+      assert.equal(Date.parse(String(found.value)), time.getTime() - minutes * 60_000)
+    }),
+    runs,
+  )
+})
+
+const checked = checkModel(rich)
+const collectionName: fc.Arbitrary<CollectionName<typeof rich>> = fc.constantFrom(
+  'tasks',
+  'projects',
+  'contacts',
+)
+
+test('a body is taken with canonical values only, or refused with a fault for a field', () => {
+  const fieldNames = [
+    'title',
+    'notes',
+    'settings',
+    'state',
+    'email',
+    'due_on',
+    'seen_at',
+    'extra',
+    'id',
+    '__proto__',
+    'x',
+  ]
+  const body = fc.oneof(
+    fc.dictionary(fc.constantFrom(...fieldNames, 'name', 'slug', 'passphrase', 'project_id'), likely),
+    fc.object().map(value => JSON.parse(JSON.stringify(value)) as unknown),
+  )
+  const mode = fc.constantFrom('create' as const, 'replace' as const, 'merge' as const)
+  fc.assert(
+    fc.property(collectionName, mode, body, (name, how, value) => {
+      const found = checked.collections.get(name)
+      assert.ok(found)
+      const { properties } = bodySchema(found, how)
+      try {
+        const { values } = bodyValidator(found)[how](value)
+        for (const [key, one] of Object.entries(values)) {
+          assert.ok(Object.hasOwn(Object(properties), key))
+          const written = found.fields.get(key)
+          assert.ok(written)
+          if (one === null) assert.ok(written.optional)
+          else assert.deepEqual(canonicalOf(written.type, one), { value: one })
+        }
+      } catch (error) {
+        assert.ok(error instanceof ApiError, String(error))
+        assert.equal(error.code, 'VALIDATION_FAILED')
+        assert.ok(error.details && error.details.length > 0)
+      }
+    }),
+    { numRuns: 1500 },
+  )
+})
+
+test('one slip of the pen is understood, and a stranger is not', () => {
+  const names = ['title', 'author_id', 'created_at']
+  fc.assert(
+    fc.property(fc.constantFrom(...names), fc.nat(20), (right, at) => {
+      const place = at % right.length
+      assert.equal(nearest(right.slice(0, place) + right.slice(place + 1), names), right)
+      assert.equal(nearest(`${right.slice(0, place)}z${right.slice(place)}`, names), right)
+    }),
+    runs,
+  )
+  assert.equal(nearest('qqqqqq', names), undefined)
+  assert.equal(nearest('titel', names), 'title')
+  assert.equal(nearest('x'.repeat(1000), ['x'.repeat(1000)]), undefined)
+})

@@ -1,0 +1,203 @@
+/** Bodies: what is taken, what it becomes, and that every fault is told at once. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { ApiError } from '../../src/errors.ts'
+import { checkModel } from '../../src/model/check.ts'
+import { type BodyMode, bodySchema, bodyValidator, itemSchema } from '../../src/model/validate.ts'
+import rich from '../models/rich.ts'
+
+const model = checkModel(rich)
+
+function collection(name: string) {
+  const found = model.collections.get(name)
+  assert.ok(found)
+  return found
+}
+
+const check = (name: string, mode: BodyMode, body: unknown) =>
+  bodyValidator(collection(name))[mode](body).values
+
+function refusal(name: string, mode: BodyMode, body: unknown): ApiError {
+  try {
+    check(name, mode, body)
+  } catch (error) {
+    assert.ok(error instanceof ApiError, String(error))
+    return error
+  }
+  assert.fail(`taken: ${JSON.stringify(body)}`)
+}
+
+const faults = (name: string, mode: BodyMode, body: unknown) =>
+  (refusal(name, mode, body).details ?? []).map(({ field, code }) => `${field}: ${code}`).sort()
+
+const task = { title: 'Paint', project_id: 1 }
+
+test('a body becomes its canonical values, and nothing that it did not hold', () => {
+  const body = {
+    ...task,
+    seen_at: '2026-01-01T01:00:00+01:00',
+    reference: 'ABCDEF00-0000-4000-8000-000000000000',
+  }
+  assert.deepEqual(check('tasks', 'create', body), {
+    ...task,
+    seen_at: '2026-01-01T00:00:00.000Z',
+    reference: 'abcdef00-0000-4000-8000-000000000000',
+  })
+  assert.deepEqual(check('contacts', 'merge', { email: 'Ada@Example.com' }), { email: 'ada@example.com' })
+  assert.deepEqual(check('tasks', 'merge', {}), {})
+})
+
+test('null empties an optional field, in every kind of body', () => {
+  assert.deepEqual(check('tasks', 'create', { ...task, notes: null }), { ...task, notes: null })
+  assert.deepEqual(check('tasks', 'replace', { title: 'x', due_on: null }), { title: 'x', due_on: null })
+  assert.deepEqual(check('tasks', 'merge', { extra: null, link: null }), { extra: null, link: null })
+  assert.deepEqual(faults('tasks', 'merge', { title: null, state: null, done: null, reference: null }), [
+    'done: null_not_allowed',
+    'reference: null_not_allowed',
+    'state: null_not_allowed',
+    'title: null_not_allowed',
+  ])
+  assert.deepEqual(faults('projects', 'merge', { settings: null }), ['settings: null_not_allowed'])
+})
+
+test('every fault is told at once, with its field', () => {
+  const body = {
+    titel: 'x',
+    id: 3,
+    created_at: '2026-01-01T00:00:00Z',
+    updated_at: '2026-01-01T00:00:00Z',
+    score: 3,
+    ticket: 'internal',
+    notes: 4,
+    priority: 9,
+    estimate: -1,
+    state: 'lost',
+    due_on: '2026-02-30',
+    link: 'javascript:alert(1)',
+    done: 'yes',
+    project_id: '1',
+  }
+  assert.deepEqual(
+    faults('tasks', 'create', body),
+    [
+      'created_at: read_only',
+      'done: wrong_type',
+      'due_on: bad_format',
+      'estimate: too_small',
+      'id: read_only',
+      'link: bad_format',
+      'link: bad_pattern',
+      'notes: wrong_type',
+      'priority: too_large',
+      'project_id: wrong_type',
+      'score: read_only',
+      'state: not_allowed',
+      'ticket: unknown_field',
+      'title: required',
+      'titel: unknown_field',
+      'updated_at: read_only',
+    ].sort(),
+  )
+})
+
+test('a fault says what would be right', () => {
+  const messages: readonly (readonly [string, BodyMode, object, string])[] = [
+    ['tasks', 'merge', { titel: 'x' }, 'There is no field titel. Did you mean `title`?'],
+    ['tasks', 'merge', { tickets: 'x' }, 'There is no field tickets.'],
+    ['tasks', 'merge', { id: 1 }, 'id is read-only. Leave it out.'],
+    [
+      'tasks',
+      'merge',
+      { project_id: 1 },
+      'project_id can only be set when the item is created. Leave it out.',
+    ],
+    ['tasks', 'merge', { title: 'x'.repeat(121) }, 'title must have at most 120 characters.'],
+    ['tasks', 'merge', { title: 'a\nb' }, 'title must be a single line.'],
+    ['tasks', 'merge', { state: 'lost' }, 'state must be open, doing or done.'],
+    ['tasks', 'merge', { priority: 0 }, 'priority must be at least 1.'],
+    ['tasks', 'merge', { priority: '1' }, 'priority must be a whole number.'],
+    ['tasks', 'merge', { due_on: 'x' }, 'due_on must be a date that exists, as YYYY-MM-DD.'],
+    ['tasks', 'merge', { title: null }, 'title must not be null.'],
+    ['tasks', 'merge', { notes: 'a\u0000' }, 'notes: The text holds U+0000, which cannot be stored.'],
+    [
+      'tasks',
+      'merge',
+      { extra: ['\ud800'] },
+      'extra: The text holds half of a surrogate pair, which cannot be stored.',
+    ],
+    ['projects', 'merge', { settings: { theme: 'red' } }, 'settings/theme must be light or dark.'],
+    ['projects', 'merge', { settings: { colour: 'red' } }, 'settings must not have `colour`.'],
+    ['projects', 'merge', { code: 'abc' }, 'The body has 2 faults. code must have at least 4 characters.'],
+    ['contacts', 'merge', { passphrase: 'short' }, 'passphrase must have at least 8 characters.'],
+  ]
+  for (const [name, mode, body, message] of messages) assert.equal(refusal(name, mode, body).message, message)
+})
+
+test('a create, a PUT and a PATCH take what fits them', () => {
+  const project = { name: 'House', slug: 'house' }
+  assert.deepEqual(check('projects', 'create', project), project)
+  assert.deepEqual(faults('projects', 'replace', project), ['slug: immutable'])
+  assert.deepEqual(faults('projects', 'replace', {}), ['name: required'])
+  assert.deepEqual(check('projects', 'merge', {}), {})
+  assert.deepEqual(faults('contacts', 'replace', { email: 'a@b.co' }), ['passphrase: required'])
+})
+
+test('a body that is no object is told apart from one with faults', () => {
+  for (const body of [null, [], [{}], 'x', 3, true, undefined]) {
+    assert.equal(refusal('tasks', 'create', body).code, 'BAD_REQUEST')
+  }
+  assert.equal(refusal('tasks', 'create', {}).code, 'VALIDATION_FAILED')
+})
+
+test('names that every object has are unknown fields, and change nothing', () => {
+  const body: unknown = JSON.parse(
+    '{"__proto__":{"polluted":1},"constructor":1,"toString":2,"hasOwnProperty":3}',
+  )
+  assert.deepEqual(faults('tasks', 'merge', body), [
+    '__proto__: unknown_field',
+    'constructor: unknown_field',
+    'hasOwnProperty: unknown_field',
+    'toString: unknown_field',
+  ])
+  assert.equal(Reflect.get({}, 'polluted'), undefined)
+})
+
+test('a refusal is small, however large the body', () => {
+  const many = Object.fromEntries(Array.from({ length: 50_000 }, (_, at) => [`field_${at}`, at]))
+  assert.equal(refusal('tasks', 'merge', many).details?.length, 100)
+  const long = refusal('tasks', 'merge', { ['x'.repeat(100_000)]: 1, title: 'y'.repeat(100_000) })
+  assert.ok(JSON.stringify(long.details).length < 1000)
+  const columns = Array.from({ length: 50_000 }, () => 1)
+  assert.deepEqual(faults('projects', 'merge', { settings: { columns } }), ['settings/columns: too_long'])
+})
+
+test('the schema of a body lists what may be written, that of an item what is given out', () => {
+  const create = bodySchema(collection('contacts'), 'create')
+  assert.deepEqual(create.required, ['email', 'passphrase'])
+  assert.equal(create.additionalProperties, false)
+  assert.deepEqual(Object.keys(Object(create.properties)), [
+    ...['owner_id', 'email', 'website', 'born_on', 'passphrase', 'blocked'],
+  ])
+  assert.equal(bodySchema(collection('contacts'), 'merge').required, undefined)
+  const item = itemSchema(collection('contacts'))
+  assert.deepEqual(Object.keys(Object(item.properties)), [
+    ...['id', 'owner_id', 'email', 'website', 'born_on', 'blocked', 'created_at'],
+  ])
+  assert.deepEqual(item.required, Object.keys(Object(item.properties)))
+})
+
+test('the schema of an item leaves room for what a field rule hides', () => {
+  const { properties, required } = itemSchema(collection('users'))
+  assert.deepEqual(Reflect.get(Object(properties), 'phone'), {
+    ...{ pattern: '^\\+?[0-9 ]+$', type: ['string', 'null'], maxLength: 30 },
+  })
+  assert.ok(Array.isArray(required) && !required.includes('phone') && !required.includes('password_hash'))
+})
+
+test('a property says its default, its description and that it is going away', () => {
+  const { properties } = bodySchema(collection('tasks'), 'create')
+  const of = (name: string) => Reflect.get(Object(properties), name)
+  assert.deepEqual(of('state'), { type: 'string', enum: ['open', 'doing', 'done'], default: 'open' })
+  assert.equal(of('colour').deprecated, true)
+  assert.deepEqual(of('extra').type, ['object', 'array', 'string', 'number', 'boolean', 'null'])
+})

@@ -1,0 +1,116 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import {
+  always,
+  and,
+  assuming,
+  conditionKey,
+  dependencies,
+  look,
+  never,
+  not,
+  or,
+} from '../../src/plan/condition.ts'
+import type { Condition } from '../../src/plan/guarded.ts'
+import { field, smallModel, types } from './small-model.ts'
+
+const is = (value: number): Condition => ({
+  kind: 'compare',
+  field: { field: field('n', types.integer), when: always },
+  operator: 'eq',
+  operand: { kind: 'literal', value },
+})
+const [a, b, c] = [is(1), is(2), is(3)]
+const all = (...conditions: Condition[]): Condition => ({ kind: 'and', conditions })
+const any = (...conditions: Condition[]): Condition => ({ kind: 'or', conditions })
+
+describe('conditions become simple while they are built', () => {
+  const table: readonly [string, Condition, Condition][] = [
+    ['no parts: all of none', and(), always],
+    ['no parts: one of none', or(), never],
+    ['one part stands alone', and(a), a],
+    ['always is left out of and', and(always, a), a],
+    ['never is left out of or', or(never, a), a],
+    ['never settles and', and(a, never, b), never],
+    ['always settles or', or(a, always, b), always],
+    ['and within and is flat', and(a, and(b, c)), all(a, b, c)],
+    ['or within or is flat', or(or(a, b), c), any(a, b, c)],
+    ['or within and stays', and(a, or(b, c)), all(a, any(b, c))],
+    ['twice is once', and(a, b, is(1)), all(a, b)],
+    ['a and (a or b) is a', and(a, or(a, b)), a],
+    ['a or (b and a) is a', or(a, and(b, a)), a],
+    ['not always', not(always), never],
+    ['not never', not(never), always],
+    ['not not', not(not(a)), a],
+    ['the order is that of the parts', or(c, a, b), any(c, a, b)],
+  ]
+  for (const [name, made, expected] of table) test(name, () => assert.deepEqual(made, expected))
+})
+
+describe('what is certain need not be asked again', () => {
+  const table: readonly [string, Condition, Condition][] = [
+    ['the same', assuming(a, a), always],
+    ['one of the certain', assuming(and(a, b), b), always],
+    ['a choice with a certain one', assuming(and(a, b), or(b, c)), always],
+    ['the rest of a conjunction', assuming(a, and(a, c)), c],
+    ['a certain choice settles only itself', assuming(or(a, b), a), a],
+    ['a certain choice', assuming(or(a, b), or(a, b)), always],
+    ['nothing certain', assuming(always, a), a],
+    ['never stays never', assuming(a, never), never],
+  ]
+  for (const [name, made, expected] of table) test(name, () => assert.deepEqual(made, expected))
+})
+
+test('conditions of different meaning have different keys', () => {
+  const posts = smallModel().collections.get('posts')
+  const users = smallModel().collections.get('users')
+  const author = posts?.relations.get('author')
+  const boss = users?.relations.get('boss')
+  assert.ok(posts && users && author?.kind === 'one' && boss?.kind === 'one')
+  const n = { field: field('n', types.integer), when: always }
+  const compare = { kind: 'compare', field: n, operator: 'eq', operand: { kind: 'param', param: 1 } } as const
+  const different: Condition[] = [
+    a,
+    b,
+    not(a),
+    compare,
+    { ...compare, operator: 'ne' },
+    { ...compare, operand: { kind: 'literal', value: '1' } },
+    { ...compare, operand: { kind: 'userId' } },
+    { ...compare, field: { ...n, when: b } },
+    { kind: 'isNull', field: n },
+    { kind: 'nullness', field: n, param: 1 },
+    { kind: 'nullness', field: n, param: 2 },
+    { kind: 'search', fields: [n.field], param: 1 },
+    { kind: 'related', path: { relation: author, target: users }, rows: always },
+    { kind: 'related', path: { relation: boss, target: users }, rows: always },
+    { kind: 'related', path: { relation: author, target: users }, rows: a },
+    all(a, b),
+    any(a, b),
+    any(b, a),
+  ]
+  assert.equal(new Set(different.map(conditionKey)).size, different.length)
+})
+
+test('what a condition looks at: own fields, other collections, the user', () => {
+  const { collections } = smallModel()
+  const [tags, posts, through] = [
+    collections.get('tags'),
+    collections.get('posts'),
+    collections.get('post_tags'),
+  ]
+  const relation = tags?.relations.get('posts')
+  assert.ok(tags && posts && through && relation?.kind === 'manyToMany')
+  const mine: Condition = {
+    kind: 'compare',
+    field: { field: field('author_id', types.integer), when: always },
+    operator: 'eq',
+    operand: { kind: 'userId' },
+  }
+  const path = { relation, target: posts, through, joinRows: always }
+  const found = look(and(a, { kind: 'related', path, rows: mine }), dependencies())
+  assert.deepEqual([...found.fields], ['n'])
+  assert.deepEqual([...found.collections].sort(), ['post_tags', 'posts'])
+  assert.equal(found.userId, true)
+  assert.equal(look(a, dependencies()).userId, false)
+})

@@ -1,0 +1,110 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import fc from 'fast-check'
+import { ApiError } from '../../src/errors.ts'
+import type { JsonValue } from '../../src/model/fields/type.ts'
+import type { Collection } from '../../src/model/model.ts'
+import { cursorsOf, effectiveSort, MAX_CURSOR_LENGTH } from '../../src/plan/cursor.ts'
+import type { Sort } from '../../src/plan/plan.ts'
+import { smallModel } from './small-model.ts'
+
+const up = (field: string): Sort => ({ field, descending: false })
+const down = (field: string): Sort => ({ field, descending: true })
+
+function collection(name: string): Collection {
+  const found = smallModel().collections.get(name)
+  assert.ok(found)
+  return found
+}
+
+const posts = collection('posts')
+const packed = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url')
+const refused = (run: () => unknown) =>
+  assert.throws(run, error => error instanceof ApiError && error.code === 'INVALID_CURSOR')
+
+describe('cursors', () => {
+  test('id ends every order', () => {
+    assert.deepEqual(effectiveSort([]), [up('id')])
+    assert.deepEqual(effectiveSort([down('title')]), [down('title'), up('id')])
+    assert.deepEqual(effectiveSort([down('id'), up('title')]), [down('id')])
+  })
+
+  test('what goes in comes out', () => {
+    const cursors = cursorsOf(posts, [down('title'), up('rank'), up('public'), up('created_at')])
+    const keys = fc.tuple(
+      fc.option(fc.string({ unit: 'grapheme', maxLength: 50 }).filter(text => !text.includes('\0'))),
+      fc.option(fc.maxSafeInteger()),
+      fc.option(fc.boolean()),
+      fc.constant('2026-01-01T00:00:00.000Z'),
+      fc.maxSafeInteger(),
+    )
+    fc.assert(
+      fc.property(keys, values => {
+        const text = cursors.encode(values)
+        assert.match(text, /^[A-Za-z0-9_-]+$/)
+        assert.deepEqual(cursors.decode(text), values)
+      }),
+    )
+  })
+
+  test('a cursor fits one list only: its collection, its sort, its direction', () => {
+    const text = cursorsOf(posts, [up('title')]).encode(['a', 1])
+    for (const other of [[down('title')], [up('note')], [up('title'), down('id')], []]) {
+      refused(() => cursorsOf(posts, other).decode(text))
+    }
+    const ids = cursorsOf(posts, []).encode([1])
+    refused(() => cursorsOf(collection('tags'), []).decode(ids))
+    assert.deepEqual(cursorsOf(posts, [up('id')]).decode(ids), [1])
+  })
+
+  test('values of the wrong number or type are refused', () => {
+    const cursors = cursorsOf(posts, [up('title'), up('rank'), up('public')])
+    const [binding] = JSON.parse(Buffer.from(cursors.encode(['a', 1, true, 1]), 'base64url').toString())
+    const wrong: JsonValue[][] = [
+      [],
+      ['a', 1, true],
+      ['a', 1, true, 1, 1],
+      [1, 1, true, 1],
+      ['a', '1', true, 1],
+      ['a', 1.5, true, 1],
+      ['a', 2 ** 53, true, 1],
+      ['a', 1, 1, 1],
+      ['a', 1, true, null],
+      [['a'], 1, true, 1],
+      [{ a: 1 }, 1, true, 1],
+      ['a\0', 1, true, 1],
+      ['\ud800', 1, true, 1],
+    ]
+    for (const values of wrong) refused(() => cursors.decode(packed([binding, ...values])))
+    assert.deepEqual(cursors.decode(packed([binding, 'a', null, false, 1])), ['a', null, false, 1])
+  })
+
+  test('anything else is refused', () => {
+    const cursors = cursorsOf(posts, [])
+    const good = cursors.encode([1])
+    for (const text of [
+      '',
+      ' ',
+      'x',
+      `${good}=`,
+      `${good} `,
+      '%00',
+      packed(null),
+      packed({}),
+      packed('x'),
+      packed([]),
+    ]) {
+      refused(() => cursors.decode(text))
+    }
+    refused(() => cursors.decode('A'.repeat(MAX_CURSOR_LENGTH + 1)))
+    fc.assert(fc.property(fc.string(), text => refused(() => cursors.decode(text))))
+  })
+
+  test('keys too long for a URL are told as what they are', () => {
+    const cursors = cursorsOf(posts, [up('note')])
+    assert.throws(
+      () => cursors.encode(['x'.repeat(10_000), 1]),
+      error => error instanceof ApiError && error.code === 'BAD_REQUEST' && /sort=note/.test(error.message),
+    )
+  })
+})

@@ -1,0 +1,113 @@
+/** For random rules, rows, callers and plans, what the guard lets through is what the reference allows. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { ApiError, type ErrorCode } from '../../src/errors.ts'
+import { createGuard } from '../../src/plan/guard.ts'
+import type { GuardedRead } from '../../src/plan/guarded.ts'
+import type { ListShape, Plan, ReadShape } from '../../src/plan/plan.ts'
+import { interpretRead, interpretWrite } from './interpreter.ts'
+import { datas, models, principals, readPlans, writePlans } from './random.ts'
+import { readReference, writeReference } from './reference.ts'
+
+const RUNS = 4000
+
+function attempt<T>(run: () => T): T | { readonly refused: ErrorCode } {
+  try {
+    return run()
+  } catch (error) {
+    if (error instanceof ApiError) return { refused: error.code }
+    throw error
+  }
+}
+
+test('reads answer exactly what the reference answers, or refuse where it refuses', () => {
+  let answered = 0
+  let refused = 0
+  const property = fc.property(models, datas, principals, readPlans, (model, data, who, plan) => {
+    const expected = readReference(model, data, who, plan)
+    const outcome = attempt(() => interpretRead(data, createGuard(model)(plan as Plan<ListShape>, who)))
+    if ('errors' in expected) {
+      refused++
+      assert.ok('refused' in outcome, `answered, but ${[...expected.errors]} was due`)
+      assert.ok(expected.errors.has(outcome.refused), `${outcome.refused}, not ${[...expected.errors]}`)
+    } else {
+      answered++
+      assert.ok(!('refused' in outcome), `refused with ${'refused' in outcome && outcome.refused}`)
+      assert.deepEqual(outcome.result, expected)
+    }
+  })
+  fc.assert(property, { numRuns: RUNS })
+  assert.ok(answered > RUNS / 8 && refused > RUNS / 20, `${answered} answered, ${refused} refused`)
+})
+
+test('cursor pages in a row give the whole list, once each and in order', () => {
+  const walked = fc.property(models, datas, principals, readPlans, (model, data, who, plan) => {
+    if (plan.shape.kind !== 'list' || plan.shape.window.kind !== 'cursor') return
+    const guard = createGuard(model)
+    let at: Plan<ReadShape> = plan
+    for (let page = 0; page < 10; page++) {
+      const expected = readReference(model, data, who, at)
+      if ('errors' in expected) return
+      const { result } = interpretRead(data, guard(at as Plan<ListShape>, who))
+      assert.deepEqual(result, expected)
+      if (!('list' in result) || !Array.isArray(result.next)) return
+      const { length } = plan.args
+      const after = result.next.map((_, i) => length + i)
+      const shape: ListShape = { ...plan.shape, window: { ...plan.shape.window, after } }
+      at = { shape, args: [...plan.args, ...result.next] }
+    }
+  })
+  fc.assert(walked, { numRuns: RUNS / 2 })
+})
+
+test('writes leave exactly what the reference leaves, and nothing when they are refused', () => {
+  let written = 0
+  let refused = 0
+  const property = fc.property(models, datas, principals, writePlans, (model, data, who, plan) => {
+    const expected = writeReference(model, data, who, plan)
+    const outcome = attempt(() => interpretWrite(data, createGuard(model)(plan, who)))
+    if ('errors' in expected) {
+      refused++
+      assert.ok('refused' in outcome, `written, but ${[...expected.errors]} was due`)
+      assert.ok(expected.errors.has(outcome.refused), `${outcome.refused}, not ${[...expected.errors]}`)
+    } else {
+      written++
+      assert.deepEqual(outcome, expected)
+    }
+  })
+  fc.assert(property, { numRuns: RUNS })
+  assert.ok(written > RUNS / 10 && refused > RUNS / 10, `${written} written, ${refused} refused`)
+})
+
+test('an answer depends on no collection and no user beyond what the guarded plan says', () => {
+  const property = fc.property(models, datas, principals, readPlans, (model, data, who, plan) => {
+    const guarded = attempt((): GuardedRead => createGuard(model)(plan as Plan<ListShape>, who))
+    if ('refused' in guarded) return
+    const { touched, askedForUser } = interpretRead(data, guarded)
+    const { reads, personal } = guarded.shape
+    assert.deepEqual(
+      [...touched].filter(name => !reads.includes(name)),
+      [],
+    )
+    assert.ok(personal || !askedForUser)
+    assert.deepEqual(reads, [...new Set(reads)].sort())
+  })
+  fc.assert(property, { numRuns: RUNS / 2 })
+})
+
+test('the order in which callers come changes nothing: one guard serves them all', () => {
+  const several = fc.array(principals, { minLength: 2, maxLength: 5 })
+  const property = fc.property(models, datas, several, readPlans, (model, data, callers, plan) => {
+    const shared = createGuard(model)
+    for (const who of callers) {
+      const list = plan as Plan<ListShape>
+      const alone = attempt(() => interpretRead(data, createGuard(model)(list, who)).result)
+      assert.deepEqual(
+        attempt(() => interpretRead(data, shared(list, who)).result),
+        alone,
+      )
+    }
+  })
+  fc.assert(property, { numRuns: RUNS / 4 })
+})

@@ -1,0 +1,516 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { ApiError } from '../../src/errors.ts'
+import type { JsonValue } from '../../src/model/fields/type.ts'
+import type { CollectionAccess, Model } from '../../src/model/model.ts'
+import { createGuard, readableFields, readableRelations, staticRule } from '../../src/plan/guard.ts'
+import type { GuardedCreate, GuardedList, GuardedUpdate } from '../../src/plan/guarded.ts'
+import type { CreateShape, Filter, ItemShape, ListShape, Selected, UpdateShape } from '../../src/plan/plan.ts'
+import { anonymous, type Principal, system, user } from '../../src/principal.ts'
+import {
+  admin,
+  anyone,
+  both,
+  either,
+  equals,
+  nobody,
+  opposite,
+  owner,
+  relatedTo,
+  signedIn,
+  smallModel,
+} from './small-model.ts'
+
+const nobodyIn = anonymous('192.0.2.1')
+const ann = user(1, 'user', 'all')
+const root = user(9, 'admin', 'all')
+const scoped = (...scopes: string[]) => user(1, 'user', new Set(scopes))
+
+const id: Selected = { kind: 'field', key: 'id', field: 'id' }
+const nested = (relation: string, many = true): Selected => ({
+  kind: 'relation',
+  key: relation,
+  relation,
+  select: [id],
+  list: many ? { filter: undefined, sort: [], limit: 0 } : undefined,
+})
+
+function listOf(collection: string, more: Partial<ListShape> = {}): ListShape {
+  return {
+    kind: 'list',
+    collection,
+    within: undefined,
+    filter: undefined,
+    search: undefined,
+    sort: [],
+    window: { kind: 'page', offset: 0, limit: 0, total: false },
+    select: [id],
+    ...more,
+  }
+}
+
+function guardList(model: Model, who: Principal, shape: ListShape): GuardedList {
+  return createGuard(model)({ shape, args: [0] }, who).shape
+}
+
+function refusal(run: () => unknown): ApiError {
+  try {
+    run()
+  } catch (error) {
+    if (error instanceof ApiError) return error
+    throw error
+  }
+  return assert.fail('nothing was refused')
+}
+
+const read = (collection: string, rule: CollectionAccess['read']) =>
+  smallModel({ access: { [collection]: { read: rule } } })
+
+describe('scopes', () => {
+  const everywhere: readonly [string, ListShape, string][] = [
+    ['the collection', listOf('posts'), 'read:post'],
+    ['a to-one relation', listOf('posts', { select: [nested('author', false)] }), 'read:user'],
+    ['a to-many relation', listOf('users', { select: [nested('posts')] }), 'read:post'],
+    ['the far end of a join', listOf('posts', { select: [nested('tags')] }), 'read:tag'],
+    ['a join collection', listOf('posts', { select: [nested('tags')] }), 'read:post_tag'],
+    ['a filter on a relation', listOf('posts', { filter: related('author', has('name')) }), 'read:user'],
+    ['a parent', listOf('posts', { within: { collection: 'users', relation: 'posts', id: 0 } }), 'read:user'],
+  ]
+  const all = ['user', 'post', 'tag', 'post_tag'].map(type => `read:${type}`)
+  for (const [where, shape, scope] of everywhere) {
+    test(`${where} needs ${scope}, and nothing else will do`, () => {
+      const without = scoped(...all.filter(one => one !== scope))
+      const error = refusal(() => guardList(smallModel(), without, shape))
+      assert.equal(error.code, 'INSUFFICIENT_SCOPE')
+      assert.equal(error.scope, scope)
+      assert.match(error.message, new RegExp(`${scope}\\.`))
+      assert.ok(guardList(smallModel(), scoped(...all), shape))
+      const writing = [...all.filter(one => one !== scope), scope.replace('read', 'write')]
+      assert.ok(guardList(smallModel(), scoped(...writing), shape))
+    })
+  }
+
+  test('a write needs the write scope, and reading is not enough', () => {
+    const shape: CreateShape = { kind: 'create', collection: 'tags', set: [], computed: [], select: [id] }
+    const guard = createGuard(smallModel())
+    assert.equal(refusal(() => guard({ shape, args: [] }, scoped('read:tag'))).scope, 'write:tag')
+    assert.ok(guard({ shape, args: [] }, scoped('write:tag')))
+  })
+
+  test('a rule that asks for a scope is not fulfilled by having no credential', () => {
+    const model = read('tags', { kind: 'scope', scope: 'audit' })
+    assert.equal(refusal(() => guardList(model, nobodyIn, listOf('tags'))).code, 'UNAUTHORIZED')
+    assert.equal(refusal(() => guardList(model, scoped('read:tag'), listOf('tags'))).code, 'FORBIDDEN')
+    assert.equal(guardList(model, scoped('read:tag', 'audit'), listOf('tags')).rows.kind, 'always')
+    assert.equal(guardList(model, ann, listOf('tags')).rows.kind, 'always')
+  })
+})
+
+function has(field: string): Filter {
+  return { kind: 'compare', field, operator: 'eq', param: 0 }
+}
+
+function related(relation: string, filter: Filter): Filter {
+  return { kind: 'related', relation, filter }
+}
+
+describe('collection rules', () => {
+  test('a rule that can hold for no row is 401 without a credential and 403 with one', () => {
+    for (const rule of [nobody, admin, both(admin, owner('id')), opposite(anyone)]) {
+      const model = read('users', rule)
+      assert.equal(refusal(() => guardList(model, nobodyIn, listOf('users'))).code, 'UNAUTHORIZED')
+      assert.equal(refusal(() => guardList(model, ann, listOf('users'))).code, 'FORBIDDEN')
+    }
+    assert.equal(
+      refusal(() => guardList(read('users', owner('id')), nobodyIn, listOf('users'))).code,
+      'UNAUTHORIZED',
+    )
+  })
+
+  test('the same holds for a relation that the plan names', () => {
+    const model = read('users', signedIn)
+    const shape = listOf('posts', { select: [nested('author', false)] })
+    assert.equal(refusal(() => guardList(model, nobodyIn, shape)).code, 'UNAUTHORIZED')
+    assert.equal(guardList(model, ann, shape).select.length, 1)
+  })
+
+  test('what is known of the caller is folded in', () => {
+    const model = read('posts', either(owner('author_id'), admin))
+    assert.deepEqual(guardList(model, root, listOf('posts')).rows, { kind: 'always' })
+    assert.deepEqual(guardList(model, system, listOf('posts')).rows, { kind: 'always' })
+    const { rows } = guardList(model, ann, listOf('posts'))
+    assert.equal(rows.kind, 'compare')
+    assert.deepEqual(rows.kind === 'compare' && rows.operand, { kind: 'userId' })
+  })
+
+  test('a filter on a relation looks only at rows of the target that the caller may read', () => {
+    const model = read('users', equals('level', 1))
+    const { rows } = guardList(model, ann, listOf('posts', { filter: related('author', has('name')) }))
+    assert.ok(rows.kind === 'related' && rows.rows.kind === 'and')
+    assert.equal(rows.rows.conditions.length, 2)
+  })
+
+  test('one guarded shape serves all callers of one access class, whoever they are', () => {
+    const guard = createGuard(read('posts', owner('author_id')))
+    const shape = listOf('posts')
+    const one = guard({ shape, args: [1] }, ann)
+    const other = guard({ shape, args: [2] }, user(2, 'user', 'all'))
+    assert.equal(one.shape, other.shape)
+    assert.notEqual(one.shape, guard({ shape, args: [1] }, root).shape)
+    assert.deepEqual([other.args, other.principal.userId], [[2], 2])
+  })
+})
+
+describe('hidden fields', () => {
+  const model = smallModel({ fields: { 'posts.note': { access: { read: admin, write: anyone } } } })
+  const ways: readonly [string, (field: string) => Partial<ListShape>][] = [
+    ['select', field => ({ select: [{ kind: 'field', key: field, field }] })],
+    ['filter', field => ({ filter: has(field) })],
+    ['sort', field => ({ sort: [{ field, descending: true }] })],
+  ]
+  for (const [way, use] of ways) {
+    test(`in ${way}: the same answer as for a field that was never there`, () => {
+      const unknown = refusal(() => guardList(model, ann, listOf('posts', use('other'))))
+      for (const hidden of ['note', 'pin']) {
+        const error = refusal(() => guardList(model, ann, listOf('posts', use(hidden))))
+        assert.equal(error.code, 'BAD_REQUEST')
+        assert.equal(error.message.replace(hidden, 'other'), unknown.message)
+      }
+      assert.ok(guardList(model, root, listOf('posts', use('note'))))
+      assert.ok(guardList(model, system, listOf('posts', use('pin'))))
+    })
+  }
+
+  test('an operator that the type lacks tells nothing about a hidden field', () => {
+    const filter: Filter = { kind: 'compare', field: 'pin', operator: 'gt', param: 0 }
+    const error = refusal(() => guardList(model, ann, listOf('posts', { filter })))
+    assert.equal(error.message, 'There is no field "pin" in posts.')
+  })
+
+  test('a default selection holds what the class may read', () => {
+    const posts = model.collections.get('posts')
+    assert.ok(posts)
+    const names = (who: Principal) => readableFields(model, posts, who.access).map(field => field.name)
+    assert.deepEqual(names(ann), ['id', 'title', 'rank', 'public', 'extra', 'author_id', 'created_at'])
+    assert.deepEqual(names(root), [
+      'id',
+      'title',
+      'note',
+      'rank',
+      'public',
+      'extra',
+      'author_id',
+      'created_at',
+    ])
+    assert.ok(names(system).includes('pin'))
+  })
+
+  test('a link that is hidden is no relation, from either end', () => {
+    const secret = smallModel({ fields: { 'posts.author_id': { access: { read: admin, write: anyone } } } })
+    for (const [collection, relation, many] of [
+      ['posts', 'author', false],
+      ['users', 'posts', true],
+    ] as const) {
+      const ask = (who: Principal, name: string) =>
+        guardList(secret, who, listOf(collection, { select: [nested(name, many)] }))
+      const error = refusal(() => ask(ann, relation))
+      assert.equal(error.message.replace(relation, 'other'), refusal(() => ask(ann, 'other')).message)
+      assert.ok(ask(root, relation))
+      const of = secret.collections.get(collection)
+      assert.ok(of && !readableRelations(secret, of, ann.access).some(one => one.name === relation))
+    }
+  })
+
+  test('a name from outside is repeated escaped and cut', () => {
+    const error = refusal(() =>
+      guardList(model, ann, listOf('posts', { filter: has(`"\n${'x'.repeat(9999)}`) })),
+    )
+    assert.ok(error.message.length < 120 && !error.message.includes('\n'))
+  })
+})
+
+describe('fields that are hidden in some rows', () => {
+  const model = smallModel({
+    fields: {
+      'posts.note': { access: { read: owner('author_id'), write: anyone } },
+      'posts.author_id': { access: { read: equals('public', true), write: anyone } },
+    },
+  })
+
+  test('the condition goes with the field into output, filter and sort', () => {
+    const shape = listOf('posts', {
+      filter: has('note'),
+      sort: [{ field: 'note', descending: false }],
+      select: [{ kind: 'field', key: 'note', field: 'note' }],
+    })
+    const { rows, sort, select, personal } = guardList(model, ann, shape)
+    const places = [
+      rows.kind === 'compare' && rows.field,
+      sort[0]?.field,
+      select[0]?.kind === 'field' && select[0].field,
+    ]
+    for (const place of places) assert.ok(place && place.when.kind === 'compare')
+    assert.equal(personal, true)
+    assert.equal(guardList(model, nobodyIn, listOf('posts')).personal, false)
+  })
+
+  test('it goes with the link, in both directions', () => {
+    const { select } = guardList(model, ann, listOf('posts', { select: [nested('author', false)] }))
+    assert.ok(select[0]?.kind === 'relation' && select[0].when.kind === 'compare')
+    const within = { collection: 'users', relation: 'posts', id: 0 }
+    assert.equal(guardList(model, ann, listOf('posts', { within })).rows.kind, 'compare')
+  })
+
+  test('it is left out where the rows fulfil it anyway', () => {
+    const own = smallModel({
+      access: { posts: { read: both(owner('author_id'), equals('public', true)) } },
+      fields: { 'posts.note': { access: { read: either(owner('author_id'), admin), write: anyone } } },
+    })
+    const { sort } = guardList(own, ann, listOf('posts', { sort: [{ field: 'note', descending: false }] }))
+    assert.equal(sort[0]?.field.when.kind, 'always')
+  })
+})
+
+describe('sort, filter, search, reads', () => {
+  test('id makes every order total, and what follows it is dropped', () => {
+    const names = (sort: ListShape['sort']) =>
+      guardList(smallModel(), ann, listOf('posts', { sort })).sort.map(key => key.field.field.name)
+    assert.deepEqual(names([]), ['id'])
+    assert.deepEqual(names([{ field: 'title', descending: true }]), ['title', 'id'])
+    assert.deepEqual(
+      names([
+        { field: 'id', descending: true },
+        { field: 'title', descending: true },
+      ]),
+      ['id'],
+    )
+  })
+
+  test('json is neither sorted nor compared', () => {
+    const sorted = refusal(() =>
+      guardList(smallModel(), ann, listOf('posts', { sort: [{ field: 'extra', descending: false }] })),
+    )
+    assert.match(sorted.message, /"extra".*cannot be sorted/)
+    const filtered = refusal(() => guardList(smallModel(), ann, listOf('posts', { filter: has('extra') })))
+    assert.match(filtered.message, /"extra".*filtered with null/)
+  })
+
+  test('search covers the searchable fields that may be read everywhere, or is not there', () => {
+    const fields = {
+      'posts.title': { searchable: true },
+      'posts.note': { searchable: true, access: { read: admin, write: anyone } },
+    }
+    const searched = (who: Principal, model: Model) => {
+      const { rows } = guardList(model, who, listOf('posts', { search: 0 }))
+      return rows.kind === 'search' ? rows.fields.map(field => field.name) : []
+    }
+    assert.deepEqual(searched(ann, smallModel({ fields })), ['title'])
+    assert.deepEqual(searched(root, smallModel({ fields })), ['title', 'note'])
+    const onlyNote = smallModel({ fields: { 'posts.note': fields['posts.note'] } })
+    const none = refusal(() => searched(ann, smallModel()))
+    assert.equal(refusal(() => searched(ann, onlyNote)).message, none.message)
+    assert.equal(none.code, 'BAD_REQUEST')
+  })
+
+  test('the answer depends on every collection on the way, and on no other', () => {
+    const model = smallModel({
+      access: {
+        posts: { read: relatedTo('author', relatedTo('boss', equals('level', 1))) },
+        tags: { read: relatedTo('posts', owner('author_id')) },
+      },
+    })
+    assert.deepEqual(guardList(smallModel(), ann, listOf('posts')).reads, ['posts'])
+    assert.deepEqual(guardList(model, ann, listOf('posts')).reads, ['posts', 'users'])
+    assert.deepEqual(guardList(model, ann, listOf('tags')).reads, ['post_tags', 'posts', 'tags'])
+    assert.deepEqual(guardList(model, system, listOf('tags')).reads, ['tags'])
+    const within = { collection: 'users', relation: 'posts', id: 0 }
+    assert.deepEqual(guardList(smallModel(), ann, listOf('posts', { within })).reads, ['posts', 'users'])
+    assert.equal(guardList(model, ann, listOf('tags')).personal, true)
+    assert.equal(guardList(model, ann, listOf('posts')).personal, false)
+  })
+})
+
+describe('writes', () => {
+  const create = (
+    set: readonly string[],
+    collection = 'posts',
+    computed: readonly string[] = [],
+  ): CreateShape => ({
+    kind: 'create',
+    collection,
+    set: set.map((field, param) => ({ field, param })),
+    computed: computed.map((field, i) => ({ field, param: set.length + i })),
+    select: [id],
+  })
+  const change = (mode: UpdateShape['mode'], set: readonly string[], collection = 'posts'): UpdateShape => ({
+    kind: 'update',
+    mode,
+    collection,
+    id: set.length,
+    set: set.map((field, param) => ({ field, param })),
+    ifMatch: undefined,
+    select: [id],
+  })
+  const made = (model: Model, who: Principal, shape: CreateShape, args: JsonValue[]): GuardedCreate =>
+    createGuard(model)({ shape, args }, who).shape
+  const changed = (model: Model, who: Principal, shape: UpdateShape, args: JsonValue[]): GuardedUpdate =>
+    createGuard(model)({ shape, args }, who).shape
+  const faults = (error: ApiError) => error.details?.map(({ field, code }) => [field, code])
+
+  test('every field of a new item gets a value: the one given, its default, or none', () => {
+    const model = smallModel({ fields: { 'posts.note': { default: { kind: 'value', value: 'new' } } } })
+    const { set } = made(model, ann, create(['title']), ['a'])
+    const values = Object.fromEntries(set.map(one => [one.field.name, one.value]))
+    assert.deepEqual(values.title, { kind: 'param', param: 0 })
+    assert.deepEqual(values.note, { kind: 'default', default: { kind: 'value', value: 'new' } })
+    assert.deepEqual(values.rank, { kind: 'literal', value: null })
+    assert.deepEqual(values.created_at, { kind: 'default', default: { kind: 'now' } })
+    assert.equal('id' in values, false)
+  })
+
+  test('what cannot be set is refused, all at once', () => {
+    const model = smallModel({ fields: { 'posts.rank': { immutable: true } } })
+    const wrong = ['id', 'created_at', 'nothing', '__proto__']
+    const error = refusal(() => made(model, ann, create(['title', ...wrong]), []))
+    assert.equal(error.code, 'VALIDATION_FAILED')
+    assert.deepEqual(faults(error), [
+      ['id', 'read_only'],
+      ['created_at', 'read_only'],
+      ['nothing', 'unknown_field'],
+      ['__proto__', 'unknown_field'],
+    ])
+    const late = refusal(() => changed(model, ann, change('merge', ['rank']), []))
+    assert.deepEqual(faults(late), [['rank', 'immutable']])
+    assert.ok(made(model, ann, create(['title', 'rank']), ['a', 1]))
+  })
+
+  test('an internal field is unknown to a client and open to what Portico computes', () => {
+    const error = refusal(() => made(smallModel(), root, create(['name', 'password_hash'], 'users'), []))
+    assert.deepEqual(faults(error), [['password_hash', 'unknown_field']])
+    const { set } = made(smallModel(), ann, create(['name'], 'users', ['password_hash']), ['a', 'h'])
+    assert.deepEqual(set.find(one => one.field.name === 'password_hash')?.value, { kind: 'param', param: 1 })
+    assert.ok(made(smallModel(), system, create(['name', 'password_hash'], 'users'), ['a', 'h']))
+  })
+
+  test('a required field must be given when it is made and when it is replaced', () => {
+    assert.deepEqual(faults(refusal(() => made(smallModel(), ann, create(['note']), ['a']))), [
+      ['title', 'required'],
+    ])
+    const replaced = refusal(() => changed(smallModel(), ann, change('replace', ['note']), ['a', 1]))
+    assert.deepEqual(faults(replaced), [['title', 'required']])
+    assert.ok(changed(smallModel(), ann, change('merge', ['note']), ['a', 1]))
+  })
+
+  test('a replacement resets what the caller may write, and leaves all else', () => {
+    const model = smallModel({
+      fields: {
+        'posts.note': { access: { read: anyone, write: admin } },
+        'posts.rank': { immutable: true },
+        'posts.public': { default: { kind: 'value', value: false } },
+        'posts.extra': { readOnly: true },
+      },
+    })
+    const names = (who: Principal) =>
+      changed(model, who, change('replace', ['title']), ['a', 1]).set.map(one => one.field.name)
+    assert.deepEqual(names(ann), ['title', 'public', 'pin', 'author_id'])
+    assert.deepEqual(names(root), ['title', 'note', 'public', 'pin', 'author_id'])
+  })
+
+  test('a field that the caller may never write is forbidden by name', () => {
+    const model = smallModel({ fields: { 'posts.rank': { access: { read: anyone, write: admin } } } })
+    const error = refusal(() => made(model, ann, create(['title', 'rank']), ['a', 1]))
+    assert.deepEqual([error.code, faults(error)], ['FORBIDDEN', [['rank', 'forbidden']]])
+    assert.match(error.message, /"rank"/)
+    assert.equal(made(model, root, create(['title', 'rank']), ['a', 1]).after.length, 0)
+  })
+
+  test('an owner check of a create costs no look at the database', () => {
+    const model = smallModel({
+      access: { posts: { create: either(owner('author_id'), admin) } },
+      fields: { 'posts.author_id': { default: { kind: 'currentUser' } } },
+    })
+    const own = made(model, ann, create(['title', 'author_id']), ['a', 1])
+    assert.deepEqual([own.after, own.references], [[], []])
+    assert.deepEqual(made(model, ann, create(['title']), ['a']).after, [])
+    assert.equal(refusal(() => made(model, ann, create(['title', 'author_id']), ['a', 2])).code, 'FORBIDDEN')
+    const foreign = made(model, root, create(['title', 'author_id']), ['a', 2])
+    assert.deepEqual(
+      foreign.references.map(one => one.field.name),
+      ['author_id'],
+    )
+  })
+
+  test('the shape for settled values is made once', () => {
+    const guard = createGuard(smallModel({ access: { posts: { create: owner('author_id') } } }))
+    const shape = create(['title', 'author_id'])
+    const first = guard({ shape, args: ['a', 1] }, ann).shape
+    assert.equal(guard({ shape, args: ['b', 1] }, ann).shape, first)
+    assert.equal(guard({ shape, args: ['b', 2] }, user(2, 'user', 'all')).shape, first)
+    assert.equal(refusal(() => guard({ shape, args: ['c', 2] }, ann)).code, 'FORBIDDEN')
+  })
+
+  test('a check that needs other rows is left to the store', () => {
+    const model = smallModel({ access: { posts: { create: relatedTo('author', equals('level', 1)) } } })
+    assert.equal(made(model, ann, create(['title']), ['a']).after.length, 1)
+  })
+
+  test('an update is checked before, and after when it touches what the rule looks at', () => {
+    const model = smallModel({ access: { posts: { update: either(owner('author_id'), admin) } } })
+    const other = changed(model, ann, change('merge', ['title']), ['a', 1])
+    assert.deepEqual([other.before.length, other.after.length], [1, 0])
+    const giving = changed(model, ann, change('merge', ['author_id']), [2, 1])
+    assert.deepEqual([giving.before.length, giving.after.length], [1, 1])
+    const keeping = changed(model, ann, change('merge', ['author_id']), [1, 1])
+    assert.deepEqual([keeping.before.length, keeping.after.length], [1, 0])
+    assert.deepEqual(changed(model, root, change('merge', ['author_id']), [2, 1]).before, [])
+  })
+
+  test('a rule over related rows is always checked again after an update', () => {
+    const model = smallModel({ access: { posts: { update: relatedTo('author', equals('level', 1)) } } })
+    assert.equal(changed(model, ann, change('merge', ['title']), ['a', 1]).after.length, 1)
+  })
+
+  test('If-Match compares with the item as this caller reads it by default', () => {
+    const model = smallModel({ fields: { 'posts.note': { access: { read: admin, write: anyone } } } })
+    const keys = (who: Principal) =>
+      changed(model, who, change('merge', ['title']), ['a', 1]).representation.map(one => one.key)
+    assert.deepEqual(keys(ann), ['id', 'title', 'rank', 'public', 'extra', 'author_id', 'created_at'])
+    assert.ok(keys(root).includes('note'))
+  })
+
+  test('an update that sets nothing stays empty; any other moves updated_at', () => {
+    assert.deepEqual(changed(smallModel(), ann, change('merge', []), [1]).set, [])
+  })
+
+  test('who may never create, change or delete is told so before anything is read', () => {
+    const model = smallModel({ access: { tags: { create: nobody, update: admin, delete: owner('id') } } })
+    const guard = createGuard(model)
+    const remove = { kind: 'delete', collection: 'tags', id: 0, ifMatch: undefined } as const
+    const codes = (who: Principal) => [
+      refusal(() => guard({ shape: create([], 'tags'), args: [] }, who)).code,
+      refusal(() => guard({ shape: change('merge', [], 'tags'), args: [1] }, who)).code,
+    ]
+    assert.deepEqual(codes(ann), ['FORBIDDEN', 'FORBIDDEN'])
+    assert.deepEqual(codes(nobodyIn), ['UNAUTHORIZED', 'UNAUTHORIZED'])
+    assert.equal(refusal(() => guard({ shape: remove, args: [1] }, nobodyIn)).code, 'UNAUTHORIZED')
+    assert.equal(guard({ shape: remove, args: [1] }, ann).shape.before.length, 1)
+  })
+})
+
+test('a static rule is told apart from one that depends on the row', () => {
+  const model = smallModel()
+  const posts = model.collections.get('posts')
+  assert.ok(posts)
+  const kind = (rule: CollectionAccess['read'], who: Principal) => staticRule(model, posts, rule, who.access)
+  assert.equal(kind(either(owner('author_id'), admin), root), 'always')
+  assert.equal(kind(either(owner('author_id'), admin), ann), 'depends')
+  assert.equal(kind(either(owner('author_id'), admin), nobodyIn), 'never')
+})
+
+test('an item by id carries the rule, and a class without rows is refused', () => {
+  const shape: ItemShape = { kind: 'item', collection: 'users', id: 0, select: [id] }
+  const guard = createGuard(read('users', owner('id')))
+  const { rows, reads, personal } = guard({ shape, args: [1] }, ann).shape
+  assert.deepEqual([rows.kind, reads, personal], ['compare', ['users'], true])
+  assert.equal(refusal(() => guard({ shape, args: [1] }, nobodyIn)).code, 'UNAUTHORIZED')
+})

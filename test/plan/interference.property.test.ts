@@ -1,0 +1,111 @@
+/** Nothing about a hidden value can be learned: changing it changes no answer, count, order or error. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { ApiError } from '../../src/errors.ts'
+import type { Collection, Model } from '../../src/model/model.ts'
+import type { Rule } from '../../src/model/rule.ts'
+import { createGuard } from '../../src/plan/guard.ts'
+import type { ItemShape, ListShape, Plan, ReadShape } from '../../src/plan/plan.ts'
+import type { Principal } from '../../src/principal.ts'
+import { interpretRead } from './interpreter.ts'
+import { datas, models, type Name, names, principals, readPlans } from './random.ts'
+import type { Data, Row } from './reference.ts'
+import { mayRead, maySee } from './reference.ts'
+
+const RUNS = 2500
+
+/** What a caller is told, to the letter. */
+function told(model: Model, data: Data, who: Principal, plan: Plan<ReadShape>): unknown {
+  try {
+    return interpretRead(data, createGuard(model)(plan as Plan<ListShape>, who)).result
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error
+    return [error.code, error.message, error.details, error.scope]
+  }
+}
+
+/** The fields that any rule looks at: a rule may tell what it is made to tell. */
+function ruled(model: Model): ReadonlySet<string> {
+  const found = new Set<string>()
+  const visit = (rule: Rule, of: Collection): void => {
+    if (rule.kind === 'compare') found.add(`${of.name}.${rule.field}`)
+    else if (rule.kind === 'not') visit(rule.rule, of)
+    else if (rule.kind === 'and' || rule.kind === 'or') for (const one of rule.rules) visit(one, of)
+    else if (rule.kind === 'related') {
+      const relation = of.relations.get(rule.relation)
+      const target = model.collections.get(relation?.target ?? '')
+      assert.ok(relation && target)
+      if (relation.kind === 'manyToMany') {
+        found.add(`${relation.through}.${relation.from}`).add(`${relation.through}.${relation.to}`)
+      } else found.add(`${relation.kind === 'one' ? of.name : target.name}.${relation.field}`)
+      visit(rule.rule, target)
+    }
+  }
+  for (const of of model.collections.values()) {
+    visit(of.access.read, of)
+    for (const field of of.fields.values()) visit(field.access.read, of)
+  }
+  return found
+}
+
+const columns: Readonly<Record<Name, readonly string[]>> = {
+  users: ['name', 'level', 'boss_id', 'password_hash'],
+  posts: ['title', 'note', 'rank', 'public', 'pin', 'author_id'],
+  tags: ['label'],
+  post_tags: ['post_id', 'tag_id'],
+}
+
+/** `data` with the values that the caller may not see taken from `other`; undefined when there are none. */
+function disguised(model: Model, data: Data, other: Data, who: Principal): Data | undefined {
+  const told = ruled(model)
+  let changed = 0
+  const disguise = (name: Name, row: Row, i: number): Row => {
+    const of = model.collections.get(name)
+    const strange = other[name]?.[i]
+    assert.ok(of)
+    const secret = columns[name].filter(column => {
+      const seen = mayRead(model, data, who, of, row) && maySee(model, data, who, of, row, column)
+      return strange && !told.has(`${name}.${column}`) && !seen && strange[column] !== row[column]
+    })
+    changed += secret.length
+    return { ...row, ...Object.fromEntries(secret.map(column => [column, strange?.[column] ?? null])) }
+  }
+  const result = Object.fromEntries(
+    names.map(name => [name, (data[name] ?? []).map((row, i) => disguise(name, row, i))]),
+  )
+  return changed > 0 ? result : undefined
+}
+
+test('what is hidden from a caller has no influence on what the caller is told', () => {
+  let compared = 0
+  const plans = fc.array(readPlans, { minLength: 2, maxLength: 4 })
+  const property = fc.property(models, datas, datas, principals, plans, (model, data, other, who, asked) => {
+    const strange = disguised(model, data, other, who)
+    if (!strange) return
+    compared++
+    for (const plan of asked) assert.deepEqual(told(model, strange, who, plan), told(model, data, who, plan))
+  })
+  fc.assert(property, { numRuns: RUNS })
+  assert.ok(compared > RUNS / 2, `${compared} pairs compared`)
+})
+
+test('a field that the caller may not read answers like one that is not there, in every place', () => {
+  let compared = 0
+  const property = fc.property(models, datas, principals, readPlans, (model, data, who, plan) => {
+    if (who.access.system) return
+    const hidden = { ...plan, shape: renamed(plan.shape, 'nothing', 'password_hash') }
+    const never = { ...plan, shape: renamed(plan.shape, 'password_hash', 'nothing') }
+    const answers = [hidden, never].map(one => JSON.stringify(told(model, data, who, one)))
+    if (JSON.stringify(hidden) !== JSON.stringify(never)) compared++
+    assert.equal(answers[0]?.replaceAll('password_hash', 'nothing'), answers[1])
+  })
+  fc.assert(property, { numRuns: RUNS })
+  assert.ok(compared > RUNS / 50, `${compared} pairs compared`)
+})
+
+/** Only names of fields: `"field":"…"` occurs nowhere else in a shape. */
+function renamed(shape: ReadShape, from: string, to: string): ItemShape | ListShape {
+  const made = JSON.parse(JSON.stringify(shape).replaceAll(`"field":"${from}"`, `"field":"${to}"`))
+  return made
+}

@@ -1,0 +1,260 @@
+/** Runs guarded plans over plain rows, by the letter of `guarded.ts`: a store without a database. */
+import { ApiError } from '../../src/errors.ts'
+import type { JsonValue } from '../../src/model/fields/type.ts'
+import type {
+  Check,
+  Condition,
+  ConditionOperator,
+  GuardedAssignment,
+  GuardedCreate,
+  GuardedDelete,
+  GuardedItem,
+  GuardedList,
+  GuardedPlan,
+  GuardedRead,
+  GuardedSelected,
+  GuardedSort,
+  GuardedUpdate,
+  GuardedWrite,
+  Operand,
+  Path,
+  ReferenceCheck,
+  VisibleField,
+} from '../../src/plan/guarded.ts'
+import type { Data, ReadResult, Row } from './reference.ts'
+import { TIME } from './reference.ts'
+
+class Run {
+  readonly data: Data
+  readonly plan: GuardedPlan
+  /** Every collection that was looked at. */
+  readonly touched = new Set<string>()
+  askedForUser = false
+
+  constructor(data: Data, plan: GuardedPlan) {
+    this.data = data
+    this.plan = plan
+  }
+
+  rows(name: string): readonly Row[] {
+    this.touched.add(name)
+    return this.data[name] ?? []
+  }
+
+  value(operand: Operand): JsonValue {
+    if (operand.kind === 'param') return this.plan.args[operand.param] ?? null
+    if (operand.kind === 'literal') return operand.value
+    this.askedForUser = true
+    return this.plan.principal.userId
+  }
+
+  read({ field, when }: VisibleField, row: Row): JsonValue {
+    return this.holds(when, row) ? (row[field.name] ?? null) : null
+  }
+
+  holds(condition: Condition, row: Row): boolean {
+    switch (condition.kind) {
+      case 'always':
+        return true
+      case 'never':
+        return false
+      case 'compare':
+        return compares(this.read(condition.field, row), condition.operator, this.value(condition.operand))
+      case 'isNull':
+        return this.read(condition.field, row) === null
+      case 'nullness':
+        return (this.read(condition.field, row) === null) === this.plan.args[condition.param]
+      case 'related':
+        return this.along(condition.path, row).some(one => this.holds(condition.rows, one))
+      case 'search':
+        return condition.fields.some(field => row[field.name] === this.plan.args[condition.param])
+      case 'and':
+        return condition.conditions.every(one => this.holds(one, row))
+      case 'or':
+        return condition.conditions.some(one => this.holds(one, row))
+      case 'not':
+        return !this.holds(condition.condition, row)
+    }
+  }
+
+  along(path: Path, row: Row): readonly Row[] {
+    const { relation } = path
+    const targets = this.rows(path.target.name)
+    if (relation.kind === 'one') return targets.filter(one => one.id === row[relation.field])
+    if (relation.kind === 'many') return targets.filter(one => one[relation.field] === row.id)
+    if (!('through' in path)) throw new Error('no join collection')
+    const joins = this.rows(path.through.name).filter(
+      join => join[relation.from] === row.id && this.holds(path.joinRows, join),
+    )
+    return targets.filter(one => joins.some(join => join[relation.to] === one.id))
+  }
+
+  show(select: readonly GuardedSelected[], row: Row): JsonValue {
+    return Object.fromEntries(select.map(one => [one.key, this.showOne(one, row)]))
+  }
+
+  showOne(one: GuardedSelected, row: Row): JsonValue {
+    if (one.kind === 'constant') return one.value
+    if (one.kind === 'field') return this.read(one.field, row)
+    const rows = this.holds(one.when, row)
+      ? this.along(one.path, row).filter(each => this.holds(one.rows, each))
+      : []
+    if (!one.list) return rows[0] ? this.show(one.select, rows[0]) : null
+    const limit = Number(this.plan.args[one.list.limit])
+    return this.sorted(rows, one.list.sort)
+      .slice(0, limit)
+      .map(each => this.show(one.select, each))
+  }
+
+  sorted(rows: readonly Row[], sort: readonly GuardedSort[]): Row[] {
+    return [...rows].sort((a, b) => this.place(this.keys(sort, a), this.keys(sort, b), sort))
+  }
+
+  keys(sort: readonly GuardedSort[], row: Row): JsonValue[] {
+    return sort.map(key => this.read(key.field, row))
+  }
+
+  place(a: readonly JsonValue[], b: readonly JsonValue[], sort: readonly GuardedSort[]): number {
+    for (const [i, key] of sort.entries()) {
+      const result = order(a[i] ?? null, b[i] ?? null)
+      if (result !== 0) return key.descending ? -result : result
+    }
+    return 0
+  }
+}
+
+export interface Interpreted {
+  readonly result: ReadResult
+  readonly touched: ReadonlySet<string>
+  readonly askedForUser: boolean
+}
+
+export function interpretRead(data: Data, plan: GuardedRead): Interpreted {
+  const run = new Run(data, plan)
+  const result = plan.shape.kind === 'item' ? item(run, plan.shape) : list(run, plan.shape)
+  return { result, touched: run.touched, askedForUser: run.askedForUser }
+}
+
+function item(run: Run, shape: GuardedItem): ReadResult {
+  const row = run
+    .rows(shape.collection.name)
+    .find(one => one.id === run.plan.args[shape.id] && run.holds(shape.rows, one))
+  return { item: row ? run.show(shape.select, row) : null }
+}
+
+function list(run: Run, shape: GuardedList): ReadResult {
+  const { within, window } = shape
+  let rows = run.rows(shape.collection.name)
+  if (within) {
+    const parent = run
+      .rows(within.collection.name)
+      .find(one => one.id === run.plan.args[within.id] && run.holds(within.rows, one))
+    if (!parent) return { list: null }
+    rows = run.along(within.path, parent)
+  }
+  const matching = run.sorted(
+    rows.filter(row => run.holds(shape.rows, row)),
+    shape.sort,
+  )
+  const limit = Number(run.plan.args[window.limit])
+  const show = (page: readonly Row[]) => page.map(row => run.show(shape.select, row))
+  if (window.kind === 'page') {
+    const offset = Number(run.plan.args[window.offset])
+    const page = show(matching.slice(offset, offset + limit))
+    return window.total ? { list: page, total: matching.length } : { list: page }
+  }
+  const after = window.after?.map(param => run.plan.args[param] ?? null)
+  const following = matching.filter(
+    row => after === undefined || run.place(run.keys(shape.sort, row), after, shape.sort) > 0,
+  )
+  const last = following[limit - 1]
+  const next = last && following.length > limit ? run.keys(shape.sort, last) : null
+  return { list: show(following.slice(0, limit)), next }
+}
+
+/** The data after the write. Throws an `ApiError` when nothing was changed. */
+export function interpretWrite(data: Data, plan: GuardedWrite): { readonly data: Data; readonly id: number } {
+  const run = new Run(data, plan)
+  const { shape } = plan
+  if (shape.kind === 'create') return create(run, shape)
+  const id = Number(plan.args[shape.id])
+  const row = run.rows(shape.collection.name).find(one => one.id === id && run.holds(shape.rows, one))
+  if (!row) throw new ApiError('NOT_FOUND')
+  check(run, shape.before, row)
+  return { data: shape.kind === 'update' ? update(run, shape, row) : remove(run, shape, row), id }
+}
+
+function create(run: Run, shape: GuardedCreate): { readonly data: Data; readonly id: number } {
+  const { name } = shape.collection
+  const id = Math.max(0, ...run.rows(name).map(row => Number(row.id))) + 1
+  const row = { id, ...assigned(run, shape.set) }
+  const data = { ...run.data, [name]: [...run.rows(name), row] }
+  refer(run, shape.references)
+  check(new Run(data, run.plan), shape.after, row)
+  return { data, id }
+}
+
+function update(run: Run, shape: GuardedUpdate, before: Row): Data {
+  const { name } = shape.collection
+  const row = { ...before, ...assigned(run, shape.set) }
+  const data = { ...run.data, [name]: run.rows(name).map(one => (one === before ? row : one)) }
+  refer(run, shape.references)
+  check(new Run(data, run.plan), shape.after, row)
+  return data
+}
+
+function remove(run: Run, shape: GuardedDelete, row: Row): Data {
+  const { name } = shape.collection
+  return { ...run.data, [name]: run.rows(name).filter(one => one !== row) }
+}
+
+function assigned(run: Run, set: readonly GuardedAssignment[]): Row {
+  return Object.fromEntries(
+    set.map(({ field, value }) => [
+      field.name,
+      value.kind === 'default' ? starting(run, value.default) : run.value(value),
+    ]),
+  )
+}
+
+function starting(run: Run, standard: NonNullable<GuardedAssignment['field']['default']>): JsonValue {
+  if (standard.kind === 'value') return standard.value
+  return standard.kind === 'currentUser' ? run.plan.principal.userId : TIME
+}
+
+function check(run: Run, checks: readonly Check[], row: Row): void {
+  if (!checks.every(one => run.holds(one.condition, row))) throw new ApiError('FORBIDDEN')
+}
+
+function refer(run: Run, references: readonly ReferenceCheck[]): void {
+  for (const { value, target, rows } of references) {
+    const id = run.value(value)
+    if (id === null) continue
+    const found = run.rows(target.name).some(one => one.id === id && run.holds(rows, one))
+    if (!found) throw new ApiError('VALIDATION_FAILED')
+  }
+}
+
+function compares(value: JsonValue, operator: ConditionOperator, other: JsonValue): boolean {
+  if (value === null || other === null) return false
+  const place = order(value, other)
+  const answers: Record<ConditionOperator, () => boolean> = {
+    eq: () => value === other,
+    ne: () => value !== other,
+    gt: () => place > 0,
+    gte: () => place >= 0,
+    lt: () => place < 0,
+    lte: () => place <= 0,
+    in: () => Array.isArray(other) && other.includes(value),
+    contains: () => String(value).includes(String(other)),
+  }
+  return answers[operator]()
+}
+
+function order(a: JsonValue, b: JsonValue): number {
+  if (a === b) return 0
+  if (a === null) return -1
+  if (b === null) return 1
+  if (typeof a === 'string' && typeof b === 'string') return Buffer.compare(Buffer.from(a), Buffer.from(b))
+  return Number(a) - Number(b)
+}

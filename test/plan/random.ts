@@ -1,0 +1,455 @@
+/** Random rules, rows, callers and plans over the small model, for property tests. */
+import fc from 'fast-check'
+import type { FilterOperator, JsonValue } from '../../src/model/fields/type.ts'
+import type { CollectionAccess, Field, Model } from '../../src/model/model.ts'
+import type { Comparison, Rule } from '../../src/model/rule.ts'
+import type { Assignment, Filter, Plan, ReadShape, Selected, Sort, WriteShape } from '../../src/plan/plan.ts'
+import { anonymous, type Principal, system, user } from '../../src/principal.ts'
+import { declaredModel } from './declared-model.ts'
+import type { Data, Row } from './reference.ts'
+import { TIME } from './reference.ts'
+import { type Choices, smallModel } from './small-model.ts'
+
+export const names = ['users', 'posts', 'tags', 'post_tags'] as const
+export type Name = (typeof names)[number]
+
+const relations: Readonly<Record<Name, readonly (readonly [string, Name, 'one' | 'many'])[]>> = {
+  users: [
+    ['boss', 'users', 'one'],
+    ['reports', 'users', 'many'],
+    ['posts', 'posts', 'many'],
+  ],
+  posts: [
+    ['author', 'users', 'one'],
+    ['tags', 'tags', 'many'],
+    ['post_tags', 'post_tags', 'many'],
+  ],
+  tags: [['posts', 'posts', 'many']],
+  post_tags: [
+    ['post', 'posts', 'one'],
+    ['tag', 'tags', 'one'],
+  ],
+}
+
+const declared: Readonly<Record<Name, readonly string[]>> = {
+  users: ['name', 'level', 'boss_id'],
+  posts: ['title', 'note', 'rank', 'public', 'extra', 'pin', 'author_id'],
+  tags: ['label'],
+  post_tags: ['post_id', 'tag_id'],
+}
+
+/** Fields with values that a rule or a filter can compare. */
+const comparable: Readonly<Record<Name, readonly string[]>> = {
+  users: ['id', 'name', 'level', 'boss_id'],
+  posts: ['id', 'title', 'note', 'rank', 'public', 'author_id'],
+  tags: ['id', 'label'],
+  post_tags: ['id', 'post_id', 'tag_id'],
+}
+
+const texts = fc.constantFrom('a', 'b', 'ab', 'é', '\u{1F600}', '\uFFFD')
+const ids = fc.integer({ min: 1, max: 4 })
+
+function value(name: string): fc.Arbitrary<string | number | boolean> {
+  if (['name', 'title', 'note', 'label', 'pin', 'password_hash'].includes(name)) return texts
+  if (name === 'public') return fc.boolean()
+  return name === 'id' || name.endsWith('_id') ? ids : fc.integer({ min: 0, max: 3 })
+}
+
+// --- rules
+
+const still: fc.Arbitrary<Rule> = fc.oneof(
+  { weight: 4, arbitrary: fc.constant<Rule>({ kind: 'anyone' }) },
+  { weight: 2, arbitrary: fc.constant<Rule>({ kind: 'signedIn' }) },
+  { weight: 1, arbitrary: fc.constant<Rule>({ kind: 'nobody' }) },
+  { weight: 2, arbitrary: fc.constant<Rule>({ kind: 'role', roles: ['admin'] }) },
+  { weight: 1, arbitrary: fc.constant<Rule>({ kind: 'scope', scope: 'read:tag' }) },
+)
+
+const equalities: readonly Comparison[] = ['eq', 'ne']
+const unordered = (field: string) => field === 'public' || field.endsWith('_id')
+const comparisons: readonly Comparison[] = ['eq', 'eq', 'ne', 'gt', 'gte', 'lt', 'lte', 'in']
+
+/** Fields that hold a user's id. */
+const owners: Readonly<Record<Name, readonly string[]>> = {
+  users: ['id', 'boss_id'],
+  posts: ['author_id'],
+  tags: [],
+  post_tags: [],
+}
+
+function comparison(of: Name): fc.Arbitrary<Rule> {
+  const own = fc
+    .tuple(
+      fc.constantFrom(...(owners[of].length > 0 ? owners[of] : ['id'])),
+      fc.constantFrom<Comparison>('eq', 'eq', 'ne'),
+    )
+    .map(([field, how]): Rule => ({ kind: 'compare', field, comparison: how, operand: { kind: 'userId' } }))
+  const literal = fc.constantFrom(...comparable[of]).chain(field =>
+    fc.constantFrom<Comparison>(...(unordered(field) ? equalities : comparisons)).chain(how => {
+      const one = how === 'eq' || how === 'ne' ? fc.option(value(field), { freq: 4 }) : value(field)
+      const operands = how === 'in' ? fc.array(value(field), { minLength: 1, maxLength: 3 }) : one
+      return operands.map(
+        (operand): Rule => ({
+          kind: 'compare',
+          field,
+          comparison: how,
+          operand: { kind: 'literal', value: operand },
+        }),
+      )
+    }),
+  )
+  return owners[of].length > 0 ? fc.oneof(own, literal) : literal
+}
+
+function rule(of: Name, depth = 2): fc.Arbitrary<Rule> {
+  if (depth === 0) return fc.oneof(still, comparison(of))
+  const inner = rule(of, depth - 1)
+  const several = fc.array(inner, { minLength: 1, maxLength: 3 })
+  return fc.oneof(
+    { weight: 4, arbitrary: still },
+    { weight: 4, arbitrary: comparison(of) },
+    { weight: 2, arbitrary: several.map((rules): Rule => ({ kind: 'or', rules })) },
+    { weight: 1, arbitrary: several.map((rules): Rule => ({ kind: 'and', rules })) },
+    { weight: 1, arbitrary: inner.map((one): Rule => ({ kind: 'not', rule: one })) },
+    {
+      weight: 2,
+      arbitrary: fc
+        .constantFrom(...relations[of])
+        .chain(([relation, target]) =>
+          rule(target, depth - 1).map((one): Rule => ({ kind: 'related', relation, rule: one })),
+        ),
+    },
+  )
+}
+
+/** Mostly open, so that most plans get through. */
+function kindRule(of: Name): fc.Arbitrary<Rule> {
+  return fc.oneof(
+    { weight: 2, arbitrary: fc.constant<Rule>({ kind: 'anyone' }) },
+    { weight: 3, arbitrary: rule(of) },
+  )
+}
+
+const access = (of: Name): fc.Arbitrary<CollectionAccess> =>
+  fc.record({ read: kindRule(of), create: kindRule(of), update: kindRule(of), delete: kindRule(of) })
+
+function fieldChoice(of: Name, name: string): fc.Arbitrary<Partial<Field>> {
+  const rules = fc.record({ read: kindRule(of), write: kindRule(of) })
+  const seldom = fc.integer({ min: 0, max: 9 }).map(n => n === 0)
+  return fc.record({ access: rules, readOnly: seldom, immutable: seldom }).map(made => ({
+    access: made.access,
+    ...(name === 'title' ? {} : { readOnly: made.readOnly }),
+    immutable: made.immutable,
+    ...(name === 'author_id' ? { default: { kind: 'currentUser' as const } } : {}),
+    ...(name === 'note' ? { default: { kind: 'value' as const, value: 'new' } } : {}),
+    ...(name === 'name' ? { readOnly: false } : {}),
+  }))
+}
+
+export const choices: fc.Arbitrary<Choices> = fc.record({
+  access: fc.record(Object.fromEntries(names.map(name => [name, access(name)]))),
+  fields: fc.record(
+    Object.fromEntries(
+      names.flatMap(name => declared[name].map(field => [`${name}.${field}`, fieldChoice(name, field)])),
+    ),
+  ),
+})
+
+/** Made by hand, and declared and checked. */
+export const models: fc.Arbitrary<Model> = fc.oneof(choices.map(smallModel), choices.map(declaredModel))
+
+// --- rows
+
+const perhaps = <T>(arbitrary: fc.Arbitrary<T>) => fc.option(arbitrary, { freq: 4 })
+
+function table(columns: Readonly<Record<string, fc.Arbitrary<JsonValue>>>): fc.Arbitrary<Row[]> {
+  return fc
+    .array(fc.record(columns), { minLength: 2, maxLength: 5 })
+    .map(rows => rows.map((row, i) => ({ id: i + 1, ...row, created_at: TIME })))
+}
+
+/** References lead to rows that are there. */
+export const datas: fc.Arbitrary<Data> = fc
+  .record({
+    users: table({
+      name: texts,
+      level: perhaps(fc.integer({ min: 0, max: 3 })),
+      boss_id: perhaps(ids),
+      password_hash: texts,
+    }),
+    posts: table({
+      title: texts,
+      note: perhaps(texts),
+      rank: perhaps(fc.integer({ min: 0, max: 3 })),
+      public: perhaps(fc.boolean()),
+      extra: perhaps(fc.constant({ a: 1 })),
+      pin: perhaps(texts),
+      author_id: perhaps(ids),
+    }),
+    tags: table({ label: perhaps(texts) }),
+    post_tags: table({ post_id: perhaps(ids), tag_id: perhaps(ids) }),
+  })
+  .map(mended)
+
+function mended(data: Record<Name, Row[]>): Data {
+  const within = (row: Row, field: string, target: Name) => {
+    const id = row[field]
+    return typeof id === 'number' && id > data[target].length ? null : (id ?? null)
+  }
+  return {
+    users: data.users.map(row => ({ ...row, boss_id: within(row, 'boss_id', 'users') })),
+    posts: data.posts.map(row => ({ ...row, author_id: within(row, 'author_id', 'users') })),
+    tags: data.tags,
+    post_tags: data.post_tags.map(row => ({
+      ...row,
+      post_id: within(row, 'post_id', 'posts'),
+      tag_id: within(row, 'tag_id', 'tags'),
+    })),
+  }
+}
+
+// --- callers
+
+const scopeSets = fc
+  .subarray(names.flatMap(name => [`read:${name.replace(/s$/, '')}`, `write:${name.replace(/s$/, '')}`]))
+  .map(scopes => new Set(scopes))
+
+export const principals: fc.Arbitrary<Principal> = fc.oneof(
+  { weight: 2, arbitrary: fc.constant(anonymous('192.0.2.1')) },
+  {
+    weight: 6,
+    arbitrary: fc
+      .tuple(fc.integer({ min: 1, max: 3 }), fc.constantFrom('user', 'user', 'admin'))
+      .map(([id, role]) => user(id, role, 'all')),
+  },
+  {
+    weight: 2,
+    arbitrary: fc
+      .tuple(fc.integer({ min: 1, max: 2 }), scopeSets)
+      .map(([id, scopes]) => user(id, 'user', scopes)),
+  },
+  { weight: 1, arbitrary: fc.constant(system) },
+)
+
+// --- plans: made with their arguments beside them, then numbered
+
+interface Draft<T> {
+  readonly make: (param: (value: JsonValue) => number) => T
+}
+
+const drafted = <T>(make: Draft<T>['make']): Draft<T> => ({ make })
+
+/** Known fields mostly; now and then one that is hidden from all or not there. */
+function fieldName(of: Name): fc.Arbitrary<string> {
+  return fc.oneof(
+    { weight: 30, arbitrary: fc.constantFrom('id', ...comparable[of]) },
+    { weight: 1, arbitrary: fc.constantFrom('nothing', 'password_hash', 'pin', 'extra', '__proto__') },
+  )
+}
+
+const operators: readonly FilterOperator[] = ['eq', 'ne', 'gt', 'gte', 'lt', 'lte', 'in', 'null']
+
+function filter(of: Name, depth = 2): fc.Arbitrary<Draft<Filter>> {
+  const compare = fieldName(of).chain(field =>
+    fc
+      .constantFrom<FilterOperator>(...(field === 'public' ? (['eq', 'ne', 'null'] as const) : operators))
+      .chain(operator => {
+        const argument: fc.Arbitrary<JsonValue> =
+          operator === 'null'
+            ? fc.boolean()
+            : operator === 'in'
+              ? fc.array(value(field), { maxLength: 3 })
+              : value(field)
+        return argument.map(one =>
+          drafted((param): Filter => ({ kind: 'compare', field, operator, param: param(one) })),
+        )
+      }),
+  )
+  if (depth === 0) return compare
+  const inner = filter(of, depth - 1)
+  const several = fc.array(inner, { minLength: 1, maxLength: 2 })
+  return fc.oneof(
+    { weight: 4, arbitrary: compare },
+    {
+      weight: 1,
+      arbitrary: inner.map(one => drafted((param): Filter => ({ kind: 'not', filter: one.make(param) }))),
+    },
+    {
+      weight: 2,
+      arbitrary: fc
+        .tuple(fc.constantFrom('and' as const, 'or' as const), several)
+        .map(([kind, all]) =>
+          drafted((param): Filter => ({ kind, filters: all.map(one => one.make(param)) })),
+        ),
+    },
+    {
+      weight: 3,
+      arbitrary: fc
+        .constantFrom(...relations[of])
+        .chain(([relation, target]) =>
+          filter(target, depth - 1).map(one =>
+            drafted((param): Filter => ({ kind: 'related', relation, filter: one.make(param) })),
+          ),
+        ),
+    },
+  )
+}
+
+function sort(of: Name): fc.Arbitrary<readonly Sort[]> {
+  return fc.array(fc.record({ field: fieldName(of), descending: fc.boolean() }), { maxLength: 2 })
+}
+
+function select(of: Name, depth = 2): fc.Arbitrary<Draft<readonly Selected[]>> {
+  const plain = fieldName(of).map(field => drafted((): Selected => ({ kind: 'field', key: '', field })))
+  const one =
+    depth === 0
+      ? plain
+      : fc.oneof({ weight: 3, arbitrary: plain }, { weight: 1, arbitrary: related(of, depth) })
+  return fc
+    .array(one, { maxLength: 4 })
+    .map(all => drafted(param => all.map((each, i): Selected => ({ ...each.make(param), key: `k${i}` }))))
+}
+
+function related(of: Name, depth: number): fc.Arbitrary<Draft<Selected>> {
+  return fc.constantFrom(...relations[of]).chain(([relation, target, many]) =>
+    fc
+      .tuple(
+        select(target, depth - 1),
+        fc.option(filter(target, 1)),
+        sort(target),
+        fc.integer({ min: 1, max: 3 }),
+      )
+      .map(([inner, wanted, keys, limit]) =>
+        drafted(
+          (param): Selected => ({
+            kind: 'relation',
+            key: '',
+            relation,
+            select: inner.make(param),
+            list:
+              many === 'one' ? undefined : { filter: wanted?.make(param), sort: keys, limit: param(limit) },
+          }),
+        ),
+      ),
+  )
+}
+
+function numbered<T extends ReadShape | WriteShape>(draft: Draft<T>): Plan<T> {
+  const args: JsonValue[] = []
+  const shape = draft.make(one => args.push(one) - 1)
+  return { shape, args }
+}
+
+const itemPlans = fc
+  .constantFrom(...names)
+  .chain(of =>
+    fc
+      .tuple(fc.integer({ min: 1, max: 6 }), select(of))
+      .map(([id, chosen]) =>
+        drafted(
+          (param): ReadShape => ({ kind: 'item', collection: of, id: param(id), select: chosen.make(param) }),
+        ),
+      ),
+  )
+
+type Parent = readonly [parent: Name, relation: string] | undefined
+
+const parents = (of: Name): Parent[] =>
+  names.flatMap(parent =>
+    relations[parent]
+      .filter(([, target, many]) => target === of && many === 'many')
+      .map(([relation]) => [parent, relation] as const),
+  )
+
+const listPlans = fc.constantFrom(...names).chain(of =>
+  fc
+    .record({
+      parent: fc.constantFrom(undefined, undefined, ...parents(of)),
+      id: ids,
+      filter: fc.option(filter(of)),
+      sort: sort(of),
+      select: select(of),
+      offset: fc.integer({ min: 0, max: 3 }),
+      limit: fc.integer({ min: 1, max: 3 }),
+      window: fc.constantFrom('page', 'total', 'cursor'),
+    })
+    .map(made =>
+      drafted(
+        (param): ReadShape => ({
+          kind: 'list',
+          collection: of,
+          within: made.parent && { collection: made.parent[0], relation: made.parent[1], id: param(made.id) },
+          filter: made.filter?.make(param),
+          search: undefined,
+          sort: made.sort,
+          window:
+            made.window === 'cursor'
+              ? { kind: 'cursor', after: undefined, limit: param(made.limit) }
+              : {
+                  kind: 'page',
+                  offset: param(made.offset),
+                  limit: param(made.limit),
+                  total: made.window === 'total',
+                },
+          select: made.select.make(param),
+        }),
+      ),
+    ),
+)
+
+export const readPlans: fc.Arbitrary<Plan<ReadShape>> = fc
+  .oneof({ weight: 1, arbitrary: itemPlans }, { weight: 4, arbitrary: listPlans })
+  .map(numbered)
+
+function assignments(of: Name): fc.Arbitrary<Draft<Assignment[]>> {
+  const candidates = [...declared[of].filter(name => name !== 'extra'), 'id', 'password_hash', 'nothing']
+  const weights = candidates.map(name => ({
+    weight: declared[of].includes(name) ? 12 : 1,
+    arbitrary: fc.constant(name),
+  }))
+  return fc
+    .uniqueArray(fc.oneof(...weights), { maxLength: 4 })
+    .chain(chosen => fc.tuple(...chosen.map(name => value(name).map(one => [name, one] as const))))
+    .map(pairs => drafted(param => pairs.map(([field, one]) => ({ field, param: param(one) }))))
+}
+
+const required: Readonly<Record<Name, readonly string[]>> = {
+  users: ['name'],
+  posts: ['title'],
+  tags: [],
+  post_tags: [],
+}
+
+export const writePlans: fc.Arbitrary<Plan<WriteShape>> = fc.constantFrom(...names).chain(of =>
+  fc
+    .record({
+      kind: fc.constantFrom('create', 'update', 'replace', 'delete'),
+      id: fc.integer({ min: 1, max: 5 }),
+      set: assignments(of),
+      complete: fc.integer({ min: 0, max: 5 }).map(n => n > 0),
+    })
+    .map(made =>
+      numbered(
+        drafted((param): WriteShape => {
+          if (made.kind === 'delete')
+            return { kind: 'delete', collection: of, id: param(made.id), ifMatch: undefined }
+          const chosen = made.set.make(param)
+          const missing = required[of].filter(
+            name => made.complete && !chosen.some(one => one.field === name),
+          )
+          const set = [...chosen, ...missing.map(field => ({ field, param: param('a') }))]
+          if (made.kind === 'create') return { kind: 'create', collection: of, set, computed: [], select: [] }
+          const mode = made.kind === 'replace' ? 'replace' : 'merge'
+          return {
+            kind: 'update',
+            mode,
+            collection: of,
+            id: param(made.id),
+            set,
+            ifMatch: undefined,
+            select: [],
+          }
+        }),
+      ),
+    ),
+)

@@ -1,0 +1,574 @@
+/**
+ * The reference: what a plan must answer, worked out the slow and obvious way over plain rows,
+ * straight from what rules, plans and fields are said to mean. Shares no code with the guard.
+ */
+import type { ErrorCode } from '../../src/errors.ts'
+import type { JsonValue } from '../../src/model/fields/type.ts'
+import type { Collection, Model, Relation } from '../../src/model/model.ts'
+import type { Comparison, Rule } from '../../src/model/rule.ts'
+import type {
+  Assignment,
+  CreateShape,
+  DeleteShape,
+  Filter,
+  ItemShape,
+  ListShape,
+  Plan,
+  ReadShape,
+  Selected,
+  Sort,
+  UpdateShape,
+  WriteShape,
+} from '../../src/plan/plan.ts'
+import type { Principal } from '../../src/principal.ts'
+
+export type Row = Readonly<Record<string, JsonValue>>
+export type Data = Readonly<Record<string, readonly Row[]>>
+
+/** `errors`: any one of them is a right answer. */
+export type Refused = { readonly errors: ReadonlySet<ErrorCode> }
+export type ReadResult =
+  | Refused
+  | { readonly item: JsonValue }
+  | { readonly list: readonly JsonValue[] | null; readonly total?: number; readonly next?: JsonValue }
+export type WriteResult = Refused | { readonly data: Data; readonly id: number }
+
+export const TIME = '2026-01-01T00:00:00.000Z'
+
+class World {
+  readonly model: Model
+  readonly data: Data
+  readonly who: Principal
+  readonly args: readonly JsonValue[]
+  readonly errors = new Set<ErrorCode>()
+
+  constructor(model: Model, data: Data, who: Principal, args: readonly JsonValue[]) {
+    this.model = model
+    this.data = data
+    this.who = who
+    this.args = args
+  }
+
+  collection(name: string): Collection {
+    const found = this.model.collections.get(name)
+    if (!found) throw new Error(`no ${name}`)
+    return found
+  }
+
+  rows(name: string): readonly Row[] {
+    return this.data[name] ?? []
+  }
+
+  // --- what a rule means
+
+  holds(rule: Rule, of: Collection, row: Row): boolean {
+    if (this.who.access.system) return true
+    switch (rule.kind) {
+      case 'anyone':
+        return true
+      case 'nobody':
+        return false
+      case 'signedIn':
+        return this.who.userId !== null
+      case 'role':
+        return rule.roles.some(role => role === this.who.access.role)
+      case 'scope':
+        return this.who.userId !== null && this.scope(rule.scope)
+      case 'and':
+        return rule.rules.every(one => this.holds(one, of, row))
+      case 'or':
+        return rule.rules.some(one => this.holds(one, of, row))
+      case 'not':
+        return !this.holds(rule.rule, of, row)
+      case 'related': {
+        const relation = relationOf(of, rule.relation)
+        const target = this.collection(relation.target)
+        return this.linked(relation, row).some(one => this.holds(rule.rule, target, one))
+      }
+      case 'compare': {
+        const value = row[rule.field] ?? null
+        if (rule.operand.kind === 'userId') return test(value, rule.comparison, this.who.userId)
+        const wanted = rule.operand.value as JsonValue
+        if (wanted === null && rule.comparison === 'eq') return value === null
+        if (wanted === null && rule.comparison === 'ne') return value !== null
+        return test(value, rule.comparison, wanted)
+      }
+    }
+  }
+
+  scope(scope: string): boolean {
+    const { scopes } = this.who.access
+    if (scopes === 'all') return true
+    const [action, type] = scope.split(':')
+    return scopes.has('*') || scopes.has(scope) || (action === 'read' && scopes.has(`write:${type}`))
+  }
+
+  /** What a rule comes to whatever the row is; undefined when that depends on the row. */
+  anyway(rule: Rule, of: Collection): boolean | undefined {
+    if (this.who.access.system) return true
+    switch (rule.kind) {
+      case 'compare': {
+        const { operand, comparison } = rule
+        if (operand.kind === 'userId') return this.who.userId === null ? false : undefined
+        if (operand.value === null) return comparison === 'eq' || comparison === 'ne' ? undefined : false
+        const useful = Array.isArray(operand.value) ? operand.value.some(one => one !== null) : true
+        return useful ? undefined : false
+      }
+      case 'related': {
+        const target = this.collection(relationOf(of, rule.relation).target)
+        return this.anyway(rule.rule, target) === false ? false : undefined
+      }
+      case 'and': {
+        const all = rule.rules.map(one => this.anyway(one, of))
+        return all.includes(false) ? false : all.includes(undefined) ? undefined : true
+      }
+      case 'or': {
+        const all = rule.rules.map(one => this.anyway(one, of))
+        return all.includes(true) ? true : all.includes(undefined) ? undefined : false
+      }
+      case 'not': {
+        const inner = this.anyway(rule.rule, of)
+        return inner === undefined ? undefined : !inner
+      }
+      default:
+        return this.holds(rule, of, {})
+    }
+  }
+
+  /** The rows at the other end, as they are stored. */
+  linked(relation: Relation, row: Row): Row[] {
+    const targets = this.rows(relation.target)
+    if (relation.kind === 'one') return targets.filter(one => one.id === row[relation.field])
+    if (relation.kind === 'many') return targets.filter(one => one[relation.field] === row.id)
+    return targets.filter(target =>
+      this.rows(relation.through).some(
+        join => join[relation.from] === row.id && join[relation.to] === target.id,
+      ),
+    )
+  }
+
+  // --- what the caller sees
+
+  exists(of: Collection, name: string): boolean {
+    const field = of.fields.get(name)
+    if (!field) return false
+    if (this.who.access.system) return true
+    return !field.internal && !field.writeOnly && this.anyway(field.access.read, of) !== false
+  }
+
+  shown(of: Collection, row: Row, name: string): JsonValue {
+    const field = of.fields.get(name)
+    return field && this.holds(field.access.read, of, row) ? (row[name] ?? null) : null
+  }
+
+  visible(of: Collection): Row[] {
+    return this.rows(of.name).filter(row => this.holds(of.access.read, of, row))
+  }
+
+  /** The rows at the other end that the caller can get to. */
+  reached(of: Collection, relation: Relation, row: Row): Row[] {
+    const target = this.collection(relation.target)
+    const targets = this.visible(target)
+    if (relation.kind === 'one') {
+      const link = this.shown(of, row, relation.field)
+      return targets.filter(one => link !== null && one.id === link)
+    }
+    if (relation.kind === 'many') {
+      return targets.filter(one => this.shown(target, one, relation.field) === row.id)
+    }
+    const through = this.collection(relation.through)
+    return targets.filter(one =>
+      this.visible(through).some(
+        join =>
+          this.shown(through, join, relation.from) === row.id &&
+          this.shown(through, join, relation.to) === one.id,
+      ),
+    )
+  }
+
+  // --- what is refused
+
+  mustHaveScope(action: string, of: Collection): void {
+    if (this.who.userId !== null && !this.scope(`${action}:${of.singular}`))
+      this.errors.add('INSUFFICIENT_SCOPE')
+  }
+
+  mustBePossible(rule: Rule, of: Collection): void {
+    if (this.anyway(rule, of) === false)
+      this.errors.add(this.who.userId === null ? 'UNAUTHORIZED' : 'FORBIDDEN')
+  }
+
+  mustRead(of: Collection): void {
+    this.mustHaveScope('read', of)
+    this.mustBePossible(of.access.read, of)
+  }
+
+  /** The relation, or undefined when the caller cannot know of it. */
+  mustReach(of: Collection, name: string): Relation | undefined {
+    const relation = of.relations.get(name)
+    const target = relation && this.collection(relation.target)
+    const known =
+      relation &&
+      target &&
+      (relation.kind === 'one'
+        ? this.exists(of, relation.field)
+        : relation.kind === 'many'
+          ? this.exists(target, relation.field)
+          : this.exists(this.collection(relation.through), relation.from) &&
+            this.exists(this.collection(relation.through), relation.to))
+    if (!known) {
+      this.errors.add('BAD_REQUEST')
+      return undefined
+    }
+    this.mustRead(target)
+    if (relation.kind === 'manyToMany') this.mustRead(this.collection(relation.through))
+    return relation
+  }
+
+  mustKnow(of: Collection, name: string): void {
+    if (!this.exists(of, name)) this.errors.add('BAD_REQUEST')
+  }
+
+  checkFilter(filter: Filter | undefined, of: Collection): void {
+    if (filter === undefined) return
+    if (filter.kind === 'compare') {
+      this.mustKnow(of, filter.field)
+      if (!of.fields.get(filter.field)?.type.operators.includes(filter.operator))
+        this.errors.add('BAD_REQUEST')
+    } else if (filter.kind === 'related') {
+      const relation = this.mustReach(of, filter.relation)
+      if (relation) this.checkFilter(filter.filter, this.collection(relation.target))
+    } else if (filter.kind === 'not') {
+      this.checkFilter(filter.filter, of)
+    } else {
+      for (const one of filter.filters) this.checkFilter(one, of)
+    }
+  }
+
+  checkSort(sort: readonly Sort[], of: Collection): void {
+    const upToId = sort.findIndex(key => key.field === 'id')
+    for (const key of upToId < 0 ? sort : sort.slice(0, upToId)) {
+      this.mustKnow(of, key.field)
+      if (!of.fields.get(key.field)?.type.sortable) this.errors.add('BAD_REQUEST')
+    }
+  }
+
+  checkSelect(select: readonly Selected[], of: Collection): void {
+    for (const one of select) {
+      if (one.kind === 'field') this.mustKnow(of, one.field)
+      if (one.kind !== 'relation') continue
+      const relation = this.mustReach(of, one.relation)
+      if (!relation) continue
+      const target = this.collection(relation.target)
+      this.checkSelect(one.select, target)
+      if (relation.kind === 'one') continue
+      this.checkFilter(one.list?.filter, target)
+      this.checkSort(one.list?.sort ?? [], target)
+    }
+  }
+
+  // --- what is answered
+
+  fulfils(filter: Filter | undefined, of: Collection, row: Row): boolean {
+    if (filter === undefined) return true
+    switch (filter.kind) {
+      case 'and':
+        return filter.filters.every(one => this.fulfils(one, of, row))
+      case 'or':
+        return filter.filters.some(one => this.fulfils(one, of, row))
+      case 'not':
+        return !this.fulfils(filter.filter, of, row)
+      case 'related': {
+        const relation = relationOf(of, filter.relation)
+        const target = this.collection(relation.target)
+        return this.reached(of, relation, row).some(one => this.fulfils(filter.filter, target, one))
+      }
+      case 'compare': {
+        const value = this.shown(of, row, filter.field)
+        const wanted = this.args[filter.param] ?? null
+        if (filter.operator === 'null') return (value === null) === wanted
+        if (filter.operator === 'contains') return value !== null && String(value).includes(String(wanted))
+        return test(value, filter.operator, wanted)
+      }
+    }
+  }
+
+  pick(select: readonly Selected[], of: Collection, row: Row): JsonValue {
+    const picked: Record<string, JsonValue> = {}
+    for (const one of select) {
+      if (one.kind === 'constant') picked[one.key] = one.value
+      if (one.kind === 'field') picked[one.key] = this.shown(of, row, one.field)
+      if (one.kind !== 'relation') continue
+      const relation = relationOf(of, one.relation)
+      const target = this.collection(relation.target)
+      const rows = this.reached(of, relation, row)
+      if (relation.kind === 'one') {
+        const [only] = rows
+        picked[one.key] = only ? this.pick(one.select, target, only) : null
+      } else {
+        picked[one.key] = this.ordered(
+          rows.filter(each => this.fulfils(one.list?.filter, target, each)),
+          one.list?.sort ?? [],
+          target,
+        )
+          .slice(0, Number(this.args[one.list?.limit ?? 0]))
+          .map(each => this.pick(one.select, target, each))
+      }
+    }
+    return picked
+  }
+
+  keys(sort: readonly Sort[], of: Collection, row: Row): JsonValue[] {
+    return totalSort(sort).map(key => this.shown(of, row, key.field))
+  }
+
+  ordered(rows: readonly Row[], sort: readonly Sort[], of: Collection): Row[] {
+    return [...rows].sort((a, b) => compareKeys(this.keys(sort, of, a), this.keys(sort, of, b), sort))
+  }
+}
+
+/** The answer to a read. */
+export function readReference(model: Model, data: Data, who: Principal, plan: Plan<ReadShape>): ReadResult {
+  const world = new World(model, data, who, plan.args)
+  return plan.shape.kind === 'item' ? readItem(world, plan.shape) : readList(world, plan.shape)
+}
+
+function readItem(world: World, shape: ItemShape): ReadResult {
+  const of = world.collection(shape.collection)
+  world.mustRead(of)
+  world.checkSelect(shape.select, of)
+  if (world.errors.size > 0) return world
+  const row = world.visible(of).find(one => one.id === world.args[shape.id])
+  return { item: row ? world.pick(shape.select, of, row) : null }
+}
+
+function readList(world: World, shape: ListShape): ReadResult {
+  const of = world.collection(shape.collection)
+  world.mustRead(of)
+  const parent = shape.within && world.collection(shape.within.collection)
+  if (parent) world.mustRead(parent)
+  const relation = parent && shape.within && world.mustReach(parent, shape.within.relation)
+  world.checkFilter(shape.filter, of)
+  world.checkSort(shape.sort, of)
+  world.checkSelect(shape.select, of)
+  if (world.errors.size > 0) return world
+  const parentRow = parent && world.visible(parent).find(one => one.id === world.args[shape.within?.id ?? 0])
+  if (parent && !parentRow) return { list: null }
+  const members =
+    parent && parentRow && relation ? world.reached(parent, relation, parentRow) : world.visible(of)
+  const matching = members.filter(row => world.fulfils(shape.filter, of, row))
+  const sorted = world.ordered(matching, shape.sort, of)
+  const { window } = shape
+  const limit = Number(world.args[window.limit])
+  const show = (rows: Row[]) => rows.map(row => world.pick(shape.select, of, row))
+  if (window.kind === 'page') {
+    const offset = Number(world.args[window.offset])
+    const list = show(sorted.slice(offset, offset + limit))
+    return window.total ? { list, total: matching.length } : { list }
+  }
+  const after = window.after?.map(param => world.args[param] ?? null)
+  const following = sorted.filter(
+    row => after === undefined || compareKeys(world.keys(shape.sort, of, row), after, shape.sort) > 0,
+  )
+  const page = following.slice(0, limit)
+  const last = page.at(-1)
+  const next = last && following.length > limit ? world.keys(shape.sort, of, last) : null
+  return { list: show(page), next }
+}
+
+/** What a write leaves behind. */
+export function writeReference(
+  model: Model,
+  data: Data,
+  who: Principal,
+  plan: Plan<WriteShape>,
+): WriteResult {
+  const world = new World(model, data, who, plan.args)
+  switch (plan.shape.kind) {
+    case 'create':
+      return create(world, plan.shape)
+    case 'update':
+      return update(world, plan.shape)
+    case 'delete':
+      return remove(world, plan.shape)
+  }
+}
+
+function create(world: World, shape: CreateShape): WriteResult {
+  const of = world.collection(shape.collection)
+  world.mustHaveScope('write', of)
+  world.mustBePossible(of.access.create, of)
+  world.checkSelect(shape.select, of)
+  checkSet(world, shape.set, of, false)
+  if (world.errors.size > 0) return world
+  const id = Math.max(0, ...world.rows(of.name).map(row => Number(row.id))) + 1
+  const row: Record<string, JsonValue> = { id }
+  for (const field of of.fields.values()) {
+    if (field.name !== 'id') row[field.name] = initialValue(world, of, field.name)
+  }
+  for (const one of [...shape.set, ...shape.computed]) row[one.field] = world.args[one.param] ?? null
+  const given = new Set([...shape.set, ...shape.computed].map(one => one.field))
+  for (const field of of.fields.values()) {
+    if (field.name !== 'id' && !given.has(field.name) && !field.optional && row[field.name] === null)
+      world.errors.add('VALIDATION_FAILED')
+  }
+  checkReferences(world, shape.set, of)
+  const data = { ...world.data, [of.name]: [...world.rows(of.name), row] }
+  const later = new World(world.model, data, world.who, world.args)
+  if (!later.holds(of.access.create, of, row)) world.errors.add('FORBIDDEN')
+  for (const one of shape.set) {
+    const field = of.fields.get(one.field)
+    if (field && !later.holds(field.access.write, of, row)) world.errors.add('FORBIDDEN')
+  }
+  return world.errors.size > 0 ? world : { data, id }
+}
+
+function update(world: World, shape: UpdateShape): WriteResult {
+  const of = world.collection(shape.collection)
+  world.mustHaveScope('write', of)
+  world.mustBePossible(of.access.update, of)
+  world.mustRead(of)
+  world.checkSelect(shape.select, of)
+  checkSet(world, shape.set, of, true)
+  const named = new Set(shape.set.map(one => one.field))
+  const reset =
+    shape.mode === 'merge'
+      ? []
+      : [...of.fields.values()].filter(field => {
+          const taken = field.name !== 'id' && !field.readOnly && !field.internal && !field.immutable
+          return taken && !named.has(field.name) && world.anyway(field.access.write, of) !== false
+        })
+  for (const field of reset) {
+    if (!field.optional && initialValue(world, of, field.name) === null) world.errors.add('VALIDATION_FAILED')
+  }
+  if (world.errors.size > 0) return world
+  const id = Number(world.args[shape.id])
+  const before = world.visible(of).find(row => row.id === id)
+  if (!before) return { errors: new Set(['NOT_FOUND']) }
+  const row: Record<string, JsonValue> = { ...before }
+  for (const field of reset) row[field.name] = initialValue(world, of, field.name)
+  for (const one of shape.set) row[one.field] = world.args[one.param] ?? null
+  const data = {
+    ...world.data,
+    [of.name]: world.rows(of.name).map(one => (one === before ? row : one)),
+  }
+  const later = new World(world.model, data, world.who, world.args)
+  if (!world.holds(of.access.update, of, before)) world.errors.add('FORBIDDEN')
+  if (!later.holds(of.access.update, of, row)) world.errors.add('FORBIDDEN')
+  for (const name of [...named, ...reset.map(field => field.name)]) {
+    const field = of.fields.get(name)
+    if (field && !world.holds(field.access.write, of, before)) world.errors.add('FORBIDDEN')
+  }
+  checkReferences(world, shape.set, of)
+  return world.errors.size > 0 ? world : { data, id }
+}
+
+function remove(world: World, shape: DeleteShape): WriteResult {
+  const of = world.collection(shape.collection)
+  world.mustHaveScope('write', of)
+  world.mustBePossible(of.access.delete, of)
+  world.mustRead(of)
+  if (world.errors.size > 0) return world
+  const id = Number(world.args[shape.id])
+  const before = world.visible(of).find(row => row.id === id)
+  if (!before) return { errors: new Set(['NOT_FOUND']) }
+  if (!world.holds(of.access.delete, of, before)) return { errors: new Set(['FORBIDDEN']) }
+  return { data: { ...world.data, [of.name]: world.rows(of.name).filter(row => row !== before) }, id }
+}
+
+function checkSet(world: World, set: readonly Assignment[], of: Collection, existing: boolean): void {
+  const { system } = world.who.access
+  for (const one of set) {
+    const field = of.fields.get(one.field)
+    const closed =
+      !field ||
+      field.name === 'id' ||
+      (!system && (field.internal || field.readOnly || (existing && field.immutable)))
+    if (closed) world.errors.add('VALIDATION_FAILED')
+    else if (world.anyway(field.access.write, of) === false) world.errors.add('FORBIDDEN')
+  }
+}
+
+function checkReferences(world: World, set: readonly Assignment[], of: Collection): void {
+  for (const one of set) {
+    const target = of.fields.get(one.field)?.reference?.target
+    const id = world.args[one.param] ?? null
+    if (target === undefined || id === null || (target === 'users' && id === world.who.userId)) continue
+    if (!world.visible(world.collection(target)).some(row => row.id === id))
+      world.errors.add('VALIDATION_FAILED')
+  }
+}
+
+function initialValue(world: World, of: Collection, name: string): JsonValue {
+  const standard = of.fields.get(name)?.default
+  if (name === 'created_at' || standard?.kind === 'now') return TIME
+  if (standard?.kind === 'currentUser') return world.who.userId
+  return standard?.kind === 'value' ? standard.value : null
+}
+
+function relationOf(of: Collection, name: string): Relation {
+  const relation = of.relations.get(name)
+  if (!relation) throw new Error(`no ${of.name}.${name}`)
+  return relation
+}
+
+function test(value: JsonValue, comparison: Comparison, wanted: JsonValue): boolean {
+  if (value === null || wanted === null) return false
+  switch (comparison) {
+    case 'eq':
+      return value === wanted
+    case 'ne':
+      return value !== wanted
+    case 'in':
+      return Array.isArray(wanted) ? wanted.includes(value) : value === wanted
+    case 'gt':
+      return order(value, wanted) > 0
+    case 'gte':
+      return order(value, wanted) >= 0
+    case 'lt':
+      return order(value, wanted) < 0
+    case 'lte':
+      return order(value, wanted) <= 0
+  }
+}
+
+function order(a: JsonValue, b: JsonValue): number {
+  if (a === b) return 0
+  if (a === null) return -1
+  if (b === null) return 1
+  if (typeof a === 'string' && typeof b === 'string') return Buffer.compare(Buffer.from(a), Buffer.from(b))
+  return Number(a) - Number(b)
+}
+
+function totalSort(sort: readonly Sort[]): Sort[] {
+  const upToId = sort.findIndex(key => key.field === 'id')
+  return upToId < 0 ? [...sort, { field: 'id', descending: false }] : sort.slice(0, upToId + 1)
+}
+
+function compareKeys(a: readonly JsonValue[], b: readonly JsonValue[], sort: readonly Sort[]): number {
+  for (const [i, key] of totalSort(sort).entries()) {
+    const result = order(a[i] ?? null, b[i] ?? null)
+    if (result !== 0) return key.descending ? -result : result
+  }
+  return 0
+}
+
+/** Whether the caller may read the row at all. */
+export function mayRead(model: Model, data: Data, who: Principal, of: Collection, row: Row): boolean {
+  const world = new World(model, data, who, [])
+  return world.scope(`read:${of.singular}`) && world.holds(of.access.read, of, row)
+}
+
+/** Whether the caller may see the field of a row that may be read. */
+export function maySee(
+  model: Model,
+  data: Data,
+  who: Principal,
+  of: Collection,
+  row: Row,
+  name: string,
+): boolean {
+  const world = new World(model, data, who, [])
+  const field = of.fields.get(name)
+  return field !== undefined && world.exists(of, name) && world.holds(field.access.read, of, row)
+}

@@ -1,0 +1,197 @@
+/** A small model made by hand, whose rules a test chooses: users, posts, tags and a join collection. */
+import type { FieldType, FilterOperator } from '../../src/model/fields/type.ts'
+import type { Collection, CollectionAccess, Field, Model, Relation, ToOne } from '../../src/model/model.ts'
+import type { Rule } from '../../src/model/rule.ts'
+
+export const anyone: Rule = { kind: 'anyone' }
+export const nobody: Rule = { kind: 'nobody' }
+export const signedIn: Rule = { kind: 'signedIn' }
+export const owner = (field: string): Rule => ({
+  kind: 'compare',
+  field,
+  comparison: 'eq',
+  operand: { kind: 'userId' },
+})
+export const admin: Rule = { kind: 'role', roles: ['admin'] }
+export const either = (...rules: Rule[]): Rule => ({ kind: 'or', rules })
+export const both = (...rules: Rule[]): Rule => ({ kind: 'and', rules })
+export const opposite = (rule: Rule): Rule => ({ kind: 'not', rule })
+export const equals = (field: string, value: string | number | boolean | null): Rule => ({
+  kind: 'compare',
+  field,
+  comparison: 'eq',
+  operand: { kind: 'literal', value },
+})
+export const relatedTo = (relation: string, rule: Rule): Rule => ({ kind: 'related', relation, rule })
+
+function fieldType(
+  name: string,
+  encoding: FieldType['encoding'],
+  sqlite: FieldType['column']['sqlite'],
+  operators: readonly FilterOperator[],
+): FieldType {
+  return {
+    name,
+    encoding,
+    column: { sqlite, postgres: 'text' },
+    graphql: 'String',
+    operators,
+    sortable: encoding !== 'json',
+    schema: {},
+    canonical: value => value,
+    fromText: text => text,
+  }
+}
+
+const ordered: readonly FilterOperator[] = ['eq', 'ne', 'gt', 'gte', 'lt', 'lte', 'in', 'null']
+export const types = {
+  integer: fieldType('integer', 'number', 'INTEGER', ordered),
+  text: fieldType('text', 'text', 'TEXT', [...ordered, 'contains']),
+  boolean: fieldType('boolean', 'boolean', 'INTEGER', ['eq', 'ne', 'null']),
+  json: fieldType('json', 'json', 'TEXT', ['null']),
+  datetime: fieldType('datetime', 'datetime', 'TEXT', ordered),
+}
+
+export function field(name: string, type: FieldType, more: Partial<Field> = {}): Field {
+  return {
+    name,
+    type,
+    description: undefined,
+    optional: true,
+    default: undefined,
+    unique: false,
+    readOnly: false,
+    writeOnly: false,
+    immutable: false,
+    internal: false,
+    searchable: false,
+    deprecated: undefined,
+    renamedFrom: undefined,
+    access: { read: anyone, write: anyone },
+    reference: undefined,
+    ...more,
+  }
+}
+
+/** The to-one relation that a field `…_id` carries. */
+export function reference(name: string, target: string, more: Partial<Field> = {}): Field {
+  const relation: ToOne = {
+    kind: 'one',
+    name: name.replace(/_id$/, ''),
+    target,
+    field: name,
+    onDelete: 'cascade',
+  }
+  return field(name, types.integer, { reference: relation, ...more })
+}
+
+export const open: CollectionAccess = { read: anyone, create: anyone, update: anyone, delete: anyone }
+
+export function collection(
+  name: string,
+  singular: string,
+  fields: readonly Field[],
+  relations: readonly Relation[],
+  access: Partial<CollectionAccess> = {},
+): Collection {
+  const all = [
+    field('id', types.integer, { optional: false, readOnly: true }),
+    ...fields,
+    field('created_at', types.datetime, { optional: false, readOnly: true, default: { kind: 'now' } }),
+  ]
+  const own = all.flatMap(one => (one.reference ? [one.reference] : []))
+  return {
+    name,
+    singular,
+    description: undefined,
+    fields: new Map(all.map(one => [one.name, one])),
+    relations: new Map([...own, ...relations].map(one => [one.name, one])),
+    indexes: [],
+    access: { ...open, ...access },
+    searchable: all.filter(one => one.searchable),
+    deprecated: undefined,
+    renamedFrom: undefined,
+  }
+}
+
+export function model(...collections: readonly Collection[]): Model {
+  return { collections: new Map(collections.map(one => [one.name, one])), scopes: new Map() }
+}
+
+export interface Choices {
+  readonly access?: Readonly<Record<string, Partial<CollectionAccess>>>
+  /** By `collection.field`. */
+  readonly fields?: Readonly<Record<string, Partial<Field>>>
+}
+
+/** Users with bosses, posts by users, tags of posts. */
+export function smallModel({ access = {}, fields = {} }: Choices = {}): Model {
+  const own = (where: string) => (fields[where] ?? {}) as Partial<Field>
+  const users = collection(
+    'users',
+    'user',
+    [
+      field('name', types.text, { optional: false, ...own('users.name') }),
+      field('level', types.integer, own('users.level')),
+      reference('boss_id', 'users', own('users.boss_id')),
+      field('password_hash', types.text, { internal: true }),
+    ],
+    [
+      { kind: 'many', name: 'reports', target: 'users', field: 'boss_id' },
+      { kind: 'many', name: 'posts', target: 'posts', field: 'author_id' },
+    ],
+    access.users,
+  )
+  const posts = collection(
+    'posts',
+    'post',
+    [
+      field('title', types.text, { optional: false, ...own('posts.title') }),
+      field('note', types.text, own('posts.note')),
+      field('rank', types.integer, own('posts.rank')),
+      field('public', types.boolean, own('posts.public')),
+      field('extra', types.json, own('posts.extra')),
+      field('pin', types.text, { writeOnly: true, ...own('posts.pin') }),
+      reference('author_id', 'users', own('posts.author_id')),
+    ],
+    [
+      {
+        kind: 'manyToMany',
+        name: 'tags',
+        target: 'tags',
+        through: 'post_tags',
+        from: 'post_id',
+        to: 'tag_id',
+      },
+      { kind: 'many', name: 'post_tags', target: 'post_tags', field: 'post_id' },
+    ],
+    access.posts,
+  )
+  const tags = collection(
+    'tags',
+    'tag',
+    [field('label', types.text, own('tags.label'))],
+    [
+      {
+        kind: 'manyToMany',
+        name: 'posts',
+        target: 'posts',
+        through: 'post_tags',
+        from: 'tag_id',
+        to: 'post_id',
+      },
+    ],
+    access.tags,
+  )
+  const postTags = collection(
+    'post_tags',
+    'post_tag',
+    [
+      reference('post_id', 'posts', own('post_tags.post_id')),
+      reference('tag_id', 'tags', own('post_tags.tag_id')),
+    ],
+    [],
+    access.post_tags,
+  )
+  return model(users, posts, tags, postTags)
+}

@@ -1,0 +1,196 @@
+/** The guard and the SQLite store together: what comes out of a real database is what the reference says. */
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { DatabaseSync, type SQLInputValue } from 'node:sqlite'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { ApiError } from '../../src/errors.ts'
+import type { JsonValue } from '../../src/model/fields/type.ts'
+import type { Collection, Field, Model } from '../../src/model/model.ts'
+import type { ListAnswer, ReadAnswer } from '../../src/plan/answer.ts'
+import { createGuard } from '../../src/plan/guard.ts'
+import type { ListShape, Plan, ReadShape, WriteShape } from '../../src/plan/plan.ts'
+import type { Principal } from '../../src/principal.ts'
+import { openSqlite } from '../../src/store/sqlite.ts'
+import type { Store } from '../../src/store/store.ts'
+import { choices, datas, names, principals, readPlans, writePlans } from './random.ts'
+import { type Data, type Row, readReference, TIME, writeReference } from './reference.ts'
+import { smallModel } from './small-model.ts'
+
+const MODELS = 150
+const PLANS = 25
+
+interface Opened {
+  readonly store: Store
+  readonly database: DatabaseSync
+}
+
+/** A database file that holds `data`, and a second connection to look at it. */
+async function withDatabase(model: Model, data: Data, use: (opened: Opened) => Promise<void>): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), 'portico-plan-'))
+  const file = join(folder, 'data.db')
+  const store = openSqlite(model, { file, autoMigrate: true })
+  const database = new DatabaseSync(file, { enableForeignKeyConstraints: false })
+  try {
+    database.exec('PRAGMA synchronous = OFF; BEGIN')
+    for (const name of names) for (const row of data[name] ?? []) insert(database, name, row)
+    database.exec('COMMIT')
+    await use({ store, database })
+  } finally {
+    database.close()
+    await store.close()
+    rmSync(folder, { recursive: true })
+  }
+}
+
+function insert(database: DatabaseSync, name: string, row: Row): void {
+  const columns = Object.keys(row)
+  const values = Object.values(row).map(stored)
+  const marks = columns.map(() => '?').join()
+  const quoted = columns.map(column => `"${column}"`).join()
+  database.prepare(`INSERT INTO "${name}" (${quoted}) VALUES (${marks})`).run(...values)
+}
+
+function stored(value: JsonValue): SQLInputValue {
+  if (typeof value === 'boolean') return value ? 1 : 0
+  return typeof value === 'object' && value !== null ? JSON.stringify(value) : value
+}
+
+/** Everything that is stored, as the reference takes it. */
+function dump(model: Model, database: DatabaseSync): Data {
+  return Object.fromEntries(
+    [...model.collections].map(([name, collection]) => [
+      name,
+      database
+        .prepare(`SELECT * FROM "${name}" ORDER BY id`)
+        .all()
+        .map(row => revived(collection, row)),
+    ]),
+  )
+}
+
+function revived(collection: Collection, row: Record<string, unknown>): Row {
+  return Object.fromEntries([...collection.fields.values()].map(field => [field.name, revive(field, row)]))
+}
+
+function revive(field: Field, row: Record<string, unknown>): JsonValue {
+  const value = row[field.name] as string | number | null
+  if (value !== null && field.type.encoding === 'boolean') return value === 1
+  return field.type.encoding === 'json' && typeof value === 'string' ? JSON.parse(value) : value
+}
+
+function events(database: DatabaseSync): unknown[] {
+  return database.prepare('SELECT * FROM _events ORDER BY id').all()
+}
+
+function parsed(answer: ReadAnswer): unknown {
+  const value = answer.text === null ? null : JSON.parse(answer.text)
+  if (answer.kind === 'item') return { item: value }
+  return { list: value, ...window(answer) }
+}
+
+function window({ total, next }: ListAnswer) {
+  return { ...(total === undefined ? {} : { total }), ...(next === undefined ? {} : { next }) }
+}
+
+async function attempt<T>(run: () => T | Promise<T>): Promise<{ answer: T } | { refused: ApiError }> {
+  try {
+    return { answer: await run() }
+  } catch (error) {
+    if (error instanceof ApiError) return { refused: error }
+    throw error
+  }
+}
+
+async function checkRead(model: Model, data: Data, store: Store, who: Principal, plan: Plan<ReadShape>) {
+  const expected = readReference(model, data, who, plan)
+  const guard = createGuard(model)
+  const outcome = await attempt(() => store.read(guard(plan as Plan<ListShape>, who)))
+  if ('errors' in expected) {
+    assert.ok('refused' in outcome && expected.errors.has(outcome.refused.code))
+  } else {
+    assert.ok('answer' in outcome, 'refused' in outcome ? outcome.refused.message : '')
+    const answer = parsed(outcome.answer) as Record<string, unknown>
+    if (plan.shape.kind === 'list' && expected && 'list' in expected && expected.list === null) {
+      assert.equal(answer.list, null)
+    } else assert.deepEqual(answer, expected)
+  }
+}
+
+test('reads from SQLite are the reference’s, for callers and plans in any order', async () => {
+  const asked = fc.array(fc.tuple(principals, readPlans), { minLength: PLANS, maxLength: PLANS })
+  const property = fc.asyncProperty(choices.map(smallModel), datas, asked, async (model, data, all) => {
+    await withDatabase(model, data, async ({ store }) => {
+      for (const [who, plan] of all) await checkRead(model, data, store, who, plan)
+    })
+  })
+  await fc.assert(property, { numRuns: MODELS })
+})
+
+/** `data` after everything that referred to what is gone is gone too. */
+function cascaded(model: Model, data: Data): Data {
+  for (const collection of model.collections.values()) {
+    for (const field of collection.fields.values()) {
+      const target = field.reference?.target
+      if (target === undefined) continue
+      const there = new Set(data[target]?.map(row => row.id))
+      const rows = data[collection.name] ?? []
+      const kept = rows.filter(row => row[field.name] === null || there.has(row[field.name] ?? null))
+      if (kept.length < rows.length) return cascaded(model, { ...data, [collection.name]: kept })
+    }
+  }
+  return data
+}
+
+function timeless(data: Data): unknown {
+  return Object.entries(data).map(([name, rows]) => [
+    name,
+    rows.map(row => Object.entries({ ...row, created_at: TIME }).sort()),
+  ])
+}
+
+/** The reference counts ids from the highest there is; the database from the highest there ever was. */
+function idsAgree(database: DatabaseSync, data: Data, { shape }: Plan<WriteShape>): boolean {
+  if (shape.kind !== 'create') return true
+  const { collection } = shape
+  const last = database.prepare('SELECT seq FROM sqlite_sequence WHERE name = ?').get(collection)
+  return Number(last?.seq ?? 0) === Math.max(0, ...(data[collection] ?? []).map(row => Number(row.id)))
+}
+
+async function checkWrite(model: Model, { store, database }: Opened, who: Principal, plan: Plan<WriteShape>) {
+  const before = dump(model, database)
+  const gone = who.userId !== null && !before.users?.some(row => row.id === who.userId)
+  if (gone || !idsAgree(database, before, plan)) return
+  const log = events(database)
+  const expected = writeReference(model, before, who, plan)
+  const guard = createGuard(model)
+  const outcome = await attempt(() => store.write(guard(plan, who)))
+  const after = dump(model, database)
+  if ('errors' in expected) {
+    assert.ok('refused' in outcome, `written, but ${[...expected.errors]} was due`)
+    assert.ok(
+      expected.errors.has(outcome.refused.code),
+      `${outcome.refused.code}, not ${[...expected.errors]}`,
+    )
+    assert.deepEqual(after, before)
+    assert.deepEqual(events(database), log)
+  } else {
+    assert.ok('answer' in outcome, 'refused' in outcome ? outcome.refused.message : '')
+    assert.equal(outcome.answer.id, expected.id)
+    assert.deepEqual(timeless(after), timeless(cascaded(model, expected.data)))
+    const changed = JSON.stringify(timeless(after)) !== JSON.stringify(timeless(before))
+    assert.equal(events(database).length > log.length, changed)
+  }
+}
+
+test('writes to SQLite leave what the reference leaves; refused ones leave every table as it was', async () => {
+  const asked = fc.array(fc.tuple(principals, writePlans), { minLength: PLANS, maxLength: PLANS })
+  const property = fc.asyncProperty(choices.map(smallModel), datas, asked, async (model, data, all) => {
+    await withDatabase(model, data, async opened => {
+      for (const [who, plan] of all) await checkWrite(model, opened, who, plan)
+    })
+  })
+  await fc.assert(property, { numRuns: MODELS })
+})

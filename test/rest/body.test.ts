@@ -1,0 +1,99 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { ApiError } from '../../src/errors.ts'
+import { readBody } from '../../src/rest/body.ts'
+import { toCall } from '../contract/rest/bench.ts'
+
+function read(body: unknown, headers = {}): unknown {
+  return readBody(toCall({ method: 'POST', url: '/', body, headers }), ['application/json'])
+}
+
+const json = { 'content-type': 'application/json' }
+
+test('any JSON document of moderate depth is read as JSON.parse reads it', () => {
+  fc.assert(
+    fc.property(fc.json({ maxDepth: 8 }), text => {
+      assert.deepEqual(read(text, json), JSON.parse(text))
+    }),
+  )
+})
+
+test('any bytes are read or refused as BAD_REQUEST', () => {
+  fc.assert(
+    fc.property(fc.uint8Array({ minLength: 1 }), bytes => {
+      try {
+        read(Buffer.from(bytes), json)
+      } catch (error) {
+        assert.ok(error instanceof ApiError && error.code === 'BAD_REQUEST')
+      }
+    }),
+  )
+})
+
+test('a key given twice is refused, in whatever it is wrapped', () => {
+  for (const text of ['{"a":1,"a":1}', '{"a":{"b":1},"\\u0061":2}', '{"__proto__":1,"__proto__":2}']) {
+    assert.throws(() => read(text, json), { code: 'BAD_REQUEST', message: /twice/ }, text)
+  }
+})
+
+test('a colon in a text or deeper is no second key', () => {
+  const value = { 'a:b': ':"{', c: { d: 1, e: [{ f: ':' }] }, 'g"': '\\' }
+  assert.deepEqual(read(JSON.stringify(value), json), value)
+})
+
+test('32 levels are taken, 33 are not', () => {
+  const nested = (depth: number) => '['.repeat(depth) + ']'.repeat(depth)
+  assert.doesNotThrow(() => read(nested(32), json))
+  assert.throws(() => read(nested(33), json), { code: 'BAD_REQUEST', message: /at most 32 levels/ })
+})
+
+test('brackets in a text are not levels', () => {
+  assert.equal(read(JSON.stringify('['.repeat(100)), json), '['.repeat(100))
+})
+
+test('the place of the mistake is told, and nothing of the text', () => {
+  assert.throws(
+    () => read('{"secret": x}', json),
+    ({ message }: Error) => {
+      assert.match(message, /position 11/)
+      assert.doesNotMatch(message, /secret/)
+      return true
+    },
+  )
+})
+
+test('the place is that of the first character that cannot stand there', () => {
+  const rows: readonly (readonly [string, number])[] = [
+    ['x', 0],
+    ['{"a":1,}', 7],
+    ['{"a":1', 6],
+    ['{"a":"b', 7],
+    ['{"a":tru', 8],
+    ['[1 2]', 3],
+    ['{} {}', 3],
+    [`{"a":[${'1,'.repeat(1000)}]}`, 2006],
+  ]
+  for (const [text, position] of rows) {
+    assert.throws(() => read(text, json), { message: new RegExp(`position ${position}\\.`) }, text)
+  }
+})
+
+test('in a long text the place is not looked for', () => {
+  assert.throws(() => read(`[${'1,'.repeat(10_000)}`, json), {
+    message: /not JSON: it stops making sense\.$/,
+  })
+})
+
+test('an encoding is refused', () => {
+  assert.throws(() => read('{}', { ...json, 'content-encoding': 'gzip' }), { code: 'UNSUPPORTED_MEDIA_TYPE' })
+  assert.deepEqual(read('{}', { ...json, 'content-encoding': 'identity' }), {})
+})
+
+test('the refusal of a media type says what is taken', () => {
+  const call = toCall({ method: 'PATCH', url: '/', body: 'x', headers: { 'content-type': 'text/plain' } })
+  assert.throws(() => readBody(call, ['application/json', 'application/merge-patch+json']), {
+    code: 'UNSUPPORTED_MEDIA_TYPE',
+    headers: { 'Accept-Patch': 'application/json, application/merge-patch+json' },
+  })
+})

@@ -1,0 +1,66 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { ApiError, catalogue, type ErrorCode } from '../../src/errors.ts'
+import { errorReply } from '../../src/rest/error-reply.ts'
+import { toCall } from '../contract/rest/bench.ts'
+
+function reply(error: unknown, headers = {}, url = '/api/v1/posts') {
+  const made = errorReply(error, toCall({ url, headers }))
+  const header = (name: string) => made.headers[made.headers.indexOf(name) + 1]
+  return { status: made.status, header, names: made.headers, body: JSON.parse(String(made.body)) }
+}
+
+test('every error of the catalogue in both formats', () => {
+  for (const [code, { status, message }] of Object.entries(catalogue)) {
+    const error = new ApiError(code as ErrorCode)
+    assert.deepEqual(reply(error).body, { error: { code, message } })
+    assert.equal(reply(error).status, status)
+    const problem = reply(error, { accept: 'application/problem+json' })
+    assert.equal(problem.header('Content-Type'), 'application/problem+json')
+    assert.equal(problem.body.status, status)
+    assert.equal(problem.body.code, code)
+    assert.equal(problem.body.detail, message)
+  }
+})
+
+test('whatever else is thrown tells nothing of itself', () => {
+  for (const thrown of [new Error('SQLITE: secret'), 'secret', undefined, null, { code: 'NOT_FOUND' }]) {
+    const { status, body } = reply(thrown)
+    assert.equal(status, 500)
+    assert.deepEqual(body, { error: { code: 'INTERNAL_ERROR', message: catalogue.INTERNAL_ERROR.message } })
+  }
+})
+
+test('a refused credential is called invalid, a missing one is not', () => {
+  const error = new ApiError('UNAUTHORIZED')
+  const invalid = 'Bearer realm="api", error="invalid_token"'
+  assert.equal(reply(error).header('WWW-Authenticate'), 'Bearer realm="api"')
+  assert.equal(reply(error, { authorization: 'Bearer x' }).header('WWW-Authenticate'), invalid)
+  assert.equal(reply(error, { 'x-api-key': 'x' }).header('WWW-Authenticate'), invalid)
+  assert.equal(reply(error, {}, '/api/v1/posts?api_key=x').header('WWW-Authenticate'), invalid)
+})
+
+test('a missing scope is named', () => {
+  const error = new ApiError('INSUFFICIENT_SCOPE', undefined, { scope: 'write:post' })
+  assert.equal(
+    reply(error).header('WWW-Authenticate'),
+    'Bearer realm="api", error="insufficient_scope", scope="write:post"',
+  )
+})
+
+test('the headers of the error itself come last and win', () => {
+  assert.equal(
+    reply(new ApiError('RATE_LIMITED', undefined, { headers: { 'Retry-After': '7' } })).header('Retry-After'),
+    '7',
+  )
+  assert.equal(reply(new ApiError('UNAVAILABLE')).header('Retry-After'), '1')
+  const { names } = reply(new ApiError('RATE_LIMITED', undefined, { headers: { 'Retry-After': '7' } }))
+  assert.equal(names.filter(name => name === 'Retry-After').length, 1)
+})
+
+test('the faults come with both formats', () => {
+  const details = [{ field: 'title', code: 'required', message: 'title is required.' }]
+  const error = new ApiError('VALIDATION_FAILED', undefined, { details })
+  assert.deepEqual(reply(error).body.error.details, details)
+  assert.deepEqual(reply(error, { accept: 'application/problem+json' }).body.errors, details)
+})

@@ -1,0 +1,89 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { readAccept, requireJson } from '../../src/rest/accept.ts'
+import { matchesNone, readIfMatch } from '../../src/rest/conditional.ts'
+import { Memo } from '../../src/rest/memo.ts'
+import { makePresentation } from '../../src/rest/presentation.ts'
+
+test('the most precise range decides', () => {
+  assert.equal(readAccept('application/json;q=0, */*').json, false)
+  assert.equal(readAccept('*/*;q=0, application/json').json, true)
+  assert.equal(readAccept('application/*;q=0, */*').json, false)
+  assert.equal(readAccept('text/html').json, false)
+})
+
+test('a weight that is none counts as nothing', () => {
+  for (const q of ['2', '-1', '0.1234', 'x', ''])
+    assert.equal(readAccept(`application/json;q=${q}`).json, false, q)
+})
+
+test('problem details are given to whoever prefers them, and not by a wildcard', () => {
+  assert.equal(readAccept('application/problem+json').problem, true)
+  assert.equal(readAccept('application/problem+json, application/json').problem, true)
+  assert.equal(readAccept('application/problem+json;q=0.5, application/json').problem, false)
+  assert.equal(readAccept('*/*').problem, false)
+  assert.equal(readAccept('application/*').problem, false)
+})
+
+test('without a usable header everything is acceptable', () => {
+  for (const header of [undefined, '', ' ', 'x'.repeat(2000)]) assert.doesNotThrow(() => requireJson(header))
+})
+
+test('If-None-Match compares weakly', () => {
+  assert.equal(matchesNone('"a"', '"a"'), true)
+  assert.equal(matchesNone('W/"a"', '"a"'), true)
+  assert.equal(matchesNone('"b" , W/"a"', '"a"'), true)
+  assert.equal(matchesNone('"b,c"', '"c"'), false)
+  assert.equal(matchesNone('*', '"a"'), true)
+})
+
+test('If-Match compares strongly', () => {
+  assert.deepEqual(readIfMatch('"a", W/"b","c"'), ['"a"', '"c"'])
+  assert.deepEqual(readIfMatch('W/"b"'), [])
+  assert.equal(readIfMatch('*'), '*')
+  assert.equal(readIfMatch(undefined), undefined)
+})
+
+test('malformed tags are refused', () => {
+  for (const header of [
+    '',
+    'a',
+    '"a',
+    '"a" "b"',
+    '"a",',
+    '*, "a"',
+    'w/"a"',
+    '"a\u0001"',
+    `"${'a'.repeat(9000)}"`,
+  ]) {
+    assert.throws(() => readIfMatch(header), { code: 'BAD_REQUEST', message: /If-Match/ }, header)
+  }
+})
+
+test('a long list of almost-tags is refused at once', () => {
+  assert.throws(() => readIfMatch(`${'"a" , '.repeat(1000)}x`), { code: 'BAD_REQUEST' })
+})
+
+test('a memo forgets, and keeps what is used', () => {
+  const memo = new Memo<number, number>(10)
+  for (let key = 0; key < 1000; key += 1) {
+    memo.set(key, key)
+    assert.equal(memo.get(0), 0)
+  }
+  assert.equal(memo.get(500), undefined)
+  assert.equal(memo.get(999), 999)
+})
+
+test('the earliest deprecation and sunset are told, in their own formats', () => {
+  const { open } = makePresentation(false, [
+    { since: '2026-02-01T00:00:00Z', sunset: '2027-02-01T00:00:00Z', reason: undefined },
+    { since: '2026-01-01T00:00:00Z', sunset: undefined, reason: undefined },
+  ])
+  // RFC 9745 wants a structured date, RFC 8594 an HTTP date.
+  assert.deepEqual(open.slice(-4), ['Deprecation', '@1767225600', 'Sunset', 'Mon, 01 Feb 2027 00:00:00 GMT'])
+})
+
+test('what is secret is stored by nobody', () => {
+  const { open, own } = makePresentation(true, [])
+  assert.ok(open.includes('no-store') && own.includes('no-store'))
+})

@@ -1,0 +1,95 @@
+/** A whole service on a database of its own, for tests that speak HTTP to it. */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { generateKey } from '../../src/auth/key.ts'
+import type { GivenSettings } from '../../src/config.ts'
+import { type Service, serve } from '../../src/serve.ts'
+import blog from '../models/blog.ts'
+
+export interface TestService {
+  readonly service: Service
+  readonly url: string
+  readonly port: number
+  readonly file: string
+  /** The administrator's key. */
+  readonly key: string
+  call(path: string, options?: CallOptions): Promise<Answer>
+}
+
+export interface CallOptions {
+  readonly method?: string
+  readonly key?: string
+  readonly headers?: Readonly<Record<string, string>>
+  readonly body?: unknown
+}
+
+export interface Answer {
+  readonly status: number
+  readonly headers: Headers
+  readonly text: string
+  /** The error's code; undefined where the answer is none. */
+  readonly code: string | undefined
+  readonly json: Readonly<Record<string, unknown>>
+}
+
+function parsed(text: string): Readonly<Record<string, never>> {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return {}
+  }
+}
+
+export async function call(
+  url: string,
+  { method = 'GET', key, headers, body }: CallOptions = {},
+): Promise<Answer> {
+  const response = await fetch(url, {
+    method,
+    headers: {
+      ...(key !== undefined && { Authorization: `Bearer ${key}` }),
+      ...(body !== undefined && { 'Content-Type': 'application/json' }),
+      ...headers,
+    },
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+  })
+  const text = await response.text()
+  const json = parsed(text)
+  const { code }: { code?: string } = json.error ?? {}
+  return { status: response.status, headers: response.headers, text, code, json }
+}
+
+/** Runs `use` with a service of the reference model; everything is closed and removed afterwards. */
+export async function withService(
+  given: GivenSettings,
+  use: (service: TestService) => Promise<void>,
+  declaration = blog,
+): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), 'portico-serve-'))
+  const file = join(folder, 'test.db')
+  const key = generateKey()
+  const service = await serve(declaration, {
+    port: 0,
+    host: '127.0.0.1',
+    database: file,
+    logLevel: 'silent',
+    adminApiKey: key,
+    adminEmail: 'admin@example.com',
+    ...given,
+  })
+  const { url } = service
+  try {
+    await use({
+      service,
+      url,
+      port: Number(new URL(url).port),
+      file,
+      key,
+      call: (path, options) => call(url + path, options),
+    })
+  } finally {
+    await service.close()
+    rmSync(folder, { recursive: true, force: true })
+  }
+}

@@ -1,0 +1,61 @@
+/** A client that says exactly the bytes it is told, for requests that no proper client makes. */
+import { connect, type Socket } from 'node:net'
+
+export interface WireAnswer {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string
+}
+
+/** Everything that the server says until it ends the connection. */
+export function readToEnd(socket: Socket): Promise<string> {
+  return new Promise(resolve => {
+    let text = ''
+    socket.setEncoding('utf8')
+    socket.on('data', chunk => {
+      text += chunk
+    })
+    socket.on('error', () => {})
+    socket.on('close', () => resolve(text))
+  })
+}
+
+export function dial(port: number): Promise<Socket> {
+  return new Promise((resolve, reject) => {
+    const socket = connect(port, '127.0.0.1', () => resolve(socket))
+    socket.once('error', reject)
+  })
+}
+
+/** Sends `bytes` and reads until the server ends the connection. */
+export async function say(port: number, bytes: string | Buffer): Promise<string> {
+  const socket = await dial(port)
+  const said = readToEnd(socket)
+  socket.write(bytes)
+  return said
+}
+
+/** The answers in what a connection said; bodies by Content-Length. */
+export function parseAnswers(said: string): WireAnswer[] {
+  const answers: WireAnswer[] = []
+  let rest = said
+  while (rest !== '') {
+    const end = rest.indexOf('\r\n\r\n')
+    if (end === -1) throw new Error(`no end of headers in ${JSON.stringify(rest)}`)
+    const [line = '', ...fields] = rest.slice(0, end).split('\r\n')
+    const headers = Object.fromEntries(
+      fields.map(field => [
+        field.slice(0, field.indexOf(':')).toLowerCase(),
+        field.slice(field.indexOf(':') + 1).trim(),
+      ]),
+    )
+    const length = Number(headers['content-length'] ?? 0)
+    answers.push({
+      status: Number(line.split(' ')[1]),
+      headers,
+      body: rest.slice(end + 4, end + 4 + length),
+    })
+    rest = rest.slice(end + 4 + length)
+  }
+  return answers
+}
