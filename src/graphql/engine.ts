@@ -3,7 +3,6 @@
  * Transports prepare a document, bind it to its variables, draw its cost, then execute it.
  */
 import type { GraphQLFormattedError, GraphQLSchema } from 'graphql'
-import type { JsonValue } from '../model/fields/type.ts'
 import type { Awaitable } from '../plan/answer.ts'
 import type { Principal } from '../principal.ts'
 
@@ -76,8 +75,8 @@ export type ChangeKind = 'created' | 'updated' | 'deleted'
 /** A committed change of one item. */
 export interface ItemChange {
   readonly id: number
-  /** The row as it was stored, as a JSON object of its columns: for `deleted`, whose row is gone. */
-  readonly row: JsonValue | undefined
+  /** Its event in the log, by which a plan reads the row as it was then (`ItemShape.event`). */
+  readonly event: number
 }
 
 export interface Subscribed {
