@@ -43,9 +43,11 @@ function read(header: string): Accepted {
   const plain = quality('application/json')
   const json = Math.max(response, plain)
   return {
-    json: json === 0 ? undefined : response >= plain ? 'application/graphql-response+json' : 'application/json',
+    json:
+      json === 0 ? undefined : response >= plain ? 'application/graphql-response+json' : 'application/json',
     stream: named('text/event-stream') > 0,
-    page: named('text/html') > json || (named('text/html') > 0 && named('text/html') === json && wild === json),
+    page:
+      named('text/html') > json || (named('text/html') > 0 && named('text/html') === json && wild === json),
   }
 }
 

@@ -75,8 +75,10 @@ export type ChangeKind = 'created' | 'updated' | 'deleted'
 /** A committed change of one item. */
 export interface ItemChange {
   readonly id: number
-  /** Its event in the log, by which a plan reads the row as it was then (`ItemShape.event`). */
+  /** The number of its event in the log. */
   readonly event: number
+  /** The row as the log has it, as JSON text: what a plan takes in place of the stored row (`ItemRoot.event`). */
+  readonly row: string
 }
 
 export interface Subscribed {

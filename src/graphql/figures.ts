@@ -31,9 +31,12 @@ export class Figures {
       ...block('operations_total', 'counter', 'Operations that began, by kind.', series),
       ...block('refused_total', 'counter', 'Requests of which nothing was executed.', [` ${this.refused}`]),
       ...block('events_delivered_total', 'counter', 'Replies sent to subscribers.', [` ${this.events}`]),
-      ...block('slow_readers_total', 'counter', 'Connections that were dropped because their reader was slow.', [
-        ` ${this.slowReaders}`,
-      ]),
+      ...block(
+        'slow_readers_total',
+        'counter',
+        'Connections that were dropped because their reader was slow.',
+        [` ${this.slowReaders}`],
+      ),
       ...block('subscriptions', 'gauge', 'Open subscriptions.', [` ${this.subscriptions}`]),
       ...block('connections', 'gauge', 'Open WebSocket connections.', [` ${this.connections}`]),
       ...this.#histogram(),

@@ -40,7 +40,8 @@ export function refusal(message: string, code: string, status: number, wellForme
 /** Whatever was thrown. Faults of ours show nothing of themselves. */
 export function refusalOf(error: unknown): Refusal {
   if (error instanceof RequestRefused) return error.refusal
-  const shown = error instanceof ApiError ? error : new ApiError('INTERNAL_ERROR', undefined, { cause: error })
+  const shown =
+    error instanceof ApiError ? error : new ApiError('INTERNAL_ERROR', undefined, { cause: error })
   const { code, message, details, status, headers } = shown
   const extensions = details ? { code, details } : { code }
   const errors = [{ message, extensions }]

@@ -8,12 +8,9 @@ import type { Bound, ChangeKind, Engine, ItemChange, Subscribed } from './engine
 import { RequestRefused, refusalOf, refusedByEngine } from './refusal.ts'
 
 /** A change as the log tells it. */
-export interface LoggedChange {
-  /** Grows with every commit. */
-  readonly event: number
+export interface LoggedChange extends ItemChange {
   readonly collection: string
   readonly kind: ChangeKind
-  readonly id: number
 }
 
 export interface Feed {
@@ -232,10 +229,9 @@ export class Hub {
   #deliver(change: LoggedChange): Promise<unknown> | undefined {
     const groups = this.#topics.get(`${change.kind} ${change.collection}`)
     if (!groups) return undefined
-    const { event, id } = change
     const waiting: Promise<void>[] = []
     for (const group of [...groups.values()]) {
-      const later = this.#deliverTo(group, { event, id })
+      const later = this.#deliverTo(group, change)
       if (later) waiting.push(later)
     }
     return waiting.length === 0 ? undefined : Promise.all(waiting)
