@@ -2,8 +2,8 @@
 import { resolve } from 'node:path'
 import { ApiError } from '../errors.ts'
 import type { Model } from '../model/model.ts'
-import type { ReadAnswer, WriteAnswer } from '../plan/answer.ts'
-import type { GuardedRead, GuardedWrite } from '../plan/guarded.ts'
+import type { CompositeAnswer, ReadAnswer, WriteAnswer } from '../plan/answer.ts'
+import type { GuardedCompositeRead, GuardedRead, GuardedWrite } from '../plan/guarded.ts'
 import { Answers } from './answers.ts'
 import { Connection, openDatabase } from './connection.ts'
 import { failureOf } from './failure.ts'
@@ -38,6 +38,7 @@ export interface SqliteOptions {
 /** Reads answer at once. */
 export interface SqliteStore extends Store {
   read(plan: GuardedRead): ReadAnswer
+  composite(plan: GuardedCompositeRead): CompositeAnswer
 }
 
 const MIB = 1024 * 1024
@@ -99,6 +100,15 @@ class OpenStore implements SqliteStore {
   }
 
   read(plan: GuardedRead): ReadAnswer {
+    this.#requireOpen()
+    try {
+      return this.#reader.read(plan)
+    } catch (cause) {
+      throw failureOf(cause)
+    }
+  }
+
+  composite(plan: GuardedCompositeRead): CompositeAnswer {
     this.#requireOpen()
     try {
       return this.#reader.read(plan)

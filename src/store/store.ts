@@ -1,10 +1,12 @@
 /** What a database does for Portico. `sqlite.ts` is the first; every store passes the same contract suite. */
-import type { Awaitable, ReadAnswer, WriteAnswer } from '../plan/answer.ts'
-import type { GuardedRead, GuardedWrite } from '../plan/guarded.ts'
+import type { Awaitable, CompositeAnswer, ReadAnswer, WriteAnswer } from '../plan/answer.ts'
+import type { GuardedCompositeRead, GuardedRead, GuardedWrite } from '../plan/guarded.ts'
 
 export interface Store {
   /** Runs a read. Throws an `ApiError` for what a client can mend. */
   read(plan: GuardedRead): Awaitable<ReadAnswer>
+  /** Runs several reads in one statement. */
+  composite(plan: GuardedCompositeRead): Awaitable<CompositeAnswer>
   /**
    * Runs a write in one transaction with its row in the event log.
    * Settles only after the commit is durable. Rejects with an `ApiError` when nothing was changed.

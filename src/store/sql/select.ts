@@ -1,6 +1,13 @@
 /** What is selected, as one JSON object built by the database, with related rows nested in it. */
-import type { GuardedRelation, GuardedSelected, GuardedSort } from '../../plan/guarded.ts'
+import type {
+  GuardedRelation,
+  GuardedSelected,
+  GuardedSelectedList,
+  GuardedSort,
+} from '../../plan/guarded.ts'
+import type { FieldForm } from '../../plan/plan.ts'
 import { conditionSql, linked, visible, where } from './condition.ts'
+import { after } from './keyset.ts'
 import type { Row } from './row.ts'
 import { arg, join, quoted, type Sql, sql } from './writer.ts'
 
@@ -15,8 +22,13 @@ function selectedSql(selected: GuardedSelected, row: Row): Sql {
     return selected.list === undefined ? toOne(selected, row) : toMany(selected, selected.list, row)
   }
   const { field, when } = selected.field
-  const json = row.dialect.json(row.column(field.name), field)
+  const column = row.column(field.name)
+  const json = selected.as === undefined ? row.dialect.json(column, field) : inForm(column, selected.as)
   return when.kind === 'always' ? json : sql`CASE WHEN ${conditionSql(when, row)} THEN ${json} END`
+}
+
+function inForm(column: Sql, form: FieldForm): Sql {
+  return form === 'string' ? sql`CAST(${column} AS TEXT)` : sql`upper(replace(${column}, '-', '_'))`
 }
 
 function toOne({ path, rows, when, select }: GuardedRelation, row: Row): Sql {
@@ -27,18 +39,59 @@ function toOne({ path, rows, when, select }: GuardedRelation, row: Row): Sql {
   return when.kind === 'always' ? query : sql`CASE WHEN ${conditionSql(when, row)} THEN ${query} END`
 }
 
-function toMany(
-  { path, rows, select }: GuardedRelation,
-  { sort, limit }: { readonly sort: readonly GuardedSort[]; readonly limit: number },
-  row: Row,
+function toMany({ path, rows, select }: GuardedRelation, list: GuardedSelectedList, row: Row): Sql {
+  const matching = (target: Row) => [linked(path, target, row), conditionSql(rows, target)]
+  return manySql(list, select, matching, () => row.another(path.target.name))
+}
+
+/** A list as a JSON array, or as a connection's object. `matching`: which rows of the target are in it. */
+export function manySql(
+  list: GuardedSelectedList,
+  select: readonly GuardedSelected[],
+  matching: (target: Row) => readonly Sql[],
+  another: () => Row,
 ): Sql {
-  const target = row.another(path.target.name)
-  const array = row.dialect.array(objectSql(select, target))
+  const { sort, limit, after: position, connection } = list
+  const target = another()
+  const object = objectSql(select, target)
+  const array = target.dialect.array(connection ? keyed(object, sort, target) : object)
+  // Were the objects made in the inner query, they would be made for every row that is sorted.
   const columns = target.columns()
-  const conditions = where([linked(path, target, row), conditionSql(rows, target)])
-  const order = orderBy(sort, target)
-  const query = sql`SELECT ${columns} FROM ${target.from()}${conditions}${order} LIMIT ${arg(limit, 'number')}`
-  return sql`(SELECT ${array} FROM ${target.of(query)})`
+  const begin =
+    position === undefined
+      ? []
+      : [
+          after(
+            sort,
+            position.map((param, index) => arg(param, sort[index]?.field.field.type.encoding ?? 'text')),
+            target,
+          ),
+        ]
+  const conditions = where([...matching(target), ...begin])
+  const sorted = sql`${conditions}${orderBy(sort, target)} LIMIT ${arg(limit, 'number')}`
+  const query = sql`SELECT ${columns} FROM ${target.from()}${sorted}`
+  const rows = sql`(SELECT ${array} FROM ${target.of(query)})`
+  if (!connection) return rows
+  return target.dialect.object([['rows', rows], ...totalSql(connection.total, matching, another)])
+}
+
+/** A row of a connection: its object, and its sort keys as a cursor carries them. */
+function keyed(object: Sql, sort: readonly GuardedSort[], row: Row): Sql {
+  const keys = sort.map(({ field }) => row.dialect.json(visible(field, row), field.field))
+  return row.dialect.object([
+    ['node', object],
+    ['keys', row.dialect.tuple(keys)],
+  ])
+}
+
+function totalSql(
+  wanted: boolean,
+  matching: (target: Row) => readonly Sql[],
+  another: () => Row,
+): readonly (readonly [string, Sql])[] {
+  if (!wanted) return []
+  const target = another()
+  return [['total', sql`(SELECT count(*) FROM ${target.from()}${where(matching(target))})`]]
 }
 
 /** ` ORDER BY …`, null being the smallest value. */
