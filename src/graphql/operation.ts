@@ -1,6 +1,7 @@
 /** From a request to an operation that may run: document, limits, variables, budget. The same on every transport. */
 import { type Awaitable, then } from '../plan/answer.ts'
 import type { Principal } from '../principal.ts'
+import type { CredentialHeaders } from './clients.ts'
 import type { Documents } from './documents.ts'
 import type { Bound, Engine, ExecutionContext, RateLimit } from './engine.ts'
 import type { Figures } from './figures.ts'
@@ -10,6 +11,8 @@ import type { GraphqlRequest } from './request.ts'
 /** Whose budget an operation draws from, and what is left of it. */
 export interface Account {
   readonly principal: Principal
+  /** What the principal came with; undefined: nothing, and so nothing can expire. */
+  readonly credential: CredentialHeaders | undefined
   /** Draws so many requests. Throws RATE_LIMITED. */
   draw(requests: number): Awaitable<undefined>
   /** After a draw; undefined: nothing is limited. */
