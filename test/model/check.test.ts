@@ -478,6 +478,11 @@ const wrong: readonly (readonly [what: string, found: () => readonly string[], f
       [/a.searchable: There is no option/],
     ],
     [
+      'a searchable rank',
+      () => fieldFaults({ rank: string({ searchable: true }) }),
+      [/rank.searchable: A field called/],
+    ],
+    [
       'a searchable secret',
       () => fieldFaults({ a: string({ searchable: true, writeOnly: true }) }),
       [/a.searchable: .*never given out/],
