@@ -331,6 +331,11 @@ const wrong: readonly (readonly [what: string, found: () => readonly string[], f
       [/^people: `users\(…\)` extends the built-in/],
     ],
     [
+      'another singular for the accounts',
+      () => faultsOf(model({ users: users(untyped({ singular: 'person' })) })),
+      [/^users.singular: The accounts are built in/],
+    ],
+    [
       'a built-in field declared anew',
       () => faultsOf(model({ users: users({ fields: { role: string() } }) })),
       [/^users.fields.role: The field is built in/],
