@@ -150,11 +150,8 @@ export class Connection {
   close(): void {
     this.release()
     this.#siblings.delete(this)
-    try {
-      this.#database.exec('PRAGMA wal_checkpoint(TRUNCATE)')
-    } finally {
-      this.#database.close()
-    }
+    // The last connection to close moves the log into the file; to force it would wait for other readers.
+    this.#database.close()
   }
 
   #readDataVersion(): unknown {
