@@ -123,7 +123,11 @@ describe('the package', () => {
     const child = spawn(process.execPath, [bin, 'start'], { cwd: project, env: { ...env, ...settings } })
     const ended = new Promise<number | null>(resolve => child.on('exit', resolve))
     try {
-      const response = await fetch(`${await listening(child)}/api/v1/trees`)
+      const origin = await listening(child)
+      const page = await fetch(`${origin}/docs/assets/swagger-ui-bundle.js`)
+      assert.equal(page.status, 200)
+      assert.match(await page.text(), /SwaggerUIBundle/)
+      const response = await fetch(`${origin}/api/v1/trees`)
       assert.deepEqual(await response.json(), { data: [], meta: { total: 0, page: 1, per_page: 20 } })
     } finally {
       child.kill('SIGTERM')
