@@ -32,6 +32,19 @@ function copyAssets(target) {
   }
 }
 
+/** The page at /docs is built in, with its licence: whoever installs the package needs no further one for it. */
+function copyDocsPage(target) {
+  const from = join(root, 'node_modules', 'swagger-ui-dist')
+  const files = [
+    'swagger-ui-bundle.js',
+    'swagger-ui-bundle.js.LICENSE.txt',
+    'swagger-ui.css',
+    'LICENSE',
+    'NOTICE',
+  ]
+  for (const file of files) cpSync(join(from, file), join(target, 'rest', 'assets', file))
+}
+
 /** Builds beside the old dist/ and then puts it in its place, so that nobody sees half of it. */
 export async function build() {
   const target = join(root, `dist.${process.pid}.tmp`)
@@ -50,6 +63,7 @@ export async function build() {
     process.exit(code)
   }
   copyAssets(target)
+  copyDocsPage(target)
   const made = join(target, 'bin.js')
   if (existsSync(made)) chmodSync(made, 0o755)
   rmSync(dist, { recursive: true, force: true })

@@ -31,20 +31,8 @@ async function settingsOf(written: Written): Promise<Settings> {
 /** The checked model of a command, with its settings. */
 async function modelOf(written: Written) {
   const { loadModel } = await import('./cli/files.ts')
-  const { checkModel } = await import('./model/check.ts')
   const settings = await settingsOf(written)
-  const { declaration, path } = await loadModel(settings)
-  return { settings, path, model: inFile(path, () => checkModel(declaration)) }
-}
-
-/** Faults of a model say in which file they are. */
-function inFile<T>(path: string, check: () => T): T {
-  try {
-    return check()
-  } catch (error) {
-    if (error instanceof Error && error.name === 'ModelError') throw new Failure(`${path}: ${error.message}`)
-    throw error
-  }
+  return { settings, ...(await loadModel(settings)) }
 }
 
 /** Opens the database beside a service that may be running, and closes it after `use`. */
@@ -231,7 +219,7 @@ async function explain(error: unknown): Promise<Failure | undefined> {
   if (error instanceof Failure) return error
   const { ApiError } = await import('./errors.ts')
   if (error instanceof ApiError) return (await import('./cli/accounts.ts')).failureOf(error)
-  const known = ['SettingsError', 'ModelError', 'MigrationError']
+  const known = ['SettingsError', 'MigrationError']
   if (error instanceof Error && known.includes(error.name)) return new Failure(error.message)
   if (error instanceof Error && 'code' in error && error.code === 'EADDRINUSE') {
     return new Failure(`${error.message}: another program listens there. Set PORT to a free one.`)

@@ -16,15 +16,25 @@ export {
   signedIn,
 } from './model/access.ts'
 export { checkModel, ModelError, type ModelFault } from './model/check.ts'
-export { collection, type Declaration, index, manyToMany, model, unique, users } from './model/declaration.ts'
+export {
+  type CollectionDeclaration,
+  collection,
+  type Declaration,
+  index,
+  manyToMany,
+  model,
+  unique,
+  users,
+} from './model/declaration.ts'
 export { boolean } from './model/fields/boolean.ts'
 export { choice } from './model/fields/choice.ts'
 export { date } from './model/fields/date.ts'
 export { datetime } from './model/fields/datetime.ts'
+export type { FieldDeclaration } from './model/fields/declared.ts'
 export { email } from './model/fields/email.ts'
 export { integer } from './model/fields/integer.ts'
 export { json } from './model/fields/json.ts'
-export { currentUser, now, randomUuid } from './model/fields/marker.ts'
+export { currentUser, type Marker, now, randomUuid } from './model/fields/marker.ts'
 export { number } from './model/fields/number.ts'
 export { relation } from './model/fields/relation.ts'
 export { string } from './model/fields/string.ts'

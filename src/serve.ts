@@ -35,13 +35,13 @@ export interface Service {
  * Serves a model. Settings that are not given come from the environment, or are defaults.
  * Rejects with a `ModelError` or a `SettingsError` that lists every fault.
  */
-export function serve(declaration: Declaration, given: GivenSettings = {}): Promise<Service> {
-  return start(declaration, readSettings({ given, environment: process.env }))
+export async function serve(declaration: Declaration, given: GivenSettings = {}): Promise<Service> {
+  const settings = readSettings({ given, environment: process.env })
+  return start(checkModel(declaration), settings)
 }
 
-/** `serve` with every setting known. */
-export async function start(declaration: Declaration, settings: Settings): Promise<Service> {
-  const model = checkModel(declaration)
+/** `serve` with a checked model and every setting known. */
+export async function start(model: Model, settings: Settings): Promise<Service> {
   const log = createLog(settings)
   const store = openStore(model, settings)
   try {

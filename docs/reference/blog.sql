@@ -45,10 +45,6 @@ CREATE TRIGGER "_posts_added" AFTER INSERT ON "posts" BEGIN UPDATE "_totals" SET
 
 CREATE TRIGGER "_posts_removed" AFTER DELETE ON "posts" BEGIN UPDATE "_totals" SET "n" = "n" - 1 WHERE "collection" = 'posts'; END;
 
-CREATE VIRTUAL TABLE "_search_posts" USING fts5("title", "body", content='', contentless_delete=1, tokenize='ascii');
-
-CREATE TRIGGER "_posts_unsearched" AFTER DELETE ON "posts" BEGIN DELETE FROM "_search_posts" WHERE rowid = old."id"; END;
-
 CREATE TABLE "api_keys" (
   "id" INTEGER PRIMARY KEY AUTOINCREMENT,
   "user_id" INTEGER NOT NULL REFERENCES "users" ("id") ON DELETE CASCADE,

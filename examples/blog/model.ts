@@ -6,8 +6,8 @@ export default model({
   posts: collection({
     description: 'What people write.',
     fields: {
-      title: text({ max: 200, searchable: true }),
-      body: text({ optional: true, searchable: true }),
+      title: text({ max: 200 }),
+      body: text({ optional: true }),
       author_id: relation('users', { inverse: 'posts', default: currentUser }),
     },
     access: {

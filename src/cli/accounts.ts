@@ -208,6 +208,7 @@ export async function setRole({ model, run }: Opened, email: string, role: strin
 
 /** An `ApiError` in the words of the command line. */
 export function failureOf(error: ApiError): Failure {
-  const faults = (error.details ?? []).map(fault => `  ${fault.field}: ${fault.message}`)
+  const details = (error.details ?? []).filter(fault => fault.message !== error.message)
+  const faults = details.map(fault => `  ${fault.field}: ${fault.message}`)
   return new Failure([error.message, ...faults].join('\n'))
 }

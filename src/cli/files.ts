@@ -3,7 +3,9 @@ import { existsSync, readFileSync } from 'node:fs'
 import { relative, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { readSettings, type Settings, type SettingsSources } from '../config.ts'
+import { checkModel, ModelError } from '../model/check.ts'
 import type { Declaration } from '../model/declaration.ts'
+import type { Model } from '../model/model.ts'
 import { Failure } from './failure.ts'
 
 const configNames = ['portico.config.ts', 'portico.config.js', 'portico.config.mjs', 'portico.config.json']
@@ -56,10 +58,20 @@ function isDeclaration(value: unknown): value is Declaration {
 export interface LoadedModel {
   /** As a person would write it. */
   readonly path: string
-  readonly declaration: Declaration
+  readonly model: Model
 }
 
-/** Imports the model file that the settings name. */
+/** Faults of a model say in which file they are. */
+function checked(path: string, declaration: Declaration): Model {
+  try {
+    return checkModel(declaration)
+  } catch (error) {
+    if (error instanceof ModelError) throw new Failure(`${path}: ${error.message}`)
+    throw error
+  }
+}
+
+/** Imports and checks the model file that the settings name. */
 export async function loadModel({ model }: Settings): Promise<LoadedModel> {
   if (model === undefined) {
     throw new Failure('No model: name its file with `--model model.ts` or in PORTICO_MODEL.', 2)
@@ -67,6 +79,6 @@ export async function loadModel({ model }: Settings): Promise<LoadedModel> {
   const path = resolve(model)
   if (!existsSync(path)) throw new Failure(`${model}: there is no such model file.`)
   const { default: declaration } = await importFile(path, 'model file')
-  if (isDeclaration(declaration)) return { path: shown(path), declaration }
+  if (isDeclaration(declaration)) return { path: shown(path), model: checked(shown(path), declaration) }
   throw new Failure(`${shown(path)}: the model file must have a default export made by \`model({ … })\`.`)
 }

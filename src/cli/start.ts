@@ -38,9 +38,9 @@ function stopSignal(): Promise<void> {
 }
 
 export async function startAndWait(settings: Settings): Promise<string> {
-  const { declaration } = await loadModel(settings)
+  const { model } = await loadModel(settings)
   const stopped = stopSignal()
-  const service = await start(declaration, settings)
+  const service = await start(model, settings)
   if (service.firstAdministrator) process.stdout.write(welcome(service.firstAdministrator, service.url))
   await stopped
   await service.close()

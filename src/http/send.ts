@@ -14,7 +14,11 @@ function byteLength(body: string | Buffer): number {
   return typeof body === 'string' ? Buffer.byteLength(body) : body.length
 }
 
-/** Returns the number of body bytes, or undefined while a streamed body is still on its way. */
+/**
+ * A text with as many bytes as characters is ASCII: written as latin1 it is the same, and a quarter cheaper.
+ *
+ * Returns the number of body bytes, or undefined while a streamed body is still on its way.
+ */
 export function send(
   exchange: Exchange,
   reply: Reply,
@@ -39,6 +43,7 @@ export function send(
   const given = exchange.method === 'HEAD' || body === null || isBodiless(reply.status) ? undefined : body
   if (unread) linger(exchange, given)
   else if (given === undefined) res.end()
+  else if (typeof given === 'string' && given.length === length) res.end(given, 'latin1')
   else res.end(given)
   return given === undefined ? 0 : length
 }

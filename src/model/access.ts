@@ -58,10 +58,10 @@ export function not(rule: AccessRule): AccessRule {
 }
 
 /** What a rule may compare a field with: a value, or `currentUser`. */
-export type Comparable = Scalar | Marker<'currentUser'>
+type Comparable = Scalar | Marker<'currentUser'>
 
 /** Comparisons of one field of the row; a comparison with a missing value is false. */
-export interface FieldRules {
+interface FieldRules {
   eq(value: Comparable): AccessRule
   ne(value: Comparable): AccessRule
   gt(value: Scalar): AccessRule

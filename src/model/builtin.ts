@@ -63,7 +63,7 @@ const keyScopes = {
 } as const
 
 /** The fields of an API key; a key's scopes are among the model's. */
-export function apiKeyFields(scopes: readonly string[]) {
+function apiKeyFields(scopes: readonly string[]) {
   const items = { type: 'string', enum: [...scopes, '*'] }
   return {
     user_id: relation('users', {

@@ -87,7 +87,7 @@ function frozen<T>(value: T): T {
 }
 
 /** Whether the value is what `model({ … })` makes. */
-export function isDeclaration(value: unknown): value is Declaration {
+function isDeclaration(value: unknown): value is Declaration {
   if (typeof value !== 'object' || value === null) return false
   const { kind, collections } = value as Partial<Declaration>
   return kind === 'model' && typeof collections === 'object' && collections !== null

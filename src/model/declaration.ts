@@ -2,7 +2,7 @@
 import type { AccessRule } from './access.ts'
 import type { DeprecationOptions, FieldDeclaration } from './fields/declared.ts'
 
-export type Operation = 'read' | 'create' | 'update' | 'delete'
+type Operation = 'read' | 'create' | 'update' | 'delete'
 
 export type FieldDeclarations = Readonly<Record<string, FieldDeclaration>>
 
@@ -41,7 +41,7 @@ export interface CollectionOptions<
 }
 
 /** What `users` can be extended with: everything but its name. */
-export type UsersOptions<
+type UsersOptions<
   Fields extends FieldDeclarations = FieldDeclarations,
   UpdatedAt extends boolean = boolean,
 > = Partial<Omit<CollectionOptions<Fields, UpdatedAt>, 'singular' | 'renamedFrom' | 'deprecated'>>

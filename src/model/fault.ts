@@ -83,7 +83,7 @@ const rows: Readonly<Record<string, Row>> = {
 }
 
 /** An error of a compiled schema, in plain words. */
-export function faultOf(error: ErrorObject): Fault {
+function faultOf(error: ErrorObject): Fault {
   const row = Object.hasOwn(rows, error.keyword) ? rows[error.keyword] : undefined
   const at = brief(error.instancePath)
   return row
@@ -91,9 +91,13 @@ export function faultOf(error: ErrorObject): Fault {
     : { code: 'not_allowed', must: `fulfil \`${error.keyword}\` of its schema`, at }
 }
 
+/** Texts longer than this stop at their first fault, so no pattern runs over what is too long. */
+const LONG_TEXT = 1000
+
 /** Every fault of a value by a schema; in documents only the first, since they may have very many. */
 export function schemaFaults(schema: JsonSchema, value: JsonValue, document: boolean): readonly Fault[] {
-  const validate = compile(schema, !document)
+  const firstOnly = document || (typeof value === 'string' && value.length > LONG_TEXT)
+  const validate = compile(schema, !firstOnly)
   return validate(value) ? [] : (validate.errors ?? []).map(faultOf)
 }
 

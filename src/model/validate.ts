@@ -8,16 +8,16 @@ import type { Collection, Field } from './model.ts'
 import { didYouMean } from './nearest.ts'
 import { type BodyMode, bodySchema, isWritable } from './schemas.ts'
 
-export { type BodyMode, bodySchema, itemSchema } from './schemas.ts'
+export { bodySchema, itemSchema } from './schemas.ts'
 
 /** Canonical values by field name; only what the body held. */
-export type Values = Readonly<Record<string, JsonValue>>
+type Values = Readonly<Record<string, JsonValue>>
 
 /**
  * Checks a body that was parsed from JSON. Throws an `ApiError`: BAD_REQUEST when it is no object,
  * VALIDATION_FAILED with every fault (at most 100) in `details`.
  */
-export type CheckBody = (body: unknown) => { readonly values: Values }
+type CheckBody = (body: unknown) => { readonly values: Values }
 
 export type BodyValidator = Readonly<Record<BodyMode, CheckBody>>
 

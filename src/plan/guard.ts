@@ -35,7 +35,6 @@ import type {
   WriteShape,
 } from './plan.ts'
 
-export { quoted, unknownField, unknownParameter, unknownRelation } from './guard-refuse.ts'
 export { readableFields, readableRelations, staticRule } from './guard-view.ts'
 
 /**

@@ -95,6 +95,7 @@ export function keyOf(args: readonly JsonValue[], userId: number | null, persona
   const first = args[0]
   if (args.length === 1 && typeof first === 'number') return first
   const second = args[1]
-  if (args.length === 2 && typeof first === 'number' && typeof second === 'number') return `${first},${second}`
+  if (args.length === 2 && typeof first === 'number' && typeof second === 'number')
+    return `${first},${second}`
   return JSON.stringify(args)
 }

@@ -1,8 +1,8 @@
 /** One SQLite connection: statements, the transaction that reads share, and others' commits. */
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import { sqlite } from './sql/sqlite.ts'
-import { compile, type Bind, type Sql } from './sql/writer.ts'
-import { type Inputs, type SqlValue, valueOf } from './values.ts'
+import { type Bind, compile, type Sql } from './sql/writer.ts'
+import { bound, type Inputs, type SqlValue } from './values.ts'
 
 export type ResultRow = readonly SqlValue[]
 
@@ -25,12 +25,16 @@ export class Statement {
     return this.#prepared.all(...this.#values(inputs)) as unknown as readonly ResultRow[]
   }
 
+  /**
+   * Not `run`: it reads the last inserted rowid, and after the full-text index has merged its segments that
+   * is one of its own, beyond 2^53, which throws.
+   */
   run(inputs: Inputs): void {
-    this.#prepared.run(...this.#values(inputs))
+    this.#prepared.get(...this.#values(inputs))
   }
 
   #values(inputs: Inputs): SqlValue[] {
-    return this.#binds.map(bind => valueOf(bind, inputs))
+    return this.#binds.map(bind => bound(bind, inputs))
   }
 }
 
@@ -46,7 +50,9 @@ export interface ConnectionOptions {
 export function openDatabase({ file, busyTimeout }: ConnectionOptions): DatabaseSync {
   const database = new DatabaseSync(file, { timeout: busyTimeout, enableForeignKeyConstraints: true })
   database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA cache_size = -32768;')
-  database.exec('PRAGMA temp_store = MEMORY; PRAGMA trusted_schema = OFF; PRAGMA journal_size_limit = 67108864;')
+  database.exec(
+    'PRAGMA temp_store = MEMORY; PRAGMA trusted_schema = OFF; PRAGMA journal_size_limit = 67108864;',
+  )
   return database
 }
 
@@ -101,7 +107,7 @@ export class Connection {
    */
   hold(): void {
     if (this.#reading) return
-    this.#begin.run()
+    this.#begin.get()
     this.#reading = true
     setImmediate(this.#release)
     this.#noticeCommits()
@@ -111,7 +117,7 @@ export class Connection {
   release(): void {
     if (!this.#reading) return
     this.#reading = false
-    if (this.#database.isTransaction) this.#end.run()
+    if (this.#database.isTransaction) this.#end.get()
   }
 
   beginWrite(): void {
@@ -121,16 +127,16 @@ export class Connection {
   }
 
   commit(): void {
-    this.#end.run()
+    this.#end.get()
     for (const sibling of this.#siblings) sibling.release()
   }
 
   savepoint(): void {
-    this.#savepoint.run()
+    this.#savepoint.get()
   }
 
   releaseSavepoint(): void {
-    this.#releaseSavepoint.run()
+    this.#releaseSavepoint.get()
   }
 
   rollbackSavepoint(): void {
@@ -144,11 +150,8 @@ export class Connection {
   close(): void {
     this.release()
     this.#siblings.delete(this)
-    try {
-      this.#database.exec('PRAGMA wal_checkpoint(TRUNCATE)')
-    } finally {
-      this.#database.close()
-    }
+    // The last connection to close moves the log into the file; to force it would wait for other readers.
+    this.#database.close()
   }
 
   #readDataVersion(): unknown {

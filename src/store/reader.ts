@@ -94,7 +94,8 @@ function textOf(row: ResultRow | undefined): string | null {
 
 function listReader(shape: GuardedList, context: ReadContext): (inputs: Inputs) => ListAnswer {
   const { window, within } = shape
-  const rows = window.kind === 'page' ? pageReader(shape, window, context) : cursorReader(shape, window, context)
+  const rows =
+    window.kind === 'page' ? pageReader(shape, window, context) : cursorReader(shape, window, context)
   if (within === undefined) return rows
   const parent = context.connection.prepare(parentSql(within, sqlite))
   return inputs => (parent.get(inputs) === undefined ? absent(window.kind) : rows(inputs))

@@ -29,7 +29,7 @@ function searchQuery(value: JsonValue): string {
   return words.length === 0 ? '""' : `(${words.join(' AND ')})`
 }
 
-export function valueOf(bind: Bind, { args, userId, slots }: Inputs): SqlValue {
+export function bound(bind: Bind, { args, userId, slots }: Inputs): SqlValue {
   switch (bind.from) {
     case 'arg':
       return convert(args[bind.param], bind.as)

@@ -154,7 +154,7 @@ export class Generator {
   /** A value that mostly fits the schema. */
   value(given: JsonSchema): JsonValue {
     const schema: JsonSchema = resolve(this.#document, given)
-    if (this.chance(0.04)) return this.pick(wildValues)
+    if (this.chance(0.015)) return this.pick(wildValues)
     const choices = schema.anyOf ?? schema.oneOf ?? schema.enum
     if (Array.isArray(choices)) {
       const choice = this.pick(choices)
@@ -170,10 +170,17 @@ export class Generator {
     return this.pick(wildValues)
   }
 
-  #names(collection: Document): string {
-    const names = Object.keys(collection?.properties ?? { id: 0 })
-    const listed = Array.from({ length: 1 + Math.floor(this.#random() * 3) }, () => this.pick(names))
-    return listed.map(name => (this.chance(0.2) ? `-${name}` : name)).join(',')
+  /** Names of fields, or of relations for `include`; now and then one of the other kind. */
+  #names(parameter: string, schema: Document): string {
+    const properties = Object.entries<Document>(schema?.properties ?? { id: {} })
+    const isRelation = (property: Document) => String(property.description).startsWith('With `include=')
+    const relations = (parameter === 'include') !== this.chance(0.03)
+    const names = properties
+      .filter(([, property]) => isRelation(property) === relations)
+      .map(([name]) => name)
+    const count = 1 + Math.floor(this.#random() * (relations ? 1.3 : 3))
+    const listed = Array.from({ length: count }, () => this.pick(names))
+    return listed.map(name => (parameter === 'sort' && this.chance(0.4) ? `-${name}` : name)).join(',')
   }
 
   #schemaOf({ operation }: Operation): Document {
@@ -183,8 +190,9 @@ export class Generator {
   }
 
   #parameter(parameter: Document, of: Operation): string {
-    if (this.chance(0.05)) return this.pick(wildTexts)
-    if (['fields', 'sort', 'include'].includes(parameter.name)) return this.#names(this.#schemaOf(of))
+    if (this.chance(0.03)) return this.pick(wildTexts)
+    if (['fields', 'sort', 'include'].includes(parameter.name))
+      return this.#names(parameter.name, this.#schemaOf(of))
     const value = this.value(parameter.schema)
     return Array.isArray(value)
       ? value.join(',')
@@ -194,7 +202,7 @@ export class Generator {
   }
 
   #query(operation: Operation): string {
-    const share = 2 / (operation.parameters.length + 1)
+    const share = 1.3 / (operation.parameters.length + 1)
     const pairs = operation.parameters
       .filter(parameter => parameter.in === 'query' && this.chance(share))
       .map(parameter => [parameter.name, this.#parameter(parameter, operation)] as const)
@@ -211,7 +219,7 @@ export class Generator {
   #path({ path }: Operation): string {
     const id = this.chance(0.06)
       ? this.pick(['0', '01', '-1', '9007199254740993', 'x', '1;', '%31', '..', ''])
-      : String(1 + Math.floor(this.#random() * 12))
+      : String(1 + Math.floor(this.#random() * this.#random() * 12))
     const filled = path.replace('{id}', id)
     return this.chance(0.02) ? filled + this.pick(['/', '//', '/x', '%2f', ';a']) : filled
   }

@@ -331,6 +331,11 @@ const wrong: readonly (readonly [what: string, found: () => readonly string[], f
       [/^people: `users\(…\)` extends the built-in/],
     ],
     [
+      'another singular for the accounts',
+      () => faultsOf(model({ users: users(untyped({ singular: 'person' })) })),
+      [/^users.singular: The accounts are built in/],
+    ],
+    [
       'a built-in field declared anew',
       () => faultsOf(model({ users: users({ fields: { role: string() } }) })),
       [/^users.fields.role: The field is built in/],
@@ -476,6 +481,11 @@ const wrong: readonly (readonly [what: string, found: () => readonly string[], f
       'a searchable number',
       () => fieldFaults({ a: integer(untyped({ searchable: true })) }),
       [/a.searchable: There is no option/],
+    ],
+    [
+      'a searchable rank',
+      () => fieldFaults({ rank: string({ searchable: true }) }),
+      [/rank.searchable: A field called/],
     ],
     [
       'a searchable secret',

@@ -182,8 +182,9 @@ test('the canonical form is stable, fulfils the schema, and comes back from JSON
       const found = canonicalOf(type, value)
       if ('fault' in found) return
       assert.deepEqual(canonicalOf(type, found.value), found)
+      // As text, since a document may hold -0, which JSON writes as 0.
       const copy: JsonValue = JSON.parse(JSON.stringify(found.value))
-      assert.deepEqual(canonicalOf(type, copy), canonicalOf(type, found.value))
+      assert.equal(JSON.stringify(canonicalOf(type, copy)), JSON.stringify(found))
     }),
     { numRuns: 2000 },
   )

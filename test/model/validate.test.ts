@@ -3,7 +3,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ApiError } from '../../src/errors.ts'
 import { checkModel } from '../../src/model/check.ts'
-import { type BodyMode, bodySchema, bodyValidator, itemSchema } from '../../src/model/validate.ts'
+import { type BodyMode, bodySchema, itemSchema } from '../../src/model/schemas.ts'
+import { bodyValidator } from '../../src/model/validate.ts'
 import rich from '../models/rich.ts'
 
 const model = checkModel(rich)
@@ -200,4 +201,13 @@ test('a property says its default, its description and that it is going away', (
   assert.deepEqual(of('state'), { type: 'string', enum: ['open', 'doing', 'done'], default: 'open' })
   assert.equal(of('colour').deprecated, true)
   assert.deepEqual(of('extra').type, ['object', 'array', 'string', 'number', 'boolean', 'null'])
+})
+
+test('a text that is much too long never meets its pattern', () => {
+  const slug = 'A'.repeat(1001)
+  assert.deepEqual(faults('projects', 'create', { name: 'x', slug }), ['slug: too_long'])
+  assert.deepEqual(faults('projects', 'create', { name: 'x', slug: slug.slice(0, 41) }), [
+    'slug: bad_pattern',
+    'slug: too_long',
+  ])
 })

@@ -3,6 +3,7 @@ import { describe, test } from 'node:test'
 import { ApiError } from '../../src/errors.ts'
 import type { JsonValue } from '../../src/model/fields/type.ts'
 import type { CollectionAccess, Model } from '../../src/model/model.ts'
+import type { Comparison, Rule, Scalar } from '../../src/model/rule.ts'
 import { createGuard, readableFields, readableRelations, staticRule } from '../../src/plan/guard.ts'
 import type { GuardedCreate, GuardedList, GuardedUpdate } from '../../src/plan/guarded.ts'
 import type { CreateShape, Filter, ItemShape, ListShape, Selected, UpdateShape } from '../../src/plan/plan.ts'
@@ -514,3 +515,55 @@ test('an item by id carries the rule, and a class without rows is refused', () =
   assert.deepEqual([rows.kind, reads, personal], ['compare', ['users'], true])
   assert.equal(refusal(() => guard({ shape, args: [1] }, nobodyIn)).code, 'UNAUTHORIZED')
 })
+
+describe('comparisons in rules', () => {
+  const compare = (comparison: Comparison, value: Scalar | readonly Scalar[]): Rule => ({
+    kind: 'compare',
+    field: 'level',
+    comparison,
+    operand: { kind: 'literal', value },
+  })
+  const rows = (rule: Rule) => guardList(read('users', either(rule, owner('id'))), ann, listOf('users')).rows
+  const mine = rows(nobody)
+  const other = (rule: Rule) => {
+    const found = rows(rule)
+    return found.kind === 'or' ? found.conditions[0] : found
+  }
+
+  test('with nothing: whether the field has a value', () => {
+    assert.equal(other(compare('eq', null))?.kind, 'isNull')
+    const present = other(compare('ne', null))
+    assert.ok(present?.kind === 'not' && present.condition.kind === 'isNull')
+  })
+
+  test('that can never hold are left out', () => {
+    for (const rule of [
+      compare('lt', null),
+      compare('gte', null),
+      compare('in', []),
+      compare('in', [null]),
+    ]) {
+      assert.deepEqual(rows(rule), mine)
+    }
+    assert.deepEqual(rows(relatedTo('posts', compareNever)), mine)
+  })
+
+  test('with a list: without what is missing or there twice, and one alone is an equality', () => {
+    const several = other(compare('in', [1, null, 2, 1]))
+    assert.deepEqual(several?.kind === 'compare' && several.operand, { kind: 'literal', value: [1, 2] })
+    const one = other(compare('in', [null, 3]))
+    assert.ok(one?.kind === 'compare' && one.operator === 'eq')
+    assert.deepEqual(one.operand, { kind: 'literal', value: 3 })
+  })
+
+  test('see what is stored, also in fields that the caller may not read', () => {
+    const model = smallModel({
+      access: { users: { read: equals('level', 1) } },
+      fields: { 'users.level': { access: { read: admin, write: anyone } } },
+    })
+    const found = guardList(model, ann, listOf('users')).rows
+    assert.ok(found.kind === 'compare' && found.field.when.kind === 'always')
+  })
+})
+
+const compareNever: Rule = { kind: 'and', rules: [nobody, signedIn] }

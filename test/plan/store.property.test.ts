@@ -16,7 +16,7 @@ import type { Principal } from '../../src/principal.ts'
 import { openSqlite } from '../../src/store/sqlite.ts'
 import type { Store } from '../../src/store/store.ts'
 import { choices, datas, names, principals, readPlans, writePlans } from './random.ts'
-import { type Data, type Row, readReference, TIME, writeReference } from './reference.ts'
+import { type Data, mayRead, type Row, readReference, TIME, writeReference } from './reference.ts'
 import { smallModel } from './small-model.ts'
 
 const MODELS = 150
@@ -151,12 +151,39 @@ function timeless(data: Data): unknown {
   ])
 }
 
+/** What the event log tells of: a change of an internal field alone is no event. */
+function withoutInternal(model: Model, data: Data): Data {
+  const visible = (name: string, column: string) => {
+    const field = model.collections.get(name)?.fields.get(column)
+    return field !== undefined && !field.internal
+  }
+  return Object.fromEntries(
+    Object.entries(data).map(([name, rows]) => [
+      name,
+      rows.map(row => Object.fromEntries(Object.entries(row).filter(([column]) => visible(name, column)))),
+    ]),
+  )
+}
+
 /** The reference counts ids from the highest there is; the database from the highest there ever was. */
 function idsAgree(database: DatabaseSync, data: Data, { shape }: Plan<WriteShape>): boolean {
   if (shape.kind !== 'create') return true
   const { collection } = shape
   const last = database.prepare('SELECT seq FROM sqlite_sequence WHERE name = ?').get(collection)
   return Number(last?.seq ?? 0) === Math.max(0, ...(data[collection] ?? []).map(row => Number(row.id)))
+}
+
+/** Whether the answer to a write shows the item: as a read by the same caller would, afterwards. */
+function isShown(
+  model: Model,
+  after: Data,
+  who: Principal,
+  { shape }: Plan<WriteShape>,
+  id: number,
+): boolean {
+  const collection = model.collections.get(shape.collection)
+  const row = after[shape.collection]?.find(one => one.id === id)
+  return collection !== undefined && row !== undefined && mayRead(model, after, who, collection, row)
 }
 
 async function checkWrite(model: Model, { store, database }: Opened, who: Principal, plan: Plan<WriteShape>) {
@@ -179,8 +206,10 @@ async function checkWrite(model: Model, { store, database }: Opened, who: Princi
   } else {
     assert.ok('answer' in outcome, 'refused' in outcome ? outcome.refused.message : '')
     assert.equal(outcome.answer.id, expected.id)
+    assert.equal(outcome.answer.text !== null, isShown(model, after, who, plan, expected.id))
     assert.deepEqual(timeless(after), timeless(cascaded(model, expected.data)))
-    const changed = JSON.stringify(timeless(after)) !== JSON.stringify(timeless(before))
+    const open = [after, before].map(state => JSON.stringify(timeless(withoutInternal(model, state))))
+    const changed = open[0] !== open[1]
     assert.equal(events(database).length > log.length, changed)
   }
 }

@@ -80,6 +80,8 @@ function checkSearchable(field: Field, place: string, faults: Faults): void {
   if (!field.type.operators.includes('contains')) {
     faults.add(at, `Only text can be searched, and this is a ${field.type.name} field. Leave it out.`)
   }
+  // SQLite's full-text tables have a column of this name themselves (FTS5, `rank`).
+  if (field.name === 'rank') faults.add(at, 'A field called `rank` cannot be searched. Choose another name.')
   if (field.writeOnly || field.internal) {
     faults.add(at, 'The field is never given out, but a search would tell what it holds. Leave it out.')
   }

@@ -14,6 +14,7 @@ const everywhere = because('every JavaScript object has something of this name',
 /** Paths under `/api/v1`, and collections that Portico itself has or will have. */
 const reservedCollections: Reasons = {
   ...everywhere,
+  ...because('every model has it already', 'api_keys'),
   ...because('the API uses this path itself', 'openapi docs me events batch webhooks oauth_apps'),
 }
 
@@ -25,13 +26,12 @@ const reservedFields: Reasons = {
   ...because('the database has a column of this name', 'rowid oid tableoid xmin xmax cmin cmax ctid'),
 }
 
-/** The start of names that a database keeps for itself. */
+/** The start of names of tables that a database, or Portico, keeps for itself. */
 const reservedPrefix = /^(?:sqlite|pg|portico)_/
 
 function nameFault(name: string, reserved: Reasons): string | undefined {
   if (name.length > LONGEST) return `The name is longer than ${LONGEST} characters. Shorten it.`
   if (!grammar.test(name)) return badName(name)
-  if (reservedPrefix.test(name)) return 'Names that begin so are reserved. Choose another name.'
   const reason = Object.hasOwn(reserved, name) ? reserved[name] : undefined
   return reason && `The name is reserved: ${reason}. Choose another name.`
 }
@@ -52,10 +52,10 @@ function snakeCase(name: string): string {
 
 /** Says what is wrong with a collection's name. */
 export function checkCollectionName(name: string, place: string, faults: Faults): void {
-  const fault = nameFault(
-    name,
-    name === 'api_keys' ? { api_keys: 'every model has it already' } : reservedCollections,
-  )
+  const prefixed = reservedPrefix.test(name)
+    ? 'Names that begin so are reserved. Choose another name.'
+    : undefined
+  const fault = nameFault(name, reservedCollections) ?? prefixed
   if (fault !== undefined) faults.add(place, fault)
 }
 
@@ -94,12 +94,12 @@ export function singularOf(plural: string): string | undefined {
 }
 
 /** `blog_post` → `blogPost`. */
-export function camelCase(name: string): string {
+function camelCase(name: string): string {
   return name.replace(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase())
 }
 
 /** `blog_post` → `BlogPost`. */
-export function pascalCase(name: string): string {
+function pascalCase(name: string): string {
   const camel = camelCase(name)
   return camel.charAt(0).toUpperCase() + camel.slice(1)
 }

@@ -121,6 +121,11 @@ function usersEntry(added: CollectionDeclaration | undefined, faults: Faults): E
       faults.add(`users.fields.${field}`, 'The field is built in and cannot be declared anew. Leave it out.')
     }
   }
+  for (const option of ['singular', 'renamedFrom', 'deprecated']) {
+    if (added && option in added.options) {
+      faults.add(`users.${option}`, 'The accounts are built in: this cannot be said of them. Leave it out.')
+    }
+  }
   return ['users', usersWith(added)]
 }
 

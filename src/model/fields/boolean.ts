@@ -1,7 +1,7 @@
 import { declared, defaultOf, type FieldDeclaration, type FieldOptions } from './declared.ts'
 import type { FieldType, JsonValue } from './type.ts'
 
-export interface BooleanOptions extends FieldOptions {
+interface BooleanOptions extends FieldOptions {
   readonly default?: boolean
 }
 

@@ -8,7 +8,7 @@ import {
 import { textColumn, textOr } from './textual.ts'
 import type { FieldType, JsonValue } from './type.ts'
 
-export interface ChoiceOptions<Value extends string> extends FieldOptions {
+interface ChoiceOptions<Value extends string> extends FieldOptions {
   readonly default?: Value
 }
 

@@ -3,7 +3,7 @@ import type { Marker } from './marker.ts'
 import { orderedOperators, textOr } from './textual.ts'
 import type { FieldType, JsonValue } from './type.ts'
 
-export interface DateOptions extends FieldOptions {
+interface DateOptions extends FieldOptions {
   readonly default?: string | Marker<'now'>
 }
 

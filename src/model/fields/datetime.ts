@@ -4,7 +4,7 @@ import type { Marker } from './marker.ts'
 import { orderedOperators, textOr } from './textual.ts'
 import type { FieldType, JsonValue } from './type.ts'
 
-export interface DatetimeOptions extends FieldOptions {
+interface DatetimeOptions extends FieldOptions {
   readonly default?: string | Marker<'now'>
 }
 
@@ -36,7 +36,7 @@ function instant(value: JsonValue): string {
   throw new RangeError('The value must be a date and time with its zone, e.g. 2026-01-31T12:00:00Z.')
 }
 
-export const datetimeType: FieldType = {
+const datetimeType: FieldType = {
   name: 'datetime',
   encoding: 'datetime',
   column: { sqlite: 'TEXT', postgres: 'timestamptz(3)' },

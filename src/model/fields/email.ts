@@ -2,7 +2,7 @@ import { declared, defaultOf, type FieldDeclaration, type FieldOptions, flag } f
 import { storableText, textOr, textual } from './textual.ts'
 import type { JsonValue } from './type.ts'
 
-export interface EmailOptions extends FieldOptions {
+interface EmailOptions extends FieldOptions {
   readonly default?: string
   readonly searchable?: boolean
 }

@@ -9,7 +9,7 @@ import {
 import { orderedOperators } from './textual.ts'
 import type { FieldType, JsonValue } from './type.ts'
 
-export interface IntegerOptions extends FieldOptions {
+interface IntegerOptions extends FieldOptions {
   readonly default?: number
   readonly min?: number
   readonly max?: number

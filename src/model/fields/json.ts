@@ -9,7 +9,7 @@ import { schemaFault } from './schema.ts'
 import { storableText } from './textual.ts'
 import type { FieldType, JsonSchema, JsonValue } from './type.ts'
 
-export interface JsonOptions extends FieldOptions {
+interface JsonOptions extends FieldOptions {
   readonly default?: JsonValue
   /** The JSON Schema (2020-12) that every value fulfils; without references. */
   readonly schema?: JsonSchema

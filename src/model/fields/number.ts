@@ -9,7 +9,7 @@ import {
 import { orderedOperators } from './textual.ts'
 import type { FieldType, JsonSchema, JsonValue } from './type.ts'
 
-export interface NumberOptions extends FieldOptions {
+interface NumberOptions extends FieldOptions {
   readonly default?: number
   readonly min?: number
   readonly max?: number

@@ -2,7 +2,7 @@ import { declared, defaultOf, type FieldDeclaration, type FieldOptions, words } 
 import { integerType } from './integer.ts'
 import type { Marker } from './marker.ts'
 
-export interface RelationOptions extends FieldOptions {
+interface RelationOptions extends FieldOptions {
   readonly default?: number | Marker<'currentUser'>
   /** The relation's name; by default the field's without `_id`. */
   readonly as?: string

@@ -3,6 +3,7 @@ import {
   lengthFaults,
   storableText,
   type TextualOptions,
+  textOr,
   textSchema,
   textual,
   textualChecks,
@@ -26,12 +27,7 @@ function line(value: JsonValue): string {
 export function string<const O extends TextualOptions>(options?: O): FieldDeclaration<string, O> {
   const schema = { pattern: linePattern, ...textSchema(options, DEFAULT_MAX) }
   return declared({
-    type: textual({
-      name: 'string',
-      schema,
-      canonical: line,
-      fromText: textual({ name: '', schema }).fromText,
-    }),
+    type: textual({ name: 'string', schema, canonical: line, fromText: textOr(storableText) }),
     options,
     checks: textualChecks,
     faults: lengthFaults(options, DEFAULT_MAX),

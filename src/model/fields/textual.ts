@@ -37,7 +37,7 @@ export const orderedOperators: readonly FilterOperator[] = [
   'null',
 ]
 
-export const textOperators: readonly FilterOperator[] = [...orderedOperators, 'contains']
+const textOperators: readonly FilterOperator[] = [...orderedOperators, 'contains']
 
 /** Byte order on both databases: equal sorting, and an index that serves it. */
 export const textColumn = { sqlite: 'TEXT', postgres: 'text COLLATE "C"' } as const

@@ -2,7 +2,7 @@ import { count, declared, defaultOf, type FieldDeclaration, type FieldOptions, f
 import { storableText, textOr, textual } from './textual.ts'
 import type { JsonValue } from './type.ts'
 
-export interface UrlOptions extends FieldOptions {
+interface UrlOptions extends FieldOptions {
   readonly default?: string
   /** The most characters; 2048 unless said otherwise. */
   readonly max?: number

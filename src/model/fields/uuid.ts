@@ -3,7 +3,7 @@ import type { Marker } from './marker.ts'
 import { orderedOperators, textOr } from './textual.ts'
 import type { FieldType, JsonValue } from './type.ts'
 
-export interface UuidOptions extends FieldOptions {
+interface UuidOptions extends FieldOptions {
   readonly default?: string | Marker<'uuid'>
 }
 

@@ -33,7 +33,11 @@ export function createSchema(schema: Schema): string[] {
 
 /** A table with its indexes, triggers and search table. */
 export function createWhole(table: Table): string[] {
-  return [createTable(table), ...table.indexes.map(index => createIndex(table, index)), ...createUpkeep(table)]
+  return [
+    createTable(table),
+    ...table.indexes.map(index => createIndex(table, index)),
+    ...createUpkeep(table),
+  ]
 }
 
 /** `as`: another name for the table itself, while it is being rebuilt. */

@@ -1,5 +1,14 @@
 /** What turns one schema into another: steps, each with a sentence, its statements and whether data is lost. */
-import { columnDefinition, createIndex, createTable, createUpkeep, createWhole, dropUpkeep, ident, literal } from './ddl.ts'
+import {
+  columnDefinition,
+  createIndex,
+  createTable,
+  createUpkeep,
+  createWhole,
+  dropUpkeep,
+  ident,
+  literal,
+} from './ddl.ts'
 import type { Column, Schema, Table } from './tables.ts'
 
 export interface Step {
@@ -194,15 +203,19 @@ function indexChanges(from: Table, to: Table): IndexChange[] {
   const words = ({ columns, unique }: { columns: readonly string[]; unique: boolean }) =>
     `${unique ? 'unique index' : 'index'} of ${to.name} on ${columns.join(', ')}`
   return [
-    ...[...now].filter(([key]) => !old.has(key)).map(([, index]) => ({
-      sentence: `Add the ${words(index)}.`,
-      // It fails where two items share a value: not for a start to find out.
-      additive: !index.unique || !index.columns.every(column => byName(from).has(column)),
-    })),
-    ...[...old].filter(([key]) => !now.has(key)).map(([, index]) => ({
-      sentence: `Drop the ${words(index)}.`,
-      additive: true,
-    })),
+    ...[...now]
+      .filter(([key]) => !old.has(key))
+      .map(([, index]) => ({
+        sentence: `Add the ${words(index)}.`,
+        // It fails where two items share a value: not for a start to find out.
+        additive: !index.unique || !index.columns.every(column => byName(from).has(column)),
+      })),
+    ...[...old]
+      .filter(([key]) => !now.has(key))
+      .map(([, index]) => ({
+        sentence: `Drop the ${words(index)}.`,
+        additive: true,
+      })),
   ]
 }
 

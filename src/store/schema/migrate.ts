@@ -120,7 +120,11 @@ function requireTables(database: DatabaseSync, { tables }: Schema): void {
   }
 }
 
-function migrate(database: DatabaseSync, model: Model, check: (steps: readonly Step[]) => void): readonly Step[] {
+function migrate(
+  database: DatabaseSync,
+  model: Model,
+  check: (steps: readonly Step[]) => void,
+): readonly Step[] {
   // Has no effect within a transaction, so it comes first.
   database.exec('PRAGMA foreign_keys = OFF; BEGIN IMMEDIATE')
   try {

@@ -53,13 +53,7 @@ export function where(parts: readonly Sql[]): Sql {
   return kept.length === 0 ? [] : sql` WHERE ${join(kept, ' AND ')}`
 }
 
-function joined(
-  conditions: readonly Condition[],
-  by: string,
-  empty: Sql,
-  row: Row,
-  exact: boolean,
-): Sql {
+function joined(conditions: readonly Condition[], by: string, empty: Sql, row: Row, exact: boolean): Sql {
   const parts = conditions.map(each => conditionSql(each, row, exact))
   const [first] = parts
   if (first === undefined) return empty

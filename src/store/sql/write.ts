@@ -1,11 +1,6 @@
 /** The statements of writes. New values are slots, in the order of the assignments. */
 import type { Collection, Field } from '../../model/model.ts'
-import type {
-  Check,
-  Condition,
-  GuardedSelected,
-  ReferenceCheck,
-} from '../../plan/guarded.ts'
+import type { Check, Condition, GuardedSelected, ReferenceCheck } from '../../plan/guarded.ts'
 import { bindOf, conditionSql, where } from './condition.ts'
 import type { Dialect } from './dialect.ts'
 import { Row } from './row.ts'
@@ -94,4 +89,3 @@ export function referringSql(table: string, field: string, id: Bind, limit: numb
   const rows = limit === Number.POSITIVE_INFINITY ? '' : ` LIMIT ${limit}`
   return [...sql`SELECT "id" FROM ${name(table)} WHERE ${name(field)} = ${id} ORDER BY "id"`, rows]
 }
-

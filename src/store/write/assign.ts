@@ -6,24 +6,23 @@ import type { GuardedAssignment, GuardedPlan } from '../../plan/guarded.ts'
 import { convert, type SqlValue } from '../values.ts'
 
 /** In the order of `set`. `now`: ISO 8601 UTC. */
-export function valuesOf(
-  set: readonly GuardedAssignment[],
-  { args, principal }: GuardedPlan,
-  now: string,
-): SqlValue[] {
-  return set.map(({ field, value }) => {
-    const { encoding } = field.type
-    switch (value.kind) {
-      case 'param':
-        return convert(args[value.param], encoding)
-      case 'literal':
-        return convert(value.value, encoding)
-      case 'userId':
-        return principal.userId
-      case 'default':
-        return convert(defaultValue(value.default, principal.userId, now, encoding === 'date'), encoding)
-    }
-  })
+export function valuesOf(set: readonly GuardedAssignment[], plan: GuardedPlan, now: string): SqlValue[] {
+  return set.map(one => assigned(one, plan, now))
+}
+
+function assigned({ field, value }: GuardedAssignment, plan: GuardedPlan, now: string): SqlValue {
+  const { encoding } = field.type
+  const { userId } = plan.principal
+  switch (value.kind) {
+    case 'param':
+      return convert(plan.args[value.param], encoding)
+    case 'literal':
+      return convert(value.value, encoding)
+    case 'userId':
+      return userId
+    case 'default':
+      return convert(defaultValue(value.default, userId, now, encoding === 'date'), encoding)
+  }
 }
 
 function defaultValue(standard: FieldDefault, userId: number | null, now: string, day: boolean) {

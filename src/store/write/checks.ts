@@ -1,7 +1,7 @@
 /** What must hold for a write, beyond what the guard could decide without the database. */
 import { ApiError } from '../../errors.ts'
-import { entityTag } from '../../plan/answer.ts'
 import type { Field } from '../../model/model.ts'
+import { entityTag } from '../../plan/answer.ts'
 import type { Check, GuardedAssignment, GuardedPlan, ReferenceCheck } from '../../plan/guarded.ts'
 import type { Connection, ResultRow } from '../connection.ts'
 import { failureOf, isForeignKeyFailure } from '../failure.ts'
@@ -62,7 +62,9 @@ export function refused(
   const missing = set.filter(({ field }, index) => {
     const value = values[index]
     if (!field.reference || value === null || value === undefined) return false
-    const look = connection.prepare(sql`SELECT 1 FROM ${name(field.reference.target)} WHERE "id" = ${slot(0)}`)
+    const look = connection.prepare(
+      sql`SELECT 1 FROM ${name(field.reference.target)} WHERE "id" = ${slot(0)}`,
+    )
     return look.get({ args: [], userId: null, slots: [value] }) === undefined
   })
   return notThere(

@@ -1,9 +1,9 @@
 /** Creates: one INSERT that also returns the answer, the event and the checks, where SQLite allows it. */
 import type { Condition, GuardedCreate, GuardedSelected, GuardedWrite } from '../../plan/guarded.ts'
 import type { ResultRow, Statement } from '../connection.ts'
+import { Row } from '../sql/row.ts'
 import { sqlite } from '../sql/sqlite.ts'
 import { checksSql, eventSql, insertSql, returned, rowSql, shownSql } from '../sql/write.ts'
-import { Row } from '../sql/row.ts'
 import { type Sql, slot } from '../sql/writer.ts'
 import type { Inputs } from '../values.ts'
 import { requireValues, valuesOf } from './assign.ts'
@@ -23,7 +23,9 @@ export function createRun(shape: GuardedCreate, context: WriteContext): WriteRun
   const own = returned(collection, sqlite)
   // What looks at other rows, or at this one's search words, is asked when all of it is written.
   const alone = isAlone(shape.select) && [shape.rows, ...after.map(each => each.condition)].every(isOwn)
-  const insert = connection.prepare(insertSql(collection, fields, alone ? outputs(shape, own) : [own.column('id')]))
+  const insert = connection.prepare(
+    insertSql(collection, fields, alone ? outputs(shape, own) : [own.column('id')]),
+  )
   const row = new Row(sqlite, collection.name)
   const look = alone ? undefined : connection.prepare(rowSql(row, slot(0), outputs(shape, row)))
   const changed = new Set([collection.name])
@@ -69,9 +71,7 @@ function lookAt(look: Statement, plan: GuardedWrite, id: number) {
 
 /** Whether a selection is made of the row alone. */
 export function isAlone(select: readonly GuardedSelected[]): boolean {
-  return select.every(
-    each => each.kind === 'constant' || (each.kind === 'field' && isOwn(each.field.when)),
-  )
+  return select.every(each => each.kind === 'constant' || (each.kind === 'field' && isOwn(each.field.when)))
 }
 
 /** Whether a condition speaks of the row alone. */

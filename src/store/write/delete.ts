@@ -109,7 +109,14 @@ export class Removal {
         const changed = [field, collection.fields.get('updated_at')].flatMap(one =>
           one === undefined || one.internal || one.writeOnly ? [] : [one.name],
         )
-        this.#context.events.add({ at: now, collection: collection.name, itemId: id, kind: 'updated', data, changed })
+        this.#context.events.add({
+          at: now,
+          collection: collection.name,
+          itemId: id,
+          kind: 'updated',
+          data,
+          changed,
+        })
       }
     }
   }

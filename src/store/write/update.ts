@@ -46,7 +46,8 @@ export function updateRun(shape: GuardedUpdate, context: WriteContext): WriteRun
     requireReferences(plan)
     const changed = changedFields(set, stored, 2 + before.length)
     if (changed.length > 0) updated(inputs)
-    if (changed.some(({ field }) => field.searchable)) search.write(collection, Number(plan.args[shape.id]), false)
+    if (changed.some(({ field }) => field.searchable))
+      search.write(collection, Number(plan.args[shape.id]), false)
     const became = result.get(inputs) ?? []
     requireChecks(after, became, CHECKS)
     const itemId = Number(plan.args[shape.id])

@@ -1,0 +1,233 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { after, before, test } from 'node:test'
+import { expiry } from '../../src/cli/accounts.ts'
+import { configurationPage } from '../../src/config/page.ts'
+import { call } from '../serve/service.ts'
+
+const bin = resolve(import.meta.dirname, '../../src/bin.ts')
+const model = resolve(import.meta.dirname, '../../examples/blog/model.ts')
+let folder = ''
+
+before(() => {
+  folder = mkdtempSync(join(tmpdir(), 'portico-cli-'))
+})
+after(() => rmSync(folder, { recursive: true, force: true }))
+
+type Environment = Readonly<Record<string, string | undefined>>
+
+function launch(words: readonly string[], environment: Environment = {}) {
+  return spawn(process.execPath, ['--conditions=portico-source', bin, ...words], {
+    cwd: folder,
+    env: { PATH: process.env.PATH, PORTICO_MODEL: model, HOST: '127.0.0.1', PORT: '0', ...environment },
+  })
+}
+
+interface Ended {
+  readonly code: number | null
+  readonly out: string
+  readonly err: string
+}
+
+async function portico(words: readonly string[], environment?: Environment): Promise<Ended> {
+  const child = launch(words, environment)
+  let out = ''
+  let err = ''
+  child.stdout.on('data', chunk => (out += chunk))
+  child.stderr.on('data', chunk => (err += chunk))
+  const [code] = await once(child, 'close')
+  return { code, out, err }
+}
+
+/** Starts a service, and stops it by a signal after `use`. Returns what it said. */
+async function whileServing(
+  environment: Environment,
+  use: (url: string, said: () => string) => Promise<void>,
+) {
+  const child = launch(['start'], environment)
+  let out = ''
+  child.stderr.on('data', chunk => (out += chunk))
+  const url = await new Promise<string>((found, failed) => {
+    child.stdout.on('data', chunk => {
+      out += chunk
+      const match = /listening on (http:\/\/[\d.:]+)/.exec(out)
+      if (match?.[1]) found(match[1])
+    })
+    child.once('close', () => failed(new Error(out)))
+  })
+  try {
+    await use(url, () => out)
+  } finally {
+    child.kill('SIGTERM')
+  }
+  const [code] = child.exitCode === null ? await once(child, 'close') : [child.exitCode]
+  return { code, out }
+}
+
+test('help lists every command, and each command explains itself', async () => {
+  const { out, code } = await portico(['--help'])
+  assert.equal(code, 0)
+  const commands = [...out.matchAll(/^ {2}(\w+(?: [\w-]+)?) {2,}/gm)].map(match => match[1] ?? '')
+  assert.ok(commands.length >= 14)
+  for (const command of ['start', 'keys create']) {
+    assert.ok(commands.includes(command))
+    assert.match((await portico([...command.split(' '), '--help'])).out, /Usage: portico .*\n/)
+  }
+})
+
+const mistakes: readonly (readonly [string[], Environment, number, RegExp])[] = [
+  [['bogus'], {}, 2, /no command `bogus`.*start, check/],
+  [['keys', 'bogus'], {}, 2, /no command `keys bogus`.*keys create/],
+  [['keys', 'create'], {}, 2, /needs --user/],
+  [['keys', 'revoke', '--user', 'a@b.example'], {}, 2, /portico keys revoke <key> --user <email>/],
+  [['check', '--nope'], {}, 2, /--nope.*portico check/s],
+  [['check'], { PORTICO_MODEL: undefined }, 2, /--model model\.ts/],
+  [['check', '--model', 'nowhere.ts'], {}, 1, /nowhere\.ts: there is no such model file/],
+  [['start'], { PORT: 'abc', LOG_LEVEL: 'x' }, 1, /PORT \(environment\).*abc.*LOG_LEVEL/s],
+  [['start'], { DATABASE_URL: 'postgres://u:hunter2@h/d' }, 1, /PostgreSQL.*cannot use yet/],
+]
+
+for (const [words, environment, status, says] of mistakes) {
+  test(`\`portico ${words.join(' ')}\` says what is wrong, without a stack`, async () => {
+    const { code, err, out } = await portico(words, environment)
+    assert.equal(code, status, err)
+    assert.match(err, says)
+    assert.doesNotMatch(err + out, /\n +at |hunter2/)
+  })
+}
+
+test('a wrong model shows all its faults with the file', async () => {
+  const file = join(folder, 'wrong.ts')
+  const source = `import { collection, model, owner, relation } from '${resolve(bin, '../index.ts')}'
+export default model({
+  Posts: collection({ fields: {} }),
+  notes: collection({ fields: { user_id: relation('nobody') }, access: { read: owner('nope') } }),
+})`
+  writeFileSync(file, source)
+  for (const command of ['check', 'start']) {
+    const { code, err } = await portico([command], { PORTICO_MODEL: file })
+    assert.equal(code, 1)
+    assert.match(err, /wrong\.ts: /)
+    for (const part of ['Posts', 'nobody', 'nope']) assert.ok(err.includes(part), err)
+  }
+  writeFileSync(join(folder, 'empty.ts'), 'export const x = 1')
+  const empty = await portico(['check'], { PORTICO_MODEL: join(folder, 'empty.ts') })
+  assert.match(empty.err, /empty\.ts: the model file must have a default export/)
+})
+
+test('the config file is read, and its faults are named', async () => {
+  const file = join(folder, 'portico.config.json')
+  writeFileSync(file, '{"port": "x", "colour": 1}')
+  const wrong = await portico(['check'])
+  assert.match(wrong.err, /`colour` \(portico\.config\.json\)/)
+  writeFileSync(file, '{"port": ')
+  assert.match((await portico(['check'])).err, /portico\.config\.json: the config file is not JSON/)
+  rmSync(file)
+})
+
+test('what is printed can be read by others', async () => {
+  const { out } = await portico(['print', 'openapi'])
+  assert.equal(JSON.parse(out).openapi.slice(0, 3), '3.1')
+  assert.equal((await portico(['print', 'config'])).out, configurationPage())
+  assert.match((await portico(['print', 'sql'])).out, /CREATE TABLE.*"posts"/)
+  assert.match((await portico(['print', 'errors'])).out, /`NOT_FOUND`/)
+})
+
+test('the first start prints a sign-in and a curl line that works, once, and nothing leaks into the log', async () => {
+  const environment = { DATABASE_URL: join(folder, 'first.db'), LOG_LEVEL: 'trace' }
+  let key = ''
+  const first = await whileServing(environment, async (url, said) => {
+    key = /API key +(pk_\w+)/.exec(said())?.[1] ?? ''
+    const curl = /curl -H "(.*?): (.*?)" (\S+)/.exec(said())
+    const answer = await call(curl?.[3] ?? '', { headers: { [curl?.[1] ?? '']: curl?.[2] ?? '' } })
+    assert.equal(answer.status, 200)
+    await call(`${url}/api/v1/posts?api_key=${key}`)
+    await call(`${url}/api/v1/${key}`, { headers: { 'X-Request-Id': key } })
+    const made = await call(`${url}/api/v1/api_keys`, { method: 'POST', key, body: { name: 'x' } })
+    assert.equal(made.status, 201)
+  })
+  assert.equal(first.code, 0)
+  const log = first.out.split('\n').filter(line => line.startsWith('{'))
+  assert.ok(log.length >= 5)
+  for (const line of log) assert.doesNotMatch(line, /pk_[A-Za-z0-9]|Bearer|api_key=/)
+  assert.equal(first.out.split(key).length - 1, 2, 'the banner has it twice, the log never')
+  const second = await whileServing(environment, async () => {})
+  assert.doesNotMatch(second.out, /pk_|password/)
+})
+
+test('given sign-ins are taken and not printed', async () => {
+  const secret = { PORTICO_ADMIN_PASSWORD: 'correct-horse', PORTICO_ADMIN_API_KEY: 'given_key_0123456789' }
+  const environment = {
+    ...secret,
+    PORTICO_ADMIN_EMAIL: 'Root@Example.com',
+    DATABASE_URL: join(folder, 'given.db'),
+  }
+  const { out } = await whileServing(environment, async url => {
+    const me = await call(`${url}/api/v1/me`, { key: 'given_key_0123456789' })
+    assert.equal(me.json.email, 'root@example.com')
+  })
+  assert.doesNotMatch(out, /correct-horse|given_key/)
+  assert.match(out, /root@example\.com/)
+})
+
+test('two first starts at once make one administrator', async () => {
+  const environment = { DATABASE_URL: join(folder, 'twice.db'), LOG_LEVEL: 'info' }
+  const both = await Promise.all([
+    whileServing(environment, async () => {}),
+    whileServing(environment, async () => {}),
+  ])
+  assert.equal(both.filter(({ out }) => out.includes('password')).length, 1)
+  const { out } = await portico(['users', 'list'], environment)
+  assert.equal(out.match(/admin@example\.com/g)?.length, 1)
+})
+
+test('keys and roles that another process changes count at once in a running service', async () => {
+  const environment = { DATABASE_URL: join(folder, 'beside.db') }
+  const user = ['--user', 'ann@example.com']
+  await whileServing(environment, async url => {
+    const made = await portico(['users', 'create', '--email', 'ann@example.com'], environment)
+    assert.match(made.out, /^Created user 2, ann@example\.com, with the password \S{20}/)
+    const key = (await portico(['keys', 'create', ...user, '--expires', '1d'], environment)).out.trim()
+    assert.equal((await call(`${url}/api/v1/me`, { key })).json.role, 'user')
+    await portico(['users', 'set-role', 'ann@example.com', 'admin'], environment)
+    assert.equal((await call(`${url}/api/v1/me`, { key })).json.role, 'admin')
+    const list = await portico(['keys', 'list', ...user], environment)
+    assert.ok(list.out.includes(key.slice(0, 10)) && !list.out.includes(key))
+    const revoked = await portico(['keys', 'revoke', key.slice(0, 10), ...user], environment)
+    assert.equal(revoked.code, 0, revoked.err)
+    assert.equal((await call(`${url}/api/v1/me`, { key })).code, 'UNAUTHORIZED')
+    const nobody = await portico(['keys', 'list', '--user', 'x@example.com'], environment)
+    assert.match(nobody.err, /No user has the e-mail address x@example\.com/)
+    const again = await portico(['users', 'create', '--email', 'ann@example.com'], environment)
+    assert.equal(again.code, 1)
+  })
+})
+
+test('migrate shows, does, and asks before it destroys', async () => {
+  const environment = { DATABASE_URL: join(folder, 'migrate.db'), NODE_ENV: 'production' }
+  assert.match((await portico(['migrate'], environment)).out, /posts.*\n\nNothing is done yet.*--apply/s)
+  assert.match((await portico(['migrate', '--apply'], environment)).out, /Done/)
+  assert.match((await portico(['migrate'], environment)).out, /nothing to do/)
+  const file = join(folder, 'less.ts')
+  writeFileSync(file, `import { model } from '${resolve(bin, '../index.ts')}'\nexport default model({})\n`)
+  const less = { ...environment, PORTICO_MODEL: file }
+  assert.match((await portico(['start'], less)).err, /portico migrate/)
+  const refused = await portico(['migrate', '--apply'], less)
+  assert.equal(refused.code, 1)
+  assert.match(refused.err, /! .*posts.*--allow-destructive/s)
+  assert.match((await portico(['migrate', '--apply', '--allow-destructive'], less)).out, /Done/)
+})
+
+test('times of expiry', () => {
+  const now = Date.parse('2026-01-01T00:00:00Z')
+  assert.equal(expiry('30d', now), '2026-01-31T00:00:00.000Z')
+  assert.equal(expiry('12h', now), '2026-01-01T12:00:00.000Z')
+  assert.equal(expiry('2026-02-01T00:00:00+01:00', now), '2026-01-31T23:00:00.000Z')
+  for (const wrong of ['', '30', '30m', 'tomorrow', '2025-01-01', '-1d', '2026-13-01']) {
+    assert.throws(() => expiry(wrong, now), { name: 'Failure' }, wrong)
+  }
+})

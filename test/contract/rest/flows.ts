@@ -1,0 +1,169 @@
+/** What takes more than one request: entity tags, cursors, links. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Reply } from '../../../src/call.ts'
+import { checkModel } from '../../../src/model/check.ts'
+import blog from '../../models/blog.ts'
+import { type Bench, type OpenStore, openBench } from './bench.ts'
+import { ann, nobody, posts, seedBlog } from './blog.ts'
+
+function header({ headers }: Reply, name: string): string {
+  const value = headers[headers.indexOf(name) + 1]
+  assert.ok(headers.includes(name) && value !== undefined, `${name} is sent`)
+  return value
+}
+
+function parse({ body, status }: Reply) {
+  assert.equal(status, 200, String(body))
+  return JSON.parse(String(body))
+}
+
+function follow(reply: Reply, relation: string): string | undefined {
+  return new RegExp(`<([^>]*)>; rel="${relation}"`).exec(header(reply, 'Link'))?.[1]
+}
+
+export function flowContract(openStore: OpenStore): void {
+  const flow = (name: string, run: (bench: Bench) => Promise<void>) =>
+    test(name, async () => {
+      const bench = openBench(checkModel(blog), openStore)
+      try {
+        await seedBlog(bench)
+        await run(bench)
+      } finally {
+        await bench.close()
+      }
+    })
+
+  flow('a tag stays while nothing changes, and changes when something does', async bench => {
+    for (const url of [
+      '/api/v1/posts/1',
+      '/api/v1/posts',
+      '/api/v1/posts?cursor=',
+      '/api/v1/posts/1?fields=title',
+    ]) {
+      const first = await bench.send({ url }, nobody)
+      const etag = header(first, 'ETag')
+      const again = await bench.send({ url, headers: { 'if-none-match': `"x", W/${etag}` } }, nobody)
+      assert.equal(again.status, 304)
+      assert.equal(again.body, null)
+      assert.equal(header(again, 'ETag'), etag)
+      assert.equal(header(again, 'Cache-Control'), header(first, 'Cache-Control'))
+      await bench.send(
+        { method: 'PATCH', url: '/api/v1/posts/1', body: { title: `Changed for ${url}` } },
+        ann,
+      )
+      const changed = await bench.send({ url, headers: { 'if-none-match': etag } }, nobody)
+      assert.equal(changed.status, 200)
+      assert.notEqual(header(changed, 'ETag'), etag)
+    }
+  })
+
+  flow('the tag of a read lets one change through, not two', async bench => {
+    const etag = header(await bench.send({ url: '/api/v1/posts/1' }, ann), 'ETag')
+    const change = (title: string) =>
+      bench.send(
+        { method: 'PATCH', url: '/api/v1/posts/1', headers: { 'if-match': `"x", ${etag}` }, body: { title } },
+        ann,
+      )
+    assert.equal((await change('First')).status, 200)
+    assert.equal((await change('Second')).status, 412)
+    assert.equal(parse(await bench.send({ url: '/api/v1/posts/1' }, ann)).title, 'First')
+  })
+
+  flow('the tag of a write is the tag of the next read', async bench => {
+    const requests = [
+      { method: 'POST', url: '/api/v1/posts', body: { title: 'x' } },
+      { method: 'PUT', url: '/api/v1/posts/1', body: { title: 'x' } },
+      { method: 'PATCH', url: '/api/v1/posts/1', body: { title: 'y' } },
+    ]
+    for (const request of requests) {
+      const written = await bench.send(request, ann)
+      const { id } = JSON.parse(String(written.body))
+      const read = await bench.send({ url: `/api/v1/posts/${id}` }, ann)
+      assert.equal(header(written, 'ETag'), header(read, 'ETag'), request.method)
+    }
+    const etag = header(await bench.send({ url: '/api/v1/posts/1' }, ann), 'ETag')
+    const gone = await bench.send(
+      { method: 'DELETE', url: '/api/v1/posts/1', headers: { 'if-match': etag } },
+      ann,
+    )
+    assert.equal(gone.status, 204)
+    assert.equal((await bench.send({ url: '/api/v1/posts/1' }, ann)).status, 404)
+  })
+
+  for (const query of [
+    '',
+    'sort=-title&',
+    'sort=author_id,-body&',
+    'author_id=2&fields=id&',
+    'sort=body&include=author&',
+  ]) {
+    flow(`a cursor meets every item once, in the order of the pages: ${query}`, async bench => {
+      const walked: number[] = []
+      let url: string | undefined = `/api/v1/posts?${query}cursor=&per_page=4`
+      while (url !== undefined) {
+        const reply: Reply = await bench.send({ url }, ann)
+        const { data, meta } = parse(reply)
+        walked.push(...data.map((item: { id: number }) => item.id))
+        url = follow(reply, 'next')
+        assert.equal(url !== undefined, meta.next_cursor !== null)
+        if (url) assert.ok(url.includes(`cursor=${meta.next_cursor}`))
+      }
+      const { data, meta } = parse(await bench.send({ url: `/api/v1/posts?${query}per_page=100` }, ann))
+      assert.deepEqual(
+        walked,
+        data.map((item: { id: number }) => item.id),
+      )
+      assert.equal(walked.length, meta.total)
+      assert.ok(walked.length >= posts - 1)
+    })
+  }
+
+  flow('a cursor fits its own list and order only', async bench => {
+    const { meta } = parse(await bench.send({ url: '/api/v1/posts?cursor=&per_page=2&sort=title' }, ann))
+    for (const url of [
+      'posts?sort=-title',
+      'posts?sort=body',
+      'posts?per_page=2',
+      'users?sort=name',
+      'users?per_page=2',
+    ]) {
+      const reply = await bench.send({ url: `/api/v1/${url}&cursor=${meta.next_cursor}` }, ann)
+      assert.equal(reply.status, 400, url)
+      assert.equal(JSON.parse(String(reply.body)).error.code, 'INVALID_CURSOR')
+    }
+  })
+
+  flow('the links of pages lead through all of them and back', async bench => {
+    const seen: number[] = []
+    let url: string | undefined = '/api/v1/posts?title[contains]=Post%201&per_page=3'
+    let last: Reply | undefined
+    while (url !== undefined) {
+      last = await bench.send({ url }, nobody)
+      seen.push(...parse(last).data.map((item: { id: number }) => item.id))
+      url = follow(last, 'next')
+    }
+    assert.deepEqual(seen, [1, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19])
+    assert.ok(last)
+    const first = follow(last, 'first') ?? ''
+    assert.deepEqual(parse(await bench.send({ url: first }, nobody)).data[0].id, 1)
+  })
+
+  flow('HEAD says what GET says', async bench => {
+    for (const url of ['/api/v1/posts', '/api/v1/posts/1', '/api/v1/openapi.json']) {
+      const get = await bench.send({ url }, nobody)
+      const head = await bench.send({ method: 'HEAD', url }, nobody)
+      assert.deepEqual(head, get)
+    }
+  })
+
+  flow('each caller has a view of one’s own of the same path', async bench => {
+    const tags = new Set<string>()
+    await bench.send({ method: 'POST', url: '/api/v1/api_keys', body: { name: 'Mine' } }, ann)
+    for (const who of [ann, nobody]) {
+      const reply = await bench.send({ url: '/api/v1/posts/1' }, who)
+      tags.add(header(reply, 'Cache-Control'))
+    }
+    assert.deepEqual([...tags], ['private, no-cache', 'public, no-cache'])
+  })
+}

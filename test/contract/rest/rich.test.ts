@@ -1,0 +1,4 @@
+import { openSqliteStore } from './open-sqlite.ts'
+import { richContract } from './rich.ts'
+
+richContract(openSqliteStore)

@@ -1,0 +1,449 @@
+/** The rows that only the richer model can show: field rules, related rows, deprecation, search, many to many. */
+import { checkModel } from '../../../src/model/check.ts'
+import { anonymous, user } from '../../../src/principal.ts'
+import rich from '../../models/rich.ts'
+import type { OpenStore } from './bench.ts'
+import { runScenarios, type Scenario, type Seed } from './scenario.ts'
+
+const nobody = anonymous('192.0.2.1')
+const admin = user(1, 'admin', 'all')
+const ann = user(2, 'user', 'all')
+const ben = user(3, 'user', 'all')
+const accountant = user(4, 'accountant', 'all')
+
+/** Ann owns project 1, with Ben a member; project 2 is Ben's alone; project 3 is open to all. */
+const seed: Seed = async bench => {
+  await bench.seed('users', { name: 'Root', email: 'root@example.com', role: 'admin', phone: '111' })
+  await bench.seed('users', { name: 'Ann', email: 'ann@example.com', phone: '222', manager_id: 1 })
+  await bench.seed('users', { name: 'Ben', email: 'ben@example.com', phone: '333', manager_id: 2 })
+  await bench.seed('users', { name: 'Cat', email: 'cat@example.com', role: 'accountant' })
+  await bench.seed('projects', { name: 'Garden wall', slug: 'garden', owner_id: 2, budget: 1000 })
+  await bench.seed('projects', { name: 'Secret shed', slug: 'shed', owner_id: 3, budget: 7777 })
+  await bench.seed('projects', { name: 'Open gate', slug: 'gate', owner_id: 1, visibility: 'open' })
+  await bench.seed('memberships', { project_id: 1, user_id: 3 })
+  await bench.seed('tasks', {
+    title: 'Buy stones',
+    notes: 'Grey ones',
+    project_id: 1,
+    assignee_id: 3,
+    ticket: 'T-1',
+  })
+  await bench.seed('tasks', { title: 'Mix mortar', project_id: 1, parent_id: 1, colour: 'red' })
+  await bench.seed('tasks', { title: 'Hide gold', project_id: 2 })
+  await bench.seed('labels', { name: 'heavy' })
+  await bench.seed('task_labels', { task_id: 1, label_id: 1 })
+  await bench.seed('contacts', { owner_id: 2, email: 'mason@example.com', passphrase: 'correct horse' })
+  await bench.seed('notices', { title: 'Closed on Monday', published_at: '2026-01-01T00:00:00.000Z' })
+  await bench.seed('notices', { title: 'Not yet' })
+}
+
+const hidden: readonly Scenario[] = [
+  {
+    name: 'a role’s field is not there for others',
+    as: ann,
+    url: '/api/v1/projects/1',
+    status: 200,
+    has: { name: 'Garden wall', budget: undefined },
+  },
+  {
+    name: 'a role’s field is there for the role',
+    as: accountant,
+    url: '/api/v1/projects/3?fields=name,budget',
+    status: 200,
+    has: { name: 'Open gate', budget: null },
+  },
+  ...['fields=budget', 'sort=budget', 'budget=1000', 'budget[gte]=1'].map(query => ({
+    name: 'a role’s field cannot be named by others',
+    as: ann,
+    url: `/api/v1/projects?${query}`,
+    status: 400,
+    has: { error: { code: 'BAD_REQUEST', message: /"budget/ } },
+    lacks: ['1000,'],
+  })),
+  {
+    name: 'a field that was never declared reads the same',
+    as: ann,
+    url: '/api/v1/projects?gudgel=1000',
+    status: 400,
+    has: { error: { code: 'BAD_REQUEST', message: 'The parameter "gudgel" is not known here.' } },
+  },
+  {
+    name: 'as the hidden one does',
+    as: ann,
+    url: '/api/v1/projects?budget=1000',
+    status: 400,
+    has: { error: { code: 'BAD_REQUEST', message: 'The parameter "budget" is not known here.' } },
+  },
+  {
+    name: 'an owner’s field reads as null to others',
+    as: ann,
+    url: '/api/v1/users/3',
+    status: 200,
+    has: { name: 'Ben', phone: null },
+    lacks: ['333'],
+  },
+  { name: 'and as it is to its owner', as: ben, url: '/api/v1/users/3', status: 200, has: { phone: '333' } },
+  {
+    name: 'a filter finds nothing by another’s hidden value',
+    as: ann,
+    url: '/api/v1/users?phone=333',
+    status: 200,
+    has: { data: [], meta: { total: 0 } },
+  },
+  {
+    name: 'nor its negation',
+    as: ann,
+    url: '/api/v1/users?phone[ne]=333',
+    status: 200,
+    has: { data: [{ id: 2, phone: '222' }] },
+  },
+  {
+    name: 'what is written only is never read',
+    as: ann,
+    url: '/api/v1/contacts/1',
+    status: 200,
+    has: { email: 'mason@example.com', passphrase: undefined },
+    lacks: ['horse'],
+  },
+  {
+    name: 'nor filtered by',
+    as: ann,
+    url: '/api/v1/contacts?passphrase[contains]=horse',
+    status: 400,
+    has: { error: { message: /"passphrase\[contains\]" is not known/ } },
+  },
+  {
+    name: 'nor shown after its write',
+    as: ann,
+    method: 'PATCH',
+    url: '/api/v1/contacts/1',
+    body: { passphrase: 'battery staple' },
+    status: 200,
+    lacks: ['battery'],
+    changes: ['contacts'],
+  },
+  {
+    name: 'what is internal is not there',
+    as: admin,
+    url: '/api/v1/tasks/1',
+    status: 200,
+    has: { ticket: undefined },
+    lacks: ['T-1'],
+  },
+]
+
+const related: readonly Scenario[] = [
+  {
+    name: 'a member sees the project’s tasks and no others',
+    as: ben,
+    url: '/api/v1/projects/1/tasks?fields=title',
+    status: 200,
+    has: { data: [{ title: 'Buy stones' }, { title: 'Mix mortar' }], meta: { total: 2 } },
+  },
+  {
+    name: 'an outsider does not see the project',
+    as: accountant,
+    url: '/api/v1/projects/1',
+    status: 404,
+    has: { error: { code: 'NOT_FOUND' } },
+    lacks: ['Garden'],
+  },
+  {
+    name: 'an outsider does not see its tasks',
+    as: accountant,
+    url: '/api/v1/projects/1/tasks',
+    status: 404,
+    lacks: ['stones'],
+  },
+  {
+    name: 'totals count what may be seen',
+    as: ann,
+    url: '/api/v1/projects',
+    status: 200,
+    has: { data: [{ id: 1 }, { id: 3 }], meta: { total: 2 } },
+    lacks: ['shed'],
+  },
+  {
+    name: 'an include holds what may be seen',
+    as: ann,
+    url: '/api/v1/users/3?include=projects',
+    status: 200,
+    has: { id: 3, projects: [] },
+    lacks: ['shed'],
+  },
+  {
+    name: 'to-many in place',
+    as: ann,
+    url: '/api/v1/projects/1?include=tasks,members&fields=id',
+    status: 200,
+    has: { id: 1, tasks: [{ id: 1 }, { id: 2 }], members: [{ id: 3, phone: null }] },
+  },
+  {
+    name: 'a relation of a collection to itself',
+    as: ann,
+    url: '/api/v1/tasks/2?include=parent.parent',
+    status: 200,
+    has: { id: 2, parent: { id: 1, parent: null } },
+  },
+  {
+    name: 'many to many as a list',
+    as: ann,
+    url: '/api/v1/tasks/1/labels',
+    status: 200,
+    has: { data: [{ name: 'heavy' }], meta: { total: 1 } },
+  },
+  {
+    name: 'and the other way, rules kept',
+    as: accountant,
+    url: '/api/v1/labels/1/tasks',
+    status: 200,
+    has: { data: [], meta: { total: 0 } },
+    lacks: ['stones'],
+  },
+  {
+    name: 'another’s task cannot be changed',
+    as: accountant,
+    method: 'PATCH',
+    url: '/api/v1/tasks/1',
+    body: { title: 'Mine' },
+    status: 404,
+    has: { error: { code: 'NOT_FOUND' } },
+  },
+  {
+    name: 'nor deleted by a member',
+    as: ben,
+    method: 'DELETE',
+    url: '/api/v1/tasks/1',
+    status: 403,
+    has: { error: { code: 'FORBIDDEN' } },
+  },
+  {
+    name: 'a task cannot go into a project that one does not see',
+    as: ann,
+    method: 'POST',
+    url: '/api/v1/tasks',
+    body: { title: 'Spy', project_id: 2 },
+    status: 400,
+    has: { error: { code: 'VALIDATION_FAILED', details: [{ field: 'project_id' }] } },
+    lacks: ['shed'],
+  },
+  {
+    name: 'nor into one that is not there, told alike',
+    as: ann,
+    method: 'POST',
+    url: '/api/v1/tasks',
+    body: { title: 'Spy', project_id: 99 },
+    status: 400,
+    has: { error: { code: 'VALIDATION_FAILED', details: [{ field: 'project_id' }] } },
+  },
+]
+
+const fields: readonly Scenario[] = [
+  {
+    name: 'every type comes back in its canonical form',
+    as: ann,
+    method: 'POST',
+    url: '/api/v1/tasks',
+    body: {
+      title: 'All',
+      project_id: 1,
+      priority: 5,
+      estimate: 1.5,
+      done: true,
+      due_on: '2026-12-24',
+      reminded_at: '2026-12-24T10:00:00+02:00',
+      reference: 'ABCDEF00-0000-4000-8000-000000000000',
+      link: 'https://example.com/a',
+      extra: { a: [1, null] },
+    },
+    status: 201,
+    has: {
+      done: true,
+      estimate: 1.5,
+      due_on: '2026-12-24',
+      reminded_at: '2026-12-24T08:00:00.000Z',
+      reference: 'abcdef00-0000-4000-8000-000000000000',
+      extra: { a: [1, null] },
+      state: 'open',
+      score: 0,
+      ticket: undefined,
+    },
+    changes: ['tasks'],
+  },
+  {
+    name: 'what is immutable stays',
+    as: ann,
+    method: 'PATCH',
+    url: '/api/v1/projects/1',
+    body: { slug: 'other' },
+    status: 400,
+    has: { error: { details: [{ field: 'slug', code: 'immutable' }] } },
+  },
+  {
+    name: 'a field that only some may write',
+    as: ann,
+    method: 'PATCH',
+    url: '/api/v1/projects/1',
+    body: { budget: 5 },
+    status: 403,
+    has: { error: { code: 'FORBIDDEN', message: /budget/ } },
+  },
+  {
+    name: 'replacing leaves alone what one may not write',
+    as: ann,
+    method: 'PUT',
+    url: '/api/v1/projects/1',
+    body: { name: 'Wall' },
+    status: 200,
+    has: { name: 'Wall', slug: 'garden', visibility: 'members' },
+    changes: ['projects'],
+  },
+  {
+    name: 'a choice that is none',
+    as: ann,
+    method: 'PATCH',
+    url: '/api/v1/tasks/1',
+    body: { state: 'lost' },
+    status: 400,
+    has: { error: { details: [{ field: 'state', code: 'not_allowed' }] } },
+  },
+  {
+    name: 'by boolean',
+    as: ann,
+    url: '/api/v1/tasks?done=false&fields=id',
+    status: 200,
+    has: { data: [{ id: 1 }, { id: 2 }] },
+  },
+  {
+    name: 'by no boolean',
+    as: ann,
+    url: '/api/v1/tasks?done=0',
+    status: 400,
+    has: { error: { message: /"done" must be a boolean, not "0"/ } },
+  },
+  {
+    name: 'by choices',
+    as: ann,
+    url: '/api/v1/tasks?state[in]=open,lost',
+    status: 400,
+    has: { error: { message: /"state\[in\]" must be one of open, doing, done, not "lost"/ } },
+  },
+  {
+    name: 'json is not compared',
+    as: ann,
+    url: '/api/v1/tasks?extra=1',
+    status: 400,
+    has: { error: { message: /extra takes extra\[null\]/ } },
+  },
+  {
+    name: 'nor sorted by',
+    as: ann,
+    url: '/api/v1/tasks?sort=extra',
+    status: 400,
+    has: { error: { message: /"extra", which has no order/ } },
+  },
+  {
+    name: 'search',
+    as: ann,
+    url: '/api/v1/tasks?q=GREY+stones&fields=id',
+    status: 200,
+    has: { data: [{ id: 1 }], meta: { total: 1 } },
+  },
+  {
+    name: 'search finds nothing that one may not see',
+    as: ann,
+    url: '/api/v1/tasks?q=gold',
+    status: 200,
+    has: { data: [], meta: { total: 0 } },
+  },
+  {
+    name: 'search for nothing',
+    as: ann,
+    url: '/api/v1/tasks?q=',
+    status: 400,
+    has: { error: { message: /"q" is empty/ } },
+  },
+  {
+    name: 'search in FTS syntax is words',
+    as: ann,
+    url: '/api/v1/tasks?q=%22stones%22+OR+NEAR(gold)*',
+    status: 200,
+    has: { data: [] },
+  },
+  {
+    name: 'a taken value',
+    as: ann,
+    method: 'POST',
+    url: '/api/v1/projects',
+    body: { name: 'x', slug: 'garden' },
+    status: 409,
+    has: { error: { code: 'CONFLICT', details: [{ field: 'slug' }] } },
+  },
+  {
+    name: 'what nobody may do is no method',
+    as: admin,
+    method: 'PATCH',
+    url: '/api/v1/task_labels/1',
+    body: {},
+    status: 405,
+    sends: { Allow: 'GET, HEAD, DELETE, OPTIONS' },
+  },
+]
+
+const sunset = 'Mon, 01 Feb 2027 00:00:00 GMT'
+
+const deprecated: readonly Scenario[] = [
+  {
+    name: 'a deprecated collection',
+    as: nobody,
+    url: '/api/v1/notices',
+    status: 200,
+    has: { data: [{ id: 1 }] },
+    lacks: ['Not yet'],
+    sends: { Deprecation: '@1769904000', Sunset: sunset },
+  },
+  {
+    name: 'its items',
+    as: nobody,
+    url: '/api/v1/notices/1',
+    status: 200,
+    sends: { Deprecation: '@1769904000', Sunset: sunset },
+  },
+  {
+    name: 'an answer with a deprecated field',
+    as: ann,
+    url: '/api/v1/tasks/2',
+    status: 200,
+    has: { colour: 'red' },
+    sends: { Deprecation: '@1767225600', Sunset: 'Fri, 01 Jan 2027 00:00:00 GMT' },
+  },
+  {
+    name: 'an answer without it',
+    as: ann,
+    url: '/api/v1/tasks/2?fields=title',
+    status: 200,
+    sends: { Deprecation: null, Sunset: null },
+  },
+  {
+    name: 'a filter by it',
+    as: ann,
+    url: '/api/v1/tasks?fields=title&colour=red',
+    status: 200,
+    has: { data: [{ title: 'Mix mortar' }] },
+    sends: { Deprecation: '@1767225600' },
+  },
+  {
+    name: 'a write of it',
+    as: admin,
+    method: 'PATCH',
+    url: '/api/v1/tasks/2?fields=id',
+    body: { colour: 'blue' },
+    status: 200,
+    sends: { Deprecation: '@1767225600' },
+    changes: ['tasks'],
+  },
+]
+
+export function richContract(openStore: OpenStore): void {
+  runScenarios(checkModel(rich), openStore, seed, [hidden, related, fields, deprecated].flat())
+}

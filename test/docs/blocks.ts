@@ -1,0 +1,32 @@
+/** The fenced blocks of a Markdown page. */
+export interface Block {
+  readonly language: string
+  readonly text: string
+}
+
+export function blocksOf(page: string): readonly Block[] {
+  return [...page.matchAll(/^```(\w*)\n([\s\S]*?)^```$/gm)].map(([, language = '', text = '']) => ({
+    language,
+    text,
+  }))
+}
+
+/** Each command with the JSON that the page says it answers, if it says so. */
+export function examplesOf(page: string): readonly { command: string; answer: string | undefined }[] {
+  const blocks = blocksOf(page)
+  return blocks.flatMap((block, at) => {
+    if (block.language !== 'sh') return []
+    const next = blocks[at + 1]
+    return [{ command: block.text.trim(), answer: next?.language === 'json' ? next.text : undefined }]
+  })
+}
+
+/** The stated answer with every `…` replaced by what really came in its place. */
+export function filledIn(stated: unknown, real: unknown): unknown {
+  if (stated === '…') return typeof real === 'string' ? real : stated
+  if (Array.isArray(stated))
+    return stated.map((value, at) => filledIn(value, Array.isArray(real) ? real[at] : undefined))
+  if (typeof stated !== 'object' || stated === null) return stated
+  const other = typeof real === 'object' && real !== null ? (real as Record<string, unknown>) : {}
+  return Object.fromEntries(Object.entries(stated).map(([key, value]) => [key, filledIn(value, other[key])]))
+}

@@ -1,0 +1,41 @@
+/** A process that writes without end and tells each acknowledged write, one line each, until it is killed. */
+import { writeSync } from 'node:fs'
+import { user } from '../../src/principal.ts'
+import { openSqlite } from '../../src/store/sqlite.ts'
+import { blog, Client } from '../store/blog.ts'
+
+const [, , file = '', author = '', round = ''] = process.argv
+const client = new Client(openSqlite(blog, { file }))
+const as = user(Number(author), 'user', 'all')
+
+/** What was acknowledged: the id, and the title that it has, or none when it is deleted. */
+function acknowledge(id: number, title: string | null): void {
+  writeSync(1, `${JSON.stringify([id, title])}\n`)
+}
+
+/** Before a change is under way: from here on either state is right. */
+function announce(id: number, before: string, after: string | null): void {
+  writeSync(1, `${JSON.stringify([id, before, after])}\n`)
+}
+
+async function write(lane: number): Promise<void> {
+  for (let count = 0; ; count++) {
+    const made = `round${round} lane${lane} count${count}`
+    const changed = `${made} changed`
+    const changes = count % 3 === 1
+    const { id } = await client.create('posts', { title: made, body: 'x'.repeat(200) }, as)
+    acknowledge(id, made)
+    if (changes) {
+      announce(id, made, changed)
+      await client.update('posts', id, { title: changed }, as)
+      acknowledge(id, changed)
+    }
+    if (count % 5 === 4) {
+      announce(id, changes ? changed : made, null)
+      await client.remove('posts', id, as)
+      acknowledge(id, null)
+    }
+  }
+}
+
+for (let lane = 0; lane < 16; lane++) void write(lane)

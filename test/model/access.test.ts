@@ -1,0 +1,88 @@
+/** The builders of rules make plain data, and chaining makes new rules. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import {
+  anyone,
+  currentUser,
+  field,
+  nobody,
+  not,
+  owner,
+  related,
+  role,
+  scope,
+  signedIn,
+} from '../../src/index.ts'
+import type { AccessRule } from '../../src/model/access.ts'
+import { dependsOnRow } from '../../src/model/check.ts'
+import { markerOf } from '../../src/model/fields/marker.ts'
+import type { Rule } from '../../src/model/rule.ts'
+
+const literal = (value: string | number | boolean | null | readonly number[]) =>
+  ({ kind: 'literal', value }) as const
+
+const userId = { kind: 'userId' } as const
+
+const made: readonly (readonly [AccessRule, Rule])[] = [
+  [anyone, { kind: 'anyone' }],
+  [nobody, { kind: 'nobody' }],
+  [signedIn, { kind: 'signedIn' }],
+  [role('admin', 'staff'), { kind: 'role', roles: ['admin', 'staff'] }],
+  [scope('read:post'), { kind: 'scope', scope: 'read:post' }],
+  [owner('author_id'), { kind: 'compare', field: 'author_id', comparison: 'eq', operand: userId }],
+  [field('a').ne(currentUser), { kind: 'compare', field: 'a', comparison: 'ne', operand: userId }],
+  [field('a').eq('x'), { kind: 'compare', field: 'a', comparison: 'eq', operand: literal('x') }],
+  [field('a').eq(null), { kind: 'compare', field: 'a', comparison: 'eq', operand: literal(null) }],
+  [field('a').gt(1), { kind: 'compare', field: 'a', comparison: 'gt', operand: literal(1) }],
+  [field('a').gte(1), { kind: 'compare', field: 'a', comparison: 'gte', operand: literal(1) }],
+  [field('a').lt(1), { kind: 'compare', field: 'a', comparison: 'lt', operand: literal(1) }],
+  [field('a').lte(1), { kind: 'compare', field: 'a', comparison: 'lte', operand: literal(1) }],
+  [field('a').in([1, 2]), { kind: 'compare', field: 'a', comparison: 'in', operand: literal([1, 2]) }],
+  [related('author', signedIn), { kind: 'related', relation: 'author', rule: { kind: 'signedIn' } }],
+  [not(anyone), { kind: 'not', rule: { kind: 'anyone' } }],
+  [anyone.and(nobody), { kind: 'and', rules: [{ kind: 'anyone' }, { kind: 'nobody' }] }],
+  [
+    signedIn.or(anyone, nobody),
+    { kind: 'or', rules: [{ kind: 'signedIn' }, { kind: 'anyone' }, { kind: 'nobody' }] },
+  ],
+]
+
+for (const [rule, data] of made) {
+  test(`${JSON.stringify(data)}`, () => assert.deepEqual(rule.rule, data))
+}
+
+test('chaining leaves the rule that it starts from as it was', () => {
+  const before = structuredClone(signedIn.rule)
+  const both = signedIn.and(role('admin')).or(nobody)
+  assert.deepEqual(signedIn.rule, before)
+  assert.deepEqual(both.rule, {
+    kind: 'or',
+    rules: [
+      { kind: 'and', rules: [{ kind: 'signedIn' }, { kind: 'role', roles: ['admin'] }] },
+      { kind: 'nobody' },
+    ],
+  })
+  assert.ok(Object.isFrozen(both) && Object.isFrozen(both.rule))
+})
+
+test('a rule depends on the row when a part of it looks at one', () => {
+  for (const rule of [
+    anyone,
+    nobody,
+    role('a'),
+    scope('b'),
+    not(signedIn),
+    signedIn.or(role('a').and(anyone)),
+  ]) {
+    assert.equal(dependsOnRow(rule.rule), false, JSON.stringify(rule.rule))
+  }
+  const looking = [owner('a'), related('a', anyone), not(owner('a')), role('a').or(signedIn.and(owner('a')))]
+  for (const rule of looking) assert.equal(dependsOnRow(rule.rule), true, JSON.stringify(rule.rule))
+})
+
+test('a marker is known by its own sign, not by its looks', () => {
+  assert.equal(markerOf(currentUser), 'currentUser')
+  for (const value of [{ kind: 'currentUser' }, 'currentUser', null, undefined, 3, []]) {
+    assert.equal(markerOf(value), undefined)
+  }
+})

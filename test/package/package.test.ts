@@ -1,0 +1,149 @@
+/** The packed package, installed into an empty project, with a model of that project's own. */
+import assert from 'node:assert/strict'
+import { execFile, spawn } from 'node:child_process'
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, describe, it } from 'node:test'
+import { promisify } from 'node:util'
+
+const run = promisify(execFile)
+const root = join(import.meta.dirname, '..', '..')
+const { NODE_OPTIONS: _, ...env } = process.env
+
+const model = `import { anyone, collection, model, role, string } from 'portico'
+export default model({
+  trees: collection({ fields: { name: string() }, access: { read: anyone, create: role('admin') } }),
+})
+`
+
+const embedding = `import { serve, type CreateInput, type Item } from 'portico'
+import model from './model.ts'
+
+const service = await serve(model, { port: 0, host: '127.0.0.1', database: './embedded.db', logLevel: 'silent' })
+const input: CreateInput<typeof model, 'trees'> = { name: 'Oak' }
+const response = await fetch(service.url.replace('localhost', '127.0.0.1') + '/api/v1/trees', {
+  method: 'POST',
+  headers: { 'content-type': 'application/json', authorization: 'Bearer ' + service.firstAdministrator?.key },
+  body: JSON.stringify(input),
+})
+const made = (await response.json()) as Item<typeof model, 'trees'>
+const name: string = made.name
+console.log(response.status, name)
+await service.close()
+`
+
+const misuse = `import { serve } from 'portico'
+serve('no model')
+`
+
+let project = ''
+let packed: readonly string[] = []
+
+async function packAndInstall(): Promise<void> {
+  project = mkdtempSync(join(tmpdir(), 'portico-package-'))
+  await run(process.execPath, [join(root, 'scripts', 'build.mjs')], { env })
+  const { stdout } = await run('npm', ['pack', '--json', '--pack-destination', project], { cwd: root, env })
+  const [{ filename, files } = { filename: '', files: [] }] = JSON.parse(stdout) as {
+    filename: string
+    files: { path: string }[]
+  }[]
+  packed = files.map(({ path }) => path)
+  const install = [
+    'install',
+    `./${filename}`,
+    '--prefer-offline',
+    '--no-audit',
+    '--no-fund',
+    '--loglevel=error',
+  ]
+  writeFileSync(join(project, 'package.json'), '{"name":"empty","private":true,"type":"module"}')
+  await run('npm', install, { cwd: project, env })
+  writeFileSync(join(project, 'model.ts'), model)
+  writeFileSync(join(project, 'embedding.ts'), embedding)
+  writeFileSync(join(project, 'misuse.ts'), misuse)
+}
+
+function typeCheck(file: string) {
+  const options = ['--noEmit', '--strict', '--skipLibCheck', '--module', 'nodenext', '--target', 'es2024']
+  const types = ['--types', 'node', '--typeRoots', join(root, 'node_modules', '@types')]
+  const compiler = join(root, 'node_modules', 'typescript', 'bin', 'tsc')
+  const args = [compiler, ...options, ...types, '--allowImportingTsExtensions', file]
+  return run(process.execPath, args, { cwd: project, env })
+}
+
+/** The address in the first log line that has one. */
+function listening(child: ReturnType<typeof spawn>): Promise<string> {
+  return new Promise((resolve, reject) => {
+    let text = ''
+    child.stdout?.on('data', chunk => {
+      text += chunk
+      const [, port] = /listening on http:\/\/[^:"]+:(\d+)/.exec(text) ?? []
+      if (port !== undefined) resolve(`http://127.0.0.1:${port}`)
+    })
+    child.on('exit', code => reject(new Error(`portico start ended with ${code}: ${text}`)))
+  })
+}
+
+describe('the package', () => {
+  before(packAndInstall)
+  after(() => rmSync(project, { recursive: true, force: true }))
+
+  it('holds what a user needs and nothing else', () => {
+    for (const wanted of [
+      'dist/index.js',
+      'dist/index.d.ts',
+      'dist/bin.js',
+      'LICENSE',
+      'README.md',
+      'CHANGELOG.md',
+    ]) {
+      assert.ok(packed.includes(wanted), `${wanted} is missing`)
+    }
+    const allowed = /^(dist\/|docs\/|(LICENSE|README\.md|CHANGELOG\.md|package\.json)$)/
+    assert.deepEqual(
+      packed.filter(path => !allowed.test(path)),
+      [],
+    )
+    assert.deepEqual(
+      packed.filter(path => path.startsWith('dist/') && /(?<!\.d)\.ts$|\.tmp|\.map$/.test(path)),
+      [],
+    )
+  })
+
+  it('brings no development dependency along', () => {
+    const names = readdirSync(join(project, 'node_modules'))
+    assert.ok(names.includes('fastify'))
+    for (const name of ['typescript', 'fast-check', 'knip', 'node']) assert.ok(!names.includes(name), name)
+  })
+
+  it('starts a model of the project by its command', async () => {
+    const bin = join(project, 'node_modules', 'portico', 'dist', 'bin.js')
+    const settings = { PORT: '0', HOST: '127.0.0.1', PORTICO_MODEL: 'model.ts', DATABASE_URL: './started.db' }
+    const child = spawn(process.execPath, [bin, 'start'], { cwd: project, env: { ...env, ...settings } })
+    const ended = new Promise<number | null>(resolve => child.on('exit', resolve))
+    try {
+      const origin = await listening(child)
+      const page = await fetch(`${origin}/docs/assets/swagger-ui-bundle.js`)
+      assert.equal(page.status, 200)
+      assert.match(await page.text(), /SwaggerUIBundle/)
+      const response = await fetch(`${origin}/api/v1/trees`)
+      assert.deepEqual(await response.json(), { data: [], meta: { total: 0, page: 1, per_page: 20 } })
+    } finally {
+      child.kill('SIGTERM')
+    }
+    assert.equal(await ended, 0)
+  })
+
+  it('is called from code', async () => {
+    const { stdout } = await run(process.execPath, ['embedding.ts'], { cwd: project, env })
+    assert.equal(stdout.trim(), '201 Oak')
+  })
+
+  it('has types that fit the right use and refuse the wrong one', async () => {
+    await typeCheck('embedding.ts')
+    await assert.rejects(typeCheck('misuse.ts'), (error: { stdout?: string }) =>
+      /TS2345/.test(error.stdout ?? ''),
+    )
+  })
+})

@@ -1,0 +1,104 @@
+import assert from 'node:assert/strict'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, it } from 'node:test'
+// @ts-expect-error A plain script without types: it runs before any compiler is there.
+import { completeLock, platformEntry } from '../../scripts/lock.mjs'
+// @ts-expect-error As above.
+import { capture, isInstalled, run } from '../../scripts/node.mjs'
+
+const root = join(import.meta.dirname, '..', '..')
+
+describe('the lock file', () => {
+  it('names every optional package of every platform', () => {
+    const lock = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8'))
+    assert.deepEqual(completeLock(lock), [])
+  })
+
+  it('holds no address of a registry', () => {
+    assert.doesNotMatch(readFileSync(join(root, 'package-lock.json'), 'utf8'), /"resolved"/)
+  })
+
+  it('gets what is missing, where a name tells the platform', () => {
+    const lock = {
+      packages: {
+        '': {},
+        'node_modules/a': {
+          version: '1.0.0',
+          optionalDependencies: {
+            'a-darwin-arm64': '1.0.0',
+            'a-linux-x64': '1.0.0',
+            colours: '1.0.0',
+            'a-win32-x64': '^1',
+          },
+        },
+        'node_modules/a-linux-x64': { version: '1.0.0' },
+      },
+    }
+    assert.deepEqual(completeLock(lock), ['a-darwin-arm64'])
+    assert.deepEqual(Object.keys(lock.packages), [
+      '',
+      'node_modules/a',
+      'node_modules/a-darwin-arm64',
+      'node_modules/a-linux-x64',
+    ])
+    assert.deepEqual(completeLock(lock), [])
+  })
+
+  it('tells platforms from names', () => {
+    const { os, cpu, libc } = platformEntry('@x/binding-linux-arm64-musl', '2.0.0')
+    assert.deepEqual([os, cpu, libc], [['linux'], ['arm64'], ['musl']])
+    assert.equal(platformEntry('@x/core', '2.0.0'), undefined)
+  })
+})
+
+describe('what is installed', () => {
+  const packages = (version: string, extra = {}) =>
+    JSON.stringify({ packages: { 'node_modules/a': { version }, ...extra } })
+
+  const cases: readonly [string, string | undefined, string, boolean][] = [
+    ['nothing', undefined, packages('1.0.0'), false],
+    ['the same', packages('1.0.0'), packages('1.0.0'), true],
+    ['another version', packages('1.0.0'), packages('1.0.1'), false],
+    [
+      'one package too few',
+      packages('1.0.0'),
+      packages('1.0.0', { 'node_modules/b': { version: '1.0.0' } }),
+      false,
+    ],
+    [
+      'all but an optional one',
+      packages('1.0.0'),
+      packages('1.0.0', { 'node_modules/b': { version: '1', optional: true } }),
+      true,
+    ],
+  ]
+  for (const [name, there, wanted, expected] of cases) {
+    it(`${name}: ${expected ? 'no install' : 'install'}`, () => {
+      const folder = mkdtempSync(join(tmpdir(), 'portico-scripts-'))
+      try {
+        mkdirSync(join(folder, 'node_modules'))
+        writeFileSync(join(folder, 'package-lock.json'), wanted)
+        if (there !== undefined) writeFileSync(join(folder, 'node_modules', '.package-lock.json'), there)
+        assert.equal(isInstalled(folder), expected)
+      } finally {
+        rmSync(folder, { recursive: true })
+      }
+    })
+  }
+})
+
+describe('child processes', () => {
+  it('give their exit code', async () => {
+    assert.equal(await run(process.execPath, ['-e', 'process.exit(7)']), 7)
+    assert.deepEqual(await capture(process.execPath, ['-e', 'console.log("x"); process.exit(3)']), {
+      code: 3,
+      output: 'x\n',
+    })
+  })
+
+  it('that are missing are an error', async () => {
+    await assert.rejects(capture('no-such-command-here', []), { code: 'ENOENT' })
+  })
+})

@@ -1,0 +1,167 @@
+/** The reference model, a guard and a database in a folder of its own, and plans in few words. */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { checkModel } from '../../src/model/check.ts'
+import type { JsonValue } from '../../src/model/fields/type.ts'
+import type { Model } from '../../src/model/model.ts'
+import type { ReadAnswer, WriteAnswer } from '../../src/plan/answer.ts'
+import { createGuard } from '../../src/plan/guard.ts'
+import type {
+  CreateShape,
+  DeleteShape,
+  ItemShape,
+  ListShape,
+  Plan,
+  ReadShape,
+  Selected,
+  UpdateShape,
+  WriteShape,
+} from '../../src/plan/plan.ts'
+import { type Principal, system } from '../../src/principal.ts'
+import type { Store } from '../../src/store/store.ts'
+import declared from '../models/blog.ts'
+
+export const blog: Model = checkModel(declared)
+
+export type Values = Readonly<Record<string, JsonValue>>
+
+/** Runs `use` with the path of a database in a new folder, which is removed afterwards. */
+export async function withFile<T>(use: (file: string) => T | Promise<T>): Promise<T> {
+  const folder = mkdtempSync(join(tmpdir(), 'portico-store-'))
+  try {
+    return await use(join(folder, 'data.db'))
+  } finally {
+    rmSync(folder, { recursive: true })
+  }
+}
+
+export function fields(...names: string[]): Selected[] {
+  return names.map(field => ({ kind: 'field', key: field, field }))
+}
+
+export const listOfPosts: ListShape = {
+  kind: 'list',
+  collection: 'posts',
+  within: undefined,
+  filter: undefined,
+  search: undefined,
+  sort: [],
+  window: { kind: 'page', offset: 0, limit: 1, total: true },
+  select: fields('id', 'title'),
+}
+
+/** A store with what a test asks of it. */
+export class Client {
+  readonly store: Store
+  readonly #guard: ReturnType<typeof createGuard>
+  readonly #model: Model
+  readonly #shapes = new Map<string, WriteShape | ReadShape>()
+
+  constructor(store: Store, model: Model = blog) {
+    this.store = store
+    this.#model = model
+    this.#guard = createGuard(model)
+  }
+
+  create(collection: string, values: Values, as: Principal = system): Promise<WriteAnswer> {
+    const shape: CreateShape = {
+      kind: 'create',
+      collection,
+      set: assignments(values, 0),
+      computed: [],
+      select: this.#shown(collection),
+    }
+    return this.write({ shape: this.#same(shape), args: Object.values(values) }, as)
+  }
+
+  update(collection: string, id: number, values: Values, as: Principal = system): Promise<WriteAnswer> {
+    return this.#update('merge', collection, id, values, undefined, as)
+  }
+
+  updateIf(
+    collection: string,
+    id: number,
+    values: Values,
+    match: JsonValue,
+    as = system,
+  ): Promise<WriteAnswer> {
+    return this.#update('merge', collection, id, values, match, as)
+  }
+
+  replace(collection: string, id: number, values: Values, as: Principal = system): Promise<WriteAnswer> {
+    return this.#update('replace', collection, id, values, undefined, as)
+  }
+
+  remove(collection: string, id: number, as: Principal = system, match?: JsonValue): Promise<WriteAnswer> {
+    const ifMatch = match === undefined ? undefined : 1
+    const shape: DeleteShape = { kind: 'delete', collection, id: 0, ifMatch }
+    return this.write({ shape: this.#same(shape), args: match === undefined ? [id] : [id, match] }, as)
+  }
+
+  item(collection: string, id: number, as: Principal = system): Promise<unknown> {
+    const shape: ItemShape = { kind: 'item', collection, id: 0, select: this.#shown(collection) }
+    return this.read({ shape: this.#same(shape), args: [id] }, as).then(({ text }) => parsed(text))
+  }
+
+  async list(shape: ListShape, args: readonly JsonValue[], as: Principal = system) {
+    const answer = await this.read({ shape, args }, as)
+    if (answer.kind !== 'list') throw new TypeError('not a list')
+    return {
+      items: parsed(answer.text) as Record<string, JsonValue>[] | null,
+      total: answer.total,
+      next: answer.next,
+    }
+  }
+
+  async read(plan: Plan<ReadShape>, as: Principal): Promise<ReadAnswer> {
+    const { shape, args } = plan
+    if (shape.kind === 'item') return this.store.read(this.#guard({ shape, args }, as))
+    return this.store.read(this.#guard({ shape, args }, as))
+  }
+
+  async write(plan: Plan<WriteShape>, as: Principal): Promise<WriteAnswer> {
+    return this.store.write(this.#guard(plan, as))
+  }
+
+  #update(
+    mode: 'merge' | 'replace',
+    collection: string,
+    id: number,
+    values: Values,
+    match: JsonValue | undefined,
+    as: Principal,
+  ): Promise<WriteAnswer> {
+    const shape: UpdateShape = {
+      kind: 'update',
+      mode,
+      collection,
+      id: 0,
+      set: assignments(values, 2),
+      ifMatch: match === undefined ? undefined : 1,
+      select: this.#shown(collection),
+    }
+    return this.write({ shape: this.#same(shape), args: [id, match ?? null, ...Object.values(values)] }, as)
+  }
+
+  /** Equal shapes are one object, as the faces keep it. */
+  #same<S extends WriteShape | ReadShape>(shape: S): S {
+    const key = JSON.stringify(shape)
+    const known = this.#shapes.get(key) ?? shape
+    this.#shapes.set(key, known)
+    return known as S
+  }
+
+  #shown(collection: string): Selected[] {
+    const all = this.#model.collections.get(collection)?.fields.values() ?? []
+    return fields(...[...all].filter(field => !field.internal && !field.writeOnly).map(field => field.name))
+  }
+}
+
+function assignments(values: Values, from: number) {
+  return Object.keys(values).map((field, index) => ({ field, param: from + index }))
+}
+
+export function parsed(text: string | null): unknown {
+  return text === null ? null : JSON.parse(text)
+}

@@ -1,0 +1,315 @@
+/** What every store does, whichever database it stands on. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { ApiError, type ErrorCode } from '../../src/errors.ts'
+import { entityTag } from '../../src/plan/answer.ts'
+import type { ListShape } from '../../src/plan/plan.ts'
+import { anonymous, user } from '../../src/principal.ts'
+import type { Store } from '../../src/store/store.ts'
+import { Client, fields, listOfPosts, parsed } from './blog.ts'
+
+/** Opens an empty store of the blog for `use`, and closes and removes it. */
+export type WithStore = (use: (store: Store) => Promise<void>) => Promise<void>
+
+/** An expected failure, with the field that it names. */
+export function failure(code: ErrorCode, field?: string, detail?: string) {
+  return (error: unknown): boolean => {
+    assert.ok(error instanceof ApiError)
+    assert.equal(error.code, code)
+    if (field !== undefined) assert.equal(error.details?.[0]?.field, field)
+    if (detail !== undefined) assert.equal(error.details?.[0]?.code, detail)
+    return true
+  }
+}
+
+async function withPeople(store: Store) {
+  const client = new Client(store)
+  const ann = await client.create('users', { name: 'Ann', email: 'ann@example.com' })
+  const ben = await client.create('users', { name: 'Ben', email: 'ben@example.com' })
+  return {
+    client,
+    ann: user(ann.id, 'user', 'all'),
+    ben: user(ben.id, 'user', 'all'),
+    annId: ann.id,
+    benId: ben.id,
+  }
+}
+
+export function storeContract(label: string, withStore: WithStore): void {
+  const scenario = (name: string, use: (people: Awaited<ReturnType<typeof withPeople>>) => Promise<void>) =>
+    test(`${label}: ${name}`, () => withStore(async store => use(await withPeople(store))))
+
+  creates(scenario)
+  changes(scenario)
+  deletes(scenario)
+  lists(scenario)
+  cursors(scenario)
+}
+
+type Scenario = (name: string, use: (people: Awaited<ReturnType<typeof withPeople>>) => Promise<void>) => void
+
+function creates(scenario: Scenario): void {
+  scenario('a create answers the item with its id, default and time', async ({ client, ann, annId }) => {
+    const { id, text } = await client.create('posts', { title: 'Hello' }, ann)
+    const item = parsed(text) as Record<string, unknown>
+    assert.deepEqual(
+      { ...item, created_at: 0 },
+      { id, title: 'Hello', body: null, author_id: annId, created_at: 0 },
+    )
+    assert.match(String(item.created_at), /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
+    assert.deepEqual(await client.item('posts', id, anonymous('192.0.2.1')), item)
+  })
+
+  scenario('a taken unique value is a conflict that names the field', async ({ client }) => {
+    await assert.rejects(
+      client.create('users', { name: 'Other', email: 'ann@example.com' }),
+      failure('CONFLICT', 'email', 'taken'),
+    )
+  })
+
+  scenario('a reference to nothing is a fault of its field', async ({ client, ann }) => {
+    const admin = user(ann.userId ?? 0, 'admin', 'all')
+    await assert.rejects(
+      client.create('posts', { title: 'x', author_id: 999 }, admin),
+      failure('VALIDATION_FAILED', 'author_id', 'not_found'),
+    )
+  })
+
+  scenario('writes that arrive together fail each by itself', async ({ client, annId }) => {
+    const emails = ['c@example.com', 'ann@example.com', 'd@example.com', 'c@example.com']
+    const results = await Promise.allSettled(
+      emails.map(email => client.create('users', { name: 'x', email })),
+    )
+    assert.deepEqual(
+      results.map(result => result.status),
+      ['fulfilled', 'rejected', 'fulfilled', 'rejected'],
+    )
+    const page = await client.list({ ...listOfPosts, collection: 'users', select: fields('email') }, [0, 10])
+    assert.equal(page.total, 4)
+    assert.equal(page.items?.length, 4)
+    assert.ok(annId > 0)
+  })
+
+  scenario('odd texts come back as they were', async ({ client, ann }) => {
+    for (const title of [
+      '',
+      '"\\\n\t',
+      "'; DROP TABLE posts; --",
+      '💚 é ẞ \u2028',
+      '\u0001',
+      '{"a":1}',
+      'null',
+    ]) {
+      const { id } = await client.create('posts', { title }, ann)
+      assert.equal(((await client.item('posts', id)) as { title: string }).title, title)
+    }
+  })
+}
+
+function changes(scenario: Scenario): void {
+  scenario('a merge leaves the rest, a replacement resets it', async ({ client, ann }) => {
+    const { id } = await client.create('posts', { title: 'a', body: 'b' }, ann)
+    const merged = parsed((await client.update('posts', id, { title: 'c' }, ann)).text) as Record<
+      string,
+      unknown
+    >
+    assert.deepEqual([merged.title, merged.body], ['c', 'b'])
+    const replaced = parsed((await client.replace('posts', id, { title: 'd' }, ann)).text) as typeof merged
+    assert.deepEqual([replaced.title, replaced.body], ['d', null])
+    assert.deepEqual(await client.item('posts', id), replaced)
+  })
+
+  scenario('unknown items are not found, others’ are forbidden, and stay as they were', async people => {
+    const { client, ann, ben } = people
+    const { id } = await client.create('posts', { title: 'a' }, ann)
+    await assert.rejects(client.update('posts', 999, { title: 'x' }, ann), failure('NOT_FOUND'))
+    await assert.rejects(client.remove('posts', 999, ann), failure('NOT_FOUND'))
+    await assert.rejects(client.update('posts', id, { title: 'x' }, ben), failure('FORBIDDEN'))
+    await assert.rejects(client.remove('posts', id, ben), failure('FORBIDDEN'))
+    assert.equal(((await client.item('posts', id)) as { title: string }).title, 'a')
+  })
+
+  scenario('an update may not give the item away', async ({ client, ann, benId }) => {
+    const { id } = await client.create('posts', { title: 'a' }, ann)
+    await assert.rejects(
+      client.update('posts', id, { title: 'b', author_id: benId }, ann),
+      failure('FORBIDDEN'),
+    )
+    assert.equal(((await client.item('posts', id)) as { title: string }).title, 'a')
+  })
+
+  scenario('If-Match takes the current tag, one of several, or any', async ({ client, ann }) => {
+    const { id, text } = await client.create('posts', { title: 'a' }, ann)
+    const tag = entityTag(text ?? '')
+    await assert.rejects(
+      client.updateIf('posts', id, { title: 'x' }, ['"old"'], ann),
+      failure('PRECONDITION_FAILED'),
+    )
+    await assert.rejects(client.remove('posts', id, ann, ['"old"']), failure('PRECONDITION_FAILED'))
+    const next = await client.updateIf('posts', id, { title: 'b' }, ['"old"', tag], ann)
+    await assert.rejects(
+      client.updateIf('posts', id, { title: 'c' }, [tag], ann),
+      failure('PRECONDITION_FAILED'),
+    )
+    await client.updateIf('posts', id, { title: 'd' }, [entityTag(next.text ?? '')], ann)
+    await client.remove('posts', id, ann, '*')
+    assert.equal(await client.item('posts', id), null)
+    await assert.rejects(client.updateIf('posts', id, { title: 'x' }, '*', ann), failure('NOT_FOUND'))
+  })
+
+  scenario('a version grows with a change and stays with none', async ({ client, ann }) => {
+    const { id } = await client.create('posts', { title: 'a' }, ann)
+    const users = client.store.version('users')
+    const before = client.store.version('posts')
+    await client.update('posts', id, { title: 'a' }, ann)
+    assert.equal(client.store.version('posts'), before)
+    await client.update('posts', id, { title: 'b' }, ann)
+    assert.ok(client.store.version('posts') > before)
+    assert.equal(client.store.version('users'), users)
+  })
+}
+
+function deletes(scenario: Scenario): void {
+  scenario('a deleted item is gone, and its id is never given out again', async ({ client, ann }) => {
+    const { id } = await client.create('posts', { title: 'a' }, ann)
+    assert.deepEqual(await client.remove('posts', id, ann), { id, text: null })
+    assert.equal(await client.item('posts', id), null)
+    assert.ok((await client.create('posts', { title: 'b' }, ann)).id > id)
+  })
+
+  scenario('an item that others refer to stays', async ({ client, ann, annId }) => {
+    const { id } = await client.create('posts', { title: 'a' }, ann)
+    await assert.rejects(client.remove('users', annId), failure('CONFLICT'))
+    await client.remove('posts', id, ann)
+    await client.remove('users', annId)
+    assert.equal(await client.item('users', annId), null)
+  })
+}
+
+const byAuthor: ListShape = {
+  ...listOfPosts,
+  within: { collection: 'users', relation: 'posts', id: 2 },
+}
+
+function lists(scenario: Scenario): void {
+  scenario('pages follow each other and count everything', async ({ client, ann }) => {
+    for (const title of ['a', 'b', 'c', 'd', 'e']) await client.create('posts', { title }, ann)
+    const titles = async (offset: number, limit: number) => {
+      const { items, total } = await client.list(listOfPosts, [offset, limit])
+      return [items?.map(item => item.title).join(''), total]
+    }
+    assert.deepEqual(await titles(0, 2), ['ab', 5])
+    assert.deepEqual(await titles(4, 2), ['e', 5])
+    assert.deepEqual(await titles(6, 2), ['', 5])
+  })
+
+  scenario('a list within a parent holds the parent’s, and is absent without it', async people => {
+    const { client, ann, ben, annId, benId } = people
+    await client.create('posts', { title: 'mine' }, ann)
+    await client.create('posts', { title: 'yours' }, ben)
+    assert.deepEqual(
+      (await client.list(byAuthor, [0, 9, annId], ann)).items?.map(item => item.title),
+      ['mine'],
+    )
+    assert.equal((await client.list(byAuthor, [0, 9, benId], ann)).total, 1)
+    assert.equal((await client.list(byAuthor, [0, 9, 999], ann)).items, null)
+  })
+
+  scenario('filters, and an item nested in another', async ({ client, ann, annId }) => {
+    await client.create('posts', { title: 'x', body: 'one' }, ann)
+    await client.create('posts', { title: 'y' }, ann)
+    const filtered = async (
+      operator: 'eq' | 'in' | 'contains' | 'null' | 'ne',
+      field: string,
+      value: string[] | string | boolean,
+    ) => {
+      const shape: ListShape = { ...listOfPosts, filter: { kind: 'compare', field, operator, param: 2 } }
+      const { items, total } = await client.list(shape, [0, 9, value], ann)
+      assert.equal(items?.length, total)
+      return items?.map(item => item.title).join('')
+    }
+    assert.equal(await filtered('eq', 'title', 'x'), 'x')
+    assert.equal(await filtered('in', 'title', ['y', 'z']), 'y')
+    assert.equal(await filtered('contains', 'body', 'n'), 'x')
+    assert.equal(await filtered('contains', 'body', '%'), '')
+    assert.equal(await filtered('null', 'body', true), 'y')
+    assert.equal(await filtered('null', 'body', false), 'x')
+    assert.equal(await filtered('ne', 'body', 'two'), 'x')
+    const author = {
+      kind: 'relation' as const,
+      key: 'author',
+      relation: 'author',
+      select: fields('id'),
+      list: undefined,
+    }
+    const nested = { ...listOfPosts, select: [author] }
+    assert.deepEqual((await client.list(nested, [0, 1], ann)).items, [{ author: { id: annId } }])
+  })
+
+  scenario('search finds whole words in any order, case and accent', async ({ client, ann }) => {
+    await client.create('posts', { title: 'Crème Brûlée', body: 'A dessert' }, ann)
+    const { id } = await client.create('posts', { title: 'Dessert wine' }, ann)
+    const search: ListShape = { ...listOfPosts, search: 2, select: fields('title') }
+    const found = async (words: string) =>
+      (await client.list(search, [0, 9, words], ann)).items
+        ?.map(item => String(item.title).slice(0, 2))
+        .join()
+    assert.equal(await found('dessert'), 'Cr,De')
+    assert.equal(await found('BRULEE creme'), 'Cr')
+    assert.equal(await found('dessert brûlée'), 'Cr')
+    assert.equal(await found('dess'), '')
+    assert.equal(await found('wine" OR "creme'), '')
+    await client.update('posts', id, { title: 'Port' }, ann)
+    assert.equal(await found('wine'), '')
+    assert.equal(await found('port'), 'Po')
+    await client.remove('posts', id, ann)
+    assert.equal(await found('port'), '')
+    assert.equal(await found('!?'), '')
+  })
+}
+
+const walk: ListShape = { ...listOfPosts, window: { kind: 'cursor', after: undefined, limit: 0 } }
+
+function cursors(scenario: Scenario): void {
+  const bodies = ['b', null, 'a', 'b', null, 'c', 'a']
+  for (const descending of [false, true]) {
+    scenario(`a cursor meets every item once, nulls smallest, descending ${descending}`, async people => {
+      const { client, ann } = people
+      for (const body of bodies) await client.create('posts', { title: 't', body }, ann)
+      const sort = [{ field: 'body', descending }]
+      const first: ListShape = { ...walk, sort, select: fields('id', 'body') }
+      const later: ListShape = { ...first, window: { kind: 'cursor', after: [1, 2], limit: 0 } }
+      const met = []
+      let page = await client.list(first, [2])
+      met.push(...(page.items ?? []))
+      while (page.next) {
+        page = await client.list(later, [2, ...page.next])
+        met.push(...(page.items ?? []))
+      }
+      const sorted = ['', '', 'a', 'a', 'b', 'b', 'c']
+      const expected = descending ? sorted.toReversed() : sorted
+      assert.deepEqual(
+        met.map(item => item.body ?? ''),
+        expected,
+      )
+      assert.equal(new Set(met.map(item => item.id)).size, bodies.length)
+    })
+  }
+
+  scenario('the last page has no next, even when it is full', async ({ client, ann }) => {
+    for (const title of ['a', 'b']) await client.create('posts', { title }, ann)
+    assert.equal((await client.list(walk, [2])).next, null)
+    assert.notEqual((await client.list(walk, [1])).next, null)
+    assert.deepEqual(
+      await client.list({ ...walk, filter: { kind: 'compare', field: 'title', operator: 'eq', param: 1 } }, [
+        2,
+        'z',
+      ]),
+      {
+        items: [],
+        total: undefined,
+        next: null,
+      },
+    )
+  })
+}
