@@ -17,8 +17,32 @@ export interface Store {
    * What was computed from the collection stays true while its version stays the same.
    */
   version(collection: string): number
+  /** The log of committed changes. */
+  readonly changes: Changes
   /** Throws when the database cannot answer. */
   ping(): Awaitable<void>
   /** Finishes the writes that wait, then closes. */
   close(): Promise<void>
+}
+
+/** A committed change of one item. */
+export interface Change {
+  /** Its number in the log; it grows in the order of commits. */
+  readonly event: number
+  readonly collection: string
+  readonly kind: 'created' | 'updated' | 'deleted'
+  readonly id: number
+  /** The row after the change, before it for a deletion, as JSON text; without internal and write-only fields. */
+  readonly row: string
+}
+
+export interface Changes {
+  /** The newest change's number; 0 when there is none. */
+  last(): Awaitable<number>
+  /** What came after a change, in the order of commits. */
+  after(event: number, limit: number): Awaitable<readonly Change[]>
+  /** Calls `listener` after commits of this process, and those of others once `look` or a read notices them. */
+  onCommit(listener: () => void): () => void
+  /** Notices what other processes have committed. */
+  look(): Awaitable<void>
 }
