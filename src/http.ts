@@ -1,5 +1,5 @@
 /** The HTTP server: connections, bounds and timeouts. What a request means is decided in `serve.ts`. */
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import { type IncomingMessage, ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Duplex } from 'node:stream'
 import Fastify, { type FastifyInstance } from 'fastify'
@@ -17,10 +17,18 @@ export interface HttpParts {
   /** Answers a request. What it throws becomes a reply by `errorReply`. */
   readonly answer: (exchange: Exchange) => Reply | Promise<Reply>
   readonly errorReply: (error: unknown, call: Call) => Reply
+  readonly sockets?: Sockets
   /** A reply was sent; `bytes` of its body, undefined when it is streamed. */
   readonly onSent: (exchange: Exchange, status: number, bytes: number | undefined) => void
   /** An error that no client may see. */
   readonly onFault: (error: unknown, exchange: Exchange) => void
+}
+
+/** Who takes WebSockets. */
+export interface Sockets {
+  readonly paths: ReadonlySet<string>
+  /** Takes over the connection of a request for one. What it throws becomes a reply. */
+  readonly upgrade: (exchange: Exchange, socket: Duplex, head: Buffer) => Promise<void>
 }
 
 export interface HttpServer {
@@ -58,7 +66,7 @@ const preflight: Reply = {
     'Access-Control-Allow-Methods',
     'GET, HEAD, POST, PUT, PATCH, DELETE',
     'Access-Control-Allow-Headers',
-    'Authorization, X-API-Key, Content-Type, Accept, If-Match, If-None-Match, X-Request-Id',
+    'Authorization, X-API-Key, Content-Type, Accept, If-Match, If-None-Match, X-Request-Id, Apollo-Require-Preflight, X-Requested-With',
     'Access-Control-Max-Age',
     '86400',
     'Cache-Control',
@@ -101,10 +109,13 @@ export function createHttp(settings: HttpSettings, parts: HttpParts): HttpServer
     if (!(error instanceof ApiError) || error.status >= 500) parts.onFault(error, exchange)
     reply(exchange, parts.errorReply(error, exchange))
   }
-  const handle = (req: IncomingMessage, res: ServerResponse) => {
+  const exchangeOf = (req: IncomingMessage, res: ServerResponse) => {
     const forwarded = req.headers['x-forwarded-for']
     const address = addressOf(req.socket.remoteAddress, typeof forwarded === 'string' ? forwarded : undefined)
-    const exchange = new Exchange(req, res, address)
+    return new Exchange(req, res, address)
+  }
+  const handle = (req: IncomingMessage, res: ServerResponse) => {
+    const exchange = exchangeOf(req, res)
     running++
     try {
       checkRequestLine(exchange)
@@ -123,7 +134,28 @@ export function createHttp(settings: HttpSettings, parts: HttpParts): HttpServer
     endWith(socket, rawResponse(refused, constant, call.requestId))
   }
 
-  const app = createApp(settings, handle, refuse)
+  const upgrade = (req: IncomingMessage, socket: Duplex, head: Buffer) => {
+    // A socket that is taken over has nobody yet who hears of its faults.
+    socket.on('error', () => {})
+    const exchange = exchangeOf(req, new ServerResponse(req))
+    const failed = (error: unknown) => {
+      if (!(error instanceof ApiError) || error.status >= 500) parts.onFault(error, exchange)
+      const refused = parts.errorReply(error, exchange)
+      const headers = [...constant, ...exchange.added]
+      endWith(socket, rawResponse(refused, headers, exchange.requestId))
+      parts.onSent(exchange, refused.status, 0)
+    }
+    try {
+      checkRequestLine(exchange)
+      const taken = () => parts.onSent(exchange, 101, 0)
+      if (!parts.sockets) throw new ApiError('BAD_REQUEST', 'No path here takes a WebSocket.')
+      parts.sockets.upgrade(exchange, socket, head).then(taken).catch(failed)
+    } catch (error) {
+      failed(error)
+    }
+  }
+
+  const app = createApp(settings, { handle, refuse, upgrade, socketPaths: parts.sockets?.paths ?? new Set() })
   return {
     app,
     running: () => running,
@@ -142,15 +174,25 @@ export function createHttp(settings: HttpSettings, parts: HttpParts): HttpServer
 
 type Handle = (req: IncomingMessage, res: ServerResponse) => void
 
+interface Handlers {
+  readonly handle: Handle
+  readonly refuse: (error: Error, socket: Duplex) => void
+  readonly upgrade: (req: IncomingMessage, socket: Duplex, head: Buffer) => void
+  readonly socketPaths: ReadonlySet<string>
+}
+
+/** RFC 6455, 4.1. Every other wish to upgrade is ignored, as RFC 9110, 7.8 allows. */
+function wantsSocket({ method, headers, url = '' }: IncomingMessage, paths: ReadonlySet<string>): boolean {
+  const path = url.split('?', 1)[0] ?? ''
+  return method === 'GET' && headers.upgrade?.toLowerCase() === 'websocket' && paths.has(path)
+}
+
 /**
  * Every request is taken in the first hook, before Fastify reads its body or query: replies are written
  * by `send.ts`, which is as fast as bare `node:http`.
  */
-function createApp(
-  settings: HttpSettings,
-  handle: Handle,
-  refuse: (error: Error, socket: Duplex) => void,
-): FastifyInstance {
+function createApp(settings: HttpSettings, handlers: Handlers): FastifyInstance {
+  const { handle, refuse, upgrade, socketPaths } = handlers
   const app = Fastify({
     logger: false,
     exposeHeadRoutes: false,
@@ -172,6 +214,7 @@ function createApp(
       headersTimeout: settings.headersTimeout * 1000,
       requestTimeout: settings.requestTimeout * 1000,
       connectionsCheckingInterval: Math.min(5000, settings.headersTimeout * 500),
+      shouldUpgradeCallback: request => wantsSocket(request, socketPaths),
     },
   })
   app.addHook('onRequest', (request, reply, done) => {
@@ -181,6 +224,7 @@ function createApp(
   })
   const again: Handle = (req, res) => void app.server.emit('request', req, res)
   app.server.on('checkContinue', again).on('checkExpectation', again)
+  app.server.on('upgrade', upgrade)
   app.server.on('connect', ({ method, url }: IncomingMessage, socket: Duplex) => {
     const rawPacket = Buffer.from(`${method} ${url} HTTP/1.1\r\n`)
     refuse(Object.assign(new Error('CONNECT'), { code: 'HPE_INVALID_METHOD', rawPacket }), socket)

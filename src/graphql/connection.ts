@@ -94,6 +94,12 @@ export class Connection implements Client {
     this.#socket.close(code, reason.slice(0, 120))
   }
 
+  /** Ends, and cuts off whoever takes longer than so many milliseconds to notice. */
+  leave(code: number, reason: string, patience: number): void {
+    this.end(code, reason)
+    setTimeout(() => this.#socket.terminate(), patience).unref()
+  }
+
   /** The socket is closed. */
   closed(): void {
     this.#leave()
@@ -282,8 +288,8 @@ export class Connection implements Client {
   /** Memory must not grow with a client that does not read. */
   #drop(): void {
     this.#parts.figures.slowReaders++
-    this.end(TRY_AGAIN_LATER, `Too slow: more than ${this.#parts.maxBuffered} bytes were waiting`)
-    setTimeout(() => this.#socket.terminate(), FAREWELL).unref()
+    const reason = `Too slow: more than ${this.#parts.maxBuffered} bytes were waiting`
+    this.leave(TRY_AGAIN_LATER, reason, FAREWELL)
   }
 }
 

@@ -9,36 +9,13 @@ import { subscriptionKey } from './connection.ts'
 import type { Bound } from './engine.ts'
 import { type Account, executeOperation, type OperationParts, readyOperation } from './operation.ts'
 import type { Quota } from './quota.ts'
-import { type Refusal, refusalOf } from './refusal.ts'
+import { refusalOf } from './refusal.ts'
+import { jsonHeaders, path, refusalReply } from './reply.ts'
 import { bodyRequest, type GraphqlRequest, queryRequest } from './request.ts'
 import { EventStream, singleEvent } from './sse.ts'
 import type { Hub, Subscription } from './subscriptions.ts'
 
-export const path = '/graphql'
-
 const methods = 'GET, HEAD, POST, OPTIONS'
-const vary = 'Authorization, X-API-Key, Accept'
-const caching = ['Cache-Control', 'no-store', 'Vary', vary]
-const jsonHeaders = {
-  'application/json': ['Content-Type', 'application/json; charset=utf-8', ...caching],
-  'application/graphql-response+json': [
-    'Content-Type',
-    'application/graphql-response+json; charset=utf-8',
-    ...caching,
-  ],
-} as const
-
-/** The status and form of a refusal depend on what the client takes. */
-export function refusalReply(refused: Refusal, { json = 'application/json' }: Accepted): Reply {
-  const { text, wellFormed, headers = {} } = refused
-  const status = json === 'application/json' && wellFormed ? 200 : refused.status
-  return { status, headers: [...jsonHeaders[json], ...Object.entries(headers).flat()], body: text }
-}
-
-/** What a stage before this face has thrown, in the form that GraphQL clients read. */
-export function errorReply(error: unknown, { headers }: Call): Reply {
-  return refusalReply(refusalOf(error), readAccept(headers.accept))
-}
 
 export interface HttpParts extends OperationParts {
   readonly hub: Hub

@@ -29,6 +29,8 @@ export interface WebSockets {
 /** Milliseconds between two pings, and for the first message to come. */
 const PING = 15_000
 const INIT = 5_000
+/** How long a client may take to say goodbye at the end. */
+const CLOSING = 1_000
 
 export function createWebSockets(parts: ConnectionParts, maxMessage: number): WebSockets {
   const open = new Set<Connection>()
@@ -79,7 +81,7 @@ export function createWebSockets(parts: ConnectionParts, maxMessage: number): We
     close() {
       clearInterval(heartbeat)
       clearInterval(impatience)
-      for (const connection of open) connection.end(1001, 'The service is stopping')
+      for (const connection of open) connection.leave(1001, 'The service is stopping', CLOSING)
     },
   }
 }
