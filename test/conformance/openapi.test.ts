@@ -111,5 +111,4 @@ test('search is a parameter where the model has it', () => {
   const has = (path: string) => paths[path].get.parameters.some((one: { name?: string }) => one.name === 'q')
   assert.ok(has('/api/v1/tasks'))
   assert.ok(!has('/api/v1/users'))
-}) => one.name === 'q'))
 })
