@@ -211,7 +211,7 @@ for (const { name, to, sentence, kind, query, rows: expected } of cases) {
         kind === 'additive',
       )
       if (kind === 'destructive') {
-        assert.throws(() => applyMigration(file, to, { allowDestructive: false }), /--destructive/)
+        assert.throws(() => applyMigration(file, to, { allowDestructive: false }), /--allow-destructive/)
         assert.equal(dump(file), before)
       }
       applyMigration(file, to, { allowDestructive: kind === 'destructive' })
