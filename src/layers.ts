@@ -24,7 +24,7 @@ export const rooms: Readonly<Record<string, Room>> = {
   rest: { imports: ['plan', 'model'] },
   auth: { imports: ['plan', 'model', 'cluster'] },
   config: { imports: [] },
-  http: { imports: ['config'], packages: ['fastify'] },
+  http: { imports: ['config'] },
   log: { imports: ['config'], packages: ['pino'] },
   metrics: { imports: ['config'], packages: ['prom-client'] },
   serve: { imports: 'all' },

@@ -57,7 +57,7 @@ afterEach(async () => {
   const closing = servers
   servers = []
   for (const server of closing) {
-    server.app.server.closeAllConnections()
+    server.server.closeAllConnections()
     await server.close()
   }
 })
