@@ -55,8 +55,8 @@ test('a sorted list sorts bare columns; what NOT turns round is never unknown; n
   const { shape: list } = guard({ shape: byBody, args: [0, 1, 'x'] }, system)
   both(
     dialect => listSql(list, page, dialect),
-    `SELECT json_object('title', "t0"."title") FROM (SELECT "t0"."title" FROM "posts" AS "t0" WHERE NOT ((instr("t0"."body", ?1) > 0) IS TRUE) ORDER BY "t0"."body" DESC, "t0"."id" LIMIT ?2 OFFSET ?3) AS "t0"`,
-    `SELECT (JSON_OBJECT('title' VALUE "t0"."title"))::text FROM (SELECT "t0"."title" FROM "posts" AS "t0" WHERE NOT ((strpos("t0"."body", $1) > 0) IS TRUE) ORDER BY "t0"."body" DESC NULLS LAST, "t0"."id" LIMIT $2 OFFSET $3) AS "t0"`,
+    `SELECT json_object('title', "t0"."title") FROM (SELECT "t0"."title" FROM "posts" AS "t0" WHERE NOT ((instr("t0"."body", ?1) > 0) IS TRUE) ORDER BY "t0"."body" DESC, "t0"."id" DESC LIMIT ?2 OFFSET ?3) AS "t0"`,
+    `SELECT (JSON_OBJECT('title' VALUE "t0"."title"))::text FROM (SELECT "t0"."title" FROM "posts" AS "t0" WHERE NOT ((strpos("t0"."body", $1) > 0) IS TRUE) ORDER BY "t0"."body" DESC NULLS LAST, "t0"."id" DESC LIMIT $2 OFFSET $3) AS "t0"`,
   )
   both(
     dialect => countSql(list, dialect),
