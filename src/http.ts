@@ -1,14 +1,13 @@
 /** The HTTP server: connections, bounds and timeouts. What a request means is decided in `serve.ts`. */
-import { type IncomingMessage, ServerResponse } from 'node:http'
+import { createServer, type IncomingMessage, type Server, ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Duplex } from 'node:stream'
-import Fastify, { type FastifyInstance } from 'fastify'
 import type { Call, Reply } from './call.ts'
 import type { Settings } from './config.ts'
 import { ApiError } from './errors.ts'
 import { addressReader } from './http/address.ts'
 import { Exchange } from './http/exchange.ts'
-import { endWith, parserError, rawResponse, unreadableCall } from './http/raw-error.ts'
+import { endWith, parserError, rawResponse, unknownMethod, unreadableCall } from './http/raw-error.ts'
 import { send } from './http/send.ts'
 
 export type { Exchange } from './http/exchange.ts'
@@ -32,7 +31,7 @@ export interface Sockets {
 }
 
 export interface HttpServer {
-  readonly app: FastifyInstance
+  readonly server: Server
   listen(): Promise<void>
   /** The port that it listens on. */
   port(): number
@@ -127,107 +126,93 @@ export function createHttp(settings: HttpSettings, parts: HttpParts): HttpServer
       fail(exchange, error)
     }
   }
-  const refuse = (error: Error, socket: Duplex) => {
-    if (('code' in error && error.code === 'ECONNRESET') || socket.destroyed) return void socket.destroy()
+  const refuse = (error: ApiError, socket: Duplex) => {
     const call = unreadableCall()
-    const refused = parts.errorReply(parserError(error), call)
-    endWith(socket, rawResponse(refused, constant, call.requestId))
+    endWith(socket, rawResponse(parts.errorReply(error, call), constant, call.requestId))
   }
-
   const upgrade = (req: IncomingMessage, socket: Duplex, head: Buffer) => {
-    // A socket that is taken over has nobody yet who hears of its faults.
+    // Until somebody takes the socket over, nobody hears of its faults.
     socket.on('error', () => {})
     const exchange = exchangeOf(req, new ServerResponse(req))
     const failed = (error: unknown) => {
       if (!(error instanceof ApiError) || error.status >= 500) parts.onFault(error, exchange)
       const refused = parts.errorReply(error, exchange)
-      const headers = [...constant, ...exchange.added]
-      endWith(socket, rawResponse(refused, headers, exchange.requestId))
-      parts.onSent(exchange, refused.status, 0)
+      endWith(socket, rawResponse(refused, [...constant, ...exchange.added], exchange.requestId))
+      parts.onSent(exchange, refused.status, undefined)
     }
     try {
       checkRequestLine(exchange)
-      const taken = () => parts.onSent(exchange, 101, 0)
-      if (!parts.sockets) throw new ApiError('BAD_REQUEST', 'No path here takes a WebSocket.')
-      parts.sockets.upgrade(exchange, socket, head).then(taken).catch(failed)
+      if (!parts.sockets?.paths.has(exchange.path))
+        throw new ApiError('NOT_FOUND', 'No WebSocket is opened here.')
+      parts.sockets
+        .upgrade(exchange, socket, head)
+        .then(() => parts.onSent(exchange, 101, undefined))
+        .catch(failed)
     } catch (error) {
       failed(error)
     }
   }
-
-  const app = createApp(settings, { handle, refuse, upgrade, socketPaths: parts.sockets?.paths ?? new Set() })
+  const server = createNodeServer(settings, { handle, refuse, upgrade, sockets: parts.sockets })
   return {
-    app,
+    server,
     running: () => running,
-    async listen() {
-      await app.listen({ port: settings.port, host: settings.host })
-    },
-    port: () => (app.server.address() as AddressInfo | null)?.port ?? settings.port,
+    listen: () => listen(server, settings),
+    port: () => (server.address() as AddressInfo | null)?.port ?? settings.port,
     async close() {
       closing = true
-      const timer = setTimeout(() => app.server.closeAllConnections(), settings.shutdownGrace * 1000)
-      await app.close()
+      const timer = setTimeout(() => server.closeAllConnections(), settings.shutdownGrace * 1000)
+      await new Promise(resolve => server.close(resolve))
       clearTimeout(timer)
     },
   }
 }
 
-type Handle = (req: IncomingMessage, res: ServerResponse) => void
-
-interface Handlers {
-  readonly handle: Handle
-  readonly refuse: (error: Error, socket: Duplex) => void
-  readonly upgrade: (req: IncomingMessage, socket: Duplex, head: Buffer) => void
-  readonly socketPaths: ReadonlySet<string>
+function listen(server: Server, { port, host }: HttpSettings): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject)
+    server.listen({ port, host }, () => {
+      server.off('error', reject)
+      resolve()
+    })
+  })
 }
 
-/** RFC 6455, 4.1. Every other wish to upgrade is ignored, as RFC 9110, 7.8 allows. */
-function wantsSocket({ method, headers, url = '' }: IncomingMessage, paths: ReadonlySet<string>): boolean {
+interface Handlers {
+  readonly handle: (req: IncomingMessage, res: ServerResponse) => void
+  readonly refuse: (error: ApiError, socket: Duplex) => void
+  readonly upgrade: (req: IncomingMessage, socket: Duplex, head: Buffer) => void
+  readonly sockets: Sockets | undefined
+}
+
+/**
+ * RFC 6455, 4.1. Every other wish to upgrade is ignored, as RFC 9110, 7.8 allows; Node before 24.9 cannot
+ * ignore one, and hands it over too.
+ */
+function wantsSocket({ method, headers, url = '' }: IncomingMessage, { paths }: Sockets): boolean {
   const path = url.split('?', 1)[0] ?? ''
   return method === 'GET' && headers.upgrade?.toLowerCase() === 'websocket' && paths.has(path)
 }
 
-/**
- * Every request is taken in the first hook, before Fastify reads its body or query: replies are written
- * by `send.ts`, which is as fast as bare `node:http`.
- */
-function createApp(settings: HttpSettings, handlers: Handlers): FastifyInstance {
-  const { handle, refuse, upgrade, socketPaths } = handlers
-  const app = Fastify({
-    logger: false,
-    exposeHeadRoutes: false,
-    return503OnClosing: false,
-    keepAliveTimeout: settings.keepAliveTimeout * 1000,
-    requestTimeout: settings.requestTimeout * 1000,
-    genReqId: () => '',
-    routerOptions: { querystringParser: () => ({}) },
-    clientErrorHandler: refuse,
-    // A path that Fastify cannot decode: `handle` knows what to say to it.
-    frameworkErrors: (_error, request, reply) => {
-      reply.hijack()
-      handle(request.raw, reply.raw)
-    },
-    http: {
+function createNodeServer(settings: HttpSettings, { handle, refuse, upgrade, sockets }: Handlers): Server {
+  const server = createServer(
+    {
       joinDuplicateHeaders: true,
       requireHostHeader: false,
       maxHeaderSize: settings.maxHeaderSize,
       headersTimeout: settings.headersTimeout * 1000,
       requestTimeout: settings.requestTimeout * 1000,
+      keepAliveTimeout: settings.keepAliveTimeout * 1000,
       connectionsCheckingInterval: Math.min(5000, settings.headersTimeout * 500),
-      shouldUpgradeCallback: request => wantsSocket(request, socketPaths),
+      shouldUpgradeCallback: req => sockets !== undefined && wantsSocket(req, sockets),
     },
+    handle,
+  )
+  if (sockets) server.on('upgrade', upgrade)
+  server.on('checkContinue', handle).on('checkExpectation', handle)
+  server.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) => {
+    if (error.code === 'ECONNRESET' || socket.destroyed) socket.destroy()
+    else refuse(parserError(error), socket)
   })
-  app.addHook('onRequest', (request, reply, done) => {
-    reply.hijack()
-    handle(request.raw, reply.raw)
-    done()
-  })
-  const again: Handle = (req, res) => void app.server.emit('request', req, res)
-  app.server.on('checkContinue', again).on('checkExpectation', again)
-  app.server.on('upgrade', upgrade)
-  app.server.on('connect', ({ method, url }: IncomingMessage, socket: Duplex) => {
-    const rawPacket = Buffer.from(`${method} ${url} HTTP/1.1\r\n`)
-    refuse(Object.assign(new Error('CONNECT'), { code: 'HPE_INVALID_METHOD', rawPacket }), socket)
-  })
-  return app
+  server.on('connect', (_req, socket: Duplex) => refuse(unknownMethod(), socket))
+  return server
 }

@@ -25,7 +25,7 @@ export const rooms: Readonly<Record<string, Room>> = {
   graphql: { imports: ['plan', 'model'], packages: ['graphql', 'graphql-ws', 'ws'] },
   auth: { imports: ['plan', 'model', 'cluster'] },
   config: { imports: [] },
-  http: { imports: ['config'], packages: ['fastify'] },
+  http: { imports: ['config'] },
   log: { imports: ['config'], packages: ['pino'] },
   metrics: { imports: ['config'], packages: ['prom-client'] },
   serve: { imports: 'all' },

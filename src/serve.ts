@@ -28,7 +28,7 @@ import type { Store } from './store/store.ts'
 export interface Service {
   /** Where it listens, without a trailing slash. */
   readonly url: string
-  /** The administrator that this start has made; undefined on every later start. */
+  /** The administrator that this start has made, to be shown once; undefined on every later start. */
   readonly firstAdministrator: FirstAdministrator | undefined
   /** Stops accepting, finishes what runs, and closes the database. */
   close(): Promise<void>

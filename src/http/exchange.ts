@@ -7,6 +7,9 @@ import { requestId } from './request-id.ts'
 const empty = Buffer.alloc(0)
 const none: readonly string[] = []
 
+/** An unwanted body up to this many bytes is read and dropped, so that the connection lives on. */
+const MAX_DRAINED = 65_536
+
 /** RFC 9112, 3.2.2: a client may send the whole URL. */
 function originForm(url: string): string {
   if (url.startsWith('/') || !/^https?:\/\//i.test(url)) return url
@@ -30,7 +33,6 @@ export class Exchange implements Call {
   budget: { readonly limit: number; readonly remaining: number; readonly resetAt: number } | undefined
   /** Who asked, for the log. */
   userId: number | null = null
-  #tooLarge = false
   readonly start: number
   readonly req: IncomingMessage
   readonly res: ServerResponse
@@ -58,11 +60,14 @@ export class Exchange implements Call {
     return (length !== undefined && length !== '0') || this.headers['transfer-encoding'] !== undefined
   }
 
-  /** A body of unknown or unwanted length is still arriving: the connection cannot be used again. */
+  /**
+   * What still arrives of the body is too much to be read for nothing, or may never come (RFC 9110,
+   * 10.1.1): the connection cannot be used again.
+   */
   get isEndless(): boolean {
-    return (
-      this.hasBody && !this.req.complete && (this.#tooLarge || this.headers['content-length'] === undefined)
-    )
+    if (!this.hasBody || this.req.complete) return false
+    const { 'content-length': length, expect } = this.headers
+    return length === undefined || Number(length) > MAX_DRAINED || expect !== undefined
   }
 
   /**
@@ -72,10 +77,7 @@ export class Exchange implements Call {
   readBody(limit: number): Promise<void> | undefined {
     if (!this.hasBody) return undefined
     const length = this.headers['content-length']
-    if (length !== undefined && Number(length) > limit) {
-      this.#tooLarge = true
-      throw tooLarge(limit)
-    }
+    if (length !== undefined && Number(length) > limit) throw tooLarge(limit)
     if (this.headers.expect?.toLowerCase() === '100-continue') this.res.writeContinue()
     return collect(this.req, limit).then(body => {
       this.body = body

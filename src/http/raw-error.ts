@@ -39,15 +39,18 @@ function faultyLine({ rawPacket, bytesParsed = 0 }: ParserFault): string {
   return rawPacket?.toString('latin1', start, start + 4096) ?? ''
 }
 
+/** No path takes the method, so every method that some path takes is allowed. */
+export function unknownMethod(): ApiError {
+  return new ApiError('METHOD_NOT_ALLOWED', 'No path takes that method.', {
+    headers: { Allow: 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS' },
+  })
+}
+
 export function parserError(error: Error): ApiError {
   const { code }: ParserFault = error
   if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return new ApiError('REQUEST_TIMEOUT')
   if (code === 'HPE_HEADER_OVERFLOW') return new ApiError('BAD_REQUEST', 'The headers are too large.')
-  if (code === 'HPE_INVALID_METHOD' && requestLine.test(faultyLine(error))) {
-    return new ApiError('METHOD_NOT_ALLOWED', 'No path takes that method.', {
-      headers: { Allow: 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS' },
-    })
-  }
+  if (code === 'HPE_INVALID_METHOD' && requestLine.test(faultyLine(error))) return unknownMethod()
   return new ApiError('BAD_REQUEST', 'This is not a well-formed HTTP request.')
 }
 

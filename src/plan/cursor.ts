@@ -8,12 +8,14 @@ import type { Sort } from './plan.ts'
 /** In characters. Longer ones are neither given out nor taken: they would not fit into a URL. */
 export const MAX_CURSOR_LENGTH = 6000
 
-const byId: Sort = Object.freeze({ field: 'id', descending: false })
-
-/** The sort keys that a list is really ordered by: up to and including `id`, which makes the order total. */
+/**
+ * The sort keys that a list is really ordered by: up to and including `id`, which makes the order total.
+ * Where `id` is not among them it goes the way of the last key, so that an index on that key serves the order.
+ */
 export function effectiveSort(sort: readonly Sort[]): readonly Sort[] {
   const id = sort.findIndex(key => key.field === 'id')
-  return id < 0 ? [...sort, byId] : sort.slice(0, id + 1)
+  if (id >= 0) return sort.slice(0, id + 1)
+  return [...sort, { field: 'id', descending: sort.at(-1)?.descending ?? false }]
 }
 
 /** Makes and reads the cursors of one list: a collection in a given order. Make it once per shape. */

@@ -120,8 +120,6 @@ function makePage(path: string, { type, make }: Page): Made {
     path.startsWith('/docs/assets/') ? 'public, max-age=3600' : 'public, no-cache',
     'ETag',
     etag,
-    'X-Content-Type-Options',
-    'nosniff',
     'Referrer-Policy',
     'no-referrer',
     'Content-Security-Policy',

@@ -31,7 +31,7 @@ export interface ListTemplate {
   readonly shape: ListShape
   readonly presentation: Presentation
   readonly cursors: Cursors
-  /** Where each filter, and `q`, stands among the parameters; `q` has none. */
+  /** Where each filter, and `q` (without one), stands among the parameters that are not about paging. */
   readonly values: readonly { readonly at: number; readonly filter: FilterTemplate | undefined }[]
   readonly includes: boolean
 }
@@ -45,7 +45,6 @@ export interface BoundList {
   readonly perPage: number
   /** The parameters beside `page`, `per_page` and `cursor`, still encoded, each ending in `&`. */
   readonly rest: string
-  readonly parameters: readonly Parameter[]
 }
 
 const structural = new Set(['sort', 'fields', 'include'])
@@ -53,9 +52,24 @@ const paging = new Set(['page', 'per_page', 'cursor'])
 /** Nothing but names may decide a shape; this also keeps keys apart. */
 const names = /^[a-z0-9_,.-]+$/
 
+/** How a list is paged, as far as it decides the shape: by page, from the first item, or from a cursor on. */
+type Paging = 'page' | 'first' | 'after'
+
+function pagingOf(parameters: readonly Parameter[]): Paging {
+  const cursor = given(parameters, 'cursor')
+  if (cursor === undefined) return 'page'
+  if (given(parameters, 'page') !== undefined) {
+    throw parameterFault(
+      'page',
+      'excluded',
+      'The parameters "page" and "cursor" exclude each other; give one.',
+    )
+  }
+  return cursor === '' ? 'first' : 'after'
+}
+
 function shapeKeyOf(parameter: Parameter): string {
   const { name, value } = parameter
-  if (name === 'cursor') return value === '' ? 'cursor' : 'cursor='
   if (!structural.has(name)) return name
   requireValue(parameter)
   if (names.test(value)) return `${name}=${value}`
@@ -98,33 +112,18 @@ function take(slots: Slots): Param {
   return slots.next - 1
 }
 
-function makeWindow(
-  parameters: readonly Parameter[],
-  sort: readonly Sort[],
-  slots: Slots,
-): ListShape['window'] {
-  const cursor = given(parameters, 'cursor')
-  if (cursor === undefined) return { kind: 'page', offset: take(slots), limit: take(slots), total: true }
-  if (given(parameters, 'page') !== undefined) {
-    throw parameterFault(
-      'page',
-      'excluded',
-      'The parameters "page" and "cursor" exclude each other; give one.',
-    )
-  }
+function makeWindow(kind: Paging, sort: readonly Sort[], slots: Slots): ListShape['window'] {
+  if (kind === 'page') return { kind: 'page', offset: take(slots), limit: take(slots), total: true }
   const limit = take(slots)
-  return { kind: 'cursor', limit, after: cursor === '' ? undefined : sort.map(() => take(slots)) }
-}
-
-function isValue({ name }: Parameter): boolean {
-  return !structural.has(name) && !paging.has(name)
+  return { kind: 'cursor', limit, after: kind === 'first' ? undefined : sort.map(() => take(slots)) }
 }
 
 function allOf(filters: readonly Filter[]): Filter | undefined {
   return filters.length > 1 ? { kind: 'and', filters } : filters[0]
 }
 
-function makeTemplate(scope: ListScope, parameters: readonly Parameter[]): ListTemplate {
+/** `parameters`: those that are not about paging. */
+function makeTemplate(scope: ListScope, kind: Paging, parameters: readonly Parameter[]): ListTemplate {
   const view = scope.target
   const slots: Slots = { next: scope.within ? 1 : 0 }
   const sort = parseSort(view, given(parameters, 'sort'))
@@ -132,7 +131,7 @@ function makeTemplate(scope: ListScope, parameters: readonly Parameter[]): ListT
   const values: { at: number; filter: FilterTemplate | undefined }[] = []
   let search: Param | undefined
   parameters.forEach((parameter, at) => {
-    if (!isValue(parameter)) return
+    if (structural.has(parameter.name)) return
     const param = take(slots)
     if (parameter.name === 'q') {
       if (!view.collection.searchable.some(field => view.fields.has(field.name))) throw unknownParameter('q')
@@ -144,7 +143,7 @@ function makeTemplate(scope: ListScope, parameters: readonly Parameter[]): ListT
     filters.push({ kind: 'compare', field: filter.field.name, operator: filter.operator, param })
     values.push({ at, filter })
   })
-  const window = makeWindow(parameters, sort, slots)
+  const window = makeWindow(kind, sort, slots)
   let included: Param | undefined
   const selection = makeSelection(
     view,
@@ -190,34 +189,38 @@ function encode({ name, value }: Parameter): string {
   return `${encodeURIComponent(name).replaceAll('%5B', '[').replaceAll('%5D', ']')}=${encodeURIComponent(value)}&`
 }
 
-function bindList(template: ListTemplate, parameters: readonly Parameter[]): BoundList {
-  const args = template.values.map(({ at, filter }) => {
+function bindValues(template: ListTemplate, parameters: readonly Parameter[]): JsonValue[] {
+  return template.values.map(({ at, filter }) => {
     const parameter = parameters[at] ?? { name: '', value: '' }
     return filter ? parseFilterValue(parameter, filter) : parseText(parameter)
   })
-  const perPage = parseCount(parameters, 'per_page', defaultPerPage, mostPerPage)
-  const cursor = given(parameters, 'cursor')
-  const page = cursor === undefined ? parseCount(parameters, 'page', 1, lastPage) : undefined
+}
+
+/** `all`: the parameters as they came; `others`: those of them that are not about paging. */
+function bindList(
+  template: ListTemplate,
+  all: readonly Parameter[],
+  others: readonly Parameter[],
+): BoundList {
+  const args = bindValues(template, others)
+  const perPage = parseCount(all, 'per_page', defaultPerPage, mostPerPage)
+  const cursor = given(all, 'cursor')
+  const page = cursor === undefined ? parseCount(all, 'page', 1, lastPage) : undefined
   if (page !== undefined) args.push((page - 1) * perPage)
   args.push(perPage)
-  if (cursor !== undefined && cursor !== '') {
-    args.push(...template.cursors.decode(cursor))
-  }
+  if (cursor !== undefined && cursor !== '') args.push(...template.cursors.decode(cursor))
   if (template.includes) args.push(includedLimit)
-  const rest = parameters
-    .filter(parameter => !paging.has(parameter.name))
-    .map(encode)
-    .join('')
-  return { template, args, page, perPage, rest, parameters }
+  return { template, args, page, perPage, rest: others.map(encode).join('') }
 }
 
 function readList(scope: ListScope, query: string): BoundList {
-  const parameters = parseQuery(query)
-  const key = parameters.map(shapeKeyOf).join('\n')
-  let template = scope.templates.get(key)
-  const known = template !== undefined
-  template ??= makeTemplate(scope, parameters)
-  const bound = bindList(template, parameters)
+  const all = parseQuery(query)
+  const others = all.filter(({ name }) => !paging.has(name))
+  const kind = pagingOf(all)
+  const key = [kind, ...others.map(shapeKeyOf)].join('\n')
+  const known = scope.templates.get(key)
+  const template = known ?? makeTemplate(scope, kind, others)
+  const bound = bindList(template, all, others)
   if (!known) scope.templates.set(key, template)
   return bound
 }

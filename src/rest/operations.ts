@@ -21,6 +21,11 @@ const methodsOf = {
   ],
 } as const
 
+/** Whether a route is read with GET and HEAD. */
+export function isReadable(route: Route): boolean {
+  return (route.kind !== 'collection' && route.kind !== 'item') || exists(route.collection, 'read')
+}
+
 /** The methods that a route takes, for `Allow` (RFC 9110, 10.2.1). Empty: nothing is there. */
 export function allowedMethods(route: Route): readonly string[] {
   if (route.kind !== 'collection' && route.kind !== 'item') return ['GET', 'HEAD', 'OPTIONS']

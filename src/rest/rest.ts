@@ -12,7 +12,7 @@ import { answerDocs } from './docs.ts'
 import { parseItem } from './item.ts'
 import { parseList } from './list.ts'
 import { openapi } from './openapi.ts'
-import { allowedMethods } from './operations.ts'
+import { allowedMethods, isReadable } from './operations.ts'
 import { parseQuery, unknownParameter } from './parameters.ts'
 import { findRoute, type Route } from './path.ts'
 import { makePresentation } from './presentation.ts'
@@ -69,12 +69,15 @@ class Face {
       if (call.path === '/docs' || call.path.startsWith('/docs/')) return answerDocs(call)
       throw new ApiError('NOT_FOUND')
     }
+    const reads = call.method === 'GET' || call.method === 'HEAD'
+    if (reads && isReadable(route)) {
+      requireJson(call.headers.accept)
+      return this.#read(route, call, principal)
+    }
     if (call.method === 'OPTIONS') return answerOptions(route)
     if (!allowedMethods(route).includes(call.method)) refuseMethod(route)
     requireJson(call.headers.accept)
-    return call.method === 'GET' || call.method === 'HEAD'
-      ? this.#read(route, call, principal)
-      : this.#write(route, call, principal)
+    return this.#write(route, call, principal)
   }
 
   #view(collection: string, principal: Principal): CollectionView {

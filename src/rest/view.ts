@@ -8,6 +8,7 @@ import type { ItemShape, Selected, WriteShape } from '../plan/plan.ts'
 import type { AccessClass } from '../principal.ts'
 import type { BoundList, ListTemplate } from './list.ts'
 import { Memo } from './memo.ts'
+import { exists } from './operations.ts'
 import type { Presentation } from './presentation.ts'
 
 /** What is selected of one item, and the headers that go with it. */
@@ -62,7 +63,7 @@ export class CollectionView {
     const known = this.#sublists.get(relation.name)
     if (known) return known
     const target = this.view.get(relation.target)
-    if (!target || !this.relations.has(relation.name)) return undefined
+    if (!target || !this.relations.has(relation.name) || !exists(target.collection, 'read')) return undefined
     const made = new ListScope(target, { collection: this.collection.name, relation: relation.name })
     this.#sublists.set(relation.name, made)
     return made

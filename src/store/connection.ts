@@ -38,8 +38,6 @@ export class Statement {
   }
 }
 
-export const noInputs: Inputs = { args: [], userId: null, slots: [] }
-
 export interface ConnectionOptions {
   readonly file: string
   /** How long a write waits for another process's, in milliseconds. */

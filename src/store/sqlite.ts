@@ -17,7 +17,7 @@ import { EventLog } from './write/events.ts'
 import { SearchIndex } from './write/search-index.ts'
 import { Writer } from './writer.ts'
 
-export { applyMigration, MigrationError, planMigration, type Step, schemaSql } from './schema/migrate.ts'
+export { applyMigration, MigrationError, planMigration, schemaSql } from './schema/migrate.ts'
 
 export interface SqliteOptions {
   /** The database file, or `:memory:`. Its folder is made when missing. */

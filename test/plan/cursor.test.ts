@@ -25,7 +25,9 @@ const refused = (run: () => unknown) =>
 describe('cursors', () => {
   test('id ends every order', () => {
     assert.deepEqual(effectiveSort([]), [up('id')])
-    assert.deepEqual(effectiveSort([down('title')]), [down('title'), up('id')])
+    assert.deepEqual(effectiveSort([up('title')]), [up('title'), up('id')])
+    assert.deepEqual(effectiveSort([up('rank'), down('title')]), [up('rank'), down('title'), down('id')])
+    assert.deepEqual(effectiveSort([down('rank'), up('title')]), [down('rank'), up('title'), up('id')])
     assert.deepEqual(effectiveSort([down('id'), up('title')]), [down('id')])
   })
 

@@ -542,7 +542,9 @@ function order(a: JsonValue, b: JsonValue): number {
 
 function totalSort(sort: readonly Sort[]): Sort[] {
   const upToId = sort.findIndex(key => key.field === 'id')
-  return upToId < 0 ? [...sort, { field: 'id', descending: false }] : sort.slice(0, upToId + 1)
+  if (upToId >= 0) return sort.slice(0, upToId + 1)
+  const last = sort[sort.length - 1]
+  return [...sort, { field: 'id', descending: last !== undefined && last.descending }]
 }
 
 function compareKeys(a: readonly JsonValue[], b: readonly JsonValue[], sort: readonly Sort[]): number {

@@ -57,7 +57,7 @@ afterEach(async () => {
   const closing = servers
   servers = []
   for (const server of closing) {
-    server.app.server.closeAllConnections()
+    server.server.closeAllConnections()
     await server.close()
   }
 })
@@ -241,6 +241,23 @@ test('a Content-Length beyond the bound is refused before a byte of the body was
   assert.match(String(first), /^HTTP\/1\.1 413 /)
   socket.end()
   isError(await said, 413, 'PAYLOAD_TOO_LARGE')
+})
+
+test('a connection lives on after a small body that nobody read, and ends after a large one', async () => {
+  const { port } = await open(() => {
+    throw new ApiError('UNAUTHORIZED')
+  })
+  const post = (length: number) =>
+    `POST / HTTP/1.1\r\nHost: x\r\nContent-Length: ${length}\r\n\r\n${'a'.repeat(length)}`
+  const answers = parseAnswers(await say(port, `${post(2000)}${post(20)}${post(100_000)}`))
+  assert.deepEqual(
+    answers.map(({ status, headers }) => [status, headers['connection']]),
+    [
+      [401, 'keep-alive'],
+      [401, 'keep-alive'],
+      [401, 'close'],
+    ],
+  )
 })
 
 test('a client that sends 50 MB all the same still reads the answer', async () => {

@@ -1,7 +1,8 @@
-/** The reference model, a guard and a database in a folder of its own, and plans in few words. */
+/** A blog with search, a guard and a database in a folder of its own, and plans in few words. */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { anyone, collection, currentUser, model, owner, relation, role, text } from '../../src/index.ts'
 import { checkModel } from '../../src/model/check.ts'
 import type { JsonValue } from '../../src/model/fields/type.ts'
 import type { Model } from '../../src/model/model.ts'
@@ -20,9 +21,21 @@ import type {
 } from '../../src/plan/plan.ts'
 import { type Principal, system } from '../../src/principal.ts'
 import type { Store } from '../../src/store/store.ts'
-import declared from '../models/blog.ts'
 
-export const blog: Model = checkModel(declared)
+const authorOrAdmin = owner('author_id').or(role('admin'))
+
+export const blog: Model = checkModel(
+  model({
+    posts: collection({
+      fields: {
+        title: text({ max: 200, searchable: true }),
+        body: text({ optional: true, searchable: true }),
+        author_id: relation('users', { inverse: 'posts', default: currentUser }),
+      },
+      access: { read: anyone, create: authorOrAdmin, update: authorOrAdmin, delete: authorOrAdmin },
+    }),
+  }),
+)
 
 export type Values = Readonly<Record<string, JsonValue>>
 

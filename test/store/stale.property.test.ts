@@ -70,7 +70,7 @@ async function compare(file: string, rows: number, actions: readonly Action[]): 
     )
     const ids = (await Promise.all(made)).map(({ id }) => id)
     for (const one of actions) {
-      const client = one.by === 0 ? first : second
+      const client: Client = one.by === 0 ? first : second
       if (one.kind === 'read') {
         const shape = shapes[one.of] ?? listOfPosts
         const args = [one.offset, one.limit, ...rest(one.of, author)]
@@ -112,7 +112,7 @@ test('answers and deep pages are those of a store that remembers nothing, whoeve
     fc.asyncProperty(fc.constantFrom(30, 650), fc.array(action, { maxLength: 40 }), (rows, actions) =>
       withFile(file => compare(file, rows, actions)),
     ),
-    { numRuns: 20 },
+    { numRuns: 60 },
   )
 })
 

@@ -165,7 +165,9 @@ function changeColumn(was: Column, is: Column, table: Table, after: Schema): Cha
   }
   if (!was.optional && is.optional) change(`Make ${place} optional.`, false, true)
   if (reference(was, after) !== reference(is, after)) change(`Change what ${place} refers to.`, false, false)
+  // Faces and guard hold to the values: the table itself has nothing to change.
   if (narrows(was, is)) change(`Allow fewer values in ${place}.`, true, false, 'SELECT 1')
+  else if (narrows(is, was)) change(`Allow more values in ${place}.`, false, true, 'SELECT 1')
   return changes
 }
 
@@ -230,14 +232,16 @@ function rebuild(from: Table, to: Table): string[] {
   const old = byName(from)
   const columns = to.columns.map(column => ident(column.name)).join(', ')
   const values = to.columns.map(column => copied(predecessor(column, old), column)).join(', ')
-  const sequence = (name: string) => `(SELECT "seq" FROM "sqlite_sequence" WHERE "name" = ${literal(name)})`
+  const sequence = `(SELECT "seq" FROM "sqlite_sequence" WHERE "name" = ${literal(to.name)})`
   return [
+    // First, so that other tables' references follow the name.
+    ...alter(from, to, []),
     createTable(to, made),
-    `INSERT INTO ${ident(made)} (${columns}) SELECT ${values} FROM ${ident(from.name)}`,
+    `INSERT INTO ${ident(made)} (${columns}) SELECT ${values} FROM ${ident(to.name)}`,
     `DELETE FROM "sqlite_sequence" WHERE "name" = ${literal(made)}`,
     // Ids of deleted items are never given out again.
-    `INSERT INTO "sqlite_sequence" ("name", "seq") SELECT ${literal(made)}, ${sequence(from.name)} WHERE ${sequence(from.name)} IS NOT NULL`,
-    `DROP TABLE ${ident(from.name)}`,
+    `INSERT INTO "sqlite_sequence" ("name", "seq") SELECT ${literal(made)}, ${sequence} WHERE ${sequence} IS NOT NULL`,
+    `DROP TABLE ${ident(to.name)}`,
     `ALTER TABLE ${ident(made)} RENAME TO ${ident(to.name)}`,
   ]
 }

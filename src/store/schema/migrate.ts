@@ -78,7 +78,7 @@ export function makeFolder(file: string): void {
 function refusal(steps: readonly Step[]): MigrationError {
   return new MigrationError(
     `The migration would lose data or may fail on existing items:\n${listed(steps)}\n` +
-      'Run `portico migrate --apply --destructive` if that is what you want.',
+      'Run `portico migrate --apply --allow-destructive` if that is what you want.',
   )
 }
 

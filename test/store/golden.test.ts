@@ -1,0 +1,150 @@
+/** The SQL of reads and writes, per database: stated here, and executed on SQLite by the other tests. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { createGuard } from '../../src/plan/guard.ts'
+import type { CreateShape, ItemShape, ListShape } from '../../src/plan/plan.ts'
+import { system, user } from '../../src/principal.ts'
+import { postgres } from '../../src/store/sql/postgres.ts'
+import { countSql, itemSql, listSql, parentSql } from '../../src/store/sql/read.ts'
+import { Row } from '../../src/store/sql/row.ts'
+import { sqlite } from '../../src/store/sql/sqlite.ts'
+import { insertSql, shownSql } from '../../src/store/sql/write.ts'
+import { arg, compile, name, quoted, slot, sql } from '../../src/store/sql/writer.ts'
+import { blog, fields, listOfPosts } from './blog.ts'
+
+const guard = createGuard(blog)
+
+function both(
+  make: (dialect: typeof sqlite) => ReturnType<typeof sql>,
+  inSqlite: string,
+  inPostgres: string,
+): void {
+  assert.equal(compile(make(sqlite), '?').text, inSqlite)
+  assert.equal(compile(make(postgres), '$').text, inPostgres)
+}
+
+const page = { after: undefined, limit: [arg(1, 'number')], offset: arg(0, 'number'), keys: false }
+
+test('an item by its id', () => {
+  const shape: ItemShape = { kind: 'item', collection: 'posts', id: 0, select: fields('id', 'title') }
+  const { shape: item } = guard({ shape, args: [1] }, system)
+  both(
+    dialect => itemSql(item, dialect),
+    `SELECT json_object('id', "t0"."id", 'title', "t0"."title") FROM "posts" AS "t0" WHERE "t0"."id" = ?1`,
+    `SELECT (JSON_OBJECT('id' VALUE "t0"."id", 'title' VALUE "t0"."title"))::text FROM "posts" AS "t0" WHERE "t0"."id" = $1`,
+  )
+})
+
+test('a page in the order of ids needs no inner query; limit and offset are bound', () => {
+  const { shape: list } = guard({ shape: { ...listOfPosts, select: fields('id') }, args: [0, 1] }, system)
+  both(
+    dialect => listSql(list, page, dialect),
+    `SELECT json_object('id', "t0"."id") FROM "posts" AS "t0" ORDER BY "t0"."id" LIMIT ?1 OFFSET ?2`,
+    `SELECT (JSON_OBJECT('id' VALUE "t0"."id"))::text FROM "posts" AS "t0" ORDER BY "t0"."id" LIMIT $1 OFFSET $2`,
+  )
+})
+
+const byBody: ListShape = {
+  ...listOfPosts,
+  filter: { kind: 'not', filter: { kind: 'compare', field: 'body', operator: 'contains', param: 2 } },
+  sort: [{ field: 'body', descending: true }],
+  select: fields('title'),
+}
+
+test('a sorted list sorts bare columns; what NOT turns round is never unknown; null is the smallest', () => {
+  const { shape: list } = guard({ shape: byBody, args: [0, 1, 'x'] }, system)
+  both(
+    dialect => listSql(list, page, dialect),
+    `SELECT json_object('title', "t0"."title") FROM (SELECT "t0"."title" FROM "posts" AS "t0" WHERE NOT ((instr("t0"."body", ?1) > 0) IS TRUE) ORDER BY "t0"."body" DESC, "t0"."id" DESC LIMIT ?2 OFFSET ?3) AS "t0"`,
+    `SELECT (JSON_OBJECT('title' VALUE "t0"."title"))::text FROM (SELECT "t0"."title" FROM "posts" AS "t0" WHERE NOT ((strpos("t0"."body", $1) > 0) IS TRUE) ORDER BY "t0"."body" DESC NULLS LAST, "t0"."id" DESC LIMIT $2 OFFSET $3) AS "t0"`,
+  )
+  both(
+    dialect => countSql(list, dialect),
+    `SELECT count(*) FROM "posts" AS "t0" WHERE NOT ((instr("t0"."body", ?1) > 0) IS TRUE)`,
+    `SELECT count(*) FROM "posts" AS "t0" WHERE NOT ((strpos("t0"."body", $1) > 0) IS TRUE)`,
+  )
+})
+
+test('a cursor on the id is one comparison', () => {
+  const shape: ListShape = {
+    ...listOfPosts,
+    window: { kind: 'cursor', after: [1], limit: 0 },
+    select: fields('id'),
+  }
+  const { shape: list } = guard({ shape, args: [2, 7] }, system)
+  const slice = {
+    after: [arg(1, 'number')],
+    limit: sql`${arg(0, 'number')} + 1`,
+    offset: undefined,
+    keys: true,
+  }
+  both(
+    dialect => listSql(list, slice, dialect),
+    `SELECT json_object('id', "t0"."id"), "t0"."id" FROM "posts" AS "t0" WHERE "t0"."id" > ?1 ORDER BY "t0"."id" LIMIT ?2 + 1`,
+    `SELECT (JSON_OBJECT('id' VALUE "t0"."id"))::text, "t0"."id" FROM "posts" AS "t0" WHERE "t0"."id" > $1 ORDER BY "t0"."id" LIMIT $2 + 1`,
+  )
+})
+
+test('within a parent: the link is a condition, the parent a question of its own', () => {
+  const shape: ListShape = {
+    ...listOfPosts,
+    within: { collection: 'users', relation: 'posts', id: 2 },
+    search: 3,
+    select: fields('id'),
+  }
+  const { shape: list } = guard({ shape, args: [0, 1, 5, 'x'] }, user(1, 'user', 'all'))
+  const within = list.within
+  assert.ok(within)
+  both(
+    dialect => countSql(list, dialect),
+    `SELECT count(*) FROM "posts" AS "t0" WHERE "t0"."author_id" = ?1 AND "t0"."id" IN (SELECT rowid FROM "_search_posts" WHERE "_search_posts" MATCH '{"title" "body"} : ' || ?2)`,
+    `SELECT count(*) FROM "posts" AS "t0" WHERE "t0"."author_id" = $1 AND "t0"."id" IN (SELECT "id" FROM "_search_posts" WHERE "title" || "body" @> $2)`,
+  )
+  both(
+    dialect => parentSql(within, dialect),
+    `SELECT 1 FROM "users" AS "t0" WHERE "t0"."id" = ?1`,
+    `SELECT 1 FROM "users" AS "t0" WHERE "t0"."id" = $1`,
+  )
+})
+
+test('related rows nest in the one statement, each list sorted and bounded by itself', () => {
+  const posts = { filter: undefined, sort: [], limit: 1 }
+  const shape: ItemShape = {
+    kind: 'item',
+    collection: 'users',
+    id: 0,
+    select: [{ kind: 'relation', key: 'posts', relation: 'posts', select: fields('title'), list: posts }],
+  }
+  const { shape: item } = guard({ shape, args: [1, 9] }, user(1, 'user', 'all'))
+  both(
+    dialect => itemSql(item, dialect),
+    `SELECT json_object('posts', (SELECT json_group_array(json_object('title', "t1"."title")) FROM (SELECT "t1"."title" FROM "posts" AS "t1" WHERE "t1"."author_id" = "t0"."id" ORDER BY "t1"."id" LIMIT ?1) AS "t1")) FROM "users" AS "t0" WHERE "t0"."id" = ?2`,
+    `SELECT (JSON_OBJECT('posts' VALUE (SELECT coalesce(json_agg(JSON_OBJECT('title' VALUE "t1"."title")), '[]'::json) FROM (SELECT "t1"."title" FROM "posts" AS "t1" WHERE "t1"."author_id" = "t0"."id" ORDER BY "t1"."id" LIMIT $1) AS "t1")))::text FROM "users" AS "t0" WHERE "t0"."id" = $2`,
+  )
+})
+
+test('an insert returns what is shown', () => {
+  const shape: CreateShape = {
+    kind: 'create',
+    collection: 'posts',
+    set: [{ field: 'title', param: 0 }],
+    computed: [],
+    select: fields('id'),
+  }
+  const { shape: create } = guard({ shape, args: ['x'] }, user(1, 'user', 'all'))
+  const set = create.set.slice(0, 1).map(one => one.field)
+  both(
+    dialect =>
+      insertSql(create.collection, set, [
+        shownSql(create.select, create.rows, new Row(dialect, 'posts', 'posts')),
+      ]),
+    `INSERT INTO "posts" ("title") VALUES (?1) RETURNING json_object('id', "posts"."id")`,
+    `INSERT INTO "posts" ("title") VALUES ($1) RETURNING (JSON_OBJECT('id' VALUE "posts"."id"))::text`,
+  )
+})
+
+test('names and literals are quoted, and equal binds share a placeholder', () => {
+  const text = compile(sql`${name('a"b')} = ${slot(0)} OR ${quoted("it's")} = ${slot(0)}`, '?')
+  assert.equal(text.text, `"a""b" = ?1 OR 'it''s' = ?1`)
+  assert.deepEqual(text.binds, [{ from: 'slot', slot: 0 }])
+})
