@@ -4,7 +4,7 @@ import { createRequire } from 'node:module'
 import type { Call, Reply } from '../call.ts'
 import { ApiError } from '../errors.ts'
 import { entityTag } from '../plan/answer.ts'
-import { assetsPath } from './reply.ts'
+import { assetsPath } from './http-reply.ts'
 
 /** Queries go by POST, subscriptions by server-sent events: both carry the headers that the user has set. */
 const start = `async function* events(response) {

@@ -10,7 +10,7 @@ import { graphiqlAsset, graphiqlPage } from './graphiql.ts'
 import { createAnswer } from './http.ts'
 import type { Account } from './operation.ts'
 import { Quota } from './quota.ts'
-import { assetsPath } from './reply.ts'
+import { assetsPath } from './http-reply.ts'
 import { type Feed, Hub } from './subscriptions.ts'
 import { createWebSockets, type Upgrade } from './websocket.ts'
 
