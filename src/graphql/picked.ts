@@ -1,6 +1,7 @@
 /** What a plan's answer is made into: the tree of the reply's fields. */
 import type { FieldNode } from 'graphql'
 import type { JsonValue } from '../model/fields/type.ts'
+import type { Collection } from '../model/model.ts'
 
 /** One key of a reply's object. */
 export type Picked = {
@@ -17,8 +18,13 @@ export type Picked = {
 } & (
   | { readonly kind: 'leaf' }
   | { readonly kind: 'constant'; readonly value: string }
-  /** `children` of an object, or of each object of a list. */
-  | { readonly kind: 'object' | 'list'; readonly children: readonly Picked[]; readonly reshape?: Reshape }
+  /** `children` of an object, or of each object of a list. `target`: where a to-one relation leads to. */
+  | {
+      readonly kind: 'object' | 'list'
+      readonly children: readonly Picked[]
+      readonly reshape?: Reshape
+      readonly target?: Collection
+    }
 )
 
 /** Makes an answer's value into the one that is shown. `args`: the plan's. */

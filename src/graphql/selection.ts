@@ -54,6 +54,7 @@ export function planSelection(
     const name = nodes[0].name.value
     if (name === '__typename') {
       picked.push(typenamePick(key, nodes, parent))
+      select.push({ kind: 'constant', key: prefix + key, value: parent.name })
       continue
     }
     const member = members?.get(name)
@@ -130,7 +131,7 @@ function planOne(planning: Planning, asked: Asked, relation: string, target: Col
   const { select, picked, cost } = planSelection(planning, target, subfields(planning, asked.nodes), pick.at)
   return {
     selected: relationSelected(pick.source, relation, select, undefined),
-    picked: { ...pick, kind: 'object', children: picked },
+    picked: { ...pick, kind: 'object', children: picked, target },
     cost: variables => 1 + cost(variables),
   }
 }
