@@ -1,6 +1,7 @@
 /** GraphiQL, for browsers that open the path. Every byte is served from here. */
 import { existsSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
+import { dirname, join } from 'node:path'
 import type { Call, Reply } from '../call.ts'
 import { ApiError } from '../errors.ts'
 import { entityTag } from '../plan/answer.ts'
@@ -84,26 +85,28 @@ const policy = [
 ].join('; ')
 
 /** The built package carries the assets beside this file; a clone has them in its packages. */
-function asset(name: string, place: string): () => Buffer {
+function asset(name: string, module: string, file: string): () => Buffer {
   return () => {
     const beside = new URL(`./assets/${name}`, import.meta.url)
     if (existsSync(beside)) return readFileSync(beside)
-    return readFileSync(createRequire(import.meta.url).resolve(place))
+    // Of its files, a module need export none but this one.
+    const manifest = createRequire(import.meta.url).resolve(`${module}/package.json`)
+    return readFileSync(join(dirname(manifest), file))
   }
 }
 
-/** Which files of which packages the page is made of; the build copies them. */
-export const packaged: Readonly<Record<string, string>> = {
-  'graphiql.min.js': 'graphiql/graphiql.min.js',
-  'graphiql.min.css': 'graphiql/graphiql.min.css',
-  'react.production.min.js': 'react/umd/react.production.min.js',
-  'react-dom.production.min.js': 'react-dom/umd/react-dom.production.min.js',
-}
+/** Which files of which packages the page is made of; `scripts/build.mjs` copies them. */
+const packaged = [
+  ['graphiql.min.js', 'graphiql', 'graphiql.min.js'],
+  ['graphiql.min.css', 'graphiql', 'graphiql.min.css'],
+  ['react.production.min.js', 'react', 'umd/react.production.min.js'],
+  ['react-dom.production.min.js', 'react-dom', 'umd/react-dom.production.min.js'],
+] as const
 
 const files = new Map<string, () => string | Buffer>([
   ['start.js', () => start],
   ['page.css', () => style],
-  ...Object.entries(packaged).map(([name, place]) => [name, asset(name, place)] as const),
+  ...packaged.map(([name, module, file]) => [name, asset(name, module, file)] as const),
 ])
 
 const constant = [
