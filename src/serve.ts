@@ -85,17 +85,20 @@ async function assemble(model: Model, store: Store, log: Log, settings: Settings
     () => figures(limits, keys.counts, http),
     () => graphql.figures(),
   )
+  const hooks = new Map([['api_keys', newKeyHook(run, settings.maxKeysPerUser)]])
   const rest = createRest({
     model,
     run,
-    hooks: new Map([['api_keys', newKeyHook(run, settings.maxKeysPerUser)]]),
+    hooks,
     get baseUrl() {
       return settings.baseUrl ?? `http://localhost:${http.port()}`
     },
   })
   const authenticate = createAuthenticate([keys])
   const graphql = graphqlFace({
-    createEngine: () => Promise.reject(new ApiError('UNAVAILABLE')),
+    model,
+    run,
+    hooks,
     changes: store.changes,
     authenticate,
     limits,

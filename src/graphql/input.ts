@@ -6,6 +6,7 @@
 import type { getVariableValues } from 'graphql'
 import {
   coerceInputLiteral,
+  type GraphQLInputObjectType,
   type GraphQLInputType,
   isEnumType,
   isInputObjectType,
@@ -53,14 +54,14 @@ function listInput(node: ValueNode, type: GraphQLInputType, variables: Variables
   return { kind: 'list', items, read: current => items.map(item => readInput(item, current)), node }
 }
 
-function objectInput(node: ValueNode, type: GraphQLInputType, variables: Variables): Input {
+/** In the order of the type's fields, as graphql-js coerces them, so that equal inputs make equal plans. */
+function objectInput(node: ValueNode, type: GraphQLInputObjectType, variables: Variables): Input {
   const fields = new Map<string, Input>()
-  if (node.kind === Kind.OBJECT && isInputObjectType(type)) {
-    for (const { name, value } of node.fields) {
-      const field = type.getFields()[name.value]
-      const input = field && inputOf(value, field.type, variables)
-      if (input) fields.set(name.value, input)
-    }
+  const given = node.kind === Kind.OBJECT ? node.fields : []
+  for (const [key, field] of Object.entries(type.getFields())) {
+    const value = given.find(({ name }) => name.value === key)?.value
+    const input = value && inputOf(value, field.type, variables)
+    if (input) fields.set(key, input)
   }
   return { kind: 'object', fields, node }
 }

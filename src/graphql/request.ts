@@ -15,8 +15,8 @@ export interface GraphqlRequest {
 
 type Values = Readonly<Record<string, unknown>>
 
-/** As for bodies of REST. */
-const DEEPEST = 32
+/** A JSON field takes 64 levels; what leads to it takes some more. */
+const DEEPEST = 80
 
 function bad(message: string): ApiError {
   return new ApiError('BAD_REQUEST', message)

@@ -8,11 +8,15 @@ import type { CredentialHeaders } from '../graphql/clients.ts'
 import type { Engine, RateLimit } from '../graphql/engine.ts'
 import type { Account, Feed, Graphql } from '../graphql/graphql.ts'
 import type { Exchange } from '../http.ts'
+import type { Model } from '../model/model.ts'
 import type { Awaitable } from '../plan/answer.ts'
+import type { CreateHooks, Run } from '../plan/run.ts'
 import type { Principal } from '../principal.ts'
 
 export interface GraphqlFaceParts {
-  readonly createEngine: () => Promise<Engine>
+  readonly model: Model
+  readonly run: Run
+  readonly hooks: CreateHooks
   readonly changes: Feed
   readonly authenticate: Authenticate
   readonly limits: Limits
@@ -55,13 +59,13 @@ export function graphqlFace(parts: GraphqlFaceParts): GraphqlFace {
   }
 }
 
-async function loadGraphql({ createEngine, ...parts }: GraphqlFaceParts): Promise<Graphql> {
+async function loadGraphql(parts: GraphqlFaceParts): Promise<Graphql> {
   const { createGraphql } = await import('../graphql/graphql.ts')
   const { readManifest } = await import('../graphql/manifest.ts')
   const { authenticate, limits, settings, changes, onFault } = parts
   return createGraphql(
     {
-      engine: await createEngine(),
+      engine: await loadEngine(parts),
       feed: changes,
       identify: (headers, address) => authenticate({ headers: sentHeaders(headers), query: '' }, address),
       accountOf: (principal, credential) => new SocketAccount(limits, principal, credential),
@@ -80,6 +84,23 @@ async function loadGraphql({ createEngine, ...parts }: GraphqlFaceParts): Promis
       maxMessage: settings.bodyLimit,
     },
   )
+}
+
+async function loadEngine({ model, run, hooks, settings }: GraphqlFaceParts): Promise<Engine> {
+  const { createEngine } = await import('../graphql/create-engine.ts')
+  return createEngine({
+    model,
+    run,
+    hooks,
+    introspection: settings['graphql.introspection'],
+    limits: {
+      depth: settings['graphql.maxDepth'],
+      cost: settings['graphql.maxCost'],
+      aliases: settings['graphql.maxAliases'],
+      tokens: settings['graphql.maxTokens'],
+      listBound: settings['graphql.maxListSize'],
+    },
+  })
 }
 
 /** Only what is there: a header that is undefined is none. */

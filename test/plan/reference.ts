@@ -35,7 +35,7 @@ export type WriteResult = Refused | { readonly data: Data; readonly id: number }
 
 export const TIME = '2026-01-01T00:00:00.000Z'
 
-class World {
+export class World {
   readonly model: Model
   readonly data: Data
   readonly who: Principal

@@ -134,7 +134,7 @@ describe('bodies', () => {
     ['an operationName that is an object', '{"query":"{hello}","operationName":{}}'],
     ['extensions that are a number', '{"query":"{hello}","extensions":1}'],
     ['a documentId of another form', '{"documentId":"md5:abc"}'],
-    ['variables 40 levels deep', `{"query":"{hello}","variables":{"a":${'['.repeat(40)}${']'.repeat(40)}}}`],
+    ['variables 90 levels deep', `{"query":"{hello}","variables":{"a":${'['.repeat(90)}${']'.repeat(90)}}}`],
     [
       '100,000 open brackets',
       `{"query":"{hello}","variables":{"a":${'['.repeat(100_000)}${']'.repeat(100_000)}}}`,
