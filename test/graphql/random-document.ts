@@ -17,6 +17,14 @@ export interface Asked {
   readonly variables: Readonly<Record<string, unknown>>
 }
 
+type Variables = Readonly<Record<string, unknown>>
+
+/** One document, to be asked with several sets of variables. */
+export interface RandomDocument {
+  readonly source: string
+  readonly sets: readonly Variables[]
+}
+
 /** A small generator of its own, so that a document follows from one number. */
 function dice(seed: number) {
   let state = (seed * 2654435761 + 12345) >>> 0
@@ -35,24 +43,26 @@ class Writer {
   readonly #dice: ReturnType<typeof dice>
   readonly #definitions: string[] = []
   readonly #declarations: string[] = []
-  readonly #variables: Record<string, unknown> = {}
+  readonly #sets: readonly Record<string, unknown>[] = [{}, {}, {}]
+  readonly #width: number
   #count = 0
 
   constructor(seed: number) {
     this.#dice = dice(seed)
+    this.#width = 1 + this.#dice.int(4)
   }
 
-  document(query: GraphQLObjectType): Asked {
+  document(query: GraphQLObjectType): RandomDocument {
     const body = this.#set(query, 4)
     const declared = this.#declarations.length > 0 ? `(${this.#declarations.join(', ')})` : ''
     return {
       source: [`query${declared} ${body}`, ...this.#definitions].join('\n'),
-      variables: this.#variables,
+      sets: this.#declarations.length > 0 ? this.#sets : this.#sets.slice(0, 1),
     }
   }
 
   #set(type: GraphQLObjectType, depth: number): string {
-    const size = 1 + this.#dice.int(4)
+    const size = 1 + this.#dice.int(this.#width)
     const parts = Array.from({ length: size }, () => this.#selection(type, depth))
     return `{ ${parts.join(' ')} }`
   }
@@ -90,13 +100,13 @@ class Writer {
     if (this.#dice.chance(0.85)) return ''
     const name = this.#dice.pick(['skip', 'include'])
     const value = this.#dice.chance(0.4)
-    return ` @${name}(if: ${this.#dice.chance(0.5) ? value : this.#variable('Boolean!', value)})`
+    return ` @${name}(if: ${this.#dice.chance(0.5) ? value : this.#variable('Boolean!', () => this.#dice.chance(0.4))})`
   }
 
-  #variable(type: string, value: unknown): string {
+  #variable(type: string, make: () => unknown): string {
     const name = `v${++this.#count}`
     this.#declarations.push(`$${name}: ${type}`)
-    this.#variables[name] = value
+    for (const set of this.#sets) set[name] = make()
     return `$${name}`
   }
 
@@ -113,12 +123,11 @@ class Writer {
   }
 
   #argument({ name, type }: GraphQLArgument): string {
-    const value = ['limit', 'first', 'last'].includes(name) ? this.#dice.int(5) : this.#value(type, 2)
-    if (this.#dice.chance(0.5)) return literal(value, type)
-    return this.#variable(String(type), json(value, type))
+    const make = () => (['limit', 'first', 'last'].includes(name) ? this.#dice.int(5) : this.#value(type, 2))
+    return this.#dice.chance(0.5) ? literal(make(), type) : this.#variable(String(type), make)
   }
 
-  /** In the form that a literal has; `json` makes a variable's of it. */
+  /** As JSON: enum values are strings there. */
   #value(type: GraphQLInputType, depth: number): unknown {
     if (isNonNullType(type)) return this.#value(type.ofType, depth)
     if (isListType(type)) {
@@ -179,12 +188,7 @@ function literal(value: unknown, type: GraphQLInputType): string {
   return isEnumType(type) ? String(value) : JSON.stringify(value)
 }
 
-/** A variable's value: enum values are strings there. */
-function json(value: unknown, _type: GraphQLInputType): unknown {
-  return value
-}
-
-export function randomDocument(schema: GraphQLSchema, seed: number): Asked {
+export function randomDocument(schema: GraphQLSchema, seed: number): RandomDocument {
   const query = schema.getQueryType()
   if (!query) throw new Error('the schema has no queries')
   return new Writer(seed).document(query)

@@ -145,15 +145,25 @@ function rowsOf(data: Data, required: Required, seed: number): Data {
   }
 }
 
-/** `rule.kind` always `anyone` for a third of the fields, so that some fields are non-null. */
+/** References that everyone may see and that always lead somewhere, so that hidden rows leave holes. */
+const openReferences = ['users.boss_id', 'posts.author_id', 'post_tags.post_id', 'post_tags.tag_id']
+
+function opened({ access, fields }: Choices): Choices {
+  const open = openReferences.map(where => [where, {}] as const)
+  return { ...(access ? { access } : {}), fields: { ...fields, ...Object.fromEntries(open) } }
+}
+
 export const worlds: fc.Arbitrary<World> = fc
   .record({
     choices,
     data: datas,
     required: fc.subarray([...requirable]),
     seed: fc.nat(50),
+    holes: fc.boolean(),
   })
-  .map(({ choices: chosen, data, required, seed }) => {
+  .map(({ choices: all, data, required: some, seed, holes }) => {
+    const chosen = holes ? opened(all) : all
+    const required = holes ? [...some, ...openReferences] : some
     const needed = new Set<string>(required)
     const world = { model: modelOf(chosen, needed), data: rowsOf(data, needed, seed) }
     const shown = () => JSON.stringify({ chosen, required, data: world.data })
