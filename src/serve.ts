@@ -81,9 +81,7 @@ async function assemble(model: Model, store: Store, log: Log, settings: Settings
     model,
     run,
     hooks: new Map([['api_keys', newKeyHook(run, settings.maxKeysPerUser)]]),
-    get baseUrl() {
-      return settings.baseUrl ?? `http://localhost:${http.port()}`
-    },
+    baseUrl: settings.baseUrl,
   })
   const http = createHttp(settings, {
     answer: createPipeline({
