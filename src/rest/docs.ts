@@ -21,7 +21,6 @@ const start = `window.ui = SwaggerUIBundle({
 const style = `body { margin: 0 }
 .swagger-ui .response-col_links { display: none }
 .swagger-ui .opblock .opblock-section-header { flex-wrap: wrap }
-.swagger-ui .responses-table, .swagger-ui .parameters { table-layout: fixed }
 .swagger-ui .markdown code, .swagger-ui .renderedMarkdown code { overflow-wrap: anywhere }
 `
 
