@@ -19,7 +19,10 @@ export interface Creation {
 }
 
 /** Fails with an `ApiError` when the principal may not create an item with these values. */
-export type CreateHook = (values: Readonly<Record<string, JsonValue>>, principal: Principal) => Awaitable<Creation>
+export type CreateHook = (
+  values: Readonly<Record<string, JsonValue>>,
+  principal: Principal,
+) => Awaitable<Creation>
 
 /** By collection name. */
 export type CreateHooks = ReadonlyMap<string, CreateHook>
