@@ -167,6 +167,7 @@ export function answerUpdate(
     collection: view.collection.name,
     id: 0,
     set: assign(names, 3),
+    documents: mode,
     ifMatch: ifMatch === undefined ? undefined : 2,
     select: template.shape.select,
   }))
