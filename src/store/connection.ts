@@ -166,6 +166,11 @@ export class Connection {
     this.#database.exec('ROLLBACK TO one_write; RELEASE one_write')
   }
 
+  /** Within a transaction: whether references are checked at its end, not at each statement's. */
+  deferReferences(until: boolean): void {
+    this.#database.exec(`PRAGMA defer_foreign_keys = ${until ? 'ON' : 'OFF'}`)
+  }
+
   rollback(): void {
     if (this.#database.isTransaction) this.#database.exec('ROLLBACK')
   }

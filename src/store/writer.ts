@@ -4,7 +4,8 @@ import type { GuardedWrite } from '../plan/guarded.ts'
 import { CommitQueue } from './commit.ts'
 import type { WriteContext, WriteRun, Written } from './write/context.ts'
 import { createRun } from './write/create.ts'
-import { deleteRun, Removal } from './write/delete.ts'
+import { deleteRun } from './write/delete.ts'
+import { Removal } from './write/removal.ts'
 import { updateRun } from './write/update.ts'
 
 export interface WriterOptions {

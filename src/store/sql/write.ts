@@ -102,7 +102,6 @@ export function changesSql({ field, when, seen }: GuardedAssignment, index: numb
 }
 
 /** The ids of the rows whose `field` refers to an id. */
-export function referringSql(table: string, field: string, id: Bind, limit: number): Sql {
-  const rows = limit === Number.POSITIVE_INFINITY ? '' : ` LIMIT ${limit}`
-  return [...sql`SELECT "id" FROM ${name(table)} WHERE ${name(field)} = ${id} ORDER BY "id"`, rows]
+export function referringSql(table: string, field: string, id: Bind, limit: Bind): Sql {
+  return sql`SELECT "id" FROM ${name(table)} WHERE ${name(field)} = ${id} ORDER BY "id" LIMIT ${limit}`
 }
