@@ -1,6 +1,7 @@
 /** What a database does for Portico. `sqlite.ts` is the first; every store passes the same contract suite. */
 import type { Awaitable, CompositeAnswer, ReadAnswer, WriteAnswer } from '../plan/answer.ts'
 import type { GuardedCompositeRead, GuardedRead, GuardedWrite } from '../plan/guarded.ts'
+import type { Records } from './records.ts'
 
 export interface Store {
   /** Runs a read. Throws an `ApiError` for what a client can mend. */
@@ -19,6 +20,8 @@ export interface Store {
   version(collection: string): number
   /** The log of committed changes. */
   readonly changes: Changes
+  /** What is remembered beside the model's items. */
+  readonly records: Records
   /** Throws when the database cannot answer. */
   ping(): Awaitable<void>
   /** Finishes the writes that wait, then closes. */
