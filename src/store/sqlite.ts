@@ -39,6 +39,7 @@ export interface SqliteOptions {
 
 /** Reads answer at once. */
 export interface SqliteStore extends Store {
+  readonly records: SqliteRecords
   read(plan: GuardedRead): ReadAnswer
   composite(plan: GuardedCompositeRead): CompositeAnswer
 }
