@@ -127,7 +127,19 @@ const separator = {
 } as const
 
 const MOST_REDIRECTS = 50
-const redirectUri = { type: 'string', minLength: 1, maxLength: 2048 }
+
+/**
+ * RFC 8252, 7 and RFC 9700, 2.1: https, a loopback over http, or a scheme of the app's own, which has a dot.
+ * No fragment (RFC 6749, 3.1.2), no user name.
+ */
+const redirectUri = {
+  type: 'string',
+  maxLength: 2048,
+  pattern:
+    '^(?:https://[A-Za-z0-9.:\\[\\]-]+(?:[/?][!-"$-\\[\\]-~]*)?' +
+    '|http://(?:localhost|127\\.0\\.0\\.1|\\[::1\\])(?::[0-9]{1,5})?(?:[/?][!-"$-\\[\\]-~]*)?' +
+    '|[a-z][a-z0-9+-]*(?:\\.[a-z0-9+-]+)+:/[!-"$-\\[\\]-~]*)$',
+}
 
 /** The fields of an OAuth app (RFC 6749, 2). */
 function oauthAppFields(scopes: readonly string[]) {
@@ -176,11 +188,6 @@ function oauthAppFields(scopes: readonly string[]) {
       description: 'By which it is known to the authorization server.',
     }),
     secret_hash: string({ optional: true, internal: true }),
-    secret_expires_at: datetime({
-      optional: true,
-      readOnly: true,
-      description: 'When its first secret stops working; null: not of itself.',
-    }),
   } as const
 }
 
@@ -202,11 +209,6 @@ const oauthAppSecretFields = {
     onDelete: 'cascade',
     immutable: true,
     description: 'Whose secret it is.',
-  }),
-  expires_at: datetime({
-    optional: true,
-    readOnly: true,
-    description: 'When it stops working; null: not of itself.',
   }),
   prefix: string({ readOnly: true, max: 20, description: 'How the secret begins, to recognise it by.' }),
   hash: string({ internal: true, unique: true }),
