@@ -7,7 +7,6 @@ import type { Browser, Form, Page } from './browser.ts'
 import {
   type App,
   authorizationUrl,
-  authorize,
   consentOf,
   type Fixture,
   formWith,

@@ -37,6 +37,8 @@ export interface Fixture {
   readonly admin: Person
   readonly ann: Person
   readonly ben: Person
+  /** An accountant. */
+  readonly cleo: Person
   call(path: string, options?: CallOptions): Promise<Answer>
   /** Registers an app of Ann's; what is not given is that of a confidential one. */
   app(values?: Readonly<Record<string, unknown>>): Promise<App>
@@ -52,6 +54,7 @@ const people = [
   ['Root', 'admin'],
   ['Ann', 'user'],
   ['Ben', 'user'],
+  ['Cleo', 'accountant'],
 ] as const
 
 async function seed(declaration: Declaration, file: string): Promise<readonly Person[]> {
@@ -95,8 +98,8 @@ export async function withFixture(
 ): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'portico-oauth-'))
   const file = join(folder, 'test.db')
-  const [admin, ann, ben] = await seed(declaration, file)
-  assert.ok(admin && ann && ben)
+  const [admin, ann, ben, cleo] = await seed(declaration, file)
+  assert.ok(admin && ann && ben && cleo)
   const settings = {
     host: '127.0.0.1',
     database: file,
@@ -113,6 +116,7 @@ export async function withFixture(
     admin,
     ann,
     ben,
+    cleo,
     call: (path, options) => call(url + path, options),
     app: (values = {}) => createApp({ url, ann }, values),
     browser: () => {

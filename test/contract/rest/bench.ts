@@ -104,7 +104,7 @@ export async function seedItem(
   return (await run.write({ shape, args: Object.values(values) }, system)).id
 }
 
-async function dumpCollection(model: Model, run: Run, name: string): Promise<string> {
+export async function dumpCollection(model: Model, run: Run, name: string): Promise<string> {
   const fields = [...(model.collections.get(name)?.fields.keys() ?? [])]
   const shape = {
     kind: 'list',
