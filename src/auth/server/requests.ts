@@ -1,0 +1,88 @@
+/** A request on its way to the library: in the dialect that it takes, and with nothing forged in it. */
+import type { IncomingMessage } from 'node:http'
+import { Readable } from 'node:stream'
+import { routes } from './configuration.ts'
+import {
+  authorizationRequest,
+  deviceRequest,
+  pairsOf,
+  type RequestRules,
+  textOf,
+  tokenRequest,
+} from './dialect.ts'
+import type { TokenSigner } from './jwt.ts'
+import { handleOf } from './tokens.ts'
+
+export interface Incoming {
+  readonly issuer: string
+  readonly signer: TokenSigner
+  readonly defaultScopes: (clientId: string) => Promise<readonly string[]>
+  readonly separator: ',' | ' '
+}
+
+const FORM = 'application/x-www-form-urlencoded'
+
+/** Every token is for this server: by its own address, or by that of one of its faces. */
+function resourcesOf(issuer: string): ReadonlySet<string> {
+  return new Set([issuer, `${issuer}/api/v1`, `${issuer}/graphql`])
+}
+
+function isForm(req: IncomingMessage): boolean {
+  const type = req.headers['content-type']?.split(';', 1)[0]?.trim().toLowerCase()
+  return type === FORM
+}
+
+/** The body of a POST, as the library will read it. */
+async function formFor(path: string, body: Buffer, incoming: Incoming): Promise<string> {
+  const pairs = pairsOf(body.toString())
+  const rules = { resources: resourcesOf(incoming.issuer), defaultScopes: incoming.defaultScopes }
+  switch (path) {
+    case routes.token:
+      return textOf(tokenRequest(pairs, rules))
+    case routes.pushed_authorization_request:
+      return textOf(await authorizationRequest(pairs, rules))
+    case routes.device_authorization:
+      return textOf(await deviceRequest(pairs, rules))
+    case routes.introspection:
+    case routes.revocation:
+      return textOf(
+        pairs.map(([name, value]) => [name, name === 'token' ? handleOf(value, incoming) : value]),
+      )
+    default:
+      return body.toString()
+  }
+}
+
+/** The same request with another body. */
+function withBody(req: IncomingMessage, text: string | Buffer): IncomingMessage {
+  const body = Buffer.from(text)
+  const headers = { ...req.headers, 'content-length': String(body.length) }
+  delete headers['transfer-encoding']
+  const stream = Readable.from(body.length === 0 ? [] : [body], { objectMode: false })
+  const { method, url, socket, httpVersion, httpVersionMajor, httpVersionMinor, rawHeaders } = req
+  const fields = { headers, method, url, socket, httpVersion, httpVersionMajor, httpVersionMinor, rawHeaders }
+  return Object.assign(stream, fields, { complete: true }) as unknown as IncomingMessage
+}
+
+async function authorizeUrl(query: string, incoming: Incoming): Promise<string> {
+  const rules: RequestRules = {
+    resources: resourcesOf(incoming.issuer),
+    defaultScopes: incoming.defaultScopes,
+  }
+  return `${routes.authorization}?${textOf(await authorizationRequest(pairsOf(query), rules))}`
+}
+
+/** `body`: what a POST carried; it was read already. */
+export async function prepareRequest(
+  req: IncomingMessage,
+  body: Buffer | undefined,
+  incoming: Incoming,
+): Promise<IncomingMessage> {
+  const [path = '', query = ''] = (req.url ?? '').split(/\?(.*)/s)
+  if (path === routes.authorization) req.url = await authorizeUrl(query, incoming)
+  if (path === routes.device_authorization && (req.method === 'GET' || req.method === 'HEAD')) {
+    req.url = query === '' ? routes.code_verification : `${routes.code_verification}?${query}`
+  }
+  if (req.method !== 'POST' || body === undefined) return req
+  return withBody(req, isForm(req) ? await formFor(path, body, incoming) : body)
+}
