@@ -43,18 +43,19 @@ ${newPassword('password', 'New password', faults)}
   return { title: 'New password', content, faulty: faults.size > 0 }
 }
 
-/** What a link to confirm an address opens. Only the button does it: programs that check mail open links too. */
-export function verifyPage({
-  csrf,
-  token,
-  email,
-}: {
+interface VerifyPage {
   readonly csrf: string
   readonly token: string
+  /** For an account that does not exist yet, its token. */
+  readonly account: string | undefined
   readonly email: string
-}): Page {
+}
+
+/** What a link to confirm an address opens. Only the button does it: programs that check mail open links too. */
+export function verifyPage({ csrf, token, account, email }: VerifyPage): Page {
+  const hidden = account === undefined ? { token } : { account }
   const content = html`<h1>Confirm your e-mail address</h1>
 <p>Is ${email} yours?</p>
-${form({ action: '/account/verify', csrf, hidden: { token } }, html`<div class="buttons">${button('Confirm the address')}</div>`)}`
+${form({ action: '/account/verify', csrf, hidden }, html`<div class="buttons">${button('Confirm the address')}</div>`)}`
   return { title: 'Confirm your address', content }
 }

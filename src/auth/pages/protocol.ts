@@ -1,0 +1,38 @@
+/** The pages that the authorization server itself shows, and the headers that they are sent with. */
+import type { ProtocolPages } from '../server/server.ts'
+import { deviceCodePage, deviceConfirmPage, deviceDonePage } from './device.ts'
+import { layout } from './layout.ts'
+import { errorPage, messagePage, signOutPage } from './message.ts'
+import { pageHeaders } from './reply.ts'
+import type { Theme } from './theme.ts'
+
+export function createProtocolPages(theme: Theme): ProtocolPages {
+  return {
+    error: fault => layout(theme, errorPage(fault)),
+    deviceCode: page => layout(theme, deviceCodePage(page)),
+    deviceConfirm: page => layout(theme, deviceConfirmPage(page)),
+    deviceDone: page => layout(theme, deviceDonePage(page)),
+    signOut: page => layout(theme, signOutPage(page)),
+    signedOut: () =>
+      layout(
+        theme,
+        messagePage({
+          title: 'You are signed out',
+          paragraphs: ['You can close this page.'],
+          link: { href: '/account/sign-in', label: 'Sign in again' },
+        }),
+      ),
+  }
+}
+
+/**
+ * The headers for those pages, flat: name, value. `images` are the addresses of logos that they show;
+ * `leadsTo`: see `PageOptions`.
+ */
+export function protocolPageHeaders(
+  theme: Theme,
+  images: readonly (string | undefined)[] = [],
+  leadsTo?: string,
+): string[] {
+  return pageHeaders([theme.logo, ...images], leadsTo)
+}
