@@ -74,7 +74,7 @@ function assertShown({ of }: Asked, data: Data, who: Principal, sent: Sent, id: 
 }
 
 /** Puts back what a write has changed. */
-async function undo(world: World, asked: Asked, before: Data, id: number): Promise<void> {
+export async function undo(world: World, asked: Asked, before: Data, id: number): Promise<void> {
   const { kind } = asked.plan.shape
   const old = before[asked.of.name]?.find(row => row.id === id)
   if (kind === 'create') return world.remove(asked.of.name, id)
@@ -91,7 +91,7 @@ interface Bench {
 }
 
 /** The collections whose rows a deletion may take along: their parents are not deleted in earnest. */
-const parents = new Set(['users', 'projects', 'tasks', 'labels', 'oauth_apps'])
+export const parents = new Set(['users', 'projects', 'tasks', 'labels', 'oauth_apps'])
 
 async function checkWrite(bench: Bench, asked: Asked, data: Data, by: Credential): Promise<void> {
   const { world, send, tally } = bench
