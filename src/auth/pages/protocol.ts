@@ -1,9 +1,8 @@
-/** The pages that the authorization server itself shows, and the headers that they are sent with. */
+/** The pages that the authorization server itself shows. */
 import type { ProtocolPages } from '../server/server.ts'
 import { deviceCodePage, deviceConfirmPage, deviceDonePage } from './device.ts'
 import { layout } from './layout.ts'
 import { errorPage, messagePage, signOutPage } from './message.ts'
-import { pageHeaders } from './reply.ts'
 import type { Theme } from './theme.ts'
 
 export function createProtocolPages(theme: Theme): ProtocolPages {
@@ -23,16 +22,4 @@ export function createProtocolPages(theme: Theme): ProtocolPages {
         }),
       ),
   }
-}
-
-/**
- * The headers for those pages, flat: name, value. `images` are the addresses of logos that they show;
- * `leadsTo`: see `PageOptions`.
- */
-export function protocolPageHeaders(
-  theme: Theme,
-  images: readonly (string | undefined)[] = [],
-  leadsTo?: string,
-): string[] {
-  return pageHeaders([theme.logo, ...images], leadsTo)
 }

@@ -3,7 +3,7 @@ import type { Reply } from '../../call.ts'
 import { layout, type Page } from './layout.ts'
 import type { Theme } from './theme.ts'
 
-export interface PageOptions {
+interface PageOptions {
   readonly status?: number
   readonly headers?: readonly string[]
   /** Where a form's answer may lead besides our own pages, as a source of a policy, e.g. `https:`. */
@@ -19,14 +19,14 @@ function originOf(address: string | undefined): string[] {
 }
 
 /** Content Security Policy Level 3: nothing but our own stylesheet and script, and the images that are named. */
-export function policy(images: readonly (string | undefined)[], leadsTo: string | undefined): string {
+function policy(images: readonly (string | undefined)[], leadsTo: string | undefined): string {
   const sources = ["'self'", 'data:', ...new Set(images.flatMap(originOf))]
   const targets = leadsTo === undefined ? "'self'" : `'self' ${leadsTo}`
   return `default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src ${sources.join(' ')}; form-action ${targets}; base-uri 'none'; frame-ancestors 'none'`
 }
 
 /** `same-origin` keeps the addresses of pages from others; `no-referrer` would also take away `Origin`. */
-export function pageHeaders(images: readonly (string | undefined)[] = [], leadsTo?: string): string[] {
+function pageHeaders(images: readonly (string | undefined)[], leadsTo: string | undefined): string[] {
   return [
     'Content-Type',
     'text/html; charset=utf-8',

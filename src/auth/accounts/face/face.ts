@@ -11,10 +11,11 @@ import type { Theme } from '../../pages/theme.ts'
 import type { AuthorizationServer } from '../../server/server.ts'
 import { type AccountParts, createAccountBase } from '../accounts.ts'
 import { createPasskeys } from '../passkeys.ts'
+import { interactionPrefix } from '../paths.ts'
 import { accountRoute, appsRoute, sessionsRoute } from './account.ts'
 import { type FaceParts, methodNotAllowed, redirect, type SignedIn, signedIn, type Visit } from './context.ts'
 import { createCsrf } from './csrf.ts'
-import { interactionPrefix, interactionRoute } from './interaction.ts'
+import { interactionRoute } from './interaction.ts'
 import { resetRoute, verifyRoute } from './reset.ts'
 import { passkeyOptionsRoute, securityRoute } from './security.ts'
 import { signInRoute, signOutRoute, signUpRoute } from './sign-in.ts'
@@ -35,11 +36,6 @@ export interface AccountFace {
   errorReply(error: unknown): Reply
   /** When every message is sent that was promised. */
   idle(): Promise<void>
-}
-
-/** Whether a path is one of these pages, so that nothing else need be loaded to know. */
-export function isAccountPath(path: string): boolean {
-  return path === '/account' || path.startsWith('/account/') || path.startsWith(interactionPrefix)
 }
 
 type Route = (parts: FaceParts, visit: Visit) => Promise<Reply>

@@ -5,12 +5,11 @@ import { consentPage } from '../../pages/consent.ts'
 import { noFaults } from '../../pages/form.ts'
 import { pageReply } from '../../pages/reply.ts'
 import type { Interaction } from '../../server/server.ts'
+import { interactionPrefix } from '../paths.ts'
 import { findUser } from '../users.ts'
 import { type FaceParts, redirect, type Visit } from './context.ts'
-import { readForm } from './form-body.ts'
+import { readForm, readQuery } from './form-body.ts'
 import { type Desk, handleSignIn, handleSignUp, type SignUpDesk, showSignIn, showSignUp } from './sign-in.ts'
-
-export const interactionPrefix = '/oauth/interaction/'
 
 /**
  * Chromium holds `form-action` against every redirect that follows, those of the app's own site too, so the
@@ -35,8 +34,8 @@ function desks(
   const leadsTo = schemeOf(interaction.destination)
   return {
     action,
-    signUp: `${action}/sign-up`,
-    signUpAction: `${action}/sign-up`,
+    signUp: `${action}?page=sign-up`,
+    signUpAction: `${action}?page=sign-up`,
     signIn: action,
     app: interaction.app.name,
     email: interaction.loginHint,
@@ -99,14 +98,14 @@ function allowed({ scopes }: Interaction, ticked: readonly string[]): readonly s
   throw new ApiError('BAD_REQUEST', 'Only what the app has asked for can be allowed, each once.')
 }
 
-/** `rest`: what follows the prefix, e.g. `…uid…/sign-up`. */
-export async function interactionRoute(parts: FaceParts, visit: Visit, rest: string): Promise<Reply> {
-  const [uid = '', page, ...more] = rest.split('/')
+/** `uid`: what follows the prefix. `?page=sign-up` makes an account instead of signing in. */
+export async function interactionRoute(parts: FaceParts, visit: Visit, uid: string): Promise<Reply> {
   const interaction = await parts.server.interaction(visit.req, visit.res)
-  if (interaction.uid !== uid || more.length > 0 || (page !== undefined && page !== 'sign-up')) {
+  if (interaction.uid !== uid) {
     throw new ApiError('NOT_FOUND', 'This request is over. Go back to the app and start again.')
   }
   visit.userId = interaction.userId ?? null
   if (interaction.prompt === 'consent') return consent(parts, visit, interaction)
-  return page === 'sign-up' ? newAccount(parts, visit, interaction) : login(parts, visit, interaction)
+  const isNew = readQuery(visit).text('page') === 'sign-up'
+  return isNew ? newAccount(parts, visit, interaction) : login(parts, visit, interaction)
 }
