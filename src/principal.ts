@@ -54,6 +54,16 @@ export function user(id: number, role: string, scopes: Scopes, budgetKey = `user
   return { userId: id, access: internAccess(role, scopes, true), budgetKey }
 }
 
+/** An app by itself (RFC 6749, 4.4), with nobody behind it: what needs a user is not for it. */
+export function app(clientId: string, scopes: ReadonlySet<string>): Principal {
+  return { userId: null, access: internAccess(null, scopes, false), budgetKey: `app:${clientId}` }
+}
+
+/** Whether the principal came with a credential, which may expire. */
+export function hasCredential({ access, budgetKey }: Principal): boolean {
+  return access.signedIn || budgetKey.startsWith('app:')
+}
+
 /** Portico itself, for its own records. Never reachable from a request. */
 export const system: Principal = Object.freeze({
   userId: null,

@@ -1,6 +1,7 @@
 /** Records on SQLite. */
+
+import type { NewRecord, Records, StoredRecord } from '../records.ts'
 import type { Connection, Statement } from './connection.ts'
-import type { NewRecord, Records, StoredRecord } from './records.ts'
 import { type Sql, slot, sql } from './sql/writer.ts'
 import type { SqlValue } from './values.ts'
 import type { Versions } from './versions.ts'

@@ -1,7 +1,7 @@
 /** What a database does for Portico. `sqlite.ts` is the first; every store passes the same contract suite. */
 import type { Awaitable, CompositeAnswer, ReadAnswer, WriteAnswer } from '../plan/answer.ts'
 import type { GuardedCompositeRead, GuardedRead, GuardedWrite } from '../plan/guarded.ts'
-import type { Records } from './records.ts'
+import type { Records } from '../records.ts'
 
 export interface Store {
   /** Runs a read. Throws an `ApiError` for what a client can mend. */

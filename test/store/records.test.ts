@@ -6,7 +6,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { after, describe, it } from 'node:test'
 import fc from 'fast-check'
 import { checkModel } from '../../src/model/check.ts'
-import type { NewRecord } from '../../src/store/records.ts'
+import type { NewRecord } from '../../src/records.ts'
 import { openSqlite } from '../../src/store/sqlite.ts'
 import blog from '../models/blog.ts'
 

@@ -3,7 +3,7 @@
  * another key gets the hash as its id, marked so that it is never taken for the secret itself.
  */
 import type { Awaitable } from '../../plan/answer.ts'
-import type { NewRecord, Records, StoredRecord } from '../../store/records.ts'
+import type { NewRecord, Records, StoredRecord } from '../../records.ts'
 import { secretHash } from './secret.ts'
 
 type Payload = Record<string, unknown>

@@ -1,7 +1,7 @@
 /** What users have allowed apps: remembered, so that the same is not asked again, and taken back. */
 import type Provider from 'oidc-provider'
 import type { Context, Grant } from 'oidc-provider'
-import type { Records } from '../../store/records.ts'
+import type { Records } from '../../records.ts'
 
 const KIND = 'Consent'
 

@@ -4,7 +4,7 @@ import Provider, { type Context, errors, type InteractionDetails } from 'oidc-pr
 import { ApiError } from '../../errors.ts'
 import { openidScopes } from '../../model/builtin.ts'
 import type { Model } from '../../model/model.ts'
-import type { Records } from '../../store/records.ts'
+import type { Records } from '../../records.ts'
 import { Adapter } from './adapter.ts'
 import { shapeAnswers } from './answers.ts'
 import type { Apps } from './apps.ts'
@@ -90,7 +90,7 @@ export class Server implements AuthorizationServer {
   }
 
   async handle(req: IncomingMessage, res: ServerResponse, body?: Buffer, address = ''): Promise<void> {
-    const engine = await this.engine()
+    const engine = await this.#ready(req)
     const { apps, settings } = this.#parts
     const incoming: Incoming = {
       issuer: this.issuer,

@@ -4,7 +4,7 @@
  */
 import { createPublicKey, generateKeyPair, hash, type KeyObject } from 'node:crypto'
 import { promisify } from 'node:util'
-import type { Records } from '../../store/records.ts'
+import type { Records } from '../../records.ts'
 
 const generate = promisify(generateKeyPair)
 

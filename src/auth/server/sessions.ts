@@ -2,7 +2,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type Provider from 'oidc-provider'
 import type { Session } from 'oidc-provider'
-import type { Records, StoredRecord } from '../../store/records.ts'
+import type { Records, StoredRecord } from '../../records.ts'
 import type { SessionInfo, SignIn } from './server.ts'
 
 interface StoredSession {

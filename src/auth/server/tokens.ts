@@ -6,7 +6,7 @@
 import { randomBytes } from 'node:crypto'
 import type Provider from 'oidc-provider'
 import type { Client, Model, ModelClass } from 'oidc-provider'
-import type { Records } from '../../store/records.ts'
+import type { Records } from '../../records.ts'
 import { looksLikeJwt, type TokenSigner } from './jwt.ts'
 import { secretHash } from './secret.ts'
 

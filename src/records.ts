@@ -2,7 +2,7 @@
  * What the service remembers beside the model's items: sessions, codes, tokens, keys, each with an end.
  * Written in the same commits as everything else; those whose time is over are never given out.
  */
-import type { Awaitable } from '../plan/answer.ts'
+import type { Awaitable } from './plan/answer.ts'
 
 export interface RecordKey {
   /** What it is, e.g. `AccessToken`; ids are unique within a kind. */
