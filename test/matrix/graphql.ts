@@ -51,7 +51,7 @@ function written(of: Collection, name: string, value: JsonValue): unknown {
   return type?.name === 'choice' ? String(value).toUpperCase() : value
 }
 
-interface Document {
+export interface Document {
   readonly source: string
   readonly variables: Readonly<Record<string, unknown>>
 }
@@ -91,7 +91,7 @@ function orders(list: GraphQLField<unknown, unknown>): Document[] {
 }
 
 /** What a caller may try to find out about a collection. */
-function queries(schema: GraphQLSchema, of: Collection, data: Data): Document[] {
+export function queries(schema: GraphQLSchema, of: Collection, data: Data): Document[] {
   const root = schema.getQueryType()?.getFields() ?? {}
   const list = root[camel(of.name)]
   const one = root[camel(of.singular)]
