@@ -8,7 +8,7 @@ import { budgetAddress } from '../cluster/limits.ts'
 import type { Settings } from '../config.ts'
 import type { Model } from '../model/model.ts'
 import type { Run } from '../plan/run.ts'
-import type { Records } from '../store/records.ts'
+import type { Records } from '../records.ts'
 
 interface AccountParts {
   readonly model: Model
@@ -21,6 +21,8 @@ interface AccountParts {
 
 export interface AccountPages {
   answer(visit: Visit): Promise<Reply>
+  /** An error of such a path as a page; undefined before the first page was asked for. */
+  errorReply(error: unknown): Reply | undefined
   /** When every message is sent that was promised. */
   idle(): Promise<void>
 }
@@ -46,16 +48,20 @@ export function accountPages({ model, run, records, settings, logger, server }: 
       onFault: error => logger.error({ err: error }, 'something that nobody waited for has failed'),
     })
   }
-  let face: Promise<AccountFace> | undefined
+  let face: AccountFace | undefined
+  let loading: Promise<AccountFace> | undefined
   const loaded = () => {
-    face ??= load().catch(error => {
-      face = undefined
-      throw error
-    })
-    return face
+    loading ??= load()
+      .then(made => (face = made))
+      .catch(error => {
+        loading = undefined
+        throw error
+      })
+    return loading
   }
   return {
     answer: async visit => (await loaded()).answer(visit),
-    idle: async () => (await face)?.idle(),
+    errorReply: error => face?.errorReply(error),
+    idle: async () => face?.idle(),
   }
 }
