@@ -120,6 +120,7 @@ async function assemble(model: Model, store: Store, log: Log, settings: Settings
     tokenLimits: createLimits(tokenLimitSettings(settings), memoryCounters()),
     settings,
     issuer,
+    logger: log.logger,
     onFault: error => log.logger.error({ err: error }, 'the authorization server failed'),
   })
   const graphql = graphqlFace({
@@ -157,7 +158,7 @@ async function assemble(model: Model, store: Store, log: Log, settings: Settings
   return {
     url,
     firstAdministrator,
-    close: closer({ http, graphql, store, log, state }),
+    close: closer({ http, graphql, oauth, store, log, state }),
   }
 }
 
@@ -312,17 +313,19 @@ function figures(limits: Limits, keys: { hits: number; misses: number }, http: H
 interface Running {
   readonly http: HttpServer
   readonly graphql: GraphqlFace
+  readonly oauth: OauthFace
   readonly store: Store
   readonly log: Log
   readonly state: State
 }
 
-function closer({ http, graphql, store, log, state }: Running): () => Promise<void> {
+function closer({ http, graphql, oauth, store, log, state }: Running): () => Promise<void> {
   let closed: Promise<void> | undefined
   const close = async () => {
     state.closing = true
     graphql.close()
     await http.close()
+    await oauth.idle()
     await store.close()
     log.flush()
   }

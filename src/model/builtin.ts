@@ -38,7 +38,6 @@ export const userFields = {
   email: email({ unique: true }),
   role: string({ default: 'user', max: 50, access: { write: role('admin') } }),
   password_hash: string({ optional: true, internal: true }),
-  email_verified_at: datetime({ optional: true, internal: true }),
 }
 
 const userAccess = {

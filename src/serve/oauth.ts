@@ -1,18 +1,20 @@
 /** The authorization server as the service uses it: loaded when it is first asked for, since a start should be short. */
 
+import { isAccountPath } from '../auth/accounts/paths.ts'
+import type { MailLog } from '../auth/mail.ts'
 import type { Apps } from '../auth/server/apps.ts'
-import type { AuthorizationServer, FindAccount } from '../auth/server/server.ts'
+import type { AuthorizationServer } from '../auth/server/server.ts'
 import type { Reply, TakenOver } from '../call.ts'
 import { budgetAddress, type Limits } from '../cluster/limits.ts'
 import type { Settings } from '../config.ts'
 import { ApiError } from '../errors.ts'
 import type { Exchange } from '../http.ts'
 import type { Model } from '../model/model.ts'
-import { type Awaitable, type ItemAnswer, then } from '../plan/answer.ts'
-import type { ItemShape } from '../plan/plan.ts'
+import { type Awaitable, then } from '../plan/answer.ts'
 import type { Run } from '../plan/run.ts'
-import { anonymous, system } from '../principal.ts'
+import { anonymous } from '../principal.ts'
 import type { Records } from '../records.ts'
+import { accountPages, themeOf } from './accounts.ts'
 
 export interface OauthFaceParts {
   readonly model: Model
@@ -25,6 +27,8 @@ export interface OauthFaceParts {
   readonly settings: Settings
   /** Where the service is reached, without a trailing slash. */
   readonly issuer: () => string
+  /** Where mails go that cannot be sent. */
+  readonly logger: MailLog
   readonly onFault: (error: unknown) => void
 }
 
@@ -32,8 +36,8 @@ export interface OauthFace {
   /** Whether a path is one of this face's. */
   owns(path: string): boolean
   answer(exchange: Exchange): Awaitable<Reply | TakenOver>
-  /** The server behind it; loads it. */
-  server(): Promise<AuthorizationServer>
+  /** When every mail is sent that was promised. */
+  idle(): Promise<void>
 }
 
 /** More than any form of these endpoints takes, in bytes. */
@@ -93,6 +97,7 @@ export function oauthFace(parts: OauthFaceParts): OauthFace {
     })
     return loading
   }
+  const pages = accountPages({ ...parts, server: load })
   const protectedResource = (path: string): Reply => ({
     status: 200,
     headers: ['Content-Type', 'application/json', 'Cache-Control', 'public, max-age=3600'],
@@ -110,6 +115,10 @@ export function oauthFace(parts: OauthFaceParts): OauthFace {
     const { req, res, body, method } = exchange
     return { takeOver: () => server.handle(req, res, method === 'POST' ? body : undefined, exchange.address) }
   }
+  const page = async (exchange: Exchange): Promise<Reply> => {
+    await exchange.readBody(Math.min(MAX_FORM, settings.bodyLimit))
+    return pages.answer(exchange)
+  }
   const requireMethod = ({ path, method }: Exchange, allowed: readonly string[]) => {
     if (allowed.includes(method) || (method === 'HEAD' && allowed.includes('GET'))) return
     throw new ApiError('METHOD_NOT_ALLOWED', `${path} takes ${allowed.join(' and ')}.`, {
@@ -117,11 +126,12 @@ export function oauthFace(parts: OauthFaceParts): OauthFace {
     })
   }
   return {
-    owns: path => path.startsWith('/oauth/') || path.startsWith('/.well-known/'),
-    server: load,
+    owns: path => isAccountPath(path) || path.startsWith('/oauth/') || path.startsWith('/.well-known/'),
+    idle: pages.idle,
     answer(exchange) {
       const { path } = exchange
       const nobody = anonymous(budgetAddress(exchange.address))
+      if (isAccountPath(path)) return then(limits.draw(nobody, exchange), () => page(exchange))
       const budget = programs.has(path) && exchange.method !== 'GET' ? tokenLimits : limits
       const principal = budget === limits ? nobody : { ...nobody, budgetKey: `token:${nobody.budgetKey}` }
       return then(budget.draw(principal, exchange), (): Awaitable<Reply | TakenOver> => {
@@ -138,7 +148,8 @@ export function oauthFace(parts: OauthFaceParts): OauthFace {
 
 async function loadServer(parts: OauthFaceParts): Promise<AuthorizationServer> {
   const { createAuthorizationServer } = await import('../auth/server/create.ts')
-  const { plainPages } = await import('../auth/server/plain-pages.ts')
+  const { createProtocolPages } = await import('../auth/pages/protocol.ts')
+  const { claimsReader } = await import('../auth/accounts/accounts.ts')
   const { model, run, records, apps, settings, issuer, onFault } = parts
   return createAuthorizationServer({
     issuer: issuer(),
@@ -146,8 +157,8 @@ async function loadServer(parts: OauthFaceParts): Promise<AuthorizationServer> {
     model,
     records,
     apps,
-    findAccount: accountFinder(run),
-    pages: plainPages,
+    findAccount: claimsReader(run, records),
+    pages: createProtocolPages(themeOf(settings)),
     onFault,
   })
 }
@@ -165,21 +176,4 @@ function oauthSettingsOf(settings: Settings) {
     secretOverlap: settings['oauth.secretOverlap'],
     registrationToken: settings['oauth.registrationToken'],
   }
-}
-
-const accountById: ItemShape = {
-  kind: 'item',
-  collection: 'users',
-  id: 0,
-  select: ['name', 'email', 'email_verified_at'].map(field => ({ kind: 'field', key: field, field })),
-}
-
-/** Claims from the accounts. */
-function accountFinder(run: Run): FindAccount {
-  return id =>
-    then(run.item({ shape: accountById, args: [id] }, system), ({ text }: ItemAnswer) => {
-      if (text === null) return undefined
-      const { name, email, email_verified_at: verified } = JSON.parse(text)
-      return { name, email, emailVerified: verified !== null }
-    })
 }

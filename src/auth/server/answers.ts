@@ -63,18 +63,25 @@ const shapes: Readonly<Record<string, (ctx: Context, body: Body, answers: Answer
 /** A redirect within this server keeps to the name under which the browser found it. */
 function keepToHost(ctx: Context, issuer: string): void {
   const location = ctx.response.get('location')
-  if (location.startsWith(`${issuer}/oauth/`)) ctx.set('location', location.slice(issuer.length))
+  if (location?.startsWith(`${issuer}/oauth/`)) ctx.set('location', location.slice(issuer.length))
+}
+
+/** What nobody foresaw. Left to Koa, it would take every header off the answer. */
+function fail(provider: Provider, ctx: Context, error: unknown): void {
+  provider.emit('error', error)
+  ctx.status = 500
+  ctx.body = { error: 'server_error', error_description: 'Something went wrong on our side.' }
 }
 
 export function shapeAnswers(provider: Provider, answers: Answers): void {
   provider.use(async (ctx, next) => {
     ctx.set('content-security-policy', policy)
     ctx.set('referrer-policy', 'no-referrer')
-    await next()
+    await next().catch(error => fail(provider, ctx, error))
     const { body } = ctx
     if (isObject(body)) shapes[ctx.path]?.(ctx, body, answers)
     keepToHost(ctx, answers.issuer)
-    if (!ctx.type.includes('html')) ctx.response.remove('content-security-policy')
+    if (!ctx.type?.includes('html')) ctx.response.remove('content-security-policy')
     else ctx.set('x-frame-options', 'DENY')
   })
 }

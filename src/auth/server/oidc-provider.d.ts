@@ -105,7 +105,7 @@ declare module 'oidc-provider' {
     }
     get(header: string): string
     set(header: string, value: string): void
-    response: { get(header: string): string; remove(header: string): void }
+    response: { get(header: string): string | undefined; remove(header: string): void }
     request: { body?: unknown }
   }
 
@@ -134,6 +134,7 @@ declare module 'oidc-provider' {
       options?: { mergeWithLastSubmission?: boolean },
     ): Promise<string>
     on(event: string, listener: (...details: never[]) => void): this
+    emit(event: string, ...details: unknown[]): boolean
     pathFor(name: string): string
   }
 
