@@ -146,7 +146,7 @@ async function assemble(model: Model, store: Store, log: Log, settings: Settings
     answer: createPipeline(stages),
     sockets: { paths: new Set([graphqlPath]), upgrade: createUpgrade(stages, graphql) },
     errorReply: (error, call) =>
-      isGraphql(call.path) ? graphqlErrorReply(error, call) : errorReply(error, call),
+      withMetadata(isGraphql(call.path) ? graphqlErrorReply(error, call) : errorReply(error, call), issuer),
     onSent: recorder(log, metrics, routeLabels(model.collections)),
     onFault: (error, { requestId, method }) =>
       log.logger.error({ err: error, request_id: requestId, method }, 'request failed'),
@@ -165,6 +165,14 @@ async function assemble(model: Model, store: Store, log: Log, settings: Settings
 /** `rateLimit` is the limit of addresses too, unless they have one of their own. */
 function limitSettings({ rateLimit, addressRateLimit }: Settings) {
   return { user: rateLimit ?? 1000, address: addressRateLimit ?? rateLimit ?? 120 }
+}
+
+/** RFC 9728, 5.1: a challenge tells where to learn who gives out credentials. */
+function withMetadata(reply: Reply, issuer: () => string): Reply {
+  const at = reply.headers.indexOf('WWW-Authenticate') + 1
+  if (at === 0) return reply
+  const metadata = `resource_metadata="${issuer()}/.well-known/oauth-protected-resource"`
+  return { ...reply, headers: reply.headers.with(at, `${reply.headers[at]}, ${metadata}`) }
 }
 
 function tokenLimitSettings(settings: Settings) {

@@ -32,6 +32,17 @@ export interface EngineOptions {
 /** What `CreateHooks` of Portico's own collections reveal. */
 const revealedByPortico = new Map([
   ['api_keys', { key: 'The key itself. Only the answer to the mutation that made it tells it.' }],
+  [
+    'oauth_apps',
+    {
+      client_secret:
+        'The secret of a confidential app. Only the answer to the mutation that made it tells it.',
+    },
+  ],
+  [
+    'oauth_app_secrets',
+    { client_secret: 'The secret itself. Only the answer to the mutation that made it tells it.' },
+  ],
 ])
 
 /** An operation with its variables, as the engine itself knows it. */

@@ -3,6 +3,7 @@ import type Provider from 'oidc-provider'
 import type { Client, Context } from 'oidc-provider'
 import { routes } from './configuration.ts'
 import { formOf, tokenResponse, wantsForm } from './dialect.ts'
+import { refusalOf } from './requests.ts'
 
 interface Answers {
   readonly separator: ',' | ' '
@@ -73,11 +74,26 @@ function fail(provider: Provider, ctx: Context, error: unknown): void {
   ctx.body = { error: 'server_error', error_description: 'Something went wrong on our side.' }
 }
 
+/** RFC 7009, 2.2: the body says nothing; some clients insist that it be JSON. */
+function shapeRevocation(ctx: Context): void {
+  if (ctx.path === routes.revocation && ctx.status === 200) ctx.body = {}
+}
+
+/** Answers in place of the library. */
+function refuse(ctx: Context, description: string): void {
+  ctx.status = 400
+  ctx.set('cache-control', 'no-store')
+  ctx.body = { error: 'invalid_request', error_description: description }
+}
+
 export function shapeAnswers(provider: Provider, answers: Answers): void {
   provider.use(async (ctx, next) => {
     ctx.set('content-security-policy', policy)
     ctx.set('referrer-policy', 'no-referrer')
+    const refusal = refusalOf(ctx.req)
+    if (refusal !== undefined) return refuse(ctx, refusal)
     await next().catch(error => fail(provider, ctx, error))
+    shapeRevocation(ctx)
     const { body } = ctx
     if (isObject(body)) shapes[ctx.path]?.(ctx, body, answers)
     keepToHost(ctx, answers.issuer)

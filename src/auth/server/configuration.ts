@@ -130,6 +130,8 @@ export function configurationOf(parts: ConfigurationParts): Options {
     jwks: { keys: keys.map(({ jwk }) => jwk) },
     scopes: [...scopes],
     claims: { openid: ['sub'], profile: ['name'], email: ['email', 'email_verified'] },
+    // ID tokens carry name and address too: many clients look nowhere else.
+    conformIdTokenClaims: false,
     routes,
     ttl: ttl(settings),
     features: features(parts),

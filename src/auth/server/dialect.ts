@@ -21,6 +21,16 @@ export function textOf(pairs: Pairs): string {
   return new URLSearchParams(pairs.map(([name, value]) => [name, value])).toString()
 }
 
+/** RFC 6749, 3.1 and 3.2: nothing comes twice. Only resources may (RFC 8707, 2). */
+export function doubled(pairs: Pairs): string | undefined {
+  const seen = new Set<string>()
+  for (const [name] of pairs) {
+    if (seen.has(name) && name !== 'resource') return name
+    seen.add(name)
+  }
+  return undefined
+}
+
 function has(pairs: Pairs, name: string): boolean {
   return pairs.some(([one]) => one === name)
 }
@@ -63,6 +73,10 @@ function scopesIn(pairs: Pairs): readonly string[] {
 export async function authorizationRequest(sent: Pairs, rules: RequestRules): Promise<Pairs> {
   // What was pushed (RFC 9126) is whole already.
   if (has(sent, 'request_uri')) return sent
+  // The library would take the only address that is registered.
+  if (has(sent, 'redirect_uri') && only(sent, 'redirect_uri') === undefined) {
+    return [...sent.filter(([name]) => name !== 'redirect_uri'), ['redirect_uri', 'named twice']]
+  }
   const pairs = await withScope(normalised(sent, rules), rules)
   const scopes = scopesIn(pairs)
   const added: [string, string][] = []

@@ -5,6 +5,7 @@ import { routes } from './configuration.ts'
 import {
   authorizationRequest,
   deviceRequest,
+  doubled,
   pairsOf,
   type RequestRules,
   textOf,
@@ -64,6 +65,13 @@ function withBody(req: IncomingMessage, text: string | Buffer): IncomingMessage 
   return Object.assign(stream, fields, { complete: true }) as unknown as IncomingMessage
 }
 
+const refused = new WeakMap<IncomingMessage, string>()
+
+/** Why a request is not to be given to the library; undefined where it is. */
+export function refusalOf(req: IncomingMessage): string | undefined {
+  return refused.get(req)
+}
+
 async function authorizeUrl(query: string, incoming: Incoming): Promise<string> {
   const rules: RequestRules = {
     resources: resourcesOf(incoming.issuer),
@@ -84,5 +92,9 @@ export async function prepareRequest(
     req.url = query === '' ? routes.code_verification : `${routes.code_verification}?${query}`
   }
   if (req.method !== 'POST' || body === undefined) return req
-  return withBody(req, isForm(req) ? await formFor(path, body, incoming) : body)
+  if (!isForm(req)) return withBody(req, body)
+  const twice = doubled(pairsOf(body.toString()))
+  const made = withBody(req, await formFor(path, body, incoming))
+  if (twice !== undefined) refused.set(made, `\`${twice.slice(0, 100)}\` must not be there twice`)
+  return made
 }
