@@ -72,7 +72,11 @@ export class Adapter {
     const stored = storedId(this.#kind, id)
     if (await records.consume(this.#kind, stored)) return
     const grant = (await records.get(this.#kind, stored))?.grant
-    if (grant) await this.revokeByGrantId(grant)
+    if (grant) {
+      // The grant as well: what the first use got may not be stored yet, and is worth nothing without it.
+      await records.delete('Grant', grant)
+      await records.deleteGrant(grant)
+    }
     throw usedUp()
   }
 

@@ -132,6 +132,8 @@ export function configurationOf(parts: ConfigurationParts): Options {
     claims: { openid: ['sub'], profile: ['name'], email: ['email', 'email_verified'] },
     // ID tokens carry name and address too: many clients look nowhere else.
     conformIdTokenClaims: false,
+    // Ignored, but not when it comes twice.
+    extraParams: ['claims'],
     routes,
     ttl: ttl(settings),
     features: features(parts),

@@ -21,12 +21,13 @@ export function textOf(pairs: Pairs): string {
   return new URLSearchParams(pairs.map(([name, value]) => [name, value])).toString()
 }
 
-/** RFC 6749, 3.1 and 3.2: nothing comes twice. Only resources may (RFC 8707, 2). */
+/** RFC 6749, 3.1 and 3.2: nothing comes twice. There may be several resources, all different (RFC 8707, 2). */
 export function doubled(pairs: Pairs): string | undefined {
   const seen = new Set<string>()
-  for (const [name] of pairs) {
-    if (seen.has(name) && name !== 'resource') return name
-    seen.add(name)
+  for (const [name, value] of pairs) {
+    const key = name === 'resource' ? `resource ${value}` : name
+    if (seen.has(key)) return name
+    seen.add(key)
   }
   return undefined
 }
@@ -49,8 +50,9 @@ function spaced(scope: string): string {
 }
 
 function normalised(pairs: Pairs, { resources }: RequestRules): Pairs {
+  const isDoubled = doubled(pairs) === 'resource'
   return pairs
-    .filter(([name, value]) => name !== 'resource' || !resources.has(value.replace(/\/$/, '')))
+    .filter(([name, value]) => name !== 'resource' || isDoubled || !resources.has(value.replace(/\/$/, '')))
     .map(([name, value]) => (name === 'scope' ? ([name, spaced(value)] as const) : [name, value]))
 }
 
