@@ -198,7 +198,8 @@ test('simple-oauth2: code, refresh, revocation, client credentials', async () =>
     await refreshed.revokeAll()
     await mayNotRead(fixture, String(refreshed.token.access_token))
 
-    const own = await new ClientCredentials(config).getToken({ scope: 'read:post' })
+    const { authorizePath: _, ...auth } = config.auth
+    const own = await new ClientCredentials({ ...config, auth }).getToken({ scope: 'read:post' })
     const posts = await fixture.call('/api/v1/posts', { key: String(own.token.access_token) })
     assert.equal(posts.status, 200, posts.text)
   })

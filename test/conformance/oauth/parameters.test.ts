@@ -32,11 +32,9 @@ test('an authorization request with a parameter twice is an error, whichever it 
       max_age: '1000',
       login_hint: 'ann@example.com',
       response_mode: 'query',
-      resource: fixture.url,
       display: 'page',
       ui_locales: 'en',
       acr_values: 'x',
-      claims: '{}',
       id_token_hint: 'x',
     }
     const good = authorizationUrl(fixture.url, { ...parameters, id_token_hint: '' })

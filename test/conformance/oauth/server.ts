@@ -127,6 +127,8 @@ export async function withFixture(
     async restart() {
       await service.close()
       service = await serve(declaration, { port: Number(new URL(url).port), ...settings })
+      // A client may find its kept connections closed.
+      await fetch(`${url}/healthz`).catch(() => undefined)
     },
   }
   try {
