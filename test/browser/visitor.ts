@@ -20,6 +20,7 @@ const refusals = /^Failed to load resource: the server responded with a status o
 export async function visitor(browser: Browser, options: BrowserContextOptions = {}): Promise<Visitor> {
   const context = await browser.newContext({ viewport: { width: 1024, height: 800 }, ...options })
   const page = await context.newPage()
+  page.setDefaultTimeout(15_000)
   const faults: string[] = []
   page.on('console', message => {
     if (message.type() === 'error' && !refusals.test(message.text())) faults.push(message.text())
