@@ -59,9 +59,9 @@ export function app(clientId: string, scopes: ReadonlySet<string>): Principal {
   return { userId: null, access: internAccess(null, scopes, false), budgetKey: `app:${clientId}` }
 }
 
-/** Whether the principal came with a credential, which may expire. */
-export function hasCredential({ access, budgetKey }: Principal): boolean {
-  return access.signedIn || budgetKey.startsWith('app:')
+/** Whether no credential came: an app by itself is not signed in either, but has scopes. */
+export function isAnonymous({ signedIn, scopes }: AccessClass): boolean {
+  return !signedIn && scopes === 'all'
 }
 
 /** Portico itself, for its own records. Never reachable from a request. */

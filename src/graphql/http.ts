@@ -2,15 +2,15 @@
 import type { Call, Reply } from '../call.ts'
 import { ApiError } from '../errors.ts'
 import { type Awaitable, then } from '../plan/answer.ts'
-import type { Principal } from '../principal.ts'
+import { isAnonymous, type Principal } from '../principal.ts'
 import { type Accepted, readAccept } from './accept.ts'
 import type { Client, Clients } from './clients.ts'
 import { subscriptionKey } from './connection.ts'
 import type { Bound } from './engine.ts'
+import { jsonHeaders, path, refusalReply } from './http-reply.ts'
 import { type Account, executeOperation, type OperationParts, readyOperation } from './operation.ts'
 import type { Quota } from './quota.ts'
 import { refusalOf } from './refusal.ts'
-import { jsonHeaders, path, refusalReply } from './http-reply.ts'
 import { bodyRequest, type GraphqlRequest, queryRequest } from './request.ts'
 import { EventStream, singleEvent } from './sse.ts'
 import type { Hub, Subscription } from './subscriptions.ts'
@@ -34,7 +34,7 @@ const preflighted = ['x-requested-with', 'apollo-require-preflight', 'x-apollo-o
  * own credential, an own header, or this very origin is answered.
  */
 function requireIntent({ headers }: Call, { principal }: Account): void {
-  if (principal.access.signedIn || headers['sec-fetch-site'] === 'same-origin') return
+  if (!isAnonymous(principal.access) || headers['sec-fetch-site'] === 'same-origin') return
   if (preflighted.some(name => headers[name] !== undefined)) return
   throw new ApiError(
     'BAD_REQUEST',
