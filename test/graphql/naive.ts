@@ -228,7 +228,10 @@ class Resolver {
     if (world.errors.has('UNAUTHORIZED')) {
       throw new ApiError('UNAUTHORIZED', `Nobody may read ${of.name} without a credential.`)
     }
-    if (world.errors.size > 0) throw new ApiError('FORBIDDEN', `You may not read ${of.name}.`)
+    if (world.errors.size === 0) return
+    const byItself = `An app may not read ${of.name} by itself: it needs a user.`
+    const message = this.#who.userId === null ? byItself : `You may not read ${of.name}.`
+    throw new ApiError('FORBIDDEN', message)
   }
 
   /** Whether the fields are there that the relation hangs on. */
