@@ -1,7 +1,7 @@
 /** Accounts: who somebody is, and how they prove it. Pages are made elsewhere. */
 import type { Model } from '../../model/model.ts'
 import type { Run } from '../../plan/run.ts'
-import type { Records } from '../../store/records.ts'
+import type { Records } from '../../records.ts'
 import type { Mail } from '../mail.ts'
 import type { AccountClaims } from '../server/server.ts'
 import { type Addresses, createAddresses } from './addresses.ts'

@@ -2,7 +2,7 @@
  * Which e-mail address of a user is known to be theirs. The record names the address, so that one that was
  * changed since then, by whatever way, does not count as confirmed.
  */
-import type { Records } from '../../store/records.ts'
+import type { Records } from '../../records.ts'
 
 const kind = 'AccountAddress'
 

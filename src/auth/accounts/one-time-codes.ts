@@ -1,6 +1,6 @@
 /** Time-based one-time passwords (RFC 6238) and the recovery codes beside them. */
 import { hash, randomInt } from 'node:crypto'
-import type { Records } from '../../store/records.ts'
+import type { Records } from '../../records.ts'
 
 const secrets = 'Totp'
 const used = 'TotpUsed'

@@ -1,7 +1,7 @@
 /** Passkeys (Web Authentication Level 3), by a library; what is kept of them are records. */
 import { hash } from 'node:crypto'
 import type { AuthenticationResponseJSON, RegistrationResponseJSON } from '@simplewebauthn/server'
-import type { Records } from '../../store/records.ts'
+import type { Records } from '../../records.ts'
 import type { Tokens } from './tokens.ts'
 
 const kind = 'Passkey'

@@ -1,6 +1,6 @@
 /** One-time secrets in links and forms. Only their hashes are stored. */
 import { hash, randomBytes } from 'node:crypto'
-import type { Records } from '../../store/records.ts'
+import type { Records } from '../../records.ts'
 
 /** Each kind of token has records of its own: a token for one thing is worth nothing for another. */
 export type TokenKind =
