@@ -210,7 +210,8 @@ class Resolver {
   // --- refusals
 
   #mayNotRead(of: Collection, name: string): ApiError {
-    const code = this.#who.userId === null ? 'UNAUTHORIZED' : 'FORBIDDEN'
+    const { userId, access } = this.#who
+    const code = userId === null && access.scopes === 'all' ? 'UNAUTHORIZED' : 'FORBIDDEN'
     return new ApiError(code, `You may not read "${name}" of ${of.name}.`)
   }
 
