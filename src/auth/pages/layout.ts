@@ -20,7 +20,6 @@ export interface Menu {
 
 export const stylesheetPath = '/account/assets/style.css'
 export const scriptPath = '/account/assets/passkeys.js'
-export const logoPath = '/account/assets/logo'
 
 const entries = [
   ['/account', 'Account'],
@@ -35,8 +34,8 @@ function menu({ here, csrf, email }: Menu): Html {
       html`<li><a${attributes({ href: path, 'aria-current': path === here && 'page' })}>${name}</a></li>`,
   )
   return html`<nav aria-label="Account"><ul>${links}</ul></nav>
-<form method="post" action="/account/sign-out"><input type="hidden" name="csrf" value="${csrf}">
-<p class="faint">Signed in as ${email} <button class="plain">Sign out</button></p></form>`
+<form class="who" method="post" action="/account/sign-out"><input type="hidden" name="csrf" value="${csrf}">
+<p class="faint">Signed in as ${email}</p><button class="plain">Sign out</button></form>`
 }
 
 /** A whole document, with its doctype. */

@@ -56,7 +56,10 @@ button:hover { filter: brightness(.93) }
 .card { margin: 0 0 1rem; padding: 1rem; border: 1px solid var(--line); border-radius: .5rem }
 .card h2, .card h3 { margin: 0 0 .25rem; font-size: 1rem }
 .card form { margin-top: .75rem }
+.card > :first-child { margin-top: 0 }
 .card > :last-child { margin-bottom: 0 }
+.who { display: flex; flex-wrap: wrap; gap: .5rem 1rem; align-items: center; margin-top: .75rem }
+.who p { flex: 1 1 12rem; margin: 0 }
 .card dl { display: grid; grid-template-columns: auto 1fr; gap: .125rem 1rem; margin: .5rem 0 0; font-size: .875rem }
 .card dt { color: var(--faint) }
 .card dd { margin: 0 }
@@ -68,7 +71,7 @@ button:hover { filter: brightness(.93) }
 .or { display: flex; align-items: center; gap: 1rem; margin: 1.5rem 0; color: var(--faint) }
 .or::before, .or::after { content: ""; flex: 1; border-top: 1px solid var(--line) }
 [hidden] { display: none !important }
-@media (max-width: 24rem) { .codes { columns: 1 } .buttons button { flex-basis: 100% } }
+@media (max-width: 24rem) { .card dl { display: block } .card dd { margin-bottom: .375rem } .codes { columns: 1 } .buttons button { flex-basis: 100% } }
 @media (prefers-reduced-motion: reduce) { * { transition: none !important; animation: none !important } }
 `
 
