@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Browser } from '../test/conformance/oauth/browser.ts'
-import { authorizationUrl, authorize, type Person, post } from '../test/conformance/oauth/server.ts'
+import { authorizationUrl, authorize, post } from '../test/conformance/oauth/server.ts'
 import { copyOf, type DataSet, randomNumbers } from './data.ts'
 import { requestsPerSecond } from './load.ts'
 import { median, type Pace } from './measure.ts'
@@ -40,7 +40,7 @@ const SECONDS = 1
 const CODES = 8_000
 const redirectUri = 'https://app.example.com/callback'
 const scope = 'offline_access read:post'
-const person = { email: 'admin@example.com', password: 'not a secret, only a bench' } as Person
+const person = { email: 'admin@example.com', password: 'not a secret, only a bench' }
 
 const post_ = (path: string, bodies: string, next: string): string => `
 wrk.method = 'POST'

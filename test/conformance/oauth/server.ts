@@ -166,7 +166,7 @@ const MAX_PAGES = 6
 export async function untilDeparture(
   browser: Browser,
   first: Page | Departure,
-  person: Person,
+  person: Pick<Person, 'email' | 'password'>,
 ): Promise<URL> {
   let page = first
   for (let count = 0; count < MAX_PAGES; count++) {
@@ -184,7 +184,11 @@ export async function untilDeparture(
 }
 
 /** Sends the person to the app's authorization address; where the browser ends up. */
-export async function authorize(browser: Browser, address: URL | string, person: Person): Promise<URL> {
+export async function authorize(
+  browser: Browser,
+  address: URL | string,
+  person: Pick<Person, 'email' | 'password'>,
+): Promise<URL> {
   return untilDeparture(browser, await browser.open(address), person)
 }
 
