@@ -7,6 +7,8 @@ import type { Tokens } from './tokens.ts'
 const kind = 'Passkey'
 const MAX_PASSKEYS = 20
 const MAX_RESPONSE = 16_384
+/** EdDSA, ES256 and RS256 (COSE, RFC 9053): what authenticators have. */
+const algorithms = [-8, -7, -257]
 
 interface Stored {
   readonly userId: number
@@ -127,6 +129,7 @@ export function createPasskeys(settings: PasskeySettings): Passkeys {
         userDisplayName: name,
         userID: Buffer.from(String(userId)),
         attestationType: 'none',
+        supportedAlgorithmIDs: algorithms,
         authenticatorSelection: { residentKey: 'required', userVerification: 'required' },
       })
       await tokens.issue('PasskeyChallenge', { userId }, { token: options.challenge })
@@ -140,6 +143,7 @@ export function createPasskeys(settings: PasskeySettings): Passkeys {
       const checked = await verifyRegistrationResponse({
         response,
         expectedChallenge: challenge,
+        supportedAlgorithmIDs: algorithms,
         ...expected,
       }).catch(() => undefined)
       if (!checked?.verified) return false

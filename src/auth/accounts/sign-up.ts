@@ -9,6 +9,8 @@ import { passwordFault } from './rules.ts'
 import { findByEmail } from './users.ts'
 import { sendConfirmation } from './verification.ts'
 
+export const signUpIsOff = 'Accounts are made by the administrator here.'
+
 export interface NewAccount {
   readonly name: string
   readonly email: string
@@ -84,7 +86,7 @@ async function sendLink({ run, mail, tokens, issuer, name }: AccountBase, values
 }
 
 export async function signUp(base: AccountBase, account: NewAccount): Promise<SignUpAnswer> {
-  if (base.signUp === 'off') throw new ApiError('NOT_FOUND', 'Accounts are made by the administrator here.')
+  if (base.signUp === 'off') throw new ApiError('NOT_FOUND', signUpIsOff)
   const { values, faults } = checked(base, account)
   if (faults.size > 0) return { kind: 'faults', faults }
   const seconds = base.mails.take(String(values.email), account.address)

@@ -1,5 +1,6 @@
 /** `/account/sign-in`, `/account/sign-up`, `/account/sign-out`; and their like while an app waits. */
 import type { Reply } from '../../../call.ts'
+import { ApiError } from '../../../errors.ts'
 import { type Faults, noFaults } from '../../pages/form.ts'
 import { messagePage } from '../../pages/message.ts'
 import { pageReply } from '../../pages/reply.ts'
@@ -13,7 +14,7 @@ import {
   signInByPasskey,
   signInByPassword,
 } from '../sign-in.ts'
-import { signUp } from '../sign-up.ts'
+import { signUp, signUpIsOff } from '../sign-up.ts'
 import { type FaceParts, redirect, safeNext, signedIn, tooMany, type Visit } from './context.ts'
 import { type FormBody, readForm, readQuery } from './form-body.ts'
 
@@ -177,6 +178,7 @@ interface SignUpShown {
 export function showSignUp(parts: FaceParts, visit: Visit, desk: SignUpDesk, shown: SignUpShown): Reply {
   const { action, signIn, app, leadsTo } = desk
   const { faults, name, email } = shown
+  if (parts.base.signUp === 'off') throw new ApiError('NOT_FOUND', signUpIsOff)
   const csrf = parts.csrf.token(visit, visit.res)
   const page = signUpPage({ action, csrf, faults, name, email, app, signIn })
   return pageReply(parts.theme, page, { status: faults.size > 0 ? 400 : 200, leadsTo })
