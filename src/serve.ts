@@ -25,6 +25,7 @@ import { anonymous, type Principal } from './principal.ts'
 import { createRest, errorReply } from './rest/rest.ts'
 import { type GraphqlFace, graphqlFace } from './serve/graphql.ts'
 import { type OauthFace, oauthFace } from './serve/oauth.ts'
+import { outsideReaders } from './serve/outside.ts'
 import { openSqlite } from './store/sqlite.ts'
 import type { Store } from './store/store.ts'
 
@@ -110,7 +111,14 @@ async function assemble(model: Model, store: Store, log: Log, settings: Settings
       then(apps.find(clientId), app => app !== undefined || then(records.get('Client', clientId), Boolean)),
     issuer,
   })
-  const authenticate = createAuthenticate([keys, tokens])
+  const outside = await outsideReaders({
+    model,
+    run,
+    records,
+    version: name => store.version(name),
+    settings,
+  })
+  const authenticate = createAuthenticate([keys, tokens, ...outside])
   const oauth = oauthFace({
     model,
     run,

@@ -13,7 +13,8 @@ import { configurationOf, interactionPath } from './configuration.ts'
 import { Consents, loadGrant } from './consents.ts'
 import { TokenSigner } from './jwt.ts'
 import { keysVersion, loadKeys } from './keys.ts'
-import { type Incoming, prepareRequest } from './requests.ts'
+import { replayRefreshes } from './replay.ts'
+import { type Incoming, prepareRequest, tokenForm } from './requests.ts'
 import type {
   AuthorizationServer,
   ConnectedApp,
@@ -239,6 +240,8 @@ export class Server implements AuthorizationServer {
     guardClients(provider)
     allowJwts(provider, { issuer, records, signer, format: settings.accessTokenFormat })
     shapeAnswers(provider, { separator: settings.scopeSeparator, issuer })
+    const { refreshReplay } = settings
+    if (refreshReplay > 0) provider.use(replayRefreshes(refreshReplay, ctx => tokenForm(ctx.req)))
     provider.on('server_error', (_ctx: never, error: never) => onFault(error))
     provider.on('error', (error: never) => onFault(error))
     this.#engine = { provider, callback: provider.callback(), signer, keysVersion: version }

@@ -72,6 +72,13 @@ export function refusalOf(req: IncomingMessage): string | undefined {
   return refused.get(req)
 }
 
+const tokenForms = new WeakMap<IncomingMessage, string>()
+
+/** The form of a request to the token endpoint. */
+export function tokenForm(req: IncomingMessage): string | undefined {
+  return tokenForms.get(req)
+}
+
 async function authorizeUrl(query: string, incoming: Incoming): Promise<string> {
   const rules: RequestRules = {
     resources: resourcesOf(incoming.issuer),
@@ -94,7 +101,9 @@ export async function prepareRequest(
   if (req.method !== 'POST' || body === undefined) return req
   if (!isForm(req)) return withBody(req, body)
   const twice = doubled(pairsOf(body.toString()))
-  const made = withBody(req, await formFor(path, body, incoming))
+  const form = await formFor(path, body, incoming)
+  const made = withBody(req, form)
+  if (path === routes.token) tokenForms.set(made, form)
   if (twice !== undefined) refused.set(made, `\`${twice.slice(0, 100)}\` must not be there twice`)
   return made
 }
