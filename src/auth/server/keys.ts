@@ -2,7 +2,7 @@
  * Signing keys. The newest of each algorithm signs; older ones stay published until everything that they
  * have signed has expired.
  */
-import { createPublicKey, generateKeyPair, hash, type KeyObject } from 'node:crypto'
+import { createPublicKey, generateKeyPair, hash, type KeyObject, type webcrypto } from 'node:crypto'
 import { promisify } from 'node:util'
 import type { Records } from '../../records.ts'
 
@@ -15,7 +15,7 @@ const MARGIN = 60 * 60 * 1000
 
 export interface SigningKey {
   /** Private, with `kid`, `alg` and `use` (RFC 7517, 4). */
-  readonly jwk: JsonWebKey & { readonly kid: string; readonly alg: 'ES256' | 'RS256' }
+  readonly jwk: webcrypto.JsonWebKey & { readonly kid: string; readonly alg: 'ES256' | 'RS256' }
   /** Milliseconds since 1970. */
   readonly createdAt: number
   /** When it stopped signing; null while it signs. */
@@ -83,5 +83,5 @@ export function keysVersion(records: Records): number {
 export function publicKey({ jwk }: SigningKey): KeyObject {
   const { kty, crv, x, y, n, e } = jwk
   const parts = kty === 'EC' ? { kty, crv, x, y } : { kty, n, e }
-  return createPublicKey({ key: parts as JsonWebKey, format: 'jwk' })
+  return createPublicKey({ key: parts as webcrypto.JsonWebKey, format: 'jwk' })
 }

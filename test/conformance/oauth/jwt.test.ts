@@ -1,6 +1,13 @@
 /** What looks like an access token and is none: nothing of it is taken on any path. */
 import assert from 'node:assert/strict'
-import { createHmac, createPublicKey, generateKeyPairSync, type KeyObject, sign } from 'node:crypto'
+import {
+  createHmac,
+  createPublicKey,
+  generateKeyPairSync,
+  type KeyObject,
+  sign,
+  type webcrypto,
+} from 'node:crypto'
 import { createServer } from 'node:http'
 import { test } from 'node:test'
 import { type Fixture, newTokens, withFixture } from './server.ts'
@@ -48,7 +55,7 @@ interface Jwks {
 /** Every way in which a public key may be mistaken for a shared secret. */
 function secretsFrom({ keys }: Jwks): (string | Buffer)[] {
   return keys.flatMap(jwk => {
-    const key = createPublicKey({ key: jwk as JsonWebKey, format: 'jwk' })
+    const key = createPublicKey({ key: jwk as webcrypto.JsonWebKey, format: 'jwk' })
     const pem = key.export({ type: 'spki', format: 'pem' }).toString()
     return [
       pem,
