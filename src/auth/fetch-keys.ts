@@ -7,7 +7,7 @@ const MAX_BYTES = 262_144
 const MAX_TIME = 5_000
 
 /** RFC 6890 and what maps onto it: nothing that only this machine or its network can reach. */
-const inner = new BlockList()
+const inner = { ipv4: new BlockList(), ipv6: new BlockList() }
 for (const [network, prefix] of [
   ['0.0.0.0', 8],
   ['10.0.0.0', 8],
@@ -20,7 +20,7 @@ for (const [network, prefix] of [
   ['198.18.0.0', 15],
   ['224.0.0.0', 3],
 ] as const) {
-  inner.addSubnet(network, prefix, 'ipv4')
+  inner.ipv4.addSubnet(network, prefix, 'ipv4')
 }
 for (const [network, prefix] of [
   ['::', 96],
@@ -32,13 +32,15 @@ for (const [network, prefix] of [
   ['fe80::', 10],
   ['ff00::', 8],
 ] as const) {
-  inner.addSubnet(network, prefix, 'ipv6')
+  inner.ipv6.addSubnet(network, prefix, 'ipv6')
 }
 
 /** Whether an address is one that anybody can reach. */
 export function isPublicAddress(address: string): boolean {
   const version = isIP(address)
-  return version !== 0 && !inner.check(address, version === 6 ? 'ipv6' : 'ipv4')
+  if (version === 0) return false
+  // Apart, since a list takes an IPv4 address for the IPv6 one that it maps onto.
+  return version === 4 ? !inner.ipv4.check(address, 'ipv4') : !inner.ipv6.check(address, 'ipv6')
 }
 
 /** The address that is checked is the one that is connected to: the name is resolved once. */
