@@ -91,6 +91,11 @@ export async function signInByCode(
   return { kind: 'proven', userId: user.id, remember: pending.remember, methods: ['pwd', 'otp', 'mfa'] }
 }
 
+/** What asking for a challenge is counted by. */
+export function optionsKey(address: string): string {
+  return `passkey-options:${address}`
+}
+
 /** A passkey asks for its owner's own lock, so it counts as two factors and needs no code. */
 export async function signInByPasskey(
   { run, attempts }: AccountBase,
@@ -98,10 +103,13 @@ export async function signInByPasskey(
   response: string,
   address: string,
 ): Promise<SignInAnswer> {
-  const seconds = attempts.take('passkey', address)
+  // Whose it is, only the answer tells: until then all from one address count together.
+  const key = `passkey:${address}`
+  const seconds = attempts.take(key, address)
   if (seconds !== undefined) return { kind: 'throttled', seconds }
   const userId = await passkeys.verify(response)
   if (userId === undefined || !(await findUser(run, userId))) return wrong
-  attempts.succeed('passkey', address)
+  attempts.succeed(key, address)
+  attempts.succeed(optionsKey(address), address)
   return { kind: 'proven', userId, remember: true, methods: ['hwk', 'user', 'mfa'] }
 }

@@ -3,7 +3,7 @@ import { ApiError } from '../../errors.ts'
 import type { JsonValue } from '../../model/fields/type.ts'
 import { bodyValidator } from '../../model/validate.ts'
 import { createBySystem } from '../bootstrap.ts'
-import { hashPassword } from '../password.ts'
+import { hashPassword, verifyPassword } from '../password.ts'
 import type { AccountBase } from './accounts.ts'
 import { passwordFault } from './rules.ts'
 import { findByEmail } from './users.ts'
@@ -103,14 +103,37 @@ export async function pendingAddress({ tokens }: AccountBase, token: string): Pr
   return pending && String(pending.values.email)
 }
 
-/** The link was opened: the account is made. Undefined when the link is used, too old, or the address taken. */
-export async function finishSignUp(base: AccountBase, token: string): Promise<number | undefined> {
-  const pending = await base.tokens.redeem<Pending>('PendingAccount', token)
-  if (!pending) return undefined
+export type FinishAnswer =
+  | { readonly kind: 'made'; readonly userId: number }
+  | { readonly kind: 'wrong' }
+  /** The link is used or too old, or the address is taken by now. */
+  | { readonly kind: 'over' }
+  | { readonly kind: 'throttled'; readonly seconds: number }
+
+/**
+ * The link was opened: the account is made, for who knows the password that it was asked for with. Without
+ * that, somebody else's account would be made by who only receives the mail, and the other could get into it.
+ */
+export async function finishSignUp(
+  base: AccountBase,
+  token: string,
+  password: string,
+  address: string,
+): Promise<FinishAnswer> {
+  const { tokens, attempts } = base
+  const waiting = await tokens.peek<Pending>('PendingAccount', token)
+  if (!waiting) return { kind: 'over' }
+  const key = `pending:${String(waiting.values.email)}`
+  const seconds = attempts.take(key, address)
+  if (seconds !== undefined) return { kind: 'throttled', seconds }
+  if (!(await verifyPassword(password, waiting.hashed))) return { kind: 'wrong' }
+  const pending = await tokens.redeem<Pending>('PendingAccount', token)
+  if (!pending) return { kind: 'over' }
+  attempts.succeed(key, address)
   try {
-    return await create(base, pending.values, pending.hashed, true)
+    return { kind: 'made', userId: await create(base, pending.values, pending.hashed, true) }
   } catch (error) {
-    if (isConflict(error)) return undefined
+    if (isConflict(error)) return { kind: 'over' }
     throw error
   }
 }

@@ -46,16 +46,43 @@ ${newPassword('password', 'New password', faults)}
 interface VerifyPage {
   readonly csrf: string
   readonly token: string
-  /** For an account that does not exist yet, its token. */
-  readonly account: string | undefined
   readonly email: string
 }
 
 /** What a link to confirm an address opens. Only the button does it: programs that check mail open links too. */
-export function verifyPage({ csrf, token, account, email }: VerifyPage): Page {
-  const hidden = account === undefined ? { token } : { account }
+export function verifyPage({ csrf, token, email }: VerifyPage): Page {
   const content = html`<h1>Confirm your e-mail address</h1>
 <p>Is ${email} yours?</p>
-${form({ action: '/account/verify', csrf, hidden }, html`<div class="buttons">${button('Confirm the address')}</div>`)}`
+${form({ action: '/account/verify', csrf, hidden: { token } }, html`<div class="buttons">${button('Confirm the address')}</div>`)}`
   return { title: 'Confirm your address', content }
+}
+
+interface FinishPage {
+  readonly csrf: string
+  readonly faults: Faults
+  readonly account: string
+  readonly email: string
+}
+
+/** What the link for a new account opens. */
+export function finishPage({ csrf, faults, account, email }: FinishPage): Page {
+  const password = field(
+    {
+      name: 'password',
+      label: 'Password',
+      type: 'password',
+      hint: 'The one that you chose when you asked for the account.',
+      autocomplete: 'current-password',
+      maxlength: 256,
+    },
+    faults,
+  )
+  const content = html`<h1>Finish your account</h1>
+${summary(faults)}
+<p>The account is for ${email}. If you did not ask for one, close this page: then there is none.</p>
+${form(
+  { action: '/account/verify', csrf, hidden: { account } },
+  html`${password}<div class="buttons">${button('Create the account')}</div>`,
+)}`
+  return { title: 'Finish your account', content, faulty: faults.size > 0 }
 }

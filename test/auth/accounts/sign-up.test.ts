@@ -81,16 +81,32 @@ test('confirmed: the link makes the account, once, within a day', async () => {
     await signUp(base, account)
     const link = await token()
     assert.equal(await pendingAddress(base, link), 'ada@example.com')
-    const ids = await Promise.all(Array.from({ length: 6 }, () => finishSignUp(base, link)))
-    const made = ids.filter(id => id !== undefined)
-    assert.equal(made.length, 1)
+    const finish = () => finishSignUp(base, link, password, '192.0.2.1')
+    const answers = await Promise.all(Array.from({ length: 6 }, finish))
+    const [made, ...more] = answers.filter(answer => answer.kind === 'made')
+    assert.deepEqual(more, [])
     const user = await findByEmail(base.run, 'ada@example.com')
-    assert.equal(user?.id, made[0])
-    assert.equal(await base.addresses.isVerified(made[0] ?? 0, 'ada@example.com'), true)
+    assert.ok(user)
+    assert.equal(made?.userId, user.id)
+    assert.equal(await base.addresses.isVerified(user.id, 'ada@example.com'), true)
     await signUp(base, { ...account, email: 'late@example.com' })
     const late = await token()
     pass(24 * 60 * MINUTE)
-    assert.equal(await finishSignUp(base, late), undefined)
+    assert.deepEqual(await finishSignUp(base, late, password, '192.0.2.1'), { kind: 'over' })
+  })
+})
+
+test('confirmed: who receives the mail does not make the account that another asked for', async () => {
+  await withWorld({ signUp: 'confirmed' }, async ({ base, token }) => {
+    await signUp(base, account)
+    const link = await token()
+    for (let count = 0; count < 10; count++) {
+      const answer = await finishSignUp(base, link, 'what the other chose', '192.0.2.1')
+      assert.deepEqual(answer, { kind: 'wrong' })
+    }
+    assert.equal((await finishSignUp(base, link, password, '192.0.2.1')).kind, 'throttled')
+    assert.equal(await findByEmail(base.run, 'ada@example.com'), undefined)
+    assert.equal((await finishSignUp(base, link, password, '198.51.100.7')).kind, 'made')
   })
 })
 
@@ -99,7 +115,7 @@ test('confirmed: an address that was taken meanwhile makes no second account', a
     await signUp(base, account)
     const link = await token()
     await user('ada@example.com', password)
-    assert.equal(await finishSignUp(base, link), undefined)
+    assert.deepEqual(await finishSignUp(base, link, password, '192.0.2.1'), { kind: 'over' })
   })
 })
 

@@ -3,7 +3,7 @@ import type { Reply } from '../../../call.ts'
 import { type Faults, noFaults } from '../../pages/form.ts'
 import { messagePage } from '../../pages/message.ts'
 import { pageReply } from '../../pages/reply.ts'
-import { resetPage, resetRequestPage, verifyPage } from '../../pages/reset.ts'
+import { finishPage, resetPage, resetRequestPage, verifyPage } from '../../pages/reset.ts'
 import { canReset, requestReset, reset } from '../reset.ts'
 import { finishSignUp, pendingAddress } from '../sign-up.ts'
 import { addressToConfirm, confirmAddress, sendConfirmation } from '../verification.ts'
@@ -61,7 +61,10 @@ async function setPassword(parts: FaceParts, visit: Visit, form: FormBody, token
     return showReset(parts, visit, token, new Map([[answer.field, answer.message]]))
   const page = messagePage({
     title: 'Your password is set',
-    paragraphs: ['Every session is over, and connected apps must ask you again.'],
+    paragraphs: [
+      'Every session is over, and connected apps must ask you again.',
+      'Your API keys still work. If somebody else knew your password, look through them.',
+    ],
     link: { href: '/account/sign-in', label: 'Sign in' },
   })
   return pageReply(parts.theme, page)
@@ -86,15 +89,16 @@ function verifyOver(parts: FaceParts): Reply {
 async function showVerify(parts: FaceParts, visit: Visit): Promise<Reply> {
   const query = readQuery(visit)
   const account = query.optional('account')
-  const token = query.optional('token') ?? ''
-  const email =
-    account === undefined
-      ? await addressToConfirm(parts.base, token)
-      : await pendingAddress(parts.base, account)
+  if (account !== undefined) {
+    const address = await pendingAddress(parts.base, account)
+    if (address === undefined) return over(parts, '/account/sign-up', 'Create an account')
+    return showPending(parts, visit, account, address, noFaults)
+  }
+  const token = query.text('token')
+  const email = await addressToConfirm(parts.base, token)
   if (email === undefined) return verifyOver(parts)
-  if (account === undefined && !(await signedIn(parts, visit))) return signInFirst(parts)
-  const csrf = parts.csrf.token(visit, visit.res)
-  return pageReply(parts.theme, verifyPage({ csrf, token, account, email }))
+  if (!(await signedIn(parts, visit))) return signInFirst(parts)
+  return pageReply(parts.theme, verifyPage({ csrf: parts.csrf.token(visit, visit.res), token, email }))
 }
 
 function signInFirst({ theme }: FaceParts): Reply {
@@ -106,11 +110,33 @@ function signInFirst({ theme }: FaceParts): Reply {
   return pageReply(theme, page)
 }
 
-async function finishAccount(parts: FaceParts, visit: Visit, token: string): Promise<Reply> {
-  const userId = await finishSignUp(parts.base, token)
-  if (userId === undefined) return over(parts, '/account/sign-up', 'Create an account')
+function showPending(parts: FaceParts, visit: Visit, account: string, email: string, faults: Faults): Reply {
+  const page = finishPage({ csrf: parts.csrf.token(visit, visit.res), account, email, faults })
+  return pageReply(parts.theme, page, { status: faults.size > 0 ? 400 : 200 })
+}
+
+async function finishAccount(
+  parts: FaceParts,
+  visit: Visit,
+  form: FormBody,
+  account: string,
+): Promise<Reply> {
+  const { base, server, theme } = parts
+  const answer = await finishSignUp(
+    base,
+    account,
+    form.text('password'),
+    parts.throttleAddress(visit.address),
+  )
+  if (answer.kind === 'throttled') return tooMany(theme, answer.seconds)
+  if (answer.kind === 'wrong') {
+    const email = (await pendingAddress(base, account)) ?? ''
+    return showPending(parts, visit, account, email, new Map([['password', 'This is not the password.']]))
+  }
+  if (answer.kind === 'over') return over(parts, '/account/sign-up', 'Create an account')
+  const { userId } = answer
   const { req, res, address } = visit
-  await parts.server.signIn(req, res, { userId, remember: false, methods: ['pwd'], address })
+  await server.signIn(req, res, { userId, remember: false, methods: ['pwd'], address })
   return redirect('/account?done=verified')
 }
 
@@ -126,7 +152,7 @@ export async function verifyRoute(parts: FaceParts, visit: Visit): Promise<Reply
   const form = readForm(visit)
   parts.csrf.check(visit, form.text('csrf'))
   const account = form.optional('account')
-  if (account !== undefined) return finishAccount(parts, visit, account)
+  if (account !== undefined) return finishAccount(parts, visit, form, account)
   const who = await signedIn(parts, visit)
   if (!who) return signInFirst(parts)
   if (form.text('send') === 'yes') return sendAgain(parts, visit, who)

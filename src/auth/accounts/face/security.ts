@@ -7,6 +7,7 @@ import { pageReply } from '../../pages/reply.ts'
 import { recoveryCodesPage, securityPage, totpPage } from '../../pages/security.ts'
 import type { Enrolment } from '../one-time-codes.ts'
 import { changePassword } from '../reset.ts'
+import { optionsKey } from '../sign-in.ts'
 import { noteOf } from './account.ts'
 import { type FaceParts, redirect, type SignedIn, signedIn, tooMany, type Visit } from './context.ts'
 import { type FormBody, readForm } from './form-body.ts'
@@ -148,7 +149,8 @@ async function creationOptions(parts: FaceParts, visit: Visit): Promise<object> 
 }
 
 async function requestOptions(parts: FaceParts, visit: Visit): Promise<object> {
-  const seconds = parts.base.attempts.take('passkey-options', parts.throttleAddress(visit.address))
+  const address = parts.throttleAddress(visit.address)
+  const seconds = parts.base.attempts.take(optionsKey(address), address)
   if (seconds === undefined) return parts.passkeys.requestOptions()
   throw new ApiError('RATE_LIMITED', undefined, { headers: { 'Retry-After': String(seconds) } })
 }
