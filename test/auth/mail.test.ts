@@ -1,9 +1,8 @@
 /** Mail reaches a server by SMTP, and without one the log, marked. */
 import assert from 'node:assert/strict'
-import type { AddressInfo } from 'node:net'
-import { createServer, type Server } from 'node:net'
 import { test } from 'node:test'
 import { createMail } from '../../src/auth/mail.ts'
+import { withSmtp } from './smtp.ts'
 
 interface Logged {
   readonly level: string
@@ -18,58 +17,6 @@ function recorder() {
   return { lines, warn: write('warn'), error: write('error') }
 }
 
-interface Received {
-  readonly commands: string[]
-  data: string
-}
-
-/** As much of RFC 5321 as one message needs. `refuse`: what it answers to RCPT. */
-function smtpServer(received: Received, refuse?: string): Server {
-  return createServer(socket => {
-    let inData = false
-    let rest = ''
-    socket.write('220 test ESMTP\r\n')
-    socket.setEncoding('utf8')
-    socket.on('error', () => {})
-    socket.on('data', chunk => {
-      rest += chunk
-      for (let end = rest.indexOf('\r\n'); end !== -1; end = rest.indexOf('\r\n')) {
-        const line = rest.slice(0, end)
-        rest = rest.slice(end + 2)
-        if (inData) {
-          if (line === '.') {
-            inData = false
-            socket.write('250 taken\r\n')
-          } else received.data += `${line}\n`
-          continue
-        }
-        received.commands.push(line)
-        const verb = line.split(' ')[0]?.toUpperCase()
-        if (verb === 'DATA') {
-          inData = true
-          socket.write('354 go on\r\n')
-        } else if (verb === 'QUIT') socket.end('221 bye\r\n')
-        else if (verb === 'RCPT' && refuse !== undefined) socket.write(`${refuse}\r\n`)
-        else socket.write('250 ok\r\n')
-      }
-    })
-  })
-}
-
-async function withServer(
-  use: (smtp: string, received: Received) => Promise<void>,
-  refuse?: string,
-): Promise<void> {
-  const received: Received = { commands: [], data: '' }
-  const server = smtpServer(received, refuse)
-  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
-  try {
-    await use(`smtp://127.0.0.1:${(server.address() as AddressInfo).port}`, received)
-  } finally {
-    await new Promise(resolve => server.close(resolve))
-  }
-}
-
 const from = 'Example <no-reply@example.com>'
 const message = {
   to: 'ada@example.com',
@@ -78,7 +25,7 @@ const message = {
 }
 
 test('a message arrives as it was written, at one receiver', async () => {
-  await withServer(async (smtp, received) => {
+  await withSmtp(async (smtp, received) => {
     const log = recorder()
     const mail = createMail({ smtp, from }, log)
     assert.equal(mail.delivers, true)
@@ -95,7 +42,7 @@ test('a message arrives as it was written, at one receiver', async () => {
 })
 
 test('no address and no subject brings in another receiver or header', async () => {
-  await withServer(async (smtp, received) => {
+  await withSmtp(async (smtp, received) => {
     const mail = createMail({ smtp, from }, recorder())
     const evil = { ...message, to: 'ada@example.com, eve@example.com', subject: 'x\r\nBcc: eve@example.com' }
     await mail.send(evil).catch(() => {})
@@ -106,7 +53,7 @@ test('no address and no subject brings in another receiver or header', async () 
 })
 
 test('a server that refuses, or is not there, is told to the operator', async () => {
-  await withServer(async smtp => {
+  await withSmtp(async smtp => {
     const log = recorder()
     await assert.rejects(createMail({ smtp, from }, log).send(message), { code: 'UNAVAILABLE' })
     assert.deepEqual(
