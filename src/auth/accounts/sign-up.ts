@@ -32,20 +32,33 @@ interface Pending {
   readonly hashed: string
 }
 
+/** In the order of the form. */
+const sentences: ReadonlyMap<string, string> = new Map([
+  ['name', 'Enter your name, in at most 100 characters.'],
+  ['email', 'Enter an e-mail address, e.g. ada@example.com.'],
+])
+
+/** The fields of the body that the model does not take, with its own words for those that we do not ask for. */
+function modelFaults(error: unknown): Map<string, string> {
+  if (!(error instanceof ApiError) || !error.details) throw error
+  const told = new Map(error.details.map(({ field, message }) => [field, message]))
+  const known = [...sentences].filter(([field]) => told.has(field))
+  const other = [...told].filter(([field]) => !sentences.has(field)).map(([, message]) => message)
+  return new Map(other.length === 0 ? known : [...known, ['form', other.join(' ')]])
+}
+
 /** What the model says of the values; only what a stranger may decide is looked at. */
 function checked({ model }: AccountBase, { name, email, password }: NewAccount) {
-  const faults = new Map<string, string>()
   const users = model.collections.get('users')
   let values: Values = {}
+  let faults = new Map<string, string>()
   try {
-    if (users) ({ values } = bodyValidator(users).create({ name: name.trim(), email: email.trim() }))
+    // Without a name there is none: an empty one is a text like any other to the model.
+    const body = { ...(name.trim() !== '' && { name: name.trim() }), email: email.trim() }
+    if (users) ({ values } = bodyValidator(users).create(body))
   } catch (error) {
-    if (!(error instanceof ApiError) || !error.details) throw error
-    for (const { field, message } of error.details) {
-      faults.set(field === 'name' || field === 'email' ? field : 'form', message)
-    }
+    faults = modelFaults(error)
   }
-  if (name.trim() === '') faults.set('name', 'Enter your name.')
   const fault = passwordFault(password, email.trim())
   if (fault !== undefined) faults.set('password', fault)
   return { values, faults }
