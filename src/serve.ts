@@ -154,6 +154,7 @@ async function assemble(model: Model, store: Store, log: Log, settings: Settings
     answer: createPipeline(stages),
     sockets: { paths: new Set([graphqlPath]), upgrade: createUpgrade(stages, graphql) },
     errorReply: (error, call) =>
+      oauth.errorReply(error, call.path) ??
       withMetadata(isGraphql(call.path) ? graphqlErrorReply(error, call) : errorReply(error, call), issuer),
     onSent: recorder(log, metrics, routeLabels(model.collections)),
     onFault: (error, { requestId, method }) =>

@@ -50,6 +50,11 @@ export const interactionPath = '/oauth/interaction/'
 /** A user's grant ends at the latest after this, however often it was refreshed. */
 const YEAR = 365 * 24 * 60 * 60
 
+/** RFC 7662, 4: anybody may register an app here, so an app is told of its own tokens only. */
+function isOwn(_ctx: Context, client: { clientId: string }, token: { clientId: string }): boolean {
+  return token.clientId === client.clientId
+}
+
 function features({ settings, sources, invalidTarget }: ConfigurationParts): Options {
   const { registrationToken } = settings
   return {
@@ -70,8 +75,8 @@ function features({ settings, sources, invalidTarget }: ConfigurationParts): Opt
       // Nothing of the device is shown, so nothing of it is kept.
       deviceInfo: () => ({}),
     },
-    introspection: { enabled: true },
-    revocation: { enabled: true },
+    introspection: { enabled: true, allowedPolicy: isOwn },
+    revocation: { enabled: true, allowedPolicy: isOwn },
     dPoP: { enabled: true },
     pushedAuthorizationRequests: { enabled: true },
     rpInitiatedLogout: {

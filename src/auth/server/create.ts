@@ -239,9 +239,9 @@ export class Server implements AuthorizationServer {
     provider.proxy = true
     guardClients(provider)
     allowJwts(provider, { issuer, records, signer, format: settings.accessTokenFormat })
-    shapeAnswers(provider, { separator: settings.scopeSeparator, issuer })
     const { refreshReplay } = settings
     if (refreshReplay > 0) provider.use(replayRefreshes(refreshReplay, ctx => tokenForm(ctx.req)))
+    shapeAnswers(provider, { separator: settings.scopeSeparator, issuer })
     provider.on('server_error', (_ctx: never, error: never) => onFault(error))
     provider.on('error', (error: never) => onFault(error))
     this.#engine = { provider, callback: provider.callback(), signer, keysVersion: version }

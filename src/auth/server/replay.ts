@@ -8,6 +8,7 @@ import type { Context, Middleware } from 'oidc-provider'
 
 interface Answer {
   readonly status: number
+  readonly type: string
   readonly body: unknown
 }
 
@@ -23,7 +24,7 @@ export function replayRefreshes(seconds: number, formOf: (ctx: Context) => strin
     const known = kept.get(key)
     if (known) return give(ctx, await known)
     if (kept.size >= MAX_KEPT) return next()
-    const answer = next().then(() => ({ status: ctx.status, body: ctx.body }))
+    const answer = next().then(() => ({ status: ctx.status, type: ctx.type, body: ctx.body }))
     kept.set(key, answer)
     const forget = () => void kept.delete(key)
     answer.then(({ status }) => {
@@ -34,8 +35,9 @@ export function replayRefreshes(seconds: number, formOf: (ctx: Context) => strin
   }
 }
 
-function give(ctx: Context, { status, body }: Answer): void {
+function give(ctx: Context, { status, type, body }: Answer): void {
   ctx.status = status
   ctx.set('cache-control', 'no-store')
-  ctx.body = typeof body === 'object' && body !== null ? { ...body } : body
+  ctx.body = body
+  ctx.type = type
 }
