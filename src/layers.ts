@@ -24,7 +24,10 @@ export const rooms: Readonly<Record<string, Room>> = {
   cluster: { imports: [] },
   rest: { imports: ['plan', 'model'] },
   graphql: { imports: ['plan', 'model'], packages: ['graphql', 'graphql-ws', 'ws'] },
-  auth: { imports: ['plan', 'model', 'cluster'] },
+  auth: {
+    imports: ['plan', 'model', 'cluster'],
+    packages: ['oidc-provider', 'jose', 'nodemailer', '@simplewebauthn/server', 'otpauth', 'qr'],
+  },
   config: { imports: [] },
   http: { imports: ['config'] },
   log: { imports: ['config'], packages: ['pino'] },

@@ -36,6 +36,8 @@ export interface OauthFace {
   /** Whether a path is one of this face's. */
   owns(path: string): boolean
   answer(exchange: Exchange): Awaitable<Reply | TakenOver>
+  /** An error of a page as a page; undefined where it is not for a person. */
+  errorReply(error: unknown, path: string): Reply | undefined
   /** When every mail is sent that was promised. */
   idle(): Promise<void>
 }
@@ -128,6 +130,7 @@ export function oauthFace(parts: OauthFaceParts): OauthFace {
   return {
     owns: path => isAccountPath(path) || path.startsWith('/oauth/') || path.startsWith('/.well-known/'),
     idle: pages.idle,
+    errorReply: (error, path) => (isAccountPath(path) ? pages.errorReply(error) : undefined),
     answer(exchange) {
       const { path } = exchange
       const nobody = anonymous(budgetAddress(exchange.address))

@@ -429,3 +429,18 @@ test('fields that the form does not have are not taken: nobody makes themselves 
     assert.ok(formsOf(answer.text, new URL(url)).length === 0)
   })
 })
+
+test('a request that is one too many is told so on a page', async () => {
+  await withFixture({ rateLimit: 'off', addressRateLimit: 3 }, async ({ url }) => {
+    // A new window may begin once in between.
+    let last: Response | undefined
+    for (let count = 0; count < 12 && last?.status !== 429; count++)
+      last = await fetch(`${url}/account/sign-in`)
+    assert.equal(last?.status, 429)
+    assert.match(last?.headers.get('content-type') ?? '', /^text\/html/)
+    assert.match(last?.headers.get('content-security-policy') ?? '', /default-src 'none'/)
+    assert.ok(last?.headers.get('retry-after'))
+    assert.equal(last?.headers.get('x-ratelimit-remaining'), '0')
+    assert.match((await last?.text()) ?? '', /<h1>Too many attempts<\/h1>/)
+  })
+})
