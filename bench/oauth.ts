@@ -31,6 +31,8 @@ interface Issuing {
   readonly introspectionPath: string
   readonly client: Client
   codes(count: number): Promise<readonly string[]>
+  /** One that gives a refresh token too: users are asked for it each time. */
+  lastingCode(): Promise<string>
   readonly redirectUri: string
 }
 
@@ -39,7 +41,8 @@ const SECONDS = 1
 /** More than any server exchanges in the time. */
 const CODES = 8_000
 const redirectUri = 'https://app.example.com/callback'
-const scope = 'offline_access read:post'
+const scope = 'read:post'
+const lastingScope = 'offline_access read:post'
 const person = { email: 'admin@example.com', password: 'not a secret, only a bench' }
 
 const post_ = (path: string, bodies: string, next: string): string => `
@@ -91,19 +94,21 @@ async function tokensOf(
   server: Issuing,
   count: number,
 ): Promise<readonly Readonly<Record<string, string>>[]> {
-  const codes = await server.codes(count)
-  const answers = codes.map(code => post(server.origin + server.tokenPath, exchangeForm(server, code)))
-  return (await Promise.all(answers)).map(({ status, text, json }) => {
+  const made: Readonly<Record<string, string>>[] = []
+  while (made.length < count) {
+    const form = exchangeForm(server, await server.lastingCode())
+    const { status, text, json } = await post(server.origin + server.tokenPath, form)
     if (status !== 200) throw new Error(`A code was refused: ${text}`)
-    return json as Readonly<Record<string, string>>
-  })
+    made.push(json as Readonly<Record<string, string>>)
+  }
+  return made
 }
 
 type Work = (server: Issuing) => Promise<string>
 
 const works: readonly { readonly work: string; readonly floor: number; readonly script: Work }[] = [
   {
-    work: 'code exchange',
+    work: 'code exchange, without a refresh token',
     floor: 0.06,
     script: async server => {
       const bodies = (await server.codes(CODES)).map(code => exchangeForm(server, code))
@@ -131,21 +136,22 @@ const works: readonly { readonly work: string; readonly floor: number; readonly 
 ]
 
 async function seeded(running: Running): Promise<Issuing> {
-  const seed = async (count: number) =>
-    (await (await fetch(`${running.origin}/seed?n=${count}`, { method: 'POST' })).json()) as {
+  const seed = async (query: string) =>
+    (await (await fetch(`${running.origin}/seed?${query}`, { method: 'POST' })).json()) as {
       codes: string[]
       clientId: string
       clientSecret: string
       redirectUri: string
     }
-  const { clientId, clientSecret, redirectUri: registered } = await seed(0)
+  const { clientId, clientSecret, redirectUri: registered } = await seed('n=0')
   return {
     origin: running.origin,
     tokenPath: '/token',
     introspectionPath: '/token/introspection',
     client: { client_id: clientId, client_secret: clientSecret },
     redirectUri: registered,
-    codes: async count => (await seed(count)).codes,
+    codes: async count => (await seed(`n=${count}`)).codes,
+    lastingCode: async () => (await seed('n=1&lasting=1')).codes[0] ?? '',
   }
 }
 
@@ -157,7 +163,7 @@ async function newClient({ origin }: Running, key: string, format: 'opaque' | 'j
       name: 'Bench',
       type: 'confidential',
       redirect_uris: [redirectUri],
-      scopes: scope.split(' '),
+      scopes: lastingScope.split(' '),
       access_token_format: format,
     }),
   })
@@ -176,9 +182,10 @@ async function issuing(running: Running, key: string, format: 'opaque' | 'jwt' =
     scope,
     state: 's',
   })
-  const consented = new URL(address)
-  consented.searchParams.set('prompt', 'consent')
-  await authorize(browser, consented, person)
+  const lasting = new URL(address)
+  lasting.searchParams.set('scope', lastingScope)
+  const lastingCode = async () => (await authorize(browser, lasting, person)).searchParams.get('code') ?? ''
+  await lastingCode()
   const code = async () => {
     const { headers, text } = await browser.send(address)
     const found = new URL(headers.location ?? 'none:').searchParams.get('code')
@@ -191,6 +198,7 @@ async function issuing(running: Running, key: string, format: 'opaque' | 'jwt' =
     introspectionPath: '/oauth/introspect',
     client,
     redirectUri,
+    lastingCode,
     codes: async count => {
       const codes: string[] = []
       const lane = async () => {

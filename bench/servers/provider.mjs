@@ -1,5 +1,5 @@
 // What W9 is compared with: oidc-provider by itself, everything in memory, one client, no rules, no limits.
-// POST /seed?n=100 makes codes, without a browser.
+// POST /seed?n=100&lasting=1 makes codes, without a browser; lasting ones give refresh tokens.
 import { createServer } from 'node:http'
 import Provider from 'oidc-provider'
 
@@ -62,13 +62,12 @@ const provider = new Provider(`http://127.0.0.1:${port}`, {
   pkce: { required: () => false },
   features: { devInteractions: { enabled: false }, introspection: { enabled: true } },
   findAccount: (_context, sub) => ({ accountId: sub, claims: () => ({ sub }) }),
-  issueRefreshToken: () => true,
+  issueRefreshToken: (_context, _client, { scopes }) => scopes.has('offline_access'),
   rotateRefreshToken: true,
   ttl: { AccessToken: 3600, AuthorizationCode: 600, RefreshToken: 86_400, Grant: 86_400 },
 })
 
-async function newCode(client) {
-  const scope = 'offline_access read:post'
+async function newCode(client, scope) {
   const grant = new provider.Grant({ accountId: '1', clientId })
   grant.addOIDCScope(scope)
   const grantId = await grant.save()
@@ -85,10 +84,11 @@ async function newCode(client) {
   return new provider.AuthorizationCode(common).save()
 }
 
-async function seed(count) {
+async function seed(count, lasting) {
   const client = await provider.Client.find(clientId)
   const codes = []
-  for (let n = 0; n < count; n++) codes.push(await newCode(client))
+  for (let n = 0; n < count; n++)
+    codes.push(await newCode(client, lasting ? 'offline_access read:post' : 'read:post'))
   return JSON.stringify({ codes, clientId, clientSecret, redirectUri })
 }
 
@@ -96,5 +96,6 @@ const callback = provider.callback()
 createServer((request, response) => {
   const [path, query] = request.url.split('?')
   if (path !== '/seed') return callback(request, response)
-  seed(Number(new URLSearchParams(query).get('n'))).then(text => response.end(text))
+  const asked = new URLSearchParams(query)
+  seed(Number(asked.get('n')), asked.has('lasting')).then(text => response.end(text))
 }).listen(port, '127.0.0.1')
