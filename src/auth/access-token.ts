@@ -70,11 +70,13 @@ class AccessTokenReader {
 
   read(text: string): Awaitable<Principal | null> | undefined {
     const isJwt = text.includes('.')
-    if (isJwt ? !this.#isOurs(text) : !opaque.test(text)) return undefined
+    if (!isJwt && !opaque.test(text)) return undefined
+    // Only what was ours is known, so a JWT that is need not be looked into again.
     const key = hash('sha256', text, 'base64url')
     const stamp = this.#stamp()
     const known = this.#known.get(key)
     if (known?.stamp === stamp && known.expiresAt > this.#now()) return known.principal
+    if (isJwt && !this.#isOurs(text)) return undefined
     if (!isJwt) return this.#find(key, key, stamp)
     return then(this.#jti(text), jti => (jti === undefined ? null : this.#find(key, jti, stamp)))
   }
