@@ -253,3 +253,48 @@ test('a new password in one browser ends the session of another, and the token o
     }
   })
 })
+
+test('a device is connected by the code that it shows, after its owner has seen what it is', async () => {
+  await scene({}, async here => {
+    const { page, service } = here
+    const made = await service.call('/api/v1/oauth_apps', {
+      method: 'POST',
+      key: service.key,
+      body: {
+        name: 'Television',
+        type: 'public',
+        redirect_uris: ['http://127.0.0.1/callback'],
+        scopes: ['read:post'],
+      },
+    })
+    assert.equal(made.status, 201, made.text)
+    const clientId = String(made.json.client_id)
+    const post = async (path: string, body: Record<string, string>) => {
+      const response = await fetch(`${service.url}${path}`, {
+        method: 'POST',
+        body: new URLSearchParams(body),
+      })
+      return (await response.json()) as Readonly<Record<string, string>>
+    }
+    const device = await post('/oauth/device', { client_id: clientId, scope: 'read:post' })
+    assert.ok(device.user_code, JSON.stringify(device))
+    await page.goto(device.verification_uri ?? '')
+    await page.getByLabel('Code').fill(device.user_code)
+    await page.getByRole('button', { name: 'Continue' }).click()
+    await page.getByRole('heading', { name: 'Connect Television?' }).waitFor()
+    await assertSound(page)
+    await shoot(page, 'device-confirm')
+    await page.getByRole('button', { name: 'Yes, connect it' }).click()
+    await signUp(page)
+    await page.getByRole('button', { name: 'Allow' }).click()
+    await page.getByRole('heading', { name: 'Television is connected' }).waitFor()
+    await assertSound(page)
+    const token = await post('/oauth/token', {
+      grant_type: 'urn:ietf:params:oauth:grant-type:device_code',
+      client_id: clientId,
+      device_code: device.device_code ?? '',
+    })
+    assert.ok(token.access_token, JSON.stringify(token))
+    assert.equal(await statusWith(here, token.access_token), 200)
+  })
+})
