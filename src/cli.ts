@@ -162,6 +162,26 @@ const commands: readonly Command[] = [
     run: async () => (await import('./cli/accounts.ts')).newKeyText(),
   },
   {
+    name: 'documents register',
+    arguments: ['file…'],
+    sentence: 'Register GraphQL documents: .graphql files, or manifests in JSON.',
+    options: { model },
+    async run(written) {
+      const { registerDocuments } = await import('./cli/documents.ts')
+      const { model: checked, settings } = await modelOf(written)
+      return registerDocuments(checked, settings, written.arguments)
+    },
+  },
+  {
+    name: 'documents list',
+    sentence: 'List the registered GraphQL documents.',
+    options: {},
+    async run(written) {
+      const { listDocuments } = await import('./cli/documents.ts')
+      return listDocuments(await settingsOf(written))
+    },
+  },
+  {
     name: 'users create',
     sentence: 'Make an account.',
     options: {
