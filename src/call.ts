@@ -10,6 +10,8 @@ export interface Call {
   /** What follows the first `?`; empty without one. */
   readonly query: string
   readonly headers: IncomingHttpHeaders
+  /** Whether a credential came in the query, of which it is no part any more. */
+  readonly keyInQuery?: boolean
   /** The client's address: the socket's, unless `trustProxy` says otherwise. */
   readonly address: string
   readonly requestId: string

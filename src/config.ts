@@ -37,7 +37,7 @@ export const settingsTable = {
   baseUrl: optional({
     variable: 'BASE_URL',
     kind: origin,
-    defaultText: '`http://localhost:` and the port',
+    defaultText: 'wherever the client found it',
     sentence: 'The address that clients reach the service by, for links and documents.',
   }),
   model: optional({

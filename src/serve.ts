@@ -90,9 +90,7 @@ async function assemble(model: Model, store: Store, log: Log, settings: Settings
     model,
     run,
     hooks,
-    get baseUrl() {
-      return settings.baseUrl ?? `http://localhost:${http.port()}`
-    },
+    baseUrl: settings.baseUrl,
   })
   const authenticate = createAuthenticate([keys])
   const graphql = graphqlFace({

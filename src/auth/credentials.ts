@@ -6,6 +6,8 @@ import { ApiError } from '../errors.ts'
 export interface CredentialSource {
   readonly headers: IncomingHttpHeaders
   query: string
+  /** Set where `api_key` was taken off the query. */
+  keyInQuery?: boolean
 }
 
 export interface Credential {
@@ -49,7 +51,9 @@ function takeFromQuery(source: CredentialSource): string[] {
     keys.push(mark === -1 ? '' : (decoded(part.slice(mark + 1)) ?? ''))
     return false
   })
-  if (keys.length > 0) source.query = kept.join('&')
+  if (keys.length === 0) return keys
+  source.query = kept.join('&')
+  source.keyInQuery = true
   return keys
 }
 

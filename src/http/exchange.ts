@@ -20,8 +20,9 @@ function originForm(url: string): string {
 export class Exchange implements Call {
   readonly method: string
   readonly path: string
-  /** Without `api_key`: see `credential`. */
+  /** Without `api_key`, once the credential was looked for. */
   query: string
+  keyInQuery = false
   readonly headers: IncomingHttpHeaders
   readonly address: string
   readonly requestId: string

@@ -35,8 +35,12 @@ export function isWritable(field: Field, mode: BodyMode): boolean {
   return !field.readOnly && !field.internal && (mode === 'create' || !field.immutable)
 }
 
-/** Whether a body of this mode must hold the field. */
+/**
+ * Whether a body of this mode must hold the field. Of a field that not everyone may write, only the
+ * guard knows whether a replacement must.
+ */
 function isRequired(field: Field, mode: BodyMode): boolean {
+  if (mode === 'replace' && field.access.write.kind !== 'anyone') return false
   return mode !== 'merge' && isWritable(field, mode) && !field.optional && field.default === undefined
 }
 
@@ -48,14 +52,25 @@ function required(fields: readonly Field[]): JsonSchema {
   return fields.length === 0 ? {} : { required: fields.map(field => field.name) }
 }
 
+/** Whether an object in a PATCH is merged into what is stored (RFC 7396): only the result must fit. */
+export function mergesObjects({ type }: Field): boolean {
+  return type.encoding === 'json'
+}
+
+function valueSchema(field: Field, mode: BodyMode): JsonSchema {
+  const { schema } = field.type
+  return mode === 'merge' && mergesObjects(field) ? { anyOf: [schema, { type: 'object' }] } : schema
+}
+
 /** The schema of a body of this mode; a field that is not in it is refused. */
 export function bodySchema(collection: Collection, mode: BodyMode): JsonSchema {
   const fields = [...collection.fields.values()].filter(field => isWritable(field, mode))
   return {
     type: 'object',
-    properties: propertiesOf(fields, ({ optional, type }) =>
-      optional ? nullable(type.schema) : type.schema,
-    ),
+    properties: propertiesOf(fields, field => {
+      const schema = valueSchema(field, mode)
+      return field.optional ? nullable(schema) : schema
+    }),
     ...required(fields.filter(field => isRequired(field, mode))),
     additionalProperties: false,
   }

@@ -6,7 +6,7 @@ import { compile } from './fields/schema.ts'
 import type { JsonValue } from './fields/type.ts'
 import type { Collection, Field } from './model.ts'
 import { didYouMean } from './nearest.ts'
-import { type BodyMode, bodySchema, isWritable } from './schemas.ts'
+import { type BodyMode, bodySchema, isWritable, mergesObjects } from './schemas.ts'
 
 export { bodySchema, itemSchema } from './schemas.ts'
 
@@ -38,6 +38,25 @@ function unknownFault(name: string, collection: Collection, mode: BodyMode): Fie
   return { field: shown, code: 'unknown_field', message }
 }
 
+/** A document that was put together from what a client sent and what was stored. */
+interface MadeDocument {
+  readonly field: Field
+  readonly value: JsonValue
+  /** The most characters that it may have, where it has more. */
+  readonly longest: number | undefined
+}
+
+/** Throws VALIDATION_FAILED with every document that does not fit its field. */
+export function requireDocuments(documents: readonly MadeDocument[]): void {
+  const faults: FieldFault[] = []
+  for (const { field, value, longest } of documents) {
+    const message = `${field.name} would become too large: it may have at most ${longest} characters.`
+    if (longest === undefined) valueFaults(field, value, 'replace', faults)
+    else faults.push({ field: field.name, code: 'too_long', message })
+  }
+  if (faults.length > 0) throw refusal(faults)
+}
+
 /** The canonical value, or undefined when there is none and a fault was told. */
 function canonical(field: Field, value: JsonValue, faults: FieldFault[]): JsonValue | undefined {
   if (value === null) return null
@@ -50,14 +69,16 @@ function canonical(field: Field, value: JsonValue, faults: FieldFault[]): JsonVa
   }
 }
 
-function valueFaults(field: Field, value: JsonValue, faults: FieldFault[]): void {
+function valueFaults(field: Field, value: JsonValue, mode: BodyMode, faults: FieldFault[]): void {
   const { name, type } = field
   if (value === null) {
     const message = `${name} must not be null.`
     if (!field.optional) faults.push({ field: name, code: 'null_not_allowed', message })
     return
   }
-  const found = schemaFaults(type.schema, value, type.encoding === 'json')
+  const isPatch =
+    mode === 'merge' && mergesObjects(field) && typeof value === 'object' && !Array.isArray(value)
+  const found = isPatch ? [] : schemaFaults(type.schema, value, type.encoding === 'json')
   if (found.length === 0) canonical(field, value, faults)
   for (const { code, must, at } of found) {
     faults.push({ field: name + at, code, message: `${name}${at} must ${must}.` })
@@ -70,7 +91,7 @@ function bodyFaults(body: object, collection: Collection, mode: BodyMode): reado
   for (const [name, value] of Object.entries(body)) {
     if (faults.length >= MOST_FAULTS) return faults.slice(0, MOST_FAULTS)
     const field = collection.fields.get(name)
-    if (field && isWritable(field, mode)) valueFaults(field, value, faults)
+    if (field && isWritable(field, mode)) valueFaults(field, value, mode, faults)
     else faults.push(unknownFault(name, collection, mode))
   }
   const { required = [] } = bodySchema(collection, mode)

@@ -60,8 +60,9 @@ function valueAfter(
   args: readonly JsonValue[],
   userId: number | null,
 ): JsonValue | undefined {
-  const value = assignments.find(one => one.field.name === name)?.value
-  if (value === undefined) return undefined
+  const assignment = assignments.find(one => one.field.name === name)
+  if (assignment === undefined || assignment.when !== undefined) return undefined
+  const { value } = assignment
   if (value.kind !== 'default') return operandValue(value, args, userId)
   if (value.default.kind === 'value') return value.default.value
   return value.default.kind === 'currentUser' ? userId : undefined

@@ -1,7 +1,7 @@
 /** Writes: what may be set, what is set besides, and what must hold before and after. */
 import { ApiError, type FieldFault } from '../errors.ts'
 import type { Collection, Field, FieldDefault } from '../model/model.ts'
-import { dependencies, look } from './condition.ts'
+import { dependencies, look, never } from './condition.ts'
 import { guardSelect } from './guard-read.ts'
 import { mayNotSet, quoted, requirePossible, requireReadable, requireScope } from './guard-refuse.ts'
 import type { View } from './guard-view.ts'
@@ -48,7 +48,9 @@ export function guardUpdate(shape: UpdateShape, view: View): GuardedUpdate {
   const allowed = view.rule(collection.access.update, collection)
   requirePossible(view, allowed, `change ${collection.name}`)
   const rows = requireReadable(view, collection)
-  const chosen = settable(shape.set, collection, view, 'update')
+  const chosen = settable(shape.set, collection, view, 'update').map(one =>
+    over(one, collection, view, shape.documents === 'merge'),
+  )
   const reset = shape.mode === 'replace' ? leftOut(chosen, collection, view) : []
   const set = [...chosen, ...reset]
   const refusals: Refusal[] = []
@@ -60,7 +62,7 @@ export function guardUpdate(shape: UpdateShape, view: View): GuardedUpdate {
     references: references(chosen, view),
     ifMatch: shape.ifMatch,
     rows,
-    before: checks([{ condition: allowed, field: undefined }, ...writeRules(set, collection, view)]),
+    before: checks([{ condition: allowed, field: undefined }, ...writeRules(chosen, collection, view)]),
     after: dependsOn(allowed, set) ? checks([{ condition: allowed, field: undefined }]) : [],
     select: guardSelect(shape.select, collection, view, shape.lenient ? { refusals, keys: [] } : undefined),
     refusals,
@@ -84,7 +86,10 @@ export function guardDelete(shape: DeleteShape, view: View): GuardedDelete {
   }
 }
 
-/** The assignments that the caller may make, some of them in some rows only. Throws for all others, all at once. */
+/**
+ * The assignments that the caller may make, some of them in some rows only. Throws for all others, all at
+ * once. In an update a field that the caller sees may be set to what it holds: that is left to its check.
+ */
 function settable(
   set: readonly Assignment[],
   collection: Collection,
@@ -97,6 +102,7 @@ function settable(
   const refused = chosen
     .map(one => one.field)
     .filter(field => writable(field, collection, view).kind === 'never')
+    .filter(field => deed === 'create' || seenIn(field, collection, view).kind === 'never')
   if (refused.length > 0) throw mayNotSet(refused)
   return chosen
 }
@@ -126,6 +132,26 @@ function assignment({ field: name, param }: Assignment, collection: Collection):
   const field = collection.fields.get(name)
   if (!field) throw new Error(`${collection.name} has no field ${name} to set`)
   return { field, value: { kind: 'param', param } }
+}
+
+/** An assignment as it is made over a stored row. */
+function over(
+  one: GuardedAssignment,
+  collection: Collection,
+  view: View,
+  merges: boolean,
+): GuardedAssignment {
+  const seen = seenIn(one.field, collection, view)
+  return {
+    ...one,
+    ...(seen.kind === 'always' ? {} : { seen }),
+    ...(merges && one.field.type.encoding === 'json' ? { merges } : {}),
+  }
+}
+
+/** In which rows the caller sees what the field holds. */
+function seenIn(field: Field, collection: Collection, view: View): Condition {
+  return view.visible(collection, field.name)?.when ?? never
 }
 
 function writable(field: Field, collection: Collection, view: View): Condition {
@@ -175,7 +201,10 @@ function requireValues(fields: readonly Field[]): void {
   throw new ApiError('VALIDATION_FAILED', undefined, { details })
 }
 
-/** What a replacement does not mention and the caller could have set goes back to where it began. */
+/**
+ * What a replacement does not mention and the caller could have set goes back to where it began,
+ * in the rows where the caller could have set it.
+ */
 function leftOut(
   chosen: readonly GuardedAssignment[],
   collection: Collection,
@@ -188,8 +217,13 @@ function leftOut(
       !(field.name === 'id' || field.readOnly || field.internal || field.immutable) &&
       writable(field, collection, view).kind !== 'never',
   )
-  requireValues(open)
-  return open.map(initial)
+  const rules = open.map(field => writable(field, collection, view))
+  requireValues(open.filter((_, index) => rules[index]?.kind === 'always'))
+  return open.map((field, index) => {
+    const made = over(initial(field), collection, view, false)
+    const when = rules[index]
+    return when === undefined || when.kind === 'always' ? made : { ...made, when }
+  })
 }
 
 function touch(set: readonly GuardedAssignment[], collection: Collection): readonly GuardedAssignment[] {

@@ -5,10 +5,11 @@
  * What can be decided without a row or a value is decided once per shape and access class.
  */
 import type { JsonValue } from '../model/fields/type.ts'
-import type { Model } from '../model/model.ts'
+import type { Collection, CollectionAccess, Model } from '../model/model.ts'
 import type { AccessClass, Principal } from '../principal.ts'
 import { guardComposite } from './guard-composite.ts'
 import { guardItem, guardList } from './guard-read.ts'
+import { requirePossible, requireReadable, requireScope } from './guard-refuse.ts'
 import { type Settle, settleWrite } from './guard-settle.ts'
 import { type View, viewOf } from './guard-view.ts'
 import { guardCreate, guardDelete, guardUpdate } from './guard-write.ts'
@@ -55,6 +56,28 @@ export interface Guard {
     principal: Principal,
   ): GuardedPlan<GuardedComposite | GuardedCreate | GuardedUpdate>
 }
+
+/**
+ * For faces, before they look at the rest of a request: throws what the guard would throw for whoever may
+ * do this to no item at all (UNAUTHORIZED, FORBIDDEN, INSUFFICIENT_SCOPE).
+ */
+export function admit(
+  model: Model,
+  collection: Collection,
+  operation: keyof CollectionAccess,
+  access: AccessClass,
+): void {
+  const view = viewOf(model, access)
+  if (operation === 'read') {
+    requireReadable(view, collection)
+    return
+  }
+  requireScope(view, 'write', collection)
+  const rows = view.rule(collection.access[operation], collection)
+  requirePossible(view, rows, `${deeds[operation]} ${collection.name}`)
+}
+
+const deeds = { create: 'create', update: 'change', delete: 'delete' } as const
 
 /** What is remembered for a shape and an access class. */
 interface Decided {

@@ -177,9 +177,21 @@ export interface GuardedList extends GuardedReadBase {
 export interface GuardedAssignment {
   readonly field: Field
   readonly value: Operand | { readonly kind: 'default'; readonly default: FieldDefault }
+  /** Updates only: the stored rows in which it is made; elsewhere the field stays. Left out: all of them. */
+  readonly when?: Condition
+  /**
+   * Updates only: the stored rows in which the caller sees what the field holds. Left out: all of them.
+   * Elsewhere an assignment counts as a change, so that nothing is learned about the hidden value.
+   */
+  readonly seen?: Condition
+  /** Updates only: a JSON object is merged into the stored one (RFC 7396, 2). */
+  readonly merges?: true
 }
 
-/** A check within the write's transaction; when it fails, the write is undone with FORBIDDEN. */
+/**
+ * A check within the write's transaction; when it fails, the write is undone with FORBIDDEN. In an
+ * update, checks and references of a field are not asked where its assignment changes nothing.
+ */
 export interface Check {
   readonly condition: Condition
   /** The field whose write rule it is; undefined for the collection's own rule. */

@@ -151,6 +151,8 @@ export interface UpdateShape {
   readonly collection: string
   readonly id: Param
   readonly set: readonly Assignment[]
+  /** `merge`: an object that is set on a JSON field is merged into the stored one (RFC 7396). */
+  readonly documents?: 'replace' | 'merge'
   readonly ifMatch: Param | undefined
   readonly select: readonly Selected[]
   /** As for a create. */

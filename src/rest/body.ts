@@ -5,6 +5,7 @@ import { ApiError } from '../errors.ts'
 
 const DEEPEST = 32
 const QUOTE = 34
+const COMMA = 44
 const COLON = 58
 const OPEN_BRACKET = 91
 const BACKSLASH = 92
@@ -49,14 +50,14 @@ function endOfString(text: string, start: number): number {
   return text.length
 }
 
-/** Counts the members of the outermost object, those given twice too. Throws when nested too deep. */
+/** Counts the members of all objects, those given twice too. Throws when nested too deep. */
 function countMembers(text: string): number {
   let depth = 0
   let members = 0
   for (let at = 0; at < text.length; at += 1) {
     const code = text.charCodeAt(at)
     if (code === QUOTE) at = endOfString(text, at)
-    else if (code === COLON) members += depth === 1 ? 1 : 0
+    else if (code === COLON) members += 1
     else if (code === OPEN_BRACE || code === OPEN_BRACKET) depth += 1
     else if (code === CLOSE_BRACE || code === CLOSE_BRACKET) depth -= 1
     if (depth > DEEPEST) {
@@ -64,6 +65,53 @@ function countMembers(text: string): number {
     }
   }
   return members
+}
+
+/** The members of all objects in a parsed value, which holds each once. */
+function membersIn(value: unknown): number {
+  if (typeof value !== 'object' || value === null) return 0
+  let members = 0
+  if (Array.isArray(value)) for (const item of value) members += membersIn(item)
+  else for (const key of Object.keys(value)) members += 1 + membersIn(Reflect.get(value, key))
+  return members
+}
+
+interface Level {
+  /** The keys so far; undefined in an array. */
+  readonly keys: Set<string> | undefined
+  at: string | number
+}
+
+/** Where JSON text names a key for the second time, as a JSON Pointer (RFC 6901). */
+function findDuplicate(text: string): string {
+  const levels: Level[] = []
+  let lastText = ''
+  for (let at = 0; at < text.length; at += 1) {
+    const code = text.charCodeAt(at)
+    const level = levels.at(-1)
+    if (code === QUOTE) {
+      const end = endOfString(text, at)
+      lastText = text.slice(at, end + 1)
+      at = end
+    } else if (code === OPEN_BRACE) levels.push({ keys: new Set(), at: '' })
+    else if (code === OPEN_BRACKET) levels.push({ keys: undefined, at: 0 })
+    else if (code === CLOSE_BRACE || code === CLOSE_BRACKET) levels.pop()
+    else if (code === COMMA && typeof level?.at === 'number') level.at += 1
+    else if (code === COLON && level?.keys) {
+      level.at = JSON.parse(lastText) as string
+      if (level.keys.has(level.at)) break
+      level.keys.add(level.at)
+    }
+  }
+  return levels.map(({ at }) => `/${String(at).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('')
+}
+
+const LONGEST_PLACE = 200
+
+function namedTwice(text: string): ApiError {
+  const place = findDuplicate(text)
+  const shown = place.length > LONGEST_PLACE ? `${place.slice(0, LONGEST_PLACE).toWellFormed()}…` : place
+  return new ApiError('BAD_REQUEST', `The body names the key ${JSON.stringify(shown)} twice; name each once.`)
 }
 
 /** The longest text in which a mistake is looked for. */
@@ -105,7 +153,7 @@ function parseText(text: string): unknown {
 
 /**
  * The JSON value of a body. Throws UNSUPPORTED_MEDIA_TYPE unless it is declared as one of `types`, and
- * BAD_REQUEST when it is empty, not UTF-8, not JSON, nested deeper than 32 levels, or names a key twice.
+ * BAD_REQUEST when it is empty, not UTF-8, not JSON, nested deeper than 32 levels, or names a key twice in one object.
  */
 export function readBody(call: Call, types: readonly string[]): unknown {
   requireMediaType(call, types)
@@ -114,10 +162,6 @@ export function readBody(call: Call, types: readonly string[]): unknown {
   const text = call.body.toString('utf8')
   const members = countMembers(text)
   const value = parseText(text)
-  if (typeof value === 'object' && value !== null && !Array.isArray(value)) {
-    if (Object.keys(value).length !== members) {
-      throw new ApiError('BAD_REQUEST', 'The body names a key twice; name each once.')
-    }
-  }
+  if (membersIn(value) !== members) throw namedTwice(text)
   return value
 }

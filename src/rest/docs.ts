@@ -17,17 +17,27 @@ const start = `window.ui = SwaggerUIBundle({
 })
 `
 
-const page = `<!doctype html>
+/** What the renderer's own style lacks: room on a narrow screen, and no column of links that the document never has. */
+const style = `body { margin: 0 }
+.swagger-ui .response-col_links { display: none }
+.swagger-ui .opblock .opblock-section-header { flex-wrap: wrap }
+.swagger-ui .markdown code, .swagger-ui .renderedMarkdown code { overflow-wrap: anywhere }
+`
+
+const head = `<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<title>API reference</title>
 <link rel="icon" href="data:,">
+`
+
+const page = `${head}<title>API reference</title>
 <link rel="stylesheet" href="/docs/assets/swagger-ui.css">
+<link rel="stylesheet" href="/docs/assets/docs.css">
 </head>
 <body>
-<main id="docs"><noscript>This page needs JavaScript. The document itself is <a href="${prefix}/openapi.json">${prefix}/openapi.json</a>.</noscript></main>
+<div id="docs"><noscript>This page needs JavaScript. The document itself is <a href="${prefix}/openapi.json">${prefix}/openapi.json</a>.</noscript></div>
 <script src="/docs/assets/swagger-ui-bundle.js"></script>
 <script src="/docs/assets/start.js"></script>
 </body>
@@ -38,22 +48,32 @@ function escapeHtml(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('"', '&quot;')
 }
 
+const errorsStyle = `body { margin: 0; font: 16px/1.5 system-ui, sans-serif; color: #1b1b1b; background: #fff }
+main { max-width: 72rem; margin: 0 auto; padding: 1rem }
+table { border-collapse: collapse; width: 100% }
+th, td { text-align: left; vertical-align: top; padding: .5rem .75rem .5rem 0; border-bottom: 1px solid #ddd }
+tr:target { background: #fff3c4 }
+@media (max-width: 45rem) {
+  thead { display: none }
+  tr, th, td { display: block }
+  tr { padding: .5rem 0; border-bottom: 1px solid #ddd }
+  th, td { padding: 0; border: 0; overflow-wrap: anywhere }
+}
+`
+
 function errorsPage(): string {
   const rows = Object.entries(catalogue).map(
     ([code, { status, message, hint }]) =>
       `<tr id="${code}"><th scope="row"><code>${code}</code></th><td>${status}</td>` +
       `<td>${escapeHtml(message)}</td><td>${escapeHtml(hint).replace(/`([^`]+)`/g, '<code>$1</code>')}</td></tr>`,
   )
-  return `<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>Errors</title>
+  return `${head}<title>Errors</title>
+<link rel="stylesheet" href="/docs/assets/errors.css">
 </head>
 <body>
 <main>
 <h1>Errors</h1>
+<p>Every error is <code>{"error":{"code","message"}}</code>; with <code>Accept: application/problem+json</code> the same facts come as RFC 9457.</p>
 <table>
 <thead><tr><th scope="col">Code</th><th scope="col">Status</th><th scope="col">Message</th><th scope="col">What to do</th></tr></thead>
 <tbody>
@@ -91,16 +111,16 @@ interface Page {
 }
 
 const html = 'text/html; charset=utf-8'
+const css = 'text/css; charset=utf-8'
 const script = 'text/javascript; charset=utf-8'
 const pages: ReadonlyMap<string, Page> = new Map([
   ['/docs', { type: html, make: () => page }],
   ['/docs/errors', { type: html, make: errorsPage }],
   ['/docs/assets/start.js', { type: script, make: () => start }],
   ['/docs/assets/swagger-ui-bundle.js', { type: script, make: () => readAsset('swagger-ui-bundle.js') }],
-  [
-    '/docs/assets/swagger-ui.css',
-    { type: 'text/css; charset=utf-8', make: () => readAsset('swagger-ui.css') },
-  ],
+  ['/docs/assets/swagger-ui.css', { type: css, make: () => readAsset('swagger-ui.css') }],
+  ['/docs/assets/docs.css', { type: css, make: () => style }],
+  ['/docs/assets/errors.css', { type: css, make: () => errorsStyle }],
 ])
 
 interface Made {

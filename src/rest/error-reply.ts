@@ -38,7 +38,7 @@ function titleOf(code: ErrorCode): string {
 
 function sentCredential(call: Call): boolean {
   const { authorization, 'x-api-key': key } = call.headers
-  return authorization !== undefined || key !== undefined || /[?&]api_key=/.test(call.url)
+  return authorization !== undefined || key !== undefined || call.keyInQuery === true
 }
 
 /** RFC 6750, 3: the error is told only to whoever sent a credential. */

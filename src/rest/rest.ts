@@ -3,8 +3,7 @@ import type { Call, Reply } from '../call.ts'
 import { ApiError } from '../errors.ts'
 import type { Model } from '../model/model.ts'
 import { type Awaitable, then } from '../plan/answer.ts'
-import { requireReadable } from '../plan/guard-refuse.ts'
-import { viewOf } from '../plan/guard-view.ts'
+import { admit } from '../plan/guard.ts'
 import type { CreateHooks, Run } from '../plan/run.ts'
 import type { Principal } from '../principal.ts'
 import { requireJson } from './accept.ts'
@@ -116,7 +115,7 @@ class Face {
 
   /** Whoever may not read the collection at all hears that first, not what is wrong with the parameters. */
   #parse<T>(view: CollectionView, principal: Principal, parse: () => T): T {
-    requireReadable(viewOf(this.#options.model, principal.access), view.collection)
+    admit(this.#options.model, view.collection, 'read', principal.access)
     return parse()
   }
 

@@ -6,23 +6,36 @@ import { bound, type Inputs, type SqlValue } from './values.ts'
 
 export type ResultRow = readonly SqlValue[]
 
+/** How many statements of a connection have changed something, or may have. */
+interface Changes {
+  count: number
+}
+
 /** A prepared statement whose rows are arrays. */
 export class Statement {
   readonly #prepared: StatementSync
   readonly #binds: readonly Bind[]
+  /** Undefined for a statement that only reads. */
+  readonly #changes: Changes | undefined
 
-  constructor(prepared: StatementSync, binds: readonly Bind[]) {
+  constructor(prepared: StatementSync, binds: readonly Bind[], changes: Changes | undefined) {
     this.#prepared = prepared
     this.#binds = binds
+    this.#changes = changes
     prepared.setReturnArrays(true)
   }
 
   get(inputs: Inputs): ResultRow | undefined {
-    return this.#prepared.get(...this.#values(inputs)) as unknown as ResultRow | undefined
+    const row: unknown = this.#prepared.get(...this.#values(inputs))
+    // Only now: what a statement that fails had changed, SQLite has undone.
+    if (this.#changes !== undefined) this.#changes.count++
+    return row as ResultRow | undefined
   }
 
   all(inputs: Inputs): readonly ResultRow[] {
-    return this.#prepared.all(...this.#values(inputs)) as unknown as readonly ResultRow[]
+    const rows: unknown = this.#prepared.all(...this.#values(inputs))
+    if (this.#changes !== undefined) this.#changes.count++
+    return rows as readonly ResultRow[]
   }
 
   /**
@@ -30,11 +43,13 @@ export class Statement {
    * is one of its own, beyond 2^53, which throws.
    */
   run(inputs: Inputs): void {
-    this.#prepared.get(...this.#values(inputs))
+    this.get(inputs)
   }
 
   #values(inputs: Inputs): SqlValue[] {
-    return this.#binds.map(bind => bound(bind, inputs))
+    const values: SqlValue[] = []
+    for (const bind of this.#binds) values.push(bound(bind, inputs))
+    return values
   }
 }
 
@@ -66,6 +81,7 @@ export class Connection {
   readonly #dataVersion: StatementSync
   readonly #savepoint: StatementSync
   readonly #releaseSavepoint: StatementSync
+  readonly #changes: Changes = { count: 0 }
   #lastDataVersion: unknown
   #reading = false
   readonly #release = (): void => this.release()
@@ -88,11 +104,20 @@ export class Connection {
 
   prepare(fragment: Sql): Statement {
     const { text, binds } = compile(fragment, sqlite.sign)
-    return new Statement(this.#database.prepare(text), binds)
+    return new Statement(
+      this.#database.prepare(text),
+      binds,
+      text.startsWith('SELECT ') ? undefined : this.#changes,
+    )
   }
 
   exec(text: string): void {
     this.#database.exec(text)
+  }
+
+  /** Grows with every statement, other than a SELECT, that has succeeded. */
+  get changes(): number {
+    return this.#changes.count
   }
 
   get isTransaction(): boolean {
@@ -139,6 +164,11 @@ export class Connection {
 
   rollbackSavepoint(): void {
     this.#database.exec('ROLLBACK TO one_write; RELEASE one_write')
+  }
+
+  /** Within a transaction: whether references are checked at its end, not at each statement's. */
+  deferReferences(until: boolean): void {
+    this.#database.exec(`PRAGMA defer_foreign_keys = ${until ? 'ON' : 'OFF'}`)
   }
 
   rollback(): void {

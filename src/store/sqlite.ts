@@ -79,11 +79,9 @@ export function openSqlite(model: Model, options: SqliteOptions): SqliteStore {
     {
       maxWaiting,
       now,
-      atCommit: written => {
-        for (const { changed, removed } of written) {
-          versions.bump(changed)
-          orders.bump(removed)
-        }
+      atCommit: ({ changed, removed }) => {
+        versions.bump(changed)
+        orders.bump(removed)
         log.tell()
       },
     },
@@ -133,8 +131,8 @@ class OpenStore implements SqliteStore {
     }
   }
 
-  async write(plan: GuardedWrite): Promise<WriteAnswer> {
-    this.#requireOpen()
+  write(plan: GuardedWrite): Promise<WriteAnswer> {
+    if (this.#closed) return Promise.reject(stopping())
     return this.#writer.write(plan)
   }
 
@@ -158,6 +156,10 @@ class OpenStore implements SqliteStore {
   }
 
   #requireOpen(): void {
-    if (this.#closed) throw new ApiError('UNAVAILABLE', 'The service is stopping.')
+    if (this.#closed) throw stopping()
   }
+}
+
+function stopping(): ApiError {
+  return new ApiError('UNAVAILABLE', 'The service is stopping.')
 }

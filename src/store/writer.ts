@@ -4,36 +4,38 @@ import type { GuardedWrite } from '../plan/guarded.ts'
 import { CommitQueue } from './commit.ts'
 import type { WriteContext, WriteRun, Written } from './write/context.ts'
 import { createRun } from './write/create.ts'
-import { deleteRun, Removal } from './write/delete.ts'
+import { deleteRun } from './write/delete.ts'
+import { Removal } from './write/removal.ts'
 import { updateRun } from './write/update.ts'
 
 export interface WriterOptions {
   readonly maxWaiting: number
   /** The time, in milliseconds since 1970. */
   readonly now: () => number
-  readonly atCommit: (written: readonly Written[]) => void
+  readonly atCommit: (written: Written) => void
 }
 
 export class Writer {
   readonly #context: WriteContext
   readonly #removal: Removal
-  readonly #queue: CommitQueue<Written>
-  readonly #now: () => number
+  readonly #queue: CommitQueue<Written, WriteAnswer>
   readonly #shapes = new WeakMap<GuardedWrite['shape'], WriteRun>()
+  /** The time of the transaction: one for all its writes. */
+  #at = ''
 
   constructor(context: WriteContext, { maxWaiting, now, atCommit }: WriterOptions) {
     this.#context = context
     this.#removal = new Removal(context)
-    this.#now = now
-    const atBegin = (): void => context.events.prune(now())
-    this.#queue = new CommitQueue(context.connection, { maxWaiting, atBegin, atCommit })
+    const atBegin = (): void => {
+      const at = now()
+      this.#at = new Date(at).toISOString()
+      context.events.prune(at)
+    }
+    this.#queue = new CommitQueue(context.connection, { maxWaiting, atBegin, atCommit, answer: answerOf })
   }
 
-  async write(plan: GuardedWrite): Promise<WriteAnswer> {
-    const { id, text } = await this.#queue.add(() => {
-      return this.#runOf(plan.shape)(plan, new Date(this.#now()).toISOString())
-    })
-    return { id, text }
+  write(plan: GuardedWrite): Promise<WriteAnswer> {
+    return this.#queue.add(() => this.#runOf(plan.shape)(plan, this.#at))
   }
 
   /** Commits everything that waits. */
@@ -59,4 +61,8 @@ export class Writer {
         return deleteRun(shape, this.#context, this.#removal)
     }
   }
+}
+
+function answerOf({ id, text }: Written): WriteAnswer {
+  return { id, text }
 }

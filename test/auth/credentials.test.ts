@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type Credential, findCredential } from '../../src/auth/credentials.ts'
+import { type Credential, type CredentialSource, findCredential } from '../../src/auth/credentials.ts'
 import { ApiError } from '../../src/errors.ts'
 
 interface Sent {
@@ -68,6 +68,18 @@ for (const [sent, found, query] of rows) {
     assert.deepEqual(find(sent), [found, query])
   })
 }
+
+test('that the query carried a credential is remembered, though the query forgets it', () => {
+  const remembered = (query: string, headers = {}) => {
+    const source: CredentialSource = { headers, query }
+    findCredential(source)
+    return source.keyInQuery === true
+  }
+  assert.equal(remembered('api_key=a'), true)
+  assert.equal(remembered('page=1&api%5Fkey='), true)
+  assert.equal(remembered('page=1'), false)
+  assert.equal(remembered('q=api_key', { authorization: 'Bearer a' }), false)
+})
 
 test('an error never repeats a credential', () => {
   for (const sent of [{ authorization: 'Basic c2VjcmV0' }, { authorization: 'Bearer secret, Bearer b' }]) {

@@ -55,7 +55,8 @@ test('a credential is taken from each of its places, and refused in each', async
       assert.equal(answer.status, status, `${JSON.stringify(headers)} ${query}: ${answer.text}`)
       assert.equal(answer.code, { 200: undefined, 400: 'BAD_REQUEST', 401: 'UNAUTHORIZED' }[status])
       assert.ok(!answer.text.includes('pk_') && !(answer.headers.get('link') ?? '').includes('api_key'))
-      assert.equal(answer.headers.get('www-authenticate')?.startsWith('Bearer') ?? false, status === 401)
+      const challenge = status === 401 ? 'Bearer realm="api", error="invalid_token"' : null
+      assert.equal(answer.headers.get('www-authenticate'), challenge)
     }
   })
 })
@@ -78,6 +79,19 @@ test('a wrong credential is a 401 on every path', async () => {
     }
     for (const path of ['/healthz', '/readyz', '/metrics'])
       assert.equal((await call(path, { key })).status, 200)
+  })
+})
+
+test('who sends no credential is asked for one, and told of no wrong one', async () => {
+  await withService(unlimited, async ({ call }) => {
+    for (const path of ['/api/v1/users', '/api/v1/me', '/api/v1/users?q=api_key=x']) {
+      const answer = await call(path)
+      assert.deepEqual(
+        [answer.status, answer.headers.get('www-authenticate')],
+        [401, 'Bearer realm="api"'],
+        path,
+      )
+    }
   })
 })
 

@@ -1,51 +1,133 @@
 /** What the pages tell users to type is typed, and answers what they say. */
 import assert from 'node:assert/strict'
-import { execFile } from 'node:child_process'
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, it } from 'node:test'
+import { after, before, describe, it } from 'node:test'
 import { pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
 import { checkModel, type Declaration, serve } from 'portico'
 import blog from '../../examples/blog/model.ts'
 import { blocksOf, examplesOf, filledIn } from './blocks.ts'
+import { makeProject, projectEnvironment } from './project.ts'
 
 const root = join(import.meta.dirname, '..', '..')
 const run = promisify(execFile)
 const pages = [
   'README.md',
+  'CONTRIBUTING.md',
   ...readdirSync(join(root, 'docs'))
     .filter(name => name.endsWith('.md'))
     .map(name => `docs/${name}`),
 ]
 const read = (page: string) => readFileSync(join(root, page), 'utf8')
+const [firstModel = { text: '' }] = blocksOf(read('README.md')).filter(({ language }) => language === 'ts')
+
+let project = ''
+before(() => {
+  project = makeProject(root)
+  writeFileSync(join(project, 'model.ts'), firstModel.text)
+})
+after(() => rmSync(project, { recursive: true, force: true }))
+
+/** A command that goes on until it is stopped: it has done its part once it listens. */
+async function listens(command: string): Promise<void> {
+  const env = {
+    ...projectEnvironment(project),
+    PORT: '0',
+    HOST: '127.0.0.1',
+    DATABASE_URL: `${project}/start.db`,
+  }
+  const child = spawn('bash', ['-c', `exec env ${command}`], { cwd: project, env })
+  let said = ''
+  const told = new Promise<string>(resolve => {
+    const take = (chunk: Buffer) => {
+      said += chunk
+      const url = /listening on (http:[^"]+)/.exec(said)?.[1]
+      if (url !== undefined) resolve(url)
+    }
+    child.stdout.on('data', take)
+    child.stderr.on('data', take)
+    child.once('close', () => resolve(''))
+  })
+  try {
+    const url = await told
+    assert.notEqual(url, '', said)
+    assert.equal((await fetch(`${url}/healthz`)).status, 200)
+  } finally {
+    child.kill('SIGTERM')
+    if (child.exitCode === null) await once(child, 'close')
+  }
+  assert.equal(child.exitCode, 0, said)
+}
 
 async function answers(page: string): Promise<void> {
-  const folder = mkdtempSync(join(tmpdir(), 'portico-docs-'))
-  const service = await serve(blog, {
-    port: 0,
-    host: '127.0.0.1',
-    database: join(folder, 'blog.db'),
-    logLevel: 'silent',
-  })
-  const port = new URL(service.url).port
-  const env = { ...process.env, KEY: service.firstAdministrator?.key ?? '' }
+  const database = join(project, `${page.replace('/', '-')}.db`)
+  const service = await serve(blog, { port: 0, host: '127.0.0.1', database, logLevel: 'silent' })
+  const env = {
+    ...projectEnvironment(project),
+    KEY: service.firstAdministrator?.key ?? '',
+    DATABASE_URL: database,
+    PORTICO_MODEL: join(root, 'examples', 'blog', 'model.ts'),
+  }
   try {
     for (const { command, answer } of examplesOf(read(page))) {
-      const here = command
-        .replaceAll('http://localhost:3000', `http://127.0.0.1:${port}`)
-        .replace(/^curl /, 'curl -s ')
-      const { stdout } = await run('bash', ['-c', here], { env })
+      if (/\bnpm start\b/.test(command)) {
+        await listens(command)
+        continue
+      }
+      const here = command.replaceAll('http://localhost:3000', service.url).replace(/^curl /, 'curl -s ')
+      const { stdout } = await run('bash', ['-e', '-c', here], { env, cwd: project })
+      if (!command.startsWith('curl ')) continue
       const real: unknown = JSON.parse(stdout)
       if (answer === undefined) assert.ok(!stdout.includes('"error"'), `${command}\n${stdout}`)
       else assert.deepEqual(real, filledIn(JSON.parse(answer), real), command)
     }
   } finally {
     await service.close()
-    rmSync(folder, { recursive: true, force: true })
   }
 }
+
+describe('the blocks of the pages', () => {
+  it('say what they are, so that each is run, compiled or compared', () => {
+    const known = ['sh', 'json', 'ts', 'text']
+    for (const page of pages) {
+      const fences = read(page).match(/^```.*$/gm) ?? []
+      assert.equal(fences.length % 2, 0, page)
+      for (const fence of fences.filter((_, at) => at % 2 === 0))
+        assert.ok(known.includes(fence.slice(3)), `${page}: ${fence}`)
+    }
+  })
+
+  it('compile, where they are TypeScript', async () => {
+    const files = pages.flatMap(page =>
+      blocksOf(read(page))
+        .filter(({ language }) => language === 'ts')
+        .map(({ text }, n) => ({ name: `${page.replaceAll(/\W/g, '-')}-${n}.ts`, text })),
+    )
+    assert.ok(files.length >= 5)
+    for (const { name, text } of files) writeFileSync(join(project, name), text)
+    const compiler = join(root, 'node_modules', 'typescript', 'bin', 'tsc')
+    await run(process.execPath, [compiler, '-p', project]).catch(({ stdout }) => assert.fail(stdout))
+  })
+
+  it('configure, where they are a config file', async () => {
+    const config = blocksOf(read('docs/running.md')).find(({ text }) => text.includes('GivenSettings'))
+    assert.ok(config)
+    const file = join(project, 'portico.config.ts')
+    writeFileSync(file, config.text)
+    try {
+      const { stdout } = await run('portico', ['print', 'openapi', '--model', 'model.ts'], {
+        cwd: project,
+        env: projectEnvironment(project),
+      })
+      assert.deepEqual(JSON.parse(stdout).servers, [{ url: 'http://localhost:8080' }])
+    } finally {
+      rmSync(file)
+    }
+  })
+})
 
 describe('the commands in the pages', () => {
   for (const page of pages.filter(name => examplesOf(read(name)).length > 0)) {
@@ -77,7 +159,7 @@ describe('the models in the pages', () => {
 })
 
 describe('the links between the pages', () => {
-  for (const page of [...pages, 'ARCHITECTURE.md', 'CONTRIBUTING.md']) {
+  for (const page of [...pages, 'ARCHITECTURE.md']) {
     it(`${page} links to what is there`, () => {
       const base = pathToFileURL(join(root, page))
       for (const [, target = ''] of read(page).matchAll(/\]\((?!https?:)([^)#]+)/g)) {

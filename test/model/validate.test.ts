@@ -2,9 +2,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ApiError } from '../../src/errors.ts'
+import { collection as declared, model as modelOf, role, string } from '../../src/index.ts'
 import { checkModel } from '../../src/model/check.ts'
+import type { JsonValue } from '../../src/model/fields/type.ts'
 import { type BodyMode, bodySchema, itemSchema } from '../../src/model/schemas.ts'
-import { bodyValidator } from '../../src/model/validate.ts'
+import { bodyValidator, requireDocuments } from '../../src/model/validate.ts'
 import rich from '../models/rich.ts'
 
 const model = checkModel(rich)
@@ -126,8 +128,14 @@ test('a fault says what would be right', () => {
       { extra: ['\ud800'] },
       'extra: The text holds half of a surrogate pair, which cannot be stored.',
     ],
-    ['projects', 'merge', { settings: { theme: 'red' } }, 'settings/theme must be light or dark.'],
-    ['projects', 'merge', { settings: { colour: 'red' } }, 'settings must not have `colour`.'],
+    [
+      'projects',
+      'replace',
+      { name: 'x', settings: { theme: 'red' } },
+      'settings/theme must be light or dark.',
+    ],
+    ['projects', 'replace', { name: 'x', settings: { colour: 'red' } }, 'settings must not have `colour`.'],
+    ['projects', 'merge', { settings: 'red' }, 'settings must be an object.'],
     ['projects', 'merge', { code: 'abc' }, 'The body has 2 faults. code must have at least 4 characters.'],
     ['contacts', 'merge', { passphrase: 'short' }, 'passphrase must have at least 8 characters.'],
   ]
@@ -169,7 +177,31 @@ test('a refusal is small, however large the body', () => {
   const long = refusal('tasks', 'merge', { ['x'.repeat(100_000)]: 1, title: 'y'.repeat(100_000) })
   assert.ok(JSON.stringify(long.details).length < 1000)
   const columns = Array.from({ length: 50_000 }, () => 1)
-  assert.deepEqual(faults('projects', 'merge', { settings: { columns } }), ['settings/columns: too_long'])
+  const body = { name: 'x', settings: { columns } }
+  assert.deepEqual(faults('projects', 'replace', body), ['settings/columns: too_long'])
+})
+
+test('an object in a PATCH is a patch of a document: only what it makes must fit', () => {
+  const settings = { theme: null, unheard: { of: 1 } }
+  assert.deepEqual(check('projects', 'merge', { settings }), { settings })
+  assert.deepEqual(faults('projects', 'merge', { settings: ['light'] }), ['settings: wrong_type'])
+  assert.deepEqual(faults('tasks', 'merge', { extra: { a: ['\0'] } }), ['extra: bad_format'])
+  const field = collection('projects').fields.get('settings') ?? assert.fail()
+  const made = (value: JsonValue, longest?: number) => () => requireDocuments([{ field, value, longest }])
+  made({ theme: 'dark' })()
+  assert.throws(made(settings), { code: 'VALIDATION_FAILED' })
+  assert.throws(made({ theme: 'dark' }, 10), /settings would become too large: .* at most 10 characters/)
+})
+
+test('whether a replacement must hold a field that not everyone may write is left to the guard', () => {
+  const { collections } = checkModel(
+    modelOf({
+      notes: declared({ fields: { seal: string({ access: { write: role('admin') } }), name: string() } }),
+    }),
+  )
+  const notes = collections.get('notes') ?? assert.fail()
+  assert.deepEqual(bodySchema(notes, 'replace').required, ['name'])
+  assert.deepEqual(bodySchema(notes, 'create').required, ['seal', 'name'])
 })
 
 test('the schema of a body lists what may be written, that of an item what is given out', () => {

@@ -4,7 +4,7 @@ import { ApiError } from '../../src/errors.ts'
 import type { JsonValue } from '../../src/model/fields/type.ts'
 import type { CollectionAccess, Model } from '../../src/model/model.ts'
 import type { Comparison, Rule, Scalar } from '../../src/model/rule.ts'
-import { createGuard, readableFields, readableRelations, staticRule } from '../../src/plan/guard.ts'
+import { admit, createGuard, readableFields, readableRelations, staticRule } from '../../src/plan/guard.ts'
 import type { GuardedCreate, GuardedList, GuardedUpdate } from '../../src/plan/guarded.ts'
 import type { CreateShape, Filter, ItemShape, ListShape, Selected, UpdateShape } from '../../src/plan/plan.ts'
 import { anonymous, type Principal, system, user } from '../../src/principal.ts'
@@ -425,6 +425,61 @@ describe('writes', () => {
     assert.equal(made(model, root, create(['title', 'rank']), ['a', 1]).after.length, 0)
   })
 
+  test('a field that the caller sees may be set to what it holds, so only the row can tell', () => {
+    const rules = { access: { read: anyone, write: admin } }
+    const model = smallModel({ fields: { 'posts.rank': rules, 'posts.pin': rules } })
+    const [one] = changed(model, ann, change('merge', ['rank']), [1, 1]).before
+    assert.deepEqual([one?.condition.kind, one?.field?.name], ['never', 'rank'])
+    const unseen = refusal(() => changed(model, ann, change('merge', ['pin']), ['a', 1]))
+    assert.deepEqual([unseen.code, faults(unseen)], ['FORBIDDEN', [['pin', 'forbidden']]])
+  })
+
+  test('an assignment knows in which rows the caller sees what is stored; in all of them it says nothing', () => {
+    const model = smallModel({
+      fields: { 'posts.note': { access: { read: owner('author_id'), write: anyone } } },
+    })
+    const kinds = (who: Principal) =>
+      changed(model, who, change('merge', ['title', 'note', 'pin']), ['a', 'b', 'c', 1]).set.map(
+        one => one.seen?.kind,
+      )
+    assert.deepEqual(kinds(ann), [undefined, 'compare', 'never'])
+    assert.deepEqual(kinds(system), [undefined, undefined, undefined])
+  })
+
+  test('a replacement resets what may be written in some rows in those rows only', () => {
+    const model = smallModel({
+      fields: {
+        'posts.note': { access: { read: anyone, write: owner('author_id') } },
+        'posts.rank': { optional: false, access: { read: anyone, write: owner('author_id') } },
+      },
+    })
+    const { set, before } = changed(model, ann, change('replace', ['title']), ['a', 1])
+    const when = (name: string) => set.find(one => one.field.name === name)?.when?.kind
+    assert.deepEqual(
+      [when('title'), when('note'), when('rank'), when('pin')],
+      [undefined, 'compare', 'compare', undefined],
+    )
+    assert.deepEqual(before, [])
+    const given = changed(model, ann, change('replace', ['title', 'note']), ['a', 'b', 1])
+    assert.deepEqual(
+      given.before.map(one => one.field?.name),
+      ['note'],
+    )
+  })
+
+  test('documents are merged where the plan asks for it, and nothing else is', () => {
+    const merging = (documents?: 'replace' | 'merge') =>
+      changed(
+        smallModel(),
+        ann,
+        { ...change('merge', ['title', 'extra']), ...(documents && { documents }) },
+        ['a', {}, 1],
+      ).set.map(one => one.merges)
+    assert.deepEqual(merging('merge'), [undefined, true])
+    assert.deepEqual(merging('replace'), [undefined, undefined])
+    assert.deepEqual(merging(), [undefined, undefined])
+  })
+
   test('an owner check of a create costs no look at the database', () => {
     const model = smallModel({
       access: { posts: { create: either(owner('author_id'), admin) } },
@@ -506,6 +561,30 @@ test('a static rule is told apart from one that depends on the row', () => {
   assert.equal(kind(either(owner('author_id'), admin), root), 'always')
   assert.equal(kind(either(owner('author_id'), admin), ann), 'depends')
   assert.equal(kind(either(owner('author_id'), admin), nobodyIn), 'never')
+})
+
+test('who may do something to no item is told so as the guard would, before anything else is looked at', () => {
+  const model = smallModel({
+    access: { posts: { read: signedIn, update: admin, delete: owner('author_id') } },
+  })
+  const posts = model.collections.get('posts') ?? assert.fail()
+  const code = (operation: keyof CollectionAccess, who: Principal) => {
+    try {
+      return admit(model, posts, operation, who.access)
+    } catch (error) {
+      return error instanceof ApiError && error.code
+    }
+  }
+  const reader = user(3, 'user', new Set(['read:post']))
+  assert.equal(code('read', ann), undefined)
+  assert.equal(code('read', nobodyIn), 'UNAUTHORIZED')
+  assert.equal(code('update', ann), 'FORBIDDEN')
+  assert.equal(code('update', root), undefined)
+  assert.equal(code('delete', ann), undefined)
+  assert.equal(code('delete', nobodyIn), 'UNAUTHORIZED')
+  assert.equal(code('create', nobodyIn), undefined)
+  assert.equal(code('create', reader), 'INSUFFICIENT_SCOPE')
+  assert.equal(code('read', reader), undefined)
 })
 
 test('an item by id carries the rule, and a class without rows is refused', () => {

@@ -1,4 +1,5 @@
 /** Runs guarded plans over plain rows, by the letter of `guarded.ts`: a store without a database. */
+import { isDeepStrictEqual } from 'node:util'
 import { ApiError } from '../../src/errors.ts'
 import type { JsonValue } from '../../src/model/fields/type.ts'
 import type {
@@ -21,6 +22,7 @@ import type {
   ReferenceCheck,
   VisibleField,
 } from '../../src/plan/guarded.ts'
+import { mergePatch } from '../../src/store/write/documents.ts'
 import type { Data, ReadResult, Row } from './reference.ts'
 import { TIME } from './reference.ts'
 
@@ -180,8 +182,9 @@ export function interpretWrite(data: Data, plan: GuardedWrite): { readonly data:
   const id = Number(plan.args[shape.id])
   const row = run.rows(shape.collection.name).find(one => one.id === id && run.holds(shape.rows, one))
   if (!row) throw new ApiError('NOT_FOUND')
+  if (shape.kind === 'update') return { data: update(run, shape, row), id }
   check(run, shape.before, row)
-  return { data: shape.kind === 'update' ? update(run, shape, row) : remove(run, shape, row), id }
+  return { data: remove(run, shape, row), id }
 }
 
 function create(run: Run, shape: GuardedCreate): { readonly data: Data; readonly id: number } {
@@ -196,9 +199,19 @@ function create(run: Run, shape: GuardedCreate): { readonly data: Data; readonly
 
 function update(run: Run, shape: GuardedUpdate, before: Row): Data {
   const { name } = shape.collection
-  const row = { ...before, ...assigned(run, shape.set) }
+  const set = shape.set.filter(({ when }) => when === undefined || run.holds(when, before))
+  const row = { ...before, ...assigned(run, set, before) }
+  const unchanged = set.filter(({ field, seen }) => {
+    const same = isDeepStrictEqual(row[field.name] ?? null, before[field.name] ?? null)
+    return same && (seen === undefined || run.holds(seen, before))
+  })
+  const isWritten = (one: Check | ReferenceCheck) => unchanged.every(({ field }) => field !== one.field)
+  check(run, shape.before.filter(isWritten), before)
+  if (set.some(({ field }) => !field.optional && row[field.name] === null)) {
+    throw new ApiError('VALIDATION_FAILED')
+  }
   const data = { ...run.data, [name]: run.rows(name).map(one => (one === before ? row : one)) }
-  refer(run, shape.references)
+  refer(run, shape.references.filter(isWritten))
   check(new Run(data, run.plan), shape.after, row)
   return data
 }
@@ -208,12 +221,12 @@ function remove(run: Run, shape: GuardedDelete, row: Row): Data {
   return { ...run.data, [name]: run.rows(name).filter(one => one !== row) }
 }
 
-function assigned(run: Run, set: readonly GuardedAssignment[]): Row {
+function assigned(run: Run, set: readonly GuardedAssignment[], before: Row = {}): Row {
   return Object.fromEntries(
-    set.map(({ field, value }) => [
-      field.name,
-      value.kind === 'default' ? starting(run, value.default) : run.value(value),
-    ]),
+    set.map(({ field, value, merges }) => {
+      const made = value.kind === 'default' ? starting(run, value.default) : run.value(value)
+      return [field.name, merges ? mergePatch(before[field.name], made) : made]
+    }),
   )
 }
 

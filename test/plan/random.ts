@@ -49,8 +49,23 @@ const comparable: Readonly<Record<Name, readonly string[]>> = {
 const texts = fc.constantFrom('a', 'b', 'ab', 'é', '\u{1F600}', '\uFFFD')
 const ids = fc.integer({ min: 1, max: 4 })
 
-function value(name: string): fc.Arbitrary<string | number | boolean> {
+const leaf = fc.constantFrom<JsonValue>(1, 2, null, 'a', [1, null])
+/** Small, so that patches meet what is stored. */
+const objects: fc.Arbitrary<JsonValue> = fc.dictionary(
+  fc.constantFrom('a', 'b', '__proto__'),
+  fc.oneof(leaf, fc.dictionary(fc.constantFrom('a', 'b'), leaf, { maxKeys: 2, noNullPrototype: true })),
+  { maxKeys: 2, noNullPrototype: true },
+)
+const documents: fc.Arbitrary<JsonValue> = fc.oneof(
+  { weight: 4, arbitrary: objects },
+  { weight: 1, arbitrary: fc.constantFrom<JsonValue>([1], 'a', false) },
+)
+
+function value(name: 'extra'): fc.Arbitrary<JsonValue>
+function value(name: string): fc.Arbitrary<string | number | boolean>
+function value(name: string): fc.Arbitrary<JsonValue> {
   if (['name', 'title', 'note', 'label', 'pin', 'password_hash'].includes(name)) return texts
+  if (name === 'extra') return documents
   if (name === 'public') return fc.boolean()
   return name === 'id' || name.endsWith('_id') ? ids : fc.integer({ min: 0, max: 3 })
 }
@@ -182,7 +197,7 @@ export const datas: fc.Arbitrary<Data> = fc
       note: perhaps(texts),
       rank: perhaps(fc.integer({ min: 0, max: 3 })),
       public: perhaps(fc.boolean()),
-      extra: perhaps(fc.constant({ a: 1 })),
+      extra: perhaps(documents),
       pin: perhaps(texts),
       author_id: perhaps(ids),
     }),
@@ -402,7 +417,7 @@ export const readPlans: fc.Arbitrary<Plan<ReadShape>> = fc
   .map(numbered)
 
 function assignments(of: Name): fc.Arbitrary<Draft<Assignment[]>> {
-  const candidates = [...declared[of].filter(name => name !== 'extra'), 'id', 'password_hash', 'nothing']
+  const candidates = [...declared[of], 'id', 'password_hash', 'nothing']
   const weights = candidates.map(name => ({
     weight: declared[of].includes(name) ? 12 : 1,
     arbitrary: fc.constant(name),
@@ -426,6 +441,7 @@ export const writePlans: fc.Arbitrary<Plan<WriteShape>> = fc.constantFrom(...nam
       kind: fc.constantFrom('create', 'update', 'replace', 'delete'),
       id: fc.integer({ min: 1, max: 5 }),
       set: assignments(of),
+      documents: fc.constantFrom<'merge' | 'replace' | undefined>('merge', 'replace', undefined),
       complete: fc.integer({ min: 0, max: 5 }).map(n => n > 0),
     })
     .map(made =>
@@ -446,6 +462,7 @@ export const writePlans: fc.Arbitrary<Plan<WriteShape>> = fc.constantFrom(...nam
             collection: of,
             id: param(made.id),
             set,
+            ...(made.documents && { documents: made.documents }),
             ifMatch: undefined,
             select: [],
           }

@@ -2,6 +2,7 @@
  * The reference: what a plan must answer, worked out the slow and obvious way over plain rows,
  * straight from what rules, plans and fields are said to mean. Shares no code with the guard.
  */
+import { isDeepStrictEqual } from 'node:util'
 import type { ErrorCode } from '../../src/errors.ts'
 import type { JsonValue } from '../../src/model/fields/type.ts'
 import type { Collection, Model, Relation } from '../../src/model/model.ts'
@@ -430,6 +431,7 @@ function update(world: World, shape: UpdateShape): WriteResult {
   world.mustRead(of)
   world.checkSelect(shape.select, of)
   checkSet(world, shape.set, of, true)
+  const always = (name: string) => world.anyway(of.fields.get(name)?.access.write ?? { kind: 'nobody' }, of)
   const named = new Set(shape.set.map(one => one.field))
   const reset =
     shape.mode === 'merge'
@@ -438,16 +440,26 @@ function update(world: World, shape: UpdateShape): WriteResult {
           const taken = field.name !== 'id' && !field.readOnly && !field.internal && !field.immutable
           return taken && !named.has(field.name) && world.anyway(field.access.write, of) !== false
         })
-  for (const field of reset) {
-    if (!field.optional && initialValue(world, of, field.name) === null) world.errors.add('VALIDATION_FAILED')
-  }
+  const needed = reset.filter(field => !field.optional && initialValue(world, of, field.name) === null)
+  if (needed.some(field => always(field.name))) world.errors.add('VALIDATION_FAILED')
   if (world.errors.size > 0) return world
   const id = Number(world.args[shape.id])
   const before = world.visible(of).find(row => row.id === id)
   if (!before) return { errors: new Set(['NOT_FOUND']) }
   const row: Record<string, JsonValue> = { ...before }
-  for (const field of reset) row[field.name] = initialValue(world, of, field.name)
-  for (const one of shape.set) row[one.field] = world.args[one.param] ?? null
+  for (const field of reset) {
+    if (!world.holds(field.access.write, of, before)) continue
+    row[field.name] = initialValue(world, of, field.name)
+    if (needed.includes(field)) world.errors.add('VALIDATION_FAILED')
+  }
+  const kept = new Set<string>()
+  for (const one of shape.set) {
+    const value = world.args[one.param] ?? null
+    const merges = shape.documents === 'merge' && of.fields.get(one.field)?.type.name === 'json'
+    row[one.field] = merges ? merged(before[one.field], value) : value
+    const same = isDeepStrictEqual(row[one.field], before[one.field] ?? null)
+    if (same && seesStored(world, of, before, one.field)) kept.add(one.field)
+  }
   const data = {
     ...world.data,
     [of.name]: world.rows(of.name).map(one => (one === before ? row : one)),
@@ -455,12 +467,40 @@ function update(world: World, shape: UpdateShape): WriteResult {
   const later = new World(world.model, data, world.who, world.args)
   if (!world.holds(of.access.update, of, before)) world.errors.add('FORBIDDEN')
   if (!later.holds(of.access.update, of, row)) world.errors.add('FORBIDDEN')
-  for (const name of [...named, ...reset.map(field => field.name)]) {
+  const written = shape.set.filter(one => !kept.has(one.field))
+  for (const { field: name } of written) {
     const field = of.fields.get(name)
     if (field && !world.holds(field.access.write, of, before)) world.errors.add('FORBIDDEN')
   }
-  checkReferences(world, shape.set, of)
+  checkReferences(world, written, of)
   return world.errors.size > 0 ? world : { data, id }
+}
+
+/** Whether the caller could have read what the field of this row holds. */
+function seesStored(world: World, of: Collection, row: Row, name: string): boolean {
+  const field = of.fields.get(name)
+  return field !== undefined && world.exists(of, name) && world.holds(field.access.read, of, row)
+}
+
+/** RFC 7396, 2, by the letter. */
+function merged(target: JsonValue | undefined, patch: JsonValue): JsonValue {
+  if (typeof patch !== 'object' || patch === null || Array.isArray(patch)) return patch
+  const isObject = typeof target === 'object' && target !== null && !Array.isArray(target)
+  const result: Record<string, JsonValue> = isObject ? { ...(target as object) } : {}
+  for (const [name, value] of Object.entries(patch)) {
+    if (value === null) delete result[name]
+    else {
+      const made = merged(Object.hasOwn(result, name) ? result[name] : undefined, value)
+      // Not by assignment: a member may be called `__proto__`.
+      Object.defineProperty(result, name, {
+        value: made,
+        enumerable: true,
+        writable: true,
+        configurable: true,
+      })
+    }
+  }
+  return result
 }
 
 function remove(world: World, shape: DeleteShape): WriteResult {
@@ -485,7 +525,9 @@ function checkSet(world: World, set: readonly Assignment[], of: Collection, exis
       field.name === 'id' ||
       (!system && (field.internal || field.readOnly || (existing && field.immutable)))
     if (closed) world.errors.add('VALIDATION_FAILED')
-    else if (world.anyway(field.access.write, of) === false) world.errors.add('FORBIDDEN')
+    else if (world.anyway(field.access.write, of) !== false) continue
+    // A change may set what is never to be written to what it is, so this takes a look at the row.
+    else if (!existing || !world.exists(of, field.name)) world.errors.add('FORBIDDEN')
   }
 }
 

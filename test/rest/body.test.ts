@@ -37,6 +37,63 @@ test('a key given twice is refused, in whatever it is wrapped', () => {
   }
 })
 
+test('a key given twice is refused at every depth, and its place is told', () => {
+  const rows: readonly (readonly [string, string])[] = [
+    ['{"a":1,"a":1}', '/a'],
+    ['{"x":{"a":1,"b":2,"a":3}}', '/x/a'],
+    ['[{"a":1},{"b":1,"b":1}]', '/1/b'],
+    ['{"x":[0,"a:,",{"y":[[],{"~/":1,"\\u007e/":2}]}]}', '/x/2/y/1/~0~1'],
+    ['{"a":{"b":1},"c":{"b":1,"b":1}}', '/c/b'],
+    ['{"":{"":1,"":1}}', '//'],
+    ['{"a":{"__proto__":1,"__proto__":{}}}', '/a/__proto__'],
+    ['{"a" : 1 ,\n"a"\t: [",", 1]}', '/a'],
+  ]
+  for (const [text, place] of rows) {
+    const message = `The body names the key ${JSON.stringify(place)} twice; name each once.`
+    assert.throws(() => read(text, json), { code: 'BAD_REQUEST', message }, text)
+  }
+  const long = JSON.stringify('k'.repeat(10_000))
+  assert.throws(
+    () => read(`{${long}:1,${long}:1}`, json),
+    ({ message }: Error) => message.length < 300,
+  )
+})
+
+test('the same key in different objects is no key given twice', () => {
+  for (const value of [{ a: { a: { a: 1 } } }, [{ a: 1 }, { a: 1 }], { a: [{ b: 1 }], b: [{ a: 1 }] }]) {
+    assert.deepEqual(read(JSON.stringify(value), json), value)
+  }
+})
+
+/** JSON text in which one of the objects that have members names its first key again at the end. */
+function withOneTwice(value: unknown, which: { left: number }): string {
+  if (Array.isArray(value)) return `[${value.map(item => withOneTwice(item, which)).join()}]`
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value)
+  const isIt = Object.keys(value).length > 0 && which.left-- === 0
+  const members = Object.entries(value).map(
+    ([key, member]) => `${JSON.stringify(key)}:${withOneTwice(member, which)}`,
+  )
+  return `{${[...members, ...(isIt ? members.slice(0, 1) : [])].join()}}`
+}
+
+test('one member too many is found wherever it is put', () => {
+  let found = 0
+  fc.assert(
+    fc.property(fc.json({ maxDepth: 5 }), fc.nat(4), (text, which) => {
+      const value: unknown = JSON.parse(text)
+      const state = { left: which }
+      const twice = withOneTwice(value, state)
+      if (state.left >= 0) assert.deepEqual(read(twice, json), value)
+      else {
+        found++
+        assert.throws(() => read(twice, json), { code: 'BAD_REQUEST', message: /twice/ }, twice)
+      }
+    }),
+    { numRuns: 500 },
+  )
+  assert.ok(found > 20, String(found))
+})
+
 test('a colon in a text or deeper is no second key', () => {
   const value = { 'a:b': ':"{', c: { d: 1, e: [{ f: ':' }] }, 'g"': '\\' }
   assert.deepEqual(read(JSON.stringify(value), json), value)

@@ -22,7 +22,7 @@ test('the page loads nothing from elsewhere', () => {
 test('everything that the page loads is served', () => {
   const { text } = ask({ url: '/docs' })
   const assets = [...text.matchAll(/"(\/docs\/assets\/[^"]+)"/g)].map(([, path = '']) => path)
-  assert.equal(assets.length, 3)
+  assert.equal(assets.length, 4)
   for (const url of assets) {
     const { status, headers } = ask({ url })
     assert.equal(status, 200, url)

@@ -4,8 +4,8 @@ import { ApiError, catalogue, type ErrorCode } from '../../src/errors.ts'
 import { errorReply } from '../../src/rest/error-reply.ts'
 import { toCall } from '../contract/rest/bench.ts'
 
-function reply(error: unknown, headers = {}, url = '/api/v1/posts') {
-  const made = errorReply(error, toCall({ url, headers }))
+function reply(error: unknown, headers = {}, keyInQuery = false) {
+  const made = errorReply(error, { ...toCall({ url: '/api/v1/posts', headers }), keyInQuery })
   const header = (name: string) => made.headers[made.headers.indexOf(name) + 1]
   return { status: made.status, header, names: made.headers, body: JSON.parse(String(made.body)) }
 }
@@ -37,7 +37,7 @@ test('a refused credential is called invalid, a missing one is not', () => {
   assert.equal(reply(error).header('WWW-Authenticate'), 'Bearer realm="api"')
   assert.equal(reply(error, { authorization: 'Bearer x' }).header('WWW-Authenticate'), invalid)
   assert.equal(reply(error, { 'x-api-key': 'x' }).header('WWW-Authenticate'), invalid)
-  assert.equal(reply(error, {}, '/api/v1/posts?api_key=x').header('WWW-Authenticate'), invalid)
+  assert.equal(reply(error, {}, true).header('WWW-Authenticate'), invalid)
 })
 
 test('a missing scope is named', () => {

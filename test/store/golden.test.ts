@@ -2,17 +2,19 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createGuard } from '../../src/plan/guard.ts'
-import type { CreateShape, ItemShape, ListShape } from '../../src/plan/plan.ts'
+import type { CreateShape, ItemShape, ListShape, UpdateShape } from '../../src/plan/plan.ts'
 import { system, user } from '../../src/principal.ts'
 import { postgres } from '../../src/store/sql/postgres.ts'
 import { countSql, itemSql, listSql, parentSql } from '../../src/store/sql/read.ts'
 import { Row } from '../../src/store/sql/row.ts'
 import { sqlite } from '../../src/store/sql/sqlite.ts'
-import { insertSql, shownSql } from '../../src/store/sql/write.ts'
+import { changesSql, insertSql, shownSql, updateSql } from '../../src/store/sql/write.ts'
 import { arg, compile, name, quoted, slot, sql } from '../../src/store/sql/writer.ts'
+import { owner as ownedBy, signedIn, smallModel } from '../plan/small-model.ts'
 import { blog, fields, listOfPosts } from './blog.ts'
 
 const guard = createGuard(blog)
+const ownPost = ownedBy('author_id')
 
 function both(
   make: (dialect: typeof sqlite) => ReturnType<typeof sql>,
@@ -147,4 +149,48 @@ test('names and literals are quoted, and equal binds share a placeholder', () =>
   const text = compile(sql`${name('a"b')} = ${slot(0)} OR ${quoted("it's")} = ${slot(0)}`, '?')
   assert.equal(text.text, `"a""b" = ?1 OR 'it''s' = ?1`)
   assert.deepEqual(text.binds, [{ from: 'slot', slot: 0 }])
+})
+
+const kept: UpdateShape = {
+  kind: 'update',
+  mode: 'replace',
+  collection: 'posts',
+  id: 0,
+  set: [{ field: 'title', param: 1 }],
+  ifMatch: undefined,
+  select: fields('id'),
+}
+
+test('a field that may be written in some rows keeps its value in the others', () => {
+  const model = smallModel({ fields: { 'posts.note': { access: { read: signedIn, write: ownPost } } } })
+  const { set } = createGuard(model)({ shape: kept, args: [1, 'a'] }, user(1, 'user', 'all')).shape
+  const posts = model.collections.get('posts')
+  assert.ok(posts)
+  const some = set.filter(({ field }) => field.name === 'title' || field.name === 'note')
+  both(
+    dialect => updateSql(posts, some, arg(0, 'number'), [sql`1`], dialect),
+    `UPDATE "posts" SET "title" = ?1, "note" = CASE WHEN "posts"."author_id" = ?2 THEN ?3 ELSE "posts"."note" END WHERE "posts"."id" = ?4 RETURNING 1`,
+    `UPDATE "posts" SET "title" = $1, "note" = CASE WHEN "posts"."author_id" = $2 THEN $3 ELSE "posts"."note" END WHERE "posts"."id" = $4 RETURNING 1`,
+  )
+})
+
+test('setting what the caller does not see counts as a change, whatever is stored', () => {
+  const model = smallModel({ fields: { 'posts.note': { access: { read: ownPost, write: signedIn } } } })
+  const { set } = createGuard(model)({ shape: kept, args: [1, 'a'] }, user(1, 'user', 'all')).shape
+  const named = (name: string) => set.find(({ field }) => field.name === name) ?? assert.fail(name)
+  both(
+    dialect => changesSql(named('title'), 0, new Row(dialect, 'posts')),
+    `NOT ("t0"."title" IS ?1)`,
+    `NOT ("t0"."title" IS NOT DISTINCT FROM $1)`,
+  )
+  both(
+    dialect => changesSql(named('note'), 1, new Row(dialect, 'posts')),
+    `NOT ("t0"."note" IS ?1 AND ("t0"."author_id" = ?2) IS TRUE)`,
+    `NOT ("t0"."note" IS NOT DISTINCT FROM $1 AND ("t0"."author_id" = $2) IS TRUE)`,
+  )
+  both(
+    dialect => changesSql(named('pin'), 2, new Row(dialect, 'posts')),
+    `NOT ("t0"."pin" IS ?1 AND FALSE)`,
+    `NOT ("t0"."pin" IS NOT DISTINCT FROM $1 AND FALSE)`,
+  )
 })

@@ -1,6 +1,12 @@
 /** The statements of writes. New values are slots, in the order of the assignments. */
 import type { Collection, Field } from '../../model/model.ts'
-import type { Check, Condition, GuardedSelected, ReferenceCheck } from '../../plan/guarded.ts'
+import type {
+  Check,
+  Condition,
+  GuardedAssignment,
+  GuardedSelected,
+  ReferenceCheck,
+} from '../../plan/guarded.ts'
 import { bindOf, conditionSql, where } from './condition.ts'
 import type { Dialect } from './dialect.ts'
 import { Row } from './row.ts'
@@ -47,15 +53,17 @@ export function insertSql(collection: Collection, fields: readonly Field[], outp
 
 export function updateSql(
   collection: Collection,
-  fields: readonly Field[],
+  assignments: readonly GuardedAssignment[],
   id: Bind,
   outputs: readonly Sql[],
+  dialect: Dialect,
 ): Sql {
+  const table = name(collection.name)
+  const stored = returned(collection, dialect)
   const set = join(
-    fields.map((field, index) => sql`${name(field.name)} = ${slot(index)}`),
+    assignments.map((one, index) => sql`${name(one.field.name)} = ${assignedSql(one, index, stored)}`),
     ', ',
   )
-  const table = name(collection.name)
   return sql`UPDATE ${table} SET ${set} WHERE ${table}."id" = ${id} RETURNING ${join(outputs, ', ')}`
 }
 
@@ -79,13 +87,21 @@ export function referencesSql(references: readonly ReferenceCheck[], dialect: Di
   return sql`SELECT ${join(columns, ', ')}`
 }
 
-/** Whether the new value, a slot, differs from the stored one. */
-export function differs(field: Field, index: number, row: Row): Sql {
-  return sql`NOT (${row.dialect.same(row.column(field.name), [slot(index)])})`
+/** The new value, a slot; the stored one in the rows where the assignment is not made. */
+function assignedSql({ field, when }: GuardedAssignment, index: number, stored: Row): Sql {
+  if (when === undefined) return [slot(index)]
+  return sql`CASE WHEN ${conditionSql(when, stored)} THEN ${slot(index)} ELSE ${stored.column(field.name)} END`
+}
+
+/** Whether an assignment, of a slot, changes the stored row, as far as its caller may know. */
+export function changesSql({ field, when, seen }: GuardedAssignment, index: number, row: Row): Sql {
+  const same = row.dialect.same(row.column(field.name), [slot(index)])
+  const known = seen === undefined ? same : sql`${same} AND ${conditionSql(seen, row, true)}`
+  const differs = sql`NOT (${known})`
+  return when === undefined ? differs : sql`(${conditionSql(when, row)} AND ${differs})`
 }
 
 /** The ids of the rows whose `field` refers to an id. */
-export function referringSql(table: string, field: string, id: Bind, limit: number): Sql {
-  const rows = limit === Number.POSITIVE_INFINITY ? '' : ` LIMIT ${limit}`
-  return [...sql`SELECT "id" FROM ${name(table)} WHERE ${name(field)} = ${id} ORDER BY "id"`, rows]
+export function referringSql(table: string, field: string, id: Bind, limit: Bind): Sql {
+  return sql`SELECT "id" FROM ${name(table)} WHERE ${name(field)} = ${id} ORDER BY "id" LIMIT ${limit}`
 }

@@ -32,9 +32,18 @@ function defaultValue(standard: FieldDefault, userId: number | null, now: string
   return day ? now.slice(0, 10) : now
 }
 
-/** Throws for required fields that are left without a value, e.g. the user's id where nobody is signed in. */
-export function requireValues(set: readonly GuardedAssignment[], values: readonly SqlValue[]): void {
-  const missing = set.filter(({ field }, index) => !field.optional && values[index] === null)
+/**
+ * Throws for required fields that are left without a value, e.g. the user's id where nobody is signed in.
+ * `changes`: which of the assignments are made; by default all.
+ */
+export function requireValues(
+  set: readonly GuardedAssignment[],
+  values: readonly SqlValue[],
+  changes?: readonly boolean[],
+): void {
+  const missing = set.filter(({ field }, index) => {
+    return !field.optional && values[index] === null && changes?.[index] !== false
+  })
   if (missing.length === 0) return
   const details = missing.map(({ field }) => ({
     field: field.name,

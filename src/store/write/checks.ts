@@ -10,13 +10,30 @@ import { referencesSql } from '../sql/write.ts'
 import { name, slot, sql } from '../sql/writer.ts'
 import { noSlots, type SqlValue } from '../values.ts'
 
-/** Throws FORBIDDEN when a check's column, from `at` on, is not true. */
-export function requireChecks(checks: readonly Check[], row: ResultRow, at: number): void {
-  const failed = checks.filter((_, index) => row[at + index] !== 1)
+const noFields: ReadonlySet<Field> = new Set()
+
+/**
+ * Throws FORBIDDEN when a check's column, from `at` on, is not true. The rules of fields that are set
+ * to what they hold are not asked.
+ */
+export function requireChecks(
+  checks: readonly Check[],
+  row: ResultRow,
+  at: number,
+  unchanged = noFields,
+): void {
+  const failed = checks.filter(({ field }, index) => {
+    return row[at + index] !== 1 && (field === undefined || !unchanged.has(field))
+  })
   if (failed.length === 0) return
   if (failed.some(check => check.field === undefined)) throw new ApiError('FORBIDDEN')
   const names = failed.map(check => `"${check.field?.name}"`).join(', ')
-  throw new ApiError('FORBIDDEN', `You may not set ${names} of this item.`)
+  const details = failed.map(({ field }) => ({
+    field: field?.name ?? '',
+    code: 'forbidden',
+    message: 'You may not set this field of this item.',
+  }))
+  throw new ApiError('FORBIDDEN', `You may not set ${names} of this item.`, { details })
 }
 
 /** Throws PRECONDITION_FAILED unless `wanted`, `*` or a list of entity tags, names the representation's. */
@@ -26,15 +43,16 @@ export function requireMatch(wanted: unknown, representation: SqlValue | undefin
   if (!Array.isArray(wanted) || !wanted.includes(tag)) throw new ApiError('PRECONDITION_FAILED')
 }
 
-/** Throws VALIDATION_FAILED on every reference to a row that is missing or hidden. */
-type ReferenceRun = (plan: GuardedPlan) => void
+/** Throws VALIDATION_FAILED on every reference to a row that is missing or hidden, but for unchanged ones. */
+type ReferenceRun = (plan: GuardedPlan, unchanged?: ReadonlySet<Field>) => void
 
 export function referenceRun(references: readonly ReferenceCheck[], connection: Connection): ReferenceRun {
   if (references.length === 0) return () => {}
   const statement = connection.prepare(referencesSql(references, sqlite))
-  return ({ args, principal }) => {
+  return ({ args, principal }, unchanged = noFields) => {
+    if (references.every(({ field }) => unchanged.has(field))) return
     const row = statement.get({ args, userId: principal.userId, slots: noSlots }) ?? []
-    const missing = references.filter((_, index) => row[index] !== 1)
+    const missing = references.filter(({ field }, index) => row[index] !== 1 && !unchanged.has(field))
     if (missing.length > 0) throw notThere(missing.map(({ field }) => field))
   }
 }

@@ -3,7 +3,7 @@ import type { Condition, GuardedCreate, GuardedSelected, GuardedWrite } from '..
 import type { ResultRow, Statement } from '../connection.ts'
 import { Row } from '../sql/row.ts'
 import { sqlite } from '../sql/sqlite.ts'
-import { checksSql, eventSql, insertSql, returned, rowSql, shownSql } from '../sql/write.ts'
+import { checksSql, eventSql, insertSql, publicFields, returned, rowSql, shownSql } from '../sql/write.ts'
 import { type Sql, slot } from '../sql/writer.ts'
 import type { Inputs } from '../values.ts'
 import { requireValues, valuesOf } from './assign.ts'
@@ -13,7 +13,6 @@ import { none, type WriteContext, type WriteRun } from './context.ts'
 const ID = 0
 const TEXT = 1
 const EVENT = 2
-const CHECKS = 3
 
 export function createRun(shape: GuardedCreate, context: WriteContext): WriteRun {
   const { connection, events, search } = context
@@ -21,6 +20,8 @@ export function createRun(shape: GuardedCreate, context: WriteContext): WriteRun
   const fields = set.map(one => one.field)
   const requireReferences = referenceRun(shape.references, connection)
   const own = returned(collection, sqlite)
+  const shared = isEvent(shape)
+  const checksAt = shared ? EVENT : EVENT + 1
   // What looks at other rows, or at this one's search words, is asked when all of it is written.
   const alone = isAlone(shape.select) && [shape.rows, ...after.map(each => each.condition)].every(isOwn)
   const insert = connection.prepare(
@@ -45,13 +46,14 @@ export function createRun(shape: GuardedCreate, context: WriteContext): WriteRun
     const id = Number(made[ID])
     search.write(collection, id, true)
     const result = look === undefined ? made : lookAt(look, plan, id)
-    requireChecks(after, result, CHECKS)
+    requireChecks(after, result, checksAt)
+    const data = result[shared ? TEXT : EVENT] ?? null
     events.add({
       at: now,
       collection: collection.name,
       itemId: id,
       kind: 'created',
-      data: result[EVENT] ?? null,
+      data,
       changed: undefined,
     })
     const text = result[TEXT]
@@ -61,7 +63,24 @@ export function createRun(shape: GuardedCreate, context: WriteContext): WriteRun
 
 function outputs(shape: GuardedCreate, row: Row): Sql[] {
   const shown = shownSql(shape.select, shape.rows, row)
-  return [row.column('id'), shown, eventSql(shape.collection, row), ...checksSql(shape.after, row)]
+  const event = isEvent(shape) ? [] : [eventSql(shape.collection, row)]
+  return [row.column('id'), shown, ...event, ...checksSql(shape.after, row)]
+}
+
+/** Whether the answer is the very text that the event log keeps. */
+function isEvent({ select, rows, collection }: GuardedCreate): boolean {
+  const fields = publicFields(collection)
+  return (
+    rows.kind === 'always' &&
+    select.length === fields.length &&
+    select.every(
+      (each, index) =>
+        each.kind === 'field' &&
+        each.key === fields[index]?.name &&
+        each.field.field === fields[index] &&
+        each.field.when.kind === 'always',
+    )
+  )
 }
 
 function lookAt(look: Statement, plan: GuardedWrite, id: number) {

@@ -6,13 +6,15 @@ import { conditionSql } from '../sql/condition.ts'
 import { Row } from '../sql/row.ts'
 import { objectSql } from '../sql/select.ts'
 import { sqlite } from '../sql/sqlite.ts'
-import { checksSql, differs, eventSql, publicFields, rowSql, shownSql, updateSql } from '../sql/write.ts'
+import { changesSql, checksSql, eventSql, publicFields, rowSql, shownSql, updateSql } from '../sql/write.ts'
 import { arg, type Sql, sql } from '../sql/writer.ts'
 import type { Inputs } from '../values.ts'
 import { requireValues, valuesOf } from './assign.ts'
 import { referenceRun, refused, requireChecks, requireMatch } from './checks.ts'
 import { none, type WriteContext, type WriteRun } from './context.ts'
+import { documentOutputs, type MergedDocument, mergedDocuments, requireFit } from './documents.ts'
 
+const STORED_CHECKS = 2
 const TEXT = 0
 const EVENT = 1
 const CHECKS = 2
@@ -25,7 +27,7 @@ export function updateRun(shape: GuardedUpdate, context: WriteContext): WriteRun
   const requireReferences = referenceRun(shape.references, connection)
   const look = connection.prepare(rowSql(row, id, storedOutputs(shape, row)))
   const update =
-    set.length === 0 ? undefined : connection.prepare(updateSql(collection, fieldsOf(set), id, [sql`1`]))
+    set.length === 0 ? undefined : connection.prepare(updateSql(collection, set, id, [sql`1`], sqlite))
   const result = connection.prepare(rowSql(row, id, changedOutputs(shape, row)))
   const shownNames = new Set(publicFields(collection).map(field => field.name))
   const touched = new Set([collection.name])
@@ -40,11 +42,16 @@ export function updateRun(shape: GuardedUpdate, context: WriteContext): WriteRun
     const inputs = { args: plan.args, userId: plan.principal.userId, slots: valuesOf(set, plan, now) }
     const stored = look.get(inputs)
     if (stored === undefined || stored[0] !== 1) throw new ApiError('NOT_FOUND')
-    requireChecks(before, stored, 2)
+    const documents = mergedDocuments(set, plan, stored, STORED_CHECKS + before.length + set.length)
+    for (const { index, text } of documents) inputs.slots[index] = text
+    const changes = changesOf(set, stored, STORED_CHECKS + before.length, documents)
+    const unchanged = new Set(fieldsOf(set.filter((_, index) => !changes[index])))
+    requireChecks(before, stored, STORED_CHECKS, unchanged)
     if (ifMatch !== undefined) requireMatch(plan.args[ifMatch], stored[1])
-    requireValues(set, inputs.slots)
-    requireReferences(plan)
-    const changed = changedFields(set, stored, 2 + before.length)
+    requireValues(set, inputs.slots, changes)
+    requireFit(documents)
+    requireReferences(plan, unchanged)
+    const changed = changedFields(set, changes)
     if (changed.length > 0) updated(inputs)
     if (changed.some(({ field }) => field.searchable))
       search.write(collection, Number(plan.args[shape.id]), false)
@@ -70,13 +77,14 @@ function fieldsOf(set: readonly GuardedAssignment[]) {
   return set.map(one => one.field)
 }
 
-/** Visible; the representation; the checks; whether each assignment changes something. */
+/** Visible; the representation; the checks; whether each assignment changes something; the documents. */
 function storedOutputs({ rows, representation, before, set, ifMatch }: GuardedUpdate, row: Row): Sql[] {
   return [
     sql`(${conditionSql(rows, row)})`,
     ifMatch === undefined ? ['NULL'] : row.dialect.text(objectSql(representation, row)),
     ...checksSql(before, row),
-    ...set.map(({ field }, index) => differs(field, index, row)),
+    ...set.map((one, index) => changesSql(one, index, row)),
+    ...documentOutputs(set, row),
   ]
 }
 
@@ -84,12 +92,23 @@ function changedOutputs({ select, rows, collection, after }: GuardedUpdate, row:
   return [shownSql(select, rows, row), eventSql(collection, row), ...checksSql(after, row)]
 }
 
-/** The assignments that change something. `updated_at` alone is no change. */
-function changedFields(
+/** Whether each assignment changes something: by its column, or by the document that was merged. */
+function changesOf(
   set: readonly GuardedAssignment[],
   stored: ResultRow,
   at: number,
+  documents: readonly MergedDocument[],
+): readonly boolean[] {
+  const changes = set.map((_, index) => stored[at + index] === 1)
+  for (const { index, changed } of documents) changes[index] = changed
+  return changes
+}
+
+/** The assignments that change something. `updated_at` alone is no change. */
+function changedFields(
+  set: readonly GuardedAssignment[],
+  changes: readonly boolean[],
 ): readonly GuardedAssignment[] {
-  const changed = set.filter((_, index) => stored[at + index] === 1)
+  const changed = set.filter((_, index) => changes[index])
   return changed.every(({ field }) => field.name === 'updated_at') ? [] : changed
 }

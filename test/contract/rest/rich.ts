@@ -2,7 +2,7 @@
 import { checkModel } from '../../../src/model/check.ts'
 import { anonymous, user } from '../../../src/principal.ts'
 import rich from '../../models/rich.ts'
-import type { OpenStore } from './bench.ts'
+import type { OpenBench } from './bench.ts'
 import { runScenarios, type Scenario, type Seed } from './scenario.ts'
 
 const nobody = anonymous('192.0.2.1')
@@ -444,6 +444,6 @@ const deprecated: readonly Scenario[] = [
   },
 ]
 
-export function richContract(openStore: OpenStore): void {
-  runScenarios(checkModel(rich), openStore, seed, [hidden, related, fields, deprecated].flat())
+export function richContract(open: OpenBench): void {
+  runScenarios(checkModel(rich), open, seed, [hidden, related, fields, deprecated].flat())
 }

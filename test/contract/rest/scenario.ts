@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import type { Reply } from '../../../src/call.ts'
 import type { Model } from '../../../src/model/model.ts'
 import type { Principal } from '../../../src/principal.ts'
-import { type Bench, type OpenStore, openBench, type Request } from './bench.ts'
+import type { Bench, OpenBench, Request } from './bench.ts'
 
 export interface Scenario extends Request {
   readonly name: string
@@ -73,13 +73,8 @@ function assertReply(reply: Reply, scenario: Scenario): void {
   for (const lacking of scenario.lacks ?? []) assert.ok(!text.includes(lacking), `${lacking} is in ${text}`)
 }
 
-async function runScenario(
-  model: Model,
-  openStore: OpenStore,
-  seed: Seed,
-  scenario: Scenario,
-): Promise<void> {
-  const bench = openBench(model, openStore)
+async function runScenario(model: Model, open: OpenBench, seed: Seed, scenario: Scenario): Promise<void> {
+  const bench = open(model)
   try {
     await seed(bench)
     const before = await bench.dump()
@@ -94,14 +89,9 @@ async function runScenario(
 }
 
 /** One test for each row, each on a database of its own. */
-export function runScenarios(
-  model: Model,
-  openStore: OpenStore,
-  seed: Seed,
-  rows: readonly Scenario[],
-): void {
+export function runScenarios(model: Model, open: OpenBench, seed: Seed, rows: readonly Scenario[]): void {
   for (const row of rows) {
     const { name, method = 'GET', url } = row
-    test(`${method} ${url.slice(0, 80)}: ${name}`, () => runScenario(model, openStore, seed, row))
+    test(`${method} ${url.slice(0, 80)}: ${name}`, () => runScenario(model, open, seed, row))
   }
 }

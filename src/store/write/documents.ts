@@ -1,0 +1,92 @@
+/** Patches of JSON documents, merged into what is stored (RFC 7396, 2). */
+import type { JsonValue } from '../../model/fields/type.ts'
+import type { Field } from '../../model/model.ts'
+import { requireDocuments } from '../../model/validate.ts'
+import type { GuardedAssignment, GuardedPlan } from '../../plan/guarded.ts'
+import type { ResultRow } from '../connection.ts'
+import { conditionSql } from '../sql/condition.ts'
+import type { Row } from '../sql/row.ts'
+import { type Sql, sql } from '../sql/writer.ts'
+import type { SqlValue } from '../values.ts'
+
+type Members = { readonly [key: string]: JsonValue }
+
+function isObject(value: JsonValue | undefined): value is Members {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** The algorithm of RFC 7396, 2. Members called `__proto__` are members like all others. */
+export function mergePatch(target: JsonValue | undefined, patch: JsonValue): JsonValue {
+  if (!isObject(patch)) return patch
+  const merged = new Map(isObject(target) ? Object.entries(target) : [])
+  for (const [name, value] of Object.entries(patch)) {
+    if (value === null) merged.delete(name)
+    else merged.set(name, mergePatch(merged.get(name), value))
+  }
+  return Object.fromEntries(merged)
+}
+
+/** A document that a patch has made, in place of the assignment's own value. */
+export interface MergedDocument {
+  /** Which of the assignments. */
+  readonly index: number
+  readonly field: Field
+  readonly value: JsonValue
+  readonly text: string
+  readonly before: number
+  readonly changed: boolean
+}
+
+/** What `mergedDocuments` must know of the stored row: two outputs for every assignment that merges. */
+export function documentOutputs(set: readonly GuardedAssignment[], row: Row): Sql[] {
+  return set.flatMap(({ field, seen, merges }) => {
+    if (!merges) return []
+    const hidden = seen === undefined ? sql`FALSE` : sql`(${conditionSql(seen, row)}) IS NOT TRUE`
+    return [row.dialect.text(row.dialect.json(row.column(field.name), field)), hidden]
+  })
+}
+
+/** The documents that the plan's patches make of the stored ones, whose outputs begin `at`. */
+export function mergedDocuments(
+  set: readonly GuardedAssignment[],
+  { args }: GuardedPlan,
+  stored: ResultRow,
+  at: number,
+): readonly MergedDocument[] {
+  let next = at
+  return set.flatMap(({ field, value, merges }, index) => {
+    if (!merges) return []
+    const [text, hidden] = [stored[next], stored[next + 1]]
+    next += 2
+    const patch = value.kind === 'param' ? args[value.param] : undefined
+    return isObject(patch) ? [mergedDocument(index, field, patch, text, hidden === 1)] : []
+  })
+}
+
+function mergedDocument(
+  index: number,
+  field: Field,
+  patch: JsonValue,
+  stored: SqlValue | undefined,
+  hidden: boolean,
+): MergedDocument {
+  const target: JsonValue = typeof stored === 'string' ? JSON.parse(stored) : null
+  const before = JSON.stringify(target)
+  const value = mergePatch(target, patch)
+  const text = JSON.stringify(value)
+  return { index, field, value, text, before: before.length, changed: hidden || text !== before }
+}
+
+/** In characters. A document may not grow beyond it by patches; one that was made larger may shrink. */
+const LONGEST = 1_048_576
+
+/** Throws VALIDATION_FAILED unless every changed document fits its field. */
+export function requireFit(documents: readonly MergedDocument[]): void {
+  const changed = documents.filter(document => document.changed)
+  if (changed.length === 0) return
+  requireDocuments(
+    changed.map(({ field, value, text, before }) => {
+      return { field, value, longest: text.length > Math.max(before, LONGEST) ? LONGEST : undefined }
+    }),
+  )
+}

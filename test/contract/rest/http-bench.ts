@@ -1,0 +1,117 @@
+/** A whole service behind a port: what a client meets. The store beside it seeds and looks, as another process could. */
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { Agent, request as httpRequest, type IncomingMessage } from 'node:http'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { generateKey, keyHash, keyPrefix } from '../../../src/auth/key.ts'
+import type { Reply } from '../../../src/call.ts'
+import { type GivenSettings, readSettings } from '../../../src/config.ts'
+import type { Model } from '../../../src/model/model.ts'
+import type { Run } from '../../../src/plan/run.ts'
+import type { Principal } from '../../../src/principal.ts'
+import { type Service, start } from '../../../src/serve.ts'
+import { openSqlite } from '../../../src/store/sqlite.ts'
+import { type Bench, benchKey, createRun, dumpAll, type Request, seedItem, toCall } from './bench.ts'
+
+/** Added on the way: see `Reply`. Each must be there, and is no part of what the face answered. */
+const everywhere = ['API-Version', 'X-Request-Id']
+const transport = [
+  ...everywhere,
+  'X-Content-Type-Options',
+  'Content-Length',
+  'Connection',
+  'Keep-Alive',
+  'Date',
+]
+const added = new Set([...transport, 'Access-Control-Allow-Origin', 'Access-Control-Expose-Headers'])
+
+async function bytesOf(message: IncomingMessage): Promise<Buffer> {
+  const chunks: Buffer[] = []
+  for await (const chunk of message) chunks.push(chunk)
+  return Buffer.concat(chunks)
+}
+
+async function readReply(message: IncomingMessage): Promise<Reply> {
+  const sent = message.rawHeaders
+  for (const name of everywhere) assert.ok(sent.includes(name), `${name} is sent`)
+  const headers = sent.filter((_, at) => !added.has(sent[at - (at % 2)] ?? ''))
+  const bytes = await bytesOf(message)
+  return { status: message.statusCode ?? 0, headers, body: bytes.length === 0 ? null : bytes.toString() }
+}
+
+/** What no client puts on the wire as it is. */
+function escaped(url: string): string {
+  return url.toWellFormed().replace(/[^!-~]+/g, encodeURIComponent)
+}
+
+function exchange(port: number, agent: Agent, request: Request, credential: Credential): Promise<Reply> {
+  const { method, url, headers, body, requestId } = toCall(request)
+  const length = body.length > 0 ? { 'content-length': String(body.length) } : {}
+  const own = { 'x-request-id': requestId, ...credential, ...length }
+  return new Promise((resolve, reject) => {
+    const options = { host: '127.0.0.1', port, agent, method, path: escaped(url) }
+    const sent = httpRequest({ ...options, headers: { ...headers, ...own } }, message =>
+      readReply(message).then(resolve, reject),
+    )
+    sent.on('error', reject)
+    sent.end(body)
+  })
+}
+
+type Credential = Readonly<Record<string, string>>
+
+/** An API key with the scopes of the principal; none for who is not signed in. */
+async function makeCredential(model: Model, run: Run, { userId, access }: Principal): Promise<Credential> {
+  if (userId === null) return {}
+  const key = generateKey()
+  await seedItem(run, 'api_keys', {
+    user_id: userId,
+    name: benchKey,
+    scopes:
+      access.scopes === 'all'
+        ? ['*']
+        : [...access.scopes].filter(name => name === '*' || model.scopes.has(name)),
+    prefix: keyPrefix(key),
+    hash: keyHash(key),
+  })
+  return { authorization: `Bearer ${key}` }
+}
+
+function settingsFor(file: string): GivenSettings {
+  return { port: 0, host: '127.0.0.1', database: file, logLevel: 'silent', rateLimit: 'off' }
+}
+
+/** The service starts with the first request, on a database that is seeded by then. */
+export function openHttpBench(model: Model): Bench {
+  const folder = mkdtempSync(join(tmpdir(), 'portico-http-'))
+  const file = join(folder, 'data.db')
+  const store = openSqlite(model, { file, autoMigrate: true })
+  const run = createRun(model, store)
+  const agent = new Agent({ keepAlive: true, maxSockets: 4 })
+  const credentials = new Map<Principal, Promise<Credential>>()
+  let started: Promise<Service> | undefined
+
+  const credentialOf = (principal: Principal) => {
+    const known = credentials.get(principal) ?? makeCredential(model, run, principal)
+    credentials.set(principal, known)
+    return known
+  }
+  return {
+    run,
+    seed: (collection, values) => seedItem(run, collection, values),
+    dump: () => dumpAll(model, run),
+    async send(request, principal) {
+      started ??= start(model, readSettings({ given: settingsFor(file), environment: {} }))
+      const credential = await credentialOf(principal)
+      const { url } = await started
+      return exchange(Number(new URL(url).port), agent, request, credential)
+    },
+    async close() {
+      agent.destroy()
+      await (await started)?.close()
+      await store.close()
+      rmSync(folder, { recursive: true })
+    },
+  }
+}

@@ -1,0 +1,389 @@
+/** What PUT and PATCH mean: documents that are merged, fields that stay, values that are set to what they are. */
+import {
+  choice,
+  collection,
+  currentUser,
+  field,
+  json,
+  model,
+  owner,
+  relation,
+  role,
+  signedIn,
+  string,
+} from '../../../src/index.ts'
+import { checkModel } from '../../../src/model/check.ts'
+import { user } from '../../../src/principal.ts'
+import type { OpenBench } from './bench.ts'
+import { runScenarios, type Scenario, type Seed } from './scenario.ts'
+
+const admin = user(1, 'admin', 'all')
+const ann = user(2, 'user', 'all')
+const ben = user(3, 'user', 'all')
+const adminOnly = { write: role('admin') }
+
+const drafts = checkModel(
+  model({
+    shelves: collection({
+      fields: { name: string(), owner_id: relation('users', { default: currentUser }) },
+      access: { read: owner('owner_id'), create: signedIn },
+    }),
+    drafts: collection({
+      updatedAt: true,
+      fields: {
+        title: string(),
+        owner_id: relation('users', { default: currentUser }),
+        shelf_id: relation('shelves', { optional: true }),
+        state: choice(['open', 'closed'], { default: 'open' }),
+        /** Everyone sees it, only administrators set it. */
+        grade: string({ default: 'none', access: adminOnly }),
+        /** Required, and only administrators set it. */
+        origin: string({ access: adminOnly }),
+        /** Only its owner sees it, only administrators set it. */
+        review: string({ optional: true, access: { read: owner('owner_id'), write: role('admin') } }),
+        /** Set while the draft is open. */
+        notes: string({ optional: true, access: { write: field('state').eq('open') } }),
+        reason: string({ access: { write: field('state').eq('open') } }),
+        pin: string({ optional: true, writeOnly: true, access: adminOnly }),
+        settings: json({
+          optional: true,
+          schema: {
+            type: 'object',
+            properties: { theme: { type: 'string', maxLength: 5 }, size: { type: 'integer' }, more: {} },
+            required: ['theme'],
+            additionalProperties: false,
+          },
+        }),
+        extra: json({ optional: true }),
+        stamp: json({ optional: true, access: adminOnly }),
+        sealed: json({ optional: true, access: { read: role('admin') } }),
+      },
+      access: { read: signedIn, create: signedIn, update: signedIn, delete: signedIn },
+    }),
+  }),
+)
+
+const old = '2020-01-01T00:00:00.000Z'
+
+/** Draft 1 is Ann's and open, draft 2 is Ben's and closed. The shelf is one that only Ben sees. */
+const seed: Seed = async bench => {
+  await bench.seed('users', { name: 'Root', email: 'root@example.com', role: 'admin' })
+  await bench.seed('users', { name: 'Ann', email: 'ann@example.com' })
+  await bench.seed('users', { name: 'Ben', email: 'ben@example.com' })
+  await bench.seed('shelves', { name: 'Hidden shelf', owner_id: 3 })
+  const common = { shelf_id: 1, origin: 'here', review: 'fine', reason: 'why', pin: '1234', updated_at: old }
+  await bench.seed('drafts', {
+    ...common,
+    title: 'One',
+    owner_id: 2,
+    notes: 'mine',
+    settings: { theme: 'light', size: 3, more: { a: 1, b: [1] } },
+    extra: { list: [1, 2], deep: { x: 1, y: { z: true } } },
+    stamp: { by: 'Root' },
+    sealed: { k: 'v' },
+  })
+  await bench.seed('drafts', {
+    ...common,
+    title: 'Two',
+    owner_id: 3,
+    state: 'closed',
+    notes: 'kept',
+    grade: 'high',
+  })
+}
+
+const first = '/api/v1/drafts/1'
+const second = '/api/v1/drafts/2'
+const drafted = ['drafts']
+const patch = { as: ann, method: 'PATCH', url: first }
+const put = { as: ann, method: 'PUT', url: second }
+
+const merging: readonly Scenario[] = [
+  {
+    name: 'an object in a PATCH is merged into the document, nested nulls remove (RFC 7396)',
+    ...patch,
+    body: { extra: { deep: { y: null, w: 2 }, list: [3], new: { a: null, b: 1 } } },
+    status: 200,
+    has: { extra: { list: [3], deep: { x: 1, y: undefined, w: 2 }, new: { a: undefined, b: 1 } } },
+    changes: drafted,
+  },
+  {
+    name: 'with the media type of merge patches alike',
+    ...patch,
+    headers: { 'content-type': 'application/merge-patch+json' },
+    body: { extra: { list: null } },
+    status: 200,
+    has: { extra: { list: undefined, deep: { x: 1, y: { z: true } } } },
+    changes: drafted,
+  },
+  {
+    name: 'what is no object replaces the document',
+    ...patch,
+    body: { extra: [null, { a: null }] },
+    status: 200,
+    has: { extra: [null, { a: null }] },
+    changes: drafted,
+  },
+  {
+    name: 'null removes it',
+    ...patch,
+    body: { extra: null },
+    status: 200,
+    has: { extra: null },
+    changes: drafted,
+  },
+  {
+    name: 'a patch of what is missing makes a document without the nulls',
+    ...patch,
+    url: second,
+    body: { extra: { a: null, b: { c: null } } },
+    status: 200,
+    has: { extra: { a: undefined, b: { c: undefined } } },
+    changes: drafted,
+  },
+  {
+    name: 'a member called __proto__ is a member',
+    ...patch,
+    body: '{"extra":{"__proto__":{"admin":true},"list":null,"deep":null}}',
+    headers: { 'content-type': 'application/json' },
+    status: 200,
+    lacks: ['list'],
+    changes: drafted,
+  },
+  {
+    name: 'a patch may leave out what the schema requires, for the merged document has it',
+    ...patch,
+    body: { settings: { size: 4, more: { a: null } } },
+    status: 200,
+    has: { settings: { theme: 'light', size: 4, more: { a: undefined, b: [1] } } },
+    changes: drafted,
+  },
+  {
+    name: 'the merged document must have it',
+    ...patch,
+    body: { settings: { theme: null } },
+    status: 400,
+    has: { error: { code: 'VALIDATION_FAILED', details: [{ field: 'settings', code: 'required' }] } },
+  },
+  {
+    name: 'and its faults are told with their place',
+    ...patch,
+    body: { settings: { theme: 'too long' } },
+    status: 400,
+    has: { error: { code: 'VALIDATION_FAILED', details: [{ field: 'settings/theme', code: 'too_long' }] } },
+  },
+  {
+    name: 'nothing else of such a body is written',
+    ...patch,
+    body: { title: 'New', settings: { colour: 1 } },
+    status: 400,
+    has: { error: { details: [{ field: 'settings', code: 'unknown_field' }] } },
+  },
+  {
+    name: 'what cannot be stored is refused within a patch too',
+    ...patch,
+    body: { extra: { a: 'x\u0000' } },
+    status: 400,
+    has: { error: { code: 'VALIDATION_FAILED', details: [{ field: 'extra', code: 'bad_format' }] } },
+  },
+  {
+    name: 'a patch that changes nothing leaves the time of the last change',
+    ...patch,
+    body: { settings: { size: 3 }, extra: { gone: null, deep: { x: 1 } } },
+    status: 200,
+    has: { updated_at: old },
+  },
+  {
+    name: 'a PUT replaces the whole document',
+    as: ann,
+    method: 'PUT',
+    url: first,
+    body: { title: 'One', reason: 'why', settings: { theme: 'dark' }, extra: { a: null } },
+    status: 200,
+    has: { settings: { theme: 'dark', size: undefined }, extra: { a: null } },
+    changes: drafted,
+  },
+  {
+    name: 'and its document must fit by itself',
+    as: ann,
+    method: 'PUT',
+    url: first,
+    body: { title: 'One', reason: 'why', settings: { size: 1 } },
+    status: 400,
+    has: { error: { details: [{ field: 'settings', code: 'required' }] } },
+  },
+  {
+    name: 'If-Match goes before the merge',
+    ...patch,
+    headers: { 'if-match': '"other"' },
+    body: { settings: { theme: null } },
+    status: 412,
+    has: { error: { code: 'PRECONDITION_FAILED' } },
+  },
+  {
+    name: 'a document that one may not write may be merged into what it is',
+    ...patch,
+    body: { stamp: { by: 'Root', not: null } },
+    status: 200,
+    has: { stamp: { by: 'Root' }, updated_at: old },
+  },
+  {
+    name: 'and into nothing else',
+    ...patch,
+    body: { stamp: { by: 'Ann' } },
+    status: 403,
+    has: { error: { code: 'FORBIDDEN', details: [{ field: 'stamp', code: 'forbidden' }] } },
+  },
+  {
+    name: 'a document that one does not see is merged, and always counts as changed',
+    ...patch,
+    body: { sealed: { k: 'v' } },
+    status: 200,
+    has: { sealed: undefined, updated_at: /^2[01]\d[^0]/ },
+    changes: drafted,
+  },
+]
+
+const staying: readonly Scenario[] = [
+  {
+    name: 'what the caller may not write in this row stays when it is left out',
+    ...put,
+    body: { title: 'Changed' },
+    status: 200,
+    has: { title: 'Changed', notes: 'kept', reason: 'why', grade: 'high', origin: 'here', shelf_id: null },
+    changes: drafted,
+  },
+  {
+    name: 'what the caller may write goes back to its default',
+    ...put,
+    url: first,
+    body: { title: 'One', reason: 'new' },
+    status: 200,
+    has: { notes: null, reason: 'new', grade: 'none', extra: null },
+    changes: drafted,
+  },
+  {
+    name: 'and must be given when it is required',
+    ...put,
+    url: first,
+    body: { title: 'One' },
+    status: 400,
+    has: { error: { code: 'VALIDATION_FAILED', details: [{ field: 'reason', code: 'required' }] } },
+  },
+  {
+    name: 'by everyone who may always write it, too',
+    ...put,
+    as: admin,
+    body: { title: 'Two' },
+    status: 400,
+    has: { error: { code: 'VALIDATION_FAILED', details: [{ field: 'origin', code: 'required' }] } },
+  },
+]
+
+const same: readonly Scenario[] = [
+  {
+    name: 'what was read may be sent back: fields that one may not write, and references that one does not see',
+    ...put,
+    url: first,
+    body: {
+      title: 'One, edited',
+      owner_id: 2,
+      shelf_id: 1,
+      state: 'open',
+      grade: 'none',
+      origin: 'here',
+      review: 'fine',
+      notes: 'mine',
+      reason: 'why',
+      settings: { theme: 'light', size: 3, more: { a: 1, b: [1] } },
+      extra: { list: [1, 2], deep: { x: 1, y: { z: true } } },
+      stamp: { by: 'Root' },
+    },
+    status: 200,
+    has: { title: 'One, edited', shelf_id: 1, review: 'fine' },
+    changes: drafted,
+  },
+  {
+    name: 'a value other than the stored one is refused',
+    ...patch,
+    body: { grade: 'high' },
+    status: 403,
+    has: { error: { code: 'FORBIDDEN', details: [{ field: 'grade', code: 'forbidden' }] } },
+  },
+  {
+    name: 'in this row',
+    ...patch,
+    url: second,
+    body: { notes: 'kept', reason: 'other' },
+    status: 403,
+    has: { error: { code: 'FORBIDDEN', message: /"reason"/, details: [{ field: 'reason' }] } },
+  },
+  {
+    name: 'another reference to what one does not see is refused',
+    ...patch,
+    as: ann,
+    body: { shelf_id: 7 },
+    status: 400,
+    has: { error: { code: 'VALIDATION_FAILED', details: [{ field: 'shelf_id', code: 'not_found' }] } },
+  },
+  {
+    name: 'the same reference in another row, by PATCH alone, changes nothing',
+    ...patch,
+    url: second,
+    body: { shelf_id: 1 },
+    status: 200,
+    has: { shelf_id: 1, updated_at: old },
+  },
+  ...['fine', 'other'].map(review => ({
+    name: `a value that one does not see is refused, whether it is the stored one or not (${review})`,
+    ...patch,
+    url: second,
+    body: { review },
+    status: 403,
+    has: {
+      error: {
+        code: 'FORBIDDEN',
+        message: 'You may not set "review" of this item.',
+        details: [
+          { field: 'review', code: 'forbidden', message: 'You may not set this field of this item.' },
+        ],
+      },
+    },
+  })),
+  ...['1234', '9999'].map(pin => ({
+    name: `so is one that nobody sees (${pin})`,
+    ...patch,
+    body: { pin },
+    status: 403,
+    has: {
+      error: {
+        code: 'FORBIDDEN',
+        message: 'You may not set "pin".',
+        details: [{ field: 'pin', code: 'forbidden', message: 'You may not set this field.' }],
+      },
+    },
+  })),
+  {
+    name: 'who may write what one does not see cannot tell from the time of the change what it was',
+    as: admin,
+    method: 'PATCH',
+    url: first,
+    body: { pin: '1234' },
+    status: 200,
+    has: { updated_at: /^2[01]\d[^0]/ },
+    changes: drafted,
+  },
+  {
+    name: 'a create is no place for what one may not write, though it were the default',
+    as: ben,
+    method: 'POST',
+    url: '/api/v1/drafts',
+    body: { title: 'x', origin: 'x', reason: 'x', grade: 'none' },
+    status: 403,
+    has: { error: { code: 'FORBIDDEN', details: [{ field: 'grade' }, { field: 'origin' }] } },
+  },
+]
+
+export function meaningContract(open: OpenBench): void {
+  runScenarios(drafts, open, seed, [merging, staying, same].flat())
+}

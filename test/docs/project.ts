@@ -1,0 +1,53 @@
+/** A project as a user has it: the package `portico` in its node_modules, `portico` and `npm` as commands. */
+import { chmodSync, mkdirSync, mkdtempSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { delimiter, join } from 'node:path'
+
+function writeCommand(folder: string, name: string, line: string): void {
+  const file = join(folder, name)
+  writeFileSync(file, `#!/bin/sh\n${line}\n`)
+  chmodSync(file, 0o755)
+}
+
+/** `npm start` builds first; what it then runs is `portico start` with this model, unless one is named. */
+function writeCommands(root: string, folder: string): void {
+  const portico = `"${process.execPath}" --conditions=portico-source "${join(root, 'src', 'bin.ts')}"`
+  const model = join(root, 'examples', 'blog', 'model.ts')
+  writeCommand(folder, 'portico', `exec ${portico} "$@"`)
+  writeCommand(
+    folder,
+    'npm',
+    `[ "$*" = start ] && PORTICO_MODEL="\${PORTICO_MODEL:-${model}}" exec ${portico} start`,
+  )
+}
+
+/** Returns the folder. The package in it is this clone. */
+export function makeProject(root: string): string {
+  const project = mkdtempSync(join(tmpdir(), 'portico-docs-'))
+  const packages = join(project, 'node_modules')
+  const bin = join(packages, '.bin')
+  mkdirSync(bin, { recursive: true })
+  symlinkSync(root, join(packages, 'portico'))
+  writeCommands(root, bin)
+  writeFileSync(join(project, 'package.json'), '{"type":"module"}')
+  const compilerOptions = {
+    target: 'es2024',
+    module: 'nodenext',
+    strict: true,
+    noEmit: true,
+    skipLibCheck: true,
+    allowImportingTsExtensions: true,
+    customConditions: ['portico-source'],
+    typeRoots: [join(root, 'node_modules', '@types')],
+    types: ['node'],
+  }
+  writeFileSync(join(project, 'tsconfig.json'), JSON.stringify({ compilerOptions, include: ['*.ts'] }))
+  return project
+}
+
+export function projectEnvironment(project: string): Record<string, string> {
+  return {
+    PATH: [join(project, 'node_modules', '.bin'), process.env.PATH].join(delimiter),
+    HOME: process.env.HOME ?? project,
+  }
+}
