@@ -38,19 +38,12 @@ function readDocuments(file: string): Manifest {
   }
 }
 
-/** The names of a document's operations; `(unnamed)` for one without. Throws where it is not GraphQL. */
-async function operationNames(text: string): Promise<string[]> {
-  const { parse } = await import('graphql')
-  return parse(text, { noLocation: true }).definitions.flatMap(definition =>
-    definition.kind === 'OperationDefinition' ? [definition.name?.value ?? '(unnamed)'] : [],
-  )
-}
-
 async function faultsOf(engine: Engine, text: string): Promise<readonly string[]> {
   try {
-    const names = await operationNames(text)
+    const { operationNames } = await import('../graphql/operation-names.ts')
+    const names = operationNames(text)
     if (names.length === 0) return ['There is no operation in it.']
-    const prepared = names.map(name => engine.prepare(text, name === '(unnamed)' ? undefined : name))
+    const prepared = names.map(name => engine.prepare(text, name))
     const messages = prepared.flatMap(one =>
       one.outcome === 'request error' ? one.errors.map(error => error.message) : [],
     )
@@ -94,7 +87,7 @@ function readRegistered(settings: Settings): Manifest {
 export async function listDocuments(settings: Settings): Promise<string> {
   const registered = readRegistered(settings)
   if (registered.size === 0) return 'No documents are registered.\n'
-  const lines: string[] = []
-  for (const [id, text] of registered) lines.push(`sha256:${id}  ${(await operationNames(text)).join(' ')}\n`)
-  return lines.join('')
+  const { operationNames } = await import('../graphql/operation-names.ts')
+  const shown = (text: string) => operationNames(text).map(name => name ?? '(unnamed)')
+  return [...registered].map(([id, text]) => `sha256:${id}  ${shown(text).join(' ')}\n`).join('')
 }
