@@ -19,6 +19,7 @@ export function compositeSql({ roots }: GuardedComposite, dialect: Dialect): Sql
 
 function itemRoot({ collection, id, event, rows, select }: GuardedItemRoot, statement: Row): Sql {
   const row = statement.another(collection.name)
+  row.isLogged = event !== undefined
   const object = objectSql(select, row)
   const conditions = where([sql`${row.column('id')} = ${arg(id, 'number')}`, conditionSql(rows, row)])
   const from = event === undefined ? row.from() : row.of(loggedRow(collection, event, row.dialect))

@@ -5,6 +5,8 @@ import { join, name, type Sql, sql } from './writer.ts'
 export class Row {
   readonly dialect: Dialect
   readonly table: string
+  /** Whether it comes from an event: what it refers to may be gone. */
+  isLogged = false
   readonly #used = new Set<string>()
   readonly #alias: Sql
   readonly #counter: { next: number }
