@@ -15,6 +15,7 @@ import { placeOf } from './picked.ts'
 import { createPrepare, type Operation } from './prepare.ts'
 import { type BoundQuery, createQuery } from './query.ts'
 import { executed, formatted, refused } from './reply.ts'
+import { Json } from './scalars.ts'
 import { createSchema, type ModelSchema } from './schema.ts'
 import { planVariant, type SubscriptionVariant, type Variant } from './variant.ts'
 
@@ -47,6 +48,8 @@ interface Ready extends Bound {
 const MAX_VARIANTS = 64
 /** How deeply variables may be nested. A JSON field takes 64 levels. */
 const MAX_NESTING = 80
+/** Objects and values of one variable that is no JSON document. */
+const MAX_PARTS = 2000
 
 export function createEngine(options: EngineOptions): Engine {
   const { model, run, hooks, introspection = true, revealed = revealedByPortico } = options
@@ -111,6 +114,7 @@ function binder(model: Model, { schema, directory }: ModelSchema, limits: Limits
   function attempt(operation: Operation, given: unknown): Ready | Refused {
     try {
       const values = givenVariables(given)
+      checkSizes(operation, values)
       return ready(operation, coerced(schema, operation, values), values)
     } catch (error) {
       if (error instanceof Unfit) return refused(error.errors.map(formatted))
@@ -147,17 +151,32 @@ function givenVariables(given: unknown): Readonly<Record<string, unknown>> {
   if (typeof given !== 'object' || Array.isArray(given)) {
     throw limitError('"variables" must be a JSON object.')
   }
-  requireFlat(given, 0)
   return given as Readonly<Record<string, unknown>>
 }
 
-/** Coercion goes down as deep as the value does, so a bound keeps it off the stack's end. */
-function requireFlat(value: unknown, depth: number): void {
-  if (typeof value !== 'object' || value === null) return
-  if (depth > MAX_NESTING) {
-    throw limitError(`The variables are nested more than ${MAX_NESTING} levels deep.`)
-  }
-  for (const part of Object.values(value)) requireFlat(part, depth + 1)
+/**
+ * Coercion goes down as deep as a value does, and looks for every field of an input type in every object: bounds
+ * keep it short.
+ */
+function checkSizes({ node, types }: Operation, given: Ready['given']): void {
+  node.variableDefinitions?.forEach(({ variable }, index) => {
+    const name = variable.name.value
+    const type = types[index]
+    if (!type || !Object.hasOwn(given, name)) return
+    const isJson = getNamedType(type).name === Json.name
+    let parts = 0
+    const look = (value: unknown, depth: number): void => {
+      if (!isJson && ++parts > MAX_PARTS) throw tooLarge(name, node, `more than ${MAX_PARTS} values`)
+      if (typeof value !== 'object' || value === null) return
+      if (depth > MAX_NESTING) throw tooLarge(name, node, `more than ${MAX_NESTING} levels`)
+      for (const part of Object.values(value)) look(part, depth + 1)
+    }
+    look(given[name], 0)
+  })
+}
+
+function tooLarge(name: string, nodes: Operation['node'], what: string): GraphQLError {
+  return limitError(`The variable "$${name}" has ${what}, which is more than is allowed.`, { nodes })
 }
 
 function coerced(schema: GraphQLSchema, { node }: Operation, given: Ready['given']): Variables {

@@ -34,8 +34,18 @@ export type ExecuteQuery = (
 export function createQuery(model: Model, run: Run, schema: Parameters<typeof executeSync>[0]['schema']) {
   const holes = createHoles(model)
 
+  const introspected = new WeakMap<BoundQuery, Readonly<Record<string, unknown>>>()
+
+  function introspect(bound: BoundQuery): Readonly<Record<string, unknown>> {
+    const known = introspected.get(bound)
+    if (known) return known
+    const made = introspectNow(bound)
+    introspected.set(bound, made)
+    return made
+  }
+
   /** The fields that graphql-js answers. */
-  function introspect({ prepared, variant, given }: BoundQuery): Readonly<Record<string, unknown>> {
+  function introspectNow({ prepared, variant, given }: BoundQuery): Readonly<Record<string, unknown>> {
     const asked = variant.roots.filter(({ from }) => from === 'introspection')
     if (asked.length === 0) return {}
     const selections = asked.flatMap(({ picked }) => picked.nodes)

@@ -86,7 +86,8 @@ export interface SubscriptionVariant extends VariantBase {
 /** Of a write, beyond what it shows. */
 const WRITE_COST = 10
 /** Of one introspection field of the operation. */
-const INTROSPECTION_COST = 50
+const INTROSPECTION_COST = 100
+const MAX_INTROSPECTIONS = 3
 
 export interface VariantParts {
   readonly ground: Ground
@@ -134,6 +135,12 @@ interface PlannedRoot {
 
 function planQuery(planning: Planning, fields: readonly RootField[]): QueryVariant {
   const planned = fields.map(field => planRoot(planning, field))
+  const introspections = planned.filter(({ root }) => root.from === 'introspection').length
+  if (introspections > MAX_INTROSPECTIONS) {
+    throw limitError(
+      `The operation has ${introspections} introspection fields; at most ${MAX_INTROSPECTIONS} are allowed.`,
+    )
+  }
   return {
     operation: 'query',
     shape: { kind: 'composite', roots: planned.flatMap(({ plan }) => plan ?? []) },
