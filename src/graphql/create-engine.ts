@@ -1,5 +1,11 @@
 /** Makes the engine of a model. */
-import { GraphQLError, type GraphQLFormattedError, type GraphQLSchema, getVariableValues } from 'graphql'
+import {
+  GraphQLError,
+  type GraphQLFormattedError,
+  type GraphQLSchema,
+  getNamedType,
+  getVariableValues,
+} from 'graphql'
 import type { ApiError } from '../errors.ts'
 import type { JsonValue } from '../model/fields/type.ts'
 import type { Model } from '../model/model.ts'
