@@ -99,6 +99,15 @@ const commands: readonly Command[] = [
     },
   },
   {
+    name: 'print schema',
+    sentence: 'Print the GraphQL schema of the model.',
+    options: { model },
+    async run(written) {
+      const { schemaText } = await import('./graphql/sdl.ts')
+      return schemaText((await modelOf(written)).model)
+    },
+  },
+  {
     name: 'print sql',
     sentence: 'Print the SQL that makes the tables of the model, for SQLite.',
     options: { model },

@@ -21,6 +21,7 @@ import { placeOf } from './picked.ts'
 import { createPrepare, type Operation } from './prepare.ts'
 import { type BoundQuery, createQuery } from './query.ts'
 import { executed, formatted, refused } from './reply.ts'
+import { revealedByPortico } from './revealed.ts'
 import { Json } from './scalars.ts'
 import { createSchema, type ModelSchema } from './schema.ts'
 import { planVariant, type SubscriptionVariant, type Variant } from './variant.ts'
@@ -35,11 +36,6 @@ export interface EngineOptions {
   /** Fields that only the answer to a create tells, by collection, with a sentence each. */
   readonly revealed?: ReadonlyMap<string, Readonly<Record<string, string>>>
 }
-
-/** What `CreateHooks` of Portico's own collections reveal. */
-const revealedByPortico = new Map([
-  ['api_keys', { key: 'The key itself. Only the answer to the mutation that made it tells it.' }],
-])
 
 /** An operation with its variables, as the engine itself knows it. */
 interface Ready extends Bound {
