@@ -37,11 +37,13 @@ export function graphqlFace(parts: GraphqlFaceParts): GraphqlFace {
   const { limits } = parts
   const registered = registeredDocuments(parts.settings)
   let face: Graphql | undefined
+  let isClosed = false
   let loading: Promise<Graphql> | undefined
   const load = () => {
     loading ??= loadGraphql(parts, registered).then(
       loaded => {
         face = loaded
+        if (isClosed) loaded.close()
         return loaded
       },
       error => {
@@ -63,7 +65,10 @@ export function graphqlFace(parts: GraphqlFaceParts): GraphqlFace {
       loaded.upgrade({ req: exchange.req, socket, head, address, credential, principal })
     },
     figures: () => face?.figures() ?? '',
-    close: () => face?.close(),
+    close() {
+      isClosed = true
+      face?.close()
+    },
   }
 }
 
