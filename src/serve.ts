@@ -96,8 +96,11 @@ async function assemble(model: Model, store: Store, log: Log, settings: Settings
     onFault: (error, { requestId, method }) =>
       log.logger.error({ err: error, request_id: requestId, method }, 'request failed'),
   })
-  const firstAdministrator = await bootstrap(run, settings)
   await http.listen()
+  const firstAdministrator = await bootstrap(run, settings).catch(async error => {
+    await http.close()
+    throw error
+  })
   const url = `http://${settings.host.includes(':') ? `[${settings.host}]` : settings.host}:${http.port()}`
   log.logger.info({ database: settings.database }, `listening on ${url}`)
   return {
