@@ -20,7 +20,7 @@ import type { Run } from './plan/run.ts'
 import { anonymous, type Principal } from './principal.ts'
 import { createRest, errorReply } from './rest/rest.ts'
 import { openSqlite } from './store/sqlite.ts'
-import type { Store } from './store/store.ts'
+import type { Store, StoreCounts } from './store/store.ts'
 
 export interface Service {
   /** Where it listens, without a trailing slash. */
@@ -76,7 +76,7 @@ async function assemble(model: Model, store: Store, log: Log, settings: Settings
   })
   const limits = createLimits(limitSettings(settings), memoryCounters())
   const state = { closing: false }
-  const metrics = createMetrics(() => figures(limits, keys.counts, http))
+  const metrics = createMetrics(() => [...figures(limits, keys.counts, http), ...storeFigures(store)])
   const rest = createRest({
     model,
     run,
@@ -226,6 +226,18 @@ function figures(limits: Limits, keys: { hits: number; misses: number }, http: H
       kind: 'gauge',
       read: () => http.running(),
     },
+  ]
+}
+
+function storeFigures(store: Store): Figure[] {
+  const counter = (name: string, help: string, count: keyof StoreCounts): Figure => {
+    return { name: `portico_${name}_total`, help, kind: 'counter', read: () => store.counts()[count] }
+  }
+  return [
+    counter('commits', 'Commits to the database.', 'commits'),
+    counter('committed_writes', 'Writes in these commits: several that arrive together share one.', 'writes'),
+    counter('answer_cache_hits', 'Reads that were answered from memory.', 'answerHits'),
+    counter('answer_cache_misses', 'Reads for which the database was asked.', 'answerMisses'),
   ]
 }
 
