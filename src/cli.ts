@@ -243,6 +243,18 @@ async function execute(words: readonly string[]): Promise<string> {
   return rest.includes('--help') ? commandHelp(command) : command.run(readWritten(command, rest))
 }
 
+/** Why a database file, or its folder, cannot be opened. */
+function databaseFault(error: Error): Failure | undefined {
+  const unopened =
+    'errstr' in error &&
+    (error.errstr === 'file is not a database' || error.errstr === 'unable to open database file')
+  const unmade = 'syscall' in error && error.syscall === 'mkdir'
+  if (!unopened && !unmade) return undefined
+  return new Failure(
+    `The database cannot be opened: ${error.message}. \`--database\` or DATABASE_URL names its file.`,
+  )
+}
+
 /** What a person can mend is one sentence; anything else shows its stack. */
 async function explain(error: unknown): Promise<Failure | undefined> {
   if (error instanceof Failure) return error
@@ -253,7 +265,7 @@ async function explain(error: unknown): Promise<Failure | undefined> {
   if (error instanceof Error && 'code' in error && error.code === 'EADDRINUSE') {
     return new Failure(`${error.message}: another program listens there. Set PORT to a free one.`)
   }
-  return undefined
+  return error instanceof Error ? databaseFault(error) : undefined
 }
 
 /** Runs a command. Returns the exit code: 0 done, 1 not done, 2 written wrongly. */

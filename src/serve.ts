@@ -23,7 +23,7 @@ import { anonymous, type Principal } from './principal.ts'
 import { createRest, errorReply } from './rest/rest.ts'
 import { type GraphqlFace, graphqlFace } from './serve/graphql.ts'
 import { openSqlite } from './store/sqlite.ts'
-import type { Store } from './store/store.ts'
+import type { Store, StoreCounts } from './store/store.ts'
 
 export interface Service {
   /** Where it listens, without a trailing slash. */
@@ -82,7 +82,7 @@ async function assemble(model: Model, store: Store, log: Log, settings: Settings
   const limits = createLimits(limitSettings(settings), memoryCounters())
   const state = { closing: false }
   const metrics = createMetrics(
-    () => figures(limits, keys.counts, http),
+    () => [...figures(limits, keys.counts, http), ...storeFigures(store)],
     () => graphql.figures(),
   )
   const hooks = new Map([['api_keys', newKeyHook(run, settings.maxKeysPerUser)]])
@@ -120,8 +120,11 @@ async function assemble(model: Model, store: Store, log: Log, settings: Settings
     onFault: (error, { requestId, method }) =>
       log.logger.error({ err: error, request_id: requestId, method }, 'request failed'),
   })
-  const firstAdministrator = await bootstrap(run, settings)
   await http.listen()
+  const firstAdministrator = await bootstrap(run, settings).catch(async error => {
+    await http.close()
+    throw error
+  })
   const url = `http://${settings.host.includes(':') ? `[${settings.host}]` : settings.host}:${http.port()}`
   log.logger.info({ database: settings.database }, `listening on ${url}`)
   return {
@@ -262,6 +265,18 @@ function figures(limits: Limits, keys: { hits: number; misses: number }, http: H
       kind: 'gauge',
       read: () => http.running(),
     },
+  ]
+}
+
+function storeFigures(store: Store): Figure[] {
+  const counter = (name: string, help: string, count: keyof StoreCounts): Figure => {
+    return { name: `portico_${name}_total`, help, kind: 'counter', read: () => store.counts()[count] }
+  }
+  return [
+    counter('commits', 'Commits to the database.', 'commits'),
+    counter('committed_writes', 'Writes in these commits: several that arrive together share one.', 'writes'),
+    counter('answer_cache_hits', 'Reads that were answered from memory.', 'answerHits'),
+    counter('answer_cache_misses', 'Reads for which the database was asked.', 'answerMisses'),
   ]
 }
 

@@ -85,10 +85,8 @@ function parsed(command: Command, rest: readonly string[]): { values: Values; po
   try {
     return parseArgs({ args: [...rest], options, allowPositionals: true })
   } catch (error) {
-    throw new Failure(
-      `${error instanceof Error ? error.message : error}\nWrite it as \`${usageOf(command)}\`.`,
-      2,
-    )
+    const [said] = String(error instanceof Error ? error.message : error).split('. ')
+    throw new Failure(`${said?.replace(/\.$/, '')}.\nWrite it as \`${usageOf(command)}\`.`, 2)
   }
 }
 

@@ -9,7 +9,7 @@ import {
 import type { ApiError } from '../errors.ts'
 import type { JsonValue } from '../model/fields/type.ts'
 import type { Model } from '../model/model.ts'
-import { type CompositeAnswer, then } from '../plan/answer.ts'
+import { type CompositeAnswer, type RenderedAnswer, then } from '../plan/answer.ts'
 import type { CreateHooks, Run } from '../plan/run.ts'
 import type { Principal } from '../principal.ts'
 import { byPlace, Completion, FieldFailure } from './completion.ts'
@@ -192,8 +192,12 @@ function coerced(schema: GraphQLSchema, { node }: Operation, given: Ready['given
 // --- subscriptions
 
 /** What was made of an answer; null: the item is not to be seen. */
-interface Rendered {
+interface Rendered extends RenderedAnswer {
   readonly reply: string | null
+}
+
+function rendered(reply: string | null): Rendered {
+  return { reply, bytes: 2 * (reply?.length ?? 0) }
 }
 
 function subscribe(
@@ -207,15 +211,15 @@ function subscribe(
   if (refusal) return refused([refusedField(refusal, picked.key)])
   const render = (answer: CompositeAnswer): Rendered => {
     const data = JSON.parse(answer.text)
-    if (data[picked.source] === null) return { reply: null }
+    if (data[picked.source] === null) return rendered(null)
     const completion = new Completion(byPlace(run.refusals({ shape, args }, principal)), args, () => {})
     try {
       const shown = completion.object([picked], data, undefined)
-      return { reply: executed(JSON.stringify(shown), completion.errors, cost).text }
+      return rendered(executed(JSON.stringify(shown), completion.errors, cost).text)
     } catch (error) {
       if (!(error instanceof FieldFailure)) throw error
       completion.fail(error)
-      return { reply: executed('null', completion.errors, cost).text }
+      return rendered(executed('null', completion.errors, cost).text)
     }
   }
   return {
@@ -223,9 +227,9 @@ function subscribe(
     kind,
     deliver: change =>
       then(run.composite({ shape, args: argsOf(args, variant, change) }, principal), answer => {
-        const rendered = (answer.rendered as Rendered | undefined) ?? render(answer)
-        answer.rendered = rendered
-        return rendered.reply
+        const made = (answer.rendered as Rendered | undefined) ?? render(answer)
+        answer.rendered = made
+        return made.reply
       }),
   }
 }

@@ -80,7 +80,7 @@ export interface SubscriptionVariant extends VariantBase {
   readonly shape: CompositeShape
   readonly picked: Picked
   readonly id: Param
-  readonly event: Param | undefined
+  readonly event: Param
 }
 
 /** Of a write, beyond what it shows. */
@@ -291,9 +291,9 @@ function planSubscription(planning: Planning, fields: readonly RootField[]): Sub
   const asked = askedOf(field)
   const { kind, collection } = meaning
   const id = planning.parameters.hole()
-  const event = kind === 'deleted' ? planning.parameters.hole() : undefined
+  const event = planning.parameters.hole()
   const { root, plan, cost } = planItem(planning, asked, collection, id)
-  const item = plan && plan.kind === 'item' && event !== undefined ? { ...plan, event } : plan
+  const item: Root | undefined = plan?.kind === 'item' ? { ...plan, event } : plan
   return {
     operation: 'subscription',
     kind,

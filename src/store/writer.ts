@@ -38,6 +38,10 @@ export class Writer {
     return this.#queue.add(() => this.#runOf(plan.shape)(plan, this.#at))
   }
 
+  get counts(): { readonly commits: number; readonly writes: number } {
+    return this.#queue.counts
+  }
+
   /** Commits everything that waits. */
   flush(): void {
     this.#queue.flush()

@@ -26,8 +26,9 @@ function operations(access: Partial<CollectionAccess> | undefined) {
 
 function options(choice: Partial<Field> | undefined) {
   const { access, readOnly = false, immutable = false } = choice ?? {}
+  const searchable = choice?.searchable === true && { searchable: true }
   const rules = access && { access: { read: wrapped(access.read), write: wrapped(access.write) } }
-  return { readOnly, immutable: immutable && !readOnly, ...rules }
+  return { readOnly, immutable: immutable && !readOnly, ...rules, ...searchable }
 }
 
 /** Throws a `ModelError` when the choices make no right model. */

@@ -41,7 +41,7 @@ describe('the figures', () => {
         .map(line => /^\w+?(?=(_bucket|_sum|_count)?[ {])/.exec(line)?.[0]),
     )
     assert.equal(names.size, 7)
-    for (const name of names) {
+    for (const name of [...names].map(String)) {
       assert.equal(lines.filter(line => line.startsWith(`# HELP ${name} `)).length, 1, name)
       assert.equal(lines.filter(line => line.startsWith(`# TYPE ${name} `)).length, 1, name)
     }

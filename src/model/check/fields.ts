@@ -74,6 +74,16 @@ function checkTogether(field: Field, builtin: boolean, place: string, faults: Fa
   }
 }
 
+/** The first start makes an administrator from nothing but a name, an address and a password. */
+function checkAccount(field: Field, collection: string, place: string, faults: Faults): void {
+  if (collection !== 'users' || field.optional) return
+  if (field.default !== undefined && field.default.kind !== 'currentUser') return
+  faults.add(
+    place,
+    'The first start could make no administrator, for this field is required. Write `optional: true` or a `default`.',
+  )
+}
+
 function checkSearchable(field: Field, place: string, faults: Faults): void {
   if (!field.searchable) return
   const at = `${place}.searchable`
@@ -143,6 +153,7 @@ export function fieldOf(
   if (declared.faults.length > 0) return readOf(name, bare(declared), outline, rules, faults)
   const field = readOf(name, declared, outline, rules, faults)
   checkTogether(field, outline.builtin.has(name), place, faults)
+  if (!outline.builtin.has(name)) checkAccount(field, outline.name, place, faults)
   checkSearchable(field, place, faults)
   return field
 }

@@ -39,11 +39,15 @@ export class Row {
     return sql`(${query}) AS ${this.#alias}`
   }
 
+  /** The names of the columns used so far. */
+  used(): readonly string[] {
+    return this.#used.size === 0 ? ['id'] : [...this.#used]
+  }
+
   /** The columns used so far, as a select list. */
   columns(): Sql {
-    const used = this.#used.size === 0 ? ['id'] : [...this.#used]
     return join(
-      used.map(column => sql`${this.#alias}.${name(column)}`),
+      this.used().map(column => sql`${this.#alias}.${name(column)}`),
       ', ',
     )
   }
