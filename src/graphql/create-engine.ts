@@ -241,9 +241,7 @@ function argsOf(
 ): readonly JsonValue[] {
   const own = [...args]
   own[id] = change.id
-  if (event === undefined) return own
-  const row = change.row ?? null
-  own[event] = typeof row === 'string' ? row : JSON.stringify(row)
+  own[event] = change.row
   return own
 }
 
