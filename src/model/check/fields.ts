@@ -63,6 +63,12 @@ function checkTogether(field: Field, builtin: boolean, place: string, faults: Fa
       `It is required but ${how}, so no item could be made. Write \`optional: true\` or a \`default\`.`,
     )
   }
+  if (needsValue && field.access.write.kind === 'nobody') {
+    faults.add(
+      place,
+      'It is required but nobody may write it, so no item could be made. Write `optional: true` or a `default`.',
+    )
+  }
   if (field.unique && !field.type.operators.includes('eq')) {
     faults.add(`${place}.unique`, `A ${field.type.name} field cannot be compared, so it cannot be unique.`)
   }
