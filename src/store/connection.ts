@@ -77,6 +77,7 @@ export class Connection {
   readonly #siblings: Set<Connection>
   readonly #onForeignCommit: () => void
   readonly #begin: StatementSync
+  readonly #beginImmediate: StatementSync
   readonly #end: StatementSync
   readonly #dataVersion: StatementSync
   readonly #savepoint: StatementSync
@@ -91,6 +92,7 @@ export class Connection {
     this.#database = database
     this.#onForeignCommit = onForeignCommit
     this.#begin = this.#database.prepare('BEGIN')
+    this.#beginImmediate = this.#database.prepare('BEGIN IMMEDIATE')
     this.#end = this.#database.prepare('COMMIT')
     this.#savepoint = this.#database.prepare('SAVEPOINT one_write')
     this.#releaseSavepoint = this.#database.prepare('RELEASE one_write')
@@ -145,7 +147,7 @@ export class Connection {
 
   beginWrite(): void {
     this.release()
-    this.#database.exec('BEGIN IMMEDIATE')
+    this.#beginImmediate.get()
     this.#noticeCommits()
   }
 

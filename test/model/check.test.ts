@@ -377,6 +377,16 @@ const wrong: readonly (readonly [what: string, found: () => readonly string[], f
       [/^posts.fields.a.min: The least, 2000, is above the most, 1000/],
     ],
     [
+      'a required field that nobody may write',
+      () =>
+        fieldFaults({
+          a: string({ access: { write: nobody } }),
+          b: string({ access: { write: nobody }, default: 'x' }),
+          c: string({ access: { write: role('admin') } }),
+        }),
+      [/^posts.fields.a: It is required but nobody may write it, .* Write `optional: true` or a `default`/],
+    ],
+    [
       'an account that the first start could not make',
       () =>
         faultsOf(

@@ -622,7 +622,7 @@ function totalSort(sort: readonly Sort[]): Sort[] {
   const upToId = sort.findIndex(key => key.field === 'id')
   if (upToId >= 0) return sort.slice(0, upToId + 1)
   const last = sort[sort.length - 1]
-  return [...sort, { field: 'id', descending: last !== undefined && last.descending }]
+  return [...sort, { field: 'id', descending: last?.descending ?? false }]
 }
 
 function compareKeys(a: readonly JsonValue[], b: readonly JsonValue[], sort: readonly Sort[]): number {
