@@ -7,6 +7,7 @@ import {
 } from 'graphql'
 import type { Collection } from '../model/model.ts'
 import type { CompositeShape, Param, Root, Selected } from '../plan/plan.ts'
+import { type Asked, argumentsOf, type Planning, pickOf, subfields, typenamePick } from './asked.ts'
 import { planConnection } from './connection-plan.ts'
 import { collectFields, type Fragments } from './fields.ts'
 import type { Ground } from './filter.ts'
@@ -16,15 +17,7 @@ import { planList } from './list-plan.ts'
 import { camelCase } from './names.ts'
 import { type Cost, free, type Getter, getterOf, idOf, Parameters, sum } from './parameters.ts'
 import type { Picked } from './picked.ts'
-import {
-  type Asked,
-  argumentsOf,
-  type Planning,
-  pickOf,
-  planSelection,
-  subfields,
-  typenamePick,
-} from './selection.ts'
+import { planSelection } from './selection.ts'
 import type { MutationField, SubscriptionField } from './types.ts'
 
 export type Variant = QueryVariant | MutationVariant | SubscriptionVariant
@@ -99,7 +92,8 @@ export interface VariantParts {
 /** Throws a `GraphQLError` where an argument cannot be taken. */
 export function planVariant(parts: VariantParts, variables: Variables): Variant {
   const { ground, operation, fragments, listBound } = parts
-  const planning = { ground, fragments, variables, listBound, parameters: new Parameters() }
+  const parameters = new Parameters()
+  const planning = { ground, fragments, variables, listBound, parameters, select: planSelection }
   const type = ground.schema.getRootType(operation.operation)
   if (!type) throw new Error(`there are no ${operation.operation} fields`)
   const fields = [...collectFields([operation.selectionSet], fragments, variables)].map(([key, nodes]) => ({
