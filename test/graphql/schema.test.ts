@@ -1,7 +1,8 @@
 /** The generated schema: what was asked for is in it exactly, and nothing that must stay hidden is. */
 import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
-import { buildSchema, type GraphQLSchema, isObjectType, validateSchema } from 'graphql'
+import { buildSchema, type GraphQLSchema, isObjectType, parse, validate, validateSchema } from 'graphql'
 import { createSchema } from '../../src/graphql/schema.ts'
 import { schemaText } from '../../src/graphql/sdl.ts'
 import {
@@ -139,6 +140,13 @@ test('choices are enums, deprecations are told, and fields that cannot change ar
     update?.args.map(({ name, type }) => `${name}: ${type}`),
     ['id: ID!', 'state: TaskState', 'old: String'],
   )
+})
+
+test('the examples of the page on the schema are valid', () => {
+  const page = readFileSync(new URL('../../docs/graphql-schema.md', import.meta.url), 'utf8')
+  const examples = [...page.matchAll(/```graphql\n([\s\S]*?)```/g)].map(([, source = '']) => source)
+  assert.equal(examples.length, 3)
+  for (const source of examples) assert.deepEqual(validate(schemaOf(blog), parse(source)), [])
 })
 
 test('names that the model takes win over those of the schema itself', () => {
