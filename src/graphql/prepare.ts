@@ -70,7 +70,8 @@ export function createPrepare({ schema, limits, introspection }: PrepareOptions)
   }
 
   return (source, operationName) => {
-    const key = operationName ? `${operationName} ${source}` : source
+    // The length keeps names and texts apart, whatever they hold.
+    const key = operationName ? `${operationName.length} ${operationName}${source}` : source
     const known = remembered.get(key)
     if (known) return known
     try {
