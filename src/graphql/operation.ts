@@ -64,3 +64,14 @@ export function executeOperation(
   }
   return then(engine.execute(bound, account.principal, context), ({ text }) => text)
 }
+
+/** Equal for equal subscriptions. */
+export function subscriptionKey({
+  query,
+  documentId,
+  sha256Hash,
+  operationName,
+  variables,
+}: GraphqlRequest): string {
+  return JSON.stringify([query, documentId, sha256Hash, operationName, variables])
+}
