@@ -45,6 +45,21 @@ function copyDocsPage(target) {
   for (const file of files) cpSync(join(from, file), join(target, 'rest', 'assets', file))
 }
 
+/** GraphiQL is built in likewise. */
+function copyGraphiql(target) {
+  const files = [
+    ['graphiql', 'graphiql.min.js', 'graphiql.min.js'],
+    ['graphiql', 'graphiql.min.css', 'graphiql.min.css'],
+    ['graphiql', 'LICENSE', 'graphiql.LICENSE.txt'],
+    ['react', 'umd/react.production.min.js', 'react.production.min.js'],
+    ['react', 'LICENSE', 'react.LICENSE.txt'],
+    ['react-dom', 'umd/react-dom.production.min.js', 'react-dom.production.min.js'],
+  ]
+  for (const [name, file, as] of files) {
+    cpSync(join(root, 'node_modules', name, file), join(target, 'graphql', 'assets', as))
+  }
+}
+
 /** Builds beside the old dist/ and then puts it in its place, so that nobody sees half of it. */
 export async function build() {
   const target = join(root, `dist.${process.pid}.tmp`)
@@ -64,6 +79,7 @@ export async function build() {
   }
   copyAssets(target)
   copyDocsPage(target)
+  copyGraphiql(target)
   const made = join(target, 'bin.js')
   if (existsSync(made)) chmodSync(made, 0o755)
   rmSync(dist, { recursive: true, force: true })

@@ -99,6 +99,15 @@ const commands: readonly Command[] = [
     },
   },
   {
+    name: 'print schema',
+    sentence: 'Print the GraphQL schema of the model.',
+    options: { model },
+    async run(written) {
+      const { schemaText } = await import('./graphql/sdl.ts')
+      return schemaText((await modelOf(written)).model)
+    },
+  },
+  {
     name: 'print sql',
     sentence: 'Print the SQL that makes the tables of the model, for SQLite.',
     options: { model },
@@ -160,6 +169,26 @@ const commands: readonly Command[] = [
     sentence: 'Print a random key, for PORTICO_ADMIN_API_KEY.',
     options: {},
     run: async () => (await import('./cli/accounts.ts')).newKeyText(),
+  },
+  {
+    name: 'documents register',
+    arguments: ['file…'],
+    sentence: 'Register GraphQL documents: .graphql files, or manifests in JSON.',
+    options: { model },
+    async run(written) {
+      const { registerDocuments } = await import('./cli/documents.ts')
+      const { model: checked, settings } = await modelOf(written)
+      return registerDocuments(checked, settings, written.arguments)
+    },
+  },
+  {
+    name: 'documents list',
+    sentence: 'List the registered GraphQL documents.',
+    options: {},
+    async run(written) {
+      const { listDocuments } = await import('./cli/documents.ts')
+      return listDocuments(await settingsOf(written))
+    },
   },
   {
     name: 'users create',

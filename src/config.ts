@@ -1,4 +1,6 @@
 /** Every setting, in one table. `docs/configuration.md` is generated from it. */
+
+import { graphqlSettings } from './config/graphql.ts'
 import {
   apiKey,
   choice,
@@ -6,31 +8,12 @@ import {
   email,
   flag,
   integer,
-  type Kind,
   origin,
   rateLimit,
   text,
   trustProxy,
 } from './config/kinds.ts'
-
-interface Row<T> {
-  readonly variable: string
-  readonly kind: Kind<T>
-  readonly default: T
-  /** For the page of settings, where `default` depends on something. */
-  readonly defaultText?: string
-  readonly secret?: true
-  readonly sentence: string
-}
-
-function row<T>(made: Row<T>): Row<T> {
-  return made
-}
-
-/** A setting that has no value unless somebody gives one. */
-function optional<T>(made: Omit<Row<T>, 'default'>): Row<T | undefined> {
-  return { ...made, default: undefined }
-}
+import { optional, type Row, row } from './config/row.ts'
 
 export const settingsTable = {
   port: row({
@@ -171,6 +154,7 @@ export const settingsTable = {
     default: 100,
     sentence: 'How many API keys one user may have.',
   }),
+  ...graphqlSettings,
 } as const
 
 type Table = typeof settingsTable
@@ -179,8 +163,32 @@ type ValueOf<R> = R extends Row<infer T> ? T : never
 /** The value of every setting. Times are in seconds, sizes in bytes. */
 export type Settings = { readonly [Name in keyof Table]: ValueOf<Table[Name]> }
 
-/** Settings as a program gives them: those that are left out come from the environment, or are defaults. */
-export type GivenSettings = { readonly [Name in keyof Table]?: ValueOf<Table[Name]> | undefined }
+type Given = { readonly [Name in keyof Table]?: ValueOf<Table[Name]> | undefined }
+
+/** What stands after `prefix.` in the names of a group of settings. */
+type Within<Prefix extends string> = {
+  readonly [Name in keyof Table as Name extends `${Prefix}.${infer Rest}` ? Rest : never]?:
+    | ValueOf<Table[Name]>
+    | undefined
+}
+
+/**
+ * Settings as a program gives them: those that are left out come from the environment, or are defaults.
+ * A group can be an object: `{ graphql: { documents: 'registered' } }`.
+ */
+export type GivenSettings = Given & { readonly graphql?: Within<'graphql'> | undefined }
+
+const groups = new Set(Object.keys(settingsTable).flatMap(name => name.split('.').slice(0, -1)))
+
+/** With the members of groups under their whole names. */
+function flat(values: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+  return Object.fromEntries(
+    Object.entries(values).flatMap(([name, value]) => {
+      if (!groups.has(name) || typeof value !== 'object' || value === null) return [[name, value]]
+      return Object.entries(value).map(([member, one]) => [`${name}.${member}`, one])
+    }),
+  )
+}
 
 interface SettingsFault {
   /** Where the value was found, e.g. `PORT (environment)`. */
@@ -212,14 +220,15 @@ export interface SettingsSources {
 export function readSettings(sources: SettingsSources): Settings {
   const faults: SettingsFault[] = []
   const file = fileValues(sources.file, faults)
+  const given = flat(sources.given ?? {})
   const layers = [
     ...(file ? [{ values: file.values, place: (name: string) => `\`${name}\` (${file.path})` }] : []),
-    { values: sources.given ?? {}, place: (name: string) => `\`${name}\` (settings)` },
+    { values: given, place: (name: string) => `\`${name}\` (settings)` },
   ]
   for (const layer of layers) faults.push(...unknownNames(layer.values, layer.place))
   const settings: Record<string, unknown> = {}
   for (const name of Object.keys(settingsTable)) {
-    settings[name] = readOne(name, sources, file, faults)
+    settings[name] = readOne(name, { ...sources, given }, file, faults)
   }
   if (faults.length > 0) throw new SettingsError(faults)
   return Object.freeze(settings) as Settings
@@ -234,7 +243,7 @@ function fileValues(file: SettingsSources['file'], faults: SettingsFault[]): Fil
   if (!file) return undefined
   const { path, values } = file
   if (typeof values === 'object' && values !== null && !Array.isArray(values)) {
-    return { path, values: values as Readonly<Record<string, unknown>> }
+    return { path, values: flat(values as Readonly<Record<string, unknown>>) }
   }
   faults.push({ place: path, message: 'must hold an object of settings, e.g. `{ "port": 8080 }`.' })
   return undefined

@@ -1,5 +1,5 @@
 /** The HTTP server: connections, bounds and timeouts. What a request means is decided in `serve.ts`. */
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import { createServer, type IncomingMessage, type Server, ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Duplex } from 'node:stream'
 import type { Call, Reply } from './call.ts'
@@ -16,10 +16,18 @@ export interface HttpParts {
   /** Answers a request. What it throws becomes a reply by `errorReply`. */
   readonly answer: (exchange: Exchange) => Reply | Promise<Reply>
   readonly errorReply: (error: unknown, call: Call) => Reply
+  readonly sockets?: Sockets
   /** A reply was sent; `bytes` of its body, undefined when it is streamed. */
   readonly onSent: (exchange: Exchange, status: number, bytes: number | undefined) => void
   /** An error that no client may see. */
   readonly onFault: (error: unknown, exchange: Exchange) => void
+}
+
+/** Who takes WebSockets. */
+export interface Sockets {
+  readonly paths: ReadonlySet<string>
+  /** Takes over the connection of a request for one. What it throws becomes a reply. */
+  readonly upgrade: (exchange: Exchange, socket: Duplex, head: Buffer) => Promise<void>
 }
 
 export interface HttpServer {
@@ -57,7 +65,7 @@ const preflight: Reply = {
     'Access-Control-Allow-Methods',
     'GET, HEAD, POST, PUT, PATCH, DELETE',
     'Access-Control-Allow-Headers',
-    'Authorization, X-API-Key, Content-Type, Accept, If-Match, If-None-Match, X-Request-Id',
+    'Authorization, X-API-Key, Content-Type, Accept, If-Match, If-None-Match, X-Request-Id, Apollo-Require-Preflight, X-Requested-With',
     'Access-Control-Max-Age',
     '86400',
     'Cache-Control',
@@ -100,10 +108,13 @@ export function createHttp(settings: HttpSettings, parts: HttpParts): HttpServer
     if (!(error instanceof ApiError) || error.status >= 500) parts.onFault(error, exchange)
     reply(exchange, parts.errorReply(error, exchange))
   }
-  const handle = (req: IncomingMessage, res: ServerResponse) => {
+  const exchangeOf = (req: IncomingMessage, res: ServerResponse) => {
     const forwarded = req.headers['x-forwarded-for']
     const address = addressOf(req.socket.remoteAddress, typeof forwarded === 'string' ? forwarded : undefined)
-    const exchange = new Exchange(req, res, address)
+    return new Exchange(req, res, address)
+  }
+  const handle = (req: IncomingMessage, res: ServerResponse) => {
+    const exchange = exchangeOf(req, res)
     running++
     try {
       checkRequestLine(exchange)
@@ -119,7 +130,29 @@ export function createHttp(settings: HttpSettings, parts: HttpParts): HttpServer
     const call = unreadableCall()
     endWith(socket, rawResponse(parts.errorReply(error, call), constant, call.requestId))
   }
-  const server = createNodeServer(settings, handle, refuse)
+  const upgrade = (req: IncomingMessage, socket: Duplex, head: Buffer) => {
+    // Until somebody takes the socket over, nobody hears of its faults.
+    socket.on('error', () => {})
+    const exchange = exchangeOf(req, new ServerResponse(req))
+    const failed = (error: unknown) => {
+      if (!(error instanceof ApiError) || error.status >= 500) parts.onFault(error, exchange)
+      const refused = parts.errorReply(error, exchange)
+      endWith(socket, rawResponse(refused, [...constant, ...exchange.added], exchange.requestId))
+      parts.onSent(exchange, refused.status, undefined)
+    }
+    try {
+      checkRequestLine(exchange)
+      if (!parts.sockets?.paths.has(exchange.path))
+        throw new ApiError('NOT_FOUND', 'No WebSocket is opened here.')
+      parts.sockets
+        .upgrade(exchange, socket, head)
+        .then(() => parts.onSent(exchange, 101, undefined))
+        .catch(failed)
+    } catch (error) {
+      failed(error)
+    }
+  }
+  const server = createNodeServer(settings, { handle, refuse, upgrade, sockets: parts.sockets })
   return {
     server,
     running: () => running,
@@ -144,11 +177,23 @@ function listen(server: Server, { port, host }: HttpSettings): Promise<void> {
   })
 }
 
-function createNodeServer(
-  settings: HttpSettings,
-  handle: (req: IncomingMessage, res: ServerResponse) => void,
-  refuse: (error: ApiError, socket: Duplex) => void,
-): Server {
+interface Handlers {
+  readonly handle: (req: IncomingMessage, res: ServerResponse) => void
+  readonly refuse: (error: ApiError, socket: Duplex) => void
+  readonly upgrade: (req: IncomingMessage, socket: Duplex, head: Buffer) => void
+  readonly sockets: Sockets | undefined
+}
+
+/**
+ * RFC 6455, 4.1. Every other wish to upgrade is ignored, as RFC 9110, 7.8 allows; Node before 24.9 cannot
+ * ignore one, and hands it over too.
+ */
+function wantsSocket({ method, headers, url = '' }: IncomingMessage, { paths }: Sockets): boolean {
+  const path = url.split('?', 1)[0] ?? ''
+  return method === 'GET' && headers.upgrade?.toLowerCase() === 'websocket' && paths.has(path)
+}
+
+function createNodeServer(settings: HttpSettings, { handle, refuse, upgrade, sockets }: Handlers): Server {
   const server = createServer(
     {
       joinDuplicateHeaders: true,
@@ -158,9 +203,11 @@ function createNodeServer(
       requestTimeout: settings.requestTimeout * 1000,
       keepAliveTimeout: settings.keepAliveTimeout * 1000,
       connectionsCheckingInterval: Math.min(5000, settings.headersTimeout * 500),
+      shouldUpgradeCallback: req => sockets !== undefined && wantsSocket(req, sockets),
     },
     handle,
   )
+  if (sockets) server.on('upgrade', upgrade)
   server.on('checkContinue', handle).on('checkExpectation', handle)
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) => {
     if (error.code === 'ECONNRESET' || socket.destroyed) socket.destroy()

@@ -22,6 +22,7 @@ export const rooms: Readonly<Record<string, Room>> = {
   store: { imports: ['plan', 'model'], packages: ['node:sqlite'] },
   cluster: { imports: [] },
   rest: { imports: ['plan', 'model'] },
+  graphql: { imports: ['plan', 'model'], packages: ['graphql', 'graphql-ws', 'ws'] },
   auth: { imports: ['plan', 'model', 'cluster'] },
   config: { imports: [] },
   http: { imports: ['config'] },

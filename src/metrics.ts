@@ -42,7 +42,11 @@ function entry<K, V>(map: Map<K, V>, key: K, make: () => V): V {
   return made
 }
 
-export function createMetrics(figures: () => readonly Figure[] = () => []): Metrics {
+/** `sections`: texts that others keep in the same format. */
+export function createMetrics(
+  figures: () => readonly Figure[] = () => [],
+  sections: () => string = () => '',
+): Metrics {
   const byRoute = new Map<string, Map<string, Series[]>>()
   let registry: Promise<Registry> | undefined
 
@@ -72,7 +76,7 @@ export function createMetrics(figures: () => readonly Figure[] = () => []): Metr
     async text() {
       registry ??= createRegistry(figures())
       const rest = await (await registry).metrics()
-      return `${histogram(byRoute)}\n${rest}`
+      return `${histogram(byRoute)}\n${sections()}${rest}`
     },
   }
 }
@@ -147,7 +151,15 @@ export function routeLabels(collections: ReadonlyMap<string, unknown>): (path: s
     const list = API + name
     byName.set(name, { list, item: `${list}/{id}`, within: `${list}/{id}/{subcollection}` })
   }
-  const others = new Set(['/healthz', '/readyz', '/metrics', '/docs', `${API}openapi.json`, `${API}me`])
+  const others = new Set([
+    '/healthz',
+    '/readyz',
+    '/metrics',
+    '/docs',
+    '/graphql',
+    `${API}openapi.json`,
+    `${API}me`,
+  ])
   return path => {
     const slash = path.startsWith(API) ? path.indexOf('/', API.length) : -1
     const labels = byName.get(path.slice(API.length, slash === -1 ? undefined : slash))

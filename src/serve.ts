@@ -1,13 +1,15 @@
 /** Puts the parts together. The way of every request stands in `createPipeline`, in order. */
+import type { Duplex } from 'node:stream'
 import { apiKeyReader } from './auth/api-key.ts'
 import { type Authenticate, createAuthenticate } from './auth/authenticate.ts'
 import { bootstrap, type FirstAdministrator } from './auth/bootstrap.ts'
 import { newKeyHook } from './auth/new-key.ts'
-import type { Call, Reply } from './call.ts'
+import type { Reply } from './call.ts'
 import { budgetAddress, createLimits, type Limits } from './cluster/limits.ts'
 import { memoryCounters } from './cluster/memory.ts'
 import { type GivenSettings, readSettings, type Settings } from './config.ts'
 import { ApiError } from './errors.ts'
+import { assetsPath, errorReply as graphqlErrorReply, path as graphqlPath } from './graphql/http-reply.ts'
 import { createHttp, type Exchange, type HttpServer } from './http.ts'
 import { createLog, type Log } from './log.ts'
 import { createMetrics, type Figure, type Metrics, routeLabels } from './metrics.ts'
@@ -19,6 +21,7 @@ import { createGuard, type Guard } from './plan/guard.ts'
 import type { Run } from './plan/run.ts'
 import { anonymous, type Principal } from './principal.ts'
 import { createRest, errorReply } from './rest/rest.ts'
+import { type GraphqlFace, graphqlFace } from './serve/graphql.ts'
 import { openSqlite } from './store/sqlite.ts'
 import type { Store, StoreCounts } from './store/store.ts'
 
@@ -63,6 +66,8 @@ export function createRun(guard: Guard, store: Store): Run {
   return {
     item: (plan, principal) => store.read(guard(plan, principal)) as Awaitable<ItemAnswer>,
     list: (plan, principal) => store.read(guard(plan, principal)) as Awaitable<ListAnswer>,
+    composite: (plan, principal) => store.composite(guard(plan, principal)),
+    refusals: (plan, principal) => guard(plan, principal).shape.refusals,
     write: async (plan, principal) => store.write(guard(plan, principal)),
   }
 }
@@ -76,22 +81,41 @@ async function assemble(model: Model, store: Store, log: Log, settings: Settings
   })
   const limits = createLimits(limitSettings(settings), memoryCounters())
   const state = { closing: false }
-  const metrics = createMetrics(() => [...figures(limits, keys.counts, http), ...storeFigures(store)])
+  const metrics = createMetrics(
+    () => [...figures(limits, keys.counts, http), ...storeFigures(store)],
+    () => graphql.figures(),
+  )
+  const hooks = new Map([['api_keys', newKeyHook(run, settings.maxKeysPerUser)]])
   const rest = createRest({
     model,
     run,
-    hooks: new Map([['api_keys', newKeyHook(run, settings.maxKeysPerUser)]]),
+    hooks,
     baseUrl: settings.baseUrl,
   })
+  const authenticate = createAuthenticate([keys])
+  const graphql = graphqlFace({
+    model,
+    run,
+    hooks,
+    changes: store.changes,
+    authenticate,
+    limits,
+    settings,
+    onFault: error => log.logger.error({ err: error }, 'a GraphQL operation failed'),
+  })
+  const stages: Stages = {
+    open: openPaths(store, metrics, state),
+    authenticate,
+    limits,
+    bodyLimit: settings.bodyLimit,
+    face: (exchange, principal) =>
+      isGraphql(exchange.path) ? graphql.answer(exchange, principal) : rest(exchange, principal),
+  }
   const http = createHttp(settings, {
-    answer: createPipeline({
-      open: openPaths(store, metrics, state),
-      authenticate: createAuthenticate([keys]),
-      limits,
-      bodyLimit: settings.bodyLimit,
-      face: rest,
-    }),
-    errorReply,
+    answer: createPipeline(stages),
+    sockets: { paths: new Set([graphqlPath]), upgrade: createUpgrade(stages, graphql) },
+    errorReply: (error, call) =>
+      isGraphql(call.path) ? graphqlErrorReply(error, call) : errorReply(error, call),
     onSent: recorder(log, metrics, routeLabels(model.collections)),
     onFault: (error, { requestId, method }) =>
       log.logger.error({ err: error, request_id: requestId, method }, 'request failed'),
@@ -106,7 +130,7 @@ async function assemble(model: Model, store: Store, log: Log, settings: Settings
   return {
     url: url.replace(/\/\/(0\.0\.0\.0|\[::\]):/, '//localhost:'),
     firstAdministrator,
-    close: closer(http, store, log, state),
+    close: closer({ http, graphql, store, log, state }),
   }
 }
 
@@ -119,7 +143,11 @@ interface State {
   closing: boolean
 }
 
-type Face = (call: Call, principal: Principal) => Awaitable<Reply>
+type Face = (exchange: Exchange, principal: Principal) => Awaitable<Reply>
+
+function isGraphql(path: string): boolean {
+  return path.startsWith(graphqlPath) && (path.length === graphqlPath.length || path.startsWith(assetsPath))
+}
 
 interface Stages {
   /** Paths that take no credential and draw no budget. */
@@ -142,6 +170,17 @@ function createPipeline({ open, authenticate, limits, bodyLimit, face }: Stages)
         then(exchange.readBody(bodyLimit), () => face(exchange, principal)),
       )
     })
+  }
+}
+
+/** credential → Principal → budget → the connection is taken over. */
+function createUpgrade({ authenticate, limits }: Stages, graphql: GraphqlFace) {
+  const identify = identifier(authenticate, limits)
+  return async (exchange: Exchange, socket: Duplex, head: Buffer): Promise<void> => {
+    const principal = await identify(exchange)
+    exchange.userId = principal.userId
+    await limits.draw(principal, exchange)
+    await graphql.upgrade(exchange, principal, socket, head)
   }
 }
 
@@ -241,10 +280,19 @@ function storeFigures(store: Store): Figure[] {
   ]
 }
 
-function closer(http: HttpServer, store: Store, log: Log, state: State): () => Promise<void> {
+interface Running {
+  readonly http: HttpServer
+  readonly graphql: GraphqlFace
+  readonly store: Store
+  readonly log: Log
+  readonly state: State
+}
+
+function closer({ http, graphql, store, log, state }: Running): () => Promise<void> {
   let closed: Promise<void> | undefined
   const close = async () => {
     state.closing = true
+    graphql.close()
     await http.close()
     await store.close()
     log.flush()

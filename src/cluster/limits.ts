@@ -11,13 +11,15 @@ export interface LimitSettings {
 }
 
 /** Where the headers go: they are on every answer, errors too. */
-interface Answered {
+export interface Answered {
   added: readonly string[]
+  /** What is left after the last draw. */
+  budget?: { readonly limit: number; readonly remaining: number; readonly resetAt: number } | undefined
 }
 
 export interface Limits {
-  /** Draws one request. RATE_LIMITED when nothing is left. */
-  draw(principal: Principal, answer: Answered): undefined | Promise<undefined>
+  /** Draws requests, one unless `cost` says more. RATE_LIMITED when not so many are left. */
+  draw(principal: Principal, answer: Answered, cost?: number): undefined | Promise<undefined>
   /** How many requests were refused. */
   readonly counts: { refused: number }
 }
@@ -73,6 +75,7 @@ export function createLimits(settings: LimitSettings, counters: RateCounters, no
   const counts = { refused: 0 }
   const settle = (budget: Budget, rule: Policy, answer: Answered): undefined => {
     answer.added = headersOf(budget, rule, now())
+    answer.budget = budget
     if (budget.granted) return
     counts.refused++
     const seconds = secondsLeft(budget, now())
@@ -84,10 +87,10 @@ export function createLimits(settings: LimitSettings, counters: RateCounters, no
   }
   return {
     counts,
-    draw({ userId, budgetKey }, answer) {
+    draw({ userId, budgetKey }, answer, cost = 1) {
       const rule = userId === null ? byAddress : byUser
       if (!rule) return undefined
-      const budget = counters.take(budgetKey, rule.limit, 1)
+      const budget = counters.take(budgetKey, rule.limit, cost)
       if (budget instanceof Promise) return budget.then(later => settle(later, rule, answer))
       return settle(budget, rule, answer)
     },

@@ -30,6 +30,8 @@ export class Exchange implements Call {
 
   /** Flat headers that the stages add to whatever reply comes, e.g. the limit's. */
   added: readonly string[] = none
+  /** What the limit leaves of the caller's budget; undefined: nothing is limited. */
+  budget: { readonly limit: number; readonly remaining: number; readonly resetAt: number } | undefined
   /** Who asked, for the log. */
   userId: number | null = null
   readonly start: number

@@ -5,6 +5,9 @@ import type { Exchange } from './exchange.ts'
 /** How long the rest of a refused body is read before the connection ends, in milliseconds. */
 const LINGER = 2_000
 
+/** How long a client may read nothing of a stream that is ready for it, in milliseconds. */
+const UNREAD = 60_000
+
 /** RFC 9110: neither has a body, and a 204 has no Content-Length (8.6). */
 function isBodiless(status: number): boolean {
   return status === 204 || status === 304
@@ -64,12 +67,17 @@ function linger({ req, res }: Exchange, body: string | Buffer | undefined): void
 }
 
 async function stream({ res, method }: Exchange, parts: AsyncIterable<string>): Promise<void> {
+  const iterator = parts[Symbol.asyncIterator]()
+  // Who waits for the next part must hear at once that nobody will read it.
+  const leave = () => void iterator.return?.()?.catch(() => {})
+  res.once('close', leave)
   if (method === 'HEAD') return void res.end()
   try {
-    for await (const part of parts) {
+    for (let next = await iterator.next(); !next.done; next = await iterator.next()) {
       if (res.destroyed) return
-      if (!res.write(part)) await drained(res)
+      if (!res.write(next.value)) await drained(res)
     }
+    res.off('close', leave)
     res.end()
   } catch {
     res.destroy()
@@ -79,9 +87,11 @@ async function stream({ res, method }: Exchange, parts: AsyncIterable<string>): 
 function drained(res: Exchange['res']): Promise<void> {
   return new Promise(resolve => {
     const done = () => {
+      clearTimeout(timer)
       res.off('drain', done).off('close', done)
       resolve()
     }
+    const timer = setTimeout(() => res.destroy(), UNREAD)
     res.on('drain', done).on('close', done)
   })
 }

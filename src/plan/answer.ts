@@ -37,6 +37,13 @@ export interface ListAnswer {
 
 export type ReadAnswer = ItemAnswer | ListAnswer
 
+/** `text`: a JSON object with one key per root. */
+export interface CompositeAnswer {
+  readonly kind: 'composite'
+  readonly text: string
+  rendered?: RenderedAnswer
+}
+
 export interface WriteAnswer {
   /** The id of the item that was written. */
   readonly id: number

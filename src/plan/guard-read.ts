@@ -15,7 +15,13 @@ import {
   or,
 } from './condition.ts'
 import { effectiveSort } from './cursor.ts'
-import { requireReadable, unknownField, unknownParameter, unknownRelation } from './guard-refuse.ts'
+import {
+  mayNotRead,
+  requireReadable,
+  unknownField,
+  unknownParameter,
+  unknownRelation,
+} from './guard-refuse.ts'
 import type { Reachable, View } from './guard-view.ts'
 import type {
   Condition,
@@ -23,10 +29,21 @@ import type {
   GuardedList,
   GuardedRelation,
   GuardedSelected,
+  GuardedSelectedList,
   GuardedSort,
+  Refusal,
   VisibleField,
 } from './guarded.ts'
-import type { Filter, ItemShape, ListShape, Selected, SelectedRelation, Sort, Window } from './plan.ts'
+import type {
+  Filter,
+  ItemShape,
+  ListShape,
+  Selected,
+  SelectedList,
+  SelectedRelation,
+  Sort,
+  Window,
+} from './plan.ts'
 
 export function guardItem(shape: ItemShape, view: View): GuardedItem {
   const collection = view.collection(shape.collection)
@@ -69,7 +86,7 @@ export function guardList(shape: ListShape, view: View): GuardedList {
   }
 }
 
-function conclude(found: Dependencies): { reads: readonly string[]; personal: boolean } {
+export function conclude(found: Dependencies): { reads: readonly string[]; personal: boolean } {
   return { reads: [...found.collections].sort(), personal: found.userId }
 }
 
@@ -118,37 +135,87 @@ function fieldOf(collection: Collection, name: string, view: View): VisibleField
   return visible
 }
 
+/** What a lenient selection leaves out; undefined where it refuses the whole plan. */
+export interface Leniency {
+  readonly refusals: Refusal[]
+  /** The keys that lead to the selection. */
+  readonly keys: readonly string[]
+}
+
 export function guardSelect(
   select: readonly Selected[],
   collection: Collection,
   view: View,
+  leniency?: Leniency,
 ): readonly GuardedSelected[] {
-  return select.map(selected => {
-    if (selected.kind === 'constant') return selected
-    if (selected.kind === 'relation') return guardRelation(selected, collection, view)
-    return { kind: 'field', key: selected.key, field: fieldOf(collection, selected.field, view) }
+  return select.flatMap(selected => {
+    const within = leniency && { ...leniency, keys: [...leniency.keys, selected.key] }
+    return orRefused(within, () => guardSelected(selected, collection, view, within)) ?? []
   })
 }
 
-function guardRelation(selected: SelectedRelation, collection: Collection, view: View): GuardedRelation {
-  const { path, when, rows } = reach(collection, selected.relation, view)
+/** What `guard` gives; undefined, and the refusal is told, where it refuses and that can be left out. */
+export function orRefused<T>(leniency: Leniency | undefined, guard: () => T): T | undefined {
+  try {
+    return guard()
+  } catch (error) {
+    if (!leniency || !(error instanceof ApiError)) throw error
+    leniency.refusals.push({ keys: leniency.keys, error })
+    return undefined
+  }
+}
+
+function guardSelected(
+  selected: Selected,
+  collection: Collection,
+  view: View,
+  leniency: Leniency | undefined,
+): GuardedSelected {
+  if (selected.kind === 'constant') return selected
+  if (selected.kind === 'relation') return guardRelation(selected, collection, view, leniency)
+  const { kind, key, field: name, as } = selected
+  if (leniency && !view.visible(collection, name)) throw mayNotRead(view, collection, name)
+  return { kind, key, field: fieldOf(collection, name, view), as }
+}
+
+function guardRelation(
+  selected: SelectedRelation,
+  collection: Collection,
+  view: View,
+  leniency: Leniency | undefined,
+): GuardedRelation {
+  const { relation: name } = selected
+  if (leniency && !view.reachable(collection, name)) throw mayNotRead(view, collection, name)
+  const { path, when, rows } = reach(collection, name, view)
   const { target } = path
   const { kind, key } = selected
-  const select = guardSelect(selected.select, target, view)
-  if (path.relation.kind === 'one') return { kind, key, path, rows, when, select, list: undefined }
-  const { list } = selected
-  if (!list)
-    throw new Error(`the relation ${collection.name}.${selected.relation} is selected without a list`)
-  const filter = list.filter ? guardFilter(list.filter, target, view) : always
-  return {
-    kind,
-    key,
-    path,
-    rows: and(rows, filter),
-    when,
-    select,
-    list: { sort: guardSort(list.sort, target, view), limit: list.limit },
+  if (path.relation.kind === 'one') {
+    const select = guardSelect(selected.select, target, view, leniency)
+    return { kind, key, path, rows, when, select, list: undefined }
   }
+  if (!selected.list)
+    throw new Error(`the relation ${collection.name}.${selected.relation} is selected without a list`)
+  const list = guardSelectedList(selected.list, target, view)
+  const select = guardSelect(selected.select, target, view, leniency)
+  return { kind, key, path, rows: and(rows, list.rows), when, select, list: list.list }
+}
+
+/** The rows that a selected list asks for beyond what it selects from, and how they are shown. */
+export function guardSelectedList(
+  selected: SelectedList,
+  collection: Collection,
+  view: View,
+): { readonly rows: Condition; readonly list: GuardedSelectedList } {
+  const { filter, search, after, limit, connection } = selected
+  const rows = and(
+    filter ? guardFilter(filter, collection, view) : always,
+    search === undefined ? always : guardSearch(search, collection, view),
+  )
+  const sort = guardSort(selected.sort, collection, view)
+  if (after && after.length !== sort.length) {
+    throw new Error(`a position over ${sort.length} sort keys has ${after.length} values`)
+  }
+  return { rows, list: { sort, limit, after, connection } }
 }
 
 function guardSort(sort: readonly Sort[], collection: Collection, view: View): readonly GuardedSort[] {
@@ -208,7 +275,7 @@ function guardSearch(param: number, collection: Collection, view: View): Conditi
   return { kind: 'search', fields, param }
 }
 
-function lookAtSelect(select: readonly GuardedSelected[], found: Dependencies): void {
+export function lookAtSelect(select: readonly GuardedSelected[], found: Dependencies): void {
   for (const selected of select) {
     if (selected.kind === 'field') lookAtField(selected.field, found)
     if (selected.kind === 'relation') lookAtRelation(selected, found)

@@ -57,3 +57,9 @@ export function mayNotSet(fields: readonly Field[]): ApiError {
   }))
   return new ApiError('FORBIDDEN', `You may not set ${names}.`, { details })
 }
+
+/** A field or relation that there is, but not for this caller. */
+export function mayNotRead(view: View, collection: Collection, name: string): ApiError {
+  const message = `You may not read ${quoted(name)} of ${collection.name}.`
+  return new ApiError(view.access.signedIn ? 'FORBIDDEN' : 'UNAUTHORIZED', message)
+}

@@ -14,6 +14,7 @@ import type {
   GuardedSelected,
   GuardedUpdate,
   ReferenceCheck,
+  Refusal,
 } from './guarded.ts'
 import type { Assignment, CreateShape, DeleteShape, UpdateShape } from './plan.ts'
 
@@ -28,6 +29,7 @@ export function guardCreate(shape: CreateShape, view: View): GuardedCreate {
   const given = new Set(set.map(one => one.field))
   const rest = [...collection.fields.values()].filter(field => field.name !== 'id' && !given.has(field))
   requireValues(rest)
+  const refusals: Refusal[] = []
   return {
     kind: 'create',
     collection,
@@ -35,7 +37,8 @@ export function guardCreate(shape: CreateShape, view: View): GuardedCreate {
     references: references(chosen, view),
     after: checks([{ condition: allowed, field: undefined }, ...rules]),
     rows: view.readable(collection),
-    select: guardSelect(shape.select, collection, view),
+    select: guardSelect(shape.select, collection, view, shape.lenient ? { refusals, keys: [] } : undefined),
+    refusals,
   }
 }
 
@@ -50,6 +53,7 @@ export function guardUpdate(shape: UpdateShape, view: View): GuardedUpdate {
   )
   const reset = shape.mode === 'replace' ? leftOut(chosen, collection, view) : []
   const set = [...chosen, ...reset]
+  const refusals: Refusal[] = []
   return {
     kind: 'update',
     collection,
@@ -60,7 +64,8 @@ export function guardUpdate(shape: UpdateShape, view: View): GuardedUpdate {
     rows,
     before: checks([{ condition: allowed, field: undefined }, ...writeRules(chosen, collection, view)]),
     after: dependsOn(allowed, set) ? checks([{ condition: allowed, field: undefined }]) : [],
-    select: guardSelect(shape.select, collection, view),
+    select: guardSelect(shape.select, collection, view, shape.lenient ? { refusals, keys: [] } : undefined),
+    refusals,
     representation: representation(collection, view),
   }
 }

@@ -7,12 +7,14 @@
 import type { JsonValue } from '../model/fields/type.ts'
 import type { Collection, CollectionAccess, Model } from '../model/model.ts'
 import type { AccessClass, Principal } from '../principal.ts'
+import { guardComposite } from './guard-composite.ts'
 import { guardItem, guardList } from './guard-read.ts'
 import { requirePossible, requireReadable, requireScope } from './guard-refuse.ts'
 import { type Settle, settleWrite } from './guard-settle.ts'
 import { type View, viewOf } from './guard-view.ts'
 import { guardCreate, guardDelete, guardUpdate } from './guard-write.ts'
 import type {
+  GuardedComposite,
   GuardedCreate,
   GuardedDelete,
   GuardedItem,
@@ -23,6 +25,7 @@ import type {
   GuardedWrite,
 } from './guarded.ts'
 import type {
+  CompositeShape,
   CreateShape,
   DeleteShape,
   ItemShape,
@@ -43,10 +46,15 @@ export { readableFields, readableRelations, staticRule } from './guard-view.ts'
 export interface Guard {
   (plan: Plan<ItemShape>, principal: Principal): GuardedPlan<GuardedItem>
   (plan: Plan<ListShape>, principal: Principal): GuardedPlan<GuardedList>
+  (plan: Plan<CompositeShape>, principal: Principal): GuardedPlan<GuardedComposite>
   (plan: Plan<CreateShape>, principal: Principal): GuardedPlan<GuardedCreate>
   (plan: Plan<UpdateShape>, principal: Principal): GuardedPlan<GuardedUpdate>
   (plan: Plan<DeleteShape>, principal: Principal): GuardedPlan<GuardedDelete>
   (plan: Plan<WriteShape>, principal: Principal): GuardedWrite
+  (
+    plan: Plan<CompositeShape | CreateShape | UpdateShape>,
+    principal: Principal,
+  ): GuardedPlan<GuardedComposite | GuardedCreate | GuardedUpdate>
 }
 
 /**
@@ -122,6 +130,8 @@ function guardShape(shape: Shape, view: View): GuardedShape {
       return guardItem(shape, view)
     case 'list':
       return guardList(shape, view)
+    case 'composite':
+      return guardComposite(shape, view)
     case 'create':
       return guardCreate(shape, view)
     case 'update':

@@ -2,10 +2,11 @@
  * What the guard returns and the store takes: the plan's tree with every name resolved and every
  * rule folded in as a `Condition`. Only `guard.ts` makes one; the brand keeps it so.
  */
+import type { ApiError } from '../errors.ts'
 import type { JsonValue } from '../model/fields/type.ts'
 import type { Collection, Field, FieldDefault, ManyToMany, ToMany, ToOne } from '../model/model.ts'
 import type { Principal } from '../principal.ts'
-import type { Param } from './plan.ts'
+import type { FieldForm, Param } from './plan.ts'
 
 declare const guarded: unique symbol
 
@@ -17,8 +18,15 @@ export interface GuardedPlan<S extends GuardedShape = GuardedShape> {
 }
 
 export type GuardedRead = GuardedPlan<GuardedItem | GuardedList>
+export type GuardedCompositeRead = GuardedPlan<GuardedComposite>
 export type GuardedWrite = GuardedPlan<GuardedCreate | GuardedUpdate | GuardedDelete>
-export type GuardedShape = GuardedItem | GuardedList | GuardedCreate | GuardedUpdate | GuardedDelete
+export type GuardedShape =
+  | GuardedItem
+  | GuardedList
+  | GuardedComposite
+  | GuardedCreate
+  | GuardedUpdate
+  | GuardedDelete
 
 export type Operand =
   | { readonly kind: 'param'; readonly param: Param }
@@ -67,7 +75,12 @@ export type Path =
     }
 
 export type GuardedSelected =
-  | { readonly kind: 'field'; readonly key: string; readonly field: VisibleField }
+  | {
+      readonly kind: 'field'
+      readonly key: string
+      readonly field: VisibleField
+      readonly as?: FieldForm | undefined
+    }
   | { readonly kind: 'constant'; readonly key: string; readonly value: string }
   | GuardedRelation
 
@@ -81,7 +94,15 @@ export interface GuardedRelation {
   readonly when: Condition
   readonly select: readonly GuardedSelected[]
   /** Undefined for a to-one relation. */
-  readonly list: { readonly sort: readonly GuardedSort[]; readonly limit: Param } | undefined
+  readonly list: GuardedSelectedList | undefined
+}
+
+/** Which of a list's rows are selected, and in which form; its `rows` stand beside it. */
+export interface GuardedSelectedList {
+  readonly sort: readonly GuardedSort[]
+  readonly limit: Param
+  readonly after?: readonly Param[] | undefined
+  readonly connection?: { readonly total: boolean } | undefined
 }
 
 export interface GuardedSort {
@@ -94,6 +115,39 @@ interface GuardedReadBase {
   readonly reads: readonly string[]
   /** Whether the answer depends on `principal.userId`. */
   readonly personal: boolean
+}
+
+/** What was left out of an answer, by the keys that lead to it. */
+export interface Refusal {
+  readonly keys: readonly string[]
+  readonly error: ApiError
+}
+
+export interface GuardedComposite extends GuardedReadBase {
+  readonly kind: 'composite'
+  readonly roots: readonly GuardedRoot[]
+  readonly refusals: readonly Refusal[]
+}
+
+export type GuardedRoot = GuardedItemRoot | GuardedListRoot
+
+export interface GuardedItemRoot {
+  readonly kind: 'item'
+  readonly key: string
+  readonly collection: Collection
+  readonly id: Param
+  readonly event: Param | undefined
+  readonly rows: Condition
+  readonly select: readonly GuardedSelected[]
+}
+
+export interface GuardedListRoot {
+  readonly kind: 'list'
+  readonly key: string
+  readonly collection: Collection
+  readonly rows: Condition
+  readonly list: GuardedSelectedList
+  readonly select: readonly GuardedSelected[]
 }
 
 export interface GuardedItem extends GuardedReadBase {
@@ -162,6 +216,8 @@ export interface GuardedCreate {
   /** The answer: selected as a read would, over the rows that a read may see. */
   readonly rows: Condition
   readonly select: readonly GuardedSelected[]
+  /** What a lenient shape's selection lost. */
+  readonly refusals: readonly Refusal[]
 }
 
 export interface GuardedUpdate {
@@ -176,6 +232,7 @@ export interface GuardedUpdate {
   readonly before: readonly Check[]
   readonly after: readonly Check[]
   readonly select: readonly GuardedSelected[]
+  readonly refusals: readonly Refusal[]
   /** What `ifMatch` is compared with: the item as the default read shows it. */
   readonly representation: readonly GuardedSelected[]
 }

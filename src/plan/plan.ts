@@ -16,7 +16,7 @@ export interface Plan<S extends Shape = Shape> {
   readonly args: readonly JsonValue[]
 }
 
-export type Shape = ReadShape | WriteShape
+export type Shape = ReadShape | CompositeShape | WriteShape
 export type ReadShape = ItemShape | ListShape
 export type WriteShape = CreateShape | UpdateShape | DeleteShape
 
@@ -55,6 +55,38 @@ export interface Sort {
   readonly descending: boolean
 }
 
+/** Several reads in one: its answer is a JSON object with one key per root, in order. */
+export interface CompositeShape {
+  readonly kind: 'composite'
+  readonly roots: readonly Root[]
+}
+
+/**
+ * A root or a selected field that the caller may not read is left out, and told by `Refusal`s;
+ * what is beside it is still answered.
+ */
+export type Root = ItemRoot | ListRoot
+
+/** One item by id, or null. */
+export interface ItemRoot {
+  readonly kind: 'item'
+  readonly key: string
+  readonly collection: string
+  readonly id: Param
+  /** The row as an event logged it, as JSON text, in place of the stored row. */
+  readonly event?: Param
+  readonly select: readonly Selected[]
+}
+
+/** The items of a collection. */
+export interface ListRoot {
+  readonly kind: 'list'
+  readonly key: string
+  readonly collection: string
+  readonly list: SelectedList
+  readonly select: readonly Selected[]
+}
+
 /** Two-valued, like `Rule`: a comparison with a missing value is false. */
 export type Filter =
   | {
@@ -71,9 +103,12 @@ export type Filter =
 
 /** One key of the answer's objects, in order. */
 export type Selected =
-  | { readonly kind: 'field'; readonly key: string; readonly field: string }
+  | { readonly kind: 'field'; readonly key: string; readonly field: string; readonly as?: FieldForm }
   | { readonly kind: 'constant'; readonly key: string; readonly value: string }
   | SelectedRelation
+
+/** `string`: an id as a JSON string. `name`: a choice as its GraphQL enum value, e.g. `IN_PROGRESS`. */
+export type FieldForm = 'string' | 'name'
 
 export interface SelectedRelation {
   readonly kind: 'relation'
@@ -81,9 +116,21 @@ export interface SelectedRelation {
   readonly relation: string
   readonly select: readonly Selected[]
   /** For to-many relations; ignored by to-one. */
-  readonly list:
-    | { readonly filter: Filter | undefined; readonly sort: readonly Sort[]; readonly limit: Param }
-    | undefined
+  readonly list: SelectedList | undefined
+}
+
+export interface SelectedList {
+  readonly filter: Filter | undefined
+  readonly search?: Param
+  readonly sort: readonly Sort[]
+  /** As in a cursor window. */
+  readonly after?: readonly Param[]
+  readonly limit: Param
+  /**
+   * The answer is `{"rows":[{"node":…,"keys":[…]}],"total":…}` instead of an array: `keys` are the sort keys
+   * of the row, for a cursor; `total` is there when asked for.
+   */
+  readonly connection?: { readonly total: boolean }
 }
 
 export interface CreateShape {
@@ -93,6 +140,8 @@ export interface CreateShape {
   /** Values that Portico itself computed (see `CreateHook`): may name internal and read-only fields. */
   readonly computed: readonly Assignment[]
   readonly select: readonly Selected[]
+  /** What the caller may not read of the answer is left out instead of refusing the write. */
+  readonly lenient?: boolean
 }
 
 export interface UpdateShape {
@@ -106,6 +155,8 @@ export interface UpdateShape {
   readonly documents?: 'replace' | 'merge'
   readonly ifMatch: Param | undefined
   readonly select: readonly Selected[]
+  /** As for a create. */
+  readonly lenient?: boolean
 }
 
 export interface DeleteShape {

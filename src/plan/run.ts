@@ -1,12 +1,24 @@
 /** What the faces are given: they make plans, and never see the guard or the store. */
 import type { JsonValue } from '../model/fields/type.ts'
 import type { Principal } from '../principal.ts'
-import type { Awaitable, ItemAnswer, ListAnswer, WriteAnswer } from './answer.ts'
-import type { ItemShape, ListShape, Plan, WriteShape } from './plan.ts'
+import type { Awaitable, CompositeAnswer, ItemAnswer, ListAnswer, WriteAnswer } from './answer.ts'
+import type { Refusal } from './guarded.ts'
+import type {
+  CompositeShape,
+  CreateShape,
+  ItemShape,
+  ListShape,
+  Plan,
+  UpdateShape,
+  WriteShape,
+} from './plan.ts'
 
 export interface Run {
   item(plan: Plan<ItemShape>, principal: Principal): Awaitable<ItemAnswer>
   list(plan: Plan<ListShape>, principal: Principal): Awaitable<ListAnswer>
+  composite(plan: Plan<CompositeShape>, principal: Principal): Awaitable<CompositeAnswer>
+  /** What the guard leaves out of the answer to a plan; the same list as long as the access class is the same. */
+  refusals(plan: Plan<CompositeShape | CreateShape | UpdateShape>, principal: Principal): readonly Refusal[]
   write(plan: Plan<WriteShape>, principal: Principal): Promise<WriteAnswer>
 }
 

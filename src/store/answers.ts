@@ -3,12 +3,14 @@
  * what was not asked for since about half of it was filled anew is forgotten.
  */
 import type { JsonValue } from '../model/fields/type.ts'
-import type { ReadAnswer } from '../plan/answer.ts'
+import type { CompositeAnswer, ReadAnswer } from '../plan/answer.ts'
 
 type Key = number | string
 
+type Answer = ReadAnswer | CompositeAnswer
+
 interface Entry {
-  readonly answer: ReadAnswer
+  readonly answer: Answer
   /** The versions of what was read, summed (see `stampOf`). */
   readonly stamp: number
   bytes: number
@@ -81,7 +83,7 @@ export class ShapeAnswers {
     this.#all = all
   }
 
-  get(key: Key, stamp: number): ReadAnswer | undefined {
+  get(key: Key, stamp: number): Answer | undefined {
     const entry = this.#young.get(key)
     if (entry !== undefined) {
       if (entry.stamp !== stamp) return undefined
@@ -95,7 +97,7 @@ export class ShapeAnswers {
     return old.answer
   }
 
-  set(key: Key, stamp: number, answer: ReadAnswer): void {
+  set(key: Key, stamp: number, answer: Answer): void {
     const characters = (answer.text?.length ?? 0) + (typeof key === 'string' ? key.length : 0)
     const bytes = ENTRY_BYTES + 2 * characters
     if (this.#all.fits(bytes)) this.#keep(key, { answer, stamp, bytes, whole: false })

@@ -1,18 +1,27 @@
 /** Runs guarded reads: each shape's statements are prepared once, answers remembered while they stay true. */
 import type { JsonValue } from '../model/fields/type.ts'
-import type { ItemAnswer, ListAnswer, ReadAnswer } from '../plan/answer.ts'
-import type { GuardedItem, GuardedList, GuardedRead, GuardedSort } from '../plan/guarded.ts'
+import type { CompositeAnswer, ItemAnswer, ListAnswer, ReadAnswer } from '../plan/answer.ts'
+import type {
+  GuardedComposite,
+  GuardedCompositeRead,
+  GuardedItem,
+  GuardedList,
+  GuardedRead,
+  GuardedSort,
+} from '../plan/guarded.ts'
 import { keyOf, type ShapeAnswers } from './answers.ts'
 import type { ResultRow } from './connection.ts'
 import { pageReader } from './pages.ts'
 import { arrayText, type ReadContext } from './reading.ts'
+import { compositeSql } from './sql/composite.ts'
 import { itemSql, listSql, parentSql } from './sql/read.ts'
 import { sqlite } from './sql/sqlite.ts'
 import { arg, sql } from './sql/writer.ts'
 import { type Inputs, noSlots } from './values.ts'
 import { stampOf, type Version } from './versions.ts'
 
-type Run = (inputs: Inputs) => ReadAnswer
+type Answer = ReadAnswer | CompositeAnswer
+type Run = (inputs: Inputs) => Answer
 
 interface ShapeReader {
   readonly answers: ShapeAnswers
@@ -23,7 +32,7 @@ interface ShapeReader {
 
 export class Reader {
   readonly #context: ReadContext
-  readonly #shapes = new WeakMap<GuardedItem | GuardedList, ShapeReader>()
+  readonly #shapes = new WeakMap<GuardedItem | GuardedList | GuardedComposite, ShapeReader>()
   /** Reads that were answered from memory, and from the database. */
   readonly counts = { hits: 0, misses: 0 }
 
@@ -32,7 +41,9 @@ export class Reader {
   }
 
   /** Answers from what is remembered, or from the database. */
-  read({ shape, args, principal }: GuardedRead): ReadAnswer {
+  read(plan: GuardedRead): ReadAnswer
+  read(plan: GuardedCompositeRead): CompositeAnswer
+  read({ shape, args, principal }: GuardedRead | GuardedCompositeRead): Answer {
     this.#context.connection.hold()
     const { answers, reads, personal, run } = this.#readerOf(shape)
     const { userId } = principal
@@ -49,16 +60,32 @@ export class Reader {
     return answer
   }
 
-  #readerOf(shape: GuardedItem | GuardedList): ShapeReader {
+  #readerOf(shape: GuardedItem | GuardedList | GuardedComposite): ShapeReader {
     const known = this.#shapes.get(shape)
     if (known !== undefined) return known
     const { answers, versions } = this.#context
-    const run = shape.kind === 'item' ? itemReader(shape, this.#context) : listReader(shape, this.#context)
+    const run = runOf(shape, this.#context)
     const reads = shape.reads.map(collection => versions.cell(collection))
     const made = { answers: answers.shape(), reads, personal: shape.personal, run }
     this.#shapes.set(shape, made)
     return made
   }
+}
+
+function runOf(shape: GuardedItem | GuardedList | GuardedComposite, context: ReadContext): Run {
+  switch (shape.kind) {
+    case 'item':
+      return itemReader(shape, context)
+    case 'list':
+      return listReader(shape, context)
+    case 'composite':
+      return compositeReader(shape, context)
+  }
+}
+
+function compositeReader(shape: GuardedComposite, { connection }: ReadContext): (inputs: Inputs) => Answer {
+  const statement = connection.prepare(compositeSql(shape, sqlite))
+  return inputs => ({ kind: 'composite', text: textOf(statement.get(inputs)) ?? '{}' })
 }
 
 function itemReader(shape: GuardedItem, { connection }: ReadContext): (inputs: Inputs) => ItemAnswer {

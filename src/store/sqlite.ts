@@ -2,9 +2,10 @@
 import { resolve } from 'node:path'
 import { ApiError } from '../errors.ts'
 import type { Model } from '../model/model.ts'
-import type { ReadAnswer, WriteAnswer } from '../plan/answer.ts'
-import type { GuardedRead, GuardedWrite } from '../plan/guarded.ts'
+import type { CompositeAnswer, ReadAnswer, WriteAnswer } from '../plan/answer.ts'
+import type { GuardedCompositeRead, GuardedRead, GuardedWrite } from '../plan/guarded.ts'
 import { Answers } from './answers.ts'
+import { ChangeLog } from './changes.ts'
 import { Connection, openDatabase } from './connection.ts'
 import { failureOf } from './failure.ts'
 import { Reader } from './reader.ts'
@@ -38,6 +39,7 @@ export interface SqliteOptions {
 /** Reads answer at once. */
 export interface SqliteStore extends Store {
   read(plan: GuardedRead): ReadAnswer
+  composite(plan: GuardedCompositeRead): CompositeAnswer
 }
 
 const MIB = 1024 * 1024
@@ -61,13 +63,17 @@ export function openSqlite(model: Model, options: SqliteOptions): SqliteStore {
   }
   const versions = new Versions()
   const orders = new Versions()
+  let changes: ChangeLog | undefined
   const connection = new Connection(database, file, () => {
     versions.bumpAll()
     orders.bumpAll()
+    changes?.tell()
   })
   const totals = new Totals(connection, versions)
   const reader = new Reader({ connection, answers: new Answers(cacheBytes), versions, orders, totals })
   const events = new EventLog(connection, eventsKept)
+  const log = new ChangeLog(connection)
+  changes = log
   const writer = new Writer(
     { model, connection, events, search: new SearchIndex(connection) },
     {
@@ -76,27 +82,47 @@ export function openSqlite(model: Model, options: SqliteOptions): SqliteStore {
       atCommit: ({ changed, removed }) => {
         versions.bump(changed)
         orders.bump(removed)
+        log.tell()
       },
     },
   )
-  return new OpenStore(connection, reader, writer, versions)
+  return new OpenStore({ connection, reader, writer, versions, changes: log })
+}
+
+interface StoreParts {
+  readonly connection: Connection
+  readonly reader: Reader
+  readonly writer: Writer
+  readonly versions: Versions
+  readonly changes: ChangeLog
 }
 
 class OpenStore implements SqliteStore {
+  readonly changes: ChangeLog
   readonly #connection: Connection
   readonly #reader: Reader
   readonly #writer: Writer
   readonly #versions: Versions
   #closed = false
 
-  constructor(connection: Connection, reader: Reader, writer: Writer, versions: Versions) {
+  constructor({ connection, reader, writer, versions, changes }: StoreParts) {
     this.#connection = connection
     this.#reader = reader
     this.#writer = writer
     this.#versions = versions
+    this.changes = changes
   }
 
   read(plan: GuardedRead): ReadAnswer {
+    this.#requireOpen()
+    try {
+      return this.#reader.read(plan)
+    } catch (cause) {
+      throw failureOf(cause)
+    }
+  }
+
+  composite(plan: GuardedCompositeRead): CompositeAnswer {
     this.#requireOpen()
     try {
       return this.#reader.read(plan)

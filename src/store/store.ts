@@ -1,6 +1,6 @@
 /** What a database does for Portico. `sqlite.ts` is the first; every store passes the same contract suite. */
-import type { Awaitable, ReadAnswer, WriteAnswer } from '../plan/answer.ts'
-import type { GuardedRead, GuardedWrite } from '../plan/guarded.ts'
+import type { Awaitable, CompositeAnswer, ReadAnswer, WriteAnswer } from '../plan/answer.ts'
+import type { GuardedCompositeRead, GuardedRead, GuardedWrite } from '../plan/guarded.ts'
 
 export interface StoreCounts {
   /** Commits, and the writes that they held: several that arrive together share one. */
@@ -14,6 +14,8 @@ export interface StoreCounts {
 export interface Store {
   /** Runs a read. Throws an `ApiError` for what a client can mend. */
   read(plan: GuardedRead): Awaitable<ReadAnswer>
+  /** Runs several reads in one statement. */
+  composite(plan: GuardedCompositeRead): Awaitable<CompositeAnswer>
   /**
    * Runs a write in one transaction with its row in the event log.
    * Settles only after the commit is durable. Rejects with an `ApiError` when nothing was changed.
@@ -26,8 +28,32 @@ export interface Store {
   version(collection: string): number
   /** What this process has done with the store since it opened it. */
   counts(): StoreCounts
+  /** The log of committed changes. */
+  readonly changes: Changes
   /** Throws when the database cannot answer. */
   ping(): Awaitable<void>
   /** Finishes the writes that wait, then closes. */
   close(): Promise<void>
+}
+
+/** A committed change of one item. */
+export interface Change {
+  /** Its number in the log; it grows in the order of commits. */
+  readonly event: number
+  readonly collection: string
+  readonly kind: 'created' | 'updated' | 'deleted'
+  readonly id: number
+  /** The row after the change, before it for a deletion, as JSON text; without internal and write-only fields. */
+  readonly row: string
+}
+
+export interface Changes {
+  /** The newest change's number; 0 when there is none. */
+  last(): Awaitable<number>
+  /** What came after a change, in the order of commits. */
+  after(event: number, limit: number): Awaitable<readonly Change[]>
+  /** Calls `listener` after commits of this process, and those of others once `look` or a read notices them. */
+  onCommit(listener: () => void): () => void
+  /** Notices what other processes have committed. */
+  look(): Awaitable<void>
 }

@@ -199,7 +199,8 @@ test('keys that are asked for at the same time are counted together', async () =
 test('a key that is not stored yet counts, until the store counts it', () => {
   let stored = 1
   const list = () => ({ kind: 'list' as const, text: '[]', total: stored, next: undefined })
-  const hook = newKeyHook({ list, item: () => assert.fail(), write: () => assert.fail() }, 3)
+  const unused = () => assert.fail()
+  const hook = newKeyHook({ list, item: unused, composite: unused, refusals: unused, write: unused }, 3)
   const makeOne = (userId: number) => {
     try {
       return typeof hook({}, user(userId, 'user', 'all')) === 'object'

@@ -142,6 +142,26 @@ const examples: { readonly [N in Name]: Examples } = {
   cacheBytes: numberOf(0, 68_719_476_736),
   autoMigrate: flags,
   maxKeysPerUser: numberOf(1, 100_000),
+  'graphql.documents': {
+    text: [
+      ['any', 'any'],
+      ['registered', 'registered'],
+    ],
+    wrong: ['none', 'ANY'],
+    wrongValues: [true, null, 'all'],
+  },
+  'graphql.documentsFile': words,
+  'graphql.introspection': flags,
+  'graphql.graphiql': flags,
+  'graphql.maxTokens': numberOf(1, 1_000_000),
+  'graphql.maxDepth': numberOf(1, 100),
+  'graphql.maxAliases': numberOf(0, 10_000),
+  'graphql.maxCost': numberOf(1, 1_000_000_000),
+  'graphql.maxListSize': numberOf(1, 10_000),
+  'graphql.costPerRequest': numberOf(1, 1_000_000_000),
+  'graphql.maxSubscriptions': numberOf(0, 10_000_000),
+  'graphql.maxOperations': numberOf(1, 100_000),
+  'graphql.maxBuffered': numberOf(1024, 1_073_741_824),
 }
 
 for (const name of Object.keys(examples) as Name[]) {
@@ -253,4 +273,27 @@ test('the page of errors has every code with its status', () => {
     const line = page.split('\n').find(text => text.includes(`\`${code}\` |`))
     assert.ok(line?.startsWith(`| ${status} |`) && line.includes(hint), code)
   }
+})
+
+test('a group of settings is an object, or names with a dot', () => {
+  const grouped = readSettings({ given: { graphql: { documents: 'registered' } } })
+  const dotted = readSettings({ given: { 'graphql.documents': 'registered' } })
+  const filed = readSettings({ file: { path: 'c.json', values: { graphql: { maxDepth: 5 } } } })
+  assert.equal(grouped['graphql.documents'], 'registered')
+  assert.equal(dotted['graphql.documents'], 'registered')
+  assert.equal(filed['graphql.maxDepth'], 5)
+})
+
+test('an unknown member of a group, and a group that is none, are faults', () => {
+  const places = (given: Readonly<Record<string, unknown>>) => {
+    try {
+      readSettings({ given })
+      return []
+    } catch (error) {
+      assert.ok(error instanceof SettingsError)
+      return error.faults.map(fault => fault.place)
+    }
+  }
+  assert.deepEqual(places({ graphql: { document: 'any' } }), ['`graphql.document` (settings)'])
+  assert.deepEqual(places({ graphql: 'any' }), ['`graphql` (settings)'])
 })

@@ -52,7 +52,7 @@ function passes(world: World, ifMatch: number | undefined): boolean {
   return wanted === '*' || (Array.isArray(wanted) && wanted.includes('current'))
 }
 
-class World {
+export class World {
   readonly model: Model
   readonly data: Data
   readonly who: Principal

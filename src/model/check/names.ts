@@ -94,12 +94,12 @@ export function singularOf(plural: string): string | undefined {
 }
 
 /** `blog_post` → `blogPost`. */
-function camelCase(name: string): string {
+export function camelCase(name: string): string {
   return name.replace(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase())
 }
 
 /** `blog_post` → `BlogPost`. */
-function pascalCase(name: string): string {
+export function pascalCase(name: string): string {
   const camel = camelCase(name)
   return camel.charAt(0).toUpperCase() + camel.slice(1)
 }

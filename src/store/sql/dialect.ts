@@ -8,10 +8,14 @@ export interface Dialect {
   readonly sign: '?' | '$'
   /** A JSON object of keys and JSON expressions. */
   object(entries: readonly (readonly [key: string, value: Sql])[]): Sql
+  /** A JSON array of JSON expressions. */
+  tuple(items: readonly Sql[]): Sql
   /** An aggregate: the JSON array of an expression over all rows. */
   array(item: Sql): Sql
   /** A field's column as a JSON expression. */
   json(column: Sql, field: Field): Sql
+  /** The value of a field's column from the JSON text of an event. */
+  logged(event: Bind, field: Field): Sql
   /** A JSON expression as the text that is sent. */
   text(json: Sql): Sql
   /** A sort key as a cursor carries it. */

@@ -19,8 +19,13 @@ function object(entries: readonly (readonly [string, Sql])[]): Sql {
 export const postgres: Dialect = {
   sign: '$',
   object,
+  tuple: items => sql`json_build_array(${join(items, ', ')})`,
   array: item => sql`coalesce(json_agg(${item}), '[]'::json)`,
   json: (column, field) => shown(column, field.type.encoding),
+  logged: (event, { name: field, type }) =>
+    type.encoding === 'json'
+      ? sql`${event}::jsonb -> ${quoted(field)}`
+      : sql`(${event}::jsonb ->> ${quoted(field)})::${[type.column.postgres.split(' ')[0] ?? 'text']}`,
   text: value => sql`(${value})::text`,
   key: shown,
   isIn: (column, list) => sql`${column} = ANY (${list})`,

@@ -1,6 +1,17 @@
 /** What is selected, as one JSON object built by the database, with related rows nested in it. */
-import type { GuardedRelation, GuardedSelected, GuardedSort } from '../../plan/guarded.ts'
+
+import type { Field } from '../../model/model.ts'
+import type {
+  Condition,
+  GuardedRelation,
+  GuardedSelected,
+  GuardedSelectedList,
+  GuardedSort,
+  Path,
+} from '../../plan/guarded.ts'
+import type { FieldForm } from '../../plan/plan.ts'
 import { conditionSql, linked, visible, where } from './condition.ts'
+import { after } from './keyset.ts'
 import type { Row } from './row.ts'
 import { arg, join, quoted, type Sql, sql } from './writer.ts'
 
@@ -15,30 +26,105 @@ function selectedSql(selected: GuardedSelected, row: Row): Sql {
     return selected.list === undefined ? toOne(selected, row) : toMany(selected, selected.list, row)
   }
   const { field, when } = selected.field
-  const json = row.dialect.json(row.column(field.name), field)
+  const column = row.column(field.name)
+  const json = formed(column, field, selected.as, row)
   return when.kind === 'always' ? json : sql`CASE WHEN ${conditionSql(when, row)} THEN ${json} END`
 }
 
+function formed(column: Sql, field: Field, form: FieldForm | undefined, row: Row): Sql {
+  if (form === undefined) return row.dialect.json(column, field)
+  return form === 'string' ? sql`CAST(${column} AS TEXT)` : sql`upper(replace(${column}, '-', '_'))`
+}
+
 function toOne({ path, rows, when, select }: GuardedRelation, row: Row): Sql {
-  const target = row.another(path.target.name)
-  const object = objectSql(select, target)
-  const conditions = where([linked(path, target, row), conditionSql(rows, target)])
-  const query = sql`(SELECT ${object} FROM ${target.from()}${conditions})`
+  const query = isOwn(rows, select, row) ? ownReference(path, select, row) : lookUp(path, rows, select, row)
   return when.kind === 'always' ? query : sql`CASE WHEN ${conditionSql(when, row)} THEN ${query} END`
 }
 
-function toMany(
-  { path, rows, select }: GuardedRelation,
-  { sort, limit }: { readonly sort: readonly GuardedSort[]; readonly limit: number },
-  row: Row,
-): Sql {
+function lookUp(path: Path, rows: Condition, select: readonly GuardedSelected[], row: Row): Sql {
   const target = row.another(path.target.name)
-  const array = row.dialect.array(objectSql(select, target))
-  const columns = target.columns()
+  const object = objectSql(select, target)
   const conditions = where([linked(path, target, row), conditionSql(rows, target)])
-  const order = orderBy(sort, target)
-  const query = sql`SELECT ${columns} FROM ${target.from()}${conditions}${order} LIMIT ${arg(limit, 'number')}`
-  return sql`(SELECT ${array} FROM ${target.of(query)})`
+  return sql`(SELECT ${object} FROM ${target.from()}${conditions})`
+}
+
+/** Whether the reference itself says all that is selected: the target is there, since nothing else is stored. */
+function isOwn(rows: Condition, select: readonly GuardedSelected[], row: Row): boolean {
+  return (
+    rows.kind === 'always' &&
+    !row.isLogged &&
+    select.every(
+      each =>
+        each.kind === 'constant' ||
+        (each.kind === 'field' && each.field.field.name === 'id' && each.field.when.kind === 'always'),
+    )
+  )
+}
+
+function ownReference({ relation }: Path, select: readonly GuardedSelected[], row: Row): Sql {
+  if (relation.kind !== 'one') throw new TypeError('a to-many relation is no reference')
+  const id = row.column(relation.field)
+  const entries = select.flatMap(each => {
+    if (each.kind === 'constant') return [[each.key, quoted(each.value)] as const]
+    if (each.kind !== 'field') return []
+    return [[each.key, formed(id, each.field.field, each.as, row)] as const]
+  })
+  return sql`CASE WHEN ${id} IS NOT NULL THEN ${row.dialect.object(entries)} END`
+}
+
+function toMany({ path, rows, select }: GuardedRelation, list: GuardedSelectedList, row: Row): Sql {
+  const matching = (target: Row) => [linked(path, target, row), conditionSql(rows, target)]
+  return manySql(list, select, matching, () => row.another(path.target.name))
+}
+
+/** A list as a JSON array, or as a connection's object. `matching`: which rows of the target are in it. */
+export function manySql(
+  list: GuardedSelectedList,
+  select: readonly GuardedSelected[],
+  matching: (target: Row) => readonly Sql[],
+  another: () => Row,
+): Sql {
+  const { sort, limit, after: position, connection } = list
+  const target = another()
+  const object = objectSql(select, target)
+  const array = target.dialect.array(connection ? keyed(object, sort, target) : object)
+  // Were the objects made in the inner query, they would be made for every row that is sorted.
+  const columns = target.columns()
+  const begin =
+    position === undefined
+      ? []
+      : [
+          after(
+            sort,
+            position.map((param, index) => arg(param, sort[index]?.field.field.type.encoding ?? 'text')),
+            target,
+          ),
+        ]
+  const conditions = where([...matching(target), ...begin])
+  const sorted = sql`${conditions}${orderBy(sort, target)} LIMIT ${arg(limit, 'number')}`
+  const query = sql`SELECT ${columns} FROM ${target.from()}${sorted}`
+  const rows = sql`(SELECT ${array} FROM ${target.of(query)})`
+  if (!connection) return rows
+  return target.dialect.object([['rows', rows], ...totalSql(connection.total, matching, another)])
+}
+
+/** A row of a connection: its object, and its sort keys as a cursor carries them. */
+function keyed(object: Sql, sort: readonly GuardedSort[], row: Row): Sql {
+  const keys = sort.map(({ field }) => row.dialect.json(visible(field, row), field.field))
+  return row.dialect.object([
+    ['node', object],
+    ['keys', row.dialect.tuple(keys)],
+  ])
+}
+
+function totalSql(
+  wanted: boolean,
+  matching: (target: Row) => readonly Sql[],
+  another: () => Row,
+): readonly (readonly [string, Sql])[] {
+  if (!wanted) return []
+  const target = another()
+  return [['total', sql`(SELECT count(*) FROM ${target.from()}${where(matching(target))})`]]
 }
 
 /** ` ORDER BY …`, null being the smallest value. */

@@ -31,8 +31,13 @@ function search(collection: string, fields: readonly Field[], words: Parameters<
 export const sqlite: Dialect = {
   sign: '?',
   object,
+  tuple: items => sql`json_array(${join(items, ', ')})`,
   array: item => sql`json_group_array(${item})`,
   json,
+  logged: (event, { name: field, type }) =>
+    type.encoding === 'json'
+      ? sql`${event} -> ${quoted(`$.${field}`)}`
+      : sql`${event} ->> ${quoted(`$.${field}`)}`,
   text: value => value,
   key: value => value,
   isIn: (column, list) => sql`${column} IN (SELECT value FROM json_each(${list}))`,

@@ -76,6 +76,8 @@ export function createRun(model: Model, store: Store): Run {
   return {
     item: (plan, principal) => store.read(guard(plan, principal)) as Awaitable<ItemAnswer>,
     list: (plan, principal) => store.read(guard(plan, principal)) as Awaitable<ListAnswer>,
+    composite: (plan, principal) => store.composite(guard(plan, principal)),
+    refusals: (plan, principal) => guard(plan, principal).shape.refusals,
     write: async (plan, principal) => store.write(guard(plan, principal)),
   }
 }

@@ -1,0 +1,104 @@
+/** Stored documents: registered beforehand, or remembered from a client that sent text and hash together. */
+import { hash } from 'node:crypto'
+import { ApiError } from '../errors.ts'
+import { RequestRefused, refusal } from './refusal.ts'
+import type { GraphqlRequest } from './request.ts'
+
+export interface DocumentSettings {
+  /** `registered`: nothing else is answered. */
+  readonly mode: 'any' | 'registered'
+  /** Text by SHA-256, in hexadecimal digits. */
+  readonly registered: ReadonlyMap<string, string>
+  /** How many documents that clients sent are remembered, and how many characters of them in all. */
+  readonly capacity?: number
+  readonly characters?: number
+}
+
+/** SHA-256 in hexadecimal digits: what clients name a document by. */
+export function documentHash(text: string): string {
+  return hash('sha256', text, 'hex')
+}
+
+/** A request's document. `keep` is called once the text is known to be a valid one. */
+export interface Document {
+  readonly text: string
+  readonly keep: (() => void) | undefined
+}
+
+const longest = 100_000
+
+export class Documents {
+  readonly #settings: DocumentSettings
+  readonly #remembered = new Map<string, string>()
+  readonly #capacity: number
+  readonly #bound: number
+  #characters = 0
+
+  constructor(settings: DocumentSettings) {
+    this.#settings = settings
+    this.#capacity = settings.capacity ?? 1000
+    this.#bound = settings.characters ?? 4_194_304
+  }
+
+  /** How many documents of clients are remembered. */
+  get size(): number {
+    return this.#remembered.size
+  }
+
+  /** Fails with BAD_REQUEST, FORBIDDEN, or `PERSISTED_QUERY_NOT_FOUND` in the words that Apollo's clients know. */
+  find({ query, documentId, sha256Hash }: GraphqlRequest): Document {
+    const named = sha256Hash ?? (documentId === undefined ? undefined : hashOf(documentId))
+    if (query === undefined) return { text: this.#stored(named, sha256Hash !== undefined), keep: undefined }
+    if (named === undefined && this.#settings.mode === 'any') return { text: query, keep: undefined }
+    const actual = documentHash(query)
+    if (named !== undefined && named !== actual) {
+      throw new ApiError('BAD_REQUEST', 'The hash is not that of `query`: provided sha does not match query.')
+    }
+    if (this.#settings.mode === 'registered') return { text: this.#registered(actual), keep: undefined }
+    return { text: query, keep: () => this.#keep(actual, query) }
+  }
+
+  #registered(named: string | undefined): string {
+    const text = this.#settings.registered.get(named ?? '')
+    if (text !== undefined) return text
+    throw new RequestRefused(
+      refusal('This document is not registered, and others are not answered.', 'FORBIDDEN', 403, true),
+    )
+  }
+
+  #stored(named: string | undefined, automatic: boolean): string {
+    if (this.#settings.mode === 'registered') return this.#registered(named)
+    const key = named ?? ''
+    const text = this.#settings.registered.get(key) ?? this.#remembered.get(key)
+    if (text === undefined) {
+      const message = automatic ? 'PersistedQueryNotFound' : 'There is no stored document with this id.'
+      throw new RequestRefused(
+        refusal(message, automatic ? 'PERSISTED_QUERY_NOT_FOUND' : 'NOT_FOUND', automatic ? 400 : 404, true),
+      )
+    }
+    if (this.#remembered.delete(key)) this.#remembered.set(key, text)
+    return text
+  }
+
+  #keep(key: string, text: string): void {
+    if (text.length > longest || this.#settings.registered.has(key) || this.#remembered.has(key)) return
+    this.#remembered.set(key, text)
+    this.#characters += text.length
+    while (this.#remembered.size > this.#capacity || this.#characters > this.#bound) this.#forgetOldest()
+  }
+
+  #forgetOldest(): void {
+    const [oldest = '', text = ''] = this.#remembered.entries().next().value ?? []
+    this.#remembered.delete(oldest)
+    this.#characters -= text.length
+  }
+}
+
+function hashOf(documentId: string): string {
+  const found = /^sha256:([0-9a-f]{64})$/.exec(documentId)?.[1]
+  if (found !== undefined) return found
+  throw new ApiError(
+    'BAD_REQUEST',
+    '`documentId` must be `sha256:` and 64 hexadecimal digits, in lower case.',
+  )
+}

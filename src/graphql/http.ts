@@ -1,0 +1,169 @@
+/** GraphQL over HTTP (https://graphql.github.io/graphql-over-http/draft/). */
+import type { Call, Reply } from '../call.ts'
+import { ApiError } from '../errors.ts'
+import { type Awaitable, then } from '../plan/answer.ts'
+import type { Principal } from '../principal.ts'
+import { type Accepted, readAccept } from './accept.ts'
+import type { Client, Clients } from './clients.ts'
+import type { Bound } from './engine.ts'
+import { jsonHeaders, path, refusalReply } from './http-reply.ts'
+import {
+  type Account,
+  executeOperation,
+  type OperationParts,
+  readyOperation,
+  subscriptionKey,
+} from './operation.ts'
+import type { Quota } from './quota.ts'
+import { refusalOf } from './refusal.ts'
+import { bodyRequest, type GraphqlRequest, queryRequest } from './request.ts'
+import { EventStream, singleEvent } from './sse.ts'
+import type { Hub, Subscription } from './subscriptions.ts'
+
+const methods = 'GET, HEAD, POST, OPTIONS'
+
+export interface HttpParts extends OperationParts {
+  readonly hub: Hub
+  readonly clients: Clients
+  readonly quota: Quota
+  readonly maxBuffered: number
+  /** For a browser that opens the path; undefined: there is none. */
+  readonly page: ((call: Call) => Reply) | undefined
+}
+
+/** Headers that a page of another origin can only send where a preflight allows them (Fetch standard, 2.2.2). */
+const preflighted = ['x-requested-with', 'apollo-require-preflight', 'x-apollo-operation-name']
+
+/**
+ * A GET needs no preflight, so any page could make a browser send it. Nothing but who is asked for by an
+ * own credential, an own header, or this very origin is answered.
+ */
+function requireIntent({ headers }: Call, { principal }: Account): void {
+  if (principal.access.signedIn || headers['sec-fetch-site'] === 'same-origin') return
+  if (preflighted.some(name => headers[name] !== undefined)) return
+  throw new ApiError(
+    'BAD_REQUEST',
+    'A GET without a credential needs the header `Apollo-Require-Preflight` or `X-Requested-With`, against forged requests.',
+  )
+}
+
+export type AnswerHttp = (call: Call, account: Account) => Awaitable<Reply>
+
+export function createAnswer(parts: HttpParts): AnswerHttp {
+  const refuse = (error: unknown, accepted: Accepted): Reply => {
+    const refused = refusalOf(error)
+    if (refused.status >= 500) parts.onFault(error)
+    else parts.figures.refused++
+    return refusalReply(refused, accepted)
+  }
+  return (call, account) => {
+    const accepted = readAccept(call.headers.accept)
+    try {
+      const made = answer(parts, call, account, accepted)
+      return made instanceof Promise ? made.catch(error => refuse(error, accepted)) : made
+    } catch (error) {
+      return refuse(error, accepted)
+    }
+  }
+}
+
+function answer(parts: HttpParts, call: Call, account: Account, accepted: Accepted): Awaitable<Reply> {
+  const { method } = call
+  if (method === 'OPTIONS') return { status: 204, headers: ['Allow', methods], body: null }
+  if (method === 'POST') return operate(parts, call, account, accepted, bodyRequest(call))
+  if (method !== 'GET' && method !== 'HEAD') throw notAllowed(`${path} takes ${methods}.`, methods)
+  if (parts.page && accepted.page) return parts.page(call)
+  requireIntent(call, account)
+  return operate(parts, call, account, accepted, queryRequest(call))
+}
+
+function notAllowed(message: string, Allow: string): ApiError {
+  return new ApiError('METHOD_NOT_ALLOWED', message, { headers: { Allow } })
+}
+
+function operate(
+  parts: HttpParts,
+  call: Call,
+  account: Account,
+  accepted: Accepted,
+  request: GraphqlRequest,
+): Awaitable<Reply> {
+  const check = ({ prepared: { operation } }: Bound) => {
+    if (call.method !== 'POST' && operation === 'mutation') {
+      throw notAllowed('A mutation must be sent by POST.', 'POST')
+    }
+    requireForm(accepted, operation === 'subscription')
+  }
+  return then(readyOperation(parts, request, account, check), bound => {
+    if (bound.prepared.operation === 'subscription') {
+      return subscribe(parts, call, account, subscriptionKey(request), bound)
+    }
+    const { json } = accepted
+    return then(executeOperation(parts, bound, account), text =>
+      json === undefined ? singleEvent(text) : { status: 200, headers: jsonHeaders[json], body: text },
+    )
+  })
+}
+
+/** A subscription is a stream; everything else can be one. */
+function requireForm({ json, stream }: Accepted, isSubscription: boolean): void {
+  if (stream || (json !== undefined && !isSubscription)) return
+  const message = isSubscription
+    ? 'A subscription needs `Accept: text/event-stream`, or a WebSocket with `graphql-transport-ws`.'
+    : 'The answer is application/graphql-response+json, application/json or text/event-stream.'
+  throw new ApiError('NOT_ACCEPTABLE', message)
+}
+
+async function subscribe(
+  { hub, clients, quota, figures, maxBuffered }: HttpParts,
+  call: Call,
+  { principal, credential }: Account,
+  key: string,
+  bound: Bound,
+): Promise<Reply> {
+  const { budgetKey } = principal
+  quota.take(budgetKey)
+  figures.subscriptions++
+  let opened: Subscription | undefined
+  let isOver = false
+  const over = () => {
+    if (isOver) return
+    isOver = true
+    quota.give(budgetKey)
+    figures.subscriptions--
+    clients.remove(client)
+    opened?.close()
+  }
+  const stream = new EventStream(maxBuffered, slow => {
+    if (slow) figures.slowReaders++
+    over()
+  })
+  const end = (text: string | undefined) => {
+    over()
+    stream.end(text)
+  }
+  const client: Client & { principal: Principal } = {
+    credential,
+    address: call.address,
+    principal,
+    become(now) {
+      client.principal = now
+      opened?.as(now)
+    },
+    refuse: error => end(refusalOf(error).text),
+  }
+  const next = (text: string) => {
+    figures.events++
+    stream.send(text)
+  }
+  try {
+    opened = await hub.subscribe(bound, key, principal, { next, end })
+  } catch (error) {
+    stream.end(undefined)
+    over()
+    throw error
+  }
+  if (isOver) opened.close()
+  else clients.add(client)
+  return stream.reply
+}

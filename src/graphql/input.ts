@@ -1,0 +1,140 @@
+/**
+ * Arguments, taken apart once: which parts there are decides the plan's shape, what stands in the leaves
+ * are its arguments. So one plan serves all requests whose variables have the same parts.
+ */
+
+import type { getVariableValues } from 'graphql'
+import {
+  coerceInputLiteral,
+  type GraphQLInputObjectType,
+  type GraphQLInputType,
+  isEnumType,
+  isInputObjectType,
+  isListType,
+  isNonNullType,
+  Kind,
+  type ValueNode,
+} from 'graphql'
+
+export type Variables = NonNullable<ReturnType<typeof getVariableValues>['variableValues']>
+
+/** Reads a value out of the variables of one request; a literal reads as itself. */
+export type Read = (variables: Variables) => unknown
+
+/** A given argument. `node`: where it stands in the document. */
+export type Input = { readonly node: ValueNode } & (
+  | { readonly kind: 'null' }
+  | { readonly kind: 'leaf'; readonly read: Read }
+  | { readonly kind: 'list'; readonly items: readonly Input[]; readonly read: Read }
+  | { readonly kind: 'object'; readonly fields: ReadonlyMap<string, Input> }
+)
+
+export const noVariables: Variables = { sources: Object.create(null), coerced: Object.create(null) }
+
+/** The input that a value of a valid document stands for; undefined: none is given. */
+export function inputOf(node: ValueNode, type: GraphQLInputType, variables: Variables): Input | undefined {
+  if (node.kind === Kind.VARIABLE) {
+    const name = node.name.value
+    return symbolic(variables.coerced[name], type, ({ coerced }) => coerced[name], node)
+  }
+  if (isNonNullType(type)) return inputOf(node, type.ofType, variables)
+  if (node.kind === Kind.NULL) return { kind: 'null', node }
+  if (isListType(type)) return listInput(node, type.ofType, variables)
+  if (isInputObjectType(type)) return objectInput(node, type, variables)
+  if (!holdsVariable(node)) {
+    const value = coerceInputLiteral(node, type)
+    return { kind: 'leaf', read: () => value, node }
+  }
+  return { kind: 'leaf', read: current => coerceInputLiteral(node, type, current), node }
+}
+
+function listInput(node: ValueNode, type: GraphQLInputType, variables: Variables): Input {
+  const nodes = node.kind === Kind.LIST ? node.values : [node]
+  const items = nodes.map((each): Input => inputOf(each, type, variables) ?? { kind: 'null', node: each })
+  return { kind: 'list', items, read: current => items.map(item => readInput(item, current)), node }
+}
+
+/** In the order of the type's fields, as graphql-js coerces them, so that equal inputs make equal plans. */
+function objectInput(node: ValueNode, type: GraphQLInputObjectType, variables: Variables): Input {
+  const fields = new Map<string, Input>()
+  const given = node.kind === Kind.OBJECT ? node.fields : []
+  for (const [key, field] of Object.entries(type.getFields())) {
+    const value = given.find(({ name }) => name.value === key)?.value
+    const input = value && inputOf(value, field.type, variables)
+    if (input) fields.set(key, input)
+  }
+  return { kind: 'object', fields, node }
+}
+
+/** Of a JSON literal, which may hold variables anywhere. */
+function holdsVariable(node: ValueNode): boolean {
+  if (node.kind === Kind.VARIABLE) return true
+  if (node.kind === Kind.LIST) return node.values.some(holdsVariable)
+  return node.kind === Kind.OBJECT && node.fields.some(({ value }) => holdsVariable(value))
+}
+
+function symbolic(value: unknown, type: GraphQLInputType, read: Read, node: ValueNode): Input | undefined {
+  if (value === undefined) return undefined
+  if (isNonNullType(type)) return symbolic(value, type.ofType, read, node)
+  if (value === null) return { kind: 'null', node }
+  if (isListType(type)) {
+    // A variable of the item's own type stands for a list of it (GraphQL 3.12).
+    const whole: Read = Array.isArray(value) ? read : variables => [read(variables)]
+    const values: readonly unknown[] = Array.isArray(value) ? value : [value]
+    const items = values.map(
+      (item, index): Input =>
+        symbolic(item, type.ofType, variables => element(whole(variables), index), node) ?? {
+          kind: 'null',
+          node,
+        },
+    )
+    return { kind: 'list', items, read: whole, node }
+  }
+  if (!isInputObjectType(type)) return { kind: 'leaf', read, node }
+  const fields = new Map<string, Input>()
+  for (const [key, field] of Object.entries(type.getFields())) {
+    const part: Read = variables => member(read(variables), key)
+    const input = symbolic(member(value, key), field.type, part, node)
+    if (input) fields.set(key, input)
+  }
+  return { kind: 'object', fields, node }
+}
+
+function element(value: unknown, index: number): unknown {
+  return Array.isArray(value) ? value[index] : undefined
+}
+
+function member(value: unknown, key: string): unknown {
+  return typeof value === 'object' && value !== null && Object.hasOwn(value, key)
+    ? (value as Readonly<Record<string, unknown>>)[key]
+    : undefined
+}
+
+/** The input's value for one request. */
+export function readInput(input: Input, variables: Variables): unknown {
+  if (input.kind === 'null') return null
+  if (input.kind !== 'object') return input.read(variables)
+  return Object.fromEntries([...input.fields].map(([key, field]) => [key, readInput(field, variables)]))
+}
+
+/** Equal for values of a type with the same parts. Values that decide a shape, enums and booleans, are parts. */
+export function structureOf(value: unknown, type: GraphQLInputType): string {
+  if (value === undefined) return '_'
+  if (value === null) return 'n'
+  if (isNonNullType(type)) return structureOf(value, type.ofType)
+  if (isListType(type)) return listStructure(value, type.ofType)
+  if (isEnumType(type)) return JSON.stringify(value)
+  if (!isInputObjectType(type)) return typeof value === 'boolean' ? String(value) : '.'
+  const fields = Object.entries(type.getFields()).flatMap(([key, field]) => {
+    const part = member(value, key)
+    return part === undefined ? [] : [`${key}:${structureOf(part, field.type)}`]
+  })
+  return `{${fields.join()}}`
+}
+
+function listStructure(value: unknown, type: GraphQLInputType): string {
+  const items: readonly unknown[] = Array.isArray(value) ? value : [value]
+  const inner = isNonNullType(type) ? type.ofType : type
+  const isWhole = !isListType(inner) && !isInputObjectType(inner) && !isEnumType(inner)
+  return isWhole ? '[.]' : `[${items.map(item => structureOf(item, type)).join()}]`
+}

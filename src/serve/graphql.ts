@@ -1,0 +1,188 @@
+/** The GraphQL face as the service uses it: loaded when it is first asked for, since a start should be short. */
+import type { Duplex } from 'node:stream'
+import type { Authenticate } from '../auth/authenticate.ts'
+import type { Reply } from '../call.ts'
+import { type Answered, budgetAddress, type Limits } from '../cluster/limits.ts'
+import { type Settings, SettingsError } from '../config.ts'
+import type { CredentialHeaders } from '../graphql/clients.ts'
+import type { Engine, RateLimit } from '../graphql/engine.ts'
+import type { Account, Feed, Graphql } from '../graphql/graphql.ts'
+import { type Manifest, readManifest } from '../graphql/manifest.ts'
+import type { Exchange } from '../http.ts'
+import type { Model } from '../model/model.ts'
+import type { Awaitable } from '../plan/answer.ts'
+import type { CreateHooks, Run } from '../plan/run.ts'
+import type { Principal } from '../principal.ts'
+
+export interface GraphqlFaceParts {
+  readonly model: Model
+  readonly run: Run
+  readonly hooks: CreateHooks
+  readonly changes: Feed
+  readonly authenticate: Authenticate
+  readonly limits: Limits
+  readonly settings: Settings
+  readonly onFault: (error: unknown) => void
+}
+
+export interface GraphqlFace {
+  answer(exchange: Exchange, principal: Principal): Awaitable<Reply>
+  upgrade(exchange: Exchange, principal: Principal, socket: Duplex, head: Buffer): Awaitable<void>
+  /** For `/metrics`; nothing before the first use. */
+  figures(): string
+  close(): void
+}
+
+export function graphqlFace(parts: GraphqlFaceParts): GraphqlFace {
+  const { limits } = parts
+  const registered = registeredDocuments(parts.settings)
+  let face: Graphql | undefined
+  let isClosed = false
+  let loading: Promise<Graphql> | undefined
+  const load = () => {
+    loading ??= loadGraphql(parts, registered).then(
+      loaded => {
+        face = loaded
+        if (isClosed) loaded.close()
+        return loaded
+      },
+      error => {
+        loading = undefined
+        throw error
+      },
+    )
+    return loading
+  }
+  return {
+    answer(exchange, principal) {
+      const account = new ExchangeAccount(limits, exchange, principal)
+      return face ? face.answer(exchange, account) : load().then(loaded => loaded.answer(exchange, account))
+    },
+    async upgrade(exchange, principal, socket, head) {
+      const loaded = face ?? (await load())
+      const address = budgetAddress(exchange.address)
+      const credential = credentialOf(exchange, principal)
+      loaded.upgrade({ req: exchange.req, socket, head, address, credential, principal })
+    },
+    figures: () => face?.figures() ?? '',
+    close() {
+      isClosed = true
+      face?.close()
+    },
+  }
+}
+
+async function loadGraphql(parts: GraphqlFaceParts, registered: Manifest): Promise<Graphql> {
+  const { createGraphql } = await import('../graphql/graphql.ts')
+  const { authenticate, limits, settings, changes, onFault } = parts
+  return createGraphql(
+    {
+      engine: await loadEngine(parts),
+      feed: changes,
+      identify: (headers, address) => authenticate({ headers: sentHeaders(headers), query: '' }, address),
+      accountOf: (principal, credential) => new SocketAccount(limits, principal, credential),
+      onFault,
+    },
+    {
+      documents: { mode: settings['graphql.documents'], registered },
+      graphiql: settings['graphql.graphiql'],
+      costPerRequest: settings['graphql.costPerRequest'],
+      maxSubscriptions: settings['graphql.maxSubscriptions'],
+      maxOperations: settings['graphql.maxOperations'],
+      maxBuffered: settings['graphql.maxBuffered'],
+      maxMessage: settings.bodyLimit,
+    },
+  )
+}
+
+/** A file that cannot be used stops the start. */
+function registeredDocuments(settings: Settings): Manifest {
+  try {
+    return readManifest(settings['graphql.documentsFile'])
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error)
+    throw new SettingsError([{ place: '`graphql.documentsFile`', message }])
+  }
+}
+
+async function loadEngine({ model, run, hooks, settings }: GraphqlFaceParts): Promise<Engine> {
+  const { createEngine } = await import('../graphql/create-engine.ts')
+  return createEngine({
+    model,
+    run,
+    hooks,
+    introspection: settings['graphql.introspection'],
+    limits: {
+      depth: settings['graphql.maxDepth'],
+      cost: settings['graphql.maxCost'],
+      aliases: settings['graphql.maxAliases'],
+      tokens: settings['graphql.maxTokens'],
+      listBound: settings['graphql.maxListSize'],
+    },
+  })
+}
+
+/** Only what is there: a header that is undefined is none. */
+function sentHeaders({ authorization, 'x-api-key': key }: CredentialHeaders) {
+  return {
+    ...(authorization === undefined ? {} : { authorization }),
+    ...(key === undefined ? {} : { 'x-api-key': key }),
+  }
+}
+
+/** What a signed-in caller came with, to be asked for again. The query has lost its `api_key` by now. */
+function credentialOf({ headers, req }: Exchange, principal: Principal): CredentialHeaders | undefined {
+  if (!principal.access.signedIn) return undefined
+  const { authorization } = headers
+  const key = headers['x-api-key'] ?? new URLSearchParams(req.url?.split('?')[1]).get('api_key') ?? undefined
+  if (authorization !== undefined) return { authorization }
+  return { 'x-api-key': key === undefined ? undefined : String(key) }
+}
+
+/** Draws from the budget of an HTTP request's caller; its reply tells what is left. */
+class ExchangeAccount implements Account {
+  readonly principal: Principal
+  readonly #limits: Limits
+  readonly #exchange: Exchange
+
+  constructor(limits: Limits, exchange: Exchange, principal: Principal) {
+    this.#limits = limits
+    this.#exchange = exchange
+    this.principal = principal
+  }
+
+  get credential(): CredentialHeaders | undefined {
+    return credentialOf(this.#exchange, this.principal)
+  }
+
+  draw(requests: number): Awaitable<undefined> {
+    return this.#limits.draw(this.principal, this.#exchange, requests)
+  }
+
+  left(): RateLimit | undefined {
+    return this.#exchange.budget
+  }
+}
+
+/** The same for an operation over a WebSocket, whose messages have no headers. */
+class SocketAccount implements Account, Answered {
+  added: readonly string[] = []
+  budget: RateLimit | undefined
+  readonly principal: Principal
+  readonly credential: CredentialHeaders | undefined
+  readonly #limits: Limits
+
+  constructor(limits: Limits, principal: Principal, credential: CredentialHeaders | undefined) {
+    this.#limits = limits
+    this.principal = principal
+    this.credential = credential
+  }
+
+  draw(requests: number): Awaitable<undefined> {
+    return this.#limits.draw(this.principal, this, requests)
+  }
+
+  left(): RateLimit | undefined {
+    return this.budget
+  }
+}

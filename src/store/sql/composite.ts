@@ -1,0 +1,46 @@
+/** The statement of a composite read: one row, one column, a JSON object with one key per root. */
+import type { Collection } from '../../model/model.ts'
+import type { GuardedComposite, GuardedItemRoot, GuardedListRoot } from '../../plan/guarded.ts'
+import type { Param } from '../../plan/plan.ts'
+import { conditionSql, where } from './condition.ts'
+import type { Dialect } from './dialect.ts'
+import { Row } from './row.ts'
+import { manySql, objectSql } from './select.ts'
+import { arg, join, name, type Sql, sql } from './writer.ts'
+
+export function compositeSql({ roots }: GuardedComposite, dialect: Dialect): Sql {
+  // Only its numbering is used: every root has a table of its own.
+  const statement = new Row(dialect, '')
+  const entries = roots.map(
+    root => [root.key, root.kind === 'item' ? itemRoot(root, statement) : listRoot(root, statement)] as const,
+  )
+  return sql`SELECT ${dialect.text(dialect.object(entries))}`
+}
+
+function itemRoot({ collection, id, event, rows, select }: GuardedItemRoot, statement: Row): Sql {
+  const row = statement.another(collection.name)
+  row.isLogged = event !== undefined
+  const object = objectSql(select, row)
+  const conditions = where([sql`${row.column('id')} = ${arg(id, 'number')}`, conditionSql(rows, row)])
+  const from = event === undefined ? row.from() : row.of(loggedRow(collection, id, event, row))
+  return sql`(SELECT ${object} FROM ${from}${conditions})`
+}
+
+function listRoot({ collection, rows, list, select }: GuardedListRoot, statement: Row): Sql {
+  const another = () => statement.another(collection.name)
+  return manySql(list, select, row => [conditionSql(rows, row)], another)
+}
+
+/** What the log does not keep, because nobody may ever see it, is taken from the stored row while there is one. */
+function loggedRow(collection: Collection, id: Param, event: Param, row: Row): Sql {
+  const columns = row.used().map(used => {
+    const field = collection.fields.get(used)
+    if (!field) throw new Error(`${collection.name} has no field ${used}`)
+    const value =
+      field.internal || field.writeOnly
+        ? sql`(SELECT ${name(used)} FROM ${name(collection.name)} WHERE "id" = ${arg(id, 'number')})`
+        : row.dialect.logged(arg(event, 'text'), field)
+    return sql`${value} AS ${name(used)}`
+  })
+  return sql`SELECT ${join(columns, ', ')}`
+}

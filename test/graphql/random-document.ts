@@ -1,0 +1,195 @@
+/** Random valid documents of a schema, with variables. */
+import {
+  type GraphQLArgument,
+  type GraphQLInputType,
+  GraphQLObjectType,
+  type GraphQLSchema,
+  getNamedType,
+  isEnumType,
+  isInputObjectType,
+  isLeafType,
+  isListType,
+  isNonNullType,
+} from 'graphql'
+
+export interface Asked {
+  readonly source: string
+  readonly variables: Readonly<Record<string, unknown>>
+}
+
+type Variables = Readonly<Record<string, unknown>>
+
+/** One document, to be asked with several sets of variables. */
+export interface RandomDocument {
+  readonly source: string
+  readonly sets: readonly Variables[]
+}
+
+/** A small generator of its own, so that a document follows from one number. */
+function dice(seed: number) {
+  let state = (seed * 2654435761 + 12345) >>> 0
+  const next = () => {
+    state = (Math.imul(state, 1664525) + 1013904223) >>> 0
+    return state / 2 ** 32
+  }
+  return {
+    chance: (probability: number) => next() < probability,
+    int: (below: number) => Math.floor(next() * below),
+    pick: <T>(from: readonly T[]): T => from[Math.floor(next() * from.length)] as T,
+  }
+}
+
+class Writer {
+  readonly #dice: ReturnType<typeof dice>
+  readonly #definitions: string[] = []
+  readonly #declarations: string[] = []
+  readonly #sets: readonly Record<string, unknown>[] = [{}, {}, {}]
+  readonly #width: number
+  #count = 0
+
+  constructor(seed: number) {
+    this.#dice = dice(seed)
+    this.#width = 1 + this.#dice.int(4)
+  }
+
+  document(query: GraphQLObjectType): RandomDocument {
+    const body = this.#set(query, 4)
+    const declared = this.#declarations.length > 0 ? `(${this.#declarations.join(', ')})` : ''
+    return {
+      source: [`query${declared} ${body}`, ...this.#definitions].join('\n'),
+      sets: this.#declarations.length > 0 ? this.#sets : this.#sets.slice(0, 1),
+    }
+  }
+
+  #set(type: GraphQLObjectType, depth: number): string {
+    const size = 1 + this.#dice.int(this.#width)
+    const parts = Array.from({ length: size }, () => this.#selection(type, depth))
+    return `{ ${parts.join(' ')} }`
+  }
+
+  #selection(type: GraphQLObjectType, depth: number): string {
+    const roll = this.#dice.int(20)
+    if (roll === 0) return '__typename'
+    if (roll === 1) return `...${this.#directives()} ${this.#set(type, depth)}`
+    if (roll === 2) return `... on ${type.name}${this.#directives()} ${this.#set(type, depth)}`
+    if (roll === 3) {
+      const name = `F${++this.#count}`
+      this.#definitions.push(`fragment ${name} on ${type.name} ${this.#set(type, depth - 1)}`)
+      return `...${name}${this.#directives()}${this.#dice.chance(0.3) ? ` ...${name}` : ''}`
+    }
+    return this.#field(type, depth)
+  }
+
+  #field(type: GraphQLObjectType, depth: number): string {
+    const fields = Object.values(type.getFields()).filter(
+      field => depth > 0 || isLeafType(getNamedType(field.type)),
+    )
+    const able = fields.length > 0 ? fields : []
+    const field = able.length > 0 ? this.#dice.pick(able) : undefined
+    if (!field) return '__typename'
+    const args = this.#arguments(field.args)
+    const inner = getNamedType(field.type)
+    const alias = args !== '' || this.#dice.chance(0.2) ? `a${++this.#count}: ` : ''
+    const head = `${alias}${field.name}${args}`
+    if (!(inner instanceof GraphQLObjectType)) return head + this.#directives()
+    const first = `${head}${this.#directives()} ${this.#set(inner, depth - 1)}`
+    return this.#dice.chance(0.2) ? `${first} ${head} ${this.#set(inner, depth - 1)}` : first
+  }
+
+  #directives(): string {
+    if (this.#dice.chance(0.85)) return ''
+    const name = this.#dice.pick(['skip', 'include'])
+    const value = this.#dice.chance(0.4)
+    return ` @${name}(if: ${this.#dice.chance(0.5) ? value : this.#variable('Boolean!', () => this.#dice.chance(0.4))})`
+  }
+
+  #variable(type: string, make: () => unknown): string {
+    const name = `v${++this.#count}`
+    this.#declarations.push(`$${name}: ${type}`)
+    for (const set of this.#sets) set[name] = make()
+    return `$${name}`
+  }
+
+  #arguments(args: readonly GraphQLArgument[]): string {
+    const names = args.map(each => each.name)
+    const backward = names.includes('last') && this.#dice.chance(0.4)
+    const given = args.filter(({ name, type }) => {
+      if (name === 'after' || name === 'before' || name === 'search') return false
+      if (name === 'first' || name === 'last') return (name === 'last') === backward
+      return isNonNullType(type) || this.#dice.chance(0.4)
+    })
+    if (given.length === 0) return ''
+    return `(${given.map(each => `${each.name}: ${this.#argument(each)}`).join(', ')})`
+  }
+
+  #argument({ name, type }: GraphQLArgument): string {
+    const make = () => (['limit', 'first', 'last'].includes(name) ? this.#dice.int(5) : this.#value(type, 2))
+    return this.#dice.chance(0.5) ? literal(make(), type) : this.#variable(String(type), make)
+  }
+
+  /** As JSON: enum values are strings there. */
+  #value(type: GraphQLInputType, depth: number): unknown {
+    if (isNonNullType(type)) return this.#value(type.ofType, depth)
+    if (isListType(type)) {
+      return Array.from({ length: this.#dice.int(3) }, () => this.#value(type.ofType, depth))
+    }
+    if (isInputObjectType(type)) {
+      // An address that is none is refused before anything is executed.
+      const fields = Object.values(type.getFields()).filter(
+        field =>
+          field.name !== 'email' &&
+          (depth > 0 || !isInputObjectType(innermost(field.type)) || field.name === 'id'),
+      )
+      const size = this.#dice.int(3)
+      const chosen = new Set(Array.from({ length: size }, () => this.#dice.pick(fields)))
+      return Object.fromEntries(
+        [...chosen].map(field => [field.name, this.#value(field.type, depth - 1)] as const),
+      )
+    }
+    if (isEnumType(type)) return this.#dice.pick(type.getValues()).name
+    return this.#leaf(type.name)
+  }
+
+  #leaf(name: string): unknown {
+    switch (name) {
+      case 'ID':
+        return String(1 + this.#dice.int(5))
+      case 'Int':
+      case 'Float':
+        return this.#dice.int(4)
+      case 'Boolean':
+        return this.#dice.chance(0.5)
+      case 'DateTime':
+        return this.#dice.pick(['2026-01-31T12:00:00.000Z', '2026-01-31T13:00:00+01:00'])
+      case 'Date':
+        return '2026-01-31'
+      default:
+        return this.#dice.pick(['a', 'b', 'ab', 'é', ''])
+    }
+  }
+}
+
+function innermost(type: GraphQLInputType): GraphQLInputType {
+  return isNonNullType(type) || isListType(type) ? innermost(type.ofType) : type
+}
+
+function literal(value: unknown, type: GraphQLInputType): string {
+  if (isNonNullType(type)) return literal(value, type.ofType)
+  if (isListType(type)) {
+    return `[${(value as unknown[]).map(item => literal(item, type.ofType)).join(', ')}]`
+  }
+  if (isInputObjectType(type)) {
+    const fields = Object.entries(value as object).map(([key, part]) => {
+      const field = type.getFields()[key]
+      return field ? `${key}: ${literal(part, field.type)}` : ''
+    })
+    return `{${fields.join(', ')}}`
+  }
+  return isEnumType(type) ? String(value) : JSON.stringify(value)
+}
+
+export function randomDocument(schema: GraphQLSchema, seed: number): RandomDocument {
+  const query = schema.getQueryType()
+  if (!query) throw new Error('the schema has no queries')
+  return new Writer(seed).document(query)
+}

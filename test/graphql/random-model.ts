@@ -1,0 +1,172 @@
+/** Random models with every way a field can come out, and rows for them. */
+import fc from 'fast-check'
+import type { AccessRule } from '../../src/model/access.ts'
+import { checkModel } from '../../src/model/check.ts'
+import { collection, manyToMany, model, users } from '../../src/model/declaration.ts'
+import { boolean } from '../../src/model/fields/boolean.ts'
+import { choice } from '../../src/model/fields/choice.ts'
+import { date } from '../../src/model/fields/date.ts'
+import { datetime } from '../../src/model/fields/datetime.ts'
+import { integer } from '../../src/model/fields/integer.ts'
+import { json } from '../../src/model/fields/json.ts'
+import { currentUser } from '../../src/model/fields/marker.ts'
+import { number } from '../../src/model/fields/number.ts'
+import { relation } from '../../src/model/fields/relation.ts'
+import { text } from '../../src/model/fields/text.ts'
+import type { JsonValue } from '../../src/model/fields/type.ts'
+import type { CollectionAccess, Field, Model } from '../../src/model/model.ts'
+import type { Rule } from '../../src/model/rule.ts'
+import { choices, datas } from '../plan/random.ts'
+import type { Data, Row } from '../plan/reference.ts'
+import type { Choices } from '../plan/small-model.ts'
+
+/** Which of the fields that may have no value must have one. */
+const requirable = [
+  'users.level',
+  'users.boss_id',
+  'posts.author_id',
+  'posts.score',
+  'posts.state',
+  'posts.extra',
+  'tags.label',
+  'post_tags.post_id',
+  'post_tags.tag_id',
+] as const
+
+type Required = ReadonlySet<string>
+
+export interface World {
+  readonly model: Model
+  readonly data: Data
+}
+
+const wrapped = (rule: Rule) => ({ rule }) as AccessRule
+
+function operations(access: Partial<CollectionAccess> | undefined) {
+  const open: Rule = { kind: 'anyone' }
+  return {
+    read: wrapped(access?.read ?? open),
+    create: wrapped(access?.create ?? open),
+    update: wrapped(access?.update ?? open),
+    delete: wrapped(access?.delete ?? open),
+  }
+}
+
+function rules(choice: Partial<Field> | undefined) {
+  const { access } = choice ?? {}
+  return access ? { access: { read: wrapped(access.read) } } : {}
+}
+
+function modelOf({ access = {}, fields = {} }: Choices, required: Required): Model {
+  const of = (where: string) => ({ optional: !required.has(where), ...rules(fields[where]) })
+  return checkModel(
+    model({
+      users: users({
+        fields: {
+          // The first administrator is made without them, so they need a default.
+          level: integer({ ...of('users.level'), min: 0, max: 9, default: 1 }),
+          boss_id: relation('users', { inverse: 'reports', ...of('users.boss_id'), default: 1 }),
+        },
+        access: operations(access.users),
+      }),
+      posts: collection({
+        fields: {
+          title: text(rules(fields['posts.title'])),
+          note: text({ optional: true, ...rules(fields['posts.note']), default: 'new' }),
+          rank: integer({ optional: true, ...rules(fields['posts.rank']) }),
+          public: boolean({ optional: true, ...rules(fields['posts.public']) }),
+          extra: json(of('posts.extra')),
+          score: number(of('posts.score')),
+          state: choice(['draft', 'in-progress', 'done'], of('posts.state')),
+          due_on: date({ optional: true }),
+          sent_at: datetime({ optional: true }),
+          pin: text({ optional: true, writeOnly: true }),
+          author_id: relation('users', {
+            inverse: 'posts',
+            ...of('posts.author_id'),
+            default: currentUser,
+          }),
+        },
+        relations: { tags: manyToMany('tags', { through: 'post_tags', from: 'post_id', to: 'tag_id' }) },
+        access: operations(access.posts),
+      }),
+      tags: collection({
+        fields: { label: text(of('tags.label')) },
+        relations: { posts: manyToMany('posts', { through: 'post_tags', from: 'tag_id', to: 'post_id' }) },
+        access: operations(access.tags),
+      }),
+      post_tags: collection({
+        fields: {
+          post_id: relation('posts', { inverse: 'post_tags', ...of('post_tags.post_id') }),
+          tag_id: relation('tags', of('post_tags.tag_id')),
+        },
+        access: operations(access.post_tags),
+      }),
+    }),
+  )
+}
+
+const scores = [0, 1.5, -2, 0.1 + 0.2, 1e21, 3]
+const states = ['draft', 'in-progress', 'done']
+const extras: JsonValue[] = [{ a: [1, null, { b: 'x' }] }, 'text', 7, false]
+
+/** Rows as the plan tests make them, with the fields beyond. */
+function rowsOf(data: Data, required: Required, seed: number): Data {
+  const fill = (of: string, row: Row, index: number): Row => {
+    const missing = [...required].filter(
+      where => where.startsWith(`${of}.`) && (row[where.slice(of.length + 1)] ?? null) === null,
+    )
+    const values = missing.map(where => {
+      const name = where.slice(of.length + 1)
+      return [name, name === 'label' ? 'x' : name === 'extra' ? (extras[index % 4] ?? null) : 1] as const
+    })
+    return { ...row, ...Object.fromEntries(values) }
+  }
+  const some = <T>(from: readonly T[], index: number): T => from[(seed + index) % from.length] as T
+  return {
+    users: (data.users ?? []).map((row, i) =>
+      fill('users', { ...row, email: `u${i + 1}@example.org`, role: 'user' }, i),
+    ),
+    posts: (data.posts ?? []).map((row, i) =>
+      fill(
+        'posts',
+        {
+          ...row,
+          score: some([null, ...scores], i) ?? (required.has('posts.score') ? 2 : null),
+          state: some([null, ...states], i) ?? (required.has('posts.state') ? 'draft' : null),
+          due_on: some([null, '2026-01-31', '2025-12-01'], i),
+          sent_at: some(['2026-01-31T12:00:00.000Z', null], i),
+        },
+        i,
+      ),
+    ),
+    tags: (data.tags ?? []).map((row, i) => fill('tags', row, i)),
+    post_tags: (data.post_tags ?? []).map((row, i) => fill('post_tags', row, i)),
+    api_keys: [],
+  }
+}
+
+/** References that everyone may see and that always lead somewhere, so that hidden rows leave holes. */
+const openReferences = ['users.boss_id', 'posts.author_id', 'post_tags.post_id', 'post_tags.tag_id']
+
+function opened({ access, fields }: Choices): Choices {
+  const open = openReferences.map(where => [where, {}] as const)
+  return { ...(access ? { access } : {}), fields: { ...fields, ...Object.fromEntries(open) } }
+}
+
+export const worlds: fc.Arbitrary<World> = fc
+  .record({
+    choices,
+    data: datas,
+    required: fc.subarray([...requirable]),
+    seed: fc.nat(50),
+    holes: fc.boolean(),
+  })
+  .map(({ choices: all, data, required: some, seed, holes }) => {
+    const chosen = holes ? opened(all) : all
+    const required = holes ? [...some, ...openReferences] : some
+    const needed = new Set<string>(required)
+    const world = { model: modelOf(chosen, needed), data: rowsOf(data, needed, seed) }
+    const shown = () => JSON.stringify({ chosen, required, data: world.data })
+    return Object.defineProperty(world, fc.toStringMethod, { value: shown, enumerable: false })
+  })

@@ -1,0 +1,86 @@
+/** The reference model, served with its own engine and store. */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { GivenSettings } from '../../src/config.ts'
+import { serve } from '../../src/serve.ts'
+import blog from '../models/blog.ts'
+
+export const adminKey = 'pk_0123456789abcdefghij'
+export const admin = { Authorization: `Bearer ${adminKey}` }
+
+export interface Blog {
+  readonly url: string
+  readonly graphql: string
+  readonly socket: string
+  readonly database: string
+  /** One REST request as the administrator, or with another key. */
+  rest(
+    method: string,
+    path: string,
+    body?: unknown,
+    key?: string,
+  ): Promise<{ readonly [name: string]: unknown }>
+  /** A new user and a key of theirs. */
+  newUser(name: string): Promise<{ readonly id: number; readonly key: string; readonly keyId: number }>
+  close(): Promise<void>
+}
+
+export async function openBlog(given: GivenSettings = {}): Promise<Blog> {
+  const folder = mkdtempSync(join(tmpdir(), 'portico-graphql-'))
+  const database = join(folder, 'blog.db')
+  const service = await serve(blog, {
+    port: 0,
+    host: '127.0.0.1',
+    database,
+    adminApiKey: adminKey,
+    rateLimit: 'off',
+    logLevel: 'silent',
+    ...given,
+  })
+  const rest: Blog['rest'] = async (method, path, body, key = adminKey) => {
+    const answered = await fetch(`${service.url}/api/v1/${path}`, {
+      method,
+      headers: { 'Content-Type': 'application/json', Authorization: `Bearer ${key}` },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    })
+    const text = await answered.text()
+    if (!answered.ok) throw new Error(`${method} ${path}: ${answered.status} ${text}`)
+    return text === '' ? {} : JSON.parse(text)
+  }
+  return {
+    url: service.url,
+    graphql: `${service.url}/graphql`,
+    socket: `${service.url.replace('http', 'ws')}/graphql`,
+    database,
+    rest,
+    async newUser(name) {
+      const user = await rest('POST', 'users', { name, email: `${name}@example.com` })
+      const { createKey } = await import('../../src/auth/bootstrap.ts')
+      const key = await withStore(database, run => createKey(run, Number(user.id), { name, scopes: ['*'] }))
+      const { data } = (await rest('GET', 'api_keys', undefined, key)) as { data: readonly { id: number }[] }
+      return { id: Number(user.id), key, keyId: data[0]?.id ?? 0 }
+    },
+    async close() {
+      await service.close()
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+type Run = import('../../src/plan/run.ts').Run
+
+/** Works on the database beside the service, as the command line does. */
+export async function withStore<T>(file: string, use: (run: Run) => Promise<T>): Promise<T> {
+  const { openSqlite } = await import('../../src/store/sqlite.ts')
+  const { createRun } = await import('../../src/serve.ts')
+  const { createGuard } = await import('../../src/plan/guard.ts')
+  const { checkModel } = await import('../../src/model/check.ts')
+  const model = checkModel(blog)
+  const store = openSqlite(model, { file })
+  try {
+    return await use(createRun(createGuard(model), store))
+  } finally {
+    await store.close()
+  }
+}

@@ -1,0 +1,111 @@
+/** Documents made to hurt are refused on every transport, before anything is executed. */
+import assert from 'node:assert/strict'
+import { monitorEventLoopDelay } from 'node:perf_hooks'
+import { after, before, describe, it } from 'node:test'
+import { admin, type Blog, openBlog } from './blog.ts'
+import { json, post, until, wire } from './service.ts'
+
+let blog: Blog
+before(async () => {
+  blog = await openBlog()
+  await post(blog.graphql, { query: '{ __typename }' }, { ...json, ...admin })
+})
+after(() => blog.close())
+
+const many = (count: number, make: (at: number) => string) =>
+  Array.from({ length: count }, (_, at) => make(at)).join(' ')
+/** Every fragment spreads the next one twice. */
+const dag = (levels: number) =>
+  `{ ...f0 } ${many(levels, at => `fragment f${at} on Query { ...f${at + 1} ...f${at + 1} }`)} fragment f${levels} on Query { __typename }`
+const nested = (levels: number) =>
+  `{ posts { ${'author { posts { '.repeat(levels)} id ${'} }'.repeat(levels)} } }`
+
+const bombs: readonly [name: string, query: string, message: RegExp][] = [
+  ['10,000 aliases', `{ ${many(10_000, at => `a${at}: __typename`)} }`, /token|character/i],
+  ['300 aliases', `{ ${many(300, at => `a${at}: __typename`)} }`, /alias.*30|30.*alias/i],
+  ['a depth of 1,000', nested(500), /token|depth|character/i],
+  ['a depth of 40', nested(20), /dep.*12|12.*dep/i],
+  ['a fragment cycle', '{ ...a } fragment a on Query { ...b } fragment b on Query { ...a }', /itself|cycle/i],
+  ['fragments that double 60 times', dag(60), /field|spread|fragment/i],
+  [
+    'huge lists, nested',
+    '{ users(limit: 100) { posts(limit: 100) { author { posts(limit: 100) { id } } } } }',
+    /cost.*5,?000|5,?000/i,
+  ],
+  ['a list beyond the bound', '{ posts(limit: 101) { id } }', /100/],
+  [
+    'a flood of directives',
+    `{ __typename ${many(900, () => '@include(if: true)')} }`,
+    /token|directive|character/i,
+  ],
+  ['1 MB of tokens', `{ ${'a '.repeat(500_000)} }`, /token|character/i],
+  ['1 MB of brackets', '{a'.repeat(500_000), /token|character/i],
+  [
+    'introspection ten levels deep',
+    `{ __schema { types { ${'fields { type { '.repeat(10)} name ${'} }'.repeat(10)} } } }`,
+    /./,
+  ],
+]
+
+type Errors = readonly { readonly message: string; readonly extensions?: { readonly code?: string } }[]
+
+/** Each gives the errors that a document is refused with. */
+const transports: Readonly<Record<string, (query: string) => Promise<Errors>>> = {
+  POST: async query => errorsOf(await post(blog.graphql, { query }, { ...json, ...admin })),
+  'POST for a stream': async query =>
+    errorsOf(await post(blog.graphql, { query }, { ...json, ...admin, Accept: 'text/event-stream' })),
+  GET: async query =>
+    errorsOf(await fetch(`${blog.graphql}?query=${encodeURIComponent(query)}`, { headers: admin })),
+  WebSocket: overSocket,
+}
+
+async function errorsOf(response: Response): Promise<Errors> {
+  const text = await response.text()
+  assert.doesNotMatch(text, /"data"/)
+  const { errors, error } = JSON.parse(text)
+  return errors ?? [{ message: error.message, extensions: { code: error.code } }]
+}
+
+async function overSocket(query: string): Promise<Errors> {
+  const opened = await wire(blog.socket)
+  opened.say({ type: 'connection_init', payload: admin })
+  await until(() => opened.heard.length === 1)
+  opened.say({ id: '1', type: 'subscribe', payload: { query } })
+  await until(() => opened.heard.length === 2)
+  opened.socket.close()
+  const { type, payload } = JSON.parse(opened.heard[1] ?? '')
+  assert.equal(type, 'error')
+  return payload
+}
+
+/** A URL has less room than a body: there, the HTTP server itself refuses. */
+const MAX_URL = 16_000
+
+for (const [transport, send] of Object.entries(transports)) {
+  describe(transport, () => {
+    for (const [name, query, message] of bombs) {
+      it(`refuses ${name}`, async context => {
+        const delay = monitorEventLoopDelay({ resolution: 1 })
+        delay.enable()
+        const before = process.cpuUsage()
+        const errors = await send(query)
+        const { user, system } = process.cpuUsage(before)
+        delay.disable()
+        context.diagnostic(
+          `${((user + system) / 1000).toFixed(1)} ms of CPU, client included; longest pause ${(delay.max / 1e6).toFixed(1)} ms`,
+        )
+        assert.ok(errors.length > 0)
+        const told = errors.map(error => error.message).join()
+        if (transport !== 'GET' || encodeURIComponent(query).length < MAX_URL) assert.match(told, message)
+        assert.doesNotMatch(JSON.stringify(errors), /INTERNAL_ERROR/)
+      })
+    }
+  })
+}
+
+it('a subscription is held to the same limits', async () => {
+  const query = `subscription { newPost { ${'author { posts { '.repeat(10)} id ${'} }'.repeat(10)} } }`
+  for (const [name, send] of Object.entries(transports)) {
+    assert.match((await send(query))[0]?.message ?? '', /dep|cost/i, name)
+  }
+})

@@ -1,0 +1,250 @@
+/** Committed changes reach subscribers, by whatever way they were made. */
+import assert from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+import { createUser } from '../../src/auth/bootstrap.ts'
+import { system } from '../../src/principal.ts'
+import { admin, type Blog, openBlog, withStore } from './blog.ts'
+import { client, json, post, until, type Wire, wire } from './service.ts'
+
+let blog: Blog
+before(async () => {
+  blog = await openBlog()
+})
+after(() => blog.close())
+
+interface Subscriber {
+  readonly got: unknown[]
+  readonly errors: unknown[]
+  readonly opened: Wire
+}
+
+const subscriptions = async () =>
+  Number(
+    /^portico_graphql_subscriptions (\d+)$/m.exec(await (await fetch(`${blog.url}/metrics`)).text())?.[1] ??
+      0,
+  )
+
+/** A subscriber who already listens. `key` undefined: nobody is signed in. */
+async function listen(query: string, key?: string): Promise<Subscriber> {
+  const before = await subscriptions()
+  const opened = await wire(blog.socket)
+  const got: unknown[] = []
+  const errors: unknown[] = []
+  opened.socket.on('message', data => {
+    const { type, payload } = JSON.parse(String(data))
+    if (type === 'next') got.push(payload.data)
+    if (type === 'error') errors.push(payload)
+    if (type === 'connection_ack') opened.say({ id: '1', type: 'subscribe', payload: { query } })
+  })
+  opened.say({ type: 'connection_init', payload: key ? { Authorization: `Bearer ${key}` } : {} })
+  while (errors.length === 0 && (await subscriptions()) === before) await new Promise(setImmediate)
+  await new Promise(resolve => setTimeout(resolve, 10))
+  return { got, errors, opened }
+}
+
+async function leave(...subscribers: Subscriber[]): Promise<void> {
+  for (const { opened } of subscribers) opened.socket.close()
+  await Promise.all(subscribers.map(({ opened }) => opened.closed))
+}
+
+const key = admin.Authorization.slice('Bearer '.length)
+const newPost = 'subscription { newPost { id title body author { id email } } }'
+
+async function mutate(query: string): Promise<void> {
+  const answered = await post(blog.graphql, { query }, { ...json, ...admin })
+  const { errors } = JSON.parse(await answered.text())
+  assert.equal(errors, undefined, JSON.stringify(errors))
+}
+
+describe('a created post', () => {
+  it('is told of once, whether REST, GraphQL or another process made it', async () => {
+    const subscriber = await listen(newPost, key)
+    const titles = () => subscriber.got.map(data => (data as { newPost: { title: string } }).newPost.title)
+    await blog.rest('POST', 'posts', { title: 'by REST', body: 'b' })
+    await mutate('mutation { createPost(title: "by GraphQL", authorId: 1) { id } }')
+    await withStore(blog.database, run =>
+      run.write(
+        {
+          shape: {
+            kind: 'create',
+            collection: 'posts',
+            set: [
+              { field: 'title', param: 0 },
+              { field: 'author_id', param: 1 },
+            ],
+            computed: [],
+            select: [],
+          },
+          args: ['by another', 1],
+        },
+        system,
+      ),
+    )
+    await until(() => subscriber.got.length === 3)
+    assert.deepEqual(titles(), ['by REST', 'by GraphQL', 'by another'])
+    const author = { id: '1', email: 'admin@example.com' }
+    const [first] = subscriber.got as { newPost: Record<string, unknown> }[]
+    assert.deepEqual(first, { newPost: { id: first?.newPost.id, title: 'by REST', body: 'b', author } })
+    await leave(subscriber)
+  })
+  it('is shown as it was created, though it has changed or gone since', async () => {
+    const subscriber = await listen(newPost, key)
+    const made = await Promise.all(['one', 'two'].map(title => blog.rest('POST', 'posts', { title })))
+    await blog.rest('PATCH', `posts/${made[0]?.id}`, { title: 'changed' })
+    await blog.rest('DELETE', `posts/${made[1]?.id}`)
+    await until(() => subscriber.got.length === 2)
+    assert.deepEqual(
+      subscriber.got.map(data => (data as { newPost: { title: string } }).newPost.title).sort(),
+      ['one', 'two'],
+    )
+    await leave(subscriber)
+  })
+  it('that was refused or undone is no news', async () => {
+    const subscriber = await listen(newPost, key)
+    await assert.rejects(blog.rest('POST', 'posts', { title: '', nothing: 1 }))
+    await assert.rejects(blog.rest('POST', 'posts', { title: 'x', author_id: 999 }))
+    await blog.rest('POST', 'posts', { title: 'right' })
+    await until(() => subscriber.got.length > 0)
+    assert.equal(subscriber.got.length, 1)
+    await leave(subscriber)
+  })
+})
+
+describe('changes and deletions', () => {
+  it('tell the item after the change, and its last state', async () => {
+    const updated = await listen('subscription { postUpdated { id title body } }', key)
+    const deleted = await listen('subscription { postDeleted { id title author { email } } }', key)
+    const { id } = await blog.rest('POST', 'posts', { title: 'a', body: 'b' })
+    await blog.rest('PATCH', `posts/${id}`, { title: 'c' })
+    await blog.rest('PATCH', `posts/${id}`, { title: 'c' })
+    await mutate(`mutation { updatePost(id: ${id}, body: "d") { id } }`)
+    await blog.rest('DELETE', `posts/${id}`)
+    await until(() => deleted.got.length === 1)
+    assert.deepEqual(updated.got, [
+      { postUpdated: { id: String(id), title: 'c', body: 'b' } },
+      { postUpdated: { id: String(id), title: 'c', body: 'd' } },
+    ])
+    const author = { email: 'admin@example.com' }
+    assert.deepEqual(deleted.got, [{ postDeleted: { id: String(id), title: 'c', author } }])
+    await leave(updated, deleted)
+  })
+})
+
+describe('the rules of the rows', () => {
+  it('hold for each subscriber and each change', async () => {
+    const ann = await blog.newUser('ann')
+    const ben = await blog.newUser('ben')
+    const query = 'subscription { newApiKey { name } }'
+    const [annHears, benHears] = [await listen(query, ann.key), await listen(query, ben.key)]
+    for (const [name, by] of [
+      ['of ann', ann],
+      ['of ben', ben],
+      ['of ann again', ann],
+    ] as const) {
+      await blog.rest('POST', 'api_keys', { name }, by.key)
+    }
+    await until(() => annHears.got.length === 2 && benHears.got.length === 1)
+    assert.deepEqual(annHears.got, [
+      { newApiKey: { name: 'of ann' } },
+      { newApiKey: { name: 'of ann again' } },
+    ])
+    assert.deepEqual(benHears.got, [{ newApiKey: { name: 'of ben' } }])
+    await leave(annHears, benHears)
+  })
+  it('refuse whoever may see none of it', async () => {
+    const nobody = await listen('subscription { newUser { id } }')
+    assert.match(JSON.stringify(nobody.errors), /"code":"UNAUTHORIZED"/)
+    await leave(nobody)
+  })
+  it('leave to those without a credential what is public', async () => {
+    const open = await listen('subscription { newPost { id title } }')
+    const curious = await listen('subscription { newPost { id title author { email } } }')
+    const { id } = await blog.rest('POST', 'posts', { title: 'public' })
+    await until(() => open.got.length > 0 && curious.opened.heard.length > 1)
+    assert.deepEqual(open.got, [{ newPost: { id: String(id), title: 'public' } }])
+    const told = curious.opened.heard.join()
+    assert.match(told, /"code":"UNAUTHORIZED"/)
+    assert.doesNotMatch(told, /admin@example\.com/)
+    await leave(open, curious)
+  })
+})
+
+describe('a credential', () => {
+  it('that is revoked ends the connection with 4403 within a second', async () => {
+    const cat = await blog.newUser('cat')
+    const subscriber = await listen(newPost, cat.key)
+    const start = performance.now()
+    await blog.rest('DELETE', `api_keys/${cat.keyId}`, undefined, cat.key)
+    await blog.rest('POST', 'posts', { title: 'after' })
+    assert.equal((await subscriber.opened.closed).code, 4403)
+    assert.ok(performance.now() - start < 1000)
+    assert.deepEqual(subscriber.got, [])
+  })
+  it('that is revoked by another process too', async () => {
+    const dan = await blog.newUser('dan')
+    const subscriber = await listen(newPost, dan.key)
+    await withStore(blog.database, run =>
+      run.write(
+        { shape: { kind: 'delete', collection: 'api_keys', id: 0, ifMatch: undefined }, args: [dan.keyId] },
+        system,
+      ),
+    )
+    assert.equal((await subscriber.opened.closed).code, 4403)
+  })
+  it('that expires ends the connection and the stream', async () => {
+    const eva = await blog.newUser('eva')
+    const expires = new Date(Date.now() + 1500).toISOString()
+    const short = await blog.rest('POST', 'api_keys', { name: 'short', expires_at: expires }, eva.key)
+    const shortKey = String(short.key)
+    const subscriber = await listen(newPost, shortKey)
+    const stream = await post(
+      `${blog.graphql}?api_key=${shortKey}`,
+      { query: newPost },
+      { ...json, Accept: 'text/event-stream' },
+    )
+    assert.equal(stream.status, 200)
+    assert.equal((await subscriber.opened.closed).code, 4403)
+    assert.match(await stream.text(), /"code":"UNAUTHORIZED"/)
+    assert.ok(Date.now() >= Date.parse(expires))
+  })
+  it('of a user who is gone ends it too', async () => {
+    const id = await withStore(blog.database, run =>
+      createUser(run, { name: 'Fay', email: 'fay@example.com' }, 'a password of hers'),
+    )
+    const fay = await withStore(blog.database, async run =>
+      (await import('../../src/auth/bootstrap.ts')).createKey(run, id, { name: 'k', scopes: ['*'] }),
+    )
+    const subscriber = await listen(newPost, fay)
+    await blog.rest('DELETE', `users/${id}`)
+    assert.equal((await subscriber.opened.closed).code, 4403)
+  })
+})
+
+describe('a thousand subscribers', () => {
+  it('get one created post each, once and in order', async () => {
+    const got: string[][] = []
+    const clients = Array.from({ length: 1000 }, (_, at) => {
+      const mine: string[] = []
+      got.push(mine)
+      const socket = client(blog.socket, at % 2 ? admin : undefined)
+      socket.subscribe<{ newPost: { title: string } }>(
+        { query: 'subscription { newPost { id title } }' },
+        {
+          next: ({ data }) => mine.push(data?.newPost.title ?? ''),
+          error: error => mine.push(String(error)),
+          complete: () => {},
+        },
+      )
+      return socket
+    })
+    const before = await subscriptions()
+    while ((await subscriptions()) < 1000) await new Promise(resolve => setTimeout(resolve, 20))
+    assert.ok(before <= 1000)
+    await new Promise(resolve => setTimeout(resolve, 50))
+    const titles = Array.from({ length: 5 }, (_, at) => `to all ${at}`)
+    for (const title of titles) await blog.rest('POST', 'posts', { title })
+    await until(() => got.every(mine => mine.length >= titles.length), 20_000)
+    for (const mine of got) assert.deepEqual(mine, titles)
+    await Promise.all(clients.map(socket => socket.dispose()))
+  })
+})

@@ -1,0 +1,148 @@
+/** The GraphQL face on a port of its own, over a stub engine. */
+import { hash } from 'node:crypto'
+import { type Client, createClient } from 'graphql-ws'
+import { WebSocket } from 'ws'
+import { readSettings } from '../../src/config.ts'
+import { createGraphql, type Graphql, type GraphqlSettings } from '../../src/graphql/graphql.ts'
+import { errorReply } from '../../src/graphql/http-reply.ts'
+import { createHttp, type Exchange } from '../../src/http.ts'
+import {
+  type StubAccounts,
+  type StubEngine,
+  type StubFeed,
+  stubAccounts,
+  stubEngine,
+  stubFeed,
+} from './stub.ts'
+
+export interface Service {
+  readonly url: string
+  readonly socketUrl: string
+  readonly graphql: Graphql
+  readonly engine: StubEngine
+  readonly feed: StubFeed
+  readonly accounts: StubAccounts
+  readonly faults: unknown[]
+  close(): Promise<void>
+}
+
+export const defaults: GraphqlSettings = {
+  documents: { mode: 'any', registered: new Map() },
+  graphiql: true,
+  costPerRequest: 100,
+  maxSubscriptions: 1000,
+  maxOperations: 5,
+  maxBuffered: 65_536,
+  maxMessage: 100_000,
+}
+
+export async function openService(given: Partial<GraphqlSettings> = {}): Promise<Service> {
+  const engine = stubEngine()
+  const feed = stubFeed()
+  const accounts = stubAccounts()
+  const faults: unknown[] = []
+  const graphql = createGraphql(
+    {
+      engine,
+      feed,
+      identify: accounts.identify,
+      accountOf: accounts.account,
+      onFault: error => faults.push(error),
+    },
+    { ...defaults, ...given },
+  )
+  const who = ({ headers, address }: Exchange) => {
+    const { authorization } = headers
+    const credential = authorization === undefined ? undefined : { authorization }
+    return { credential, principal: accounts.identify(credential ?? {}, address) }
+  }
+  const http = createHttp(readSettings({ given: { port: 0, host: '127.0.0.1' } }), {
+    answer: async exchange => {
+      const { principal, credential } = who(exchange)
+      await exchange.readBody(1_000_000)
+      return graphql.answer(exchange, accounts.account(principal, credential))
+    },
+    sockets: {
+      paths: new Set(['/graphql']),
+      upgrade: async (exchange, socket, head) => {
+        graphql.upgrade({ req: exchange.req, socket, head, address: exchange.address, ...who(exchange) })
+      },
+    },
+    errorReply,
+    onSent: () => {},
+    onFault: error => faults.push(error),
+  })
+  await http.listen()
+  const place = `127.0.0.1:${http.port()}/graphql`
+  return {
+    url: `http://${place}`,
+    socketUrl: `ws://${place}`,
+    graphql,
+    engine,
+    feed,
+    accounts,
+    faults,
+    async close() {
+      graphql.close()
+      await http.close()
+    },
+  }
+}
+
+export const json = { 'Content-Type': 'application/json' }
+export const spec = { ...json, Accept: 'application/graphql-response+json' }
+export const ada = { Authorization: 'Bearer ada' }
+
+export function post(url: string, body: unknown, headers: Record<string, string> = json): Promise<Response> {
+  return fetch(url, { method: 'POST', headers, body: typeof body === 'string' ? body : JSON.stringify(body) })
+}
+
+export function sha256(text: string): string {
+  return hash('sha256', text, 'hex')
+}
+
+/** The unmodified client. */
+export function client(url: string, credential?: Record<string, unknown>): Client {
+  return createClient({
+    url,
+    webSocketImpl: WebSocket,
+    retryAttempts: 0,
+    lazy: true,
+    ...(credential ? { connectionParams: credential } : {}),
+  })
+}
+
+export async function until(condition: () => boolean, milliseconds = 5000): Promise<void> {
+  const end = performance.now() + milliseconds
+  while (!condition()) {
+    if (performance.now() > end) throw new Error(`not so after ${milliseconds} ms: ${condition}`)
+    await new Promise(resolve => setTimeout(resolve, 5))
+  }
+}
+
+/** A WebSocket that says and hears raw messages. */
+export interface Wire {
+  readonly socket: WebSocket
+  readonly heard: string[]
+  readonly closed: Promise<{ readonly code: number; readonly reason: string }>
+  say(message: unknown): void
+}
+
+export function wire(
+  url: string,
+  protocol: string | undefined = 'graphql-transport-ws',
+  headers = {},
+): Promise<Wire> {
+  return new Promise((resolve, reject) => {
+    const socket = new WebSocket(url, protocol === '' ? [] : [protocol], { headers })
+    const heard: string[] = []
+    socket.on('message', data => heard.push(String(data)))
+    const closed = new Promise<{ code: number; reason: string }>(end => {
+      socket.on('close', (code, reason) => end({ code, reason: String(reason) }))
+    })
+    const say = (message: unknown) =>
+      socket.send(typeof message === 'string' || Buffer.isBuffer(message) ? message : JSON.stringify(message))
+    socket.on('open', () => resolve({ socket, heard, closed, say }))
+    socket.on('error', reject)
+  })
+}

@@ -1,0 +1,179 @@
+import assert from 'node:assert/strict'
+import { request } from 'node:http'
+import { afterEach, describe, it } from 'node:test'
+import { type Client, createClient } from 'graphql-sse'
+import type { GraphqlSettings } from '../../src/graphql/graphql.ts'
+import { completeEvent, EventStream, nextEvent } from '../../src/graphql/sse.ts'
+import { ada, json, openService, post, type Service, sha256, until } from './service.ts'
+
+let services: Service[] = []
+
+async function open(given: Partial<GraphqlSettings> = {}): Promise<Service> {
+  const service = await openService(given)
+  services.push(service)
+  return service
+}
+
+afterEach(async () => {
+  const closing = services
+  services = []
+  await Promise.all(closing.map(service => service.close()))
+})
+
+const newPost = 'subscription { newPost { id title } }'
+const stream = { ...json, Accept: 'text/event-stream' }
+
+function open1(service: Service, headers = {}): Promise<Response> {
+  return post(service.url, { query: newPost }, { ...stream, ...headers })
+}
+
+function subscriptions({ graphql }: Service): number {
+  return Number(/^portico_graphql_subscriptions (\d+)$/m.exec(graphql.figures())?.[1])
+}
+
+function sseClient(service: Service, headers: Record<string, string> = ada): Client {
+  return createClient({ url: service.url, headers, retryAttempts: 0 })
+}
+
+describe('a stream', () => {
+  it('brings the graphql-sse client every change once, in order', async () => {
+    const service = await open()
+    const client = sseClient(service)
+    const got: unknown[] = []
+    const stop = client.subscribe(
+      { query: newPost },
+      { next: ({ data }) => got.push(data), error: assert.fail, complete: () => {} },
+    )
+    await until(() => subscriptions(service) === 1)
+    await new Promise(resolve => setTimeout(resolve, 20))
+    for (let id = 1; id <= 300; id++) service.feed.commit({ id })
+    await until(() => got.length === 300)
+    assert.deepEqual(
+      got,
+      Array.from({ length: 300 }, (_, at) => ({ newPost: { id: String(at + 1), title: `post ${at + 1}` } })),
+    )
+    stop()
+    await until(() => subscriptions(service) === 0 && service.feed.listeners.size === 0)
+    client.dispose()
+  })
+  it('is also given to a GET', async () => {
+    const service = await open()
+    const answered = await fetch(`${service.url}?query=${encodeURIComponent(newPost)}`, {
+      headers: { ...ada, Accept: 'text/event-stream' },
+    })
+    assert.equal(answered.status, 200)
+    assert.match(answered.headers.get('Content-Type') ?? '', /^text\/event-stream/)
+    assert.equal(answered.headers.get('Cache-Control'), 'no-store')
+    await answered.body?.cancel()
+    await until(() => subscriptions(service) === 0)
+  })
+  it('holds one reply where a query was asked that way', async () => {
+    const service = await open()
+    const answered = await post(service.url, { query: '{ hello }' }, stream)
+    assert.equal(await answered.text(), nextEvent('{"data":{"hello":"hello world"}}') + completeEvent)
+  })
+  it('is what a subscription gets from those who take either', async () => {
+    const service = await open()
+    const accept = 'application/graphql-response+json, application/json, text/event-stream, multipart/mixed'
+    const answered = await open1(service, { Accept: accept })
+    assert.match(answered.headers.get('Content-Type') ?? '', /^text\/event-stream/)
+    await answered.body?.cancel()
+  })
+  it('a subscription from those who take none is a 406', async () => {
+    const service = await open()
+    const answered = await open1(service, { Accept: 'application/json' })
+    assert.equal(answered.status, 406)
+    assert.equal(subscriptions(service), 0)
+  })
+  it('request errors are ordinary answers, and nothing is executed', async () => {
+    const service = await open()
+    for (const [request, status] of [
+      [{ query: 'subscription { nothing }' }, 200],
+      [{ query: newPost, variables: 'x' }, 400],
+      [{ query: `{ ${'hello '.repeat(200)} }` }, 200],
+      [{ extensions: { persistedQuery: { version: 1, sha256Hash: sha256('x') } } }, 200],
+    ] as const) {
+      const answered = await post(service.url, request, { ...json, Accept: 'text/event-stream' })
+      assert.ok(answered.status >= status && answered.status < 500)
+      assert.match(answered.headers.get('Content-Type') ?? '', /^application\/json/)
+    }
+    assert.equal(service.engine.executed, 0)
+    const eve = await open1(service, { Authorization: 'Bearer eve' })
+    assert.match(await eve.text(), /FORBIDDEN/)
+    assert.equal(subscriptions(service), 0)
+  })
+  it('no more than so many of one caller', async () => {
+    const service = await open({ maxSubscriptions: 1 })
+    const first = await open1(service, ada)
+    assert.equal((await open1(service, ada)).status, 429)
+    await first.body?.cancel()
+    await until(() => subscriptions(service) === 0)
+    await (await open1(service, ada)).body?.cancel()
+  })
+  it('ends with the credential, and says why', async () => {
+    const service = await open()
+    const answered = await open1(service, ada)
+    service.accounts.keys.delete('ada')
+    const text = await answered.text()
+    assert.match(text, /event: next\ndata: \{"errors":\[\{[^\n]*"code":"UNAUTHORIZED"/)
+    assert.ok(text.endsWith(completeEvent))
+    assert.equal(subscriptions(service), 0)
+  })
+  it('ends with the service', async () => {
+    const service = await open()
+    const answered = await open1(service)
+    const closing = service.close()
+    assert.ok((await answered.text()).endsWith(completeEvent))
+    await closing
+    services = []
+  })
+  it('a reader who does not read is dropped, and holds nothing any more', async () => {
+    const service = await open({ maxBuffered: 65_536 })
+    const sent = request(service.url, { method: 'POST', headers: { ...stream, Connection: 'close' } })
+    sent.on('error', () => {})
+    sent.on('response', response => response.pause())
+    sent.end(JSON.stringify({ query: newPost }))
+    await until(() => subscriptions(service) === 1)
+    await new Promise(resolve => setTimeout(resolve, 10))
+    for (let id = 1; id <= 200 && subscriptions(service) === 1; id++) {
+      service.feed.commit({ row: { id: String(id), big: 'x'.repeat(100_000) } })
+      await new Promise(resolve => setImmediate(resolve))
+    }
+    await until(() => subscriptions(service) === 0)
+    assert.match(service.graphql.figures(), /^portico_graphql_slow_readers_total 1$/m)
+    sent.destroy()
+  })
+})
+
+describe('the writer of a stream', () => {
+  it('gives what waits in one piece, then what comes', async () => {
+    const events = new EventStream(1000, () => assert.fail())
+    events.send('1')
+    events.send('2')
+    assert.deepEqual(await events.next(), { value: `\n${nextEvent('1')}${nextEvent('2')}`, done: false })
+    const waiting = events.next()
+    events.send('3')
+    assert.deepEqual(await waiting, { value: nextEvent('3'), done: false })
+    events.end(undefined)
+    events.send('4')
+    assert.deepEqual(await events.next(), { value: completeEvent, done: false })
+    assert.deepEqual(await events.next(), { value: undefined, done: true })
+  })
+  it('keeps no more than its bound', async () => {
+    const gone: boolean[] = []
+    const events = new EventStream(100, slow => gone.push(slow))
+    for (let at = 0; at < 50; at++) events.send('x'.repeat(20))
+    assert.deepEqual(gone, [true])
+    assert.deepEqual(await events.next(), { value: undefined, done: true })
+  })
+  it('tells once that the reader has gone', async () => {
+    const gone: boolean[] = []
+    const events = new EventStream(100, slow => gone.push(slow))
+    await events.next()
+    const waiting = events.next()
+    await events.return()
+    await events.return()
+    assert.deepEqual(await waiting, { value: undefined, done: true })
+    assert.deepEqual(gone, [false])
+  })
+})

@@ -1,0 +1,208 @@
+/** An engine, a log and accounts that tests hold in their hands. */
+import {
+  buildSchema,
+  execute,
+  type GraphQLError,
+  type GraphQLSchema,
+  getOperationAST,
+  parse,
+  validate,
+} from 'graphql'
+import { ApiError } from '../../src/errors.ts'
+import type { CredentialHeaders } from '../../src/graphql/clients.ts'
+import type { Bound, Engine, ItemChange, Prepared, Refused } from '../../src/graphql/engine.ts'
+import type { Account, Feed, LoggedChange } from '../../src/graphql/graphql.ts'
+import { anonymous, type Principal, user } from '../../src/principal.ts'
+
+export const schema: GraphQLSchema = buildSchema(`
+  type Query { hello(name: String = "world"): String  secret: String  slow: String  expensive: String  boom: String  left: Int }
+  type Mutation { add: Int }
+  type Subscription { newPost(title: String): Post  postDeleted: Post }
+  type Post { id: ID  title: String  big: String }
+`)
+
+function refused(errors: readonly GraphQLError[]): Refused {
+  const formatted = errors.map(error => error.toJSON())
+  return { outcome: 'request error', errors: formatted, text: JSON.stringify({ errors: formatted }) }
+}
+
+interface StubPrepared extends Prepared {
+  readonly document: ReturnType<typeof parse>
+}
+
+interface StubBound extends Bound {
+  readonly prepared: StubPrepared
+  readonly variables: Readonly<Record<string, unknown>>
+}
+
+export interface StubEngine extends Engine {
+  /** How often something was executed. */
+  executed: number
+  /** How often a reply for a change was made. */
+  rendered: number
+  added: number
+}
+
+/** Readers in the role `hidden` may subscribe to nothing, and see no post. */
+export function stubEngine(): StubEngine {
+  const rootOf = (principal: Principal, left: () => number | undefined) => ({
+    hello: ({ name }: { name: string }) => `hello ${name}`,
+    secret: () => (principal.userId === null ? null : `user ${principal.userId}`),
+    slow: () => new Promise(resolve => setTimeout(resolve, 30, 'late')),
+    expensive: () => 'paid',
+    left,
+    boom: () => {
+      throw new Error('boom')
+    },
+    add: () => ++engine.added,
+  })
+  const engine: StubEngine = {
+    schema,
+    executed: 0,
+    rendered: 0,
+    added: 0,
+    prepare(source, operationName) {
+      try {
+        const document = parse(source, { maxTokens: 100 })
+        const errors = validate(schema, document)
+        if (errors.length > 0) return refused(errors)
+        const operation = getOperationAST(document, operationName)
+        if (!operation) return refused([...validate(schema, parse('{ unknownOperation }'))])
+        const prepared: StubPrepared = {
+          outcome: 'prepared',
+          operation: operation.operation,
+          operationName: operationName ?? undefined,
+          document,
+        }
+        return prepared
+      } catch (error) {
+        return refused([error as GraphQLError])
+      }
+    },
+    bind(prepared, variables) {
+      const text = JSON.stringify(variables ?? null)
+      if (text.includes('"wrong"')) return refused(validate(schema, parse('{ wrongVariable }')).slice())
+      const cost = JSON.stringify((prepared as StubPrepared).document).includes('"expensive"') ? 950 : 1
+      const bound: StubBound = {
+        outcome: 'bound',
+        prepared: prepared as StubPrepared,
+        cost,
+        variables: (variables ?? {}) as Readonly<Record<string, unknown>>,
+      }
+      return bound
+    },
+    execute(bound, principal, context) {
+      engine.executed++
+      const { prepared, variables } = bound as StubBound
+      const result = execute({
+        schema,
+        document: prepared.document,
+        variableValues: variables,
+        operationName: prepared.operationName ?? null,
+        rootValue: rootOf(principal, () => context.rateLimit?.remaining),
+      })
+      const done = (value: unknown) => ({
+        outcome: 'ok' as const,
+        text: JSON.stringify(value),
+        data: true,
+        errors: false,
+      })
+      return result instanceof Promise ? result.then(done) : done(result)
+    },
+    subscribe(bound, principal) {
+      if (principal.access.role === 'hidden') {
+        const errors = [{ message: 'You may not do this.', extensions: { code: 'FORBIDDEN' } }]
+        return { outcome: 'request error', errors, text: JSON.stringify({ errors }) }
+      }
+      const { prepared, variables } = bound as StubBound
+      const isDeletion = JSON.stringify(prepared.document).includes('"postDeleted"')
+      return {
+        collection: 'posts',
+        kind: isDeletion ? ('deleted' as const) : ('created' as const),
+        deliver({ row }: ItemChange) {
+          engine.rendered++
+          const { fault, later, ...post } = JSON.parse(row)
+          if (fault) throw new Error('the database is gone')
+          if (variables.title !== undefined && variables.title !== post.title) return null
+          const text = JSON.stringify({ data: { [isDeletion ? 'postDeleted' : 'newPost']: post } })
+          return later ? new Promise(resolve => setTimeout(resolve, later, text)) : text
+        },
+      }
+    },
+  }
+  return engine
+}
+
+export interface StubFeed extends Feed {
+  readonly log: LoggedChange[]
+  readonly listeners: Set<() => void>
+  looks: number
+  commit(...changes: readonly (Partial<Omit<LoggedChange, 'row'>> & { readonly row?: unknown })[]): void
+}
+
+export function stubFeed(): StubFeed {
+  const feed: StubFeed = {
+    log: [],
+    listeners: new Set(),
+    looks: 0,
+    last: () => feed.log.at(-1)?.event ?? 0,
+    after: (event, limit) => feed.log.filter(change => change.event > event).slice(0, limit),
+    onCommit(listener) {
+      feed.listeners.add(listener)
+      return () => feed.listeners.delete(listener)
+    },
+    look() {
+      feed.looks++
+    },
+    commit(...changes) {
+      for (const change of changes) {
+        const event = (feed.log.at(-1)?.event ?? 0) + 1
+        const id = change.id ?? event
+        const row = JSON.stringify(change.row ?? { id: String(id), title: `post ${id}` })
+        feed.log.push({ collection: 'posts', kind: 'created', ...change, event, id, row })
+      }
+      for (const listener of feed.listeners) listener()
+    },
+  }
+  return feed
+}
+
+/** Keys by text. A key that is taken away is refused from then on. */
+export interface StubAccounts {
+  readonly keys: Map<string, Principal>
+  budget: number
+  readonly drawn: number[]
+  identify(credential: CredentialHeaders, address: string): Principal
+  account(principal: Principal, credential: CredentialHeaders | undefined): Account
+}
+
+export function stubAccounts(): StubAccounts {
+  const accounts: StubAccounts = {
+    keys: new Map([
+      ['ada', user(1, 'user', 'all')],
+      ['bob', user(2, 'user', 'all')],
+      ['eve', user(3, 'hidden', 'all')],
+    ]),
+    budget: Number.POSITIVE_INFINITY,
+    drawn: [],
+    identify({ authorization, 'x-api-key': key }, address) {
+      const text = key ?? authorization?.replace('Bearer ', '')
+      if (text === undefined) return anonymous(address)
+      const principal = accounts.keys.get(text)
+      if (principal) return principal
+      throw new ApiError('UNAUTHORIZED', 'The credential is wrong, expired or revoked.')
+    },
+    account: (principal, credential) => ({
+      principal,
+      credential,
+      draw(requests) {
+        accounts.drawn.push(requests)
+        if (accounts.budget < requests) throw new ApiError('RATE_LIMITED')
+        accounts.budget -= requests
+        return undefined
+      },
+      left: () => ({ limit: 10, remaining: 7, resetAt: 0 }),
+    }),
+  }
+  return accounts
+}

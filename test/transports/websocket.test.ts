@@ -1,0 +1,411 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { type IncomingMessage, request } from 'node:http'
+import { afterEach, describe, it } from 'node:test'
+import type { GraphqlSettings } from '../../src/graphql/graphql.ts'
+import { user } from '../../src/principal.ts'
+import { client, openService, type Service, until, type Wire, wire } from './service.ts'
+
+let services: Service[] = []
+
+async function open(given: Partial<GraphqlSettings> = {}): Promise<Service> {
+  const service = await openService(given)
+  services.push(service)
+  return service
+}
+
+afterEach(async () => {
+  const closing = services
+  services = []
+  await Promise.all(closing.map(service => service.close()))
+})
+
+const init = { type: 'connection_init' }
+const adaInit = { type: 'connection_init', payload: { Authorization: 'Bearer ada' } }
+const subscribe = (id: string, query: string, more = {}) => ({
+  id,
+  type: 'subscribe',
+  payload: { query, ...more },
+})
+const newPost = 'subscription { newPost { id title } }'
+
+function heard({ heard: texts }: Wire, type: string): { readonly id: string; readonly payload: unknown }[] {
+  return texts.map(text => JSON.parse(text)).filter(message => message.type === type)
+}
+
+async function ready(service: Service, first: unknown = init): Promise<Wire> {
+  const opened = await wire(service.socketUrl)
+  opened.say(first)
+  await until(() => heard(opened, 'connection_ack').length === 1)
+  return opened
+}
+
+/** A connection with a subscription that already listens. */
+async function listening(service: Service, first: unknown = init, query = newPost): Promise<Wire> {
+  const before = openSubscriptions(service)
+  const opened = await ready(service, first)
+  opened.say(subscribe('1', query))
+  await until(() => openSubscriptions(service) === before + 1)
+  await new Promise(resolve => setTimeout(resolve, 5))
+  return opened
+}
+
+function openSubscriptions({ graphql }: Service): number {
+  return figure(graphql.figures(), 'subscriptions')
+}
+
+function figure(text: string, name: string): number {
+  return Number(new RegExp(`^portico_graphql_${name} (\\d+)$`, 'm').exec(text)?.[1])
+}
+
+describe('the protocol', () => {
+  const closings: readonly [name: string, messages: readonly unknown[], code: number][] = [
+    ['text that is not JSON', ['{'], 4400],
+    ['a message without a type', [{}], 4400],
+    ['a type that nobody knows', [{ type: 'start', id: '1', payload: {} }], 4400],
+    ['a binary message', [Buffer.from('{"type":"ping"}')], 4400],
+    ['an empty id', [init, subscribe('', newPost)], 4400],
+    ['a long id', [init, subscribe('x'.repeat(129), newPost)], 4400],
+    ['a subscription without a payload', [init, { id: '1', type: 'subscribe' }], 4400],
+    ['a payload that is a list', [{ type: 'connection_init', payload: [] }], 4400],
+    ['a subscription before the acknowledgement', [subscribe('1', newPost)], 4401],
+    ['two initialisations', [init, init], 4429],
+    ['the same id twice', [init, subscribe('1', newPost), subscribe('1', newPost)], 4409],
+    ['a wrong credential', [{ type: 'connection_init', payload: { authorization: 'Bearer no' } }], 4403],
+    ['a credential that is a number', [{ type: 'connection_init', payload: { Authorization: 1 } }], 4400],
+    [
+      'two credentials',
+      [{ type: 'connection_init', payload: { Authorization: 'Bearer ada', authorization: 'Bearer bob' } }],
+      4400,
+    ],
+  ]
+  for (const [name, messages, code] of closings) {
+    it(`${name} closes with ${code}`, async () => {
+      const opened = await wire((await open()).socketUrl)
+      for (const message of messages) opened.say(message)
+      assert.equal((await opened.closed).code, code)
+    })
+  }
+  it('another subprotocol, or none, closes with 4406', async () => {
+    const { socketUrl } = await open()
+    assert.equal((await (await wire(socketUrl, '')).closed).code, 4406)
+    await assert.rejects(wire(socketUrl, 'graphql-ws'), /subprotocol/)
+  })
+  it('a message beyond the bound closes with 1009', async () => {
+    const opened = await ready(await open({ maxMessage: 1000 }))
+    opened.say(subscribe('1', `{ hello }${' '.repeat(2000)}`))
+    assert.equal((await opened.closed).code, 1009)
+  })
+  it('a ping is answered with its payload', async () => {
+    const opened = await ready(await open())
+    opened.say({ type: 'ping' })
+    opened.say({ type: 'ping', payload: { a: 1 } })
+    await until(() => heard(opened, 'pong').length === 2)
+    assert.deepEqual(opened.heard.slice(1), ['{"type":"pong"}', '{"type":"pong","payload":{"a":1}}'])
+    opened.say({ type: 'pong' })
+    opened.socket.close()
+  })
+  it('a credential of the upgrade request counts, and a second one is one too many', async () => {
+    const service = await open()
+    const headers = { Authorization: 'Bearer ada' }
+    const opened = await wire(service.socketUrl, undefined, headers)
+    opened.say(init)
+    opened.say(subscribe('1', '{ secret }'))
+    await until(() => heard(opened, 'complete').length === 1)
+    assert.deepEqual(heard(opened, 'next')[0]?.payload, { data: { secret: 'user 1' } })
+    const second = await wire(service.socketUrl, undefined, headers)
+    second.say(adaInit)
+    assert.equal((await second.closed).code, 4400)
+  })
+  it('a wrong credential of the upgrade request is a 401', async () => {
+    const { socketUrl } = await open()
+    await assert.rejects(wire(socketUrl, undefined, { Authorization: 'Bearer no' }), /401/)
+  })
+  it('other paths and other upgrades are ordinary requests', async () => {
+    const service = await open()
+    await assert.rejects(wire(service.socketUrl.replace('/graphql', '/other')), /Unexpected server response/)
+    const answered = await fetch(service.url, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json' },
+      body: '{"query":"{hello}"}',
+    })
+    assert.equal(answered.status, 200)
+  })
+})
+
+it('a wish to upgrade to anything else is ignored', async () => {
+  const { url } = await open()
+  const headers = { 'Content-Type': 'application/json', Connection: 'Upgrade', Upgrade: 'h2c' }
+  const sent = request(url, { method: 'POST', headers })
+  sent.end('{"query":"{ hello }"}')
+  const [answered] = (await once(sent, 'response')) as [IncomingMessage]
+  assert.equal(answered.statusCode, 200)
+  answered.resume()
+})
+
+describe('operations', () => {
+  it('queries and mutations get one reply and the end', async () => {
+    const service = await open()
+    const opened = await ready(service, adaInit)
+    opened.say(subscribe('q', 'query($n: String) { hello(name: $n) secret }', { variables: { n: 'you' } }))
+    opened.say(subscribe('m', 'mutation { add }'))
+    await until(() => heard(opened, 'complete').length === 2)
+    const next = heard(opened, 'next')
+    assert.deepEqual(next[0], {
+      id: 'q',
+      type: 'next',
+      payload: { data: { hello: 'hello you', secret: 'user 1' } },
+    })
+    assert.deepEqual(next[1], { id: 'm', type: 'next', payload: { data: { add: 1 } } })
+    opened.socket.close()
+  })
+  it('each draws from the budget; what is too much is an error message, and the connection lives on', async () => {
+    const service = await open()
+    const opened = await ready(service)
+    service.accounts.drawn.length = 0
+    opened.say(subscribe('1', '{ expensive }'))
+    await until(() => heard(opened, 'complete').length === 1)
+    assert.deepEqual(service.accounts.drawn, [1, 9])
+    service.accounts.budget = 3
+    const { executed } = service.engine
+    opened.say(subscribe('2', '{ expensive }'))
+    await until(() => heard(opened, 'error').length === 1)
+    assert.equal(service.engine.executed, executed)
+    assert.match(JSON.stringify(heard(opened, 'error')[0]?.payload), /"code":"RATE_LIMITED"/)
+    service.accounts.budget = 100
+    opened.say(subscribe('2', '{ hello }'))
+    await until(() => heard(opened, 'complete').length === 2)
+    opened.socket.close()
+  })
+  const wrong: readonly [name: string, payload: Record<string, unknown>][] = [
+    ['a document that is not valid', { query: '{ nothing }' }],
+    ['a document of too many tokens', { query: `{ ${'hello '.repeat(200)} }` }],
+    ['variables of a wrong form', { query: '{ hello }', variables: 'x' }],
+    ['no query', {}],
+    ['an unknown stored document', { documentId: `sha256:${'0'.repeat(64)}` }],
+  ]
+  for (const [name, payload] of wrong) {
+    it(`${name} is an error message`, async () => {
+      const service = await open()
+      const opened = await ready(service)
+      opened.say({ id: '1', type: 'subscribe', payload })
+      await until(() => heard(opened, 'error').length === 1)
+      const errors = heard(opened, 'error')[0]?.payload
+      assert.ok(Array.isArray(errors) && errors.length > 0)
+      assert.equal(service.engine.executed, 0)
+      opened.socket.close()
+    })
+  }
+  it('no more than so many at once', async () => {
+    const service = await open({ maxOperations: 2 })
+    const opened = await ready(service)
+    for (const id of ['1', '2', '3']) opened.say(subscribe(id, newPost))
+    await until(() => heard(opened, 'error').length === 1)
+    assert.equal(heard(opened, 'error')[0]?.id, '3')
+    opened.say({ id: '1', type: 'complete' })
+    opened.say(subscribe('4', newPost))
+    await until(() => openSubscriptions(service) === 2)
+    assert.equal(heard(opened, 'error').length, 1)
+    opened.socket.close()
+    await until(() => openSubscriptions(service) === 0)
+  })
+  it('no more than so many subscriptions of one caller, over all connections', async () => {
+    const service = await open({ maxSubscriptions: 2 })
+    await listening(service, adaInit)
+    await listening(service, adaInit)
+    const third = await ready(service, adaInit)
+    third.say(subscribe('1', newPost))
+    await until(() => heard(third, 'error').length === 1)
+    assert.match(JSON.stringify(heard(third, 'error')[0]?.payload), /"code":"RATE_LIMITED"/)
+    await listening(service, { type: 'connection_init', payload: { Authorization: 'Bearer bob' } })
+  })
+})
+
+describe('subscriptions', () => {
+  it('the graphql-ws client gets every change once, in order, and nothing after it has left', async () => {
+    const service = await open()
+    const subscriber = client(service.socketUrl, { Authorization: 'Bearer ada' })
+    const got: unknown[] = []
+    let over = false
+    const stop = subscriber.subscribe(
+      { query: newPost },
+      {
+        next: value => got.push(value.data),
+        error: assert.fail,
+        complete: () => {
+          over = true
+        },
+      },
+    )
+    await until(() => service.feed.listeners.size === 1)
+    await new Promise(resolve => setTimeout(resolve, 20))
+    for (let id = 1; id <= 500; id++) service.feed.commit({ id })
+    await until(() => got.length === 500)
+    assert.deepEqual(
+      got,
+      Array.from({ length: 500 }, (_, at) => ({ newPost: { id: String(at + 1), title: `post ${at + 1}` } })),
+    )
+    stop()
+    await until(() => over && openSubscriptions(service) === 0)
+    service.feed.commit({})
+    assert.equal(service.feed.listeners.size, 0)
+    assert.equal(got.length, 500)
+    await subscriber.dispose()
+  })
+  it('what was committed before is not delivered', async () => {
+    const service = await open()
+    service.feed.commit({ id: 1 })
+    const opened = await listening(service)
+    service.feed.commit({ id: 2 })
+    await until(() => heard(opened, 'next').length === 1)
+    assert.match(opened.heard.at(-1) ?? '', /"id":"2"/)
+    const second = await listening(service)
+    service.feed.commit({ id: 3 })
+    await until(() => heard(second, 'next').length === 1 && heard(opened, 'next').length === 2)
+    assert.match(second.heard.at(-1) ?? '', /"id":"3"/)
+  })
+  it('only what was asked for is delivered', async () => {
+    const service = await open()
+    const created = await listening(service, init, newPost)
+    const deleted = await listening(service, init, 'subscription { postDeleted { id title } }')
+    service.feed.commit(
+      { id: 1 },
+      { id: 1, kind: 'updated' },
+      { id: 1, kind: 'deleted' },
+      { id: 9, collection: 'users' },
+    )
+    await until(() => heard(deleted, 'next').length === 1)
+    assert.equal(heard(created, 'next').length, 1)
+    assert.deepEqual(heard(deleted, 'next')[0]?.payload, {
+      data: { postDeleted: { id: '1', title: 'post 1' } },
+    })
+  })
+  it('a change that the subscriber may not see is none', async () => {
+    const service = await open()
+    const opened = await ready(service)
+    const query = 'subscription($t: String) { newPost(title: $t) { id } }'
+    opened.say(subscribe('1', query, { variables: { title: 'post 2' } }))
+    await until(() => openSubscriptions(service) === 1)
+    await new Promise(resolve => setTimeout(resolve, 5))
+    service.feed.commit({ id: 1 }, { id: 2 }, { id: 3 })
+    await until(() => heard(opened, 'next').length === 1)
+    await new Promise(resolve => setTimeout(resolve, 20))
+    assert.equal(heard(opened, 'next').length, 1)
+  })
+  it('those who ask the same with the same rights share one reply', async () => {
+    const service = await open()
+    const all = await Promise.all(Array.from({ length: 5 }, () => ready(service, adaInit)))
+    for (const opened of all) opened.say(subscribe('1', newPost))
+    const other = await ready(service, { type: 'connection_init', payload: { Authorization: 'Bearer bob' } })
+    other.say(subscribe('1', newPost))
+    await until(() => openSubscriptions(service) === 6)
+    await new Promise(resolve => setTimeout(resolve, 10))
+    service.feed.commit({ id: 1 })
+    await until(() => [...all, other].every(opened => heard(opened, 'next').length === 1))
+    assert.equal(service.engine.rendered, 2)
+  })
+  it('replies that take time keep the order of the commits', async () => {
+    const service = await open()
+    const opened = await listening(service)
+    service.feed.commit({ row: { id: 'a', later: 30 } }, { row: { id: 'b' } }, { row: { id: 'c', later: 5 } })
+    await until(() => heard(opened, 'next').length === 3)
+    const ids = heard(opened, 'next').map(({ payload }) => JSON.stringify(payload).slice(-6, -4))
+    assert.deepEqual(
+      ids.map(text => text.replace(/\W/g, '')),
+      ['a', 'b', 'c'],
+    )
+  })
+  it('one that cannot be answered ends with an error, the others go on', async () => {
+    const service = await open()
+    const opened = await listening(service)
+    const other = await listening(service, init, 'subscription { postDeleted { id } }')
+    service.feed.commit({ row: { fault: true } })
+    await until(() => heard(opened, 'error').length === 1)
+    assert.match(opened.heard.at(-1) ?? '', /INTERNAL_ERROR/)
+    assert.doesNotMatch(opened.heard.at(-1) ?? '', /database/)
+    assert.match(String(service.faults[0]), /the database is gone/)
+    service.feed.commit({ kind: 'deleted' })
+    await until(() => heard(other, 'next').length === 1)
+  })
+  it('changes of other processes are looked for', async () => {
+    const service = await open()
+    await listening(service)
+    const { looks } = service.feed
+    await until(() => service.feed.looks > looks + 1)
+  })
+  it('who may not subscribe is told so', async () => {
+    const service = await open()
+    const opened = await ready(service, { type: 'connection_init', payload: { Authorization: 'Bearer eve' } })
+    opened.say(subscribe('1', newPost))
+    await until(() => heard(opened, 'error').length === 1)
+    assert.match(opened.heard.at(-1) ?? '', /FORBIDDEN/)
+    assert.equal(openSubscriptions(service), 0)
+    assert.equal(service.feed.listeners.size, 0)
+  })
+})
+
+describe('the credential', () => {
+  it('that is revoked closes the connection with 4403 within a second', async () => {
+    const service = await open()
+    const opened = await listening(service, adaInit)
+    service.accounts.keys.delete('ada')
+    const revoked = performance.now()
+    assert.equal((await opened.closed).code, 4403)
+    assert.ok(performance.now() - revoked < 1000)
+    await until(() => openSubscriptions(service) === 0)
+  })
+  it('is looked at before anything is delivered when keys or users have changed', async () => {
+    const service = await open()
+    const opened = await listening(service, adaInit)
+    service.accounts.keys.delete('ada')
+    service.feed.commit({ collection: 'api_keys', kind: 'deleted' }, { id: 2 })
+    assert.equal((await opened.closed).code, 4403)
+    assert.equal(heard(opened, 'next').length, 0)
+  })
+  it('with other rights ends what they no longer allow, and keeps what they do', async () => {
+    const service = await open()
+    const opened = await listening(service, adaInit)
+    service.accounts.keys.set('ada', user(1, 'editor', 'all'))
+    service.feed.commit({ collection: 'users', kind: 'updated' }, { id: 7 })
+    await until(() => heard(opened, 'next').length === 1)
+    service.accounts.keys.set('ada', user(1, 'hidden', 'all'))
+    service.feed.commit({ collection: 'users', kind: 'updated' }, { id: 8 })
+    await until(() => heard(opened, 'error').length === 1)
+    assert.match(opened.heard.at(-1) ?? '', /FORBIDDEN/)
+    assert.equal(heard(opened, 'next').length, 1)
+    assert.equal(openSubscriptions(service), 0)
+  })
+})
+
+describe('those who do not read', () => {
+  it('are dropped with 1013, the others get everything', async () => {
+    const service = await open({ maxBuffered: 65_536 })
+    const slow = await listening(service, adaInit)
+    const fast = await listening(service, adaInit)
+    slow.socket.pause()
+    const big = 'x'.repeat(100_000)
+    for (let id = 1; id <= 200; id++) {
+      service.feed.commit({ row: { id: String(id), big } })
+      await new Promise(resolve => setImmediate(resolve))
+    }
+    await until(() => heard(fast, 'next').length === 200)
+    await until(() => figure(service.graphql.figures(), 'slow_readers_total') === 1)
+    assert.equal(openSubscriptions(service), 1)
+    slow.socket.resume()
+    const { code, reason } = await slow.closed
+    assert.equal(code, 1013)
+    assert.match(reason, /Too slow/)
+    assert.ok(heard(slow, 'next').length < 200)
+  })
+})
+
+it('the end of the service closes with 1001', async () => {
+  const service = await open()
+  const opened = await listening(service)
+  const idle = await wire(service.socketUrl)
+  const closing = service.close()
+  assert.equal((await opened.closed).code, 1001)
+  assert.equal((await idle.closed).code, 1001)
+  await closing
+  services = []
+})
