@@ -2,7 +2,7 @@
  * `npm run bench [-- names] [--rounds n] [--seconds n] [--rows n] [--cold] [--limit] [--write-docs]`
  * `npm run bench -- profile W1 [--hot]`
  *
- * Names are W1 to W5@256, W9, `start` and `walk`; without any, all of them.
+ * Names are W1 to W9, `start` and `walk`; without any, all of them.
  */
 import { parseArgs } from 'node:util'
 import { type DataSet, dataSet } from './data.ts'
@@ -10,6 +10,7 @@ import { type Figure, footprint, measure, type Pace, walk } from './measure.ts'
 import { measureOauth, oauthTable } from './oauth.ts'
 import { profile } from './profile.ts'
 import { figuresTable, footprintLines, machine, walkLine, writeDocs } from './report.ts'
+import { type Delivery, deliver, deliveryTable } from './subscribers.ts'
 import { type Workload, workloads } from './workloads.ts'
 
 const { values, positionals } = parseArgs({
@@ -36,8 +37,8 @@ function wanted(name: string): boolean {
 
 async function figuresOf(workload: Workload, data: DataSet): Promise<readonly Figure[]> {
   const servers: Figure['server'][] = ['cold']
-  if (workload.method === 'GET' && !values.cold) servers.push('hot')
-  if (values.limit) servers.push('limit')
+  if (workload.reads && !values.cold) servers.push('hot')
+  if (values.limit && !workload.name.match(/^W[67]$/)) servers.push('limit')
   const figures: Figure[] = []
   for (const server of servers) {
     const figure = await measure(workload, server, data, pace)
@@ -61,12 +62,20 @@ async function bench(): Promise<void> {
     }
   }
   const lines = [machine(), figuresTable(figures)]
+  if (wanted('W8')) lines.push(deliveryTable(await deliveries(data)))
   if (wanted('W9')) lines.push(oauthTable(await measureOauth(data, pace)))
   if (wanted('start')) lines.push(footprintLines(await footprint(data, pace.rounds)))
   if (wanted('walk')) lines.push(walkLine(await walk(await dataSet(all ? 1_000_000 : data.rows))))
   const text = lines.join('\n\n')
   say(`\n${text}`)
   if (values['write-docs']) writeDocs(text)
+}
+
+/** In turns, so that a busy moment of the machine touches all alike. */
+async function deliveries(data: DataSet): Promise<readonly Delivery[]> {
+  const found: Delivery[] = []
+  for (const server of ['ws', 'graphql-ws', 'Portico'] as const) found.push(await deliver(server, data, 30))
+  return found
 }
 
 async function profileFirst(): Promise<void> {

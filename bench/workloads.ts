@@ -6,7 +6,8 @@ export interface Workload {
   readonly name: string
   readonly what: string
   readonly clients: number
-  readonly method: 'GET' | 'POST'
+  /** Whether it only reads, and so can be answered from memory. */
+  readonly reads: boolean
   /** The floor of the ratio, from the database and from memory; undefined: none is set. */
   readonly floor: { readonly cold: number; readonly hot?: number; readonly big?: number }
   requests(rows: number, cursors: readonly string[]): readonly Request[]
@@ -27,12 +28,16 @@ function posts(): readonly Request[] {
   }))
 }
 
+const ask = (query: string): readonly Request[] => [
+  { method: 'POST', path: '/graphql', body: JSON.stringify({ query }) },
+]
+
 export const workloads: readonly Workload[] = [
   {
     name: 'W1',
     what: 'item by random id',
     clients: 32,
-    method: 'GET',
+    reads: true,
     floor: { cold: 0.6, hot: 0.75, big: 0.6 },
     requests: randomIds,
   },
@@ -40,7 +45,7 @@ export const workloads: readonly Workload[] = [
     name: 'W2',
     what: 'first page of 20 with total',
     clients: 32,
-    method: 'GET',
+    reads: true,
     floor: { cold: 0.18, hot: 0.7, big: 0.17 },
     requests: () => [get('/api/v1/posts?per_page=20')],
   },
@@ -48,7 +53,7 @@ export const workloads: readonly Workload[] = [
     name: 'W3',
     what: 'page 4,000 of 20 with total',
     clients: 32,
-    method: 'GET',
+    reads: true,
     floor: { cold: 0.1, hot: 0.7 },
     requests: () => [get('/api/v1/posts?page=4000&per_page=20')],
   },
@@ -56,7 +61,7 @@ export const workloads: readonly Workload[] = [
     name: 'W4',
     what: 'cursor page of 20, anywhere',
     clients: 32,
-    method: 'GET',
+    reads: true,
     floor: { cold: 0.17, hot: 0.7, big: 0.17 },
     requests: (_, cursors) => cursors.map(cursor => get(`/api/v1/posts?per_page=20&cursor=${cursor}`)),
   },
@@ -64,7 +69,7 @@ export const workloads: readonly Workload[] = [
     name: 'W5@32',
     what: 'create a post, 32 clients',
     clients: 32,
-    method: 'POST',
+    reads: false,
     floor: { cold: 0.3 },
     requests: posts,
   },
@@ -72,8 +77,24 @@ export const workloads: readonly Workload[] = [
     name: 'W5@256',
     what: 'create a post, 256 clients',
     clients: 256,
-    method: 'POST',
+    reads: false,
     floor: { cold: 0.45 },
     requests: posts,
+  },
+  {
+    name: 'W6',
+    what: 'GraphQL, 10 posts with authors',
+    clients: 32,
+    reads: true,
+    floor: { cold: 0.3, hot: 0.65 },
+    requests: () => ask('{ posts(limit:10){ id title author { id email } } }'),
+  },
+  {
+    name: 'W7',
+    what: 'GraphQL, a user with 100 posts',
+    clients: 32,
+    reads: true,
+    floor: { cold: 0.12, hot: 0.65 },
+    requests: () => ask('{ user(id:1){ id email posts(limit:100) { id title author { id } } } }'),
   },
 ]

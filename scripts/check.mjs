@@ -1,7 +1,9 @@
 // `npm run check`: everything that can be said of the sources without running the tests.
 import { capture, install, pinnedNode, root, say, sourceEnvironment, tool } from './node.mjs'
 
+await install()
 const env = sourceEnvironment()
+// Only after the install is the pinned one there.
 const node = pinnedNode()
 
 /** What is checked, by which command, and what to do when it fails. */
@@ -23,7 +25,6 @@ const steps = [
   ],
 ]
 
-await install()
 const failed = []
 for (const [name, command, args, advice] of steps) {
   const { code, output } = await capture(command, args, {

@@ -3,6 +3,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { checkModel, type Declaration } from 'portico'
 import { configurationPage, errorsPage } from '../src/config/page.ts'
+import { schemaText } from '../src/graphql/sdl.ts'
 import { openapi } from '../src/rest/openapi.ts'
 import { schemaSql } from '../src/store/schema/migrate.ts'
 
@@ -37,6 +38,7 @@ const files: readonly (readonly [file: string, make: () => string | Promise<stri
     'docs/reference/blog.openapi.json',
     async () => `${JSON.stringify(openapi(await blog(), 'http://localhost:3000'), null, 2)}\n`,
   ],
+  ['docs/reference/blog.graphql', async () => schemaText(await blog())],
   ['docs/reference/blog.sql', async () => `${schemaSql(await blog()).trim()}\n`],
 ]
 

@@ -35,7 +35,6 @@ const child = spawn(
     '--test',
     '--test-concurrency=2',
     `--test-timeout=${timeoutMs}`,
-    '--test-force-exit',
     ...args.filter(arg => arg.startsWith('-')),
     ...patterns(args),
   ],

@@ -106,6 +106,15 @@ const commands: readonly Command[] = [
     },
   },
   {
+    name: 'print schema',
+    sentence: 'Print the GraphQL schema of the model.',
+    options: { model },
+    async run(written) {
+      const { schemaText } = await import('./graphql/sdl.ts')
+      return schemaText((await modelOf(written)).model)
+    },
+  },
+  {
     name: 'print sql',
     sentence: 'Print the SQL that makes the tables of the model, for SQLite.',
     options: { model },
@@ -233,6 +242,26 @@ const commands: readonly Command[] = [
       ),
   },
   {
+    name: 'documents register',
+    arguments: ['file…'],
+    sentence: 'Register GraphQL documents: .graphql files, or manifests in JSON.',
+    options: { model },
+    async run(written) {
+      const { registerDocuments } = await import('./cli/documents.ts')
+      const { model: checked, settings } = await modelOf(written)
+      return registerDocuments(checked, settings, written.arguments)
+    },
+  },
+  {
+    name: 'documents list',
+    sentence: 'List the registered GraphQL documents.',
+    options: {},
+    async run(written) {
+      const { listDocuments } = await import('./cli/documents.ts')
+      return listDocuments(await settingsOf(written))
+    },
+  },
+  {
     name: 'users create',
     sentence: 'Make an account.',
     options: {
@@ -285,6 +314,18 @@ async function execute(words: readonly string[]): Promise<string> {
   return rest.includes('--help') ? commandHelp(command) : command.run(readWritten(command, rest))
 }
 
+/** Why a database file, or its folder, cannot be opened. */
+function databaseFault(error: Error): Failure | undefined {
+  const unopened =
+    'errstr' in error &&
+    (error.errstr === 'file is not a database' || error.errstr === 'unable to open database file')
+  const unmade = 'syscall' in error && error.syscall === 'mkdir'
+  if (!unopened && !unmade) return undefined
+  return new Failure(
+    `The database cannot be opened: ${error.message}. \`--database\` or DATABASE_URL names its file.`,
+  )
+}
+
 /** What a person can mend is one sentence; anything else shows its stack. */
 async function explain(error: unknown): Promise<Failure | undefined> {
   if (error instanceof Failure) return error
@@ -295,7 +336,7 @@ async function explain(error: unknown): Promise<Failure | undefined> {
   if (error instanceof Error && 'code' in error && error.code === 'EADDRINUSE') {
     return new Failure(`${error.message}: another program listens there. Set PORT to a free one.`)
   }
-  return undefined
+  return error instanceof Error ? databaseFault(error) : undefined
 }
 
 /** Runs a command. Returns the exit code: 0 done, 1 not done, 2 written wrongly. */

@@ -27,7 +27,7 @@ import { type GraphqlFace, graphqlFace } from './serve/graphql.ts'
 import { type OauthFace, oauthFace } from './serve/oauth.ts'
 import { outsideReaders } from './serve/outside.ts'
 import { openSqlite } from './store/sqlite.ts'
-import type { Store } from './store/store.ts'
+import type { Store, StoreCounts } from './store/store.ts'
 
 export interface Service {
   /** Where it listens, without a trailing slash. */
@@ -86,7 +86,7 @@ async function assemble(model: Model, store: Store, log: Log, settings: Settings
   const limits = createLimits(limitSettings(settings), memoryCounters())
   const state = { closing: false }
   const metrics = createMetrics(
-    () => figures(limits, keys.counts, http),
+    () => [...figures(limits, keys.counts, http), ...storeFigures(store)],
     () => graphql.figures(),
   )
   const hooks = new Map([
@@ -160,8 +160,11 @@ async function assemble(model: Model, store: Store, log: Log, settings: Settings
     onFault: (error, { requestId, method }) =>
       log.logger.error({ err: error, request_id: requestId, method }, 'request failed'),
   })
-  const firstAdministrator = await bootstrap(run, settings)
   await http.listen()
+  const firstAdministrator = await bootstrap(run, settings).catch(async error => {
+    await http.close()
+    throw error
+  })
   const url = listeningUrl(settings, http)
   log.logger.info({ database: settings.database }, `listening on ${url}`)
   return {
@@ -324,6 +327,18 @@ function figures(limits: Limits, keys: { hits: number; misses: number }, http: H
       kind: 'gauge',
       read: () => http.running(),
     },
+  ]
+}
+
+function storeFigures(store: Store): Figure[] {
+  const counter = (name: string, help: string, count: keyof StoreCounts): Figure => {
+    return { name: `portico_${name}_total`, help, kind: 'counter', read: () => store.counts()[count] }
+  }
+  return [
+    counter('commits', 'Commits to the database.', 'commits'),
+    counter('committed_writes', 'Writes in these commits: several that arrive together share one.', 'writes'),
+    counter('answer_cache_hits', 'Reads that were answered from memory.', 'answerHits'),
+    counter('answer_cache_misses', 'Reads for which the database was asked.', 'answerMisses'),
   ]
 }
 

@@ -43,15 +43,45 @@ export function keyCreation(key = generateKey()): Creation {
   return { computed: { prefix: keyPrefix(key), hash: keyHash(key) }, revealed: { key } }
 }
 
+/** Keys that are being stored: made for a user since the store counted `base`. */
+interface UnderWay {
+  readonly base: number
+  readonly since: number
+  made: number
+}
+
+/** In milliseconds. A key that is not stored by then was refused for another reason. */
+const LONGEST_WRITE = 1000
+const MOST_USERS = 1000
+
+/** Counts the keys that are made at the same time, which the store cannot see yet. */
+class Making {
+  readonly #byUser = new Map<number, UnderWay>()
+
+  /** One more key for a user who has `stored`: how many there are, with those that are under way. */
+  add(userId: number, stored: number, most: number): number {
+    const known = this.#byUser.get(userId)
+    const current = known?.base === stored && Date.now() - known.since < LONGEST_WRITE
+    const entry = current ? known : { base: stored, since: Date.now(), made: 0 }
+    if (!current && this.#byUser.size >= MOST_USERS) this.#byUser.clear()
+    this.#byUser.set(userId, entry)
+    const count = stored + entry.made
+    if (count < most) entry.made++
+    return count
+  }
+}
+
 /** For creates of `api_keys`. CONFLICT when the user has as many keys as one may. */
 export function newKeyHook(run: Run, maxKeysPerUser: number): CreateHook {
+  const making = new Making()
   return (values, principal) => {
     const { userId } = principal
     if (userId === null) throw new ApiError('UNAUTHORIZED')
     const { scopes } = values
     const asks = Array.isArray(scopes)
     if (asks) checkScopes(scopes, principal.access)
-    return then(countOf(run, userId), count => {
+    return then(countOf(run, userId), stored => {
+      const count = making.add(userId, stored, maxKeysPerUser)
       if (count < maxKeysPerUser) {
         const { computed, revealed } = keyCreation()
         return { computed: asks ? computed : { ...computed, scopes: ownScopes(principal.access) }, revealed }

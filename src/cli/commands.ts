@@ -24,7 +24,7 @@ export interface Written {
 export interface Command {
   /** Words, e.g. `keys create`. */
   readonly name: string
-  /** Names of the arguments that follow, all required. */
+  /** Names of the arguments that follow, all required; the last one may be `name…`: one or more. */
   readonly arguments?: readonly string[]
   readonly sentence: string
   readonly options: Readonly<Record<string, Option>>
@@ -53,7 +53,8 @@ export function findCommand(
 export function readWritten(command: Command, rest: readonly string[]): Written {
   const { values, positionals } = parsed(command, rest)
   const expected = command.arguments ?? []
-  if (positionals.length !== expected.length) {
+  const more = expected.at(-1)?.endsWith('…') && positionals.length > expected.length
+  if (positionals.length !== expected.length && !more) {
     throw new Failure(`Write it as \`${usageOf(command)}\`.`, 2)
   }
   const missing = Object.keys(command.options).filter(
@@ -84,10 +85,8 @@ function parsed(command: Command, rest: readonly string[]): { values: Values; po
   try {
     return parseArgs({ args: [...rest], options, allowPositionals: true })
   } catch (error) {
-    throw new Failure(
-      `${error instanceof Error ? error.message : error}\nWrite it as \`${usageOf(command)}\`.`,
-      2,
-    )
+    const [said] = String(error instanceof Error ? error.message : error).split('. ')
+    throw new Failure(`${said?.replace(/\.$/, '')}.\nWrite it as \`${usageOf(command)}\`.`, 2)
   }
 }
 
@@ -114,7 +113,7 @@ export function commandHelp(command: Command): string {
 
 /** The help of everything. */
 export function generalHelp(commands: readonly Command[], version: string): string {
-  const lines = commands.map(({ name, sentence }) => `  ${name.padEnd(18)}${sentence}`)
+  const lines = commands.map(({ name, sentence }) => `  ${name.padEnd(20)}${sentence}`)
   return `Portico ${version}: one declared model, a complete REST API.
 
 Usage: portico <command> [options]

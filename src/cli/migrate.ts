@@ -4,8 +4,12 @@ import type { Model } from '../model/model.ts'
 import { applyMigration, planMigration, type Step } from '../store/schema/migrate.ts'
 import { Failure } from './failure.ts'
 
+/** What happens to one table is one step; each of its sentences gets a line. */
 function shown(steps: readonly Step[]): string {
-  return steps.map(({ sentence, destructive }) => `  ${destructive ? '! ' : '- '}${sentence}\n`).join('')
+  const lines = (sentence: string) => sentence.replaceAll(/\. (?=[A-Z])/g, '.\n    ')
+  return steps
+    .map(({ sentence, destructive }) => `  ${destructive ? '! ' : '- '}${lines(sentence)}\n`)
+    .join('')
 }
 
 export interface MigrateOptions {

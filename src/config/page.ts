@@ -12,6 +12,8 @@ Every setting can be given in three ways. The first one that has it wins:
 2. as an environment variable,
 3. in \`portico.config.json\`, or as the default export of \`portico.config.ts\`, by its name.
 
+A name with a dot is a member of a group: \`{ "graphql": { "documents": "registered" } }\`.
+
 The file is read by the command line only, from the folder in which \`portico\` runs. A value that does not fit
 stops the start with every fault at once. Times are in seconds, sizes in bytes.
 `

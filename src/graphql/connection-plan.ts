@@ -7,20 +7,12 @@ import type { JsonValue } from '../model/fields/type.ts'
 import type { Collection } from '../model/model.ts'
 import { type Cursors, cursorsOf, effectiveSort } from '../plan/cursor.ts'
 import type { Param, Selected, Sort } from '../plan/plan.ts'
+import { type Asked, argumentsOf, type Planning, pickOf, subfields, typenamePick } from './asked.ts'
 import type { Input } from './input.ts'
 import { limitError } from './limits.ts'
 import { type PlannedList, planPosition, planRows } from './list-plan.ts'
 import { type Cost, given, limitOf, sum } from './parameters.ts'
 import type { Picked, Reshape } from './picked.ts'
-import {
-  type Asked,
-  argumentsOf,
-  type Planning,
-  pickOf,
-  planSelection,
-  subfields,
-  typenamePick,
-} from './selection.ts'
 
 const DEFAULT_SIZE = 10
 
@@ -134,7 +126,13 @@ class ConnectionFields {
   #node(nodes: Asked['nodes']): readonly Picked[] {
     const prefix = `${this.#selections++}:`
     const groups = subfields(this.#planning, nodes)
-    const { select, picked, cost } = planSelection(this.#planning, this.#target, groups, this.#place, prefix)
+    const { select, picked, cost } = this.#planning.select(
+      this.#planning,
+      this.#target,
+      groups,
+      this.#place,
+      prefix,
+    )
     this.select.push(...select)
     this.#costs.push(cost)
     return picked

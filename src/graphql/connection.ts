@@ -5,7 +5,14 @@ import { ApiError } from '../errors.ts'
 import type { Principal } from '../principal.ts'
 import type { Client, Clients, CredentialHeaders, Identify } from './clients.ts'
 import type { Bound } from './engine.ts'
-import { type Account, executeOperation, type OperationParts, readyOperation } from './operation.ts'
+import { credentialOf, type Message, parseMessage, pong } from './messages.ts'
+import {
+  type Account,
+  executeOperation,
+  type OperationParts,
+  readyOperation,
+  subscriptionKey,
+} from './operation.ts'
 import type { Quota } from './quota.ts'
 import { refusalOf } from './refusal.ts'
 import { type GraphqlRequest, requestOf } from './request.ts'
@@ -40,9 +47,6 @@ interface Running {
 const TRY_AGAIN_LATER = 1013
 /** How long a slow reader may take to read why it was dropped, in milliseconds. */
 const FAREWELL = 5_000
-const MAX_ID = 128
-
-type Message = { readonly type: string; readonly id: string; readonly payload: unknown }
 
 export class Connection implements Client {
   readonly since = performance.now()
@@ -291,62 +295,4 @@ export class Connection implements Client {
     const reason = `Too slow: more than ${this.#parts.maxBuffered} bytes were waiting`
     this.leave(TRY_AGAIN_LATER, reason, FAREWELL)
   }
-}
-
-/** Equal for equal subscriptions. */
-export function subscriptionKey({
-  query,
-  documentId,
-  sha256Hash,
-  operationName,
-  variables,
-}: GraphqlRequest): string {
-  return JSON.stringify([query, documentId, sha256Hash, operationName, variables])
-}
-
-function pong(payload: unknown): string {
-  return JSON.stringify({ type: 'pong', payload })
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
-
-const withoutId = new Set(['connection_init', 'ping', 'pong'])
-
-/** Undefined: the protocol has no such message. */
-function parseMessage(text: string): Message | undefined {
-  const value = parsed(text)
-  if (!isObject(value) || typeof value.type !== 'string') return undefined
-  const { type, id, payload } = value
-  if (withoutId.has(type)) {
-    const fits = payload === undefined || payload === null || isObject(payload)
-    return fits ? { type, id: '', payload: payload ?? undefined } : undefined
-  }
-  if (type !== 'subscribe' && type !== 'complete') return undefined
-  if (typeof id !== 'string' || id === '' || id.length > MAX_ID) return undefined
-  return type === 'complete' || isObject(payload) ? { type, id, payload } : undefined
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
-}
-
-/** `connection_init` carries what would be headers: their names in any case. */
-function credentialOf(payload: unknown): CredentialHeaders | undefined {
-  if (!isObject(payload)) return undefined
-  const found: { authorization?: string; 'x-api-key'?: string } = {}
-  for (const [name, value] of Object.entries(payload)) {
-    const header = name.toLowerCase()
-    if (header !== 'authorization' && header !== 'x-api-key') continue
-    if (typeof value !== 'string' || found[header] !== undefined) {
-      throw new ApiError('BAD_REQUEST', `\`${name}\` must be one string.`)
-    }
-    found[header] = value
-  }
-  return Object.keys(found).length === 0 ? undefined : found
 }

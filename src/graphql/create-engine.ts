@@ -1,9 +1,15 @@
 /** Makes the engine of a model. */
-import { GraphQLError, type GraphQLFormattedError, type GraphQLSchema, getVariableValues } from 'graphql'
+import {
+  GraphQLError,
+  type GraphQLFormattedError,
+  type GraphQLSchema,
+  getNamedType,
+  getVariableValues,
+} from 'graphql'
 import type { ApiError } from '../errors.ts'
 import type { JsonValue } from '../model/fields/type.ts'
 import type { Model } from '../model/model.ts'
-import { type CompositeAnswer, then } from '../plan/answer.ts'
+import { type CompositeAnswer, type RenderedAnswer, then } from '../plan/answer.ts'
 import type { CreateHooks, Run } from '../plan/run.ts'
 import type { Principal } from '../principal.ts'
 import { byPlace, Completion, FieldFailure } from './completion.ts'
@@ -15,6 +21,8 @@ import { placeOf } from './picked.ts'
 import { createPrepare, type Operation } from './prepare.ts'
 import { type BoundQuery, createQuery } from './query.ts'
 import { executed, formatted, refused } from './reply.ts'
+import { revealedByPortico } from './revealed.ts'
+import { Json } from './scalars.ts'
 import { createSchema, type ModelSchema } from './schema.ts'
 import { planVariant, type SubscriptionVariant, type Variant } from './variant.ts'
 
@@ -29,22 +37,6 @@ export interface EngineOptions {
   readonly revealed?: ReadonlyMap<string, Readonly<Record<string, string>>>
 }
 
-/** What `CreateHooks` of Portico's own collections reveal. */
-const revealedByPortico = new Map([
-  ['api_keys', { key: 'The key itself. Only the answer to the mutation that made it tells it.' }],
-  [
-    'oauth_apps',
-    {
-      client_secret:
-        'The secret of a confidential app. Only the answer to the mutation that made it tells it.',
-    },
-  ],
-  [
-    'oauth_app_secrets',
-    { client_secret: 'The secret itself. Only the answer to the mutation that made it tells it.' },
-  ],
-])
-
 /** An operation with its variables, as the engine itself knows it. */
 interface Ready extends Bound {
   readonly prepared: Operation
@@ -58,6 +50,8 @@ interface Ready extends Bound {
 const MAX_VARIANTS = 64
 /** How deeply variables may be nested. A JSON field takes 64 levels. */
 const MAX_NESTING = 80
+/** Objects and values of one variable that is no JSON document. */
+const MAX_PARTS = 2000
 
 export function createEngine(options: EngineOptions): Engine {
   const { model, run, hooks, introspection = true, revealed = revealedByPortico } = options
@@ -122,6 +116,7 @@ function binder(model: Model, { schema, directory }: ModelSchema, limits: Limits
   function attempt(operation: Operation, given: unknown): Ready | Refused {
     try {
       const values = givenVariables(given)
+      checkSizes(operation, values)
       return ready(operation, coerced(schema, operation, values), values)
     } catch (error) {
       if (error instanceof Unfit) return refused(error.errors.map(formatted))
@@ -158,17 +153,32 @@ function givenVariables(given: unknown): Readonly<Record<string, unknown>> {
   if (typeof given !== 'object' || Array.isArray(given)) {
     throw limitError('"variables" must be a JSON object.')
   }
-  requireFlat(given, 0)
   return given as Readonly<Record<string, unknown>>
 }
 
-/** Coercion goes down as deep as the value does, so a bound keeps it off the stack's end. */
-function requireFlat(value: unknown, depth: number): void {
-  if (typeof value !== 'object' || value === null) return
-  if (depth > MAX_NESTING) {
-    throw limitError(`The variables are nested more than ${MAX_NESTING} levels deep.`)
-  }
-  for (const part of Object.values(value)) requireFlat(part, depth + 1)
+/**
+ * Coercion goes down as deep as a value does, and looks for every field of an input type in every object: bounds
+ * keep it short.
+ */
+function checkSizes({ node, types }: Operation, given: Ready['given']): void {
+  node.variableDefinitions?.forEach(({ variable }, index) => {
+    const name = variable.name.value
+    const type = types[index]
+    if (!type || !Object.hasOwn(given, name)) return
+    const isJson = getNamedType(type).name === Json.name
+    let parts = 0
+    const look = (value: unknown, depth: number): void => {
+      if (!isJson && ++parts > MAX_PARTS) throw tooLarge(name, node, `more than ${MAX_PARTS} values`)
+      if (typeof value !== 'object' || value === null) return
+      if (depth > MAX_NESTING) throw tooLarge(name, node, `more than ${MAX_NESTING} levels`)
+      for (const part of Object.values(value)) look(part, depth + 1)
+    }
+    look(given[name], 0)
+  })
+}
+
+function tooLarge(name: string, nodes: Operation['node'], what: string): GraphQLError {
+  return limitError(`The variable "$${name}" has ${what}, which is more than is allowed.`, { nodes })
 }
 
 function coerced(schema: GraphQLSchema, { node }: Operation, given: Ready['given']): Variables {
@@ -182,8 +192,12 @@ function coerced(schema: GraphQLSchema, { node }: Operation, given: Ready['given
 // --- subscriptions
 
 /** What was made of an answer; null: the item is not to be seen. */
-interface Rendered {
+interface Rendered extends RenderedAnswer {
   readonly reply: string | null
+}
+
+function rendered(reply: string | null): Rendered {
+  return { reply, bytes: 2 * (reply?.length ?? 0) }
 }
 
 function subscribe(
@@ -197,15 +211,15 @@ function subscribe(
   if (refusal) return refused([refusedField(refusal, picked.key)])
   const render = (answer: CompositeAnswer): Rendered => {
     const data = JSON.parse(answer.text)
-    if (data[picked.source] === null) return { reply: null }
+    if (data[picked.source] === null) return rendered(null)
     const completion = new Completion(byPlace(run.refusals({ shape, args }, principal)), args, () => {})
     try {
       const shown = completion.object([picked], data, undefined)
-      return { reply: executed(JSON.stringify(shown), completion.errors, cost).text }
+      return rendered(executed(JSON.stringify(shown), completion.errors, cost).text)
     } catch (error) {
       if (!(error instanceof FieldFailure)) throw error
       completion.fail(error)
-      return { reply: executed('null', completion.errors, cost).text }
+      return rendered(executed('null', completion.errors, cost).text)
     }
   }
   return {
@@ -213,9 +227,9 @@ function subscribe(
     kind,
     deliver: change =>
       then(run.composite({ shape, args: argsOf(args, variant, change) }, principal), answer => {
-        const rendered = (answer.rendered as Rendered | undefined) ?? render(answer)
-        answer.rendered = rendered
-        return rendered.reply
+        const made = (answer.rendered as Rendered | undefined) ?? render(answer)
+        answer.rendered = made
+        return made.reply
       }),
   }
 }
@@ -227,9 +241,7 @@ function argsOf(
 ): readonly JsonValue[] {
   const own = [...args]
   own[id] = change.id
-  if (event === undefined) return own
-  const row = change.row ?? null
-  own[event] = typeof row === 'string' ? row : JSON.stringify(row)
+  own[event] = change.row
   return own
 }
 

@@ -5,10 +5,15 @@ import { type Awaitable, then } from '../plan/answer.ts'
 import { isAnonymous, type Principal } from '../principal.ts'
 import { type Accepted, readAccept } from './accept.ts'
 import type { Client, Clients } from './clients.ts'
-import { subscriptionKey } from './connection.ts'
 import type { Bound } from './engine.ts'
 import { jsonHeaders, path, refusalReply } from './http-reply.ts'
-import { type Account, executeOperation, type OperationParts, readyOperation } from './operation.ts'
+import {
+  type Account,
+  executeOperation,
+  type OperationParts,
+  readyOperation,
+  subscriptionKey,
+} from './operation.ts'
 import type { Quota } from './quota.ts'
 import { refusalOf } from './refusal.ts'
 import { bodyRequest, type GraphqlRequest, queryRequest } from './request.ts'

@@ -10,6 +10,7 @@ import {
   type OperationDefinitionNode,
   type SelectionNode,
   type SelectionSetNode,
+  type ValueNode,
 } from 'graphql'
 
 export interface Limits {
@@ -27,8 +28,17 @@ export const defaultLimits: Limits = { depth: 12, cost: 5000, aliases: 30, token
 
 /** Fields of a document when all its fragments are written out. */
 const MAX_FIELDS = 5000
-/** Directives of a document. */
+/** Directives of an operation. */
 const MAX_DIRECTIVES = 200
+/** Characters for each token that is allowed: long names and texts take time too. */
+const CHARACTERS_PER_TOKEN = 50
+/** Lists of fields within lists of fields of an introspection: each level multiplies what there is to tell. */
+const MAX_INTROSPECTION_LISTS = 1
+
+/** Levels of lists and objects in an argument's value. A JSON field takes no more. */
+const MAX_NESTING = 64
+
+const introspectionLists = new Set(['fields', 'inputFields', 'interfaces', 'possibleTypes'])
 
 export function limitError(
   message: string,
@@ -43,10 +53,14 @@ interface Measure {
   readonly aliases: number
   readonly fields: number
   readonly directives: number
+  /** Fields with the names of introspection's lists, one within another. */
+  readonly lists: number
+  /** Those within an introspection. */
+  readonly introspection: number
 }
 
 const ENOUGH = 1_000_000
-const nothing: Measure = { depth: 0, aliases: 0, fields: 0, directives: 0 }
+const nothing: Measure = { depth: 0, aliases: 0, fields: 0, directives: 0, lists: 0, introspection: 0 }
 
 function joined(a: Measure, b: Measure): Measure {
   return {
@@ -54,7 +68,16 @@ function joined(a: Measure, b: Measure): Measure {
     aliases: Math.min(ENOUGH, a.aliases + b.aliases),
     fields: Math.min(ENOUGH, a.fields + b.fields),
     directives: Math.min(ENOUGH, a.directives + b.directives),
+    lists: Math.max(a.lists, b.lists),
+    introspection: Math.max(a.introspection, b.introspection),
   }
+}
+
+/** Before anything is read of it. */
+export function checkLength(source: string, { tokens }: Limits): void {
+  const bound = tokens * CHARACTERS_PER_TOKEN
+  if (source.length <= bound) return
+  throw limitError(`The document has ${source.length} characters; at most ${bound} are allowed.`)
 }
 
 /** Throws a `GraphQLError` that states the figure and its bound, or names the cycle. */
@@ -84,6 +107,7 @@ function refuseBeyond(measure: Measure, { depth, aliases }: Limits, node: Operat
   refuse('levels of depth', measure.depth, depth)
   refuse('aliases', measure.aliases, aliases)
   refuse('directives', measure.directives, MAX_DIRECTIVES)
+  refuse('lists of an introspection within one another', measure.introspection, MAX_INTROSPECTION_LISTS)
 }
 
 function refuseTotal(does: string, figure: number, bound: number, what: string): void {
@@ -102,7 +126,8 @@ class Meter {
     this.#fragments = fragments
   }
 
-  operation({ selectionSet, directives = [] }: OperationDefinitionNode): Measure {
+  operation({ selectionSet, directives = [], variableDefinitions = [] }: OperationDefinitionNode): Measure {
+    for (const { defaultValue } of variableDefinitions) if (defaultValue) checkNesting(defaultValue)
     return joined(this.#set(selectionSet), { ...nothing, directives: directives.length })
   }
 
@@ -127,14 +152,32 @@ class Meter {
     const own = { ...nothing, directives: node.directives?.length ?? 0 }
     if (node.kind === Kind.FRAGMENT_SPREAD) return joined(this.fragment(node.name.value), own)
     if (node.kind === Kind.INLINE_FRAGMENT) return joined(this.#set(node.selectionSet), own)
+    for (const { value } of node.arguments ?? []) checkNesting(value)
     const inner = node.selectionSet ? this.#set(node.selectionSet) : nothing
+    const name = node.name.value
+    const isIntrospection = name.startsWith('__')
     return {
-      depth: node.name.value.startsWith('__') ? 1 : inner.depth + 1,
+      depth: isIntrospection ? 1 : inner.depth + 1,
       aliases: Math.min(ENOUGH, inner.aliases + (node.alias ? 1 : 0)),
       fields: Math.min(ENOUGH, inner.fields + 1),
       directives: Math.min(ENOUGH, inner.directives + own.directives),
+      lists: inner.lists + (introspectionLists.has(name) ? 1 : 0),
+      introspection: isIntrospection ? inner.lists : inner.introspection,
     }
   }
+}
+
+function checkNesting(value: ValueNode, depth = 1): void {
+  if (depth > MAX_NESTING) {
+    throw limitError(
+      `A value is nested more than ${MAX_NESTING} levels deep; at most ${MAX_NESTING} are allowed.`,
+      {
+        nodes: value,
+      },
+    )
+  }
+  if (value.kind === Kind.LIST) for (const item of value.values) checkNesting(item, depth + 1)
+  if (value.kind === Kind.OBJECT) for (const field of value.fields) checkNesting(field.value, depth + 1)
 }
 
 function cycle(name: string, open: readonly string[], node: FragmentDefinitionNode): GraphQLError {

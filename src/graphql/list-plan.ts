@@ -2,11 +2,11 @@
 import type { Collection } from '../model/model.ts'
 import { cursorsOf, effectiveSort } from '../plan/cursor.ts'
 import type { Param, Selected, SelectedList, Sort } from '../plan/plan.ts'
+import { type Asked, argumentsOf, type Planning, pickOf, subfields } from './asked.ts'
 import { planFilter, planSort } from './filter.ts'
 import type { Input } from './input.ts'
 import { type Cost, getterOf, given, limitOf, located } from './parameters.ts'
 import type { Picked } from './picked.ts'
-import { type Asked, argumentsOf, type Planning, pickOf, planSelection, subfields } from './selection.ts'
 
 export interface PlannedList {
   readonly list: SelectedList
@@ -22,7 +22,7 @@ export function planList(planning: Planning, asked: Asked, target: Collection): 
   const rows = planRows(planning, target, inputs)
   const after = planPosition(planning, target, rows.sort, given(inputs.get('after')))
   const list = { ...rows, ...(after ? { after } : {}), limit: planning.parameters.add(limit) }
-  const inner = planSelection(planning, target, subfields(planning, asked.nodes), pick.at)
+  const inner = planning.select(planning, target, subfields(planning, asked.nodes), pick.at)
   return {
     list,
     select: inner.select,

@@ -50,17 +50,41 @@ export function readyOperation(
   return more > 0 ? then(account.draw(more), () => bound) : bound
 }
 
+/**
+ * A class, since an object literal with a getter gets a hidden class of its own each time, which keeps the
+ * whole request alive until the next full garbage collection.
+ */
+class AccountContext implements ExecutionContext {
+  readonly #account: Account
+  readonly onFault: (error: unknown) => void
+
+  constructor(account: Account, onFault: (error: unknown) => void) {
+    this.#account = account
+    this.onFault = onFault
+  }
+
+  get rateLimit(): RateLimit | undefined {
+    return this.#account.left()
+  }
+}
+
 /** Runs a query or mutation. The reply's text. */
 export function executeOperation(
   { engine, onFault }: OperationParts,
   bound: Bound,
   account: Account,
 ): Awaitable<string> {
-  const context: ExecutionContext = {
-    get rateLimit() {
-      return account.left()
-    },
-    onFault,
-  }
+  const context = new AccountContext(account, onFault)
   return then(engine.execute(bound, account.principal, context), ({ text }) => text)
+}
+
+/** Equal for equal subscriptions. */
+export function subscriptionKey({
+  query,
+  documentId,
+  sha256Hash,
+  operationName,
+  variables,
+}: GraphqlRequest): string {
+  return JSON.stringify([query, documentId, sha256Hash, operationName, variables])
 }

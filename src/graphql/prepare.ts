@@ -16,7 +16,7 @@ import {
 } from 'graphql'
 import type { Bound, Prepared, Refused } from './engine.ts'
 import { checkMerging, type Fragments, fragmentsOf } from './fields.ts'
-import { checkDocument, type Limits, limitError } from './limits.ts'
+import { checkDocument, checkLength, type Limits, limitError } from './limits.ts'
 import { formatted, refused } from './reply.ts'
 import type { Variant } from './variant.ts'
 
@@ -39,7 +39,7 @@ export interface PrepareOptions {
 }
 
 /** Told before more is looked for. */
-const MAX_ERRORS = 20
+const MAX_ERRORS = 10
 
 /**
  * Fields that merge are checked by `checkMerging`: the rule of graphql-js compares every field with every other,
@@ -54,6 +54,7 @@ export function createPrepare({ schema, limits, introspection }: PrepareOptions)
   const applied = introspection ? rules : [...rules, NoSchemaIntrospectionCustomRule]
 
   function read(source: string): DocumentNode {
+    checkLength(source, limits)
     const document = parseWithin(source, limits.tokens)
     checkDocument(document, limits)
     const errors = validate(schema, document, applied, {
@@ -69,7 +70,8 @@ export function createPrepare({ schema, limits, introspection }: PrepareOptions)
   }
 
   return (source, operationName) => {
-    const key = operationName ? `${operationName} ${source}` : source
+    // The length keeps names and texts apart, whatever they hold.
+    const key = operationName ? `${operationName.length} ${operationName}${source}` : source
     const known = remembered.get(key)
     if (known) return known
     try {

@@ -3,7 +3,7 @@ import { type DocumentNode, executeSync, Kind, type OperationDefinitionNode } fr
 import { ApiError } from '../errors.ts'
 import type { JsonValue } from '../model/fields/type.ts'
 import type { Model } from '../model/model.ts'
-import type { Awaitable, CompositeAnswer } from '../plan/answer.ts'
+import type { Awaitable, CompositeAnswer, RenderedAnswer } from '../plan/answer.ts'
 import { staticRule } from '../plan/guard.ts'
 import type { CompositeShape, Plan } from '../plan/plan.ts'
 import type { Run } from '../plan/run.ts'
@@ -14,6 +14,9 @@ import { type Picked, some } from './picked.ts'
 import type { Operation } from './prepare.ts'
 import { executed } from './reply.ts'
 import type { QueryRoot, QueryVariant } from './variant.ts'
+
+/** A reply, remembered with the answer that it was made of. */
+interface Kept extends Executed, RenderedAnswer {}
 
 /** A query with its variables. */
 export interface BoundQuery {
@@ -34,8 +37,18 @@ export type ExecuteQuery = (
 export function createQuery(model: Model, run: Run, schema: Parameters<typeof executeSync>[0]['schema']) {
   const holes = createHoles(model)
 
+  const introspected = new WeakMap<BoundQuery, Readonly<Record<string, unknown>>>()
+
+  function introspect(bound: BoundQuery): Readonly<Record<string, unknown>> {
+    const known = introspected.get(bound)
+    if (known) return known
+    const made = introspectNow(bound)
+    introspected.set(bound, made)
+    return made
+  }
+
   /** The fields that graphql-js answers. */
-  function introspect({ prepared, variant, given }: BoundQuery): Readonly<Record<string, unknown>> {
+  function introspectNow({ prepared, variant, given }: BoundQuery): Readonly<Record<string, unknown>> {
     const asked = variant.roots.filter(({ from }) => from === 'introspection')
     if (asked.length === 0) return {}
     const selections = asked.flatMap(({ picked }) => picked.nodes)
@@ -110,10 +123,11 @@ export function createQuery(model: Model, run: Run, schema: Parameters<typeof ex
     const plan = { shape: variant.shape, args: argsFor(bound, principal) }
     const reply = (answer: CompositeAnswer): Executed => {
       if (dependsOnContext(variant)) return complete(bound, plan, answer, principal, context)
-      const known = answer.rendered as Executed | undefined
+      const known = answer.rendered as Kept | undefined
       if (known) return known
       const made = render(bound, plan, answer, principal, context)
-      answer.rendered = made
+      const kept: Kept = { ...made, bytes: 2 * made.text.length }
+      answer.rendered = kept
       return made
     }
     const fail = (error: unknown) => complete(bound, plan, failureOf(error), principal, context)

@@ -1,5 +1,5 @@
 /** The scalars beyond GraphQL's own. */
-import { GraphQLError, GraphQLScalarType, Kind, type ValueNode, valueFromASTUntyped } from 'graphql'
+import { GraphQLError, GraphQLScalarType, Kind, valueFromASTUntyped } from 'graphql'
 import { isDate } from '../model/fields/date.ts'
 import { utcOf } from '../model/fields/datetime.ts'
 
@@ -40,22 +40,10 @@ export const DateOnly = textScalar(
   '2026-01-31',
 )
 
-/** How deeply a JSON literal may be nested; a JSON field takes no more. */
-const DEEPEST = 64
-
-function requireFlat(node: ValueNode, depth = 1): void {
-  if (depth > DEEPEST) throw new GraphQLError(`The value is nested more than ${DEEPEST} levels deep.`)
-  if (node.kind === Kind.LIST) for (const item of node.values) requireFlat(item, depth + 1)
-  if (node.kind === Kind.OBJECT) for (const { value } of node.fields) requireFlat(value, depth + 1)
-}
-
 export const Json = new GraphQLScalarType({
   name: 'JSON',
   description: 'Any JSON value.',
   specifiedByURL: 'https://www.rfc-editor.org/rfc/rfc8259',
   coerceInputValue: value => value,
-  coerceInputLiteral: node => {
-    requireFlat(node)
-    return valueFromASTUntyped(node)
-  },
+  coerceInputLiteral: node => valueFromASTUntyped(node),
 })

@@ -1,50 +1,22 @@
 /** The fields of one object → what its plan selects, what its reply shows, what it costs. */
-import { type FieldNode, type GraphQLField, type GraphQLObjectType, isObjectType } from 'graphql'
 import type { Collection, ManyToMany, ToMany } from '../model/model.ts'
 import type { FieldForm, Selected, SelectedList } from '../plan/plan.ts'
+import {
+  type Asked,
+  objectType,
+  type Planning,
+  pickOf,
+  type Select,
+  subfields,
+  typenamePick,
+} from './asked.ts'
 import { planConnection } from './connection-plan.ts'
-import { collectFields, type FieldGroups, type Fragments } from './fields.ts'
-import type { Ground } from './filter.ts'
-import { type Input, inputOf, type Variables } from './input.ts'
 import { planList } from './list-plan.ts'
-import { type Cost, free, type Parameters, sum } from './parameters.ts'
-import { type Picked, within } from './picked.ts'
+import { type Cost, free, sum } from './parameters.ts'
+import type { Picked } from './picked.ts'
 import type { Member } from './types.ts'
 
-/** What is under way while one variant of an operation is planned. */
-export interface Planning {
-  readonly ground: Ground
-  readonly fragments: Fragments
-  readonly variables: Variables
-  readonly parameters: Parameters
-  readonly listBound: number
-}
-
-export interface Selection {
-  readonly select: readonly Selected[]
-  readonly picked: readonly Picked[]
-  readonly cost: Cost
-}
-
-type Nodes = readonly [FieldNode, ...FieldNode[]]
-
-/** One field of the reply. `prefix` and `place`: of the object's keys in the answer and in the plan. */
-export interface Asked {
-  readonly key: string
-  readonly nodes: Nodes
-  readonly parent: GraphQLObjectType
-  readonly definition: GraphQLField<unknown, unknown>
-  readonly prefix: string
-  readonly place: string | undefined
-}
-
-export function planSelection(
-  planning: Planning,
-  collection: Collection,
-  groups: FieldGroups,
-  place: string | undefined,
-  prefix = '',
-): Selection {
+export const planSelection: Select = (planning, collection, groups, place, prefix = '') => {
   const parent = objectType(planning, collection)
   const members = planning.ground.directory.members.get(parent.name)
   const select: Selected[] = []
@@ -67,12 +39,6 @@ export function planSelection(
     costs.push(planned.cost)
   }
   return { select, picked, cost: sum(costs) }
-}
-
-export function objectType({ ground }: Planning, { name }: Collection): GraphQLObjectType {
-  const type = ground.schema.getType(ground.directory.typeOf.get(name) ?? '')
-  if (!isObjectType(type)) throw new Error(`there is no type for ${name}`)
-  return type
 }
 
 interface PlannedMember {
@@ -144,41 +110,4 @@ function planMany(
 ): PlannedMember {
   const { list, select, picked, cost } = planList(planning, asked, target)
   return { selected: relationSelected(picked.source, relation.name, select, list), picked, cost }
-}
-
-export function subfields({ fragments, variables }: Planning, nodes: Nodes): FieldGroups {
-  return collectFields(
-    nodes.map(node => node.selectionSet),
-    fragments,
-    variables,
-  )
-}
-
-/** What all picked fields have. */
-export function pickOf({ key, nodes, parent, definition, prefix, place }: Asked) {
-  const source = prefix + key
-  return {
-    key,
-    source,
-    at: within(place, source),
-    nonNull: String(definition.type).endsWith('!'),
-    name: `${parent.name}.${definition.name}`,
-    nodes,
-  }
-}
-
-export function typenamePick(key: string, nodes: Nodes, parent: GraphQLObjectType): Picked {
-  const name = `${parent.name}.__typename`
-  return { key, source: key, at: undefined, nonNull: true, name, nodes, kind: 'constant', value: parent.name }
-}
-
-/** The given arguments of a field, by name. */
-export function argumentsOf({ variables }: Planning, { nodes, definition }: Asked): Map<string, Input> {
-  const found = new Map<string, Input>()
-  for (const node of nodes[0].arguments ?? []) {
-    const argument = definition.args.find(each => each.name === node.name.value)
-    const input = argument && inputOf(node.value, argument.type, variables)
-    if (input) found.set(node.name.value, input)
-  }
-  return found
 }

@@ -2,6 +2,7 @@
  * The log of committed changes → subscribers. Every event is read once, in commit order; subscribers who ask
  * the same question with the same rights share one answer.
  */
+import { ApiError } from '../errors.ts'
 import type { Awaitable } from '../plan/answer.ts'
 import type { Principal } from '../principal.ts'
 import type { Bound, ChangeKind, Engine, ItemChange, Subscribed } from './engine.ts'
@@ -34,6 +35,8 @@ export interface Sink {
 /** How often other processes' commits are looked for, in milliseconds. */
 const LOOK = 200
 const BATCH = 200
+/** How long deliveries may keep everything else waiting, in milliseconds. */
+const TURN = 10
 
 export interface Subscription {
   /** Whose rights count from now on. Ends the subscription when they no longer suffice. */
@@ -73,6 +76,7 @@ export class Hub {
   #stop: (() => void) | undefined
   #starting: Promise<void> | undefined
   #pumping = false
+  #isClosed = false
   #again = false
   /** How many replies were handed to sinks. */
   delivered = 0
@@ -90,6 +94,7 @@ export class Hub {
    * equal variables. Throws when the principal may never see it.
    */
   async subscribe(bound: Bound, key: string, principal: Principal, sink: Sink): Promise<Subscription> {
+    if (this.#isClosed) throw new ApiError('UNAVAILABLE', 'The service is stopping.')
     // Claims the feed before anything is awaited, so that no commit between goes unseen.
     this.#size++
     try {
@@ -107,8 +112,9 @@ export class Hub {
     }
   }
 
-  /** Ends every subscription. */
+  /** Ends every subscription; none begins any more. */
   close(): void {
+    this.#isClosed = true
     for (const groups of this.#topics.values()) {
       for (const { members } of groups.values()) for (const member of members) this.#end(member, undefined)
     }
@@ -216,12 +222,15 @@ export class Hub {
       const events = await this.#parts.feed.after(this.#last, BATCH)
       if (events.length === 0) return
       await this.#parts.beforeDelivery(new Set(events.map(event => event.collection)))
+      let began = performance.now()
       for (const event of events) {
         const delivered = this.#deliver(event)
         if (delivered) await delivered
         this.#last = event.event
+        if (performance.now() - began < TURN) continue
+        await new Promise(resolve => setImmediate(resolve))
+        began = performance.now()
       }
-      await new Promise(resolve => setImmediate(resolve))
     }
   }
 

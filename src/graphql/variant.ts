@@ -7,6 +7,7 @@ import {
 } from 'graphql'
 import type { Collection } from '../model/model.ts'
 import type { CompositeShape, Param, Root, Selected } from '../plan/plan.ts'
+import { type Asked, argumentsOf, type Planning, pickOf, subfields, typenamePick } from './asked.ts'
 import { planConnection } from './connection-plan.ts'
 import { collectFields, type Fragments } from './fields.ts'
 import type { Ground } from './filter.ts'
@@ -16,15 +17,7 @@ import { planList } from './list-plan.ts'
 import { camelCase } from './names.ts'
 import { type Cost, free, type Getter, getterOf, idOf, Parameters, sum } from './parameters.ts'
 import type { Picked } from './picked.ts'
-import {
-  type Asked,
-  argumentsOf,
-  type Planning,
-  pickOf,
-  planSelection,
-  subfields,
-  typenamePick,
-} from './selection.ts'
+import { planSelection } from './selection.ts'
 import type { MutationField, SubscriptionField } from './types.ts'
 
 export type Variant = QueryVariant | MutationVariant | SubscriptionVariant
@@ -80,13 +73,14 @@ export interface SubscriptionVariant extends VariantBase {
   readonly shape: CompositeShape
   readonly picked: Picked
   readonly id: Param
-  readonly event: Param | undefined
+  readonly event: Param
 }
 
 /** Of a write, beyond what it shows. */
 const WRITE_COST = 10
 /** Of one introspection field of the operation. */
-const INTROSPECTION_COST = 50
+const INTROSPECTION_COST = 100
+const MAX_INTROSPECTIONS = 3
 
 export interface VariantParts {
   readonly ground: Ground
@@ -98,7 +92,8 @@ export interface VariantParts {
 /** Throws a `GraphQLError` where an argument cannot be taken. */
 export function planVariant(parts: VariantParts, variables: Variables): Variant {
   const { ground, operation, fragments, listBound } = parts
-  const planning = { ground, fragments, variables, listBound, parameters: new Parameters() }
+  const parameters = new Parameters()
+  const planning = { ground, fragments, variables, listBound, parameters, select: planSelection }
   const type = ground.schema.getRootType(operation.operation)
   if (!type) throw new Error(`there are no ${operation.operation} fields`)
   const fields = [...collectFields([operation.selectionSet], fragments, variables)].map(([key, nodes]) => ({
@@ -134,6 +129,12 @@ interface PlannedRoot {
 
 function planQuery(planning: Planning, fields: readonly RootField[]): QueryVariant {
   const planned = fields.map(field => planRoot(planning, field))
+  const introspections = planned.filter(({ root }) => root.from === 'introspection').length
+  if (introspections > MAX_INTROSPECTIONS) {
+    throw limitError(
+      `The operation has ${introspections} introspection fields; at most ${MAX_INTROSPECTIONS} are allowed.`,
+    )
+  }
   return {
     operation: 'query',
     shape: { kind: 'composite', roots: planned.flatMap(({ plan }) => plan ?? []) },
@@ -284,9 +285,9 @@ function planSubscription(planning: Planning, fields: readonly RootField[]): Sub
   const asked = askedOf(field)
   const { kind, collection } = meaning
   const id = planning.parameters.hole()
-  const event = kind === 'deleted' ? planning.parameters.hole() : undefined
+  const event = planning.parameters.hole()
   const { root, plan, cost } = planItem(planning, asked, collection, id)
-  const item = plan && plan.kind === 'item' && event !== undefined ? { ...plan, event } : plan
+  const item: Root | undefined = plan?.kind === 'item' ? { ...plan, event } : plan
   return {
     operation: 'subscription',
     kind,

@@ -6,6 +6,7 @@ import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { CloseCode, GRAPHQL_TRANSPORT_WS_PROTOCOL } from 'graphql-ws'
 import { type WebSocket, WebSocketServer } from 'ws'
+import { ApiError } from '../errors.ts'
 import type { Principal } from '../principal.ts'
 import type { CredentialHeaders } from './clients.ts'
 import { Connection, type ConnectionParts } from './connection.ts'
@@ -57,6 +58,7 @@ export function createWebSockets(parts: ConnectionParts, maxMessage: number): We
     }
   }, 1000).unref()
 
+  let isClosed = false
   const begin = (socket: WebSocket, { address, credential, principal }: Upgrade) => {
     if (socket.protocol !== GRAPHQL_TRANSPORT_WS_PROTOCOL) {
       socket.on('error', () => {})
@@ -75,10 +77,12 @@ export function createWebSockets(parts: ConnectionParts, maxMessage: number): We
   }
   return {
     upgrade(upgrade) {
+      if (isClosed) throw new ApiError('UNAVAILABLE', 'The service is stopping.')
       const { req, socket, head } = upgrade
       server.handleUpgrade(req, socket, head, accepted => begin(accepted, upgrade))
     },
     close() {
+      isClosed = true
       clearInterval(heartbeat)
       clearInterval(impatience)
       for (const connection of open) connection.leave(1001, 'The service is stopping', CLOSING)

@@ -10,12 +10,18 @@ export function then<T, U>(answer: Awaitable<T>, next: (value: T) => Awaitable<U
   return answer instanceof Promise ? answer.then(next) : next(answer)
 }
 
+/** What a face made of an answer. */
+export interface RenderedAnswer {
+  /** About how much memory it takes, beyond the answer's own text. */
+  readonly bytes: number
+}
+
 /** `text` null: no such item, or not one that the caller may see. */
 export interface ItemAnswer {
   readonly kind: 'item'
   readonly text: string | null
   /** A face may keep here what it made of this answer; it lives exactly as long as the answer is valid. */
-  rendered?: unknown
+  rendered?: RenderedAnswer
 }
 
 /** `text`: a JSON array; null when the parent (`within`) is missing or not visible. */
@@ -26,7 +32,7 @@ export interface ListAnswer {
   readonly total: number | undefined
   /** For a cursor window: the sort keys of the last item, or null when no item follows it. */
   readonly next: readonly JsonValue[] | null | undefined
-  rendered?: unknown
+  rendered?: RenderedAnswer
 }
 
 export type ReadAnswer = ItemAnswer | ListAnswer
@@ -35,7 +41,7 @@ export type ReadAnswer = ItemAnswer | ListAnswer
 export interface CompositeAnswer {
   readonly kind: 'composite'
   readonly text: string
-  rendered?: unknown
+  rendered?: RenderedAnswer
 }
 
 export interface WriteAnswer {

@@ -1,7 +1,7 @@
 /** Answers to GET and HEAD: rendered once per answer, then given out as often as the answer stays valid. */
 import type { Call, Reply } from '../call.ts'
 import { ApiError } from '../errors.ts'
-import { entityTag, type ItemAnswer, type ListAnswer } from '../plan/answer.ts'
+import { entityTag, type ItemAnswer, type ListAnswer, type RenderedAnswer } from '../plan/answer.ts'
 import type { AccessClass } from '../principal.ts'
 import { matchesNone } from './conditional.ts'
 import { cursorLinks, pageLinks } from './links.ts'
@@ -9,14 +9,19 @@ import type { BoundList } from './list.ts'
 import { readHeaders } from './presentation.ts'
 import type { ItemTemplate } from './view.ts'
 
+/** Two replies, their headers and the entity tag. */
+const REPLIES_BYTES = 1000
+
 /** A whole reply and its short form (RFC 9110, 15.4.5). Kept in `answer.rendered`. */
-class Rendered {
+class Rendered implements RenderedAnswer {
+  readonly bytes: number
   readonly etag: string
   readonly full: Reply
   readonly notModified: Reply
 
-  /** `extra`: flat, beyond the constant headers. */
-  constructor(body: string, headers: readonly string[], extra: readonly string[]) {
+  /** `extra`: flat, beyond the constant headers. `own`: whether the body is not the answer's text itself. */
+  constructor(body: string, headers: readonly string[], extra: readonly string[], own: boolean) {
+    this.bytes = REPLIES_BYTES + 2 * (own ? body.length : 0) + 2 * extra.join('').length
     this.etag = entityTag(body)
     this.full = { status: 200, headers: [...headers, 'ETag', this.etag, ...extra], body }
     // All but the media type, which belongs to the body.
@@ -31,7 +36,7 @@ function choose(rendered: Rendered, call: Call): Reply {
 
 /** Any text with its entity tag, e.g. the OpenAPI document. */
 export function renderText(body: string, headers: readonly string[]): (call: Call) => Reply {
-  const rendered = new Rendered(body, headers, [])
+  const rendered = new Rendered(body, headers, [], true)
   return call => choose(rendered, call)
 }
 
@@ -44,7 +49,7 @@ export function renderItem(
 ): Reply {
   if (answer.rendered instanceof Rendered) return choose(answer.rendered, call)
   if (answer.text === null) throw new ApiError('NOT_FOUND')
-  const rendered = new Rendered(answer.text, readHeaders(template.presentation, access), [])
+  const rendered = new Rendered(answer.text, readHeaders(template.presentation, access), [], false)
   answer.rendered = rendered
   return choose(rendered, call)
 }
@@ -55,11 +60,11 @@ function makeList(answer: ListAnswer, text: string, bound: BoundList, path: stri
   if (page !== undefined) {
     const total = answer.total ?? 0
     const body = `{"data":${text},"meta":{"total":${total},"page":${page},"per_page":${perPage}}}`
-    return new Rendered(body, headers, ['Link', pageLinks(path, bound, page, total)])
+    return new Rendered(body, headers, ['Link', pageLinks(path, bound, page, total)], true)
   }
   const next = answer.next ? template.cursors.encode(answer.next) : null
   const body = `{"data":${text},"meta":{"per_page":${perPage},"next_cursor":${next === null ? null : `"${next}"`}}}`
-  return new Rendered(body, headers, ['Link', cursorLinks(path, bound, next)])
+  return new Rendered(body, headers, ['Link', cursorLinks(path, bound, next)], true)
 }
 
 /** Throws NOT_FOUND when the parent is missing, or not one that the caller may see. */

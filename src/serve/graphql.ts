@@ -3,10 +3,11 @@ import type { Duplex } from 'node:stream'
 import type { Authenticate } from '../auth/authenticate.ts'
 import type { Reply } from '../call.ts'
 import { type Answered, budgetAddress, type Limits } from '../cluster/limits.ts'
-import type { Settings } from '../config.ts'
+import { type Settings, SettingsError } from '../config.ts'
 import type { CredentialHeaders } from '../graphql/clients.ts'
 import type { Engine, RateLimit } from '../graphql/engine.ts'
 import type { Account, Feed, Graphql } from '../graphql/graphql.ts'
+import { type Manifest, readManifest } from '../graphql/manifest.ts'
 import type { Exchange } from '../http.ts'
 import type { Model } from '../model/model.ts'
 import type { Awaitable } from '../plan/answer.ts'
@@ -34,13 +35,22 @@ export interface GraphqlFace {
 
 export function graphqlFace(parts: GraphqlFaceParts): GraphqlFace {
   const { limits } = parts
+  const registered = registeredDocuments(parts.settings)
   let face: Graphql | undefined
+  let isClosed = false
   let loading: Promise<Graphql> | undefined
   const load = () => {
-    loading ??= loadGraphql(parts).then(loaded => {
-      face = loaded
-      return loaded
-    })
+    loading ??= loadGraphql(parts, registered).then(
+      loaded => {
+        face = loaded
+        if (isClosed) loaded.close()
+        return loaded
+      },
+      error => {
+        loading = undefined
+        throw error
+      },
+    )
     return loading
   }
   return {
@@ -55,13 +65,15 @@ export function graphqlFace(parts: GraphqlFaceParts): GraphqlFace {
       loaded.upgrade({ req: exchange.req, socket, head, address, credential, principal })
     },
     figures: () => face?.figures() ?? '',
-    close: () => face?.close(),
+    close() {
+      isClosed = true
+      face?.close()
+    },
   }
 }
 
-async function loadGraphql(parts: GraphqlFaceParts): Promise<Graphql> {
+async function loadGraphql(parts: GraphqlFaceParts, registered: Manifest): Promise<Graphql> {
   const { createGraphql } = await import('../graphql/graphql.ts')
-  const { readManifest } = await import('../graphql/manifest.ts')
   const { authenticate, limits, settings, changes, onFault } = parts
   return createGraphql(
     {
@@ -72,10 +84,7 @@ async function loadGraphql(parts: GraphqlFaceParts): Promise<Graphql> {
       onFault,
     },
     {
-      documents: {
-        mode: settings['graphql.documents'],
-        registered: readManifest(settings['graphql.documentsFile']),
-      },
+      documents: { mode: settings['graphql.documents'], registered },
       graphiql: settings['graphql.graphiql'],
       costPerRequest: settings['graphql.costPerRequest'],
       maxSubscriptions: settings['graphql.maxSubscriptions'],
@@ -84,6 +93,16 @@ async function loadGraphql(parts: GraphqlFaceParts): Promise<Graphql> {
       maxMessage: settings.bodyLimit,
     },
   )
+}
+
+/** A file that cannot be used stops the start. */
+function registeredDocuments(settings: Settings): Manifest {
+  try {
+    return readManifest(settings['graphql.documentsFile'])
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error)
+    throw new SettingsError([{ place: '`graphql.documentsFile`', message }])
+  }
 }
 
 async function loadEngine({ model, run, hooks, settings }: GraphqlFaceParts): Promise<Engine> {

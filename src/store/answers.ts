@@ -13,7 +13,9 @@ interface Entry {
   readonly answer: Answer
   /** The versions of what was read, summed (see `stampOf`). */
   readonly stamp: number
-  readonly bytes: number
+  bytes: number
+  /** Whether `bytes` holds what a face made of the answer. */
+  whole: boolean
 }
 
 const ENTRY_BYTES = 300
@@ -23,6 +25,9 @@ export class Answers {
   readonly #half: number
   readonly #shapes = new Set<ShapeAnswers>()
   #bytes = 0
+  #oldBytes = 0
+  /** The last one remembered: its face makes something of it only after it was. */
+  #latest: Entry | undefined
 
   /** `bytes`: 0 remembers nothing. */
   constructor(bytes: number) {
@@ -39,13 +44,31 @@ export class Answers {
     return bytes < this.#half / 8
   }
 
-  grow(shape: ShapeAnswers, bytes: number): void {
+  /** About how much memory is taken; never much more than the bound. */
+  get bytes(): number {
+    return this.#bytes + this.#oldBytes
+  }
+
+  /** `replaced`: the bytes of what had the same key. */
+  add(shape: ShapeAnswers, entry: Entry, replaced: number): void {
+    if (this.#latest !== undefined) this.complete(this.#latest)
+    this.#latest = entry
     this.#shapes.add(shape)
-    this.#bytes += bytes
+    this.#bytes += entry.bytes - replaced
     if (this.#bytes > this.#half) this.#turn()
   }
 
+  /** Counts what a face has made of an answer, once. */
+  complete(entry: Entry): void {
+    const { rendered } = entry.answer
+    if (entry.whole || rendered === undefined) return
+    entry.whole = true
+    entry.bytes += rendered.bytes
+    this.#bytes += rendered.bytes
+  }
+
   #turn(): void {
+    this.#oldBytes = this.#bytes
     this.#bytes = 0
     for (const shape of this.#shapes) if (shape.turn()) this.#shapes.delete(shape)
   }
@@ -62,7 +85,11 @@ export class ShapeAnswers {
 
   get(key: Key, stamp: number): Answer | undefined {
     const entry = this.#young.get(key)
-    if (entry !== undefined) return entry.stamp === stamp ? entry.answer : undefined
+    if (entry !== undefined) {
+      if (entry.stamp !== stamp) return undefined
+      if (!entry.whole) this.#all.complete(entry)
+      return entry.answer
+    }
     const old = this.#old.get(key)
     if (old === undefined || old.stamp !== stamp) return undefined
     this.#old.delete(key)
@@ -71,8 +98,9 @@ export class ShapeAnswers {
   }
 
   set(key: Key, stamp: number, answer: Answer): void {
-    const bytes = ENTRY_BYTES + 2 * (answer.text?.length ?? 0)
-    if (this.#all.fits(bytes)) this.#keep(key, { answer, stamp, bytes })
+    const characters = (answer.text?.length ?? 0) + (typeof key === 'string' ? key.length : 0)
+    const bytes = ENTRY_BYTES + 2 * characters
+    if (this.#all.fits(bytes)) this.#keep(key, { answer, stamp, bytes, whole: false })
   }
 
   /** Forgets the older half. Returns whether nothing is left. */
@@ -85,7 +113,7 @@ export class ShapeAnswers {
   #keep(key: Key, entry: Entry): void {
     const replaced = this.#young.get(key)
     this.#young.set(key, entry)
-    this.#all.grow(this, entry.bytes - (replaced?.bytes ?? 0))
+    this.#all.add(this, entry, replaced?.bytes ?? 0)
   }
 }
 

@@ -36,6 +36,8 @@ export class CommitQueue<T, A> {
   #waiting: Waiting<T, A>[] = []
   #scheduled = false
   #careful = 0
+  /** Commits, and the writes that they hold. */
+  readonly counts = { commits: 0, writes: 0 }
 
   constructor(connection: Connection, options: CommitOptions<T, A>) {
     this.#connection = connection
@@ -98,7 +100,12 @@ export class CommitQueue<T, A> {
   #transaction(batch: readonly Waiting<T, A>[]): readonly Outcome<T>[] {
     const outcomes = this.#plainly(batch) ?? this.#withSavepoints(batch)
     this.#connection.commit()
-    for (const outcome of outcomes) if ('value' in outcome) this.#options.atCommit(outcome.value)
+    this.counts.commits++
+    for (const outcome of outcomes) {
+      if (!('value' in outcome)) continue
+      this.counts.writes++
+      this.#options.atCommit(outcome.value)
+    }
     return outcomes
   }
 

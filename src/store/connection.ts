@@ -1,12 +1,13 @@
 /** One SQLite connection: statements, the transaction that reads share, and others' commits. */
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
+import { isConstraintFailure } from './failure.ts'
 import { sqlite } from './sql/sqlite.ts'
 import { type Bind, compile, type Sql } from './sql/writer.ts'
 import { bound, type Inputs, type SqlValue } from './values.ts'
 
 export type ResultRow = readonly SqlValue[]
 
-/** How many statements of a connection have changed something, or may have. */
+/** How many statements of a connection may have changed something. */
 interface Changes {
   count: number
 }
@@ -26,16 +27,23 @@ export class Statement {
   }
 
   get(inputs: Inputs): ResultRow | undefined {
-    const row: unknown = this.#prepared.get(...this.#values(inputs))
-    // Only now: what a statement that fails had changed, SQLite has undone.
-    if (this.#changes !== undefined) this.#changes.count++
-    return row as ResultRow | undefined
+    try {
+      const row: unknown = this.#prepared.get(...this.#values(inputs))
+      if (this.#changes !== undefined) this.#changes.count++
+      return row as ResultRow | undefined
+    } catch (cause) {
+      throw this.#failed(cause)
+    }
   }
 
   all(inputs: Inputs): readonly ResultRow[] {
-    const rows: unknown = this.#prepared.all(...this.#values(inputs))
-    if (this.#changes !== undefined) this.#changes.count++
-    return rows as readonly ResultRow[]
+    try {
+      const rows: unknown = this.#prepared.all(...this.#values(inputs))
+      if (this.#changes !== undefined) this.#changes.count++
+      return rows as readonly ResultRow[]
+    } catch (cause) {
+      throw this.#failed(cause)
+    }
   }
 
   /**
@@ -44,6 +52,15 @@ export class Statement {
    */
   run(inputs: Inputs): void {
     this.get(inputs)
+  }
+
+  /**
+   * SQLite undoes what a statement did before a constraint failed (https://sqlite.org/lang_conflict.html).
+   * Not so where it fails in any other way, or where Node refuses the result.
+   */
+  #failed(cause: unknown): unknown {
+    if (this.#changes !== undefined && !isConstraintFailure(cause)) this.#changes.count++
+    return cause
   }
 
   #values(inputs: Inputs): SqlValue[] {
@@ -77,6 +94,7 @@ export class Connection {
   readonly #siblings: Set<Connection>
   readonly #onForeignCommit: () => void
   readonly #begin: StatementSync
+  readonly #beginImmediate: StatementSync
   readonly #end: StatementSync
   readonly #dataVersion: StatementSync
   readonly #savepoint: StatementSync
@@ -91,6 +109,7 @@ export class Connection {
     this.#database = database
     this.#onForeignCommit = onForeignCommit
     this.#begin = this.#database.prepare('BEGIN')
+    this.#beginImmediate = this.#database.prepare('BEGIN IMMEDIATE')
     this.#end = this.#database.prepare('COMMIT')
     this.#savepoint = this.#database.prepare('SAVEPOINT one_write')
     this.#releaseSavepoint = this.#database.prepare('RELEASE one_write')
@@ -115,7 +134,7 @@ export class Connection {
     this.#database.exec(text)
   }
 
-  /** Grows with every statement, other than a SELECT, that has succeeded. */
+  /** Grows with every statement, other than a SELECT, that may have changed something. */
   get changes(): number {
     return this.#changes.count
   }
@@ -145,7 +164,7 @@ export class Connection {
 
   beginWrite(): void {
     this.release()
-    this.#database.exec('BEGIN IMMEDIATE')
+    this.#beginImmediate.get()
     this.#noticeCommits()
   }
 

@@ -1,6 +1,7 @@
 /** What SQLite says when it fails, as an error that a client may see (https://sqlite.org/rescode.html). */
 import { ApiError } from '../errors.ts'
 
+const CONSTRAINT = 19
 const FOREIGN_KEY = 787
 const UNIQUE = 2067
 const PRIMARY_KEY = 1555
@@ -31,6 +32,11 @@ export function failureOf(cause: unknown): ApiError {
 
 export function isForeignKeyFailure(cause: unknown): boolean {
   return resultCode(cause) === FOREIGN_KEY
+}
+
+export function isConstraintFailure(cause: unknown): boolean {
+  const code = resultCode(cause)
+  return code !== undefined && (code & 0xff) === CONSTRAINT
 }
 
 function resultCode(cause: unknown): number | undefined {

@@ -17,8 +17,10 @@ type Rows = (inputs: Inputs) => readonly ResultRow[]
 /** Below this offset, counting rows is as cheap as looking for an anchor. */
 const SHALLOW = 200
 const SPACING = 500
+/** No two anchors are nearer: what they take is bounded by the rows, not by the requests. */
+const NEAREST = 100
 /** Anchored lists per shape: arguments and users differ. */
-const MAX_LISTS = 100
+const MAX_LISTS = 20
 const MAX_ANCHORS = 20_000
 
 export function pageReader(
@@ -139,7 +141,8 @@ function walk(anchors: Anchors, offset: number, statements: AnchoredStatements, 
 
 function remember(anchors: Anchors, offset: number, rows: readonly ResultRow[]): void {
   const last = rows.at(-1)
-  if (last === undefined) return
+  const after = offset + rows.length
+  if (last === undefined || after - (anchors.before(after)?.offset ?? 0) < NEAREST) return
   const position: readonly SqlValue[] = last.slice(1)
-  anchors.add({ offset: offset + rows.length, position })
+  anchors.add({ offset: after, position })
 }

@@ -33,6 +33,8 @@ interface ShapeReader {
 export class Reader {
   readonly #context: ReadContext
   readonly #shapes = new WeakMap<GuardedItem | GuardedList | GuardedComposite, ShapeReader>()
+  /** Reads that were answered from memory, and from the database. */
+  readonly counts = { hits: 0, misses: 0 }
 
   constructor(context: ReadContext) {
     this.#context = context
@@ -48,7 +50,11 @@ export class Reader {
     const stamp = stampOf(reads)
     const key = keyOf(args, userId, personal)
     const known = answers.get(key, stamp)
-    if (known !== undefined) return known
+    if (known !== undefined) {
+      this.counts.hits++
+      return known
+    }
+    this.counts.misses++
     const answer = run({ args, userId, slots: noSlots })
     answers.set(key, stamp, answer)
     return answer

@@ -11,7 +11,7 @@ import { failureOf } from './failure.ts'
 import { Reader } from './reader.ts'
 import { makeFolder, prepareDatabase } from './schema/migrate.ts'
 import { SqliteRecords } from './sqlite-records.ts'
-import type { Store } from './store.ts'
+import type { Store, StoreCounts } from './store.ts'
 import { Totals } from './totals.ts'
 import { Versions } from './versions.ts'
 import { EventLog } from './write/events.ts'
@@ -146,6 +146,11 @@ class OpenStore implements SqliteStore {
     this.#requireOpen()
     this.#connection.hold()
     return this.#versions.cell(collection).value
+  }
+
+  counts(): StoreCounts {
+    const { hits, misses } = this.#reader.counts
+    return { ...this.#writer.counts, answerHits: hits, answerMisses: misses }
   }
 
   ping(): void {

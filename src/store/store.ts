@@ -3,6 +3,15 @@ import type { Awaitable, CompositeAnswer, ReadAnswer, WriteAnswer } from '../pla
 import type { GuardedCompositeRead, GuardedRead, GuardedWrite } from '../plan/guarded.ts'
 import type { Records } from '../records.ts'
 
+export interface StoreCounts {
+  /** Commits, and the writes that they held: several that arrive together share one. */
+  readonly commits: number
+  readonly writes: number
+  /** Reads that were answered from memory, and reads for which the database was asked. */
+  readonly answerHits: number
+  readonly answerMisses: number
+}
+
 export interface Store {
   /** Runs a read. Throws an `ApiError` for what a client can mend. */
   read(plan: GuardedRead): Awaitable<ReadAnswer>
@@ -18,6 +27,8 @@ export interface Store {
    * What was computed from the collection stays true while its version stays the same.
    */
   version(collection: string): number
+  /** What this process has done with the store since it opened it. */
+  counts(): StoreCounts
   /** The log of committed changes. */
   readonly changes: Changes
   /** What is remembered beside the model's items. */

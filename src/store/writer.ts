@@ -57,6 +57,10 @@ export class Writer {
     return result.value
   }
 
+  get counts(): { readonly commits: number; readonly writes: number } {
+    return this.#queue.counts
+  }
+
   /** Commits everything that waits. */
   flush(): void {
     this.#queue.flush()

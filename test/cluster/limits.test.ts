@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { budgetAddress, createLimits } from '../../src/cluster/limits.ts'
+import { type Answered, budgetAddress, createLimits } from '../../src/cluster/limits.ts'
 import { memoryCounters } from '../../src/cluster/memory.ts'
 import { ApiError } from '../../src/errors.ts'
 import { anonymous, user } from '../../src/principal.ts'
@@ -128,3 +128,16 @@ const addresses = [
 for (const [address, budget] of addresses) {
   test(`the address ${address} draws from ${budget}`, () => assert.equal(budgetAddress(address), budget))
 }
+
+test('a draw of more than one takes so many, or nothing at all', () => {
+  const limits = createLimits({ user: 10, address: 10 }, memoryCounters(clock()))
+  const answer: Answered = { added: [] }
+  const somebody = anonymous('192.0.2.1')
+  limits.draw(somebody, answer)
+  limits.draw(somebody, answer, 6)
+  assert.equal(answer.budget?.remaining, 3)
+  assert.throws(() => limits.draw(somebody, answer, 4), /used up/)
+  assert.equal(answer.budget?.remaining, 3)
+  limits.draw(somebody, answer, 3)
+  assert.equal(headersOf(answer.added)['X-RateLimit-Remaining'], '0')
+})

@@ -97,7 +97,7 @@ async function answers(page: string): Promise<void> {
 
 describe('the blocks of the pages', () => {
   it('say what they are, so that each is run, compiled or compared', () => {
-    const known = ['sh', 'json', 'ts', 'text']
+    const known = ['sh', 'json', 'ts', 'text', 'graphql']
     for (const page of pages) {
       const fences = read(page).match(/^```.*$/gm) ?? []
       assert.equal(fences.length % 2, 0, page)

@@ -54,7 +54,7 @@ function operations(access: Partial<CollectionAccess> | undefined) {
 
 function rules(choice: Partial<Field> | undefined) {
   const { access } = choice ?? {}
-  return access ? { access: { read: wrapped(access.read), write: wrapped(access.write) } } : {}
+  return access ? { access: { read: wrapped(access.read) } } : {}
 }
 
 function modelOf({ access = {}, fields = {} }: Choices, required: Required): Model {
@@ -63,8 +63,9 @@ function modelOf({ access = {}, fields = {} }: Choices, required: Required): Mod
     model({
       users: users({
         fields: {
-          level: integer({ ...of('users.level'), min: 0, max: 9 }),
-          boss_id: relation('users', { inverse: 'reports', ...of('users.boss_id') }),
+          // The first administrator is made without them, so they need a default.
+          level: integer({ ...of('users.level'), min: 0, max: 9, default: 1 }),
+          boss_id: relation('users', { inverse: 'reports', ...of('users.boss_id'), default: 1 }),
         },
         access: operations(access.users),
       }),

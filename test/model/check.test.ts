@@ -364,6 +364,52 @@ const wrong: readonly (readonly [what: string, found: () => readonly string[], f
       [/^posts.fields.a.pattern: This is no regular/],
     ],
     [
+      'a pattern in a schema that may meet texts of any length',
+      () =>
+        fieldFaults({
+          a: json({ schema: { properties: { b: { type: 'array', items: { pattern: '^(a+)+$' } } } } }),
+          c: json({ schema: { type: 'string', pattern: '^a$', maxLength: 3 } }),
+          d: json({ schema: { properties: { pattern: { type: 'string' } } } }),
+        }),
+      [/^posts.fields.a.schema: A `pattern` may take long .* Write `maxLength`/],
+    ],
+    [
+      'a least length beyond what a pattern may meet',
+      () => fieldFaults({ a: text({ min: 2000, pattern: '^a' }), b: text({ min: 2000 }) }),
+      [/^posts.fields.a.min: The least, 2000, is above the most, 1000/],
+    ],
+    [
+      'a required field that nobody may write',
+      () =>
+        fieldFaults({
+          a: string({ access: { write: nobody } }),
+          b: string({ access: { write: nobody }, default: 'x' }),
+          c: string({ access: { write: role('admin') } }),
+        }),
+      [/^posts.fields.a: It is required but nobody may write it, .* Write `optional: true` or a `default`/],
+    ],
+    [
+      'an account that the first start could not make',
+      () =>
+        faultsOf(
+          model({
+            users: users({
+              fields: {
+                phone: string(),
+                boss_id: relation('users', { default: currentUser }),
+                plan: string({ default: 'free' }),
+                joined_on: date({ default: now }),
+                bio: text({ optional: true }),
+              },
+            }),
+          }),
+        ),
+      [
+        /^users.fields.phone: The first start could make no administrator, .* Write `optional: true` or a `default`/,
+        /^users.fields.boss_id: The first start could make no administrator/,
+      ],
+    ],
+    [
       'a pattern without the u flag',
       () => fieldFaults({ a: string({ pattern: '\\-' }) }),
       [/a.pattern: .*u flag/],
@@ -650,6 +696,43 @@ const wrong: readonly (readonly [what: string, found: () => readonly string[], f
       'an index twice',
       () => postFaults({ indexes: [index('title'), unique('title')] }),
       [/^posts.indexes\[1\]: The same fields/],
+    ],
+    [
+      'an index over a unique field',
+      () => postFaults({ fields: { a: string({ unique: true }) }, indexes: [index('a')] }),
+      [/^posts.indexes\[0\]: `a` is unique, which makes an index already/],
+    ],
+    [
+      'a unique field said again',
+      () => postFaults({ fields: { a: string({ unique: true }) }, indexes: [unique('a')] }),
+      [/^posts.indexes\[0\]: `a` is unique already/],
+    ],
+    [
+      'unique fields of which one is unique alone',
+      () =>
+        postFaults({
+          fields: { a: string({ unique: true }), b: string() },
+          indexes: [unique('b', 'a'), unique('b', 'id')],
+        }),
+      [
+        /^posts.indexes\[0\]: `a` alone is unique already, so this says nothing more. Leave one out/,
+        /^posts.indexes\[1\]: `id` alone is unique already/,
+      ],
+    ],
+    [
+      'the same fields unique in another order',
+      () =>
+        postFaults({ fields: { a: string(), b: string() }, indexes: [unique('a', 'b'), unique('b', 'a')] }),
+      [/^posts.indexes\[1\]: `a` and `b` are unique already/],
+    ],
+    [
+      'more fields than are unique already',
+      () =>
+        postFaults({
+          fields: { a: string(), b: string(), c: string() },
+          indexes: [unique('a', 'b'), unique('c', 'b', 'a')],
+        }),
+      [/^posts.indexes\[1\]: `a` and `b` alone are unique already/],
     ],
     [
       'an index that is none',

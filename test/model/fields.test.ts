@@ -66,6 +66,13 @@ const rows: Readonly<Record<string, Row>> = {
     operators: textual,
     texts: [],
   },
+  'text with a pattern, which meets no more than 1,000 characters': {
+    field: text({ pattern: '^(a+)+$' }),
+    same: ['a', 'a'.repeat(1000)],
+    refused: ['a'.repeat(1001), `${'a'.repeat(100_000)}!`, 'b'],
+    operators: textual,
+    texts: [],
+  },
   text: {
     field: text({ max: 10 }),
     same: ['', 'a\nb\r\nc', '😀😀😀😀😀😀😀😀😀😀'],

@@ -36,6 +36,7 @@ import type { AccessRule } from '../../src/model/access.ts'
 import { canonicalOf } from '../../src/model/fault.ts'
 import type { FieldDeclaration } from '../../src/model/fields/declared.ts'
 import { nearest } from '../../src/model/nearest.ts'
+import { mergesObjects } from '../../src/model/schemas.ts'
 import { bodySchema, bodyValidator } from '../../src/model/validate.ts'
 import rich from '../models/rich.ts'
 
@@ -253,6 +254,10 @@ test('a body is taken with canonical values only, or refused with a fault for a 
           assert.ok(Object.hasOwn(Object(properties), key))
           const written = found.fields.get(key)
           assert.ok(written)
+          // A patch of a document need not fit by itself: what it makes of the stored one is checked later.
+          const isPatch =
+            how === 'merge' && mergesObjects(written) && one === Object(one) && !Array.isArray(one)
+          if (isPatch) continue
           if (one === null) assert.ok(written.optional)
           else assert.deepEqual(canonicalOf(written.type, one), { value: one })
         }

@@ -26,8 +26,16 @@ function operations(access: Partial<CollectionAccess> | undefined) {
 
 function options(choice: Partial<Field> | undefined) {
   const { access, readOnly = false, immutable = false } = choice ?? {}
+  const searchable = choice?.searchable === true && { searchable: true }
   const rules = access && { access: { read: wrapped(access.read), write: wrapped(access.write) } }
-  return { readOnly, immutable: immutable && !readOnly, ...rules }
+  return { readOnly, immutable: immutable && !readOnly, ...rules, ...searchable }
+}
+
+/** A required field may not be written by nobody, but by everybody whom a rule leaves out. */
+function required(choice: Partial<Field> | undefined) {
+  if (choice?.access?.write.kind !== 'nobody') return options(choice)
+  const write: Rule = { kind: 'not', rule: { kind: 'anyone' } }
+  return options({ ...choice, access: { ...choice.access, write } })
 }
 
 /** Throws a `ModelError` when the choices make no right model. */
@@ -44,7 +52,7 @@ export function declaredModel({ access = {}, fields = {} }: Choices): Model {
       }),
       posts: collection({
         fields: {
-          title: text(options(fields['posts.title'])),
+          title: text(required(fields['posts.title'])),
           note: text({ ...optional('posts.note'), default: 'new' }),
           rank: integer(optional('posts.rank')),
           public: boolean(optional('posts.public')),

@@ -23,8 +23,9 @@ import type {
   VisibleField,
 } from '../../src/plan/guarded.ts'
 import { mergePatch } from '../../src/store/write/documents.ts'
+import { CURRENT } from './random.ts'
 import type { Data, ReadResult, Row } from './reference.ts'
-import { TIME } from './reference.ts'
+import { TIME, words } from './reference.ts'
 
 class Run {
   readonly data: Data
@@ -69,7 +70,7 @@ class Run {
       case 'related':
         return this.along(condition.path, row).some(one => this.holds(condition.rows, one))
       case 'search':
-        return condition.fields.some(field => row[field.name] === this.plan.args[condition.param])
+        return this.finds(condition, row)
       case 'and':
         return condition.conditions.every(one => this.holds(one, row))
       case 'or':
@@ -77,6 +78,12 @@ class Run {
       case 'not':
         return !this.holds(condition.condition, row)
     }
+  }
+
+  finds({ fields, param }: Condition & { kind: 'search' }, row: Row): boolean {
+    const wanted = words(this.plan.args[param] ?? null)
+    const there = fields.flatMap(field => words(row[field.name] ?? null))
+    return wanted.length > 0 && wanted.every(word => there.includes(word))
   }
 
   along(path: Path, row: Row): readonly Row[] {
@@ -184,7 +191,15 @@ export function interpretWrite(data: Data, plan: GuardedWrite): { readonly data:
   if (!row) throw new ApiError('NOT_FOUND')
   if (shape.kind === 'update') return { data: update(run, shape, row), id }
   check(run, shape.before, row)
+  match(run, shape.ifMatch)
   return { data: remove(run, shape, row), id }
+}
+
+function match({ plan }: Run, ifMatch: number | undefined): void {
+  const wanted = ifMatch === undefined ? '*' : plan.args[ifMatch]
+  if (wanted !== '*' && !(Array.isArray(wanted) && wanted.includes(CURRENT))) {
+    throw new ApiError('PRECONDITION_FAILED')
+  }
 }
 
 function create(run: Run, shape: GuardedCreate): { readonly data: Data; readonly id: number } {
@@ -207,6 +222,7 @@ function update(run: Run, shape: GuardedUpdate, before: Row): Data {
   })
   const isWritten = (one: Check | ReferenceCheck) => unchanged.every(({ field }) => field !== one.field)
   check(run, shape.before.filter(isWritten), before)
+  match(run, shape.ifMatch)
   if (set.some(({ field }) => !field.optional && row[field.name] === null)) {
     throw new ApiError('VALIDATION_FAILED')
   }

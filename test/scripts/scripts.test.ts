@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
@@ -9,6 +9,21 @@ import { completeLock, platformEntry } from '../../scripts/lock.mjs'
 import { capture, isInstalled, run } from '../../scripts/node.mjs'
 
 const root = join(import.meta.dirname, '..', '..')
+
+describe('the scripts', () => {
+  it('ask for the pinned Node only when it is installed', () => {
+    const folder = join(root, 'scripts')
+    const asking = readdirSync(folder)
+      .filter(name => name.endsWith('.mjs') && name !== 'node.mjs' && name !== 'build.mjs')
+      .map(name => ({ name, text: readFileSync(join(folder, name), 'utf8') }))
+      .filter(({ text }) => text.includes('pinnedNode()'))
+    assert.ok(asking.length >= 4)
+    for (const { name, text } of asking) {
+      const installed = text.indexOf('await install()')
+      assert.ok(installed >= 0 && installed < text.indexOf('pinnedNode()'), name)
+    }
+  })
+})
 
 describe('the lock file', () => {
   it('names every optional package of every platform', () => {

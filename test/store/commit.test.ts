@@ -37,6 +37,8 @@ interface Bench {
   readonly committed: number[]
   /** A job that inserts `n`, then throws `error` if there is one. */
   insert(n: number, error?: Error): () => number
+  /** A job that inserts `n`, whose result Node cannot represent. */
+  insertUnreadable(n: number): () => number
   stored(): unknown[]
   began(): number
 }
@@ -60,13 +62,18 @@ function withQueue(use: (bench: Bench) => Promise<void>, maxWaiting = 100): Prom
       if (error) throw error
       return n
     }
+    const unreadable = connection.prepare(sql`INSERT INTO numbers VALUES (${slot(0)}) RETURNING 1 << 60`)
+    const insertUnreadable = (n: number) => () => {
+      unreadable.run({ args: [], userId: null, slots: [n] })
+      return n
+    }
     const stored = () =>
       database
         .prepare('SELECT n FROM numbers ORDER BY n')
         .all()
         .map(row => row.n)
     try {
-      await use({ database, queue, committed, insert, stored, began: () => began })
+      await use({ database, queue, committed, insert, insertUnreadable, stored, began: () => began })
     } finally {
       connection.close()
     }
@@ -118,6 +125,14 @@ test('a write that fails after it changed something is undone alone; the others 
     assert.deepEqual(committed, [0, 2, 1, 10, 12, 11, 20, 22, 21])
     // The first batch was begun again, the others took savepoints from the start.
     assert.equal(began(), 4)
+  }))
+
+test('a statement that SQLite has carried out, and whose result is then refused, is undone too', () =>
+  withQueue(async ({ queue, insert, insertUnreadable, stored }) => {
+    const jobs = [insert(1), insertUnreadable(2), insert(3)]
+    const results = await Promise.allSettled(jobs.map(job => queue.add(job)))
+    assert.deepEqual(states(results), ['stored 1', 'INTERNAL_ERROR', 'stored 3'])
+    assert.deepEqual(stored(), [1, 3])
   }))
 
 test('a write alone that fails is undone', () =>

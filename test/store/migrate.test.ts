@@ -296,6 +296,60 @@ test('a rebuilt table keeps its ids, its references, and never gives out an old 
     await store.close()
   }))
 
+test('a collection that refers to itself is renamed and rebuilt at once; those that refer to it follow', () =>
+  withFile(async file => {
+    const from = checkModel(
+      model({
+        branches: collection({
+          access,
+          fields: {
+            label: string(),
+            parent_id: relation('branches', { optional: true, onDelete: 'cascade' }),
+          },
+        }),
+        leaves: collection({ access, fields: { branch_id: relation('branches', { onDelete: 'cascade' }) } }),
+      }),
+    )
+    const first = openSqlite(from, { file })
+    const writer = new Client(first, from)
+    const root = await writer.create('branches', { label: 'root' })
+    const child = await writer.create('branches', { label: 'child', parent_id: root.id })
+    await writer.update('branches', root.id, { parent_id: root.id })
+    await writer.create('leaves', { branch_id: child.id })
+    await first.close()
+    const to = checkModel(
+      model({
+        places: collection({
+          access,
+          renamedFrom: 'branches',
+          fields: {
+            name: string({ renamedFrom: 'label', searchable: true }),
+            within_id: relation('places', { optional: true, onDelete: 'cascade', renamedFrom: 'parent_id' }),
+            rank: integer({ default: 3 }),
+          },
+        }),
+        leaves: collection({ access, fields: { branch_id: relation('places', { onDelete: 'cascade' }) } }),
+      }),
+    )
+    const steps = applyMigration(file, to, { allowDestructive: false })
+    assert.match(steps.map(step => step.sentence).join(' '), /Rename the collection branches to places\./)
+    assert.deepEqual(planMigration(file, to), [])
+    const store = openSqlite(to, { file })
+    const client = new Client(store, to)
+    const shape = { ...listOfPosts, collection: 'places', select: fields('id', 'name', 'within_id', 'rank') }
+    assert.deepEqual((await client.list(shape, [0, 9])).items, [
+      { id: root.id, name: 'root', within_id: root.id, rank: 3 },
+      { id: child.id, name: 'child', within_id: root.id, rank: 3 },
+    ])
+    await assert.rejects(client.create('leaves', { branch_id: 99 }), { code: 'VALIDATION_FAILED' })
+    await client.remove('places', root.id)
+    assert.deepEqual(rows(file, 'SELECT count(*) FROM leaves'), [[0]])
+    const foreign = `SELECT "table" FROM pragma_foreign_key_list('places') UNION ALL SELECT "table" FROM pragma_foreign_key_list('leaves')`
+    assert.deepEqual(rows(file, foreign), [['places'], ['places']])
+    assert.deepEqual(rows(file, 'PRAGMA foreign_key_check'), [])
+    await store.close()
+  }))
+
 test('a table that something else changed is named', () =>
   withBooks(file => {
     const database = new DatabaseSync(file)

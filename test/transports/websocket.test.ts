@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { type IncomingMessage, request } from 'node:http'
 import { afterEach, describe, it } from 'node:test'
 import type { GraphqlSettings } from '../../src/graphql/graphql.ts'
 import { user } from '../../src/principal.ts'
@@ -129,6 +131,16 @@ describe('the protocol', () => {
     })
     assert.equal(answered.status, 200)
   })
+})
+
+it('a wish to upgrade to anything else is ignored', async () => {
+  const { url } = await open()
+  const headers = { 'Content-Type': 'application/json', Connection: 'Upgrade', Upgrade: 'h2c' }
+  const sent = request(url, { method: 'POST', headers })
+  sent.end('{"query":"{ hello }"}')
+  const [answered] = (await once(sent, 'response')) as [IncomingMessage]
+  assert.equal(answered.statusCode, 200)
+  answered.resume()
 })
 
 describe('operations', () => {

@@ -74,6 +74,26 @@ function checkTogether(field: Field, builtin: boolean, place: string, faults: Fa
   }
 }
 
+/** Asks the declared rule: one that is at fault stands as `nobody` in the field. */
+function checkWritable(field: Field, declared: FieldDeclaration, place: string, faults: Faults): void {
+  if (field.optional || field.default !== undefined) return
+  if (optionsOf(declared).access?.write?.rule.kind !== 'nobody') return
+  faults.add(
+    place,
+    'It is required but nobody may write it, so no item could be made. Write `optional: true` or a `default`.',
+  )
+}
+
+/** The first start makes an administrator from nothing but a name, an address and a password. */
+function checkAccount(field: Field, collection: string, place: string, faults: Faults): void {
+  if (collection !== 'users' || field.optional) return
+  if (field.default !== undefined && field.default.kind !== 'currentUser') return
+  faults.add(
+    place,
+    'The first start could make no administrator, for this field is required. Write `optional: true` or a `default`.',
+  )
+}
+
 function checkSearchable(field: Field, place: string, faults: Faults): void {
   if (!field.searchable) return
   const at = `${place}.searchable`
@@ -143,6 +163,8 @@ export function fieldOf(
   if (declared.faults.length > 0) return readOf(name, bare(declared), outline, rules, faults)
   const field = readOf(name, declared, outline, rules, faults)
   checkTogether(field, outline.builtin.has(name), place, faults)
+  checkWritable(field, declared, place, faults)
+  if (!outline.builtin.has(name)) checkAccount(field, outline.name, place, faults)
   checkSearchable(field, place, faults)
   return field
 }

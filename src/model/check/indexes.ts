@@ -1,5 +1,6 @@
 /** Indexes: fields that exist, and none twice. */
 import type { IndexDeclaration } from '../declaration.ts'
+import { optionsOf } from '../fields/declared.ts'
 import type { Index } from '../model.ts'
 import { didYouMean } from '../nearest.ts'
 import type { Faults } from './faults.ts'
@@ -32,6 +33,39 @@ function checkIndex(index: IndexDeclaration, outline: Outline, place: string, fa
   return true
 }
 
+/** The sets of fields that are unique by themselves: the id, unique fields, and earlier indexes. */
+function uniqueSets(outline: Outline, earlier: readonly Index[]): readonly (readonly string[])[] {
+  const alone = [...outline.fields].flatMap(([name, field]) =>
+    name === 'id' || optionsOf(field).unique === true ? [[name]] : [],
+  )
+  return [...alone, ...earlier.filter(index => index.unique).map(index => index.fields)]
+}
+
+/** Says which index adds nothing to what is there, or contradicts it. */
+function checkNeeded(
+  index: Index,
+  earlier: readonly Index[],
+  outline: Outline,
+  place: string,
+  faults: Faults,
+) {
+  const { fields, unique } = index
+  if (earlier.some(other => other.fields.join() === fields.join())) {
+    faults.add(place, 'The same fields have an index already. Leave one out.')
+    return
+  }
+  const within = uniqueSets(outline, earlier).find(set => set.every(name => fields.includes(name)))
+  if (within === undefined) return
+  const names = within.map(name => `\`${name}\``).join(' and ')
+  const are = within.length > 1 ? 'are' : 'is'
+  if (unique) {
+    const already = within.length === fields.length ? '' : ' alone'
+    faults.add(place, `${names}${already} ${are} unique already, so this says nothing more. Leave one out.`)
+  } else if (fields.length === 1) {
+    faults.add(place, `${names} is unique, which makes an index already. Leave this one out.`)
+  }
+}
+
 /** The indexes of a collection, checked. */
 export function indexesOf(outline: Outline, faults: Faults): readonly Index[] {
   const { indexes = [] } = outline.options
@@ -40,12 +74,12 @@ export function indexesOf(outline: Outline, faults: Faults): readonly Index[] {
     faults.add(place, "Write a list: `indexes: [index('author_id')]`.")
     return []
   }
-  const seen = new Set<string>()
-  return (indexes as readonly IndexDeclaration[]).flatMap((index, at) => {
-    if (!checkIndex(index, outline, `${place}[${at}]`, faults)) return []
-    const key = index.fields.join()
-    if (seen.has(key)) faults.add(`${place}[${at}]`, 'The same fields have an index already. Leave one out.')
-    seen.add(key)
-    return [{ fields: [...index.fields], unique: index.unique }]
-  })
+  const checked: Index[] = []
+  for (const [at, declared] of (indexes as readonly IndexDeclaration[]).entries()) {
+    if (!checkIndex(declared, outline, `${place}[${at}]`, faults)) continue
+    const index = { fields: [...declared.fields], unique: declared.unique }
+    checkNeeded(index, checked, outline, `${place}[${at}]`, faults)
+    checked.push(index)
+  }
+  return checked
 }

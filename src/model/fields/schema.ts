@@ -37,6 +37,14 @@ function keywordsIn(value: unknown, depth = 0): string[] {
   return Object.entries(value).flatMap(([key, part]) => [key, ...keywordsIn(part, depth + 1)])
 }
 
+/** Whether a pattern in a schema may meet texts of any length. */
+function hasOpenPattern(value: unknown, depth = 0): boolean {
+  if (typeof value !== 'object' || value === null || depth > DEEPEST) return false
+  const { pattern, maxLength }: { pattern?: unknown; maxLength?: unknown } = value
+  if (typeof pattern === 'string' && maxLength === undefined) return true
+  return Object.values(value).some(part => hasOpenPattern(part, depth + 1))
+}
+
 /** What is wrong with a declared schema; undefined when nothing is. */
 export function schemaFault(schema: unknown): string | undefined {
   if (typeof schema !== 'object' || schema === null || Array.isArray(schema)) {
@@ -44,6 +52,9 @@ export function schemaFault(schema: unknown): string | undefined {
   }
   const found = keywordsIn(schema).find(key => unmovable.has(key))
   if (found !== undefined) return `\`${found}\` cannot be used here. Write the schema out in one piece.`
+  if (hasOpenPattern(schema)) {
+    return 'A `pattern` may take long over a long text. Write `maxLength` beside it, e.g. `maxLength: 1000`.'
+  }
   const type: unknown = Reflect.get(schema, 'type')
   if (type === 'null' || (Array.isArray(type) && type.includes('null'))) {
     return 'Null stands for a missing value. Leave it out of `type` and write `optional: true`.'

@@ -11,7 +11,7 @@ export interface TextualOptions extends FieldOptions {
   readonly max?: number
   /** Exactly so many characters; instead of `min` and `max`. */
   readonly length?: number
-  /** A regular expression, read with the `u` flag; anchor it with `^` and `$`. */
+  /** A regular expression, read with the `u` flag; anchor it with `^` and `$`. It meets no longer text than `max`. */
   readonly pattern?: string
   /** Whether `?q=` searches it. */
   readonly searchable?: boolean

@@ -19,9 +19,10 @@ export function compositeSql({ roots }: GuardedComposite, dialect: Dialect): Sql
 
 function itemRoot({ collection, id, event, rows, select }: GuardedItemRoot, statement: Row): Sql {
   const row = statement.another(collection.name)
+  row.isLogged = event !== undefined
   const object = objectSql(select, row)
   const conditions = where([sql`${row.column('id')} = ${arg(id, 'number')}`, conditionSql(rows, row)])
-  const from = event === undefined ? row.from() : row.of(loggedRow(collection, event, row.dialect))
+  const from = event === undefined ? row.from() : row.of(loggedRow(collection, id, event, row))
   return sql`(SELECT ${object} FROM ${from}${conditions})`
 }
 
@@ -30,12 +31,16 @@ function listRoot({ collection, rows, list, select }: GuardedListRoot, statement
   return manySql(list, select, row => [conditionSql(rows, row)], another)
 }
 
-/** What an event does not hold, because nobody may ever see it, is null. */
-function loggedRow(collection: Collection, event: Param, dialect: Dialect): Sql {
-  const columns = [...collection.fields.values()].map(field =>
-    field.internal || field.writeOnly
-      ? sql`NULL AS ${name(field.name)}`
-      : sql`${dialect.logged(arg(event, 'text'), field)} AS ${name(field.name)}`,
-  )
+/** What the log does not keep, because nobody may ever see it, is taken from the stored row while there is one. */
+function loggedRow(collection: Collection, id: Param, event: Param, row: Row): Sql {
+  const columns = row.used().map(used => {
+    const field = collection.fields.get(used)
+    if (!field) throw new Error(`${collection.name} has no field ${used}`)
+    const value =
+      field.internal || field.writeOnly
+        ? sql`(SELECT ${name(used)} FROM ${name(collection.name)} WHERE "id" = ${arg(id, 'number')})`
+        : row.dialect.logged(arg(event, 'text'), field)
+    return sql`${value} AS ${name(used)}`
+  })
   return sql`SELECT ${join(columns, ', ')}`
 }

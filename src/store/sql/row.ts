@@ -5,6 +5,8 @@ import { join, name, type Sql, sql } from './writer.ts'
 export class Row {
   readonly dialect: Dialect
   readonly table: string
+  /** Whether it comes from an event: what it refers to may be gone. */
+  isLogged = false
   readonly #used = new Set<string>()
   readonly #alias: Sql
   readonly #counter: { next: number }
@@ -37,11 +39,15 @@ export class Row {
     return sql`(${query}) AS ${this.#alias}`
   }
 
+  /** The names of the columns used so far. */
+  used(): readonly string[] {
+    return this.#used.size === 0 ? ['id'] : [...this.#used]
+  }
+
   /** The columns used so far, as a select list. */
   columns(): Sql {
-    const used = this.#used.size === 0 ? ['id'] : [...this.#used]
     return join(
-      used.map(column => sql`${this.#alias}.${name(column)}`),
+      this.used().map(column => sql`${this.#alias}.${name(column)}`),
       ', ',
     )
   }

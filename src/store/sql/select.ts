@@ -1,9 +1,13 @@
 /** What is selected, as one JSON object built by the database, with related rows nested in it. */
+
+import type { Field } from '../../model/model.ts'
 import type {
+  Condition,
   GuardedRelation,
   GuardedSelected,
   GuardedSelectedList,
   GuardedSort,
+  Path,
 } from '../../plan/guarded.ts'
 import type { FieldForm } from '../../plan/plan.ts'
 import { conditionSql, linked, visible, where } from './condition.ts'
@@ -23,20 +27,49 @@ function selectedSql(selected: GuardedSelected, row: Row): Sql {
   }
   const { field, when } = selected.field
   const column = row.column(field.name)
-  const json = selected.as === undefined ? row.dialect.json(column, field) : inForm(column, selected.as)
+  const json = formed(column, field, selected.as, row)
   return when.kind === 'always' ? json : sql`CASE WHEN ${conditionSql(when, row)} THEN ${json} END`
 }
 
-function inForm(column: Sql, form: FieldForm): Sql {
+function formed(column: Sql, field: Field, form: FieldForm | undefined, row: Row): Sql {
+  if (form === undefined) return row.dialect.json(column, field)
   return form === 'string' ? sql`CAST(${column} AS TEXT)` : sql`upper(replace(${column}, '-', '_'))`
 }
 
 function toOne({ path, rows, when, select }: GuardedRelation, row: Row): Sql {
+  const query = isOwn(rows, select, row) ? ownReference(path, select, row) : lookUp(path, rows, select, row)
+  return when.kind === 'always' ? query : sql`CASE WHEN ${conditionSql(when, row)} THEN ${query} END`
+}
+
+function lookUp(path: Path, rows: Condition, select: readonly GuardedSelected[], row: Row): Sql {
   const target = row.another(path.target.name)
   const object = objectSql(select, target)
   const conditions = where([linked(path, target, row), conditionSql(rows, target)])
-  const query = sql`(SELECT ${object} FROM ${target.from()}${conditions})`
-  return when.kind === 'always' ? query : sql`CASE WHEN ${conditionSql(when, row)} THEN ${query} END`
+  return sql`(SELECT ${object} FROM ${target.from()}${conditions})`
+}
+
+/** Whether the reference itself says all that is selected: the target is there, since nothing else is stored. */
+function isOwn(rows: Condition, select: readonly GuardedSelected[], row: Row): boolean {
+  return (
+    rows.kind === 'always' &&
+    !row.isLogged &&
+    select.every(
+      each =>
+        each.kind === 'constant' ||
+        (each.kind === 'field' && each.field.field.name === 'id' && each.field.when.kind === 'always'),
+    )
+  )
+}
+
+function ownReference({ relation }: Path, select: readonly GuardedSelected[], row: Row): Sql {
+  if (relation.kind !== 'one') throw new TypeError('a to-many relation is no reference')
+  const id = row.column(relation.field)
+  const entries = select.flatMap(each => {
+    if (each.kind === 'constant') return [[each.key, quoted(each.value)] as const]
+    if (each.kind !== 'field') return []
+    return [[each.key, formed(id, each.field.field, each.as, row)] as const]
+  })
+  return sql`CASE WHEN ${id} IS NOT NULL THEN ${row.dialect.object(entries)} END`
 }
 
 function toMany({ path, rows, select }: GuardedRelation, list: GuardedSelectedList, row: Row): Sql {

@@ -30,14 +30,18 @@ interface Item {
 /** The rows that go, in the order in which they were found: what leads to a row comes before it. */
 class Doomed {
   readonly items: Item[] = []
+  /** References from rows that were found before they were followed: what makes rings. */
+  readonly again: { readonly id: number; readonly referrer: Referrer }[] = []
   readonly #ids = new Map<Collection, Set<number>>()
 
-  add(item: Item): void {
+  /** Returns false for one that was found before. */
+  add(item: Item): boolean {
     const ids = this.#ids.get(item.collection)
-    if (ids?.has(item.id)) return
+    if (ids?.has(item.id)) return false
     if (ids === undefined) this.#ids.set(item.collection, new Set([item.id]))
     else ids.add(item.id)
     this.items.push(item)
+    return true
   }
 
   has({ collection, id }: Item): boolean {
@@ -76,7 +80,7 @@ export class Removal {
     const changed = new Set(removed)
     for (const each of doomed.items) this.#clear(each, doomed, now, changed)
     for (const each of doomed.items) this.#log(each, now)
-    this.#delete(doomed)
+    this.#delete(doomed, now)
     return { changed, removed }
   }
 
@@ -86,9 +90,13 @@ export class Removal {
     doomed.add(first)
     // The list grows while it is walked.
     for (const each of doomed.items) {
-      for (const { collection, onDelete, rows } of this.#referrersOf(each.collection)) {
+      for (const referrer of this.#referrersOf(each.collection)) {
+        const { collection, onDelete, rows } = referrer
         if (onDelete !== 'cascade') continue
-        for (const [id] of rows.all(slots([each.id, ALL]))) doomed.add({ collection, id: Number(id) })
+        for (const [value] of rows.all(slots([each.id, ALL]))) {
+          const id = Number(value)
+          if (!doomed.add({ collection, id })) doomed.again.push({ id, referrer })
+        }
       }
     }
     return doomed
@@ -148,13 +156,14 @@ export class Removal {
   }
 
   /**
-   * The last found first, so that nothing is left for the tables' own cascades: they nest no deeper than
-   * 1,000. Rows may refer to each other in any way, so references are counted after the last.
+   * The last found first, and no rings, so that nothing is left for the tables' own cascades: they nest no
+   * deeper than 1,000. Other references may lead any way, so they are checked after the last.
    */
-  #delete({ items }: Doomed): void {
+  #delete({ items, again }: Doomed, now: string): void {
     const { connection } = this.#context
     if (items.length > 1) connection.deferReferences(true)
     try {
+      for (const { id, referrer } of again) if (referrer.field.optional) referrer.clear.run(slots([id, now]))
       for (const { collection, id } of items.toReversed()) this.#of(collection).remove.run(slots([id]))
     } finally {
       if (items.length > 1) connection.deferReferences(false)

@@ -1152,8 +1152,79 @@ const preconditions: readonly Scenario[] = [
   },
 ]
 
+/** What a client could take for otherwise, and finds in the documentation. */
+const documented: readonly Scenario[] = [
+  {
+    name: 'contains tells upper from lower case',
+    as: nobody,
+    url: '/api/v1/posts?title[contains]=post',
+    status: 200,
+    has: { data: [], meta: { total: 0 } },
+  },
+  {
+    name: 'ne does not find what has no value',
+    as: nobody,
+    url: '/api/v1/posts?body[ne]=Body+1&per_page=100&fields=id,body',
+    status: 200,
+    has: { meta: { total: 19 } },
+    lacks: ['null', '"Body 1"'],
+  },
+  {
+    name: 'several filters must all hold',
+    as: nobody,
+    url: '/api/v1/posts?id[gt]=3&id[lt]=6&body[null]=false&fields=id',
+    status: 200,
+    has: { data: [{ id: 4 }] },
+  },
+  {
+    name: 'a comma in a value of in divides it',
+    as: nobody,
+    url: '/api/v1/posts?title[in]=Post+1%2CPost+3&fields=id',
+    status: 200,
+    has: { data: [{ id: 1 }, { id: 3 }] },
+  },
+  {
+    name: 'the last page that can be asked for',
+    as: nobody,
+    url: '/api/v1/posts?page=1000000000',
+    status: 200,
+    has: { data: [], meta: { total: 25, page: 1_000_000_000 } },
+  },
+  {
+    name: 'one page further',
+    as: nobody,
+    url: '/api/v1/posts?page=1000000001',
+    status: 400,
+    has: error('BAD_REQUEST', /"page"/),
+  },
+  {
+    name: 'forwarded hosts and protocols change nothing',
+    as: nobody,
+    url: '/api/v1/posts?per_page=1',
+    headers: {
+      'x-forwarded-host': 'evil.example',
+      'x-forwarded-proto': 'gopher',
+      forwarded: 'host=evil.example',
+    },
+    status: 200,
+    sends: { Link: /^<\/api\/v1\/posts\?(?!.*(evil|gopher))/ },
+    lacks: ['evil'],
+  },
+]
+
 export function blogContract(open: OpenBench): void {
-  const all = [reading, selecting, filtering, writing, bodies, mediaTypes, negotiation, paths, preconditions]
+  const all = [
+    reading,
+    selecting,
+    filtering,
+    writing,
+    bodies,
+    mediaTypes,
+    negotiation,
+    paths,
+    preconditions,
+    documented,
+  ]
   runScenarios(checkModel(blog), open, seed, all.flat())
 }
 

@@ -70,6 +70,25 @@ export function flowContract(open: OpenBench): void {
     assert.equal(parse(await bench.send({ url: '/api/v1/posts/1' }, ann)).title, 'First')
   })
 
+  flow('the tag that counts is that of the plain item, however the answer is shaped', async bench => {
+    const plain = header(await bench.send({ url: '/api/v1/posts/1' }, ann), 'ETag')
+    const sparse = header(await bench.send({ url: '/api/v1/posts/1?fields=title' }, ann), 'ETag')
+    const change = (etag: string) =>
+      bench.send(
+        {
+          method: 'PATCH',
+          url: '/api/v1/posts/1?fields=title',
+          headers: { 'if-match': etag },
+          body: { title: 'Changed' },
+        },
+        ann,
+      )
+    assert.equal((await change(sparse)).status, 412)
+    const changed = await change(plain)
+    assert.deepEqual(parse(changed), { title: 'Changed' })
+    assert.ok(!changed.headers.includes('ETag'), 'what is not the plain item has no tag to be used again')
+  })
+
   flow('the tag of a write is the tag of the next read', async bench => {
     const requests = [
       { method: 'POST', url: '/api/v1/posts', body: { title: 'x' } },

@@ -97,6 +97,13 @@ export function openHttpBench(model: Model): Bench {
     credentials.set(principal, known)
     return known
   }
+  /** A caller who has just revoked the bench's key gets another one, unless the account is gone too. */
+  const renew = (principal: Principal, revoked: Credential) => {
+    credentials.set(
+      principal,
+      makeCredential(model, run, principal).catch(() => revoked),
+    )
+  }
   return {
     run,
     seed: (collection, values) => seedItem(run, collection, values),
@@ -105,7 +112,9 @@ export function openHttpBench(model: Model): Bench {
       started ??= start(model, readSettings({ given: settingsFor(file), environment: {} }))
       const credential = await credentialOf(principal)
       const { url } = await started
-      return exchange(Number(new URL(url).port), agent, request, credential)
+      const reply = await exchange(Number(new URL(url).port), agent, request, credential)
+      if (reply.status === 401 && credential.authorization !== undefined) renew(principal, credential)
+      return reply
     },
     async close() {
       agent.destroy()

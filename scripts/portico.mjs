@@ -1,4 +1,4 @@
-// `npm start`: installs what is missing, builds what is stale, and serves the model.
+// `npm start` and `npm run portico -- …`: installs what is missing, builds what is stale, and runs the command.
 import { join } from 'node:path'
 import { build, isBuilt } from './build.mjs'
 import { install, pinnedNode, root, run, say } from './node.mjs'
@@ -10,4 +10,4 @@ if (!isBuilt()) {
 }
 const environment = { PORTICO_MODEL: join('examples', 'blog', 'model.ts'), ...process.env }
 const bin = join(root, 'dist', 'bin.js')
-process.exitCode = await run(pinnedNode(), [bin, 'start', ...process.argv.slice(2)], { env: environment })
+process.exitCode = await run(pinnedNode(), [bin, ...process.argv.slice(2)], { env: environment })

@@ -1,0 +1,78 @@
+// What W8 is compared with: graphql-ws over a bare server. No credential, no rules, no log, no database:
+// a POST is published at once. `GET /` tells that it is up. With PLAIN=1, plain `ws`: the message alone.
+import { createServer } from 'node:http'
+import { buildSchema } from 'graphql'
+import { useServer } from 'graphql-ws/use/ws'
+import { WebSocketServer } from 'ws'
+
+const schema = buildSchema(`
+  type Query { ok: Boolean }
+  type Subscription { newPost: Post! }
+  type Post { id: ID!  title: String! }
+`)
+
+const listeners = new Set()
+
+/** An iterator of its own for each subscriber. */
+function newPosts() {
+  const waiting = []
+  let resolve
+  const push = post => {
+    if (resolve) resolve({ value: { newPost: post }, done: false })
+    else waiting.push(post)
+    resolve = undefined
+  }
+  listeners.add(push)
+  return {
+    next: () =>
+      waiting.length > 0
+        ? Promise.resolve({ value: { newPost: waiting.shift() }, done: false })
+        : new Promise(done => {
+            resolve = done
+          }),
+    return() {
+      listeners.delete(push)
+      return Promise.resolve({ value: undefined, done: true })
+    },
+    [Symbol.asyncIterator]() {
+      return this
+    },
+  }
+}
+
+let id = 0
+const server = createServer((request, response) => {
+  const chunks = []
+  request.on('data', chunk => chunks.push(chunk))
+  request.on('end', () => {
+    response.end('{}')
+    if (request.method !== 'POST') return
+    const { title } = JSON.parse(Buffer.concat(chunks).toString())
+    const post = { id: String(++id), title }
+    for (const push of listeners) push(post)
+  })
+})
+
+if (process.env.PLAIN === '1') {
+  const sockets = new WebSocketServer({
+    server,
+    path: '/graphql',
+    handleProtocols: () => 'graphql-transport-ws',
+  })
+  sockets.on('connection', socket => {
+    socket.on('message', data => {
+      const { type } = JSON.parse(data)
+      if (type === 'connection_init') socket.send('{"type":"connection_ack"}')
+      else
+        listeners.add(post =>
+          socket.send(`{"id":"1","type":"next","payload":{"data":{"newPost":${JSON.stringify(post)}}}}`),
+        )
+    })
+  })
+} else {
+  useServer(
+    { schema, roots: { subscription: { newPost: newPosts } } },
+    new WebSocketServer({ server, path: '/graphql' }),
+  )
+}
+server.listen(Number(process.env.PORT), '127.0.0.1')

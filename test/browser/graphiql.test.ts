@@ -1,0 +1,85 @@
+/** GraphiQL as a browser shows it: it asks, it subscribes, and it fetches nothing from elsewhere. */
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import type { Browser, Page } from 'playwright-core'
+import { admin, type Blog, openBlog } from '../transports/blog.ts'
+import { openBrowser } from './chromium.ts'
+
+let browser: Browser
+let blog: Blog
+before(async () => {
+  browser = await openBrowser()
+  blog = await openBlog()
+})
+after(async () => {
+  await browser.close()
+  await blog.close()
+})
+
+const reportViolations = `document.addEventListener('securitypolicyviolation', violation =>
+  console.error(violation.violatedDirective + ' forbids ' + violation.blockedURI))`
+
+async function open(query: string) {
+  const page = await browser.newPage({ viewport: { width: 1280, height: 900 } })
+  const faults: string[] = []
+  const origins = new Set<string>()
+  page.on('console', message => {
+    if (message.type() === 'error') faults.push(message.text())
+  })
+  page.on('pageerror', error => faults.push(String(error)))
+  page.on('request', request => {
+    if (!request.url().startsWith('data:')) origins.add(new URL(request.url()).origin)
+  })
+  await page.addInitScript(reportViolations)
+  await page.addInitScript(`localStorage.setItem('graphiql:query', ${JSON.stringify(query)})`)
+  const response = await page.goto(blog.graphql)
+  assert.equal(response?.status(), 200)
+  return { page, faults, origins }
+}
+
+const answer = (page: Page, text: string) => page.locator('.result-window').filter({ hasText: text })
+
+test('a query is answered, and the schema is known', async () => {
+  await blog.rest('POST', 'posts', { title: 'seen in a browser' })
+  const { page, faults, origins } = await open('{ posts { title } }')
+  await page.locator('.graphiql-execute-button').click()
+  await answer(page, 'seen in a browser').waitFor()
+  await page.locator('.graphiql-doc-explorer, [aria-label="Show Documentation Explorer"]').first().waitFor()
+  assert.deepEqual(faults, [])
+  assert.deepEqual([...origins], [blog.url])
+  await page.close()
+})
+
+test('the key is taken from the headers', async () => {
+  const { page, faults } = await open('{ me { email } }')
+  const headers = page
+    .locator('section[aria-label="Headers"] .CodeMirror, .graphiql-editor-tool .CodeMirror')
+    .last()
+  await headers.click()
+  await page.keyboard.press('Control+A')
+  await page.keyboard.insertText(JSON.stringify(admin))
+  await page.locator('.graphiql-execute-button').click()
+  await answer(page, 'admin@example.com').waitFor()
+  assert.deepEqual(faults, [])
+  await page.close()
+})
+
+test('a subscription shows what is committed', async () => {
+  const { page, faults } = await open('subscription { newPost { title } }')
+  await page.locator('.graphiql-execute-button').click()
+  const isSeen = answer(page, 'to the browser').waitFor()
+  let seen = false
+  isSeen.then(
+    () => {
+      seen = true
+    },
+    () => {},
+  )
+  for (let tries = 0; tries < 50 && !seen; tries++) {
+    await blog.rest('POST', 'posts', { title: 'to the browser' })
+    await page.waitForTimeout(100)
+  }
+  await isSeen
+  assert.deepEqual(faults, [])
+  await page.close()
+})

@@ -1,0 +1,163 @@
+/** A model that changes under its data, as whoever types the commands meets it. */
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { after, before, beforeEach, test } from 'node:test'
+
+const source = resolve(import.meta.dirname, '../../src')
+let folder = ''
+before(() => {
+  folder = mkdtempSync(join(tmpdir(), 'portico-migrate-'))
+})
+after(() => rmSync(folder, { recursive: true, force: true }))
+
+interface Ended {
+  readonly code: unknown
+  readonly out: string
+  readonly err: string
+}
+
+function portico(...words: string[]): Promise<Ended> {
+  const env = {
+    PATH: process.env.PATH,
+    DATABASE_URL: './notes.db',
+    PORTICO_MODEL: 'model.ts',
+    NODE_ENV: 'production',
+  }
+  const args = ['--conditions=portico-source', join(source, 'bin.ts'), ...words]
+  return new Promise(ended =>
+    execFile(process.execPath, args, { cwd: folder, env }, (error, out, err) =>
+      ended({ code: error?.code ?? 0, out, err }),
+    ),
+  )
+}
+
+/** Writes a model with one collection. */
+function declare(name: string, options: string, fields: string): void {
+  const text = `import { anyone, collection, index, integer, model, string, text } from '${source}/index.ts'
+export default model({
+  ${name}: collection({ ${options} fields: { ${fields} }, access: { read: anyone } }),
+})
+`
+  writeFileSync(join(folder, 'model.ts'), text)
+}
+
+function query(sql: string): unknown[] {
+  const database = new DatabaseSync(join(folder, 'notes.db'))
+  try {
+    return database
+      .prepare(sql)
+      .all()
+      .map(row => ({ ...row }))
+  } finally {
+    database.close()
+  }
+}
+
+const fields = 'title: string(), words: text({ optional: true }), stars: integer({ optional: true })'
+
+beforeEach(async () => {
+  for (const end of ['', '-wal', '-shm']) rmSync(join(folder, `notes.db${end}`), { force: true })
+  declare('notes', '', fields)
+  assert.equal((await portico('migrate', '--apply')).code, 0)
+  query(
+    "INSERT INTO notes (title, words, stars, created_at) VALUES ('One', 'w', 5, '2026-01-01T00:00:00.000Z')",
+  )
+})
+
+test('what only adds is shown first, and then done without a flag', async () => {
+  declare('notes', "indexes: [index('mood')],", `${fields}, mood: string({ default: 'calm' })`)
+  const shown = await portico('migrate')
+  assert.equal(shown.code, 0)
+  assert.match(shown.out, /^ {2}- .*notes\.mood/m)
+  assert.match(shown.out, /Nothing is done yet: run `portico migrate --apply`/)
+  assert.throws(() => query('SELECT mood FROM notes'), /no such column/)
+  assert.match((await portico('migrate', '--apply')).out, /Done\.\n$/)
+  assert.deepEqual(query('SELECT title, mood FROM notes'), [{ title: 'One', mood: 'calm' }])
+  assert.equal((await portico('migrate')).out, 'The database fits the model: there is nothing to do.\n')
+})
+
+test('a rename keeps the data, and a service starts on it', async () => {
+  declare(
+    'entries',
+    "renamedFrom: 'notes',",
+    "title: string(), content: text({ optional: true, renamedFrom: 'words' }), stars: integer({ optional: true })",
+  )
+  const start = await portico('start', '--port', '0')
+  assert.equal(start.code, 1)
+  assert.match(start.err, /does not fit the model.*Rename the collection notes to entries.*portico migrate/s)
+  const { code, out } = await portico('migrate', '--apply')
+  assert.equal(code, 0)
+  assert.match(out, /^ {2}- Rename the collection notes to entries\.$/m)
+  assert.match(out, /^ {4}Rename the field entries\.words to content\.$/m)
+  assert.deepEqual(query('SELECT id, title, content, stars FROM entries'), [
+    { id: 1, title: 'One', content: 'w', stars: 5 },
+  ])
+})
+
+test('what loses data is marked, refused without the flag, and then done', async () => {
+  declare('notes', '', 'title: string(), words: text({ optional: true })')
+  assert.match(
+    (await portico('migrate')).out,
+    /^ {2}! Drop the field notes\.stars with its values\.$.*--allow-destructive/ms,
+  )
+  const refused = await portico('migrate', '--apply')
+  assert.equal(refused.code, 1)
+  assert.match(refused.err, /--allow-destructive.*Nothing was done/s)
+  assert.deepEqual(query('SELECT stars FROM notes'), [{ stars: 5 }])
+  assert.equal((await portico('migrate', '--apply', '--allow-destructive')).code, 0)
+  assert.throws(() => query('SELECT stars FROM notes'), /no such column/)
+  assert.deepEqual(query('SELECT title FROM notes'), [{ title: 'One' }])
+})
+
+test('when one of several steps fails, none is done', async () => {
+  declare('notes', '', `${fields}, mood: string({ default: 'calm' }), must: string()`)
+  const before = query('SELECT name, sql FROM sqlite_schema ORDER BY name')
+  const { code, err } = await portico('migrate', '--apply', '--allow-destructive')
+  assert.equal(code, 1)
+  assert.match(err, /notes\.must/)
+  assert.match(err, /Nothing was changed/)
+  assert.doesNotMatch(err, /\n {4}at /)
+  assert.deepEqual(query('SELECT name, sql FROM sqlite_schema ORDER BY name'), before)
+  assert.deepEqual(query('SELECT title, stars FROM notes'), [{ title: 'One', stars: 5 }])
+})
+
+test('`check` names the file and lists every fault, each with its place', async () => {
+  declare('Notes', '', 'Title: string({ max: -1 }), id: string(), stars: integer({ min: 3, max: 1 })')
+  for (const command of ['check', 'migrate', 'start']) {
+    const { code, out, err } = await portico(command)
+    assert.deepEqual([code, out], [1, ''])
+    assert.match(err, /^model\.ts: The model has \d faults:\n/)
+    for (const place of [
+      'Notes',
+      'Notes.fields.Title',
+      'Notes.fields.Title.max',
+      'Notes.fields.id',
+      'Notes.fields.stars.min',
+    ])
+      assert.ok(err.includes(`\n  ${place}: `), `${place} in ${err}`)
+    assert.doesNotMatch(err, /\n {4}at /)
+  }
+})
+
+test('a database that is none, or cannot be made, is one sentence', async () => {
+  for (const [command, file] of [
+    [['migrate'], 'model.ts'],
+    [['start'], 'model.ts'],
+    [['start'], 'model.ts/below.db'],
+    [['migrate', '--apply'], 'model.ts/below.db'],
+  ] as const) {
+    const { code, err } = await portico(...command, '--database', file)
+    assert.equal(code, 1, `${command} ${file}`)
+    assert.match(err, /^The database cannot be opened: .*`--database` or DATABASE_URL names its file\.\n$/)
+  }
+})
+
+test('an option that is none is named, with how to write the command', async () => {
+  const { code, err } = await portico('check', '--modle', 'x')
+  assert.equal(code, 2)
+  assert.equal(err, "Unknown option '--modle'.\nWrite it as `portico check [options]`.\n")
+})

@@ -1,0 +1,72 @@
+/** A full disk: writes are refused, reads go on, and what was acknowledged is there when there is room again. */
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { DatabaseSync } from 'node:sqlite'
+import { test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { user } from '../../src/principal.ts'
+import { openSqlite } from '../../src/store/sqlite.ts'
+import { blog, Client, withFile } from '../store/blog.ts'
+import { type Acknowledged, check } from './stored.ts'
+
+const program = fileURLToPath(new URL('full-disk.ts', import.meta.url))
+
+interface Told {
+  readonly id?: number
+  readonly title?: string
+  readonly refused?: string
+  readonly read?: { readonly name: string }
+}
+
+function titlesIn(file: string): ReadonlySet<unknown> {
+  const database = new DatabaseSync(file)
+  try {
+    return new Set(
+      database
+        .prepare('SELECT title FROM posts')
+        .all()
+        .map(row => row.title),
+    )
+  } finally {
+    database.close()
+  }
+}
+
+/** In blocks of 512 or 1,024 bytes, as the shell has it: no file may become larger. */
+for (const limit of [2_000, 6_000]) {
+  test(`no file beyond ${limit} blocks: refused as UNAVAILABLE, nothing lost, nothing half`, () =>
+    withFile(async file => {
+      const store = openSqlite(blog, { file })
+      const { id: author } = await new Client(store).create('users', {
+        name: 'Ann',
+        email: 'ann@example.com',
+      })
+      await store.close()
+      const script = `ulimit -f ${limit} && exec "$@"`
+      const args = ['-c', script, 'sh', process.execPath, program, file, String(author)]
+      const child = spawnSync('sh', args, { encoding: 'utf8' })
+      assert.equal(child.status, 0, child.stderr)
+      const told = child.stdout
+        .trimEnd()
+        .split('\n')
+        .map((line): Told => JSON.parse(line))
+      const acknowledged: Acknowledged = new Map(
+        told.flatMap(({ id, title }) => (id === undefined || title === undefined ? [] : [[id, [title]]])),
+      )
+      const refused = told.filter(line => line.refused !== undefined)
+      assert.ok(acknowledged.size > 0)
+      assert.ok(refused.length > 0)
+      assert.deepEqual([...new Set(refused.map(line => line.refused))], ['UNAVAILABLE'])
+      assert.equal(told.at(-1)?.read?.name, 'Ann')
+      const again = openSqlite(blog, { file })
+      const as = user(author, 'user', 'all')
+      const { id } = await new Client(again).create('posts', { title: 'room again' }, as)
+      await again.close()
+      check(file, acknowledged.set(id, ['room again']))
+      const stored = titlesIn(file)
+      assert.deepEqual(
+        refused.filter(({ title }) => stored.has(title)),
+        [],
+      )
+    }))
+}

@@ -1,0 +1,59 @@
+/** What a file of posts must hold after a fault: all that was acknowledged, and nothing half. */
+import assert from 'node:assert/strict'
+import { DatabaseSync } from 'node:sqlite'
+
+/** The titles that a post may have, by id: several while a change was under way; null: it is deleted. */
+export type Acknowledged = Map<number, readonly (string | null)[]>
+
+interface Post {
+  readonly id: number
+  readonly title: string
+}
+
+export function check(file: string, acknowledged: Acknowledged): void {
+  const database = new DatabaseSync(file)
+  try {
+    const posts = database.prepare('SELECT id, title FROM posts').all() as unknown as Post[]
+    const titles = new Map(posts.map(({ id, title }) => [id, title]))
+    for (const [id, states] of acknowledged) {
+      const found = titles.get(id) ?? null
+      assert.ok(states.includes(found), `item ${id} is ${found}, acknowledged was ${states.join(' or ')}`)
+    }
+    assert.equal(database.prepare('PRAGMA integrity_check').get()?.integrity_check, 'ok')
+    assert.deepEqual(database.prepare('PRAGMA foreign_key_check').all(), [])
+    const total = database.prepare(`SELECT n FROM _totals WHERE collection = 'posts'`).get()
+    assert.equal(total?.n, posts.length)
+    checkEvents(database, titles)
+    checkSearch(database, posts)
+  } finally {
+    database.close()
+  }
+}
+
+/** The log, played from its beginning, gives the rows. */
+function checkEvents(database: DatabaseSync, titles: ReadonlyMap<number, string>): void {
+  const played = new Map<number, string>()
+  const events = database.prepare(
+    `SELECT item_id, kind, data FROM _events WHERE collection = 'posts' ORDER BY id`,
+  )
+  for (const { item_id, kind, data } of events.iterate()) {
+    if (kind === 'deleted') played.delete(Number(item_id))
+    else played.set(Number(item_id), JSON.parse(String(data)).title)
+  }
+  assert.deepEqual(played, new Map(titles))
+}
+
+function checkSearch(database: DatabaseSync, posts: readonly Post[]): void {
+  const indexed = database.prepare('SELECT rowid FROM _search_posts ORDER BY rowid').all()
+  assert.deepEqual(
+    indexed.map(row => row.rowid),
+    posts.map(post => post.id).toSorted((a, b) => a - b),
+  )
+  const last = posts.at(-1)
+  if (last === undefined) return
+  const words = last.title.split(' ').map(word => `"${word}"`)
+  const found = database
+    .prepare('SELECT rowid FROM _search_posts WHERE _search_posts MATCH ?')
+    .all(words.join(' '))
+  assert.ok(found.some(row => row.rowid === last.id))
+}

@@ -1,0 +1,566 @@
+/** What questions get for answers: the reference model in a real database, asked by several callers. */
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, describe, test } from 'node:test'
+import { createEngine, type EngineOptions } from '../../src/graphql/create-engine.ts'
+import type { Bound, Engine, ExecutionContext, ItemChange } from '../../src/graphql/engine.ts'
+import { checkModel } from '../../src/model/check.ts'
+import { createGuard } from '../../src/plan/guard.ts'
+import type { CreateHooks, Run } from '../../src/plan/run.ts'
+import { anonymous, type Principal, system, user } from '../../src/principal.ts'
+import { createRun } from '../../src/serve.ts'
+import { openSqlite, type SqliteStore } from '../../src/store/sqlite.ts'
+import blog from '../models/blog.ts'
+
+const model = checkModel(blog)
+const nobody = anonymous('192.0.2.1')
+const ada = user(1, 'admin', 'all')
+const ben = user(2, 'user', 'all')
+const reader = user(2, 'user', new Set(['read:post']))
+
+const context: ExecutionContext = {
+  rateLimit: { limit: 1000, remaining: 990, resetAt: 1_800_000_000 },
+  onFault(error) {
+    throw error
+  },
+}
+
+let folder: string
+let store: SqliteStore
+let run: Run
+let engine: Engine
+
+/** Portico's own hook makes a key; here any will do. */
+const hooks: CreateHooks = new Map([
+  [
+    'api_keys',
+    ({ name }) => ({
+      computed: { prefix: 'pk_test', hash: `hash of ${name}` },
+      revealed: { key: 'pk_test_secret' },
+    }),
+  ],
+])
+
+const engineWith = (options: Partial<EngineOptions> = {}) => createEngine({ model, run, hooks, ...options })
+
+before(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'portico-engine-'))
+  store = openSqlite(model, { file: join(folder, 'data.db') })
+  run = createRun(createGuard(model), store)
+  engine = engineWith()
+  const create = async (collection: string, values: Record<string, string | number>) => {
+    const set = Object.keys(values).map((field, param) => ({ field, param }))
+    const shape = { kind: 'create', collection, set, computed: [], select: [] } as const
+    await run.write({ shape, args: Object.values(values) }, system)
+  }
+  await create('users', { name: 'Ada', email: 'ada@example.org', role: 'admin' })
+  await create('users', { name: 'Ben', email: 'ben@example.org' })
+  await create('users', { name: 'Cy', email: 'cy@example.org' })
+  for (let i = 1; i <= 5; i++) {
+    await create('posts', { title: `Post ${i}`, body: `Body ${i}`, author_id: 1 + (i % 2) })
+  }
+})
+
+after(async () => {
+  await store.close()
+  rmSync(folder, { recursive: true })
+})
+
+function bound(source: string, variables?: unknown, of = engine, operationName?: string): Bound {
+  const prepared = of.prepare(source, operationName)
+  if (prepared.outcome === 'request error') assert.fail(prepared.text)
+  const ready = of.bind(prepared, variables)
+  if (ready.outcome === 'request error') assert.fail(ready.text)
+  return ready
+}
+
+async function ask(source: string, who: Principal = ada, variables?: unknown, of = engine) {
+  const { text } = await of.execute(bound(source, variables, of), who, context)
+  return JSON.parse(text)
+}
+
+/** The data of a reply without errors. */
+async function data(source: string, who: Principal = ada, variables?: unknown) {
+  const reply = await ask(source, who, variables)
+  assert.equal(reply.errors, undefined, JSON.stringify(reply.errors))
+  return reply.data
+}
+
+function refused(source: string, variables?: unknown, of = engine, operationName?: string) {
+  const prepared = of.prepare(source, operationName)
+  const outcome = prepared.outcome === 'prepared' ? of.bind(prepared, variables) : prepared
+  assert.equal(outcome.outcome, 'request error')
+  return outcome.outcome === 'request error' ? outcome.errors : []
+}
+
+describe('queries', () => {
+  test('the text of the reply is what was asked for, in order, with the cost', async () => {
+    const ready = bound('{ posts(limit: 1) { title id author { email id } } }')
+    const { text, data: there, errors } = await engine.execute(ready, ada, context)
+    assert.equal(
+      text,
+      '{"data":{"posts":[{"title":"Post 1","id":"1","author":{"email":"ben@example.org","id":"2"}}]},"extensions":{"cost":2}}',
+    )
+    assert.deepEqual([there, errors, ready.cost], [true, false, 2])
+  })
+
+  test('a whole operation is one read', async () => {
+    let reads = 0
+    const counting: Run = {
+      ...run,
+      composite(plan, principal) {
+        reads++
+        return run.composite(plan, principal)
+      },
+    }
+    const source =
+      '{ a: post(id: 1) { id author { posts { id } } } posts { id } usersConnection { totalCount } me { id } }'
+    await ask(source, ada, undefined, engineWith({ run: counting }))
+    assert.equal(reads, 1)
+  })
+
+  test('what is remembered is asked again when something was written', async () => {
+    const source = '{ users(filter: { id: { eq: 3 } }) { name } }'
+    assert.deepEqual(await data(source), { users: [{ name: 'Cy' }] })
+    await data('mutation { updateUser(id: 3, name: "Cyd") { id } }')
+    assert.deepEqual(await data(source), { users: [{ name: 'Cyd' }] })
+    await data('mutation { updateUser(id: 3, name: "Cy") { id } }')
+  })
+
+  test('an id that can be none is that of no item', async () => {
+    for (const id of ['"0"', '"-1"', '"1.0"', '"x"', '"99999999999999999"', '" 1"', '9']) {
+      assert.deepEqual(await data(`{ post(id: ${id}) { id } }`), { post: null }, id)
+    }
+  })
+
+  test('filters, order, search position and limits do what they say', async () => {
+    const rows: readonly (readonly [args: string, ids: readonly string[]])[] = [
+      ['(filter: { title: { contains: "4" } })', ['4']],
+      ['(filter: { id: { in: [1, "3"] } })', ['1', '3']],
+      ['(filter: { not: { id: { lt: 4 } } })', ['4', '5']],
+      ['(filter: { or: [{ id: { eq: 1 } }, { title: { eq: "Post 2" } }] })', ['1', '2']],
+      ['(filter: { and: [{ id: { gt: 1 } }, { id: { lt: 3 } }] })', ['2']],
+      ['(filter: { author: { name: { eq: "Ada" } } })', ['2', '4']],
+      ['(filter: { body: { isNull: true } })', []],
+      ['(filter: {}, orderBy: ID_DESC, limit: 2)', ['5', '4']],
+      ['(orderBy: [AUTHOR_ID_DESC, ID_DESC], limit: 3)', ['5', '3', '1']],
+      ['(limit: 0)', []],
+      ['(limit: null, filter: null, orderBy: null)', ['1', '2', '3', '4', '5']],
+    ]
+    for (const [args, ids] of rows) {
+      const { posts } = await data(`{ posts${args} { id } }`)
+      assert.deepEqual(
+        posts.map(({ id }: { id: string }) => id),
+        ids,
+        args,
+      )
+    }
+  })
+
+  test('a missing value is asked for by isNull, not by null', () => {
+    const [error] = refused('{ posts(filter: { body: { eq: null } }) { id } }')
+    assert.match(error?.message ?? '', /Ask for missing values with isNull/)
+    const [other] = refused('query($f: PostFilter) { posts(filter: $f) { id } }', { f: { title: null } })
+    assert.match(other?.message ?? '', /"title" must not be null/)
+  })
+
+  test('a connection is walked to its end and back', async () => {
+    const page = async (args: string) => {
+      const source = `{ postsConnection(orderBy: TITLE_DESC, ${args}) { totalCount nodes { id }
+        edges { cursor } pageInfo { hasNextPage hasPreviousPage startCursor endCursor } } }`
+      return (await data(source)).postsConnection
+    }
+    const ids = ({ nodes }: { nodes: { id: string }[] }) => nodes.map(({ id }) => id).join('')
+    const first = await page('first: 2')
+    const second = await page(`first: 2, after: "${first.pageInfo.endCursor}"`)
+    const third = await page(`first: 2, after: "${second.pageInfo.endCursor}"`)
+    assert.deepEqual([first, second, third].map(ids), ['54', '32', '1'])
+    const ends = [first, second, third].map(({ pageInfo }) => [
+      pageInfo.hasPreviousPage,
+      pageInfo.hasNextPage,
+    ])
+    assert.deepEqual(ends, [
+      [false, true],
+      [true, true],
+      [true, false],
+    ])
+    const back = await page(`last: 2, before: "${third.pageInfo.startCursor}"`)
+    assert.equal(ids(back), '32')
+    assert.deepEqual([back.pageInfo.hasPreviousPage, back.pageInfo.hasNextPage], [true, true])
+    assert.equal(ids(await page('last: 2')), '21')
+    assert.ok([first, second, third, back].every(({ totalCount }) => totalCount === 5))
+    assert.equal(first.edges[1].cursor, first.pageInfo.endCursor)
+  })
+
+  test('a list of an item begins after a cursor too', async () => {
+    const { postsConnection } = await data('{ postsConnection(first: 1) { pageInfo { endCursor } } }')
+    const variables = { after: postsConnection.pageInfo.endCursor }
+    const source = 'query($after: String) { user(id: 2) { posts(after: $after) { id } } }'
+    assert.deepEqual(await data(source, ada, variables), { user: { posts: [{ id: '3' }, { id: '5' }] } })
+    const all = { user: { posts: [{ id: '1' }, { id: '3' }, { id: '5' }] } }
+    assert.deepEqual(await data(source, ada, { after: null }), all)
+  })
+
+  test('a cursor of another list or order, or none at all, is refused', async () => {
+    const { postsConnection } = await data('{ postsConnection(first: 1) { edges { cursor } } }')
+    const [{ cursor }] = postsConnection.edges
+    for (const [field, text] of [
+      ['usersConnection', cursor],
+      ['postsConnection', 'x'],
+      ['postsConnection', ''],
+    ]) {
+      const [error] = refused(`{ ${field}(after: ${JSON.stringify(text)}) { totalCount } }`)
+      assert.equal(error?.extensions?.code, 'INVALID_CURSOR')
+    }
+    const [ordered] = refused(`{ posts(orderBy: TITLE_ASC, after: "${cursor}") { id } }`)
+    assert.equal(ordered?.extensions?.code, 'INVALID_CURSOR')
+    const [both] = refused('{ postsConnection(first: 1, last: 1) { totalCount } }')
+    assert.match(both?.message ?? '', /either "first" and "after", or "last" and "before"/)
+  })
+
+  test('me, the rate limit and introspection stand beside what is stored', async () => {
+    const source =
+      '{ __typename me { name } rateLimit { limit cost remaining resetAt } __type(name: "Post") { name } }'
+    const reply = await ask(source, ben)
+    assert.deepEqual(reply, {
+      data: {
+        __typename: 'Query',
+        me: { name: 'Ben' },
+        rateLimit: { limit: 1000, cost: 101, remaining: 990, resetAt: 1_800_000_000 },
+        __type: { name: 'Post' },
+      },
+      extensions: { cost: 101 },
+    })
+    const unlimited = await engine.execute(bound('{ rateLimit { cost } }'), ben, {
+      ...context,
+      rateLimit: undefined,
+    })
+    assert.deepEqual(JSON.parse(unlimited.text).data, { rateLimit: null })
+  })
+
+  test('me is each caller’s own, though the plan is one', async () => {
+    assert.deepEqual(await data('{ me { id } b: me { name } }', ada), { me: { id: '1' }, b: { name: 'Ada' } })
+    assert.deepEqual(await data('{ me { id } b: me { name } }', ben), { me: { id: '2' }, b: { name: 'Ben' } })
+  })
+
+  test('any name may be an alias', async () => {
+    const reply = await ask('{ __proto__: post(id: 1) { constructor: id toString: title } }')
+    assert.equal(JSON.stringify(reply.data), '{"__proto__":{"constructor":"1","toString":"Post 1"}}')
+  })
+
+  test('introspection can be switched off, and then faults give no hints', async () => {
+    const closed = engineWith({ introspection: false })
+    const [error] = refused('{ __schema { types { name } } }', undefined, closed)
+    assert.match(error?.message ?? '', /introspection has been disabled/i)
+    const [typo] = refused('{ pots { id } }', undefined, closed)
+    assert.equal(typo?.message, 'Cannot query field "pots" on type "Query".')
+    assert.deepEqual((await ask('{ __typename }', ada, undefined, closed)).data, { __typename: 'Query' })
+  })
+})
+
+describe('what a caller may not', () => {
+  test('is an error at the path that named it; what stands beside is answered', async () => {
+    const reply = await ask('{ users { id } posts(limit: 1) { id } me { id } }', nobody)
+    // The list of users cannot be null, so nothing is left of the data.
+    assert.equal(reply.data, null)
+    assert.deepEqual(reply.errors, [
+      {
+        message: 'Nobody may read users without a credential.',
+        locations: [{ line: 1, column: 3 }],
+        path: ['users'],
+        extensions: { code: 'UNAUTHORIZED' },
+      },
+    ])
+    const other = await ask('{ user(id: 1) { id } posts(limit: 1) { id } }', nobody)
+    assert.deepEqual(other.data, { user: null, posts: [{ id: '1' }] })
+    assert.deepEqual(other.errors[0].path, ['user'])
+  })
+
+  test('a missing scope is named, for relations and for filters', async () => {
+    const { data: none, errors } = await ask('{ post(id: 1) { id author { id } } }', reader)
+    assert.deepEqual(none, { post: null })
+    assert.deepEqual(errors[0].path, ['post', 'author'])
+    assert.equal(errors[0].extensions.code, 'INSUFFICIENT_SCOPE')
+    assert.match(errors[0].message, /read:user/)
+    const filtered = await ask('{ posts(filter: { author: { name: { eq: "Ada" } } }) { id } }', reader)
+    assert.equal(filtered.data, null)
+    assert.equal(filtered.errors[0].extensions.code, 'INSUFFICIENT_SCOPE')
+    assert.deepEqual(await data('{ posts(limit: 1) { id } }', reader), { posts: [{ id: '1' }] })
+  })
+
+  test('no error is told where nothing was reached', async () => {
+    const reply = await ask('{ posts(filter: { id: { eq: 99 } }) { author { id } } }', nobody)
+    assert.deepEqual(reply.data, { posts: [] })
+    assert.equal(reply.errors, undefined)
+  })
+
+  test('one caller’s reply is never another’s', async () => {
+    const source = '{ posts(limit: 1) { id author { email } } }'
+    assert.equal((await ask(source, ada)).data.posts[0].author.email, 'ben@example.org')
+    assert.equal((await ask(source, nobody)).data, null)
+    assert.equal((await ask(source, reader)).data, null)
+    assert.equal((await ask(source, ben)).data.posts[0].author.email, 'ben@example.org')
+  })
+})
+
+describe('mutations', () => {
+  test('create, change and delete, and show the result of each', async () => {
+    const { createPost } = await data(
+      'mutation($t: String!) { createPost(title: $t, authorId: 2) { id title body author { name posts(orderBy: ID_DESC, limit: 1) { title } } } }',
+      ben,
+      { t: 'New' },
+    )
+    const { id, ...shown } = createPost
+    assert.deepEqual(shown, { title: 'New', body: null, author: { name: 'Ben', posts: [{ title: 'New' }] } })
+    const source = 'mutation($id: ID!, $b: String) { updatePost(id: $id, body: $b) { title body } }'
+    assert.deepEqual(await data(source, ben, { id, b: 'B' }), { updatePost: { title: 'New', body: 'B' } })
+    // A variable that is left out changes nothing; null empties the field.
+    assert.deepEqual(await data(source, ben, { id }), { updatePost: { title: 'New', body: 'B' } })
+    assert.deepEqual(await data(source, ben, { id, b: null }), { updatePost: { title: 'New', body: null } })
+    assert.deepEqual(await data('mutation($id: ID!) { deletePost(id: $id) }', ben, { id }), {
+      deletePost: id,
+    })
+    assert.deepEqual(await data('query($id: ID!) { post(id: $id) { id } }', ben, { id }), { post: null })
+  })
+
+  test('run one after the other; one that may be null does not stop the next', async () => {
+    const reply = await ask(
+      'mutation { a: updatePost(id: 1, title: "One") { title } b: updatePost(id: 77, title: "x") { id } __typename c: updatePost(id: 1, title: "Post 1") { title } }',
+      ada,
+    )
+    assert.deepEqual(reply.data, {
+      a: { title: 'One' },
+      b: null,
+      __typename: 'Mutation',
+      c: { title: 'Post 1' },
+    })
+    assert.deepEqual(
+      reply.errors.map(({ path, extensions }: { path: string[]; extensions: object }) => [path, extensions]),
+      [[['b'], { code: 'NOT_FOUND' }]],
+    )
+  })
+
+  test('one that cannot be null ends the operation; what came before has happened', async () => {
+    const reply = await ask(
+      'mutation { a: updatePost(id: 1, title: "Done") { id } b: createPost(title: "x", authorId: 77) { id } c: updatePost(id: 1, title: "Never") { id } }',
+      ada,
+    )
+    assert.equal(reply.data, null)
+    assert.deepEqual(reply.errors[0].path, ['b'])
+    assert.deepEqual(await data('{ post(id: 1) { title } }'), { post: { title: 'Done' } })
+    await data('mutation { updatePost(id: 1, title: "Post 1") { id } }')
+  })
+
+  test('faults of the values are told by the names of the arguments', async () => {
+    const { errors } = await ask(`mutation { createPost(title: "${'x'.repeat(201)}", authorId: "x") { id } }`)
+    assert.equal(errors[0].extensions.code, 'VALIDATION_FAILED')
+    const fields = errors[0].extensions.details.map(({ field }: { field: string }) => field)
+    assert.deepEqual(fields, ['title', 'authorId'])
+    assert.doesNotMatch(JSON.stringify(errors), /author_id/)
+  })
+
+  test('whoever may not is told so before anything of the values', async () => {
+    const bad = 'mutation { createPost(title: "", authorId: "x") { id } }'
+    assert.equal((await ask(bad, nobody)).errors[0].extensions.code, 'UNAUTHORIZED')
+    assert.equal((await ask(bad, reader)).errors[0].extensions.code, 'INSUFFICIENT_SCOPE')
+    const foreign = await ask('mutation { createPost(title: "x", authorId: 1) { id } }', ben)
+    assert.equal(foreign.errors[0].extensions.code, 'FORBIDDEN')
+    assert.equal((await data('{ postsConnection { totalCount } }')).postsConnection.totalCount, 5)
+  })
+
+  test('what the caller may not read of the result is an error there, and the write stands', async () => {
+    const writer = user(2, 'user', new Set(['write:post']))
+    const reply = await ask('mutation { updatePost(id: 1, body: "w") { body author { id } } }', writer)
+    assert.deepEqual(reply.data, { updatePost: null })
+    assert.deepEqual(reply.errors[0].path, ['updatePost', 'author'])
+    assert.equal(reply.errors[0].extensions.code, 'INSUFFICIENT_SCOPE')
+    assert.deepEqual(await data('{ post(id: 1) { body } }'), { post: { body: 'w' } })
+    await data('mutation { updatePost(id: 1, body: "Body 1") { id } }')
+  })
+
+  test('what a create reveals is shown by it alone', async () => {
+    const source = 'mutation { createApiKey(name: "k") { id key name prefix } }'
+    const { createApiKey } = await data(source, ben)
+    const { id, ...shown } = createApiKey
+    assert.deepEqual(shown, { key: 'pk_test_secret', name: 'k', prefix: 'pk_test' })
+    const again = await data('query($id: ID!) { apiKey(id: $id) { key name } }', ben, { id })
+    assert.deepEqual(again, { apiKey: { key: null, name: 'k' } })
+  })
+})
+
+describe('requests that are refused', () => {
+  test('syntax, validation, variables and operation names are told with the code BAD_REQUEST', () => {
+    const two = 'query A { __typename } query B { me { id } }'
+    const rows: readonly (readonly [source: string, message: RegExp, variables?: unknown, name?: string])[] =
+      [
+        ['{', /Syntax Error/],
+        ['', /Syntax Error/],
+        ['{ nothing }', /Cannot query field "nothing"/],
+        ['fragment F on User { id }', /never used|0 operations/],
+        [two, /has 2 operations/],
+        [two, /no operation named "C"/, undefined, 'C'],
+        ['query($n: Int!) { posts(limit: $n) { id } }', /\$n" has invalid value.*to be provided/],
+        ['query($n: Int!) { posts(limit: $n) { id } }', /\$n" has invalid value/, { n: 'x' }],
+        ['{ posts(filter: { createdAt: { gt: "soon" } }) { id } }', /DateTime/],
+        ['{ users(filter: { email: { eq: "no address" } }) { id } }', /e-mail address/],
+      ]
+    for (const [source, message, variables, name] of rows) {
+      const [error] = refused(source, variables, engine, name)
+      assert.match(error?.message ?? '', message, source)
+      assert.equal(error?.extensions?.code, 'BAD_REQUEST', source)
+    }
+  })
+
+  test('the operation that is named runs', async () => {
+    const two = 'query A { a: __typename } query B { b: __typename }'
+    const { text } = await engine.execute(bound(two, undefined, engine, 'B'), ada, context)
+    assert.deepEqual(JSON.parse(text).data, { b: 'Query' })
+  })
+
+  test('every error of a document is told with its place', () => {
+    const errors = refused('{ x\n y }')
+    assert.deepEqual(
+      errors.map(({ locations }) => locations),
+      [[{ line: 1, column: 3 }], [{ line: 2, column: 2 }]],
+    )
+  })
+})
+
+describe('faults', () => {
+  test('of the store become an error of every field that it should have answered', async () => {
+    const faults: unknown[] = []
+    const failing: Run = {
+      ...run,
+      composite() {
+        throw new Error('disk on fire')
+      },
+    }
+    const source = '{ a: post(id: 1) { id } __typename b: post(id: 2) { id } }'
+    const of = engineWith({ run: failing })
+    const { text } = await of.execute(bound(source, undefined, of), ada, {
+      ...context,
+      onFault: error => faults.push(error),
+    })
+    const reply = JSON.parse(text)
+    assert.deepEqual(reply.data, { a: null, __typename: 'Query', b: null })
+    assert.deepEqual(
+      reply.errors.map(({ path, extensions }: { path: string[]; extensions: object }) => [path, extensions]),
+      [
+        [['a'], { code: 'INTERNAL_ERROR' }],
+        [['b'], { code: 'INTERNAL_ERROR' }],
+      ],
+    )
+    assert.doesNotMatch(text, /fire/)
+    assert.ok(faults.length > 0)
+  })
+
+  test('of a store that answers later too', async () => {
+    const of = engineWith({
+      run: { ...run, composite: () => Promise.reject(new Error('later')) },
+    })
+    const { text } = await of.execute(bound('{ post(id: 1) { id } }', undefined, of), ada, {
+      ...context,
+      onFault: () => {},
+    })
+    assert.equal(JSON.parse(text).errors[0].extensions.code, 'INTERNAL_ERROR')
+  })
+
+  test('an answer that comes later is the same', async () => {
+    const later: Run = { ...run, composite: async (plan, principal) => run.composite(plan, principal) }
+    const of = engineWith({ run: later })
+    const source = '{ posts(limit: 2) { id author { id } } }'
+    assert.deepEqual(await ask(source, ada, undefined, of), await ask(source, ada))
+  })
+})
+
+describe('subscriptions', () => {
+  const changed = (id: number, row: object = {}): ItemChange => ({
+    event: 1,
+    id,
+    row: JSON.stringify({ id, ...row }),
+  })
+  const second = { title: 'Post 2', author_id: 1 }
+
+  const open = (source: string, who: Principal) => {
+    const subscribed = engine.subscribe(bound(source), who)
+    if ('outcome' in subscribed) assert.fail(subscribed.text)
+    return subscribed
+  }
+
+  test('tell what they wait for, and deliver the item as selected', async () => {
+    const subscribed = open('subscription { post: newPost { id title author { name } } }', ada)
+    assert.deepEqual([subscribed.collection, subscribed.kind], ['posts', 'created'])
+    const text = await subscribed.deliver(changed(2, second))
+    assert.deepEqual(JSON.parse(text ?? '').data, {
+      post: { id: '2', title: 'Post 2', author: { name: 'Ada' } },
+    })
+    assert.equal(open('subscription { postUpdated { id } }', ada).kind, 'updated')
+    assert.equal(open('subscription { postDeleted { id } }', ada).kind, 'deleted')
+  })
+
+  test('deliver nothing of an item that is hidden', async () => {
+    const keys = open('subscription { newApiKey { id } }', ada)
+    const others = open('subscription { newApiKey { id } }', ben)
+    const own = await data('{ apiKeys(limit: 1) { id } }', ben)
+    const id = Number(own.apiKeys[0].id)
+    assert.equal(await keys.deliver(changed(id, { user_id: 2 })), null)
+    assert.notEqual(await others.deliver(changed(id, { user_id: 2 })), null)
+  })
+
+  test('a deleted item is told from what the event kept, with the rules of its row', async () => {
+    const row = { id: 500, title: 'Gone', body: null, author_id: 1, created_at: '2026-01-01T00:00:00.000Z' }
+    const source = 'subscription { postDeleted { id title body createdAt author { name } __typename } }'
+    const text = await open(source, ada).deliver(changed(500, row))
+    assert.deepEqual(JSON.parse(text ?? '').data.postDeleted, {
+      id: '500',
+      title: 'Gone',
+      body: null,
+      createdAt: '2026-01-01T00:00:00.000Z',
+      author: { name: 'Ada' },
+      __typename: 'Post',
+    })
+    const key = { id: 9, user_id: 2, name: 'k', created_at: '2026-01-01T00:00:00.000Z' }
+    const keys = 'subscription { apiKeyDeleted { id } }'
+    assert.notEqual(await open(keys, ben).deliver(changed(9, key)), null)
+    assert.equal(await open(keys, ada).deliver(changed(9, key)), null)
+  })
+
+  test('a related item that is gone with it is a hole, not its id', async () => {
+    const row = { id: 501, title: 'x', author_id: 4711, created_at: '2026-01-01T00:00:00.000Z' }
+    const text = await open('subscription { postDeleted { id author { id } } }', ada).deliver(
+      changed(501, row),
+    )
+    const reply = JSON.parse(text ?? '')
+    assert.equal(reply.data, null)
+    assert.deepEqual(reply.errors[0].path, ['postDeleted', 'author'])
+  })
+
+  test('show the row as the event has it, whatever became of it since', async () => {
+    const text = await open('subscription { newPost { title } }', ben).deliver(changed(2, { title: 'First' }))
+    assert.deepEqual(JSON.parse(text ?? '').data, { newPost: { title: 'First' } })
+  })
+
+  test('are refused to who may see none of it', () => {
+    const denied = engine.subscribe(bound('subscription { newUser { id } }'), nobody)
+    assert.equal('outcome' in denied && denied.errors[0]?.extensions?.code, 'UNAUTHORIZED')
+    const scoped = engine.subscribe(bound('subscription { newUser { id } }'), reader)
+    assert.equal('outcome' in scoped && scoped.errors[0]?.extensions?.code, 'INSUFFICIENT_SCOPE')
+  })
+
+  test('a part that the caller may not read is an error in each event', async () => {
+    const text = await open('subscription { newPost { id author { id } } }', nobody).deliver(changed(1))
+    const reply = JSON.parse(text ?? '')
+    assert.equal(reply.data, null)
+    assert.deepEqual(reply.errors[0].path, ['newPost', 'author'])
+  })
+
+  test('one answer is made for all who may see the same', async () => {
+    const first = open('subscription { newPost { id title } }', ben)
+    const second = open('subscription { newPost { id title } }', user(3, 'user', 'all'))
+    const change = changed(3, { title: 'Post 3' })
+    assert.match((await first.deliver(change)) ?? '', /Post 3/)
+    assert.equal(await first.deliver(change), await second.deliver(change))
+  })
+})

@@ -1,0 +1,225 @@
+/** What a stranger's document may ask for: every bound, with its figure, before anything is validated or run. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { createEngine } from '../../src/graphql/create-engine.ts'
+import type { Engine } from '../../src/graphql/engine.ts'
+import { checkModel } from '../../src/model/check.ts'
+import type { Run } from '../../src/plan/run.ts'
+import blog from '../models/blog.ts'
+
+/** Fails when anything is run. */
+const run = new Proxy({} as Run, {
+  get(_, name) {
+    throw new Error(`run.${String(name)} was reached`)
+  },
+})
+
+const engine = createEngine({ model: checkModel(blog), run, hooks: new Map() })
+
+const times = (count: number, make: (index: number) => string, separator = ' ') =>
+  Array.from({ length: count }, (_, index) => make(index)).join(separator)
+
+/** The message of the only error, and that it is one of the request. */
+function refusalOf(source: string, variables?: unknown, of: Engine = engine): string {
+  const prepared = of.prepare(source, undefined)
+  const outcome = prepared.outcome === 'prepared' ? of.bind(prepared, variables) : prepared
+  if (outcome.outcome !== 'request error') assert.fail(`was not refused: ${source.slice(0, 200)}`)
+  const [first] = outcome.errors
+  assert.equal(first?.extensions?.code, 'BAD_REQUEST')
+  assert.deepEqual(JSON.parse(outcome.text), { errors: JSON.parse(JSON.stringify(outcome.errors)) })
+  return first?.message ?? ''
+}
+
+function costOf(source: string, variables?: unknown): number {
+  const prepared = engine.prepare(source, undefined)
+  if (prepared.outcome === 'request error') assert.fail(prepared.text)
+  const bound = engine.bind(prepared, variables)
+  if (bound.outcome === 'request error') assert.fail(bound.text)
+  return bound.cost
+}
+
+interface Bomb {
+  readonly name: string
+  readonly source: string
+  readonly message: RegExp
+}
+
+const nested = (depth: number) => `${'{ posts { author '.repeat(depth)}{ id }${' } }'.repeat(depth)}`
+
+const bombs: readonly Bomb[] = [
+  {
+    name: '10,000 aliases',
+    source: `{ ${times(10_000, i => `a${i}: me { id }`)} }`,
+    message: /has \d+ characters; at most 100000/,
+  },
+  {
+    name: 'aliases within the length',
+    source: `{ ${times(31, i => `a${i}: me { id }`)} }`,
+    message: /has 31 aliases; at most 30/,
+  },
+  {
+    name: 'aliases by a fragment that is spread often',
+    source: `{ ${times(16, i => `x${i}: me { ...F }`)} } fragment F on User { a: id }`,
+    message: /has 32 aliases; at most 30/,
+  },
+  { name: 'depth 1,000', source: `{ me ${nested(500)} }`, message: /more than 2000 tokens; at most 2000/ },
+  {
+    name: 'depth 13',
+    source: `{ me { ${'posts { author { '.repeat(5)} posts { id } ${'} }'.repeat(5)} } }`,
+    message: /has 13 levels of depth; at most 12/,
+  },
+  {
+    name: 'depth by fragments',
+    source: `{ me { ...F0 } } ${times(12, i => `fragment F${i} on User { posts { author { ...F${i + 1} } } }`)} fragment F12 on User { id }`,
+    message: /has 26 levels of depth; at most 12/,
+  },
+  {
+    name: 'a cycle of fragments',
+    source:
+      '{ me { ...A } } fragment A on User { posts { author { ...B } } } fragment B on User { posts { author { ...A } } }',
+    message: /"A" is spread within itself via "B"/,
+  },
+  {
+    name: 'a fragment within itself, never used',
+    source: '{ me { id } } fragment A on User { ...A }',
+    message: /"A" is spread within itself\./,
+  },
+  {
+    name: 'a graph of fragments that doubles 60 times',
+    source: `{ me { ...F0 } } ${times(60, i => `fragment F${i} on User { id ...F${i + 1} ...F${i + 1} }`)} fragment F60 on User { id }`,
+    message: /selects more than 1000000 fields, its fragments written out; at most 5000/,
+  },
+  {
+    name: 'lists within lists',
+    source: '{ users(limit: 100) { posts(limit: 100) { id } } }',
+    message: /costs 10100 points; at most 5000/,
+  },
+  {
+    name: 'directives',
+    source: `{ me { id ${times(201, () => '@a', '')} } }`,
+    message: /has 201 directives; at most 200/,
+  },
+  {
+    name: 'one megabyte of tokens',
+    source: `{ me { ${'id '.repeat(350_000)} } }`,
+    message: /has 1050011 characters; at most 100000/,
+  },
+  {
+    name: 'an argument that is nested',
+    source: `{ posts(orderBy: ${'['.repeat(65)}${']'.repeat(65)}) { id } }`,
+    message: /nested more than 64 levels/,
+  },
+  {
+    name: 'an introspection that multiplies',
+    source: '{ __schema { types { fields { type { fields { name } } } } } }',
+    message: /has 2 lists of an introspection within one another; at most 1/,
+  },
+  {
+    name: 'many introspections',
+    source: `{ ${times(4, i => `a${i}: __schema { types { name } }`)} }`,
+    message: /has 4 introspection fields; at most 3/,
+  },
+]
+
+for (const { name, source, message } of bombs) {
+  test(`refused: ${name}`, () => {
+    assert.match(refusalOf(source), message)
+  })
+}
+
+test('validation does not see what is beyond the limits: its own faults are not told', () => {
+  const message = refusalOf(`{ ${times(31, i => `a${i}: nothing`)} }`)
+  assert.match(message, /31 aliases/)
+})
+
+test('introspection is not counted in the depth, and its usual query is allowed', async () => {
+  const { getIntrospectionQuery } = await import('graphql')
+  assert.equal(costOf(getIntrospectionQuery()), 100)
+})
+
+test('a list may hold no more than the bound, wherever the figure comes from', () => {
+  assert.match(refusalOf('{ posts(limit: 101) { id } }'), /"limit" is 101; it must be from 0 to 100/)
+  assert.match(refusalOf('{ posts(limit: -1) { id } }'), /"limit" is -1/)
+  assert.match(refusalOf('query($n: Int) { posts(limit: $n) { id } }', { n: 500 }), /"limit" is 500/)
+  assert.match(refusalOf('{ postsConnection(first: 101) { totalCount } }'), /"first" is 101/)
+  assert.match(refusalOf('{ postsConnection(last: 101) { totalCount } }'), /"last" is 101/)
+  assert.match(refusalOf('{ me { posts(limit: 101) { id } } }'), /"limit" is 101/)
+})
+
+test('the cost is one point for each object that the bounds of the lists allow', () => {
+  const rows: readonly (readonly [source: string, cost: number, variables?: unknown])[] = [
+    ['{ __typename }', 1],
+    ['{ post(id: 1) { id title } }', 1],
+    ['{ posts { id } }', 10],
+    ['{ posts(limit: 10) { id title author { id email } } }', 20],
+    ['{ user(id: 1) { id email posts { id title author { id } } } }', 201],
+    ['query($n: Int = 5) { posts(limit: $n) { id } }', 5],
+    ['query($n: Int = 5) { posts(limit: $n) { id } }', 7, { n: 7 }],
+    ['query($n: Int) { posts(limit: $n) { id } }', 10, { n: null }],
+    ['{ postsConnection(first: 3) { nodes { author { id } } } }', 7],
+    ['query($x: Boolean!) { posts { author @include(if: $x) { id } } }', 10, { x: false }],
+    ['query($x: Boolean!) { posts { author @include(if: $x) { id } } }', 20, { x: true }],
+    ['mutation { deletePost(id: 1) }', 10],
+    ['mutation { createPost(title: "x", authorId: 1) { author { id } } }', 12],
+  ]
+  for (const [source, cost, variables] of rows) assert.equal(costOf(source, variables), cost, source)
+})
+
+test('variables are bounded before they are coerced', () => {
+  const source = 'query($f: PostFilter) { posts(filter: $f) { id } }'
+  let deep: unknown = {}
+  for (let i = 0; i < 100_000; i++) deep = { not: deep }
+  assert.match(refusalOf(source, { f: deep }), /"\$f" has more than 80 levels/)
+  const wide = { or: Array.from({ length: 100_000 }, () => ({})) }
+  assert.match(refusalOf(source, { f: wide }), /"\$f" has more than 2000 values/)
+  const many = { or: Array.from({ length: 101 }, () => ({ id: { eq: '1' } })) }
+  assert.match(refusalOf(source, { f: many }), /more than 100 conditions/)
+  const listed = { id: { in: Array.from({ length: 101 }, String) } }
+  assert.match(refusalOf(source, { f: listed }), /"in" lists 101 values; at most 100/)
+  assert.match(refusalOf(source, [1]), /"variables" must be a JSON object/)
+  assert.match(refusalOf(source, 'x'), /"variables" must be a JSON object/)
+})
+
+test('a variable that nobody declared is not looked at', () => {
+  let deep: unknown = {}
+  for (let i = 0; i < 100_000; i++) deep = { not: deep }
+  assert.equal(costOf('query($n: Int) { posts(limit: $n) { id } }', { n: 1, other: deep }), 1)
+})
+
+test('what an error repeats of a document is cut', () => {
+  const message = refusalOf(`{ ${'x'.repeat(90_000)} }`)
+  assert.ok(message.length <= 501, `${message.length} characters`)
+})
+
+test('the limits can be set', () => {
+  const strict = createEngine({
+    model: checkModel(blog),
+    run,
+    hooks: new Map(),
+    limits: { depth: 2, aliases: 0, cost: 5, listBound: 5, tokens: 50 },
+  })
+  assert.match(refusalOf('{ me { posts { id } } }', undefined, strict), /3 levels of depth; at most 2/)
+  assert.match(refusalOf('{ a: me { id } }', undefined, strict), /1 aliases; at most 0/)
+  assert.match(refusalOf('{ posts(limit: 6) { id } }', undefined, strict), /from 0 to 5/)
+  assert.match(refusalOf('{ posts(limit: 5) { id } me { id } }', undefined, strict), /6 points; at most 5/)
+  assert.match(refusalOf(`{ ${times(60, () => '__typename')} }`, undefined, strict), /more than 50 tokens/)
+})
+
+test('many equal fields are merged in time, and differing ones are refused', () => {
+  assert.equal(costOf(`{ me { ${'id '.repeat(1900)} } }`), 1)
+  assert.match(
+    refusalOf('{ me { a: id a: name } }'),
+    /"a" conflict because "id" and "name" are different fields/,
+  )
+  assert.match(
+    refusalOf('{ posts(limit: 1) { id } posts(limit: 2) { id } }'),
+    /"posts" conflict because they have differing arguments/,
+  )
+  assert.match(
+    refusalOf(
+      '{ me { ...A ...B } } fragment A on User { posts { a: id } } fragment B on User { posts { a: title } }',
+    ),
+    /"a" conflict/,
+  )
+  assert.equal(costOf('{ posts(limit: 1) { id } posts(limit: 1) { title } }'), 1)
+})

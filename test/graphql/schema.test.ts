@@ -1,0 +1,163 @@
+/** The generated schema: what was asked for is in it exactly, and nothing that must stay hidden is. */
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { test } from 'node:test'
+import { buildSchema, type GraphQLSchema, isObjectType, parse, validate, validateSchema } from 'graphql'
+import { createSchema } from '../../src/graphql/schema.ts'
+import { schemaText } from '../../src/graphql/sdl.ts'
+import {
+  anyone,
+  checkModel,
+  choice,
+  collection,
+  model,
+  nobody,
+  relation,
+  role,
+  string,
+} from '../../src/index.ts'
+import type { Declaration } from '../../src/model/declaration.ts'
+import blog from '../models/blog.ts'
+import rich from '../models/rich.ts'
+
+/** As the requirements state it. */
+const asked = `
+  type User { id: ID! email: String! posts: [Post!]! }
+  type Post { id: ID! title: String! author: User! }
+  type Query { user(id: ID!): User posts(limit: Int = 10): [Post!]! }
+  type Mutation { createPost(title: String!, authorId: ID!): Post! }
+  type Subscription { newPost: Post! }
+`
+
+function schemaOf(declaration: Declaration): GraphQLSchema {
+  return createSchema(checkModel(declaration), { listBound: 100, revealed: new Map() }).schema
+}
+
+function fieldsOf(schema: GraphQLSchema, name: string) {
+  const type = schema.getType(name)
+  assert.ok(isObjectType(type), `${name} is an object type`)
+  return type.getFields()
+}
+
+test('the schema of the reference model holds the required block, name by name and type by type', () => {
+  const schema = schemaOf(blog)
+  for (const wanted of Object.values(buildSchema(asked).getTypeMap())) {
+    if (!isObjectType(wanted) || wanted.name.startsWith('__')) continue
+    const fields = fieldsOf(schema, wanted.name)
+    for (const field of Object.values(wanted.getFields())) {
+      const found = fields[field.name]
+      assert.equal(String(found?.type), String(field.type), `${wanted.name}.${field.name}`)
+      for (const argument of field.args) {
+        const same = found?.args.find(each => each.name === argument.name)
+        assert.equal(String(same?.type), String(argument.type), `${field.name}(${argument.name})`)
+      }
+    }
+  }
+  const limit = fieldsOf(schema, 'Query').posts?.args.find(({ name }) => name === 'limit')
+  assert.equal(limit?.default?.value, 10)
+})
+
+test('what is beyond the required block is optional, so that documents for the block stay valid', () => {
+  const schema = schemaOf(blog)
+  const required = (type: string, field: string) =>
+    fieldsOf(schema, type)
+      [field]?.args.filter(({ type: of }) => String(of).endsWith('!'))
+      .map(({ name }) => name)
+  assert.deepEqual(required('User', 'posts'), [])
+  assert.deepEqual(required('Query', 'posts'), [])
+  assert.deepEqual(required('Query', 'user'), ['id'])
+  assert.deepEqual(required('Mutation', 'createPost'), ['title', 'authorId'])
+})
+
+test('the schemas of both test models are valid', () => {
+  for (const declaration of [blog, rich]) assert.deepEqual(validateSchema(schemaOf(declaration)), [])
+})
+
+test('nothing of an internal or write-only field is in the schema, but a write-only one can be set', () => {
+  const hidden = schemaText(
+    checkModel(
+      model({
+        doors: collection({
+          fields: {
+            label: string(),
+            secret: string({ internal: true, optional: true }),
+            pin: string({ writeOnly: true, optional: true }),
+          },
+        }),
+      }),
+    ),
+  )
+  assert.doesNotMatch(hidden, /secret/i)
+  assert.doesNotMatch(hidden, /passwordHash|password_hash|PASSWORD_HASH/)
+  const made = buildSchema(hidden)
+  assert.deepEqual(Object.keys(fieldsOf(made, 'Door')), ['id', 'label', 'createdAt'])
+  const create = fieldsOf(made, 'Mutation').createDoor
+  assert.deepEqual(
+    create?.args.map(({ name }) => name),
+    ['label', 'pin'],
+  )
+  assert.doesNotMatch(hidden, /PIN_ASC/)
+})
+
+test('a relation that hangs on a hidden field is not shown, and one with a rule of its own may be null', () => {
+  const made = schemaOf(
+    model({
+      notes: collection({
+        fields: {
+          reader_id: relation('users', { internal: true, optional: true, inverse: 'hidden_notes' }),
+          owner_id: relation('users', { inverse: 'notes', access: { read: role('admin') } }),
+        },
+      }),
+    }),
+  )
+  assert.deepEqual(
+    Object.entries(fieldsOf(made, 'Note')).map(([name, { type }]) => `${name}: ${type}`),
+    ['id: ID!', 'ownerId: ID', 'createdAt: DateTime!', 'owner: User'],
+  )
+  assert.equal('hiddenNotes' in fieldsOf(made, 'User'), false)
+})
+
+test('choices are enums, deprecations are told, and fields that cannot change are no arguments of updates', () => {
+  const made = schemaOf(
+    model({
+      tasks: collection({
+        deprecated: { since: '2026-01-01T00:00:00Z', reason: 'Use tickets.' },
+        fields: {
+          state: choice(['draft', 'in-progress'], { default: 'draft' }),
+          code: string({ immutable: true }),
+          old: string({ optional: true, deprecated: { since: '2026-02-01T00:00:00Z' } }),
+        },
+        access: { read: anyone, create: nobody },
+      }),
+    }),
+  )
+  const { state, old } = fieldsOf(made, 'Task')
+  assert.equal(String(state?.type), 'TaskState!')
+  assert.match(old?.deprecationReason ?? '', /2026-02-01/)
+  assert.match(fieldsOf(made, 'Query').tasks?.deprecationReason ?? '', /Use tickets\./)
+  const update = fieldsOf(made, 'Mutation').updateTask
+  assert.deepEqual(
+    update?.args.map(({ name, type }) => `${name}: ${type}`),
+    ['id: ID!', 'state: TaskState', 'old: String'],
+  )
+})
+
+test('the examples of the page on the schema are valid', () => {
+  const page = readFileSync(new URL('../../docs/graphql-schema.md', import.meta.url), 'utf8')
+  const examples = [...page.matchAll(/```graphql\n([\s\S]*?)```/g)].map(([, source = '']) => source)
+  assert.equal(examples.length, 3)
+  for (const source of examples) assert.deepEqual(validate(schemaOf(blog), parse(source)), [])
+})
+
+test('names that the model takes win over those of the schema itself', () => {
+  const made = schemaOf(
+    model({
+      rate_limits: collection({ fields: { size: string() } }),
+      string_filters: collection({ fields: { name: string() } }),
+    }),
+  )
+  assert.deepEqual(validateSchema(made), [])
+  assert.equal(String(fieldsOf(made, 'Query').rateLimit?.type), 'RateLimit')
+  assert.deepEqual(Object.keys(fieldsOf(made, 'RateLimit')), ['id', 'size', 'createdAt'])
+  assert.deepEqual(Object.keys(fieldsOf(made, 'StringFilter')), ['id', 'name', 'createdAt'])
+})

@@ -1,0 +1,45 @@
+/** What a store counts for those who watch it. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { openSqlite } from '../../src/store/sqlite.ts'
+import { withService } from '../serve/service.ts'
+import { blog, Client } from './blog.ts'
+
+test('writes that arrive together are one commit; the second equal read is answered from memory', async () => {
+  const store = openSqlite(blog, { file: ':memory:' })
+  try {
+    const client = new Client(store)
+    assert.deepEqual(store.counts(), { commits: 0, writes: 0, answerHits: 0, answerMisses: 0 })
+    const made = ['a', 'b', 'b', 'c'].map(name =>
+      client.create('users', { name, email: `${name}@example.com` }),
+    )
+    const outcomes = await Promise.allSettled(made)
+    assert.equal(outcomes.filter(one => one.status === 'rejected').length, 1)
+    assert.deepEqual(store.counts(), { commits: 1, writes: 3, answerHits: 0, answerMisses: 0 })
+    for (let at = 0; at < 3; at++) await client.item('users', 1)
+    assert.deepEqual(store.counts(), { commits: 1, writes: 3, answerHits: 2, answerMisses: 1 })
+    await client.update('users', 2, { name: 'x' })
+    await client.item('users', 1)
+    assert.deepEqual(store.counts(), { commits: 2, writes: 4, answerHits: 2, answerMisses: 2 })
+  } finally {
+    await store.close()
+  }
+})
+
+test('the figures of /metrics grow with them', async () => {
+  await withService({ rateLimit: 'off' }, async ({ call, key }) => {
+    const figure = async (name: string) => {
+      const { text } = await call('/metrics')
+      return Number(new RegExp(`^portico_${name}_total (\\d+)$`, 'm').exec(text)?.[1])
+    }
+    const names = ['commits', 'committed_writes', 'answer_cache_hits', 'answer_cache_misses']
+    const read = () => Promise.all(names.map(figure))
+    const [commits = 0, writes = 0, hits = 0] = await read()
+    for (const title of ['a', 'b']) await call('/api/v1/posts', { method: 'POST', key, body: { title } })
+    for (let at = 0; at < 3; at++) await call('/api/v1/posts?fields=title')
+    const after = await read()
+    assert.deepEqual(after.slice(0, 2), [commits + 2, writes + 2])
+    assert.ok(Number(after[2]) >= hits + 2)
+    assert.ok(Number(after[3]) > 0)
+  })
+})
