@@ -1,3 +1,4 @@
+/// <reference path="./oidc-provider.d.ts" />
 /** The authorization server: oidc-provider on our records, with our apps, scopes, pages and rules. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import Provider, { type Context, errors, type InteractionDetails } from 'oidc-provider'
