@@ -30,7 +30,7 @@ export interface EngineOptions {
 }
 
 /** What `CreateHooks` of Portico's own collections reveal. */
-const revealedByPortico = new Map([
+const revealedByPortico = new Map<string, Readonly<Record<string, string>>>([
   ['api_keys', { key: 'The key itself. Only the answer to the mutation that made it tells it.' }],
   [
     'oauth_apps',
