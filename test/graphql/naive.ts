@@ -113,7 +113,8 @@ class Resolver {
   #member({ of, row }: Item, args: ListArguments, name: string): unknown {
     const plain = snake(name)
     if (of.fields.has(plain)) return this.#field(of, row, plain)
-    if (plain === 'key') return null
+    // Told by the answer to a create alone.
+    if (plain === 'key' || plain === 'client_secret') return null
     const isConnection = !of.relations.has(plain)
     const relation = of.relations.get(isConnection ? plain.replace(/_connection$/, '') : plain)
     if (!relation) throw new Error(`no ${of.name}.${name}`)

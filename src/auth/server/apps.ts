@@ -3,7 +3,7 @@ import { ApiError } from '../../errors.ts'
 import type { JsonValue } from '../../model/fields/type.ts'
 import { type Awaitable, type ListAnswer, then } from '../../plan/answer.ts'
 import type { Filter, ListShape, Selected } from '../../plan/plan.ts'
-import type { CreateHook, Run } from '../../plan/run.ts'
+import type { CreateHook, Creation, Run } from '../../plan/run.ts'
 import { system } from '../../principal.ts'
 import { newClientId, newClientSecret, secretHash, secretPrefix } from './secret.ts'
 
@@ -134,7 +134,7 @@ export function createApps(run: Run, version: (collection: string) => number): A
 }
 
 /** For creates of `oauth_apps`: a client id, and for a confidential app a secret. */
-export const newAppHook: CreateHook = ({ type, scopes, default_scopes: defaults }) => {
+export const newAppHook: CreateHook = ({ type, scopes, default_scopes: defaults }): Creation => {
   requireWithin(defaults, scopes)
   const clientId = newClientId()
   if (type === 'public') return { computed: { client_id: clientId }, revealed: {} }

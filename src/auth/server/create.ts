@@ -1,4 +1,6 @@
+/// <reference path="./oidc-provider.d.ts" />
 /** The authorization server: oidc-provider on our records, with our apps, scopes, pages and rules. */
+import { AsyncLocalStorage } from 'node:async_hooks'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import Provider, { type Context, errors, type InteractionDetails } from 'oidc-provider'
 import { ApiError } from '../../errors.ts'
@@ -69,6 +71,8 @@ export class Server implements AuthorizationServer {
   readonly #consents: Consents
   readonly #sessions: Sessions
   readonly #browsers = new WeakMap<IncomingMessage, { userAgent: string; address: string }>()
+  /** The browser that signs in outside of an authorization request. */
+  readonly #signingIn = new AsyncLocalStorage<{ userAgent: string; address: string }>()
   #engine: Engine | undefined
   #making: Promise<Engine> | undefined
 
@@ -166,12 +170,8 @@ export class Server implements AuthorizationServer {
 
   async signIn(req: IncomingMessage, res: ServerResponse, signIn: SignIn): Promise<SessionInfo> {
     const { provider } = await this.#ready(req)
-    this.#signingIn = this.#see(req, signIn.address ?? '')
-    try {
-      return await this.#sessions.signIn(provider, req, res, signIn)
-    } finally {
-      this.#signingIn = undefined
-    }
+    const seen = this.#see(req, signIn.address ?? '')
+    return this.#signingIn.run(seen, () => this.#sessions.signIn(provider, req, res, signIn))
   }
 
   async signOut(req: IncomingMessage, res: ServerResponse): Promise<void> {
@@ -248,11 +248,11 @@ export class Server implements AuthorizationServer {
     return this.#engine
   }
 
-  #signingIn: { userAgent: string; address: string } | undefined
-
   #browser(): { userAgent: string; address: string } {
     const ctx = currentContext()
-    return (ctx && this.#browsers.get(ctx.req)) ?? this.#signingIn ?? { userAgent: '', address: '' }
+    return (
+      (ctx && this.#browsers.get(ctx.req)) ?? this.#signingIn.getStore() ?? { userAgent: '', address: '' }
+    )
   }
 
   #see(req: IncomingMessage, address: string): { userAgent: string; address: string } {
