@@ -2,11 +2,12 @@
  * `npm run bench [-- names] [--rounds n] [--seconds n] [--rows n] [--cold] [--limit] [--write-docs]`
  * `npm run bench -- profile W1 [--hot]`
  *
- * Names are W1 to W8, `start` and `walk`; without any, all of them.
+ * Names are W1 to W9, `start` and `walk`; without any, all of them.
  */
 import { parseArgs } from 'node:util'
 import { type DataSet, dataSet } from './data.ts'
 import { type Figure, footprint, measure, type Pace, walk } from './measure.ts'
+import { measureOauth, oauthTable } from './oauth.ts'
 import { profile } from './profile.ts'
 import { figuresTable, footprintLines, machine, walkLine, writeDocs } from './report.ts'
 import { type Delivery, deliver, deliveryTable } from './subscribers.ts'
@@ -62,6 +63,7 @@ async function bench(): Promise<void> {
   }
   const lines = [machine(), figuresTable(figures)]
   if (wanted('W8')) lines.push(deliveryTable(await deliveries(data)))
+  if (wanted('W9')) lines.push(oauthTable(await measureOauth(data, pace)))
   if (wanted('start')) lines.push(footprintLines(await footprint(data, pace.rounds)))
   if (wanted('walk')) lines.push(walkLine(await walk(await dataSet(all ? 1_000_000 : data.rows))))
   const text = lines.join('\n\n')

@@ -26,3 +26,9 @@ export interface Reply {
   /** A string is sent as UTF-8; null: no body. */
   readonly body: string | Buffer | AsyncIterable<string> | null
 }
+
+/** In place of a reply: somebody else writes the response. */
+export interface TakenOver {
+  /** Called once, with what every answer has set on the response. Resolves when it was ended. */
+  takeOver(): Promise<void>
+}

@@ -12,6 +12,7 @@ import {
 } from './cli/commands.ts'
 import { Failure } from './cli/failure.ts'
 import type { Settings } from './config.ts'
+import type { Records } from './records.ts'
 
 const model: Option = { value: 'file', sentence: 'The model file; else PORTICO_MODEL.' }
 const database: Option = { value: 'file', sentence: 'The database; else DATABASE_URL.' }
@@ -35,10 +36,15 @@ async function modelOf(written: Written) {
   return { settings, ...(await loadModel(settings)) }
 }
 
+interface OpenedBy extends Opened {
+  readonly records: Records
+  readonly settings: Settings
+}
+
 /** Opens the database beside a service that may be running, and closes it after `use`. */
 async function withDatabase(
   written: Written,
-  use: (opened: Opened, accounts: typeof import('./cli/accounts.ts')) => Promise<string>,
+  use: (opened: OpenedBy, accounts: typeof import('./cli/accounts.ts')) => Promise<string>,
 ): Promise<string> {
   const { settings, model } = await modelOf(written)
   const { createRun, openStore } = await import('./serve.ts')
@@ -46,7 +52,8 @@ async function withDatabase(
   const accounts = await import('./cli/accounts.ts')
   const store = openStore(model, settings)
   try {
-    return await use({ model, run: createRun(createGuard(model), store) }, accounts)
+    const run = createRun(createGuard(model), store)
+    return await use({ model, run, records: store.records, settings }, accounts)
   } finally {
     await store.close()
   }
@@ -169,6 +176,70 @@ const commands: readonly Command[] = [
     sentence: 'Print a random key, for PORTICO_ADMIN_API_KEY.',
     options: {},
     run: async () => (await import('./cli/accounts.ts')).newKeyText(),
+  },
+  {
+    name: 'keys rotate',
+    sentence: 'Make new signing keys for tokens; what the old ones signed stays valid.',
+    options: files,
+    run: written =>
+      withDatabase(written, async ({ records, settings }) =>
+        (await import('./cli/apps.ts')).rotate(records, settings),
+      ),
+  },
+  {
+    name: 'apps create',
+    sentence: 'Register an OAuth app, and print its secret once.',
+    options: {
+      user: { value: 'email', sentence: 'Whose app it is.', required: true },
+      name: { value: 'text', sentence: 'What users see.', required: true },
+      type: { value: 'type', sentence: 'confidential or public; else confidential.' },
+      'redirect-uri': {
+        value: 'url',
+        sentence: 'Where browsers come back; can be given again.',
+        multiple: true,
+      },
+      scopes: { value: 'list', sentence: 'What it may ask for, separated by commas; else any scope.' },
+      ...files,
+    },
+    run: written =>
+      withDatabase(written, async opened =>
+        (await import('./cli/apps.ts')).createApp(opened, {
+          user: written.needed('user'),
+          name: written.needed('name'),
+          type: written.text('type'),
+          redirectUris: written.list('redirect-uri'),
+          scopes: written.text('scopes'),
+        }),
+      ),
+  },
+  {
+    name: 'apps list',
+    sentence: 'List the OAuth apps, of one user with --user.',
+    options: { user: { value: 'email', sentence: 'Whose apps; else everybody’s.' }, ...files },
+    run: written =>
+      withDatabase(written, async opened =>
+        (await import('./cli/apps.ts')).listApps(opened, written.text('user')),
+      ),
+  },
+  {
+    name: 'apps rotate-secret',
+    arguments: ['app'],
+    sentence: 'Make a new secret for an app, named by its client id; the old ones end after a while.',
+    options: files,
+    run: written =>
+      withDatabase(written, async opened =>
+        (await import('./cli/apps.ts')).rotateSecret(opened, written.arguments[0] ?? '', opened.settings),
+      ),
+  },
+  {
+    name: 'apps delete',
+    arguments: ['app'],
+    sentence: 'Delete an app, named by its client id; its tokens work no more.',
+    options: files,
+    run: written =>
+      withDatabase(written, async opened =>
+        (await import('./cli/apps.ts')).deleteApp(opened, written.arguments[0] ?? ''),
+      ),
   },
   {
     name: 'documents register',

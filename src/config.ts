@@ -1,5 +1,6 @@
 /** Every setting, in one table. `docs/configuration.md` is generated from it. */
 
+import { accountSettings } from './config/accounts.ts'
 import { graphqlSettings } from './config/graphql.ts'
 import {
   apiKey,
@@ -13,6 +14,7 @@ import {
   text,
   trustProxy,
 } from './config/kinds.ts'
+import { oauthSettings } from './config/oauth.ts'
 import { optional, type Row, row } from './config/row.ts'
 
 export const settingsTable = {
@@ -155,6 +157,8 @@ export const settingsTable = {
     sentence: 'How many API keys one user may have.',
   }),
   ...graphqlSettings,
+  ...oauthSettings,
+  ...accountSettings,
 } as const
 
 type Table = typeof settingsTable
@@ -176,7 +180,13 @@ type Within<Prefix extends string> = {
  * Settings as a program gives them: those that are left out come from the environment, or are defaults.
  * A group can be an object: `{ graphql: { documents: 'registered' } }`.
  */
-export type GivenSettings = Given & { readonly graphql?: Within<'graphql'> | undefined }
+export type GivenSettings = Given & {
+  readonly graphql?: Within<'graphql'> | undefined
+  readonly oauth?: Within<'oauth'> | undefined
+  readonly accounts?: Within<'accounts'> | undefined
+  readonly theme?: Within<'theme'> | undefined
+  readonly mail?: Within<'mail'> | undefined
+}
 
 const groups = new Set(Object.keys(settingsTable).flatMap(name => name.split('.').slice(0, -1)))
 

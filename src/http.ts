@@ -2,7 +2,7 @@
 import { createServer, type IncomingMessage, type Server, ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Duplex } from 'node:stream'
-import type { Call, Reply } from './call.ts'
+import type { Call, Reply, TakenOver } from './call.ts'
 import type { Settings } from './config.ts'
 import { ApiError } from './errors.ts'
 import { addressReader } from './http/address.ts'
@@ -14,7 +14,7 @@ export type { Exchange } from './http/exchange.ts'
 
 export interface HttpParts {
   /** Answers a request. What it throws becomes a reply by `errorReply`. */
-  readonly answer: (exchange: Exchange) => Reply | Promise<Reply>
+  readonly answer: (exchange: Exchange) => Reply | TakenOver | Promise<Reply | TakenOver>
   readonly errorReply: (error: unknown, call: Call) => Reply
   readonly sockets?: Sockets
   /** A reply was sent; `bytes` of its body, undefined when it is streamed. */
@@ -108,6 +108,22 @@ export function createHttp(settings: HttpSettings, parts: HttpParts): HttpServer
     if (!(error instanceof ApiError) || error.status >= 500) parts.onFault(error, exchange)
     reply(exchange, parts.errorReply(error, exchange))
   }
+  const takeOver = (exchange: Exchange, made: TakenOver) => {
+    const { res } = exchange
+    const done = () => {
+      running--
+      parts.onSent(exchange, res.statusCode, undefined)
+    }
+    exchange.prepareResponse(constant)
+    made.takeOver().then(done, error => {
+      if (!res.headersSent) return fail(exchange, error)
+      parts.onFault(error, exchange)
+      res.destroy()
+      done()
+    })
+  }
+  const answered = (exchange: Exchange, made: Reply | TakenOver) =>
+    'takeOver' in made ? takeOver(exchange, made) : reply(exchange, made)
   const exchangeOf = (req: IncomingMessage, res: ServerResponse) => {
     const forwarded = req.headers['x-forwarded-for']
     const address = addressOf(req.socket.remoteAddress, typeof forwarded === 'string' ? forwarded : undefined)
@@ -120,8 +136,8 @@ export function createHttp(settings: HttpSettings, parts: HttpParts): HttpServer
       checkRequestLine(exchange)
       if (settings.cors && isPreflight(exchange)) return reply(exchange, preflight)
       const made = parts.answer(exchange)
-      if (!(made instanceof Promise)) return reply(exchange, made)
-      made.then(later => reply(exchange, later)).catch(error => fail(exchange, error))
+      if (!(made instanceof Promise)) return answered(exchange, made)
+      made.then(later => answered(exchange, later)).catch(error => fail(exchange, error))
     } catch (error) {
       fail(exchange, error)
     }

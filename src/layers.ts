@@ -11,19 +11,23 @@ export interface Room {
 }
 
 /** What every room may import. */
-export const shared: readonly string[] = ['errors', 'principal', 'call']
+export const shared: readonly string[] = ['errors', 'principal', 'call', 'records']
 
 export const rooms: Readonly<Record<string, Room>> = {
   errors: { imports: [] },
   principal: { imports: [] },
   call: { imports: [] },
+  records: { imports: ['plan'] },
   model: { imports: [], packages: ['ajv', 'ajv-formats'] },
   plan: { imports: ['model'] },
   store: { imports: ['plan', 'model'], packages: ['node:sqlite'] },
   cluster: { imports: [] },
   rest: { imports: ['plan', 'model'] },
   graphql: { imports: ['plan', 'model'], packages: ['graphql', 'graphql-ws', 'ws'] },
-  auth: { imports: ['plan', 'model', 'cluster'] },
+  auth: {
+    imports: ['plan', 'model', 'cluster'],
+    packages: ['oidc-provider', 'jose', 'nodemailer', '@simplewebauthn/server', 'otpauth', 'qr'],
+  },
   config: { imports: [] },
   http: { imports: ['config'] },
   log: { imports: ['config'], packages: ['pino'] },

@@ -4,8 +4,8 @@ import type { Settings } from './config.ts'
 
 export type { Logger } from 'pino'
 
-/** What looks like one of our keys, wherever it stands. */
-const keys = /pk_[A-Za-z0-9]{6,}/g
+/** What looks like one of our keys or client secrets, wherever it stands. */
+const keys = /(pk)_[A-Za-z0-9]{6,}|(ps)_[A-Za-z0-9_-]{43}/g
 /** What follows the scheme of an Authorization header. */
 const tokens = /\b(Bearer|Basic) +[A-Za-z0-9._~+/=-]+/gi
 /** Query parameters that are credentials by their name. */
@@ -16,7 +16,7 @@ const HIDDEN = '[hidden]'
 /** `text` without anything that looks like a credential. */
 export function redact(text: string): string {
   return text
-    .replace(keys, `pk_${HIDDEN}`)
+    .replace(keys, `$1$2_${HIDDEN}`)
     .replace(tokens, `$1 ${HIDDEN}`)
     .replace(parameters, `$1=${HIDDEN}`)
 }
@@ -88,7 +88,7 @@ export function createLog({ logLevel }: Pick<Settings, 'logLevel'>, output?: Des
       base: null,
       redact: { paths, censor: HIDDEN },
       serializers: { err: serializeError },
-      hooks: { streamWrite: line => (line.includes('pk_') ? redact(line) : line) },
+      hooks: { streamWrite: line => (line.includes('pk_') || line.includes('ps_') ? redact(line) : line) },
     },
     destination,
   )

@@ -138,6 +138,30 @@ async function createRegistry(figures: readonly Figure[]): Promise<Registry> {
 
 const API = '/api/v1/'
 
+const oauthRoutes = [
+  'authorize',
+  'token',
+  'par',
+  'device',
+  'revoke',
+  'introspect',
+  'userinfo',
+  'jwks',
+  'register',
+  'logout',
+]
+  .map(name => `/oauth/${name}`)
+  .concat(['/.well-known/openid-configuration', '/.well-known/oauth-authorization-server'])
+  .concat('/.well-known/oauth-protected-resource')
+
+/** Paths below the endpoints hold ids, and pages have many names. */
+function oauthRouteOf(path: string): string {
+  if (path.startsWith('/oauth/authorize/')) return '/oauth/authorize/{uid}'
+  if (path.startsWith('/oauth/interaction/')) return '/oauth/interaction/{uid}'
+  if (path.startsWith('/oauth/device/')) return '/oauth/device'
+  return path === '/account' || path.startsWith('/account/') ? '/account' : 'other'
+}
+
 interface CollectionLabels {
   readonly list: string
   readonly item: string
@@ -159,11 +183,12 @@ export function routeLabels(collections: ReadonlyMap<string, unknown>): (path: s
     '/graphql',
     `${API}openapi.json`,
     `${API}me`,
+    ...oauthRoutes,
   ])
   return path => {
     const slash = path.startsWith(API) ? path.indexOf('/', API.length) : -1
     const labels = byName.get(path.slice(API.length, slash === -1 ? undefined : slash))
-    if (!labels || !path.startsWith(API)) return others.has(path) ? path : 'other'
+    if (!labels || !path.startsWith(API)) return others.has(path) ? path : oauthRouteOf(path)
     if (slash === -1) return labels.list
     return path.indexOf('/', slash + 1) === -1 ? labels.item : labels.within
   }

@@ -54,6 +54,16 @@ export function user(id: number, role: string, scopes: Scopes, budgetKey = `user
   return { userId: id, access: internAccess(role, scopes, true), budgetKey }
 }
 
+/** An app by itself (RFC 6749, 4.4), with nobody behind it: what needs a user is not for it. */
+export function app(clientId: string, scopes: ReadonlySet<string>): Principal {
+  return { userId: null, access: internAccess(null, scopes, false), budgetKey: `app:${clientId}` }
+}
+
+/** Whether no credential came: an app by itself is not signed in either, but has scopes. */
+export function isAnonymous({ signedIn, scopes }: AccessClass): boolean {
+  return !signedIn && scopes === 'all'
+}
+
 /** Portico itself, for its own records. Never reachable from a request. */
 export const system: Principal = Object.freeze({
   userId: null,

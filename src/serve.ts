@@ -1,10 +1,12 @@
 /** Puts the parts together. The way of every request stands in `createPipeline`, in order. */
 import type { Duplex } from 'node:stream'
+import { accessTokenReader } from './auth/access-token.ts'
 import { apiKeyReader } from './auth/api-key.ts'
 import { type Authenticate, createAuthenticate } from './auth/authenticate.ts'
 import { bootstrap, type FirstAdministrator } from './auth/bootstrap.ts'
 import { newKeyHook } from './auth/new-key.ts'
-import type { Reply } from './call.ts'
+import { createApps, newAppHook, newSecretHook } from './auth/server/apps.ts'
+import type { Reply, TakenOver } from './call.ts'
 import { budgetAddress, createLimits, type Limits } from './cluster/limits.ts'
 import { memoryCounters } from './cluster/memory.ts'
 import { type GivenSettings, readSettings, type Settings } from './config.ts'
@@ -22,6 +24,8 @@ import type { Run } from './plan/run.ts'
 import { anonymous, type Principal } from './principal.ts'
 import { createRest, errorReply } from './rest/rest.ts'
 import { type GraphqlFace, graphqlFace } from './serve/graphql.ts'
+import { type OauthFace, oauthFace } from './serve/oauth.ts'
+import { outsideReaders } from './serve/outside.ts'
 import { openSqlite } from './store/sqlite.ts'
 import type { Store, StoreCounts } from './store/store.ts'
 
@@ -85,14 +89,48 @@ async function assemble(model: Model, store: Store, log: Log, settings: Settings
     () => [...figures(limits, keys.counts, http), ...storeFigures(store)],
     () => graphql.figures(),
   )
-  const hooks = new Map([['api_keys', newKeyHook(run, settings.maxKeysPerUser)]])
+  const hooks = new Map([
+    ['api_keys', newKeyHook(run, settings.maxKeysPerUser)],
+    ['oauth_apps', newAppHook],
+    ['oauth_app_secrets', newSecretHook(run)],
+  ])
   const rest = createRest({
     model,
     run,
     hooks,
     baseUrl: settings.baseUrl,
   })
-  const authenticate = createAuthenticate([keys])
+  const { records } = store
+  const apps = createApps(run, collection => store.version(collection))
+  const issuer = () => settings.baseUrl ?? listeningUrl(settings, http)
+  const tokens = accessTokenReader({
+    run,
+    records,
+    version: collection => store.version(collection),
+    isApp: clientId =>
+      then(apps.find(clientId), app => app !== undefined || then(records.get('Client', clientId), Boolean)),
+    issuer,
+  })
+  const outside = await outsideReaders({
+    model,
+    run,
+    records,
+    version: name => store.version(name),
+    settings,
+  })
+  const authenticate = createAuthenticate([keys, tokens, ...outside])
+  const oauth = oauthFace({
+    model,
+    run,
+    records,
+    apps,
+    limits,
+    tokenLimits: createLimits(tokenLimitSettings(settings), memoryCounters()),
+    settings,
+    issuer,
+    logger: log.logger,
+    onFault: error => log.logger.error({ err: error }, 'the authorization server failed'),
+  })
   const graphql = graphqlFace({
     model,
     run,
@@ -108,6 +146,7 @@ async function assemble(model: Model, store: Store, log: Log, settings: Settings
     authenticate,
     limits,
     bodyLimit: settings.bodyLimit,
+    oauth,
     face: (exchange, principal) =>
       isGraphql(exchange.path) ? graphql.answer(exchange, principal) : rest(exchange, principal),
   }
@@ -115,7 +154,8 @@ async function assemble(model: Model, store: Store, log: Log, settings: Settings
     answer: createPipeline(stages),
     sockets: { paths: new Set([graphqlPath]), upgrade: createUpgrade(stages, graphql) },
     errorReply: (error, call) =>
-      isGraphql(call.path) ? graphqlErrorReply(error, call) : errorReply(error, call),
+      oauth.errorReply(error, call.path) ??
+      withMetadata(isGraphql(call.path) ? graphqlErrorReply(error, call) : errorReply(error, call), issuer),
     onSent: recorder(log, metrics, routeLabels(model.collections)),
     onFault: (error, { requestId, method }) =>
       log.logger.error({ err: error, request_id: requestId, method }, 'request failed'),
@@ -125,18 +165,37 @@ async function assemble(model: Model, store: Store, log: Log, settings: Settings
     await http.close()
     throw error
   })
-  const url = `http://${settings.host.includes(':') ? `[${settings.host}]` : settings.host}:${http.port()}`
+  const url = listeningUrl(settings, http)
   log.logger.info({ database: settings.database }, `listening on ${url}`)
   return {
-    url: url.replace(/\/\/(0\.0\.0\.0|\[::\]):/, '//localhost:'),
+    url,
     firstAdministrator,
-    close: closer({ http, graphql, store, log, state }),
+    close: closer({ http, graphql, oauth, store, log, state }),
   }
 }
 
 /** `rateLimit` is the limit of addresses too, unless they have one of their own. */
 function limitSettings({ rateLimit, addressRateLimit }: Settings) {
   return { user: rateLimit ?? 1000, address: addressRateLimit ?? rateLimit ?? 120 }
+}
+
+/** RFC 9728, 5.1: a challenge tells where to learn who gives out credentials. */
+function withMetadata(reply: Reply, issuer: () => string): Reply {
+  const at = reply.headers.indexOf('WWW-Authenticate') + 1
+  if (at === 0) return reply
+  const metadata = `resource_metadata="${issuer()}/.well-known/oauth-protected-resource"`
+  return { ...reply, headers: reply.headers.with(at, `${reply.headers[at]}, ${metadata}`) }
+}
+
+function tokenLimitSettings(settings: Settings) {
+  const limit = settings['oauth.tokenRateLimit'] ?? (settings.rateLimit === 'off' ? 'off' : 60)
+  return { user: limit, address: limit }
+}
+
+/** An address at which it can be reached from this machine. */
+function listeningUrl({ host }: Settings, http: HttpServer): string {
+  const url = `http://${host.includes(':') ? `[${host}]` : host}:${http.port()}`
+  return url.replace(/\/\/(0\.0\.0\.0|\[::\]):/, '//localhost:')
 }
 
 interface State {
@@ -155,15 +214,18 @@ interface Stages {
   readonly authenticate: Authenticate
   readonly limits: Limits
   readonly bodyLimit: number
+  /** Answers its own paths, which take other credentials. */
+  readonly oauth: OauthFace
   readonly face: Face
 }
 
 /** credential → Principal → budget → body → face → reply. At once where nothing has to be waited for. */
-function createPipeline({ open, authenticate, limits, bodyLimit, face }: Stages) {
+function createPipeline({ open, authenticate, limits, bodyLimit, oauth, face }: Stages) {
   const identify = identifier(authenticate, limits)
-  return (exchange: Exchange): Awaitable<Reply> => {
+  return (exchange: Exchange): Awaitable<Reply | TakenOver> => {
     const opened = open.get(exchange.path)
     if (opened) return opened(exchange)
+    if (oauth.owns(exchange.path)) return oauth.answer(exchange)
     return then(identify(exchange), principal => {
       exchange.userId = principal.userId
       return then(limits.draw(principal, exchange), () =>
@@ -283,17 +345,19 @@ function storeFigures(store: Store): Figure[] {
 interface Running {
   readonly http: HttpServer
   readonly graphql: GraphqlFace
+  readonly oauth: OauthFace
   readonly store: Store
   readonly log: Log
   readonly state: State
 }
 
-function closer({ http, graphql, store, log, state }: Running): () => Promise<void> {
+function closer({ http, graphql, oauth, store, log, state }: Running): () => Promise<void> {
   let closed: Promise<void> | undefined
   const close = async () => {
     state.closing = true
     graphql.close()
     await http.close()
+    await oauth.idle()
     await store.close()
     log.flush()
   }

@@ -12,6 +12,26 @@ CREATE TABLE IF NOT EXISTS "_events" (
   "changed" TEXT
 ) STRICT;
 
+CREATE TABLE IF NOT EXISTS "_records" (
+  "kind" TEXT NOT NULL,
+  "id" TEXT NOT NULL,
+  "payload" TEXT NOT NULL,
+  "expires_at" INTEGER,
+  "consumed_at" INTEGER,
+  "grant_id" TEXT,
+  "alias" TEXT,
+  "owner" TEXT,
+  PRIMARY KEY ("kind", "id")
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX IF NOT EXISTS "_records__expires_at" ON "_records" ("expires_at") WHERE "expires_at" IS NOT NULL;
+
+CREATE INDEX IF NOT EXISTS "_records__grant_id" ON "_records" ("grant_id") WHERE "grant_id" IS NOT NULL;
+
+CREATE UNIQUE INDEX IF NOT EXISTS "_records__alias" ON "_records" ("kind", "alias") WHERE "alias" IS NOT NULL;
+
+CREATE INDEX IF NOT EXISTS "_records__owner" ON "_records" ("kind", "owner") WHERE "owner" IS NOT NULL;
+
 CREATE TABLE "users" (
   "id" INTEGER PRIMARY KEY AUTOINCREMENT,
   "name" TEXT NOT NULL,
@@ -65,3 +85,48 @@ INSERT OR REPLACE INTO "_totals" ("collection", "n") SELECT 'api_keys', count(*)
 CREATE TRIGGER "_api_keys_added" AFTER INSERT ON "api_keys" BEGIN UPDATE "_totals" SET "n" = "n" + 1 WHERE "collection" = 'api_keys'; END;
 
 CREATE TRIGGER "_api_keys_removed" AFTER DELETE ON "api_keys" BEGIN UPDATE "_totals" SET "n" = "n" - 1 WHERE "collection" = 'api_keys'; END;
+
+CREATE TABLE "oauth_apps" (
+  "id" INTEGER PRIMARY KEY AUTOINCREMENT,
+  "user_id" INTEGER NOT NULL REFERENCES "users" ("id") ON DELETE CASCADE,
+  "name" TEXT NOT NULL,
+  "type" TEXT NOT NULL,
+  "redirect_uris" TEXT NOT NULL,
+  "scopes" TEXT,
+  "default_scopes" TEXT,
+  "scope_separator" TEXT,
+  "access_token_format" TEXT,
+  "logo_uri" TEXT,
+  "homepage_uri" TEXT,
+  "client_id" TEXT NOT NULL,
+  "secret_hash" TEXT,
+  "created_at" TEXT NOT NULL
+) STRICT;
+
+CREATE UNIQUE INDEX "oauth_apps__client_id__unique" ON "oauth_apps" ("client_id");
+
+CREATE INDEX "oauth_apps__user_id__index" ON "oauth_apps" ("user_id");
+
+INSERT OR REPLACE INTO "_totals" ("collection", "n") SELECT 'oauth_apps', count(*) FROM "oauth_apps";
+
+CREATE TRIGGER "_oauth_apps_added" AFTER INSERT ON "oauth_apps" BEGIN UPDATE "_totals" SET "n" = "n" + 1 WHERE "collection" = 'oauth_apps'; END;
+
+CREATE TRIGGER "_oauth_apps_removed" AFTER DELETE ON "oauth_apps" BEGIN UPDATE "_totals" SET "n" = "n" - 1 WHERE "collection" = 'oauth_apps'; END;
+
+CREATE TABLE "oauth_app_secrets" (
+  "id" INTEGER PRIMARY KEY AUTOINCREMENT,
+  "app_id" INTEGER NOT NULL REFERENCES "oauth_apps" ("id") ON DELETE CASCADE,
+  "prefix" TEXT NOT NULL,
+  "hash" TEXT NOT NULL,
+  "created_at" TEXT NOT NULL
+) STRICT;
+
+CREATE UNIQUE INDEX "oauth_app_secrets__hash__unique" ON "oauth_app_secrets" ("hash");
+
+CREATE INDEX "oauth_app_secrets__app_id__index" ON "oauth_app_secrets" ("app_id");
+
+INSERT OR REPLACE INTO "_totals" ("collection", "n") SELECT 'oauth_app_secrets', count(*) FROM "oauth_app_secrets";
+
+CREATE TRIGGER "_oauth_app_secrets_added" AFTER INSERT ON "oauth_app_secrets" BEGIN UPDATE "_totals" SET "n" = "n" + 1 WHERE "collection" = 'oauth_app_secrets'; END;
+
+CREATE TRIGGER "_oauth_app_secrets_removed" AFTER DELETE ON "oauth_app_secrets" BEGIN UPDATE "_totals" SET "n" = "n" - 1 WHERE "collection" = 'oauth_app_secrets'; END;

@@ -1,23 +1,83 @@
 /** Passwords, hashed by argon2id (RFC 9106) with OWASP's parameters, as a PHC string. */
-import { argon2, randomBytes } from 'node:crypto'
+import { argon2, randomBytes, timingSafeEqual } from 'node:crypto'
 import { promisify } from 'node:util'
+import { ApiError } from '../errors.ts'
 
-const parameters = { memory: 19_456, passes: 2, parallelism: 1, tagLength: 32 }
+interface Parameters {
+  /** In KiB. */
+  readonly memory: number
+  readonly passes: number
+  readonly parallelism: number
+  readonly tagLength: number
+}
+
+const parameters: Parameters = { memory: 19_456, passes: 2, parallelism: 1, tagLength: 32 }
 const SALT = 16
 const derive = promisify(argon2)
+
+/** How many are computed at once: each takes a thread of the pool, which files and names need too. */
+const AT_ONCE = 2
+/** Beyond this a flood of sign-ins would only make everybody wait for longer than they will. */
+const MAX_WAITING = 500
+
+let running = 0
+const waiting: (() => void)[] = []
+
+/** Runs `work` when a turn is free. UNAVAILABLE when too many wait already. */
+async function inTurn<T>(work: () => Promise<T>): Promise<T> {
+  if (running >= AT_ONCE) {
+    if (waiting.length >= MAX_WAITING) {
+      throw new ApiError('UNAVAILABLE', 'Too many people sign in at once.', {
+        headers: { 'Retry-After': '10' },
+      })
+    }
+    await new Promise<void>(resolve => waiting.push(resolve))
+  } else running++
+  try {
+    return await work()
+  } finally {
+    const next = waiting.shift()
+    if (next) next()
+    else running--
+  }
+}
 
 function unpadded(bytes: Buffer): string {
   return bytes.toString('base64').replace(/=+$/, '')
 }
 
-function tagOf(password: string, nonce: Buffer): Promise<Buffer> {
-  return derive('argon2id', { message: Buffer.from(password.normalize('NFC')), nonce, ...parameters })
+function tagOf(password: string, nonce: Buffer, chosen: Parameters): Promise<Buffer> {
+  const message = Buffer.from(password.normalize('NFC'))
+  return inTurn(() => derive('argon2id', { message, nonce, ...chosen }))
 }
 
 /** `$argon2id$v=19$m=…,t=…,p=…$salt$tag`. Takes 20 ms of a thread of the pool. */
 export async function hashPassword(password: string): Promise<string> {
   const salt = randomBytes(SALT)
-  const tag = await tagOf(password, salt)
+  const tag = await tagOf(password, salt, parameters)
   const { memory, passes, parallelism } = parameters
   return `$argon2id$v=19$m=${memory},t=${passes},p=${parallelism}$${unpadded(salt)}$${unpadded(tag)}`
+}
+
+const phc =
+  /^\$argon2id\$v=19\$m=(\d{1,7}),t=(\d{1,2}),p=(\d{1,2})\$([A-Za-z0-9+/]{11,86})\$([A-Za-z0-9+/]{16,86})$/
+
+/** What somebody without a password is compared with, so that it takes as long as a comparison. */
+const nobodys = `$argon2id$v=19$m=${parameters.memory},t=${parameters.passes},p=1$${unpadded(randomBytes(SALT))}$${unpadded(randomBytes(parameters.tagLength))}`
+
+/**
+ * Whether the password is the one that was hashed. Without a hash it is false, after the same work:
+ * how long it takes does not tell whether there is an account.
+ */
+export async function verifyPassword(password: string, hashed: string | undefined): Promise<boolean> {
+  const [, memory, passes, parallelism, salt = '', tag = ''] =
+    phc.exec(hashed ?? nobodys) ?? phc.exec(nobodys) ?? []
+  const expected = Buffer.from(tag, 'base64')
+  const computed = await tagOf(password, Buffer.from(salt, 'base64'), {
+    memory: Number(memory),
+    passes: Number(passes),
+    parallelism: Number(parallelism),
+    tagLength: expected.length,
+  })
+  return timingSafeEqual(computed, expected) && hashed !== undefined
 }

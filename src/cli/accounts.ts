@@ -36,7 +36,13 @@ function listShape(collection: string, fields: readonly string[], by: string | u
   }
 }
 
-async function rows(run: Run, collection: string, fields: readonly string[], by?: string, value?: JsonValue) {
+export async function rows(
+  run: Run,
+  collection: string,
+  fields: readonly string[],
+  by?: string,
+  value?: JsonValue,
+) {
   const args: JsonValue[] = [0, MOST_ROWS]
   if (value !== undefined) args.push(value)
   const answer = await run.list({ shape: listShape(collection, fields, by), args }, system)
@@ -62,7 +68,7 @@ export function table(names: readonly string[], shownRows: readonly Row[]): stri
     .join('\n')
 }
 
-async function userId(run: Run, email: string): Promise<number> {
+export async function userId(run: Run, email: string): Promise<number> {
   const [found] = await rows(run, 'users', ['id'], 'email', email.toLowerCase())
   if (found) return Number(found.id)
   throw new Failure(`No user has the e-mail address ${email}. \`portico users list\` shows all.`)

@@ -88,7 +88,7 @@ export function createLimits(settings: LimitSettings, counters: RateCounters, no
   return {
     counts,
     draw({ userId, budgetKey }, answer, cost = 1) {
-      const rule = userId === null ? byAddress : byUser
+      const rule = userId === null && !budgetKey.startsWith('app:') ? byAddress : byUser
       if (!rule) return undefined
       const budget = counters.take(budgetKey, rule.limit, cost)
       if (budget instanceof Promise) return budget.then(later => settle(later, rule, answer))

@@ -2,7 +2,7 @@
 import type { Call, Reply } from '../call.ts'
 import { ApiError } from '../errors.ts'
 import { type Awaitable, then } from '../plan/answer.ts'
-import type { Principal } from '../principal.ts'
+import { isAnonymous, type Principal } from '../principal.ts'
 import { type Accepted, readAccept } from './accept.ts'
 import type { Client, Clients } from './clients.ts'
 import type { Bound } from './engine.ts'
@@ -39,7 +39,7 @@ const preflighted = ['x-requested-with', 'apollo-require-preflight', 'x-apollo-o
  * own credential, an own header, or this very origin is answered.
  */
 function requireIntent({ headers }: Call, { principal }: Account): void {
-  if (principal.access.signedIn || headers['sec-fetch-site'] === 'same-origin') return
+  if (!isAnonymous(principal.access) || headers['sec-fetch-site'] === 'same-origin') return
   if (preflighted.some(name => headers[name] !== undefined)) return
   throw new ApiError(
     'BAD_REQUEST',

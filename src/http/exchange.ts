@@ -61,6 +61,14 @@ export class Exchange implements Call {
     return (length !== undefined && length !== '0') || this.headers['transfer-encoding'] !== undefined
   }
 
+  /** For whoever writes the response in our place: what every answer has, as far as nobody sets it anew. */
+  prepareResponse(constant: readonly string[]): void {
+    const headers = [...constant, ...this.added, 'X-Request-Id', this.requestId]
+    for (let at = 0; at < headers.length; at += 2) {
+      this.res.setHeader(headers[at] ?? '', headers[at + 1] ?? '')
+    }
+  }
+
   /**
    * What still arrives of the body is too much to be read for nothing, or may never come (RFC 9110,
    * 10.1.1): the connection cannot be used again.

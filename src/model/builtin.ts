@@ -1,11 +1,12 @@
 /** The collections and fields that every model has by itself. */
-import { owner, role, signedIn } from './access.ts'
+import { nobody, owner, related, role, signedIn } from './access.ts'
 import {
   type CollectionDeclaration,
   type CollectionOptions,
   collection,
   type FieldDeclarations,
 } from './declaration.ts'
+import { choice } from './fields/choice.ts'
 import { datetime } from './fields/datetime.ts'
 import { declared } from './fields/declared.ts'
 import { email } from './fields/email.ts'
@@ -14,6 +15,8 @@ import { jsonType } from './fields/json.ts'
 import { currentUser, now } from './fields/marker.ts'
 import { relation } from './fields/relation.ts'
 import { string } from './fields/string.ts'
+import type { JsonSchema } from './fields/type.ts'
+import { url } from './fields/url.ts'
 
 const readOnly = { readOnly: true } as const
 
@@ -95,5 +98,132 @@ export function apiKeys(scopes: readonly string[]): CollectionDeclaration {
   })
 }
 
+/** What a token for OpenID Connect may carry beside the scopes of the model (Core 1.0, 5.4 and 11). */
+export const openidScopes: ReadonlyMap<string, string> = new Map([
+  ['openid', 'Know who you are'],
+  ['profile', 'See your name'],
+  ['email', 'See your e-mail address'],
+  ['offline_access', 'Keep this access while you are away'],
+])
+
+interface ListOptions {
+  readonly optional?: true
+  readonly description: string
+}
+
+/** A JSON array of different texts. */
+function texts<const O extends ListOptions>(items: JsonSchema, maxItems: number, options: O) {
+  return declared<readonly string[], O>({
+    type: jsonType({ type: 'array', items, uniqueItems: true, maxItems }),
+    options,
+    checks: {},
+  })
+}
+
+const separator = {
+  optional: true,
+  description: 'What stands between scopes in token responses; null: as the service is set.',
+} as const
+
+const MOST_REDIRECTS = 50
+
+/**
+ * RFC 8252, 7 and RFC 9700, 2.1: https, a loopback over http, or a scheme of the app's own, which has a dot.
+ * No fragment (RFC 6749, 3.1.2), no user name.
+ */
+const redirectUri = {
+  type: 'string',
+  maxLength: 2048,
+  pattern:
+    '^(?:https://[A-Za-z0-9.:\\[\\]-]+(?:[/?][!-"$-\\[\\]-~]*)?' +
+    '|http://(?:localhost|127\\.0\\.0\\.1|\\[::1\\])(?::[0-9]{1,5})?(?:[/?][!-"$-\\[\\]-~]*)?' +
+    '|[a-z][a-z0-9+-]*(?:\\.[a-z0-9+-]+)+:/[!-"$-\\[\\]-~]*)$',
+}
+
+/** The fields of an OAuth app (RFC 6749, 2). */
+function oauthAppFields(scopes: readonly string[]) {
+  const among = { type: 'string', enum: scopes }
+  return {
+    user_id: relation('users', {
+      inverse: 'oauth_apps',
+      onDelete: 'cascade',
+      readOnly: true,
+      default: currentUser,
+      description: 'Whose app it is.',
+    }),
+    name: string({ max: 100, description: 'What users see when they are asked for consent.' }),
+    type: choice(['confidential', 'public'], {
+      immutable: true,
+      default: 'confidential',
+      description:
+        '`confidential`: it can keep a secret. `public`: it runs where its users can look into it.',
+    }),
+    redirect_uris: texts(redirectUri, MOST_REDIRECTS, {
+      description: 'Where a browser may be sent back to; compared exactly, but for the port of a loopback.',
+    }),
+    scopes: texts(among, scopes.length, {
+      optional: true,
+      description: 'What it may ask for; null: any scope.',
+    }),
+    default_scopes: texts(among, scopes.length, {
+      optional: true,
+      description: 'What it asks for when a request names no scope.',
+    }),
+    scope_separator: declared<',' | ' ', typeof separator>({
+      type: jsonType({ type: 'string', enum: [',', ' '] }),
+      options: separator,
+      checks: {},
+    }),
+    access_token_format: choice(['opaque', 'jwt'], {
+      optional: true,
+      description: 'What its access tokens look like; null: as the service is set.',
+    }),
+    logo_uri: url({ optional: true, description: 'A picture that stands for it.' }),
+    homepage_uri: url({ optional: true, description: 'Where users read more about it.' }),
+    client_id: string({
+      unique: true,
+      readOnly: true,
+      max: 100,
+      description: 'By which it is known to the authorization server.',
+    }),
+    secret_hash: string({ optional: true, internal: true }),
+  } as const
+}
+
+const ownApps = owner('user_id')
+
+/** The OAuth apps, each of its owner's own. */
+export function oauthApps(scopes: readonly string[]): CollectionDeclaration {
+  return collection({
+    description: 'Apps that ask users for access by OAuth 2.0.',
+    fields: oauthAppFields([...openidScopes.keys(), ...scopes]),
+    access: { read: ownApps, create: signedIn, update: ownApps, delete: ownApps },
+  })
+}
+
+const oauthAppSecretFields = {
+  app_id: relation('oauth_apps', {
+    as: 'app',
+    inverse: 'secrets',
+    onDelete: 'cascade',
+    immutable: true,
+    description: 'Whose secret it is.',
+  }),
+  prefix: string({ readOnly: true, max: 20, description: 'How the secret begins, to recognise it by.' }),
+  hash: string({ internal: true, unique: true }),
+} as const
+
+/** The secrets that apps have beside their first one: to make one ends the others after a while. */
+export function oauthAppSecrets(): CollectionDeclaration {
+  const ofOwnApp = related('app', ownApps)
+  return collection({
+    description: 'New secrets of apps. A new one ends those before it after a while, not at once.',
+    fields: oauthAppSecretFields,
+    access: { read: ofOwnApp, create: ofOwnApp, update: nobody, delete: ofOwnApp },
+  })
+}
+
 export type UserFields = typeof userFields
+export type OauthAppFields = ReturnType<typeof oauthAppFields>
+export type OauthAppSecretFields = typeof oauthAppSecretFields
 export type ApiKeyFields = ReturnType<typeof apiKeyFields>

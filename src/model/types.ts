@@ -1,5 +1,5 @@
 /** The TypeScript types of items and bodies, inferred from a declaration. */
-import type { ApiKeyFields, UserFields } from './builtin.ts'
+import type { ApiKeyFields, OauthAppFields, OauthAppSecretFields, UserFields } from './builtin.ts'
 import type {
   CollectionDeclaration,
   CollectionDeclarations,
@@ -13,8 +13,10 @@ type Flat<T> = { [K in keyof T]: T[K] }
 
 type CollectionsOf<M> = M extends Declaration<infer C extends CollectionDeclarations> ? C : never
 
+type BuiltinName = 'users' | 'api_keys' | 'oauth_apps' | 'oauth_app_secrets'
+
 /** The names of a model's collections, the built-in ones among them. */
-export type CollectionName<M extends Declaration> = (keyof CollectionsOf<M> & string) | 'users' | 'api_keys'
+export type CollectionName<M extends Declaration> = (keyof CollectionsOf<M> & string) | BuiltinName
 
 type DeclaredFields<M, C> = C extends keyof CollectionsOf<M>
   ? CollectionsOf<M>[C] extends CollectionDeclaration<infer F extends FieldDeclarations, boolean>
@@ -22,8 +24,14 @@ type DeclaredFields<M, C> = C extends keyof CollectionsOf<M>
     : never
   : Record<never, never>
 
-type FieldsOf<M, C> = C extends 'api_keys'
-  ? ApiKeyFields
+interface BuiltinFields {
+  readonly api_keys: ApiKeyFields
+  readonly oauth_apps: OauthAppFields
+  readonly oauth_app_secrets: OauthAppSecretFields
+}
+
+type FieldsOf<M, C> = C extends keyof BuiltinFields
+  ? BuiltinFields[C]
   : C extends 'users'
     ? UserFields & DeclaredFields<M, C>
     : DeclaredFields<M, C>

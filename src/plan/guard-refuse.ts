@@ -1,7 +1,7 @@
 /** The guard's refusals: who may not, what does not exist, what cannot be done with it. */
 import { ApiError } from '../errors.ts'
 import type { Collection, Field } from '../model/model.ts'
-import { hasScope } from '../principal.ts'
+import { hasScope, isAnonymous } from '../principal.ts'
 import { never } from './condition.ts'
 import type { View } from './guard-view.ts'
 import type { Condition } from './guarded.ts'
@@ -29,14 +29,18 @@ export function quoted(text: string): string {
 /** Throws INSUFFICIENT_SCOPE unless the caller's scopes cover the action on the collection. */
 export function requireScope(view: View, action: 'read' | 'write', collection: Collection): void {
   const scope = `${action}:${collection.singular}`
-  if (view.access.system || !view.access.signedIn || hasScope(view.access.scopes, scope)) return
+  if (view.access.system || hasScope(view.access.scopes, scope)) return
   throw new ApiError('INSUFFICIENT_SCOPE', `This needs the scope ${scope}.`, { scope })
 }
 
 /** Throws UNAUTHORIZED or FORBIDDEN when no row at all is allowed. */
 export function requirePossible(view: View, allowed: Condition, deed: string): void {
   if (allowed.kind !== never.kind) return
-  if (!view.access.signedIn) throw new ApiError('UNAUTHORIZED', `Nobody may ${deed} without a credential.`)
+  if (isAnonymous(view.access)) {
+    throw new ApiError('UNAUTHORIZED', `Nobody may ${deed} without a credential.`)
+  }
+  if (!view.access.signedIn)
+    throw new ApiError('FORBIDDEN', `An app may not ${deed} by itself: it needs a user.`)
   throw new ApiError('FORBIDDEN', `You may not ${deed}.`)
 }
 
@@ -61,5 +65,5 @@ export function mayNotSet(fields: readonly Field[]): ApiError {
 /** A field or relation that there is, but not for this caller. */
 export function mayNotRead(view: View, collection: Collection, name: string): ApiError {
   const message = `You may not read ${quoted(name)} of ${collection.name}.`
-  return new ApiError(view.access.signedIn ? 'FORBIDDEN' : 'UNAUTHORIZED', message)
+  return new ApiError(isAnonymous(view.access) ? 'UNAUTHORIZED' : 'FORBIDDEN', message)
 }

@@ -5,7 +5,7 @@
 import { ApiError } from '../errors.ts'
 import type { Collection, Field, Model, Relation } from '../model/model.ts'
 import type { Rule, Scalar } from '../model/rule.ts'
-import { type AccessClass, hasScope } from '../principal.ts'
+import { type AccessClass, hasScope, isAnonymous } from '../principal.ts'
 import { always, and, assuming, never, not, or } from './condition.ts'
 import type { Condition, Path, VisibleField } from './guarded.ts'
 
@@ -146,7 +146,7 @@ const foldKind: ByKind = {
     access.role !== null && rule.roles.includes(access.role) ? always : never,
   // Nobody signed in carries no scope at all, although no scope limits them.
   scope: (rule, _row, { access }) =>
-    access.signedIn && hasScope(access.scopes, rule.scope) ? always : never,
+    !isAnonymous(access) && hasScope(access.scopes, rule.scope) ? always : never,
   compare: (rule, row, { access }) => foldComparison(rule, row, access),
   related: (rule, row, view) => foldRelated(rule, row, view),
   and: (rule, row, view) => and(...rule.rules.map(one => fold(one, row, view))),

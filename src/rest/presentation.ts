@@ -1,7 +1,7 @@
 /** The constant headers of a successful answer: media type, caching (RFC 9111), deprecation (RFC 9745, RFC 8594). */
 
 import type { Deprecation } from '../model/model.ts'
-import type { AccessClass } from '../principal.ts'
+import { type AccessClass, isAnonymous } from '../principal.ts'
 
 /** Flat header lists, shared by all answers of one kind. */
 export interface Presentation {
@@ -50,5 +50,5 @@ export function makePresentation(secret: boolean, deprecations: readonly Depreca
 
 /** The headers for a read by this access class. */
 export function readHeaders(presentation: Presentation, access: AccessClass): readonly string[] {
-  return access.signedIn ? presentation.own : presentation.open
+  return isAnonymous(access) ? presentation.open : presentation.own
 }

@@ -12,7 +12,7 @@ import type { Exchange } from '../http.ts'
 import type { Model } from '../model/model.ts'
 import type { Awaitable } from '../plan/answer.ts'
 import type { CreateHooks, Run } from '../plan/run.ts'
-import type { Principal } from '../principal.ts'
+import { isAnonymous, type Principal } from '../principal.ts'
 
 export interface GraphqlFaceParts {
   readonly model: Model
@@ -132,7 +132,7 @@ function sentHeaders({ authorization, 'x-api-key': key }: CredentialHeaders) {
 
 /** What a signed-in caller came with, to be asked for again. The query has lost its `api_key` by now. */
 function credentialOf({ headers, req }: Exchange, principal: Principal): CredentialHeaders | undefined {
-  if (!principal.access.signedIn) return undefined
+  if (isAnonymous(principal.access)) return undefined
   const { authorization } = headers
   const key = headers['x-api-key'] ?? new URLSearchParams(req.url?.split('?')[1]).get('api_key') ?? undefined
   if (authorization !== undefined) return { authorization }

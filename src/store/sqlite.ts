@@ -10,6 +10,7 @@ import { Connection, openDatabase } from './connection.ts'
 import { failureOf } from './failure.ts'
 import { Reader } from './reader.ts'
 import { makeFolder, prepareDatabase } from './schema/migrate.ts'
+import { SqliteRecords } from './sqlite-records.ts'
 import type { Store, StoreCounts } from './store.ts'
 import { Totals } from './totals.ts'
 import { Versions } from './versions.ts'
@@ -38,6 +39,7 @@ export interface SqliteOptions {
 
 /** Reads answer at once. */
 export interface SqliteStore extends Store {
+  readonly records: SqliteRecords
   read(plan: GuardedRead): ReadAnswer
   composite(plan: GuardedCompositeRead): CompositeAnswer
 }
@@ -79,14 +81,15 @@ export function openSqlite(model: Model, options: SqliteOptions): SqliteStore {
     {
       maxWaiting,
       now,
-      atCommit: ({ changed, removed }) => {
+      atCommit: ({ changed, removed, quiet }) => {
         versions.bump(changed)
         orders.bump(removed)
-        log.tell()
+        if (quiet === undefined) log.tell()
       },
     },
   )
-  return new OpenStore({ connection, reader, writer, versions, changes: log })
+  const records = new SqliteRecords({ connection, writer, versions, now })
+  return new OpenStore({ connection, reader, writer, versions, changes: log, records })
 }
 
 interface StoreParts {
@@ -95,22 +98,25 @@ interface StoreParts {
   readonly writer: Writer
   readonly versions: Versions
   readonly changes: ChangeLog
+  readonly records: SqliteRecords
 }
 
 class OpenStore implements SqliteStore {
   readonly changes: ChangeLog
+  readonly records: SqliteRecords
   readonly #connection: Connection
   readonly #reader: Reader
   readonly #writer: Writer
   readonly #versions: Versions
   #closed = false
 
-  constructor({ connection, reader, writer, versions, changes }: StoreParts) {
+  constructor({ connection, reader, writer, versions, changes, records }: StoreParts) {
     this.#connection = connection
     this.#reader = reader
     this.#writer = writer
     this.#versions = versions
     this.changes = changes
+    this.records = records
   }
 
   read(plan: GuardedRead): ReadAnswer {

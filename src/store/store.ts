@@ -1,6 +1,7 @@
 /** What a database does for Portico. `sqlite.ts` is the first; every store passes the same contract suite. */
 import type { Awaitable, CompositeAnswer, ReadAnswer, WriteAnswer } from '../plan/answer.ts'
 import type { GuardedCompositeRead, GuardedRead, GuardedWrite } from '../plan/guarded.ts'
+import type { Records } from '../records.ts'
 
 export interface StoreCounts {
   /** Commits, and the writes that they held: several that arrive together share one. */
@@ -30,6 +31,8 @@ export interface Store {
   counts(): StoreCounts
   /** The log of committed changes. */
   readonly changes: Changes
+  /** What is remembered beside the model's items. */
+  readonly records: Records
   /** Throws when the database cannot answer. */
   ping(): Awaitable<void>
   /** Finishes the writes that wait, then closes. */

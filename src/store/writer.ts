@@ -1,10 +1,12 @@
 /** Runs guarded writes: queues them for the next commit, and tells what they changed. */
+import { ApiError } from '../errors.ts'
 import type { WriteAnswer } from '../plan/answer.ts'
 import type { GuardedWrite } from '../plan/guarded.ts'
 import { CommitQueue } from './commit.ts'
-import type { WriteContext, WriteRun, Written } from './write/context.ts'
+import { none, type WriteContext, type WriteRun, type Written } from './write/context.ts'
 import { createRun } from './write/create.ts'
 import { deleteRun } from './write/delete.ts'
+import { RecordPruning } from './write/record-pruning.ts'
 import { Removal } from './write/removal.ts'
 import { updateRun } from './write/update.ts'
 
@@ -26,16 +28,33 @@ export class Writer {
   constructor(context: WriteContext, { maxWaiting, now, atCommit }: WriterOptions) {
     this.#context = context
     this.#removal = new Removal(context)
+    const pruning = new RecordPruning(context.connection)
     const atBegin = (): void => {
       const at = now()
       this.#at = new Date(at).toISOString()
       context.events.prune(at)
+      pruning.prune(at)
     }
     this.#queue = new CommitQueue(context.connection, { maxWaiting, atBegin, atCommit, answer: answerOf })
   }
 
   write(plan: GuardedWrite): Promise<WriteAnswer> {
     return this.#queue.add(() => this.#runOf(plan.shape)(plan, this.#at))
+  }
+
+  /**
+   * Does other work within the next commit, perhaps twice; `work` tells what it gives and whose versions grow.
+   * Settles once the commit is durable.
+   */
+  async work<T>(work: () => { readonly value: T; readonly changed: ReadonlySet<string> }): Promise<T> {
+    let result: { readonly value: T } | undefined
+    await this.#queue.add(() => {
+      const { value, changed } = work()
+      result = { value }
+      return { id: 0, text: null, changed, removed: none, quiet: true }
+    })
+    if (result === undefined) throw new ApiError('INTERNAL_ERROR')
+    return result.value
   }
 
   get counts(): { readonly commits: number; readonly writes: number } {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { argon2Sync } from 'node:crypto'
 import { test } from 'node:test'
-import { hashPassword } from '../../src/auth/password.ts'
+import { hashPassword, verifyPassword } from '../../src/auth/password.ts'
 
 test('a password is hashed by argon2id with OWASP’s parameters and a salt of its own', async () => {
   const [one, two] = await Promise.all([hashPassword('hunter2'), hashPassword('hunter2')])
@@ -27,4 +27,72 @@ test('the same password typed in another Unicode form is the same', async () => 
   const options = { nonce: salt, memory: 19_456, passes: 2, parallelism: 1, tagLength: 32 }
   const composed = argon2Sync('argon2id', { message: 'cafe\u0301'.normalize('NFC'), ...options })
   assert.ok(stored.endsWith(composed.toString('base64').replace(/=+$/, '')))
+})
+
+test('the password that was hashed is right, every other is wrong', async () => {
+  const stored = await hashPassword('caf\u00e9 au lait')
+  assert.equal(await verifyPassword('caf\u00e9 au lait', stored), true)
+  assert.equal(await verifyPassword('cafe\u0301 au lait', stored), true)
+  for (const wrong of [
+    '',
+    'cafe au lait',
+    'caf\u00e9 au lait ',
+    'CAF\u00c9 AU LAIT',
+    'caf\u00e9 au lait\0',
+  ]) {
+    assert.equal(await verifyPassword(wrong, stored), false, wrong)
+  }
+})
+
+test('without a hash, or with one that is none, nothing is right', async () => {
+  const stored = await hashPassword('a password')
+  const [head = ''] = stored.split('$m=')
+  for (const hashed of [
+    undefined,
+    '',
+    'a password',
+    stored.replace('argon2id', 'argon2d'),
+    stored.replace('m=19456', 'm=99999999'),
+    stored.slice(0, -20),
+    `${head}$`,
+  ]) {
+    assert.equal(await verifyPassword('a password', hashed), false, String(hashed))
+  }
+})
+
+test('a hash with other parameters is still verified by them', async () => {
+  const nonce = Buffer.alloc(16, 7)
+  const tag = argon2Sync('argon2id', {
+    message: 'an old password',
+    nonce,
+    memory: 8192,
+    passes: 3,
+    parallelism: 2,
+    tagLength: 24,
+  })
+  const plain = (bytes: Buffer) => bytes.toString('base64').replace(/=+$/, '')
+  const stored = `$argon2id$v=19$m=8192,t=3,p=2$${plain(nonce)}$${plain(tag)}`
+  assert.equal(await verifyPassword('an old password', stored), true)
+  assert.equal(await verifyPassword('another password', stored), false)
+})
+
+test('many at once are all answered', async () => {
+  const stored = await hashPassword('a password')
+  const answers = await Promise.all(
+    Array.from({ length: 12 }, (_, at) => verifyPassword(at % 3 === 0 ? 'a password' : 'wrong', stored)),
+  )
+  assert.deepEqual(
+    answers,
+    Array.from({ length: 12 }, (_, at) => at % 3 === 0),
+  )
+})
+
+test('a flood is refused instead of queued without end, and the rest is answered', async () => {
+  const stored = await hashPassword('a password')
+  const short = stored.replace('m=19456,t=2', 'm=8,t=1')
+  const results = await Promise.allSettled(Array.from({ length: 600 }, () => verifyPassword('x', short)))
+  const refused = results.filter(({ status }) => status === 'rejected')
+  assert.equal(refused.length, 600 - 502)
+  for (const { reason } of refused as PromiseRejectedResult[]) assert.equal(reason.code, 'UNAVAILABLE')
+  assert.equal(await verifyPassword('a password', stored), true)
 })

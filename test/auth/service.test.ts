@@ -3,6 +3,9 @@ import { test } from 'node:test'
 import { generateKey } from '../../src/auth/key.ts'
 import { type Answer, type TestService, withService } from '../serve/service.ts'
 
+/** RFC 9728, 5.1 */
+const metadataAt = (url: string) => `resource_metadata="${url}/.well-known/oauth-protected-resource"`
+
 const unlimited = { rateLimit: 'off' } as const
 
 interface MadeUser {
@@ -27,7 +30,7 @@ function keyOf(answer: Answer): string {
 }
 
 test('a credential is taken from each of its places, and refused in each', async () => {
-  await withService(unlimited, async ({ call, key }) => {
+  await withService(unlimited, async ({ call, key, url }) => {
     const wrong = generateKey()
     const rows: readonly [Record<string, string>, string, number][] = [
       [{}, '', 200],
@@ -55,7 +58,8 @@ test('a credential is taken from each of its places, and refused in each', async
       assert.equal(answer.status, status, `${JSON.stringify(headers)} ${query}: ${answer.text}`)
       assert.equal(answer.code, { 200: undefined, 400: 'BAD_REQUEST', 401: 'UNAUTHORIZED' }[status])
       assert.ok(!answer.text.includes('pk_') && !(answer.headers.get('link') ?? '').includes('api_key'))
-      const challenge = status === 401 ? 'Bearer realm="api", error="invalid_token"' : null
+      const refused = `Bearer realm="api", error="invalid_token", ${metadataAt(url)}`
+      const challenge = status === 401 ? refused : null
       assert.equal(answer.headers.get('www-authenticate'), challenge)
     }
   })
@@ -83,12 +87,12 @@ test('a wrong credential is a 401 on every path', async () => {
 })
 
 test('who sends no credential is asked for one, and told of no wrong one', async () => {
-  await withService(unlimited, async ({ call }) => {
+  await withService(unlimited, async ({ call, url }) => {
     for (const path of ['/api/v1/users', '/api/v1/me', '/api/v1/users?q=api_key=x']) {
       const answer = await call(path)
       assert.deepEqual(
         [answer.status, answer.headers.get('www-authenticate')],
-        [401, 'Bearer realm="api"'],
+        [401, `Bearer realm="api", ${metadataAt(url)}`],
         path,
       )
     }

@@ -64,6 +64,13 @@ const limits: Examples = {
 }
 const words: Examples = { text: [['x y', 'x y']], wrong: [], wrongValues: ['', 1, null] }
 
+const trusted = {
+  issuer: 'https://id.example.com',
+  jwksUri: 'https://id.example.com/jwks',
+  audience: 'api',
+  user: 'email',
+}
+
 /** Every row of the table has its examples: the compiler sees to it. */
 const examples: { readonly [N in Name]: Examples } = {
   port: numberOf(0, 65_535),
@@ -162,6 +169,85 @@ const examples: { readonly [N in Name]: Examples } = {
   'graphql.maxSubscriptions': numberOf(0, 10_000_000),
   'graphql.maxOperations': numberOf(1, 100_000),
   'graphql.maxBuffered': numberOf(1024, 1_073_741_824),
+  'oauth.accessTokenFormat': {
+    text: [
+      ['opaque', 'opaque'],
+      ['jwt', 'jwt'],
+    ],
+    wrong: ['JWT', 'x'],
+    wrongValues: ['JWT', 1, null],
+  },
+  'oauth.scopeSeparator': {
+    text: [
+      [',', ','],
+      [' ', ' '],
+      ['comma', ','],
+      ['space', ' '],
+    ],
+    wrong: [';', ', ', 'toString'],
+    wrongValues: [';', 1, null],
+  },
+  'oauth.accessTokenLife': numberOf(60, 86_400),
+  'oauth.refreshTokenLife': numberOf(60, 31_536_000),
+  'oauth.idTokenLife': numberOf(60, 86_400),
+  'oauth.sessionLife': numberOf(300, 31_536_000),
+  'oauth.refreshReplay': numberOf(0, 60),
+  'oauth.secretOverlap': numberOf(0, 31_536_000),
+  'oauth.tokenRateLimit': limits,
+  'oauth.registrationToken': {
+    text: [['abcdefghijklmnopqrstuvwxyz0123456789', 'abcdefghijklmnopqrstuvwxyz0123456789']],
+    wrong: ['short', 'with a space in it, and long enough for one'],
+    wrongValues: ['short', 1, null],
+  },
+  'oauth.trustedIssuers': {
+    text: [
+      ['[]', []],
+      [JSON.stringify([trusted]), [trusted]],
+    ],
+    wrong: [
+      'x',
+      '{}',
+      JSON.stringify([{ ...trusted, jwksUri: 'http://id.example.com/jwks' }]),
+      JSON.stringify([{ ...trusted, issuer: 'x' }]),
+      JSON.stringify([{ ...trusted, user: 'name' }]),
+      JSON.stringify([{ ...trusted, more: 1 }]),
+      JSON.stringify([{ ...trusted, audience: '' }]),
+    ],
+    wrongValues: ['[]', {}, null, [null], [1]],
+  },
+  'accounts.signUp': {
+    text: [
+      ['off', 'off'],
+      ['open', 'open'],
+      ['confirmed', 'confirmed'],
+    ],
+    wrong: ['on', 'Open'],
+    wrongValues: [false, null],
+  },
+  'theme.name': words,
+  'theme.logo': {
+    text: [['https://example.com/logo.svg', 'https://example.com/logo.svg']],
+    wrong: ['logo.svg', 'javascript:alert(1)'],
+    wrongValues: ['logo.svg', 1, null],
+  },
+  'theme.colour': {
+    text: [['#1F5FBF', '#1f5fbf']],
+    wrong: ['red', '#fff', '#12345g'],
+    wrongValues: ['red', 1, null],
+  },
+  'mail.smtp': {
+    text: [['smtps://u:p@mail.example.com', 'smtps://u:p@mail.example.com']],
+    wrong: ['mail.example.com', 'https://mail.example.com'],
+    wrongValues: ['mail.example.com', 1, null],
+  },
+  'mail.from': {
+    text: [
+      ['a@example.com', 'a@example.com'],
+      ['Blog <a@example.com>', 'Blog <a@example.com>'],
+    ],
+    wrong: ['a', 'a@b@c', 'a <b'],
+    wrongValues: ['a', 1, null],
+  },
 }
 
 for (const name of Object.keys(examples) as Name[]) {

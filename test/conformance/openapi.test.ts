@@ -44,12 +44,18 @@ test('the reference model has exactly these paths', () => {
     '/api/v1/api_keys',
     '/api/v1/api_keys/{id}',
     '/api/v1/me',
+    '/api/v1/oauth_app_secrets',
+    '/api/v1/oauth_app_secrets/{id}',
+    '/api/v1/oauth_apps',
+    '/api/v1/oauth_apps/{id}',
+    '/api/v1/oauth_apps/{id}/secrets',
     '/api/v1/openapi.json',
     '/api/v1/posts',
     '/api/v1/posts/{id}',
     '/api/v1/users',
     '/api/v1/users/{id}',
     '/api/v1/users/{id}/api_keys',
+    '/api/v1/users/{id}/oauth_apps',
     '/api/v1/users/{id}/posts',
   ])
   assert.deepEqual(methods(paths['/api/v1/posts']), ['get', 'post'])

@@ -17,7 +17,7 @@ import { type Document, Generator, type Operation, operationsOf, resolve, seeded
 
 const faces: readonly { readonly where: string; readonly open: OpenBench; readonly requests: number }[] = [
   { where: 'the face', open: model => openBench(model, openSqliteStore), requests: 3500 },
-  { where: 'a service over HTTP', open: openHttpBench, requests: 1500 },
+  { where: 'a service over HTTP', open: openHttpBench, requests: 3000 },
 ]
 const principals = [
   anonymous('192.0.2.1'),

@@ -10,6 +10,7 @@ import { promisify } from 'node:util'
 import { checkModel, type Declaration, serve } from 'portico'
 import blog from '../../examples/blog/model.ts'
 import { blocksOf, examplesOf, filledIn } from './blocks.ts'
+import { addressIn, keep, newCode } from './flow.ts'
 import { makeProject, projectEnvironment } from './project.ts'
 
 const root = join(import.meta.dirname, '..', '..')
@@ -65,7 +66,7 @@ async function listens(command: string): Promise<void> {
 async function answers(page: string): Promise<void> {
   const database = join(project, `${page.replace('/', '-')}.db`)
   const service = await serve(blog, { port: 0, host: '127.0.0.1', database, logLevel: 'silent' })
-  const env = {
+  const env: Record<string, string> = {
     ...projectEnvironment(project),
     KEY: service.firstAdministrator?.key ?? '',
     DATABASE_URL: database,
@@ -77,10 +78,15 @@ async function answers(page: string): Promise<void> {
         await listens(command)
         continue
       }
+      if (command.includes('$CODE')) {
+        const { email = '', password = '' } = service.firstAdministrator ?? {}
+        env.CODE = await newCode(addressIn(read(page), service.url, env), { email, password })
+      }
       const here = command.replaceAll('http://localhost:3000', service.url).replace(/^curl /, 'curl -s ')
       const { stdout } = await run('bash', ['-e', '-c', here], { env, cwd: project })
       if (!command.startsWith('curl ')) continue
       const real: unknown = JSON.parse(stdout)
+      keep(real, env)
       if (answer === undefined) assert.ok(!stdout.includes('"error"'), `${command}\n${stdout}`)
       else assert.deepEqual(real, filledIn(JSON.parse(answer), real), command)
     }

@@ -113,7 +113,8 @@ class Resolver {
   #member({ of, row }: Item, args: ListArguments, name: string): unknown {
     const plain = snake(name)
     if (of.fields.has(plain)) return this.#field(of, row, plain)
-    if (plain === 'key') return null
+    // Told by the answer to a create alone.
+    if (plain === 'key' || plain === 'client_secret') return null
     const isConnection = !of.relations.has(plain)
     const relation = of.relations.get(isConnection ? plain.replace(/_connection$/, '') : plain)
     if (!relation) throw new Error(`no ${of.name}.${name}`)
@@ -210,7 +211,8 @@ class Resolver {
   // --- refusals
 
   #mayNotRead(of: Collection, name: string): ApiError {
-    const code = this.#who.userId === null ? 'UNAUTHORIZED' : 'FORBIDDEN'
+    const { userId, access } = this.#who
+    const code = userId === null && access.scopes === 'all' ? 'UNAUTHORIZED' : 'FORBIDDEN'
     return new ApiError(code, `You may not read "${name}" of ${of.name}.`)
   }
 
@@ -228,7 +230,10 @@ class Resolver {
     if (world.errors.has('UNAUTHORIZED')) {
       throw new ApiError('UNAUTHORIZED', `Nobody may read ${of.name} without a credential.`)
     }
-    if (world.errors.size > 0) throw new ApiError('FORBIDDEN', `You may not read ${of.name}.`)
+    if (world.errors.size === 0) return
+    const byItself = `An app may not read ${of.name} by itself: it needs a user.`
+    const message = this.#who.userId === null ? byItself : `You may not read ${of.name}.`
+    throw new ApiError('FORBIDDEN', message)
   }
 
   /** Whether the fields are there that the relation hangs on. */

@@ -138,6 +138,7 @@ class Writer {
       const fields = Object.values(type.getFields()).filter(
         field =>
           field.name !== 'email' &&
+          !field.name.endsWith('Uri') &&
           (depth > 0 || !isInputObjectType(innermost(field.type)) || field.name === 'id'),
       )
       const size = this.#dice.int(3)

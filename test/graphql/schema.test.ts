@@ -80,14 +80,14 @@ test('nothing of an internal or write-only field is in the schema, but a write-o
         doors: collection({
           fields: {
             label: string(),
-            secret: string({ internal: true, optional: true }),
+            riddle: string({ internal: true, optional: true }),
             pin: string({ writeOnly: true, optional: true }),
           },
         }),
       }),
     ),
   )
-  assert.doesNotMatch(hidden, /secret/i)
+  assert.doesNotMatch(hidden, /riddle|secretHash|secret_hash/i)
   assert.doesNotMatch(hidden, /passwordHash|password_hash|PASSWORD_HASH/)
   const made = buildSchema(hidden)
   assert.deepEqual(Object.keys(fieldsOf(made, 'Door')), ['id', 'label', 'createdAt'])

@@ -61,9 +61,14 @@ function postFaults(options: object, others: object = {}): readonly string[] {
 
 const fieldFaults = (fields: object) => postFaults({ fields })
 
+const blogScopes = ['user', 'post', 'api_key', 'oauth_app', 'oauth_app_secret'].flatMap(type => [
+  `read:${type}`,
+  `write:${type}`,
+])
+
 test('the reference model becomes the collections of the interface', () => {
   const { collections, scopes } = checkModel(blog)
-  assert.deepEqual([...collections.keys()], ['users', 'posts', 'api_keys'])
+  assert.deepEqual([...collections.keys()], ['users', 'posts', 'api_keys', 'oauth_apps', 'oauth_app_secrets'])
   const posts = collections.get('posts')
   const users = collections.get('users')
   assert.ok(posts && users)
@@ -86,10 +91,7 @@ test('the reference model becomes the collections of the interface', () => {
   assert.deepEqual(posts.access, {
     ...{ read: { kind: 'anyone' }, create: authorOrAdmin, update: authorOrAdmin, delete: authorOrAdmin },
   })
-  assert.deepEqual(
-    [...scopes.keys()],
-    [...['read:user', 'write:user', 'read:post', 'write:post', 'read:api_key', 'write:api_key']],
-  )
+  assert.deepEqual([...scopes.keys()], blogScopes)
   assert.equal(scopes.get('read:post'), 'See posts')
   assert.equal(scopes.get('write:api_key'), 'Create, change and delete API keys')
 })
@@ -110,7 +112,7 @@ test('an API key is its owner’s own, and its scopes are among the model’s', 
   const own = { kind: 'compare', field: 'user_id', comparison: 'eq', operand: { kind: 'userId' } }
   assert.deepEqual(keys?.access, { read: own, create: { kind: 'signedIn' }, update: own, delete: own })
   const { schema } = keys?.fields.get('scopes')?.type ?? {}
-  const scopes = ['read:user', 'write:user', 'read:post', 'write:post', 'read:api_key', 'write:api_key', '*']
+  const scopes = [...blogScopes, '*']
   assert.deepEqual(schema?.items, { type: 'string', enum: scopes })
   assert.equal(keys?.fields.get('hash')?.internal, true)
   assert.equal(keys?.fields.get('user_id')?.readOnly, true)
@@ -888,4 +890,65 @@ test('rules that need nothing but the asker, and those that go as far as they ma
     delete: related('previous', anyone),
   }
   assert.deepEqual(postFaults({ fields, access }), [])
+})
+
+test('an OAuth app is its owner’s own; its scopes are the model’s and those of OpenID Connect', () => {
+  const apps = checkModel(blog).collections.get('oauth_apps')
+  const own = { kind: 'compare', field: 'user_id', comparison: 'eq', operand: { kind: 'userId' } }
+  assert.deepEqual(apps?.access, { read: own, create: { kind: 'signedIn' }, update: own, delete: own })
+  const items = { type: 'string', enum: ['openid', 'profile', 'email', 'offline_access', ...blogScopes] }
+  assert.deepEqual(apps?.fields.get('scopes')?.type.schema.items, items)
+  assert.deepEqual(apps?.fields.get('default_scopes')?.type.schema.items, items)
+  assert.equal(apps?.fields.get('client_id')?.readOnly, true)
+  assert.equal(apps?.fields.get('secret_hash')?.internal, true)
+  assert.equal(apps?.fields.get('type')?.immutable, true)
+})
+
+test('the redirect addresses of an app are https, a loopback, or of a scheme of its own', () => {
+  const type = checkModel(blog).collections.get('oauth_apps')?.fields.get('redirect_uris')?.type
+  const { pattern = '' } = (type?.schema.items ?? {}) as { pattern?: string }
+  const fits = (uri: string) => new RegExp(pattern, 'u').test(uri)
+  for (const uri of [
+    'https://example.com/cb',
+    'https://example.com',
+    'https://example.com:8443/cb?x=1&y=%20',
+    'https://[2001:db8::1]/cb',
+    'https://example.com/@me',
+    'http://localhost/cb',
+    'http://127.0.0.1:4711/cb',
+    'http://[::1]:1/',
+    'com.example.app:/cb',
+    'com.example.app://cb/x',
+  ]) {
+    assert.ok(fits(uri), uri)
+  }
+  for (const uri of [
+    '',
+    'http://example.com/cb',
+    'http://localhost.example.com/cb',
+    'http://127.0.0.1.example.com/',
+    'http://localhost@example.com/',
+    'https://user@example.com/cb',
+    'https://example.com/cb#x',
+    'https://example.com\\@evil.example/',
+    'https:///cb',
+    'javascript:alert(1)',
+    'data:text/html,x',
+    'file:///etc/passwd',
+    'myapp:/cb',
+    ' https://example.com/cb',
+    'https://example.com/cb\n',
+    'https://exämple.com/cb',
+    'HTTPS://example.com/cb',
+  ]) {
+    assert.ok(!fits(uri), uri)
+  }
+})
+
+test('the secrets of an app are read, made and deleted by its owner alone, and never changed', () => {
+  const secrets = checkModel(blog).collections.get('oauth_app_secrets')
+  const own = { kind: 'compare', field: 'user_id', comparison: 'eq', operand: { kind: 'userId' } }
+  const ofOwn = { kind: 'related', relation: 'app', rule: own }
+  assert.deepEqual(secrets?.access, { read: ofOwn, create: ofOwn, update: { kind: 'nobody' }, delete: ofOwn })
+  assert.equal(secrets?.fields.get('hash')?.internal, true)
 })

@@ -102,7 +102,8 @@ test('every well-formed declaration checks, and keeps every field in its order',
   fc.assert(
     fc.property(declaration, declared => {
       const { collections, scopes } = checkModel(declared)
-      assert.deepEqual([...collections.keys()], ['users', ...Object.keys(declared.collections), 'api_keys'])
+      const builtin = ['api_keys', 'oauth_apps', 'oauth_app_secrets']
+      assert.deepEqual([...collections.keys()], ['users', ...Object.keys(declared.collections), ...builtin])
       assert.equal(scopes.size, collections.size * 2)
       for (const [key, { options }] of Object.entries(declared.collections)) {
         const times = options.updatedAt ? ['created_at', 'updated_at'] : ['created_at']

@@ -206,13 +206,14 @@ export class World {
   // --- what is refused
 
   mustHaveScope(action: string, of: Collection): void {
-    if (this.who.userId !== null && !this.scope(`${action}:${of.singular}`))
-      this.errors.add('INSUFFICIENT_SCOPE')
+    if (!this.scope(`${action}:${of.singular}`)) this.errors.add('INSUFFICIENT_SCOPE')
   }
 
   mustBePossible(rule: Rule, of: Collection): void {
     if (this.anyway(rule, of) === false)
-      this.errors.add(this.who.userId === null ? 'UNAUTHORIZED' : 'FORBIDDEN')
+      this.errors.add(
+        this.who.userId === null && this.who.access.scopes === 'all' ? 'UNAUTHORIZED' : 'FORBIDDEN',
+      )
   }
 
   mustRead(of: Collection): void {

@@ -14,8 +14,8 @@ const everywhere = because('every JavaScript object has something of this name',
 /** Paths under `/api/v1`, and collections that Portico itself has or will have. */
 const reservedCollections: Reasons = {
   ...everywhere,
-  ...because('every model has it already', 'api_keys'),
-  ...because('the API uses this path itself', 'openapi docs me events batch webhooks oauth_apps'),
+  ...because('every model has it already', 'api_keys oauth_apps oauth_app_secrets'),
+  ...because('the API uses this path itself', 'openapi docs me events batch webhooks'),
 }
 
 const reservedFields: Reasons = {

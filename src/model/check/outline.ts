@@ -1,5 +1,13 @@
 /** The first look at a declaration: which collections, fields and relations there are. */
-import { apiKeys, idField, timeFields, userFields, usersWith } from '../builtin.ts'
+import {
+  apiKeys,
+  idField,
+  oauthAppSecrets,
+  oauthApps,
+  timeFields,
+  userFields,
+  usersWith,
+} from '../builtin.ts'
 import type { CollectionDeclaration, CollectionOptions, Declaration } from '../declaration.ts'
 import type { FieldDeclaration } from '../fields/declared.ts'
 import type { Relation, ToOne } from '../model.ts'
@@ -57,7 +65,7 @@ function isExtensionInPlace(name: string, value: CollectionDeclaration, faults: 
     faults.add(name, '`users(…)` extends the built-in `users` only. Write `collection(…)`.')
     return false
   }
-  return name !== 'api_keys'
+  return builtin.every(one => one.name !== name)
 }
 
 function singularFor(name: string, options: CollectionOptions, faults: Faults): string {
@@ -129,11 +137,29 @@ function usersEntry(added: CollectionDeclaration | undefined, faults: Faults): E
   return ['users', usersWith(added)]
 }
 
+const builtinNames: ReadonlyMap<string, string> = new Map([
+  ['api_keys', 'API keys'],
+  ['oauth_apps', 'OAuth apps'],
+  ['oauth_app_secrets', 'secrets of OAuth apps'],
+])
+
+/** The collections, beside `users`, that every model has by itself; they come last. */
+const builtin = [
+  { name: 'api_keys', singular: 'api_key' },
+  { name: 'oauth_apps', singular: 'oauth_app' },
+  { name: 'oauth_app_secrets', singular: 'oauth_app_secret' },
+]
+
+function builtinCollection(name: string, scopes: readonly string[]): CollectionDeclaration {
+  if (name === 'api_keys') return apiKeys(scopes)
+  return name === 'oauth_apps' ? oauthApps(scopes) : oauthAppSecrets()
+}
+
 /** The scopes that collections give, each with a sentence in plain words. */
 export function scopesOf(outlines: Iterable<{ readonly name: string; readonly singular: string }>) {
   const scopes = new Map<string, string>()
   for (const { name, singular } of outlines) {
-    const items = name === 'api_keys' ? 'API keys' : name.replaceAll('_', ' ')
+    const items = builtinNames.get(name) ?? name.replaceAll('_', ' ')
     scopes.set(`read:${singular}`, `See ${items}`)
     scopes.set(`write:${singular}`, `Create, change and delete ${items}`)
   }
@@ -153,7 +179,7 @@ function checkSingulars(outlines: readonly Outline[], faults: Faults): void {
   }
 }
 
-/** All collections of the model: `users`, the declared ones in their order, `api_keys`. */
+/** All collections of the model: `users`, the declared ones in their order, the built-in ones. */
 export function outlinesOf(declaration: Declaration, faults: Faults): Outlines {
   const entries = declaredCollections(declaration, faults)
   const added = entries.find(([name]) => name === 'users')?.[1]
@@ -161,9 +187,11 @@ export function outlinesOf(declaration: Declaration, faults: Faults): Outlines {
     outlineOf(usersEntry(added, faults), Object.keys(userFields), faults),
     ...entries.filter(([name]) => name !== 'users').map(entry => outlineOf(entry, [], faults)),
   ]
-  const scopes = scopesOf([...outlines, { name: 'api_keys', singular: 'api_key' }])
-  const keys = apiKeys([...scopes.keys()])
-  outlines.push(outlineOf(['api_keys', keys], Object.keys(keys.options.fields), faults))
+  const scopes = [...scopesOf([...outlines, ...builtin]).keys()]
+  for (const { name } of builtin) {
+    const declaration = builtinCollection(name, scopes)
+    outlines.push(outlineOf([name, declaration], Object.keys(declaration.options.fields), faults))
+  }
   checkSingulars(outlines, faults)
   return new Map(outlines.map(outline => [outline.name, outline]))
 }

@@ -11,7 +11,7 @@ export function literal(text: string): string {
   return `'${text.replaceAll("'", "''")}'`
 }
 
-/** Portico's own tables: what is stored of the schema, totals, and the event log. */
+/** Portico's own tables: what is stored of the schema, totals, the event log and the records. */
 export const ownTables: readonly string[] = [
   'CREATE TABLE IF NOT EXISTS "_portico" ("key" TEXT PRIMARY KEY NOT NULL, "value" TEXT NOT NULL) STRICT, WITHOUT ROWID',
   'CREATE TABLE IF NOT EXISTS "_totals" ("collection" TEXT PRIMARY KEY NOT NULL, "n" INTEGER NOT NULL) STRICT, WITHOUT ROWID',
@@ -24,6 +24,21 @@ export const ownTables: readonly string[] = [
   "data" TEXT NOT NULL,
   "changed" TEXT
 ) STRICT`,
+  `CREATE TABLE IF NOT EXISTS "_records" (
+  "kind" TEXT NOT NULL,
+  "id" TEXT NOT NULL,
+  "payload" TEXT NOT NULL,
+  "expires_at" INTEGER,
+  "consumed_at" INTEGER,
+  "grant_id" TEXT,
+  "alias" TEXT,
+  "owner" TEXT,
+  PRIMARY KEY ("kind", "id")
+) STRICT, WITHOUT ROWID`,
+  'CREATE INDEX IF NOT EXISTS "_records__expires_at" ON "_records" ("expires_at") WHERE "expires_at" IS NOT NULL',
+  'CREATE INDEX IF NOT EXISTS "_records__grant_id" ON "_records" ("grant_id") WHERE "grant_id" IS NOT NULL',
+  'CREATE UNIQUE INDEX IF NOT EXISTS "_records__alias" ON "_records" ("kind", "alias") WHERE "alias" IS NOT NULL',
+  'CREATE INDEX IF NOT EXISTS "_records__owner" ON "_records" ("kind", "owner") WHERE "owner" IS NOT NULL',
 ]
 
 /** Everything that an empty database needs for a schema. */

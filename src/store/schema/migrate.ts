@@ -61,13 +61,18 @@ export function applyMigration(file: string, model: Model, options: MigrationOpt
  */
 export function prepareDatabase(database: DatabaseSync, model: Model, autoMigrate: boolean): void {
   const empty = storedSchema(database) === undefined
-  if (!empty && stepsFor(database, model).length === 0) return
+  if (!empty && stepsFor(database, model).length === 0 && hasOwnTables(database)) return
   migrate(database, model, steps => {
     // Another process may have made the tables meanwhile.
     if (storedSchema(database) === undefined) return
     const stopped = autoMigrate ? steps.filter(step => !step.additive) : steps
     if (stopped.length > 0) throw notByItself(stopped)
   })
+}
+
+/** A database that an earlier version made may lack the youngest of them. */
+function hasOwnTables(database: DatabaseSync): boolean {
+  return database.prepare(`SELECT 1 FROM "sqlite_schema" WHERE "name" = '_records'`).get() !== undefined
 }
 
 /** Makes the folder of a database file. */

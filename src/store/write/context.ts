@@ -20,6 +20,8 @@ export interface Written {
   readonly changed: ReadonlySet<string>
   /** Those from which rows were taken. */
   readonly removed: ReadonlySet<string>
+  /** No item changed, so there is no event to tell of. */
+  readonly quiet?: true
 }
 
 /** Runs one write within the transaction. `now`: ISO 8601 UTC. */

@@ -1,4 +1,6 @@
 /** A REST face over a store of its own, and a way to see everything that the store holds. */
+import { randomUUID } from 'node:crypto'
+import { newAppHook } from '../../../src/auth/server/apps.ts'
 import type { Call, Reply } from '../../../src/call.ts'
 import type { JsonValue } from '../../../src/model/fields/type.ts'
 import type { Model } from '../../../src/model/model.ts'
@@ -33,7 +35,7 @@ export interface Bench {
   close(): Promise<void>
 }
 
-/** What an API key's hook would do, with nothing at random. */
+/** What the hooks of keys, apps and their secrets would do, with nothing at random but what must be unique. */
 const hooks: CreateHooks = new Map([
   [
     'api_keys',
@@ -41,6 +43,11 @@ const hooks: CreateHooks = new Map([
       computed: { prefix: 'pk_test', hash: 'hashed', scopes: ['*'] },
       revealed: { key: 'pk_test_secret' },
     }),
+  ],
+  ['oauth_apps', newAppHook],
+  [
+    'oauth_app_secrets',
+    () => ({ computed: { prefix: 'test', hash: randomUUID() }, revealed: { client_secret: 'test_secret' } }),
   ],
 ])
 
@@ -104,7 +111,7 @@ export async function seedItem(
   return (await run.write({ shape, args: Object.values(values) }, system)).id
 }
 
-async function dumpCollection(model: Model, run: Run, name: string): Promise<string> {
+export async function dumpCollection(model: Model, run: Run, name: string): Promise<string> {
   const fields = [...(model.collections.get(name)?.fields.keys() ?? [])]
   const shape = {
     kind: 'list',

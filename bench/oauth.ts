@@ -1,0 +1,306 @@
+/** W9: code exchange, refresh with rotation and introspection, beside oidc-provider in memory; reads with tokens. */
+import { spawnSync } from 'node:child_process'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Browser } from '../test/conformance/oauth/browser.ts'
+import { authorizationUrl, authorize, post } from '../test/conformance/oauth/server.ts'
+import { copyOf, type DataSet, randomNumbers } from './data.ts'
+import { requestsPerSecond } from './load.ts'
+import { median, type Pace } from './measure.ts'
+import { type Running, startBaseline, startPortico, startServer } from './server.ts'
+
+export interface OauthFigure {
+  readonly work: string
+  readonly server: 'Portico' | 'oidc-provider in memory'
+  /** Requests per second over those of the bare server, by round. */
+  readonly ratios: readonly number[]
+  readonly perSecond: readonly number[]
+  readonly floor: number | undefined
+}
+
+interface Client {
+  readonly client_id: string
+  readonly client_secret: string
+}
+
+/** A server whose token endpoint is measured. */
+interface Issuing {
+  readonly origin: string
+  readonly tokenPath: string
+  readonly introspectionPath: string
+  readonly client: Client
+  codes(count: number): Promise<readonly string[]>
+  /** One that gives a refresh token too: users are asked for it each time. */
+  lastingCode(): Promise<string>
+  readonly redirectUri: string
+}
+
+const CLIENTS = 32
+const SECONDS = 1
+/** More than any server exchanges in the time. */
+const CODES = 8_000
+const redirectUri = 'https://app.example.com/callback'
+const scope = 'read:post'
+const lastingScope = 'offline_access read:post'
+const person = { email: 'admin@example.com', password: 'not a secret, only a bench' }
+
+const post_ = (path: string, bodies: string, next: string): string => `
+wrk.method = 'POST'
+wrk.headers['Content-Type'] = 'application/x-www-form-urlencoded'
+local bodies = {${bodies}}
+local first, last = 1, #bodies
+function request()
+  if first > last then first = 1 end
+  local body = bodies[first]
+  first = first + 1
+  return wrk.format(nil, '${path}', nil, body)
+end
+${next}`
+
+const quoted = (texts: readonly string[]) => texts.map(text => `[==[${text}]==]`).join(',')
+
+/** Each token that comes back is the next one to be sent. */
+const follow = (form: string) => `
+function response(status, headers, body)
+  local token = body:match('"refresh_token":"([^"]+)"')
+  if token then last = last + 1; bodies[last] = '${form}' .. token end
+end`
+
+/** Requests per second by wrk and a script. Throws when one was refused. */
+function perSecondOf(origin: string, script: string): number {
+  const folder = mkdtempSync(join(tmpdir(), 'portico-load-'))
+  try {
+    const file = join(folder, 'load.lua')
+    writeFileSync(file, script)
+    const { stdout } = spawnSync('wrk', ['-t1', `-c${CLIENTS}`, `-d${SECONDS}s`, '-s', file, origin], {
+      encoding: 'utf8',
+    })
+    const [, refused] = /Non-2xx or 3xx responses: (\d+)/.exec(stdout) ?? []
+    if (refused !== undefined) throw new Error(`${refused} token requests were refused:\n${stdout}`)
+    return Number(/Requests\/sec:\s+([\d.]+)/.exec(stdout)?.[1])
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+const form = (values: Readonly<Record<string, string>>) => new URLSearchParams(values).toString()
+
+function exchangeForm({ client, redirectUri: redirect_uri }: Issuing, code: string): string {
+  return form({ grant_type: 'authorization_code', ...client, redirect_uri, code })
+}
+
+async function tokensOf(
+  server: Issuing,
+  count: number,
+): Promise<readonly Readonly<Record<string, string>>[]> {
+  const made: Readonly<Record<string, string>>[] = []
+  while (made.length < count) {
+    const form = exchangeForm(server, await server.lastingCode())
+    const { status, text, json } = await post(server.origin + server.tokenPath, form)
+    if (status !== 200) throw new Error(`A code was refused: ${text}`)
+    made.push(json as Readonly<Record<string, string>>)
+  }
+  return made
+}
+
+type Work = (server: Issuing) => Promise<string>
+
+const works: readonly { readonly work: string; readonly floor: number; readonly script: Work }[] = [
+  {
+    work: 'code exchange, without a refresh token',
+    floor: 0.06,
+    script: async server => {
+      const bodies = (await server.codes(CODES)).map(code => exchangeForm(server, code))
+      return post_(server.tokenPath, quoted(bodies), '')
+    },
+  },
+  {
+    work: 'refresh with rotation',
+    floor: 0.06,
+    script: async server => {
+      const begin = `${form({ grant_type: 'refresh_token', ...server.client })}&refresh_token=`
+      const bodies = (await tokensOf(server, CLIENTS * 2)).map(tokens => begin + tokens.refresh_token)
+      return post_(server.tokenPath, quoted(bodies), follow(begin))
+    },
+  },
+  {
+    work: 'introspection',
+    floor: 0.09,
+    script: async server => {
+      const tokens = await tokensOf(server, CLIENTS)
+      const bodies = tokens.map(({ access_token: token = '' }) => form({ token, ...server.client }))
+      return post_(server.introspectionPath, quoted(bodies), '')
+    },
+  },
+]
+
+async function seeded(running: Running): Promise<Issuing> {
+  const seed = async (query: string) =>
+    (await (await fetch(`${running.origin}/seed?${query}`, { method: 'POST' })).json()) as {
+      codes: string[]
+      clientId: string
+      clientSecret: string
+      redirectUri: string
+    }
+  const { clientId, clientSecret, redirectUri: registered } = await seed('n=0')
+  return {
+    origin: running.origin,
+    tokenPath: '/token',
+    introspectionPath: '/token/introspection',
+    client: { client_id: clientId, client_secret: clientSecret },
+    redirectUri: registered,
+    codes: async count => (await seed(`n=${count}`)).codes,
+    lastingCode: async () => (await seed('n=1&lasting=1')).codes[0] ?? '',
+  }
+}
+
+async function newClient({ origin }: Running, key: string, format: 'opaque' | 'jwt'): Promise<Client> {
+  const response = await fetch(`${origin}/api/v1/oauth_apps`, {
+    method: 'POST',
+    headers: { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' },
+    body: JSON.stringify({
+      name: 'Bench',
+      type: 'confidential',
+      redirect_uris: [redirectUri],
+      scopes: lastingScope.split(' '),
+      access_token_format: format,
+    }),
+  })
+  const { client_id, client_secret } = (await response.json()) as Client
+  return { client_id, client_secret }
+}
+
+/** Codes as apps get them: a browser that is signed in and has consented comes by again and again. */
+async function issuing(running: Running, key: string, format: 'opaque' | 'jwt' = 'opaque'): Promise<Issuing> {
+  const client = await newClient(running, key, format)
+  const browser = new Browser(running.origin)
+  const address = authorizationUrl(running.origin, {
+    response_type: 'code',
+    client_id: client.client_id,
+    redirect_uri: redirectUri,
+    scope,
+    state: 's',
+  })
+  const lasting = new URL(address)
+  lasting.searchParams.set('scope', lastingScope)
+  const lastingCode = async () => (await authorize(browser, lasting, person)).searchParams.get('code') ?? ''
+  await lastingCode()
+  const code = async () => {
+    const { headers, text } = await browser.send(address)
+    const found = new URL(headers.location ?? 'none:').searchParams.get('code')
+    if (found === null) throw new Error(`No code came back: ${headers.location} ${text}`)
+    return found
+  }
+  return {
+    origin: running.origin,
+    tokenPath: '/oauth/token',
+    introspectionPath: '/oauth/introspect',
+    client,
+    redirectUri,
+    lastingCode,
+    codes: async count => {
+      const codes: string[] = []
+      const lane = async () => {
+        while (codes.length < count) codes.push(await code())
+      }
+      await Promise.all(Array.from({ length: 16 }, lane))
+      return codes
+    },
+  }
+}
+
+async function measureWorks(
+  server: OauthFigure['server'],
+  issuer: Issuing,
+  bare: Running,
+  pace: Pace,
+): Promise<OauthFigure[]> {
+  const figures: OauthFigure[] = []
+  for (const { work, floor, script } of works) {
+    const rounds: { own: number; base: number }[] = []
+    for (let round = 0; round <= pace.rounds; round++) {
+      const own = perSecondOf(issuer.origin, await script(issuer))
+      const base = perSecondOf(bare.origin, post_('/', quoted(['x'.repeat(200)]), ''))
+      // The first one warms up.
+      if (round > 0) rounds.push({ own, base })
+    }
+    figures.push({
+      work,
+      server,
+      ratios: rounds.map(({ own, base }) => own / base),
+      perSecond: rounds.map(({ own }) => own),
+      floor: server === 'Portico' ? floor : undefined,
+    })
+  }
+  return figures
+}
+
+async function measureReads(
+  running: Running,
+  bare: Running,
+  data: DataSet,
+  pace: Pace,
+): Promise<OauthFigure[]> {
+  const figures: OauthFigure[] = []
+  const random = randomNumbers(2)
+  const requests = Array.from({ length: 2_000 }, () => ({
+    method: 'GET' as const,
+    path: `/api/v1/posts/${1 + Math.floor(random() * data.rows)}`,
+  }))
+  for (const format of ['opaque', 'jwt'] as const) {
+    const [tokens] = await tokensOf(await issuing(running, data.key, format), 1)
+    const headers = { Authorization: `Bearer ${tokens?.access_token}` }
+    const load = { requests, clients: CLIENTS, seconds: pace.seconds, headers }
+    await requestsPerSecond(running.origin, { ...load, seconds: 1 })
+    const rounds: { own: number; base: number }[] = []
+    for (let round = 0; round < pace.rounds; round++) {
+      const base = await requestsPerSecond(bare.origin, load)
+      rounds.push({ base, own: await requestsPerSecond(running.origin, load) })
+    }
+    figures.push({
+      work: `item by random id, ${format === 'jwt' ? 'JWT' : 'opaque'} token, from the database`,
+      server: 'Portico',
+      ratios: rounds.map(({ own, base }) => own / base),
+      perSecond: rounds.map(({ own }) => own),
+      floor: 0.6,
+    })
+  }
+  return figures
+}
+
+/** Every figure of W9. Needs `wrk`, whose scripts send each code once. */
+export async function measureOauth(data: DataSet, pace: Pace): Promise<readonly OauthFigure[]> {
+  const work = copyOf(data)
+  const settings = { PORTICO_CACHE_BYTES: '0', PORTICO_OAUTH_TOKEN_RATE_LIMIT: 'off' }
+  const servers = await Promise.all([
+    startBaseline(),
+    startServer(['bench/servers/provider.mjs'], {}, '/.well-known/openid-configuration'),
+    startPortico(work.data.file, settings),
+  ])
+  const [bare, provider, portico] = servers
+  try {
+    return [
+      ...(await measureWorks('oidc-provider in memory', await seeded(provider), bare, pace)),
+      ...(await measureWorks('Portico', await issuing(portico, data.key), bare, pace)),
+      ...(await measureReads(portico, bare, data, pace)),
+    ]
+  } finally {
+    await Promise.all(servers.map(server => server.stop()))
+    work.remove()
+  }
+}
+
+const two = (value: number) => value.toFixed(value < 0.1 ? 3 : 2)
+
+export function oauthTable(figures: readonly OauthFigure[]): string {
+  return [
+    '| W9 | server | ratio, median | min–max | requests/s | floor |',
+    '|---|---|---|---|---|---|',
+    ...figures.map(({ work, server, ratios, perSecond, floor }) => {
+      const spread = `${two(Math.min(...ratios))}–${two(Math.max(...ratios))}`
+      const rate = Math.round(median(perSecond)).toLocaleString('en')
+      return `| ${work} | ${server} | ${two(median(ratios))} | ${spread} | ${rate} | ${floor === undefined ? '' : `≥ ${two(floor)}`} |`
+    }),
+  ].join('\n')
+}

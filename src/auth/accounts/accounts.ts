@@ -1,0 +1,78 @@
+/** Accounts: who somebody is, and how they prove it. Pages are made elsewhere. */
+import type { Model } from '../../model/model.ts'
+import type { Run } from '../../plan/run.ts'
+import type { Records } from '../../records.ts'
+import type { Mail } from '../mail.ts'
+import type { AccountClaims } from '../server/server.ts'
+import { type Addresses, createAddresses } from './addresses.ts'
+import { createOneTimeCodes, type OneTimeCodes } from './one-time-codes.ts'
+import { createThrottle, mailAllowances, signInAllowances, type Throttle } from './throttle.ts'
+import { createTokens, type Tokens } from './tokens.ts'
+import { findUser } from './users.ts'
+
+/** `confirmed`: an account exists only once a link sent to its address was opened. */
+export type SignUpMode = 'off' | 'open' | 'confirmed'
+
+export interface AccountParts {
+  readonly model: Model
+  readonly run: Run
+  readonly records: Records
+  readonly mail: Mail
+  /** The service's own address, for links: never what a request says. */
+  readonly issuer: string
+  /** What the service is called. */
+  readonly name: string
+  readonly signUp: SignUpMode
+  /** After a reset or a new password: see `AuthorizationServer.revokeAll`. */
+  readonly revokeAll: (userId: number, exceptSession?: string) => Promise<void>
+  readonly onFault: (error: unknown) => void
+  readonly now?: () => number
+}
+
+/** What the parts of the accounts share. */
+export interface AccountBase extends AccountParts {
+  readonly now: () => number
+  readonly tokens: Tokens
+  readonly addresses: Addresses
+  readonly codes: OneTimeCodes
+  readonly attempts: Throttle
+  readonly mails: Throttle
+  /** Starts what nobody waits for, so that how long it takes tells nothing. */
+  background(work: () => Promise<void>): void
+  /** When everything that was started is done. */
+  idle(): Promise<void>
+}
+
+export function createAccountBase(parts: AccountParts): AccountBase {
+  const { records, now = Date.now, onFault } = parts
+  const running = new Set<Promise<void>>()
+  return {
+    ...parts,
+    now,
+    tokens: createTokens(records, now),
+    addresses: createAddresses(records),
+    codes: createOneTimeCodes(records, now),
+    attempts: createThrottle(signInAllowances, now),
+    mails: createThrottle(mailAllowances, now),
+    background(work) {
+      const job = work()
+        .catch(onFault)
+        .finally(() => running.delete(job))
+      running.add(job)
+    },
+    async idle() {
+      await Promise.all(running)
+    },
+  }
+}
+
+/** OpenID Connect Core, 5.1: `profile` and `email` of an account; undefined when it is gone. */
+export function claimsReader(run: Run, records: Records) {
+  const addresses = createAddresses(records)
+  return async (userId: number): Promise<AccountClaims | undefined> => {
+    const user = await findUser(run, userId)
+    if (!user) return undefined
+    const { name, email } = user
+    return { name, email, emailVerified: await addresses.isVerified(userId, email) }
+  }
+}

@@ -1,0 +1,111 @@
+/** `/oauth/interaction/{uid}`: what an authorization request asks of the user. */
+import type { Reply } from '../../../call.ts'
+import { ApiError } from '../../../errors.ts'
+import { consentPage } from '../../pages/consent.ts'
+import { noFaults } from '../../pages/form.ts'
+import { pageReply } from '../../pages/reply.ts'
+import type { Interaction } from '../../server/server.ts'
+import { interactionPrefix } from '../paths.ts'
+import { findUser } from '../users.ts'
+import { type FaceParts, redirect, type Visit } from './context.ts'
+import { readForm, readQuery } from './form-body.ts'
+import { type Desk, handleSignIn, handleSignUp, type SignUpDesk, showSignIn, showSignUp } from './sign-in.ts'
+
+/**
+ * Chromium holds `form-action` against every redirect that follows, those of the app's own site too, so the
+ * whole scheme of the app's address is let in. What the address may be was decided long before.
+ */
+export function schemeOf(destination: string | undefined): string | undefined {
+  const scheme = /^([a-z][a-z0-9+.-]*):/i.exec(destination ?? '')?.[1]?.toLowerCase()
+  if (scheme === undefined || scheme === 'javascript' || scheme === 'data') return undefined
+  return scheme === 'http' ? 'http: https:' : `${scheme}:`
+}
+
+function pathOf({ uid }: Interaction): string {
+  return `${interactionPrefix}${encodeURIComponent(uid)}`
+}
+
+function desks(
+  parts: FaceParts,
+  visit: Visit,
+  interaction: Interaction,
+): Desk & SignUpDesk & { signUpAction: string } {
+  const action = pathOf(interaction)
+  const leadsTo = schemeOf(interaction.destination)
+  return {
+    action,
+    signUp: `${action}?page=sign-up`,
+    signUpAction: `${action}?page=sign-up`,
+    signIn: action,
+    app: interaction.app.name,
+    email: interaction.loginHint,
+    next: undefined,
+    note: undefined,
+    leadsTo,
+    finish: ({ userId, remember, methods }) =>
+      parts.server.finishLogin(visit.req, visit.res, { userId, remember, methods, address: visit.address }),
+  }
+}
+
+async function login(parts: FaceParts, visit: Visit, interaction: Interaction): Promise<Reply> {
+  const desk = desks(parts, visit, interaction)
+  if (visit.method !== 'POST') return showSignIn(parts, visit, desk, { faults: noFaults })
+  const form = readForm(visit)
+  parts.csrf.check(visit, form.text('csrf'))
+  return handleSignIn(parts, visit, desk, form)
+}
+
+async function newAccount(parts: FaceParts, visit: Visit, interaction: Interaction): Promise<Reply> {
+  const { signUpAction, ...rest } = desks(parts, visit, interaction)
+  const desk: SignUpDesk = { ...rest, action: signUpAction }
+  if (visit.method !== 'POST') return showSignUp(parts, visit, desk, { faults: noFaults })
+  const form = readForm(visit)
+  parts.csrf.check(visit, form.text('csrf'))
+  return handleSignUp(parts, visit, desk, form)
+}
+
+async function consent(parts: FaceParts, visit: Visit, interaction: Interaction): Promise<Reply> {
+  const { server, csrf, theme, base } = parts
+  if (visit.method === 'POST') {
+    const form = readForm(visit)
+    csrf.check(visit, form.text('csrf'))
+    const answer = form.text('answer')
+    if (answer === 'deny') return redirect(await server.deny(visit.req, visit.res))
+    if (answer !== 'allow') throw new ApiError('BAD_REQUEST', '`answer` must be `allow` or `deny`.')
+    return redirect(
+      await server.finishConsent(visit.req, visit.res, allowed(interaction, form.list('scope'))),
+    )
+  }
+  const user = interaction.userId === undefined ? undefined : await findUser(base.run, interaction.userId)
+  if (!user) throw new ApiError('NOT_FOUND', 'This request is over. Go back to the app and start again.')
+  const page = consentPage({
+    action: pathOf(interaction),
+    csrf: csrf.token(visit, visit.res),
+    interaction,
+    email: user.email,
+  })
+  return pageReply(theme, page, {
+    leadsTo: schemeOf(interaction.destination),
+    images: [interaction.app.logoUri],
+  })
+}
+
+/** What was ticked. BAD_REQUEST where it is not what was asked for: then it is no form of ours. */
+function allowed({ scopes }: Interaction, ticked: readonly string[]): readonly string[] {
+  const asked = new Set(scopes.map(({ scope }) => scope))
+  const foreign = ticked.filter(scope => !asked.has(scope))
+  if (foreign.length === 0 && new Set(ticked).size === ticked.length) return ticked
+  throw new ApiError('BAD_REQUEST', 'Only what the app has asked for can be allowed, each once.')
+}
+
+/** `uid`: what follows the prefix. `?page=sign-up` makes an account instead of signing in. */
+export async function interactionRoute(parts: FaceParts, visit: Visit, uid: string): Promise<Reply> {
+  const interaction = await parts.server.interaction(visit.req, visit.res)
+  if (interaction.uid !== uid) {
+    throw new ApiError('NOT_FOUND', 'This request is over. Go back to the app and start again.')
+  }
+  visit.userId = interaction.userId ?? null
+  if (interaction.prompt === 'consent') return consent(parts, visit, interaction)
+  const isNew = readQuery(visit).text('page') === 'sign-up'
+  return isNew ? newAccount(parts, visit, interaction) : login(parts, visit, interaction)
+}

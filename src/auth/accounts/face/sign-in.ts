@@ -1,0 +1,231 @@
+/** `/account/sign-in`, `/account/sign-up`, `/account/sign-out`; and their like while an app waits. */
+import type { Reply } from '../../../call.ts'
+import { ApiError } from '../../../errors.ts'
+import { type Faults, noFaults } from '../../pages/form.ts'
+import { messagePage } from '../../pages/message.ts'
+import { pageReply } from '../../pages/reply.ts'
+import { secondFactorPage, signInPage } from '../../pages/sign-in.ts'
+import { signUpPage } from '../../pages/sign-up.ts'
+import type { NextPath } from '../../server/server.ts'
+import {
+  type Proven,
+  type SignInAnswer,
+  signInByCode,
+  signInByPasskey,
+  signInByPassword,
+} from '../sign-in.ts'
+import { signUp, signUpIsOff } from '../sign-up.ts'
+import { type FaceParts, redirect, safeNext, signedIn, tooMany, type Visit } from './context.ts'
+import { type FormBody, readForm, readQuery } from './form-body.ts'
+
+/** Where somebody signs in, and what follows. */
+export interface Desk {
+  readonly action: string
+  readonly signUp: string
+  /** The app that waits. */
+  readonly app: string | undefined
+  readonly email: string | undefined
+  readonly next: string | undefined
+  readonly note: string | undefined
+  /** Where a form's answer may lead. */
+  readonly leadsTo: string | undefined
+  finish(proven: Proven): Promise<NextPath>
+}
+
+const messages = {
+  wrong: 'The e-mail address or the password is wrong.',
+  code: 'The code is wrong, or was used already.',
+  over: 'That took too long. Sign in again.',
+  passkey: 'The passkey was not accepted. Try again, or use your password.',
+}
+
+function formFault(message: string): Faults {
+  return new Map([['form', message]])
+}
+
+interface Shown {
+  readonly faults: Faults
+  readonly email?: string | undefined
+  readonly remember?: boolean
+}
+
+export function showSignIn({ base, theme, csrf }: FaceParts, visit: Visit, desk: Desk, shown: Shown): Reply {
+  const { faults, email = desk.email, remember = false } = shown
+  const page = signInPage({
+    action: desk.action,
+    csrf: csrf.token(visit, visit.res),
+    faults,
+    email,
+    remember,
+    app: desk.app,
+    signUp: base.signUp === 'off' ? undefined : desk.signUp,
+    next: desk.next,
+    note: desk.note,
+  })
+  return pageReply(theme, page, { status: faults.size > 0 ? 400 : 200, leadsTo: desk.leadsTo })
+}
+
+function showSecondFactor(parts: FaceParts, visit: Visit, desk: Desk, token: string, faults: Faults): Reply {
+  const csrf = parts.csrf.token(visit, visit.res)
+  const page = secondFactorPage({ action: desk.action, csrf, faults, token, next: desk.next })
+  return pageReply(parts.theme, page, { status: faults.size > 0 ? 400 : 200, leadsTo: desk.leadsTo })
+}
+
+async function byCode(
+  parts: FaceParts,
+  visit: Visit,
+  desk: Desk,
+  form: FormBody,
+  token: string,
+): Promise<Reply> {
+  const address = parts.throttleAddress(visit.address)
+  const answer = await signInByCode(parts.base, token, form.text('code'), address)
+  if (answer.kind === 'over') return showSignIn(parts, visit, desk, { faults: formFault(messages.over) })
+  if (answer.kind === 'wrong') {
+    return showSecondFactor(parts, visit, desk, token, new Map([['code', messages.code]]))
+  }
+  return settled(parts, visit, desk, answer)
+}
+
+async function settled(parts: FaceParts, visit: Visit, desk: Desk, answer: SignInAnswer): Promise<Reply> {
+  if (answer.kind === 'throttled') return tooMany(parts.theme, answer.seconds)
+  if (answer.kind === 'second-factor') return showSecondFactor(parts, visit, desk, answer.token, noFaults)
+  if (answer.kind === 'wrong') return showSignIn(parts, visit, desk, { faults: formFault(messages.wrong) })
+  visit.userId = answer.userId
+  return redirect(await desk.finish(answer))
+}
+
+/** Any of the three forms by which somebody signs in. */
+export async function handleSignIn(
+  parts: FaceParts,
+  visit: Visit,
+  desk: Desk,
+  form: FormBody,
+): Promise<Reply> {
+  const address = parts.throttleAddress(visit.address)
+  const token = form.optional('second_factor')
+  if (token !== undefined) return byCode(parts, visit, desk, form, token)
+  const passkey = form.optional('passkey')
+  if (passkey !== undefined) {
+    const answer = await signInByPasskey(parts.base, parts.passkeys, passkey, address)
+    if (answer.kind !== 'wrong') return settled(parts, visit, desk, answer)
+    return showSignIn(parts, visit, desk, { faults: formFault(messages.passkey) })
+  }
+  const email = form.text('email')
+  const remember = form.text('remember') === 'yes'
+  const faults = missing(form, { email: 'Enter your e-mail address.', password: 'Enter your password.' })
+  if (faults.size > 0) return showSignIn(parts, visit, desk, { faults, email, remember })
+  const answer = await signInByPassword(parts.base, {
+    email,
+    password: form.text('password'),
+    remember,
+    address,
+  })
+  if (answer.kind !== 'wrong') return settled(parts, visit, desk, answer)
+  return showSignIn(parts, visit, desk, { faults: formFault(messages.wrong), email, remember })
+}
+
+export function missing(form: FormBody, needed: Readonly<Record<string, string>>): Faults {
+  return new Map(Object.entries(needed).filter(([name]) => form.text(name).trim() === ''))
+}
+
+function accountDesk({ server }: FaceParts, visit: Visit, next: string | undefined, note?: string): Desk {
+  return {
+    action: '/account/sign-in',
+    signUp: '/account/sign-up',
+    app: undefined,
+    email: undefined,
+    next,
+    note,
+    leadsTo: undefined,
+    async finish({ userId, remember, methods }) {
+      await server.signIn(visit.req, visit.res, { userId, remember, methods, address: visit.address })
+      return next ?? '/account'
+    },
+  }
+}
+
+export async function signInRoute(parts: FaceParts, visit: Visit): Promise<Reply> {
+  if (visit.method === 'POST') {
+    const form = readForm(visit)
+    parts.csrf.check(visit, form.text('csrf'))
+    return handleSignIn(parts, visit, accountDesk(parts, visit, safeNext(form.optional('next'))), form)
+  }
+  const query = readQuery(visit)
+  const next = safeNext(query.optional('next'))
+  const asks = query.text('confirm') === 'yes'
+  const who = await signedIn(parts, visit)
+  if (who && !asks) return redirect(next ?? '/account')
+  const note = asks ? 'Confirm that it is you: this changes how your account is protected.' : undefined
+  const desk = accountDesk(parts, visit, next, note)
+  return showSignIn(parts, visit, desk, { faults: noFaults, email: who?.user.email })
+}
+
+export interface SignUpDesk {
+  readonly action: string
+  readonly signIn: string
+  readonly app: string | undefined
+  readonly leadsTo: string | undefined
+  finish(proven: Proven): Promise<NextPath>
+}
+
+interface SignUpShown {
+  readonly faults: Faults
+  readonly name?: string
+  readonly email?: string
+}
+
+export function showSignUp(parts: FaceParts, visit: Visit, desk: SignUpDesk, shown: SignUpShown): Reply {
+  const { action, signIn, app, leadsTo } = desk
+  const { faults, name, email } = shown
+  if (parts.base.signUp === 'off') throw new ApiError('NOT_FOUND', signUpIsOff)
+  const csrf = parts.csrf.token(visit, visit.res)
+  const page = signUpPage({ action, csrf, faults, name, email, app, signIn })
+  return pageReply(parts.theme, page, { status: faults.size > 0 ? 400 : 200, leadsTo })
+}
+
+function linkSent({ theme }: FaceParts, signIn: string): Reply {
+  const page = messagePage({
+    title: 'Look into your mail',
+    paragraphs: ['We have sent you a message. Open the link in it within 24 hours to go on.'],
+    link: { href: signIn, label: 'Back to sign-in' },
+  })
+  return pageReply(theme, page)
+}
+
+export async function handleSignUp(
+  parts: FaceParts,
+  visit: Visit,
+  desk: SignUpDesk,
+  form: FormBody,
+): Promise<Reply> {
+  const [name, email] = [form.text('name'), form.text('email')]
+  const address = parts.throttleAddress(visit.address)
+  const answer = await signUp(parts.base, { name, email, password: form.text('password'), address })
+  if (answer.kind === 'throttled') return tooMany(parts.theme, answer.seconds)
+  if (answer.kind === 'faults') return showSignUp(parts, visit, desk, { faults: answer.faults, name, email })
+  if (answer.kind === 'sent') return linkSent(parts, desk.signIn)
+  const proven: Proven = { kind: 'proven', userId: answer.userId, remember: false, methods: ['pwd'] }
+  return redirect(await desk.finish(proven))
+}
+
+export async function signUpRoute(parts: FaceParts, visit: Visit): Promise<Reply> {
+  const { finish } = accountDesk(parts, visit, undefined)
+  const desk = {
+    action: '/account/sign-up',
+    signIn: '/account/sign-in',
+    app: undefined,
+    leadsTo: undefined,
+    finish,
+  }
+  if (visit.method !== 'POST') return showSignUp(parts, visit, desk, { faults: noFaults })
+  const form = readForm(visit)
+  parts.csrf.check(visit, form.text('csrf'))
+  return handleSignUp(parts, visit, desk, form)
+}
+
+export async function signOutRoute(parts: FaceParts, visit: Visit): Promise<Reply> {
+  parts.csrf.check(visit, readForm(visit).text('csrf'))
+  await parts.server.signOut(visit.req, visit.res)
+  return redirect('/account/sign-in')
+}

@@ -1,0 +1,139 @@
+/** Time-based one-time passwords (RFC 6238) and the recovery codes beside them. */
+import { hash, randomInt } from 'node:crypto'
+import type { Records } from '../../records.ts'
+
+const secrets = 'Totp'
+const used = 'TotpUsed'
+const recovery = 'RecoveryCode'
+
+/** Seconds; a clock may be one period behind or ahead. */
+const PERIOD = 30
+const WINDOW = 1
+const CODES = 10
+
+const letters = 'abcdefghjkmnpqrstuvwxyz23456789'
+
+interface Stored {
+  /** Base32. */
+  readonly secret: string
+  /** Until a first code has proved that the app knows it. */
+  readonly confirmed: boolean
+}
+
+export interface Enrolment {
+  readonly secret: string
+  /** `otpauth://…`, for the picture. */
+  readonly uri: string
+}
+
+export interface OneTimeCodes {
+  isOn(userId: number): Promise<boolean>
+  /** A new secret, which does nothing until `confirm`. */
+  start(userId: number, email: string, issuer: string): Promise<Enrolment>
+  /** The secret that waits to be confirmed, with its picture's address. */
+  waiting(userId: number, email: string, issuer: string): Promise<Enrolment | undefined>
+  /** Turns codes on, where `code` fits. Returns the recovery codes, shown once; undefined where it does not. */
+  confirm(userId: number, code: string): Promise<readonly string[] | undefined>
+  /** Whether the code is right: of a device, once in its time; or a recovery code, once ever. */
+  check(userId: number, code: string): Promise<boolean>
+  recoveryCodesLeft(userId: number): Promise<number>
+  newRecoveryCodes(userId: number): Promise<readonly string[]>
+  turnOff(userId: number): Promise<void>
+}
+
+function newCode(): string {
+  const part = () => Array.from({ length: 5 }, () => letters[randomInt(letters.length)]).join('')
+  return `${part()}-${part()}`
+}
+
+function recoveryId(userId: number, code: string): string {
+  const typed = code.toLowerCase().replace(/[^a-z0-9]/g, '')
+  return hash('sha256', `${userId}:${typed}`, 'base64url')
+}
+
+async function totp(secret: string | undefined, email = '', issuer = 'Portico') {
+  const { Secret, TOTP } = await import('otpauth')
+  return new TOTP({
+    issuer,
+    label: email,
+    period: PERIOD,
+    secret: secret === undefined ? new Secret() : Secret.fromBase32(secret),
+  })
+}
+
+export function createOneTimeCodes(records: Records, now: () => number = Date.now): OneTimeCodes {
+  const find = async (userId: number): Promise<Stored | undefined> => {
+    const record = await records.get(secrets, String(userId))
+    return record && JSON.parse(record.payload)
+  }
+  const store = (userId: number, stored: Stored) => {
+    const owner = String(userId)
+    return records.put({ kind: secrets, id: owner, payload: JSON.stringify(stored), expiresAt: null, owner })
+  }
+  const fits = async (userId: number, secret: string, code: string): Promise<boolean> => {
+    const token = code.replace(/\s/g, '')
+    if (!/^\d{6}$/.test(token)) return false
+    const made = await totp(secret)
+    const delta = made.validate({ token, timestamp: now(), window: WINDOW })
+    if (delta === null) return false
+    // RFC 6238, 5.2: a code must not be taken a second time.
+    const counter = Math.floor(now() / 1000 / PERIOD) + delta
+    const expiresAt = now() + (2 * WINDOW + 2) * PERIOD * 1000
+    return records.add({
+      kind: used,
+      id: `${userId}:${counter}`,
+      payload: '{}',
+      expiresAt,
+      owner: String(userId),
+    })
+  }
+  const newRecoveryCodes = async (userId: number) => {
+    const owner = String(userId)
+    await records.deleteOwned(owner, [recovery])
+    const codes = Array.from({ length: CODES }, newCode)
+    await Promise.all(
+      codes.map(code =>
+        records.put({ kind: recovery, id: recoveryId(userId, code), payload: '{}', expiresAt: null, owner }),
+      ),
+    )
+    return codes
+  }
+  const enrolment = async (secret: string | undefined, email: string, issuer: string): Promise<Enrolment> => {
+    const made = await totp(secret, email, issuer)
+    return { secret: made.secret.base32, uri: made.toString() }
+  }
+  return {
+    newRecoveryCodes,
+    async isOn(userId) {
+      return (await find(userId))?.confirmed === true
+    },
+    async start(userId, email, issuer) {
+      const made = await enrolment(undefined, email, issuer)
+      await store(userId, { secret: made.secret, confirmed: false })
+      return made
+    },
+    async waiting(userId, email, issuer) {
+      const stored = await find(userId)
+      return stored && !stored.confirmed ? enrolment(stored.secret, email, issuer) : undefined
+    },
+    async confirm(userId, code) {
+      const stored = await find(userId)
+      if (!stored || stored.confirmed || !(await fits(userId, stored.secret, code))) return undefined
+      await store(userId, { ...stored, confirmed: true })
+      return newRecoveryCodes(userId)
+    },
+    async check(userId, code) {
+      const stored = await find(userId)
+      if (!stored?.confirmed) return false
+      if (await fits(userId, stored.secret, code)) return true
+      return records.consume(recovery, recoveryId(userId, code))
+    },
+    async recoveryCodesLeft(userId) {
+      const codes = await records.byOwner(recovery, String(userId))
+      return codes.filter(({ consumedAt }) => consumedAt === null).length
+    },
+    async turnOff(userId) {
+      await records.deleteOwned(String(userId), [secrets, recovery])
+    },
+  }
+}

@@ -1,0 +1,191 @@
+/** Passkeys (Web Authentication Level 3), by a library; what is kept of them are records. */
+import { hash } from 'node:crypto'
+import type { AuthenticationResponseJSON, RegistrationResponseJSON } from '@simplewebauthn/server'
+import type { Records } from '../../records.ts'
+import type { Tokens } from './tokens.ts'
+
+const kind = 'Passkey'
+const MAX_PASSKEYS = 20
+const MAX_RESPONSE = 16_384
+/** EdDSA, ES256 and RS256 (COSE, RFC 9053): what authenticators have. */
+const algorithms = [-8, -7, -257]
+
+interface Stored {
+  readonly userId: number
+  readonly name: string
+  /** Base64url. */
+  readonly publicKey: string
+  readonly counter: number
+  readonly transports: readonly string[]
+  /** Milliseconds since 1970. */
+  readonly createdAt: number
+}
+
+export interface Passkey {
+  /** Safe in a form: a hash of the credential's id. */
+  readonly id: string
+  readonly name: string
+  readonly createdAt: number
+}
+
+interface Challenge {
+  /** Null: to sign in. */
+  readonly userId: number | null
+}
+
+export interface PasskeyOwner {
+  readonly userId: number
+  readonly email: string
+  readonly name: string
+}
+
+export interface Passkeys {
+  list(userId: number): Promise<readonly Passkey[]>
+  remove(userId: number, id: string): Promise<boolean>
+  /** What a browser needs to make one. */
+  creationOptions(owner: PasskeyOwner): Promise<object>
+  /** Whether what the browser made is good, and now kept. */
+  add(userId: number, name: string, response: string): Promise<boolean>
+  /** What a browser needs to sign in with any of its passkeys. */
+  requestOptions(): Promise<object>
+  /** Whose passkey has answered; undefined when the answer is wrong. */
+  verify(response: string): Promise<number | undefined>
+}
+
+interface PasskeySettings {
+  readonly records: Records
+  readonly tokens: Tokens
+  /** The service's own address: its origin must have answered, its host name is the relying party. */
+  readonly issuer: string
+  readonly rpName: string
+  readonly now?: () => number
+}
+
+function idOf(credentialId: string): string {
+  return hash('sha256', credentialId, 'base64url')
+}
+
+interface Answered {
+  readonly id: string
+  readonly response: { readonly clientDataJSON: string }
+}
+
+/** As much of the form as is needed before the library looks at it. */
+function parsed<T extends Answered>(text: string): T | undefined {
+  if (text.length > MAX_RESPONSE) return undefined
+  try {
+    const value = JSON.parse(text)
+    const right = typeof value?.id === 'string' && typeof value.response?.clientDataJSON === 'string'
+    return right ? value : undefined
+  } catch {
+    return undefined
+  }
+}
+
+function challengeOf({ response }: Answered): string | undefined {
+  try {
+    const data = JSON.parse(Buffer.from(response.clientDataJSON, 'base64url').toString('utf8'))
+    return typeof data?.challenge === 'string' ? data.challenge : undefined
+  } catch {
+    return undefined
+  }
+}
+
+const library = () => import('@simplewebauthn/server')
+
+export function createPasskeys(settings: PasskeySettings): Passkeys {
+  const { records, tokens, issuer, rpName, now = Date.now } = settings
+  const { origin, hostname: rpID } = new URL(issuer)
+  const expected = { expectedOrigin: origin, expectedRPID: rpID, requireUserVerification: true }
+  const owned = (userId: number) => records.byOwner(kind, String(userId))
+  const keep = (id: string, stored: Stored) =>
+    records.put({ kind, id, payload: JSON.stringify(stored), expiresAt: null, owner: String(stored.userId) })
+
+  /** The challenge that the browser has answered, if we asked it, for this, and only once. */
+  const redeem = async (answered: Answered, userId: number | null): Promise<string | undefined> => {
+    const challenge = challengeOf(answered)
+    const found = await tokens.redeem<Challenge>('PasskeyChallenge', challenge)
+    return found && found.userId === userId ? challenge : undefined
+  }
+
+  return {
+    async list(userId) {
+      const found = await owned(userId)
+      return found
+        .map(({ id, payload }) => ({ id, stored: JSON.parse(payload) as Stored }))
+        .map(({ id, stored: { name, createdAt } }) => ({ id, name, createdAt }))
+        .sort((a, b) => a.createdAt - b.createdAt)
+    },
+    async remove(userId, id) {
+      const record = await records.get(kind, id)
+      return record?.owner === String(userId) && records.delete(kind, id)
+    },
+    async creationOptions({ userId, email, name }) {
+      const { generateRegistrationOptions } = await library()
+      const options = await generateRegistrationOptions({
+        rpName,
+        rpID,
+        userName: email,
+        userDisplayName: name,
+        userID: Buffer.from(String(userId)),
+        attestationType: 'none',
+        supportedAlgorithmIDs: algorithms,
+        authenticatorSelection: { residentKey: 'required', userVerification: 'required' },
+      })
+      await tokens.issue('PasskeyChallenge', { userId }, { token: options.challenge })
+      return options
+    },
+    async add(userId, name, text) {
+      const response = parsed<RegistrationResponseJSON>(text)
+      const challenge = response && (await redeem(response, userId))
+      if (!response || challenge === undefined || (await owned(userId)).length >= MAX_PASSKEYS) return false
+      const { verifyRegistrationResponse } = await library()
+      const checked = await verifyRegistrationResponse({
+        response,
+        expectedChallenge: challenge,
+        supportedAlgorithmIDs: algorithms,
+        ...expected,
+      }).catch(() => undefined)
+      if (!checked?.verified) return false
+      const { id, publicKey, counter, transports = [] } = checked.registrationInfo.credential
+      const stored: Stored = {
+        userId,
+        name,
+        publicKey: Buffer.from(publicKey).toString('base64url'),
+        counter,
+        transports,
+        createdAt: now(),
+      }
+      const payload = JSON.stringify(stored)
+      return records.add({ kind, id: idOf(id), payload, expiresAt: null, owner: String(userId) })
+    },
+    async requestOptions() {
+      const { generateAuthenticationOptions } = await library()
+      const options = await generateAuthenticationOptions({ rpID, userVerification: 'required' })
+      await tokens.issue('PasskeyChallenge', { userId: null }, { token: options.challenge })
+      return options
+    },
+    async verify(text) {
+      const response = parsed<AuthenticationResponseJSON>(text)
+      const challenge = response && (await redeem(response, null))
+      const record = response && (await records.get(kind, idOf(response.id)))
+      if (!response || challenge === undefined || !record) return undefined
+      const stored: Stored = JSON.parse(record.payload)
+      const { verifyAuthenticationResponse } = await library()
+      const checked = await verifyAuthenticationResponse({
+        response,
+        expectedChallenge: challenge,
+        ...expected,
+        credential: {
+          id: response.id,
+          publicKey: new Uint8Array(Buffer.from(stored.publicKey, 'base64url')),
+          counter: stored.counter,
+        },
+      }).catch(() => undefined)
+      if (!checked?.verified) return undefined
+      const { newCounter } = checked.authenticationInfo
+      if (newCounter !== stored.counter) await keep(record.id, { ...stored, counter: newCounter })
+      return stored.userId
+    },
+  }
+}

@@ -1,0 +1,115 @@
+/** Signing in: by password and perhaps a one-time code, or by a passkey. */
+import { verifyPassword } from '../password.ts'
+import type { AccountBase } from './accounts.ts'
+import type { Passkeys } from './passkeys.ts'
+import { findByEmail, findUser } from './users.ts'
+
+/** Somebody has proved who they are. `methods` as in RFC 8176. */
+export interface Proven {
+  readonly kind: 'proven'
+  readonly userId: number
+  readonly remember: boolean
+  readonly methods: readonly string[]
+}
+
+export type SignInAnswer =
+  | Proven
+  /** The password was right, and a one-time code is due; `token` says so. */
+  | { readonly kind: 'second-factor'; readonly token: string }
+  | { readonly kind: 'wrong' }
+  | { readonly kind: 'throttled'; readonly seconds: number }
+
+export interface PasswordAttempt {
+  readonly email: string
+  readonly password: string
+  readonly remember: boolean
+  /** Whose attempts are counted. */
+  readonly address: string
+}
+
+interface Pending {
+  readonly userId: number
+  readonly remember: boolean
+}
+
+const wrong = { kind: 'wrong' } as const
+
+/** A wrong address and a wrong password answer alike, after the same work. */
+export async function signInByPassword(base: AccountBase, attempt: PasswordAttempt): Promise<SignInAnswer> {
+  const { run, attempts, addresses, codes, tokens } = base
+  const { password, remember, address } = attempt
+  const email = attempt.email.trim().toLowerCase()
+  const seconds = attempts.take(email, address)
+  if (seconds !== undefined) return { kind: 'throttled', seconds }
+  const user = await findByEmail(run, email)
+  const isRight = await verifyPassword(password, user?.password_hash ?? undefined)
+  if (!user || !isRight) return wrong
+  attempts.succeed(email, address)
+  if (await codes.isOn(user.id)) {
+    const pending: Pending = { userId: user.id, remember }
+    return {
+      kind: 'second-factor',
+      token: await tokens.issue('SecondFactor', pending, { owner: String(user.id) }),
+    }
+  }
+  await addresses.remember(user.id, user.email)
+  return { kind: 'proven', userId: user.id, remember, methods: ['pwd'] }
+}
+
+/** A password alone, of somebody who is signed in already; `undefined`: right. */
+export async function confirmPassword(
+  { run, attempts }: AccountBase,
+  userId: number,
+  password: string,
+  address: string,
+): Promise<Exclude<SignInAnswer, Proven> | undefined> {
+  const key = `confirm:${userId}`
+  const seconds = attempts.take(key, address)
+  if (seconds !== undefined) return { kind: 'throttled', seconds }
+  const user = await findUser(run, userId)
+  if (!(await verifyPassword(password, user?.password_hash ?? undefined))) return wrong
+  attempts.succeed(key, address)
+  return undefined
+}
+
+/** `token`: from the answer `second-factor`. */
+export async function signInByCode(
+  { tokens, codes, attempts, run }: AccountBase,
+  token: string,
+  code: string,
+  address: string,
+): Promise<SignInAnswer | { readonly kind: 'over' }> {
+  const pending = await tokens.peek<Pending>('SecondFactor', token)
+  const user = pending && (await findUser(run, pending.userId))
+  if (!pending || !user) return { kind: 'over' }
+  const key = `code:${user.id}`
+  const seconds = attempts.take(key, address)
+  if (seconds !== undefined) return { kind: 'throttled', seconds }
+  if (!(await codes.check(user.id, code))) return wrong
+  if (!(await tokens.redeem('SecondFactor', token))) return { kind: 'over' }
+  attempts.succeed(key, address)
+  return { kind: 'proven', userId: user.id, remember: pending.remember, methods: ['pwd', 'otp', 'mfa'] }
+}
+
+/** What asking for a challenge is counted by. */
+export function optionsKey(address: string): string {
+  return `passkey-options:${address}`
+}
+
+/** A passkey asks for its owner's own lock, so it counts as two factors and needs no code. */
+export async function signInByPasskey(
+  { run, attempts }: AccountBase,
+  passkeys: Passkeys,
+  response: string,
+  address: string,
+): Promise<SignInAnswer> {
+  // Whose it is, only the answer tells: until then all from one address count together.
+  const key = `passkey:${address}`
+  const seconds = attempts.take(key, address)
+  if (seconds !== undefined) return { kind: 'throttled', seconds }
+  const userId = await passkeys.verify(response)
+  if (userId === undefined || !(await findUser(run, userId))) return wrong
+  attempts.succeed(key, address)
+  attempts.succeed(optionsKey(address), address)
+  return { kind: 'proven', userId, remember: true, methods: ['hwk', 'user', 'mfa'] }
+}

@@ -1,0 +1,152 @@
+/** Making an account oneself. */
+import { ApiError } from '../../errors.ts'
+import type { JsonValue } from '../../model/fields/type.ts'
+import { bodyValidator } from '../../model/validate.ts'
+import { createBySystem } from '../bootstrap.ts'
+import { hashPassword, verifyPassword } from '../password.ts'
+import type { AccountBase } from './accounts.ts'
+import { passwordFault } from './rules.ts'
+import { findByEmail } from './users.ts'
+import { sendConfirmation } from './verification.ts'
+
+export const signUpIsOff = 'Accounts are made by the administrator here.'
+
+export interface NewAccount {
+  readonly name: string
+  readonly email: string
+  readonly password: string
+  readonly address: string
+}
+
+export type SignUpAnswer =
+  | { readonly kind: 'made'; readonly userId: number }
+  /** A link was sent, or would have been: nobody learns whether there was an account. */
+  | { readonly kind: 'sent' }
+  | { readonly kind: 'faults'; readonly faults: ReadonlyMap<string, string> }
+  | { readonly kind: 'throttled'; readonly seconds: number }
+
+type Values = Readonly<Record<string, JsonValue>>
+
+interface Pending {
+  readonly values: Values
+  readonly hashed: string
+}
+
+/** In the order of the form. */
+const sentences: ReadonlyMap<string, string> = new Map([
+  ['name', 'Enter your name, in at most 100 characters.'],
+  ['email', 'Enter an e-mail address, e.g. ada@example.com.'],
+])
+
+/** The fields of the body that the model does not take, with its own words for those that we do not ask for. */
+function modelFaults(error: unknown): Map<string, string> {
+  if (!(error instanceof ApiError) || !error.details) throw error
+  const told = new Map(error.details.map(({ field, message }) => [field, message]))
+  const known = [...sentences].filter(([field]) => told.has(field))
+  const other = [...told].filter(([field]) => !sentences.has(field)).map(([, message]) => message)
+  return new Map(other.length === 0 ? known : [...known, ['form', other.join(' ')]])
+}
+
+/** What the model says of the values; only what a stranger may decide is looked at. */
+function checked({ model }: AccountBase, { name, email, password }: NewAccount) {
+  const users = model.collections.get('users')
+  let values: Values = {}
+  let faults = new Map<string, string>()
+  try {
+    // Without a name there is none: an empty one is a text like any other to the model.
+    const body = { ...(name.trim() !== '' && { name: name.trim() }), email: email.trim() }
+    if (users) ({ values } = bodyValidator(users).create(body))
+  } catch (error) {
+    faults = modelFaults(error)
+  }
+  const fault = passwordFault(password, email.trim())
+  if (fault !== undefined) faults.set('password', fault)
+  return { values, faults }
+}
+
+async function create(base: AccountBase, values: Values, hashed: string, verified: boolean): Promise<number> {
+  const id = await createBySystem(base.run, 'users', values, { password_hash: hashed })
+  await base.addresses.signedUp(id, String(values.email), verified)
+  return id
+}
+
+function isConflict(error: unknown): boolean {
+  return error instanceof ApiError && error.code === 'CONFLICT'
+}
+
+async function createOpen(base: AccountBase, values: Values, hashed: string): Promise<SignUpAnswer> {
+  try {
+    const userId = await create(base, values, hashed, false)
+    base.background(() => sendConfirmation(base, userId, String(values.email)))
+    return { kind: 'made', userId }
+  } catch (error) {
+    if (!isConflict(error)) throw error
+    const message = 'This address has an account already. Sign in, or ask for a new password.'
+    return { kind: 'faults', faults: new Map([['email', message]]) }
+  }
+}
+
+async function sendLink({ run, mail, tokens, issuer, name }: AccountBase, values: Values, hashed: string) {
+  const to = String(values.email)
+  if (await findByEmail(run, to)) {
+    const text = `Somebody, perhaps you, wanted to make an account at ${name} with this address. It has one already:\n\n${issuer}/account/sign-in\n\nIf you have forgotten its password: ${issuer}/account/reset\nIf it was not you, do nothing.\n`
+    return mail.send({ to, subject: `Your account at ${name}`, text })
+  }
+  const pending: Pending = { values, hashed }
+  const token = await tokens.issue('PendingAccount', pending)
+  const text = `Open this link within 24 hours to finish your account at ${name}:\n\n${issuer}/account/verify?account=${token}\n\nIf you did not ask for one, do nothing.\n`
+  return mail.send({ to, subject: `Your account at ${name}`, text })
+}
+
+export async function signUp(base: AccountBase, account: NewAccount): Promise<SignUpAnswer> {
+  if (base.signUp === 'off') throw new ApiError('NOT_FOUND', signUpIsOff)
+  const { values, faults } = checked(base, account)
+  if (faults.size > 0) return { kind: 'faults', faults }
+  const seconds = base.mails.take(String(values.email), account.address)
+  if (seconds !== undefined) return { kind: 'throttled', seconds }
+  const hashed = await hashPassword(account.password)
+  if (base.signUp === 'open') return createOpen(base, values, hashed)
+  base.background(() => sendLink(base, values, hashed))
+  return { kind: 'sent' }
+}
+
+/** The address that a link for a new account was sent to. */
+export async function pendingAddress({ tokens }: AccountBase, token: string): Promise<string | undefined> {
+  const pending = await tokens.peek<Pending>('PendingAccount', token)
+  return pending && String(pending.values.email)
+}
+
+export type FinishAnswer =
+  | { readonly kind: 'made'; readonly userId: number }
+  | { readonly kind: 'wrong' }
+  /** The link is used or too old, or the address is taken by now. */
+  | { readonly kind: 'over' }
+  | { readonly kind: 'throttled'; readonly seconds: number }
+
+/**
+ * The link was opened: the account is made, for who knows the password that it was asked for with. Without
+ * that, somebody else's account would be made by who only receives the mail, and the other could get into it.
+ */
+export async function finishSignUp(
+  base: AccountBase,
+  token: string,
+  password: string,
+  address: string,
+): Promise<FinishAnswer> {
+  const { tokens, attempts } = base
+  const waiting = await tokens.peek<Pending>('PendingAccount', token)
+  if (!waiting) return { kind: 'over' }
+  const key = `pending:${String(waiting.values.email)}`
+  const seconds = attempts.take(key, address)
+  if (seconds !== undefined) return { kind: 'throttled', seconds }
+  if (!(await verifyPassword(password, waiting.hashed))) return { kind: 'wrong' }
+  const pending = await tokens.redeem<Pending>('PendingAccount', token)
+  if (!pending) return { kind: 'over' }
+  attempts.succeed(key, address)
+  try {
+    return { kind: 'made', userId: await create(base, pending.values, pending.hashed, true) }
+  } catch (error) {
+    if (isConflict(error)) return { kind: 'over' }
+    throw error
+  }
+}

@@ -1,0 +1,62 @@
+/** The rows of `users`, as Portico itself reads and writes them. */
+import type { JsonValue } from '../../model/fields/type.ts'
+import type { Filter, ListShape, UpdateShape } from '../../plan/plan.ts'
+import type { Run } from '../../plan/run.ts'
+import { system } from '../../principal.ts'
+
+export interface UserRow {
+  readonly id: number
+  readonly name: string
+  readonly email: string
+  readonly role: string
+  readonly password_hash: string | null
+}
+
+function listBy(field: 'id' | 'email'): ListShape {
+  const filter: Filter = { kind: 'compare', field, operator: 'eq', param: 2 }
+  return {
+    kind: 'list',
+    collection: 'users',
+    within: undefined,
+    filter,
+    search: undefined,
+    sort: [],
+    window: { kind: 'page', offset: 0, limit: 1, total: false },
+    select: ['id', 'name', 'email', 'role', 'password_hash'].map(name => ({
+      kind: 'field',
+      key: name,
+      field: name,
+    })),
+  }
+}
+
+const byId = listBy('id')
+const byEmail = listBy('email')
+
+const newHash: UpdateShape = {
+  kind: 'update',
+  mode: 'merge',
+  collection: 'users',
+  id: 0,
+  set: [{ field: 'password_hash', param: 1 }],
+  ifMatch: undefined,
+  select: [{ kind: 'field', key: 'id', field: 'id' }],
+}
+
+async function first(run: Run, shape: ListShape, value: JsonValue): Promise<UserRow | undefined> {
+  const answer = await run.list({ shape, args: [0, 1, value] }, system)
+  return JSON.parse(answer.text ?? '[]')[0]
+}
+
+export function findUser(run: Run, id: number): Promise<UserRow | undefined> {
+  return first(run, byId, id)
+}
+
+/** `email` as it was typed. */
+export function findByEmail(run: Run, email: string): Promise<UserRow | undefined> {
+  return first(run, byEmail, email.trim().toLowerCase())
+}
+
+export async function storePasswordHash(run: Run, id: number, hashed: string): Promise<void> {
+  await run.write({ shape: newHash, args: [id, hashed] }, system)
+}

@@ -1,0 +1,63 @@
+/** Mail over SMTP. Without a server for it, the text goes to the log: good for trying, and marked so. */
+import { ApiError } from '../errors.ts'
+
+export interface Message {
+  readonly to: string
+  readonly subject: string
+  readonly text: string
+}
+
+export interface Mail {
+  /** Whether messages reach anybody but the log's reader. */
+  readonly delivers: boolean
+  /** UNAVAILABLE when the server does not take it. */
+  send(message: Message): Promise<void>
+}
+
+export interface MailLog {
+  warn(fields: object, message: string): void
+  error(fields: object, message: string): void
+}
+
+export interface MailSettings {
+  /** `smtp://user:password@host:587` or `smtps://…`; undefined: there is none. */
+  readonly smtp: string | undefined
+  readonly from: string
+}
+
+const TIMEOUT = 15_000
+
+function logged(log: MailLog): Mail {
+  return {
+    delivers: false,
+    async send({ to, subject, text }) {
+      log.warn(
+        { to, subject, text },
+        'NOT SENT: there is no mail server (`mail.smtp`), so the message stands here',
+      )
+    },
+  }
+}
+
+export function createMail({ smtp, from }: MailSettings, log: MailLog): Mail {
+  if (smtp === undefined) return logged(log)
+  const open = async () => {
+    const { createTransport } = await import('nodemailer')
+    const timeouts = { connectionTimeout: TIMEOUT, greetingTimeout: TIMEOUT, socketTimeout: TIMEOUT }
+    return createTransport({ url: smtp, ...timeouts, disableFileAccess: true, disableUrlAccess: true })
+  }
+  let transport: ReturnType<typeof open> | undefined
+  return {
+    delivers: true,
+    async send({ to, subject, text }) {
+      transport ??= open()
+      try {
+        // An object, not a text: a text could name more receivers than one.
+        await (await transport).sendMail({ from, to: { name: '', address: to }, subject, text })
+      } catch (error) {
+        log.error({ err: error }, 'the mail server did not take a message')
+        throw new ApiError('UNAVAILABLE', 'The mail could not be sent.', { cause: error })
+      }
+    },
+  }
+}

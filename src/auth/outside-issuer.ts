@@ -1,0 +1,153 @@
+/** JWTs of trusted outside issuers as credentials: checked with their published keys, mapped to an account here. */
+import { hash } from 'node:crypto'
+import { createLocalJWKSet, errors, type JSONWebKeySet, type JWTPayload, jwtVerify } from 'jose'
+import { type Awaitable, then } from '../plan/answer.ts'
+import { type Principal, user } from '../principal.ts'
+import type { CredentialReader } from './authenticate.ts'
+import { jwtPart, looksLikeJwt } from './server/jwt.ts'
+
+export interface OutsideIssuer {
+  readonly issuer: string
+  readonly jwksUri: string
+  readonly audience: string
+  /** Which claim names the user. */
+  readonly user: 'email' | 'sub'
+}
+
+export interface OutsideUser {
+  readonly id: number
+  readonly role: string
+}
+
+export interface OutsideIssuerOptions {
+  readonly issuers: readonly OutsideIssuer[]
+  /** The JSON document at an address: see `fetchKeys`. */
+  readonly fetchKeys: (address: string) => Promise<unknown>
+  readonly findById: (id: number) => Awaitable<OutsideUser | undefined>
+  /** Only an account whose address is known to be its owner's. */
+  readonly findByEmail: (email: string) => Awaitable<OutsideUser | undefined>
+  /** See `Store.version`. */
+  readonly version: (collection: string) => number
+  readonly scopes: ReadonlySet<string>
+  readonly now?: () => number
+}
+
+/** Signatures by a public key only: a shared secret would let whoever checks also sign (RFC 8725, 3.1). */
+const algorithms = ['RS256', 'PS256', 'ES256', 'ES384', 'EdDSA', 'Ed25519']
+
+/** How long keys are kept, and how soon an unknown one may make them be fetched again, in milliseconds. */
+const KEPT = 600_000
+const SOONEST = 60_000
+
+const MAX_REMEMBERED = 10_000
+
+interface Remembered {
+  readonly principal: Principal
+  /** Milliseconds since 1970. */
+  readonly expiresAt: number
+  readonly version: number
+}
+
+type KeySet = ReturnType<typeof createLocalJWKSet>
+
+/** The keys of one issuer. */
+class Keys {
+  readonly #address: string
+  readonly #options: OutsideIssuerOptions
+  readonly #now: () => number
+  #set: Promise<KeySet> | undefined
+  #fetchedAt = Number.NEGATIVE_INFINITY
+
+  constructor(address: string, options: OutsideIssuerOptions, now: () => number) {
+    this.#address = address
+    this.#options = options
+    this.#now = now
+  }
+
+  /** `again`: the keys that are known lack one. */
+  get(again: boolean): Promise<KeySet> {
+    const age = this.#now() - this.#fetchedAt
+    if (this.#set === undefined || age > KEPT || (again && age > SOONEST)) this.#fetch()
+    return this.#set ?? Promise.reject(new Error('no keys'))
+  }
+
+  #fetch(): void {
+    this.#fetchedAt = this.#now()
+    const fetched = this.#options
+      .fetchKeys(this.#address)
+      .then(document => createLocalJWKSet(document as JSONWebKeySet))
+    this.#set = fetched
+    fetched.catch(() => {
+      if (this.#set === fetched) this.#set = undefined
+    })
+  }
+}
+
+export function outsideIssuerReader(options: OutsideIssuerOptions): CredentialReader {
+  const { version, now = Date.now } = options
+  const issuers = new Map(
+    options.issuers.map(issuer => [issuer.issuer, { issuer, keys: new Keys(issuer.jwksUri, options, now) }]),
+  )
+  const known = new Map<string, Remembered>()
+
+  const verified = async (
+    text: string,
+    issuer: OutsideIssuer,
+    keys: Keys,
+    again = false,
+  ): Promise<JWTPayload> => {
+    const rules = {
+      issuer: issuer.issuer,
+      audience: issuer.audience,
+      algorithms,
+      requiredClaims: ['exp', 'sub'],
+      currentDate: new Date(now()),
+    }
+    try {
+      return (await jwtVerify(text, await keys.get(again), rules)).payload
+    } catch (error) {
+      if (again || !(error instanceof errors.JWKSNoMatchingKey)) throw error
+      return verified(text, issuer, keys, true)
+    }
+  }
+  const check = async (text: string, key: string, issuer: OutsideIssuer, keys: Keys) => {
+    const at = version('users')
+    const claims = await verified(text, issuer, keys).catch(() => undefined)
+    const found = claims && (await userOf(claims, issuer, options))
+    if (!claims || !found) return null
+    const budget = `user:${found.id}:issuer:${issuer.issuer}`
+    const principal = user(found.id, found.role, scopesOf(claims, options.scopes), budget)
+    if (known.size >= MAX_REMEMBERED) known.clear()
+    known.set(key, { principal, expiresAt: Number(claims.exp) * 1000, version: at })
+    return principal
+  }
+  return {
+    read({ place, text }) {
+      if (place !== 'bearer' || !looksLikeJwt(text)) return undefined
+      const { iss } = jwtPart(text, 1) ?? {}
+      const trusted = typeof iss === 'string' ? issuers.get(iss) : undefined
+      if (!trusted) return undefined
+      const key = hash('sha256', text, 'base64url')
+      const entry = known.get(key)
+      if (entry && entry.version === version('users') && entry.expiresAt > now()) return entry.principal
+      return check(text, key, trusted.issuer, trusted.keys)
+    },
+  }
+}
+
+/** An address counts only where the issuer says that it has verified it. */
+function userOf(
+  { sub, email, email_verified: isVerified }: JWTPayload,
+  issuer: OutsideIssuer,
+  { findById, findByEmail }: OutsideIssuerOptions,
+): Awaitable<OutsideUser | undefined> {
+  if (issuer.user === 'sub') return /^[1-9]\d{0,15}$/.test(sub ?? '') ? findById(Number(sub)) : undefined
+  if (isVerified !== true || typeof email !== 'string') return undefined
+  return then(findByEmail(email.toLowerCase()), found => found)
+}
+
+/** What the token says and this service knows: `scope` (RFC 9068, 2.2.3), or `scp` as a list. */
+function scopesOf({ scope, scp }: JWTPayload, known: ReadonlySet<string>): ReadonlySet<string> {
+  const named = typeof scope === 'string' ? scope.split(' ') : Array.isArray(scp) ? scp.map(String) : []
+  return new Set(named.filter(one => known.has(one)))
+}

@@ -1,0 +1,86 @@
+/** Fields of forms, with their labels, hints and faults, and the list of all faults above. */
+import { attributes, type Html, html, type Part } from './html.ts'
+
+/** What is wrong, by the name of the field; faults of no field have the name `form`. */
+export type Faults = ReadonlyMap<string, string>
+
+export const noFaults: Faults = new Map()
+
+export interface Field {
+  readonly name: string
+  readonly label: string
+  readonly type?: 'text' | 'email' | 'password'
+  readonly value?: string | undefined
+  readonly hint?: string
+  readonly autocomplete: string
+  readonly required?: boolean
+  readonly autofocus?: boolean
+  readonly minlength?: number
+  readonly maxlength?: number
+  readonly inputmode?: 'numeric' | 'text' | 'email'
+  readonly class?: string
+  readonly readonly?: boolean
+}
+
+/** A field whose hint and fault are read out with it (WCAG 2.2, 1.3.1 and 3.3.1). */
+export function field(given: Field, faults: Faults = noFaults): Html {
+  const { label, hint, name, required = true, type = 'text', ...rest } = given
+  const fault = faults.get(name)
+  const describedBy = [hint !== undefined && `${name}-hint`, fault !== undefined && `${name}-fault`].filter(
+    Boolean,
+  )
+  const input = attributes({
+    id: name,
+    name,
+    type,
+    required,
+    'aria-describedby': describedBy.length > 0 && describedBy.join(' '),
+    'aria-invalid': fault !== undefined && 'true',
+    ...rest,
+  })
+  return html`<div class="field">
+<label for="${name}">${label}</label>
+${hint !== undefined && html`<span class="hint" id="${name}-hint">${hint}</span>`}
+${fault !== undefined && html`<span class="fault" id="${name}-fault">${fault}</span>`}
+<input${input}>
+</div>`
+}
+
+/** All faults, each a link to its field; takes the focus when the page opens. */
+export function summary(faults: Faults): Part {
+  if (faults.size === 0) return null
+  const items = [...faults].map(([name, message]) =>
+    name === 'form' ? html`<li>${message}</li>` : html`<li><a href="#${name}">${message}</a></li>`,
+  )
+  return html`<div class="summary" role="alert" tabindex="-1" autofocus aria-labelledby="faults">
+<h2 id="faults">There is a problem</h2>
+<ul>${items}</ul>
+</div>`
+}
+
+export function hidden(values: Readonly<Record<string, string | undefined>>): Html[] {
+  return Object.entries(values).flatMap(([name, value]) =>
+    value === undefined ? [] : [html`<input type="hidden" name="${name}" value="${value}">`],
+  )
+}
+
+export interface FormOptions {
+  readonly action: string
+  readonly csrf?: string
+  readonly hidden?: Readonly<Record<string, string | undefined>>
+  readonly id?: string
+}
+
+export function form({ action, csrf, hidden: values = {}, id }: FormOptions, content: Part): Html {
+  return html`<form${attributes({ method: 'post', action, id })}>
+${hidden({ csrf, ...values })}${content}
+</form>`
+}
+
+export function button(
+  label: string,
+  kind: 'plain' | 'danger' | undefined = undefined,
+  more: Readonly<Record<string, string | boolean>> = {},
+): Html {
+  return html`<button${attributes({ class: kind, ...more })}>${label}</button>`
+}

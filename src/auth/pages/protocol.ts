@@ -1,0 +1,25 @@
+/** The pages that the authorization server itself shows. */
+import type { ProtocolPages } from '../server/server.ts'
+import { deviceCodePage, deviceConfirmPage, deviceDonePage } from './device.ts'
+import { layout } from './layout.ts'
+import { errorPage, messagePage, signOutPage } from './message.ts'
+import type { Theme } from './theme.ts'
+
+export function createProtocolPages(theme: Theme): ProtocolPages {
+  return {
+    error: fault => layout(theme, errorPage(fault)),
+    deviceCode: page => layout(theme, deviceCodePage(page)),
+    deviceConfirm: page => layout(theme, deviceConfirmPage(page)),
+    deviceDone: page => layout(theme, deviceDonePage(page)),
+    signOut: page => layout(theme, signOutPage(page)),
+    signedOut: () =>
+      layout(
+        theme,
+        messagePage({
+          title: 'You are signed out',
+          paragraphs: ['You can close this page.'],
+          link: { href: '/account/sign-in', label: 'Sign in again' },
+        }),
+      ),
+  }
+}

@@ -1,0 +1,88 @@
+/** A forgotten password: asking for the link, and what the link opens. */
+import { button, type Faults, field, form, summary } from './form.ts'
+import { html } from './html.ts'
+import type { Page } from './layout.ts'
+import { newPassword } from './sign-up.ts'
+
+interface RequestPage {
+  readonly csrf: string
+  readonly faults: Faults
+  readonly email: string | undefined
+}
+
+export function resetRequestPage({ csrf, faults, email }: RequestPage): Page {
+  const content = html`<h1>Forgotten your password?</h1>
+${summary(faults)}
+<p>We send you a link by which you set a new one.</p>
+${form(
+  { action: '/account/reset', csrf },
+  html`
+${field({ name: 'email', label: 'E-mail address', type: 'email', value: email, autocomplete: 'username', maxlength: 254 }, faults)}
+<div class="buttons">${button('Send the link')}</div>`,
+)}
+<p><a href="/account/sign-in">Back to sign-in</a></p>`
+  return { title: 'Forgotten password', content, faulty: faults.size > 0 }
+}
+
+interface ResetPage {
+  readonly csrf: string
+  readonly faults: Faults
+  readonly token: string
+}
+
+export function resetPage({ csrf, faults, token }: ResetPage): Page {
+  const content = html`<h1>Set a new password</h1>
+${summary(faults)}
+<p>You are then signed out everywhere, and connected apps must ask you again.</p>
+${form(
+  { action: '/account/reset', csrf, hidden: { token } },
+  html`
+${newPassword('password', 'New password', faults)}
+<div class="buttons">${button('Set the password')}</div>`,
+)}`
+  return { title: 'New password', content, faulty: faults.size > 0 }
+}
+
+interface VerifyPage {
+  readonly csrf: string
+  readonly token: string
+  readonly email: string
+}
+
+/** What a link to confirm an address opens. Only the button does it: programs that check mail open links too. */
+export function verifyPage({ csrf, token, email }: VerifyPage): Page {
+  const content = html`<h1>Confirm your e-mail address</h1>
+<p>Is ${email} yours?</p>
+${form({ action: '/account/verify', csrf, hidden: { token } }, html`<div class="buttons">${button('Confirm the address')}</div>`)}`
+  return { title: 'Confirm your address', content }
+}
+
+interface FinishPage {
+  readonly csrf: string
+  readonly faults: Faults
+  readonly account: string
+  readonly email: string
+}
+
+/** What the link for a new account opens. */
+export function finishPage({ csrf, faults, account, email }: FinishPage): Page {
+  const password = field(
+    {
+      name: 'password',
+      label: 'Password',
+      type: 'password',
+      hint: 'The one that you chose when you asked for the account.',
+      autocomplete: 'current-password',
+      maxlength: 256,
+    },
+    faults,
+  )
+  const content = html`<h1>Finish your account</h1>
+${summary(faults)}
+<p>The account is for ${email}. If you did not ask for one, close this page: then there is none.</p>
+${form(
+  { action: '/account/verify', csrf, hidden: { account } },
+  html`${password}<div class="buttons">${button('Create the account')}</div>`,
+)}`
+  return { title: 'Finish your account', content, faulty: faults.size > 0 }
+}

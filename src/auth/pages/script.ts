@@ -1,0 +1,62 @@
+/** The one script: passkeys, which need it. Everything else works without. */
+
+export const script = `'use strict'
+const bytes = text => Uint8Array.from(atob(text.replace(/-/g, '+').replace(/_/g, '/')), c => c.charCodeAt(0))
+const text = buffer => btoa(String.fromCharCode(...new Uint8Array(buffer))).replace(/\\+/g, '-').replace(/\\//g, '_').replace(/=+$/, '')
+const withIds = list => (list || []).map(item => ({ ...item, id: bytes(item.id) }))
+
+async function optionsFor(kind, csrf) {
+  const response = await fetch('/account/passkeys/' + kind, {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/x-www-form-urlencoded' },
+    body: new URLSearchParams({ csrf }),
+  })
+  if (!response.ok) throw new Error('no options')
+  return response.json()
+}
+
+async function get(csrf) {
+  const options = await optionsFor('get', csrf)
+  const publicKey = { ...options, challenge: bytes(options.challenge), allowCredentials: withIds(options.allowCredentials) }
+  const made = await navigator.credentials.get({ publicKey })
+  const { authenticatorData, clientDataJSON, signature, userHandle } = made.response
+  const response = {
+    authenticatorData: text(authenticatorData),
+    clientDataJSON: text(clientDataJSON),
+    signature: text(signature),
+    userHandle: userHandle ? text(userHandle) : undefined,
+  }
+  return { id: made.id, rawId: text(made.rawId), type: made.type, clientExtensionResults: {}, response }
+}
+
+async function create(csrf) {
+  const options = await optionsFor('create', csrf)
+  const publicKey = {
+    ...options,
+    challenge: bytes(options.challenge),
+    user: { ...options.user, id: bytes(options.user.id) },
+    excludeCredentials: withIds(options.excludeCredentials),
+  }
+  const made = await navigator.credentials.create({ publicKey })
+  const { attestationObject, clientDataJSON } = made.response
+  const transports = made.response.getTransports ? made.response.getTransports() : []
+  const response = { attestationObject: text(attestationObject), clientDataJSON: text(clientDataJSON), transports }
+  return { id: made.id, rawId: text(made.rawId), type: made.type, clientExtensionResults: {}, response }
+}
+
+for (const part of window.PublicKeyCredential ? document.querySelectorAll('[data-passkey]') : []) {
+  const form = part.querySelector('form')
+  const fault = part.querySelector('[role=alert]')
+  part.hidden = false
+  part.querySelector('button').addEventListener('click', async () => {
+    fault.hidden = true
+    try {
+      const ceremony = part.dataset.passkey === 'create' ? create : get
+      form.elements.passkey.value = JSON.stringify(await ceremony(form.elements.csrf.value))
+      form.submit()
+    } catch {
+      fault.hidden = false
+    }
+  })
+}
+`

@@ -1,0 +1,45 @@
+/** Where somebody makes an account. */
+import { MAX_PASSWORD, MIN_PASSWORD } from '../accounts/rules.ts'
+import { button, type Faults, field, form, summary } from './form.ts'
+import { html } from './html.ts'
+import type { Page } from './layout.ts'
+
+export interface SignUpPage {
+  readonly action: string
+  readonly csrf: string
+  readonly faults: Faults
+  readonly name: string | undefined
+  readonly email: string | undefined
+  readonly app: string | undefined
+  readonly signIn: string
+}
+
+export function newPassword(name: string, label: string, faults: Faults) {
+  return field(
+    {
+      name,
+      label,
+      type: 'password',
+      hint: `At least ${MIN_PASSWORD} characters. A few words in a row are easy to keep and hard to guess.`,
+      autocomplete: 'new-password',
+      minlength: MIN_PASSWORD,
+      maxlength: MAX_PASSWORD,
+    },
+    faults,
+  )
+}
+
+export function signUpPage({ action, csrf, faults, name, email, app, signIn }: SignUpPage): Page {
+  const content = html`<h1>Create an account${app !== undefined && html` to continue to ${app}`}</h1>
+${summary(faults)}
+${form(
+  { action, csrf },
+  html`
+${field({ name: 'name', label: 'Your name', value: name, autocomplete: 'name', maxlength: 100 }, faults)}
+${field({ name: 'email', label: 'E-mail address', type: 'email', value: email, autocomplete: 'email', maxlength: 254 }, faults)}
+${newPassword('password', 'Password', faults)}
+<div class="buttons">${button('Create account')}</div>`,
+)}
+<p>Have an account already? <a href="${signIn}">Sign in</a></p>`
+  return { title: 'Create an account', content, faulty: faults.size > 0 }
+}

@@ -1,0 +1,79 @@
+/** How the pages look: one name, one logo, one colour, whose contrast is kept whatever it is. */
+
+export interface Theme {
+  /** What the service is called. */
+  readonly name: string
+  /** The address of an image. */
+  readonly logo: string | undefined
+  /** `#rrggbb` */
+  readonly colour: string
+}
+
+type Rgb = readonly [number, number, number]
+
+const light: Rgb = [255, 255, 255]
+const dark: Rgb = [20, 22, 26]
+
+/** WCAG 2.2, 1.4.3: the least contrast of text. */
+const ENOUGH = 4.5
+
+function parse(colour: string): Rgb {
+  const value = Number.parseInt(colour.slice(1), 16)
+  return [value >> 16, (value >> 8) & 255, value & 255]
+}
+
+function hex(rgb: Rgb): string {
+  return `#${rgb.map(part => Math.round(part).toString(16).padStart(2, '0')).join('')}`
+}
+
+function linear(part: number): number {
+  const share = part / 255
+  return share <= 0.04045 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4
+}
+
+/** WCAG 2.2: relative luminance. */
+function luminance([red, green, blue]: Rgb): number {
+  return 0.2126 * linear(red) + 0.7152 * linear(green) + 0.0722 * linear(blue)
+}
+
+/** WCAG 2.2: the contrast ratio of two colours, from 1 to 21. */
+export function contrast(one: string, other: string): number {
+  const [a, b] = [luminance(parse(one)), luminance(parse(other))]
+  return (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05)
+}
+
+function mixed(from: Rgb, to: Rgb, share: number): Rgb {
+  const part = (at: 0 | 1 | 2) => from[at] + (to[at] - from[at]) * share
+  return [part(0), part(1), part(2)]
+}
+
+/** The colour, brought so far towards `pole` that it can be read on `ground`. */
+function readableOn(colour: string, ground: string, pole: Rgb): string {
+  for (let step = 0; step < 20; step++) {
+    const tried = hex(mixed(parse(colour), pole, step / 20))
+    if (contrast(tried, ground) >= ENOUGH) return tried
+  }
+  return hex(pole)
+}
+
+export interface Palette {
+  readonly accent: string
+  /** Text on the accent. */
+  readonly onAccent: string
+}
+
+export const grounds = { light: hex(light), dark: hex(dark) }
+
+function palette(colour: string, ground: string, pole: Rgb): Palette {
+  const accent = readableOn(colour, ground, pole)
+  const onAccent = contrast(accent, '#ffffff') >= contrast(accent, '#000000') ? '#ffffff' : '#000000'
+  return { accent, onAccent }
+}
+
+/** The theme's colour as it is used on a light and on a dark page. */
+export function palettes({ colour }: Theme): { readonly light: Palette; readonly dark: Palette } {
+  return {
+    light: palette(colour, grounds.light, [0, 0, 0]),
+    dark: palette(colour, grounds.dark, [255, 255, 255]),
+  }
+}

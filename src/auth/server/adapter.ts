@@ -1,0 +1,149 @@
+/**
+ * Records as oidc-provider stores them. Ids that are secrets are stored by their hash; whoever is found by
+ * another key gets the hash as its id, marked so that it is never taken for the secret itself.
+ */
+import type { Awaitable } from '../../plan/answer.ts'
+import type { NewRecord, Records, StoredRecord } from '../../records.ts'
+import { secretHash } from './secret.ts'
+
+type Payload = Record<string, unknown>
+
+/** Ids that are handed to nobody, so they need not be hidden. */
+const openIds = new Set(['Grant'])
+
+/** What stands before an id that is a hash already. Not a character of any id. */
+const MARK = '#'
+
+/** What the adapter is told from outside. */
+export interface AdapterParts {
+  readonly records: Records
+  /** Metadata of an app, for kind `Client`. */
+  readonly findClient: (clientId: string) => Awaitable<Payload | undefined>
+  /** What is remembered of the browser of the request that is being answered. */
+  readonly browser: () => { readonly userAgent: string; readonly address: string }
+  /** Whether ids come from a client now: marked ones are then refused. */
+  readonly isExposed: () => boolean
+  /** The error for a code or token that somebody else has used up. */
+  readonly usedUp: () => Error
+}
+
+/** The id under which a record is stored. */
+export function storedId(kind: string, id: string): string {
+  if (openIds.has(kind)) return id
+  return id.startsWith(MARK) ? id.slice(MARK.length) : secretHash(id)
+}
+
+function textOf(value: unknown): string | undefined {
+  return typeof value === 'string' ? value : undefined
+}
+
+export class Adapter {
+  readonly #kind: string
+  readonly #parts: AdapterParts
+
+  constructor(kind: string, parts: AdapterParts) {
+    this.#kind = kind
+    this.#parts = parts
+  }
+
+  async upsert(id: string, payload: Payload, expiresIn: number | undefined): Promise<void> {
+    if (this.#kind === 'Client') return this.#putClient(id, payload)
+    await this.#parts.records.put(this.#recordOf(id, payload, expiresIn))
+  }
+
+  async find(id: string): Promise<Payload | undefined> {
+    if (this.#kind === 'Client') return this.#findClient(id)
+    if (id.startsWith(MARK) && (this.#kind !== 'DeviceCode' || this.#parts.isExposed())) return undefined
+    const found = await this.#parts.records.get(this.#kind, storedId(this.#kind, id))
+    return found && payloadOf(found, id)
+  }
+
+  async findByUid(uid: string): Promise<Payload | undefined> {
+    return this.#byAlias(uid)
+  }
+
+  async findByUserCode(userCode: string): Promise<Payload | undefined> {
+    return this.#byAlias(userCode)
+  }
+
+  /** Exactly one of many parallel uses gets past this; every other ends what the first one got. */
+  async consume(id: string): Promise<void> {
+    const { records, usedUp } = this.#parts
+    const stored = storedId(this.#kind, id)
+    if (await records.consume(this.#kind, stored)) return
+    const grant = (await records.get(this.#kind, stored))?.grant
+    if (grant) {
+      // The grant as well: what the first use got may not be stored yet, and is worth nothing without it.
+      await records.delete('Grant', grant)
+      await records.deleteGrant(grant)
+    }
+    throw usedUp()
+  }
+
+  async destroy(id: string): Promise<void> {
+    await this.#parts.records.delete(this.#kind, storedId(this.#kind, id))
+  }
+
+  async revokeByGrantId(grantId: string): Promise<void> {
+    await this.#parts.records.deleteGrant(grantId)
+  }
+
+  async #byAlias(alias: string): Promise<Payload | undefined> {
+    const found = await this.#parts.records.byAlias(this.#kind, alias)
+    return found && payloadOf(found, openIds.has(this.#kind) ? found.id : MARK + found.id)
+  }
+
+  #recordOf(id: string, payload: Payload, expiresIn: number | undefined): NewRecord {
+    const { jti: _secret, consumed: _column, ...stored } = payload
+    if (this.#kind === 'Session') Object.assign(stored, { browser: this.#parts.browser() })
+    if (this.#kind === 'Interaction') hideCookie(stored)
+    const exp = typeof payload.exp === 'number' ? payload.exp * 1000 : undefined
+    return {
+      kind: this.#kind,
+      id: storedId(this.#kind, id),
+      payload: JSON.stringify(stored),
+      expiresAt: exp ?? (expiresIn === undefined ? null : Date.now() + expiresIn * 1000),
+      grant: textOf(payload.grantId),
+      alias: this.#aliasOf(payload),
+      owner: textOf(payload.accountId),
+    }
+  }
+
+  #aliasOf(payload: Payload): string | undefined {
+    if (this.#kind === 'Session') return textOf(payload.uid)
+    return this.#kind === 'DeviceCode' ? textOf(payload.userCode) : undefined
+  }
+
+  async #findClient(id: string): Promise<Payload | undefined> {
+    const app = await this.#parts.findClient(id)
+    if (app) return app
+    const registered = await this.#parts.records.get('Client', id)
+    return registered && (JSON.parse(registered.payload) as Payload)
+  }
+
+  /** A dynamic registration (RFC 7591): its secret is kept as a hash only. */
+  async #putClient(id: string, metadata: Payload): Promise<void> {
+    const secret = textOf(metadata.client_secret)
+    const hidden = secret && {
+      client_secret: secretHash(secret),
+      secret_hashes: [{ hash: secretHash(secret) }],
+    }
+    const payload = JSON.stringify({ ...metadata, ...hidden })
+    await this.#parts.records.put({ kind: 'Client', id, payload, expiresAt: null })
+  }
+}
+
+function payloadOf(record: StoredRecord, id: string): Payload {
+  const { browser: _browser, ...payload } = JSON.parse(record.payload) as Payload
+  payload.jti = id
+  if (record.consumedAt !== null) payload.consumed = Math.floor(record.consumedAt / 1000)
+  return payload
+}
+
+/** The provider keeps the session's secret in it, and never looks at it. */
+function hideCookie(payload: Payload): void {
+  const { session } = payload
+  if (typeof session !== 'object' || session === null) return
+  const { cookie: _secret, ...shown } = session as Payload
+  payload.session = shown
+}

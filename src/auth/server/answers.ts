@@ -1,0 +1,103 @@
+/** What the library answers, as our clients expect it. */
+import type Provider from 'oidc-provider'
+import type { Client, Context } from 'oidc-provider'
+import { routes } from './configuration.ts'
+import { formOf, tokenResponse, wantsForm } from './dialect.ts'
+import { refusalOf } from './requests.ts'
+
+interface Answers {
+  readonly separator: ',' | ' '
+  readonly issuer: string
+}
+
+/**
+ * Pages are shown in no frame and load nothing from elsewhere but pictures. The library adds the hashes of its
+ * own scripts. No `form-action`: browsers hold redirects to it too, and apps are elsewhere.
+ */
+const policy =
+  "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' https: data:; frame-ancestors 'none'; base-uri 'none'"
+
+type Body = Record<string, unknown>
+
+function isObject(body: unknown): body is Body {
+  return typeof body === 'object' && body !== null && !Buffer.isBuffer(body)
+}
+
+function shapeToken(ctx: Context, body: Body, { separator }: Answers): void {
+  const client = ctx.oidc.entities.Client as Client | undefined
+  const own =
+    client?.scope_separator === ',' || client?.scope_separator === ' ' ? client.scope_separator : separator
+  const answer = 'access_token' in body ? tokenResponse(body, own) : body
+  if (!wantsForm(ctx.get('accept'))) {
+    ctx.body = answer
+    return
+  }
+  ctx.body = formOf(answer)
+  ctx.type = 'application/x-www-form-urlencoded'
+}
+
+/** RFC 8628, 3.2: the address that a person types is the short one. */
+function shapeDevice(ctx: Context, body: Body): void {
+  const shorten = (value: unknown) =>
+    typeof value === 'string' ? value.replace(routes.code_verification, routes.device_authorization) : value
+  const { verification_uri: uri, verification_uri_complete: complete } = body
+  ctx.body = { ...body, verification_uri: shorten(uri), verification_uri_complete: shorten(complete) }
+}
+
+/** RFC 7662, 2.2: every token is for this server; the id of a JWT is what stands in it. */
+function shapeIntrospection(ctx: Context, body: Body, { issuer }: Answers): void {
+  if (body.active !== true) return
+  const { jti } = body
+  ctx.body = {
+    ...body,
+    aud: issuer,
+    ...(typeof jti === 'string' ? { jti: jti.replace(/^#/, '') } : undefined),
+  }
+}
+
+const shapes: Readonly<Record<string, (ctx: Context, body: Body, answers: Answers) => void>> = {
+  [routes.token]: shapeToken,
+  [routes.device_authorization]: shapeDevice,
+  [routes.introspection]: shapeIntrospection,
+}
+
+/** A redirect within this server keeps to the name under which the browser found it. */
+function keepToHost(ctx: Context, issuer: string): void {
+  const location = ctx.response.get('location')
+  if (location?.startsWith(`${issuer}/oauth/`)) ctx.set('location', location.slice(issuer.length))
+}
+
+/** What nobody foresaw. Left to Koa, it would take every header off the answer. */
+function fail(provider: Provider, ctx: Context, error: unknown): void {
+  provider.emit('error', error)
+  ctx.status = 500
+  ctx.body = { error: 'server_error', error_description: 'Something went wrong on our side.' }
+}
+
+/** RFC 7009, 2.2: the body says nothing; some clients insist that it be JSON. */
+function shapeRevocation(ctx: Context): void {
+  if (ctx.path === routes.revocation && ctx.status === 200) ctx.body = {}
+}
+
+/** Answers in place of the library. */
+function refuse(ctx: Context, description: string): void {
+  ctx.status = 400
+  ctx.set('cache-control', 'no-store')
+  ctx.body = { error: 'invalid_request', error_description: description }
+}
+
+export function shapeAnswers(provider: Provider, answers: Answers): void {
+  provider.use(async (ctx, next) => {
+    ctx.set('content-security-policy', policy)
+    ctx.set('referrer-policy', 'no-referrer')
+    const refusal = refusalOf(ctx.req)
+    if (refusal !== undefined) return refuse(ctx, refusal)
+    await next().catch(error => fail(provider, ctx, error))
+    shapeRevocation(ctx)
+    const { body } = ctx
+    if (isObject(body)) shapes[ctx.path]?.(ctx, body, answers)
+    keepToHost(ctx, answers.issuer)
+    if (!ctx.type?.includes('html')) ctx.response.remove('content-security-policy')
+    else ctx.set('x-frame-options', 'DENY')
+  })
+}

@@ -1,0 +1,172 @@
+/** OAuth apps: as the authorization server knows them, and what making one takes. */
+import { ApiError } from '../../errors.ts'
+import type { JsonValue } from '../../model/fields/type.ts'
+import { type Awaitable, type ListAnswer, then } from '../../plan/answer.ts'
+import type { Filter, ListShape, Selected } from '../../plan/plan.ts'
+import type { CreateHook, Creation, Run } from '../../plan/run.ts'
+import { system } from '../../principal.ts'
+import { newClientId, newClientSecret, secretHash, secretPrefix } from './secret.ts'
+
+/** A secret of an app, as it is compared. */
+export interface SecretHash {
+  readonly hash: string
+  /** Milliseconds since 1970; undefined: never. */
+  readonly expiresAt: number | undefined
+}
+
+/** An app as it is stored. */
+export interface AppRow {
+  readonly id: number
+  readonly user_id: number
+  readonly name: string
+  readonly type: 'confidential' | 'public'
+  readonly redirect_uris: readonly string[]
+  readonly scopes: readonly string[] | null
+  readonly default_scopes: readonly string[] | null
+  readonly scope_separator: ',' | ' ' | null
+  readonly access_token_format: 'opaque' | 'jwt' | null
+  readonly logo_uri: string | null
+  readonly homepage_uri: string | null
+  readonly client_id: string
+  readonly secret_hash: string | null
+  readonly secrets: readonly { readonly hash: string; readonly created_at: string }[]
+}
+
+const fields = [
+  'id',
+  'user_id',
+  'name',
+  'type',
+  'redirect_uris',
+  'scopes',
+  'default_scopes',
+  'scope_separator',
+  'access_token_format',
+  'logo_uri',
+  'homepage_uri',
+  'client_id',
+  'secret_hash',
+]
+
+const MOST_SECRETS = 20
+
+function fieldsOf(names: readonly string[]): Selected[] {
+  return names.map(field => ({ kind: 'field', key: field, field }))
+}
+
+/** Params: 0 what is compared, 1 offset, 2 limit, 3 the most secrets. */
+function appsWhere(field: string): ListShape {
+  const filter: Filter = { kind: 'compare', field, operator: 'eq', param: 0 }
+  return {
+    kind: 'list',
+    collection: 'oauth_apps',
+    within: undefined,
+    filter,
+    search: undefined,
+    sort: [],
+    window: { kind: 'page', offset: 1, limit: 2, total: false },
+    select: [
+      ...fieldsOf(fields),
+      {
+        kind: 'relation',
+        key: 'secrets',
+        relation: 'secrets',
+        select: fieldsOf(['hash', 'created_at']),
+        list: { filter: undefined, sort: [{ field: 'id', descending: true }], limit: 3 },
+      },
+    ],
+  }
+}
+
+const byClientId = appsWhere('client_id')
+const byId = appsWhere('id')
+
+function rowsOf(answer: ListAnswer): readonly AppRow[] {
+  return JSON.parse(answer.text ?? '[]')
+}
+
+function findBy(run: Run, shape: ListShape, value: JsonValue): Awaitable<AppRow | undefined> {
+  return then(run.list({ shape, args: [value, 0, 1, MOST_SECRETS] }, system), answer => rowsOf(answer)[0])
+}
+
+/**
+ * The secrets that an app may use. A new one ends those before it after `overlap` seconds, so that the app can
+ * be given it meanwhile.
+ */
+export function secretHashes(app: AppRow, overlap: number): readonly SecretHash[] {
+  let expiresAt: number | undefined
+  const hashes = app.secrets.map(({ hash, created_at }): SecretHash => {
+    const one = { hash, expiresAt }
+    expiresAt = Math.min(expiresAt ?? Number.POSITIVE_INFINITY, Date.parse(created_at) + overlap * 1000)
+    return one
+  })
+  return app.secret_hash === null ? hashes : [...hashes, { hash: app.secret_hash, expiresAt }]
+}
+
+export interface Apps {
+  /** By client id. */
+  find(clientId: string): Awaitable<AppRow | undefined>
+  /** Changes whenever an app or a secret does. */
+  version(): number
+}
+
+const MAX_REMEMBERED = 10_000
+
+/** Apps, remembered while nothing about any of them has changed. `version`: see `Store.version`. */
+export function createApps(run: Run, version: (collection: string) => number): Apps {
+  const remembered = new Map<string, AppRow | undefined>()
+  let at = -1
+  const current = () => version('oauth_apps') + version('oauth_app_secrets')
+  return {
+    version: current,
+    find(clientId) {
+      const now = current()
+      if (now !== at) remembered.clear()
+      at = now
+      if (remembered.has(clientId)) return remembered.get(clientId)
+      return then(findBy(run, byClientId, clientId), app => {
+        if (remembered.size >= MAX_REMEMBERED) remembered.clear()
+        if (at === now && app) remembered.set(clientId, app)
+        return app
+      })
+    },
+  }
+}
+
+/** For creates of `oauth_apps`: a client id, and for a confidential app a secret. */
+export const newAppHook: CreateHook = ({ type, scopes, default_scopes: defaults }): Creation => {
+  requireWithin(defaults, scopes)
+  const clientId = newClientId()
+  if (type === 'public') return { computed: { client_id: clientId }, revealed: {} }
+  const secret = newClientSecret()
+  return {
+    computed: { client_id: clientId, secret_hash: secretHash(secret) },
+    revealed: { client_secret: secret },
+  }
+}
+
+function requireWithin(defaults: JsonValue | undefined, scopes: JsonValue | undefined): void {
+  if (!Array.isArray(defaults) || !Array.isArray(scopes)) return
+  const beyond = defaults.filter(scope => !scopes.includes(scope))
+  if (beyond.length === 0) return
+  const message = `An app’s default scopes must be among its scopes: ${beyond.join(', ')} is not.`
+  throw new ApiError('VALIDATION_FAILED', message, {
+    details: [{ field: 'default_scopes', code: 'not_allowed', message }],
+  })
+}
+
+/** For creates of `oauth_app_secrets`: a new secret. */
+export function newSecretHook(run: Run): CreateHook {
+  return ({ app_id: id }, principal) =>
+    then(findBy(run, byId, Number(id)), app => {
+      // What is not the caller's own is refused by the guard, as if it did not exist.
+      if (app?.type === 'public' && app.user_id === principal.userId) {
+        throw new ApiError('CONFLICT', 'A public app has no secret.')
+      }
+      const secret = newClientSecret()
+      return {
+        computed: { hash: secretHash(secret), prefix: secretPrefix(secret) },
+        revealed: { client_secret: secret },
+      }
+    })
+}

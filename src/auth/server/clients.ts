@@ -1,0 +1,95 @@
+/** Apps as clients of oidc-provider: metadata (RFC 7591, 2), and how a client proves who it is. */
+import type Provider from 'oidc-provider'
+import type { Client } from 'oidc-provider'
+import type { AppRow, SecretHash } from './apps.ts'
+import { secretHashes } from './apps.ts'
+import { sameHash, secretHash } from './secret.ts'
+import type { App } from './server.ts'
+
+/** Metadata of ours, beside what is registered for OAuth. */
+export const ownMetadata = [
+  'app_id',
+  'default_scopes',
+  'scope_separator',
+  'access_token_format',
+  'secret_hashes',
+]
+
+const deviceCode = 'urn:ietf:params:oauth:grant-type:device_code'
+
+function grantTypes({ type, redirect_uris: uris }: AppRow): string[] {
+  const always = ['refresh_token', deviceCode]
+  const withBrowser = uris.length > 0 ? ['authorization_code', ...always] : always
+  return type === 'confidential' ? [...withBrowser, 'client_credentials'] : withBrowser
+}
+
+/** Apps that run on the user's own machine (RFC 8252) are sent back to a loopback or to their own scheme. */
+function isNative({ redirect_uris: uris }: AppRow): boolean {
+  return uris.some(uri => !/^https?:/.test(uri)) || (uris.length > 0 && uris.every(isLoopback))
+}
+
+function isLoopback(uri: string): boolean {
+  return /^http:\/\/(?:localhost|127\.0\.0\.1|\[::1\])(?=[:/?]|$)/.test(uri)
+}
+
+export function clientMetadata(app: AppRow, secretOverlap: number): Record<string, unknown> {
+  const confidential = app.type === 'confidential'
+  const hashes = secretHashes(app, secretOverlap)
+  return {
+    client_id: app.client_id,
+    client_name: app.name,
+    application_type: isNative(app) ? 'native' : 'web',
+    redirect_uris: [...app.redirect_uris],
+    post_logout_redirect_uris: [...app.redirect_uris],
+    response_types: app.redirect_uris.length > 0 ? ['code'] : [],
+    grant_types: grantTypes(app),
+    token_endpoint_auth_method: confidential ? 'client_secret_basic' : 'none',
+    // Never compared itself: see `guardClients`.
+    ...(confidential ? { client_secret: hashes[0]?.hash ?? 'none', secret_hashes: hashes } : undefined),
+    ...(app.scopes ? { scope: app.scopes.join(' ') } : undefined),
+    ...(app.logo_uri === null ? undefined : { logo_uri: app.logo_uri }),
+    ...(app.homepage_uri === null ? undefined : { client_uri: app.homepage_uri }),
+    app_id: app.id,
+    default_scopes: app.default_scopes ?? app.scopes ?? [],
+    ...(app.scope_separator === null ? undefined : { scope_separator: app.scope_separator }),
+    ...(app.access_token_format === null ? undefined : { access_token_format: app.access_token_format }),
+  }
+}
+
+function isCurrent({ hash, expiresAt }: SecretHash, actual: string, now: number): boolean {
+  // Compared in any case, so that the time tells nothing.
+  return sameHash(hash, actual) && (expiresAt === undefined || expiresAt > now)
+}
+
+/** `http://127.0.0.1:4711/cb` → `http://127.0.0.1/cb`; undefined for what is no loopback. */
+function withoutPort(uri: string): string | undefined {
+  if (!isLoopback(uri)) return undefined
+  return uri.replace(/^(http:\/\/(?:localhost|127\.0\.0\.1|\[::1\])):\d{1,5}(?=[/?]|$)/, '$1')
+}
+
+/** Replaces how the library compares secrets, which it would do with plain texts, and redirect URIs. */
+export function guardClients(provider: Provider): void {
+  const { prototype } = provider.Client
+  prototype.compareClientSecret = function compareClientSecret(this: Client, actual: string) {
+    const hashes = (this.secret_hashes ?? []) as readonly SecretHash[]
+    const given = secretHash(String(actual))
+    const now = Date.now()
+    return hashes.filter(one => isCurrent(one, given, now)).length > 0
+  }
+  prototype.redirectUriAllowed = function redirectUriAllowed(this: Client, uri: string) {
+    if (this.redirectUris.includes(uri)) return true
+    const asked = withoutPort(uri)
+    return asked !== undefined && this.redirectUris.some(known => withoutPort(known) === asked)
+  }
+}
+
+/** A client as pages show it. */
+export function appOf(client: Client): App {
+  return {
+    clientId: client.clientId,
+    name: client.clientName ?? client.clientId,
+    type: client.clientAuthMethod === 'none' ? 'public' : 'confidential',
+    logoUri: client.logoUri,
+    homepageUri: client.clientUri,
+  }
+}

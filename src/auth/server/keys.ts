@@ -1,0 +1,87 @@
+/**
+ * Signing keys. The newest of each algorithm signs; older ones stay published until everything that they
+ * have signed has expired.
+ */
+import { createPublicKey, generateKeyPair, hash, type KeyObject, type webcrypto } from 'node:crypto'
+import { promisify } from 'node:util'
+import type { Records } from '../../records.ts'
+
+const generate = promisify(generateKeyPair)
+
+const KIND = 'SigningKeys'
+const ID = 'all'
+/** How long a retired key stays published beyond the longest token, in milliseconds. */
+const MARGIN = 60 * 60 * 1000
+
+export interface SigningKey {
+  /** Private, with `kid`, `alg` and `use` (RFC 7517, 4). */
+  readonly jwk: webcrypto.JsonWebKey & { readonly kid: string; readonly alg: 'ES256' | 'RS256' }
+  /** Milliseconds since 1970. */
+  readonly createdAt: number
+  /** When it stopped signing; null while it signs. */
+  readonly retiredAt: number | null
+}
+
+/** RS256 is what every OpenID Connect client takes (Core 1.0, 15.1); ES256 signs access tokens. */
+async function newKeys(now: number): Promise<readonly SigningKey[]> {
+  const [ec, rsa] = await Promise.all([
+    generate('ec', { namedCurve: 'P-256' }),
+    generate('rsa', { modulusLength: 2048 }),
+  ])
+  return [keyOf(ec.privateKey, 'ES256', now), keyOf(rsa.privateKey, 'RS256', now)]
+}
+
+function keyOf(key: KeyObject, alg: 'ES256' | 'RS256', createdAt: number): SigningKey {
+  const jwk = key.export({ format: 'jwk' })
+  const kid = hash('sha256', JSON.stringify([jwk.kty, jwk.crv, jwk.x, jwk.y, jwk.n]), 'base64url').slice(
+    0,
+    16,
+  )
+  return { jwk: { ...jwk, kid, alg, use: 'sig' }, createdAt, retiredAt: null }
+}
+
+/** The keys as they are stored, the newest first; undefined before the first start. */
+async function read(records: Records): Promise<readonly SigningKey[] | undefined> {
+  const found = await records.get(KIND, ID)
+  return found && (JSON.parse(found.payload) as readonly SigningKey[])
+}
+
+/** The keys; made when there are none. */
+export async function loadKeys(records: Records, now = Date.now()): Promise<readonly SigningKey[]> {
+  const stored = await read(records)
+  if (stored) return stored
+  const made = await newKeys(now)
+  // Another process may have been faster: then its keys count.
+  await records.add({ kind: KIND, id: ID, payload: JSON.stringify(made), expiresAt: null })
+  return (await read(records)) ?? made
+}
+
+/**
+ * New keys sign from now on. `longest`: the longest life of a token in seconds; what was retired longer ago
+ * is forgotten. Returns the ids of the new keys.
+ */
+export async function rotateKeys(
+  records: Records,
+  longest: number,
+  now = Date.now(),
+): Promise<readonly string[]> {
+  const oldest = now - longest * 1000 - MARGIN
+  const kept = (await loadKeys(records, now))
+    .map(key => (key.retiredAt === null ? { ...key, retiredAt: now } : key))
+    .filter(({ retiredAt }) => (retiredAt ?? now) > oldest)
+  const made = await newKeys(now)
+  await records.put({ kind: KIND, id: ID, payload: JSON.stringify([...made, ...kept]), expiresAt: null })
+  return made.map(({ jwk }) => jwk.kid)
+}
+
+/** Changes with the keys: see `Records.version`. */
+export function keysVersion(records: Records): number {
+  return records.version(KIND)
+}
+
+/** The public half, to check signatures with. */
+export function publicKey({ jwk }: SigningKey): KeyObject {
+  const { kty, crv, x, y, n, e } = jwk
+  const parts = kty === 'EC' ? { kty, crv, x, y } : { kty, n, e }
+  return createPublicKey({ key: parts as webcrypto.JsonWebKey, format: 'jwk' })
+}

@@ -1,0 +1,29 @@
+/** Secrets as they are made, stored and compared. All are random, so a plain hash is enough. */
+import { hash, randomBytes, timingSafeEqual } from 'node:crypto'
+
+/** What is stored of a secret. */
+export function secretHash(secret: string): string {
+  return hash('sha256', secret, 'base64url')
+}
+
+/** A new client id. */
+export function newClientId(): string {
+  return `app_${randomBytes(15).toString('base64url')}`
+}
+
+/** A new client secret, of 256 random bits. */
+export function newClientSecret(): string {
+  return `ps_${randomBytes(32).toString('base64url')}`
+}
+
+/** What may be shown of a client secret. */
+export function secretPrefix(secret: string): string {
+  return secret.slice(0, 10)
+}
+
+/** Whether two hashes are the same, in a time that does not tell how much of them is. */
+export function sameHash(one: string, other: string): boolean {
+  const left = Buffer.from(one)
+  const right = Buffer.from(other)
+  return left.length === right.length && timingSafeEqual(left, right)
+}

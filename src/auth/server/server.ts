@@ -1,0 +1,132 @@
+/** What the rest of the service sees of the authorization server. `create.ts` makes one. */
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Awaitable } from '../../plan/answer.ts'
+
+/** An app as pages show it. */
+export interface App {
+  readonly clientId: string
+  readonly name: string
+  readonly type: 'confidential' | 'public'
+  readonly logoUri: string | undefined
+  readonly homepageUri: string | undefined
+}
+
+/** A scope with its sentence in plain words. */
+export interface ScopeSentence {
+  readonly scope: string
+  readonly sentence: string
+}
+
+/** What an authorization request waits for. */
+export interface Interaction {
+  readonly uid: string
+  readonly prompt: 'login' | 'consent'
+  readonly app: App
+  /** Where the answer goes, to be shown: scheme and host of the redirect URI; undefined for a device. */
+  readonly destination: string | undefined
+  /** Everything that the app asks for, in order. */
+  readonly scopes: readonly ScopeSentence[]
+  /** What the user has allowed this app before; the rest is new since then. */
+  readonly allowedBefore: ReadonlySet<string>
+  /** Undefined until somebody has signed in. */
+  readonly userId: number | undefined
+  /** `login_hint` (OpenID Connect Core, 3.1.2.1), as the app sent it. */
+  readonly loginHint: string | undefined
+}
+
+/** Where the browser goes next: a path of this server. Cookies were set on the response. */
+export type NextPath = string
+
+/** One browser in which a user is signed in. */
+export interface SessionInfo {
+  /** Not the cookie: safe to be shown and sent back in a form. */
+  readonly id: string
+  readonly userId: number
+  /** Milliseconds since 1970. */
+  readonly signedInAt: number
+  readonly expiresAt: number
+  /** Where it signed in from; empty when unknown. */
+  readonly address: string
+  readonly userAgent: string
+  /** Whether it is the one that asks. */
+  readonly current: boolean
+}
+
+/** An app that a user has allowed something. */
+export interface ConnectedApp {
+  readonly app: App
+  readonly scopes: readonly ScopeSentence[]
+  /** Milliseconds since 1970: when it was last allowed something. */
+  readonly allowedAt: number
+}
+
+export interface SignIn {
+  readonly userId: number
+  /** Whether the browser stays signed in after it was closed. */
+  readonly remember: boolean
+  /** How the user has proved who they are (RFC 8176), e.g. `['pwd', 'otp']`. */
+  readonly methods?: readonly string[]
+  readonly address?: string
+}
+
+export interface AuthorizationServer {
+  /** The issuer, without a trailing slash; all endpoints stand below it. */
+  readonly issuer: string
+  /** Answers everything under `/oauth/` and `/.well-known/` but the interaction pages. `body`: that of a POST, read already. */
+  handle(req: IncomingMessage, res: ServerResponse, body?: Buffer, address?: string): Promise<void>
+  /** What the request `/oauth/interaction/{uid}` of this browser is about; NOT_FOUND where it is over. */
+  interaction(req: IncomingMessage, res: ServerResponse): Promise<Interaction>
+  /** The user has signed in: the authorization request goes on. */
+  finishLogin(req: IncomingMessage, res: ServerResponse, signIn: SignIn): Promise<NextPath>
+  /** The user has allowed exactly these scopes, all of them requested; none denies the request. */
+  finishConsent(req: IncomingMessage, res: ServerResponse, scopes: readonly string[]): Promise<NextPath>
+  /** Ends the request with `access_denied`. */
+  deny(req: IncomingMessage, res: ServerResponse): Promise<NextPath>
+  /** Who is signed in in this browser. */
+  session(req: IncomingMessage, res: ServerResponse): Promise<SessionInfo | undefined>
+  /** Signs this browser in, with a new session; sets its cookie. */
+  signIn(req: IncomingMessage, res: ServerResponse, signIn: SignIn): Promise<SessionInfo>
+  signOut(req: IncomingMessage, res: ServerResponse): Promise<void>
+  /** All browsers in which the user is signed in, the newest first. `currentId`: the one that asks. */
+  sessions(userId: number, currentId?: string): Promise<readonly SessionInfo[]>
+  /** Whether the user had such a session. */
+  revokeSession(userId: number, sessionId: string): Promise<boolean>
+  connectedApps(userId: number): Promise<readonly ConnectedApp[]>
+  /** Takes from an app everything that the user allowed it: its tokens work no more. */
+  revokeApp(userId: number, clientId: string): Promise<void>
+  /** After a password reset: every session, token and pending code of the user ends. `exceptSession` stays. */
+  revokeAll(userId: number, exceptSession?: string): Promise<void>
+}
+
+/** What pages the authorization server itself shows. Each returns a whole HTML document. */
+export interface ProtocolPages {
+  /** An error that cannot be told to the app by a redirect. */
+  error(fault: { readonly error: string; readonly description: string | undefined }): string
+  /** Asks for the code that a device shows. POST it to `action` with the hidden fields, as `user_code`. */
+  deviceCode(page: {
+    readonly action: string
+    readonly hidden: Readonly<Record<string, string>>
+    readonly entered: string | undefined
+    readonly fault: string | undefined
+  }): string
+  /** Asks whether it is this device. POST to `action` with the hidden fields, and `abort=yes` to stop. */
+  deviceConfirm(page: {
+    readonly action: string
+    readonly hidden: Readonly<Record<string, string>>
+    readonly app: App
+    readonly userCode: string
+  }): string
+  deviceDone(page: { readonly app: App }): string
+  /** Asks whether to sign out. POST to `action` with the hidden fields, and `logout=yes` to do it. */
+  signOut(page: { readonly action: string; readonly hidden: Readonly<Record<string, string>> }): string
+  signedOut(): string
+}
+
+/** The account behind a user id, for claims (OpenID Connect Core, 5.1). */
+export interface AccountClaims {
+  readonly name: string
+  readonly email: string
+  readonly emailVerified: boolean
+}
+
+export type FindAccount = (userId: number) => Awaitable<AccountClaims | undefined>

@@ -1,0 +1,121 @@
+/** Browsers in which users are signed in. The provider's own session is the only one there is. */
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type Provider from 'oidc-provider'
+import type { Session } from 'oidc-provider'
+import type { Records, StoredRecord } from '../../records.ts'
+import type { SessionInfo, SignIn } from './server.ts'
+
+interface StoredSession {
+  readonly uid: string
+  readonly accountId?: string
+  readonly loginTs?: number
+  readonly browser?: { readonly userAgent?: string; readonly address?: string }
+}
+
+function infoOf(record: StoredRecord, currentId: string | undefined): SessionInfo | undefined {
+  const { uid, accountId, loginTs = 0, browser } = JSON.parse(record.payload) as StoredSession
+  if (accountId === undefined) return undefined
+  return {
+    id: uid,
+    userId: Number(accountId),
+    signedInAt: loginTs * 1000,
+    expiresAt: record.expiresAt ?? 0,
+    address: browser?.address ?? '',
+    userAgent: browser?.userAgent ?? '',
+    current: uid === currentId,
+  }
+}
+
+export class Sessions {
+  readonly #records: Records
+  /** Seconds. */
+  readonly #life: number
+
+  constructor(records: Records, life: number) {
+    this.#records = records
+    this.#life = life
+  }
+
+  async current(
+    provider: Provider,
+    req: IncomingMessage,
+    res: ServerResponse,
+  ): Promise<SessionInfo | undefined> {
+    const { uid, accountId } = await provider.Session.get(provider.createContext(req, res))
+    return accountId === undefined ? undefined : this.#find(uid, uid)
+  }
+
+  /** With a new identifier, whatever the browser had before (session fixation). */
+  async signIn(
+    provider: Provider,
+    req: IncomingMessage,
+    res: ServerResponse,
+    { userId, remember, methods }: SignIn,
+  ): Promise<SessionInfo> {
+    const ctx = provider.createContext(req, res)
+    const before = await provider.Session.get(ctx)
+    if (before.exp !== undefined) await before.destroy()
+    const session = new provider.Session()
+    session.loginAccount({
+      accountId: String(userId),
+      transient: !remember,
+      ...(methods && { amr: methods }),
+    })
+    await session.save(this.#life)
+    this.#setCookie(provider, req, res, session, remember)
+    const info = await this.#find(session.uid, session.uid)
+    if (!info) throw new Error('The session was not stored.')
+    return info
+  }
+
+  async signOut(provider: Provider, req: IncomingMessage, res: ServerResponse): Promise<void> {
+    const ctx = provider.createContext(req, res)
+    const session = await provider.Session.get(ctx)
+    if (session.exp !== undefined) await session.destroy()
+    ctx.cookies.set(provider.cookieName('session'), null, {
+      httpOnly: true,
+      sameSite: 'lax',
+      secure: ctx.secure,
+    })
+  }
+
+  async all(userId: number, currentId: string | undefined): Promise<readonly SessionInfo[]> {
+    const found = await this.#records.byOwner('Session', String(userId))
+    return found
+      .map(record => infoOf(record, currentId))
+      .filter(info => info !== undefined)
+      .sort((one, other) => other.signedInAt - one.signedInAt)
+  }
+
+  async revoke(userId: number, sessionId: string): Promise<boolean> {
+    const found = await this.#records.byAlias('Session', sessionId)
+    return found?.owner === String(userId) && this.#records.delete('Session', found.id)
+  }
+
+  async revokeAll(userId: number, except: string | undefined): Promise<void> {
+    for (const { id, alias } of await this.#records.byOwner('Session', String(userId))) {
+      if (alias === null || alias !== except) await this.#records.delete('Session', id)
+    }
+  }
+
+  async #find(uid: string, currentId: string): Promise<SessionInfo | undefined> {
+    const found = await this.#records.byAlias('Session', uid)
+    return found && infoOf(found, currentId)
+  }
+
+  #setCookie(
+    provider: Provider,
+    req: IncomingMessage,
+    res: ServerResponse,
+    session: Session,
+    remember: boolean,
+  ) {
+    const { cookies, secure } = provider.createContext(req, res)
+    cookies.set(provider.cookieName('session'), session.jti, {
+      httpOnly: true,
+      sameSite: 'lax',
+      secure,
+      ...(remember ? { expires: new Date(Date.now() + this.#life * 1000) } : undefined),
+    })
+  }
+}

@@ -1,0 +1,84 @@
+/** `portico apps` and `portico keys rotate`: what an operator does to OAuth, beside a running service. */
+import { createBySystem } from '../auth/bootstrap.ts'
+import { newAppHook } from '../auth/server/apps.ts'
+import { rotateKeys } from '../auth/server/keys.ts'
+import { newClientSecret, secretHash, secretPrefix } from '../auth/server/secret.ts'
+import type { Settings } from '../config.ts'
+import type { JsonValue } from '../model/fields/type.ts'
+import { bodyValidator } from '../model/validate.ts'
+import { system } from '../principal.ts'
+import type { Records } from '../records.ts'
+import { type Opened, rows, table, userId } from './accounts.ts'
+import { Failure } from './failure.ts'
+
+const columns = ['id', 'name', 'type', 'client_id', 'redirect_uris', 'scopes', 'created_at']
+
+export async function listApps({ run }: Opened, email: string | undefined): Promise<string> {
+  const found =
+    email === undefined
+      ? await rows(run, 'oauth_apps', columns)
+      : await rows(run, 'oauth_apps', columns, 'user_id', await userId(run, email))
+  return found.length === 0 ? 'There are no OAuth apps.\n' : `${table(columns, found)}\n`
+}
+
+export interface AppOptions {
+  readonly user: string
+  readonly name: string
+  readonly type: string | undefined
+  readonly redirectUris: readonly string[]
+  readonly scopes: string | undefined
+}
+
+function listed(text: string): readonly string[] {
+  return [...new Set(text.split(/[\s,]+/).filter(one => one !== ''))]
+}
+
+export async function createApp({ model, run }: Opened, options: AppOptions): Promise<string> {
+  const apps = model.collections.get('oauth_apps')
+  if (!apps) throw new Failure('The model has no OAuth apps.')
+  const { values } = bodyValidator(apps).create({
+    name: options.name,
+    redirect_uris: [...options.redirectUris],
+    ...(options.type === undefined ? undefined : { type: options.type }),
+    ...(options.scopes === undefined ? undefined : { scopes: [...listed(options.scopes)] }),
+  })
+  const { computed, revealed } = await newAppHook(values, system)
+  const owner = await userId(run, options.user)
+  const id = await createBySystem(run, 'oauth_apps', values, { ...computed, user_id: owner })
+  const secret = 'client_secret' in revealed ? `client_secret  ${revealed.client_secret} (shown once)\n` : ''
+  return `Created app ${id}, ${options.name}\nclient_id      ${computed.client_id}\n${secret}`
+}
+
+/** By client id, or by the id that a list shows. */
+async function appNamed({ run }: Opened, named: string): Promise<Readonly<Record<string, JsonValue>>> {
+  const field = /^\d{1,15}$/.test(named) ? 'id' : 'client_id'
+  const value = field === 'id' ? Number(named) : named
+  const [app] = await rows(run, 'oauth_apps', ['id', 'name', 'type'], field, value)
+  if (app) return app
+  throw new Failure(`There is no app ${named.slice(0, 60)}. \`portico apps list\` shows all.`)
+}
+
+/** Makes a new secret; those before it end after the setting `oauth.secretOverlap`. */
+export async function rotateSecret(opened: Opened, named: string, settings: Settings): Promise<string> {
+  const app = await appNamed(opened, named)
+  if (app.type === 'public') throw new Failure(`${app.name} is a public app: it has no secret.`)
+  const secret = newClientSecret()
+  const computed = { app_id: Number(app.id), hash: secretHash(secret), prefix: secretPrefix(secret) }
+  await createBySystem(opened.run, 'oauth_app_secrets', {}, computed)
+  const overlap = settings['oauth.secretOverlap']
+  return `client_secret  ${secret} (shown once)\nThe secrets before it work for ${overlap} s more.\n`
+}
+
+export async function deleteApp(opened: Opened, named: string): Promise<string> {
+  const app = await appNamed(opened, named)
+  const shape = { kind: 'delete', collection: 'oauth_apps', id: 0, ifMatch: undefined } as const
+  await opened.run.write({ shape, args: [Number(app.id)] }, system)
+  return `Deleted app ${app.id}, ${app.name}; its tokens work no more.\n`
+}
+
+/** New keys sign from now on; what the old ones signed stays valid. */
+export async function rotate(records: Records, settings: Settings): Promise<string> {
+  const longest = Math.max(settings['oauth.accessTokenLife'], settings['oauth.idTokenLife'])
+  const made = await rotateKeys(records, longest)
+  return `New signing keys: ${made.join(', ')}. Older ones stay published until what they signed has expired.\n`
+}

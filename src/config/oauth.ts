@@ -1,0 +1,141 @@
+/** The settings of OAuth: `oauth.scopeSeparator` is also `scopeSeparator` in an object `oauth`. */
+import { choice, integer, type Kind, type RateLimit, rateLimit } from './kinds.ts'
+import { optional, row } from './row.ts'
+
+const YEAR = 31_536_000
+
+const separators: Readonly<Record<string, ',' | ' '>> = { ',': ',', ' ': ' ', comma: ',', space: ' ' }
+
+function separatorOf(value: unknown): ',' | ' ' | undefined {
+  return typeof value === 'string' && Object.hasOwn(separators, value) ? separators[value] : undefined
+}
+
+const separator: Kind<',' | ' '> = {
+  says: '`,` or a space, or one of the words `comma` and `space`',
+  fromText: separatorOf,
+  fromValue: separatorOf,
+}
+
+/** An outside issuer whose JWTs are taken. */
+export interface TrustedIssuer {
+  /** The `iss` claim, exactly. */
+  readonly issuer: string
+  /** Where its keys are: an https URL. */
+  readonly jwksUri: string
+  /** The `aud` claim, which must name this service. */
+  readonly audience: string
+  /** Which claim names the user: a verified e-mail address, or the user's id here. */
+  readonly user: 'email' | 'sub'
+}
+
+function isHttps(value: unknown): value is string {
+  return typeof value === 'string' && URL.canParse(value) && new URL(value).protocol === 'https:'
+}
+
+function issuerOf(value: unknown): TrustedIssuer | undefined {
+  if (typeof value !== 'object' || value === null) return undefined
+  const { issuer, jwksUri, audience, user = 'email', ...rest } = value as Record<string, unknown>
+  if (Object.keys(rest).length > 0 || !isHttps(issuer) || !isHttps(jwksUri)) return undefined
+  if (typeof audience !== 'string' || audience === '' || (user !== 'email' && user !== 'sub'))
+    return undefined
+  return { issuer, jwksUri, audience, user }
+}
+
+function issuersOf(value: unknown): readonly TrustedIssuer[] | undefined {
+  if (!Array.isArray(value)) return undefined
+  const issuers = value.map(issuerOf)
+  return issuers.every(one => one !== undefined) ? issuers : undefined
+}
+
+const trustedIssuers: Kind<readonly TrustedIssuer[]> = {
+  says: 'a list of `{ "issuer": "https://…", "jwksUri": "https://…", "audience": "…", "user": "email" or "sub" }`',
+  fromText: value => {
+    try {
+      return issuersOf(JSON.parse(value))
+    } catch {
+      return undefined
+    }
+  },
+  fromValue: issuersOf,
+}
+
+const longSecret: Kind<string> = {
+  says: 'at least 32 letters, digits or characters of `._~+/-`',
+  fromText: value => (/^[A-Za-z0-9._~+/-]{32,200}$/.test(value) ? value : undefined),
+  fromValue: value => (typeof value === 'string' ? longSecret.fromText(value) : undefined),
+}
+
+export const oauthSettings = {
+  'oauth.accessTokenFormat': row<'opaque' | 'jwt'>({
+    variable: 'PORTICO_OAUTH_ACCESS_TOKEN_FORMAT',
+    kind: choice('opaque', 'jwt'),
+    default: 'opaque',
+    sentence: 'What access tokens look like; an app can have a format of its own.',
+  }),
+  'oauth.scopeSeparator': row<',' | ' '>({
+    variable: 'PORTICO_OAUTH_SCOPE_SEPARATOR',
+    kind: separator,
+    default: ',',
+    sentence:
+      'What stands between the scopes of a token response: a comma, or a space as in RFC 6749. An app can have one of its own.',
+  }),
+  'oauth.accessTokenLife': row({
+    variable: 'PORTICO_OAUTH_ACCESS_TOKEN_LIFE',
+    kind: integer(60, 86_400),
+    default: 3600,
+    sentence: 'Seconds that an access token works.',
+  }),
+  'oauth.refreshTokenLife': row({
+    variable: 'PORTICO_OAUTH_REFRESH_TOKEN_LIFE',
+    kind: integer(60, YEAR),
+    default: 2_592_000,
+    sentence: 'Seconds that a refresh token works; using it gives a new one.',
+  }),
+  'oauth.idTokenLife': row({
+    variable: 'PORTICO_OAUTH_ID_TOKEN_LIFE',
+    kind: integer(60, 86_400),
+    default: 3600,
+    sentence: 'Seconds that an ID token is valid.',
+  }),
+  'oauth.sessionLife': row({
+    variable: 'PORTICO_OAUTH_SESSION_LIFE',
+    kind: integer(300, YEAR),
+    default: 1_209_600,
+    sentence: 'Seconds that a browser stays signed in after it was last used to authorize an app.',
+  }),
+  'oauth.refreshReplay': row({
+    variable: 'PORTICO_OAUTH_REFRESH_REPLAY',
+    kind: integer(0, 60),
+    default: 0,
+    sentence:
+      'Seconds in which the same refresh by the same app gets the same answer again, within one process; with 0, refreshing twice with one token ends the grant, even where two browser tabs did it at once.',
+  }),
+  'oauth.secretOverlap': row({
+    variable: 'PORTICO_OAUTH_SECRET_OVERLAP',
+    kind: integer(0, YEAR),
+    default: 86_400,
+    sentence: 'Seconds that the older secrets of an app work on after it got a new one.',
+  }),
+  'oauth.tokenRateLimit': optional<RateLimit>({
+    variable: 'PORTICO_OAUTH_TOKEN_RATE_LIMIT',
+    kind: rateLimit,
+    defaultText: '60, and `off` where `rateLimit` is off',
+    sentence:
+      'Requests per minute of each client address to the token, device, revocation, introspection, registration and pushed-request endpoints.',
+  }),
+  'oauth.registrationToken': optional({
+    variable: 'PORTICO_OAUTH_REGISTRATION_TOKEN',
+    kind: longSecret,
+    secret: true,
+    defaultText: 'none: apps cannot register themselves',
+    sentence: 'The initial access token with which apps may register themselves (RFC 7591).',
+  }),
+  'oauth.trustedIssuers': row<readonly TrustedIssuer[]>({
+    variable: 'PORTICO_OAUTH_TRUSTED_ISSUERS',
+    kind: trustedIssuers,
+    default: [],
+    defaultText: 'none',
+    sentence:
+      'Outside issuers whose JWTs are taken as credentials: `issuer`, `jwksUri`, `audience`, and `user`, which says whether a verified `email` or the `sub` names the user. JSON in the variable.',
+  }),
+} as const

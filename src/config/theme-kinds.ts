@@ -1,0 +1,28 @@
+/** Kinds of settings for pages and mail. */
+import type { Kind } from './kinds.ts'
+
+/** The same for the text of a variable and for the value of a config file. */
+function textKind(says: string, parse: (text: string) => string | undefined): Kind<string> {
+  return { says, fromText: parse, fromValue: value => (typeof value === 'string' ? parse(value) : undefined) }
+}
+
+export const colour = textKind('a colour such as `#1f5fbf`', text =>
+  /^#[0-9a-f]{6}$/i.test(text) ? text.toLowerCase() : undefined,
+)
+
+function urlOf(text: string, protocols: readonly string[]): string | undefined {
+  return URL.canParse(text) && protocols.includes(new URL(text).protocol) ? text : undefined
+}
+
+export const webImage = textKind('the address of an image, beginning with `https://` or `http://`', text =>
+  urlOf(text, ['https:', 'http:']),
+)
+
+export const smtp = textKind(
+  'the address of a mail server such as `smtps://user:password@mail.example.com`',
+  text => urlOf(text, ['smtp:', 'smtps:']),
+)
+
+export const sender = textKind('an address, e.g. `Portico <no-reply@example.com>`', text =>
+  /^(?:[^<>@\r\n]{1,100}<[^\s<>@]+@[^\s<>@]+>|[^\s<>@]+@[^\s<>@]+)$/.test(text) ? text : undefined,
+)

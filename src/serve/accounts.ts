@@ -1,0 +1,67 @@
+/** The pages of accounts, loaded when the first one is asked for. */
+import type { AccountFace, Visit } from '../auth/accounts/face/face.ts'
+import { createMail, type MailLog } from '../auth/mail.ts'
+import type { Theme } from '../auth/pages/theme.ts'
+import type { AuthorizationServer } from '../auth/server/server.ts'
+import type { Reply } from '../call.ts'
+import { budgetAddress } from '../cluster/limits.ts'
+import type { Settings } from '../config.ts'
+import type { Model } from '../model/model.ts'
+import type { Run } from '../plan/run.ts'
+import type { Records } from '../records.ts'
+
+interface AccountParts {
+  readonly model: Model
+  readonly run: Run
+  readonly records: Records
+  readonly settings: Settings
+  readonly logger: MailLog
+  readonly server: () => Promise<AuthorizationServer>
+}
+
+export interface AccountPages {
+  answer(visit: Visit): Promise<Reply>
+  /** An error of such a path as a page; undefined before the first page was asked for. */
+  errorReply(error: unknown): Reply | undefined
+  /** When every message is sent that was promised. */
+  idle(): Promise<void>
+}
+
+export function themeOf(settings: Settings): Theme {
+  return { name: settings['theme.name'], logo: settings['theme.logo'], colour: settings['theme.colour'] }
+}
+
+/** For paths of which `isAccountPath` is true. */
+export function accountPages({ model, run, records, settings, logger, server }: AccountParts): AccountPages {
+  const smtp = settings['mail.smtp']
+  const load = async (): Promise<AccountFace> => {
+    const { createAccountFace } = await import('../auth/accounts/face/face.ts')
+    return createAccountFace({
+      model,
+      run,
+      records,
+      server: await server(),
+      theme: themeOf(settings),
+      mail: createMail({ smtp, from: settings['mail.from'] }, logger),
+      signUp: settings['accounts.signUp'] ?? (smtp === undefined ? 'open' : 'confirmed'),
+      throttleAddress: budgetAddress,
+      onFault: error => logger.error({ err: error }, 'something that nobody waited for has failed'),
+    })
+  }
+  let face: AccountFace | undefined
+  let loading: Promise<AccountFace> | undefined
+  const loaded = () => {
+    loading ??= load()
+      .then(made => (face = made))
+      .catch(error => {
+        loading = undefined
+        throw error
+      })
+    return loading
+  }
+  return {
+    answer: async visit => (await loaded()).answer(visit),
+    errorReply: error => face?.errorReply(error),
+    idle: async () => face?.idle(),
+  }
+}

@@ -1,0 +1,182 @@
+/** The authorization server as the service uses it: loaded when it is first asked for, since a start should be short. */
+
+import { isAccountPath } from '../auth/accounts/paths.ts'
+import type { MailLog } from '../auth/mail.ts'
+import type { Apps } from '../auth/server/apps.ts'
+import type { AuthorizationServer } from '../auth/server/server.ts'
+import type { Reply, TakenOver } from '../call.ts'
+import { budgetAddress, type Limits } from '../cluster/limits.ts'
+import type { Settings } from '../config.ts'
+import { ApiError } from '../errors.ts'
+import type { Exchange } from '../http.ts'
+import type { Model } from '../model/model.ts'
+import { type Awaitable, then } from '../plan/answer.ts'
+import type { Run } from '../plan/run.ts'
+import { anonymous } from '../principal.ts'
+import type { Records } from '../records.ts'
+import { accountPages, themeOf } from './accounts.ts'
+
+export interface OauthFaceParts {
+  readonly model: Model
+  readonly run: Run
+  readonly records: Records
+  readonly apps: Apps
+  readonly limits: Limits
+  /** The tighter budget of the endpoints that programs call. */
+  readonly tokenLimits: Limits
+  readonly settings: Settings
+  /** Where the service is reached, without a trailing slash. */
+  readonly issuer: () => string
+  /** Where mails go that cannot be sent. */
+  readonly logger: MailLog
+  readonly onFault: (error: unknown) => void
+}
+
+export interface OauthFace {
+  /** Whether a path is one of this face's. */
+  owns(path: string): boolean
+  answer(exchange: Exchange): Awaitable<Reply | TakenOver>
+  /** An error of a page as a page; undefined where it is not for a person. */
+  errorReply(error: unknown, path: string): Reply | undefined
+  /** When every mail is sent that was promised. */
+  idle(): Promise<void>
+}
+
+/** More than any form of these endpoints takes, in bytes. */
+const MAX_FORM = 65_536
+
+const resourceMetadata = '/.well-known/oauth-protected-resource'
+
+/** The faces as resources of their own (RFC 9728, 3.1: the path of the resource comes after). */
+const resources: ReadonlyMap<string, string> = new Map([
+  [resourceMetadata, ''],
+  [`${resourceMetadata}/api/v1`, '/api/v1'],
+  [`${resourceMetadata}/graphql`, '/graphql'],
+])
+
+/** Endpoints that programs call, each a target for guessing. */
+const programs: ReadonlySet<string> = new Set([
+  '/oauth/token',
+  '/oauth/par',
+  '/oauth/device',
+  '/oauth/revoke',
+  '/oauth/introspect',
+  '/oauth/register',
+])
+
+const methods: ReadonlyMap<string, readonly string[]> = new Map([
+  ['/oauth/authorize', ['GET']],
+  ['/oauth/token', ['POST']],
+  ['/oauth/par', ['POST']],
+  ['/oauth/device', ['GET', 'POST']],
+  ['/oauth/device/verify', ['GET', 'POST']],
+  ['/oauth/revoke', ['POST']],
+  ['/oauth/introspect', ['POST']],
+  ['/oauth/userinfo', ['GET', 'POST']],
+  ['/oauth/jwks', ['GET']],
+  ['/oauth/register', ['POST']],
+  ['/oauth/logout', ['GET']],
+  ['/oauth/logout/confirm', ['POST']],
+  ['/oauth/logout/success', ['GET']],
+  ['/.well-known/openid-configuration', ['GET']],
+  ['/.well-known/oauth-authorization-server', ['GET']],
+])
+
+/** Where an authorization request goes on after its interaction. */
+const resumed = /^\/oauth\/(?:authorize|device\/verify)\/[A-Za-z0-9_-]{1,100}$/
+
+function methodsOf(path: string): readonly string[] | undefined {
+  return methods.get(path) ?? (resumed.test(path) ? ['GET'] : undefined)
+}
+
+export function oauthFace(parts: OauthFaceParts): OauthFace {
+  const { limits, tokenLimits, settings, model, issuer } = parts
+  let loading: Promise<AuthorizationServer> | undefined
+  const load = () => {
+    loading ??= loadServer(parts).catch(error => {
+      loading = undefined
+      throw error
+    })
+    return loading
+  }
+  const pages = accountPages({ ...parts, server: load })
+  const protectedResource = (path: string): Reply => ({
+    status: 200,
+    headers: ['Content-Type', 'application/json', 'Cache-Control', 'public, max-age=3600'],
+    body: JSON.stringify({
+      resource: issuer() + (resources.get(path) ?? ''),
+      authorization_servers: [issuer()],
+      scopes_supported: [...model.scopes.keys()],
+      bearer_methods_supported: ['header'],
+      resource_documentation: `${issuer()}/docs`,
+    }),
+  })
+  const handle = async (exchange: Exchange): Promise<TakenOver> => {
+    const server = await load()
+    await exchange.readBody(Math.min(MAX_FORM, settings.bodyLimit))
+    const { req, res, body, method } = exchange
+    return { takeOver: () => server.handle(req, res, method === 'POST' ? body : undefined, exchange.address) }
+  }
+  const page = async (exchange: Exchange): Promise<Reply> => {
+    await exchange.readBody(Math.min(MAX_FORM, settings.bodyLimit))
+    return pages.answer(exchange)
+  }
+  const requireMethod = ({ path, method }: Exchange, allowed: readonly string[]) => {
+    if (allowed.includes(method) || (method === 'HEAD' && allowed.includes('GET'))) return
+    throw new ApiError('METHOD_NOT_ALLOWED', `${path} takes ${allowed.join(' and ')}.`, {
+      headers: { Allow: allowed.join(', ') },
+    })
+  }
+  return {
+    owns: path => isAccountPath(path) || path.startsWith('/oauth/') || path.startsWith('/.well-known/'),
+    idle: pages.idle,
+    errorReply: (error, path) => (isAccountPath(path) ? pages.errorReply(error) : undefined),
+    answer(exchange) {
+      const { path } = exchange
+      const nobody = anonymous(budgetAddress(exchange.address))
+      if (isAccountPath(path)) return then(limits.draw(nobody, exchange), () => page(exchange))
+      const budget = programs.has(path) && exchange.method !== 'GET' ? tokenLimits : limits
+      const principal = budget === limits ? nobody : { ...nobody, budgetKey: `token:${nobody.budgetKey}` }
+      return then(budget.draw(principal, exchange), (): Awaitable<Reply | TakenOver> => {
+        const allowed = resources.has(path) ? ['GET'] : methodsOf(path)
+        if (!allowed || (path === '/oauth/register' && settings['oauth.registrationToken'] === undefined)) {
+          throw new ApiError('NOT_FOUND')
+        }
+        requireMethod(exchange, allowed)
+        return resources.has(path) ? protectedResource(path) : handle(exchange)
+      })
+    },
+  }
+}
+
+async function loadServer(parts: OauthFaceParts): Promise<AuthorizationServer> {
+  const { createAuthorizationServer } = await import('../auth/server/create.ts')
+  const { createProtocolPages } = await import('../auth/pages/protocol.ts')
+  const { claimsReader } = await import('../auth/accounts/accounts.ts')
+  const { model, run, records, apps, settings, issuer, onFault } = parts
+  return createAuthorizationServer({
+    issuer: issuer(),
+    settings: oauthSettingsOf(settings),
+    model,
+    records,
+    apps,
+    findAccount: claimsReader(run, records),
+    pages: createProtocolPages(themeOf(settings)),
+    onFault,
+  })
+}
+
+function oauthSettingsOf(settings: Settings) {
+  return {
+    accessTokenFormat: settings['oauth.accessTokenFormat'],
+    scopeSeparator: settings['oauth.scopeSeparator'],
+    accessTokenLife: settings['oauth.accessTokenLife'],
+    refreshTokenLife: settings['oauth.refreshTokenLife'],
+    idTokenLife: settings['oauth.idTokenLife'],
+    sessionLife: settings['oauth.sessionLife'],
+    codeLife: 60,
+    refreshReplay: settings['oauth.refreshReplay'],
+    secretOverlap: settings['oauth.secretOverlap'],
+    registrationToken: settings['oauth.registrationToken'],
+  }
+}

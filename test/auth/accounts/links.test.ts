@@ -1,0 +1,165 @@
+/** Links in messages, from a real mail server to the page that they open, and what they end. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { Secret, TOTP } from 'otpauth'
+import { createOneTimeCodes } from '../../../src/auth/accounts/one-time-codes.ts'
+import { checkModel } from '../../../src/model/check.ts'
+import { openSqlite } from '../../../src/store/sqlite.ts'
+import type { Browser, Departure, Form, Page } from '../../conformance/oauth/browser.ts'
+import {
+  authorizationUrl,
+  consentOf,
+  type Fixture,
+  newTokens,
+  redirectUri,
+  withFixture,
+} from '../../conformance/oauth/server.ts'
+import blog from '../../models/blog.ts'
+import { type Received, withSmtp } from '../smtp.ts'
+
+function page(answer: Page | Departure): Page {
+  assert.ok('text' in answer)
+  return answer
+}
+
+function form({ forms, url }: Page, has: string): Form {
+  const found = forms.find(({ fields }) => fields.some(({ name }) => name === has))
+  assert.ok(found, `${url.pathname} has no form with ${has}`)
+  return found
+}
+
+async function open(browser: Browser, path: string | URL): Promise<Page> {
+  return page(await browser.open(path))
+}
+
+/** The path of the newest link; messages are sent after the answer. */
+async function link(received: Received, pattern: RegExp): Promise<string> {
+  for (let count = 0; count < 200; count++) {
+    const text = received.data.replace(/=\n/g, '').replace(/=3D/g, '=')
+    const [found] = [...text.matchAll(pattern)].map(([path]) => path).reverse()
+    if (found !== undefined) return found
+    await new Promise(resolve => setTimeout(resolve, 20))
+  }
+  assert.fail(`no message has ${pattern}`)
+}
+
+async function withMail(use: (fixture: Fixture, received: Received) => Promise<void>): Promise<void> {
+  await withSmtp((smtp, received) => withFixture({ 'mail.smtp': smtp }, fixture => use(fixture, received)))
+}
+
+test('with a mail server an account exists once its link was opened, and not before', async () => {
+  await withMail(async ({ browser, admin, call }, received) => {
+    const visitor = browser()
+    const values = { name: 'Eve', email: 'eve@example.com', password: 'a long enough one' }
+    const asked = page(
+      await visitor.submit(form(await open(visitor, '/account/sign-up'), 'password'), values),
+    )
+    assert.match(asked.text, /Look into your mail/)
+    const users = async () =>
+      (await call('/api/v1/users?email=eve@example.com', { key: admin.key })).json.data
+    assert.deepEqual(await users(), [])
+    const path = await link(received, /\/account\/verify\?account=[\w-]+/g)
+    const other = browser()
+    const wrong = page(
+      await other.submit(form(await open(other, path), 'password'), { password: 'not that one' }),
+    )
+    assert.equal(wrong.status, 400)
+    assert.deepEqual(await users(), [])
+    const done = page(await other.submit(form(wrong, 'password'), { password: values.password }))
+    assert.equal(done.url.pathname, '/account')
+    assert.match(done.text, /<dt>Confirmed<\/dt><dd>Yes<\/dd>/)
+    assert.equal((await open(browser(), path)).status, 400)
+  })
+})
+
+test('a reset ends every session and every token, and the old password', async () => {
+  await withMail(async (fixture, received) => {
+    const { ann, browser, call, app } = fixture
+    const visitor = browser()
+    const tokens = await newTokens(fixture, await app(), {
+      browser: visitor,
+      person: ann,
+      scope: 'openid read:post offline_access',
+    })
+    const access = tokens.access_token ?? ''
+    const read = async () => (await call('/api/v1/posts', { key: access })).status
+    assert.equal(await read(), 200)
+    assert.equal((await open(visitor, '/account')).url.pathname, '/account')
+
+    const other = browser()
+    await other.submit(form(await open(other, '/account/reset'), 'email'), { email: ann.email })
+    const path = await link(received, /\/account\/reset\?token=[\w-]+/g)
+    const opened = await open(other, path)
+    const short = page(await other.submit(form(opened, 'password'), { password: 'short' }))
+    assert.equal(short.status, 400)
+    const done = page(await other.submit(form(short, 'password'), { password: 'a staple in the meadow' }))
+    assert.match(done.text, /Your password is set/)
+
+    assert.equal(await read(), 401)
+    assert.equal((await open(visitor, '/account')).url.pathname, '/account/sign-in')
+    const signIn = form(await open(other, '/account/sign-in'), 'password')
+    assert.equal(page(await other.submit(signIn, { email: ann.email, password: ann.password })).status, 400)
+    const fresh = { email: ann.email, password: 'a staple in the meadow' }
+    assert.equal(page(await other.submit(signIn, fresh)).url.pathname, '/account')
+    assert.equal((await open(browser(), path)).status, 400)
+  })
+})
+
+test('links name the service, whatever host a request claims to be for', async () => {
+  await withMail(async ({ url, ann, browser }, received) => {
+    const visitor = browser()
+    const asking = form(await open(visitor, '/account/reset'), 'email')
+    const csrf = asking.fields.find(({ name }) => name === 'csrf')?.value ?? ''
+    const { status } = await visitor.send(new URL('/account/reset', url), {
+      method: 'POST',
+      headers: {
+        'Content-Type': 'application/x-www-form-urlencoded',
+        'Sec-Fetch-Site': 'same-origin',
+        Host: 'evil.example.com',
+        'X-Forwarded-Host': 'evil.example.com',
+        'X-Forwarded-Proto': 'https',
+      },
+      body: new URLSearchParams({ csrf, email: ann.email }).toString(),
+    })
+    assert.equal(status, 200)
+    await link(received, /\/account\/reset\?token=[\w-]+/g)
+    assert.doesNotMatch(received.data, /evil/)
+    assert.ok(received.data.replace(/=\n/g, '').includes(`${url}/account/reset?token`))
+  })
+})
+
+/** Turns on one-time codes beside the running service, as another process would. */
+async function turnOnCodes(file: string, userId: number): Promise<string> {
+  const store = openSqlite(checkModel(blog), { file })
+  try {
+    const codes = createOneTimeCodes(store.records)
+    const { secret } = await codes.start(userId, 'ann@example.com', 'Example')
+    const code = new TOTP({ secret: Secret.fromBase32(secret) }).generate()
+    assert.ok(await codes.confirm(userId, code))
+    return secret
+  } finally {
+    await store.close()
+  }
+}
+
+test('an app that waits gets nothing before the one-time code', async () => {
+  await withFixture({}, async ({ url, file, ann, app, browser }) => {
+    const secret = await turnOnCodes(file, ann.id)
+    const { client_id } = await app()
+    const visitor = browser()
+    const request = { response_type: 'code', client_id, redirect_uri: redirectUri, scope: 'read:post' }
+    const first = await open(visitor, authorizationUrl(url, request))
+    const asked = page(
+      await visitor.submit(form(first, 'password'), { email: ann.email, password: ann.password }),
+    )
+    assert.match(asked.text, /one-time code/)
+    const again = await open(visitor, authorizationUrl(url, request))
+    form(again, 'password')
+    const code = new TOTP({ secret: Secret.fromBase32(secret) }).generate({ timestamp: Date.now() + 30_000 })
+    const consent = page(await visitor.submit({ ...form(asked, 'code'), action: again.url }, { code }))
+    const answer = consentOf(consent)
+    assert.ok(answer, consent.text)
+    const left = await visitor.submit(answer.form, {}, answer.button)
+    assert.ok('left' in left && left.left.searchParams.get('code'))
+  })
+})

@@ -1,0 +1,446 @@
+/** The account's pages over HTTP: who gets in, what is refused, and what every answer carries. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { Secret, TOTP } from 'otpauth'
+import {
+  type Browser,
+  type Departure,
+  type Form,
+  formsOf,
+  type Page,
+} from '../../conformance/oauth/browser.ts'
+import { type Fixture, formWith, type Person, withFixture } from '../../conformance/oauth/server.ts'
+
+const own = { 'Content-Type': 'application/x-www-form-urlencoded', 'Sec-Fetch-Site': 'same-origin' }
+
+function page(answer: Page | Departure): Page {
+  assert.ok('text' in answer, `the browser left for ${'left' in answer ? answer.left.href : ''}`)
+  return answer
+}
+
+async function open(browser: Browser, path: string): Promise<Page> {
+  return page(await browser.open(path))
+}
+
+function form({ forms, url }: Page, has: string): Form {
+  const found = forms.find(({ fields }) => fields.some(({ name }) => name === has))
+  assert.ok(found, `${url.pathname} has no form with ${has}`)
+  return found
+}
+
+async function signIn(
+  browser: Browser,
+  { email, password }: Person,
+  path = '/account/sign-in',
+): Promise<Page> {
+  const first = await open(browser, path)
+  return page(await browser.submit(form(first, 'password'), { email, password }))
+}
+
+function bodyOf({ fields }: Form, values: Readonly<Record<string, string>> = {}): string {
+  const pairs = fields
+    .filter(({ type }) => type !== 'checkbox')
+    .map(({ name, value }) => [name, values[name] ?? value])
+  return new URLSearchParams(pairs).toString()
+}
+
+const pages = ['/account', '/account/apps', '/account/sessions', '/account/security']
+
+test('who is not signed in signs in first, and then sees the page that was asked for', async () => {
+  await withFixture({}, async ({ ann, browser }) => {
+    const visitor = browser()
+    for (const path of pages) {
+      const asked = await open(visitor, path)
+      assert.equal(asked.url.pathname, '/account/sign-in')
+      assert.equal(asked.url.searchParams.get('next'), path)
+    }
+    const landed = await signIn(visitor, ann, '/account/apps')
+    assert.equal(landed.url.pathname, '/account/apps')
+    assert.equal(landed.status, 200)
+    for (const path of pages) assert.equal((await open(visitor, path)).url.pathname, path)
+    const again = await open(visitor, '/account/sign-in')
+    assert.equal(again.url.pathname, '/account')
+  })
+})
+
+test('after signing in, nobody is sent elsewhere', async () => {
+  await withFixture({}, async ({ ann, browser }) => {
+    for (const next of [
+      'https://evil.example.com',
+      '//evil.example.com',
+      '/\\evil.example.com',
+      '/account/../oauth/logout',
+      '/account//evil.example.com',
+      '/account@evil.example.com',
+      '/account?next=x',
+      'javascript:alert(1)',
+      '/oauth/authorize',
+      '\t/account',
+    ]) {
+      const visitor = browser()
+      const landed = await signIn(visitor, ann, `/account/sign-in?next=${encodeURIComponent(next)}`)
+      assert.equal(landed.url.pathname + landed.url.search, '/account', next)
+    }
+  })
+})
+
+test('wrong, unknown and empty: one answer, and never the password back', async () => {
+  await withFixture({}, async ({ ann, browser }) => {
+    const visitor = browser()
+    const first = await open(visitor, '/account/sign-in')
+    const answers = new Set<string>()
+    for (const email of [ann.email, 'nobody@example.com']) {
+      const refused = page(await visitor.submit(form(first, 'password'), { email, password: 'not this one' }))
+      assert.equal(refused.status, 400)
+      assert.ok(!refused.text.includes('not this one'))
+      answers.add(refused.text.replaceAll(email, '…'))
+    }
+    assert.equal(answers.size, 1)
+    const empty = page(await visitor.submit(form(first, 'password'), { email: '', password: '' }))
+    assert.match(empty.text, /<a href="#email">Enter your e-mail address\.<\/a>/)
+    assert.match(empty.text, /<a href="#password">Enter your password\.<\/a>/)
+  })
+})
+
+test('a form without its token, with another’s, or from elsewhere does nothing', async () => {
+  await withFixture({}, async ({ url, ann, browser }) => {
+    const visitor = browser()
+    const stranger = browser()
+    await signIn(visitor, ann)
+    await signIn(stranger, ann)
+    const good = form(await open(visitor, '/account'), 'csrf')
+    const theirs = form(await open(stranger, '/account'), 'csrf')
+    const address = new URL('/account/sign-out', url)
+    const tries: readonly (readonly [string, Record<string, string>, string])[] = [
+      ['no token', own, ''],
+      ['another browser’s', own, bodyOf(theirs)],
+      ['a changed one', own, `${bodyOf(good)}x`],
+      ['cross-site', { ...own, 'Sec-Fetch-Site': 'cross-site' }, bodyOf(good)],
+      ['same-site', { ...own, 'Sec-Fetch-Site': 'same-site' }, bodyOf(good)],
+      [
+        'foreign origin',
+        { 'Content-Type': own['Content-Type'], Origin: 'https://evil.example.com' },
+        bodyOf(good),
+      ],
+      ['origin null', { 'Content-Type': own['Content-Type'], Origin: 'null' }, bodyOf(good)],
+    ]
+    for (const [name, headers, body] of tries) {
+      const { status, headers: answered } = await visitor.send(address, { method: 'POST', headers, body })
+      assert.equal(status, 403, name)
+      assert.match(String(answered['content-type']), /^text\/html/)
+    }
+    assert.equal((await open(visitor, '/account')).url.pathname, '/account')
+    const right = await visitor.send(address, { method: 'POST', headers: own, body: bodyOf(good) })
+    assert.equal(right.status, 303)
+    assert.equal((await open(visitor, '/account')).url.pathname, '/account/sign-in')
+    assert.equal((await open(stranger, '/account')).url.pathname, '/account')
+  })
+})
+
+test('fields that come twice, other media types, other methods and huge forms are refused', async () => {
+  await withFixture({}, async ({ url, browser }) => {
+    const visitor = browser()
+    const body = bodyOf(form(await open(visitor, '/account/sign-in'), 'password'))
+    const address = new URL('/account/sign-in', url)
+    const post = (headers: Record<string, string>, sent: string) =>
+      visitor.send(address, { method: 'POST', headers: { ...own, ...headers }, body: sent })
+    const twice = await post({}, `${body}&email=a%40example.com`)
+    assert.equal(twice.status, 400)
+    assert.match(twice.text, /`email` was given twice/)
+    assert.equal((await post({}, `${body}&__proto__=1&__proto__=2`)).status, 400)
+    for (const type of [
+      'application/json',
+      'text/plain',
+      'multipart/form-data; boundary=x',
+      'application/x-www-form-urlencoded\ta',
+    ]) {
+      assert.equal((await post({ 'Content-Type': type }, body)).status, 415, type)
+    }
+    assert.equal((await post({}, `${body}&x=${'y'.repeat(70_000)}`)).status, 413)
+    const fields = Array.from({ length: 300 }, (_, at) => `f${at}=1`).join('&')
+    assert.equal((await post({}, `${body}&${fields}`)).status, 400)
+    for (const [method, path, allow] of [
+      ['DELETE', '/account/sign-in', 'GET, HEAD, POST'],
+      ['PUT', '/account', 'GET, HEAD'],
+      ['GET', '/account/sign-out', 'POST'],
+      ['GET', '/account/passkeys/get', 'POST'],
+    ] as const) {
+      const answer = await visitor.send(new URL(path, url), { method })
+      assert.equal(answer.status, 405)
+      assert.equal(answer.headers.allow, allow)
+    }
+    for (const path of [
+      '/account/',
+      '/account/nothing',
+      '/ACCOUNT/sign-in',
+      '/account/sign-in/',
+      '/account/%73ign-in',
+    ]) {
+      assert.equal((await visitor.send(new URL(path, url))).status, 404, path)
+    }
+  })
+})
+
+test('every page says that it is framed by nobody, kept by nobody and loads nothing foreign', async () => {
+  await withFixture({}, async ({ url, ann, browser }) => {
+    const visitor = browser()
+    await signIn(visitor, ann)
+    const paths = [
+      ...pages,
+      '/account/sign-in?confirm=yes',
+      '/account/sign-up',
+      '/account/reset',
+      '/account/nothing',
+    ]
+    for (const path of paths) {
+      const { headers, text } = await visitor.send(new URL(path, url))
+      const policy = String(headers['content-security-policy'])
+      assert.match(policy, /^default-src 'none'; style-src 'self'; script-src 'self';/, path)
+      assert.match(policy, /form-action 'self'; base-uri 'none'; frame-ancestors 'none'$/, path)
+      assert.equal(headers['x-frame-options'], 'DENY', path)
+      assert.equal(headers['cache-control'], 'no-store', path)
+      assert.equal(headers['referrer-policy'], 'same-origin', path)
+      assert.equal(headers['x-content-type-options'], 'nosniff', path)
+      assert.equal(headers['api-version'], '1', path)
+      assert.ok(headers['x-request-id'], path)
+      assert.doesNotMatch(text, /<script(?! src=)|\son\w+=|\sstyle=|<style/, path)
+    }
+  })
+})
+
+test('cookies are for our own pages only, and `Secure` where the service is', async () => {
+  await withFixture({}, async ({ url }) => {
+    const [cookie = ''] = (await fetch(`${url}/account/sign-in`)).headers.getSetCookie()
+    assert.match(cookie, /^portico_form=[\w-]{43}; Path=\/; HttpOnly; SameSite=Lax$/)
+  })
+  await withFixture({ baseUrl: 'https://id.example.com' }, async ({ url }) => {
+    const [cookie = ''] = (await fetch(`${url}/account/sign-in`)).headers.getSetCookie()
+    assert.match(cookie, /^__Host-portico_form=[\w-]{43}; Path=\/; HttpOnly; SameSite=Lax; Secure$/)
+  })
+})
+
+test('the stylesheet and the script can be kept, and are asked for anew by their tag', async () => {
+  await withFixture({ 'theme.colour': '#aa0000' }, async ({ url }) => {
+    for (const [path, type] of [
+      ['/account/assets/style.css', 'text/css; charset=utf-8'],
+      ['/account/assets/passkeys.js', 'text/javascript; charset=utf-8'],
+    ] as const) {
+      const first = await fetch(url + path)
+      assert.equal(first.headers.get('content-type'), type)
+      const text = await first.text()
+      if (path.endsWith('css')) assert.match(text, /--accent: #aa0000/)
+      const tag = first.headers.get('etag') ?? ''
+      const second = await fetch(url + path, { headers: { 'If-None-Match': tag } })
+      assert.equal(second.status, 304)
+    }
+  })
+})
+
+async function sessionForms(browser: Browser): Promise<Form[]> {
+  const { forms } = await open(browser, '/account/sessions')
+  return forms.filter(({ fields }) => fields.some(({ name }) => name === 'session'))
+}
+
+test('sessions: one can end another of one’s own, and nobody else’s', async () => {
+  await withFixture({}, async ({ url, ann, ben, browser }) => {
+    const [here, there, bens] = [browser(), browser(), browser()]
+    for (const [visitor, person] of [
+      [here, ann],
+      [there, ann],
+      [bens, ben],
+    ] as const) {
+      await signIn(visitor, person)
+    }
+    const [one, everywhere] = await sessionForms(here)
+    assert.ok(one && everywhere)
+    const id = one.fields.find(({ name }) => name === 'session')?.value ?? ''
+    const csrf =
+      form(await open(bens, '/account'), 'csrf').fields.find(({ name }) => name === 'csrf')?.value ?? ''
+    const body = new URLSearchParams({ csrf, session: id }).toString()
+    await bens.send(new URL('/account/sessions', url), { method: 'POST', headers: own, body })
+    assert.equal((await open(there, '/account')).url.pathname, '/account')
+    await here.submit(one)
+    assert.equal((await open(there, '/account')).url.pathname, '/account/sign-in')
+    assert.equal((await open(here, '/account')).url.pathname, '/account')
+    await signIn(there, ann)
+    await signIn(there, ann, '/account/sign-in?confirm=yes')
+    const others = (await sessionForms(here)).at(-1)
+    assert.ok(others)
+    await here.submit(others)
+    assert.equal((await open(there, '/account')).url.pathname, '/account/sign-in')
+    assert.equal((await open(here, '/account')).url.pathname, '/account')
+    assert.equal((await open(bens, '/account')).url.pathname, '/account')
+  })
+})
+
+function secretIn({ text }: Page): string {
+  return /<span class="secret">([A-Z2-7 ]+)</.exec(text)?.[1]?.replaceAll(' ', '') ?? ''
+}
+
+function code(secret: string, offset = 0): string {
+  return new TOTP({ secret: Secret.fromBase32(secret) }).generate({ timestamp: Date.now() + offset })
+}
+
+test('one-time codes: turned on, asked for, and a recovery code in their place', async () => {
+  await withFixture({}, async ({ ann, browser }) => {
+    const visitor = browser()
+    await signIn(visitor, ann)
+    const security = await open(visitor, '/account/security')
+    const start = security.forms.find(({ fields }) => fields.some(({ value }) => value === 'start-totp'))
+    assert.ok(start)
+    const setup = page(await visitor.submit(start))
+    assert.match(setup.text, /<svg/)
+    const wrong = page(await visitor.submit(form(setup, 'code'), { code: '1' }))
+    assert.equal(wrong.status, 400)
+    const secret = secretIn(setup)
+    assert.equal(secretIn(wrong), secret)
+    const done = page(await visitor.submit(form(wrong, 'code'), { code: code(secret) }))
+    const recovery = [...done.text.matchAll(/<li>([a-z2-9]{5}-[a-z2-9]{5})<\/li>/g)].map(
+      ([, value]) => value ?? '',
+    )
+    assert.equal(recovery.length, 10)
+
+    const fresh = browser()
+    const second = await signIn(fresh, ann, '/account/security')
+    assert.match(second.text, /one-time code/)
+    assert.equal((await open(fresh, '/account')).url.pathname, '/account/sign-in')
+    const refused = page(await fresh.submit(form(second, 'code'), { code: 'aaaaa-aaaaa' }))
+    assert.equal(refused.status, 400)
+    const landed = page(await fresh.submit(form(refused, 'code'), { code: recovery[3] ?? '' }))
+    assert.equal(landed.url.pathname, '/account/security')
+    assert.match(landed.text, /You have 9 recovery codes left/)
+
+    const third = browser()
+    const asked = await signIn(third, ann)
+    assert.equal(page(await third.submit(form(asked, 'code'), { code: recovery[3] ?? '' })).status, 400)
+    assert.equal(
+      page(await third.submit(form(asked, 'code'), { code: code(secret, 30_000) })).url.pathname,
+      '/account',
+    )
+  })
+})
+
+test('a change of how the account is protected belongs to who is signed in, and to no other id', async () => {
+  await withFixture({}, async ({ url, ann, browser }) => {
+    const visitor = browser()
+    const before = form(await open(visitor, '/account/sign-in'), 'csrf')
+    const csrf = before.fields.find(({ name }) => name === 'csrf')?.value ?? ''
+    const post = (fields: Readonly<Record<string, string>>, path = '/account/security') =>
+      visitor.send(new URL(path, url), {
+        method: 'POST',
+        headers: own,
+        body: new URLSearchParams({ csrf, ...fields }).toString(),
+      })
+    const stranger = await post({ change: 'start-totp' })
+    assert.equal(stranger.status, 303)
+    assert.match(String(stranger.headers.location), /^\/account\/sign-in/)
+    assert.equal((await post({}, '/account/passkeys/create')).status, 401)
+    await signIn(visitor, ann)
+    for (const change of ['', 'everything', '__proto__', 'toString']) {
+      assert.equal((await post({ change })).status, 400, change)
+    }
+    assert.equal((await post({ change: 'remove-passkey', passkey: 'x' })).status, 404)
+    assert.equal((await post({ change: 'add-passkey', passkey: '{' })).status, 400)
+    assert.equal(
+      (await post({ change: 'add-passkey', passkey: '{"id":"x","response":{"clientDataJSON":"e30"}}' }))
+        .status,
+      400,
+    )
+    assert.equal((await post({}, '/account/passkeys/create')).status, 200)
+  })
+})
+
+test('the eleventh attempt is told to wait, whether the account exists or not', async () => {
+  await withFixture({}, async ({ url, ann, browser }) => {
+    const visitor = browser()
+    const first = form(await open(visitor, '/account/sign-in'), 'password')
+    for (const email of [ann.email, 'nobody@example.com']) {
+      for (let count = 0; count < 10; count++) {
+        const { status } = page(await visitor.submit(first, { email, password: 'wrong' }))
+        assert.equal(status, 400)
+      }
+      const refused = page(await visitor.submit(first, { email, password: ann.password }))
+      assert.equal(refused.status, 429)
+      assert.ok(Number(refused.headers['retry-after']) > 0)
+    }
+    // Neither a forged header nor another spelling of the address buys more attempts.
+    const body = bodyOf(first, { email: ` ${ann.email.toUpperCase()}`, password: ann.password })
+    const headers = { ...own, 'X-Forwarded-For': '198.51.100.9', Forwarded: 'for=198.51.100.9' }
+    const forged = await visitor.send(new URL('/account/sign-in', url), { method: 'POST', headers, body })
+    assert.equal(forged.status, 429)
+  })
+})
+
+test('the answer to a forgotten password is the same for every address', async () => {
+  await withFixture({}, async ({ ann, browser }) => {
+    const visitor = browser()
+    const asking = form(await open(visitor, '/account/reset'), 'email')
+    const answers = await Promise.all(
+      [ann.email, 'nobody@example.com'].map(async email => {
+        const { status, text } = page(await visitor.submit(asking, { email }))
+        return `${status} ${text}`
+      }),
+    )
+    assert.equal(new Set(answers).size, 1)
+    const over = await open(visitor, '/account/reset?token=AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA')
+    assert.equal(over.status, 400)
+    assert.equal(formWith(over, 'password'), undefined)
+  })
+})
+
+test('where nobody may sign up, there is no way to', async () => {
+  await withFixture({ 'accounts.signUp': 'off' }, async ({ url, browser }) => {
+    const visitor = browser()
+    const first = await open(visitor, '/account/sign-in')
+    assert.doesNotMatch(first.text, /sign-up/)
+    assert.equal((await open(visitor, '/account/sign-up')).status, 404)
+    const csrf = form(first, 'csrf').fields.find(({ name }) => name === 'csrf')?.value ?? ''
+    const body = new URLSearchParams({
+      csrf,
+      name: 'Eve',
+      email: 'eve@example.com',
+      password: 'a long enough one',
+    })
+    const posted = await visitor.send(new URL('/account/sign-up', url), {
+      method: 'POST',
+      headers: own,
+      body: body.toString(),
+    })
+    assert.equal(posted.status, 404)
+  })
+})
+
+test('fields that the form does not have are not taken: nobody makes themselves an administrator', async () => {
+  await withFixture({}, async ({ url, admin, browser, call }: Fixture) => {
+    const visitor = browser()
+    const made = form(await open(visitor, '/account/sign-up'), 'password')
+    const values = { name: 'Eve', email: 'eve@example.com', password: 'a long enough one' }
+    const body = `${bodyOf(made, values)}&role=admin&id=1&password_hash=x&email_verified=true`
+    const answer = await visitor.send(new URL('/account/sign-up', url), {
+      method: 'POST',
+      headers: own,
+      body,
+    })
+    assert.equal(answer.status, 303)
+    const { json } = await call('/api/v1/users?email=eve@example.com', { key: admin.key })
+    const [eve] = json.data as readonly { role: string; id: number }[]
+    assert.equal(eve?.role, 'user')
+    assert.notEqual(eve?.id, 1)
+    assert.ok(formsOf(answer.text, new URL(url)).length === 0)
+  })
+})
+
+test('a request that is one too many is told so on a page', async () => {
+  await withFixture({ rateLimit: 'off', addressRateLimit: 3 }, async ({ url }) => {
+    // A new window may begin once in between.
+    let last: Response | undefined
+    for (let count = 0; count < 12 && last?.status !== 429; count++)
+      last = await fetch(`${url}/account/sign-in`)
+    assert.equal(last?.status, 429)
+    assert.match(last?.headers.get('content-type') ?? '', /^text\/html/)
+    assert.match(last?.headers.get('content-security-policy') ?? '', /default-src 'none'/)
+    assert.ok(last?.headers.get('retry-after'))
+    assert.equal(last?.headers.get('x-ratelimit-remaining'), '0')
+    assert.match((await last?.text()) ?? '', /<h1>Too many attempts<\/h1>/)
+  })
+})

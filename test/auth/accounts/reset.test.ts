@@ -1,0 +1,228 @@
+/** New passwords, and what must be gone once there is one. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { canReset, changePassword, requestReset, reset } from '../../../src/auth/accounts/reset.ts'
+import { signInByPassword } from '../../../src/auth/accounts/sign-in.ts'
+import { signUp } from '../../../src/auth/accounts/sign-up.ts'
+import { confirmAddress, sendConfirmation } from '../../../src/auth/accounts/verification.ts'
+import { system } from '../../../src/principal.ts'
+import { MINUTE, type World, withWorld } from './world.ts'
+
+const email = 'ada@example.com'
+const address = '192.0.2.1'
+const old = 'correct horse battery'
+const fresh = 'a staple in the meadow'
+
+async function kindOf({ base }: World, password: string, by = email): Promise<string> {
+  return (await signInByPassword(base, { email: by, password, remember: false, address })).kind
+}
+
+async function setEmail({ base }: World, id: number, to: string): Promise<void> {
+  const set = [{ field: 'email', param: 1 }]
+  const select = [{ kind: 'field', key: 'id', field: 'id' }] as const
+  await base.run.write(
+    {
+      shape: { kind: 'update', mode: 'merge', collection: 'users', id: 0, set, ifMatch: undefined, select },
+      args: [id, to],
+    },
+    system,
+  )
+}
+
+test('a link sets a new password once, and ends every session', async () => {
+  await withWorld({}, async world => {
+    const { base, user, sent, revoked, token } = world
+    const id = await user(email, old)
+    assert.equal(requestReset(base, 'ADA@example.com', address), undefined)
+    const link = await token()
+    assert.deepEqual(
+      sent.map(({ to }) => to),
+      [email],
+    )
+    assert.ok(sent[0]?.text.includes(`https://id.example.com/account/reset?token=${link}`))
+    assert.equal(await canReset(base, link), true)
+    assert.deepEqual(await reset(base, link, 'short'), {
+      kind: 'fault',
+      field: 'password',
+      message: 'Enter at least 10 characters.',
+    })
+    assert.deepEqual(revoked, [])
+    assert.deepEqual(await reset(base, link, fresh), { kind: 'done' })
+    assert.deepEqual(revoked, [[id, undefined]])
+    assert.deepEqual(await reset(base, link, 'another good password'), { kind: 'over' })
+    assert.equal(await kindOf(world, old), 'wrong')
+    assert.equal(await kindOf(world, fresh), 'proven')
+    assert.equal(await base.addresses.isVerified(id, email), true)
+  })
+})
+
+test('of many who use one link at once, one sets the password', async () => {
+  await withWorld({}, async ({ base, user, token }) => {
+    await user(email, old)
+    requestReset(base, email, address)
+    const link = await token()
+    const answers = await Promise.all(
+      Array.from({ length: 8 }, (_, at) => reset(base, link, `${fresh} ${at}`)),
+    )
+    assert.equal(answers.filter(({ kind }) => kind === 'done').length, 1)
+  })
+})
+
+test('a link is good for an hour, and no other token is one', async () => {
+  await withWorld({}, async ({ base, user, token, pass }) => {
+    const id = await user(email, old)
+    requestReset(base, email, address)
+    const link = await token()
+    await sendConfirmation(base, id, email)
+    const confirmation = await token()
+    assert.notEqual(confirmation, link)
+    assert.equal(await canReset(base, confirmation), false)
+    pass(60 * MINUTE - 1)
+    assert.equal(await canReset(base, link), true)
+    pass(1)
+    assert.equal(await canReset(base, link), false)
+    assert.deepEqual(await reset(base, link, fresh), { kind: 'over' })
+    for (const wrong of ['', 'x', '__proto__', `${link}A`]) assert.equal(await canReset(base, wrong), false)
+  })
+})
+
+test('the link is stored as a hash only', async () => {
+  await withWorld({}, async ({ base, user, token }) => {
+    await user(email, old)
+    requestReset(base, email, address)
+    const link = await token()
+    const stored = JSON.stringify(await base.records.all('PasswordReset'))
+    assert.ok(stored.includes(email))
+    assert.ok(!stored.includes(link))
+  })
+})
+
+test('an unknown address gets no mail and the same answer; asking often is throttled for both', async () => {
+  await withWorld({}, async ({ base, user, sent }) => {
+    await user(email, old)
+    for (const asked of [email, 'nobody@example.com']) {
+      for (let count = 0; count < 3; count++) assert.equal(requestReset(base, asked, address), undefined)
+      assert.equal(requestReset(base, asked, address), 900)
+    }
+    await base.idle()
+    assert.deepEqual(new Set(sent.map(({ to }) => to)), new Set([email]))
+    assert.equal(sent.length, 3)
+  })
+})
+
+test('a new password makes the other links useless', async () => {
+  await withWorld({}, async ({ base, user, token }) => {
+    await user(email, old)
+    requestReset(base, email, address)
+    const first = await token()
+    requestReset(base, email, address)
+    const second = await token()
+    assert.notEqual(first, second)
+    assert.equal((await reset(base, second, fresh)).kind, 'done')
+    assert.deepEqual(await reset(base, first, 'yet another password'), { kind: 'over' })
+  })
+})
+
+test('who can write to an account cannot take it over by giving it another address', async () => {
+  await withWorld({}, async world => {
+    const { base, user, sent, token } = world
+    const id = await user(email, old)
+    assert.equal(await kindOf(world, old), 'proven')
+    await setEmail(world, id, 'mallory@example.com')
+    requestReset(base, 'mallory@example.com', address)
+    await base.idle()
+    assert.deepEqual(sent, [])
+    await sendConfirmation(base, id, 'mallory@example.com')
+    assert.equal(await confirmAddress(base, await token(), id), true)
+    requestReset(base, 'mallory@example.com', address)
+    assert.equal(await canReset(base, await token()), true)
+  })
+})
+
+test('a link is void once the account has another address', async () => {
+  await withWorld({}, async world => {
+    const { base, user, token } = world
+    const id = await user(email, old)
+    requestReset(base, email, address)
+    const link = await token()
+    await setEmail(world, id, 'new@example.com')
+    assert.deepEqual(await reset(base, link, fresh), { kind: 'over' })
+  })
+})
+
+test('what a stranger left in an account of one’s own address is gone after the reset', async () => {
+  await withWorld({}, async world => {
+    const { base, key, token } = world
+    const made = await signUp(base, { name: 'Mallory', email, password: old, address })
+    assert.ok(made.kind === 'made')
+    await key(made.userId)
+    const owner = String(made.userId)
+    await base.records.put({ kind: 'Passkey', id: 'p', payload: '{}', expiresAt: null, owner })
+    await base.codes.start(made.userId, email, 'Example')
+    const keys = async () => (await base.run.list(keysOf(made.userId), system)).text
+    assert.notEqual(await keys(), '[]')
+    requestReset(base, email, address)
+    assert.equal((await reset(base, await token(), fresh)).kind, 'done')
+    assert.deepEqual(await base.records.byOwner('Passkey', owner), [])
+    assert.deepEqual(await base.records.byOwner('Totp', owner), [])
+    assert.equal(await keys(), '[]')
+  })
+})
+
+test('a confirmed account keeps its passkeys and keys', async () => {
+  await withWorld({}, async world => {
+    const { base, user, key, token } = world
+    const id = await user(email, old)
+    await key(id)
+    await sendConfirmation(base, id, email)
+    assert.equal(await confirmAddress(base, await token(), id), true)
+    await base.records.put({ kind: 'Passkey', id: 'p', payload: '{}', expiresAt: null, owner: String(id) })
+    requestReset(base, email, address)
+    assert.equal((await reset(base, await token(), fresh)).kind, 'done')
+    assert.equal((await base.records.byOwner('Passkey', String(id))).length, 1)
+    assert.notEqual((await base.run.list(keysOf(id), system)).text, '[]')
+  })
+})
+
+function keysOf(id: number) {
+  const filter = { kind: 'compare', field: 'user_id', operator: 'eq', param: 2 } as const
+  const window = { kind: 'page', offset: 0, limit: 1, total: false } as const
+  const select = [{ kind: 'field', key: 'id', field: 'id' }] as const
+  const rest = { within: undefined, search: undefined, sort: [] }
+  return {
+    shape: { kind: 'list', collection: 'api_keys', filter, window, select, ...rest },
+    args: [0, 10, id],
+  } as const
+}
+
+test('changing it takes the old one, and spares the session that asks', async () => {
+  await withWorld({}, async world => {
+    const { base, user, revoked } = world
+    const userId = await user(email, old)
+    const change = { userId, current: old, password: fresh, address, session: 'this one' }
+    const faults = [
+      await changePassword(base, { ...change, current: 'wrong' }),
+      await changePassword(base, { ...change, password: email }),
+      await changePassword(base, { ...change, password: 'Password1234' }),
+      await changePassword(base, { ...change, password: 'x'.repeat(257) }),
+    ]
+    assert.deepEqual(
+      faults.map(fault => (fault.kind === 'fault' ? fault.field : fault.kind)),
+      ['current_password', 'new_password', 'new_password', 'new_password'],
+    )
+    assert.deepEqual(revoked, [])
+    assert.deepEqual(await changePassword(base, change), { kind: 'done' })
+    assert.deepEqual(revoked, [[userId, 'this one']])
+    assert.equal(await kindOf(world, old), 'wrong')
+    assert.equal(await kindOf(world, fresh), 'proven')
+  })
+})
+
+test('mail that cannot be sent is told to the operator, not to who asked', async () => {
+  await withWorld({ mailFails: true }, async ({ base, user, faults }) => {
+    await user(email, old)
+    assert.equal(requestReset(base, email, address), undefined)
+    await base.idle()
+    assert.equal(faults.length, 1)
+  })
+})

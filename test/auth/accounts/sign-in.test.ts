@@ -1,0 +1,189 @@
+/** Signing in with a password and a code, and what failing costs. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { Secret, TOTP } from 'otpauth'
+import { confirmPassword, signInByCode, signInByPassword } from '../../../src/auth/accounts/sign-in.ts'
+import { MINUTE, type World, withWorld } from './world.ts'
+
+const password = 'correct horse battery'
+const attempt = { email: 'ada@example.com', password, remember: true, address: '192.0.2.1' }
+
+function codeAt(secret: string, time: number): string {
+  return new TOTP({ secret: Secret.fromBase32(secret) }).generate({ timestamp: time })
+}
+
+/** A user with one-time codes turned on. */
+async function protectedUser({ base, user }: World) {
+  const id = await user(attempt.email, password)
+  const { secret } = await base.codes.start(id, attempt.email, 'Example')
+  const recovery = await base.codes.confirm(id, codeAt(secret, base.now()))
+  assert.ok(recovery)
+  return { id, secret, recovery }
+}
+
+test('the right password signs in, however the address is spelt', async () => {
+  await withWorld({}, async ({ base, user }) => {
+    const userId = await user(attempt.email, password)
+    const proven = { kind: 'proven', userId, remember: true, methods: ['pwd'] }
+    assert.deepEqual(await signInByPassword(base, attempt), proven)
+    assert.deepEqual(await signInByPassword(base, { ...attempt, email: ' Ada@Example.COM ' }), proven)
+  })
+})
+
+test('a wrong password, an unknown address and an account without a password answer alike', async () => {
+  await withWorld({}, async ({ base, user }) => {
+    await user(attempt.email, password)
+    for (const tried of [
+      { ...attempt, password: `${password} ` },
+      { ...attempt, password: password.toUpperCase() },
+      { ...attempt, email: 'nobody@example.com' },
+      { ...attempt, email: '' },
+      { ...attempt, email: "ada@example.com' OR 1=1 --" },
+    ]) {
+      assert.deepEqual(await signInByPassword(base, tried), { kind: 'wrong' })
+    }
+  })
+})
+
+test('ten attempts from one address, then none until the window ends; the right password makes no difference', async () => {
+  await withWorld({}, async ({ base, user, pass }) => {
+    await user(attempt.email, password)
+    for (const email of [attempt.email, 'nobody@example.com']) {
+      for (let count = 0; count < 10; count++) {
+        assert.deepEqual(await signInByPassword(base, { ...attempt, email, password: 'wrong' }), {
+          kind: 'wrong',
+        })
+      }
+      assert.deepEqual(await signInByPassword(base, { ...attempt, email }), {
+        kind: 'throttled',
+        seconds: 900,
+      })
+    }
+    const elsewhere = await signInByPassword(base, { ...attempt, address: '198.51.100.7' })
+    assert.equal(elsewhere.kind, 'proven')
+    pass(15 * MINUTE)
+    assert.equal((await signInByPassword(base, attempt)).kind, 'proven')
+  })
+})
+
+test('who signs in often is never throttled', async () => {
+  await withWorld({}, async ({ base, user }) => {
+    await user(attempt.email, password)
+    for (let count = 0; count < 12; count++) {
+      assert.equal((await signInByPassword(base, attempt)).kind, 'proven')
+    }
+  })
+})
+
+test('with one-time codes on, the password alone signs nobody in', async () => {
+  await withWorld({}, async world => {
+    const { base, pass } = world
+    const { id, secret } = await protectedUser(world)
+    pass(MINUTE)
+    const first = await signInByPassword(base, attempt)
+    assert.equal(first.kind, 'second-factor')
+    assert.ok('token' in first)
+    const right = codeAt(secret, base.now())
+    const wrong = right === '000000' ? '000001' : '000000'
+    assert.deepEqual(await signInByCode(base, first.token, wrong, '192.0.2.1'), { kind: 'wrong' })
+    assert.deepEqual(await signInByCode(base, `${first.token}x`, right, '192.0.2.1'), { kind: 'over' })
+    assert.deepEqual(await signInByCode(base, first.token, right, '192.0.2.1'), {
+      kind: 'proven',
+      userId: id,
+      remember: true,
+      methods: ['pwd', 'otp', 'mfa'],
+    })
+    assert.deepEqual(await signInByCode(base, first.token, right, '192.0.2.1'), { kind: 'over' })
+  })
+})
+
+test('a code works once, whoever sends it, and only around its time', async () => {
+  await withWorld({}, async world => {
+    const { base, pass } = world
+    const { id, secret } = await protectedUser(world)
+    pass(10 * MINUTE)
+    const code = codeAt(secret, base.now())
+    const results = await Promise.all(Array.from({ length: 20 }, () => base.codes.check(id, code)))
+    assert.equal(results.filter(Boolean).length, 1)
+    assert.equal(await base.codes.check(id, codeAt(secret, base.now() - 30_000)), true)
+    assert.equal(await base.codes.check(id, codeAt(secret, base.now() - 5 * MINUTE)), false)
+    assert.equal(await base.codes.check(id, codeAt(secret, base.now() + 5 * MINUTE)), false)
+  })
+})
+
+test('guessing codes is throttled, over several sign-ins too', async () => {
+  await withWorld({}, async world => {
+    const { base, pass } = world
+    const { secret } = await protectedUser(world)
+    pass(MINUTE)
+    const right = codeAt(secret, base.now())
+    for (let count = 0; count < 10; count++) {
+      const first = await signInByPassword(base, attempt)
+      assert.ok('token' in first)
+      const wrong = String((Number(right) + 1 + count) % 1_000_000).padStart(6, '0')
+      assert.deepEqual(await signInByCode(base, first.token, wrong, '192.0.2.1'), { kind: 'wrong' })
+    }
+    const last = await signInByPassword(base, attempt)
+    assert.ok('token' in last)
+    assert.equal((await signInByCode(base, last.token, right, '192.0.2.1')).kind, 'throttled')
+  })
+})
+
+test('a recovery code works once, however it is typed', async () => {
+  await withWorld({}, async world => {
+    const { base } = world
+    const { id, recovery } = await protectedUser(world)
+    const [code = ''] = recovery
+    assert.equal(new Set(recovery).size, 10)
+    assert.equal(await base.codes.check(id + 1, code), false)
+    assert.equal(await base.codes.check(id, code.toUpperCase().replace('-', ' ')), true)
+    assert.equal(await base.codes.check(id, code), false)
+    assert.equal(await base.codes.recoveryCodesLeft(id), 9)
+    const fresh = await base.codes.newRecoveryCodes(id)
+    assert.equal(await base.codes.check(id, recovery[1] ?? ''), false)
+    assert.equal(await base.codes.check(id, fresh[1] ?? ''), true)
+  })
+})
+
+test('until a first code has fitted, codes are off; turned off, none is asked for', async () => {
+  await withWorld({}, async world => {
+    const { base, user, pass } = world
+    const id = await user(attempt.email, password)
+    const { secret } = await base.codes.start(id, attempt.email, 'Example')
+    assert.equal(await base.codes.isOn(id), false)
+    assert.equal(await base.codes.check(id, codeAt(secret, base.now())), false)
+    assert.equal((await signInByPassword(base, attempt)).kind, 'proven')
+    assert.equal(await base.codes.confirm(id, '12345'), undefined)
+    assert.ok(await base.codes.confirm(id, codeAt(secret, base.now())))
+    assert.equal(await base.codes.confirm(id, codeAt(secret, base.now())), undefined)
+    assert.equal((await signInByPassword(base, attempt)).kind, 'second-factor')
+    await base.codes.turnOff(id)
+    pass(MINUTE)
+    assert.equal((await signInByPassword(base, attempt)).kind, 'proven')
+    assert.equal(await base.codes.recoveryCodesLeft(id), 0)
+  })
+})
+
+test('the second step is over after five minutes', async () => {
+  await withWorld({}, async world => {
+    const { base, pass } = world
+    const { secret } = await protectedUser(world)
+    pass(MINUTE)
+    const first = await signInByPassword(base, attempt)
+    assert.ok('token' in first)
+    pass(5 * MINUTE)
+    const code = codeAt(secret, base.now())
+    assert.deepEqual(await signInByCode(base, first.token, code, '192.0.2.1'), { kind: 'over' })
+  })
+})
+
+test('confirming one’s password is counted as signing in is', async () => {
+  await withWorld({}, async ({ base, user }) => {
+    const id = await user(attempt.email, password)
+    assert.equal(await confirmPassword(base, id, password, '192.0.2.1'), undefined)
+    assert.deepEqual(await confirmPassword(base, id, 'wrong', '192.0.2.1'), { kind: 'wrong' })
+    assert.deepEqual(await confirmPassword(base, id + 1, password, '192.0.2.1'), { kind: 'wrong' })
+    for (let count = 0; count < 9; count++) await confirmPassword(base, id, 'wrong', '192.0.2.1')
+    assert.equal((await confirmPassword(base, id, password, '192.0.2.1'))?.kind, 'throttled')
+  })
+})

@@ -1,0 +1,177 @@
+/** Making an account oneself, and showing that its address is one's own. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { claimsReader } from '../../../src/auth/accounts/accounts.ts'
+import { signInByPassword } from '../../../src/auth/accounts/sign-in.ts'
+import { finishSignUp, pendingAddress, signUp } from '../../../src/auth/accounts/sign-up.ts'
+import { findByEmail } from '../../../src/auth/accounts/users.ts'
+import {
+  addressToConfirm,
+  confirmAddress,
+  sendConfirmation,
+} from '../../../src/auth/accounts/verification.ts'
+import { MINUTE, withWorld } from './world.ts'
+
+const password = 'correct horse battery'
+const account = { name: ' Ada Lovelace ', email: 'Ada@Example.com', password, address: '192.0.2.1' }
+
+test('open: the account is there at once, with the least role and an address that is not confirmed', async () => {
+  await withWorld({ signUp: 'open' }, async ({ base, sent, token }) => {
+    const made = await signUp(base, account)
+    assert.ok(made.kind === 'made')
+    const user = await findByEmail(base.run, 'ada@example.com')
+    assert.equal(user?.id, made.userId)
+    assert.equal(user?.name, 'Ada Lovelace')
+    assert.equal(user?.role, 'user')
+    assert.match(user?.password_hash ?? '', /^\$argon2id\$/)
+    const claims = claimsReader(base.run, base.records)
+    const expected = { name: 'Ada Lovelace', email: 'ada@example.com', emailVerified: false }
+    assert.deepEqual(await claims(made.userId), expected)
+    const link = await token()
+    assert.equal(sent.length, 1)
+    assert.equal(await addressToConfirm(base, link), 'ada@example.com')
+    assert.equal(await confirmAddress(base, link, made.userId + 1), false)
+    assert.equal(await confirmAddress(base, link, made.userId), true)
+    assert.equal(await confirmAddress(base, link, made.userId), false)
+    assert.deepEqual(await claims(made.userId), { ...expected, emailVerified: true })
+    assert.equal(await claims(made.userId + 1), undefined)
+  })
+})
+
+test('open: a taken address is a fault of its field, and nothing changes', async () => {
+  await withWorld({ signUp: 'open' }, async ({ base, user }) => {
+    const id = await user('ada@example.com', 'the first password')
+    const answer = await signUp(base, account)
+    assert.ok(answer.kind === 'faults')
+    assert.deepEqual([...answer.faults.keys()], ['email'])
+    const known = await signInByPassword(base, {
+      email: 'ada@example.com',
+      password: 'the first password',
+      remember: false,
+      address: '',
+    })
+    assert.deepEqual('userId' in known && known.userId, id)
+  })
+})
+
+test('of many who sign up with one address at once, one gets it', async () => {
+  await withWorld({ signUp: 'open' }, async ({ base }) => {
+    const answers = await Promise.all(
+      Array.from({ length: 8 }, (_, at) => signUp(base, { ...account, address: `192.0.2.${at}` })),
+    )
+    assert.equal(answers.filter(({ kind }) => kind === 'made').length, 1)
+  })
+})
+
+test('confirmed: whoever asks, and for whatever address, hears the same', async () => {
+  await withWorld({ signUp: 'confirmed' }, async ({ base, user, sent }) => {
+    await user('known@example.com', 'the first password')
+    assert.deepEqual(await signUp(base, account), { kind: 'sent' })
+    assert.deepEqual(await signUp(base, { ...account, email: 'known@example.com' }), { kind: 'sent' })
+    await base.idle()
+    assert.equal(await findByEmail(base.run, 'ada@example.com'), undefined)
+    const texts = new Map(sent.map(({ to, text }) => [to, text]))
+    assert.match(texts.get('ada@example.com') ?? '', /verify\?account=/)
+    assert.doesNotMatch(texts.get('known@example.com') ?? '', /verify/)
+  })
+})
+
+test('confirmed: the link makes the account, once, within a day', async () => {
+  await withWorld({ signUp: 'confirmed' }, async ({ base, token, pass }) => {
+    await signUp(base, account)
+    const link = await token()
+    assert.equal(await pendingAddress(base, link), 'ada@example.com')
+    const finish = () => finishSignUp(base, link, password, '192.0.2.1')
+    const answers = await Promise.all(Array.from({ length: 6 }, finish))
+    const [made, ...more] = answers.filter(answer => answer.kind === 'made')
+    assert.deepEqual(more, [])
+    const user = await findByEmail(base.run, 'ada@example.com')
+    assert.ok(user)
+    assert.equal(made?.userId, user.id)
+    assert.equal(await base.addresses.isVerified(user.id, 'ada@example.com'), true)
+    await signUp(base, { ...account, email: 'late@example.com' })
+    const late = await token()
+    pass(24 * 60 * MINUTE)
+    assert.deepEqual(await finishSignUp(base, late, password, '192.0.2.1'), { kind: 'over' })
+  })
+})
+
+test('confirmed: who receives the mail does not make the account that another asked for', async () => {
+  await withWorld({ signUp: 'confirmed' }, async ({ base, token }) => {
+    await signUp(base, account)
+    const link = await token()
+    for (let count = 0; count < 10; count++) {
+      const answer = await finishSignUp(base, link, 'what the other chose', '192.0.2.1')
+      assert.deepEqual(answer, { kind: 'wrong' })
+    }
+    assert.equal((await finishSignUp(base, link, password, '192.0.2.1')).kind, 'throttled')
+    assert.equal(await findByEmail(base.run, 'ada@example.com'), undefined)
+    assert.equal((await finishSignUp(base, link, password, '198.51.100.7')).kind, 'made')
+  })
+})
+
+test('confirmed: an address that was taken meanwhile makes no second account', async () => {
+  await withWorld({ signUp: 'confirmed' }, async ({ base, token, user }) => {
+    await signUp(base, account)
+    const link = await token()
+    await user('ada@example.com', password)
+    assert.deepEqual(await finishSignUp(base, link, password, '192.0.2.1'), { kind: 'over' })
+  })
+})
+
+test('every fault is told at once, by its field', async () => {
+  await withWorld({}, async ({ base }) => {
+    const cases = [
+      [{ name: ' ', email: 'no address', password: 'short' }, ['name', 'email', 'password']],
+      [{ name: 'x'.repeat(101) }, ['name']],
+      [{ email: 'ada@localhost' }, ['email']],
+      [{ email: 'a@example.com, b@example.com' }, ['email']],
+      [{ email: 'ada@example.com\r\nBcc: eve@example.com' }, ['email']],
+      [{ password: 'aaaaaaaaaaaa' }, ['password']],
+      [{ password: 'ababababab' }, ['password']],
+      [{ password: '1234567890' }, ['password']],
+      [{ password: 'Qwertyuiop1!' }, ['password']],
+      [{ password: 'ADA@EXAMPLE.COM' }, ['password']],
+    ] as const
+    for (const [given, fields] of cases) {
+      const answer = await signUp(base, { ...account, ...given })
+      assert.ok(answer.kind === 'faults', JSON.stringify(given))
+      assert.deepEqual([...answer.faults.keys()], fields)
+      for (const message of answer.faults.values()) assert.match(message, /^[A-Z].*\.$/)
+    }
+  })
+})
+
+test('a passphrase of any script is taken, and counted in characters', async () => {
+  await withWorld({}, async ({ base }) => {
+    const long = `${'🦊'.repeat(3)}wald und wiese`
+    const made = await signUp(base, { ...account, password: long })
+    assert.equal(made.kind, 'made')
+    const nine = await signUp(base, { ...account, email: 'b@example.com', password: '🦊🐻🐼🐨🐯🦁🐮🐷🐸' })
+    assert.equal(nine.kind, 'faults')
+  })
+})
+
+test('off: nobody signs up', async () => {
+  await withWorld({ signUp: 'off' }, async ({ base }) => {
+    await assert.rejects(signUp(base, account), { code: 'NOT_FOUND' })
+  })
+})
+
+test('signing up is throttled', async () => {
+  await withWorld({ signUp: 'confirmed' }, async ({ base, sent }) => {
+    for (let count = 0; count < 3; count++) assert.equal((await signUp(base, account)).kind, 'sent')
+    assert.deepEqual(await signUp(base, account), { kind: 'throttled', seconds: 900 })
+    await base.idle()
+    assert.equal(sent.length, 3)
+  })
+})
+
+test('a link confirms the address that it was sent to, not the one that the account has by then', async () => {
+  await withWorld({ signUp: 'open' }, async ({ base, user, token }) => {
+    const id = await user('new@example.com', password)
+    await sendConfirmation(base, id, 'old@example.com')
+    assert.equal(await confirmAddress(base, await token(), id), false)
+    assert.equal(await base.addresses.isVerified(id, 'new@example.com'), false)
+  })
+})

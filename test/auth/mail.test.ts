@@ -1,0 +1,80 @@
+/** Mail reaches a server by SMTP, and without one the log, marked. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { createMail } from '../../src/auth/mail.ts'
+import { withSmtp } from './smtp.ts'
+
+interface Logged {
+  readonly level: string
+  readonly fields: object
+  readonly message: string
+}
+
+function recorder() {
+  const lines: Logged[] = []
+  const write = (level: string) => (fields: object, message: string) =>
+    void lines.push({ level, fields, message })
+  return { lines, warn: write('warn'), error: write('error') }
+}
+
+const from = 'Example <no-reply@example.com>'
+const message = {
+  to: 'ada@example.com',
+  subject: 'A link für Sie',
+  text: 'Open https://x.example.com/?token=abc\n',
+}
+
+test('a message arrives as it was written, at one receiver', async () => {
+  await withSmtp(async (smtp, received) => {
+    const log = recorder()
+    const mail = createMail({ smtp, from }, log)
+    assert.equal(mail.delivers, true)
+    await mail.send(message)
+    assert.deepEqual(
+      received.commands.filter(line => /^(MAIL|RCPT)/.test(line)),
+      ['MAIL FROM:<no-reply@example.com>', 'RCPT TO:<ada@example.com>'],
+    )
+    assert.match(received.data, /^From: Example <no-reply@example\.com>$/m)
+    assert.match(received.data, /^To: ada@example\.com$/m)
+    assert.match(received.data, /token=abc|token=3Dabc/)
+    assert.deepEqual(log.lines, [])
+  })
+})
+
+test('no address and no subject brings in another receiver or header', async () => {
+  await withSmtp(async (smtp, received) => {
+    const mail = createMail({ smtp, from }, recorder())
+    const evil = { ...message, to: 'ada@example.com, eve@example.com', subject: 'x\r\nBcc: eve@example.com' }
+    await mail.send(evil).catch(() => {})
+    const receivers = received.commands.filter(line => line.startsWith('RCPT'))
+    assert.ok(!receivers.some(line => line.includes('<eve@example.com>')), receivers.join())
+    assert.doesNotMatch(received.data, /^Bcc:/m)
+  })
+})
+
+test('a server that refuses, or is not there, is told to the operator', async () => {
+  await withSmtp(async smtp => {
+    const log = recorder()
+    await assert.rejects(createMail({ smtp, from }, log).send(message), { code: 'UNAVAILABLE' })
+    assert.deepEqual(
+      log.lines.map(({ level }) => level),
+      ['error'],
+    )
+  }, '550 nobody here')
+  const log = recorder()
+  await assert.rejects(createMail({ smtp: 'smtp://127.0.0.1:1', from }, log).send(message), {
+    code: 'UNAVAILABLE',
+  })
+  assert.equal(log.lines.length, 1)
+})
+
+test('without a server the message stands in the log, marked as not sent', async () => {
+  const log = recorder()
+  const mail = createMail({ smtp: undefined, from }, log)
+  assert.equal(mail.delivers, false)
+  await mail.send(message)
+  const [line] = log.lines
+  assert.equal(log.lines.length, 1)
+  assert.match(line?.message ?? '', /^NOT SENT/)
+  assert.deepEqual(line?.fields, message)
+})

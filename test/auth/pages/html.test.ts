@@ -1,0 +1,217 @@
+/** Nothing that comes from outside gets into a page as anything but text. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { consentPage } from '../../../src/auth/pages/consent.ts'
+import { field, summary } from '../../../src/auth/pages/form.ts'
+import { attributes, drawing, html } from '../../../src/auth/pages/html.ts'
+import { layout } from '../../../src/auth/pages/layout.ts'
+import { createProtocolPages } from '../../../src/auth/pages/protocol.ts'
+import { pageReply } from '../../../src/auth/pages/reply.ts'
+import { browserName, sessionsPage } from '../../../src/auth/pages/sessions.ts'
+import { signInPage } from '../../../src/auth/pages/sign-in.ts'
+
+const theme = { name: 'Example', logo: undefined, colour: '#1f5fbf' }
+const evil = `"'><script>alert(1)</script><img src=x onerror=alert(1)>&amp;`
+
+/** The text that a page shows for `text` must be `text`: no tag of it is one of the page's. */
+function assertHarmless(page: string): void {
+  assert.ok(page.includes('&lt;script&gt;'), 'the text is not there at all')
+  assert.doesNotMatch(page, /<script>|<img src=x|onerror=[^&]*>(?!&)/)
+  assert.ok(!page.includes(evil))
+}
+
+test('texts are escaped, pieces are not, nothing is nothing', () => {
+  assert.equal(html`<p>${'<b>&"\''}</p>`.text, '<p>&lt;b&gt;&amp;&quot;&#39;</p>')
+  assert.equal(
+    html`<ul>${['a', '<b>'].map(text => html`<li>${text}</li>`)}</ul>`.text,
+    '<ul><li>a</li><li>&lt;b&gt;</li></ul>',
+  )
+  assert.equal(html`${null}${undefined}${false}${0}${''}`.text, '0')
+})
+
+test('what only looks like a piece is text', () => {
+  const forged = JSON.parse('{"text":"<script>"}')
+  assert.ok(!html`${forged}`.text.includes('<script>'))
+})
+
+test('any text comes back from a page as it was', () => {
+  const plain = (text: string) =>
+    text.replace(
+      /&(lt|gt|amp|quot|#39);/g,
+      (_, name) => ({ lt: '<', gt: '>', amp: '&', quot: '"', '#39': "'" })[name as 'lt'],
+    )
+  fc.assert(
+    fc.property(fc.string({ unit: 'binary' }), text => {
+      const written = html`${text}`.text
+      assert.doesNotMatch(written, /[<>"']/)
+      assert.equal(plain(written), text)
+      assert.equal(attributes({ value: text }).text, ` value="${written}"`)
+    }),
+  )
+})
+
+test('attributes: true stands alone, false and undefined are left out', () => {
+  assert.equal(attributes({ a: true, b: false, c: undefined, d: null, e: 0, f: '' }).text, ' a e="0" f=""')
+})
+
+test('a drawing is taken, anything more is not', () => {
+  assert.equal(
+    drawing('<svg viewBox="0 0 1 1"><path d="M0 0"/></svg>').text,
+    '<svg viewBox="0 0 1 1"><path d="M0 0"/></svg>',
+  )
+  for (const svg of ['<svg><script>1</script></svg>', '<svg></svg><p>', '<p>', '<svg><a href="x"/></svg>']) {
+    assert.throws(() => drawing(svg), TypeError)
+  }
+})
+
+test('a hostile app, address, name and fault stay text on every page', () => {
+  const app = {
+    clientId: 'x',
+    name: evil,
+    type: 'public',
+    logoUri: `https://x/${evil}`,
+    homepageUri: evil,
+  } as const
+  const scopes = [{ scope: evil, sentence: evil }]
+  const interaction = {
+    uid: 'u',
+    prompt: 'consent',
+    app,
+    destination: evil,
+    scopes,
+    allowedBefore: new Set([evil]),
+    userId: 1,
+    loginHint: evil,
+  } as const
+  assertHarmless(layout(theme, consentPage({ action: '/x', csrf: 'c', interaction, email: evil })))
+  const faults = new Map([
+    ['email', evil],
+    ['form', evil],
+  ])
+  const desk = { action: '/x', csrf: 'c', remember: false, signUp: '/y', next: evil, note: evil }
+  assertHarmless(layout({ ...theme, name: evil }, signInPage({ ...desk, faults, email: evil, app: evil })))
+  const pages = createProtocolPages({ ...theme, logo: evil })
+  assertHarmless(pages.error({ error: evil, description: evil }))
+  assertHarmless(pages.deviceCode({ action: evil, hidden: { xsrf: evil }, entered: evil, fault: evil }))
+  assertHarmless(pages.deviceConfirm({ action: '/x', hidden: {}, app, userCode: evil }))
+  assertHarmless(pages.deviceDone({ app }))
+  assertHarmless(pages.signOut({ action: evil, hidden: { a: evil } }))
+  const session = {
+    id: evil,
+    userId: 1,
+    signedInAt: 0,
+    expiresAt: 1,
+    address: evil,
+    userAgent: evil,
+    current: false,
+  }
+  const menu = { here: '/account/sessions', csrf: 'c', email: evil }
+  assertHarmless(layout(theme, sessionsPage({ menu, sessions: [session], note: undefined })))
+})
+
+test('a field is named by its label, and its hint and fault are read with it', () => {
+  const made = field(
+    { name: 'email', label: 'E-mail', hint: 'Yours', autocomplete: 'email' },
+    new Map([['email', 'Wrong']]),
+  ).text
+  assert.match(made, /<label for="email">E-mail<\/label>/)
+  assert.match(made, /aria-describedby="email-hint email-fault"/)
+  assert.match(made, /id="email-hint">Yours/)
+  assert.match(made, /id="email-fault">Wrong/)
+  assert.match(made, /aria-invalid="true"/)
+  assert.doesNotMatch(field({ name: 'a', label: 'A', autocomplete: 'off' }).text, /aria-/)
+})
+
+test('every fault above a form leads to its field; without faults there is no list', () => {
+  const made = html`${summary(
+    new Map([
+      ['name', 'No name'],
+      ['form', 'Not now'],
+    ]),
+  )}`.text
+  assert.match(made, /<a href="#name">No name<\/a>/)
+  assert.match(made, /<li>Not now<\/li>/)
+  assert.equal(html`${summary(new Map())}`.text, '')
+})
+
+test('what an app asks for anew stands first and is marked; `openid` cannot be unticked', () => {
+  const scopes = ['openid', 'read:post', 'write:post'].map(scope => ({ scope, sentence: `may ${scope}` }))
+  const app = {
+    clientId: 'x',
+    name: 'App',
+    type: 'confidential',
+    logoUri: undefined,
+    homepageUri: undefined,
+  } as const
+  const rest = {
+    uid: 'u',
+    prompt: 'consent',
+    app,
+    destination: 'https://app.example.com',
+    loginHint: undefined,
+  } as const
+  const page = (before: readonly string[]) =>
+    layout(
+      theme,
+      consentPage({
+        action: '/x',
+        csrf: 'c',
+        email: 'a@example.com',
+        interaction: { ...rest, scopes, userId: 1, allowedBefore: new Set(before) },
+      }),
+    )
+  const later = page(['openid', 'read:post'])
+  assert.deepEqual(
+    [...later.matchAll(/<label for="[^"]*">may (\S+?)(?: <span class="new">|<)/g)].map(([, scope]) => scope),
+    ['write:post', 'openid', 'read:post'],
+  )
+  assert.equal(later.match(/class="new"/g)?.length, 1)
+  assert.doesNotMatch(page([]), /class="new"/)
+  assert.match(
+    later,
+    /<input type="hidden" name="scope" value="openid"><input type="checkbox" id="[^"]*" checked disabled>/,
+  )
+  assert.match(later, /name="scope" value="write:post" checked/)
+})
+
+test('a page’s policy lets in our own things and the images that are named', () => {
+  const page = { title: 'A page', content: 'text' }
+  const of = (options: object) => {
+    const { headers } = pageReply({ ...theme, logo: 'https://logo.example.com/a.png' }, page, options)
+    return headers[headers.indexOf('Content-Security-Policy') + 1] ?? ''
+  }
+  const plain = of({})
+  assert.match(plain, /^default-src 'none';/)
+  assert.doesNotMatch(plain, /unsafe|\*/)
+  assert.match(plain, /form-action 'self';/)
+  assert.match(plain, /frame-ancestors 'none'/)
+  assert.match(plain, /base-uri 'none'/)
+  assert.match(plain, /img-src 'self' data: https:\/\/logo\.example\.com;/)
+  assert.match(of({ leadsTo: 'com.example.app:' }), /form-action 'self' com\.example\.app:;/)
+  for (const image of [
+    'https://x.example.com;script-src *',
+    'javascript:alert(1)',
+    "x'; script-src *",
+    undefined,
+  ]) {
+    assert.doesNotMatch(of({ images: [image] }), /script-src \*|javascript/)
+  }
+})
+
+test('a browser is called what it is known by', () => {
+  const known = [
+    [
+      'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0 Safari/537.36',
+      'Chrome on Linux',
+    ],
+    [
+      'Mozilla/5.0 (iPhone; CPU iPhone OS 19_0 like Mac OS X) AppleWebKit/605 Version/19.0 Safari/604',
+      'Safari on iPhone',
+    ],
+    ['Mozilla/5.0 (Windows NT 10.0; Win64) Chrome/140.0 Safari/537.36 Edg/140.0', 'Edge on Windows'],
+    ['Mozilla/5.0 (Macintosh; Intel Mac OS X 14.0; rv:140.0) Firefox/140.0', 'Firefox on macOS'],
+    ['', 'A browser'],
+  ] as const
+  for (const [userAgent, name] of known) assert.equal(browserName(userAgent), name)
+})

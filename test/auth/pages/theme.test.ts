@@ -1,0 +1,52 @@
+/** Whatever colour somebody chooses, what stands on it and what is written in it can be read. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { stylesheet } from '../../../src/auth/pages/stylesheet.ts'
+import { contrast, grounds, palettes } from '../../../src/auth/pages/theme.ts'
+
+const colour = fc.integer({ min: 0, max: 0xffffff }).map(value => `#${value.toString(16).padStart(6, '0')}`)
+const themed = (value: string) => ({ name: 'Example', logo: undefined, colour: value })
+
+test('the contrast of two colours is WCAG’s', () => {
+  assert.equal(contrast('#000000', '#ffffff'), 21)
+  assert.equal(contrast('#ffffff', '#ffffff'), 1)
+  // The figure that WCAG's own understanding documents give for #777777 on white.
+  assert.equal(contrast('#777777', '#ffffff').toFixed(2), '4.48')
+  assert.equal(contrast('#ff0000', '#ffffff').toFixed(2), '4.00')
+})
+
+test('any colour: links on the page and text on buttons have 4.5 or more', () => {
+  fc.assert(
+    fc.property(colour, value => {
+      const made = palettes(themed(value))
+      for (const mode of ['light', 'dark'] as const) {
+        const { accent, onAccent } = made[mode]
+        assert.ok(contrast(accent, grounds[mode]) >= 4.5, `${accent} on ${grounds[mode]}`)
+        assert.ok(contrast(onAccent, accent) >= 4.5, `${onAccent} on ${accent}`)
+      }
+    }),
+  )
+})
+
+test('a colour that can be read is taken as it is', () => {
+  assert.equal(palettes(themed('#1f5fbf')).light.accent, '#1f5fbf')
+  assert.equal(palettes(themed('#ffcc00')).dark.accent, '#ffcc00')
+  assert.notEqual(palettes(themed('#ffcc00')).light.accent, '#ffcc00')
+})
+
+test('the stylesheet has both schemes, and its own greys and reds can be read on both', () => {
+  const css = stylesheet(themed('#1f5fbf'))
+  const [light = '', dark = ''] = [...css.matchAll(/:root \{([^}]*)\}/g)].map(([, body]) => body ?? '')
+  for (const scheme of [light, dark]) {
+    const value = (name: string) => new RegExp(`--${name}: (#[0-9a-f]{6})`).exec(scheme)?.[1] ?? ''
+    for (const name of ['text', 'faint', 'fault']) {
+      assert.ok(contrast(value(name), value('ground')) >= 4.5, `${name} in ${scheme}`)
+    }
+    // WCAG 2.2, 1.4.11: what shows where a field is.
+    assert.ok(contrast(value('edge'), value('ground')) >= 3)
+  }
+  assert.match(css, /prefers-reduced-motion/)
+  assert.match(css, /:focus-visible/)
+  assert.doesNotMatch(css, /url\(|@import|undefined/)
+})

@@ -1,0 +1,113 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, test } from 'node:test'
+import { Adapter, storedId } from '../../../src/auth/server/adapter.ts'
+import { secretHash } from '../../../src/auth/server/secret.ts'
+import { checkModel } from '../../../src/model/check.ts'
+import { openSqlite, type SqliteStore } from '../../../src/store/sqlite.ts'
+import blog from '../../models/blog.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'portico-adapter-'))
+let store: SqliteStore
+before(() => {
+  store = openSqlite(checkModel(blog), { file: join(folder, 'test.db') })
+})
+after(async () => {
+  await store.close()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+class UsedUp extends Error {}
+
+function adapter(kind: string, isExposed = false) {
+  return new Adapter(kind, {
+    records: store.records,
+    findClient: id => (id === 'app' ? { client_id: 'app' } : undefined),
+    browser: () => ({ userAgent: 'A browser', address: '192.0.2.1' }),
+    isExposed: () => isExposed,
+    usedUp: () => new UsedUp(),
+  })
+}
+
+const exp = Math.floor(Date.now() / 1000) + 600
+
+test('what is stored under a secret cannot be used by who reads the database', async () => {
+  const codes = adapter('AuthorizationCode')
+  await codes.upsert('the-secret', { jti: 'the-secret', exp, grantId: 'g', accountId: '7' }, 600)
+  const [stored] = store.records.all('AuthorizationCode')
+  assert.equal(stored?.id, secretHash('the-secret'))
+  assert.ok(!JSON.stringify(stored).includes('the-secret'))
+  assert.deepEqual([stored?.grant, stored?.owner, stored?.expiresAt], ['g', '7', exp * 1000])
+  assert.equal((await codes.find('the-secret'))?.jti, 'the-secret')
+  assert.equal(await codes.find(String(stored?.id)), undefined)
+  assert.equal(await codes.find(`#${stored?.id}`), undefined)
+})
+
+test('a device code that is found by its user code can be saved, but its mark is no code', async () => {
+  const devices = adapter('DeviceCode')
+  await devices.upsert('device-secret', { jti: 'device-secret', exp, userCode: 'ABCD' }, 600)
+  const found = await devices.findByUserCode('ABCD')
+  assert.equal(found?.jti, `#${secretHash('device-secret')}`)
+  await devices.upsert(String(found?.jti), { ...found, accountId: '7' }, 600)
+  assert.equal((await devices.find('device-secret'))?.accountId, '7')
+  assert.equal((await devices.find(String(found?.jti)))?.accountId, '7')
+  assert.equal(await adapter('DeviceCode', true).find(String(found?.jti)), undefined)
+})
+
+test('of parallel uses one gets past, and the others end the grant and all that hangs on it', async () => {
+  const codes = adapter('AuthorizationCode')
+  await codes.upsert('c', { jti: 'c', exp, grantId: 'grant' }, 600)
+  await adapter('Grant').upsert('grant', { jti: 'grant', exp, clientId: 'app' }, 600)
+  await adapter('AccessToken').upsert('t', { jti: 't', exp, grantId: 'grant' }, 600)
+  assert.equal(storedId('Grant', 'grant'), 'grant')
+  const uses = await Promise.allSettled(Array.from({ length: 20 }, () => codes.consume('c')))
+  assert.equal(uses.filter(({ status }) => status === 'fulfilled').length, 1)
+  for (const use of uses) if (use.status === 'rejected') assert.ok(use.reason instanceof UsedUp)
+  for (const [kind, id] of [
+    ['Grant', 'grant'],
+    ['AccessToken', 't'],
+    ['AuthorizationCode', 'c'],
+  ] as const) {
+    assert.equal(await adapter(kind).find(id), undefined, kind)
+  }
+  await assert.rejects(codes.consume('unknown'), UsedUp)
+})
+
+test('a used code says when it was used', async () => {
+  const codes = adapter('AuthorizationCode')
+  await codes.upsert('once', { jti: 'once', exp }, 600)
+  assert.ok(!('consumed' in ((await codes.find('once')) ?? {})))
+  await codes.consume('once')
+  assert.equal(typeof (await codes.find('once'))?.consumed, 'number')
+})
+
+test('a session is found by its uid, with what is known of the browser kept apart', async () => {
+  const sessions = adapter('Session')
+  await sessions.upsert('cookie', { jti: 'cookie', exp, uid: 'u1', accountId: '7' }, 600)
+  const found = await sessions.findByUid('u1')
+  assert.deepEqual([found?.accountId, found?.browser], ['7', undefined])
+  assert.match(store.records.byAlias('Session', 'u1')?.payload ?? '', /A browser/)
+  assert.ok(!JSON.stringify(store.records.all('Session')).includes('cookie'))
+  await sessions.destroy('cookie')
+  assert.equal(await sessions.findByUid('u1'), undefined)
+})
+
+test('an interaction does not keep the session’s cookie', async () => {
+  const session = { accountId: '7', uid: 'u', cookie: 'session-cookie' }
+  await adapter('Interaction').upsert('i', { jti: 'i', exp, session }, 600)
+  assert.ok(!JSON.stringify(store.records.all('Interaction')).includes('session-cookie'))
+  assert.deepEqual((await adapter('Interaction').find('i'))?.session, { accountId: '7', uid: 'u' })
+})
+
+test('apps come before those that registered themselves, whose secrets are kept as hashes', async () => {
+  const clients = adapter('Client')
+  await clients.upsert('self', { client_id: 'self', client_secret: 'hush-hush' }, undefined)
+  await clients.upsert('app', { client_id: 'evil' }, undefined)
+  assert.deepEqual(await clients.find('app'), { client_id: 'app' })
+  const found = await clients.find('self')
+  assert.equal(found?.client_secret, secretHash('hush-hush'))
+  assert.ok(!JSON.stringify(store.records.all('Client')).includes('hush-hush'))
+  assert.equal(await clients.find('nobody'), undefined)
+})

@@ -1,0 +1,300 @@
+/** A person, a browser and somebody else's app: from signing up to taking everything back. */
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
+import { type TestService, withService } from '../serve/service.ts'
+import { type OtherApp, withApp } from './app.ts'
+import { openBrowser } from './chromium.ts'
+import { assertSound, shoot, type Visitor, visitor } from './visitor.ts'
+
+let browser: Browser
+before(async () => {
+  browser = await openBrowser()
+})
+after(() => browser.close())
+
+const password = 'correct horse battery'
+const back = { name: 'Back at the app' }
+
+interface Scene extends Visitor {
+  readonly service: TestService
+  readonly app: OtherApp
+}
+
+async function scene(options: BrowserContextOptions, use: (scene: Scene) => Promise<void>): Promise<void> {
+  await withService({ rateLimit: 'off', 'theme.name': 'Blog' }, service =>
+    withApp(service, async app => {
+      const visit = await visitor(browser, options)
+      try {
+        await use({ ...visit, service, app })
+        assert.deepEqual(visit.faults, [])
+      } finally {
+        await visit.context.close()
+      }
+    }),
+  )
+}
+
+async function signUp(page: Page): Promise<void> {
+  await page.getByRole('link', { name: 'Create one' }).click()
+  await page.getByLabel('Your name').fill('Ada Lovelace')
+  await page.getByLabel('E-mail address').fill('ada@example.com')
+  await page.getByLabel('Password').fill(password)
+  await page.getByRole('button', { name: 'Create account' }).click()
+}
+
+async function signIn(page: Page): Promise<void> {
+  await page.getByLabel('E-mail address').fill('ada@example.com')
+  await page.getByLabel('Password').fill(password)
+  await page.getByRole('button', { name: 'Sign in', exact: true }).click()
+}
+
+async function allow(page: Page): Promise<void> {
+  await page.getByRole('button', { name: 'Allow' }).click()
+  await page.getByRole('heading', back).waitFor()
+}
+
+async function statusWith({ service }: Scene, token: string, path = '/api/v1/posts'): Promise<number> {
+  return (await service.call(path, { key: token })).status
+}
+
+for (const javaScriptEnabled of [true, false]) {
+  test(`sign-up, consent, a call with the token, revocation; JavaScript ${javaScriptEnabled ? 'on' : 'off'}`, async () => {
+    await scene({ javaScriptEnabled }, async here => {
+      const { page, app } = here
+      await page.goto(app.authorizeUrl('openid profile read:post write:post'))
+      await shoot(page, 'sign-in')
+      await signUp(page)
+      await page.getByRole('heading', { name: 'Reading List asks for access to your account' }).waitFor()
+      await shoot(page, 'consent')
+      await page.getByText('You are signed in as ada@example.com.').waitFor()
+      await allow(page)
+      assert.equal(app.arrived().get('state'), 'a state')
+      const token = await app.accessToken()
+      assert.equal(await statusWith(here, token), 200)
+      const { json } = await here.service.call('/api/v1/posts', {
+        method: 'POST',
+        key: token,
+        body: { title: 'Written by an app' },
+      })
+      assert.equal(json.title, 'Written by an app')
+
+      await page.goto(`${here.service.url}/account/apps`)
+      await shoot(page, 'apps')
+      await page.getByRole('heading', { name: 'Reading List' }).waitFor()
+      await page.getByRole('button', { name: 'Disconnect Reading List' }).click()
+      await page.getByText('The app is disconnected.').waitFor()
+      assert.equal(await page.getByRole('heading', { name: 'Reading List' }).count(), 0)
+      assert.equal(await statusWith(here, token), 401)
+    })
+  })
+}
+
+test('what is unticked is not allowed; the next time, only what is new is marked', async () => {
+  await scene({}, async here => {
+    const { page, app } = here
+    await page.goto(app.authorizeUrl('openid profile read:post'))
+    await signUp(page)
+    await allow(page)
+    await page.goto(app.authorizeUrl('openid profile read:post write:post read:user'))
+    const fresh = page.locator('.choice', { has: page.locator('.new') })
+    assert.equal(await fresh.count(), 2)
+    await shoot(page, 'consent-new')
+    await page.locator('input[name=scope][value="write:post"]').uncheck()
+    await allow(page)
+    const token = await app.accessToken()
+    assert.equal(await statusWith(here, token, '/api/v1/users'), 200)
+    const refused = await here.service.call('/api/v1/posts', {
+      method: 'POST',
+      key: token,
+      body: { title: 'Not allowed' },
+    })
+    assert.equal(refused.code, 'INSUFFICIENT_SCOPE')
+  })
+})
+
+test('Cancel gives the app nothing but the word that it was cancelled', async () => {
+  await scene({}, async ({ page, app }) => {
+    await page.goto(app.authorizeUrl('read:post'))
+    await signUp(page)
+    await page.getByRole('button', { name: 'Cancel' }).click()
+    await page.getByRole('heading', back).waitFor()
+    assert.equal(app.arrived().get('error'), 'access_denied')
+    assert.equal(app.arrived().get('state'), 'a state')
+    assert.equal(app.arrived().get('code'), null)
+  })
+})
+
+/** Presses Tab until what has the focus has this name. */
+async function tabTo(page: Page, name: string): Promise<void> {
+  for (let count = 0; count < 40; count++) {
+    await page.keyboard.press('Tab')
+    const focused = await page.evaluate(`(() => { const at = document.activeElement
+      return (at.ariaLabel || at.labels?.[0]?.textContent || at.textContent || '').trim() })()`)
+    if (focused !== name) continue
+    const outline = await page.evaluate('getComputedStyle(document.activeElement).outlineStyle')
+    assert.equal(outline, 'solid', `${name} does not show that it has the focus`)
+    return
+  }
+  assert.fail(`${name} cannot be reached by Tab`)
+}
+
+test('everything can be done by keyboard, and the focus is seen', async () => {
+  await scene({}, async here => {
+    const { page, app } = here
+    await page.goto(app.authorizeUrl('openid read:post write:post'))
+    await tabTo(page, 'Create one')
+    await page.keyboard.press('Enter')
+    await page.getByRole('heading', { name: /Create an account/ }).waitFor()
+    for (const [label, value] of [
+      ['Your name', 'Ada'],
+      ['E-mail address', 'ada@example.com'],
+      ['Password', password],
+    ] as const) {
+      await tabTo(page, label)
+      await page.keyboard.type(value)
+    }
+    await page.keyboard.press('Enter')
+    await page.getByRole('heading', { name: /asks for access/ }).waitFor()
+    const box = page.locator('input[name=scope][value="write:post"]')
+    const label = (await page.locator('.choice', { has: box }).textContent())?.trim() ?? ''
+    await tabTo(page, label)
+    await page.keyboard.press('Space')
+    assert.equal(await box.isChecked(), false)
+    await tabTo(page, 'Allow')
+    await page.keyboard.press('Enter')
+    await page.getByRole('heading', back).waitFor()
+    assert.equal(await statusWith(here, await app.accessToken()), 200)
+    await page.goto(`${here.service.url}/account/apps`)
+    await tabTo(page, 'Disconnect Reading List')
+    await page.keyboard.press('Enter')
+    await page.getByText('The app is disconnected.').waitFor()
+  })
+})
+
+const screens: Readonly<Record<string, BrowserContextOptions>> = {
+  wide: {},
+  narrow: { viewport: { width: 360, height: 740 } },
+  dark: { colorScheme: 'dark' },
+  'narrow-dark': { viewport: { width: 320, height: 640 }, colorScheme: 'dark', reducedMotion: 'reduce' },
+}
+
+for (const [name, options] of Object.entries(screens)) {
+  test(`every page is sound: ${name}`, async () => {
+    await scene(options, async ({ page, app, service }) => {
+      const look = async (shot: string) => {
+        await assertSound(page)
+        await shoot(page, `${name}-${shot}`)
+      }
+      await page.goto(app.authorizeUrl('openid profile email offline_access read:user read:post write:post'))
+      await look('sign-in')
+      await page.getByLabel('E-mail address').fill('nobody@example.com')
+      await page.getByLabel('Password').fill('wrong')
+      await page.getByRole('button', { name: 'Sign in', exact: true }).click()
+      await page.getByText('The e-mail address or the password is wrong.').waitFor()
+      assert.match(await page.title(), /^Error: /)
+      await look('sign-in-fault')
+      await page.getByRole('link', { name: 'Create one' }).click()
+      await page.getByRole('heading', { name: /Create an account/ }).waitFor()
+      await page.evaluate('document.forms[0].noValidate = true')
+      await page.getByRole('button', { name: 'Create account' }).click()
+      await page.getByRole('link', { name: /^Enter your name/ }).waitFor()
+      await look('sign-up-fault')
+      await page.getByRole('link', { name: /^Enter your name/ }).click()
+      assert.equal(await page.evaluate('document.activeElement.id'), 'name')
+      await page.getByLabel('Your name').fill('Ada Lovelace')
+      await page.getByLabel('E-mail address').fill('ada@example.com')
+      await page.getByLabel('Password').fill(password)
+      await page.getByRole('button', { name: 'Create account' }).click()
+      await page.getByRole('heading', { name: /asks for access/ }).waitFor()
+      await look('consent')
+      await allow(page)
+      for (const path of ['', '/apps', '/sessions', '/security', '/reset', '/nothing-here']) {
+        await page.goto(`${service.url}/account${path}`)
+        await look(path === '' ? 'account' : path.slice(1))
+      }
+      await page.goto(`${service.url}/account/security`)
+      await page.getByRole('button', { name: 'Turn on one-time codes' }).click()
+      await page.getByRole('heading', { name: 'Turn on one-time codes' }).waitFor()
+      await look('totp')
+      await page.goto(`${service.url}/oauth/authorize?client_id=nobody`)
+      await look('protocol-error')
+      await page.goto(`${service.url}/oauth/device/verify`)
+      await look('device')
+      await page.goto(`${service.url}/account`)
+      await page.getByRole('button', { name: 'Sign out' }).click()
+      await page.getByRole('heading', { name: 'Sign in' }).waitFor()
+    })
+  })
+}
+
+test('a new password in one browser ends the session of another, and the token of the app', async () => {
+  await scene({}, async here => {
+    const { page, app, service } = here
+    await page.goto(app.authorizeUrl('openid read:post offline_access'))
+    await signUp(page)
+    await allow(page)
+    const token = await app.accessToken()
+    const other = await visitor(browser)
+    try {
+      await other.page.goto(`${service.url}/account/security`)
+      await signIn(other.page)
+      await other.page.getByLabel('Current password').fill(password)
+      await other.page.getByLabel('New password').fill('a staple in the meadow')
+      await other.page.getByRole('button', { name: 'Change the password' }).click()
+      await other.page.getByText('Your password is changed').waitFor()
+      assert.equal(await statusWith(here, token), 401)
+      await page.goto(`${service.url}/account`)
+      await page.getByRole('heading', { name: 'Sign in' }).waitFor()
+      await other.page.goto(`${service.url}/account`)
+      await other.page.getByRole('heading', { name: 'Your account' }).waitFor()
+    } finally {
+      await other.context.close()
+    }
+  })
+})
+
+test('a device is connected by the code that it shows, after its owner has seen what it is', async () => {
+  await scene({}, async here => {
+    const { page, service } = here
+    const made = await service.call('/api/v1/oauth_apps', {
+      method: 'POST',
+      key: service.key,
+      body: {
+        name: 'Television',
+        type: 'public',
+        redirect_uris: ['http://127.0.0.1/callback'],
+        scopes: ['read:post'],
+      },
+    })
+    assert.equal(made.status, 201, made.text)
+    const clientId = String(made.json.client_id)
+    const post = async (path: string, body: Record<string, string>) => {
+      const response = await fetch(`${service.url}${path}`, {
+        method: 'POST',
+        body: new URLSearchParams(body),
+      })
+      return (await response.json()) as Readonly<Record<string, string>>
+    }
+    const device = await post('/oauth/device', { client_id: clientId, scope: 'read:post' })
+    assert.ok(device.user_code, JSON.stringify(device))
+    await page.goto(device.verification_uri ?? '')
+    await page.getByLabel('Code').fill(device.user_code)
+    await page.getByRole('button', { name: 'Continue' }).click()
+    await page.getByRole('heading', { name: 'Connect Television?' }).waitFor()
+    await assertSound(page)
+    await shoot(page, 'device-confirm')
+    await page.getByRole('button', { name: 'Yes, connect it' }).click()
+    await signUp(page)
+    await page.getByRole('button', { name: 'Allow' }).click()
+    await page.getByRole('heading', { name: 'Television is connected' }).waitFor()
+    await assertSound(page)
+    const token = await post('/oauth/token', {
+      grant_type: 'urn:ietf:params:oauth:grant-type:device_code',
+      client_id: clientId,
+      device_code: device.device_code ?? '',
+    })
+    assert.ok(token.access_token, JSON.stringify(token))
+    assert.equal(await statusWith(here, token.access_token), 200)
+  })
+})

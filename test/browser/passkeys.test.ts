@@ -1,0 +1,133 @@
+/** Passkeys in a real browser, with an authenticator of its own. */
+import assert from 'node:assert/strict'
+import type { AddressInfo } from 'node:net'
+import { createServer } from 'node:net'
+import { after, before, test } from 'node:test'
+import type { Browser, Page } from 'playwright-core'
+import { type TestService, withService } from '../serve/service.ts'
+import { openBrowser } from './chromium.ts'
+import { assertSound, shoot, type Visitor, visitor } from './visitor.ts'
+
+let browser: Browser
+before(async () => {
+  browser = await openBrowser()
+})
+after(() => browser.close())
+
+/** The service's name must be known before it listens: a passkey belongs to a name, never to an address. */
+async function freePort(): Promise<number> {
+  const server = createServer()
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  await new Promise(resolve => server.close(resolve))
+  return port
+}
+
+interface Scene extends Visitor {
+  readonly origin: string
+  readonly service: TestService
+}
+
+/** WebAuthn Level 3, 11: an authenticator that says yes, or does not know its owner. */
+async function addAuthenticator(page: Page, isUserVerified: boolean): Promise<void> {
+  const session = await page.context().newCDPSession(page)
+  await session.send('WebAuthn.enable')
+  await session.send('WebAuthn.addVirtualAuthenticator', {
+    options: {
+      protocol: 'ctap2',
+      transport: 'internal',
+      hasResidentKey: true,
+      hasUserVerification: true,
+      isUserVerified,
+      automaticPresenceSimulation: true,
+    },
+  })
+}
+
+async function scene(isUserVerified: boolean, use: (scene: Scene) => Promise<void>): Promise<void> {
+  const port = await freePort()
+  const origin = `http://localhost:${port}`
+  await withService({ port, rateLimit: 'off', baseUrl: origin }, async service => {
+    const visit = await visitor(browser)
+    try {
+      await addAuthenticator(visit.page, isUserVerified)
+      await visit.page.goto(`${origin}/account/sign-up`)
+      await visit.page.getByLabel('Your name').fill('Ada')
+      await visit.page.getByLabel('E-mail address').fill('ada@example.com')
+      await visit.page.getByLabel('Password').fill('correct horse battery')
+      await visit.page.getByRole('button', { name: 'Create account' }).click()
+      await visit.page.getByRole('heading', { name: 'Your account' }).waitFor()
+      await use({ ...visit, origin, service })
+      assert.deepEqual(visit.faults, [])
+    } finally {
+      await visit.context.close()
+    }
+  })
+}
+
+async function addPasskey({ page, origin }: Scene): Promise<void> {
+  await page.goto(`${origin}/account/security`)
+  await page.getByLabel('Name').fill('My laptop')
+  await page.getByRole('button', { name: 'Add a passkey' }).click()
+}
+
+async function signOut({ page, origin }: Scene): Promise<void> {
+  await page.goto(`${origin}/account`)
+  await page.getByRole('button', { name: 'Sign out' }).click()
+  await page.getByRole('heading', { name: 'Sign in' }).waitFor()
+}
+
+test('a passkey is added, signs its owner in, and does no more once it is removed', async () => {
+  await scene(true, async here => {
+    const { page } = here
+    await addPasskey(here)
+    await page.getByText('The passkey is added.').waitFor()
+    await page.getByRole('heading', { name: 'My laptop' }).waitFor()
+    await assertSound(page)
+    await shoot(page, 'passkeys')
+    await signOut(here)
+    await page.getByRole('button', { name: 'Sign in with a passkey' }).click()
+    await page.getByText('Signed in as ada@example.com').waitFor()
+    await page.goto(`${here.origin}/account/security`)
+    await page.getByRole('button', { name: 'Remove My laptop' }).click()
+    await page.getByText('The passkey is removed.').waitFor()
+    await signOut(here)
+    await page.getByRole('button', { name: 'Sign in with a passkey' }).click()
+    await page.getByText('The passkey was not accepted.').waitFor()
+    await page.goto(`${here.origin}/account`)
+    await page.getByRole('heading', { name: 'Sign in' }).waitFor()
+  })
+})
+
+test('an authenticator that does not know its owner is not enough', async () => {
+  await scene(false, async here => {
+    await addPasskey(here)
+    await here.page.getByText('The passkey was not added. Try again.').waitFor()
+    await here.page.reload()
+    assert.equal(await here.page.getByRole('heading', { name: 'My laptop' }).count(), 0)
+  })
+})
+
+test('what a browser has answered once is not taken a second time', async () => {
+  await scene(true, async here => {
+    const { page, origin } = here
+    await addPasskey(here)
+    await page.getByText('The passkey is added.').waitFor()
+    await signOut(here)
+    const sent = page.waitForRequest(
+      request => request.method() === 'POST' && request.url().endsWith('/sign-in'),
+    )
+    await page.getByRole('button', { name: 'Sign in with a passkey' }).click()
+    const form = new URLSearchParams((await sent).postData() ?? '')
+    await page.getByText('Signed in as ada@example.com').waitFor()
+    await signOut(here)
+    const csrf = await page.locator('input[name=csrf]').first().inputValue()
+    const replayed = await page.request.post(`${origin}/account/sign-in`, {
+      form: { csrf, passkey: form.get('passkey') ?? '' },
+      headers: { 'Sec-Fetch-Site': 'same-origin' },
+      maxRedirects: 0,
+    })
+    assert.equal(replayed.status(), 400)
+    assert.match(await replayed.text(), /The passkey was not accepted/)
+  })
+})

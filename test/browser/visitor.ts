@@ -1,0 +1,83 @@
+/** A browser that visits a service, with everything noted that should not happen. */
+import assert from 'node:assert/strict'
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core'
+
+export interface Visitor {
+  readonly context: BrowserContext
+  readonly page: Page
+  /** Errors on the console, uncaught ones, and violations of a page's policy. */
+  readonly faults: string[]
+}
+
+const reportViolations = `document.addEventListener('securitypolicyviolation', violation =>
+  console.error(violation.violatedDirective + ' forbids ' + violation.blockedURI))`
+
+/** Answers that say no are written on the console too; what they say is looked at elsewhere. */
+const refusals = /^Failed to load resource: the server responded with a status of (400|401|403|404|429)/
+
+export async function visitor(browser: Browser, options: BrowserContextOptions = {}): Promise<Visitor> {
+  const context = await browser.newContext({ viewport: { width: 1024, height: 800 }, ...options })
+  const page = await context.newPage()
+  page.setDefaultTimeout(15_000)
+  const faults: string[] = []
+  page.on('console', message => {
+    if (message.type() === 'error' && !refusals.test(message.text())) faults.push(message.text())
+  })
+  page.on('pageerror', error => faults.push(String(error)))
+  if (options.javaScriptEnabled !== false) await page.addInitScript(reportViolations)
+  return { context, page, faults }
+}
+
+/** For whoever wants to look: SHOTS names a folder. */
+export async function shoot(page: Page, name: string): Promise<void> {
+  const folder = process.env.SHOTS
+  if (folder === undefined) return
+  mkdirSync(folder, { recursive: true })
+  await page.screenshot({ path: join(folder, `${name}.png`), fullPage: true })
+}
+
+/** What can be operated but has no name that a screen reader could say. */
+const nameless = `[...document.querySelectorAll('button, input:not([type=hidden]), a[href]')]
+  .filter(({ labels, title, ariaLabel, textContent }) => !labels?.length && !title && !ariaLabel && !textContent.trim())
+  .map(element => element.outerHTML)`
+
+/** WCAG 2.2: the contrast of every text with what is behind it, where it is less than 4.5. */
+const faint = `(() => {
+  const parse = colour => (colour.match(/[\\d.]+/g) || []).map(Number)
+  const linear = part => (part / 255 <= 0.04045 ? part / 255 / 12.92 : ((part / 255 + 0.055) / 1.055) ** 2.4)
+  const luminance = ([r, g, b]) => 0.2126 * linear(r) + 0.7152 * linear(g) + 0.0722 * linear(b)
+  const ground = element => {
+    for (let at = element; at; at = at.parentElement) {
+      const colour = parse(getComputedStyle(at).backgroundColor)
+      if (colour.length === 3 || colour[3] === 1) return colour
+    }
+    return [255, 255, 255]
+  }
+  return [...document.querySelectorAll('main *, header *')]
+    .filter(element => [...element.childNodes].some(node => node.nodeType === 3 && node.textContent.trim()))
+    .filter(element => element.getClientRects().length > 0)
+    .flatMap(element => {
+      const [a, b] = [luminance(parse(getComputedStyle(element).color)), luminance(ground(element))]
+      const ratio = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05)
+      return ratio < 4.5 ? [element.textContent.trim().slice(0, 40) + ': ' + ratio.toFixed(2)] : []
+    })
+})()`
+
+const ids = `(() => { const all = [...document.querySelectorAll('[id]')].map(({ id }) => id)
+  return all.filter((id, at) => all.indexOf(id) !== at) })()`
+
+/** What every page must have, whatever it shows. Needs JavaScript in the browser. */
+export async function assertSound(page: Page): Promise<void> {
+  const where = page.url()
+  assert.equal(await page.locator('html').getAttribute('lang'), 'en', where)
+  assert.match(await page.title(), /\w/, where)
+  assert.equal(await page.getByRole('main').count(), 1, where)
+  assert.equal(await page.getByRole('heading', { level: 1 }).count(), 1, where)
+  assert.equal(await page.locator('img:not([alt])').count(), 0, where)
+  assert.deepEqual(await page.evaluate(nameless), [], where)
+  assert.deepEqual(await page.evaluate(ids), [], where)
+  assert.deepEqual(await page.evaluate(faint), [], where)
+  assert.equal(await page.evaluate('document.documentElement.scrollWidth > window.innerWidth'), false, where)
+}

@@ -1,0 +1,253 @@
+/** As much of a browser as a page without JavaScript needs: cookies, redirects, links and forms. */
+import { Agent, request as httpRequest, type IncomingHttpHeaders } from 'node:http'
+
+export interface Field {
+  readonly name: string
+  readonly type: string
+  readonly value: string
+  readonly checked: boolean
+}
+
+export interface Form {
+  readonly action: URL
+  readonly method: 'GET' | 'POST'
+  readonly fields: readonly Field[]
+  readonly buttons: readonly Button[]
+}
+
+interface Button {
+  readonly name: string | undefined
+  readonly value: string
+  readonly label: string
+}
+
+export interface Page {
+  readonly url: URL
+  readonly status: number
+  readonly headers: IncomingHttpHeaders
+  readonly text: string
+  readonly forms: readonly Form[]
+}
+
+/** Where a redirect led out of the service: to the app. */
+export interface Departure {
+  readonly left: URL
+}
+
+interface Sent {
+  readonly method?: string
+  readonly headers?: Readonly<Record<string, string>>
+  readonly body?: string
+}
+
+export interface Answer {
+  readonly status: number
+  readonly headers: IncomingHttpHeaders
+  readonly text: string
+}
+
+const MAX_REDIRECTS = 12
+const entities: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" }
+
+function plain(html: string): string {
+  return html.replace(/&(?:#x([0-9a-f]+)|#(\d+)|(\w+));/gi, (whole, hex, decimal, name) => {
+    if (hex !== undefined) return String.fromCodePoint(Number.parseInt(hex, 16))
+    if (decimal !== undefined) return String.fromCodePoint(Number(decimal))
+    return entities[name] ?? whole
+  })
+}
+
+function attributes(tag: string): ReadonlyMap<string, string> {
+  const found = new Map<string, string>()
+  for (const [, name = '', quoted, single, bare] of tag.matchAll(
+    /\s([\w-]+)(?:=(?:"([^"]*)"|'([^']*)'|([^\s>"']+)))?/g,
+  )) {
+    found.set(name.toLowerCase(), plain(quoted ?? single ?? bare ?? ''))
+  }
+  return found
+}
+
+function fieldsOf(html: string): Field[] {
+  const inputs = [...html.matchAll(/<input\b[^>]*>/gi)].map(([tag]) => attributes(tag))
+  return inputs.flatMap(input => {
+    const name = input.get('name')
+    if (name === undefined || input.has('disabled')) return []
+    const type = input.get('type') ?? 'text'
+    const value = input.get('value') ?? (type === 'checkbox' ? 'on' : '')
+    return [{ name, type, value, checked: input.has('checked') }]
+  })
+}
+
+function buttonsOf(html: string): Button[] {
+  return [...html.matchAll(/<button\b([^>]*)>([\s\S]*?)<\/button>/gi)].flatMap(([, tag = '', label = '']) => {
+    const button = attributes(` ${tag}`)
+    if (button.get('type') === 'button') return []
+    return [
+      {
+        name: button.get('name'),
+        value: button.get('value') ?? '',
+        label: plain(label.replace(/<[^>]*>/g, ' '))
+          .replace(/\s+/g, ' ')
+          .trim(),
+      },
+    ]
+  })
+}
+
+/** The forms of a page, as a browser would submit them. */
+export function formsOf(html: string, page: URL): Form[] {
+  return [...html.matchAll(/<form\b([^>]*)>([\s\S]*?)<\/form>/gi)].map(([, tag = '', inner = '']) => {
+    const form = attributes(` ${tag}`)
+    return {
+      action: new URL(form.get('action') ?? page.href, page),
+      method: form.get('method')?.toUpperCase() === 'POST' ? 'POST' : 'GET',
+      fields: fieldsOf(inner),
+      buttons: buttonsOf(inner),
+    }
+  })
+}
+
+interface Cookie {
+  readonly name: string
+  readonly value: string
+  readonly path: string
+}
+
+/** Cookies of one origin: RFC 6265, 5.3 and 5.4, without domains. */
+class CookieJar {
+  readonly #cookies = new Map<string, Cookie>()
+
+  take(lines: readonly string[], from: URL): void {
+    for (const line of lines) {
+      const [pair = '', ...rest] = line.split(';')
+      const mark = pair.indexOf('=')
+      const given = new Map(
+        rest.map(part => {
+          const [name = '', value = ''] = part.trim().split('=')
+          return [name.toLowerCase(), value]
+        }),
+      )
+      const path = given.get('path') ?? from.pathname.replace(/\/[^/]*$/, '/')
+      const name = pair.slice(0, mark).trim()
+      const expires = given.get('expires')
+      const over =
+        given.get('max-age') === '0' || (expires !== undefined && new Date(expires).getTime() <= Date.now())
+      if (over) this.#cookies.delete(`${name};${path}`)
+      else this.#cookies.set(`${name};${path}`, { name, path, value: pair.slice(mark + 1).trim() })
+    }
+  }
+
+  for(url: URL): string {
+    const fitting = [...this.#cookies.values()].filter(
+      ({ path }) => url.pathname === path || url.pathname.startsWith(path.endsWith('/') ? path : `${path}/`),
+    )
+    fitting.sort((a, b) => b.path.length - a.path.length)
+    return fitting.map(({ name, value }) => `${name}=${value}`).join('; ')
+  }
+}
+
+export class Browser {
+  readonly origin: string
+  readonly #jar = new CookieJar()
+  readonly #agent = new Agent({ keepAlive: true })
+
+  constructor(origin: string) {
+    this.origin = new URL(origin).origin
+  }
+
+  /** One request, with the cookies that belong to it; redirects are not followed. */
+  async send(url: URL, { method = 'GET', headers = {}, body }: Sent = {}): Promise<Answer> {
+    const cookie = this.#jar.for(url)
+    const all = {
+      Accept: 'text/html,application/xhtml+xml',
+      'Sec-Fetch-Mode': 'navigate',
+      'Sec-Fetch-Dest': 'document',
+      ...(cookie !== '' && { Cookie: cookie }),
+      ...(body !== undefined && { 'Content-Length': String(Buffer.byteLength(body)) }),
+      ...headers,
+    }
+    const answer = await new Promise<Answer & { readonly cookies: readonly string[] }>((resolve, reject) => {
+      const sent = httpRequest(url, { method, headers: all, agent: this.#agent }, message => {
+        let text = ''
+        message.setEncoding('utf8')
+        message.on('data', chunk => {
+          text += chunk
+        })
+        message.on('end', () =>
+          resolve({
+            status: message.statusCode ?? 0,
+            headers: message.headers,
+            text,
+            cookies: message.headers['set-cookie'] ?? [],
+          }),
+        )
+        message.on('error', reject)
+      })
+      sent.on('error', reject)
+      sent.end(body)
+    })
+    this.#jar.take(answer.cookies, url)
+    return answer
+  }
+
+  /** Opens an address and follows redirects, as long as they stay at the service. */
+  open(url: URL | string): Promise<Page | Departure> {
+    return this.#follow(new URL(url, this.origin), { headers: { 'Sec-Fetch-Site': 'cross-site' } })
+  }
+
+  /** Sends a form as it stands, with `values` filled in; an array or a boolean ticks checkboxes. */
+  submit(
+    form: Form,
+    values: Readonly<Record<string, string | boolean | readonly string[]>> = {},
+    button: Button | undefined = form.buttons[0],
+  ): Promise<Page | Departure> {
+    const pairs = new URLSearchParams()
+    for (const { name, type, value, checked } of form.fields) {
+      const given = values[name]
+      if (type === 'checkbox' || type === 'radio') {
+        const on =
+          given === undefined
+            ? checked
+            : typeof given === 'string'
+              ? given === value
+              : given === true || (Array.isArray(given) && given.includes(value))
+        if (on) pairs.append(name, value)
+      } else pairs.append(name, typeof given === 'string' ? given : value)
+    }
+    if (button?.name !== undefined) pairs.append(button.name, button.value)
+    if (form.method === 'GET') {
+      const url = new URL(form.action)
+      url.search = pairs.toString()
+      return this.open(url)
+    }
+    return this.#follow(form.action, {
+      method: 'POST',
+      body: pairs.toString(),
+      headers: {
+        'Content-Type': 'application/x-www-form-urlencoded',
+        Origin: this.origin,
+        'Sec-Fetch-Site': 'same-origin',
+      },
+    })
+  }
+
+  async #follow(from: URL, first: Sent): Promise<Page | Departure> {
+    let url = from
+    let sent = first
+    for (let count = 0; count < MAX_REDIRECTS; count++) {
+      if (url.origin !== this.origin) return { left: url }
+      const answer = await this.send(url, sent)
+      const { location } = answer.headers
+      if (answer.status < 300 || answer.status >= 400 || location === undefined) {
+        return { url, ...answer, forms: formsOf(answer.text, url) }
+      }
+      url = new URL(location, url)
+      sent = { headers: { 'Sec-Fetch-Site': 'same-origin' } }
+    }
+    throw new Error(`${from.href} is redirected without end`)
+  }
+
+  close(): void {
+    this.#agent.destroy()
+  }
+}

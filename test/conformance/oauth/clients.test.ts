@@ -1,0 +1,387 @@
+/** Clients that know nothing of Portico run the whole flow, as they come from their makers. */
+import assert from 'node:assert/strict'
+import { createServer, type IncomingMessage } from 'node:http'
+import { test } from 'node:test'
+import { Auth, skipCSRFCheck } from '@auth/core'
+import type { OIDCConfig } from '@auth/core/providers'
+import * as oauth from 'oauth4webapi'
+import * as openid from 'openid-client'
+import { Strategy as GitHubStrategy } from 'passport-github2'
+import OAuth2Strategy from 'passport-oauth2'
+import { AuthorizationCode, ClientCredentials } from 'simple-oauth2'
+import { type App, authorize, type Fixture, redirectUri, withFixture } from './server.ts'
+
+async function mayRead({ call, ann }: Fixture, token: string): Promise<void> {
+  const me = await call('/api/v1/me', { key: token })
+  assert.equal(me.status, 200, me.text)
+  assert.equal(me.json.email, ann.email)
+  const graphql = await call('/graphql', {
+    method: 'POST',
+    key: token,
+    body: { query: '{ me { email } posts { id } }' },
+  })
+  assert.deepEqual(graphql.json, { ...graphql.json, data: { me: { email: ann.email }, posts: [] } })
+}
+
+async function mayNotRead({ call }: Fixture, token: string): Promise<void> {
+  const { status, headers } = await call('/api/v1/me', { key: token })
+  assert.equal(status, 401)
+  assert.match(headers.get('www-authenticate') ?? '', /error="invalid_token"/)
+}
+
+function configurationOf({ url }: Fixture, app: App, authentication?: openid.ClientAuth) {
+  return openid.discovery(new URL(url), app.client_id, app.client_secret, authentication, {
+    execute: [openid.allowInsecureRequests],
+  })
+}
+
+test('openid-client: discovery, PKCE, nonce, ID token, userinfo, refresh, introspection, revocation', async () => {
+  await withFixture({}, async fixture => {
+    const app = await fixture.app()
+    for (const authentication of [openid.ClientSecretPost, openid.ClientSecretBasic]) {
+      const configuration = await configurationOf(fixture, app, authentication(app.client_secret))
+      const verifier = openid.randomPKCECodeVerifier()
+      const [nonce, state] = [openid.randomNonce(), openid.randomState()]
+      const address = openid.buildAuthorizationUrl(configuration, {
+        redirect_uri: redirectUri,
+        scope: 'openid profile email offline_access read:user read:post',
+        code_challenge: await openid.calculatePKCECodeChallenge(verifier),
+        code_challenge_method: 'S256',
+        nonce,
+        state,
+        prompt: 'consent',
+      })
+      const left = await authorize(fixture.browser(), address, fixture.ann)
+      const tokens = await openid.authorizationCodeGrant(configuration, left, {
+        pkceCodeVerifier: verifier,
+        expectedNonce: nonce,
+        expectedState: state,
+        idTokenExpected: true,
+      })
+      const claims = tokens.claims()
+      assert.ok(claims)
+      assert.equal(claims.iss, fixture.url)
+      assert.equal(claims.aud, app.client_id)
+      const info = await openid.fetchUserInfo(configuration, tokens.access_token, claims.sub)
+      assert.deepEqual([info.name, info.email], [fixture.ann.name, fixture.ann.email])
+      await mayRead(fixture, tokens.access_token)
+
+      const refreshed = await openid.refreshTokenGrant(configuration, tokens.refresh_token ?? '')
+      await mayRead(fixture, refreshed.access_token)
+      assert.notEqual(refreshed.refresh_token, tokens.refresh_token)
+
+      const introspected = await openid.tokenIntrospection(configuration, refreshed.access_token)
+      assert.equal(introspected.active, true)
+      assert.ok(introspected.scope?.split(' ').includes('read:post'))
+      await openid.tokenRevocation(configuration, refreshed.refresh_token ?? '')
+      await mayNotRead(fixture, refreshed.access_token)
+      const after = await openid.tokenIntrospection(configuration, refreshed.access_token)
+      assert.deepEqual(after, { active: false })
+    }
+  })
+})
+
+test('openid-client: client credentials, and a pushed request', async () => {
+  await withFixture({}, async fixture => {
+    const app = await fixture.app()
+    const configuration = await configurationOf(fixture, app)
+    const own = await openid.clientCredentialsGrant(configuration, { scope: 'read:post' })
+    assert.equal((await fixture.call('/api/v1/posts', { key: own.access_token })).status, 200)
+    assert.equal(own.refresh_token, undefined)
+
+    const verifier = openid.randomPKCECodeVerifier()
+    const pushed = await openid.buildAuthorizationUrlWithPAR(configuration, {
+      redirect_uri: redirectUri,
+      scope: 'read:post read:user',
+      code_challenge: await openid.calculatePKCECodeChallenge(verifier),
+      code_challenge_method: 'S256',
+      state: 'pushed',
+    })
+    assert.deepEqual([...pushed.searchParams.keys()].sort(), ['client_id', 'request_uri'])
+    const left = await authorize(fixture.browser(), pushed, fixture.ann)
+    const tokens = await openid.authorizationCodeGrant(configuration, left, {
+      pkceCodeVerifier: verifier,
+      expectedState: 'pushed',
+    })
+    await mayRead(fixture, tokens.access_token)
+  })
+})
+
+test('oauth4webapi: the flow by the letter of the specifications', async () => {
+  await withFixture({}, async fixture => {
+    const app = await fixture.app({ type: 'public' })
+    const insecure = { [oauth.allowInsecureRequests]: true }
+    const issuer = new URL(fixture.url)
+    for (const algorithm of ['oidc', 'oauth2'] as const) {
+      const server = await oauth.processDiscoveryResponse(
+        issuer,
+        await oauth.discoveryRequest(issuer, { ...insecure, algorithm }),
+      )
+      const client = { client_id: app.client_id }
+      const verifier = oauth.generateRandomCodeVerifier()
+      const state = oauth.generateRandomState()
+      const address = new URL(server.authorization_endpoint ?? '')
+      address.search = new URLSearchParams({
+        client_id: app.client_id,
+        response_type: 'code',
+        redirect_uri: redirectUri,
+        scope: 'read:user read:post',
+        code_challenge: await oauth.calculatePKCECodeChallenge(verifier),
+        code_challenge_method: 'S256',
+        state,
+      }).toString()
+      const left = await authorize(fixture.browser(), address, fixture.ann)
+      const parameters = oauth.validateAuthResponse(server, client, left, state)
+      const response = await oauth.authorizationCodeGrantRequest(
+        server,
+        client,
+        oauth.None(),
+        parameters,
+        redirectUri,
+        verifier,
+        insecure,
+      )
+      const tokens = await oauth.processAuthorizationCodeResponse(server, client, response)
+      assert.equal(tokens.token_type, 'bearer')
+      await mayRead(fixture, tokens.access_token)
+      const api = await oauth.protectedResourceRequest(
+        tokens.access_token,
+        'GET',
+        new URL(`${fixture.url}/api/v1/me`),
+        undefined,
+        undefined,
+        insecure,
+      )
+      assert.equal(api.status, 200)
+    }
+  })
+})
+
+test('oauth4webapi finds the authorization server from the resource', async () => {
+  await withFixture({}, async ({ url }) => {
+    const insecure = { [oauth.allowInsecureRequests]: true }
+    const resource = new URL(url)
+    const found = await oauth.processResourceDiscoveryResponse(
+      resource,
+      await oauth.resourceDiscoveryRequest(resource, insecure),
+    )
+    assert.deepEqual(found.authorization_servers, [url])
+  })
+})
+
+test('simple-oauth2: code, refresh, revocation, client credentials', async () => {
+  await withFixture({}, async fixture => {
+    const app = await fixture.app()
+    const config = {
+      client: { id: app.client_id, secret: app.client_secret },
+      auth: {
+        tokenHost: fixture.url,
+        tokenPath: '/oauth/token',
+        revokePath: '/oauth/revoke',
+        authorizePath: '/oauth/authorize',
+      },
+    }
+    const client = new AuthorizationCode(config)
+    const address = client.authorizeURL({
+      redirect_uri: redirectUri,
+      scope: ['offline_access', 'read:user', 'read:post'],
+      state: 's',
+      prompt: 'consent',
+    } as Parameters<typeof client.authorizeURL>[0])
+    const left = await authorize(fixture.browser(), address, fixture.ann)
+    const code = left.searchParams.get('code') ?? ''
+    const got = await client.getToken({ code, redirect_uri: redirectUri })
+    assert.equal(got.expired(), false)
+    await mayRead(fixture, String(got.token.access_token))
+    const refreshed = await got.refresh()
+    await mayRead(fixture, String(refreshed.token.access_token))
+    await refreshed.revokeAll()
+    await mayNotRead(fixture, String(refreshed.token.access_token))
+
+    const { authorizePath: _, ...auth } = config.auth
+    const own = await new ClientCredentials({ ...config, auth }).getToken({ scope: 'read:post' })
+    const posts = await fixture.call('/api/v1/posts', { key: String(own.token.access_token) })
+    assert.equal(posts.status, 200, posts.text)
+  })
+})
+
+interface Outcome {
+  readonly user?: { readonly accessToken: string; readonly profile: Record<string, unknown> }
+  readonly location?: string
+}
+
+interface Authenticating {
+  authenticate(request: unknown, options: object): void
+}
+
+/** One run of a Passport strategy, as `passport.authenticate` does it. */
+function runStrategy(strategy: object, request: object): Promise<Outcome> {
+  return new Promise((resolve, reject) => {
+    const running = Object.assign(Object.create(strategy), {
+      success: (user: Outcome['user']) => resolve({ user } as Outcome),
+      redirect: (location: string) => resolve({ location }),
+      fail: (why: unknown) => reject(new Error(`failed: ${JSON.stringify(why)}`)),
+      error: reject,
+      pass: () => reject(new Error('passed')),
+    }) as Authenticating
+    running.authenticate(request, {})
+  })
+}
+
+function verify(
+  accessToken: string,
+  _refreshToken: string,
+  profile: Record<string, unknown>,
+  done: (error: null, user: object) => void,
+): void {
+  done(null, { accessToken, profile })
+}
+
+async function throughPassport(fixture: Fixture, strategy: object): Promise<NonNullable<Outcome['user']>> {
+  const session = {}
+  const { location } = await runStrategy(strategy, { query: {}, session, headers: {} })
+  assert.ok(location)
+  const left = await authorize(fixture.browser(), location, fixture.ann)
+  const query = Object.fromEntries(left.searchParams)
+  const { user } = await runStrategy(strategy, { query, session, headers: {} })
+  assert.ok(user)
+  return user
+}
+
+test('passport-oauth2, with state and PKCE', async () => {
+  await withFixture({}, async fixture => {
+    const app = await fixture.app()
+    const strategy = new OAuth2Strategy(
+      {
+        authorizationURL: `${fixture.url}/oauth/authorize`,
+        tokenURL: `${fixture.url}/oauth/token`,
+        clientID: app.client_id,
+        clientSecret: app.client_secret,
+        callbackURL: redirectUri,
+        scope: ['read:user', 'read:post'],
+        state: true,
+        pkce: true,
+      },
+      verify,
+    )
+    const { accessToken } = await throughPassport(fixture, strategy)
+    await mayRead(fixture, accessToken)
+  })
+})
+
+test('passport-github2: commas between scopes, the profile from the API', async () => {
+  await withFixture({}, async fixture => {
+    const app = await fixture.app()
+    const strategy = new GitHubStrategy(
+      {
+        authorizationURL: `${fixture.url}/oauth/authorize`,
+        tokenURL: `${fixture.url}/oauth/token`,
+        userProfileURL: `${fixture.url}/api/v1/me`,
+        clientID: app.client_id,
+        clientSecret: app.client_secret,
+        callbackURL: redirectUri,
+        scope: ['read:user', 'read:post'],
+      },
+      verify,
+    )
+    const { location = '' } = await runStrategy(strategy, { query: {}, session: {}, headers: {} })
+    assert.equal(new URL(location).searchParams.get('scope'), 'read:user,read:post')
+    const { accessToken, profile } = await throughPassport(fixture, strategy)
+    await mayRead(fixture, accessToken)
+    assert.equal(profile.provider, 'github')
+    assert.equal((profile._json as Record<string, unknown>).email, fixture.ann.email)
+  })
+})
+
+/** An Auth.js app behind a port of its own. */
+async function withAuthJs(
+  provider: (origin: string) => OIDCConfig<Record<string, unknown>>,
+  use: (origin: string) => Promise<void>,
+): Promise<void> {
+  const server = createServer(async (message, response) => {
+    const origin = `http://${message.headers.host}`
+    const answer = await Auth(new Request(`${origin}${message.url}`, await requestOf(message)), {
+      providers: [provider(origin)],
+      secret: 'a secret that is long enough for the tests',
+      trustHost: true,
+      basePath: '/auth',
+      skipCSRFCheck,
+      logger: { error: error => faults.push(error), warn: () => {} },
+      callbacks: { session: ({ session, token }) => ({ ...session, ...token }) },
+    })
+    response.writeHead(answer.status, {
+      ...Object.fromEntries(answer.headers),
+      'set-cookie': answer.headers.getSetCookie(),
+    })
+    response.end(await answer.text())
+  })
+  const faults: Error[] = []
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  const address = server.address()
+  assert.ok(typeof address === 'object' && address !== null)
+  try {
+    await use(`http://127.0.0.1:${address.port}`)
+    assert.deepEqual(faults, [])
+  } finally {
+    server.closeAllConnections()
+    await new Promise(resolve => server.close(resolve))
+  }
+}
+
+async function requestOf(message: IncomingMessage): Promise<RequestInit> {
+  const chunks: Buffer[] = []
+  for await (const chunk of message) chunks.push(chunk)
+  const headers = message.headers as Record<string, string>
+  const { method = 'GET' } = message
+  return { method, headers, ...(method === 'POST' && { body: Buffer.concat(chunks) }) }
+}
+
+/** Keeps the cookies of the app between its requests. */
+function cookieKeeper() {
+  const cookies = new Map<string, string>()
+  return async (url: string, init: RequestInit = {}): Promise<Response> => {
+    const cookie = [...cookies].map(([name, value]) => `${name}=${value}`).join('; ')
+    const headers = { ...(init.headers as Record<string, string>), cookie }
+    const response = await fetch(url, { ...init, headers, redirect: 'manual' })
+    for (const line of response.headers.getSetCookie()) {
+      const [, name = '', value = ''] = /^([^=]+)=([^;]*)/.exec(line) ?? []
+      if (value === '') cookies.delete(name)
+      else cookies.set(name, value)
+    }
+    return response
+  }
+}
+
+test('Auth.js: sign in with Portico by OpenID Connect', async () => {
+  await withFixture({}, async fixture => {
+    let app: App | undefined
+    const provider = () => {
+      assert.ok(app)
+      return {
+        id: 'portico',
+        name: 'Portico',
+        type: 'oidc' as const,
+        issuer: fixture.url,
+        clientId: app.client_id,
+        clientSecret: app.client_secret,
+        checks: ['pkce' as const, 'state' as const, 'nonce' as const],
+      }
+    }
+    await withAuthJs(provider, async origin => {
+      app = await fixture.app({ redirect_uris: [`${origin}/auth/callback/portico`] })
+      const request = cookieKeeper()
+      const started = await request(`${origin}/auth/signin/portico`, {
+        method: 'POST',
+        headers: { 'Content-Type': 'application/x-www-form-urlencoded' },
+        body: '',
+      })
+      const left = await authorize(fixture.browser(), started.headers.get('location') ?? '', fixture.ann)
+      assert.equal(left.origin, origin)
+      const back = await request(left.href)
+      assert.equal(back.status, 302)
+      const session = (await (await request(`${origin}/auth/session`)).json()) as Record<string, unknown>
+      assert.equal(session.email, fixture.ann.email)
+      assert.equal(session.name, fixture.ann.name)
+    })
+  })
+})

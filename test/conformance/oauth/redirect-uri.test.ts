@@ -1,0 +1,270 @@
+/** Only the registered address is ever redirected to, whatever the request says. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Browser } from './browser.ts'
+import { authorizationUrl, authorize, type Fixture, post, withFixture } from './server.ts'
+
+const registered = 'https://app.example.com/callback?from=portico'
+
+/** Changed at one place each: what parsers and prefix checks have been fooled by. */
+function mutations(): string[] {
+  const [origin, path, query] = ['https://app.example.com', '/callback', '?from=portico']
+  const made = new Set<string>()
+  const add = (...values: string[]) => {
+    for (const value of values) made.add(value)
+  }
+  const strange = [
+    '/',
+    '//',
+    '\\',
+    '@',
+    '#',
+    '%',
+    '%00',
+    '%0a',
+    '%0d%0a',
+    '%09',
+    '%20',
+    '%23',
+    '%2f',
+    '%2F',
+    '%2e',
+    '%2e%2e',
+    '%40',
+    '%5c',
+    '%252f',
+    '.',
+    '..',
+    '/.',
+    '/..',
+    '/../',
+    '/./',
+    ';',
+    ':',
+    '?',
+    '&',
+    '=',
+    '*',
+    ',',
+    '|',
+    '^',
+    '`',
+    '{',
+    '}',
+    '<',
+    '>',
+    '"',
+    "'",
+    ' ',
+    '\t',
+    '\u00a0',
+    '\u3002',
+    '\uff0f',
+    '\uff20',
+    '\u2044',
+    '\u200b',
+    '\ufeff',
+    'x',
+    'é',
+    '\u{1f600}',
+    '0',
+    '~',
+    '!',
+    '$',
+    '(',
+    ')',
+    '[',
+    ']',
+    '+',
+    '-',
+    '_',
+  ]
+  // At each seam of the address.
+  for (const text of strange) {
+    add(`${registered}${text}`, `${text}${registered}`)
+    add(`${origin}${text}${path}${query}`, `${origin}${path}${text}${query}`)
+    add(`https://${text}app.example.com${path}${query}`, `${origin}/${text}callback${query}`)
+    add(`${origin}${path}${query.replace('?', `?${text}`)}`)
+  }
+  for (const evil of ['evil.example', 'evil.example:443', '127.0.0.1', '[::1]', 'localhost']) {
+    add(`https://${evil}${path}${query}`, `https://app.example.com.${evil}${path}${query}`)
+    add(`https://app.example.com@${evil}${path}${query}`, `https://${evil}#@app.example.com${path}${query}`)
+    add(`https://${evil}\\@app.example.com${path}${query}`, `https://${evil}?${registered}`)
+    add(`//${evil}${path}${query}`, `https:${evil}${path}`, `\\\\${evil}`, `https:///${evil}`)
+    add(
+      `https://app.example.com:443@${evil}`,
+      `${registered}&next=https://${evil}`,
+      `${registered}#https://${evil}`,
+    )
+  }
+  for (const scheme of ['http', 'HTTPS', 'javascript', 'data', 'file', 'ftp', 'ws', 'app', 'intent', 'blob'])
+    add(
+      `${scheme}://app.example.com${path}${query}`,
+      `${scheme}:${registered}`,
+      `${scheme}:alert(1)//${registered}`,
+    )
+  for (const host of [
+    'APP.example.com',
+    'app.example.com.',
+    'example.com',
+    'a.app.example.com',
+    'appxexample.com',
+    'app.example.co',
+    'app.example.com:443',
+    'app.example.com:8443',
+    'user@app.example.com',
+    'user:pw@app.example.com',
+    'аpp.example.com',
+    'xn--pp-5kc.example.com',
+  ])
+    add(`https://${host}${path}${query}`)
+  for (const other of [
+    '/',
+    '',
+    '/Callback',
+    '/callback/',
+    '/callbac',
+    '/callbackx',
+    '/callback/../callback',
+    '/./callback',
+    '//callback',
+    '/%63allback',
+    '/callback%2f',
+    '/x/../callback',
+    '/callback;x',
+    '/callback.html',
+  ])
+    add(`${origin}${other}${query}`)
+  for (const other of [
+    '',
+    '?',
+    '?from=',
+    '?from=Portico',
+    '?FROM=portico',
+    '?from=portico&from=portico',
+    '?from=portico&',
+    '?&from=portico',
+    '?from=%70ortico',
+    '?x=1&from=portico',
+    '?from=portico&code=forged',
+    '?from=portico#',
+    '?from=portico#fragment',
+    '?from=portico%00',
+    '#?from=portico',
+  ])
+    add(`${origin}${path}${other}`)
+  made.delete(registered)
+  return [...made]
+}
+
+const all = mutations()
+
+async function refuses({ url }: Fixture, browser: Browser, clientId: string, redirect_uri: string) {
+  const answer = await browser.send(
+    authorizationUrl(url, {
+      response_type: 'code',
+      client_id: clientId,
+      redirect_uri,
+      scope: 'read:post',
+      state: 's',
+    }),
+  )
+  assert.equal(answer.status, 400, `${redirect_uri} → ${answer.status} ${answer.headers.location}`)
+  assert.equal(answer.headers.location, undefined, redirect_uri)
+  assert.equal(answer.headers.refresh, undefined, redirect_uri)
+  assert.doesNotMatch(answer.text, /http-equiv="?refresh/i)
+  // The page does not lead there either.
+  assert.doesNotMatch(answer.text, /<(a|form)\b[^>]*(href|action)=["'][^"']*(evil|callback)/i, redirect_uri)
+}
+
+test(`${all.length} changed redirect addresses: none is accepted, none is redirected to`, async () => {
+  assert.ok(all.length >= 500, `${all.length}`)
+  await withFixture({}, async fixture => {
+    const app = await fixture.app({ redirect_uris: [registered] })
+    // Signed in and consented, so that nothing else stands in the way.
+    const browser = fixture.browser()
+    const parameters = { response_type: 'code', client_id: app.client_id, scope: 'read:post', state: 's' }
+    const address = authorizationUrl(fixture.url, { ...parameters, redirect_uri: registered })
+    const left = await authorize(browser, address, fixture.ann)
+    assert.ok(left.href.startsWith(`${registered}&`), left.href)
+    for (const changed of all) await refuses(fixture, browser, app.client_id, changed)
+    const again = await browser.send(address)
+    assert.ok(String(again.headers.location).startsWith(`${registered}&code=`))
+  })
+})
+
+test('a pushed request is held to the registered address as well', async () => {
+  await withFixture({}, async fixture => {
+    const app = await fixture.app({ redirect_uris: [registered] })
+    const push = (redirect_uri: string) =>
+      post(`${fixture.url}/oauth/par`, {
+        response_type: 'code',
+        client_id: app.client_id,
+        client_secret: app.client_secret,
+        redirect_uri,
+        scope: 'read:post',
+      })
+    for (const changed of all.filter((_, at) => at % 10 === 0)) {
+      const answer = await push(changed)
+      assert.equal(answer.status, 400, changed)
+      assert.equal(answer.json.request_uri, undefined)
+    }
+    assert.equal((await push(registered)).status, 201)
+  })
+})
+
+test('loopback addresses may differ in the port, and in nothing else', async () => {
+  await withFixture({}, async fixture => {
+    const app = await fixture.app({ type: 'public', redirect_uris: ['http://127.0.0.1/callback'] })
+    const challenge = { code_challenge: 'x'.repeat(43), code_challenge_method: 'S256' }
+    const parameters = { response_type: 'code', client_id: app.client_id, scope: 'read:post', state: 's' }
+    const browser = fixture.browser()
+    const ask = (redirect_uri: string) =>
+      authorizationUrl(fixture.url, { ...parameters, ...challenge, redirect_uri })
+    for (const port of [1024, 51_234]) {
+      const left = await authorize(browser, ask(`http://127.0.0.1:${port}/callback`), fixture.ann)
+      assert.equal(left.port, String(port))
+      assert.ok(left.searchParams.has('code'))
+    }
+    for (const other of [
+      'http://127.0.0.1:8000/other',
+      'http://127.0.0.2:8000/callback',
+      'http://localhost:8000/callback',
+      'http://[::1]:8000/callback',
+      'https://127.0.0.1:8000/callback',
+      'http://127.0.0.1.evil.example:8000/callback',
+      'http://127.0.0.1:8000@evil.example/callback',
+      'http://127.0.0.1:8000/callback?x',
+      'http://2130706433:8000/callback',
+      'http://0x7f.1:8000/callback',
+    ]) {
+      const answer = await browser.send(ask(other))
+      assert.equal(answer.status, 400, other)
+      assert.equal(answer.headers.location, undefined, other)
+    }
+  })
+})
+
+test('an app cannot be registered with an address that is none', async () => {
+  await withFixture({}, async fixture => {
+    for (const wrong of [
+      'javascript:alert(1)',
+      'data:text/html,x',
+      'https://app.example.com/callback#fragment',
+      '/callback',
+      'not an address',
+      'https://',
+      '',
+      'https://*.example.com/callback',
+      'https://user:pw@app.example.com/',
+      'http://app.example.com/callback',
+    ]) {
+      const { status, text } = await fixture.call('/api/v1/oauth_apps', {
+        method: 'POST',
+        key: fixture.ann.key,
+        body: { name: 'Wrong', type: 'confidential', redirect_uris: [wrong], scopes: ['read:post'] },
+      })
+      assert.equal(status, 400, `${wrong}: ${text}`)
+    }
+  })
+})

@@ -1,0 +1,303 @@
+/** The requests of the short dialect, letter by letter, and RFC 6749's beside them. */
+import assert from 'node:assert/strict'
+import { hash, randomBytes } from 'node:crypto'
+import { test } from 'node:test'
+import {
+  authorizationUrl,
+  authorize,
+  newTokens,
+  post,
+  redeem,
+  redirectUri,
+  secretOf,
+  withFixture,
+} from './server.ts'
+
+test('the short dialect: no response_type, no grant_type, a code, a token, the API', async () => {
+  await withFixture({}, async fixture => {
+    const app = await fixture.app()
+    const state = 'xyz %&+ "\'<é>'
+    const address = authorizationUrl(fixture.url, {
+      client_id: app.client_id,
+      redirect_uri: redirectUri,
+      scope: 'read:post read:user',
+      state,
+    })
+    const left = await authorize(fixture.browser(), address, fixture.ann)
+    assert.equal(left.origin + left.pathname, redirectUri)
+    assert.equal(left.searchParams.get('state'), state)
+    assert.equal(left.searchParams.get('iss'), fixture.url)
+    const code = left.searchParams.get('code') ?? ''
+    assert.notEqual(code, '')
+
+    const answer = await post(
+      `${fixture.url}/oauth/token`,
+      { client_id: app.client_id, client_secret: app.client_secret, code, redirect_uri: redirectUri },
+      { Accept: 'application/json' },
+    )
+    assert.equal(answer.status, 200, answer.text)
+    assert.match(answer.headers.get('content-type') ?? '', /^application\/json\b/)
+    assert.match(answer.headers.get('cache-control') ?? '', /no-store/)
+    const { access_token, token_type, scope } = answer.json
+    assert.equal(typeof access_token, 'string')
+    assert.equal(token_type, 'bearer')
+    assert.deepEqual(String(scope).split(',').sort(), ['read:post', 'read:user'])
+
+    const me = await fixture.call('/api/v1/me', { key: String(access_token) })
+    assert.equal(me.status, 200, me.text)
+    assert.equal(me.json.email, fixture.ann.email)
+    const posts = await fixture.call('/api/v1/posts', { key: String(access_token) })
+    assert.equal(posts.status, 200, posts.text)
+    const write = await fixture.call('/api/v1/posts', {
+      method: 'POST',
+      key: String(access_token),
+      body: { title: 'No' },
+    })
+    assert.deepEqual([write.status, write.code], [403, 'INSUFFICIENT_SCOPE'], write.text)
+    assert.match(
+      write.headers.get('www-authenticate') ?? '',
+      /error="insufficient_scope", scope="write:post"/,
+    )
+  })
+})
+
+test('the token endpoint answers JSON unless it is asked for the form', async () => {
+  await withFixture({}, async fixture => {
+    const app = await fixture.app()
+    const browser = fixture.browser()
+    const rows = [
+      [{}, 'application/json'],
+      [{ Accept: '*/*' }, 'application/json'],
+      [{ Accept: 'text/html' }, 'application/json'],
+      [{ Accept: 'application/json, application/x-www-form-urlencoded;q=0.5' }, 'application/json'],
+      [{ Accept: 'application/x-www-form-urlencoded' }, 'application/x-www-form-urlencoded'],
+    ] as const
+    for (const [headers, type] of rows) {
+      const left = await authorize(
+        browser,
+        authorizationUrl(fixture.url, {
+          client_id: app.client_id,
+          redirect_uri: redirectUri,
+          scope: 'read:post,read:user',
+          state: 's',
+        }),
+        fixture.ann,
+      )
+      const form = { ...secretOf(app), code: left.searchParams.get('code') ?? '', redirect_uri: redirectUri }
+      const answer = await post(`${fixture.url}/oauth/token`, form, headers)
+      assert.equal(answer.status, 200, answer.text)
+      assert.equal(answer.headers.get('content-type')?.split(';')[0], type)
+      const read =
+        type === 'application/json' ? answer.json : Object.fromEntries(new URLSearchParams(answer.text))
+      assert.equal(read.token_type, 'bearer')
+      assert.deepEqual(String(read.scope).split(',').sort(), ['read:post', 'read:user'])
+      const posts = await fixture.call('/api/v1/posts', { key: String(read.access_token) })
+      assert.equal(posts.status, 200)
+    }
+  })
+})
+
+test('the scope separator of an app is its own', async () => {
+  await withFixture({}, async fixture => {
+    const app = await fixture.app({ scope_separator: ' ' })
+    const tokens = await newTokens(fixture, app, {
+      browser: fixture.browser(),
+      person: fixture.ann,
+      scope: 'read:post,read:user',
+    })
+    assert.deepEqual(tokens.scope?.split(' ').sort(), ['read:post', 'read:user'])
+  })
+})
+
+test('without a scope the app gets its default scopes', async () => {
+  await withFixture({}, async fixture => {
+    const app = await fixture.app({ default_scopes: ['read:post'] })
+    const address = authorizationUrl(fixture.url, {
+      client_id: app.client_id,
+      redirect_uri: redirectUri,
+      state: 's',
+    })
+    const left = await authorize(fixture.browser(), address, fixture.ann)
+    const answer = await redeem(fixture.url, app, left.searchParams.get('code') ?? '')
+    assert.equal(answer.json.scope, 'read:post', answer.text)
+  })
+})
+
+test('with openid a missing response_type stays an error', async () => {
+  await withFixture({}, async fixture => {
+    const app = await fixture.app()
+    const address = authorizationUrl(fixture.url, {
+      client_id: app.client_id,
+      redirect_uri: redirectUri,
+      scope: 'openid profile',
+      state: 's',
+    })
+    const page = await fixture.browser().open(address)
+    const error = 'left' in page ? page.left.searchParams.get('error') : page.text
+    assert.match(String(error), /invalid_request/)
+    if ('left' in page) assert.equal(page.left.searchParams.get('code'), null)
+  })
+})
+
+test('a state comes back unchanged, whatever is in it', async () => {
+  await withFixture({}, async fixture => {
+    const app = await fixture.app()
+    const browser = fixture.browser()
+    const states = ['a b', '%2520', '+', '&code=forged', '<script>', '\u{1f600}', 'x'.repeat(500), '#', '\\']
+    for (const state of states) {
+      const address = authorizationUrl(fixture.url, {
+        client_id: app.client_id,
+        redirect_uri: redirectUri,
+        scope: 'read:post',
+        state,
+      })
+      const left = await authorize(browser, address, fixture.ann)
+      assert.deepEqual(left.searchParams.getAll('state'), [state])
+      assert.equal(left.searchParams.getAll('code').length, 1)
+      assert.notEqual(left.searchParams.get('code'), 'forged')
+    }
+  })
+})
+
+test('a public client must bring a challenge, S256, and its verifier', async () => {
+  await withFixture({}, async fixture => {
+    const app = await fixture.app({ type: 'public' })
+    assert.equal(app.client_secret, undefined)
+    const browser = fixture.browser()
+    const verifier = randomBytes(32).toString('base64url')
+    const challenge = hash('sha256', verifier, 'base64url')
+    const common = {
+      response_type: 'code',
+      client_id: app.client_id,
+      redirect_uri: redirectUri,
+      scope: 'read:post',
+      state: 's',
+    }
+    const refused = [
+      {},
+      { code_challenge: verifier, code_challenge_method: 'plain' },
+      { code_challenge: verifier },
+      { code_challenge_method: 'S256' },
+      { code_challenge: challenge, code_challenge_method: 'S512' },
+    ]
+    for (const wrong of refused) {
+      const page = await browser.open(authorizationUrl(fixture.url, { ...common, ...wrong }))
+      assert.ok('left' in page, JSON.stringify(wrong))
+      assert.equal(page.left.searchParams.get('error'), 'invalid_request', JSON.stringify(wrong))
+      assert.equal(page.left.searchParams.get('code'), null)
+    }
+    const good = authorizationUrl(fixture.url, {
+      ...common,
+      code_challenge: challenge,
+      code_challenge_method: 'S256',
+    })
+    const redeemWith = async (more: Record<string, string>) => {
+      const code = (await authorize(browser, good, fixture.ann)).searchParams.get('code') ?? ''
+      return post(`${fixture.url}/oauth/token`, {
+        grant_type: 'authorization_code',
+        client_id: app.client_id,
+        redirect_uri: redirectUri,
+        code,
+        ...more,
+      })
+    }
+    for (const wrong of [{}, { code_verifier: challenge }, { code_verifier: `${verifier}x` }]) {
+      const answer = await redeemWith(wrong as Record<string, string>)
+      assert.deepEqual([answer.status, answer.json.error], [400, 'invalid_grant'], JSON.stringify(wrong))
+    }
+    assert.equal((await redeemWith({ code_verifier: verifier })).status, 200)
+  })
+})
+
+test('neither the implicit flow nor the password grant is there', async () => {
+  await withFixture({}, async fixture => {
+    const app = await fixture.app()
+    for (const response_type of ['token', 'id_token', 'code id_token', 'code token', 'none']) {
+      const page = await fixture.browser().open(
+        authorizationUrl(fixture.url, {
+          response_type,
+          client_id: app.client_id,
+          redirect_uri: redirectUri,
+          scope: 'openid',
+          nonce: 'n',
+          state: 's',
+        }),
+      )
+      const text = 'left' in page ? page.left.href : page.text
+      assert.match(text, /unsupported_response_type|unauthorized_client|invalid_request/, response_type)
+      assert.doesNotMatch(text, /access_token=|id_token=|[?&#]code=/)
+    }
+    const { email, password } = fixture.ann
+    const answer = await post(`${fixture.url}/oauth/token`, {
+      grant_type: 'password',
+      username: email,
+      password,
+      ...secretOf(app),
+    })
+    assert.deepEqual([answer.status, answer.json.error], [400, 'unsupported_grant_type'])
+  })
+})
+
+test('the metadata say what is there, in three documents', async () => {
+  await withFixture({}, async ({ url }) => {
+    const documents = new Map<string, Record<string, unknown>>()
+    for (const name of ['openid-configuration', 'oauth-authorization-server', 'oauth-protected-resource']) {
+      const response = await fetch(`${url}/.well-known/${name}`)
+      assert.equal(response.status, 200, name)
+      assert.match(response.headers.get('content-type') ?? '', /^application\/json\b/)
+      documents.set(name, (await response.json()) as Record<string, unknown>)
+    }
+    for (const name of ['openid-configuration', 'oauth-authorization-server']) {
+      const document = documents.get(name) ?? {}
+      assert.equal(document.issuer, url)
+      assert.equal(document.authorization_endpoint, `${url}/oauth/authorize`)
+      assert.equal(document.token_endpoint, `${url}/oauth/token`)
+      assert.equal(document.revocation_endpoint, `${url}/oauth/revoke`)
+      assert.equal(document.introspection_endpoint, `${url}/oauth/introspect`)
+      assert.equal(document.jwks_uri, `${url}/oauth/jwks`)
+      assert.equal(document.pushed_authorization_request_endpoint, `${url}/oauth/par`)
+      assert.equal(document.device_authorization_endpoint, `${url}/oauth/device`)
+      assert.deepEqual(document.response_types_supported, ['code'])
+      assert.deepEqual(document.code_challenge_methods_supported, ['S256'])
+      assert.equal(document.authorization_response_iss_parameter_supported, true)
+      assert.equal(document.registration_endpoint, undefined)
+      const scopes = document.scopes_supported as string[]
+      for (const scope of ['openid', 'profile', 'email', 'offline_access', 'read:post', 'write:user'])
+        assert.ok(scopes.includes(scope), scope)
+    }
+    const resource = documents.get('oauth-protected-resource') ?? {}
+    assert.deepEqual(resource.authorization_servers, [url])
+    assert.ok(String(resource.resource).startsWith(url))
+  })
+})
+
+test('a challenge leads to the metadata of the resource', async () => {
+  await withFixture({}, async ({ url, call }) => {
+    const refused = await call('/api/v1/me')
+    const challenge = refused.headers.get('www-authenticate') ?? ''
+    const [, metadata] = /resource_metadata="([^"]+)"/.exec(challenge) ?? []
+    assert.equal(metadata, `${url}/.well-known/oauth-protected-resource`)
+    const document = (await (await fetch(metadata ?? '')).json()) as { authorization_servers: string[] }
+    assert.deepEqual(document.authorization_servers, [url])
+  })
+})
+
+test('every answer of the authorization server carries the id, the version and the limit', async () => {
+  await withFixture({ rateLimit: 1000 }, async fixture => {
+    const answers = [
+      await fetch(`${fixture.url}/.well-known/openid-configuration`),
+      await fetch(`${fixture.url}/oauth/jwks`),
+      await fetch(`${fixture.url}/oauth/token`, { method: 'POST' }),
+      await fetch(`${fixture.url}/oauth/authorize`, { redirect: 'manual' }),
+      await fetch(`${fixture.url}/oauth/nothing`),
+    ]
+    for (const { headers, url } of answers) {
+      assert.match(headers.get('x-request-id') ?? '', /\S/, url)
+      assert.equal(headers.get('api-version'), '1', url)
+      assert.match(headers.get('x-ratelimit-limit') ?? '', /^\d+$/, url)
+      assert.match(headers.get('x-ratelimit-remaining') ?? '', /^\d+$/, url)
+      assert.match(headers.get('x-ratelimit-reset') ?? '', /^\d{10}$/, url)
+      assert.equal(headers.get('x-content-type-options'), 'nosniff', url)
+    }
+  })
+})

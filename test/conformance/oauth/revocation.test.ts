@@ -1,0 +1,240 @@
+/** The user takes it back: on every process, for every kind of token, on open connections too. */
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { test } from 'node:test'
+import { setTimeout as wait } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { WebSocket } from 'ws'
+import { serve } from '../../../src/serve.ts'
+import blog from '../../models/blog.ts'
+import type { Browser } from './browser.ts'
+import {
+  type App,
+  type Fixture,
+  formWith,
+  newTokens,
+  type Person,
+  post,
+  secretOf,
+  withFixture,
+} from './server.ts'
+
+/** Two processes behind one address. */
+const baseUrl = 'http://api.example.com'
+const scope = 'openid offline_access read:user read:post'
+
+async function withTwo(use: (fixture: Fixture, otherUrl: string) => Promise<void>): Promise<void> {
+  await withFixture({ baseUrl }, async fixture => {
+    const other = await serve(blog, {
+      port: 0,
+      host: '127.0.0.1',
+      database: fixture.file,
+      logLevel: 'silent',
+      rateLimit: 'off',
+      baseUrl,
+    })
+    try {
+      await use(fixture, other.url)
+    } finally {
+      await other.close()
+    }
+  })
+}
+
+const statusAt = async (url: string, token: string) =>
+  (await fetch(`${url}/api/v1/me`, { headers: { Authorization: `Bearer ${token}` } })).status
+
+/** Within a second, as promised to users. */
+async function becomes(expected: number, ask: () => Promise<number>): Promise<void> {
+  const until = Date.now() + 1000
+  let status = await ask()
+  while (status !== expected && Date.now() < until) {
+    await wait(20)
+    status = await ask()
+  }
+  assert.equal(status, expected)
+}
+
+interface Subscribed {
+  /** The code and reason with which it was closed. */
+  readonly closed: Promise<string>
+  readonly socket: WebSocket
+}
+
+async function subscribe(url: string, token: string): Promise<Subscribed> {
+  const socket = new WebSocket(`${url.replace('http', 'ws')}/graphql`, 'graphql-transport-ws')
+  const closed = new Promise<string>(resolve => {
+    socket.on('close', (code, reason) => resolve(`${code} ${reason}`))
+    socket.on('message', data => {
+      const { type } = JSON.parse(String(data))
+      if (type === 'error' || type === 'complete') resolve(String(data))
+    })
+  })
+  await new Promise((resolve, reject) => {
+    socket.on('open', resolve)
+    socket.on('error', reject)
+  })
+  const acknowledged = new Promise(resolve => socket.once('message', resolve))
+  socket.send(JSON.stringify({ type: 'connection_init', payload: { Authorization: `Bearer ${token}` } }))
+  assert.match(String(await acknowledged), /connection_ack/)
+  const payload = { query: 'subscription { newPost { id } }' }
+  socket.send(JSON.stringify({ id: '1', type: 'subscribe', payload }))
+  return { closed, socket }
+}
+
+async function revokeOnPage(browser: Browser, { url }: Fixture, person: Person): Promise<void> {
+  let page = await browser.open(`${url}/account/apps`)
+  assert.ok(!('left' in page))
+  const signIn = formWith(page, 'password')
+  if (signIn) page = await browser.submit(signIn, { email: person.email, password: person.password })
+  assert.ok(!('left' in page))
+  const form = page.forms.find(({ buttons }) =>
+    buttons.some(({ label }) => /revoke|remove|disconnect/i.test(label)),
+  )
+  assert.ok(form, page.text)
+  const after = await browser.submit(form)
+  assert.ok(!('left' in after) && after.status === 200, 'text' in after ? after.text : '')
+}
+
+async function isOver({ url }: Fixture, app: App, tokens: Readonly<Record<string, string>>): Promise<void> {
+  const refreshed = await post(`${url}/oauth/token`, {
+    grant_type: 'refresh_token',
+    refresh_token: tokens.refresh_token ?? '',
+    ...secretOf(app),
+  })
+  assert.deepEqual([refreshed.status, refreshed.json.error], [400, 'invalid_grant'])
+}
+
+for (const format of ['opaque', 'jwt'] as const) {
+  test(`what a user revokes on the page is over everywhere, ${format}`, async () => {
+    await withTwo(async (fixture, otherUrl) => {
+      const app = await fixture.app({ access_token_format: format })
+      const browser = fixture.browser()
+      const tokens = await newTokens(fixture, app, {
+        browser,
+        person: fixture.ann,
+        scope,
+        parameters: { prompt: 'consent' },
+      })
+      const { access_token = '' } = tokens
+      const sockets = [await subscribe(fixture.url, access_token), await subscribe(otherUrl, access_token)]
+      for (const url of [fixture.url, otherUrl]) assert.equal(await statusAt(url, access_token), 200)
+
+      await revokeOnPage(browser, fixture, fixture.ann)
+      assert.equal(await statusAt(fixture.url, access_token), 401)
+      await becomes(401, () => statusAt(otherUrl, access_token))
+      for (const { closed, socket } of sockets) {
+        const ending = await Promise.race([closed, wait(5000, 'still open')])
+        assert.notEqual(ending, 'still open')
+        socket.terminate()
+      }
+      await isOver(fixture, app, tokens)
+    })
+  })
+}
+
+test('what one user revokes leaves the others alone', async () => {
+  await withFixture({}, async fixture => {
+    const app = await fixture.app()
+    const [anns, bens] = [fixture.browser(), fixture.browser()]
+    const ofAnn = await newTokens(fixture, app, { browser: anns, person: fixture.ann, scope: 'read:user' })
+    const ofBen = await newTokens(fixture, app, { browser: bens, person: fixture.ben, scope: 'read:user' })
+    await revokeOnPage(anns, fixture, fixture.ann)
+    assert.equal(await statusAt(fixture.url, ofAnn.access_token ?? ''), 401)
+    assert.equal(await statusAt(fixture.url, ofBen.access_token ?? ''), 200)
+  })
+})
+
+test('an app that is deleted, and a user who is gone, take their tokens with them', async () => {
+  await withFixture({}, async fixture => {
+    const [app, other] = [await fixture.app(), await fixture.app({ name: 'Other' })]
+    const browser = fixture.browser()
+    const first = await newTokens(fixture, app, { browser, person: fixture.ben, scope: 'read:user' })
+    const second = await newTokens(fixture, other, { browser, person: fixture.ben, scope: 'read:user' })
+    const gone = await fixture.call(`/api/v1/oauth_apps/${app.id}`, {
+      method: 'DELETE',
+      key: fixture.ann.key,
+    })
+    assert.equal(gone.status, 204, gone.text)
+    assert.equal(await statusAt(fixture.url, first.access_token ?? ''), 401)
+    assert.equal(await statusAt(fixture.url, second.access_token ?? ''), 200)
+    const user = await fixture.call(`/api/v1/users/${fixture.ben.id}`, {
+      method: 'DELETE',
+      key: fixture.admin.key,
+    })
+    assert.equal(user.status, 204, user.text)
+    assert.equal(await statusAt(fixture.url, second.access_token ?? ''), 401)
+  })
+})
+
+test('a user’s new role counts at once, whatever the token was issued under', async () => {
+  await withFixture({}, async fixture => {
+    const app = await fixture.app({
+      scopes: ['read:user', 'write:post'],
+      default_scopes: null,
+      access_token_format: 'jwt',
+    })
+    const { access_token = '' } = await newTokens(fixture, app, {
+      browser: fixture.browser(),
+      person: fixture.admin,
+      scope: 'read:user write:post',
+    })
+    const made = await fixture.call('/api/v1/posts', {
+      method: 'POST',
+      key: fixture.ann.key,
+      body: { title: 'Ann’s' },
+    })
+    const change = () =>
+      fixture.call(`/api/v1/posts/${made.json.id}`, {
+        method: 'PATCH',
+        key: access_token,
+        body: { title: 'x' },
+      })
+    assert.equal((await change()).status, 200)
+    const body = { role: 'user' }
+    const demoted = await fixture.call(`/api/v1/users/${fixture.admin.id}`, {
+      method: 'PATCH',
+      key: fixture.admin.key,
+      body,
+    })
+    assert.equal(demoted.status, 200, demoted.text)
+    assert.equal((await change()).status, 403)
+  })
+})
+
+const command = fileURLToPath(new URL('../../../src/bin.ts', import.meta.url))
+const model = fileURLToPath(new URL('../../../examples/blog/model.ts', import.meta.url))
+
+interface Jwks {
+  readonly keys: readonly { readonly kid: string }[]
+}
+
+test('new signing keys break no token', async () => {
+  await withFixture({ 'oauth.accessTokenFormat': 'jwt' }, async fixture => {
+    const app = await fixture.app()
+    const browser = fixture.browser()
+    const options = { browser, person: fixture.ann, scope: 'openid read:user' }
+    const kidOf = (token = '') =>
+      JSON.parse(Buffer.from(token.split('.')[0] ?? '', 'base64url').toString()).kid
+    const kids = async () =>
+      ((await (await fetch(`${fixture.url}/oauth/jwks`)).json()) as Jwks).keys.map(({ kid }) => kid)
+    const old = await newTokens(fixture, app, options)
+    const before = await kids()
+    assert.ok(before.includes(kidOf(old.access_token)))
+    await promisify(execFile)(
+      process.execPath,
+      ['--conditions=portico-source', command, 'keys', 'rotate', '--model', model],
+      { env: { ...process.env, DATABASE_URL: fixture.file } },
+    )
+    await becomes(1, async () => Number((await kids()).some(kid => !before.includes(kid))))
+    const fresh = await newTokens(fixture, app, options)
+    for (const name of ['access_token', 'id_token']) {
+      assert.notEqual(kidOf(fresh[name]), kidOf(old[name]), name)
+      assert.ok((await kids()).includes(kidOf(fresh[name])), name)
+      assert.ok((await kids()).includes(kidOf(old[name])), name)
+    }
+    for (const { access_token = '' } of [old, fresh])
+      assert.equal(await statusAt(fixture.url, access_token), 200)
+  })
+})

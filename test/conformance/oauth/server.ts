@@ -1,0 +1,281 @@
+/** A service with people, apps and a browser: what the tests of the authorization server start from. */
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createKey, createUser } from '../../../src/auth/bootstrap.ts'
+import type { GivenSettings } from '../../../src/config.ts'
+import { checkModel } from '../../../src/model/check.ts'
+import type { Declaration } from '../../../src/model/declaration.ts'
+import { createGuard } from '../../../src/plan/guard.ts'
+import { createRun, type Service, serve } from '../../../src/serve.ts'
+import { openSqlite } from '../../../src/store/sqlite.ts'
+import blog from '../../models/blog.ts'
+import { type Answer, type CallOptions, call } from '../../serve/service.ts'
+import { Browser, type Departure, type Form, type Page } from './browser.ts'
+
+export interface Person {
+  readonly id: number
+  readonly name: string
+  readonly email: string
+  readonly password: string
+  readonly role: string
+  /** An API key with every scope. */
+  readonly key: string
+}
+
+export interface App {
+  readonly id: number
+  readonly client_id: string
+  readonly client_secret: string
+  readonly redirect_uris: readonly string[]
+}
+
+export interface Fixture {
+  readonly url: string
+  readonly file: string
+  readonly admin: Person
+  readonly ann: Person
+  readonly ben: Person
+  /** An accountant. */
+  readonly cleo: Person
+  call(path: string, options?: CallOptions): Promise<Answer>
+  /** Registers an app of Ann's; what is not given is that of a confidential one. */
+  app(values?: Readonly<Record<string, unknown>>): Promise<App>
+  browser(): Browser
+  /** Stops the service and starts it again on the same database and port. */
+  restart(): Promise<void>
+}
+
+/** Nothing listens there: a redirect to it is looked at, not followed. */
+export const redirectUri = 'http://127.0.0.1:9/callback'
+
+const people = [
+  ['Root', 'admin'],
+  ['Ann', 'user'],
+  ['Ben', 'user'],
+  ['Cleo', 'accountant'],
+] as const
+
+async function seed(declaration: Declaration, file: string): Promise<readonly Person[]> {
+  const model = checkModel(declaration)
+  const store = openSqlite(model, { file, autoMigrate: true })
+  const run = createRun(createGuard(model), store)
+  try {
+    const made: Person[] = []
+    for (const [name, role] of people) {
+      const email = `${name.toLowerCase()}@example.com`
+      const password = `the password of ${name}`
+      const id = await createUser(run, { name, email, role }, password)
+      const key = await createKey(run, id, { name: 'all', scopes: ['*'] })
+      made.push({ id, name, email, password, role, key })
+    }
+    return made
+  } finally {
+    await store.close()
+  }
+}
+
+async function createApp({ url, ann }: { url: string; ann: Person }, values: object): Promise<App> {
+  const body = {
+    name: 'Reader',
+    type: 'confidential',
+    redirect_uris: [redirectUri],
+    scopes: ['openid', 'profile', 'email', 'offline_access', 'read:user', 'read:post', 'write:post'],
+    default_scopes: ['read:post'],
+    ...values,
+  }
+  const made = await call(`${url}/api/v1/oauth_apps`, { method: 'POST', key: ann.key, body })
+  assert.equal(made.status, 201, made.text)
+  return made.json as unknown as App
+}
+
+/** Runs `use` with a service, three people and their keys; everything is closed and removed afterwards. */
+export async function withFixture(
+  given: GivenSettings,
+  use: (fixture: Fixture) => Promise<void>,
+  declaration: Declaration = blog,
+): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), 'portico-oauth-'))
+  const file = join(folder, 'test.db')
+  const [admin, ann, ben, cleo] = await seed(declaration, file)
+  assert.ok(admin && ann && ben && cleo)
+  const settings = {
+    host: '127.0.0.1',
+    database: file,
+    logLevel: 'silent',
+    rateLimit: 'off',
+    ...given,
+  } as const
+  const browsers: Browser[] = []
+  let service: Service = await serve(declaration, { port: 0, ...settings })
+  const { url } = service
+  const fixture: Fixture = {
+    url,
+    file,
+    admin,
+    ann,
+    ben,
+    cleo,
+    call: (path, options) => call(url + path, options),
+    app: (values = {}) => createApp({ url, ann }, values),
+    browser: () => {
+      const made = new Browser(url)
+      browsers.push(made)
+      return made
+    },
+    async restart() {
+      await service.close()
+      service = await serve(declaration, { port: Number(new URL(url).port), ...settings })
+      // A client may find its kept connections closed.
+      await fetch(`${url}/healthz`).catch(() => undefined)
+    },
+  }
+  try {
+    await use(fixture)
+  } finally {
+    for (const browser of browsers) browser.close()
+    await service.close()
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+/** The page's form with such a field. */
+export function formWith({ forms }: Page, type: string): Form | undefined {
+  return forms.find(({ fields }) => fields.some(field => field.type === type))
+}
+
+const allowing = /\b(allow|approve|authori[sz]e|accept|yes)\b/i
+const refusing = /\b(deny|refuse|cancel|decline|no)\b/i
+
+/** The form by which a consent page is answered, with the button for it. */
+export function consentOf(page: Page, answer: 'allow' | 'deny' = 'allow') {
+  const wanted = answer === 'allow' ? allowing : refusing
+  for (const form of page.forms) {
+    const button = form.buttons.find(
+      ({ label, value }) => (wanted.test(value) || wanted.test(label)) && !/^sign/i.test(label),
+    )
+    if (button) return { form, button }
+  }
+  return undefined
+}
+
+const MAX_PAGES = 6
+
+/** Answers pages as `person` would who allows everything, until the browser leaves for the app. */
+export async function untilDeparture(
+  browser: Browser,
+  first: Page | Departure,
+  person: Pick<Person, 'email' | 'password'>,
+): Promise<URL> {
+  let page = first
+  for (let count = 0; count < MAX_PAGES; count++) {
+    if ('left' in page) return page.left
+    const signIn = formWith(page, 'password')
+    if (signIn) {
+      page = await browser.submit(signIn, { email: person.email, password: person.password })
+      continue
+    }
+    const consent = consentOf(page)
+    assert.ok(consent, `${page.url.pathname} has nothing to answer: ${page.status} ${page.text}`)
+    page = await browser.submit(consent.form, {}, consent.button)
+  }
+  throw new Error('the pages go on without end')
+}
+
+/** Sends the person to the app's authorization address; where the browser ends up. */
+export async function authorize(
+  browser: Browser,
+  address: URL | string,
+  person: Pick<Person, 'email' | 'password'>,
+): Promise<URL> {
+  return untilDeparture(browser, await browser.open(address), person)
+}
+
+/** The address of an authorization request. */
+export function authorizationUrl(url: string, parameters: Readonly<Record<string, string>>): URL {
+  return new URL(`${url}/oauth/authorize?${new URLSearchParams(parameters)}`)
+}
+
+export interface TokenAnswer {
+  readonly status: number
+  readonly headers: Headers
+  readonly text: string
+  readonly json: Readonly<Record<string, unknown>>
+}
+
+/** A form posted to one of the endpoints. */
+export async function post(
+  url: string,
+  form: Readonly<Record<string, string>> | URLSearchParams | string,
+  headers: Readonly<Record<string, string>> = {},
+): Promise<TokenAnswer> {
+  const response = await fetch(url, {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/x-www-form-urlencoded', ...headers },
+    body: typeof form === 'string' ? form : new URLSearchParams(form).toString(),
+    redirect: 'manual',
+  })
+  const text = await response.text()
+  let json = {}
+  try {
+    json = JSON.parse(text)
+  } catch {
+    // Not every answer is JSON.
+  }
+  return { status: response.status, headers: response.headers, text, json }
+}
+
+/** A code for the app, from a person who allows everything. */
+export async function newCode(
+  fixture: Fixture,
+  app: App,
+  { browser, person, scope = 'read:post', ...rest }: CodeOptions,
+): Promise<string> {
+  const address = authorizationUrl(fixture.url, {
+    response_type: 'code',
+    client_id: app.client_id,
+    redirect_uri: app.redirect_uris[0] ?? redirectUri,
+    scope,
+    state: 'a state',
+    ...rest.parameters,
+  })
+  const left = await authorize(browser, address, person)
+  const code = left.searchParams.get('code')
+  assert.ok(code, left.href)
+  return code
+}
+
+export interface CodeOptions {
+  readonly browser: Browser
+  readonly person: Person
+  readonly scope?: string
+  readonly parameters?: Readonly<Record<string, string>>
+}
+
+/** The app's own credentials, as parameters of a form. */
+export function secretOf({ client_id, client_secret }: App) {
+  return { client_id, client_secret }
+}
+
+/** Redeems a code by RFC 6749's request. */
+export function redeem(url: string, app: App, code: string, more: Readonly<Record<string, string>> = {}) {
+  return post(`${url}/oauth/token`, {
+    grant_type: 'authorization_code',
+    code,
+    redirect_uri: app.redirect_uris[0] ?? redirectUri,
+    ...secretOf(app),
+    ...more,
+  })
+}
+
+/** Every token that the app gets from one code. */
+export async function newTokens(
+  fixture: Fixture,
+  app: App,
+  options: CodeOptions,
+): Promise<Readonly<Record<string, string>>> {
+  const answer = await redeem(fixture.url, app, await newCode(fixture, app, options))
+  assert.equal(answer.status, 200, answer.text)
+  return answer.json as Readonly<Record<string, string>>
+}

@@ -1,0 +1,36 @@
+/** What a reader of the pages does between two commands: keep values, and go through the browser's part. */
+import { Browser } from '../conformance/oauth/browser.ts'
+import { authorize, type Person } from '../conformance/oauth/server.ts'
+
+type Environment = Record<string, string>
+
+const kept = ['client_id', 'client_secret', 'access_token', 'refresh_token']
+
+/** Keeps the values of an answer under the names that the pages give them. */
+export function keep(answer: unknown, into: Environment): void {
+  if (typeof answer !== 'object' || answer === null) return
+  for (const name of kept) {
+    const value = (answer as Readonly<Record<string, unknown>>)[name]
+    if (typeof value === 'string') into[name.toUpperCase()] = value
+  }
+}
+
+/** The address that the page sends a browser to, with the values that are known. */
+export function addressIn(page: string, url: string, values: Environment): string {
+  const [, address] = /^(http:\/\/localhost:3000\/oauth\/authorize\?\S+)$/m.exec(page) ?? []
+  if (address === undefined) throw new Error('The page uses $CODE and shows no address to get one from.')
+  return address
+    .replace('http://localhost:3000', url)
+    .replace(/\$([A-Z_]+)/g, (_, name) => values[name] ?? '')
+}
+
+/** A code, from someone who allows everything. */
+export async function newCode(address: string, person: Pick<Person, 'email' | 'password'>): Promise<string> {
+  const browser = new Browser(address)
+  try {
+    const left = await authorize(browser, address, person)
+    return left.searchParams.get('code') ?? ''
+  } finally {
+    browser.close()
+  }
+}

@@ -1,0 +1,125 @@
+/** Each kind of credential, in every combination of user and scopes, with the principal that it must come to. */
+import assert from 'node:assert/strict'
+import { anonymous, app as ofApp, type Principal, user } from '../../src/principal.ts'
+import {
+  type App,
+  type Fixture,
+  newTokens,
+  type Person,
+  post,
+  secretOf,
+} from '../conformance/oauth/server.ts'
+import { model } from './world.ts'
+
+export interface Credential {
+  readonly what: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly who: Principal
+}
+
+export const everyScope = [...model.scopes.keys()]
+
+/** All; what can be read; some of each; none that fits anything. */
+export const scopeSets: Readonly<Record<string, readonly string[]>> = {
+  all: everyScope,
+  reading: everyScope.filter(scope => scope.startsWith('read:')),
+  some: ['read:user', 'read:project', 'write:task', 'write:contact', 'read:label', 'write:label'],
+  users: ['write:user'],
+}
+
+const bearer = (token: string) => ({ Authorization: `Bearer ${token}` })
+
+export function none(): Credential {
+  return { what: 'no credential', headers: {}, who: anonymous('127.0.0.1') }
+}
+
+export function people({ admin, ann, ben, cleo }: Fixture): readonly Person[] {
+  return [admin, ann, ben, cleo]
+}
+
+function principal({ id, role }: Person, scopes: readonly string[]): Principal {
+  return user(id, role, scopes.includes('*') ? 'all' : new Set(scopes))
+}
+
+/** By the user's own key, which may do everything. */
+async function keyOf({ call }: Fixture, person: Person, scopes: readonly string[]): Promise<string> {
+  const made = await call('/api/v1/api_keys', {
+    method: 'POST',
+    key: person.key,
+    body: { name: 'matrix', scopes },
+  })
+  assert.equal(made.status, 201, made.text)
+  return String(made.json.key)
+}
+
+export async function keys(fixture: Fixture, sets = Object.keys(scopeSets)): Promise<Credential[]> {
+  const made: Credential[] = []
+  for (const person of people(fixture)) {
+    made.push({
+      what: `${person.name}'s key for *`,
+      headers: bearer(person.key),
+      who: principal(person, ['*']),
+    })
+    for (const name of sets) {
+      const scopes = scopeSets[name] ?? []
+      const key = await keyOf(fixture, person, scopes)
+      made.push({
+        what: `${person.name}'s key for ${name}`,
+        headers: { 'X-API-Key': key },
+        who: principal(person, scopes),
+      })
+    }
+  }
+  return made
+}
+
+/** By the whole flow, one consent for each. */
+export async function tokens(
+  fixture: Fixture,
+  format: 'opaque' | 'jwt',
+  sets = Object.keys(scopeSets),
+): Promise<Credential[]> {
+  const app = await fixture.app({
+    name: `Matrix ${format}`,
+    access_token_format: format,
+    scopes: everyScope,
+    default_scopes: null,
+  })
+  const made: Credential[] = []
+  for (const person of people(fixture)) {
+    const browser = fixture.browser()
+    for (const name of sets) {
+      const scopes = scopeSets[name] ?? []
+      const options = { browser, person, scope: scopes.join(' '), parameters: { prompt: 'consent' } }
+      const { access_token = '', scope = '' } = await newTokens(fixture, app, options)
+      assert.deepEqual(scope.split(',').sort(), [...scopes].sort())
+      assert.equal(access_token.split('.').length, format === 'jwt' ? 3 : 1)
+      made.push({
+        what: `${person.name}'s ${format} token for ${name}`,
+        headers: bearer(access_token),
+        who: principal(person, scopes),
+      })
+    }
+  }
+  return made
+}
+
+/** An app's own token: there is no user behind it, whoever owns the app. */
+export async function clientTokens(fixture: Fixture): Promise<Credential[]> {
+  const app: App = await fixture.app({ name: 'Matrix client', scopes: everyScope, default_scopes: null })
+  const made: Credential[] = []
+  for (const [name, scopes] of Object.entries(scopeSets)) {
+    const answer = await post(`${fixture.url}/oauth/token`, {
+      grant_type: 'client_credentials',
+      scope: scopes.join(' '),
+      ...secretOf(app),
+    })
+    assert.equal(answer.status, 200, answer.text)
+    made.push({
+      what: `an app's own token for ${name}`,
+      headers: bearer(String(answer.json.access_token)),
+      who: ofApp(app.client_id, new Set(scopes)),
+    })
+  }
+  return made
+}

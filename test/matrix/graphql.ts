@@ -1,0 +1,207 @@
+/** The same by GraphQL: queries held to graphql-js over a naive resolver, mutations to the reference. */
+import assert from 'node:assert/strict'
+import {
+  type GraphQLField,
+  type GraphQLObjectType,
+  type GraphQLSchema,
+  getNamedType,
+  isEnumType,
+  isInputObjectType,
+  isLeafType,
+  isRequiredArgument,
+} from 'graphql'
+import { createEngine } from '../../src/graphql/create-engine.ts'
+import type { JsonValue } from '../../src/model/fields/type.ts'
+import type { Collection } from '../../src/model/model.ts'
+import type { Plan, WriteShape } from '../../src/plan/plan.ts'
+import { naiveReply } from '../graphql/naive.ts'
+import { type Data, writeReference } from '../plan/reference.ts'
+import type { Credential } from './credentials.ts'
+import { type Asked, opaque, operations, requestsOf } from './operations.ts'
+import { parents, type Send, type Tally, undo } from './rest.ts'
+import { model, same, type World } from './world.ts'
+
+interface Bench {
+  readonly world: World
+  readonly send: Send
+  readonly tally: Tally
+  readonly schema: GraphQLSchema
+}
+
+const noRun = new Proxy({}, { get: () => assert.fail('the schema alone is wanted') }) as World['run']
+
+/** The schema that the service has too. */
+export function schemaOf(): GraphQLSchema {
+  return createEngine({ model, run: noRun, hooks: new Map() }).schema
+}
+
+const camel = (name: string) => name.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase())
+
+function typeOf(field: GraphQLField<unknown, unknown>): GraphQLObjectType {
+  const type = getNamedType(field.type)
+  assert.ok('getFields' in type && !isInputObjectType(type))
+  return type as GraphQLObjectType
+}
+
+/** A stored value as GraphQL takes it. */
+function written(of: Collection, name: string, value: JsonValue): unknown {
+  const type = of.fields.get(name)?.type
+  if (value === null) return null
+  if (type?.graphql === 'ID') return String(value)
+  return type?.name === 'choice' ? String(value).toUpperCase() : value
+}
+
+export interface Document {
+  readonly source: string
+  readonly variables: Readonly<Record<string, unknown>>
+}
+
+const plain = (source: string): Document => ({ source, variables: {} })
+
+function argumentType(field: GraphQLField<unknown, unknown>, name: string): string {
+  const argument = field.args.find(one => one.name === name)
+  assert.ok(argument, `${field.name}(${name})`)
+  return String(argument.type)
+}
+
+function filters(of: Collection, list: GraphQLField<unknown, unknown>, data: Data): Document[] {
+  const argument = list.args.find(({ name }) => name === 'filter')
+  const input = argument && getNamedType(argument.type)
+  if (!isInputObjectType(input)) return []
+  return [...of.fields.values()].flatMap(({ name }) => {
+    const field = input.getFields()[camel(name)]
+    const operators = field && getNamedType(field.type)
+    if (!isInputObjectType(operators)) return []
+    const values = (data[of.name] ?? []).map(row => row[name] ?? null).filter(value => value !== null)
+    const comparisons: Record<string, unknown>[] = [{ isNull: false }, { isNull: true }]
+    if (operators.getFields().eq && values[0] !== undefined)
+      comparisons.push({ eq: written(of, name, values[0]) })
+    return comparisons.map(comparison => ({
+      source: `query($filter: ${argument?.type}) { ${list.name}(limit: 20, filter: $filter) { id } }`,
+      variables: { filter: { [camel(name)]: comparison } },
+    }))
+  })
+}
+
+function orders(list: GraphQLField<unknown, unknown>): Document[] {
+  const argument = list.args.find(({ name }) => name === 'orderBy')
+  const type = argument && getNamedType(argument.type)
+  if (!isEnumType(type)) return []
+  return type.getValues().map(({ name }) => plain(`{ ${list.name}(limit: 20, orderBy: [${name}]) { id } }`))
+}
+
+/** What a caller may try to find out about a collection. */
+export function queries(schema: GraphQLSchema, of: Collection, data: Data): Document[] {
+  const root = schema.getQueryType()?.getFields() ?? {}
+  const list = root[camel(of.name)]
+  const one = root[camel(of.singular)]
+  assert.ok(list && one, of.name)
+  const fields = Object.values(typeOf(list).getFields())
+  const leaves = fields.filter(({ type }) => isLeafType(getNamedType(type))).map(({ name }) => name)
+  const relations = fields.filter(({ name }) => [...of.relations.keys()].map(camel).includes(name))
+  const ids = (data[of.name] ?? []).map(({ id }) => Number(id))
+  return [
+    plain(`{ ${list.name}(limit: 20) { ${leaves.join(' ')} } }`),
+    ...leaves.map(leaf => plain(`{ ${list.name}(limit: 20) { ${leaf} } }`)),
+    ...[...ids, 4_000_000].map(each => plain(`{ ${one.name}(id: ${each}) { ${leaves.join(' ')} } }`)),
+    ...relations.map(relation =>
+      plain(
+        `{ ${list.name}(limit: 20) { id ${relation.name}${relation.args.length > 0 ? '(limit: 20)' : ''} { id } } }`,
+      ),
+    ),
+    plain(
+      `{ ${list.name}Connection(first: 2) { totalCount nodes { id } pageInfo { hasNextPage endCursor } } }`,
+    ),
+    ...filters(of, list, data),
+    ...orders(list),
+  ]
+}
+
+async function reply({ send }: Bench, { source, variables }: Document, by: Credential) {
+  const sent = await send(
+    { method: 'POST', path: '/graphql', body: { query: source, variables } },
+    by.headers,
+  )
+  const { data, errors = [] } = sent.json as {
+    data?: JsonValue
+    errors?: readonly { extensions: { code: string } }[]
+  }
+  return { sent, data, errors }
+}
+
+async function checkQueries(bench: Bench, of: Collection, data: Data, by: Credential): Promise<void> {
+  for (const asked of queries(bench.schema, of, data)) {
+    const { sent, data: got, errors } = await reply(bench, asked, by)
+    const expected = naiveReply({ model, data, schema: bench.schema, who: by.who }, asked)
+    const told = `${by.what}: ${asked.source} ${JSON.stringify(asked.variables)} → ${sent.status} ${sent.text}`
+    assert.deepEqual({ errors, data: got }, expected, told)
+    bench.tally.add(expected.errors.length > 0 ? 'refused' : 'read')
+  }
+}
+
+const verbs = { create: 'create', update: 'update', delete: 'delete' } as const
+
+function mutationOf(schema: GraphQLSchema, { of, plan, body = {} }: Asked): Document | undefined {
+  const { kind } = plan.shape
+  assert.ok(kind === 'create' || kind === 'update' || kind === 'delete')
+  const name = `${verbs[kind]}${camel(`_${of.singular}`)}`
+  const field = schema.getMutationType()?.getFields()[name]
+  assert.ok(field, name)
+  const values: Record<string, unknown> = Object.fromEntries(
+    Object.entries(body).map(([key, value]) => [camel(key), written(of, key, value)]),
+  )
+  if (kind !== 'create') values.id = String(plan.args[0])
+  // Without what the schema requires no mutation begins.
+  if (field.args.some(each => isRequiredArgument(each) && values[each.name] === undefined)) return undefined
+  const names = Object.keys(values)
+  const declared = names.map(each => `$${each}: ${argumentType(field, each)}`).join(', ')
+  const given = names.map(each => `${each}: $${each}`).join(', ')
+  const inner = isLeafType(getNamedType(field.type)) ? '' : '{ id }'
+  return { source: `mutation(${declared}) { done: ${name}(${given}) ${inner} }`, variables: values }
+}
+
+async function checkMutation(bench: Bench, asked: Asked, by: Credential): Promise<void> {
+  const data = await bench.world.snapshot()
+  const plan = asked.plan as Plan<WriteShape>
+  const expected = writeReference(model, data, by.who, plan)
+  const allowed = !('errors' in expected)
+  if (allowed && plan.shape.kind === 'delete' && parents.has(asked.of.name)) return
+  const mutation = mutationOf(bench.schema, asked)
+  if (!mutation) return
+  const { sent, data: got, errors } = await reply(bench, mutation, by)
+  const after = await bench.world.snapshot()
+  const told = `${by.what}: ${mutation.source} ${JSON.stringify(mutation.variables)} → ${sent.status} ${sent.text}`
+  if (!allowed) {
+    const [error] = errors
+    assert.ok(
+      error && [...expected.errors].some(code => code === error.extensions.code),
+      `${told}: ${[...expected.errors]}`,
+    )
+    assert.ok(after === data || same(after, data), `${told}: something has changed`)
+    bench.tally.add('write refused')
+    return
+  }
+  const before = new Set((data[asked.of.name] ?? []).map(({ id }) => id))
+  const id =
+    plan.shape.kind === 'create' ? after[asked.of.name]?.find(row => !before.has(row.id))?.id : expected.id
+  assert.ok(id !== undefined, told)
+  const rows = expected.data[asked.of.name] ?? []
+  const renamed = rows.map(row => (row.id === expected.id ? { ...row, id } : row))
+  assert.ok(same({ ...expected.data, [asked.of.name]: renamed }, after), `${told}: not what the rules say`)
+  const shown = (got as { done?: { id?: string } } | null)?.done?.id
+  if (shown !== undefined) assert.equal(shown, String(id), told)
+  await undo(bench.world, asked, data, Number(id))
+  bench.tally.add('written')
+}
+
+const kinds = new Set(['create', 'merge', 'delete'])
+
+/** Every collection: what can be asked about it, and every change at every row. */
+export async function checkGraphql(bench: Bench, by: Credential): Promise<void> {
+  for (const of of model.collections.values()) await checkQueries(bench, of, await bench.world.snapshot(), by)
+  for (const operation of operations()) {
+    if (!kinds.has(operation.kind) || opaque.has(operation.of.name)) continue
+    for (const asked of requestsOf(operation, await bench.world.snapshot(), by.who))
+      await checkMutation(bench, asked, by)
+  }
+}

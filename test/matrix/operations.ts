@@ -1,0 +1,249 @@
+/** Every operation of the OpenAPI document, as requests whose meaning the reference can tell. */
+import assert from 'node:assert/strict'
+import type { JsonValue } from '../../src/model/fields/type.ts'
+import type { Collection, Field } from '../../src/model/model.ts'
+import type { Plan, ReadShape, WriteShape } from '../../src/plan/plan.ts'
+import type { Principal } from '../../src/principal.ts'
+import { openapi } from '../../src/rest/openapi.ts'
+import { type Data, World as Reference, type Row } from '../plan/reference.ts'
+import { model, type Values } from './world.ts'
+
+type Kind = 'list' | 'item' | 'related' | 'create' | 'replace' | 'merge' | 'delete' | 'me'
+
+export interface Operation {
+  readonly kind: Kind
+  readonly of: Collection
+  /** The to-many relation of a sub-collection. */
+  readonly relation: string | undefined
+  readonly scopes: readonly string[]
+}
+
+export interface Asked {
+  readonly what: string
+  readonly method: string
+  readonly path: string
+  readonly body: Values | undefined
+  readonly of: Collection
+  readonly plan: Plan<ReadShape> | Plan<WriteShape>
+  /** The operation computes values: only whether it is let through can be told. */
+  readonly opaque: boolean
+}
+
+interface PathItem {
+  readonly [method: string]: { readonly 'x-required-scopes'?: readonly string[] }
+}
+
+const methods: Readonly<Record<string, Kind>> = {
+  post: 'create',
+  put: 'replace',
+  patch: 'merge',
+  delete: 'delete',
+}
+
+function collectionOf(name: string): Collection {
+  const of = model.collections.get(name)
+  assert.ok(of, name)
+  return of
+}
+
+function operationsAt(path: string, item: PathItem): Operation[] {
+  if (path === '/api/v1/openapi.json') return []
+  const [, , , name = '', id, relation] = path.split('/')
+  return Object.entries(item).flatMap(([method, operation]) => {
+    if (!['get', 'post', 'put', 'patch', 'delete'].includes(method)) return []
+    const scopes = operation['x-required-scopes'] ?? []
+    if (name === 'me') return [{ kind: 'me' as const, of: collectionOf('users'), relation, scopes }]
+    const reading: Kind = id === undefined ? 'list' : relation === undefined ? 'item' : 'related'
+    return [{ kind: methods[method] ?? reading, of: collectionOf(name), relation, scopes }]
+  })
+}
+
+/** Whatever the document lists. */
+export function operations(): readonly Operation[] {
+  const { paths } = JSON.parse(JSON.stringify(openapi(model, undefined))) as {
+    paths: Record<string, PathItem>
+  }
+  return Object.entries(paths).flatMap(([path, item]) => operationsAt(path, item))
+}
+
+/** The collections whose creation makes secrets and computes values. */
+export const opaque: ReadonlySet<string> = new Set(['api_keys', 'oauth_apps', 'oauth_app_secrets'])
+
+let count = 0
+const unique = () => `x${process.pid.toString(36)}${(count++).toString(36)}`
+
+const special: Readonly<Record<string, () => JsonValue>> = {
+  'projects.slug': unique,
+  'projects.code': () => 'ABCD',
+  'projects.settings': () => ({ theme: 'dark' }),
+  'labels.name': unique,
+  'labels.shade': () => '#00ff00',
+  'users.phone': () => '+99 9',
+  'contacts.passphrase': () => 'a long passphrase',
+  'api_keys.scopes': () => ['read:label'],
+  'oauth_apps.redirect_uris': () => ['https://app.example.com/callback'],
+  'oauth_apps.scopes': () => ['read:label'],
+  'oauth_apps.default_scopes': () => ['read:label'],
+  'oauth_apps.scope_separator': () => ' ',
+}
+
+const byType: Readonly<Record<string, () => JsonValue>> = {
+  string: () => 'written',
+  text: () => 'written at length',
+  integer: () => 2,
+  number: () => 2.5,
+  boolean: () => true,
+  date: () => '2026-02-02',
+  datetime: () => '2026-02-02T00:00:00.000Z',
+  email: () => `${unique()}@example.org`,
+  url: () => 'https://example.org/x',
+  uuid: () => crypto.randomUUID(),
+  json: () => ({ written: true }),
+}
+
+export function sampleOf(of: Collection, { name, type }: Field, reference: number): JsonValue {
+  const made = special[`${of.name}.${name}`] ?? byType[type.name]
+  if (made) return made()
+  if (type.name === 'relation') return reference
+  const { enum: values } = type.schema as { enum?: readonly JsonValue[] }
+  assert.ok(values?.[0] !== undefined, `${of.name}.${name}: ${type.name}`)
+  return values[values.length - 1] ?? null
+}
+
+function takes(field: Field, existing: boolean): boolean {
+  return field.name !== 'id' && !field.readOnly && !field.internal && !(existing && field.immutable)
+}
+
+const fieldsOf = (of: Collection) => [...of.fields.values()]
+
+/** Without the name of an owner the caller owns; with it somebody does. */
+function bodies(
+  of: Collection,
+  kind: 'create' | 'replace' | 'merge',
+  row: Row | undefined,
+): readonly Values[] {
+  const existing = kind !== 'create'
+  const open = fieldsOf(of).filter(field => takes(field, existing))
+  const needed = (field: Field) => !field.optional && field.default === undefined
+  const all = (reference: number, wanted: (field: Field) => boolean): Values =>
+    Object.fromEntries(open.filter(wanted).map(field => [field.name, sampleOf(of, field, reference)]))
+  const plain = (field: Field) => field.access.write.kind === 'anyone' && field.reference === undefined
+  // A reference keeps what it is, where there is a row: the uuid has no default that a reference could tell.
+  const kept = Object.fromEntries(
+    open.filter(field => field.reference && row).map(({ name }) => [name, row?.[name] ?? null]),
+  )
+  const certain = (field: Field) => needed(field) || field.type.name === 'uuid'
+  if (kind === 'create') {
+    return [2, 3, 4]
+      .map(reference => all(reference, field => certain(field) || field.reference?.kind === 'one'))
+      .concat([all(2, certain), all(2, () => true)])
+  }
+  if (kind === 'replace')
+    return [{ ...all(2, field => certain(field) || plain(field)), ...kept }, all(3, () => true)]
+  const [first] = open.filter(plain)
+  const single = open.filter(field => !plain(field)).map(field => ({ [field.name]: sampleOf(of, field, 3) }))
+  const innocent = first ? [{ [first.name]: sampleOf(of, first, 2) }] : []
+  return [...innocent, ...single, ...(row ? [{ ...kept, ...innocent[0] }] : [])]
+}
+
+/** By a hook of its collection: nobody else gives the field a value. */
+function isMade({ name, readOnly, internal, optional, default: standard }: Field): boolean {
+  return name !== 'id' && (readOnly || internal) && !optional && standard === undefined
+}
+
+function writePlan(
+  of: Collection,
+  kind: 'create' | 'replace' | 'merge',
+  id: number,
+  body: Values,
+): Plan<WriteShape> {
+  const set = Object.keys(body).map((field, at) => ({ field, param: at + 1 }))
+  const args = [id, ...Object.values(body)]
+  if (kind === 'create') {
+    const made = fieldsOf(of).filter(field => opaque.has(of.name) && isMade(field))
+    const computed = made.map(({ name }, at) => ({ field: name, param: args.length + at }))
+    const shape = { kind, collection: of.name, set, computed, select: [] } as const
+    return { shape, args: [...args, ...made.map(unique)] }
+  }
+  const documents = kind === 'merge' ? 'merge' : 'replace'
+  const common = { collection: of.name, id: 0, set, documents, ifMatch: undefined, select: [] } as const
+  return { shape: { kind: 'update', mode: kind, ...common }, args }
+}
+
+/** What the service shows of an item by itself: every field that this caller knows of. */
+export function selectionFor(who: Principal, of: Collection) {
+  const world = new Reference(model, {}, who, [])
+  return fieldsOf(of)
+    .filter(({ name }) => world.exists(of, name))
+    .map(({ name }) => ({ kind: 'field', key: name, field: name }) as const)
+}
+
+function listPlan(
+  who: Principal,
+  of: Collection,
+  within: { collection: string; relation: string; id: 2 } | undefined,
+  id = 0,
+): Plan<ReadShape> {
+  return {
+    shape: {
+      kind: 'list',
+      collection: of.name,
+      within,
+      filter: undefined,
+      search: undefined,
+      sort: [],
+      window: { kind: 'page', offset: 0, limit: 1, total: true },
+      select: selectionFor(who, of),
+    },
+    args: [0, 100, id],
+  }
+}
+
+function itemPlan(who: Principal, of: Collection, id: number): Plan<ReadShape> {
+  return { shape: { kind: 'item', collection: of.name, id: 0, select: selectionFor(who, of) }, args: [id] }
+}
+
+const missing = 4_000_000
+
+/** The requests of an operation: at every row that there is, and at one that is not there. */
+export function* requestsOf({ kind, of, relation }: Operation, data: Data, who: Principal): Iterable<Asked> {
+  const path = `/api/v1/${of.name}`
+  const asked = (method: string, at: string, plan: Asked['plan'], body?: Values): Asked => ({
+    what: `${method} ${at} ${body ? JSON.stringify(body) : ''}`,
+    method,
+    path: at,
+    body,
+    of,
+    plan,
+    opaque: opaque.has(of.name) && method !== 'GET' && method !== 'DELETE',
+  })
+  const ids = [...(data[of.name] ?? []).map(row => Number(row.id)), missing]
+  if (kind === 'list') yield asked('GET', `${path}?per_page=100`, listPlan(who, of, undefined))
+  else if (kind === 'me') yield asked('GET', '/api/v1/me', itemPlan(who, of, who.userId ?? missing))
+  else if (kind === 'create') {
+    for (const body of bodies(of, kind, undefined))
+      yield asked('POST', path, writePlan(of, kind, 0, body), body)
+  } else {
+    for (const id of ids) {
+      const at = `${path}/${id}`
+      const row = data[of.name]?.find(each => each.id === id)
+      if (kind === 'item') yield asked('GET', at, itemPlan(who, of, id))
+      else if (kind === 'related') {
+        const target = of.relations.get(relation ?? '')?.target ?? ''
+        const within = { collection: of.name, relation: relation ?? '', id: 2 } as const
+        yield {
+          ...asked('GET', `${at}/${relation}?per_page=100`, listPlan(who, collectionOf(target), within, id)),
+          of: collectionOf(target),
+        }
+      } else if (kind === 'delete') {
+        yield asked('DELETE', at, {
+          shape: { kind, collection: of.name, id: 0, ifMatch: undefined },
+          args: [id],
+        })
+      } else {
+        for (const body of bodies(of, kind, row))
+          yield asked(kind === 'merge' ? 'PATCH' : 'PUT', at, writePlan(of, kind, id, body), body)
+      }
+    }
+  }
+}

@@ -1,0 +1,240 @@
+/**
+ * Two services that differ in nothing but what is hidden from the caller: every answer must be the same,
+ * byte by byte, or something of the difference can be learned.
+ */
+import assert from 'node:assert/strict'
+import { DatabaseSync } from 'node:sqlite'
+import { test } from 'node:test'
+import type { Collection } from '../../src/model/model.ts'
+import type { Fixture } from '../conformance/oauth/server.ts'
+import type { Data } from '../plan/reference.ts'
+import { queries, schemaOf } from './graphql.ts'
+import { withWorld } from './service.ts'
+import { model, oneSecret, people, type Secrets, type World } from './world.ts'
+
+const anotherSecret: Secrets = {
+  phone: '+9 999',
+  budget: 999,
+  passphrase: 'wrong donkey',
+  ticket: 'T-9',
+  text: 'second words',
+}
+
+/** What the clock and the dice have put in. */
+function level(file: string): void {
+  const database = new DatabaseSync(file)
+  const at = '2026-01-01T00:00:00.000Z'
+  for (const { name, fields } of model.collections.values()) {
+    database.prepare(`UPDATE "${name}" SET created_at = ?`).run(at)
+    if (fields.has('updated_at')) database.prepare(`UPDATE "${name}" SET updated_at = ?`).run(at)
+  }
+  database.exec(`
+    UPDATE tasks SET seen_at = '${at}', reference = '00000000-0000-4000-8000-00000000000' || id;
+    UPDATE api_keys SET prefix = 'pk_' || id`)
+  database.close()
+}
+
+interface Question {
+  readonly method: string
+  readonly path: string
+  readonly body?: unknown
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+const secretValues = [oneSecret, anotherSecret].flatMap(secrets => Object.values(secrets).map(String))
+
+function listQuestions(of: Collection): string[] {
+  const names = [...of.fields.keys(), 'no_such_field']
+  const relations = [...of.relations.keys()]
+  return [
+    '',
+    'cursor=',
+    ...names.flatMap(name => [
+      `fields=id,${name}`,
+      `sort=${name}`,
+      `sort=-${name}&per_page=1`,
+      `sort=${name}&cursor=&per_page=2`,
+      `${name}[null]=true`,
+      `${name}[null]=false`,
+      ...secretValues.flatMap(value => {
+        const text = encodeURIComponent(value)
+        return [`${name}=${text}`, `${name}[ne]=${text}`, `${name}[gte]=${text}`, `${name}[contains]=${text}`]
+      }),
+    ]),
+    ...relations.flatMap(relation => [`include=${relation}`, `include=${relation}&fields=id`]),
+    ...secretValues.map(value => `q=${encodeURIComponent(value)}`),
+    'q=secret OR words',
+  ]
+}
+
+const ids = [1, 2, 3, 4, 5, 6, 4_000_000]
+
+/** Reads, and writes that cannot be allowed: an allowed one would change what is asked next. */
+function questions(of: Collection, refused: boolean): Question[] {
+  const path = `/api/v1/${of.name}`
+  const relations = [...of.relations.keys()]
+  const reads = [
+    ...listQuestions(of).map(query => `${path}?${query}`),
+    ...ids.flatMap(id => [
+      `${path}/${id}`,
+      ...relations.flatMap(relation => [`${path}/${id}/${relation}`, `${path}/${id}?include=${relation}`]),
+    ]),
+  ].map(each => ({ method: 'GET', path: each }))
+  if (!refused) return reads
+  const writes = ids.flatMap(id => [
+    { method: 'DELETE', path: `${path}/${id}`, headers: { 'If-Match': '"no"' } },
+    { method: 'PATCH', path: `${path}/${id}`, body: { no_such_field: 1 } },
+    { method: 'PATCH', path: `${path}/${id}`, body: {}, headers: { 'If-Match': '"no"' } },
+  ])
+  return [...reads, ...reads.slice(0, 3).map(each => ({ ...each, method: 'HEAD' })), ...writes]
+}
+
+const unlike = new Set(['date', 'x-request-id', 'keep-alive', 'x-ratelimit-reset', 'ratelimit'])
+
+interface Side {
+  readonly fixture: Fixture
+  readonly world: World
+}
+
+async function ask({ fixture }: Side, { method, path, body, headers }: Question, key: string | undefined) {
+  const response = await fetch(fixture.url + path, {
+    method,
+    headers: {
+      ...(key !== undefined && { Authorization: `Bearer ${key}` }),
+      ...(body !== undefined && { 'Content-Type': 'application/json' }),
+      ...headers,
+    },
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+  })
+  const kept = [...response.headers].filter(([name]) => !unlike.has(name))
+  const text = (await response.text()).replaceAll(fixture.url, '')
+  return { status: response.status, headers: JSON.stringify(kept).replaceAll(fixture.url, ''), text }
+}
+
+type Who = (fixture: Fixture) => string | undefined
+
+/** Returns the entity tags that were met, which must not tell either. */
+async function sameAnswers([one, other]: readonly [Side, Side], asked: Question, who: Who): Promise<number> {
+  const [a, b] = [await ask(one, asked, who(one.fixture)), await ask(other, asked, who(other.fixture))]
+  const told = `${asked.method} ${asked.path} ${JSON.stringify(asked.body ?? '')}\n${a.text}\n${b.text}`
+  assert.equal(a.status, b.status, told)
+  assert.equal(a.text, b.text, told)
+  assert.equal(a.headers, b.headers, told)
+  assert.ok(a.status < 500, told)
+  const refusal = a.status >= 400 && /"(message|details)"/.test(a.text)
+  // What a refusal repeats is what was sent.
+  if (!refusal)
+    for (const value of [oneSecret.text, anotherSecret.text]) assert.ok(!a.text.includes(value), told)
+  return a.status
+}
+
+async function withTwo(
+  secrets: Secrets,
+  use: (sides: readonly [Side, Side]) => Promise<void>,
+): Promise<void> {
+  await withWorld(async (fixture, world) => {
+    level(fixture.file)
+    await withWorld(async (otherFixture, otherWorld) => {
+      level(otherFixture.file)
+      await use([
+        { fixture, world },
+        { fixture: otherFixture, world: otherWorld },
+      ])
+    }, secrets)
+  })
+}
+
+async function differing([one, other]: readonly [Side, Side]): Promise<string[]> {
+  const [a, b] = [await one.world.snapshot(), await other.world.snapshot()]
+  return Object.keys(a).flatMap(name => {
+    const pairs = (a[name] ?? []).flatMap((row, at) =>
+      Object.keys(row).filter(key => row[key] !== b[name]?.[at]?.[key] && typeof row[key] !== 'object'),
+    )
+    return [...new Set(pairs)].map(field => `${name}.${field}`)
+  })
+}
+
+async function askEverything(
+  sides: readonly [Side, Side],
+  who: Who,
+  counts: Map<number, number>,
+): Promise<void> {
+  const schema = schemaOf()
+  const data: Data = await sides[0].world.snapshot()
+  for (const of of model.collections.values()) {
+    const all: Question[] = [...questions(of, true)]
+    for (const { source, variables } of queries(schema, of, data))
+      all.push({ method: 'POST', path: '/graphql', body: { query: source, variables } })
+    for (const asked of all) {
+      const status = await sameAnswers(sides, asked, who)
+      counts.set(status, (counts.get(status) ?? 0) + 1)
+    }
+  }
+}
+
+test('the rows of others: nothing about them can be learned', async t => {
+  await withTwo(anotherSecret, async sides => {
+    const found = await differing(sides)
+    for (const field of [
+      'users.phone',
+      'projects.budget',
+      'tasks.notes',
+      'notices.title',
+      'audits.subject',
+      'contacts.passphrase',
+      'tasks.ticket',
+    ])
+      assert.ok(found.includes(field), `${field} differs: ${found}`)
+    const counts = new Map<number, number>()
+    for (const who of [() => undefined, ({ ben }: Fixture) => ben.key] satisfies Who[])
+      await askEverything(sides, who, counts)
+    t.diagnostic(JSON.stringify([...counts]))
+    for (const status of [200, 400, 401, 404]) assert.ok((counts.get(status) ?? 0) > 20, `${status}`)
+  })
+})
+
+test('write-only and internal fields: not even an administrator learns them', async () => {
+  const { passphrase, ticket } = anotherSecret
+  await withTwo({ ...oneSecret, passphrase, ticket }, async sides => {
+    assert.deepEqual((await differing(sides)).filter(field => !/hash/.test(field)).sort(), [
+      'contacts.passphrase',
+      'tasks.ticket',
+    ])
+    const admin: Who = fixture => fixture.admin.key
+    for (const collection of ['contacts', 'tasks', 'projects', 'users'].flatMap(
+      name => model.collections.get(name) ?? [],
+    )) {
+      for (const asked of questions(collection, false)) {
+        const [one, other] = sides
+        const [a, b] = [
+          await ask(one, asked, admin(one.fixture)),
+          await ask(other, asked, admin(other.fixture)),
+        ]
+        assert.deepEqual(a, b, asked.path)
+      }
+    }
+  })
+})
+
+test('the tag of an answer changes only with what the answer shows', async () => {
+  await withWorld(async ({ url, ben }, world) => {
+    const tagOf = async (path: string) =>
+      (await fetch(url + path, { headers: { Authorization: `Bearer ${ben.key}` } })).headers.get('etag')
+    const before = await Promise.all(
+      ['/api/v1/users/1', '/api/v1/users', '/api/v1/notices', '/api/v1/projects/1'].map(tagOf),
+    )
+    assert.ok(before.every(tag => tag !== null))
+    // With the times of the rows kept: only what is hidden from Ben changes.
+    const { updated_at: at } = (await world.snapshot()).users?.[0] ?? {}
+    await world.update('users', people.root, { phone: '+5 555', updated_at: at ?? null })
+    await world.insert('notices', { title: 'unseen', published_at: null, audience: 'all' })
+    const after = await Promise.all(
+      ['/api/v1/users/1', '/api/v1/users', '/api/v1/notices', '/api/v1/projects/1'].map(tagOf),
+    )
+    assert.equal(after[2], before[2])
+    assert.equal(after[3], before[3])
+    const { updated_at: now } = (await world.snapshot()).users?.[0] ?? {}
+    // That a row was changed is no secret where its time of change is not.
+    assert.equal(after[0] === before[0], at === now)
+  })
+})

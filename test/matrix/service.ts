@@ -1,0 +1,59 @@
+/** The matrix's service: people, rows, and whoever asks. */
+import { type Fixture, withFixture } from '../conformance/oauth/server.ts'
+import rich from '../models/rich.ts'
+import type { Credential } from './credentials.ts'
+import { type Send, Tally } from './rest.ts'
+import { fill, oneSecret, openWorld, type Secrets, type World } from './world.ts'
+
+export const settings = { autoMigrate: true, maxKeysPerUser: 1000 }
+
+export function sender(url: string): Send {
+  return async ({ method, path, body }, headers) => {
+    const response = await fetch(url + path, {
+      method,
+      headers: { ...headers, ...(body !== undefined && { 'Content-Type': 'application/json' }) },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    })
+    const text = await response.text()
+    return { status: response.status, text, json: text === '' ? {} : JSON.parse(text) }
+  }
+}
+
+/** Runs `use` with a service of the rich model whose rows hold the secrets. */
+export async function withWorld(
+  use: (fixture: Fixture, world: World) => Promise<void>,
+  secrets: Secrets = oneSecret,
+): Promise<void> {
+  await withFixture(
+    settings,
+    async fixture => {
+      const world = openWorld(fixture.file)
+      try {
+        await fill(world, secrets)
+        await use(fixture, world)
+      } finally {
+        await world.close()
+      }
+    },
+    rich,
+  )
+}
+
+interface Bench {
+  readonly world: World
+  readonly send: Send
+  readonly tally: Tally
+}
+
+/** Checks each of the credentials; how often each outcome was met. */
+export async function matrix(
+  credentials: (fixture: Fixture) => Promise<readonly Credential[]>,
+  check: (bench: Bench, by: Credential) => Promise<void>,
+): Promise<Tally> {
+  const tally = new Tally()
+  await withWorld(async (fixture, world) => {
+    const bench = { world, send: sender(fixture.url), tally }
+    for (const credential of await credentials(fixture)) await check(bench, credential)
+  })
+  return tally
+}
