@@ -65,8 +65,8 @@ const rule: fc.Arbitrary<AccessRule> = fc.letrec<{ rule: AccessRule }>(tie => ({
   ),
 })).rule
 
-/** Suffixed, so that no name is reserved, the plural of another, or another's in camelCase. */
-const name = fc.tuple(fc.stringMatching(/^[a-z]{1,8}$/), fc.nat(99)).map(([word, at]) => `${word}_x${at}x`)
+/** Framed, so that no name is reserved, the plural of another, or another's in camelCase. */
+const name = fc.tuple(fc.stringMatching(/^[a-z]{1,8}$/), fc.nat(99)).map(([word, at]) => `x${word}_x${at}x`)
 
 const someCollection = fc
   .record({
