@@ -50,7 +50,7 @@ async function withDatabase(
   const { createRun, openStore } = await import('./serve.ts')
   const { createGuard } = await import('./plan/guard.ts')
   const accounts = await import('./cli/accounts.ts')
-  const store = openStore(model, settings)
+  const store = await openStore(model, settings)
   try {
     const run = createRun(createGuard(model), store)
     return await use({ model, run, records: store.records, settings }, accounts)

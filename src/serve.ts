@@ -7,8 +7,9 @@ import { bootstrap, type FirstAdministrator } from './auth/bootstrap.ts'
 import { newKeyHook } from './auth/new-key.ts'
 import { createApps, newAppHook, newSecretHook } from './auth/server/apps.ts'
 import type { Reply, TakenOver } from './call.ts'
+import type { Cluster } from './cluster/cluster.ts'
 import { budgetAddress, createLimits, type Limits } from './cluster/limits.ts'
-import { memoryCounters } from './cluster/memory.ts'
+import { singleNode } from './cluster/memory.ts'
 import { type GivenSettings, readSettings, type Settings } from './config.ts'
 import { ApiError } from './errors.ts'
 import { assetsPath, errorReply as graphqlErrorReply, path as graphqlPath } from './graphql/http-reply.ts'
@@ -50,19 +51,25 @@ export async function serve(declaration: Declaration, given: GivenSettings = {})
 /** `serve` with a checked model and every setting known. */
 export async function start(model: Model, settings: Settings): Promise<Service> {
   const log = createLog(settings)
-  const store = openStore(model, settings)
+  const store = await openStore(model, settings)
+  const cluster = openCluster(settings)
   try {
-    return await assemble(model, store, log, settings)
+    return await assemble({ model, store, cluster, log, settings })
   } catch (error) {
+    await cluster.close()
     await store.close()
     throw error
   }
 }
 
 /** The model's database, made or brought up to date. */
-export function openStore(model: Model, settings: Settings): Store {
+export async function openStore(model: Model, settings: Settings): Promise<Store> {
   const { database: file, cacheBytes, autoMigrate } = settings
   return openSqlite(model, { file, cacheBytes, autoMigrate })
+}
+
+function openCluster(_settings: Settings): Cluster {
+  return singleNode()
 }
 
 /** Plans in, answers out: what is not guarded does not run. */
@@ -76,14 +83,24 @@ export function createRun(guard: Guard, store: Store): Run {
   }
 }
 
-async function assemble(model: Model, store: Store, log: Log, settings: Settings): Promise<Service> {
+interface Parts {
+  readonly model: Model
+  readonly store: Store
+  readonly cluster: Cluster
+  readonly log: Log
+  readonly settings: Settings
+}
+
+async function assemble({ model, store, cluster, log, settings }: Parts): Promise<Service> {
+  store.changes.onCommit(() => cluster.wake())
+  cluster.onWake(() => void store.changes.look())
   const run = createRun(createGuard(model), store)
   const keys = apiKeyReader({
     run,
     version: collection => store.version(collection),
     adminApiKey: settings.adminApiKey,
   })
-  const limits = createLimits(limitSettings(settings), memoryCounters())
+  const limits = createLimits(limitSettings(settings), cluster.counters)
   const state = { closing: false }
   const metrics = createMetrics(
     () => [...figures(limits, keys.counts, http), ...storeFigures(store)],
@@ -125,7 +142,7 @@ async function assemble(model: Model, store: Store, log: Log, settings: Settings
     records,
     apps,
     limits,
-    tokenLimits: createLimits(tokenLimitSettings(settings), memoryCounters()),
+    tokenLimits: createLimits(tokenLimitSettings(settings), cluster.counters),
     settings,
     issuer,
     logger: log.logger,
@@ -143,6 +160,7 @@ async function assemble(model: Model, store: Store, log: Log, settings: Settings
   })
   const stages: Stages = {
     open: openPaths(store, metrics, state),
+    refresh: () => store.refresh(),
     authenticate,
     limits,
     bodyLimit: settings.bodyLimit,
@@ -170,7 +188,7 @@ async function assemble(model: Model, store: Store, log: Log, settings: Settings
   return {
     url,
     firstAdministrator,
-    close: closer({ http, graphql, oauth, store, log, state }),
+    close: closer({ http, graphql, oauth, store, cluster, log, state }),
   }
 }
 
@@ -211,6 +229,8 @@ function isGraphql(path: string): boolean {
 interface Stages {
   /** Paths that take no credential and draw no budget. */
   readonly open: ReadonlyMap<string, (exchange: Exchange) => Awaitable<Reply>>
+  /** Notices what other nodes have committed. */
+  readonly refresh: () => Awaitable<void>
   readonly authenticate: Authenticate
   readonly limits: Limits
   readonly bodyLimit: number
@@ -219,26 +239,29 @@ interface Stages {
   readonly face: Face
 }
 
-/** credential → Principal → budget → body → face → reply. At once where nothing has to be waited for. */
-function createPipeline({ open, authenticate, limits, bodyLimit, oauth, face }: Stages) {
+/** others' commits → credential → Principal → budget → body → face → reply. At once where nothing has to be waited for. */
+function createPipeline({ open, refresh, authenticate, limits, bodyLimit, oauth, face }: Stages) {
   const identify = identifier(authenticate, limits)
   return (exchange: Exchange): Awaitable<Reply | TakenOver> => {
     const opened = open.get(exchange.path)
     if (opened) return opened(exchange)
-    if (oauth.owns(exchange.path)) return oauth.answer(exchange)
-    return then(identify(exchange), principal => {
-      exchange.userId = principal.userId
-      return then(limits.draw(principal, exchange), () =>
-        then(exchange.readBody(bodyLimit), () => face(exchange, principal)),
-      )
+    return then(refresh(), () => {
+      if (oauth.owns(exchange.path)) return oauth.answer(exchange)
+      return then(identify(exchange), principal => {
+        exchange.userId = principal.userId
+        return then(limits.draw(principal, exchange), () =>
+          then(exchange.readBody(bodyLimit), () => face(exchange, principal)),
+        )
+      })
     })
   }
 }
 
 /** credential → Principal → budget → the connection is taken over. */
-function createUpgrade({ authenticate, limits }: Stages, graphql: GraphqlFace) {
+function createUpgrade({ refresh, authenticate, limits }: Stages, graphql: GraphqlFace) {
   const identify = identifier(authenticate, limits)
   return async (exchange: Exchange, socket: Duplex, head: Buffer): Promise<void> => {
+    await refresh()
     const principal = await identify(exchange)
     exchange.userId = principal.userId
     await limits.draw(principal, exchange)
@@ -347,17 +370,19 @@ interface Running {
   readonly graphql: GraphqlFace
   readonly oauth: OauthFace
   readonly store: Store
+  readonly cluster: Cluster
   readonly log: Log
   readonly state: State
 }
 
-function closer({ http, graphql, oauth, store, log, state }: Running): () => Promise<void> {
+function closer({ http, graphql, oauth, store, cluster, log, state }: Running): () => Promise<void> {
   let closed: Promise<void> | undefined
   const close = async () => {
     state.closing = true
     graphql.close()
     await http.close()
     await oauth.idle()
+    await cluster.close()
     await store.close()
     log.flush()
   }

@@ -1,5 +1,5 @@
 /** Rate counters of a single node. */
-import { type Budget, type RateCounters, WINDOW } from './cluster.ts'
+import { type Budget, type Cluster, type RateCounters, WINDOW } from './cluster.ts'
 
 interface Counter extends Budget {
   limit: number
@@ -47,5 +47,16 @@ export function memoryCounters({
       taken.remaining = Math.max(0, limit - taken.used)
       return taken
     },
+  }
+}
+
+/** The cluster of a node that is alone. */
+export function singleNode(): Cluster {
+  return {
+    counters: memoryCounters(),
+    wake() {},
+    onWake: () => () => {},
+    trouble: () => undefined,
+    close: async () => {},
   }
 }

@@ -40,6 +40,7 @@ export interface SqliteOptions {
 /** Reads answer at once. */
 export interface SqliteStore extends Store {
   readonly records: SqliteRecords
+  refresh(): void
   read(plan: GuardedRead): ReadAnswer
   composite(plan: GuardedCompositeRead): CompositeAnswer
 }
@@ -140,6 +141,11 @@ class OpenStore implements SqliteStore {
   write(plan: GuardedWrite): Promise<WriteAnswer> {
     if (this.#closed) return Promise.reject(stopping())
     return this.#writer.write(plan)
+  }
+
+  refresh(): void {
+    this.#requireOpen()
+    this.#connection.hold()
   }
 
   version(collection: string): number {

@@ -23,6 +23,11 @@ export interface Store {
    */
   write(plan: GuardedWrite): Promise<WriteAnswer>
   /**
+   * Notices what other processes have committed: afterwards `version`, of items and of records, counts every
+   * commit that was acknowledged before the call. Reads do so by themselves.
+   */
+  refresh(): Awaitable<void>
+  /**
    * Grows with every commit that may have changed the collection, whichever process made it.
    * What was computed from the collection stays true while its version stays the same.
    */

@@ -22,7 +22,7 @@ async function keyFor(
   scopes: readonly string[] = ['*'],
 ): Promise<string> {
   const model = checkModel(blog)
-  const store = openStore(model, readSettings({ given: { database: file }, environment: {} }))
+  const store = await openStore(model, readSettings({ given: { database: file }, environment: {} }))
   try {
     return await createKey(createRun(createGuard(model), store), userId, { name: 'Theirs', scopes })
   } finally {

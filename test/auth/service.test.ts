@@ -173,7 +173,7 @@ async function keysOf({ file }: TestService) {
   const { default: blog } = await import('../models/blog.ts')
   const model = checkModel(blog)
   const withKeyOf = async (user: string, scopes?: string) => {
-    const store = openStore(model, readSettings({ given: { database: file } }))
+    const store = await openStore(model, readSettings({ given: { database: file } }))
     try {
       const run = createRun(createGuard(model), store)
       return (
