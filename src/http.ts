@@ -8,7 +8,8 @@ import { ApiError } from './errors.ts'
 import { addressReader } from './http/address.ts'
 import { Exchange } from './http/exchange.ts'
 import { endWith, parserError, rawResponse, unknownMethod, unreadableCall } from './http/raw-error.ts'
-import { send } from './http/send.ts'
+import { createSend } from './http/send.ts'
+import { keepTicksSteady } from './http/steady-ticks.ts'
 
 export type { Exchange } from './http/exchange.ts'
 
@@ -96,11 +97,13 @@ function checkRequestLine(exchange: Exchange): void {
 export function createHttp(settings: HttpSettings, parts: HttpParts): HttpServer {
   const addressOf = addressReader(settings.trustProxy)
   const constant = settings.cors ? [...everyAnswer, ...crossOrigin] : everyAnswer
+  keepTicksSteady()
+  const send = createSend({ constant, keepAlive: settings.keepAliveTimeout })
   let closing = false
   let running = 0
 
   const reply = (exchange: Exchange, made: Reply) => {
-    const bytes = send(exchange, made, constant, closing)
+    const bytes = send(exchange, made, closing)
     running--
     parts.onSent(exchange, made.status, bytes)
   }
