@@ -55,7 +55,7 @@ export function createSend({ constant, keepAlive }: SendOptions): Send {
 /** Whether the exchange ends with one text, and its connection may live on as the client wishes. */
 function isPlain(exchange: Exchange, body: Reply['body']): body is string | Buffer | null {
   if (body !== null && typeof body === 'object' && !Buffer.isBuffer(body)) return false
-  return exchange.req.httpVersionMinor === 1 && (!exchange.hasBody || exchange.req.complete)
+  return exchange.req.httpVersionMinor === 1 && !exchange.isUnread
 }
 
 function sendSlowly(exchange: Exchange, reply: Reply, constant: readonly string[], closing: boolean) {
