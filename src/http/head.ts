@@ -70,8 +70,8 @@ function end(res: ServerResponse, body: Body | undefined): void {
   else res.end(body.content, body.encoding)
 }
 
-/** `keepAlive`: in seconds. */
-function direct(keepAlive: number): EndResponse {
+/** By the text alone. `keepAlive`: in seconds. */
+export function direct(keepAlive: number): EndResponse {
   const persistent = `Connection: keep-alive\r\nKeep-Alive: timeout=${keepAlive}\r\n\r\n`
   return (res, status, head, body) => {
     const raw = res as unknown as RawResponse
@@ -87,7 +87,8 @@ function direct(keepAlive: number): EndResponse {
   }
 }
 
-const documented: EndResponse = (res, status, head, body) => {
+/** By what Node documents. */
+export const documented: EndResponse = (res, status, head, body) => {
   const headers = head
     .split('\r\n')
     .slice(1, -1)
