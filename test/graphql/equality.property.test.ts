@@ -17,7 +17,7 @@ import type { Run } from '../../src/plan/run.ts'
 import type { Principal } from '../../src/principal.ts'
 import { createRun } from '../../src/serve.ts'
 import { openSqlite } from '../../src/store/sqlite.ts'
-import type { Store } from '../../src/store/store.ts'
+import type { Change, Store } from '../../src/store/store.ts'
 import { dumpCollection } from '../contract/rest/bench.ts'
 import { principals } from '../plan/random.ts'
 import { type Data, type Row, TIME } from '../plan/reference.ts'
@@ -183,21 +183,32 @@ interface SeenWrites extends Seen {
   changed: number
 }
 
+/** The ids that were given out after an event, and the one that comes next, by collection. */
+function ids({ model, data }: World, log: readonly Change[], since: number) {
+  const created = log.filter(({ kind }) => kind === 'created')
+  const of = (name: string): readonly number[] => {
+    const all = created.filter(({ collection }) => collection === name)
+    const given = [...(data[name] ?? []).map(row => Number(row.id)), ...all.map(({ id }) => id)]
+    return [...all.filter(({ event }) => event > since).map(({ id }) => id), Math.max(0, ...given) + 1]
+  }
+  return new Map([...model.collections.keys()].map(name => [name, of(name)]))
+}
+
 /** The rows afterwards. */
 async function compareMutation(
   bench: Bench,
-  { model, data }: World,
+  /** Before the first mutation. */
+  start: World,
+  data: Data,
   asked: Asked,
   who: Principal,
   seen: SeenWrites,
 ): Promise<Data> {
   const { engine, store } = bench
+  const { model } = start
   const since = await store.changes.last()
   const told = await reply(engine, asked, who)
-  const made = new Map<string, number[]>()
-  for (const { kind, collection, id } of await store.changes.after(since, 1000)) {
-    if (kind === 'created') made.set(collection, [...(made.get(collection) ?? []), id])
-  }
+  const made = ids(start, await store.changes.after(0, 10_000), since)
   const after = await everything(bench, model)
   const expected = naiveMutation({ model, data, schema: engine.schema, who }, asked, made)
   if (!expected) return after
@@ -233,7 +244,7 @@ test('mutations are answered as graphql-js does it one after the other, and leav
             const { userId } = callers[i % callers.length] ?? { userId: 0 }
             const who = callers[i % callers.length]
             if (!who || (userId !== null && !data.users?.some(row => row.id === userId))) continue
-            data = await compareMutation(bench, { ...world, data }, asked, who, seen)
+            data = await compareMutation(bench, world, data, asked, who, seen)
           }
         })
       },
