@@ -5,7 +5,8 @@ import { apiKeyReader } from './auth/api-key.ts'
 import { type Authenticate, createAuthenticate } from './auth/authenticate.ts'
 import { bootstrap, type FirstAdministrator } from './auth/bootstrap.ts'
 import { newKeyHook } from './auth/new-key.ts'
-import { createApps, newAppHook, newSecretHook } from './auth/server/apps.ts'
+import { createApps, newAppHook, newSecretHook, scopesOfApp } from './auth/server/apps.ts'
+import { withDenials } from './auth/server/denials.ts'
 import type { Reply, TakenOver } from './call.ts'
 import type { Cluster } from './cluster/cluster.ts'
 import { budgetAddress, createLimits, type Limits } from './cluster/limits.ts'
@@ -117,16 +118,17 @@ async function assemble({ model, store, cluster, log, settings }: Parts): Promis
     hooks,
     baseUrl: settings.baseUrl,
   })
-  const { records } = store
+  const life = settings['oauth.accessTokenLife']
+  const records = withDenials(store.records, life)
   const apps = createApps(run, collection => store.version(collection))
   const issuer = () => settings.baseUrl ?? listeningUrl(settings, http)
   const tokens = accessTokenReader({
     run,
     records,
     version: collection => store.version(collection),
-    isApp: clientId =>
-      then(apps.find(clientId), app => app !== undefined || then(records.get('Client', clientId), Boolean)),
+    scopesOfApp: clientId => scopesOfApp(apps, records, clientId),
     issuer,
+    life,
   })
   const outside = await outsideReaders({
     model,
