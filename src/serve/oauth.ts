@@ -1,6 +1,7 @@
 /** The authorization server as the service uses it: loaded when it is first asked for, since a start should be short. */
 
 import { isAccountPath } from '../auth/accounts/paths.ts'
+import { dpopAlgorithms } from '../auth/dpop-challenge.ts'
 import type { MailLog } from '../auth/mail.ts'
 import type { Apps } from '../auth/server/apps.ts'
 import type { AuthorizationServer } from '../auth/server/server.ts'
@@ -108,6 +109,7 @@ export function oauthFace(parts: OauthFaceParts): OauthFace {
       authorization_servers: [issuer()],
       scopes_supported: [...model.scopes.keys()],
       bearer_methods_supported: ['header'],
+      dpop_signing_alg_values_supported: dpopAlgorithms,
       resource_documentation: `${issuer()}/docs`,
     }),
   })

@@ -48,7 +48,11 @@ export class Adapter {
 
   async upsert(id: string, payload: Payload, expiresIn: number | undefined): Promise<void> {
     if (this.#kind === 'Client') return this.#putClient(id, payload)
-    await this.#parts.records.put(this.#recordOf(id, payload, expiresIn))
+    const { records, usedUp } = this.#parts
+    const record = this.#recordOf(id, payload, expiresIn)
+    if (this.#kind !== 'ReplayDetection') return records.put(record)
+    // The library looks for it and stores it later: of many parallel uses one must win.
+    if (!(await records.add(record))) throw usedUp()
   }
 
   async find(id: string): Promise<Payload | undefined> {
