@@ -1,7 +1,8 @@
 /** The authorization server: oidc-provider on our records, with our apps, scopes, pages and rules. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { openidScopes } from '../../model/builtin.ts'
-import type { Model } from '../../model/model.ts'
+import type { Collection, Model } from '../../model/model.ts'
+import { defaultScopesOf } from './apps.ts'
 import { Browsers } from './browsers.ts'
 import { appOf } from './clients.ts'
 import { Consents } from './consents.ts'
@@ -20,7 +21,7 @@ import type {
 import { Sessions } from './sessions.ts'
 
 export interface ServerParts extends Omit<EngineParts, 'scopes' | 'consents' | 'browsers'> {
-  readonly model: Pick<Model, 'scopes'>
+  readonly model: Pick<Model, 'scopes' | 'collections'>
 }
 
 export async function createAuthorizationServer(parts: ServerParts): Promise<Server> {
@@ -38,6 +39,7 @@ export class Server implements AuthorizationServer {
   readonly issuer: string
   readonly #parts: ServerParts
   readonly #sentences: ReadonlyMap<string, string>
+  readonly #oauthApps: Collection
   readonly #consents: Consents
   readonly #sessions: Sessions
   readonly #browsers = new Browsers()
@@ -47,7 +49,10 @@ export class Server implements AuthorizationServer {
   constructor(parts: ServerParts) {
     const { issuer, model, records, settings } = parts
     this.issuer = issuer
+    const oauthApps = model.collections.get('oauth_apps')
+    if (!oauthApps) throw new Error('The model has no OAuth apps.')
     this.#parts = parts
+    this.#oauthApps = oauthApps
     this.#sentences = scopeSentences(model)
     this.#consents = new Consents(records)
     this.#sessions = new Sessions(records, settings.sessionLife)
@@ -70,12 +75,13 @@ export class Server implements AuthorizationServer {
 
   async handle(req: IncomingMessage, res: ServerResponse, body?: Buffer, address = ''): Promise<void> {
     const engine = await this.#engineFor(req)
-    const { apps, settings } = this.#parts
+    const { apps, records, settings } = this.#parts
     const incoming: Incoming = {
       issuer: this.issuer,
       signer: engine.signer,
-      defaultScopes: async clientId => (await apps.find(clientId))?.default_scopes ?? [],
+      defaultScopes: async clientId => defaultScopesOf(apps, records, clientId),
       separator: settings.scopeSeparator,
+      oauthApps: this.#oauthApps,
     }
     this.#browsers.see(req, address)
     const prepared = await prepareRequest(req, body, incoming)
