@@ -76,3 +76,9 @@ export function hasScope(scopes: Scopes, scope: string): boolean {
   if (scopes === 'all' || scopes.has(scope) || scopes.has('*')) return true
   return scope.startsWith('read:') && scopes.has(`write:${scope.slice('read:'.length)}`)
 }
+
+/** What both allow: a scope that one has and the other covers. */
+export function commonScopes(one: ReadonlySet<string>, other: ReadonlySet<string>): ReadonlySet<string> {
+  const common = [...one].filter(scope => hasScope(other, scope))
+  return new Set([...common, ...[...other].filter(scope => hasScope(one, scope))])
+}

@@ -79,7 +79,8 @@ async function loadGraphql(parts: GraphqlFaceParts, registered: Manifest): Promi
     {
       engine: await loadEngine(parts),
       feed: changes,
-      identify: (headers, address) => authenticate({ headers: sentHeaders(headers), query: '' }, address),
+      identify: (headers, address) =>
+        authenticate({ headers: sentHeaders(headers), query: '', proven: headers.proven }, address),
       accountOf: (principal, credential) => new SocketAccount(limits, principal, credential),
       onFault,
     },
@@ -135,7 +136,7 @@ function credentialOf({ headers, req }: Exchange, principal: Principal): Credent
   if (isAnonymous(principal.access)) return undefined
   const { authorization } = headers
   const key = headers['x-api-key'] ?? new URLSearchParams(req.url?.split('?')[1]).get('api_key') ?? undefined
-  if (authorization !== undefined) return { authorization }
+  if (authorization !== undefined) return { authorization, proven: true }
   return { 'x-api-key': key === undefined ? undefined : String(key) }
 }
 

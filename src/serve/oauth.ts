@@ -1,6 +1,7 @@
 /** The authorization server as the service uses it: loaded when it is first asked for, since a start should be short. */
 
 import { isAccountPath } from '../auth/accounts/paths.ts'
+import { dpopAlgorithms } from '../auth/dpop-challenge.ts'
 import type { MailLog } from '../auth/mail.ts'
 import type { Apps } from '../auth/server/apps.ts'
 import type { AuthorizationServer } from '../auth/server/server.ts'
@@ -85,8 +86,16 @@ const methods: ReadonlyMap<string, readonly string[]> = new Map([
 /** Where an authorization request goes on after its interaction. */
 const resumed = /^\/oauth\/(?:authorize|device\/verify)\/[A-Za-z0-9_-]{1,100}$/
 
+/** Where an app that has registered itself is looked at and changed (RFC 7592). */
+const registered = /^\/oauth\/register\/[A-Za-z0-9_-]{1,100}$/
+
 function methodsOf(path: string): readonly string[] | undefined {
+  if (registered.test(path)) return ['GET', 'PUT', 'DELETE']
   return methods.get(path) ?? (resumed.test(path) ? ['GET'] : undefined)
+}
+
+function isProgram({ path, method }: Exchange): boolean {
+  return method !== 'GET' && (programs.has(path) || registered.test(path))
 }
 
 export function oauthFace(parts: OauthFaceParts): OauthFace {
@@ -108,6 +117,7 @@ export function oauthFace(parts: OauthFaceParts): OauthFace {
       authorization_servers: [issuer()],
       scopes_supported: [...model.scopes.keys()],
       bearer_methods_supported: ['header'],
+      dpop_signing_alg_values_supported: dpopAlgorithms,
       resource_documentation: `${issuer()}/docs`,
     }),
   })
@@ -115,7 +125,8 @@ export function oauthFace(parts: OauthFaceParts): OauthFace {
     const server = await load()
     await exchange.readBody(Math.min(MAX_FORM, settings.bodyLimit))
     const { req, res, body, method } = exchange
-    return { takeOver: () => server.handle(req, res, method === 'POST' ? body : undefined, exchange.address) }
+    const carries = method === 'POST' || method === 'PUT'
+    return { takeOver: () => server.handle(req, res, carries ? body : undefined, exchange.address) }
   }
   const page = async (exchange: Exchange): Promise<Reply> => {
     await exchange.readBody(Math.min(MAX_FORM, settings.bodyLimit))
@@ -135,11 +146,14 @@ export function oauthFace(parts: OauthFaceParts): OauthFace {
       const { path } = exchange
       const nobody = anonymous(budgetAddress(exchange.address))
       if (isAccountPath(path)) return then(limits.draw(nobody, exchange), () => page(exchange))
-      const budget = programs.has(path) && exchange.method !== 'GET' ? tokenLimits : limits
+      const budget = isProgram(exchange) ? tokenLimits : limits
       const principal = budget === limits ? nobody : { ...nobody, budgetKey: `token:${nobody.budgetKey}` }
       return then(budget.draw(principal, exchange), (): Awaitable<Reply | TakenOver> => {
         const allowed = resources.has(path) ? ['GET'] : methodsOf(path)
-        if (!allowed || (path === '/oauth/register' && settings['oauth.registrationToken'] === undefined)) {
+        if (
+          !allowed ||
+          (path.startsWith('/oauth/register') && settings['oauth.registrationToken'] === undefined)
+        ) {
           throw new ApiError('NOT_FOUND')
         }
         requireMethod(exchange, allowed)

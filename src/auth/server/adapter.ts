@@ -48,7 +48,11 @@ export class Adapter {
 
   async upsert(id: string, payload: Payload, expiresIn: number | undefined): Promise<void> {
     if (this.#kind === 'Client') return this.#putClient(id, payload)
-    await this.#parts.records.put(this.#recordOf(id, payload, expiresIn))
+    const { records, usedUp } = this.#parts
+    const record = this.#recordOf(id, payload, expiresIn)
+    if (this.#kind !== 'ReplayDetection') return records.put(record)
+    // The library looks for it and stores it later: of many parallel uses one must win.
+    if (!(await records.add(record))) throw usedUp()
   }
 
   async find(id: string): Promise<Payload | undefined> {
@@ -81,7 +85,8 @@ export class Adapter {
   }
 
   async destroy(id: string): Promise<void> {
-    await this.#parts.records.delete(this.#kind, storedId(this.#kind, id))
+    const stored = this.#kind === 'Client' ? id : storedId(this.#kind, id)
+    await this.#parts.records.delete(this.#kind, stored)
   }
 
   async revokeByGrantId(grantId: string): Promise<void> {
@@ -124,10 +129,10 @@ export class Adapter {
   /** A dynamic registration (RFC 7591): its secret is kept as a hash only. */
   async #putClient(id: string, metadata: Payload): Promise<void> {
     const secret = textOf(metadata.client_secret)
-    const hidden = secret && {
-      client_secret: secretHash(secret),
-      secret_hashes: [{ hash: secretHash(secret) }],
-    }
+    const known = (await this.#findClient(id))?.client_secret
+    // An update carries what is stored of the secret, not the secret.
+    const hash = secret === undefined || secret === known ? secret : secretHash(secret)
+    const hidden = hash && { client_secret: hash, secret_hashes: [{ hash }] }
     const payload = JSON.stringify({ ...metadata, ...hidden })
     await this.#parts.records.put({ kind: 'Client', id, payload, expiresAt: null })
   }

@@ -5,6 +5,7 @@ import { type Awaitable, type ListAnswer, then } from '../../plan/answer.ts'
 import type { Filter, ListShape, Selected } from '../../plan/plan.ts'
 import type { CreateHook, Creation, Run } from '../../plan/run.ts'
 import { system } from '../../principal.ts'
+import type { Records } from '../../records.ts'
 import { newClientId, newClientSecret, secretHash, secretPrefix } from './secret.ts'
 
 /** A secret of an app, as it is compared. */
@@ -131,6 +132,37 @@ export function createApps(run: Run, version: (collection: string) => number): A
       })
     },
   }
+}
+
+/** What an app asks for when a request names no scope; one that has registered itself, all that it may. */
+export function defaultScopesOf(
+  apps: Apps,
+  records: Records,
+  clientId: string,
+): Awaitable<readonly string[]> {
+  return then(apps.find(clientId), app => {
+    if (app) return app.default_scopes ?? []
+    return then(records.get('Client', clientId), registered => {
+      const { scope }: { scope?: string } = registered ? JSON.parse(registered.payload) : {}
+      return scope?.split(' ') ?? []
+    })
+  })
+}
+
+/** What an app may ask for now; `'all'`: any scope; undefined: there is no such app, registered by itself or not. */
+export function scopesOfApp(
+  apps: Apps,
+  records: Records,
+  clientId: string,
+): Awaitable<ReadonlySet<string> | 'all' | undefined> {
+  return then(apps.find(clientId), app => {
+    if (app) return app.scopes === null ? 'all' : new Set(app.scopes)
+    return then(records.get('Client', clientId), registered => {
+      if (!registered) return undefined
+      const { scope } = JSON.parse(registered.payload) as { scope?: string }
+      return scope === undefined ? 'all' : new Set(scope.split(' '))
+    })
+  })
 }
 
 /** For creates of `oauth_apps`: a client id, and for a confidential app a secret. */

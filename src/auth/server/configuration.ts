@@ -1,6 +1,7 @@
 /** How oidc-provider is set up. Its documentation calls each of these options by the same name. */
 import type { Context, Grant } from 'oidc-provider'
 import type { Awaitable } from '../../plan/answer.ts'
+import { dpopAlgorithms } from '../dpop-challenge.ts'
 import { ownMetadata } from './clients.ts'
 import type { SigningKey } from './keys.ts'
 import type { FindAccount } from './server.ts'
@@ -87,8 +88,9 @@ function features({ settings, sources, invalidTarget }: ConfigurationParts): Opt
     registration: {
       enabled: registrationToken !== undefined,
       ...(registrationToken === undefined ? undefined : { initialAccessToken: registrationToken }),
-      issueRegistrationAccessToken: false,
+      issueRegistrationAccessToken: true,
     },
+    registrationManagement: { enabled: registrationToken !== undefined, rotateRegistrationAccessToken: true },
     // Our own resource is taken off every request, so what comes here is somebody else's.
     resourceIndicators: {
       enabled: true,
@@ -153,6 +155,7 @@ export function configurationOf(parts: ConfigurationParts): Options {
       authorizationSigningAlgValues: signing,
       requestObjectSigningAlgValues: signing,
       clientAuthSigningAlgValues: signing,
+      dPoPSigningAlgValues: [...dpopAlgorithms],
     },
     clientBasedCORS: () => true,
     cookies: {

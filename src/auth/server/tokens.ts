@@ -7,6 +7,7 @@ import { randomBytes } from 'node:crypto'
 import type Provider from 'oidc-provider'
 import type { Client, Model, ModelClass } from 'oidc-provider'
 import type { Records } from '../../records.ts'
+import { grantHash } from './denials.ts'
 import { looksLikeJwt, type TokenSigner } from './jwt.ts'
 import { secretHash } from './secret.ts'
 
@@ -65,6 +66,7 @@ function issueJwts(
       exp,
       jti: secretHash(made.value),
       scope: this.scope ?? '',
+      ...(this.grantId === undefined ? undefined : { grant_id: grantHash(this.grantId) }),
       ...(this.jkt === undefined ? undefined : { cnf: { jkt: this.jkt } }),
     })
     return { value, payload: made.payload }

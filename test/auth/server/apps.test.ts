@@ -13,6 +13,7 @@ import {
   withFixture,
 } from '../../conformance/oauth/server.ts'
 import blog from '../../models/blog.ts'
+import { recordsBeside } from '../sealing/beside.ts'
 
 const minimal = { name: 'Mine', redirect_uris: [redirectUri] }
 
@@ -206,7 +207,7 @@ test('new signing keys break no live token, and sign from then on without a rest
     const app = await fixture.app()
     const { access_token: old = '' } = await tokensOf(fixture, app)
     const store = await fixture.place.openStore(checkModel(blog))
-    await rotateKeys(store.records, 3600)
+    await rotateKeys(await recordsBeside(store, fixture.place.database), 3600)
     await store.close()
     assert.equal(await status(fixture, old), 200)
     const { access_token: fresh = '' } = await tokensOf(fixture, app)
