@@ -108,7 +108,7 @@ test('a limit that is off counts nothing and says nothing', () => {
 
 test('counters that answer later are waited for', async () => {
   const budget = { limit: 1, remaining: 0, resetAt: start / 1000 + 60, granted: false }
-  const limits = createLimits({ user: 1, address: 1 }, { take: async () => budget }, () => start)
+  const limits = createLimits({ user: 1, address: 1 }, { take: async () => budget, give() {} }, () => start)
   const answer = { added: [] as readonly string[] }
   await assert.rejects(async () => limits.draw(user(7, 'user', 'all'), answer), { code: 'RATE_LIMITED' })
   assert.equal(headersOf(answer.added)['X-RateLimit-Limit'], '1')
