@@ -138,6 +138,7 @@ async function assemble({ model, store, cluster, log, settings }: Parts): Promis
     records,
     apps,
     limits,
+    counters: cluster.counters,
     tokenLimits: createLimits(tokenLimitSettings(settings), cluster.counters),
     settings,
     issuer,

@@ -411,8 +411,6 @@ test('a Unix socket works', async () => {
   await withNodes(async ({ admin }) => {
     const [, folder] = (await admin.config('GET', 'dir')) as [string, string]
     const socket = `${folder}/s`
-    const replied = await admin.config('GET', 'unixsocket')
-    assert.ok(Array.isArray(replied))
     // A running server opens none: one before it that hands everything on does as well.
     const server = createServer(from => {
       const to = connect(Number(admin.options.port), '127.0.0.1')
