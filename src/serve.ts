@@ -23,6 +23,7 @@ import { createGuard, type Guard } from './plan/guard.ts'
 import type { Run } from './plan/run.ts'
 import { anonymous, type Principal } from './principal.ts'
 import { createRest, errorReply } from './rest/rest.ts'
+import { createAttempts } from './serve/attempts.ts'
 import { clusterFigures, openCluster } from './serve/cluster.ts'
 import { type GraphqlFace, graphqlFace } from './serve/graphql.ts'
 import { type OauthFace, oauthFace } from './serve/oauth.ts'
@@ -132,6 +133,7 @@ async function assemble({ model, store, cluster, log, settings }: Parts): Promis
     settings,
   })
   const authenticate = createAuthenticate([keys, tokens, ...outside])
+  const tokenLimit = tokenLimitOf(settings)
   const oauth = oauthFace({
     model,
     run,
@@ -139,7 +141,11 @@ async function assemble({ model, store, cluster, log, settings }: Parts): Promis
     apps,
     limits,
     counters: cluster.counters,
-    tokenLimits: createLimits(tokenLimitSettings(settings), cluster.counters),
+    attempts: createAttempts({
+      limits,
+      tokenLimits: createLimits({ user: tokenLimit, address: tokenLimit }, cluster.counters),
+      tokenLimit,
+    }),
     settings,
     issuer,
     logger: log.logger,
@@ -202,9 +208,8 @@ function withMetadata(reply: Reply, issuer: () => string): Reply {
   return { ...reply, headers: reply.headers.with(at, `${reply.headers[at]}, ${metadata}`) }
 }
 
-function tokenLimitSettings(settings: Settings) {
-  const limit = settings['oauth.tokenRateLimit'] ?? (settings.rateLimit === 'off' ? 'off' : 60)
-  return { user: limit, address: limit }
+function tokenLimitOf(settings: Settings): number | 'off' {
+  return settings['oauth.tokenRateLimit'] ?? (settings.rateLimit === 'off' ? 'off' : 60)
 }
 
 /** An address at which it can be reached from this machine. */
