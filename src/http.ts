@@ -177,7 +177,10 @@ export function createHttp(settings: HttpSettings, parts: HttpParts): HttpServer
     async close() {
       closing = true
       const timer = setTimeout(() => server.closeAllConnections(), settings.shutdownGrace * 1000)
+      // A stream that ends now has promised to keep its connection.
+      const idle = setInterval(() => server.closeIdleConnections(), 50)
       await new Promise(resolve => server.close(resolve))
+      clearInterval(idle)
       clearTimeout(timer)
     },
   }

@@ -1,0 +1,7 @@
+/** Every set-up on which whole suites run. */
+import type { Setup } from './setup.ts'
+import { sqlite, sqliteNodes } from './sqlite.ts'
+
+export const setups: readonly Setup[] = [sqlite, sqliteNodes]
+/** Those with several nodes. */
+export const nodeSetups: readonly Setup[] = [sqliteNodes]
