@@ -1,4 +1,5 @@
 /** What the library answers, as our clients expect it. */
+import type { IncomingMessage } from 'node:http'
 import type Provider from 'oidc-provider'
 import type { Client, Context } from 'oidc-provider'
 import { routes } from './configuration.ts'
@@ -99,11 +100,27 @@ function isAboutMetadata({ status, body }: Context): boolean {
   )
 }
 
+const refusals = new WeakSet<IncomingMessage>()
+
+/** Whether a request was refused for a reason that could be a guess. */
+export function wasRefused(req: IncomingMessage): boolean {
+  return refusals.has(req)
+}
+
+/** RFC 8628, 3.5, and RFC 9449, 8: what a client that does everything right hears on its way. */
+const onTheWay: ReadonlySet<unknown> = new Set(['authorization_pending', 'slow_down', 'use_dpop_nonce'])
+
+function noteRefusal({ req, status, body }: Context): void {
+  if (status < 400 || status >= 500 || (isObject(body) && onTheWay.has(body.error))) return
+  refusals.add(req)
+}
+
 /** Answers in place of the library. */
 function refuse(ctx: Context, { error, description }: Refusal): void {
   ctx.status = 400
   ctx.set('cache-control', 'no-store')
   ctx.body = { error, error_description: description }
+  noteRefusal(ctx)
 }
 
 export function shapeAnswers(provider: Provider, answers: Answers): void {
@@ -114,6 +131,7 @@ export function shapeAnswers(provider: Provider, answers: Answers): void {
     if (refusal?.afterwards === false) return refuse(ctx, refusal)
     await next().catch(error => fail(provider, ctx, error))
     if (refusal && isAboutMetadata(ctx)) refuse(ctx, refusal)
+    noteRefusal(ctx)
     shapeRevocation(ctx)
     const { body } = ctx
     if (isObject(body)) shapeOf(ctx.path)?.(ctx, body, answers)

@@ -2,6 +2,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { openidScopes } from '../../model/builtin.ts'
 import type { Collection, Model } from '../../model/model.ts'
+import { wasRefused } from './answers.ts'
 import { defaultScopesOf } from './apps.ts'
 import { Browsers } from './browsers.ts'
 import { appOf } from './clients.ts'
@@ -73,7 +74,7 @@ export class Server implements AuthorizationServer {
     await this.#engines.current()
   }
 
-  async handle(req: IncomingMessage, res: ServerResponse, body?: Buffer, address = ''): Promise<void> {
+  async handle(req: IncomingMessage, res: ServerResponse, body?: Buffer, address = ''): Promise<boolean> {
     const engine = await this.#engineFor(req)
     const { apps, records, settings } = this.#parts
     const incoming: Incoming = {
@@ -87,6 +88,7 @@ export class Server implements AuthorizationServer {
     const prepared = await prepareRequest(req, body, incoming)
     if (prepared !== req) this.#browsers.see(prepared, address)
     await engine.callback(prepared, res)
+    return wasRefused(prepared)
   }
 
   async interaction(req: IncomingMessage, res: ServerResponse): Promise<Interaction> {
