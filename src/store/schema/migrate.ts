@@ -85,8 +85,11 @@ export function makeFolder(file: string): void {
   }
   // Not `recursive`, which never ends below /proc, where nothing can be made.
   const missing: string[] = []
-  for (let folder = dirname(file); !existsSync(folder); folder = dirname(folder)) missing.push(folder)
-  for (const folder of missing.toReversed()) makeOneFolder(folder)
+  let folder = dirname(file)
+  for (; !existsSync(folder); folder = dirname(folder)) missing.push(folder)
+  if (!statSync(folder).isDirectory())
+    throw new MigrationError(`${folder} is not a folder: no database can be in it.`)
+  for (const one of missing.toReversed()) makeOneFolder(one)
 }
 
 function makeOneFolder(folder: string): void {
