@@ -5,6 +5,7 @@ import { describe, it } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import { createClient } from 'graphql-ws'
 import { WebSocket } from 'ws'
+import type { Process } from '../processes/portico.ts'
 import { call } from '../serve/service.ts'
 import { type Balanced, getFrom, key, withBalancer } from './haproxy.ts'
 
@@ -115,6 +116,16 @@ async function load(url: string, stopped: () => boolean): Promise<ReadonlyMap<st
   return outcomes
 }
 
+/** Until the balancer sends requests to a node that was started anew. */
+async function serving(node: Process): Promise<void> {
+  for (let tries = 0; tries < 100; tries++) {
+    const { text } = await node.call('/metrics')
+    if (/_count\{method="POST",route="\/api\/v1\/posts",status="2xx"\} \d/.test(text)) return
+    await wait(100)
+  }
+  throw new Error('The balancer does not come back to a node.')
+}
+
 describe('an upgrade without downtime', () => {
   it('replaces one node after the other under load, and no request fails', context =>
     withBalancer(
@@ -127,8 +138,7 @@ describe('an upgrade without downtime', () => {
           await wait(500)
           for (const at of [0, 1] as const) {
             codes.push(await restart(at))
-            // The balancer asks once a second.
-            await wait(2500)
+            await serving(nodes[at])
           }
         } finally {
           stopped = true
