@@ -104,6 +104,26 @@ const commands: readonly Command[] = [
     },
   },
   {
+    name: 'backup',
+    arguments: ['file'],
+    sentence: 'Copy the database into a file while it is in use, and check the copy.',
+    options: { overwrite: { value: undefined, sentence: 'Replace a file that is there.' }, database },
+    async run(written) {
+      const { backupText } = await import('./cli/backup.ts')
+      return backupText(await settingsOf(written), written.arguments[0] ?? '', written.flag('overwrite'))
+    },
+  },
+  {
+    name: 'restore',
+    arguments: ['file'],
+    sentence: 'Put a backup in the place of the database, while no service runs.',
+    options: { overwrite: { value: undefined, sentence: 'Replace a database that is there.' }, database },
+    async run(written) {
+      const { restoreText } = await import('./cli/backup.ts')
+      return restoreText(await settingsOf(written), written.arguments[0] ?? '', written.flag('overwrite'))
+    },
+  },
+  {
     name: 'print openapi',
     sentence: 'Print the OpenAPI document of the model.',
     options: { model },

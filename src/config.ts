@@ -142,6 +142,13 @@ export const settingsTable = {
     default: 10,
     sentence: 'Seconds that a stop waits for running requests.',
   }),
+  shutdownDelay: row({
+    variable: 'PORTICO_SHUTDOWN_DELAY',
+    kind: integer(0, 3600),
+    default: 0,
+    sentence:
+      'Seconds that a stop goes on serving first, while `/readyz` answers 503 and connections end with their next answer: time for a load balancer to choose other nodes.',
+  }),
   cors: row({
     variable: 'PORTICO_CORS',
     kind: flag,

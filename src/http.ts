@@ -38,6 +38,8 @@ export interface HttpServer {
   port(): number
   /** How many requests are not answered yet. */
   running(): number
+  /** From now on every connection ends with its next answer. */
+  drain(): void
   /** Stops accepting, waits for what runs at most `shutdownGrace`, then ends every connection. */
   close(): Promise<void>
 }
@@ -212,6 +214,9 @@ export function createHttp(settings: HttpSettings, parts: HttpParts): HttpServer
     running: () => running,
     listen: () => listen(server, settings),
     port: () => (server.address() as AddressInfo | null)?.port ?? settings.port,
+    drain() {
+      closing = true
+    },
     async close() {
       closing = true
       const timer = setTimeout(() => server.closeAllConnections(), settings.shutdownGrace * 1000)

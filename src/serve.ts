@@ -1,5 +1,6 @@
 /** Puts the parts together. The way of every request stands in `createPipeline`, in order. */
 import type { Duplex } from 'node:stream'
+import { setTimeout as wait } from 'node:timers/promises'
 import { accessTokenReader } from './auth/access-token.ts'
 import { apiKeyReader } from './auth/api-key.ts'
 import { type Authenticate, createAuthenticate } from './auth/authenticate.ts'
@@ -39,7 +40,7 @@ export interface Service {
   readonly url: string
   /** The administrator that this start has made, to be shown once; undefined on every later start. */
   readonly firstAdministrator: FirstAdministrator | undefined
-  /** Stops accepting, finishes what runs, and closes the database. */
+  /** Serves on for `shutdownDelay`, stops accepting, finishes what runs, and closes the database. */
   close(): Promise<void>
 }
 
@@ -203,7 +204,7 @@ async function assemble({ model, store, sealed, cluster, log, settings }: Parts)
   return {
     url,
     firstAdministrator,
-    close: closer({ http, graphql, oauth, store, cluster, log, state }),
+    close: closer({ http, graphql, oauth, store, cluster, log, state, delay: settings.shutdownDelay }),
   }
 }
 
@@ -396,12 +397,18 @@ interface Running {
   readonly cluster: Cluster
   readonly log: Log
   readonly state: State
+  /** Seconds between the moment when `/readyz` says so and the stop. */
+  readonly delay: number
 }
 
-function closer({ http, graphql, oauth, store, cluster, log, state }: Running): () => Promise<void> {
+function closer({ http, graphql, oauth, store, cluster, log, state, delay }: Running): () => Promise<void> {
   let closed: Promise<void> | undefined
   const close = async () => {
     state.closing = true
+    if (delay > 0) {
+      http.drain()
+      await wait(delay * 1000)
+    }
     graphql.close()
     await http.close()
     await oauth.idle()

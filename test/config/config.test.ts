@@ -165,6 +165,7 @@ const examples: { readonly [N in Name]: Examples } = {
   headersTimeout: numberOf(1, 3600),
   requestTimeout: numberOf(1, 3600),
   keepAliveTimeout: numberOf(1, 3600),
+  shutdownDelay: numberOf(0, 3600),
   shutdownGrace: numberOf(0, 3600),
   cors: flags,
   cacheBytes: numberOf(0, 68_719_476_736),

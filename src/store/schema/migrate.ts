@@ -1,5 +1,5 @@
 /** Brings a database file to a model: plans the steps, applies them in one transaction. */
-import { existsSync, mkdirSync } from 'node:fs'
+import { existsSync, mkdirSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
 import type { Model } from '../../model/model.ts'
@@ -77,7 +77,28 @@ function hasOwnTables(database: DatabaseSync): boolean {
 
 /** Makes the folder of a database file. */
 export function makeFolder(file: string): void {
-  if (file !== ':memory:') mkdirSync(dirname(file), { recursive: true })
+  if (file === ':memory:') return
+  if (existsSync(file) && !statSync(file).isFile()) {
+    throw new MigrationError(
+      `${file} is not a file: name one for the database, in a folder that can be written to.`,
+    )
+  }
+  // Not `recursive`, which never ends below /proc, where nothing can be made.
+  const missing: string[] = []
+  let folder = dirname(file)
+  for (; !existsSync(folder); folder = dirname(folder)) missing.push(folder)
+  if (!statSync(folder).isDirectory())
+    throw new MigrationError(`${folder} is not a folder: no database can be in it.`)
+  for (const one of missing.toReversed()) makeOneFolder(one)
+}
+
+function makeOneFolder(folder: string): void {
+  try {
+    mkdirSync(folder)
+  } catch (error) {
+    // Another process may have been quicker.
+    if (!existsSync(folder)) throw error
+  }
 }
 
 function refusal(steps: readonly Step[]): MigrationError {
