@@ -39,6 +39,8 @@ export interface Log {
   readonly logger: Logger
   /** One line for a request, at level `info`. `bytes` of the answer's body; undefined where it is streamed. */
   access(request: Answered, status: number, milliseconds: number, bytes: number | undefined): void
+  /** Adds whole lines that another thread has made. */
+  write(lines: string): void
   /** Writes out what waits. */
   flush(): void
 }
@@ -98,6 +100,7 @@ export function createLog({ logLevel }: Pick<Settings, 'logLevel'>, output?: Des
     access(request, status, milliseconds, bytes) {
       if (writes) destination.write(accessLine(request, status, milliseconds, bytes))
     },
+    write: lines => void destination.write(lines),
     flush: () => buffered?.flushSync(),
   }
 }

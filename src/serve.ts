@@ -29,6 +29,7 @@ import { type OauthFace, oauthFace } from './serve/oauth.ts'
 import { outsideReaders } from './serve/outside.ts'
 import { openSqlite } from './store/sqlite.ts'
 import type { Store, StoreCounts } from './store/store.ts'
+import type { Crew } from './workers/crew.ts'
 
 export interface Service {
   /** Where it listens, without a trailing slash. */
@@ -48,13 +49,17 @@ export async function serve(declaration: Declaration, given: GivenSettings = {})
   return start(checkModel(declaration), settings)
 }
 
-/** `serve` with a checked model and every setting known. */
-export async function start(model: Model, settings: Settings): Promise<Service> {
-  const log = createLog(settings)
-  const store = await openStore(model, settings)
-  const cluster = openCluster(settings)
+/** `serve` with a checked model and every setting known. `crew`: what one of several workers shares. */
+export async function start(model: Model, settings: Settings, crew?: Crew): Promise<Service> {
+  const log = createLog(settings, crew?.log)
+  if (settings.workers > 1 && crew === undefined) {
+    const { startWorkers } = await import('./workers.ts')
+    return startWorkers({ settings, log, prepare: () => prepare(model, settings) })
+  }
+  const store = await openStore(model, settings, crew)
+  const cluster = openCluster(settings, crew)
   try {
-    return await assemble({ model, store, cluster, log, settings })
+    return await assemble({ model, store, cluster, log, settings, crew })
   } catch (error) {
     await cluster.close()
     await store.close()
@@ -63,13 +68,23 @@ export async function start(model: Model, settings: Settings): Promise<Service> 
 }
 
 /** The model's database, made or brought up to date. */
-export async function openStore(model: Model, settings: Settings): Promise<Store> {
+export async function openStore(model: Model, settings: Settings, crew?: Crew): Promise<Store> {
   const { database: file, cacheBytes, autoMigrate } = settings
-  return openSqlite(model, { file, cacheBytes, autoMigrate })
+  return openSqlite(model, { file, cacheBytes, autoMigrate, neighbours: crew?.neighbours })
 }
 
-function openCluster(_settings: Settings): Cluster {
-  return singleNode()
+function openCluster(_settings: Settings, crew: Crew | undefined): Cluster {
+  return crew?.cluster ?? singleNode()
+}
+
+/** What must be done once, before several workers open the database. */
+async function prepare(model: Model, settings: Settings): Promise<FirstAdministrator | undefined> {
+  const store = await openStore(model, settings)
+  try {
+    return await bootstrap(createRun(createGuard(model), store), settings)
+  } finally {
+    await store.close()
+  }
 }
 
 /** Plans in, answers out: what is not guarded does not run. */
@@ -89,9 +104,10 @@ interface Parts {
   readonly cluster: Cluster
   readonly log: Log
   readonly settings: Settings
+  readonly crew: Crew | undefined
 }
 
-async function assemble({ model, store, cluster, log, settings }: Parts): Promise<Service> {
+async function assemble({ model, store, cluster, log, settings, crew }: Parts): Promise<Service> {
   store.changes.onCommit(() => cluster.wake())
   cluster.onWake(() => void store.changes.look())
   const run = createRun(createGuard(model), store)
@@ -106,6 +122,7 @@ async function assemble({ model, store, cluster, log, settings }: Parts): Promis
     () => [...figures(limits, keys.counts, http), ...storeFigures(store)],
     () => graphql.figures(),
   )
+  crew?.tellBy(() => metrics.text())
   const hooks = new Map([
     ['api_keys', newKeyHook(run, settings.maxKeysPerUser)],
     ['oauth_apps', newAppHook],
@@ -159,7 +176,7 @@ async function assemble({ model, store, cluster, log, settings }: Parts): Promis
     onFault: error => log.logger.error({ err: error }, 'a GraphQL operation failed'),
   })
   const stages: Stages = {
-    open: openPaths(store, metrics, state),
+    open: openPaths(store, crew ? crew.gather : metrics.text, state),
     refresh: () => store.refresh(),
     authenticate,
     limits,
@@ -178,18 +195,22 @@ async function assemble({ model, store, cluster, log, settings }: Parts): Promis
     onFault: (error, { requestId, method }) =>
       log.logger.error({ err: error, request_id: requestId, method }, 'request failed'),
   })
-  await http.listen()
-  const firstAdministrator = await bootstrap(run, settings).catch(async error => {
-    await http.close()
-    throw error
-  })
+  await http.listen(crew !== undefined)
+  const firstAdministrator = crew ? undefined : await bootstrapped(run, settings, http)
   const url = listeningUrl(settings, http)
-  log.logger.info({ database: settings.database }, `listening on ${url}`)
+  if (!crew) log.logger.info({ database: settings.database }, `listening on ${url}`)
   return {
     url,
     firstAdministrator,
     close: closer({ http, graphql, oauth, store, cluster, log, state }),
   }
+}
+
+function bootstrapped(run: Run, settings: Settings, http: HttpServer) {
+  return bootstrap(run, settings).catch(async error => {
+    await http.close()
+    throw error
+  })
 }
 
 /** `rateLimit` is the limit of addresses too, unless they have one of their own. */
@@ -292,7 +313,7 @@ function plainText(status: number, type: string, body: string): Reply {
 
 const json = 'application/json'
 
-function openPaths(store: Store, metrics: Metrics, state: State): Stages['open'] {
+function openPaths(store: Store, figuresText: () => Promise<string>, state: State): Stages['open'] {
   const ready = async () => {
     if (state.closing) throw new ApiError('UNAVAILABLE', 'The service is stopping.')
     await Promise.resolve(store.ping()).catch(cause => {
@@ -303,7 +324,7 @@ function openPaths(store: Store, metrics: Metrics, state: State): Stages['open']
   const handlers = {
     '/healthz': () => plainText(200, json, '{"status":"ok"}'),
     '/readyz': ready,
-    '/metrics': async () => plainText(200, 'text/plain; version=0.0.4; charset=utf-8', await metrics.text()),
+    '/metrics': async () => plainText(200, 'text/plain; version=0.0.4; charset=utf-8', await figuresText()),
   }
   return new Map(Object.entries(handlers).map(([path, handler]) => [path, readOnly(handler)]))
 }
