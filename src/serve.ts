@@ -54,7 +54,7 @@ export async function start(model: Model, settings: Settings, crew?: Crew): Prom
   const log = createLog(settings, crew?.log)
   if (settings.workers > 1 && crew === undefined) {
     const { startWorkers } = await import('./workers.ts')
-    return startWorkers({ settings, log, prepare: () => prepare(model, settings) })
+    return startWorkers({ model, settings, log, prepare: () => prepare(model, settings) })
   }
   const store = await openStore(model, settings, crew)
   const cluster = openCluster(settings, crew)

@@ -1,9 +1,11 @@
 /** Several threads that serve one model on one port: see `decisions/threads.md`. */
 import { createServer } from 'node:net'
 import type { FirstAdministrator } from './auth/bootstrap.ts'
-import { modelFingerprint } from './cli/files.ts'
+import { loadModel, modelFingerprint } from './cli/files.ts'
+import { openapiText } from './cli/print.ts'
 import { type Settings, SettingsError } from './config.ts'
 import type { Log } from './log.ts'
+import type { Model } from './model/model.ts'
 import { sharedMemory } from './workers/memory.ts'
 import type { Orders } from './workers/messages.ts'
 import { createPool, type Death, type Pool } from './workers/pool.ts'
@@ -15,6 +17,7 @@ export interface Crewed {
 }
 
 interface Parts {
+  readonly model: Model
   readonly settings: Settings
   readonly log: Log
   /** Makes the database ready, once, before any worker opens it. */
@@ -22,8 +25,8 @@ interface Parts {
 }
 
 /** Starts `settings.workers` threads. Rejects when the first one cannot serve. */
-export async function startWorkers({ settings, log, prepare }: Parts): Promise<Crewed> {
-  requireModelFile(settings)
+export async function startWorkers({ model, settings, log, prepare }: Parts): Promise<Crewed> {
+  await requireModelFile(model, settings)
   await requireSharedPort(settings)
   const fingerprint = modelFingerprint(settings)
   const firstAdministrator = await prepare()
@@ -36,7 +39,6 @@ export async function startWorkers({ settings, log, prepare }: Parts): Promise<C
     settings: shareOf(settings, port),
   })
   const pool = createPool({
-    workers: settings.workers,
     memory,
     thread: new URL(
       import.meta.url.endsWith('.ts') ? './workers/thread.ts' : './workers/thread.js',
@@ -85,11 +87,18 @@ function shareOf(settings: Settings, port: number): Settings {
   return { ...settings, port, autoMigrate: false, cacheBytes: Math.floor(settings.cacheBytes / workers) }
 }
 
-function requireModelFile({ model }: Settings): void {
-  if (model !== undefined) return
-  const message =
-    'more than one worker needs the model as a file that each of them can load: name it in `model` or PORTICO_MODEL.'
-  throw new SettingsError([{ place: '`workers`', message }])
+async function requireModelFile(model: Model, settings: Settings): Promise<void> {
+  const fault = (message: string) => new SettingsError([{ place: '`workers`', message }])
+  if (settings.model === undefined) {
+    throw fault(
+      'more than one worker needs the model as a file that each of them can load: name it in `model` or PORTICO_MODEL.',
+    )
+  }
+  const loaded = (await loadModel(settings)).model
+  if (openapiText(loaded, settings) === openapiText(model, settings)) return
+  throw fault(
+    `\`model\` names ${settings.model}, which holds another model than the one that is to be served.`,
+  )
 }
 
 /**

@@ -42,7 +42,7 @@ function add(families: Map<string, Family>, text: string): void {
     if (key === '') continue
     const { samples } = familyOf(families, name, comments)
     const known = samples.get(key)
-    const number = value === '+Inf' ? Number.POSITIVE_INFINITY : Number(value)
+    const number = Number(value.replace('Inf', 'Infinity'))
     samples.set(key, known === undefined ? number : ruleOf(name)(known, number))
   }
 }

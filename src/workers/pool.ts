@@ -6,7 +6,6 @@ import { type FromWorker, type Orders, type ToldError, type ToWorker, toldError 
 import { bury } from './write-lock.ts'
 
 export interface PoolOptions {
-  readonly workers: number
   readonly memory: SharedMemory
   /** The file of the thread. */
   readonly thread: URL
@@ -35,6 +34,8 @@ export interface Pool {
   figures(): Promise<string>
   /** How many serve, and how often one was started anew. */
   readonly counts: { readonly serving: number; readonly restarts: number }
+  /** Tells a worker something. */
+  send(worker: number, message: ToWorker): void
   stop(): Promise<void>
 }
 
@@ -120,7 +121,11 @@ class Threads implements Pool {
 
   async figures(): Promise<string> {
     const texts = await Promise.all([...this.#members.values()].map(member => this.#ask(member)))
-    return merged(texts)
+    return merged([...texts, this.#ownFigures()])
+  }
+
+  send(worker: number, message: ToWorker): void {
+    this.#members.get(worker)?.thread.postMessage(message)
   }
 
   async stop(): Promise<void> {
@@ -130,9 +135,21 @@ class Threads implements Pool {
     const timer = setTimeout(() => {
       for (const { thread } of members) void thread.terminate()
     }, this.#options.patience)
-    for (const { thread } of members) thread.postMessage({ kind: 'stop' } satisfies ToWorker)
+    for (const worker of this.#members.keys()) this.send(worker, { kind: 'stop' })
     await Promise.all(members.map(({ ended }) => ended))
     clearTimeout(timer)
+  }
+
+  #ownFigures(): string {
+    const { serving, restarts } = this.counts
+    return [
+      '# HELP portico_workers Workers that serve.',
+      '# TYPE portico_workers gauge',
+      `portico_workers ${serving}`,
+      '# HELP portico_worker_restarts_total Workers that had died and were started anew.',
+      '# TYPE portico_worker_restarts_total counter',
+      `portico_worker_restarts_total ${restarts}`,
+    ].join('\n')
   }
 
   /** Gives the new worker and every other one a way to each other. */
