@@ -20,8 +20,8 @@ export const rooms: Readonly<Record<string, Room>> = {
   records: { imports: ['plan'] },
   model: { imports: [], packages: ['ajv', 'ajv-formats'] },
   plan: { imports: ['model'] },
-  store: { imports: ['plan', 'model'], packages: ['node:sqlite'] },
-  cluster: { imports: [] },
+  store: { imports: ['plan', 'model'], packages: ['node:sqlite', 'pg'] },
+  cluster: { imports: [], packages: ['ioredis'] },
   rest: { imports: ['plan', 'model'] },
   graphql: { imports: ['plan', 'model'], packages: ['graphql', 'graphql-ws', 'ws'] },
   auth: {

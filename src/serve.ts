@@ -9,7 +9,6 @@ import { createApps, newAppHook, newSecretHook } from './auth/server/apps.ts'
 import type { Reply, TakenOver } from './call.ts'
 import type { Cluster } from './cluster/cluster.ts'
 import { budgetAddress, createLimits, type Limits } from './cluster/limits.ts'
-import { singleNode } from './cluster/memory.ts'
 import { type GivenSettings, readSettings, type Settings } from './config.ts'
 import { ApiError } from './errors.ts'
 import { assetsPath, errorReply as graphqlErrorReply, path as graphqlPath } from './graphql/http-reply.ts'
@@ -24,6 +23,7 @@ import { createGuard, type Guard } from './plan/guard.ts'
 import type { Run } from './plan/run.ts'
 import { anonymous, type Principal } from './principal.ts'
 import { createRest, errorReply } from './rest/rest.ts'
+import { clusterFigures, openCluster } from './serve/cluster.ts'
 import { type GraphqlFace, graphqlFace } from './serve/graphql.ts'
 import { type OauthFace, oauthFace } from './serve/oauth.ts'
 import { outsideReaders } from './serve/outside.ts'
@@ -57,7 +57,7 @@ export async function start(model: Model, settings: Settings, crew?: Crew): Prom
     return startWorkers({ model, settings, log, prepare: () => prepare(model, settings) })
   }
   const store = await openStore(model, settings, crew)
-  const cluster = openCluster(settings, crew)
+  const cluster = await openCluster(settings, log.logger, crew?.cluster)
   try {
     return await assemble({ model, store, cluster, log, settings, crew })
   } catch (error) {
@@ -71,10 +71,6 @@ export async function start(model: Model, settings: Settings, crew?: Crew): Prom
 export async function openStore(model: Model, settings: Settings, crew?: Crew): Promise<Store> {
   const { database: file, cacheBytes, autoMigrate } = settings
   return openSqlite(model, { file, cacheBytes, autoMigrate, neighbours: crew?.neighbours })
-}
-
-function openCluster(_settings: Settings, crew: Crew | undefined): Cluster {
-  return crew?.cluster ?? singleNode()
 }
 
 /** What must be done once, before several workers open the database. */
@@ -119,7 +115,7 @@ async function assemble({ model, store, cluster, log, settings, crew }: Parts): 
   const limits = createLimits(limitSettings(settings), cluster.counters)
   const state = { closing: false }
   const metrics = createMetrics(
-    () => [...figures(limits, keys.counts, http), ...storeFigures(store)],
+    () => [...figures(limits, keys.counts, http), ...storeFigures(store), ...clusterFigures(cluster)],
     () => graphql.figures(),
   )
   crew?.tellBy(() => metrics.text())
@@ -159,6 +155,7 @@ async function assemble({ model, store, cluster, log, settings, crew }: Parts): 
     records,
     apps,
     limits,
+    counters: cluster.counters,
     tokenLimits: createLimits(tokenLimitSettings(settings), cluster.counters),
     settings,
     issuer,
@@ -176,7 +173,7 @@ async function assemble({ model, store, cluster, log, settings, crew }: Parts): 
     onFault: error => log.logger.error({ err: error }, 'a GraphQL operation failed'),
   })
   const stages: Stages = {
-    open: openPaths(store, crew ? crew.gather : metrics.text, state),
+    open: openPaths({ store, cluster, figuresText: crew ? crew.gather : metrics.text, state }),
     refresh: () => store.refresh(),
     authenticate,
     limits,
@@ -313,13 +310,22 @@ function plainText(status: number, type: string, body: string): Reply {
 
 const json = 'application/json'
 
-function openPaths(store: Store, figuresText: () => Promise<string>, state: State): Stages['open'] {
+interface OpenParts {
+  readonly store: Store
+  readonly cluster: Cluster
+  readonly figuresText: () => Promise<string>
+  readonly state: State
+}
+
+function openPaths({ store, cluster, figuresText, state }: OpenParts): Stages['open'] {
   const ready = async () => {
     if (state.closing) throw new ApiError('UNAVAILABLE', 'The service is stopping.')
     await Promise.resolve(store.ping()).catch(cause => {
       throw new ApiError('UNAVAILABLE', 'The database does not answer.', { cause })
     })
-    return plainText(200, json, '{"status":"ok"}')
+    const trouble = cluster.trouble()
+    if (trouble === undefined) return plainText(200, json, '{"status":"ok"}')
+    return plainText(200, json, JSON.stringify({ status: 'degraded', reason: trouble }))
   }
   const handlers = {
     '/healthz': () => plainText(200, json, '{"status":"ok"}'),

@@ -3,7 +3,8 @@
  * keyed hash; counting is a compare-and-exchange, so that no request waits for another thread.
  */
 import { hash, randomBytes } from 'node:crypto'
-import { type Budget, type RateCounters, WINDOW } from './cluster.ts'
+import { type Budget, WINDOW } from './cluster.ts'
+import type { MemoryCounters } from './memory.ts'
 
 /** What threads hand each other. */
 export interface CounterMemory {
@@ -55,7 +56,7 @@ export function sharedCounters(memory: CounterMemory, { now = Date.now }: Shared
   return new SharedCounters(memory, now)
 }
 
-class SharedCounters implements RateCounters {
+class SharedCounters implements MemoryCounters {
   readonly #now: () => number
   readonly #seed: string
   readonly #keys: number
@@ -73,20 +74,39 @@ class SharedCounters implements RateCounters {
   }
 
   take(key: string, limit: number, cost: number, window = WINDOW): Budget {
-    const seconds = Math.floor(this.#now() / 1000)
-    const end = seconds - (seconds % window) + window - EPOCH
-    const counter = this.#counter(window === WINDOW ? key : `${window} ${key}`, seconds)
-    const at = counter.slot * WORDS
-    counter.resetAt = this.#windowAt(at, end, window) + EPOCH
+    const counter = this.#current(key, window)
+    const at = counter.slot * WORDS + USED
     counter.limit = limit
     for (;;) {
-      const used = Atomics.load(this.#words, at + USED)
-      const next = Math.max(0, used + cost)
+      const used = Atomics.load(this.#words, at)
+      const next = used + cost
       counter.granted = next <= limit
       counter.remaining = Math.max(0, limit - (counter.granted ? next : used))
       if (!counter.granted) return counter
-      if (Atomics.compareExchange(this.#words, at + USED, used, next) === used) return counter
+      if (Atomics.compareExchange(this.#words, at, used, next) === used) return counter
     }
+  }
+
+  give(key: string, cost: number, window = WINDOW): void {
+    const at = this.#current(key, window).slot * WORDS + USED
+    for (;;) {
+      const used = Atomics.load(this.#words, at)
+      if (Atomics.compareExchange(this.#words, at, used, Math.max(0, used - cost)) === used) return
+    }
+  }
+
+  note(key: string, used: number, resetAt: number, window: number): void {
+    const counter = this.#current(key, window)
+    if (counter.resetAt === resetAt) Atomics.store(this.#words, counter.slot * WORDS + USED, used)
+  }
+
+  /** The counter of a key, in the window that is now. */
+  #current(key: string, window: number): Counter {
+    const seconds = Math.floor(this.#now() / 1000)
+    const end = seconds - (seconds % window) + window - EPOCH
+    const counter = this.#counter(window === WINDOW ? key : `${window} ${key}`, seconds)
+    counter.resetAt = this.#windowAt(counter.slot * WORDS, end, window) + EPOCH
+    return counter
   }
 
   /**

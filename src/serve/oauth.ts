@@ -5,6 +5,7 @@ import type { MailLog } from '../auth/mail.ts'
 import type { Apps } from '../auth/server/apps.ts'
 import type { AuthorizationServer } from '../auth/server/server.ts'
 import type { Reply, TakenOver } from '../call.ts'
+import type { RateCounters } from '../cluster/cluster.ts'
 import { budgetAddress, type Limits } from '../cluster/limits.ts'
 import type { Settings } from '../config.ts'
 import { ApiError } from '../errors.ts'
@@ -22,6 +23,7 @@ export interface OauthFaceParts {
   readonly records: Records
   readonly apps: Apps
   readonly limits: Limits
+  readonly counters: RateCounters
   /** The tighter budget of the endpoints that programs call. */
   readonly tokenLimits: Limits
   readonly settings: Settings

@@ -1,6 +1,7 @@
 /** What a worker shares with the others, as the service in it uses it. */
 import type { MessagePort } from 'node:worker_threads'
 import type { Cluster } from '../cluster/cluster.ts'
+import type { MemoryCounters } from '../cluster/memory.ts'
 import { sharedCounters } from '../cluster/shared-counters.ts'
 import type { Neighbours } from '../store/neighbours.ts'
 import { COMMITS } from './memory.ts'
@@ -9,7 +10,7 @@ import { enlist, WriteLock } from './write-lock.ts'
 
 export interface Crew {
   /** Of the threads of this process alone. */
-  readonly cluster: Cluster
+  readonly cluster: Cluster & { readonly counters: MemoryCounters }
   readonly neighbours: Neighbours
   /** Where whole lines of the log go. */
   readonly log: { write(text: string): void }

@@ -4,9 +4,11 @@ type Rule = (one: number, other: number) => number
 
 const sum: Rule = (one, other) => one + other
 const highest: Rule = Math.max
+const lowest: Rule = Math.min
 
 /** What the threads of one process have in common is told by each of them. */
 function ruleOf(name: string): Rule {
+  if (name.endsWith('_up')) return lowest
   if (name.startsWith('process_') || name === 'nodejs_version_info') return highest
   return name.startsWith('nodejs_eventloop_lag') ? highest : sum
 }

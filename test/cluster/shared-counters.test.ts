@@ -19,9 +19,11 @@ test('one thread or another, and the counters of a single node: all say the same
   const takes = fc.array(
     fc.record({
       by: fc.nat({ max: 1 }),
+      kind: fc.constantFrom('take', 'take', 'take', 'give', 'note'),
       key: fc.constantFrom('a', 'b', 'user:1', ''),
       limit: fc.constantFrom(1, 3, 1_000_000_000),
       cost: fc.constantFrom(1, 1, 2, 5),
+      window: fc.constantFrom(60, 60, 900),
       seconds: fc.constantFrom(0, 0, 1, 20, 61),
     }),
     { maxLength: 60 },
@@ -33,11 +35,16 @@ test('one thread or another, and the counters of a single node: all say the same
       const memory = counterMemory(1024)
       const threads = [sharedCounters(memory, { now }), sharedCounters(memory, { now })]
       const reference = memoryCounters({ now })
-      for (const { by, key, limit, cost, seconds } of list) {
+      for (const { by, kind, key, limit, cost, window, seconds } of list) {
         at += seconds * 1000
         const thread = threads[by]
         assert.ok(thread)
-        assert.deepEqual(told(thread, key, limit, cost), told(reference, key, limit, cost))
+        const { resetAt } = told(reference, key, limit, 0, window)
+        for (const counters of [thread, reference]) {
+          if (kind === 'give') counters.give(key, cost, window)
+          if (kind === 'note') counters.note(key, cost, resetAt - (cost === 5 ? window : 0), window)
+        }
+        assert.deepEqual(told(thread, key, limit, cost, window), told(reference, key, limit, cost, window))
       }
     }),
     { numRuns: 300 },

@@ -240,7 +240,9 @@ export class Server implements AuthorizationServer {
     guardClients(provider)
     allowJwts(provider, { issuer, records, signer, format: settings.accessTokenFormat })
     const { refreshReplay } = settings
-    if (refreshReplay > 0) provider.use(replayRefreshes(refreshReplay, ctx => tokenForm(ctx.req)))
+    if (refreshReplay > 0) {
+      provider.use(replayRefreshes({ records, seconds: refreshReplay, formOf: ctx => tokenForm(ctx.req) }))
+    }
     shapeAnswers(provider, { separator: settings.scopeSeparator, issuer })
     provider.on('server_error', (_ctx: never, error: never) => onFault(error))
     provider.on('error', (error: never) => onFault(error))

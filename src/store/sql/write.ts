@@ -95,7 +95,7 @@ function assignedSql({ field, when }: GuardedAssignment, index: number, stored: 
 
 /** Whether an assignment, of a slot, changes the stored row, as far as its caller may know. */
 export function changesSql({ field, when, seen }: GuardedAssignment, index: number, row: Row): Sql {
-  const same = row.dialect.same(row.column(field.name), [slot(index)])
+  const same = row.dialect.same(row.column(field.name), [slot(index)], field.type.encoding)
   const known = seen === undefined ? same : sql`${same} AND ${conditionSql(seen, row, true)}`
   const differs = sql`NOT (${known})`
   return when === undefined ? differs : sql`(${conditionSql(when, row)} AND ${differs})`
