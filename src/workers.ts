@@ -8,7 +8,7 @@ import type { Log } from './log.ts'
 import type { Model } from './model/model.ts'
 import { sharedMemory } from './workers/memory.ts'
 import type { Orders } from './workers/messages.ts'
-import { createPool, type Death, type Pool } from './workers/pool.ts'
+import { createPool, type Death, type Pool, WorkerError } from './workers/pool.ts'
 
 export interface Crewed {
   readonly url: string
@@ -78,7 +78,10 @@ function closer(pool: Pool, log: Log): () => Promise<void> {
 }
 
 function tellDeath({ logger }: Log, { worker, error, pause }: Death): void {
-  logger.error({ worker, err: error, restart_in_ms: pause }, 'a worker has died, and is started anew')
+  logger.error(
+    { worker, err: error && new WorkerError(error), restart_in_ms: pause },
+    'a worker has died, and is started anew',
+  )
 }
 
 /** What one of several workers gets of what is for all. The tables are made by now. */

@@ -17,6 +17,7 @@ export interface ToldError {
   readonly name: string
   readonly message: string
   readonly code: string | undefined
+  readonly stack: string | undefined
 }
 
 export type FromWorker =
@@ -40,7 +41,8 @@ export type ToWorker =
 export type Bell = 'lock' | 'commit'
 
 export function toldError(error: unknown): ToldError {
-  if (!(error instanceof Error)) return { name: 'Error', message: String(error), code: undefined }
+  if (!(error instanceof Error))
+    return { name: 'Error', message: String(error), code: undefined, stack: undefined }
   const code = 'code' in error ? String(error.code) : undefined
-  return { name: error.name, message: error.message, code }
+  return { name: error.name, message: error.message, code, stack: error.stack }
 }

@@ -56,10 +56,11 @@ interface Member {
 export class WorkerError extends Error {
   readonly code: string | undefined
 
-  constructor({ name, message, code }: ToldError) {
+  constructor({ name, message, code, stack }: ToldError) {
     super(message)
     this.name = name
     this.code = code
+    if (stack !== undefined) this.stack = stack
   }
 }
 
@@ -204,11 +205,11 @@ class Threads implements Pool {
       this.#restarts++
       const began = performance.now()
       this.start(worker).catch((failed: WorkerError) =>
-        this.#restart(worker, { since: began }, failed as ToldError),
+        this.#restart(worker, { since: began }, toldError(failed)),
       )
     }, pause)
     this.#timers.add(timer)
   }
 }
 
-const unexplained: ToldError = { name: 'Error', message: 'A worker ended at its start.', code: undefined }
+const unexplained: ToldError = toldError(new Error('A worker ended at its start.'))
