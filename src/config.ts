@@ -14,6 +14,7 @@ import {
   secretKeyList,
   text,
   trustProxy,
+  workers,
 } from './config/kinds.ts'
 import { oauthSettings } from './config/oauth.ts'
 import { redisSettings } from './config/redis.ts'
@@ -38,6 +39,13 @@ export const settingsTable = {
     default: './data/portico.db',
     sentence: 'The SQLite file; its folder is made when missing.',
   }),
+  workers: row({
+    variable: 'WORKERS',
+    kind: workers,
+    default: 1,
+    sentence:
+      'How many threads serve, all on the same port; `auto`: as many as the machine has processors. More than one needs `model` as a file, and a system that lets threads share a port.',
+  }),
   baseUrl: optional({
     variable: 'BASE_URL',
     kind: origin,
@@ -47,7 +55,7 @@ export const settingsTable = {
   model: optional({
     variable: 'PORTICO_MODEL',
     kind: text,
-    sentence: 'The model file, for the command line. `--model` wins over it.',
+    sentence: 'The model file, for the command line and for workers. `--model` wins over it.',
   }),
   adminEmail: row({
     variable: 'PORTICO_ADMIN_EMAIL',
@@ -159,7 +167,7 @@ export const settingsTable = {
     variable: 'PORTICO_CACHE_BYTES',
     kind: integer(0, 68_719_476_736),
     default: 67_108_864,
-    sentence: 'Memory for remembered answers, in bytes; 0 remembers none.',
+    sentence: 'Memory for remembered answers of all workers together, in bytes; 0 remembers none.',
   }),
   autoMigrate: row({
     variable: 'PORTICO_AUTO_MIGRATE',

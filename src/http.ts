@@ -33,7 +33,8 @@ export interface Sockets {
 
 export interface HttpServer {
   readonly server: Server
-  listen(): Promise<void>
+  /** `shared`: others may listen on the same port. */
+  listen(shared?: boolean): Promise<void>
   /** The port that it listens on. */
   port(): number
   /** How many requests are not answered yet. */
@@ -212,7 +213,7 @@ export function createHttp(settings: HttpSettings, parts: HttpParts): HttpServer
   return {
     server,
     running: () => running,
-    listen: () => listen(server, settings),
+    listen: shared => listen(server, settings, shared),
     port: () => (server.address() as AddressInfo | null)?.port ?? settings.port,
     drain() {
       closing = true
@@ -229,10 +230,10 @@ export function createHttp(settings: HttpSettings, parts: HttpParts): HttpServer
   }
 }
 
-function listen(server: Server, { port, host }: HttpSettings): Promise<void> {
+function listen(server: Server, { port, host }: HttpSettings, reusePort = false): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once('error', reject)
-    server.listen({ port, host }, () => {
+    server.listen({ port, host, reusePort }, () => {
       server.off('error', reject)
       resolve()
     })

@@ -33,6 +33,7 @@ export const rooms: Readonly<Record<string, Room>> = {
   log: { imports: ['config'], packages: ['pino'] },
   metrics: { imports: ['config'], packages: ['prom-client'] },
   serve: { imports: 'all' },
+  workers: { imports: 'all' },
   cli: { imports: 'all' },
   bin: { imports: 'all' },
   index: { imports: ['model', 'serve', 'config'] },

@@ -34,6 +34,7 @@ import { type OauthFace, oauthFace } from './serve/oauth.ts'
 import { outsideReaders } from './serve/outside.ts'
 import { openSqlite } from './store/sqlite.ts'
 import type { Store, StoreCounts } from './store/store.ts'
+import type { Crew } from './workers/crew.ts'
 
 export interface Service {
   /** Where it listens, without a trailing slash. */
@@ -53,19 +54,18 @@ export async function serve(declaration: Declaration, given: GivenSettings = {})
   return start(checkModel(declaration), settings)
 }
 
-/** `serve` with a checked model and every setting known. */
-export async function start(model: Model, settings: Settings): Promise<Service> {
-  const log = createLog(settings)
-  const store = await openStore(model, settings)
-  const cluster = await openCluster(settings, log.logger)
+/** `serve` with a checked model and every setting known. `crew`: what one of several workers shares. */
+export async function start(model: Model, settings: Settings, crew?: Crew): Promise<Service> {
+  const log = createLog(settings, crew?.log)
+  if (settings.workers > 1 && crew === undefined) {
+    const { startWorkers } = await import('./workers.ts')
+    return startWorkers({ model, settings, log, prepare: () => prepare(model, settings, log) })
+  }
+  const store = await openStore(model, settings, crew)
+  const cluster = await openCluster(settings, log.logger, crew?.cluster)
   try {
-    const sealed = await openRecords({
-      records: store.records,
-      keys: settings.secretKeys,
-      database: settings.database,
-      note: sentence => log.logger.warn(sentence),
-    })
-    return await assemble({ model, store, sealed, cluster, log, settings })
+    const sealed = await openSealed(store, settings, log)
+    return await assemble({ model, store, sealed, cluster, log, settings, crew })
   } catch (error) {
     await cluster.close()
     await store.close()
@@ -74,9 +74,26 @@ export async function start(model: Model, settings: Settings): Promise<Service> 
 }
 
 /** The model's database, made or brought up to date. */
-export async function openStore(model: Model, settings: Settings): Promise<Store> {
+export async function openStore(model: Model, settings: Settings, crew?: Crew): Promise<Store> {
   const { database: file, cacheBytes, autoMigrate } = settings
-  return openSqlite(model, { file, cacheBytes, autoMigrate })
+  return openSqlite(model, { file, cacheBytes, autoMigrate, neighbours: crew?.neighbours })
+}
+
+/** The records, with what is secret in them sealed. */
+function openSealed({ records }: Store, settings: Settings, { logger }: Log): Promise<Records> {
+  const { secretKeys: keys, database } = settings
+  return openRecords({ records, keys, database, note: sentence => logger.warn(sentence) })
+}
+
+/** What must be done once, before several workers open the database. */
+async function prepare(model: Model, settings: Settings, log: Log): Promise<FirstAdministrator | undefined> {
+  const store = await openStore(model, settings)
+  try {
+    await openSealed(store, settings, log)
+    return await bootstrap(createRun(createGuard(model), store), settings)
+  } finally {
+    await store.close()
+  }
 }
 
 /** Plans in, answers out: what is not guarded does not run. */
@@ -98,9 +115,10 @@ interface Parts {
   readonly cluster: Cluster
   readonly log: Log
   readonly settings: Settings
+  readonly crew: Crew | undefined
 }
 
-async function assemble({ model, store, sealed, cluster, log, settings }: Parts): Promise<Service> {
+async function assemble({ model, store, sealed, cluster, log, settings, crew }: Parts): Promise<Service> {
   store.changes.onCommit(() => cluster.wake())
   cluster.onWake(() => void store.changes.look())
   const run = createRun(createGuard(model), store)
@@ -115,6 +133,7 @@ async function assemble({ model, store, sealed, cluster, log, settings }: Parts)
     () => [...figures(limits, keys.counts, http), ...storeFigures(store), ...clusterFigures(cluster)],
     () => graphql.figures(),
   )
+  crew?.tellBy(() => metrics.text())
   const hooks = new Map([
     ['api_keys', newKeyHook(run, settings.maxKeysPerUser)],
     ['oauth_apps', newAppHook],
@@ -175,7 +194,7 @@ async function assemble({ model, store, sealed, cluster, log, settings }: Parts)
     onFault: error => log.logger.error({ err: error }, 'a GraphQL operation failed'),
   })
   const stages: Stages = {
-    open: openPaths({ store, cluster, metrics, state }),
+    open: openPaths({ store, cluster, figuresText: crew ? crew.gather : metrics.text, state }),
     refresh: () => store.refresh(),
     authenticate,
     limits,
@@ -194,18 +213,22 @@ async function assemble({ model, store, sealed, cluster, log, settings }: Parts)
     onFault: (error, { requestId, method }) =>
       log.logger.error({ err: error, request_id: requestId, method }, 'request failed'),
   })
-  await http.listen()
-  const firstAdministrator = await bootstrap(run, settings).catch(async error => {
-    await http.close()
-    throw error
-  })
+  await http.listen(crew !== undefined)
+  const firstAdministrator = crew ? undefined : await bootstrapped(run, settings, http)
   const url = listeningUrl(settings, http)
-  log.logger.info({ database: settings.database }, `listening on ${url}`)
+  if (!crew) log.logger.info({ database: settings.database }, `listening on ${url}`)
   return {
     url,
     firstAdministrator,
     close: closer({ http, graphql, oauth, store, cluster, log, state, delay: settings.shutdownDelay }),
   }
+}
+
+function bootstrapped(run: Run, settings: Settings, http: HttpServer) {
+  return bootstrap(run, settings).catch(async error => {
+    await http.close()
+    throw error
+  })
 }
 
 /** `rateLimit` is the limit of addresses too, unless they have one of their own. */
@@ -310,11 +333,11 @@ const json = 'application/json'
 interface OpenParts {
   readonly store: Store
   readonly cluster: Cluster
-  readonly metrics: Metrics
+  readonly figuresText: () => Promise<string>
   readonly state: State
 }
 
-function openPaths({ store, cluster, metrics, state }: OpenParts): Stages['open'] {
+function openPaths({ store, cluster, figuresText, state }: OpenParts): Stages['open'] {
   const ready = async () => {
     if (state.closing) throw new ApiError('UNAVAILABLE', 'The service is stopping.')
     await Promise.resolve(store.ping()).catch(cause => {
@@ -327,7 +350,7 @@ function openPaths({ store, cluster, metrics, state }: OpenParts): Stages['open'
   const handlers = {
     '/healthz': () => plainText(200, json, '{"status":"ok"}'),
     '/readyz': ready,
-    '/metrics': async () => plainText(200, 'text/plain; version=0.0.4; charset=utf-8', await metrics.text()),
+    '/metrics': async () => plainText(200, 'text/plain; version=0.0.4; charset=utf-8', await figuresText()),
   }
   return new Map(Object.entries(handlers).map(([path, handler]) => [path, readOnly(handler)]))
 }

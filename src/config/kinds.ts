@@ -1,4 +1,5 @@
 /** Kinds of settings: what text of the environment and what value of a config file each takes. */
+import { availableParallelism } from 'node:os'
 import { isAbsolute, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { type TrustProxy, trustedNetworks } from './networks.ts'
@@ -20,6 +21,15 @@ export function integer(min: number, max: number): Kind<number> {
     fromText: text => (/^\d{1,15}$/.test(text) ? within(Number(text)) : undefined),
     fromValue: within,
   }
+}
+
+const count = integer(1, 256)
+const processors = () => Math.min(256, availableParallelism())
+
+export const workers: Kind<number> = {
+  says: '`auto`, or a whole number from 1 to 256',
+  fromText: text => (text === 'auto' ? processors() : count.fromText(text)),
+  fromValue: value => (value === 'auto' ? processors() : count.fromValue(value)),
 }
 
 export const flag: Kind<boolean> = {

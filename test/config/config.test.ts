@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { availableParallelism } from 'node:os'
 import { isAbsolute, resolve } from 'node:path'
 import { test } from 'node:test'
 import { configurationPage, errorsPage } from '../../src/config/page.ts'
@@ -114,6 +115,11 @@ const examples: { readonly [N in Name]: Examples } = {
     ],
     wrong: ['example.com', 'ftp://example.com', 'https://example.com?x', 'https://example.com#x'],
     wrongValues: ['', 1, {}],
+  },
+  workers: {
+    text: [...numberOf(1, 256).text, ['auto', Math.min(256, availableParallelism())]],
+    wrong: [...numberOf(1, 256).wrong, 'AUTO', 'off'],
+    wrongValues: numberOf(1, 256).wrongValues,
   },
   model: words,
   secretKeys: {
