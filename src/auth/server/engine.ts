@@ -102,7 +102,8 @@ function makeEngine(parts: EngineParts, keys: readonly SigningKey[]): Engine {
   allowJwts(provider, { issuer, records, signer, format: settings.accessTokenFormat })
   const { refreshReplay } = settings
   if (refreshReplay > 0) {
-    provider.use(replayRefreshes({ records, seconds: refreshReplay, formOf: ctx => tokenForm(ctx.req) }))
+    const formOf = (ctx: Context) => tokenForm(ctx.req)
+    provider.use(replayRefreshes({ records, seconds: refreshReplay, formOf, onFault }))
   }
   shapeAnswers(provider, { separator: settings.scopeSeparator, issuer })
   provider.on('server_error', (_ctx: never, error: never) => onFault(error))

@@ -1,7 +1,10 @@
 /** A refresh that comes twice gets the same answer, whichever node is asked, where the service is set so. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { Context } from 'oidc-provider'
+import { replayRefreshes } from '../../../src/auth/server/replay.ts'
 import { checkModel } from '../../../src/model/check.ts'
+import type { Records } from '../../../src/records.ts'
 import {
   type App,
   type Fixture,
@@ -12,6 +15,7 @@ import {
 } from '../../conformance/oauth/server.ts'
 import blog from '../../models/blog.ts'
 import { setups } from '../../setups/setups.ts'
+import { sqlite } from '../../setups/sqlite.ts'
 
 const scope = 'openid offline_access read:post read:user'
 
@@ -86,5 +90,45 @@ for (const setup of setups) {
       assert.ok(!payload.includes(secret) && !bytes.includes(secret))
     }
     assert.doesNotMatch(bytes, /access_token/)
+  })
+}
+
+const form = new URLSearchParams({ grant_type: 'refresh_token', refresh_token: 'r'.repeat(43) }).toString()
+
+/** What the middleware looks at. */
+function contextOf() {
+  const ctx = { status: 404, type: '', body: undefined as unknown, get: () => '', set() {} }
+  const refreshed = async () => {
+    Object.assign(ctx, { status: 200, type: 'application/json', body: { access_token: 'a' } })
+  }
+  return { ctx: ctx as unknown as Context, refreshed }
+}
+
+for (const failing of ['get', 'add', 'put'] as const) {
+  test(`where records cannot be used (${failing}), a refresh is answered all the same`, async () => {
+    const place = await sqlite.open()
+    const store = await place.openStore(checkModel(blog))
+    const faults: unknown[] = []
+    const broken = new Proxy(store.records, {
+      get(target, name) {
+        if (name === failing) return async () => Promise.reject(new Error('the disk is full'))
+        const value = target[name as keyof Records]
+        return typeof value === 'function' ? value.bind(target) : value
+      },
+    })
+    const replay = replayRefreshes({
+      records: broken,
+      seconds: 60,
+      formOf: () => form,
+      onFault: fault => faults.push(fault),
+    })
+    try {
+      const { ctx, refreshed } = contextOf()
+      await replay(ctx, refreshed)
+      assert.deepEqual([ctx.status, ctx.body, faults.length], [200, { access_token: 'a' }, 1])
+    } finally {
+      await store.close()
+      await place.close()
+    }
   })
 }
