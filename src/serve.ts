@@ -5,7 +5,7 @@ import { apiKeyReader } from './auth/api-key.ts'
 import { type Authenticate, createAuthenticate } from './auth/authenticate.ts'
 import { bootstrap, type FirstAdministrator } from './auth/bootstrap.ts'
 import { newKeyHook } from './auth/new-key.ts'
-import { createApps, newAppHook, newSecretHook, scopesOfApp } from './auth/server/apps.ts'
+import { createApps, newAppHook, newSecretHook, scopesOfApp, withAppRules } from './auth/server/apps.ts'
 import { withDenials } from './auth/server/denials.ts'
 import type { Reply, TakenOver } from './call.ts'
 import type { Cluster } from './cluster/cluster.ts'
@@ -112,9 +112,10 @@ async function assemble({ model, store, cluster, log, settings }: Parts): Promis
     ['oauth_apps', newAppHook],
     ['oauth_app_secrets', newSecretHook(run)],
   ])
+  const faceRun = withAppRules(run)
   const rest = createRest({
     model,
-    run,
+    run: faceRun,
     hooks,
     baseUrl: settings.baseUrl,
   })
@@ -152,7 +153,7 @@ async function assemble({ model, store, cluster, log, settings }: Parts): Promis
   })
   const graphql = graphqlFace({
     model,
-    run,
+    run: faceRun,
     hooks,
     changes: store.changes,
     authenticate,

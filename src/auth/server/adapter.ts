@@ -4,6 +4,7 @@
  */
 import type { Awaitable } from '../../plan/answer.ts'
 import type { NewRecord, Records, StoredRecord } from '../../records.ts'
+import { scopeSet, withCovered } from './scopes.ts'
 import { secretHash } from './secret.ts'
 
 type Payload = Record<string, unknown>
@@ -122,7 +123,12 @@ export class Adapter {
     const app = await this.#parts.findClient(id)
     if (app) return app
     const registered = await this.#parts.records.get('Client', id)
-    return registered && (JSON.parse(registered.payload) as Payload)
+    if (!registered) return undefined
+    const metadata = JSON.parse(registered.payload) as Payload
+    const scope = textOf(metadata.scope)
+    return scope === undefined
+      ? metadata
+      : { ...metadata, scope: [...withCovered(scopeSet(scope))].join(' ') }
   }
 
   /** A dynamic registration (RFC 7591): its secret is kept as a hash only. */

@@ -3,6 +3,7 @@ import type Provider from 'oidc-provider'
 import type { Client } from 'oidc-provider'
 import type { AppRow, SecretHash } from './apps.ts'
 import { secretHashes } from './apps.ts'
+import { withCovered } from './scopes.ts'
 import { sameHash, secretHash } from './secret.ts'
 import type { App } from './server.ts'
 
@@ -46,7 +47,7 @@ export function clientMetadata(app: AppRow, secretOverlap: number): Record<strin
     token_endpoint_auth_method: confidential ? 'client_secret_basic' : 'none',
     // Never compared itself: see `guardClients`.
     ...(confidential ? { client_secret: hashes[0]?.hash ?? 'none', secret_hashes: hashes } : undefined),
-    ...(app.scopes ? { scope: app.scopes.join(' ') } : undefined),
+    ...(app.scopes ? { scope: [...withCovered(app.scopes)].join(' ') } : undefined),
     ...(app.logo_uri === null ? undefined : { logo_uri: app.logo_uri }),
     ...(app.homepage_uri === null ? undefined : { client_uri: app.homepage_uri }),
     app_id: app.id,

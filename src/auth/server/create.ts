@@ -2,7 +2,7 @@
 /** The authorization server: oidc-provider on our records, with our apps, scopes, pages and rules. */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import Provider, { type Context, errors, type InteractionDetails } from 'oidc-provider'
+import Provider, { errors, type InteractionDetails } from 'oidc-provider'
 import { ApiError } from '../../errors.ts'
 import { openidScopes } from '../../model/builtin.ts'
 import type { Model } from '../../model/model.ts'
@@ -17,6 +17,7 @@ import { TokenSigner } from './jwt.ts'
 import { keysVersion, loadKeys } from './keys.ts'
 import { replayRefreshes } from './replay.ts'
 import { type Incoming, prepareRequest, tokenForm } from './requests.ts'
+import { coverScopes, currentContext, withCovered } from './scopes.ts'
 import type {
   AuthorizationServer,
   ConnectedApp,
@@ -123,7 +124,7 @@ export class Server implements AuthorizationServer {
       app: appOf(client),
       destination: details.deviceCode === undefined ? destinationOf(params.redirect_uri) : undefined,
       scopes: this.#sentencesOf(scopesOf(details)),
-      allowedBefore: new Set(before?.scopes),
+      allowedBefore: withCovered(before?.scopes ?? []),
       userId,
       loginHint: params.login_hint,
     }
@@ -238,7 +239,9 @@ export class Server implements AuthorizationServer {
     )
     provider.proxy = true
     guardClients(provider)
-    allowJwts(provider, { issuer, records, signer, format: settings.accessTokenFormat })
+    coverScopes(provider, new Set(this.#sentences.keys()))
+    const findClient = (id: string) => provider.Client.find(id)
+    allowJwts(provider, { issuer, records, signer, findClient, format: settings.accessTokenFormat })
     const { refreshReplay } = settings
     if (refreshReplay > 0) provider.use(replayRefreshes(refreshReplay, ctx => tokenForm(ctx.req)))
     shapeAnswers(provider, { separator: settings.scopeSeparator, issuer })
@@ -296,10 +299,6 @@ export class Server implements AuthorizationServer {
   #sentencesOf(scopes: readonly string[]): readonly ScopeSentence[] {
     return scopes.map(scope => ({ scope, sentence: this.#sentences.get(scope) ?? scope }))
   }
-}
-
-function currentContext(): Context | undefined {
-  return (Provider as unknown as { ctx: Context | undefined }).ctx
 }
 
 function scopesOf({ params }: InteractionDetails): readonly string[] {
