@@ -37,7 +37,10 @@ async function modelOf(written: Written) {
 }
 
 interface OpenedBy extends Opened {
-  readonly records: Records
+  /** With what is secret in them open. */
+  readonly records: () => Promise<Records>
+  /** As they are stored. */
+  readonly stored: Records
   readonly settings: Settings
 }
 
@@ -53,7 +56,12 @@ async function withDatabase(
   const store = await openStore(model, settings)
   try {
     const run = createRun(createGuard(model), store)
-    return await use({ model, run, records: store.records, settings }, accounts)
+    const records = async () => {
+      const { openRecords } = await import('./auth/sealing/open.ts')
+      const { secretKeys: keys, database: file } = settings
+      return openRecords({ records: store.records, keys, database: file, note: text => console.error(text) })
+    }
+    return await use({ model, run, records, stored: store.records, settings }, accounts)
   } finally {
     await store.close()
   }
@@ -183,7 +191,31 @@ const commands: readonly Command[] = [
     options: files,
     run: written =>
       withDatabase(written, async ({ records, settings }) =>
-        (await import('./cli/apps.ts')).rotate(records, settings),
+        (await import('./cli/apps.ts')).rotate(await records(), settings),
+      ),
+  },
+  {
+    name: 'secrets generate',
+    sentence: 'Print a random key, for PORTICO_SECRET_KEY.',
+    options: {},
+    run: async () => (await import('./cli/secrets.ts')).generateSecret(),
+  },
+  {
+    name: 'secrets rotate',
+    sentence: 'Seal all secrets in the database with a new key; the older ones still open.',
+    options: files,
+    run: written =>
+      withDatabase(written, async ({ stored, settings }) =>
+        (await import('./cli/secrets.ts')).rotate(stored, settings),
+      ),
+  },
+  {
+    name: 'secrets forget',
+    sentence: 'Remove the older keys from the key file, once all is sealed with the newest.',
+    options: files,
+    run: written =>
+      withDatabase(written, async ({ stored, settings }) =>
+        (await import('./cli/secrets.ts')).forget(stored, settings),
       ),
   },
   {
@@ -331,7 +363,7 @@ async function explain(error: unknown): Promise<Failure | undefined> {
   if (error instanceof Failure) return error
   const { ApiError } = await import('./errors.ts')
   if (error instanceof ApiError) return (await import('./cli/accounts.ts')).failureOf(error)
-  const known = ['SettingsError', 'MigrationError']
+  const known = ['SettingsError', 'MigrationError', 'SealError']
   if (error instanceof Error && known.includes(error.name)) return new Failure(error.message)
   if (error instanceof Error && 'code' in error && error.code === 'EADDRINUSE') {
     return new Failure(`${error.message}: another program listens there. Set PORT to a free one.`)

@@ -11,6 +11,7 @@ import {
   integer,
   origin,
   rateLimit,
+  secretKeyList,
   text,
   trustProxy,
 } from './config/kinds.ts'
@@ -67,6 +68,15 @@ export const settingsTable = {
     defaultText: 'a generated one, printed once',
     sentence:
       'The API key of that administrator. A given one is never printed; `portico keys generate` prints a good one.',
+  }),
+  secretKeys: optional({
+    variable: 'PORTICO_SECRET_KEY',
+    kind: secretKeyList,
+    secret: true,
+    defaultText:
+      'the key file beside the SQLite database, e.g. `./data/portico.key`, made by the first start',
+    sentence:
+      'With what secrets in the database are sealed: signing keys, one-time codes, sessions. Of several keys the first seals and all open. Every node needs the same; PostgreSQL has no key file, so there it must be set.',
   }),
   rateLimit: optional({
     variable: 'PORTICO_RATE_LIMIT',

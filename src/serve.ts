@@ -5,6 +5,7 @@ import { apiKeyReader } from './auth/api-key.ts'
 import { type Authenticate, createAuthenticate } from './auth/authenticate.ts'
 import { bootstrap, type FirstAdministrator } from './auth/bootstrap.ts'
 import { newKeyHook } from './auth/new-key.ts'
+import { openRecords } from './auth/sealing/open.ts'
 import { createApps, newAppHook, newSecretHook, scopesOfApp, withAppRules } from './auth/server/apps.ts'
 import { withDenials } from './auth/server/denials.ts'
 import type { Reply, TakenOver } from './call.ts'
@@ -24,6 +25,7 @@ import { type Awaitable, type ItemAnswer, type ListAnswer, then } from './plan/a
 import { createGuard, type Guard } from './plan/guard.ts'
 import type { Run } from './plan/run.ts'
 import { anonymous, type Principal } from './principal.ts'
+import type { Records } from './records.ts'
 import { createRest, errorReply } from './rest/rest.ts'
 import { type GraphqlFace, graphqlFace } from './serve/graphql.ts'
 import { type OauthFace, oauthFace } from './serve/oauth.ts'
@@ -55,7 +57,13 @@ export async function start(model: Model, settings: Settings): Promise<Service> 
   const store = await openStore(model, settings)
   const cluster = openCluster(settings)
   try {
-    return await assemble({ model, store, cluster, log, settings })
+    const sealed = await openRecords({
+      records: store.records,
+      keys: settings.secretKeys,
+      database: settings.database,
+      note: sentence => log.logger.warn(sentence),
+    })
+    return await assemble({ model, store, sealed, cluster, log, settings })
   } catch (error) {
     await cluster.close()
     await store.close()
@@ -87,12 +95,14 @@ export function createRun(guard: Guard, store: Store): Run {
 interface Parts {
   readonly model: Model
   readonly store: Store
+  /** The store's, with what is secret in them sealed. */
+  readonly sealed: Records
   readonly cluster: Cluster
   readonly log: Log
   readonly settings: Settings
 }
 
-async function assemble({ model, store, cluster, log, settings }: Parts): Promise<Service> {
+async function assemble({ model, store, sealed, cluster, log, settings }: Parts): Promise<Service> {
   store.changes.onCommit(() => cluster.wake())
   cluster.onWake(() => void store.changes.look())
   const run = createRun(createGuard(model), store)
@@ -120,7 +130,7 @@ async function assemble({ model, store, cluster, log, settings }: Parts): Promis
     baseUrl: settings.baseUrl,
   })
   const life = settings['oauth.accessTokenLife']
-  const records = withDenials(store.records, life)
+  const records = withDenials(sealed, life)
   const apps = createApps(run, collection => store.version(collection))
   const issuer = () => settings.baseUrl ?? listeningUrl(settings, http)
   const tokens = accessTokenReader({

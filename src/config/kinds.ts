@@ -134,6 +134,20 @@ export const trustProxy: Kind<TrustProxy> = {
   },
 }
 
+/** Also of base64: what `openssl rand -base64 32` prints. */
+const longKey = /^[A-Za-z0-9._~+/=-]{32,200}$/
+
+function keyList(value: unknown): readonly string[] | undefined {
+  const list = Array.isArray(value) ? value : [value]
+  return list.length > 0 && list.every(key => typeof key === 'string' && longKey.test(key)) ? list : undefined
+}
+
+export const secretKeyList: Kind<readonly string[]> = {
+  says: 'a random key of at least 32 letters, digits or characters of `._~+/=-`, or several of them (separated by commas in the variable); `portico secrets generate` prints one',
+  fromText: value => keyList(value.split(',').map(key => key.trim())),
+  fromValue: keyList,
+}
+
 /** RFC 6750, 2.1: what a bearer token may consist of. */
 function token(value: unknown): string | undefined {
   return typeof value === 'string' && /^[A-Za-z0-9._~+/-]{16,200}$/.test(value) ? value : undefined

@@ -108,6 +108,19 @@ const examples: { readonly [N in Name]: Examples } = {
     wrongValues: ['', 1, {}],
   },
   model: words,
+  secretKeys: {
+    text: [
+      ['abcdefghijklmnopqrstuvwxyz012345', ['abcdefghijklmnopqrstuvwxyz012345']],
+      [`${'a'.repeat(40)}, ${'b+/='.repeat(11)}`, ['a'.repeat(40), 'b+/='.repeat(11)]],
+    ],
+    wrong: [
+      'short',
+      `${'a'.repeat(40)},short`,
+      `${'a'.repeat(40)},`,
+      'with a space in it, and long enough for one',
+    ],
+    wrongValues: ['short', 1, null, [], [1], ['short']],
+  },
   adminEmail: {
     text: [['Root@Example.com', 'root@example.com']],
     wrong: ['root', 'a b@c', '@', 'a@'],

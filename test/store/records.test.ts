@@ -75,6 +75,23 @@ describe('records', () => {
     await store.close()
   })
 
+  it('swaps a payload for another, if it is still the one that was read', async () => {
+    const { store, records } = open()
+    const key = { kind: 'Token', id: '1' }
+    await records.put(record('1', { grant: 'g', alias: 'short', owner: '7' }))
+    const version = records.version('Token')
+    assert.equal(await records.swap(key, '{"a":2}', '{"a":3}'), false)
+    assert.equal(records.version('Token'), version)
+    assert.equal(await records.swap(key, '{"a":1}', '{"a":3}'), true)
+    assert.ok(records.version('Token') > version)
+    const { payload, grant, alias, owner } = records.get('Token', '1') ?? {}
+    assert.deepEqual([payload, grant, alias, owner], ['{"a":3}', 'g', 'short', '7'])
+    assert.equal(await records.swap({ ...key, id: '2' }, '{"a":1}', '{"a":3}'), false)
+    const round = Array.from({ length: 20 }, (_, at) => records.swap(key, '{"a":3}', `{"a":${at + 10}}`))
+    assert.equal((await Promise.all(round)).filter(Boolean).length, 1)
+    await store.close()
+  })
+
   it('lets exactly one of many consume, and one of many add', async () => {
     const { store, records } = open()
     for (let round = 0; round < 20; round++) {

@@ -35,6 +35,7 @@ export function withDenials(records: Records, life: number): Records {
     all: kind => records.all(kind),
     put: record => records.put(record),
     add: record => records.add(record),
+    swap: (key, before, after) => records.swap(key, before, after),
     consume: (kind, id) => records.consume(kind, id),
     version: kind => records.version(kind),
     async delete(kind, id) {

@@ -1,12 +1,8 @@
-/// <reference path="./oidc-provider.d.ts" />
 /** Scopes as apps ask for them and get them: `write:x` covers `read:x`, and none is unknown. */
-import Provider, { type Context, errors, type Grant, type Model } from 'oidc-provider'
+import type { Context, Grant, Model } from 'oidc-provider'
 import { commonScopes, hasScope } from '../../principal.ts'
-
-/** The request that the library is answering. */
-export function currentContext(): Context | undefined {
-  return (Provider as unknown as { ctx: Context | undefined }).ctx
-}
+import { currentContext } from './browsers.ts'
+import { errors, type Provider } from './library.ts'
 
 /** The scopes of a text that separates them by spaces. */
 export function scopeSet(text: string | undefined): ReadonlySet<string> {

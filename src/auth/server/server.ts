@@ -82,6 +82,8 @@ export interface AuthorizationServer {
   finishConsent(req: IncomingMessage, res: ServerResponse, scopes: readonly string[]): Promise<NextPath>
   /** Ends the request with `access_denied`. */
   deny(req: IncomingMessage, res: ServerResponse): Promise<NextPath>
+  /** Signs this browser out; the request goes on with a sign-in. */
+  switchAccount(req: IncomingMessage, res: ServerResponse): Promise<NextPath>
   /** Who is signed in in this browser. */
   session(req: IncomingMessage, res: ServerResponse): Promise<SessionInfo | undefined>
   /** Signs this browser in, with a new session; sets its cookie. */

@@ -14,6 +14,7 @@ import {
   withFixture,
 } from '../../conformance/oauth/server.ts'
 import blog from '../../models/blog.ts'
+import { recordsBeside } from '../sealing/beside.ts'
 
 const minimal = { name: 'Mine', redirect_uris: [redirectUri] }
 
@@ -304,7 +305,7 @@ test('new signing keys break no live token, and sign from then on without a rest
     const app = await fixture.app()
     const { access_token: old = '' } = await tokensOf(fixture, app)
     const store = openSqlite(checkModel(blog), { file: fixture.file })
-    await rotateKeys(store.records, 3600)
+    await rotateKeys(await recordsBeside(store, fixture.file), 3600)
     await store.close()
     assert.equal(await status(fixture, old), 200)
     const { access_token: fresh = '' } = await tokensOf(fixture, app)
