@@ -113,10 +113,12 @@ export function oauthFace(parts: OauthFaceParts): OauthFace {
       resource_documentation: `${issuer()}/docs`,
     }),
   })
-  const handle = async (exchange: Exchange): Promise<TakenOver> => {
+  const handle = async (exchange: Exchange): Promise<Reply | TakenOver> => {
     const server = await load()
     await exchange.readBody(Math.min(MAX_FORM, settings.bodyLimit))
     const { req, res, body, method } = exchange
+    const quick = exchange.path === '/oauth/introspect' ? await server.introspect(exchange) : undefined
+    if (quick) return quick
     return { takeOver: () => server.handle(req, res, method === 'POST' ? body : undefined, exchange.address) }
   }
   const page = async (exchange: Exchange): Promise<Reply> => {

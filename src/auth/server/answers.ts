@@ -62,7 +62,7 @@ function shapeIntrospection(ctx: Context, body: Body, { issuer }: Answers): void
   const { jti, scope } = body
   ctx.body = {
     ...body,
-    ...(typeof scope === 'string' ? { scope: allowedScope(scope, client) } : undefined),
+    ...(typeof scope === 'string' ? { scope: allowedScope(scope, client) || undefined } : undefined),
     aud: issuer,
     ...(typeof jti === 'string' ? { jti: jti.replace(/^#/, '') } : undefined),
   }

@@ -5,8 +5,8 @@ import { Adapter } from './adapter.ts'
 import { shapeAnswers } from './answers.ts'
 import type { Apps } from './apps.ts'
 import { type Browsers, currentContext } from './browsers.ts'
-import { clientMetadata, guardClients } from './clients.ts'
-import { configurationOf } from './configuration.ts'
+import { clientMetadata, guardClients, rememberClients } from './clients.ts'
+import { configurationOf, routes } from './configuration.ts'
 import { type Consents, loadGrant } from './consents.ts'
 import { TokenSigner } from './jwt.ts'
 import { keysVersion, loadKeys, type SigningKey } from './keys.ts'
@@ -17,6 +17,7 @@ import { coverScopes } from './scopes.ts'
 import type { FindAccount, ProtocolPages } from './server.ts'
 import type { OauthSettings } from './settings.ts'
 import { sourcesOf } from './sources.ts'
+import { writeTogether } from './together.ts'
 import { allowJwts } from './tokens.ts'
 
 export interface EngineParts {
@@ -101,11 +102,13 @@ function makeEngine(parts: EngineParts, keys: readonly SigningKey[]): Engine {
   provider.proxy = true
   guardClients(provider)
   coverScopes(provider, new Set(scopes))
+  rememberClients(provider, parts.apps)
   const findClient = (id: string) => provider.Client.find(id)
   allowJwts(provider, { issuer, records, signer, findClient, format: settings.accessTokenFormat })
   const { refreshReplay } = settings
   if (refreshReplay > 0) provider.use(replayRefreshes(refreshReplay, ctx => tokenForm(ctx.req)))
   shapeAnswers(provider, { separator: settings.scopeSeparator, issuer })
+  writeTogether(provider, routes.token)
   provider.on('server_error', (_ctx: never, error: never) => onFault(error))
   provider.on('error', (error: never) => onFault(error))
   return { provider, callback: provider.callback(), signer }
