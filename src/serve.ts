@@ -7,7 +7,7 @@ import { type Authenticate, createAuthenticate } from './auth/authenticate.ts'
 import { bootstrap, type FirstAdministrator } from './auth/bootstrap.ts'
 import { newKeyHook } from './auth/new-key.ts'
 import { openRecords } from './auth/sealing/open.ts'
-import { createApps, newAppHook, newSecretHook, scopesOfApp } from './auth/server/apps.ts'
+import { createApps, newAppHook, newSecretHook, scopesOfApp, withAppRules } from './auth/server/apps.ts'
 import { withDenials } from './auth/server/denials.ts'
 import type { Reply, TakenOver } from './call.ts'
 import type { Cluster } from './cluster/cluster.ts'
@@ -139,9 +139,10 @@ async function assemble({ model, store, sealed, cluster, log, settings, crew }: 
     ['oauth_apps', newAppHook],
     ['oauth_app_secrets', newSecretHook(run)],
   ])
+  const faceRun = withAppRules(run)
   const rest = createRest({
     model,
-    run,
+    run: faceRun,
     hooks,
     baseUrl: settings.baseUrl,
   })
@@ -185,7 +186,7 @@ async function assemble({ model, store, sealed, cluster, log, settings, crew }: 
   })
   const graphql = graphqlFace({
     model,
-    run,
+    run: faceRun,
     hooks,
     changes: store.changes,
     authenticate,

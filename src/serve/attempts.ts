@@ -3,7 +3,7 @@
  * tight budget of its address; what is not draws from the ordinary one. Both are drawn before, and the wrong one
  * is given back after: of a thousand guesses at once, no more are looked at than may be.
  */
-import type { TakenOver } from '../call.ts'
+import type { Reply, TakenOver } from '../call.ts'
 import { budgetAddress, type Limits } from '../cluster/limits.ts'
 import { ApiError } from '../errors.ts'
 import type { Exchange } from '../http.ts'
@@ -18,9 +18,14 @@ interface AttemptParts {
   readonly tokenLimit: number | 'off'
 }
 
+type Quickly = () => Promise<Reply | undefined>
+
 export interface Attempts {
-  /** `handle` answers a request whose body is read, and tells whether it was refused. */
-  answer(exchange: Exchange, handle: () => Promise<boolean>): Promise<TakenOver>
+  /**
+   * `handle` answers a request whose body is read, and tells whether it was refused; `quickly` is asked first, and
+   * gives a reply where nothing is to be refused.
+   */
+  answer(exchange: Exchange, handle: () => Promise<boolean>, quickly?: Quickly): Promise<Reply | TakenOver>
   /** For a request that nobody looks at. */
   refuse(exchange: Exchange): Promise<void>
 }
@@ -55,7 +60,7 @@ export function createAttempts({ limits, tokenLimits, tokenLimit }: AttemptParts
     async refuse(exchange) {
       await tokenLimits.draw(tightOf(exchange), exchange)
     },
-    async answer(exchange, handle) {
+    async answer(exchange, handle, quickly) {
       const [tight, ordinary] = [tightOf(exchange), ordinaryOf(exchange)]
       const endTurn = await takeTurn(tight)
       // Whatever becomes of the request.
@@ -70,6 +75,14 @@ export function createAttempts({ limits, tokenLimits, tokenLimit }: AttemptParts
         if (isRefused) limits.give(ordinary)
         else tokenLimits.give(tight)
         endTurn()
+      }
+      const reply = await quickly?.().catch(error => {
+        settle(false)
+        throw error
+      })
+      if (reply) {
+        settle(false)
+        return reply
       }
       return {
         async takeOver() {

@@ -133,13 +133,14 @@ export function oauthFace(parts: OauthFaceParts): OauthFace {
       throw error
     }
   }
-  const handle = async (exchange: Exchange): Promise<TakenOver> => {
+  const handle = async (exchange: Exchange): Promise<Reply | TakenOver> => {
     const server = await load()
     await readForm(exchange)
     const { req, res, body, method } = exchange
     const carries = method === 'POST' || method === 'PUT'
     const handled = () => server.handle(req, res, carries ? body : undefined, exchange.address)
-    if (isProgram(exchange)) return attempts.answer(exchange, handled)
+    const quickly = exchange.path === '/oauth/introspect' ? () => server.introspect(exchange) : undefined
+    if (isProgram(exchange)) return attempts.answer(exchange, handled, quickly)
     return {
       async takeOver() {
         await handled()

@@ -5,6 +5,7 @@ import type { Client, Context } from 'oidc-provider'
 import { routes } from './configuration.ts'
 import { formOf, tokenResponse, wantsForm } from './dialect.ts'
 import { type Refusal, refusalOf } from './requests.ts'
+import { allowedScope } from './scopes.ts'
 
 interface Answers {
   readonly separator: ',' | ' '
@@ -45,12 +46,24 @@ function shapeDevice(ctx: Context, body: Body): void {
   ctx.body = { ...body, verification_uri: shorten(uri), verification_uri_complete: shorten(complete) }
 }
 
+function refuseClient(ctx: Context): void {
+  ctx.status = 401
+  ctx.body = { error: 'invalid_client', error_description: 'introspection takes a client secret' }
+}
+
 /** RFC 7662, 2.2: every token is for this server; the id of a JWT is what stands in it. */
 function shapeIntrospection(ctx: Context, body: Body, { issuer }: Answers): void {
+  const client = ctx.oidc.entities.Client as Client | undefined
+  // Whatever the token: whoever has no secret asks for nothing (RFC 7662, 2.1).
+  if (client?.clientAuthMethod === 'none') {
+    refuseClient(ctx)
+    return
+  }
   if (body.active !== true) return
-  const { jti } = body
+  const { jti, scope } = body
   ctx.body = {
     ...body,
+    ...(typeof scope === 'string' ? { scope: allowedScope(scope, client) || undefined } : undefined),
     aud: issuer,
     ...(typeof jti === 'string' ? { jti: jti.replace(/^#/, '') } : undefined),
   }
