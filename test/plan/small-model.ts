@@ -65,6 +65,7 @@ export function field(name: string, type: FieldType, more: Partial<Field> = {}):
     immutable: false,
     internal: false,
     searchable: false,
+    signUp: false,
     deprecated: undefined,
     renamedFrom: undefined,
     access: { read: anyone, write: anyone },
