@@ -28,8 +28,10 @@ import { createRest, errorReply } from './rest/rest.ts'
 import { type GraphqlFace, graphqlFace } from './serve/graphql.ts'
 import { type OauthFace, oauthFace } from './serve/oauth.ts'
 import { outsideReaders } from './serve/outside.ts'
+import { tracedAuthenticate, tracedGuard, tracedRequests, tracedSent, tracedStore } from './serve/traces.ts'
 import { openSqlite } from './store/sqlite.ts'
 import type { Store, StoreCounts } from './store/store.ts'
+import { openTraces, type Traces } from './traces.ts'
 
 export interface Service {
   /** Where it listens, without a trailing slash. */
@@ -54,9 +56,12 @@ export async function start(model: Model, settings: Settings): Promise<Service> 
   const log = createLog(settings)
   const store = await openStore(model, settings)
   const cluster = openCluster(settings)
+  let traces: Traces | undefined
   try {
-    return await assemble({ model, store, cluster, log, settings })
+    traces = await openTraces(settings, log.logger)
+    return await assemble({ model, store, cluster, log, traces, settings })
   } catch (error) {
+    await traces?.close()
     await cluster.close()
     await store.close()
     throw error
@@ -74,7 +79,7 @@ function openCluster(_settings: Settings): Cluster {
 }
 
 /** Plans in, answers out: what is not guarded does not run. */
-export function createRun(guard: Guard, store: Store): Run {
+export function createRun(guard: Guard, store: Pick<Store, 'read' | 'composite' | 'write'>): Run {
   return {
     item: (plan, principal) => store.read(guard(plan, principal)) as Awaitable<ItemAnswer>,
     list: (plan, principal) => store.read(guard(plan, principal)) as Awaitable<ListAnswer>,
@@ -89,13 +94,14 @@ interface Parts {
   readonly store: Store
   readonly cluster: Cluster
   readonly log: Log
+  readonly traces: Traces | undefined
   readonly settings: Settings
 }
 
-async function assemble({ model, store, cluster, log, settings }: Parts): Promise<Service> {
+async function assemble({ model, store, cluster, log, traces, settings }: Parts): Promise<Service> {
   store.changes.onCommit(() => cluster.wake())
   cluster.onWake(() => void store.changes.look())
-  const run = createRun(createGuard(model), store)
+  const run = createRun(tracedGuard(createGuard(model), traces), tracedStore(store, traces))
   const keys = apiKeyReader({
     run,
     version: collection => store.version(collection),
@@ -136,7 +142,7 @@ async function assemble({ model, store, cluster, log, settings }: Parts): Promis
     version: name => store.version(name),
     settings,
   })
-  const authenticate = createAuthenticate([keys, tokens, ...outside])
+  const authenticate = tracedAuthenticate(createAuthenticate([keys, tokens, ...outside]), traces)
   const oauth = oauthFace({
     model,
     run,
@@ -169,13 +175,17 @@ async function assemble({ model, store, cluster, log, settings }: Parts): Promis
     face: (exchange, principal) =>
       isGraphql(exchange.path) ? graphql.answer(exchange, principal) : rest(exchange, principal),
   }
+  const routeOf = routeLabels(model.collections)
   const http = createHttp(settings, {
-    answer: createPipeline(stages),
-    sockets: { paths: new Set([graphqlPath]), upgrade: createUpgrade(stages, graphql) },
+    answer: tracedRequests(createPipeline(stages), traces),
+    sockets: {
+      paths: new Set([graphqlPath]),
+      upgrade: tracedRequests(createUpgrade(stages, graphql), traces),
+    },
     errorReply: (error, call) =>
       oauth.errorReply(error, call.path) ??
       withMetadata(isGraphql(call.path) ? graphqlErrorReply(error, call) : errorReply(error, call), issuer),
-    onSent: recorder(log, metrics, routeLabels(model.collections)),
+    onSent: tracedSent(recorder(log, metrics, routeOf), traces, routeOf),
     onFault: (error, { requestId, method }) =>
       log.logger.error({ err: error, request_id: requestId, method }, 'request failed'),
   })
@@ -189,7 +199,17 @@ async function assemble({ model, store, cluster, log, settings }: Parts): Promis
   return {
     url,
     firstAdministrator,
-    close: closer({ http, graphql, oauth, store, cluster, log, state, delay: settings.shutdownDelay }),
+    close: closer({
+      http,
+      graphql,
+      oauth,
+      store,
+      cluster,
+      log,
+      traces,
+      state,
+      delay: settings.shutdownDelay,
+    }),
   }
 }
 
@@ -373,12 +393,23 @@ interface Running {
   readonly store: Store
   readonly cluster: Cluster
   readonly log: Log
+  readonly traces: Traces | undefined
   readonly state: State
   /** Seconds between the moment when `/readyz` says so and the stop. */
   readonly delay: number
 }
 
-function closer({ http, graphql, oauth, store, cluster, log, state, delay }: Running): () => Promise<void> {
+function closer({
+  http,
+  graphql,
+  oauth,
+  store,
+  cluster,
+  log,
+  traces,
+  state,
+  delay,
+}: Running): () => Promise<void> {
   let closed: Promise<void> | undefined
   const close = async () => {
     state.closing = true
@@ -391,6 +422,7 @@ function closer({ http, graphql, oauth, store, cluster, log, state, delay }: Run
     await oauth.idle()
     await cluster.close()
     await store.close()
+    await traces?.close()
     log.flush()
   }
   return () => (closed ??= close())
