@@ -50,7 +50,7 @@ async function withDatabase(
   use: (opened: OpenedBy, accounts: typeof import('./cli/accounts.ts')) => Promise<string>,
 ): Promise<string> {
   const { settings, model } = await modelOf(written)
-  const { createRun, openStore } = await import('./serve.ts')
+  const { createRun, openStore } = await import('./serve/store.ts')
   const { createGuard } = await import('./plan/guard.ts')
   const accounts = await import('./cli/accounts.ts')
   const store = await openStore(model, settings)

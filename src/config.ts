@@ -107,6 +107,14 @@ export const settingsTable = {
     default: 'info',
     sentence: 'What is logged, as JSON lines on standard output; `info` has one line for each request.',
   }),
+  tracesEndpoint: optional({
+    variable: 'OTEL_EXPORTER_OTLP_ENDPOINT',
+    kind: origin,
+    secret: true,
+    defaultText: 'none: nothing is traced',
+    sentence:
+      'Where OpenTelemetry traces are sent, as OTLP over HTTP: the address before `/v1/traces`, e.g. `http://localhost:4318`.',
+  }),
   trustProxy: row({
     variable: 'PORTICO_TRUST_PROXY',
     kind: trustProxy,

@@ -4,7 +4,9 @@
  * is given back after: of a thousand guesses at once, no more are looked at than may be.
  */
 import type { Reply, TakenOver } from '../call.ts'
-import { budgetAddress, type Limits } from '../cluster/limits.ts'
+import type { RateCounters } from '../cluster/cluster.ts'
+import { budgetAddress, createLimits, type Limits } from '../cluster/limits.ts'
+import type { Settings } from '../config.ts'
 import { ApiError } from '../errors.ts'
 import type { Exchange } from '../http.ts'
 import { anonymous, app, type Principal } from '../principal.ts'
@@ -124,4 +126,11 @@ function basicUser(authorization: string | undefined): string | undefined {
 function formUser(body: Buffer): string | undefined {
   const form = new URLSearchParams(body.toString())
   return form.get('client_secret') ? (form.get('client_id') ?? undefined) : undefined
+}
+
+/** Those of the settings. */
+export function attemptsOf(settings: Settings, limits: Limits, counters: RateCounters): Attempts {
+  const tokenLimit = settings['oauth.tokenRateLimit'] ?? (settings.rateLimit === 'off' ? 'off' : 60)
+  const tokenLimits = createLimits({ user: tokenLimit, address: tokenLimit }, counters)
+  return createAttempts({ limits, tokenLimits, tokenLimit })
 }

@@ -121,6 +121,15 @@ const examples: { readonly [N in Name]: Examples } = {
     wrong: [...numberOf(1, 256).wrong, 'AUTO', 'off'],
     wrongValues: numberOf(1, 256).wrongValues,
   },
+  tracesEndpoint: {
+    text: [
+      ['https://api.example.com', 'https://api.example.com'],
+      ['http://localhost:3000/', 'http://localhost:3000'],
+      ['https://example.com/sub/', 'https://example.com/sub'],
+    ],
+    wrong: ['example.com', 'ftp://example.com', 'https://example.com?x', 'https://example.com#x'],
+    wrongValues: ['', 1, {}],
+  },
   model: words,
   secretKeys: {
     text: [

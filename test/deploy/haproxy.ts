@@ -1,24 +1,15 @@
 /** The load balancer of `deploy/haproxy.cfg`, unchanged, before services on one SQLite file. */
 import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { request } from 'node:http'
-import { createServer } from 'node:net'
 import { resolve } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
+import { freePort } from '../processes/port.ts'
 import { type Process, startProcess } from '../processes/portico.ts'
 import { findProgram } from '../programs.ts'
 import { withFile } from '../store/blog.ts'
 
 const file = resolve(import.meta.dirname, '../../deploy/haproxy.cfg')
 export const key = 'k'.repeat(32)
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
-  await new Promise(done => server.close(done))
-  return typeof address === 'object' && address !== null ? address.port : 0
-}
 
 export interface Balanced {
   readonly url: string

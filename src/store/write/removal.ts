@@ -16,6 +16,8 @@ interface Referrer {
   /** The ids of the rows that refer to an id, no more of them than the second slot says. */
   readonly rows: Statement
   readonly clear: Statement
+  /** Lets a row refer to no row, while references are checked later: to the negative of its own id, and so to no other row's. */
+  readonly detach: Statement
 }
 
 /** A limit that bounds nothing. */
@@ -80,7 +82,7 @@ export class Removal {
     const changed = new Set(removed)
     for (const each of doomed.items) this.#clear(each, doomed, now, changed)
     for (const each of doomed.items) this.#log(each, now)
-    this.#delete(doomed, now)
+    this.#delete(doomed)
     return { changed, removed }
   }
 
@@ -159,11 +161,11 @@ export class Removal {
    * The last found first, and no rings, so that nothing is left for the tables' own cascades: they nest no
    * deeper than 1,000. Other references may lead any way, so they are checked after the last.
    */
-  #delete({ items, again }: Doomed, now: string): void {
+  #delete({ items, again }: Doomed): void {
     const { connection } = this.#context
     if (items.length > 1) connection.deferReferences(true)
     try {
-      for (const { id, referrer } of again) if (referrer.field.optional) referrer.clear.run(slots([id, now]))
+      if (items.length > 1) for (const { id, referrer } of again) referrer.detach.run(slots([id]))
       for (const { collection, id } of items.toReversed()) this.#of(collection).remove.run(slots([id]))
     } finally {
       if (items.length > 1) connection.deferReferences(false)
@@ -209,6 +211,9 @@ export class Removal {
       rows: connection.prepare(referringSql(collection.name, field.name, slot(0), slot(1))),
       clear: connection.prepare(
         sql`UPDATE ${name(collection.name)} SET ${name(field.name)} = NULL${touch} WHERE "id" = ${slot(0)}`,
+      ),
+      detach: connection.prepare(
+        sql`UPDATE ${name(collection.name)} SET ${name(field.name)} = -"id" WHERE "id" = ${slot(0)}`,
       ),
     }
   }

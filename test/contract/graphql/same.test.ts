@@ -15,7 +15,7 @@ import type { CompositeShape, ItemShape, ListShape, Plan } from '../../../src/pl
 import type { Run } from '../../../src/plan/run.ts'
 import { anonymous, type Principal, system, user } from '../../../src/principal.ts'
 import { createRest } from '../../../src/rest/rest.ts'
-import { createRun } from '../../../src/serve.ts'
+import { createRun } from '../../../src/serve/store.ts'
 import { openSqlite, type SqliteStore } from '../../../src/store/sqlite.ts'
 import rich from '../../models/rich.ts'
 
