@@ -8,6 +8,7 @@ import { searchTable } from '../sql/dialect.ts'
 import { wordsOf } from '../words.ts'
 import { createSchema, ident, ownTables } from './ddl.ts'
 import { diff, type Step } from './diff.ts'
+import { sqliteSteps } from './sqlite-steps.ts'
 import { type Schema, schemaOf, type Table } from './tables.ts'
 
 export type { Step } from './diff.ts'
@@ -24,7 +25,7 @@ export function schemaSql(model: Model): string {
 
 /** The steps that bring `file` to `model`; none when it is there. A missing file is not made. */
 export function planMigration(file: string, model: Model): readonly Step[] {
-  if (file !== ':memory:' && !existsSync(file)) return diff({ tables: [] }, schemaOf(model))
+  if (file !== ':memory:' && !existsSync(file)) return diff({ tables: [] }, schemaOf(model), sqliteSteps)
   const database = openDatabase({ file, busyTimeout: 5000 })
   try {
     return stepsFor(database, model)
@@ -101,7 +102,7 @@ function listed(steps: readonly Step[]): string {
 function stepsFor(database: DatabaseSync, model: Model): Step[] {
   const stored = storedSchema(database) ?? { tables: [] }
   requireTables(database, stored)
-  return diff(stored, schemaOf(model))
+  return diff(stored, schemaOf(model), sqliteSteps)
 }
 
 function storedSchema(database: DatabaseSync): Schema | undefined {
