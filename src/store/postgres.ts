@@ -12,6 +12,7 @@ import { Pool } from './postgres/pool.ts'
 import { Reader } from './postgres/reader.ts'
 import { Wire } from './postgres/wire.ts'
 import { Writer } from './postgres/writer.ts'
+import { preparePostgres } from './schema/postgres-migrate.ts'
 import type { Store, StoreCounts } from './store.ts'
 import { Versions } from './versions.ts'
 
@@ -51,10 +52,11 @@ const writing = `${common}; SET lock_timeout = '5s'`
  * by a start, and with an `ApiError` when it cannot be reached.
  */
 export async function openPostgres(model: Model, options: PostgresOptions): Promise<Store> {
-  const { url, connections = 8, cacheBytes = 64 * MIB, eventsKept = 7 * DAY } = options
-  const { maxWaiting = 10_000, now = Date.now } = options
+  const { url, connections = 8, cacheBytes = 64 * MIB, autoMigrate = true } = options
+  const { eventsKept = 7 * DAY, maxWaiting = 10_000, now = Date.now } = options
   const open = (settings: string, answerTimeout: number) => () =>
     Wire.open({ url, connectTimeout: CONNECT, answerTimeout, settings })
+  await preparePostgres(url, model, autoMigrate)
   const lanes = Math.max(1, Math.floor(connections / 4))
   const pool = new Pool({
     open: open(reading, ANSWER),

@@ -6,7 +6,6 @@ import { openSqlite } from '../../src/store/sqlite.ts'
 import type { Store } from '../../src/store/store.ts'
 import { query, withPostgres } from '../databases/postgres.ts'
 import { withFile } from './blog.ts'
-import { makeTables } from './tmp-ddl.ts'
 
 export interface OpenOptions {
   readonly cacheBytes?: number
@@ -36,8 +35,6 @@ function sqliteRows(file: string, text: string): Record<string, unknown>[] {
   }
 }
 
-const made = new Map<string, Promise<void>>()
-
 export const databases: readonly TestDatabase[] = [
   {
     name: 'SQLite',
@@ -54,11 +51,7 @@ export const databases: readonly TestDatabase[] = [
     within: use =>
       withPostgres(url =>
         use({
-          open: async (model, options) => {
-            if (!made.has(url)) made.set(url, makeTables(url, model))
-            await made.get(url)
-            return openPostgres(model, { url, ...options })
-          },
+          open: (model, options) => openPostgres(model, { url, ...options }),
           rows: text => query(url, text),
         }),
       ),
