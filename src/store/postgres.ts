@@ -10,8 +10,10 @@ import { Checks } from './postgres/checks.ts'
 import { Cleaning } from './postgres/cleaning.ts'
 import { Pool } from './postgres/pool.ts'
 import { Reader } from './postgres/reader.ts'
+import { PostgresRecords } from './postgres/records.ts'
 import { Wire } from './postgres/wire.ts'
 import { Writer } from './postgres/writer.ts'
+import { preparePostgres } from './schema/postgres-migrate.ts'
 import type { Store, StoreCounts } from './store.ts'
 import { Versions } from './versions.ts'
 
@@ -52,7 +54,8 @@ const writing = `${common}; SET lock_timeout = '5s'`
  */
 export async function openPostgres(model: Model, options: PostgresOptions): Promise<Store> {
   const { url, connections = 8, cacheBytes = 64 * MIB, eventsKept = 7 * DAY } = options
-  const { maxWaiting = 10_000, now = Date.now } = options
+  const { maxWaiting = 10_000, now = Date.now, autoMigrate = true } = options
+  await preparePostgres(url, model, autoMigrate)
   const open = (settings: string, answerTimeout: number) => () =>
     Wire.open({ url, connectTimeout: CONNECT, answerTimeout, settings })
   const lanes = Math.max(1, Math.floor(connections / 4))
@@ -86,8 +89,7 @@ export async function openPostgres(model: Model, options: PostgresOptions): Prom
     },
   })
   const reader = new Reader({ pool, answers: new Answers(cacheBytes), versions, checks })
-  // Until its records are there.
-  const records = {} as Records
+  const records = new PostgresRecords({ pool, writer, versions, now })
   const store = new OpenStore({ pool, watch, reader, writer, versions, checks, changes, records })
   try {
     await store.refresh()

@@ -3,12 +3,10 @@ import { openPostgres } from '../../src/store/postgres.ts'
 import { withPostgres } from '../databases/postgres.ts'
 import { blog } from './blog.ts'
 import { storeContract } from './contract.ts'
-import { makeTables } from './tmp-ddl.ts'
 
 for (const cacheBytes of [0, 1_000_000]) {
   storeContract(`PostgreSQL, ${cacheBytes} bytes remembered`, use =>
     withPostgres(async url => {
-      await makeTables(url, blog)
       const store = await openPostgres(blog, { url, cacheBytes })
       try {
         await use(store)
