@@ -10,6 +10,7 @@ import { Checks } from './postgres/checks.ts'
 import { Cleaning } from './postgres/cleaning.ts'
 import { Pool } from './postgres/pool.ts'
 import { Reader } from './postgres/reader.ts'
+import { PostgresRecords } from './postgres/records.ts'
 import { Wire } from './postgres/wire.ts'
 import { Writer } from './postgres/writer.ts'
 import { preparePostgres } from './schema/postgres-migrate.ts'
@@ -88,8 +89,7 @@ export async function openPostgres(model: Model, options: PostgresOptions): Prom
     },
   })
   const reader = new Reader({ pool, answers: new Answers(cacheBytes), versions, checks })
-  // Until its records are there.
-  const records = {} as Records
+  const records = new PostgresRecords({ pool, writer, versions, now })
   const store = new OpenStore({ pool, watch, reader, writer, versions, checks, changes, records })
   try {
     await store.refresh()

@@ -46,13 +46,19 @@ async function said(input: Readable): Promise<string> {
   throw new Error('The PostgreSQL server of the tests ended before it began.')
 }
 
+const BIGINT = 20
+
+/** Whole numbers as numbers. */
+const getTypeParser: typeof pg.types.getTypeParser = (oid, format) =>
+  oid === BIGINT ? Number : pg.types.getTypeParser(oid, format)
+
 /** Runs statements on a database. Of the last one, the rows. */
 export async function query(
   url: string,
   text: string,
   values?: readonly unknown[],
 ): Promise<Record<string, unknown>[]> {
-  const client = new pg.Client({ connectionString: url })
+  const client = new pg.Client({ connectionString: url, types: { getTypeParser } })
   await client.connect()
   try {
     const result: pg.QueryResult | pg.QueryResult[] = await client.query(text, values && [...values])

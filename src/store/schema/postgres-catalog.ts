@@ -30,7 +30,7 @@ const columns = `SELECT c.relname, a.attname FROM pg_class c
   LEFT JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
   WHERE c.relnamespace = ${here} AND c.relkind IN ('r', 'p')`
 const indexes = `SELECT c.relname, i.indisvalid FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid
-  WHERE c.relnamespace = ${here}`
+  WHERE NOT i.indisprimary AND c.relnamespace = ${here}`
 const constraints = `SELECT t.relname, c.conname, c.convalidated FROM pg_constraint c
   JOIN pg_class t ON t.oid = c.conrelid WHERE c.connamespace = ${here}`
 

@@ -166,7 +166,12 @@ export function createSearch(table: Table): string[] {
 /** Words are split before they get here (see `words.ts`). Nodes that do not know a column yet leave it out. */
 export function createSearchTable(name: string, columns: readonly string[]): string {
   const lines = [allWords, ...columns].map(column => `  ${ident(column)} text[] NOT NULL DEFAULT '{}'`)
-  return `CREATE TABLE ${ident(name)} (\n  "id" bigint PRIMARY KEY,\n${lines.join(',\n')}\n)`
+  const key = `"id" bigint CONSTRAINT ${ident(searchKeyName(name))} PRIMARY KEY`
+  return `CREATE TABLE ${ident(name)} (\n  ${key},\n${lines.join(',\n')}\n)`
+}
+
+export function searchKeyName(table: string): string {
+  return shortened(`${table}__key`)
 }
 
 /** `of`: the table whose name the index has. */

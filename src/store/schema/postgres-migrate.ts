@@ -196,6 +196,7 @@ async function transact(
         `INSERT INTO "_portico" ("key", "value") VALUES ('schema', $1) ON CONFLICT ("key") DO UPDATE SET "value" = excluded."value"`,
         [JSON.stringify(schema)],
       )
+      await client.query(touchAll, [schema.tables.map(table => table.name).join('\n')])
       await client.query('COMMIT')
     } catch (error) {
       await client.query('ROLLBACK').catch(() => {})
@@ -203,6 +204,9 @@ async function transact(
     }
   })
 }
+
+/** What nodes remember is read again: rows may have got other values. */
+const touchAll = `INSERT INTO "_touched" ("xid", "names", "at") VALUES (pg_current_xact_id(), $1, extract(epoch FROM now()) * 1000)`
 
 async function step(sentence: string, run: () => Promise<unknown>): Promise<void> {
   try {

@@ -16,6 +16,7 @@ import {
   referenceClause,
   referenceName,
   searchIndexName,
+  searchKeyName,
   shortened,
   temporaryName,
 } from './postgres-ddl.ts'
@@ -298,13 +299,13 @@ function changeSearch({ from, to }: TableChange): Part {
   if (to.search.length === 0) return { before: undone }
   const name = searchTable(to.name)
   const made = temporaryName(name)
-  const index = ident(searchIndexName(made))
   return {
     prepare: [searchPreparation(from, to)],
     before: undone,
     after: [
       `ALTER TABLE ${ident(made)} RENAME TO ${ident(name)}`,
-      `ALTER INDEX ${index} RENAME TO ${ident(searchIndexName(name))}`,
+      `ALTER INDEX ${ident(searchIndexName(made))} RENAME TO ${ident(searchIndexName(name))}`,
+      `ALTER INDEX ${ident(searchKeyName(made))} RENAME TO ${ident(searchKeyName(name))}`,
       createSearchTrigger(to.name),
     ],
   }
