@@ -20,7 +20,7 @@ export const rooms: Readonly<Record<string, Room>> = {
   records: { imports: ['plan'] },
   model: { imports: [], packages: ['ajv', 'ajv-formats'] },
   plan: { imports: ['model'] },
-  store: { imports: ['plan', 'model'], packages: ['node:sqlite'] },
+  store: { imports: ['plan', 'model'], packages: ['node:sqlite', 'pg'] },
   cluster: { imports: [] },
   rest: { imports: ['plan', 'model'] },
   graphql: { imports: ['plan', 'model'], packages: ['graphql', 'graphql-ws', 'ws'] },

@@ -10,6 +10,7 @@ import type { Reply, TakenOver } from './call.ts'
 import type { Cluster } from './cluster/cluster.ts'
 import { budgetAddress, createLimits, type Limits } from './cluster/limits.ts'
 import { singleNode } from './cluster/memory.ts'
+import { isPostgres, publicName } from './config/database.ts'
 import { type GivenSettings, readSettings, type Settings } from './config.ts'
 import { ApiError } from './errors.ts'
 import { assetsPath, errorReply as graphqlErrorReply, path as graphqlPath } from './graphql/http-reply.ts'
@@ -64,8 +65,10 @@ export async function start(model: Model, settings: Settings): Promise<Service> 
 
 /** The model's database, made or brought up to date. */
 export async function openStore(model: Model, settings: Settings): Promise<Store> {
-  const { database: file, cacheBytes, autoMigrate } = settings
-  return openSqlite(model, { file, cacheBytes, autoMigrate })
+  const { database, databaseConnections: connections, cacheBytes, autoMigrate } = settings
+  if (!isPostgres(database)) return openSqlite(model, { file: database, cacheBytes, autoMigrate })
+  const { openPostgres } = await import('./store/postgres.ts')
+  return openPostgres(model, { url: database, connections, cacheBytes, autoMigrate })
 }
 
 function openCluster(_settings: Settings): Cluster {
@@ -184,7 +187,7 @@ async function assemble({ model, store, cluster, log, settings }: Parts): Promis
     throw error
   })
   const url = listeningUrl(settings, http)
-  log.logger.info({ database: settings.database }, `listening on ${url}`)
+  log.logger.info({ database: publicName(settings.database) }, `listening on ${url}`)
   return {
     url,
     firstAdministrator,
