@@ -1,11 +1,11 @@
 /** Every setting, in one table. `docs/configuration.md` is generated from it. */
 
 import { accountSettings } from './config/accounts.ts'
+import { database } from './config/database.ts'
 import { graphqlSettings } from './config/graphql.ts'
 import {
   apiKey,
   choice,
-  database,
   email,
   flag,
   integer,
@@ -37,7 +37,15 @@ export const settingsTable = {
     variable: 'DATABASE_URL',
     kind: database,
     default: './data/portico.db',
-    sentence: 'The SQLite file; its folder is made when missing.',
+    sentence:
+      'The SQLite file, whose folder is made when missing, or the PostgreSQL database: `postgres://user:password@host:5432/database`.',
+  }),
+  databaseConnections: row({
+    variable: 'PORTICO_DB_CONNECTIONS',
+    kind: integer(4, 1000),
+    default: 8,
+    sentence:
+      'How many connections to PostgreSQL a node holds at most. Four for each core of the database, divided by the nodes, is a good start.',
   }),
   workers: row({
     variable: 'WORKERS',
@@ -337,11 +345,16 @@ function checked(
   try {
     const value = parse()
     if (value !== undefined) return value
-    const shown = setting.secret ? '' : ` It is ${JSON.stringify(given)?.slice(0, 100)}.`
+    const shown = setting.secret ? '' : ` It is ${withoutPassword(JSON.stringify(given))?.slice(0, 100)}.`
     faults.push({ place, message: `must be ${setting.kind.says}.${shown}` })
   } catch (error) {
     if (!(error instanceof RangeError)) throw error
     faults.push({ place, message: `${error.message}.` })
   }
   return undefined
+}
+
+/** Of a URL that was written where something else belongs. */
+function withoutPassword(text: string | undefined): string | undefined {
+  return text?.replace(/(:\/\/[^/@:]*):[^/]*@/, '$1:…@')
 }

@@ -8,6 +8,7 @@ import { newAppHook, newSecretHook, withAppRules } from './auth/server/apps.ts'
 import type { Reply, TakenOver } from './call.ts'
 import type { Cluster } from './cluster/cluster.ts'
 import { budgetAddress, createLimits, type Limits } from './cluster/limits.ts'
+import { publicName } from './config/database.ts'
 import { type GivenSettings, readSettings, type Settings } from './config.ts'
 import { assetsPath, errorReply as graphqlErrorReply, path as graphqlPath } from './graphql/http-reply.ts'
 import { createHttp, type Exchange, type HttpServer } from './http.ts'
@@ -163,7 +164,7 @@ async function assemble(parts: Parts): Promise<Service> {
   await http.listen(crew !== undefined)
   const firstAdministrator = crew ? undefined : await bootstrapped(run, settings, http)
   const url = listeningUrl(settings, http)
-  if (!crew) log.logger.info({ database: settings.database }, `listening on ${url}`)
+  if (!crew) log.logger.info({ database: publicName(settings.database) }, `listening on ${url}`)
   return {
     url,
     firstAdministrator,

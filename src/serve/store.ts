@@ -1,6 +1,7 @@
 /** The database of a service, and what runs on it. */
 import { bootstrap, type FirstAdministrator } from '../auth/bootstrap.ts'
 import { openRecords } from '../auth/sealing/open.ts'
+import { isPostgres } from '../config/database.ts'
 import type { Settings } from '../config.ts'
 import type { Log } from '../log.ts'
 import type { Model } from '../model/model.ts'
@@ -14,8 +15,12 @@ import type { Crew } from '../workers/crew.ts'
 
 /** The model's database, made or brought up to date. */
 export async function openStore(model: Model, settings: Settings, crew?: Crew): Promise<Store> {
-  const { database: file, cacheBytes, autoMigrate } = settings
-  return openSqlite(model, { file, cacheBytes, autoMigrate, neighbours: crew?.neighbours })
+  const { database, databaseConnections: connections, cacheBytes, autoMigrate } = settings
+  if (isPostgres(database)) {
+    const { openPostgres } = await import('../store/postgres.ts')
+    return openPostgres(model, { url: database, connections, cacheBytes, autoMigrate })
+  }
+  return openSqlite(model, { file: database, cacheBytes, autoMigrate, neighbours: crew?.neighbours })
 }
 
 /** The records, with what is secret in them sealed. */

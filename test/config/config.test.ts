@@ -94,10 +94,12 @@ const examples: { readonly [N in Name]: Examples } = {
       ['sqlite:/a/b.db', '/a/b.db'],
       ['file:///a/b%20c.db', '/a/b c.db'],
       ['sqlite:///a/b.db', '/a/b.db'],
+      ['postgres://u:p@h/db', 'postgres://u:p@h/db'],
+      ['postgresql://h:5433/db?sslmode=verify-full', 'postgresql://h:5433/db?sslmode=verify-full'],
     ],
     wrong: [
-      'postgres://u:p@h/db',
-      'postgresql://h/db',
+      'postgres://u:p@h',
+      'postgres://u:p@h:x/db',
       ':memory:',
       'file::memory:',
       'mysql://h/db',
@@ -107,6 +109,7 @@ const examples: { readonly [N in Name]: Examples } = {
     ],
     wrongValues: ['', 1, null],
   },
+  databaseConnections: numberOf(4, 1000),
   baseUrl: {
     text: [
       ['https://api.example.com', 'https://api.example.com'],

@@ -8,14 +8,12 @@ import { searchTable } from '../sql/dialect.ts'
 import { wordsOf } from '../words.ts'
 import { createSchema, ident, ownTables } from './ddl.ts'
 import { diff, type Step } from './diff.ts'
+import { destroys, lacks, MigrationError, notByItself } from './refusal.ts'
+import { sqliteSteps } from './sqlite-steps.ts'
 import { type Schema, schemaOf, type Table } from './tables.ts'
 
 export type { Step } from './diff.ts'
-
-/** Something that keeps the database from being brought to the model; the message says what to do. */
-export class MigrationError extends Error {
-  override readonly name = 'MigrationError'
-}
+export { MigrationError } from './refusal.ts'
 
 /** The statements that make an empty SQLite database for the model. */
 export function schemaSql(model: Model): string {
@@ -24,7 +22,7 @@ export function schemaSql(model: Model): string {
 
 /** The steps that bring `file` to `model`; none when it is there. A missing file is not made. */
 export function planMigration(file: string, model: Model): readonly Step[] {
-  if (file !== ':memory:' && !existsSync(file)) return diff({ tables: [] }, schemaOf(model))
+  if (file !== ':memory:' && !existsSync(file)) return diff({ tables: [] }, schemaOf(model), sqliteSteps)
   const database = openDatabase({ file, busyTimeout: 5000 })
   try {
     return stepsFor(database, model)
@@ -48,7 +46,7 @@ export function applyMigration(file: string, model: Model, options: MigrationOpt
   try {
     return migrate(database, model, steps => {
       const destructive = steps.filter(step => step.destructive)
-      if (destructive.length > 0 && !options.allowDestructive) throw refusal(destructive)
+      if (destructive.length > 0 && !options.allowDestructive) throw destroys(destructive)
     })
   } finally {
     database.close()
@@ -101,28 +99,10 @@ function makeOneFolder(folder: string): void {
   }
 }
 
-function refusal(steps: readonly Step[]): MigrationError {
-  return new MigrationError(
-    `The migration would lose data or may fail on existing items:\n${listed(steps)}\n` +
-      'Run `portico migrate --apply --allow-destructive` if that is what you want.',
-  )
-}
-
-function notByItself(steps: readonly Step[]): MigrationError {
-  return new MigrationError(
-    `The database does not fit the model:\n${listed(steps)}\n` +
-      'Run `portico migrate` to see the plan, and `portico migrate --apply` to apply it.',
-  )
-}
-
-function listed(steps: readonly Step[]): string {
-  return steps.map(step => `  - ${step.sentence}`).join('\n')
-}
-
 function stepsFor(database: DatabaseSync, model: Model): Step[] {
   const stored = storedSchema(database) ?? { tables: [] }
   requireTables(database, stored)
-  return diff(stored, schemaOf(model))
+  return diff(stored, schemaOf(model), sqliteSteps)
 }
 
 function storedSchema(database: DatabaseSync): Schema | undefined {
@@ -139,10 +119,7 @@ function requireTables(database: DatabaseSync, { tables }: Schema): void {
     const real = columnsOf.all(table.name).map(row => String(row.name))
     const missing = table.columns.filter(column => !real.includes(column.name))
     if (missing.length === 0) continue
-    const names = missing.map(column => `${table.name}.${column.name}`).join(', ')
-    throw new MigrationError(
-      `The database lacks ${names}, which Portico made. Something else changed its tables: restore them from a backup.`,
-    )
+    throw lacks(missing.map(column => `${table.name}.${column.name}`))
   }
 }
 
