@@ -53,11 +53,11 @@ const writing = `${common}; SET lock_timeout = '5s'`
  * by a start, and with an `ApiError` when it cannot be reached.
  */
 export async function openPostgres(model: Model, options: PostgresOptions): Promise<Store> {
-  const { url, connections = 8, cacheBytes = 64 * MIB, eventsKept = 7 * DAY } = options
-  const { maxWaiting = 10_000, now = Date.now, autoMigrate = true } = options
-  await preparePostgres(url, model, autoMigrate)
+  const { url, connections = 8, cacheBytes = 64 * MIB, autoMigrate = true } = options
+  const { eventsKept = 7 * DAY, maxWaiting = 10_000, now = Date.now } = options
   const open = (settings: string, answerTimeout: number) => () =>
     Wire.open({ url, connectTimeout: CONNECT, answerTimeout, settings })
+  await preparePostgres(url, model, autoMigrate)
   const lanes = Math.max(1, Math.floor(connections / 4))
   const pool = new Pool({
     open: open(reading, ANSWER),

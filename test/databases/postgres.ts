@@ -73,11 +73,12 @@ export interface TestDatabase {
   drop(): Promise<void>
 }
 
-/** A new, empty database. */
-export async function newDatabase(): Promise<TestDatabase> {
+/** A new, empty database, or a copy of one that nobody is connected to. */
+export async function newDatabase(template?: TestDatabase): Promise<TestDatabase> {
   const admin = await serverUrl()
   const name = `test_${randomBytes(8).toString('hex')}`
-  await query(admin, `CREATE DATABASE "${name}" TEMPLATE template0`)
+  const from = template === undefined ? 'template0' : new URL(template.url).pathname.slice(1)
+  await query(admin, `CREATE DATABASE "${name}" TEMPLATE "${from}"`)
   const url = new URL(admin)
   url.pathname = `/${name}`
   return {
