@@ -81,12 +81,13 @@ function sqliteRows(file: string, text: string): unknown[][] {
   )
 }
 
+/** What the tables are made of, whichever way they came to be. */
 const definitions = `
   SELECT c.relname AS "on", a.attname AS "name", format_type(a.atttypid, a.atttypmod) || a.attnotnull || coalesce(pg_get_expr(d.adbin, d.adrelid), '') AS "is"
-    FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 LEFT JOIN pg_attrdef d ON d.adrelid = c.oid AND d.adnum = a.attnum
-    WHERE c.relnamespace = 'public'::regnamespace
-  UNION ALL SELECT conrelid::regclass::text, conname, pg_get_constraintdef(oid) || convalidated FROM pg_constraint WHERE connamespace = 'public'::regnamespace
-  UNION ALL SELECT tablename, indexname, indexdef FROM pg_indexes WHERE schemaname = 'public'
+    FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped LEFT JOIN pg_attrdef d ON d.adrelid = c.oid AND d.adnum = a.attnum
+    WHERE c.relnamespace = 'public'::regnamespace AND c.relkind = 'r'
+  UNION ALL SELECT conrelid::regclass::text, conname, pg_get_constraintdef(oid) || convalidated FROM pg_constraint WHERE connamespace = 'public'::regnamespace AND contype <> 'p'
+  UNION ALL SELECT tablename, indexname, indexdef FROM pg_indexes WHERE schemaname = 'public' AND indexname NOT LIKE '%pkey'
   UNION ALL SELECT tgrelid::regclass::text, tgname, pg_get_triggerdef(oid) FROM pg_trigger WHERE NOT tgisinternal
   ORDER BY 1, 2, 3`
 
@@ -101,7 +102,7 @@ async function postgresRows(url: string, text: string): Promise<unknown[][]> {
   return (await query(url, text)).map(row => Object.values(row))
 }
 
-const postgres: Migratable = {
+export const postgres: Migratable = {
   name: 'PostgreSQL',
   withEmpty: withPostgres,
   open: (url, model, autoMigrate = true) => openPostgres(model, { url, autoMigrate, connections: 4 }),
@@ -117,7 +118,7 @@ const postgres: Migratable = {
     return (await query(url, text, [tables])).flatMap(row => Object.values(row).map(String))
   },
   dump: async url => {
-    const schema = await query(url, definitions)
+    const schema = await shapeOf(url)
     const tables = await query(
       url,
       `SELECT tablename AS n FROM pg_tables WHERE schemaname = 'public' ORDER BY 1`,
@@ -128,6 +129,11 @@ const postgres: Migratable = {
     return JSON.stringify([schema, rows])
   },
   print: postgresSchemaSql,
+}
+
+/** The definitions of everything in a PostgreSQL database. */
+export async function shapeOf(url: string): Promise<string[]> {
+  return (await query(url, definitions)).map(row => Object.values(row).join(' '))
 }
 
 export const migratables: readonly Migratable[] = [sqlite, postgres]

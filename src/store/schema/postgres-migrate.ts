@@ -100,6 +100,10 @@ function planned({ stored = { tables: [] }, catalog }: State, model: Model): Pla
   return { left: unfinished(catalog, stored), steps: diff(stored, after, postgresSteps(stored, after)) }
 }
 
+function isDone({ stored, catalog }: State, { left, steps }: Plan): boolean {
+  return stored !== undefined && left.length === 0 && steps.length === 0 && hasOwnTables(catalog)
+}
+
 function leftStep({ sentence, sql }: Unfinished): Step {
   return { sentence, sql, destructive: false, additive: true }
 }
@@ -113,7 +117,10 @@ type Check = (steps: readonly Omit<Step, 'sql'>[], isNew: boolean) => void
 
 async function migrate(client: pg.Client, model: Model, check: Check): Promise<readonly Step[]> {
   const state = await stateOf(client)
-  const { left, steps } = planned(state, model)
+  const plan = planned(state, model)
+  // Another process has done it meanwhile.
+  if (isDone(state, plan)) return []
+  const { left, steps } = plan
   check([...left.map(leftStep), ...steps], state.stored === undefined)
   await clean(client)
   await finish(client, left)

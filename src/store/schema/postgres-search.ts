@@ -56,7 +56,7 @@ type Row = readonly (string | null)[]
 
 function selectOf({ sources }: SearchPreparation): string {
   const texts = sources.flatMap(({ from }) => (from === undefined ? [] : [`${ident(from)}::text`]))
-  return `SELECT ${['"id"::text', ...texts].join(', ')}`
+  return `SELECT ${['"id"::text AS "text"', ...texts].join(', ')}`
 }
 
 async function readRows(client: ClientBase, text: string): Promise<readonly Row[]> {
