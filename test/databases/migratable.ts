@@ -29,6 +29,10 @@ export interface Migratable {
   requireSound(at: string): Promise<void>
   /** The tables that references of these tables lead to. */
   targets(at: string, tables: readonly string[]): Promise<readonly string[]>
+  /** The definitions of all its tables, but for what a migration has only prepared. */
+  shape(at: string): Promise<string>
+  /** When to kill a migration of 30,000 rows, in milliseconds after its beginning. */
+  readonly killAfter: readonly number[]
   /** Everything in it, as text. */
   dump(at: string): Promise<string>
   /** The statements that make it. */
@@ -47,6 +51,9 @@ const sqlite: Migratable = {
     assert.deepEqual(sqliteRows(file, 'PRAGMA integrity_check'), [['ok']])
     assert.deepEqual(sqliteRows(file, 'PRAGMA foreign_key_check'), [])
   },
+  shape: async file =>
+    JSON.stringify(sqliteRows(file, 'SELECT type, name, sql FROM sqlite_schema ORDER BY name')),
+  killAfter: [1, 5, 15, 30, 50, 80],
   targets: async (file, tables) =>
     tables.flatMap(table =>
       sqliteRows(file, `SELECT "table" FROM pragma_foreign_key_list('${table}')`).map(([name]) =>
@@ -113,6 +120,8 @@ export const postgres: Migratable = {
   requireSound: async url => {
     assert.deepEqual(await postgresRows(url, unsound), [])
   },
+  shape: async url => (await shapeOf(url)).filter(line => !line.includes('_new_')).join('\n'),
+  killAfter: [50, 150, 300, 600, 1000, 1400],
   targets: async (url, tables) => {
     const text = `SELECT confrelid::regclass::text FROM pg_constraint WHERE contype = 'f' AND conrelid::regclass::text = ANY ($1)`
     return (await query(url, text, [tables])).flatMap(row => Object.values(row).map(String))
