@@ -82,8 +82,9 @@ const commands: readonly Command[] = [
     name: 'migrate',
     sentence: 'Show what the model changes in the database, and do it with --apply.',
     options: {
-      apply: { value: undefined, sentence: 'Do it, in one transaction.' },
+      apply: { value: undefined, sentence: 'Do it, all or nothing.' },
       'allow-destructive': { value: undefined, sentence: 'Also the steps that lose data.' },
+      sql: { value: undefined, sentence: 'Show the SQL of each step.' },
       ...files,
     },
     async run(written) {
@@ -92,6 +93,7 @@ const commands: readonly Command[] = [
       return migrate(checked, settings, {
         apply: written.flag('apply'),
         allowDestructive: written.flag('allow-destructive'),
+        sql: written.flag('sql'),
       })
     },
   },
@@ -116,11 +118,12 @@ const commands: readonly Command[] = [
   },
   {
     name: 'print sql',
-    sentence: 'Print the SQL that makes the tables of the model, for SQLite.',
-    options: { model },
+    sentence: 'Print the SQL that makes the tables of the model, for SQLite or PostgreSQL.',
+    options: files,
     async run(written) {
-      const { schemaSql } = await import('./store/schema/migrate.ts')
-      return schemaSql((await modelOf(written)).model)
+      const { printedSql } = await import('./cli/migrate.ts')
+      const { model: checked, settings } = await modelOf(written)
+      return printedSql(checked, settings)
     },
   },
   {
