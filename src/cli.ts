@@ -98,6 +98,24 @@ const commands: readonly Command[] = [
     },
   },
   {
+    name: 'copy',
+    sentence: 'Copy a database into an empty one, SQLite or PostgreSQL, with everything in it.',
+    options: {
+      from: { value: 'database', sentence: 'A SQLite file, or postgres://…', required: true },
+      to: { value: 'database', sentence: 'A SQLite file, or postgres://…', required: true },
+      live: { value: undefined, sentence: 'Leave behind what is written to the source meanwhile.' },
+      model,
+    },
+    async run(written) {
+      const { copy } = await import('./cli/copy.ts')
+      return copy((await modelOf(written)).model, {
+        from: written.needed('from'),
+        to: written.needed('to'),
+        live: written.flag('live'),
+      })
+    },
+  },
+  {
     name: 'print openapi',
     sentence: 'Print the OpenAPI document of the model.',
     options: { model },
@@ -334,7 +352,7 @@ async function explain(error: unknown): Promise<Failure | undefined> {
   if (error instanceof Failure) return error
   const { ApiError } = await import('./errors.ts')
   if (error instanceof ApiError) return (await import('./cli/accounts.ts')).failureOf(error)
-  const known = ['SettingsError', 'MigrationError']
+  const known = ['SettingsError', 'MigrationError', 'CopyError']
   if (error instanceof Error && known.includes(error.name)) return new Failure(error.message)
   if (error instanceof Error && 'code' in error && error.code === 'EADDRINUSE') {
     return new Failure(`${error.message}: another program listens there. Set PORT to a free one.`)
