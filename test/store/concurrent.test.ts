@@ -138,7 +138,7 @@ test('what was acknowledged by one node is in every answer of the other, however
         const readDeep = async () => {
           while (!over) {
             const least = gone()
-            const page = await reader.list(listOfPosts, [210, 50], as)
+            const page: Awaited<ReturnType<Client['list']>> = await reader.list(listOfPosts, [210, 50], as)
             const missing = 230 - Number(page.total)
             assert.ok(missing >= least)
             assert.equal(page.items?.length, 20 - missing)
