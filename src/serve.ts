@@ -133,6 +133,7 @@ async function assemble(parts: Parts): Promise<Service> {
     hooks,
     changes: store.changes,
     authenticate,
+    refresh: () => store.refresh(),
     limits,
     settings,
     onFault: error => log.logger.error({ err: error }, 'a GraphQL operation failed'),
