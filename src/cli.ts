@@ -82,8 +82,9 @@ const commands: readonly Command[] = [
     name: 'migrate',
     sentence: 'Show what the model changes in the database, and do it with --apply.',
     options: {
-      apply: { value: undefined, sentence: 'Do it, in one transaction.' },
+      apply: { value: undefined, sentence: 'Do it, all or nothing.' },
       'allow-destructive': { value: undefined, sentence: 'Also the steps that lose data.' },
+      sql: { value: undefined, sentence: 'Show the SQL of each step.' },
       ...files,
     },
     async run(written) {
@@ -92,6 +93,25 @@ const commands: readonly Command[] = [
       return migrate(checked, settings, {
         apply: written.flag('apply'),
         allowDestructive: written.flag('allow-destructive'),
+        sql: written.flag('sql'),
+      })
+    },
+  },
+  {
+    name: 'copy',
+    sentence: 'Copy a database into an empty one, SQLite or PostgreSQL, with everything in it.',
+    options: {
+      from: { value: 'database', sentence: 'A SQLite file, or postgres://…', required: true },
+      to: { value: 'database', sentence: 'A SQLite file, or postgres://…', required: true },
+      live: { value: undefined, sentence: 'Leave behind what is written to the source meanwhile.' },
+      model,
+    },
+    async run(written) {
+      const { copy } = await import('./cli/copy.ts')
+      return copy((await modelOf(written)).model, {
+        from: written.needed('from'),
+        to: written.needed('to'),
+        live: written.flag('live'),
       })
     },
   },
@@ -116,11 +136,12 @@ const commands: readonly Command[] = [
   },
   {
     name: 'print sql',
-    sentence: 'Print the SQL that makes the tables of the model, for SQLite.',
-    options: { model },
+    sentence: 'Print the SQL that makes the tables of the model, for SQLite or PostgreSQL.',
+    options: files,
     async run(written) {
-      const { schemaSql } = await import('./store/schema/migrate.ts')
-      return schemaSql((await modelOf(written)).model)
+      const { printedSql } = await import('./cli/migrate.ts')
+      const { model: checked, settings } = await modelOf(written)
+      return printedSql(checked, settings)
     },
   },
   {
@@ -331,7 +352,7 @@ async function explain(error: unknown): Promise<Failure | undefined> {
   if (error instanceof Failure) return error
   const { ApiError } = await import('./errors.ts')
   if (error instanceof ApiError) return (await import('./cli/accounts.ts')).failureOf(error)
-  const known = ['SettingsError', 'MigrationError']
+  const known = ['SettingsError', 'MigrationError', 'CopyError']
   if (error instanceof Error && known.includes(error.name)) return new Failure(error.message)
   if (error instanceof Error && 'code' in error && error.code === 'EADDRINUSE') {
     return new Failure(`${error.message}: another program listens there. Set PORT to a free one.`)

@@ -128,13 +128,12 @@ async function withinPostgres(
     await use({
       store,
       dump: async () => {
-        const found = await Promise.all(
-          [...model.collections].map(async ([name, collection]) => {
-            const stored = await rows(`SELECT * FROM "${name}" ORDER BY id`)
-            return [name, stored.map(row => revived(collection, row))] as const
-          }),
-        )
-        return Object.fromEntries(found)
+        const found: Record<string, Row[]> = {}
+        for (const [name, collection] of model.collections) {
+          const stored = await rows(`SELECT * FROM "${name}" ORDER BY id`)
+          found[name] = stored.map(row => revived(collection, row))
+        }
+        return found
       },
       events: () => rows('SELECT * FROM _events ORDER BY id'),
       lastId: async name => {

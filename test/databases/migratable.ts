@@ -29,6 +29,10 @@ export interface Migratable {
   requireSound(at: string): Promise<void>
   /** The tables that references of these tables lead to. */
   targets(at: string, tables: readonly string[]): Promise<readonly string[]>
+  /** The definitions of all its tables, but for what a migration has only prepared. */
+  shape(at: string): Promise<string>
+  /** When to kill a migration of 30,000 rows, in milliseconds after its beginning. */
+  readonly killAfter: readonly number[]
   /** Everything in it, as text. */
   dump(at: string): Promise<string>
   /** The statements that make it. */
@@ -47,6 +51,9 @@ const sqlite: Migratable = {
     assert.deepEqual(sqliteRows(file, 'PRAGMA integrity_check'), [['ok']])
     assert.deepEqual(sqliteRows(file, 'PRAGMA foreign_key_check'), [])
   },
+  shape: async file =>
+    JSON.stringify(sqliteRows(file, 'SELECT type, name, sql FROM sqlite_schema ORDER BY name')),
+  killAfter: [1, 5, 15, 30, 50, 80],
   targets: async (file, tables) =>
     tables.flatMap(table =>
       sqliteRows(file, `SELECT "table" FROM pragma_foreign_key_list('${table}')`).map(([name]) =>
@@ -81,12 +88,13 @@ function sqliteRows(file: string, text: string): unknown[][] {
   )
 }
 
+/** What the tables are made of, whichever way they came to be. */
 const definitions = `
   SELECT c.relname AS "on", a.attname AS "name", format_type(a.atttypid, a.atttypmod) || a.attnotnull || coalesce(pg_get_expr(d.adbin, d.adrelid), '') AS "is"
-    FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 LEFT JOIN pg_attrdef d ON d.adrelid = c.oid AND d.adnum = a.attnum
-    WHERE c.relnamespace = 'public'::regnamespace
-  UNION ALL SELECT conrelid::regclass::text, conname, pg_get_constraintdef(oid) || convalidated FROM pg_constraint WHERE connamespace = 'public'::regnamespace
-  UNION ALL SELECT tablename, indexname, indexdef FROM pg_indexes WHERE schemaname = 'public'
+    FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped LEFT JOIN pg_attrdef d ON d.adrelid = c.oid AND d.adnum = a.attnum
+    WHERE c.relnamespace = 'public'::regnamespace AND c.relkind = 'r'
+  UNION ALL SELECT conrelid::regclass::text, conname, pg_get_constraintdef(oid) || convalidated FROM pg_constraint WHERE connamespace = 'public'::regnamespace AND contype <> 'p'
+  UNION ALL SELECT tablename, indexname, indexdef FROM pg_indexes WHERE schemaname = 'public' AND indexname NOT LIKE '%pkey'
   UNION ALL SELECT tgrelid::regclass::text, tgname, pg_get_triggerdef(oid) FROM pg_trigger WHERE NOT tgisinternal
   ORDER BY 1, 2, 3`
 
@@ -101,7 +109,7 @@ async function postgresRows(url: string, text: string): Promise<unknown[][]> {
   return (await query(url, text)).map(row => Object.values(row))
 }
 
-const postgres: Migratable = {
+export const postgres: Migratable = {
   name: 'PostgreSQL',
   withEmpty: withPostgres,
   open: (url, model, autoMigrate = true) => openPostgres(model, { url, autoMigrate, connections: 4 }),
@@ -112,12 +120,14 @@ const postgres: Migratable = {
   requireSound: async url => {
     assert.deepEqual(await postgresRows(url, unsound), [])
   },
+  shape: async url => (await shapeOf(url)).filter(line => !line.includes('_new_')).join('\n'),
+  killAfter: [50, 150, 300, 600, 1000, 1400],
   targets: async (url, tables) => {
     const text = `SELECT confrelid::regclass::text FROM pg_constraint WHERE contype = 'f' AND conrelid::regclass::text = ANY ($1)`
     return (await query(url, text, [tables])).flatMap(row => Object.values(row).map(String))
   },
   dump: async url => {
-    const schema = await query(url, definitions)
+    const schema = await shapeOf(url)
     const tables = await query(
       url,
       `SELECT tablename AS n FROM pg_tables WHERE schemaname = 'public' ORDER BY 1`,
@@ -128,6 +138,11 @@ const postgres: Migratable = {
     return JSON.stringify([schema, rows])
   },
   print: postgresSchemaSql,
+}
+
+/** The definitions of everything in a PostgreSQL database. */
+export async function shapeOf(url: string): Promise<string[]> {
+  return (await query(url, definitions)).map(row => Object.values(row).join(' '))
 }
 
 export const migratables: readonly Migratable[] = [sqlite, postgres]

@@ -19,6 +19,8 @@ export interface Place {
   open(model: Model, options?: OpenOptions): Promise<Store>
   /** The rows of a query, from another connection. */
   rows(text: string): Promise<Record<string, unknown>[]>
+  /** Runs a statement, from another connection. */
+  run(text: string): Promise<void>
 }
 
 export interface TestDatabase {
@@ -43,6 +45,7 @@ export const databases: readonly TestDatabase[] = [
         use({
           open: async (model, options) => openSqlite(model, { file, ...options }),
           rows: async text => sqliteRows(file, text),
+          run: async text => void sqliteRows(file, text),
         }),
       ),
   },
@@ -53,6 +56,7 @@ export const databases: readonly TestDatabase[] = [
         use({
           open: (model, options) => openPostgres(model, { url, ...options }),
           rows: text => query(url, text),
+          run: async text => void (await query(url, text)),
         }),
       ),
   },

@@ -12,7 +12,7 @@ const STEP = 500
 const TRACES_KEPT = 10 * 60_000
 
 const pruneRecords = statementOf(
-  sql`DELETE FROM "_records" WHERE ("kind", "id") IN (SELECT "kind", "id" FROM "_records" WHERE "expires_at" <= ${slot(0)} ORDER BY "expires_at" LIMIT ${slot(1)} FOR UPDATE SKIP LOCKED)`,
+  sql`DELETE FROM "_records" WHERE ("kind", "id") IN (SELECT "kind", "id" FROM "_records" WHERE "expires_at" <= ${slot(0)} ORDER BY "expires_at" LIMIT ${slot(1)} FOR UPDATE SKIP LOCKED) RETURNING 1`,
 )
 
 export class Cleaning {
@@ -38,6 +38,6 @@ export class Cleaning {
       pruneTouched.with(slotted([now - TRACES_KEPT])),
     ])
     if (error !== undefined) throw error
-    if (done[0]?.length === STEP) this.#next = now
+    if (done.some(rows => rows.length === STEP)) this.#next = now
   }
 }

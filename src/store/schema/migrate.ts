@@ -8,7 +8,7 @@ import { searchTable } from '../sql/dialect.ts'
 import { wordsOf } from '../words.ts'
 import { createSchema, ident, ownTables } from './ddl.ts'
 import { diff, type Step } from './diff.ts'
-import { destroys, lacks, MigrationError, notByItself } from './refusal.ts'
+import { destroys, isHalfCopied, lacks, MigrationError, notByItself } from './refusal.ts'
 import { sqliteSteps } from './sqlite-steps.ts'
 import { type Schema, schemaOf, type Table } from './tables.ts'
 
@@ -79,9 +79,17 @@ export function makeFolder(file: string): void {
 }
 
 function stepsFor(database: DatabaseSync, model: Model): Step[] {
+  if (copyMark(database) !== undefined) throw isHalfCopied()
   const stored = storedSchema(database) ?? { tables: [] }
   requireTables(database, stored)
   return diff(stored, schemaOf(model), sqliteSteps)
+}
+
+/** The mark of a copy that is not done yet: see `copy/sides.ts`. */
+export function copyMark(database: DatabaseSync): string | undefined {
+  const known = database.prepare(`SELECT 1 FROM "sqlite_schema" WHERE "name" = '_portico'`).get()
+  const row = known && database.prepare(`SELECT "value" FROM "_portico" WHERE "key" = 'copy'`).get()
+  return row === undefined ? undefined : String(row.value)
 }
 
 function storedSchema(database: DatabaseSync): Schema | undefined {
@@ -117,7 +125,7 @@ function migrate(
     const after = schemaOf(model)
     for (const table of after.tables) if (remade(table, steps)) fillSearch(database, table)
     requireReferences(database)
-    store(database, after)
+    storeSchema(database, after)
     database.exec('COMMIT')
     return steps
   } catch (error) {
@@ -137,12 +145,12 @@ function apply(database: DatabaseSync, step: Step): void {
   }
 }
 
-function store(database: DatabaseSync, schema: Schema): void {
+export function storeSchema(database: DatabaseSync, schema: Schema): void {
   const text = JSON.stringify({ tables: schema.tables.map(table => ({ ...table })) })
   database.prepare(`INSERT OR REPLACE INTO "_portico" ("key", "value") VALUES ('schema', ?)`).run(text)
 }
 
-function requireReferences(database: DatabaseSync): void {
+export function requireReferences(database: DatabaseSync): void {
   const [fault] = database.prepare('PRAGMA foreign_key_check').all()
   if (fault === undefined) return
   throw new MigrationError(
@@ -156,7 +164,7 @@ function remade(table: Table, steps: readonly Step[]): boolean {
   return steps.some(step => step.sql.some(text => text.startsWith(made)))
 }
 
-function fillSearch(database: DatabaseSync, { name, search }: Table): void {
+export function fillSearch(database: DatabaseSync, { name, search }: Table): void {
   if (search.length === 0) return
   const columns = search.map(ident).join(', ')
   const marks = search.map(() => '?').join(', ')

@@ -98,7 +98,7 @@ export function createWhole(table: Table): string[] {
   ]
 }
 
-function createTable({ name, columns }: Table): string {
+export function createTable({ name, columns }: Table): string {
   const lines = columns.map(column => `  ${columnDefinition(column)}`)
   return `CREATE TABLE ${ident(name)} (\n${lines.join(',\n')}\n)`
 }
@@ -122,7 +122,7 @@ export function createIndex(
 }
 
 /** Every reference of a table, added to it at once. */
-function createReferences({ name, columns }: Table): string[] {
+export function createReferences({ name, columns }: Table): string[] {
   return columns.flatMap(({ name: column, reference }) =>
     reference === null
       ? []

@@ -21,7 +21,7 @@ import {
   preparationSql,
   validate,
 } from './postgres-steps.ts'
-import { destroys, lacks, MigrationError, notByItself } from './refusal.ts'
+import { destroys, isHalfCopied, lacks, MigrationError, notByItself } from './refusal.ts'
 import { type Schema, schemaOf } from './tables.ts'
 
 /** The statements that make an empty PostgreSQL database for the model. */
@@ -83,9 +83,11 @@ interface State {
 async function stateOf(client: pg.Client): Promise<State> {
   const catalog = await readCatalog(client)
   if (!catalog.tables.has('_portico')) return { stored: undefined, catalog }
-  const { rows } = await client.query(`SELECT "value" FROM "_portico" WHERE "key" = 'schema'`)
-  const stored = rows.length === 0 ? undefined : (JSON.parse(rows[0].value) as Schema)
-  return { stored, catalog }
+  const { rows } = await client.query(`SELECT "key", "value" FROM "_portico"`)
+  const values = new Map(rows.map(row => [row.key, String(row.value)]))
+  if (values.has('copy')) throw isHalfCopied()
+  const text = values.get('schema')
+  return { stored: text === undefined ? undefined : (JSON.parse(text) as Schema), catalog }
 }
 
 interface Plan {
@@ -98,6 +100,10 @@ function planned({ stored = { tables: [] }, catalog }: State, model: Model): Pla
   if (missing.length > 0) throw lacks(missing)
   const after = schemaOf(model)
   return { left: unfinished(catalog, stored), steps: diff(stored, after, postgresSteps(stored, after)) }
+}
+
+function isDone({ stored, catalog }: State, { left, steps }: Plan): boolean {
+  return stored !== undefined && left.length === 0 && steps.length === 0 && hasOwnTables(catalog)
 }
 
 function leftStep({ sentence, sql }: Unfinished): Step {
@@ -113,7 +119,10 @@ type Check = (steps: readonly Omit<Step, 'sql'>[], isNew: boolean) => void
 
 async function migrate(client: pg.Client, model: Model, check: Check): Promise<readonly Step[]> {
   const state = await stateOf(client)
-  const { left, steps } = planned(state, model)
+  const plan = planned(state, model)
+  // Another process has done it meanwhile.
+  if (isDone(state, plan)) return []
+  const { left, steps } = plan
   check([...left.map(leftStep), ...steps], state.stored === undefined)
   await clean(client)
   await finish(client, left)
@@ -192,11 +201,7 @@ async function transact(
           if (sql[part].length > 0) await step(sentence, () => client.query(sql[part].join(';\n')))
         }
       }
-      await client.query(
-        `INSERT INTO "_portico" ("key", "value") VALUES ('schema', $1) ON CONFLICT ("key") DO UPDATE SET "value" = excluded."value"`,
-        [JSON.stringify(schema)],
-      )
-      await client.query(touchAll, [schema.tables.map(table => table.name).join('\n')])
+      await storePostgresSchema(client, schema)
       await client.query('COMMIT')
     } catch (error) {
       await client.query('ROLLBACK').catch(() => {})
@@ -205,8 +210,17 @@ async function transact(
   })
 }
 
-/** What nodes remember is read again: rows may have got other values. */
-const touchAll = `INSERT INTO "_touched" ("xid", "names", "at") VALUES (pg_current_xact_id(), $1, extract(epoch FROM now()) * 1000)`
+/** Within the transaction. What nodes remember is read again: rows may have got other values. */
+export async function storePostgresSchema(client: pg.Client, schema: Schema): Promise<void> {
+  await client.query(
+    `INSERT INTO "_portico" ("key", "value") VALUES ('schema', $1) ON CONFLICT ("key") DO UPDATE SET "value" = excluded."value"`,
+    [JSON.stringify(schema)],
+  )
+  await client.query(
+    'INSERT INTO "_touched" ("xid", "names", "at") VALUES (pg_current_xact_id(), $1, extract(epoch FROM now()) * 1000)',
+    [schema.tables.map(table => table.name).join('\n')],
+  )
+}
 
 async function step(sentence: string, run: () => Promise<unknown>): Promise<void> {
   try {
@@ -258,6 +272,16 @@ function reasonOf(cause: unknown): string {
 }
 
 async function connected<T>(url: string, use: (client: pg.Client) => Promise<T>): Promise<T> {
+  const client = await connect(url)
+  try {
+    return await use(client)
+  } finally {
+    await client.end().catch(() => {})
+  }
+}
+
+/** A connection for as long as it takes. Rejects with a `MigrationError`. */
+export async function connect(url: string): Promise<pg.Client> {
   const client = new pg.Client({
     connectionString: url,
     application_name: 'portico migrate',
@@ -271,15 +295,13 @@ async function connected<T>(url: string, use: (client: pg.Client) => Promise<T>)
   } catch (cause) {
     throw new MigrationError(`The database cannot be reached: ${reasonOf(cause)}.`, { cause })
   }
-  try {
-    await client.query('SET statement_timeout = 0; SET client_min_messages = warning')
-    const { rows } = await client.query('SHOW server_encoding')
-    const encoding = String(rows[0]?.server_encoding)
-    if (encoding === 'UTF8') return await use(client)
-    throw new MigrationError(`The database keeps texts as ${encoding}: make one with the encoding UTF8.`)
-  } finally {
-    await client.end().catch(() => {})
-  }
+  const { rows } = await client
+    .query('SET statement_timeout = 0; SET client_min_messages = warning; SHOW server_encoding')
+    .then(results => (Array.isArray(results) ? results.at(-1) : results))
+  const encoding = String(rows[0]?.server_encoding)
+  if (encoding === 'UTF8') return client
+  await client.end().catch(() => {})
+  throw new MigrationError(`The database keeps texts as ${encoding}: make one with the encoding UTF8.`)
 }
 
 /** The upper half of the keys of our advisory locks. */
@@ -292,9 +314,7 @@ const LOCK_WAIT = 10 * 60 * 1000
  */
 async function locked<T>(client: pg.Client, run: () => Promise<T>): Promise<T> {
   const until = Date.now() + LOCK_WAIT
-  for (;;) {
-    const { rows } = await client.query(`SELECT pg_try_advisory_lock(${LOCK}) AS "locked"`)
-    if (rows[0]?.locked === true) break
+  while (!(await tryLock(client))) {
     if (Date.now() > until) {
       throw new MigrationError(
         'Another process has been migrating the database for ten minutes. Try again later.',
@@ -307,4 +327,10 @@ async function locked<T>(client: pg.Client, run: () => Promise<T>): Promise<T> {
   } finally {
     await client.query(`SELECT pg_advisory_unlock(${LOCK})`).catch(() => {})
   }
+}
+
+/** Takes the lock of whoever changes the tables, until the connection ends. False: somebody else has it. */
+export async function tryLock(client: pg.Client): Promise<boolean> {
+  const { rows } = await client.query(`SELECT pg_try_advisory_lock(${LOCK}) AS "locked"`)
+  return rows[0]?.locked === true
 }

@@ -22,41 +22,50 @@ export async function fillSearch(client: ClientBase, preparation: SearchPreparat
   const columns = sources.map(source => source.column)
   await client.query(createSearchTable(made, columns))
   const { rows } = await client.query('SELECT pg_snapshot_xmin(pg_current_snapshot())::text AS "xid"')
-  const select = selectOf(preparation)
-  let last = '0'
-  for (;;) {
-    const text = `${select} FROM ${ident(from)} WHERE "id" > ${last} ORDER BY "id" LIMIT ${BATCH}`
-    const batch = await readRows(client, text)
-    await store(client, preparation, batch)
-    const end = batch.at(-1)?.[0]
-    if (end === undefined || end === null || batch.length < BATCH) break
-    last = end
-  }
+  await fillWords(client, from, made, sources)
   await client.query(createSearchIndex(made, made))
   return { preparation, since: String(rows[0]?.xid) }
 }
 
+/** Stores the words of all rows of a collection in an empty search table. */
+export async function fillWords(
+  client: ClientBase,
+  collection: string,
+  table: string,
+  sources: Sources,
+): Promise<void> {
+  for (let last: string | null = '0'; last !== null; ) {
+    const text: string = `${selectOf(sources)} FROM ${ident(collection)} WHERE "id" > ${last} ORDER BY "id" LIMIT ${BATCH}`
+    const batch = await readRows(client, text)
+    await store(client, table, sources, batch)
+    last = batch.at(BATCH - 1)?.[0] ?? null
+  }
+}
+
 /** Within the transaction. */
 export async function catchUp(client: ClientBase, { preparation, since }: Filled): Promise<void> {
-  const table = ident(preparation.from)
-  const made = ident(temporaryName(searchTable(preparation.to)))
+  const { from, to, sources } = preparation
+  const table = ident(from)
+  const name = temporaryName(searchTable(to))
+  const made = ident(name)
   await client.query(`LOCK TABLE ${table} IN SHARE ROW EXCLUSIVE MODE`)
   await client.query(
     `DELETE FROM ${made} "s" WHERE NOT EXISTS (SELECT 1 FROM ${table} "t" WHERE "t"."id" = "s"."id")`,
   )
   // Of a frozen row the age may be anything: it is looked at in vain.
   const young = `age("xmin") <= age((${since}::bigint & 4294967295)::text::xid)`
-  const batch = await readRows(client, `${selectOf(preparation)} FROM ${table} WHERE ${young} ORDER BY "id"`)
+  const batch = await readRows(client, `${selectOf(sources)} FROM ${table} WHERE ${young} ORDER BY "id"`)
   for (let at = 0; at < batch.length; at += BATCH) {
-    await store(client, preparation, batch.slice(at, at + BATCH))
+    await store(client, name, sources, batch.slice(at, at + BATCH))
   }
 }
 
 type Row = readonly (string | null)[]
+type Sources = SearchPreparation['sources']
 
-function selectOf({ sources }: SearchPreparation): string {
+function selectOf(sources: Sources): string {
   const texts = sources.flatMap(({ from }) => (from === undefined ? [] : [`${ident(from)}::text`]))
-  return `SELECT ${['"id"::text', ...texts].join(', ')}`
+  return `SELECT ${['"id"::text AS "text"', ...texts].join(', ')}`
 }
 
 async function readRows(client: ClientBase, text: string): Promise<readonly Row[]> {
@@ -65,7 +74,8 @@ async function readRows(client: ClientBase, text: string): Promise<readonly Row[
 
 async function store(
   client: ClientBase,
-  { to, sources }: SearchPreparation,
+  table: string,
+  sources: Sources,
   batch: readonly Row[],
 ): Promise<void> {
   if (batch.length === 0) return
@@ -81,7 +91,7 @@ async function store(
   })
   const updates = columns.map(column => `${ident(column)} = excluded.${ident(column)}`)
   await client.query(
-    `INSERT INTO ${ident(temporaryName(searchTable(to)))} ("id", ${columns.map(ident).join(', ')}) VALUES ${rows.join(', ')} ON CONFLICT ("id") DO UPDATE SET ${updates.join(', ')}`,
+    `INSERT INTO ${ident(table)} ("id", ${columns.map(ident).join(', ')}) VALUES ${rows.join(', ')} ON CONFLICT ("id") DO UPDATE SET ${updates.join(', ')}`,
     values,
   )
 }

@@ -28,6 +28,12 @@ export function lacks(names: readonly string[]): MigrationError {
   )
 }
 
+export function isHalfCopied(): MigrationError {
+  return new MigrationError(
+    'The database is a copy that is not done. Run the same `portico copy` again to finish it.',
+  )
+}
+
 function listed(steps: Told): string {
   return steps.map(step => `  - ${step.sentence}`).join('\n')
 }

@@ -1,11 +1,11 @@
 import { suite } from 'node:test'
 import { openBench } from './bench.ts'
 import { blogContract } from './blog.ts'
-import { kinds, openStore } from './databases.ts'
+import { kinds, openStore, sqlite } from './databases.ts'
 import { openHttpBench } from './http-bench.ts'
 
 for (const kind of kinds) {
   suite(`the face on ${kind.name}`, () =>
     blogContract(model => openBench(model, each => openStore(kind, each))))
-  suite(`over HTTP on ${kind.name}`, () => blogContract(model => openHttpBench(model, kind)))
 }
+suite('over HTTP', () => blogContract(model => openHttpBench(model, sqlite)))

@@ -1,11 +1,11 @@
 import { suite } from 'node:test'
 import { openBench } from './bench.ts'
-import { kinds, openStore } from './databases.ts'
+import { kinds, openStore, sqlite } from './databases.ts'
 import { openHttpBench } from './http-bench.ts'
 import { meaningContract } from './meaning.ts'
 
 for (const kind of kinds) {
   suite(`the face on ${kind.name}`, () =>
     meaningContract(model => openBench(model, each => openStore(kind, each))))
-  suite(`over HTTP on ${kind.name}`, () => meaningContract(model => openHttpBench(model, kind)))
 }
+suite('over HTTP', () => meaningContract(model => openHttpBench(model, sqlite)))
