@@ -5,6 +5,7 @@ import { database } from './config/database.ts'
 import { graphqlSettings } from './config/graphql.ts'
 import { apiKey, choice, email, flag, integer, origin, rateLimit, text, trustProxy } from './config/kinds.ts'
 import { oauthSettings } from './config/oauth.ts'
+import { redisSettings } from './config/redis.ts'
 import { optional, type Row, row } from './config/row.ts'
 
 export const settingsTable = {
@@ -157,12 +158,13 @@ export const settingsTable = {
   ...graphqlSettings,
   ...oauthSettings,
   ...accountSettings,
+  ...redisSettings,
 } as const
 
 type Table = typeof settingsTable
 type ValueOf<R> = R extends Row<infer T> ? T : never
 
-/** The value of every setting. Times are in seconds, sizes in bytes. */
+/** The value of every setting. Times are in seconds unless the setting says otherwise, sizes in bytes. */
 export type Settings = { readonly [Name in keyof Table]: ValueOf<Table[Name]> }
 
 type Given = { readonly [Name in keyof Table]?: ValueOf<Table[Name]> | undefined }
@@ -184,6 +186,7 @@ export type GivenSettings = Given & {
   readonly accounts?: Within<'accounts'> | undefined
   readonly theme?: Within<'theme'> | undefined
   readonly mail?: Within<'mail'> | undefined
+  readonly redis?: Within<'redis'> | undefined
 }
 
 const groups = new Set(Object.keys(settingsTable).flatMap(name => name.split('.').slice(0, -1)))

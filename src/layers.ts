@@ -21,7 +21,7 @@ export const rooms: Readonly<Record<string, Room>> = {
   model: { imports: [], packages: ['ajv', 'ajv-formats'] },
   plan: { imports: ['model'] },
   store: { imports: ['plan', 'model'], packages: ['node:sqlite', 'pg'] },
-  cluster: { imports: [] },
+  cluster: { imports: [], packages: ['ioredis'] },
   rest: { imports: ['plan', 'model'] },
   graphql: { imports: ['plan', 'model'], packages: ['graphql', 'graphql-ws', 'ws'] },
   auth: {

@@ -9,7 +9,6 @@ import { createApps, newAppHook, newSecretHook } from './auth/server/apps.ts'
 import type { Reply, TakenOver } from './call.ts'
 import type { Cluster } from './cluster/cluster.ts'
 import { budgetAddress, createLimits, type Limits } from './cluster/limits.ts'
-import { singleNode } from './cluster/memory.ts'
 import { isPostgres, publicName } from './config/database.ts'
 import { type GivenSettings, readSettings, type Settings } from './config.ts'
 import { ApiError } from './errors.ts'
@@ -25,6 +24,8 @@ import { createGuard, type Guard } from './plan/guard.ts'
 import type { Run } from './plan/run.ts'
 import { anonymous, type Principal } from './principal.ts'
 import { createRest, errorReply } from './rest/rest.ts'
+import { createAttempts } from './serve/attempts.ts'
+import { clusterFigures, openCluster } from './serve/cluster.ts'
 import { type GraphqlFace, graphqlFace } from './serve/graphql.ts'
 import { type OauthFace, oauthFace } from './serve/oauth.ts'
 import { outsideReaders } from './serve/outside.ts'
@@ -53,7 +54,7 @@ export async function serve(declaration: Declaration, given: GivenSettings = {})
 export async function start(model: Model, settings: Settings): Promise<Service> {
   const log = createLog(settings)
   const store = await openStore(model, settings)
-  const cluster = openCluster(settings)
+  const cluster = await openCluster(settings, log.logger)
   try {
     return await assemble({ model, store, cluster, log, settings })
   } catch (error) {
@@ -69,10 +70,6 @@ export async function openStore(model: Model, settings: Settings): Promise<Store
   if (!isPostgres(database)) return openSqlite(model, { file: database, cacheBytes, autoMigrate })
   const { openPostgres } = await import('./store/postgres.ts')
   return openPostgres(model, { url: database, connections, cacheBytes, autoMigrate })
-}
-
-function openCluster(_settings: Settings): Cluster {
-  return singleNode()
 }
 
 /** Plans in, answers out: what is not guarded does not run. */
@@ -106,7 +103,7 @@ async function assemble({ model, store, cluster, log, settings }: Parts): Promis
   const limits = createLimits(limitSettings(settings), cluster.counters)
   const state = { closing: false }
   const metrics = createMetrics(
-    () => [...figures(limits, keys.counts, http), ...storeFigures(store)],
+    () => [...figures(limits, keys.counts, http), ...storeFigures(store), ...clusterFigures(cluster)],
     () => graphql.figures(),
   )
   const hooks = new Map([
@@ -139,13 +136,19 @@ async function assemble({ model, store, cluster, log, settings }: Parts): Promis
     settings,
   })
   const authenticate = createAuthenticate([keys, tokens, ...outside])
+  const tokenLimit = tokenLimitOf(settings)
   const oauth = oauthFace({
     model,
     run,
     records,
     apps,
     limits,
-    tokenLimits: createLimits(tokenLimitSettings(settings), cluster.counters),
+    counters: cluster.counters,
+    attempts: createAttempts({
+      limits,
+      tokenLimits: createLimits({ user: tokenLimit, address: tokenLimit }, cluster.counters),
+      tokenLimit,
+    }),
     settings,
     issuer,
     logger: log.logger,
@@ -162,7 +165,7 @@ async function assemble({ model, store, cluster, log, settings }: Parts): Promis
     onFault: error => log.logger.error({ err: error }, 'a GraphQL operation failed'),
   })
   const stages: Stages = {
-    open: openPaths(store, metrics, state),
+    open: openPaths({ store, cluster, metrics, state }),
     refresh: () => store.refresh(),
     authenticate,
     limits,
@@ -208,9 +211,8 @@ function withMetadata(reply: Reply, issuer: () => string): Reply {
   return { ...reply, headers: reply.headers.with(at, `${reply.headers[at]}, ${metadata}`) }
 }
 
-function tokenLimitSettings(settings: Settings) {
-  const limit = settings['oauth.tokenRateLimit'] ?? (settings.rateLimit === 'off' ? 'off' : 60)
-  return { user: limit, address: limit }
+function tokenLimitOf(settings: Settings): number | 'off' {
+  return settings['oauth.tokenRateLimit'] ?? (settings.rateLimit === 'off' ? 'off' : 60)
 }
 
 /** An address at which it can be reached from this machine. */
@@ -295,13 +297,22 @@ function plainText(status: number, type: string, body: string): Reply {
 
 const json = 'application/json'
 
-function openPaths(store: Store, metrics: Metrics, state: State): Stages['open'] {
+interface OpenParts {
+  readonly store: Store
+  readonly cluster: Cluster
+  readonly metrics: Metrics
+  readonly state: State
+}
+
+function openPaths({ store, cluster, metrics, state }: OpenParts): Stages['open'] {
   const ready = async () => {
     if (state.closing) throw new ApiError('UNAVAILABLE', 'The service is stopping.')
     await Promise.resolve(store.ping()).catch(cause => {
       throw new ApiError('UNAVAILABLE', 'The database does not answer.', { cause })
     })
-    return plainText(200, json, '{"status":"ok"}')
+    const trouble = cluster.trouble()
+    if (trouble === undefined) return plainText(200, json, '{"status":"ok"}')
+    return plainText(200, json, JSON.stringify({ status: 'degraded', reason: trouble }))
   }
   const handlers = {
     '/healthz': () => plainText(200, json, '{"status":"ok"}'),

@@ -72,6 +72,14 @@ const trusted = {
   user: 'email',
 }
 
+const redisUrls = [
+  'redis://127.0.0.1',
+  'redis://:secret@cache.example.com:6380/3',
+  'rediss://user:secret@cache.example.com',
+  'unix:///run/redis.sock',
+  'unix://:secret@localhost/run/redis.sock?db=2',
+]
+
 /** Every row of the table has its examples: the compiler sees to it. */
 const examples: { readonly [N in Name]: Examples } = {
   port: numberOf(0, 65_535),
@@ -219,6 +227,29 @@ const examples: { readonly [N in Name]: Examples } = {
     ],
     wrongValues: ['[]', {}, null, [null], [1]],
   },
+  'redis.url': {
+    text: redisUrls.map(url => [url, url]),
+    wrong: [
+      'redis',
+      '127.0.0.1:6379',
+      'http://127.0.0.1',
+      'redis://',
+      'redis://127.0.0.1/zero',
+      'redis://127.0.0.1?enableOfflineQueue=true',
+      'unix://',
+      'unix:///run/redis.sock?path=/etc',
+    ],
+    wrongValues: ['redis', 6379, null, {}],
+  },
+  'redis.prefix': {
+    text: [
+      ['portico:', 'portico:'],
+      ['{shop}.a_b-1:', '{shop}.a_b-1:'],
+    ],
+    wrong: ['a b', 'a*', 'x'.repeat(61), 'é'],
+    wrongValues: ['', 1, null],
+  },
+  'redis.timeout': numberOf(5, 5000),
   'accounts.signUp': {
     text: [
       ['off', 'off'],

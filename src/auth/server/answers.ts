@@ -1,4 +1,5 @@
 /** What the library answers, as our clients expect it. */
+import type { IncomingMessage } from 'node:http'
 import type Provider from 'oidc-provider'
 import type { Client, Context } from 'oidc-provider'
 import { routes } from './configuration.ts'
@@ -79,11 +80,27 @@ function shapeRevocation(ctx: Context): void {
   if (ctx.path === routes.revocation && ctx.status === 200) ctx.body = {}
 }
 
+const refusals = new WeakSet<IncomingMessage>()
+
+/** Whether a request was refused for a reason that could be a guess. */
+export function wasRefused(req: IncomingMessage): boolean {
+  return refusals.has(req)
+}
+
+/** RFC 8628, 3.5, and RFC 9449, 8: what a client that does everything right hears on its way. */
+const onTheWay: ReadonlySet<unknown> = new Set(['authorization_pending', 'slow_down', 'use_dpop_nonce'])
+
+function noteRefusal({ req, status, body }: Context): void {
+  if (status < 400 || status >= 500 || (isObject(body) && onTheWay.has(body.error))) return
+  refusals.add(req)
+}
+
 /** Answers in place of the library. */
 function refuse(ctx: Context, description: string): void {
   ctx.status = 400
   ctx.set('cache-control', 'no-store')
   ctx.body = { error: 'invalid_request', error_description: description }
+  noteRefusal(ctx)
 }
 
 export function shapeAnswers(provider: Provider, answers: Answers): void {
@@ -93,6 +110,7 @@ export function shapeAnswers(provider: Provider, answers: Answers): void {
     const refusal = refusalOf(ctx.req)
     if (refusal !== undefined) return refuse(ctx, refusal)
     await next().catch(error => fail(provider, ctx, error))
+    noteRefusal(ctx)
     shapeRevocation(ctx)
     const { body } = ctx
     if (isObject(body)) shapes[ctx.path]?.(ctx, body, answers)

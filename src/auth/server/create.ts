@@ -8,7 +8,7 @@ import { openidScopes } from '../../model/builtin.ts'
 import type { Model } from '../../model/model.ts'
 import type { Records } from '../../records.ts'
 import { Adapter } from './adapter.ts'
-import { shapeAnswers } from './answers.ts'
+import { shapeAnswers, wasRefused } from './answers.ts'
 import type { Apps } from './apps.ts'
 import { appOf, clientMetadata, guardClients } from './clients.ts'
 import { configurationOf, interactionPath } from './configuration.ts'
@@ -94,7 +94,7 @@ export class Server implements AuthorizationServer {
     return this.#making
   }
 
-  async handle(req: IncomingMessage, res: ServerResponse, body?: Buffer, address = ''): Promise<void> {
+  async handle(req: IncomingMessage, res: ServerResponse, body?: Buffer, address = ''): Promise<boolean> {
     const engine = await this.#ready(req)
     const { apps, settings } = this.#parts
     const incoming: Incoming = {
@@ -107,6 +107,7 @@ export class Server implements AuthorizationServer {
     const prepared = await prepareRequest(req, body, incoming)
     if (prepared !== req) this.#see(prepared, address)
     await engine.callback(prepared, res)
+    return wasRefused(prepared)
   }
 
   async interaction(req: IncomingMessage, res: ServerResponse): Promise<Interaction> {
@@ -240,7 +241,10 @@ export class Server implements AuthorizationServer {
     guardClients(provider)
     allowJwts(provider, { issuer, records, signer, format: settings.accessTokenFormat })
     const { refreshReplay } = settings
-    if (refreshReplay > 0) provider.use(replayRefreshes(refreshReplay, ctx => tokenForm(ctx.req)))
+    if (refreshReplay > 0) {
+      const formOf = (ctx: Context) => tokenForm(ctx.req)
+      provider.use(replayRefreshes({ records, seconds: refreshReplay, formOf, onFault }))
+    }
     shapeAnswers(provider, { separator: settings.scopeSeparator, issuer })
     provider.on('server_error', (_ctx: never, error: never) => onFault(error))
     provider.on('error', (error: never) => onFault(error))
