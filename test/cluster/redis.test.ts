@@ -126,7 +126,8 @@ test('windows begin at whole multiples of their length, and end', async () => {
     const minute = await take(node, 'a', 5, 1, 60)
     assert.equal(minute.resetAt % 60, 0)
     assert.ok(minute.resetAt * 1000 > Date.now() - 1000 && minute.resetAt * 1000 <= Date.now() + 61_000)
-    assert.equal((await take(node, 'a', 5, 1, 900)).resetAt % 900, 0)
+    const longer = await take(node, 'a', 5, 1, 900)
+    assert.deepEqual([longer.resetAt % 900, longer.remaining], [0, 4], 'each length counts for itself')
     assert.ok((await admin.pttl('test:rate:60:a')) <= 60_000)
     let refused: Budget
     do {
@@ -364,6 +365,48 @@ test('a wrong password is told, and not repeated', async () => {
       await right.cluster.close()
     }
   })
+})
+
+test('a user of the server with few rights is enough', async () => {
+  await withNodes(async ({ server, admin }) => {
+    const commands = ['evalsha', 'eval', 'time', 'get', 'set', 'pttl', 'publish', 'subscribe']
+    const rights = ['~test:*', '&test:*', ...commands.map(command => `+${command}`)]
+    await admin.call('ACL', 'SETUSER', 'portico', 'on', '>right-one', ...rights)
+    const url = `redis://portico:right-one@127.0.0.1:${server.port}`
+    const nodes = [await openNode(url), await openNode(url)]
+    try {
+      let heard = 0
+      nodeAt(nodes, 1).cluster.onWake(() => heard++)
+      await wait(50)
+      heard = 0
+      nodeAt(nodes, 0).cluster.wake()
+      await until('it hears', () => heard === 1)
+      assert.equal((await take(nodeAt(nodes, 0), 'a', 3)).remaining, 2)
+      assert.equal((await take(nodeAt(nodes, 1), 'a', 3)).remaining, 1)
+      assert.deepEqual(
+        nodes.map(({ told }) => told),
+        [[], []],
+      )
+    } finally {
+      for (const { cluster } of nodes) await cluster.close()
+    }
+  })
+})
+
+test('an answer that is there when a busy process looks is in time', async () => {
+  await withNodes(
+    async ({ nodes }) => {
+      const [node] = nodes
+      assert.ok(node && node.cluster.trouble() === undefined)
+      const waiting = take(node, 'a', 3)
+      // Sent at the end of this turn.
+      await new Promise(resolve => setImmediate(resolve))
+      for (const end = performance.now() + 1500; performance.now() < end; );
+      await waiting
+      assert.deepEqual([node.told, node.cluster.counts?.().localDraws], [[], 0])
+    },
+    { timeout: 1000 },
+  )
 })
 
 test('what waits for answers is bounded: more is counted here', async () => {

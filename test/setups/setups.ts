@@ -1,8 +1,8 @@
 /** Every set-up on which whole suites run. */
-import { sharing } from './redis.ts'
+import { postgresNodes } from './postgres.ts'
 import type { Setup } from './setup.ts'
 import { sqlite, sqliteNodes } from './sqlite.ts'
 
-export const setups: readonly Setup[] = [sqlite, sqliteNodes]
+export const setups: readonly Setup[] = [sqlite, postgresNodes]
 /** Those with several nodes. */
-export const nodeSetups: readonly Setup[] = [sqliteNodes, sharing(sqliteNodes)]
+export const nodeSetups: readonly Setup[] = [sqliteNodes, postgresNodes]

@@ -18,6 +18,8 @@ export interface Dialect {
   string(text: Sql): Sql
   /** A text that the plan names, as a JSON expression. */
   constant(text: string): Sql
+  /** An aggregate: how many rows there are, as a JSON expression. */
+  readonly count: Sql
   /** The value of a field's column from the JSON text of an event. */
   logged(event: Bind, field: Field): Sql
   /** A JSON expression as the text that is sent. */

@@ -74,6 +74,7 @@ export const postgres: Dialect = {
   json,
   string: text => sql`to_json(${text})`,
   constant: text => quoted(JSON.stringify(text)),
+  count: sql`count(*)::text`,
   logged: (event, field) =>
     field.type.encoding === 'json'
       ? sql`${event}::json -> ${quoted(field.name)}`

@@ -125,7 +125,7 @@ function totalSql(
 ): readonly (readonly [string, Sql])[] {
   if (!wanted) return []
   const target = another()
-  return [['total', sql`(SELECT count(*) FROM ${target.from()}${where(matching(target))})`]]
+  return [['total', sql`(SELECT ${target.dialect.count} FROM ${target.from()}${where(matching(target))})`]]
 }
 
 /** ` ORDER BY …`, null being the smallest value. */

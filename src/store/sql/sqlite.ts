@@ -36,6 +36,7 @@ export const sqlite: Dialect = {
   json,
   string: text => text,
   constant: quoted,
+  count: sql`count(*)`,
   logged: (event, { name: field, type }) =>
     type.encoding === 'json'
       ? sql`${event} -> ${quoted(`$.${field}`)}`

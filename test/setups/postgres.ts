@@ -1,0 +1,30 @@
+/** PostgreSQL and Redis, served by three processes. */
+import { openPostgres } from '../../src/store/postgres.ts'
+import { newDatabase } from '../databases/postgres.ts'
+import { RedisServer } from '../databases/redis.ts'
+import { serveNodes } from './serve.ts'
+import type { Setup } from './setup.ts'
+
+const CONNECTIONS = 4
+
+export const postgresNodes: Setup = {
+  name: 'PostgreSQL and Redis, three nodes',
+  async open() {
+    const [database, redis] = await Promise.all([newDatabase(), RedisServer.start()])
+    const { url } = database
+    return {
+      database: url,
+      openStore: model => openPostgres(model, { url, connections: CONNECTIONS }),
+      serve: (declaration, settings) =>
+        serveNodes(declaration, {
+          database: url,
+          databaseConnections: CONNECTIONS,
+          redis: { url: redis.url },
+          ...settings,
+        }),
+      async close() {
+        await Promise.all([database.drop(), redis.remove()])
+      },
+    }
+  },
+}
