@@ -33,11 +33,14 @@ export interface Sockets {
 
 export interface HttpServer {
   readonly server: Server
-  listen(): Promise<void>
+  /** `shared`: others may listen on the same port. */
+  listen(shared?: boolean): Promise<void>
   /** The port that it listens on. */
   port(): number
   /** How many requests are not answered yet. */
   running(): number
+  /** From now on every connection ends with its next answer. */
+  drain(): void
   /** Stops accepting, waits for what runs at most `shutdownGrace`, then ends every connection. */
   close(): Promise<void>
 }
@@ -66,7 +69,7 @@ const preflight: Reply = {
     'Access-Control-Allow-Methods',
     'GET, HEAD, POST, PUT, PATCH, DELETE',
     'Access-Control-Allow-Headers',
-    'Authorization, X-API-Key, Content-Type, Accept, If-Match, If-None-Match, X-Request-Id, Apollo-Require-Preflight, X-Requested-With',
+    'Authorization, DPoP, X-API-Key, Content-Type, Accept, If-Match, If-None-Match, X-Request-Id, Apollo-Require-Preflight, X-Requested-With',
     'Access-Control-Max-Age',
     '86400',
     'Cache-Control',
@@ -210,8 +213,11 @@ export function createHttp(settings: HttpSettings, parts: HttpParts): HttpServer
   return {
     server,
     running: () => running,
-    listen: () => listen(server, settings),
+    listen: shared => listen(server, settings, shared),
     port: () => (server.address() as AddressInfo | null)?.port ?? settings.port,
+    drain() {
+      closing = true
+    },
     async close() {
       closing = true
       const timer = setTimeout(() => server.closeAllConnections(), settings.shutdownGrace * 1000)
@@ -224,10 +230,10 @@ export function createHttp(settings: HttpSettings, parts: HttpParts): HttpServer
   }
 }
 
-function listen(server: Server, { port, host }: HttpSettings): Promise<void> {
+function listen(server: Server, { port, host }: HttpSettings, reusePort = false): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once('error', reject)
-    server.listen({ port, host }, () => {
+    server.listen({ port, host, reusePort }, () => {
       server.off('error', reject)
       resolve()
     })

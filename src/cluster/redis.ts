@@ -1,6 +1,7 @@
 /** What nodes share by Redis, or by what speaks its protocol. Nothing that is kept there would be missed. */
 import { randomUUID } from 'node:crypto'
 import type { Cluster } from './cluster.ts'
+import type { MemoryCounters } from './memory.ts'
 import { RedisCounters } from './redis-counters.ts'
 import { Line, redisOptions } from './redis-line.ts'
 
@@ -11,6 +12,8 @@ export interface RedisClusterOptions {
   readonly prefix: string
   /** How long a request may wait for Redis, in milliseconds. */
   readonly timeout: number
+  /** Counts where Redis is away. */
+  readonly memory?: MemoryCounters | undefined
   /** Once when it is lost, once when it is back. */
   readonly onLost: (reason: string) => void
   readonly onBack: () => void
@@ -44,10 +47,10 @@ class RedisCluster implements Cluster {
   readonly #counts = { losses: 0, wakesSent: 0, wakesReceived: 0 }
 
   constructor(options: RedisClusterOptions) {
-    const { url, prefix, timeout } = options
+    const { url, prefix, timeout, memory } = options
     this.#options = options
     this.#channel = `${prefix}wake`
-    this.counters = new RedisCounters(() => this.#commands, prefix)
+    this.counters = new RedisCounters(() => this.#commands, prefix, memory)
     const connection = redisOptions(url)
     this.#commands = new Line(connection, {
       timeout,

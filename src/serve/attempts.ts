@@ -3,8 +3,10 @@
  * tight budget of its address; what is not draws from the ordinary one. Both are drawn before, and the wrong one
  * is given back after: of a thousand guesses at once, no more are looked at than may be.
  */
-import type { TakenOver } from '../call.ts'
-import { budgetAddress, type Limits } from '../cluster/limits.ts'
+import type { Reply, TakenOver } from '../call.ts'
+import type { RateCounters } from '../cluster/cluster.ts'
+import { budgetAddress, createLimits, type Limits } from '../cluster/limits.ts'
+import type { Settings } from '../config.ts'
 import { ApiError } from '../errors.ts'
 import type { Exchange } from '../http.ts'
 import { anonymous, app, type Principal } from '../principal.ts'
@@ -18,9 +20,14 @@ interface AttemptParts {
   readonly tokenLimit: number | 'off'
 }
 
+type Quickly = () => Promise<Reply | undefined>
+
 export interface Attempts {
-  /** `handle` answers a request whose body is read, and tells whether it was refused. */
-  answer(exchange: Exchange, handle: () => Promise<boolean>): Promise<TakenOver>
+  /**
+   * `handle` answers a request whose body is read, and tells whether it was refused; `quickly` is asked first, and
+   * gives a reply where nothing is to be refused.
+   */
+  answer(exchange: Exchange, handle: () => Promise<boolean>, quickly?: Quickly): Promise<Reply | TakenOver>
   /** For a request that nobody looks at. */
   refuse(exchange: Exchange): Promise<void>
 }
@@ -55,7 +62,7 @@ export function createAttempts({ limits, tokenLimits, tokenLimit }: AttemptParts
     async refuse(exchange) {
       await tokenLimits.draw(tightOf(exchange), exchange)
     },
-    async answer(exchange, handle) {
+    async answer(exchange, handle, quickly) {
       const [tight, ordinary] = [tightOf(exchange), ordinaryOf(exchange)]
       const endTurn = await takeTurn(tight)
       // Whatever becomes of the request.
@@ -70,6 +77,14 @@ export function createAttempts({ limits, tokenLimits, tokenLimit }: AttemptParts
         if (isRefused) limits.give(ordinary)
         else tokenLimits.give(tight)
         endTurn()
+      }
+      const reply = await quickly?.().catch(error => {
+        settle(false)
+        throw error
+      })
+      if (reply) {
+        settle(false)
+        return reply
       }
       return {
         async takeOver() {
@@ -111,4 +126,11 @@ function basicUser(authorization: string | undefined): string | undefined {
 function formUser(body: Buffer): string | undefined {
   const form = new URLSearchParams(body.toString())
   return form.get('client_secret') ? (form.get('client_id') ?? undefined) : undefined
+}
+
+/** Those of the settings. */
+export function attemptsOf(settings: Settings, limits: Limits, counters: RateCounters): Attempts {
+  const tokenLimit = settings['oauth.tokenRateLimit'] ?? (settings.rateLimit === 'off' ? 'off' : 60)
+  const tokenLimits = createLimits({ user: tokenLimit, address: tokenLimit }, counters)
+  return createAttempts({ limits, tokenLimits, tokenLimit })
 }

@@ -1,6 +1,7 @@
 /** The authorization server as the service uses it: loaded when it is first asked for, since a start should be short. */
 
 import { isAccountPath } from '../auth/accounts/paths.ts'
+import { dpopAlgorithms } from '../auth/dpop-challenge.ts'
 import type { MailLog } from '../auth/mail.ts'
 import type { Apps } from '../auth/server/apps.ts'
 import type { AuthorizationServer } from '../auth/server/server.ts'
@@ -67,10 +68,6 @@ const programs: ReadonlySet<string> = new Set([
   '/oauth/register',
 ])
 
-function isProgram({ path, method }: Exchange): boolean {
-  return programs.has(path) && method === 'POST'
-}
-
 const methods: ReadonlyMap<string, readonly string[]> = new Map([
   ['/oauth/authorize', ['GET']],
   ['/oauth/token', ['POST']],
@@ -92,8 +89,17 @@ const methods: ReadonlyMap<string, readonly string[]> = new Map([
 /** Where an authorization request goes on after its interaction. */
 const resumed = /^\/oauth\/(?:authorize|device\/verify)\/[A-Za-z0-9_-]{1,100}$/
 
+/** Where an app that has registered itself is looked at and changed (RFC 7592). */
+const registered = /^\/oauth\/register\/[A-Za-z0-9_-]{1,100}$/
+
 function methodsOf(path: string): readonly string[] | undefined {
+  if (registered.test(path)) return ['GET', 'PUT', 'DELETE']
   return methods.get(path) ?? (resumed.test(path) ? ['GET'] : undefined)
+}
+
+function isProgram({ path, method }: Exchange): boolean {
+  if (programs.has(path)) return method === 'POST'
+  return (method === 'PUT' || method === 'DELETE') && registered.test(path)
 }
 
 export function oauthFace(parts: OauthFaceParts): OauthFace {
@@ -115,6 +121,7 @@ export function oauthFace(parts: OauthFaceParts): OauthFace {
       authorization_servers: [issuer()],
       scopes_supported: [...model.scopes.keys()],
       bearer_methods_supported: ['header'],
+      dpop_signing_alg_values_supported: dpopAlgorithms,
       resource_documentation: `${issuer()}/docs`,
     }),
   })
@@ -126,12 +133,14 @@ export function oauthFace(parts: OauthFaceParts): OauthFace {
       throw error
     }
   }
-  const handle = async (exchange: Exchange): Promise<TakenOver> => {
+  const handle = async (exchange: Exchange): Promise<Reply | TakenOver> => {
     const server = await load()
     await readForm(exchange)
     const { req, res, body, method } = exchange
-    const handled = () => server.handle(req, res, method === 'POST' ? body : undefined, exchange.address)
-    if (isProgram(exchange)) return attempts.answer(exchange, handled)
+    const carries = method === 'POST' || method === 'PUT'
+    const handled = () => server.handle(req, res, carries ? body : undefined, exchange.address)
+    const quickly = exchange.path === '/oauth/introspect' ? () => server.introspect(exchange) : undefined
+    if (isProgram(exchange)) return attempts.answer(exchange, handled, quickly)
     return {
       async takeOver() {
         await handled()
@@ -143,7 +152,7 @@ export function oauthFace(parts: OauthFaceParts): OauthFace {
     return pages.answer(exchange)
   }
   const isThere = (path: string) =>
-    path !== '/oauth/register' || settings['oauth.registrationToken'] !== undefined
+    !path.startsWith('/oauth/register') || settings['oauth.registrationToken'] !== undefined
   const requireMethod = ({ path, method }: Exchange, allowed: readonly string[]) => {
     if (allowed.includes(method) || (method === 'HEAD' && allowed.includes('GET'))) return
     throw new ApiError('METHOD_NOT_ALLOWED', `${path} takes ${allowed.join(' and ')}.`, {

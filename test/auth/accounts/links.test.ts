@@ -15,6 +15,7 @@ import {
 } from '../../conformance/oauth/server.ts'
 import blog from '../../models/blog.ts'
 import type { Place } from '../../setups/setup.ts'
+import { recordsBeside } from '../sealing/beside.ts'
 import { type Received, withSmtp } from '../smtp.ts'
 
 function page(answer: Page | Departure): Page {
@@ -132,7 +133,7 @@ test('links name the service, whatever host a request claims to be for', async (
 async function turnOnCodes(place: Place, userId: number): Promise<string> {
   const store = await place.openStore(checkModel(blog))
   try {
-    const codes = createOneTimeCodes(store.records)
+    const codes = createOneTimeCodes(await recordsBeside(store, place.database))
     const { secret } = await codes.start(userId, 'ann@example.com', 'Example')
     const code = new TOTP({ secret: Secret.fromBase32(secret) }).generate()
     assert.ok(await codes.confirm(userId, code))
