@@ -8,7 +8,7 @@ import { Redis } from 'ioredis'
 import type { Budget, Cluster } from '../../src/cluster/cluster.ts'
 import { memoryCounters } from '../../src/cluster/memory.ts'
 import { type RedisClusterOptions, redisCluster } from '../../src/cluster/redis.ts'
-import { redisOptions } from '../../src/cluster/redis-line.ts'
+import { Line, redisOptions } from '../../src/cluster/redis-line.ts'
 import { RedisServer } from '../databases/redis.ts'
 
 /** So long that none ends while a test runs, in seconds. */
@@ -128,7 +128,10 @@ test('windows begin at whole multiples of their length, and end', async () => {
     assert.ok(minute.resetAt * 1000 > Date.now() - 1000 && minute.resetAt * 1000 <= Date.now() + 61_000)
     const longer = await take(node, 'a', 5, 1, 900)
     assert.deepEqual([longer.resetAt % 900, longer.remaining], [0, 4], 'each length counts for itself')
-    assert.ok((await admin.pttl('test:rate:60:a')) <= 60_000)
+    // Not later, however late in the window it was drawn from.
+    await take(node, 'a', 5, 1, 900)
+    const kept = await admin.pttl('test:rate:900:a')
+    assert.ok(kept <= longer.resetAt * 1000 - Date.now() + 2000, `${kept} ms`)
     let refused: Budget
     do {
       refused = await take(node, 'b', 1, 1, 1)
@@ -315,6 +318,60 @@ test('slow: it stays away until it answers in time, and no request waits for it'
     for (const socket of sockets) socket.destroy()
     server.close()
     await redis.remove()
+  }
+})
+
+test('a connection that says nothing any more is given up for a new one', async () => {
+  const redis = await RedisServer.start()
+  const silent = new Set<Socket>()
+  const open = new Set<Socket>()
+  const server = createServer(socket => {
+    const behind = connect(redis.port, '127.0.0.1')
+    open.add(socket).add(behind)
+    socket.on('error', () => {}).on('close', () => behind.destroy())
+    behind.on('error', () => {}).on('close', () => silent.has(socket) || socket.destroy())
+    socket.on('data', data => silent.has(socket) || behind.write(data))
+    behind.on('data', data => silent.has(socket) || socket.write(data))
+  })
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  const address = server.address()
+  assert.ok(typeof address === 'object' && address)
+  const node = await openNode(`redis://127.0.0.1:${address.port}`, { timeout: 500 })
+  try {
+    assert.equal(node.cluster.trouble(), undefined)
+    for (const socket of open) silent.add(socket)
+    await until('noticed', () => node.cluster.trouble() !== undefined)
+    await until('back, by new connections', () => node.cluster.trouble() === undefined)
+    assert.equal((await take(node, 'a', 3)).remaining, 2)
+  } finally {
+    await node.cluster.close()
+    for (const socket of open) socket.destroy()
+    server.close()
+    await redis.remove()
+  }
+})
+
+test('after a loss it takes three answers in time, one after another', async () => {
+  const server = await RedisServer.start()
+  const answers = [true, false, true, false, true, true, false, true, true, true]
+  const asked: boolean[] = []
+  const changes: string[] = []
+  const line = new Line(redisOptions(server.url), {
+    timeout: PATIENT,
+    async probe(client) {
+      const isGood = answers[asked.length] ?? true
+      asked.push(isGood)
+      if (!isGood) throw new Error('not in time')
+      return client.ping()
+    },
+    onChange: isUp => changes.push(`${isUp ? 'up' : 'down'} after ${asked.length}`),
+  })
+  try {
+    await until('up for good', () => changes.length === 3)
+    assert.deepEqual(changes, ['up after 1', 'down after 2', 'up after 10'])
+  } finally {
+    line.close()
+    await server.remove()
   }
 })
 
