@@ -156,7 +156,7 @@ export function oauthFace(parts: OauthFaceParts): OauthFace {
 async function loadServer(parts: OauthFaceParts): Promise<AuthorizationServer> {
   const { createAuthorizationServer } = await import('../auth/server/create.ts')
   const { createProtocolPages } = await import('../auth/pages/protocol.ts')
-  const { claimsReader } = await import('../auth/accounts/accounts.ts')
+  const { accountFinder, claimsReader } = await import('../auth/accounts/accounts.ts')
   const { model, run, records, apps, settings, issuer, onFault } = parts
   return createAuthorizationServer({
     issuer: issuer(),
@@ -164,6 +164,7 @@ async function loadServer(parts: OauthFaceParts): Promise<AuthorizationServer> {
     model,
     records,
     apps,
+    hasAccount: accountFinder(run),
     findAccount: claimsReader(run, records),
     pages: createProtocolPages(themeOf(settings)),
     onFault,

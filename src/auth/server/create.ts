@@ -6,10 +6,11 @@ import type { Model } from '../../model/model.ts'
 import { Browsers } from './browsers.ts'
 import { appOf } from './clients.ts'
 import { Consents } from './consents.ts'
+import type { RequestRules } from './dialect.ts'
 import { type Engine, type EngineParts, Engines } from './engine.ts'
 import { type Asked, Interactions } from './interactions.ts'
 import { type Asking, Introspection } from './introspection.ts'
-import { type Incoming, prepareRequest } from './requests.ts'
+import { type Incoming, prepareRequest, resourcesOf } from './requests.ts'
 import type {
   AuthorizationServer,
   ConnectedApp,
@@ -38,7 +39,6 @@ function scopeSentences(model: Pick<Model, 'scopes'>): ReadonlyMap<string, strin
 
 export class Server implements AuthorizationServer {
   readonly issuer: string
-  readonly #parts: ServerParts
   readonly #sentences: ReadonlyMap<string, string>
   readonly #consents: Consents
   readonly #sessions: Sessions
@@ -46,12 +46,12 @@ export class Server implements AuthorizationServer {
   readonly #interactions: Interactions
   readonly #engines: Engines
   readonly #introspection: Introspection
+  readonly #rules: RequestRules
 
   constructor(parts: ServerParts) {
     const { issuer, model, records, apps, settings } = parts
     const { secretOverlap } = settings
     this.issuer = issuer
-    this.#parts = parts
     this.#sentences = scopeSentences(model)
     this.#consents = new Consents(records)
     this.#sessions = new Sessions(records, settings.sessionLife)
@@ -59,6 +59,10 @@ export class Server implements AuthorizationServer {
       consents: this.#consents,
       sentencesOf: scopes => this.#sentencesOf(scopes),
     })
+    this.#rules = {
+      resources: resourcesOf(issuer),
+      defaultScopes: async clientId => (await apps.find(clientId))?.default_scopes ?? [],
+    }
     this.#introspection = new Introspection({ issuer, records, apps, secretOverlap })
     this.#engines = new Engines({
       ...parts,
@@ -75,16 +79,9 @@ export class Server implements AuthorizationServer {
 
   async handle(req: IncomingMessage, res: ServerResponse, body?: Buffer, address = ''): Promise<void> {
     const engine = await this.#engineFor(req)
-    const { apps, settings } = this.#parts
-    const incoming: Incoming = {
-      issuer: this.issuer,
-      signer: engine.signer,
-      defaultScopes: async clientId => (await apps.find(clientId))?.default_scopes ?? [],
-      separator: settings.scopeSeparator,
-    }
-    this.#browsers.see(req, address)
+    const incoming: Incoming = { issuer: this.issuer, signer: engine.signer, rules: this.#rules }
     const prepared = await prepareRequest(req, body, incoming)
-    if (prepared !== req) this.#browsers.see(prepared, address)
+    this.#browsers.see(prepared, address)
     await engine.callback(prepared, res)
   }
 
@@ -183,9 +180,10 @@ export class Server implements AuthorizationServer {
 
 /** The library makes links from these: they must not be what the client says. */
 function asIssuer(req: IncomingMessage, issuer: string): void {
-  const { host, protocol } = new URL(issuer)
-  req.headers.host = host
-  req.headers['x-forwarded-proto'] = protocol.slice(0, -1)
-  delete req.headers['x-forwarded-host']
-  delete req.headers['x-forwarded-for']
+  const [scheme, host] = issuer.split('://')
+  const { headers } = req
+  headers.host = host
+  headers['x-forwarded-proto'] = scheme
+  if (headers['x-forwarded-host'] !== undefined) delete headers['x-forwarded-host']
+  if (headers['x-forwarded-for'] !== undefined) delete headers['x-forwarded-for']
 }

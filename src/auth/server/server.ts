@@ -137,4 +137,6 @@ export interface AccountClaims {
   readonly emailVerified: boolean
 }
 
+export type HasAccount = (userId: number) => Awaitable<boolean>
+
 export type FindAccount = (userId: number) => Awaitable<AccountClaims | undefined>
