@@ -117,7 +117,7 @@ export function oauthFace(parts: OauthFaceParts): OauthFace {
     const server = await load()
     await exchange.readBody(Math.min(MAX_FORM, settings.bodyLimit))
     const { req, res, body, method } = exchange
-    const quick = exchange.path === '/oauth/introspect' ? await server.introspect(exchange) : undefined
+    const quick = method === 'POST' ? await server.quick(exchange.path, exchange) : undefined
     if (quick) return quick
     return { takeOver: () => server.handle(req, res, method === 'POST' ? body : undefined, exchange.address) }
   }

@@ -5,11 +5,14 @@ import { openidScopes } from '../../model/builtin.ts'
 import type { Model } from '../../model/model.ts'
 import { Browsers } from './browsers.ts'
 import { appOf } from './clients.ts'
+import { routes } from './configuration.ts'
 import { Consents } from './consents.ts'
 import type { RequestRules } from './dialect.ts'
-import { type Engine, type EngineParts, Engines } from './engine.ts'
+import { adapterOf, type Engine, type EngineParts, Engines } from './engine.ts'
 import { type Asked, Interactions } from './interactions.ts'
-import { type Asking, Introspection } from './introspection.ts'
+import { Introspection } from './introspection.ts'
+import type { Asking } from './quick.ts'
+import { QuickGrants } from './quick-grants.ts'
 import { type Incoming, prepareRequest, resourcesOf } from './requests.ts'
 import type {
   AuthorizationServer,
@@ -46,6 +49,7 @@ export class Server implements AuthorizationServer {
   readonly #interactions: Interactions
   readonly #engines: Engines
   readonly #introspection: Introspection
+  readonly #grants: QuickGrants
   readonly #rules: RequestRules
 
   constructor(parts: ServerParts) {
@@ -64,12 +68,14 @@ export class Server implements AuthorizationServer {
       defaultScopes: async clientId => (await apps.find(clientId))?.default_scopes ?? [],
     }
     this.#introspection = new Introspection({ issuer, records, apps, secretOverlap })
-    this.#engines = new Engines({
+    const engineParts = {
       ...parts,
       scopes: [...this.#sentences.keys()],
       consents: this.#consents,
       browsers: this.#browsers,
-    })
+    }
+    this.#engines = new Engines(engineParts)
+    this.#grants = new QuickGrants({ ...parts, adapter: adapterOf(engineParts) })
   }
 
   /** When everything that a request needs is loaded. */
@@ -85,9 +91,10 @@ export class Server implements AuthorizationServer {
     await engine.callback(prepared, res)
   }
 
-  async introspect(asking: Asking): Promise<Reply | undefined> {
+  async quick(path: string, asking: Asking): Promise<Reply | undefined> {
+    if (path !== routes.introspection && path !== routes.token) return undefined
     const { signer } = await this.#engines.current()
-    return this.#introspection.answer(asking, signer)
+    return (path === routes.token ? this.#grants : this.#introspection).answer(asking, signer)
   }
 
   async interaction(req: IncomingMessage, res: ServerResponse): Promise<Interaction> {

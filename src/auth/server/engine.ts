@@ -69,7 +69,8 @@ export class Engines {
   }
 }
 
-function adapterOf({ records, apps, settings, browsers }: EngineParts) {
+/** How the library stores. */
+export function adapterOf({ records, apps, settings, browsers }: EngineParts) {
   return (kind: string) =>
     new Adapter(kind, {
       records,

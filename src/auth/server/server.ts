@@ -75,11 +75,11 @@ export interface AuthorizationServer {
   readonly issuer: string
   /** Answers everything under `/oauth/` and `/.well-known/` but the interaction pages. `body`: that of a POST, read already. */
   handle(req: IncomingMessage, res: ServerResponse, body?: Buffer, address?: string): Promise<void>
-  /** Answers an ordinary request for introspection; undefined: it is for `handle`. */
-  introspect(asking: {
-    readonly headers: IncomingHttpHeaders
-    readonly body: Buffer
-  }): Promise<Reply | undefined>
+  /** Answers an ordinary request for introspection or tokens; undefined: it is for `handle`. */
+  quick(
+    path: string,
+    asking: { readonly headers: IncomingHttpHeaders; readonly body: Buffer },
+  ): Awaitable<Reply | undefined>
   /** What the request `/oauth/interaction/{uid}` of this browser is about; NOT_FOUND where it is over. */
   interaction(req: IncomingMessage, res: ServerResponse): Promise<Interaction>
   /** The user has signed in: the authorization request goes on. */
