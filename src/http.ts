@@ -33,11 +33,14 @@ export interface Sockets {
 
 export interface HttpServer {
   readonly server: Server
-  listen(): Promise<void>
+  /** `shared`: others may listen on the same port. */
+  listen(shared?: boolean): Promise<void>
   /** The port that it listens on. */
   port(): number
   /** How many requests are not answered yet. */
   running(): number
+  /** From now on every connection ends with its next answer. */
+  drain(): void
   /** Stops accepting, waits for what runs at most `shutdownGrace`, then ends every connection. */
   close(): Promise<void>
 }
@@ -210,21 +213,27 @@ export function createHttp(settings: HttpSettings, parts: HttpParts): HttpServer
   return {
     server,
     running: () => running,
-    listen: () => listen(server, settings),
+    listen: shared => listen(server, settings, shared),
     port: () => (server.address() as AddressInfo | null)?.port ?? settings.port,
+    drain() {
+      closing = true
+    },
     async close() {
       closing = true
       const timer = setTimeout(() => server.closeAllConnections(), settings.shutdownGrace * 1000)
+      // A stream that ends now has promised to keep its connection.
+      const idle = setInterval(() => server.closeIdleConnections(), 50)
       await new Promise(resolve => server.close(resolve))
+      clearInterval(idle)
       clearTimeout(timer)
     },
   }
 }
 
-function listen(server: Server, { port, host }: HttpSettings): Promise<void> {
+function listen(server: Server, { port, host }: HttpSettings, reusePort = false): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once('error', reject)
-    server.listen({ port, host }, () => {
+    server.listen({ port, host, reusePort }, () => {
       server.off('error', reject)
       resolve()
     })

@@ -39,6 +39,8 @@ export interface Log {
   readonly logger: Logger
   /** One line for a request, at level `info`. `bytes` of the answer's body; undefined where it is streamed. */
   access(request: Answered, status: number, milliseconds: number, bytes: number | undefined): void
+  /** Adds whole lines that another thread has made. */
+  write(lines: string): void
   /** Writes out what waits, at the end. */
   flush(): void
 }
@@ -137,6 +139,7 @@ export function createLog({ logLevel }: Pick<Settings, 'logLevel'>, output?: Des
     access(request, status, milliseconds, bytes) {
       if (writes) destination.write(accessLine(request, status, milliseconds, bytes))
     },
+    write: lines => void destination.write(lines),
     flush() {
       buffered?.flushSync()
       if (buffered) open.delete(buffered)

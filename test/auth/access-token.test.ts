@@ -14,7 +14,7 @@ import { checkModel } from '../../src/model/check.ts'
 import { createGuard } from '../../src/plan/guard.ts'
 import { type Principal, system } from '../../src/principal.ts'
 import type { Records } from '../../src/records.ts'
-import { createRun } from '../../src/serve.ts'
+import { createRun } from '../../src/serve/store.ts'
 import { openSqlite } from '../../src/store/sqlite.ts'
 import blog from '../models/blog.ts'
 

@@ -95,7 +95,8 @@ export class Adapter {
   }
 
   async destroy(id: string): Promise<void> {
-    await this.#parts.records.delete(this.#kind, storedId(this.#kind, id))
+    const stored = this.#kind === 'Client' ? id : storedId(this.#kind, id)
+    await this.#parts.records.delete(this.#kind, stored)
   }
 
   async revokeByGrantId(grantId: string): Promise<void> {
@@ -143,10 +144,10 @@ export class Adapter {
   /** A dynamic registration (RFC 7591): its secret is kept as a hash only. */
   async #putClient(id: string, metadata: Payload): Promise<void> {
     const secret = textOf(metadata.client_secret)
-    const hidden = secret && {
-      client_secret: secretHash(secret),
-      secret_hashes: [{ hash: secretHash(secret) }],
-    }
+    const known = (await this.#findClient(id))?.client_secret
+    // An update carries what is stored of the secret, not the secret.
+    const hash = secret === undefined || secret === known ? secret : secretHash(secret)
+    const hidden = hash && { client_secret: hash, secret_hashes: [{ hash }] }
     const payload = JSON.stringify({ ...metadata, ...hidden })
     await this.#parts.records.put({ kind: 'Client', id, payload, expiresAt: null })
   }

@@ -134,6 +134,21 @@ export function createApps(run: Run, version: (collection: string) => number): A
   }
 }
 
+/** What an app asks for when a request names no scope; one that has registered itself, all that it may. */
+export function defaultScopesOf(
+  apps: Apps,
+  records: Records,
+  clientId: string,
+): Awaitable<readonly string[]> {
+  return then(apps.find(clientId), app => {
+    if (app) return app.default_scopes ?? []
+    return then(records.get('Client', clientId), registered => {
+      const { scope }: { scope?: string } = registered ? JSON.parse(registered.payload) : {}
+      return scope?.split(' ') ?? []
+    })
+  })
+}
+
 /** What an app may ask for now; `'all'`: any scope; undefined: there is no such app, registered by itself or not. */
 export function scopesOfApp(
   apps: Apps,

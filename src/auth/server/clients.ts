@@ -25,7 +25,7 @@ function grantTypes({ type, redirect_uris: uris }: AppRow): string[] {
 }
 
 /** Apps that run on the user's own machine (RFC 8252) are sent back to a loopback or to their own scheme. */
-function isNative({ redirect_uris: uris }: AppRow): boolean {
+export function isNative({ redirect_uris: uris }: Pick<AppRow, 'redirect_uris'>): boolean {
   return uris.some(uri => !/^https?:/.test(uri)) || (uris.length > 0 && uris.every(isLoopback))
 }
 

@@ -90,8 +90,9 @@ function features({ settings, sources, invalidTarget }: ConfigurationParts): Opt
     registration: {
       enabled: registrationToken !== undefined,
       ...(registrationToken === undefined ? undefined : { initialAccessToken: registrationToken }),
-      issueRegistrationAccessToken: false,
+      issueRegistrationAccessToken: true,
     },
+    registrationManagement: { enabled: registrationToken !== undefined, rotateRegistrationAccessToken: true },
     // Our own resource is taken off every request, so what comes here is somebody else's.
     resourceIndicators: {
       enabled: true,

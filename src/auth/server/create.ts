@@ -2,7 +2,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Reply } from '../../call.ts'
 import { openidScopes } from '../../model/builtin.ts'
-import type { Model } from '../../model/model.ts'
+import type { Collection, Model } from '../../model/model.ts'
+import { wasRefused } from './answers.ts'
+import { defaultScopesOf } from './apps.ts'
 import { Browsers } from './browsers.ts'
 import { appOf } from './clients.ts'
 import { routes } from './configuration.ts'
@@ -26,7 +28,7 @@ import type {
 import { Sessions } from './sessions.ts'
 
 export interface ServerParts extends Omit<EngineParts, 'scopes' | 'consents' | 'browsers'> {
-  readonly model: Pick<Model, 'scopes'>
+  readonly model: Pick<Model, 'scopes' | 'collections'>
 }
 
 export async function createAuthorizationServer(parts: ServerParts): Promise<Server> {
@@ -43,6 +45,7 @@ function scopeSentences(model: Pick<Model, 'scopes'>): ReadonlyMap<string, strin
 export class Server implements AuthorizationServer {
   readonly issuer: string
   readonly #sentences: ReadonlyMap<string, string>
+  readonly #oauthApps: Collection
   readonly #consents: Consents
   readonly #sessions: Sessions
   readonly #browsers = new Browsers()
@@ -56,6 +59,9 @@ export class Server implements AuthorizationServer {
     const { issuer, model, records, apps, settings } = parts
     const { secretOverlap } = settings
     this.issuer = issuer
+    const oauthApps = model.collections.get('oauth_apps')
+    if (!oauthApps) throw new Error('The model has no OAuth apps.')
+    this.#oauthApps = oauthApps
     this.#sentences = scopeSentences(model)
     this.#consents = new Consents(records)
     this.#sessions = new Sessions(records, settings.sessionLife)
@@ -65,7 +71,7 @@ export class Server implements AuthorizationServer {
     })
     this.#rules = {
       resources: resourcesOf(issuer),
-      defaultScopes: async clientId => (await apps.find(clientId))?.default_scopes ?? [],
+      defaultScopes: async clientId => defaultScopesOf(apps, records, clientId),
     }
     this.#introspection = new Introspection({ issuer, records, apps, secretOverlap })
     const engineParts = {
@@ -83,12 +89,18 @@ export class Server implements AuthorizationServer {
     await this.#engines.current()
   }
 
-  async handle(req: IncomingMessage, res: ServerResponse, body?: Buffer, address = ''): Promise<void> {
+  async handle(req: IncomingMessage, res: ServerResponse, body?: Buffer, address = ''): Promise<boolean> {
     const engine = await this.#engineFor(req)
-    const incoming: Incoming = { issuer: this.issuer, signer: engine.signer, rules: this.#rules }
+    const incoming: Incoming = {
+      issuer: this.issuer,
+      signer: engine.signer,
+      rules: this.#rules,
+      oauthApps: this.#oauthApps,
+    }
     const prepared = await prepareRequest(req, body, incoming)
     this.#browsers.see(prepared, address)
     await engine.callback(prepared, res)
+    return wasRefused(prepared)
   }
 
   async quick(path: string, asking: Asking): Promise<Reply | undefined> {

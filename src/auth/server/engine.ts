@@ -1,5 +1,6 @@
 /** The library, set up with our records, apps, pages and one set of signing keys. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Context } from 'oidc-provider'
 import type { Records } from '../../records.ts'
 import { Adapter } from './adapter.ts'
 import { shapeAnswers } from './answers.ts'
@@ -109,7 +110,10 @@ function makeEngine(parts: EngineParts, keys: readonly SigningKey[]): Engine {
   const findClient = (id: string) => provider.Client.find(id)
   allowJwts(provider, { issuer, records, signer, findClient, format: settings.accessTokenFormat })
   const { refreshReplay } = settings
-  if (refreshReplay > 0) provider.use(replayRefreshes(refreshReplay, ctx => tokenForm(ctx.req)))
+  if (refreshReplay > 0) {
+    const formOf = (ctx: Context) => tokenForm(ctx.req)
+    provider.use(replayRefreshes({ records, seconds: refreshReplay, formOf, onFault }))
+  }
   shapeAnswers(provider, { separator: settings.scopeSeparator, issuer })
   writeTogether(provider, routes.token)
   provider.on('server_error', (_ctx: never, error: never) => onFault(error))

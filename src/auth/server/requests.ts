@@ -1,5 +1,6 @@
 /** A request on its way to the library: in the dialect that it takes, and with nothing forged in it. */
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
+import type { Collection } from '../../model/model.ts'
 import { routes } from './configuration.ts'
 import {
   authorizationRequest,
@@ -12,12 +13,16 @@ import {
   tokenRequest,
 } from './dialect.ts'
 import type { TokenSigner } from './jwt.ts'
+import { checkedRegistration } from './registration.ts'
+import { secretHash } from './secret.ts'
 import { handleOf } from './tokens.ts'
 
 export interface Incoming {
   readonly issuer: string
   readonly signer: TokenSigner
   readonly rules: RequestRules
+  /** The collection whose rules a registration must fulfil. */
+  readonly oauthApps: Collection
 }
 
 const FORM = 'application/x-www-form-urlencoded'
@@ -72,10 +77,17 @@ async function* chunksOf(body: Buffer): AsyncGenerator<Buffer> {
   if (body.length > 0) yield body
 }
 
-const refused = new WeakMap<IncomingMessage, string>()
+export interface Refusal {
+  readonly error: string
+  readonly description: string
+  /** Whether it is told to nobody whose credential the library has not accepted. */
+  readonly afterwards: boolean
+}
 
-/** Why a request is not to be given to the library; undefined where it is. */
-export function refusalOf(req: IncomingMessage): string | undefined {
+const refused = new WeakMap<IncomingMessage, Refusal>()
+
+/** Why a request is refused, whatever the library would say; undefined where it is not. */
+export function refusalOf(req: IncomingMessage): Refusal | undefined {
   return refused.get(req)
 }
 
@@ -90,7 +102,40 @@ async function authorizeUrl(query: string, { rules }: Incoming): Promise<string>
   return `${routes.authorization}?${textOf(await authorizationRequest(pairsOf(query), rules))}`
 }
 
-/** `body`: what a POST carried; it was read already. */
+function jsonOf(req: IncomingMessage, body: Buffer): unknown {
+  const type = req.headers['content-type']?.split(';', 1)[0]?.trim().toLowerCase()
+  if (type !== 'application/json') return undefined
+  try {
+    return JSON.parse(body.toString())
+  } catch {
+    return undefined
+  }
+}
+
+/** RFC 7592, 2.2: an update names its client, and may repeat the secret; what is stored of that is a hash. */
+function identityOf(req: IncomingMessage, given: unknown): object {
+  if (req.method !== 'PUT' || typeof given !== 'object' || given === null) return {}
+  const { client_id, client_secret } = given as Readonly<Record<string, unknown>>
+  return {
+    client_id,
+    ...(client_secret === undefined ? undefined : { client_secret: secretHash(String(client_secret)) }),
+  }
+}
+
+/** A registration with what may be registered. One that may not be is given on as nothing, for its credential only. */
+function withMetadata(req: IncomingMessage, body: Buffer, { oauthApps }: Incoming): IncomingMessage {
+  const given = jsonOf(req, body)
+  const checked = checkedRegistration(oauthApps, given)
+  req.headers['content-type'] = 'application/json'
+  if (checked.kind === 'fine') {
+    return withBody(req, JSON.stringify({ ...checked.metadata, ...identityOf(req, given) }))
+  }
+  const made = withBody(req, JSON.stringify({ redirect_uris: 0, ...identityOf(req, given) }))
+  refused.set(made, { ...checked.fault, afterwards: true })
+  return made
+}
+
+/** `body`: what a POST or PUT carried; it was read already. */
 export async function prepareRequest(
   req: IncomingMessage,
   body: Buffer | undefined,
@@ -101,13 +146,19 @@ export async function prepareRequest(
   if (path === routes.device_authorization && (req.method === 'GET' || req.method === 'HEAD')) {
     req.url = query === '' ? routes.code_verification : `${routes.code_verification}?${query}`
   }
-  if (req.method !== 'POST' || body === undefined) return req
+  if (body === undefined) return req
+  if (path === routes.registration || path.startsWith(`${routes.registration}/`)) {
+    return withMetadata(req, body, incoming)
+  }
   if (!isForm(req)) return withBody(req, body)
   const pairs = pairsOf(body.toString())
   const twice = doubled(pairs)
   const form = await formFor(path, pairs, incoming)
   const made = withBody(req, form)
   if (path === routes.token) tokenForms.set(made, form)
-  if (twice !== undefined) refused.set(made, `\`${twice.slice(0, 100)}\` must not be there twice`)
+  if (twice !== undefined) {
+    const description = `\`${twice.slice(0, 100)}\` must not be there twice`
+    refused.set(made, { error: 'invalid_request', description, afterwards: false })
+  }
   return made
 }

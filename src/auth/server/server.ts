@@ -73,13 +73,16 @@ export interface SignIn {
 export interface AuthorizationServer {
   /** The issuer, without a trailing slash; all endpoints stand below it. */
   readonly issuer: string
-  /** Answers everything under `/oauth/` and `/.well-known/` but the interaction pages. `body`: that of a POST, read already. */
-  handle(req: IncomingMessage, res: ServerResponse, body?: Buffer, address?: string): Promise<void>
+  /**
+   * Answers everything under `/oauth/` and `/.well-known/` but the interaction pages. `body`: that of a POST, read already.
+   * Tells whether the request was refused for a reason that could be a guess.
+   */
+  handle(req: IncomingMessage, res: ServerResponse, body?: Buffer, address?: string): Promise<boolean>
   /** Answers an ordinary request for introspection or tokens; undefined: it is for `handle`. */
   quick(
     path: string,
     asking: { readonly headers: IncomingHttpHeaders; readonly body: Buffer },
-  ): Awaitable<Reply | undefined>
+  ): Promise<Reply | undefined>
   /** What the request `/oauth/interaction/{uid}` of this browser is about; NOT_FOUND where it is over. */
   interaction(req: IncomingMessage, res: ServerResponse): Promise<Interaction>
   /** The user has signed in: the authorization request goes on. */

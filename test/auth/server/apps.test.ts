@@ -3,7 +3,6 @@ import { test } from 'node:test'
 import { secretHashes } from '../../../src/auth/server/apps.ts'
 import { rotateKeys } from '../../../src/auth/server/keys.ts'
 import { checkModel } from '../../../src/model/check.ts'
-import { openSqlite } from '../../../src/store/sqlite.ts'
 import {
   type App,
   type Fixture,
@@ -304,8 +303,8 @@ test('new signing keys break no live token, and sign from then on without a rest
   await withFixture({ 'oauth.accessTokenFormat': 'jwt' }, async fixture => {
     const app = await fixture.app()
     const { access_token: old = '' } = await tokensOf(fixture, app)
-    const store = openSqlite(checkModel(blog), { file: fixture.file })
-    await rotateKeys(await recordsBeside(store, fixture.file), 3600)
+    const store = await fixture.place.openStore(checkModel(blog))
+    await rotateKeys(await recordsBeside(store, fixture.place.database), 3600)
     await store.close()
     assert.equal(await status(fixture, old), 200)
     const { access_token: fresh = '' } = await tokensOf(fixture, app)

@@ -138,7 +138,7 @@ for (const [index, { scope, values, parameters, shown }] of cases.entries()) {
           scope,
           parameters: { prompt: 'consent', ...(asked as Record<string, string>) },
         })
-        const grant = newestGrant(fixture.file)
+        const grant = newestGrant(fixture.place.database)
         const credentials = shown === 'basic' ? {} : secretOf(app)
         const headers = shown === 'basic' ? basicOf(app) : {}
         await quickAnswers()
@@ -166,7 +166,7 @@ for (const [index, { scope, values, parameters, shown }] of cases.entries()) {
         const key = String(answer.json.access_token)
         const { status } = await fixture.call('/api/v1/posts', { key })
         assert.equal(status, scope.includes('post') ? 200 : 403)
-        told.push({ answers, records: recordsOf(fixture.file, grant) })
+        told.push({ answers, records: recordsOf(fixture.place.database, grant) })
       }
       const [quick, ...others] = told
       for (const other of others) assert.deepEqual(other, quick)
@@ -208,7 +208,7 @@ test('what is wrong with an exchange is told, and has the same effect, either wa
           scope: 'offline_access read:post',
           parameters: { prompt: 'consent', ...pkce },
         })
-        const grant = newestGrant(fixture.file)
+        const grant = newestGrant(fixture.place.database)
         const right = {
           grant_type: 'authorization_code',
           code,
@@ -219,8 +219,13 @@ test('what is wrong with an exchange is told, and has the same effect, either wa
         const form: Record<string, string> = { ...right }
         spoil(form, other)
         const wrong = shapeOf(await ask(form))
-        const records = recordsOf(fixture.file, grant)
-        told.push({ wrong, records, later: shapeOf(await ask(right)), after: recordsOf(fixture.file, grant) })
+        const records = recordsOf(fixture.place.database, grant)
+        told.push({
+          wrong,
+          records,
+          later: shapeOf(await ask(right)),
+          after: recordsOf(fixture.place.database, grant),
+        })
       }
       assert.deepEqual(told[0], told[1], what)
     }
@@ -256,12 +261,12 @@ test('a refresh of what is used up, revoked, narrowed, another’s or without it
         const app = await fixture.app({ redirect_uris: [redirectUri] })
         const person = fixture.ann
         const tokens = await newTokens(fixture, app, { browser, person, scope: 'offline_access write:post' })
-        const grant = newestGrant(fixture.file)
+        const grant = newestGrant(fixture.place.database)
         const { refresh_token = '' } = tokens
         const form: Record<string, string> = { grant_type: 'refresh_token', refresh_token, ...secretOf(app) }
         await spoil(fixture, app, form, ask)
         const answer = shapeOf(await ask(form))
-        const records = recordsOf(fixture.file, grant).map(row => ({ ...row, clientId: 'the app' }))
+        const records = recordsOf(fixture.place.database, grant).map(row => ({ ...row, clientId: 'the app' }))
         told.push({ answer, records })
       }
       assert.deepEqual(told[0], told[1], what)

@@ -58,7 +58,8 @@ function stored(file: string, kind: string): readonly string[] {
 
 test('whoever comes second gets no token, and nothing of the first one’s is left', async () => {
   await withFixture({}, async fixture => {
-    const { url, file } = fixture
+    const { url } = fixture
+    const file = fixture.place.database
     const app = await fixture.app()
     const browser = fixture.browser()
     for (let round = 0; round < 20; round++) {
@@ -94,7 +95,8 @@ test('whoever comes second gets no token, and nothing of the first one’s is le
 test('a token is on disk before it is given out', async () => {
   await withFixture({}, async fixture => {
     const app = await fixture.app()
-    const { url, file } = fixture
+    const { url } = fixture
+    const file = fixture.place.database
     const own = { grant_type: 'client_credentials', scope: 'read:post', ...secretOf(app) }
     for (let count = 1; count <= 20; count++) {
       const { status } = await post(`${url}/oauth/token`, own)
