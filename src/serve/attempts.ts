@@ -23,10 +23,7 @@ interface AttemptParts {
 type Quickly = () => Promise<Reply | undefined>
 
 export interface Attempts {
-  /**
-   * `handle` answers a request whose body is read, and tells whether it was refused; `quickly` is asked first, and
-   * gives a reply where nothing is to be refused.
-   */
+  /** `handle` answers a request whose body is read, and tells whether it was refused; `quickly` is asked first. */
   answer(exchange: Exchange, handle: () => Promise<boolean>, quickly?: Quickly): Promise<Reply | TakenOver>
   /** For a request that nobody looks at. */
   refuse(exchange: Exchange): Promise<void>
@@ -83,7 +80,7 @@ export function createAttempts({ limits, tokenLimits, tokenLimit }: AttemptParts
         throw error
       })
       if (reply) {
-        settle(false)
+        settle(reply.status >= 400)
         return reply
       }
       return {

@@ -139,8 +139,10 @@ export function oauthFace(parts: OauthFaceParts): OauthFace {
     const { req, res, body, method } = exchange
     const carries = method === 'POST' || method === 'PUT'
     const handled = () => server.handle(req, res, carries ? body : undefined, exchange.address)
-    const quickly = exchange.path === '/oauth/introspect' ? () => server.introspect(exchange) : undefined
-    if (isProgram(exchange)) return attempts.answer(exchange, handled, quickly)
+    const quickly = () => server.quick(exchange.path, exchange)
+    if (isProgram(exchange)) {
+      return attempts.answer(exchange, handled, method === 'POST' ? quickly : undefined)
+    }
     return {
       async takeOver() {
         await handled()
@@ -181,7 +183,7 @@ export function oauthFace(parts: OauthFaceParts): OauthFace {
 async function loadServer(parts: OauthFaceParts): Promise<AuthorizationServer> {
   const { createAuthorizationServer } = await import('../auth/server/create.ts')
   const { createProtocolPages } = await import('../auth/pages/protocol.ts')
-  const { claimsReader } = await import('../auth/accounts/accounts.ts')
+  const { accountFinder, claimsReader } = await import('../auth/accounts/accounts.ts')
   const { model, run, records, apps, settings, issuer, onFault } = parts
   return createAuthorizationServer({
     issuer: issuer(),
@@ -189,6 +191,7 @@ async function loadServer(parts: OauthFaceParts): Promise<AuthorizationServer> {
     model,
     records,
     apps,
+    hasAccount: accountFinder(run),
     findAccount: claimsReader(run, records),
     pages: createProtocolPages(themeOf(settings)),
     onFault,

@@ -4,7 +4,7 @@ import type { NewRecord, RecordKey, Records, StoredRecord } from '../records.ts'
 import type { Connection, Statement } from './connection.ts'
 import { type Sql, slot, sql } from './sql/writer.ts'
 import type { SqlValue } from './values.ts'
-import type { Versions } from './versions.ts'
+import type { Version, Versions } from './versions.ts'
 import type { Writer } from './writer.ts'
 
 const columns = sql`"kind", "id", "payload", "expires_at", "consumed_at", "grant_id", "alias", "owner"`
@@ -48,6 +48,8 @@ export class SqliteRecords implements Records {
   readonly #versions: Versions
   readonly #now: () => number
   readonly #statements = new Map<Sql, Statement>()
+  /** Asked for with each request that brings a token. */
+  readonly #cells = new Map<string, Version>()
 
   constructor({ connection, writer, versions, now }: Parts) {
     this.#connection = connection
@@ -117,7 +119,12 @@ export class SqliteRecords implements Records {
 
   version(kind: string): number {
     this.#connection.hold()
-    return this.#versions.cell(versionName(kind)).value
+    let cell = this.#cells.get(kind)
+    if (cell === undefined) {
+      cell = this.#versions.cell(versionName(kind))
+      this.#cells.set(kind, cell)
+    }
+    return cell.value
   }
 
   #read(query: Sql, keys: readonly SqlValue[]): readonly StoredRecord[] {

@@ -1,7 +1,10 @@
 /** Accounts: who somebody is, and how they prove it. Pages are made elsewhere. */
 import type { RateCounters } from '../../cluster/cluster.ts'
 import type { Model } from '../../model/model.ts'
+import { type Awaitable, type ItemAnswer, then } from '../../plan/answer.ts'
+import type { ItemShape } from '../../plan/plan.ts'
 import type { Run } from '../../plan/run.ts'
+import { system } from '../../principal.ts'
 import type { Records } from '../../records.ts'
 import type { Mail } from '../mail.ts'
 import type { AccountClaims } from '../server/server.ts'
@@ -67,6 +70,18 @@ export function createAccountBase(parts: AccountParts): AccountBase {
       await Promise.all(running)
     },
   }
+}
+
+const idById: ItemShape = {
+  kind: 'item',
+  collection: 'users',
+  id: 0,
+  select: [{ kind: 'field', key: 'id', field: 'id' }],
+}
+
+export function accountFinder(run: Run) {
+  return (userId: number): Awaitable<boolean> =>
+    then(run.item({ shape: idById, args: [userId] }, system), ({ text }: ItemAnswer) => text !== null)
 }
 
 /** OpenID Connect Core, 5.1: `profile` and `email` of an account; undefined when it is gone. */

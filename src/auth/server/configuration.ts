@@ -5,7 +5,7 @@ import { dpopAlgorithms } from '../dpop-challenge.ts'
 import { ownMetadata } from './clients.ts'
 import type { SigningKey } from './keys.ts'
 import { requireKnown } from './scopes.ts'
-import type { FindAccount } from './server.ts'
+import type { FindAccount, HasAccount } from './server.ts'
 import type { OauthSettings } from './settings.ts'
 
 type Options = Record<string, unknown>
@@ -25,6 +25,7 @@ export interface ConfigurationParts {
   readonly scopes: readonly string[]
   readonly keys: readonly SigningKey[]
   readonly adapter: (kind: string) => object
+  readonly hasAccount: HasAccount
   readonly findAccount: FindAccount
   /** A grant for what the user has allowed the client before, where that is enough. */
   readonly loadGrant: (ctx: Context) => Promise<Grant | undefined>
@@ -120,17 +121,20 @@ function ttl(settings: OauthSettings): Options {
 /** What asymmetric keys can do is enough: nothing is signed or encrypted with a client's secret. */
 const signing = ['RS256', 'ES256']
 
-function account(findAccount: FindAccount) {
+/** Most requests need to know no more than that the account is there. */
+function account({ hasAccount, findAccount }: ConfigurationParts) {
   return async (_ctx: Context, id: string) => {
-    const found = await findAccount(Number(id))
-    if (!found) return undefined
-    const { name, email, emailVerified } = found
-    return { accountId: id, claims: () => ({ sub: id, name, email, email_verified: emailVerified }) }
+    if (!(await hasAccount(Number(id)))) return undefined
+    const claims = async () => {
+      const found = await findAccount(Number(id))
+      return { sub: id, name: found?.name, email: found?.email, email_verified: found?.emailVerified }
+    }
+    return { accountId: id, claims }
   }
 }
 
 export function configurationOf(parts: ConfigurationParts): Options {
-  const { settings, scopes, keys, adapter, findAccount, loadGrant, sources, secureCookies } = parts
+  const { settings, scopes, keys, adapter, loadGrant, sources, secureCookies } = parts
   const host = secureCookies ? '__Host-' : ''
   const known = new Set(scopes)
   const cookie = { httpOnly: true, sameSite: 'lax', secure: secureCookies }
@@ -170,7 +174,7 @@ export function configurationOf(parts: ConfigurationParts): Options {
       short: cookie,
     },
     interactions: { url: (_ctx: Context, { uid }: { uid: string }) => interactionPath + uid },
-    findAccount: account(findAccount),
+    findAccount: account(parts),
     loadExistingGrant: loadGrant,
     pkce: {
       required: (_ctx: Context, client: { clientAuthMethod: string }) => client.clientAuthMethod === 'none',

@@ -7,11 +7,15 @@ import { wasRefused } from './answers.ts'
 import { defaultScopesOf } from './apps.ts'
 import { Browsers } from './browsers.ts'
 import { appOf } from './clients.ts'
+import { routes } from './configuration.ts'
 import { Consents } from './consents.ts'
-import { type Engine, type EngineParts, Engines } from './engine.ts'
+import type { RequestRules } from './dialect.ts'
+import { adapterOf, type Engine, type EngineParts, Engines } from './engine.ts'
 import { type Asked, Interactions } from './interactions.ts'
-import { type Asking, Introspection } from './introspection.ts'
-import { type Incoming, prepareRequest } from './requests.ts'
+import { Introspection } from './introspection.ts'
+import type { Asking } from './quick.ts'
+import { QuickGrants } from './quick-grants.ts'
+import { type Incoming, prepareRequest, resourcesOf } from './requests.ts'
 import type {
   AuthorizationServer,
   ConnectedApp,
@@ -40,7 +44,6 @@ function scopeSentences(model: Pick<Model, 'scopes'>): ReadonlyMap<string, strin
 
 export class Server implements AuthorizationServer {
   readonly issuer: string
-  readonly #parts: ServerParts
   readonly #sentences: ReadonlyMap<string, string>
   readonly #oauthApps: Collection
   readonly #consents: Consents
@@ -49,6 +52,8 @@ export class Server implements AuthorizationServer {
   readonly #interactions: Interactions
   readonly #engines: Engines
   readonly #introspection: Introspection
+  readonly #grants: QuickGrants
+  readonly #rules: RequestRules
 
   constructor(parts: ServerParts) {
     const { issuer, model, records, apps, settings } = parts
@@ -56,7 +61,6 @@ export class Server implements AuthorizationServer {
     this.issuer = issuer
     const oauthApps = model.collections.get('oauth_apps')
     if (!oauthApps) throw new Error('The model has no OAuth apps.')
-    this.#parts = parts
     this.#oauthApps = oauthApps
     this.#sentences = scopeSentences(model)
     this.#consents = new Consents(records)
@@ -65,13 +69,19 @@ export class Server implements AuthorizationServer {
       consents: this.#consents,
       sentencesOf: scopes => this.#sentencesOf(scopes),
     })
+    this.#rules = {
+      resources: resourcesOf(issuer),
+      defaultScopes: async clientId => defaultScopesOf(apps, records, clientId),
+    }
     this.#introspection = new Introspection({ issuer, records, apps, secretOverlap })
-    this.#engines = new Engines({
+    const engineParts = {
       ...parts,
       scopes: [...this.#sentences.keys()],
       consents: this.#consents,
       browsers: this.#browsers,
-    })
+    }
+    this.#engines = new Engines(engineParts)
+    this.#grants = new QuickGrants({ ...parts, adapter: adapterOf(engineParts) })
   }
 
   /** When everything that a request needs is loaded. */
@@ -81,24 +91,22 @@ export class Server implements AuthorizationServer {
 
   async handle(req: IncomingMessage, res: ServerResponse, body?: Buffer, address = ''): Promise<boolean> {
     const engine = await this.#engineFor(req)
-    const { apps, records, settings } = this.#parts
     const incoming: Incoming = {
       issuer: this.issuer,
       signer: engine.signer,
-      defaultScopes: async clientId => defaultScopesOf(apps, records, clientId),
-      separator: settings.scopeSeparator,
+      rules: this.#rules,
       oauthApps: this.#oauthApps,
     }
-    this.#browsers.see(req, address)
     const prepared = await prepareRequest(req, body, incoming)
-    if (prepared !== req) this.#browsers.see(prepared, address)
+    this.#browsers.see(prepared, address)
     await engine.callback(prepared, res)
     return wasRefused(prepared)
   }
 
-  async introspect(asking: Asking): Promise<Reply | undefined> {
+  async quick(path: string, asking: Asking): Promise<Reply | undefined> {
+    if (path !== routes.introspection && path !== routes.token) return undefined
     const { signer } = await this.#engines.current()
-    return this.#introspection.answer(asking, signer)
+    return (path === routes.token ? this.#grants : this.#introspection).answer(asking, signer)
   }
 
   async interaction(req: IncomingMessage, res: ServerResponse): Promise<Interaction> {
@@ -191,9 +199,10 @@ export class Server implements AuthorizationServer {
 
 /** The library makes links from these: they must not be what the client says. */
 function asIssuer(req: IncomingMessage, issuer: string): void {
-  const { host, protocol } = new URL(issuer)
-  req.headers.host = host
-  req.headers['x-forwarded-proto'] = protocol.slice(0, -1)
-  delete req.headers['x-forwarded-host']
-  delete req.headers['x-forwarded-for']
+  const [scheme, host] = issuer.split('://')
+  const { headers } = req
+  headers.host = host
+  headers['x-forwarded-proto'] = scheme
+  if (headers['x-forwarded-host'] !== undefined) delete headers['x-forwarded-host']
+  if (headers['x-forwarded-for'] !== undefined) delete headers['x-forwarded-for']
 }

@@ -4,7 +4,7 @@
  * Parameters that come twice are left alone, so that they are refused.
  */
 
-type Pairs = readonly (readonly [name: string, value: string])[]
+export type Pairs = readonly (readonly [name: string, value: string])[]
 
 export interface RequestRules {
   /** Our own resource identifiers (RFC 8707): every token is for them, so to name one changes nothing. */

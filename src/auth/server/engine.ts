@@ -15,7 +15,7 @@ import { errors, Provider } from './library.ts'
 import { replayRefreshes } from './replay.ts'
 import { tokenForm } from './requests.ts'
 import { coverScopes } from './scopes.ts'
-import type { FindAccount, ProtocolPages } from './server.ts'
+import type { FindAccount, HasAccount, ProtocolPages } from './server.ts'
 import type { OauthSettings } from './settings.ts'
 import { sourcesOf } from './sources.ts'
 import { writeTogether } from './together.ts'
@@ -28,6 +28,7 @@ export interface EngineParts {
   readonly scopes: readonly string[]
   readonly records: Records
   readonly apps: Apps
+  readonly hasAccount: HasAccount
   readonly findAccount: FindAccount
   readonly pages: ProtocolPages
   readonly consents: Consents
@@ -69,7 +70,8 @@ export class Engines {
   }
 }
 
-function adapterOf({ records, apps, settings, browsers }: EngineParts) {
+/** How the library stores. */
+export function adapterOf({ records, apps, settings, browsers }: EngineParts) {
   return (kind: string) =>
     new Adapter(kind, {
       records,
@@ -84,7 +86,7 @@ function adapterOf({ records, apps, settings, browsers }: EngineParts) {
 }
 
 function makeEngine(parts: EngineParts, keys: readonly SigningKey[]): Engine {
-  const { issuer, settings, scopes, records, findAccount, pages, consents, onFault } = parts
+  const { issuer, settings, scopes, records, hasAccount, findAccount, pages, consents, onFault } = parts
   const signer = new TokenSigner(keys)
   const provider: Provider = new Provider(
     issuer,
@@ -93,6 +95,7 @@ function makeEngine(parts: EngineParts, keys: readonly SigningKey[]): Engine {
       scopes,
       keys,
       adapter: adapterOf(parts),
+      hasAccount,
       findAccount,
       loadGrant: ctx => loadGrant(provider, consents, ctx),
       sources: sourcesOf(pages),

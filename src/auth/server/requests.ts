@@ -1,11 +1,12 @@
 /** A request on its way to the library: in the dialect that it takes, and with nothing forged in it. */
-import type { IncomingMessage } from 'node:http'
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import type { Collection } from '../../model/model.ts'
 import { routes } from './configuration.ts'
 import {
   authorizationRequest,
   deviceRequest,
   doubled,
+  type Pairs,
   pairsOf,
   type RequestRules,
   textOf,
@@ -19,8 +20,7 @@ import { handleOf } from './tokens.ts'
 export interface Incoming {
   readonly issuer: string
   readonly signer: TokenSigner
-  readonly defaultScopes: (clientId: string) => Promise<readonly string[]>
-  readonly separator: ',' | ' '
+  readonly rules: RequestRules
   /** The collection whose rules a registration must fulfil. */
   readonly oauthApps: Collection
 }
@@ -28,7 +28,7 @@ export interface Incoming {
 const FORM = 'application/x-www-form-urlencoded'
 
 /** Every token is for this server: by its own address, or by that of one of its faces. */
-function resourcesOf(issuer: string): ReadonlySet<string> {
+export function resourcesOf(issuer: string): ReadonlySet<string> {
   return new Set([issuer, `${issuer}/api/v1`, `${issuer}/graphql`])
 }
 
@@ -38,9 +38,8 @@ function isForm(req: IncomingMessage): boolean {
 }
 
 /** The body of a POST, as the library will read it. */
-async function formFor(path: string, body: Buffer, incoming: Incoming): Promise<string> {
-  const pairs = pairsOf(body.toString())
-  const rules = { resources: resourcesOf(incoming.issuer), defaultScopes: incoming.defaultScopes }
+async function formFor(path: string, pairs: Pairs, incoming: Incoming): Promise<string> {
+  const { rules } = incoming
   switch (path) {
     case routes.token:
       return textOf(tokenRequest(pairs, rules))
@@ -54,26 +53,28 @@ async function formFor(path: string, body: Buffer, incoming: Incoming): Promise<
         pairs.map(([name, value]) => [name, name === 'token' ? handleOf(value, incoming) : value]),
       )
     default:
-      return body.toString()
+      return textOf(pairs)
   }
 }
 
-/** The same request with another body, of which the library sees no more than it reads. */
+/** The same request with another body: no stream, but what the library and Koa look at. */
 function withBody(req: IncomingMessage, text: string | Buffer): IncomingMessage {
   const body = Buffer.from(text)
-  const headers = { ...req.headers, 'content-length': String(body.length) }
-  delete headers['transfer-encoding']
-  const own = {
-    headers,
-    url: req.url,
+  const headers: IncomingHttpHeaders = { ...req.headers, 'content-length': String(body.length) }
+  if (headers['transfer-encoding'] !== undefined) delete headers['transfer-encoding']
+  const { method, url, socket, httpVersion, httpVersionMajor, httpVersionMinor } = req
+  const made = {
+    ...{ headers, method, url, socket, httpVersion, httpVersionMajor, httpVersionMinor },
+    complete: true,
     readable: true,
     readableEncoding: null,
-    iterator: async function* chunks() {
-      if (body.length > 0) yield body
-    },
+    iterator: () => chunksOf(body),
   }
-  const fields = Object.entries(own).map(([name, value]) => [name, { value, writable: true }])
-  return Object.create(req, Object.fromEntries(fields))
+  return made as unknown as IncomingMessage
+}
+
+async function* chunksOf(body: Buffer): AsyncGenerator<Buffer> {
+  if (body.length > 0) yield body
 }
 
 export interface Refusal {
@@ -97,11 +98,7 @@ export function tokenForm(req: IncomingMessage): string | undefined {
   return tokenForms.get(req)
 }
 
-async function authorizeUrl(query: string, incoming: Incoming): Promise<string> {
-  const rules: RequestRules = {
-    resources: resourcesOf(incoming.issuer),
-    defaultScopes: incoming.defaultScopes,
-  }
+async function authorizeUrl(query: string, { rules }: Incoming): Promise<string> {
   return `${routes.authorization}?${textOf(await authorizationRequest(pairsOf(query), rules))}`
 }
 
@@ -154,8 +151,9 @@ export async function prepareRequest(
     return withMetadata(req, body, incoming)
   }
   if (!isForm(req)) return withBody(req, body)
-  const twice = doubled(pairsOf(body.toString()))
-  const form = await formFor(path, body, incoming)
+  const pairs = pairsOf(body.toString())
+  const twice = doubled(pairs)
+  const form = await formFor(path, pairs, incoming)
   const made = withBody(req, form)
   if (path === routes.token) tokenForms.set(made, form)
   if (twice !== undefined) {

@@ -78,11 +78,11 @@ export interface AuthorizationServer {
    * Tells whether the request was refused for a reason that could be a guess.
    */
   handle(req: IncomingMessage, res: ServerResponse, body?: Buffer, address?: string): Promise<boolean>
-  /** Answers an ordinary request for introspection; undefined: it is for `handle`. */
-  introspect(asking: {
-    readonly headers: IncomingHttpHeaders
-    readonly body: Buffer
-  }): Promise<Reply | undefined>
+  /** Answers an ordinary request for introspection or tokens; undefined: it is for `handle`. */
+  quick(
+    path: string,
+    asking: { readonly headers: IncomingHttpHeaders; readonly body: Buffer },
+  ): Promise<Reply | undefined>
   /** What the request `/oauth/interaction/{uid}` of this browser is about; NOT_FOUND where it is over. */
   interaction(req: IncomingMessage, res: ServerResponse): Promise<Interaction>
   /** The user has signed in: the authorization request goes on. */
@@ -139,5 +139,7 @@ export interface AccountClaims {
   readonly email: string
   readonly emailVerified: boolean
 }
+
+export type HasAccount = (userId: number) => Awaitable<boolean>
 
 export type FindAccount = (userId: number) => Awaitable<AccountClaims | undefined>

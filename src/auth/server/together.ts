@@ -24,7 +24,8 @@ interface Refusal {
   readonly statusCode: number
 }
 
-function isRefusal(error: unknown): error is Refusal {
+/** An error of the library that a client may see. */
+export function isRefusal(error: unknown): error is Refusal {
   return error instanceof Error && 'error' in error && 'statusCode' in error
 }
 

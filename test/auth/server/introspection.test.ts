@@ -1,8 +1,9 @@
 /** The quick way of introspection answers as the library does: with the same status, headers and body. */
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { mock, test } from 'node:test'
 import { generateKeyPair } from 'jose'
 import * as oauth from 'oauth4webapi'
+import { Introspection } from '../../../src/auth/server/introspection.ts'
 import {
   type App,
   type Fixture,
@@ -12,6 +13,8 @@ import {
   type TokenAnswer,
   withFixture,
 } from '../../conformance/oauth/server.ts'
+
+const spy = mock.method(Introspection.prototype, 'answer')
 
 /** What differs from one answer to the next, or is of the connection. */
 const changing = ['date', 'x-request-id', 'x-ratelimit-remaining', 'ratelimit', 'connection', 'keep-alive']
@@ -136,6 +139,10 @@ for (const format of ['opaque', 'jwt'] as const) {
       await compare('with none of them')
       assert.equal((await change({ scopes: null })).status, 200)
       await compare('with any')
+      const answers = await Promise.all(spy.mock.calls.map(({ result }) => result))
+      const quickly = answers.filter(answer => answer?.body?.toString().includes('"active":true')).length
+      assert.equal(quickly, active, 'the library has answered what was to be quick')
+      spy.mock.resetCalls()
       assert.ok(active >= 4 * 3 * 7, `only ${active} were active`)
       assert.equal((await call(path, { method: 'DELETE', key: ann.key })).status, 204)
       await compare('without the app')
