@@ -1,6 +1,7 @@
 /**
  * `npm run bench [-- names] [--rounds n] [--seconds n] [--rows n] [--cold] [--limit] [--write-docs]`
  * `npm run bench -- profile W1 [--hot]`
+ * `npm run bench -- soak [--minutes 30]`
  *
  * Names are W1 to W9, `start` and `walk`; without any, all of them.
  */
@@ -10,6 +11,7 @@ import { type Figure, footprint, measure, type Pace, walk } from './measure.ts'
 import { measureOauth, oauthTable } from './oauth.ts'
 import { profile } from './profile.ts'
 import { figuresTable, footprintLines, machine, walkLine, writeDocs } from './report.ts'
+import { soak } from './soak.ts'
 import { type Delivery, deliver, deliveryTable } from './subscribers.ts'
 import { type Workload, workloads } from './workloads.ts'
 
@@ -19,6 +21,7 @@ const { values, positionals } = parseArgs({
     rounds: { type: 'string', default: '3' },
     seconds: { type: 'string', default: '4' },
     rows: { type: 'string', default: '100000' },
+    minutes: { type: 'string', default: '30' },
     cold: { type: 'boolean', default: false },
     hot: { type: 'boolean', default: false },
     limit: { type: 'boolean', default: false },
@@ -85,4 +88,8 @@ async function profileFirst(): Promise<void> {
   say(await profile(workload, await dataSet(Number(values.rows)), values.hot))
 }
 
-await (positionals[0] === 'profile' ? profileFirst() : bench())
+async function soakFirst(): Promise<void> {
+  if (!(await soak(await dataSet(Number(values.rows)), Number(values.minutes), say))) process.exitCode = 1
+}
+
+await (positionals[0] === 'profile' ? profileFirst() : positionals[0] === 'soak' ? soakFirst() : bench())

@@ -2,6 +2,7 @@
 import { spawn } from 'node:child_process'
 import { existsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
+import { serveDatabases } from './databases.mjs'
 import { install, pinnedNode, root, say, sourceEnvironment } from './node.mjs'
 
 /** A test that hangs fails after this. */
@@ -28,6 +29,7 @@ function endGroup(pid) {
 }
 
 await install()
+const databases = process.platform === 'win32' ? undefined : await serveDatabases()
 const args = process.argv.slice(2)
 const child = spawn(
   pinnedNode(),
@@ -38,7 +40,12 @@ const child = spawn(
     ...args.filter(arg => arg.startsWith('-')),
     ...patterns(args),
   ],
-  { cwd: root, stdio: 'inherit', env: sourceEnvironment(), detached: process.platform !== 'win32' },
+  {
+    cwd: root,
+    stdio: 'inherit',
+    env: { ...sourceEnvironment(), ...(databases && { PORTICO_TEST_SERVERS: databases.path }) },
+    detached: process.platform !== 'win32',
+  },
 )
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
   process.on(signal, () => {
@@ -46,7 +53,8 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
     process.exit(1)
   })
 }
-child.on('close', code => {
+child.on('close', async code => {
+  await databases?.stop()
   const left = endGroup(child.pid)
   if (left) say('A test left a process running. It was ended, and the run counts as failed.')
   process.exitCode = code === 0 && !left ? 0 : 1

@@ -50,7 +50,7 @@ async function withDatabase(
   use: (opened: OpenedBy, accounts: typeof import('./cli/accounts.ts')) => Promise<string>,
 ): Promise<string> {
   const { settings, model } = await modelOf(written)
-  const { createRun, openStore } = await import('./serve.ts')
+  const { createRun, openStore } = await import('./serve/store.ts')
   const { createGuard } = await import('./plan/guard.ts')
   const accounts = await import('./cli/accounts.ts')
   const store = await openStore(model, settings)
@@ -101,6 +101,26 @@ const commands: readonly Command[] = [
         apply: written.flag('apply'),
         allowDestructive: written.flag('allow-destructive'),
       })
+    },
+  },
+  {
+    name: 'backup',
+    arguments: ['file'],
+    sentence: 'Copy the database into a file while it is in use, and check the copy.',
+    options: { overwrite: { value: undefined, sentence: 'Replace a file that is there.' }, database },
+    async run(written) {
+      const { backupText } = await import('./cli/backup.ts')
+      return backupText(await settingsOf(written), written.arguments[0] ?? '', written.flag('overwrite'))
+    },
+  },
+  {
+    name: 'restore',
+    arguments: ['file'],
+    sentence: 'Put a backup in the place of the database, while no service runs.',
+    options: { overwrite: { value: undefined, sentence: 'Replace a database that is there.' }, database },
+    async run(written) {
+      const { restoreText } = await import('./cli/backup.ts')
+      return restoreText(await settingsOf(written), written.arguments[0] ?? '', written.flag('overwrite'))
     },
   },
   {

@@ -1,11 +1,11 @@
 /** Every setting, in one table. `docs/configuration.md` is generated from it. */
 
 import { accountSettings } from './config/accounts.ts'
+import { database } from './config/database.ts'
 import { graphqlSettings } from './config/graphql.ts'
 import {
   apiKey,
   choice,
-  database,
   email,
   flag,
   integer,
@@ -14,8 +14,10 @@ import {
   secretKeyList,
   text,
   trustProxy,
+  workers,
 } from './config/kinds.ts'
 import { oauthSettings } from './config/oauth.ts'
+import { redisSettings } from './config/redis.ts'
 import { optional, type Row, row } from './config/row.ts'
 
 export const settingsTable = {
@@ -35,7 +37,22 @@ export const settingsTable = {
     variable: 'DATABASE_URL',
     kind: database,
     default: './data/portico.db',
-    sentence: 'The SQLite file; its folder is made when missing.',
+    sentence:
+      'The SQLite file, whose folder is made when missing, or the PostgreSQL database: `postgres://user:password@host:5432/database`.',
+  }),
+  databaseConnections: row({
+    variable: 'PORTICO_DB_CONNECTIONS',
+    kind: integer(4, 1000),
+    default: 8,
+    sentence:
+      'How many connections to PostgreSQL a node holds at most. Four for each core of the database, divided by the nodes, is a good start.',
+  }),
+  workers: row({
+    variable: 'WORKERS',
+    kind: workers,
+    default: 1,
+    sentence:
+      'How many threads serve, all on the same port; `auto`: as many as the machine has processors. More than one needs `model` as a file, and a system that lets threads share a port.',
   }),
   baseUrl: optional({
     variable: 'BASE_URL',
@@ -46,7 +63,7 @@ export const settingsTable = {
   model: optional({
     variable: 'PORTICO_MODEL',
     kind: text,
-    sentence: 'The model file, for the command line. `--model` wins over it.',
+    sentence: 'The model file, for the command line and for workers. `--model` wins over it.',
   }),
   adminEmail: row({
     variable: 'PORTICO_ADMIN_EMAIL',
@@ -98,6 +115,14 @@ export const settingsTable = {
     default: 'info',
     sentence: 'What is logged, as JSON lines on standard output; `info` has one line for each request.',
   }),
+  tracesEndpoint: optional({
+    variable: 'OTEL_EXPORTER_OTLP_ENDPOINT',
+    kind: origin,
+    secret: true,
+    defaultText: 'none: nothing is traced',
+    sentence:
+      'Where OpenTelemetry traces are sent, as OTLP over HTTP: the address before `/v1/traces`, e.g. `http://localhost:4318`.',
+  }),
   trustProxy: row({
     variable: 'PORTICO_TRUST_PROXY',
     kind: trustProxy,
@@ -141,6 +166,13 @@ export const settingsTable = {
     default: 10,
     sentence: 'Seconds that a stop waits for running requests.',
   }),
+  shutdownDelay: row({
+    variable: 'PORTICO_SHUTDOWN_DELAY',
+    kind: integer(0, 3600),
+    default: 0,
+    sentence:
+      'Seconds that a stop goes on serving first, while `/readyz` answers 503 and connections end with their next answer: time for a load balancer to choose other nodes.',
+  }),
   cors: row({
     variable: 'PORTICO_CORS',
     kind: flag,
@@ -151,7 +183,7 @@ export const settingsTable = {
     variable: 'PORTICO_CACHE_BYTES',
     kind: integer(0, 68_719_476_736),
     default: 67_108_864,
-    sentence: 'Memory for remembered answers, in bytes; 0 remembers none.',
+    sentence: 'Memory for remembered answers of all workers together, in bytes; 0 remembers none.',
   }),
   autoMigrate: row({
     variable: 'PORTICO_AUTO_MIGRATE',
@@ -169,12 +201,13 @@ export const settingsTable = {
   ...graphqlSettings,
   ...oauthSettings,
   ...accountSettings,
+  ...redisSettings,
 } as const
 
 type Table = typeof settingsTable
 type ValueOf<R> = R extends Row<infer T> ? T : never
 
-/** The value of every setting. Times are in seconds, sizes in bytes. */
+/** The value of every setting. Times are in seconds unless the setting says otherwise, sizes in bytes. */
 export type Settings = { readonly [Name in keyof Table]: ValueOf<Table[Name]> }
 
 type Given = { readonly [Name in keyof Table]?: ValueOf<Table[Name]> | undefined }
@@ -196,6 +229,7 @@ export type GivenSettings = Given & {
   readonly accounts?: Within<'accounts'> | undefined
   readonly theme?: Within<'theme'> | undefined
   readonly mail?: Within<'mail'> | undefined
+  readonly redis?: Within<'redis'> | undefined
 }
 
 const groups = new Set(Object.keys(settingsTable).flatMap(name => name.split('.').slice(0, -1)))
@@ -311,11 +345,16 @@ function checked(
   try {
     const value = parse()
     if (value !== undefined) return value
-    const shown = setting.secret ? '' : ` It is ${JSON.stringify(given)?.slice(0, 100)}.`
+    const shown = setting.secret ? '' : ` It is ${withoutPassword(JSON.stringify(given))?.slice(0, 100)}.`
     faults.push({ place, message: `must be ${setting.kind.says}.${shown}` })
   } catch (error) {
     if (!(error instanceof RangeError)) throw error
     faults.push({ place, message: `${error.message}.` })
   }
   return undefined
+}
+
+/** Of a URL that was written where something else belongs. */
+function withoutPassword(text: string | undefined): string | undefined {
+  return text?.replace(/(:\/\/[^/@:]*):[^/]*@/, '$1:…@')
 }

@@ -8,7 +8,8 @@ import { ApiError } from './errors.ts'
 import { addressReader } from './http/address.ts'
 import { Exchange } from './http/exchange.ts'
 import { endWith, parserError, rawResponse, unknownMethod, unreadableCall } from './http/raw-error.ts'
-import { send } from './http/send.ts'
+import { createSend } from './http/send.ts'
+import { keepTicksSteady } from './http/steady-ticks.ts'
 
 export type { Exchange } from './http/exchange.ts'
 
@@ -32,11 +33,14 @@ export interface Sockets {
 
 export interface HttpServer {
   readonly server: Server
-  listen(): Promise<void>
+  /** `shared`: others may listen on the same port. */
+  listen(shared?: boolean): Promise<void>
   /** The port that it listens on. */
   port(): number
   /** How many requests are not answered yet. */
   running(): number
+  /** From now on every connection ends with its next answer. */
+  drain(): void
   /** Stops accepting, waits for what runs at most `shutdownGrace`, then ends every connection. */
   close(): Promise<void>
 }
@@ -93,17 +97,54 @@ function checkRequestLine(exchange: Exchange): void {
   }
 }
 
+type Sender = (exchange: Exchange, reply: Reply) => void
+
+/**
+ * Sends all that one turn of the event loop has answered at its end, in one go: readers that wait are woken
+ * once for many replies, not for each (`decisions/replies-in-one-go.md`).
+ */
+function inOneGo(send: Sender, failed: (exchange: Exchange, error: unknown) => void): Sender {
+  let waiting: { readonly exchange: Exchange; readonly reply: Reply }[] = []
+  const sendAll = () => {
+    const ready = waiting
+    waiting = []
+    for (const { exchange, reply } of ready) {
+      try {
+        send(exchange, reply)
+      } catch (error) {
+        failed(exchange, error)
+      }
+    }
+  }
+  return (exchange, reply) => {
+    if (waiting.length === 0) setImmediate(sendAll)
+    waiting.push({ exchange, reply })
+    // A client that still sends is told at once that nobody listens.
+    if (exchange.isUnread) sendAll()
+  }
+}
+
 export function createHttp(settings: HttpSettings, parts: HttpParts): HttpServer {
   const addressOf = addressReader(settings.trustProxy)
   const constant = settings.cors ? [...everyAnswer, ...crossOrigin] : everyAnswer
+  keepTicksSteady()
+  const send = createSend({ constant, keepAlive: settings.keepAliveTimeout })
   let closing = false
   let running = 0
 
-  const reply = (exchange: Exchange, made: Reply) => {
-    const bytes = send(exchange, made, constant, closing)
+  const sendNow = (exchange: Exchange, made: Reply) => {
+    const bytes = send(exchange, made, closing)
     running--
     parts.onSent(exchange, made.status, bytes)
   }
+  const reply = inOneGo(sendNow, (exchange, error) => {
+    parts.onFault(error, exchange)
+    try {
+      sendNow(exchange, parts.errorReply(error, exchange))
+    } catch {
+      exchange.res.destroy()
+    }
+  })
   const fail = (exchange: Exchange, error: unknown) => {
     if (!(error instanceof ApiError) || error.status >= 500) parts.onFault(error, exchange)
     reply(exchange, parts.errorReply(error, exchange))
@@ -172,21 +213,27 @@ export function createHttp(settings: HttpSettings, parts: HttpParts): HttpServer
   return {
     server,
     running: () => running,
-    listen: () => listen(server, settings),
+    listen: shared => listen(server, settings, shared),
     port: () => (server.address() as AddressInfo | null)?.port ?? settings.port,
+    drain() {
+      closing = true
+    },
     async close() {
       closing = true
       const timer = setTimeout(() => server.closeAllConnections(), settings.shutdownGrace * 1000)
+      // A stream that ends now has promised to keep its connection.
+      const idle = setInterval(() => server.closeIdleConnections(), 50)
       await new Promise(resolve => server.close(resolve))
+      clearInterval(idle)
       clearTimeout(timer)
     },
   }
 }
 
-function listen(server: Server, { port, host }: HttpSettings): Promise<void> {
+function listen(server: Server, { port, host }: HttpSettings, reusePort = false): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once('error', reject)
-    server.listen({ port, host }, () => {
+    server.listen({ port, host, reusePort }, () => {
       server.off('error', reject)
       resolve()
     })

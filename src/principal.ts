@@ -77,8 +77,13 @@ export function hasScope(scopes: Scopes, scope: string): boolean {
   return scope.startsWith('read:') && scopes.has(`write:${scope.slice('read:'.length)}`)
 }
 
-/** What both allow: a scope that one has and the other covers. */
-export function commonScopes(one: ReadonlySet<string>, other: ReadonlySet<string>): ReadonlySet<string> {
-  const common = [...one].filter(scope => hasScope(other, scope))
-  return new Set([...common, ...[...other].filter(scope => hasScope(one, scope))])
+/** What of `granted` is allowed too; of a write scope at least the read scope that it covers. */
+export function commonScopes(granted: ReadonlySet<string>, allowed: ReadonlySet<string>): Set<string> {
+  const common = new Set<string>()
+  for (const scope of granted) {
+    const covered = scope.startsWith('write:') ? `read:${scope.slice('write:'.length)}` : scope
+    if (hasScope(allowed, scope)) common.add(scope)
+    else if (hasScope(allowed, covered)) common.add(covered)
+  }
+  return common
 }

@@ -1,6 +1,7 @@
 /** Passwords, hashed by argon2id (RFC 9106) with OWASP's parameters, as a PHC string. */
 import { argon2, randomBytes, timingSafeEqual } from 'node:crypto'
 import { promisify } from 'node:util'
+import { isMainThread } from 'node:worker_threads'
 import { ApiError } from '../errors.ts'
 
 interface Parameters {
@@ -15,8 +16,11 @@ const parameters: Parameters = { memory: 19_456, passes: 2, parallelism: 1, tagL
 const SALT = 16
 const derive = promisify(argon2)
 
-/** How many are computed at once: each takes a thread of the pool, which files and names need too. */
-const AT_ONCE = 2
+/**
+ * How many are computed at once: each takes a thread of the pool, which files and names need too, and which
+ * all workers share.
+ */
+const AT_ONCE = isMainThread ? 2 : 1
 /** Beyond this a flood of sign-ins would only make everybody wait for longer than they will. */
 const MAX_WAITING = 500
 

@@ -1,4 +1,5 @@
 /** The model file and the config file of a project. */
+import { hash } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
 import { relative, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -81,4 +82,9 @@ export async function loadModel({ model }: Settings): Promise<LoadedModel> {
   const { default: declaration } = await importFile(path, 'model file')
   if (isDeclaration(declaration)) return { path: shown(path), model: checked(shown(path), declaration) }
   throw new Failure(`${shown(path)}: the model file must have a default export made by \`model({ … })\`.`)
+}
+
+/** The hash of the model file as it is now. What it imports is not looked at. */
+export function modelFingerprint({ model = '' }: Settings): string {
+  return existsSync(model) ? hash('sha256', readFileSync(model), 'base64url') : ''
 }

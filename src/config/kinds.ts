@@ -1,6 +1,5 @@
 /** Kinds of settings: what text of the environment and what value of a config file each takes. */
-import { isAbsolute, resolve } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { availableParallelism } from 'node:os'
 import { type TrustProxy, trustedNetworks } from './networks.ts'
 
 export interface Kind<T> {
@@ -20,6 +19,15 @@ export function integer(min: number, max: number): Kind<number> {
     fromText: text => (/^\d{1,15}$/.test(text) ? within(Number(text)) : undefined),
     fromValue: within,
   }
+}
+
+const count = integer(1, 256)
+const processors = () => Math.min(256, availableParallelism())
+
+export const workers: Kind<number> = {
+  says: '`auto`, or a whole number from 1 to 256',
+  fromText: text => (text === 'auto' ? processors() : count.fromText(text)),
+  fromValue: value => (value === 'auto' ? processors() : count.fromValue(value)),
 }
 
 export const flag: Kind<boolean> = {
@@ -78,38 +86,6 @@ export const rateLimit: Kind<RateLimit> = {
   says: '`off`, or the requests per minute: a whole number from 1 to 1000000000',
   fromText: value => (isOff(value) ? 'off' : requests.fromText(value)),
   fromValue: value => (value === 'off' || value === false ? 'off' : requests.fromValue(value)),
-}
-
-/** The absolute path of an SQLite file. */
-function databaseFile(value: unknown): string | undefined {
-  if (typeof value !== 'string' || value === '') return undefined
-  if (/^postgres(ql)?:/.test(value)) {
-    throw new RangeError(
-      'names a PostgreSQL database, which this version cannot use yet: name a file for SQLite',
-    )
-  }
-  if (value.includes(':memory:')) {
-    throw new RangeError('names a database in memory, which is not durable: name a file')
-  }
-  if (/^[a-z][a-z0-9+.-]+:/i.test(value) && !/^(file|sqlite):/.test(value)) return undefined
-  const path = value.replace(/^(file|sqlite):/, '')
-  if (path.startsWith('//')) return fileOfUrl(path)
-  return path === '' || path.includes('\0') ? undefined : isAbsolute(path) ? path : resolve(path)
-}
-
-function fileOfUrl(path: string): string | undefined {
-  if (!path.startsWith('///')) return undefined
-  try {
-    return fileURLToPath(`file:${path}`)
-  } catch {
-    return undefined
-  }
-}
-
-export const database: Kind<string> = {
-  says: 'a file for SQLite, e.g. `./data/portico.db`, `file:./data/portico.db` or `sqlite:///var/lib/portico.db`',
-  fromText: databaseFile,
-  fromValue: databaseFile,
 }
 
 function networks(value: readonly unknown[]): TrustProxy | undefined {

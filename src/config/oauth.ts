@@ -108,7 +108,7 @@ export const oauthSettings = {
     kind: integer(0, 60),
     default: 0,
     sentence:
-      'Seconds in which the same refresh by the same app gets the same answer again, within one process; with 0, refreshing twice with one token ends the grant, even where two browser tabs did it at once.',
+      'Seconds in which the same refresh by the same app gets the same answer again, from any node; with 0, refreshing twice with one token ends the grant, even where two browser tabs did it at once.',
   }),
   'oauth.secretOverlap': row({
     variable: 'PORTICO_OAUTH_SECRET_OVERLAP',
@@ -121,7 +121,7 @@ export const oauthSettings = {
     kind: rateLimit,
     defaultText: '60, and `off` where `rateLimit` is off',
     sentence:
-      'Requests per minute of each client address to the token, device, revocation, introspection, registration and pushed-request endpoints.',
+      'Refused requests per minute of each client address to the token, device, revocation, introspection, registration and pushed-request endpoints. Others draw from the ordinary budget: of the app that shows its secret, else of the address.',
   }),
   'oauth.registrationToken': optional({
     variable: 'PORTICO_OAUTH_REGISTRATION_TOKEN',

@@ -15,7 +15,7 @@ Every setting can be given in three ways. The first one that has it wins:
 A name with a dot is a member of a group: \`{ "graphql": { "documents": "registered" } }\`.
 
 The file is read by the command line only, from the folder in which \`portico\` runs. A value that does not fit
-stops the start with every fault at once. Times are in seconds, sizes in bytes.
+stops the start with every fault at once. Times are in seconds unless a setting says otherwise, sizes in bytes.
 `
 
 function cell(text: string): string {

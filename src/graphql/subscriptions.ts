@@ -32,7 +32,10 @@ export interface Sink {
   end(text: string | undefined): void
 }
 
-/** How often other processes' commits are looked for, in milliseconds. */
+/**
+ * How often other processes' commits are looked for, in milliseconds: a wake-up of theirs may be lost, and what
+ * was revoked must end within a second.
+ */
 const LOOK = 200
 const BATCH = 200
 /** How long deliveries may keep everything else waiting, in milliseconds. */

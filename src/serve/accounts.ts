@@ -4,6 +4,7 @@ import { createMail, type MailLog } from '../auth/mail.ts'
 import type { Theme } from '../auth/pages/theme.ts'
 import type { AuthorizationServer } from '../auth/server/server.ts'
 import type { Reply } from '../call.ts'
+import type { RateCounters } from '../cluster/cluster.ts'
 import { budgetAddress } from '../cluster/limits.ts'
 import type { Settings } from '../config.ts'
 import type { Model } from '../model/model.ts'
@@ -14,6 +15,7 @@ interface AccountParts {
   readonly model: Model
   readonly run: Run
   readonly records: Records
+  readonly counters: RateCounters
   readonly settings: Settings
   readonly logger: MailLog
   readonly server: () => Promise<AuthorizationServer>
@@ -32,7 +34,15 @@ export function themeOf(settings: Settings): Theme {
 }
 
 /** For paths of which `isAccountPath` is true. */
-export function accountPages({ model, run, records, settings, logger, server }: AccountParts): AccountPages {
+export function accountPages({
+  model,
+  run,
+  records,
+  counters,
+  settings,
+  logger,
+  server,
+}: AccountParts): AccountPages {
   const smtp = settings['mail.smtp']
   const load = async (): Promise<AccountFace> => {
     const { createAccountFace } = await import('../auth/accounts/face/face.ts')
@@ -40,6 +50,7 @@ export function accountPages({ model, run, records, settings, logger, server }: 
       model,
       run,
       records,
+      counters,
       server: await server(),
       theme: themeOf(settings),
       mail: createMail({ smtp, from: settings['mail.from'] }, logger),

@@ -5,6 +5,7 @@
 import { ApiError } from '../errors.ts'
 import type { Connection } from './connection.ts'
 import { failureOf } from './failure.ts'
+import type { Neighbours } from './neighbours.ts'
 
 const MAX_BATCH = 1000
 /** How many batches take savepoints from the start after one that needed them. */
@@ -21,6 +22,8 @@ type Outcome<T> = { readonly value: T } | { readonly error: ApiError }
 export interface CommitOptions<T, A> {
   /** How many writes may wait; beyond, they are refused as UNAVAILABLE. */
   readonly maxWaiting: number
+  /** Without it a commit would sleep until other threads have committed. */
+  readonly lock: Neighbours['lock']
   /** Within the transaction, before the writes. */
   readonly atBegin: () => void
   /** After the commit, with the result of each write that it holds. */
@@ -67,9 +70,11 @@ export class CommitQueue<T, A> {
   }
 
   #next(): void {
+    const { lock } = this.#options
+    if (this.#waiting.length > 0 && !lock.take(this.#drain)) return
     this.#scheduled = false
-    if (this.#waiting.length === 0) return
-    this.#commit(this.#take())
+    if (this.#waiting.length > 0) this.#commit(this.#take())
+    lock.release()
     if (this.#waiting.length > 0) this.#schedule()
   }
 

@@ -1,6 +1,7 @@
 /** One SQLite connection: statements, the transaction that reads share, and others' commits. */
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import { isConstraintFailure } from './failure.ts'
+import type { Neighbours } from './neighbours.ts'
 import { sqlite } from './sql/sqlite.ts'
 import { type Bind, compile, type Sql } from './sql/writer.ts'
 import { bound, type Inputs, type SqlValue } from './values.ts'
@@ -100,13 +101,23 @@ export class Connection {
   readonly #savepoint: StatementSync
   readonly #releaseSavepoint: StatementSync
   readonly #changes: Changes = { count: 0 }
+  readonly #neighbours: Neighbours
   #lastDataVersion: unknown
   #reading = false
+  /** Whether the snapshot was begun by a request. */
+  #isFresh = false
+  /** What the neighbours had committed when the snapshot began. */
+  #commits = 0
   readonly #release = (): void => this.release()
 
   /** `onForeignCommit` is called before a read or write that may see another connection's commit. */
-  constructor(database: DatabaseSync, file: string, onForeignCommit: () => void) {
+  constructor(
+    database: DatabaseSync,
+    { file, neighbours }: { readonly file: string; readonly neighbours: Neighbours },
+    onForeignCommit: () => void,
+  ) {
     this.#database = database
+    this.#neighbours = neighbours
     this.#onForeignCommit = onForeignCommit
     this.#begin = this.#database.prepare('BEGIN')
     this.#beginImmediate = this.#database.prepare('BEGIN IMMEDIATE')
@@ -145,20 +156,36 @@ export class Connection {
 
   /**
    * All reads until the event loop's turn ends see one snapshot: a transaction of its own would cost
-   * each more than a point read does.
+   * each more than a point read does. A neighbour's commit ends the snapshot.
    */
   hold(): void {
-    if (this.#reading) return
+    const commits = this.#neighbours.commits()
+    if (this.#reading) {
+      if (commits === this.#commits) return
+      this.release()
+    }
+    this.#commits = commits
     this.#begin.get()
     this.#reading = true
     setImmediate(this.#release)
     this.#noticeCommits()
   }
 
+  /**
+   * As `hold`, for a request that has just come. What was read by `setImmediate` holds its snapshot until the
+   * loop comes there again, and the request may have been sent after another process's later commit.
+   */
+  refresh(): void {
+    if (!this.#isFresh) this.release()
+    this.hold()
+    this.#isFresh = true
+  }
+
   /** Ends the snapshot that reads share. */
   release(): void {
     if (!this.#reading) return
     this.#reading = false
+    this.#isFresh = false
     if (this.#database.isTransaction) this.#end.get()
   }
 
@@ -170,6 +197,7 @@ export class Connection {
 
   commit(): void {
     this.#end.get()
+    this.#neighbours.committed()
     for (const sibling of this.#siblings) sibling.release()
   }
 

@@ -8,6 +8,7 @@ import { Answers } from './answers.ts'
 import { ChangeLog } from './changes.ts'
 import { Connection, openDatabase } from './connection.ts'
 import { failureOf } from './failure.ts'
+import { type Neighbours, noNeighbours } from './neighbours.ts'
 import { Reader } from './reader.ts'
 import { makeFolder, prepareDatabase } from './schema/migrate.ts'
 import { SqliteRecords } from './sqlite-records.ts'
@@ -33,6 +34,8 @@ export interface SqliteOptions {
   readonly maxWaiting?: number
   /** How long to wait for another process's write, in milliseconds. 5,000 by default. */
   readonly busyTimeout?: number
+  /** Other threads of this process with the same file. */
+  readonly neighbours?: Neighbours | undefined
   /** The time, in milliseconds since 1970. */
   readonly now?: () => number
 }
@@ -54,7 +57,7 @@ const DAY = 24 * 60 * 60 * 1000
  */
 export function openSqlite(model: Model, options: SqliteOptions): SqliteStore {
   const { cacheBytes = 64 * MIB, autoMigrate = true, eventsKept = 7 * DAY } = options
-  const { maxWaiting = 10_000, busyTimeout = 5000, now = Date.now } = options
+  const { maxWaiting = 10_000, busyTimeout = 5000, now = Date.now, neighbours = noNeighbours } = options
   const file = options.file === ':memory:' ? options.file : resolve(options.file)
   makeFolder(file)
   const database = openDatabase({ file, busyTimeout })
@@ -67,7 +70,7 @@ export function openSqlite(model: Model, options: SqliteOptions): SqliteStore {
   const versions = new Versions()
   const orders = new Versions()
   let changes: ChangeLog | undefined
-  const connection = new Connection(database, file, () => {
+  const connection = new Connection(database, { file, neighbours }, () => {
     versions.bumpAll()
     orders.bumpAll()
     changes?.tell()
@@ -81,6 +84,7 @@ export function openSqlite(model: Model, options: SqliteOptions): SqliteStore {
     { model, connection, events, search: new SearchIndex(connection) },
     {
       maxWaiting,
+      lock: neighbours.lock,
       now,
       atCommit: ({ changed, removed, quiet }) => {
         versions.bump(changed)
@@ -145,7 +149,7 @@ class OpenStore implements SqliteStore {
 
   refresh(): void {
     this.#requireOpen()
-    this.#connection.hold()
+    this.#connection.refresh()
   }
 
   version(collection: string): number {

@@ -3,6 +3,7 @@ import { ApiError } from '../errors.ts'
 import type { WriteAnswer } from '../plan/answer.ts'
 import type { GuardedWrite } from '../plan/guarded.ts'
 import { CommitQueue } from './commit.ts'
+import type { Neighbours } from './neighbours.ts'
 import { none, type WriteContext, type WriteRun, type Written } from './write/context.ts'
 import { createRun } from './write/create.ts'
 import { deleteRun } from './write/delete.ts'
@@ -12,6 +13,7 @@ import { updateRun } from './write/update.ts'
 
 export interface WriterOptions {
   readonly maxWaiting: number
+  readonly lock: Neighbours['lock']
   /** The time, in milliseconds since 1970. */
   readonly now: () => number
   readonly atCommit: (written: Written) => void
@@ -25,7 +27,7 @@ export class Writer {
   /** The time of the transaction: one for all its writes. */
   #at = ''
 
-  constructor(context: WriteContext, { maxWaiting, now, atCommit }: WriterOptions) {
+  constructor(context: WriteContext, { maxWaiting, lock, now, atCommit }: WriterOptions) {
     this.#context = context
     this.#removal = new Removal(context)
     const pruning = new RecordPruning(context.connection)
@@ -35,7 +37,13 @@ export class Writer {
       context.events.prune(at)
       pruning.prune(at)
     }
-    this.#queue = new CommitQueue(context.connection, { maxWaiting, atBegin, atCommit, answer: answerOf })
+    this.#queue = new CommitQueue(context.connection, {
+      maxWaiting,
+      lock,
+      atBegin,
+      atCommit,
+      answer: answerOf,
+    })
   }
 
   write(plan: GuardedWrite): Promise<WriteAnswer> {

@@ -35,7 +35,7 @@ async function portico(
 }
 
 test('a new key beside a running service; the old one is removed; sign-in and keys go on', async () => {
-  await withFixture({}, async ({ file, call, restart }) => {
+  await withFixture({}, async ({ place: { database: file }, call, restart }) => {
     const environment = { DATABASE_URL: file }
     const keyFile = file.replace(/\.db$/, '.key')
     const kids = async () =>
@@ -66,7 +66,7 @@ test('a key from the setting takes no file; a wrong one stops a command with a s
   const { stdout: other } = await portico(['secrets', 'generate'], {})
   assert.match(one, /^[A-Za-z0-9_-]{43}\n$/)
   assert.notEqual(one, other)
-  await withFixture({ secretKeys: [one.trim()] }, async ({ file }) => {
+  await withFixture({ secretKeys: [one.trim()] }, async ({ place: { database: file } }) => {
     assert.ok(!existsSync(file.replace(/\.db$/, '.key')))
     const given = { DATABASE_URL: file, PORTICO_SECRET_KEY: one.trim() }
     assert.equal((await portico(['keys', 'rotate'], given)).code, 0)
@@ -83,7 +83,7 @@ test('a key from the setting takes no file; a wrong one stops a command with a s
 })
 
 test('before the first start there is nothing to rotate', async () => {
-  await withFixture({}, async ({ file }) => {
+  await withFixture({}, async ({ place: { database: file } }) => {
     rmSync(file.replace(/\.db$/, '.key'))
     const { code, stderr } = await portico(['secrets', 'rotate'], { DATABASE_URL: file })
     assert.equal(code, 1)

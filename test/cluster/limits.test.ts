@@ -57,6 +57,37 @@ test('a cost beyond what is left is refused and takes nothing', () => {
   assert.deepEqual([take(3).granted, take(2).granted], [false, true])
 })
 
+test('windows of each length have counters of their own, which begin at its whole multiples', () => {
+  const time = clock(start + 100_000)
+  const counters = memoryCounters(time)
+  const take = (window?: number) => ({ ...counters.take('a', 2, 1, window) })
+  const seconds = start / 1000
+  assert.deepEqual([take().remaining, take(900).remaining, take(900).remaining], [1, 1, 0])
+  assert.deepEqual([take(60).resetAt, take(900).resetAt], [seconds + 120, seconds + 900])
+  assert.equal(take(900).granted, false)
+  time.at = start + 899_999
+  assert.equal(take(900).granted, false)
+  time.at = start + 900_000
+  assert.equal(take(900).granted, true)
+})
+
+test('what is given back can be taken again, and no more than was taken', () => {
+  const time = clock()
+  const counters = memoryCounters(time)
+  const remaining = (cost: number) => counters.take('a', 5, cost).remaining
+  assert.equal(remaining(3), 2)
+  counters.give('a', 2)
+  assert.equal(remaining(0), 4)
+  counters.give('a', 100)
+  counters.give('unknown', 100)
+  assert.equal(remaining(0), 5)
+  assert.equal(counters.take('unknown', 5, 0).remaining, 5)
+  remaining(4)
+  time.at += minute
+  counters.give('a', 4)
+  assert.equal(remaining(0), 5, 'a new window has nothing to give back')
+})
+
 test('keys do not share a budget, and no more than the bound are kept', () => {
   const counters = memoryCounters({ now: clock().now, maxKeys: 3 })
   const remaining = (key: string) => (counters.take(key, 10, 1) as { remaining: number }).remaining
@@ -108,7 +139,7 @@ test('a limit that is off counts nothing and says nothing', () => {
 
 test('counters that answer later are waited for', async () => {
   const budget = { limit: 1, remaining: 0, resetAt: start / 1000 + 60, granted: false }
-  const limits = createLimits({ user: 1, address: 1 }, { take: async () => budget }, () => start)
+  const limits = createLimits({ user: 1, address: 1 }, { take: async () => budget, give() {} }, () => start)
   const answer = { added: [] as readonly string[] }
   await assert.rejects(async () => limits.draw(user(7, 'user', 'all'), answer), { code: 'RATE_LIMITED' })
   assert.equal(headersOf(answer.added)['X-RateLimit-Limit'], '1')

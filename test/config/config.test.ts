@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { availableParallelism } from 'node:os'
 import { isAbsolute, resolve } from 'node:path'
 import { test } from 'node:test'
 import { configurationPage, errorsPage } from '../../src/config/page.ts'
@@ -71,6 +72,14 @@ const trusted = {
   user: 'email',
 }
 
+const redisUrls = [
+  'redis://127.0.0.1',
+  'redis://:secret@cache.example.com:6380/3',
+  'rediss://user:secret@cache.example.com',
+  'unix:///run/redis.sock',
+  'unix://:secret@localhost/run/redis.sock?db=2',
+]
+
 /** Every row of the table has its examples: the compiler sees to it. */
 const examples: { readonly [N in Name]: Examples } = {
   port: numberOf(0, 65_535),
@@ -85,10 +94,12 @@ const examples: { readonly [N in Name]: Examples } = {
       ['sqlite:/a/b.db', '/a/b.db'],
       ['file:///a/b%20c.db', '/a/b c.db'],
       ['sqlite:///a/b.db', '/a/b.db'],
+      ['postgres://u:p@h/db', 'postgres://u:p@h/db'],
+      ['postgresql://h:5433/db?sslmode=verify-full', 'postgresql://h:5433/db?sslmode=verify-full'],
     ],
     wrong: [
-      'postgres://u:p@h/db',
-      'postgresql://h/db',
+      'postgres://u:p@h',
+      'postgres://u:p@h:x/db',
       ':memory:',
       'file::memory:',
       'mysql://h/db',
@@ -98,7 +109,22 @@ const examples: { readonly [N in Name]: Examples } = {
     ],
     wrongValues: ['', 1, null],
   },
+  databaseConnections: numberOf(4, 1000),
   baseUrl: {
+    text: [
+      ['https://api.example.com', 'https://api.example.com'],
+      ['http://localhost:3000/', 'http://localhost:3000'],
+      ['https://example.com/sub/', 'https://example.com/sub'],
+    ],
+    wrong: ['example.com', 'ftp://example.com', 'https://example.com?x', 'https://example.com#x'],
+    wrongValues: ['', 1, {}],
+  },
+  workers: {
+    text: [...numberOf(1, 256).text, ['auto', Math.min(256, availableParallelism())]],
+    wrong: [...numberOf(1, 256).wrong, 'AUTO', 'off'],
+    wrongValues: numberOf(1, 256).wrongValues,
+  },
+  tracesEndpoint: {
     text: [
       ['https://api.example.com', 'https://api.example.com'],
       ['http://localhost:3000/', 'http://localhost:3000'],
@@ -157,6 +183,7 @@ const examples: { readonly [N in Name]: Examples } = {
   headersTimeout: numberOf(1, 3600),
   requestTimeout: numberOf(1, 3600),
   keepAliveTimeout: numberOf(1, 3600),
+  shutdownDelay: numberOf(0, 3600),
   shutdownGrace: numberOf(0, 3600),
   cors: flags,
   cacheBytes: numberOf(0, 68_719_476_736),
@@ -228,6 +255,29 @@ const examples: { readonly [N in Name]: Examples } = {
     ],
     wrongValues: ['[]', {}, null, [null], [1]],
   },
+  'redis.url': {
+    text: redisUrls.map(url => [url, url]),
+    wrong: [
+      'redis',
+      '127.0.0.1:6379',
+      'http://127.0.0.1',
+      'redis://',
+      'redis://127.0.0.1/zero',
+      'redis://127.0.0.1?enableOfflineQueue=true',
+      'unix://',
+      'unix:///run/redis.sock?path=/etc',
+    ],
+    wrongValues: ['redis', 6379, null, {}],
+  },
+  'redis.prefix': {
+    text: [
+      ['portico:', 'portico:'],
+      ['{shop}.a_b-1:', '{shop}.a_b-1:'],
+    ],
+    wrong: ['a b', 'a*', 'x'.repeat(61), 'é'],
+    wrongValues: ['', 1, null],
+  },
+  'redis.timeout': numberOf(5, 5000),
   'accounts.signUp': {
     text: [
       ['off', 'off'],

@@ -182,10 +182,10 @@ test('no secret stands in the database, in whatever spelling', async t => {
   await withFixture({}, async fixture => {
     const secrets: Secrets = new Map()
     await useEverything(fixture, secrets)
-    const during = bytesOf(fixture.file)
-    await privateKeys(fixture.file, secrets)
+    const during = bytesOf(fixture.place.database)
+    await privateKeys(fixture.place.database, secrets)
     await fixture.restart()
-    const bytes = during + bytesOf(fixture.file)
+    const bytes = during + bytesOf(fixture.place.database)
     // What is no secret is there, so looking would find one.
     for (const open of [
       fixture.ann.email,

@@ -6,6 +6,7 @@ import { ApiError } from '../../src/errors.ts'
 import { system, user } from '../../src/principal.ts'
 import { CommitQueue } from '../../src/store/commit.ts'
 import { Connection } from '../../src/store/connection.ts'
+import { noNeighbours } from '../../src/store/neighbours.ts'
 import { slot, sql } from '../../src/store/sql/writer.ts'
 import { openSqlite } from '../../src/store/sqlite.ts'
 import { blog, Client, withFile } from './blog.ts'
@@ -47,12 +48,13 @@ function withQueue(use: (bench: Bench) => Promise<void>, maxWaiting = 100): Prom
   return withFile(async file => {
     const database = new Failing(file)
     database.exec('CREATE TABLE numbers (n INTEGER PRIMARY KEY)')
-    const connection = new Connection(database, file, () => {})
+    const connection = new Connection(database, { file, neighbours: noNeighbours }, () => {})
     const statement = connection.prepare(sql`INSERT INTO numbers VALUES (${slot(0)}) RETURNING n`)
     const committed: number[] = []
     let began = 0
     const queue = new CommitQueue<number, string>(connection, {
       maxWaiting,
+      lock: noNeighbours.lock,
       atBegin: () => began++,
       atCommit: n => committed.push(n),
       answer: n => `stored ${n}`,

@@ -1,4 +1,5 @@
 /** Accounts: who somebody is, and how they prove it. Pages are made elsewhere. */
+import type { RateCounters } from '../../cluster/cluster.ts'
 import type { Model } from '../../model/model.ts'
 import type { Run } from '../../plan/run.ts'
 import type { Records } from '../../records.ts'
@@ -18,6 +19,8 @@ export interface AccountParts {
   readonly run: Run
   readonly records: Records
   readonly mail: Mail
+  /** Those of all nodes, for attempts. */
+  readonly counters: RateCounters
   /** The service's own address, for links: never what a request says. */
   readonly issuer: string
   /** What the service is called. */
@@ -44,7 +47,7 @@ export interface AccountBase extends AccountParts {
 }
 
 export function createAccountBase(parts: AccountParts): AccountBase {
-  const { records, now = Date.now, onFault } = parts
+  const { records, counters, now = Date.now, onFault } = parts
   const running = new Set<Promise<void>>()
   return {
     ...parts,
@@ -52,8 +55,8 @@ export function createAccountBase(parts: AccountParts): AccountBase {
     tokens: createTokens(records, now),
     addresses: createAddresses(records),
     codes: createOneTimeCodes(records, now),
-    attempts: createThrottle(signInAllowances, now),
-    mails: createThrottle(mailAllowances, now),
+    attempts: createThrottle({ name: 'attempt', allowances: signInAllowances, counters, now }),
+    mails: createThrottle({ name: 'mail', allowances: mailAllowances, counters, now }),
     background(work) {
       const job = work()
         .catch(onFault)

@@ -25,8 +25,12 @@ async function sendLink(
 }
 
 /** Seconds to wait when too many were asked for. Tells nothing about the account. */
-export function requestReset(base: AccountBase, email: string, address: string): number | undefined {
-  const seconds = base.mails.take(email.trim().toLowerCase(), address)
+export async function requestReset(
+  base: AccountBase,
+  email: string,
+  address: string,
+): Promise<number | undefined> {
+  const seconds = await base.mails.take(email.trim().toLowerCase(), address)
   if (seconds === undefined) base.background(() => sendLink(base, email))
   return seconds
 }

@@ -39,7 +39,7 @@ export async function signInByPassword(base: AccountBase, attempt: PasswordAttem
   const { run, attempts, addresses, codes, tokens } = base
   const { password, remember, address } = attempt
   const email = attempt.email.trim().toLowerCase()
-  const seconds = attempts.take(email, address)
+  const seconds = await attempts.take(email, address)
   if (seconds !== undefined) return { kind: 'throttled', seconds }
   const user = await findByEmail(run, email)
   const isRight = await verifyPassword(password, user?.password_hash ?? undefined)
@@ -64,7 +64,7 @@ export async function confirmPassword(
   address: string,
 ): Promise<Exclude<SignInAnswer, Proven> | undefined> {
   const key = `confirm:${userId}`
-  const seconds = attempts.take(key, address)
+  const seconds = await attempts.take(key, address)
   if (seconds !== undefined) return { kind: 'throttled', seconds }
   const user = await findUser(run, userId)
   if (!(await verifyPassword(password, user?.password_hash ?? undefined))) return wrong
@@ -83,7 +83,7 @@ export async function signInByCode(
   const user = pending && (await findUser(run, pending.userId))
   if (!pending || !user) return { kind: 'over' }
   const key = `code:${user.id}`
-  const seconds = attempts.take(key, address)
+  const seconds = await attempts.take(key, address)
   if (seconds !== undefined) return { kind: 'throttled', seconds }
   if (!(await codes.check(user.id, code))) return wrong
   if (!(await tokens.redeem('SecondFactor', token))) return { kind: 'over' }
@@ -105,7 +105,7 @@ export async function signInByPasskey(
 ): Promise<SignInAnswer> {
   // Whose it is, only the answer tells: until then all from one address count together.
   const key = `passkey:${address}`
-  const seconds = attempts.take(key, address)
+  const seconds = await attempts.take(key, address)
   if (seconds !== undefined) return { kind: 'throttled', seconds }
   const userId = await passkeys.verify(response)
   if (userId === undefined || !(await findUser(run, userId))) return wrong

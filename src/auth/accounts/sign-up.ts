@@ -123,7 +123,7 @@ export async function signUp(base: AccountBase, account: NewAccount): Promise<Si
   if (base.signUp === 'off') throw new ApiError('NOT_FOUND', signUpIsOff)
   const { values, faults } = checked(base, account)
   if (faults.size > 0) return { kind: 'faults', faults }
-  const seconds = base.mails.take(String(values.email), account.address)
+  const seconds = await base.mails.take(String(values.email), account.address)
   if (seconds !== undefined) return { kind: 'throttled', seconds }
   const hashed = await hashPassword(account.password)
   if (base.signUp === 'open') return createOpen(base, values, hashed)
@@ -160,7 +160,7 @@ export async function finishSignUp(
   const waiting = await tokens.peek<Pending>('PendingAccount', token)
   if (!waiting) return { kind: 'over' }
   const key = `pending:${String(waiting.values.email)}`
-  const seconds = attempts.take(key, address)
+  const seconds = await attempts.take(key, address)
   if (seconds !== undefined) return { kind: 'throttled', seconds }
   if (!(await verifyPassword(password, waiting.hashed))) return { kind: 'wrong' }
   const pending = await tokens.redeem<Pending>('PendingAccount', token)

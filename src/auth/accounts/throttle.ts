@@ -1,13 +1,14 @@
 /** Attempts that may fail: few at a time, by account and by address. */
 import { hash } from 'node:crypto'
+import type { Budget, RateCounters } from '../../cluster/cluster.ts'
 
-/** So many attempts in so many milliseconds. */
+/** So many attempts in so many seconds. */
 export interface Allowance {
   readonly attempts: number
   readonly window: number
 }
 
-const MINUTE = 60_000
+const MINUTE = 60
 
 export interface Allowances {
   /** One account from one address. */
@@ -31,62 +32,64 @@ export const mailAllowances: Allowances = {
   address: { attempts: 20, window: 60 * MINUTE },
 }
 
-interface Counter {
-  used: number
-  readonly endsAt: number
-}
-
-/** The oldest are forgotten beyond this. */
-const MAX_COUNTERS = 100_000
-
 export interface Throttle {
   /** Draws one attempt. Seconds to wait when there is none left, else undefined. */
-  take(account: string, address: string): number | undefined
+  take(account: string, address: string): Promise<number | undefined>
   /** The attempt succeeded: it does not count, and neither do those before it from there. */
   succeed(account: string, address: string): void
 }
 
-/** In the memory of one process: a restart forgives, and each process counts for itself. */
-export function createThrottle(allowances: Allowances, now: () => number = Date.now): Throttle {
-  const counters = new Map<string, Counter>()
-  const find = (key: string, { window }: Allowance): Counter => {
-    const known = counters.get(key)
-    if (known && known.endsAt > now()) return known
-    if (counters.size >= MAX_COUNTERS) counters.delete(counters.keys().next().value ?? '')
-    const made = { used: 0, endsAt: now() + window }
-    counters.delete(key)
-    counters.set(key, made)
-    return made
-  }
-  const keysOf = (account: string, address: string) => {
+export interface ThrottleParts {
+  /** What is attempted: its counters are its own. */
+  readonly name: string
+  readonly allowances: Allowances
+  /** Those of all nodes. */
+  readonly counters: RateCounters
+  readonly now?: () => number
+}
+
+/**
+ * Counted over all nodes, and before the attempt: of many at once, no more come through than may. Windows are the
+ * counters' own, so they begin for everybody at once.
+ */
+export function createThrottle({ name, allowances, counters, now = Date.now }: ThrottleParts): Throttle {
+  const drawsOf = (account: string, address: string) => {
     const hashed = hash('sha256', account, 'base64url')
     return [
-      [`pair:${hashed}:${address}`, allowances.pair],
-      [`account:${hashed}`, allowances.account],
-      [`address:${address}`, allowances.address],
+      { key: `${name}:pair:${hashed}:${address}`, ...allowances.pair },
+      { key: `${name}:account:${hashed}`, ...allowances.account },
+      { key: `${name}:address:${address}`, ...allowances.address },
     ] as const
   }
+  const draw = async ({ key, attempts, window }: Draw) => {
+    const budget = counters.take(key, attempts, 1, window)
+    // One that is there at once is good until the next take only.
+    return { key, window, budget: budget instanceof Promise ? await budget : { ...budget } }
+  }
   return {
-    take(account, address) {
-      const drawn = keysOf(account, address).map(([key, allowance]) => ({
-        counter: find(key, allowance),
-        allowance,
-      }))
-      const full = drawn.filter(({ counter, allowance }) => counter.used >= allowance.attempts)
-      if (full.length === 0) {
-        for (const { counter } of drawn) counter.used++
-        return undefined
-      }
-      const end = Math.max(...full.map(({ counter }) => counter.endsAt))
-      return Math.max(1, Math.ceil((end - now()) / 1000))
+    async take(account, address) {
+      const drawn = await Promise.all(drawsOf(account, address).map(draw))
+      const full = drawn.filter(({ budget }) => !budget.granted)
+      if (full.length === 0) return undefined
+      for (const { key, window, budget } of drawn) if (budget.granted) counters.give(key, 1, window)
+      return secondsUntil(
+        full.map(({ budget }) => budget),
+        now(),
+      )
     },
     succeed(account, address) {
-      const [[pair], ...others] = keysOf(account, address)
-      counters.delete(pair)
-      for (const [key] of others) {
-        const counter = counters.get(key)
-        if (counter && counter.used > 0) counter.used--
-      }
+      const [pair, ...others] = drawsOf(account, address)
+      counters.give(pair.key, pair.attempts, pair.window)
+      for (const { key, window } of others) counters.give(key, 1, window)
     },
   }
+}
+
+interface Draw extends Allowance {
+  readonly key: string
+}
+
+function secondsUntil(budgets: readonly Budget[], now: number): number {
+  const end = Math.max(...budgets.map(({ resetAt }) => resetAt))
+  return Math.max(1, Math.ceil(end - now / 1000))
 }

@@ -4,12 +4,17 @@
  */
 import type { Awaitable } from '../../plan/answer.ts'
 import type { NewRecord, Records, StoredRecord } from '../../records.ts'
+import { scopeSet, withCovered } from './scopes.ts'
 import { secretHash } from './secret.ts'
+import { together } from './together.ts'
 
 type Payload = Record<string, unknown>
 
 /** Ids that are handed to nobody, so they need not be hidden. */
 const openIds = new Set(['Grant'])
+
+/** What a token request gives out: nobody has it before the answer. */
+const issued = new Set(['AccessToken', 'RefreshToken', 'ClientCredentials'])
 
 /** What stands before an id that is a hash already. Not a character of any id. */
 const MARK = '#'
@@ -50,6 +55,7 @@ export class Adapter {
     if (this.#kind === 'Client') return this.#putClient(id, payload)
     const { records, usedUp } = this.#parts
     const record = this.#recordOf(id, payload, expiresIn)
+    if (issued.has(this.#kind)) return together(() => records.put(record))
     if (this.#kind !== 'ReplayDetection') return records.put(record)
     // The library looks for it and stores it later: of many parallel uses one must win.
     if (!(await records.add(record))) throw usedUp()
@@ -70,8 +76,12 @@ export class Adapter {
     return this.#byAlias(userCode)
   }
 
+  consume(id: string): Promise<void> {
+    return together(() => this.#useUp(id))
+  }
+
   /** Exactly one of many parallel uses gets past this; every other ends what the first one got. */
-  async consume(id: string): Promise<void> {
+  async #useUp(id: string): Promise<void> {
     const { records, usedUp } = this.#parts
     const stored = storedId(this.#kind, id)
     if (await records.consume(this.#kind, stored)) return
@@ -123,7 +133,12 @@ export class Adapter {
     const app = await this.#parts.findClient(id)
     if (app) return app
     const registered = await this.#parts.records.get('Client', id)
-    return registered && (JSON.parse(registered.payload) as Payload)
+    if (!registered) return undefined
+    const metadata = JSON.parse(registered.payload) as Payload
+    const scope = textOf(metadata.scope)
+    return scope === undefined
+      ? metadata
+      : { ...metadata, scope: [...withCovered(scopeSet(scope))].join(' ') }
   }
 
   /** A dynamic registration (RFC 7591): its secret is kept as a hash only. */

@@ -1,9 +1,11 @@
 /** What the library answers, as our clients expect it. */
+import type { IncomingMessage } from 'node:http'
 import type Provider from 'oidc-provider'
 import type { Client, Context } from 'oidc-provider'
 import { routes } from './configuration.ts'
 import { formOf, tokenResponse, wantsForm } from './dialect.ts'
 import { type Refusal, refusalOf } from './requests.ts'
+import { allowedScope } from './scopes.ts'
 
 interface Answers {
   readonly separator: ',' | ' '
@@ -44,12 +46,24 @@ function shapeDevice(ctx: Context, body: Body): void {
   ctx.body = { ...body, verification_uri: shorten(uri), verification_uri_complete: shorten(complete) }
 }
 
+function refuseClient(ctx: Context): void {
+  ctx.status = 401
+  ctx.body = { error: 'invalid_client', error_description: 'introspection takes a client secret' }
+}
+
 /** RFC 7662, 2.2: every token is for this server; the id of a JWT is what stands in it. */
 function shapeIntrospection(ctx: Context, body: Body, { issuer }: Answers): void {
+  const client = ctx.oidc.entities.Client as Client | undefined
+  // Whatever the token: whoever has no secret asks for nothing (RFC 7662, 2.1).
+  if (client?.clientAuthMethod === 'none') {
+    refuseClient(ctx)
+    return
+  }
   if (body.active !== true) return
-  const { jti } = body
+  const { jti, scope } = body
   ctx.body = {
     ...body,
+    ...(typeof scope === 'string' ? { scope: allowedScope(scope, client) || undefined } : undefined),
     aud: issuer,
     ...(typeof jti === 'string' ? { jti: jti.replace(/^#/, '') } : undefined),
   }
@@ -99,11 +113,27 @@ function isAboutMetadata({ status, body }: Context): boolean {
   )
 }
 
+const refusals = new WeakSet<IncomingMessage>()
+
+/** Whether a request was refused for a reason that could be a guess. */
+export function wasRefused(req: IncomingMessage): boolean {
+  return refusals.has(req)
+}
+
+/** RFC 8628, 3.5, and RFC 9449, 8: what a client that does everything right hears on its way. */
+const onTheWay: ReadonlySet<unknown> = new Set(['authorization_pending', 'slow_down', 'use_dpop_nonce'])
+
+function noteRefusal({ req, status, body }: Context): void {
+  if (status < 400 || status >= 500 || (isObject(body) && onTheWay.has(body.error))) return
+  refusals.add(req)
+}
+
 /** Answers in place of the library. */
 function refuse(ctx: Context, { error, description }: Refusal): void {
   ctx.status = 400
   ctx.set('cache-control', 'no-store')
   ctx.body = { error, error_description: description }
+  noteRefusal(ctx)
 }
 
 export function shapeAnswers(provider: Provider, answers: Answers): void {
@@ -114,6 +144,7 @@ export function shapeAnswers(provider: Provider, answers: Answers): void {
     if (refusal?.afterwards === false) return refuse(ctx, refusal)
     await next().catch(error => fail(provider, ctx, error))
     if (refusal && isAboutMetadata(ctx)) refuse(ctx, refusal)
+    noteRefusal(ctx)
     shapeRevocation(ctx)
     const { body } = ctx
     if (isObject(body)) shapeOf(ctx.path)?.(ctx, body, answers)

@@ -1,13 +1,16 @@
 /** The authorization server: oidc-provider on our records, with our apps, scopes, pages and rules. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Reply } from '../../call.ts'
 import { openidScopes } from '../../model/builtin.ts'
 import type { Collection, Model } from '../../model/model.ts'
+import { wasRefused } from './answers.ts'
 import { defaultScopesOf } from './apps.ts'
 import { Browsers } from './browsers.ts'
 import { appOf } from './clients.ts'
 import { Consents } from './consents.ts'
 import { type Engine, type EngineParts, Engines } from './engine.ts'
 import { type Asked, Interactions } from './interactions.ts'
+import { type Asking, Introspection } from './introspection.ts'
 import { type Incoming, prepareRequest } from './requests.ts'
 import type {
   AuthorizationServer,
@@ -45,9 +48,11 @@ export class Server implements AuthorizationServer {
   readonly #browsers = new Browsers()
   readonly #interactions: Interactions
   readonly #engines: Engines
+  readonly #introspection: Introspection
 
   constructor(parts: ServerParts) {
-    const { issuer, model, records, settings } = parts
+    const { issuer, model, records, apps, settings } = parts
+    const { secretOverlap } = settings
     this.issuer = issuer
     const oauthApps = model.collections.get('oauth_apps')
     if (!oauthApps) throw new Error('The model has no OAuth apps.')
@@ -60,6 +65,7 @@ export class Server implements AuthorizationServer {
       consents: this.#consents,
       sentencesOf: scopes => this.#sentencesOf(scopes),
     })
+    this.#introspection = new Introspection({ issuer, records, apps, secretOverlap })
     this.#engines = new Engines({
       ...parts,
       scopes: [...this.#sentences.keys()],
@@ -73,7 +79,7 @@ export class Server implements AuthorizationServer {
     await this.#engines.current()
   }
 
-  async handle(req: IncomingMessage, res: ServerResponse, body?: Buffer, address = ''): Promise<void> {
+  async handle(req: IncomingMessage, res: ServerResponse, body?: Buffer, address = ''): Promise<boolean> {
     const engine = await this.#engineFor(req)
     const { apps, records, settings } = this.#parts
     const incoming: Incoming = {
@@ -87,6 +93,12 @@ export class Server implements AuthorizationServer {
     const prepared = await prepareRequest(req, body, incoming)
     if (prepared !== req) this.#browsers.see(prepared, address)
     await engine.callback(prepared, res)
+    return wasRefused(prepared)
+  }
+
+  async introspect(asking: Asking): Promise<Reply | undefined> {
+    const { signer } = await this.#engines.current()
+    return this.#introspection.answer(asking, signer)
   }
 
   async interaction(req: IncomingMessage, res: ServerResponse): Promise<Interaction> {

@@ -1,21 +1,24 @@
 /** The library, set up with our records, apps, pages and one set of signing keys. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Context } from 'oidc-provider'
 import type { Records } from '../../records.ts'
 import { Adapter } from './adapter.ts'
 import { shapeAnswers } from './answers.ts'
 import type { Apps } from './apps.ts'
 import { type Browsers, currentContext } from './browsers.ts'
-import { clientMetadata, guardClients } from './clients.ts'
-import { configurationOf } from './configuration.ts'
+import { clientMetadata, guardClients, rememberClients } from './clients.ts'
+import { configurationOf, routes } from './configuration.ts'
 import { type Consents, loadGrant } from './consents.ts'
 import { TokenSigner } from './jwt.ts'
 import { keysVersion, loadKeys, type SigningKey } from './keys.ts'
 import { errors, Provider } from './library.ts'
 import { replayRefreshes } from './replay.ts'
 import { tokenForm } from './requests.ts'
+import { coverScopes } from './scopes.ts'
 import type { FindAccount, ProtocolPages } from './server.ts'
 import type { OauthSettings } from './settings.ts'
 import { sourcesOf } from './sources.ts'
+import { writeTogether } from './together.ts'
 import { allowJwts } from './tokens.ts'
 
 export interface EngineParts {
@@ -99,10 +102,17 @@ function makeEngine(parts: EngineParts, keys: readonly SigningKey[]): Engine {
   )
   provider.proxy = true
   guardClients(provider)
-  allowJwts(provider, { issuer, records, signer, format: settings.accessTokenFormat })
+  coverScopes(provider, new Set(scopes))
+  rememberClients(provider, parts.apps)
+  const findClient = (id: string) => provider.Client.find(id)
+  allowJwts(provider, { issuer, records, signer, findClient, format: settings.accessTokenFormat })
   const { refreshReplay } = settings
-  if (refreshReplay > 0) provider.use(replayRefreshes(refreshReplay, ctx => tokenForm(ctx.req)))
+  if (refreshReplay > 0) {
+    const formOf = (ctx: Context) => tokenForm(ctx.req)
+    provider.use(replayRefreshes({ records, seconds: refreshReplay, formOf, onFault }))
+  }
   shapeAnswers(provider, { separator: settings.scopeSeparator, issuer })
+  writeTogether(provider, routes.token)
   provider.on('server_error', (_ctx: never, error: never) => onFault(error))
   provider.on('error', (error: never) => onFault(error))
   return { provider, callback: provider.callback(), signer }

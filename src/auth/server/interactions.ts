@@ -6,6 +6,7 @@ import { appOf } from './clients.ts'
 import { interactionPath } from './configuration.ts'
 import type { Consents } from './consents.ts'
 import type { Provider } from './library.ts'
+import { withCovered } from './scopes.ts'
 import type { Interaction, NextPath, ScopeSentence, SignIn } from './server.ts'
 
 /** One request of a browser, to one of these pages. */
@@ -41,7 +42,7 @@ export class Interactions {
       app: appOf(client),
       destination: details.deviceCode === undefined ? destinationOf(params.redirect_uri) : undefined,
       scopes: sentencesOf(scopesOf(details)),
-      allowedBefore: new Set(before?.scopes),
+      allowedBefore: withCovered(before?.scopes ?? []),
       userId,
       loginHint: params.login_hint,
     }

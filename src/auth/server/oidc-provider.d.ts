@@ -28,6 +28,7 @@ declare module 'oidc-provider' {
 
   interface Grant extends Model {
     getOIDCScope(): string
+    getOIDCScopeFiltered(filter: Iterable<string>): string
     addOIDCScope(scope: string): void
     rejectOIDCScope(scope: string): void
   }
@@ -144,6 +145,7 @@ declare module 'oidc-provider' {
     'InvalidGrant' | 'InvalidTarget' | 'InvalidScope' | 'InvalidRequest' | 'InvalidToken',
     new (
       message?: string,
+      scope?: string,
     ) => Error
   >
 

@@ -1,6 +1,5 @@
 /** A request on its way to the library: in the dialect that it takes, and with nothing forged in it. */
 import type { IncomingMessage } from 'node:http'
-import { Readable } from 'node:stream'
 import type { Collection } from '../../model/model.ts'
 import { routes } from './configuration.ts'
 import {
@@ -59,15 +58,22 @@ async function formFor(path: string, body: Buffer, incoming: Incoming): Promise<
   }
 }
 
-/** The same request with another body. */
+/** The same request with another body, of which the library sees no more than it reads. */
 function withBody(req: IncomingMessage, text: string | Buffer): IncomingMessage {
   const body = Buffer.from(text)
   const headers = { ...req.headers, 'content-length': String(body.length) }
   delete headers['transfer-encoding']
-  const stream = Readable.from(body.length === 0 ? [] : [body], { objectMode: false })
-  const { method, url, socket, httpVersion, httpVersionMajor, httpVersionMinor, rawHeaders } = req
-  const fields = { headers, method, url, socket, httpVersion, httpVersionMajor, httpVersionMinor, rawHeaders }
-  return Object.assign(stream, fields, { complete: true }) as unknown as IncomingMessage
+  const own = {
+    headers,
+    url: req.url,
+    readable: true,
+    readableEncoding: null,
+    iterator: async function* chunks() {
+      if (body.length > 0) yield body
+    },
+  }
+  const fields = Object.entries(own).map(([name, value]) => [name, { value, writable: true }])
+  return Object.create(req, Object.fromEntries(fields))
 }
 
 export interface Refusal {

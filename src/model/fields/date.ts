@@ -1,6 +1,6 @@
 import { declared, defaultOf, type FieldDeclaration, type FieldOptions } from './declared.ts'
 import type { Marker } from './marker.ts'
-import { orderedOperators, textOr } from './textual.ts'
+import { orderedOperators, textColumn, textOr } from './textual.ts'
 import type { FieldType, JsonValue } from './type.ts'
 
 interface DateOptions extends FieldOptions {
@@ -32,7 +32,7 @@ function calendarDay(value: JsonValue): string {
 const dateType: FieldType = {
   name: 'date',
   encoding: 'date',
-  column: { sqlite: 'TEXT', postgres: 'date' },
+  column: textColumn,
   graphql: 'Date',
   operators: orderedOperators,
   sortable: true,

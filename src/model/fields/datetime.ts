@@ -1,7 +1,7 @@
 import { daysOf } from './date.ts'
 import { declared, defaultOf, type FieldDeclaration, type FieldOptions } from './declared.ts'
 import type { Marker } from './marker.ts'
-import { orderedOperators, textOr } from './textual.ts'
+import { orderedOperators, textColumn, textOr } from './textual.ts'
 import type { FieldType, JsonValue } from './type.ts'
 
 interface DatetimeOptions extends FieldOptions {
@@ -39,7 +39,7 @@ function instant(value: JsonValue): string {
 const datetimeType: FieldType = {
   name: 'datetime',
   encoding: 'datetime',
-  column: { sqlite: 'TEXT', postgres: 'timestamptz(3)' },
+  column: textColumn,
   graphql: 'DateTime',
   operators: orderedOperators,
   sortable: true,

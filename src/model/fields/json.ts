@@ -51,7 +51,7 @@ export function jsonType(schema: JsonSchema): FieldType {
   return {
     name: 'json',
     encoding: 'json',
-    column: { sqlite: 'TEXT', postgres: 'jsonb' },
+    column: { sqlite: 'TEXT', postgres: 'json' },
     graphql: 'JSON',
     operators: ['null'],
     sortable: false,

@@ -39,7 +39,10 @@ export const orderedOperators: readonly FilterOperator[] = [
 
 const textOperators: readonly FilterOperator[] = [...orderedOperators, 'contains']
 
-/** Byte order on both databases: equal sorting, and an index that serves it. */
+/**
+ * Byte order on both databases: equal sorting, and an index that serves it.
+ * Times are kept so too: no type of PostgreSQL's holds the year 0000.
+ */
 export const textColumn = { sqlite: 'TEXT', postgres: 'text COLLATE "C"' } as const
 
 /** The text itself, when every database can keep it. Throws a `RangeError` otherwise. */

@@ -1,6 +1,6 @@
 import { declared, defaultOf, type FieldDeclaration, type FieldOptions } from './declared.ts'
 import type { Marker } from './marker.ts'
-import { orderedOperators, textOr } from './textual.ts'
+import { orderedOperators, textColumn, textOr } from './textual.ts'
 import type { FieldType, JsonValue } from './type.ts'
 
 interface UuidOptions extends FieldOptions {
@@ -23,7 +23,7 @@ function lowerCase(value: JsonValue): string {
 const uuidType: FieldType = {
   name: 'uuid',
   encoding: 'text',
-  column: { sqlite: 'TEXT', postgres: 'uuid' },
+  column: textColumn,
   graphql: 'String',
   operators: orderedOperators,
   sortable: true,

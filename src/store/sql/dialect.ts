@@ -14,16 +14,18 @@ export interface Dialect {
   array(item: Sql): Sql
   /** A field's column as a JSON expression. */
   json(column: Sql, field: Field): Sql
+  /** A text as a JSON expression. */
+  string(text: Sql): Sql
+  /** A text that the plan names, as a JSON expression. */
+  constant(text: string): Sql
   /** The value of a field's column from the JSON text of an event. */
   logged(event: Bind, field: Field): Sql
   /** A JSON expression as the text that is sent. */
   text(json: Sql): Sql
-  /** A sort key as a cursor carries it. */
-  key(value: Sql, encoding: Encoding): Sql
   isIn(column: Sql, list: Bind): Sql
   contains(column: Sql, part: Sql): Sql
-  /** Null-safe equality. */
-  same(left: Sql, right: Sql): Sql
+  /** Null-safe equality of values of an encoding. */
+  same(left: Sql, right: Sql, encoding: Encoding): Sql
   /** What follows a sort key so that null is the smallest value. */
   nulls(descending: boolean): Sql
   /** A query for the ids of the rows of `table` in whose `fields` all the words occur. */

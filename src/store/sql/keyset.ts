@@ -1,4 +1,5 @@
 /** The condition for "after this position" in a sort order whose smallest value is null. */
+import type { Encoding } from '../../model/fields/type.ts'
 import type { GuardedSort } from '../../plan/guarded.ts'
 import { visible } from './condition.ts'
 import type { Row } from './row.ts'
@@ -19,12 +20,14 @@ interface Key {
   readonly at: Sql
   readonly descending: boolean
   readonly nullable: boolean
+  readonly encoding: Encoding
 }
 
 function keyOf({ field, descending }: GuardedSort, bind: Bind | undefined, row: Row): Key {
   if (bind === undefined) throw new TypeError('a position needs one value per sort key')
   const nullable = field.field.optional || field.when.kind !== 'always'
-  return { value: visible(field, row), at: [bind], descending, nullable }
+  const { encoding } = field.field.type
+  return { value: visible(field, row), at: [bind], descending, nullable, encoding }
 }
 
 function rowValue(keys: readonly Key[], { descending }: Key): Sql {
@@ -46,8 +49,8 @@ function bound({ value, at, descending }: Key): Sql {
 
 /** Equal in the keys before, and beyond the position in this one. */
 function step(before: readonly Key[], key: Key, row: Row): Sql {
-  const equal = before.map(({ nullable, value, at }) =>
-    nullable ? row.dialect.same(value, at) : sql`${value} = ${at}`,
+  const equal = before.map(({ nullable, value, at, encoding }) =>
+    nullable ? row.dialect.same(value, at, encoding) : sql`${value} = ${at}`,
   )
   return sql`(${join([...equal, beyond(key)], ' AND ')})`
 }

@@ -1,42 +1,90 @@
-/** PostgreSQL 16 and later. Text columns are declared COLLATE "C", so they compare by code point. */
-import type { Encoding } from '../../model/fields/type.ts'
+/**
+ * PostgreSQL 15 and later. JSON is built as text, so that it is the very text that SQLite gives: no function of
+ * PostgreSQL 15 writes nested objects without spaces. Text columns are declared COLLATE "C", so they compare by
+ * code point.
+ */
+import type { Field } from '../../model/model.ts'
 import { type Dialect, searchTable } from './dialect.ts'
 import { join, name, quoted, type Sql, sql } from './writer.ts'
 
-/** Instants and days as ISO 8601, as every database shows them. */
-function shown(column: Sql, encoding: Encoding): Sql {
-  if (encoding === 'datetime') {
-    return sql`to_char(${column} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`
-  }
-  return encoding === 'date' ? sql`to_char(${column}, 'YYYY-MM-DD')` : column
+/** The column of a search table with the words of all its fields; those of one field stand under its name. */
+export const allWords = '_all'
+
+/** How many arguments `concat` is given: a function takes no more than 100. */
+const MOST = 90
+
+function concat(parts: readonly Sql[]): Sql {
+  if (parts.length <= MOST) return sql`concat(${join(parts, ', ')})`
+  const chunks = Array.from({ length: Math.ceil(parts.length / MOST) }, (_, index) =>
+    concat(parts.slice(index * MOST, (index + 1) * MOST)),
+  )
+  return concat(chunks)
+}
+
+function nullable(json: Sql): Sql {
+  return sql`coalesce(${json}, 'null')`
 }
 
 function object(entries: readonly (readonly [string, Sql])[]): Sql {
-  const parts = entries.map(([key, value]) => sql`${quoted(key)} VALUE ${value}`)
-  return sql`JSON_OBJECT(${join(parts, ', ')})`
+  const parts = entries.flatMap(([key, value], index) => [
+    quoted(`${index === 0 ? '{' : ','}${JSON.stringify(key)}:`),
+    nullable(value),
+  ])
+  return entries.length === 0 ? quoted('{}') : concat([...parts, quoted('}')])
+}
+
+function tuple(items: readonly Sql[]): Sql {
+  const parts = items.flatMap((item, index) => [quoted(index === 0 ? '[' : ','), nullable(item)])
+  return items.length === 0 ? quoted('[]') : concat([...parts, quoted(']')])
+}
+
+/** Whole numbers without exponent, as far as SQLite shows them so; others as SQLite writes exponents. */
+function real(column: Sql): Sql {
+  const whole = sql`${column} = trunc(${column}) AND abs(${column}) < 9223372036854775807`
+  const exponent = sql`regexp_replace(${column}::text, '^(-?[0-9])e', '\\1.0e')`
+  return sql`CASE WHEN ${whole} THEN ${column}::bigint::text ELSE ${exponent} END`
+}
+
+function json(column: Sql, { type }: Field): Sql {
+  if (type.encoding === 'number') {
+    return type.column.sqlite === 'REAL' ? real(column) : sql`${column}::text`
+  }
+  return type.encoding === 'json' ? sql`${column}::text` : sql`to_json(${column})::text`
+}
+
+/** The type alone, without its collation. */
+function bare({ type }: Field): Sql {
+  return [type.column.postgres.replace(/ COLLATE .*$/, '')]
+}
+
+/** The words of all the fields are in an index; those of some are looked at in what it finds. */
+function search(collection: string, fields: readonly Field[], words: Parameters<Dialect['search']>[2]): Sql {
+  const columns = join(
+    fields.map(field => name(field.name)),
+    ' || ',
+  )
+  return sql`SELECT "id" FROM ${name(searchTable(collection))} WHERE ${name(allWords)} @> ${words} AND ${columns} @> ${words}`
 }
 
 export const postgres: Dialect = {
   sign: '$',
   object,
-  tuple: items => sql`json_build_array(${join(items, ', ')})`,
-  array: item => sql`coalesce(json_agg(${item}), '[]'::json)`,
-  json: (column, field) => shown(column, field.type.encoding),
-  logged: (event, { name: field, type }) =>
-    type.encoding === 'json'
-      ? sql`${event}::jsonb -> ${quoted(field)}`
-      : sql`(${event}::jsonb ->> ${quoted(field)})::${[type.column.postgres.split(' ')[0] ?? 'text']}`,
-  text: value => sql`(${value})::text`,
-  key: shown,
+  tuple,
+  array: item => sql`concat('[', string_agg(${item}, ','), ']')`,
+  json,
+  string: text => sql`to_json(${text})::text`,
+  constant: text => quoted(JSON.stringify(text)),
+  logged: (event, field) =>
+    field.type.encoding === 'json'
+      ? sql`${event}::json -> ${quoted(field.name)}`
+      : sql`(${event}::json ->> ${quoted(field.name)})::${bare(field)}`,
+  text: value => value,
   isIn: (column, list) => sql`${column} = ANY (${list})`,
   contains: (column, part) => sql`strpos(${column}, ${part}) > 0`,
-  same: (left, right) => sql`${left} IS NOT DISTINCT FROM ${right}`,
+  same: (left, right, encoding) =>
+    encoding === 'json'
+      ? sql`${left}::text IS NOT DISTINCT FROM ${right}::text`
+      : sql`${left} IS NOT DISTINCT FROM ${right}`,
   nulls: descending => (descending ? [' NULLS LAST'] : [' NULLS FIRST']),
-  search: (collection, fields, words) => {
-    const columns = join(
-      fields.map(field => name(field.name)),
-      ' || ',
-    )
-    return sql`SELECT "id" FROM ${name(searchTable(collection))} WHERE ${columns} @> ${words}`
-  },
+  search,
 }

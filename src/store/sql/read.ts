@@ -61,7 +61,7 @@ export function parentSql(within: NonNullable<GuardedList['within']>, dialect: D
 }
 
 function keysSql({ sort }: GuardedList, row: Row): Sql[] {
-  return sort.map(({ field }) => row.dialect.key(visible(field, row), field.field.type.encoding))
+  return sort.map(({ field }) => visible(field, row))
 }
 
 function slicedSql(list: GuardedList, slice: Slice, row: Row): Sql {

@@ -13,7 +13,7 @@ import type { FieldForm } from '../../plan/plan.ts'
 import { conditionSql, linked, visible, where } from './condition.ts'
 import { after } from './keyset.ts'
 import type { Row } from './row.ts'
-import { arg, join, quoted, type Sql, sql } from './writer.ts'
+import { arg, join, type Sql, sql } from './writer.ts'
 
 /** The JSON object of `select` over `row`. */
 export function objectSql(select: readonly GuardedSelected[], row: Row): Sql {
@@ -21,7 +21,7 @@ export function objectSql(select: readonly GuardedSelected[], row: Row): Sql {
 }
 
 function selectedSql(selected: GuardedSelected, row: Row): Sql {
-  if (selected.kind === 'constant') return quoted(selected.value)
+  if (selected.kind === 'constant') return row.dialect.constant(selected.value)
   if (selected.kind === 'relation') {
     return selected.list === undefined ? toOne(selected, row) : toMany(selected, selected.list, row)
   }
@@ -33,7 +33,8 @@ function selectedSql(selected: GuardedSelected, row: Row): Sql {
 
 function formed(column: Sql, field: Field, form: FieldForm | undefined, row: Row): Sql {
   if (form === undefined) return row.dialect.json(column, field)
-  return form === 'string' ? sql`CAST(${column} AS TEXT)` : sql`upper(replace(${column}, '-', '_'))`
+  const text = form === 'string' ? sql`CAST(${column} AS TEXT)` : sql`upper(replace(${column}, '-', '_'))`
+  return row.dialect.string(text)
 }
 
 function toOne({ path, rows, when, select }: GuardedRelation, row: Row): Sql {
@@ -65,7 +66,7 @@ function ownReference({ relation }: Path, select: readonly GuardedSelected[], ro
   if (relation.kind !== 'one') throw new TypeError('a to-many relation is no reference')
   const id = row.column(relation.field)
   const entries = select.flatMap(each => {
-    if (each.kind === 'constant') return [[each.key, quoted(each.value)] as const]
+    if (each.kind === 'constant') return [[each.key, row.dialect.constant(each.value)] as const]
     if (each.kind !== 'field') return []
     return [[each.key, formed(id, each.field.field, each.as, row)] as const]
   })

@@ -34,12 +34,13 @@ export const sqlite: Dialect = {
   tuple: items => sql`json_array(${join(items, ', ')})`,
   array: item => sql`json_group_array(${item})`,
   json,
+  string: text => text,
+  constant: quoted,
   logged: (event, { name: field, type }) =>
     type.encoding === 'json'
       ? sql`${event} -> ${quoted(`$.${field}`)}`
       : sql`${event} ->> ${quoted(`$.${field}`)}`,
   text: value => value,
-  key: value => value,
   isIn: (column, list) => sql`${column} IN (SELECT value FROM json_each(${list}))`,
   contains: (column, part) => sql`instr(${column}, ${part}) > 0`,
   same: (left, right) => sql`${left} IS ${right}`,

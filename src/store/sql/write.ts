@@ -76,13 +76,14 @@ export function rowSql(row: Row, id: Bind, outputs: readonly Sql[]): Sql {
   return sql`SELECT ${join(outputs, ', ')} FROM ${row.from()} WHERE ${row.column('id')} = ${id}`
 }
 
-/** One column per reference: whether the value is null or the id of a row that the caller may read. */
+/** One column per reference, `r0` and so on: whether the value is null or the id of a row that the caller may read. */
 export function referencesSql(references: readonly ReferenceCheck[], dialect: Dialect): Sql {
   const columns = references.map(({ value, target, rows }, index) => {
     const row = new Row(dialect, target.name, `t${index}`, { next: references.length })
     const id = bindOf(value, 'number')
     const conditions = where([sql`${row.column('id')} = ${id}`, conditionSql(rows, row)])
-    return sql`(${id} IS NULL OR EXISTS (SELECT 1 FROM ${row.from()}${conditions}))`
+    // In this order, so that PostgreSQL knows the parameter's type when it meets it alone.
+    return sql`(EXISTS (SELECT 1 FROM ${row.from()}${conditions}) OR ${id} IS NULL) AS ${name(`r${index}`)}`
   })
   return sql`SELECT ${join(columns, ', ')}`
 }
@@ -95,7 +96,7 @@ function assignedSql({ field, when }: GuardedAssignment, index: number, stored: 
 
 /** Whether an assignment, of a slot, changes the stored row, as far as its caller may know. */
 export function changesSql({ field, when, seen }: GuardedAssignment, index: number, row: Row): Sql {
-  const same = row.dialect.same(row.column(field.name), [slot(index)])
+  const same = row.dialect.same(row.column(field.name), [slot(index)], field.type.encoding)
   const known = seen === undefined ? same : sql`${same} AND ${conditionSql(seen, row, true)}`
   const differs = sql`NOT (${known})`
   return when === undefined ? differs : sql`(${conditionSql(when, row)} AND ${differs})`

@@ -33,7 +33,7 @@ test('a link sets a new password once, and ends every session', async () => {
   await withWorld({}, async world => {
     const { base, user, sent, revoked, token } = world
     const id = await user(email, old)
-    assert.equal(requestReset(base, 'ADA@example.com', address), undefined)
+    assert.equal(await requestReset(base, 'ADA@example.com', address), undefined)
     const link = await token()
     assert.deepEqual(
       sent.map(({ to }) => to),
@@ -59,7 +59,7 @@ test('a link sets a new password once, and ends every session', async () => {
 test('of many who use one link at once, one sets the password', async () => {
   await withWorld({}, async ({ base, user, token }) => {
     await user(email, old)
-    requestReset(base, email, address)
+    await requestReset(base, email, address)
     const link = await token()
     const answers = await Promise.all(
       Array.from({ length: 8 }, (_, at) => reset(base, link, `${fresh} ${at}`)),
@@ -71,7 +71,7 @@ test('of many who use one link at once, one sets the password', async () => {
 test('a link is good for an hour, and no other token is one', async () => {
   await withWorld({}, async ({ base, user, token, pass }) => {
     const id = await user(email, old)
-    requestReset(base, email, address)
+    await requestReset(base, email, address)
     const link = await token()
     await sendConfirmation(base, id, email)
     const confirmation = await token()
@@ -89,7 +89,7 @@ test('a link is good for an hour, and no other token is one', async () => {
 test('the link is stored as a hash only', async () => {
   await withWorld({}, async ({ base, user, token }) => {
     await user(email, old)
-    requestReset(base, email, address)
+    await requestReset(base, email, address)
     const link = await token()
     const stored = JSON.stringify(await base.records.all('PasswordReset'))
     assert.ok(stored.includes(email))
@@ -101,8 +101,9 @@ test('an unknown address gets no mail and the same answer; asking often is throt
   await withWorld({}, async ({ base, user, sent }) => {
     await user(email, old)
     for (const asked of [email, 'nobody@example.com']) {
-      for (let count = 0; count < 3; count++) assert.equal(requestReset(base, asked, address), undefined)
-      assert.equal(requestReset(base, asked, address), 900)
+      for (let count = 0; count < 3; count++)
+        assert.equal(await requestReset(base, asked, address), undefined)
+      assert.equal(await requestReset(base, asked, address), 900)
     }
     await base.idle()
     assert.deepEqual(new Set(sent.map(({ to }) => to)), new Set([email]))
@@ -113,9 +114,9 @@ test('an unknown address gets no mail and the same answer; asking often is throt
 test('a new password makes the other links useless', async () => {
   await withWorld({}, async ({ base, user, token }) => {
     await user(email, old)
-    requestReset(base, email, address)
+    await requestReset(base, email, address)
     const first = await token()
-    requestReset(base, email, address)
+    await requestReset(base, email, address)
     const second = await token()
     assert.notEqual(first, second)
     assert.equal((await reset(base, second, fresh)).kind, 'done')
@@ -129,12 +130,12 @@ test('who can write to an account cannot take it over by giving it another addre
     const id = await user(email, old)
     assert.equal(await kindOf(world, old), 'proven')
     await setEmail(world, id, 'mallory@example.com')
-    requestReset(base, 'mallory@example.com', address)
+    await requestReset(base, 'mallory@example.com', address)
     await base.idle()
     assert.deepEqual(sent, [])
     await sendConfirmation(base, id, 'mallory@example.com')
     assert.equal(await confirmAddress(base, await token(), id), true)
-    requestReset(base, 'mallory@example.com', address)
+    await requestReset(base, 'mallory@example.com', address)
     assert.equal(await canReset(base, await token()), true)
   })
 })
@@ -143,7 +144,7 @@ test('a link is void once the account has another address', async () => {
   await withWorld({}, async world => {
     const { base, user, token } = world
     const id = await user(email, old)
-    requestReset(base, email, address)
+    await requestReset(base, email, address)
     const link = await token()
     await setEmail(world, id, 'new@example.com')
     assert.deepEqual(await reset(base, link, fresh), { kind: 'over' })
@@ -161,7 +162,7 @@ test('what a stranger left in an account of one’s own address is gone after th
     await base.codes.start(made.userId, email, 'Example')
     const keys = async () => (await base.run.list(keysOf(made.userId), system)).text
     assert.notEqual(await keys(), '[]')
-    requestReset(base, email, address)
+    await requestReset(base, email, address)
     assert.equal((await reset(base, await token(), fresh)).kind, 'done')
     assert.deepEqual(await base.records.byOwner('Passkey', owner), [])
     assert.deepEqual(await base.records.byOwner('Totp', owner), [])
@@ -177,7 +178,7 @@ test('a confirmed account keeps its passkeys and keys', async () => {
     await sendConfirmation(base, id, email)
     assert.equal(await confirmAddress(base, await token(), id), true)
     await base.records.put({ kind: 'Passkey', id: 'p', payload: '{}', expiresAt: null, owner: String(id) })
-    requestReset(base, email, address)
+    await requestReset(base, email, address)
     assert.equal((await reset(base, await token(), fresh)).kind, 'done')
     assert.equal((await base.records.byOwner('Passkey', String(id))).length, 1)
     assert.notEqual((await base.run.list(keysOf(id), system)).text, '[]')
@@ -221,7 +222,7 @@ test('changing it takes the old one, and spares the session that asks', async ()
 test('mail that cannot be sent is told to the operator, not to who asked', async () => {
   await withWorld({ mailFails: true }, async ({ base, user, faults }) => {
     await user(email, old)
-    assert.equal(requestReset(base, email, address), undefined)
+    assert.equal(await requestReset(base, email, address), undefined)
     await base.idle()
     assert.equal(faults.length, 1)
   })

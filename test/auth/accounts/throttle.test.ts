@@ -3,15 +3,20 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { createThrottle } from '../../../src/auth/accounts/throttle.ts'
+import type { RateCounters } from '../../../src/cluster/cluster.ts'
+import { memoryCounters } from '../../../src/cluster/memory.ts'
 
 const allowances = {
-  pair: { attempts: 3, window: 60_000 },
-  account: { attempts: 5, window: 120_000 },
-  address: { attempts: 6, window: 60_000 },
+  pair: { attempts: 3, window: 60 },
+  account: { attempts: 5, window: 120 },
+  address: { attempts: 6, window: 60 },
 }
 
+/** In milliseconds: windows of a minute, two and an hour begin here. */
+const start = 1_800_000_000_000
+
 function clock() {
-  let time = 1_000_000
+  let time = start
   return {
     now: () => time,
     pass(milliseconds: number) {
@@ -20,68 +25,102 @@ function clock() {
   }
 }
 
-test('a pair, an account and an address have their own bounds; the longest wait is told', () => {
+function throttleAt(now: () => number, counters: RateCounters = memoryCounters({ now }), name = 'attempt') {
+  return createThrottle({ name, allowances, counters, now })
+}
+
+async function inTurn<T>(values: readonly T[], take: (value: T) => Promise<number | undefined>) {
+  const waits: (number | undefined)[] = []
+  for (const value of values) waits.push(await take(value))
+  return waits
+}
+
+test('a pair, an account and an address have their own bounds; the longest wait is told', async () => {
   const { now, pass } = clock()
-  const throttle = createThrottle(allowances, now)
-  const take = (account: string, address: string) => throttle.take(account, address)
-  assert.deepEqual(
-    [1, 2, 3, 4].map(() => take('ada', 'a')),
-    [undefined, undefined, undefined, 60],
-  )
-  assert.deepEqual(
-    [1, 2, 3].map(() => take('ada', 'b')),
-    [undefined, undefined, 120],
-  )
-  assert.deepEqual(
-    [1, 2, 3, 4].map(at => take(`other ${at}`, 'a')),
-    [undefined, undefined, undefined, 60],
-  )
+  const { take } = throttleAt(now)
+  assert.deepEqual(await inTurn([1, 2, 3, 4], () => take('ada', 'a')), [undefined, undefined, undefined, 60])
+  assert.deepEqual(await inTurn([1, 2, 3], () => take('ada', 'b')), [undefined, undefined, 120])
+  assert.deepEqual(await inTurn([1, 2, 3, 4], at => take(`other ${at}`, 'a')), [
+    undefined,
+    undefined,
+    undefined,
+    60,
+  ])
   pass(59_999)
-  assert.equal(take('new', 'a'), 1)
+  assert.equal(await take('new', 'a'), 1)
   pass(1)
-  assert.equal(take('new', 'a'), undefined)
-  assert.equal(take('ada', 'c'), 60)
+  assert.equal(await take('new', 'a'), undefined)
+  assert.equal(await take('ada', 'c'), 60)
   pass(60_000)
-  assert.equal(take('ada', 'c'), undefined)
+  assert.equal(await take('ada', 'c'), undefined)
 })
 
-test('success forgives the pair, and gives back only itself elsewhere', () => {
-  const throttle = createThrottle(allowances, clock().now)
+test('success forgives the pair, and gives back only itself elsewhere', async () => {
+  const { take, succeed } = throttleAt(clock().now)
   for (let count = 0; count < 20; count++) {
-    assert.equal(throttle.take('ada', 'a'), undefined)
-    throttle.succeed('ada', 'a')
+    assert.equal(await take('ada', 'a'), undefined)
+    succeed('ada', 'a')
   }
-  for (let count = 0; count < 3; count++) throttle.take('ada', 'a')
-  throttle.succeed('ada', 'a')
+  for (let count = 0; count < 3; count++) await take('ada', 'a')
+  succeed('ada', 'a')
   // Two of those three still count for the account: one attacker cannot clean up behind another's success.
-  assert.deepEqual(
-    [1, 2, 3].map(() => throttle.take('ada', 'b')),
-    [undefined, undefined, undefined],
-  )
-  assert.equal(throttle.take('ada', 'c'), 120)
+  assert.deepEqual(await inTurn([1, 2, 3], () => take('ada', 'b')), [undefined, undefined, undefined])
+  assert.equal(await take('ada', 'c'), 120)
 })
 
-test('whatever the order, no pair has more failures in a window than it may', () => {
+test('what is refused for one reason takes nothing for another', async () => {
+  const { take } = throttleAt(clock().now)
+  for (let count = 0; count < 50; count++) await take('ada', 'a')
+  // Three counted for the account, and three for the address.
+  assert.deepEqual(await inTurn([1, 2, 3], () => take('ada', 'b')), [undefined, undefined, 120])
+  assert.deepEqual(await inTurn([1, 2, 3, 4], at => take(`other ${at}`, 'a')), [
+    undefined,
+    undefined,
+    undefined,
+    60,
+  ])
+})
+
+test('of a thousand at once no more come through than may, on counters that answer later too', async () => {
+  const memory = memoryCounters(clock())
+  const later: RateCounters = {
+    ...memory,
+    take: async (key, limit, cost, window) => ({ ...memory.take(key, limit, cost, window) }),
+  }
+  const nodes = [1, 2, 3].map(() => throttleAt(clock().now, later))
+  const waits = await Promise.all(
+    Array.from({ length: 1000 }, (_, at) => nodes[at % 3]?.take('ada', 'a') ?? Promise.reject(new Error())),
+  )
+  assert.equal(waits.filter(wait => wait === undefined).length, 3)
+})
+
+test('throttles of two kinds do not share their counters', async () => {
+  const { now } = clock()
+  const counters = memoryCounters({ now })
+  const [one, other] = ['attempt', 'mail'].map(name => throttleAt(now, counters, name))
+  for (let count = 0; count < 5; count++) await one?.take('ada', 'a')
+  assert.equal(await other?.take('ada', 'a'), undefined)
+})
+
+test('whatever the order, no pair has more failures in a window than it may', async () => {
   const attempt = fc.record({
     account: fc.constantFrom('a', 'b', 'c'),
     address: fc.constantFrom('x', 'y'),
     wait: fc.nat(30_000),
   })
-  fc.assert(
-    fc.property(fc.array(attempt, { maxLength: 60 }), attempts => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(attempt, { maxLength: 60 }), async attempts => {
       const { now, pass } = clock()
-      const throttle = createThrottle(allowances, now)
-      const granted = new Map<string, { start: number; count: number }>()
+      const { take } = throttleAt(now)
+      const granted = new Map<string, number>()
       for (const { account, address, wait } of attempts) {
         pass(wait)
-        if (throttle.take(account, address) !== undefined) continue
-        const key = `${account} ${address}`
-        const seen = granted.get(key)
-        const current =
-          seen && now() < seen.start + allowances.pair.window ? seen : { start: now(), count: 0 }
-        current.count++
-        granted.set(key, current)
-        assert.ok(current.count <= allowances.pair.attempts)
+        const window = Math.floor(now() / 1000 / allowances.pair.window)
+        if ((await take(account, address)) !== undefined) continue
+        const key = `${account} ${address} ${window}`
+        const count = (granted.get(key) ?? 0) + 1
+        granted.set(key, count)
+        assert.ok(count <= allowances.pair.attempts)
       }
     }),
   )

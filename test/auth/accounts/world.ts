@@ -5,9 +5,10 @@ import { join } from 'node:path'
 import { type AccountBase, createAccountBase, type SignUpMode } from '../../../src/auth/accounts/accounts.ts'
 import { createKey, createUser } from '../../../src/auth/bootstrap.ts'
 import type { Message } from '../../../src/auth/mail.ts'
+import { memoryCounters } from '../../../src/cluster/memory.ts'
 import { checkModel } from '../../../src/model/check.ts'
 import { createGuard } from '../../../src/plan/guard.ts'
-import { createRun } from '../../../src/serve.ts'
+import { createRun } from '../../../src/serve/store.ts'
 import { openSqlite } from '../../../src/store/sqlite.ts'
 import blog from '../../models/blog.ts'
 
@@ -47,6 +48,7 @@ export async function withWorld(
     model,
     run,
     records: store.records,
+    counters: memoryCounters({ now }),
     mail: {
       delivers: true,
       async send(message) {

@@ -35,10 +35,10 @@ function showRequest({ theme, csrf }: FaceParts, visit: Visit, faults: Faults): 
 }
 
 /** The same answer for every address. */
-function ask(parts: FaceParts, visit: Visit, form: FormBody): Reply {
+async function ask(parts: FaceParts, visit: Visit, form: FormBody): Promise<Reply> {
   const faults = missing(form, { email: 'Enter your e-mail address.' })
   if (faults.size > 0) return showRequest(parts, visit, faults)
-  const seconds = requestReset(
+  const seconds = await requestReset(
     parts.base,
     form.text('email').slice(0, 300),
     parts.throttleAddress(visit.address),
@@ -140,8 +140,8 @@ async function finishAccount(
   return redirect('/account?done=verified')
 }
 
-function sendAgain(parts: FaceParts, visit: Visit, { user }: SignedIn): Reply {
-  const seconds = parts.base.mails.take(user.email, parts.throttleAddress(visit.address))
+async function sendAgain(parts: FaceParts, visit: Visit, { user }: SignedIn): Promise<Reply> {
+  const seconds = await parts.base.mails.take(user.email, parts.throttleAddress(visit.address))
   if (seconds !== undefined) return tooMany(parts.theme, seconds)
   parts.base.background(() => sendConfirmation(parts.base, user.id, user.email))
   return redirect('/account?done=sent')

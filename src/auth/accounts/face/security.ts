@@ -82,7 +82,7 @@ const confirmTotp: Change = async (parts, visit, who, form) => {
   const { id, email } = who.user
   const key = `code:${id}`
   const address = parts.throttleAddress(visit.address)
-  const seconds = base.attempts.take(key, address)
+  const seconds = await base.attempts.take(key, address)
   if (seconds !== undefined) return tooMany(theme, seconds)
   const codes = await base.codes.confirm(id, form.text('code'))
   if (codes) {
@@ -150,7 +150,7 @@ async function creationOptions(parts: FaceParts, visit: Visit): Promise<object> 
 
 async function requestOptions(parts: FaceParts, visit: Visit): Promise<object> {
   const address = parts.throttleAddress(visit.address)
-  const seconds = parts.base.attempts.take(optionsKey(address), address)
+  const seconds = await parts.base.attempts.take(optionsKey(address), address)
   if (seconds === undefined) return parts.passkeys.requestOptions()
   throw new ApiError('RATE_LIMITED', undefined, { headers: { 'Retry-After': String(seconds) } })
 }

@@ -1,0 +1,63 @@
+/** The settings of what several nodes share. */
+import { integer, type Kind } from './kinds.ts'
+import { optional, row } from './row.ts'
+
+const databaseNumber = /^\d{1,5}$/
+
+function isNetwork({ protocol, hostname, pathname, search, hash }: URL): boolean {
+  if (protocol !== 'redis:' && protocol !== 'rediss:') return false
+  const database = pathname.slice(1)
+  return hostname !== '' && search === '' && hash === '' && (database === '' || databaseNumber.test(database))
+}
+
+function isSocket({ protocol, pathname, searchParams, hash }: URL): boolean {
+  if (protocol !== 'unix:' || pathname.length < 2 || hash !== '') return false
+  return [...searchParams].every(([name, value]) => name === 'db' && databaseNumber.test(value))
+}
+
+function redisAddress(value: unknown): string | undefined {
+  if (typeof value !== 'string' || !URL.canParse(value)) return undefined
+  const url = new URL(value)
+  return isNetwork(url) || isSocket(url) ? value : undefined
+}
+
+const address: Kind<string> = {
+  says: 'the address of a Redis or Valkey server: `redis://user:password@host:6379/0`, the same with `rediss://` for TLS, or `unix:///run/redis.sock?db=0`',
+  fromText: redisAddress,
+  fromValue: redisAddress,
+}
+
+function keyPrefix(value: unknown): string | undefined {
+  return typeof value === 'string' && /^[A-Za-z0-9:._{}-]{1,60}$/.test(value) ? value : undefined
+}
+
+const prefix: Kind<string> = {
+  says: '1 to 60 letters, digits or characters of `:._{}-`',
+  fromText: keyPrefix,
+  fromValue: keyPrefix,
+}
+
+export const redisSettings = {
+  'redis.url': optional({
+    variable: 'REDIS_URL',
+    kind: address,
+    secret: true,
+    defaultText: 'none: this node is alone',
+    sentence:
+      'The Redis or Valkey server by which several nodes count limits together and wake each other. Nothing is kept there that would be missed.',
+  }),
+  'redis.prefix': row({
+    variable: 'PORTICO_REDIS_PREFIX',
+    kind: prefix,
+    default: 'portico:',
+    sentence:
+      'What every key and channel in Redis begins with: the same for all nodes of a service, another for every other service on that server.',
+  }),
+  'redis.timeout': row({
+    variable: 'PORTICO_REDIS_TIMEOUT',
+    kind: integer(5, 5000),
+    default: 100,
+    sentence:
+      'Milliseconds that a request waits for Redis. Then this node counts for itself until Redis answers in time again.',
+  }),
+} as const

@@ -1,0 +1,77 @@
+/** What this node shares with others, chosen by the settings. */
+import type { Cluster, ClusterCounts } from '../cluster/cluster.ts'
+import { type MemoryCounters, singleNode } from '../cluster/memory.ts'
+import type { Settings } from '../config.ts'
+import type { Logger } from '../log.ts'
+import type { Figure } from '../metrics.ts'
+
+/** Shared by the threads of a process. */
+type ThreadCluster = Cluster & { readonly counters: MemoryCounters }
+
+/**
+ * Rejects never because of Redis: the service runs without it too. `threads`: what this worker shares with the
+ * others of its process, which count together where Redis is away.
+ */
+export async function openCluster(
+  settings: Settings,
+  logger: Logger,
+  threads?: ThreadCluster,
+): Promise<Cluster> {
+  const url = settings['redis.url']
+  if (url === undefined) return threads ?? singleNode()
+  const { redisCluster } = await import('../cluster/redis.ts')
+  const nodes = await redisCluster({
+    url,
+    prefix: settings['redis.prefix'],
+    timeout: settings['redis.timeout'],
+    onLost: reason =>
+      logger.warn({ reason }, 'Redis is away: limits are counted by this node alone, events are polled for'),
+    onBack: () => logger.info('Redis is back: limits and events are shared again'),
+    memory: threads?.counters,
+  })
+  return threads === undefined ? nodes : both(threads, nodes)
+}
+
+/** The threads are woken without the way by Redis, which wakes the other nodes. */
+function both(threads: ThreadCluster, nodes: Cluster): Cluster {
+  return {
+    counters: nodes.counters,
+    wake() {
+      threads.wake()
+      nodes.wake()
+    },
+    onWake(listener) {
+      const ends = [threads.onWake(listener), nodes.onWake(listener)]
+      return () => {
+        for (const end of ends) end()
+      }
+    },
+    trouble: () => nodes.trouble(),
+    ...(nodes.counts && { counts: nodes.counts }),
+    close: async () => {
+      await Promise.all([threads.close(), nodes.close()])
+    },
+  }
+}
+
+/** None for a node that is alone. */
+export function clusterFigures(cluster: Cluster): Figure[] {
+  const { counts } = cluster
+  if (!counts) return []
+  const counter = (name: string, help: string, count: keyof ClusterCounts): Figure => {
+    return { name: `portico_${name}_total`, help, kind: 'counter', read: () => counts()[count] }
+  }
+  return [
+    {
+      name: 'portico_redis_up',
+      help: 'Whether Redis answers: 1, or 0 while this node does without it.',
+      kind: 'gauge',
+      read: () => (cluster.trouble() === undefined ? 1 : 0),
+    },
+    counter('redis_losses', 'How often Redis was lost.', 'losses'),
+    counter('redis_round_trips', 'Batches of draws from budgets that Redis was asked for.', 'roundTrips'),
+    counter('local_draws', 'Draws from budgets that were counted without Redis.', 'localDraws'),
+    counter('redis_wakes_sent', 'Messages to other nodes that something was committed.', 'wakesSent'),
+    counter('redis_wakes_received', 'Messages of other nodes that something was committed.', 'wakesReceived'),
+  ]
+}

@@ -1,0 +1,20 @@
+/** Other threads of this process that have the same SQLite file open. */
+export interface Neighbours {
+  /** Another number than before whenever one of them has committed; told before the commit is acknowledged. */
+  commits(): number
+  /** This store has committed. */
+  committed(): void
+  readonly lock: {
+    /** Whether one may write now. If not, calls `again` when it should be asked anew. */
+    take(again: () => void): boolean
+    /** Does nothing where it is not ours. */
+    release(): void
+  }
+}
+
+/** Of a store that has the file for itself, as far as this process goes. */
+export const noNeighbours: Neighbours = {
+  commits: () => 0,
+  committed() {},
+  lock: { take: () => true, release() {} },
+}

@@ -1,0 +1,126 @@
+/** Several threads that serve one model on one port: see `decisions/threads.md`. */
+import { createServer } from 'node:net'
+import type { FirstAdministrator } from './auth/bootstrap.ts'
+import { loadModel, modelFingerprint } from './cli/files.ts'
+import { openapiText } from './cli/print.ts'
+import { type Settings, SettingsError } from './config.ts'
+import type { Log } from './log.ts'
+import type { Model } from './model/model.ts'
+import { sharedMemory } from './workers/memory.ts'
+import type { Orders } from './workers/messages.ts'
+import { createPool, type Death, type Pool, WorkerError } from './workers/pool.ts'
+
+export interface Crewed {
+  readonly url: string
+  readonly firstAdministrator: FirstAdministrator | undefined
+  close(): Promise<void>
+}
+
+interface Parts {
+  readonly model: Model
+  readonly settings: Settings
+  readonly log: Log
+  /** Makes the database ready, once, before any worker opens it. */
+  readonly prepare: () => Promise<FirstAdministrator | undefined>
+}
+
+/** Starts `settings.workers` threads. Rejects when the first one cannot serve. */
+export async function startWorkers({ model, settings, log, prepare }: Parts): Promise<Crewed> {
+  await requireModelFile(model, settings)
+  await requireSharedPort(settings)
+  const fingerprint = modelFingerprint(settings)
+  const firstAdministrator = await prepare()
+  const memory = sharedMemory(settings.workers)
+  let { port } = settings
+  const orders = (worker: number): Orders => ({
+    worker,
+    memory,
+    fingerprint,
+    settings: shareOf(settings, port),
+  })
+  const pool = createPool({
+    memory,
+    thread: new URL(
+      import.meta.url.endsWith('.ts') ? './workers/thread.ts' : './workers/thread.js',
+      import.meta.url,
+    ),
+    orders,
+    log: text => log.write(text),
+    onDeath: death => tellDeath(log, death),
+    patience: (settings.shutdownGrace + 5) * 1000,
+  })
+  const url = await startAll(pool, settings, found => {
+    port = found
+  })
+  log.logger.info({ database: settings.database, workers: settings.workers }, `listening on ${url}`)
+  return { url, firstAdministrator, close: closer(pool, log) }
+}
+
+/** The first one tells which port it is, where any may be taken. */
+async function startAll(pool: Pool, { workers }: Settings, onPort: (port: number) => void): Promise<string> {
+  try {
+    const url = await pool.start(0)
+    onPort(Number(new URL(url).port))
+    await Promise.all(Array.from({ length: workers - 1 }, (_, other) => pool.start(other + 1)))
+    return url
+  } catch (error) {
+    await pool.stop()
+    throw error
+  }
+}
+
+function closer(pool: Pool, log: Log): () => Promise<void> {
+  let closed: Promise<void> | undefined
+  return () => {
+    closed ??= pool.stop().then(() => log.flush())
+    return closed
+  }
+}
+
+function tellDeath({ logger }: Log, { worker, error, pause }: Death): void {
+  logger.error(
+    { worker, err: error && new WorkerError(error), restart_in_ms: pause },
+    'a worker has died, and is started anew',
+  )
+}
+
+/** What one of several workers gets of what is for all. The tables are made by now. */
+function shareOf(settings: Settings, port: number): Settings {
+  const { workers } = settings
+  return { ...settings, port, autoMigrate: false, cacheBytes: Math.floor(settings.cacheBytes / workers) }
+}
+
+async function requireModelFile(model: Model, settings: Settings): Promise<void> {
+  const fault = (message: string) => new SettingsError([{ place: '`workers`', message }])
+  if (settings.model === undefined) {
+    throw fault(
+      'more than one worker needs the model as a file that each of them can load: name it in `model` or PORTICO_MODEL.',
+    )
+  }
+  const loaded = (await loadModel(settings)).model
+  if (openapiText(loaded, settings) === openapiText(model, settings)) return
+  throw fault(
+    `\`model\` names ${settings.model}, which holds another model than the one that is to be served.`,
+  )
+}
+
+/**
+ * Whether several threads can listen on one port here, and whether nobody else listens there: with a shared
+ * port the system would not tell, and give each of both a part of the connections.
+ */
+async function requireSharedPort({ host, port }: Settings): Promise<void> {
+  await listen({ host, port, reusePort: false })
+  await listen({ host, port: 0, reusePort: true }).catch(cause => {
+    const message = `more than one worker needs a system that lets threads share a port (SO_REUSEPORT, as Linux does): ${cause.message}. Set it to 1.`
+    throw new SettingsError([{ place: '`workers`', message }])
+  })
+}
+
+/** Listens for a moment. */
+function listen(at: { host: string; port: number; reusePort: boolean }): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const server = createServer()
+    server.once('error', reject)
+    server.listen(at, () => server.close(() => resolve()))
+  })
+}

@@ -1,0 +1,133 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { test } from 'node:test'
+import { Worker } from 'node:worker_threads'
+import fc from 'fast-check'
+import type { Budget, RateCounters } from '../../src/cluster/cluster.ts'
+import { memoryCounters } from '../../src/cluster/memory.ts'
+import { counterMemory, sharedCounters } from '../../src/cluster/shared-counters.ts'
+
+/** A whole minute. */
+const start = 1_800_000_000_000
+
+function told(counters: RateCounters, key: string, limit: number, cost: number, window?: number): Budget {
+  const { granted, remaining, resetAt, limit: shown } = counters.take(key, limit, cost, window) as Budget
+  return { granted, remaining, resetAt, limit: shown }
+}
+
+test('one thread or another, and the counters of a single node: all say the same', () => {
+  const takes = fc.array(
+    fc.record({
+      by: fc.nat({ max: 1 }),
+      kind: fc.constantFrom('take', 'take', 'take', 'give', 'note'),
+      key: fc.constantFrom('a', 'b', 'user:1', ''),
+      limit: fc.constantFrom(1, 3, 1_000_000_000),
+      cost: fc.constantFrom(1, 1, 2, 5),
+      window: fc.constantFrom(60, 60, 900),
+      seconds: fc.constantFrom(0, 0, 1, 20, 61),
+    }),
+    { maxLength: 60 },
+  )
+  fc.assert(
+    fc.property(takes, list => {
+      let at = start
+      const now = () => at
+      const memory = counterMemory(1024)
+      const threads = [sharedCounters(memory, { now }), sharedCounters(memory, { now })]
+      const reference = memoryCounters({ now })
+      for (const { by, kind, key, limit, cost, window, seconds } of list) {
+        at += seconds * 1000
+        const thread = threads[by]
+        assert.ok(thread)
+        const { resetAt } = told(reference, key, limit, 0, window)
+        for (const counters of [thread, reference]) {
+          if (kind === 'give') counters.give(key, cost, window)
+          if (kind === 'note') counters.note(key, cost, resetAt - (cost === 5 ? window : 0), window)
+        }
+        assert.deepEqual(told(thread, key, limit, cost, window), told(reference, key, limit, cost, window))
+      }
+    }),
+    { numRuns: 300 },
+  )
+})
+
+test('windows of other lengths begin at their multiples, and are budgets of their own', () => {
+  let at = start + 100_000
+  const counters = sharedCounters(counterMemory(64), { now: () => at })
+  assert.equal(told(counters, 'a', 1, 1, 900).resetAt, start / 1000 + 900)
+  assert.equal(told(counters, 'a', 1, 1).granted, true)
+  at = start + 899_000
+  assert.equal(told(counters, 'a', 1, 1, 900).granted, false)
+  at = start + 900_000
+  assert.equal(told(counters, 'a', 1, 1, 900).granted, true)
+})
+
+test('a thread whose clock is a moment behind counts in the window that has begun', () => {
+  const memory = counterMemory(64)
+  const ahead = sharedCounters(memory, { now: () => start + 60_000 })
+  const behind = sharedCounters(memory, { now: () => start + 59_999 })
+  assert.equal(told(behind, 'a', 2, 1).remaining, 1)
+  assert.equal(told(ahead, 'a', 2, 1).remaining, 1)
+  assert.deepEqual(told(behind, 'a', 2, 1), {
+    granted: true,
+    remaining: 0,
+    resetAt: start / 1000 + 120,
+    limit: 2,
+  })
+  assert.equal(told(ahead, 'a', 2, 1).granted, false)
+})
+
+test('a clock that is set back by hours begins anew', () => {
+  let at = start + 7_200_000
+  const counters = sharedCounters(counterMemory(64), { now: () => at })
+  assert.equal(told(counters, 'a', 1, 1).granted, true)
+  at = start
+  assert.deepEqual(told(counters, 'a', 1, 1), {
+    granted: true,
+    remaining: 0,
+    resetAt: start / 1000 + 60,
+    limit: 1,
+  })
+})
+
+test('in a table that is full, a new key takes the place of the one that has used least', () => {
+  const counters = sharedCounters(counterMemory(8), { now: () => start })
+  for (let key = 0; key < 8; key++) told(counters, `key ${key}`, 100, key + 1)
+  assert.equal(told(counters, 'another', 100, 50).remaining, 50)
+  assert.equal(told(counters, 'another', 100, 50).remaining, 0)
+  for (let key = 1; key < 8; key++) {
+    assert.equal(told(counters, `key ${key}`, 100, 0).remaining, 100 - (key + 1))
+  }
+})
+
+test('a slot whose window is over goes first, and its new key begins with nothing used', () => {
+  let at = start
+  const counters = sharedCounters(counterMemory(8), { now: () => at })
+  told(counters, 'old', 100, 99)
+  at += 60_000
+  for (let key = 0; key < 7; key++) told(counters, `key ${key}`, 100, 1)
+  assert.equal(told(counters, 'new', 100, 1).remaining, 99)
+  assert.equal(told(counters, 'old', 100, 1).remaining, 99)
+})
+
+test('threads at the same keys are granted exactly the limit, all together', async () => {
+  const keys = ['a', 'b', 'c']
+  const [threads, times, limit] = [4, 20_000, 30_000]
+  const memory = counterMemory(1024)
+  const workers = Array.from(
+    { length: threads },
+    () =>
+      new Worker(new URL('taker.ts', import.meta.url), {
+        workerData: { memory, keys, limit, times, at: start },
+      }),
+  )
+  await Promise.all(workers.map(worker => once(worker, 'message')))
+  const answers = workers.map(worker => once(worker, 'message'))
+  for (const worker of workers) worker.postMessage('go')
+  const granted = (await Promise.all(answers)).map(([counts]) => counts as Record<string, number>)
+  for (const key of keys) {
+    const total = granted.reduce((sum, counts) => sum + (counts[key] ?? 0), 0)
+    assert.equal(total, limit, key)
+  }
+  await Promise.all(workers.map(worker => worker.terminate()))
+})

@@ -1,0 +1,24 @@
+/** A thread that takes from the counters as fast as it can. */
+import { parentPort, workerData } from 'node:worker_threads'
+import { type CounterMemory, sharedCounters } from '../../src/cluster/shared-counters.ts'
+
+interface Task {
+  readonly memory: CounterMemory
+  readonly keys: readonly string[]
+  readonly limit: number
+  readonly times: number
+  /** The second in which all takes happen. */
+  readonly at: number
+}
+
+const { memory, keys, limit, times, at }: Task = workerData
+const counters = sharedCounters(memory, { now: () => at })
+const granted = Object.fromEntries(keys.map(key => [key, 0]))
+
+parentPort?.once('message', () => {
+  for (let turn = 0; turn < times; turn++) {
+    for (const key of keys) if (counters.take(key, limit, 1).granted) granted[key] = (granted[key] ?? 0) + 1
+  }
+  parentPort?.postMessage(granted)
+})
+parentPort?.postMessage('ready')

@@ -1,0 +1,23 @@
+/** Starts a PostgreSQL server, prints its URL or why there is none, and stops it when its own input ends. */
+import { fast, PostgresServer } from './postgres-server.ts'
+
+function ended(): Promise<void> {
+  return new Promise(resolve => {
+    process.stdin.on('end', resolve).on('error', resolve).resume()
+    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => resolve())
+  })
+}
+
+const stopped = ended()
+try {
+  const server = new PostgresServer(fast)
+  await server.start()
+  process.stdout.write(`${JSON.stringify({ url: server.url })}\n`)
+  await stopped
+  await server.remove()
+} catch (error) {
+  process.stdout.write(
+    `${JSON.stringify({ error: error instanceof Error ? error.message : String(error) })}\n`,
+  )
+}
+process.exit()

@@ -1,0 +1,158 @@
+/** A PostgreSQL server of a test's own, in a folder of its own, on a Unix socket. */
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { closeSync, openSync, readFileSync, rmSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { setTimeout as wait } from 'node:timers/promises'
+import pg from 'pg'
+import { debianFolders, newFolder, type Owner, ordinaryUser, programPath } from './programs.ts'
+
+/** By name, as in postgresql.conf. */
+export type PostgresSettings = Readonly<Record<string, string | number>>
+
+const PORT = 5432
+const START_MS = 30_000
+
+/** What suits tests, whose data nobody needs tomorrow. */
+export const fast: PostgresSettings = {
+  fsync: 'off',
+  full_page_writes: 'off',
+  autovacuum_naptime: '10s',
+}
+
+const base: PostgresSettings = {
+  listen_addresses: '',
+  port: PORT,
+  max_connections: 200,
+  shared_buffers: '32MB',
+  timezone: 'UTC',
+}
+
+export class PostgresServer {
+  readonly folder: string
+  /** The superuser's database. */
+  readonly url: string
+  readonly #owner: Owner | undefined
+  readonly #programs: string
+  readonly #settings: PostgresSettings
+  readonly #removed = (): void => this.#end()
+  #child: ChildProcess | undefined
+
+  /** Makes the data; `start` starts the server. It ends with this process, at the latest. */
+  constructor(settings: PostgresSettings = {}) {
+    this.#owner = ordinaryUser()
+    this.#programs = dirname(
+      programPath({
+        program: 'initdb',
+        folders: debianFolders(),
+        pack: 'postgresql',
+        variable: 'PORTICO_TEST_POSTGRES',
+      }),
+    )
+    this.folder = newFolder('pg', this.#owner)
+    this.url = `postgres://portico@${encodeURIComponent(this.folder)}/postgres`
+    this.#settings = { ...base, ...settings, unix_socket_directories: this.folder }
+    process.once('exit', this.#removed)
+    // Of all settings this one shows best where a comparison forgot its collation.
+    const locale = ['--encoding=UTF8', '--locale-provider=icu', '--icu-locale=en-US', '--locale=C']
+    const login = ['--username=portico', '--auth=trust', '--no-sync']
+    execFileSync(join(this.#programs, 'initdb'), [...login, ...locale, '-D', this.#data], {
+      ...this.#owner,
+      cwd: this.folder,
+      stdio: ['ignore', 'ignore', 'pipe'],
+    })
+  }
+
+  /** Where it listens. */
+  get socket(): string {
+    return join(this.folder, `.s.PGSQL.${PORT}`)
+  }
+
+  get pid(): number | undefined {
+    return this.#child?.pid
+  }
+
+  async start(): Promise<void> {
+    const settings = Object.entries(this.#settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])
+    const log = openSync(this.#log, 'a')
+    const child = spawn(join(this.#programs, 'postgres'), ['-D', this.#data, ...settings], {
+      ...this.#owner,
+      cwd: this.folder,
+      stdio: ['ignore', log, log],
+    })
+    closeSync(log)
+    child.unref()
+    this.#child = child
+    const until = Date.now() + START_MS
+    while (!(await answers(this.url))) {
+      if (child.exitCode !== null || Date.now() > until) {
+        throw new Error(`PostgreSQL did not start:\n${readFileSync(this.#log, 'utf8')}`)
+      }
+      await wait(20)
+    }
+  }
+
+  /** `fast`: ends the connections. `immediate`: as a crash, but in order. */
+  async stop(mode: 'fast' | 'immediate' = 'fast'): Promise<void> {
+    await this.#signal(mode === 'fast' ? 'SIGINT' : 'SIGQUIT')
+  }
+
+  /** As when the machine fails. Its processes notice at once. */
+  async kill(): Promise<void> {
+    await this.#signal('SIGKILL')
+    // A new one refuses to start while a process of the old one lives.
+    await wait(100)
+  }
+
+  async restart(): Promise<void> {
+    await this.stop()
+    await this.start()
+  }
+
+  /** Stops it and removes its data. */
+  async remove(): Promise<void> {
+    process.off('exit', this.#removed)
+    await this.#signal('SIGQUIT')
+    rmSync(this.folder, { recursive: true, force: true, maxRetries: 5 })
+  }
+
+  async #signal(signal: NodeJS.Signals): Promise<void> {
+    const child = this.#child
+    this.#child = undefined
+    if (child === undefined || child.exitCode !== null || child.signalCode !== null) return
+    child.ref()
+    const ended = once(child, 'exit')
+    child.kill(signal)
+    await ended
+  }
+
+  #end(): void {
+    this.#child?.kill('SIGQUIT')
+    try {
+      rmSync(this.folder, { recursive: true, force: true })
+    } catch {
+      // The server may still be writing into it.
+    }
+  }
+
+  get #data(): string {
+    return join(this.folder, 'data')
+  }
+
+  get #log(): string {
+    return join(this.folder, 'log')
+  }
+}
+
+async function answers(url: string): Promise<boolean> {
+  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 2000 })
+  client.on('error', () => undefined)
+  try {
+    await client.connect()
+    return true
+  } catch {
+    return false
+  } finally {
+    await client.end().catch(() => undefined)
+  }
+}

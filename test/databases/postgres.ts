@@ -1,0 +1,100 @@
+/**
+ * A PostgreSQL database for a test: in the server that PORTICO_TEST_POSTGRES names, else in one that the whole
+ * run shares (`scripts/databases.mjs`), else in one of this process's own.
+ */
+import { spawn } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { connect } from 'node:net'
+import { createInterface } from 'node:readline'
+import type { Readable } from 'node:stream'
+import { fileURLToPath } from 'node:url'
+import pg from 'pg'
+
+export { PostgresServer } from './postgres-server.ts'
+
+let server: Promise<string> | undefined
+
+/** The superuser's URL. */
+function serverUrl(): Promise<string> {
+  server ??= findServer()
+  return server
+}
+
+async function findServer(): Promise<string> {
+  const { PORTICO_TEST_POSTGRES: given, PORTICO_TEST_SERVERS: shared } = process.env
+  if (given) return given
+  return shared ? said(connect(shared)) : ownServer()
+}
+
+/** It ends with this process, which holds its input. */
+async function ownServer(): Promise<string> {
+  const keeper = fileURLToPath(new URL('keeper.ts', import.meta.url))
+  const child = spawn(process.execPath, [keeper], { stdio: ['pipe', 'pipe', 'inherit'] })
+  const url = await said(child.stdout)
+  child.unref()
+  return url
+}
+
+/** What a keeper says. */
+async function said(input: Readable): Promise<string> {
+  for await (const line of createInterface({ input })) {
+    const { url, error } = JSON.parse(line)
+    input.destroy()
+    if (typeof url === 'string') return url
+    throw new Error(String(error))
+  }
+  throw new Error('The PostgreSQL server of the tests ended before it began.')
+}
+
+const BIGINT = 20
+
+/** Whole numbers as numbers. */
+const getTypeParser: typeof pg.types.getTypeParser = (oid, format) =>
+  oid === BIGINT ? Number : pg.types.getTypeParser(oid, format)
+
+/** Runs statements on a database. Of the last one, the rows. */
+export async function query(
+  url: string,
+  text: string,
+  values?: readonly unknown[],
+): Promise<Record<string, unknown>[]> {
+  const client = new pg.Client({ connectionString: url, types: { getTypeParser } })
+  await client.connect()
+  try {
+    const result: pg.QueryResult | pg.QueryResult[] = await client.query(text, values && [...values])
+    return (Array.isArray(result) ? result.at(-1) : result)?.rows ?? []
+  } finally {
+    await client.end()
+  }
+}
+
+export interface TestDatabase {
+  readonly url: string
+  drop(): Promise<void>
+}
+
+/** A new, empty database, or a copy of one that nobody is connected to. */
+export async function newDatabase(template?: TestDatabase): Promise<TestDatabase> {
+  const admin = await serverUrl()
+  const name = `test_${randomBytes(8).toString('hex')}`
+  const from = template === undefined ? 'template0' : new URL(template.url).pathname.slice(1)
+  await query(admin, `CREATE DATABASE "${name}" TEMPLATE "${from}"`)
+  const url = new URL(admin)
+  url.pathname = `/${name}`
+  return {
+    url: url.href,
+    drop: async () => {
+      await query(admin, `DROP DATABASE "${name}" WITH (FORCE)`)
+    },
+  }
+}
+
+/** Runs `use` with the URL of a new, empty database, which is dropped afterwards. */
+export async function withPostgres<T>(use: (url: string) => T | Promise<T>): Promise<T> {
+  const database = await newDatabase()
+  try {
+    return await use(database.url)
+  } finally {
+    await database.drop()
+  }
+}

@@ -1,0 +1,115 @@
+/** A Redis server for a test: the one that PORTICO_TEST_REDIS names, or one of its own. */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { rmSync } from 'node:fs'
+import { connect } from 'node:net'
+import { setTimeout as wait } from 'node:timers/promises'
+import { freePort, newFolder, programPath } from './programs.ts'
+
+const START_MS = 10_000
+
+/** A server of a test's own, which may stop, hang and lose everything. It ends with this process, at the latest. */
+export class RedisServer {
+  readonly url: string
+  readonly port: number
+  readonly #folder = newFolder('redis')
+  readonly #program: string
+  readonly #removed = (): void => this.#end()
+  #child: ChildProcess | undefined
+
+  private constructor(port: number) {
+    this.port = port
+    this.url = `redis://127.0.0.1:${port}`
+    this.#program = programPath({
+      program: 'redis-server',
+      folders: [],
+      pack: 'redis-server',
+      variable: 'PORTICO_TEST_REDIS',
+    })
+    process.once('exit', this.#removed)
+  }
+
+  /** A server that runs. */
+  static async start(): Promise<RedisServer> {
+    for (let attempt = 1; ; attempt++) {
+      const server = new RedisServer(await freePort())
+      try {
+        await server.start()
+        return server
+      } catch (error) {
+        await server.remove()
+        // Another program may have taken the port meanwhile.
+        if (attempt === 3) throw error
+      }
+    }
+  }
+
+  /** Starts it again, empty, on the same port. */
+  async start(): Promise<void> {
+    const options = ['--port', `${this.port}`, '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no']
+    const child = spawn(this.#program, [...options, '--dir', this.#folder], { stdio: 'ignore' })
+    child.unref()
+    this.#child = child
+    const until = Date.now() + START_MS
+    while (!(await this.#answers())) {
+      if (child.exitCode !== null || Date.now() > until) throw new Error('Redis did not start.')
+      await wait(10)
+    }
+  }
+
+  /** What it holds is gone. */
+  async kill(): Promise<void> {
+    const child = this.#child
+    this.#child = undefined
+    if (child === undefined || child.exitCode !== null || child.signalCode !== null) return
+    child.ref()
+    const ended = once(child, 'exit')
+    child.kill('SIGKILL')
+    await ended
+  }
+
+  /** It keeps its connections and answers nothing, until `resume`. */
+  pause(): void {
+    this.#child?.kill('SIGSTOP')
+  }
+
+  resume(): void {
+    this.#child?.kill('SIGCONT')
+  }
+
+  async remove(): Promise<void> {
+    process.off('exit', this.#removed)
+    await this.kill()
+    rmSync(this.#folder, { recursive: true, force: true })
+  }
+
+  #answers(): Promise<boolean> {
+    return new Promise(resolve => {
+      const socket = connect(this.port, '127.0.0.1', () => socket.write('PING\r\n'))
+      socket.setTimeout(1000, () => socket.destroy())
+      socket.on('data', data => {
+        resolve(data.toString().startsWith('+PONG') && this.#child?.exitCode === null)
+        socket.destroy()
+      })
+      socket.on('error', () => undefined)
+      socket.on('close', () => resolve(false))
+    })
+  }
+
+  #end(): void {
+    this.#child?.kill('SIGKILL')
+    rmSync(this.#folder, { recursive: true, force: true })
+  }
+}
+
+/** Runs `use` with the URL of a server that others may use too. */
+export async function withRedis<T>(use: (url: string) => T | Promise<T>): Promise<T> {
+  const given = process.env.PORTICO_TEST_REDIS
+  if (given) return use(given)
+  const server = await RedisServer.start()
+  try {
+    return await use(server.url)
+  } finally {
+    await server.remove()
+  }
+}

@@ -1,0 +1,121 @@
+/** Threads that die, hang, or do not start. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Settings } from '../../src/config.ts'
+import { livesAt, sharedMemory, WRITER } from '../../src/workers/memory.ts'
+import type { ToWorker } from '../../src/workers/messages.ts'
+import { createPool, type Death, type Pool, type PoolOptions } from '../../src/workers/pool.ts'
+
+interface Bench {
+  readonly pool: Pool
+  readonly deaths: Death[]
+  readonly words: Int32Array
+  readonly log: string[]
+  /** Resolves once `isSo` does hold. */
+  until(isSo: () => boolean | Promise<boolean>): Promise<void>
+}
+
+/** Only the stub understands them. */
+const [die, hang] = ['die', 'hang'].map(kind => ({ kind }) as unknown as ToWorker) as [ToWorker, ToWorker]
+
+async function withPool(
+  use: (bench: Bench) => Promise<void>,
+  given: Partial<PoolOptions> = {},
+): Promise<void> {
+  const memory = sharedMemory(3)
+  const words = new Int32Array(memory.file)
+  const [deaths, log]: [Death[], string[]] = [[], []]
+  const settings = { fails: 2 } as unknown as Settings
+  const pool = createPool({
+    memory,
+    thread: new URL('stub-thread.ts', import.meta.url),
+    orders: worker => ({ worker, memory, settings, fingerprint: '' }),
+    log: text => log.push(text),
+    onDeath: death => deaths.push(death),
+    patience: 5000,
+    pause: 20,
+    ...given,
+  })
+  const until = async (isSo: () => boolean | Promise<boolean>) => {
+    for (let tries = 0; !(await isSo()); tries++) {
+      assert.ok(tries < 1000, 'it never came to that')
+      await sleep(10)
+    }
+  }
+  try {
+    await use({ pool, deaths, words, log, until })
+  } finally {
+    await pool.stop()
+  }
+}
+
+test('each worker tells its address and its log, and they find each other', async () => {
+  await withPool(async ({ pool, log, until }) => {
+    assert.equal(await pool.start(0), 'http://localhost:9000')
+    assert.equal(await pool.start(1), 'http://localhost:9001')
+    assert.equal(pool.counts.serving, 2)
+    assert.deepEqual(log, ['worker 0\n', 'worker 1\n'])
+    await until(async () => {
+      const figures = await pool.figures()
+      return figures.includes('heard{from="1"} 1') && figures.includes('heard{from="0"} 1')
+    })
+  })
+})
+
+test('one that cannot start says why', async () => {
+  await withPool(async ({ pool, deaths }) => {
+    await assert.rejects(pool.start(2), { name: 'Sad', message: 'no luck', code: 'EBAD' })
+    assert.deepEqual(deaths, [])
+    assert.equal(pool.counts.serving, 0)
+  })
+})
+
+test('one that dies is started anew, meets the others, and its lock is freed', async () => {
+  await withPool(async ({ pool, deaths, words, until }) => {
+    await pool.start(0)
+    await pool.start(1)
+    Atomics.store(words, livesAt(1), 1)
+    Atomics.store(words, WRITER, 2)
+    pool.send(1, die)
+    await until(() => deaths.length === 1)
+    assert.equal(deaths[0]?.worker, 1)
+    assert.equal(deaths[0]?.error?.name, 'RangeError')
+    assert.equal(Atomics.load(words, WRITER), 0)
+    assert.equal(Atomics.load(words, livesAt(1)), 0)
+    await until(() => pool.counts.serving === 2)
+    assert.equal(pool.counts.restarts, 1)
+    await until(async () => (await pool.figures()).includes('heard{from="1,1"} 1'))
+  })
+})
+
+test('one that dies again and again is waited for longer each time', async () => {
+  await withPool(async ({ pool, deaths, until }) => {
+    await pool.start(0)
+    for (const count of [1, 2, 3]) {
+      pool.send(0, die)
+      await until(() => deaths.length === count)
+      await until(() => pool.counts.serving === 1)
+    }
+    assert.deepEqual(
+      deaths.map(({ pause }) => pause),
+      [20, 40, 80],
+    )
+  })
+})
+
+test('one that hangs keeps neither the figures nor the stop', async () => {
+  await withPool(
+    async ({ pool }) => {
+      await pool.start(0)
+      await pool.start(1)
+      pool.send(1, hang)
+      assert.match(await pool.figures(), /^heard/m)
+      const began = performance.now()
+      await pool.stop()
+      assert.ok(performance.now() - began < 10_000)
+      assert.equal(pool.counts.serving, 0)
+    },
+    { patience: 300 },
+  )
+})

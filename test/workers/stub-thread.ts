@@ -1,0 +1,34 @@
+/** In the place of a worker: does what its number and the messages say. */
+import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
+
+const { worker, settings } = workerData as { worker: number; settings: { readonly fails?: number } }
+
+if (settings.fails === worker) {
+  parentPort?.postMessage({ kind: 'failed', error: { name: 'Sad', message: 'no luck', code: 'EBAD' } })
+  process.exit(1)
+}
+
+const heard: string[] = []
+const peers = new Map<number, MessagePort>()
+const handlers: Record<string, (message: { id?: number; worker?: number; port?: MessagePort }) => void> = {
+  stop: () => process.exit(0),
+  tell: ({ id }) => {
+    const text = `# HELP heard How many.\n# TYPE heard counter\nheard{from="${heard}"} 1\n`
+    parentPort?.postMessage({ kind: 'figures', id, text })
+  },
+  peer: ({ worker: other = 0, port }) => {
+    if (!port) return
+    peers.set(other, port)
+    port.on('message', text => heard.push(text))
+    port.postMessage(`${worker}`)
+  },
+  die: () => {
+    throw new RangeError('struck by lightning')
+  },
+  hang: () => {
+    for (;;);
+  },
+}
+parentPort?.on('message', message => handlers[message.kind]?.(message))
+parentPort?.postMessage({ kind: 'log', text: `worker ${worker}\n` })
+parentPort?.postMessage({ kind: 'ready', url: `http://localhost:${9000 + worker}` })

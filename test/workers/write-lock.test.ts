@@ -1,0 +1,105 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { MessageChannel, type MessagePort, Worker } from 'node:worker_threads'
+import { sharedMemory, WRITER } from '../../src/workers/memory.ts'
+import { bury, enlist, WriteLock } from '../../src/workers/write-lock.ts'
+
+/** Ways from each of `count` threads to each other. */
+function ways(count: number): [number, MessagePort][][] {
+  const all: [number, MessagePort][][] = Array.from({ length: count }, () => [])
+  for (let one = 0; one < count; one++) {
+    for (let other = 0; other < one; other++) {
+      const { port1, port2 } = new MessageChannel()
+      all[one]?.push([other, port1])
+      all[other]?.push([one, port2])
+    }
+  }
+  return all
+}
+
+test('never two at once, nobody is left out, and who dies with the lock does not keep it', async () => {
+  const count = 4
+  const words = new Int32Array(sharedMemory(count).file)
+  const watch = new Int32Array(new SharedArrayBuffer(8))
+  const threads = ways(count).map((peers, worker) => {
+    const workerData = { words, watch, worker, times: 300, dies: worker === 3, peers }
+    const transferList = peers.map(([, port]) => port)
+    return new Worker(new URL('writer.ts', import.meta.url), { workerData, transferList })
+  })
+  threads[3]?.on('exit', () => bury(words, 3))
+  await Promise.all(threads.map(thread => once(thread, 'message')))
+  const ends = threads.map((thread, worker) => once(thread, worker === 3 ? 'exit' : 'message'))
+  for (const thread of threads) thread.postMessage('go')
+  await Promise.all(ends)
+  assert.deepEqual([...watch], [0, 0])
+  assert.equal(words[WRITER], 0)
+  await Promise.all(threads.map(thread => thread.terminate()))
+})
+
+function two(patience = 60_000) {
+  const words = new Int32Array(sharedMemory(2).file)
+  const rung: number[] = []
+  const lock = (worker: number) => {
+    enlist(words, worker)
+    return new WriteLock(words, worker, { ring: to => rung.push(to), patience })
+  }
+  return { words, rung, first: lock(0), second: lock(1) }
+}
+
+test('a lock that is released goes to whoever waits, who is told', () => {
+  const { first, second, rung, words } = two()
+  let again = 0
+  assert.equal(first.take(assert.fail), true)
+  const ask = () => {
+    again++
+    assert.equal(second.take(ask), true)
+    second.release()
+  }
+  assert.equal(second.take(ask), false)
+  first.release()
+  assert.deepEqual(rung, [1])
+  assert.equal(
+    first.take(() => {}),
+    false,
+  )
+  second.rung()
+  assert.equal(again, 1)
+  assert.deepEqual(rung, [1, 0])
+  assert.equal(words[WRITER], 1)
+  assert.equal(first.take(assert.fail), true)
+  first.release()
+  assert.equal(words[WRITER], 0)
+})
+
+test('what is handed to one who has nothing to write any more goes on', () => {
+  const { first, second, words } = two()
+  assert.equal(first.take(assert.fail), true)
+  assert.equal(
+    second.take(() => second.release()),
+    false,
+  )
+  first.release()
+  assert.equal(words[WRITER], 2)
+  second.rung()
+  assert.equal(words[WRITER], 0)
+  assert.equal(first.take(assert.fail), true)
+  first.release()
+  second.take(assert.fail)
+  second.release()
+})
+
+test('a bell that is lost does not matter, and neither does one who keeps the lock for ever', async () => {
+  const { first, second } = two(150)
+  assert.equal(first.take(assert.fail), true)
+  const done = Promise.withResolvers<number>()
+  const began = performance.now()
+  const ask = () => {
+    if (second.take(ask)) done.resolve(performance.now() - began)
+  }
+  ask()
+  assert.ok((await done.promise) >= 150)
+  await sleep(30)
+  assert.equal(first.take(assert.fail), true)
+})
