@@ -63,7 +63,7 @@ function itemAt(
 ): { readonly seen: unknown; readonly codes: readonly string[] } {
   const source = `{ seen: ${item}(id: ${id}) { ${fields.join(' ')} } }`
   const { data: got, errors } = naiveReply({ model, data, schema, who: by.who }, { source, variables: {} })
-  const codes = errors.map(({ extensions }) => String(extensions?.code))
+  const codes = errors.map(({ extensions }) => ('code' in extensions ? extensions.code : ''))
   return { seen: (got as { seen?: unknown } | null)?.seen ?? undefined, codes }
 }
 
