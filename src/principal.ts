@@ -26,6 +26,8 @@ export interface Principal {
   readonly access: AccessClass
   /** Whose rate budget a request draws from, e.g. `user:7` or `address:192.0.2.1`. */
   readonly budgetKey: string
+  /** When the credential ends at the latest, in milliseconds since 1970; Infinity: never by itself. */
+  readonly expiresAt: number
 }
 
 const interned = new Map<string, AccessClass>()
@@ -42,21 +44,34 @@ function internAccess(role: string | null, scopes: Scopes, signedIn: boolean): A
   return made
 }
 
+const never = Number.POSITIVE_INFINITY
+
 const anonymousAccess = internAccess(null, 'all', false)
 
 /** Nobody signed in, at a client address. */
 export function anonymous(address: string): Principal {
-  return { userId: null, access: anonymousAccess, budgetKey: `address:${address}` }
+  return { userId: null, access: anonymousAccess, budgetKey: `address:${address}`, expiresAt: never }
 }
 
 /** A signed-in user, through a credential that carries `scopes`. `budgetKey` defaults to the user's own. */
-export function user(id: number, role: string, scopes: Scopes, budgetKey = `user:${id}`): Principal {
-  return { userId: id, access: internAccess(role, scopes, true), budgetKey }
+export function user(
+  id: number,
+  role: string,
+  scopes: Scopes,
+  budgetKey = `user:${id}`,
+  expiresAt = never,
+): Principal {
+  return { userId: id, access: internAccess(role, scopes, true), budgetKey, expiresAt }
 }
 
 /** An app by itself (RFC 6749, 4.4), with nobody behind it: what needs a user is not for it. */
 export function app(clientId: string, scopes: ReadonlySet<string>): Principal {
-  return { userId: null, access: internAccess(null, scopes, false), budgetKey: `app:${clientId}` }
+  return {
+    userId: null,
+    access: internAccess(null, scopes, false),
+    budgetKey: `app:${clientId}`,
+    expiresAt: never,
+  }
 }
 
 /** Whether no credential came: an app by itself is not signed in either, but has scopes. */
@@ -69,6 +84,7 @@ export const system: Principal = Object.freeze({
   userId: null,
   access: Object.freeze({ key: 'system', signedIn: true, role: null, scopes: 'all', system: true }),
   budgetKey: 'system',
+  expiresAt: never,
 })
 
 /** Whether the scopes contain `scope`; `write:x` covers `read:x`, `*` covers everything. */

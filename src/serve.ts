@@ -3,6 +3,7 @@ import type { Duplex } from 'node:stream'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Authenticate } from './auth/authenticate.ts'
 import { bootstrap, type FirstAdministrator } from './auth/bootstrap.ts'
+import { withKeyBounds } from './auth/key-bounds.ts'
 import { newKeyHook } from './auth/new-key.ts'
 import { newAppHook, newSecretHook, withAppRules } from './auth/server/apps.ts'
 import type { Reply, TakenOver } from './call.ts'
@@ -92,7 +93,7 @@ async function assemble(parts: Parts): Promise<Service> {
   const { model, store, cluster, log, traces, settings, crew } = parts
   store.changes.onCommit(() => cluster.wake())
   cluster.onWake(() => void store.changes.look())
-  const run = createRun(tracedGuard(createGuard(model), traces), tracedStore(store, traces))
+  const run = withKeyBounds(createRun(tracedGuard(createGuard(model), traces), tracedStore(store, traces)))
   const limits = createLimits(limitSettings(settings), cluster.counters)
   const state = { closing: false }
   const metrics = createMetrics(

@@ -66,6 +66,8 @@ export interface AccessTokenOptions {
   readonly issuer: () => string | undefined
   /** How long access tokens live, in seconds: see `withDenials`. */
   readonly life: number
+  /** How long refresh tokens live, in seconds. */
+  readonly refreshLife: number
   readonly now?: () => number
 }
 
@@ -223,7 +225,7 @@ class AccessTokenReader {
     rest: Omit<Remembered, keyof Accepted>,
   ): Awaitable<Accepted | null> {
     return then(this.#options.scopesOfApp(token.clientId), allowed =>
-      then(allowed === undefined ? null : this.#principalOf(token, allowed), principal => {
+      then(allowed === undefined ? null : this.#principalOf(token, allowed, rest.expiresAt), principal => {
         if (!principal) return null
         const entry = { principal, jkt: token.jkt, ...rest }
         this.#remember(key, entry)
@@ -235,14 +237,18 @@ class AccessTokenReader {
   #principalOf(
     { clientId, accountId, scope }: StoredToken,
     allowed: ReadonlySet<string> | 'all',
+    expiresAt: number,
   ): Awaitable<Principal | null> {
     const granted = new Set((scope ?? '').split(' ').filter(one => one !== ''))
     // What an app may not ask for any more, its living tokens do not have either.
     const scopes = allowed === 'all' ? granted : commonScopes(granted, allowed)
     if (accountId === undefined) return app(clientId, scopes)
     const id = Number(accountId)
+    const { life, refreshLife } = this.#options
+    // What was granted goes on for as long as the app may wait with its next refresh.
+    const end = granted.has('offline_access') ? expiresAt + (refreshLife - life) * 1000 : expiresAt
     return then(this.#roleOf(id), role =>
-      role === undefined ? null : user(id, role, scopes, `user:${id}:app:${clientId}`),
+      role === undefined ? null : user(id, role, scopes, `user:${id}:app:${clientId}`, end),
     )
   }
 

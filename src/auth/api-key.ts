@@ -86,8 +86,10 @@ export function apiKeyReader(options: ApiKeyOptions): ApiKeyReader {
     entry.versions[0] === version(dependsOn[0]) && entry.versions[1] === version(dependsOn[1])
 
   const remember = (hash: string, row: KeyRow | undefined, versions: readonly number[]) => {
-    const principal = row?.user ? user(row.user_id, row.user.role, scopesOf(row.scopes)) : null
     const expiresAt = row?.expires_at ? Date.parse(row.expires_at) : Number.POSITIVE_INFINITY
+    const principal = row?.user
+      ? user(row.user_id, row.user.role, scopesOf(row.scopes), undefined, expiresAt)
+      : null
     const entry = { principal, expiresAt, versions }
     const map = principal ? known : refused
     const bound = principal ? MAX_REMEMBERED : MAX_REFUSED

@@ -1,31 +1,24 @@
 /** What making an API key takes beyond the client's values. */
 import { ApiError } from '../errors.ts'
 import type { JsonValue } from '../model/fields/type.ts'
-import { type Awaitable, type ListAnswer, then } from '../plan/answer.ts'
-import type { ListShape } from '../plan/plan.ts'
+import { then } from '../plan/answer.ts'
 import type { CreateHook, Creation, Run } from '../plan/run.ts'
-import { type AccessClass, hasScope, system } from '../principal.ts'
+import { type AccessClass, hasScope, type Principal } from '../principal.ts'
 import { generateKey, keyHash, keyPrefix } from './key.ts'
-
-const ofUser: ListShape = {
-  kind: 'list',
-  collection: 'api_keys',
-  within: undefined,
-  filter: { kind: 'compare', field: 'user_id', operator: 'eq', param: 0 },
-  search: undefined,
-  sort: [],
-  window: { kind: 'page', offset: 1, limit: 2, total: true },
-  select: [{ kind: 'field', key: 'id', field: 'id' }],
-}
-
-function countOf(run: Run, userId: number): Awaitable<number> {
-  const answer = run.list({ shape: ofUser, args: [userId, 0, 1] }, system)
-  return then(answer, (list: ListAnswer) => list.total ?? 0)
-}
+import { countKeys } from './keys-of.ts'
 
 /** The scopes of a key that asks for none: the creator's own. */
 function ownScopes({ scopes }: AccessClass): readonly string[] {
   return scopes === 'all' ? ['*'] : [...scopes].sort()
+}
+
+/** What a key has of the credential that makes it, where nothing else is asked for: its scopes, and its end. */
+function inherited(values: Readonly<Record<string, JsonValue>>, { access, expiresAt }: Principal) {
+  return {
+    ...(!Array.isArray(values.scopes) && { scopes: ownScopes(access) }),
+    ...(values.expires_at === undefined &&
+      Number.isFinite(expiresAt) && { expires_at: new Date(expiresAt).toISOString() }),
+  }
 }
 
 /** FORBIDDEN when the caller's credential lacks one of the scopes. */
@@ -78,13 +71,12 @@ export function newKeyHook(run: Run, maxKeysPerUser: number): CreateHook {
     const { userId } = principal
     if (userId === null) throw new ApiError('UNAUTHORIZED')
     const { scopes } = values
-    const asks = Array.isArray(scopes)
-    if (asks) checkScopes(scopes, principal.access)
-    return then(countOf(run, userId), stored => {
+    if (Array.isArray(scopes)) checkScopes(scopes, principal.access)
+    return then(countKeys(run, userId), stored => {
       const count = making.add(userId, stored, maxKeysPerUser)
       if (count < maxKeysPerUser) {
         const { computed, revealed } = keyCreation()
-        return { computed: asks ? computed : { ...computed, scopes: ownScopes(principal.access) }, revealed }
+        return { computed: { ...computed, ...inherited(values, principal) }, revealed }
       }
       throw new ApiError(
         'CONFLICT',

@@ -116,9 +116,10 @@ export function outsideIssuerReader(options: OutsideIssuerOptions): PlainReader 
     const found = claims && (await userOf(claims, issuer, options))
     if (!claims || !found) return null
     const budget = `user:${found.id}:issuer:${issuer.issuer}`
-    const principal = user(found.id, found.role, scopesOf(claims, options.scopes), budget)
+    const end = Number(claims.exp) * 1000
+    const principal = user(found.id, found.role, scopesOf(claims, options.scopes), budget, end)
     if (known.size >= MAX_REMEMBERED) known.clear()
-    known.set(key, { principal, expiresAt: Number(claims.exp) * 1000, version: at })
+    known.set(key, { principal, expiresAt: end, version: at })
     return principal
   }
   return {

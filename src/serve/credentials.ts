@@ -50,6 +50,7 @@ export async function openCredentials(parts: CredentialParts): Promise<Credentia
     scopesOfApp: clientId => scopesOfApp(apps, records, clientId),
     issuer,
     life,
+    refreshLife: settings['oauth.refreshTokenLife'],
   })
   const outside = await outsideReaders({
     model,

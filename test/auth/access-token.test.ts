@@ -50,6 +50,7 @@ function node(file: string, app: { scopes: Scopes }) {
     scopesOfApp: () => app.scopes,
     issuer: () => issuer,
     life,
+    refreshLife: 2_592_000,
   })
   const read = async (text: string): Promise<Principal | null | undefined> => {
     await store.refresh()

@@ -1,6 +1,7 @@
 /** A browser that visits a service, with everything noted that should not happen. */
 import assert from 'node:assert/strict'
-import { mkdirSync } from 'node:fs'
+import { mkdirSync, readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core'
 
@@ -68,6 +69,18 @@ const faint = `(() => {
 const ids = `(() => { const all = [...document.querySelectorAll('[id]')].map(({ id }) => id)
   return all.filter((id, at) => all.indexOf(id) !== at) })()`
 
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+
+/** Each rule of axe-core that the page breaks, with where. */
+const broken = `axe.run(document, { resultTypes: ['violations'] }).then(({ violations }) => violations.flatMap(
+  ({ id, nodes }) => nodes.map(({ html, failureSummary }) => id + ': ' + html + ' ' + failureSummary)))`
+
+/** WCAG and good practice, as axe-core tells them. It is put in by the debugger, past the page's policy. */
+async function assertAccessible(page: Page): Promise<void> {
+  await page.evaluate(`${axe}; undefined`)
+  assert.deepEqual(await page.evaluate(broken), [], page.url())
+}
+
 /** What every page must have, whatever it shows. Needs JavaScript in the browser. */
 export async function assertSound(page: Page): Promise<void> {
   const where = page.url()
@@ -79,5 +92,6 @@ export async function assertSound(page: Page): Promise<void> {
   assert.deepEqual(await page.evaluate(nameless), [], where)
   assert.deepEqual(await page.evaluate(ids), [], where)
   assert.deepEqual(await page.evaluate(faint), [], where)
+  await assertAccessible(page)
   assert.equal(await page.evaluate('document.documentElement.scrollWidth > window.innerWidth'), false, where)
 }

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { generateKey } from '../../src/auth/key.ts'
 import type { GivenSettings } from '../../src/config.ts'
+import type { Declaration } from '../../src/model/declaration.ts'
 import { type Service, serve } from '../../src/serve.ts'
 import blog from '../models/blog.ts'
 
@@ -64,7 +65,7 @@ export async function call(
 export async function withService(
   given: GivenSettings,
   use: (service: TestService) => Promise<void>,
-  declaration = blog,
+  declaration: Declaration = blog,
 ): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'portico-serve-'))
   const file = join(folder, 'test.db')

@@ -1,7 +1,7 @@
 /** Passkeys (Web Authentication Level 3), by a library; what is kept of them are records. */
 import { hash } from 'node:crypto'
 import type { AuthenticationResponseJSON, RegistrationResponseJSON } from '@simplewebauthn/server'
-import type { Records } from '../../records.ts'
+import type { NewRecord, Records } from '../../records.ts'
 import type { Tokens } from './tokens.ts'
 
 const kind = 'Passkey'
@@ -93,99 +93,130 @@ function challengeOf({ response }: Answered): string | undefined {
 
 const library = () => import('@simplewebauthn/server')
 
-export function createPasskeys(settings: PasskeySettings): Passkeys {
-  const { records, tokens, issuer, rpName, now = Date.now } = settings
-  const { origin, hostname: rpID } = new URL(issuer)
-  const expected = { expectedOrigin: origin, expectedRPID: rpID, requireUserVerification: true }
-  const owned = (userId: number) => records.byOwner(kind, String(userId))
-  const keep = (id: string, stored: Stored) =>
-    records.put({ kind, id, payload: JSON.stringify(stored), expiresAt: null, owner: String(stored.userId) })
-
-  /** The challenge that the browser has answered, if we asked it, for this, and only once. */
-  const redeem = async (answered: Answered, userId: number | null): Promise<string | undefined> => {
-    const challenge = challengeOf(answered)
-    const found = await tokens.redeem<Challenge>('PasskeyChallenge', challenge)
-    return found && found.userId === userId ? challenge : undefined
+/** What the ways of using a passkey share. */
+interface Desk {
+  readonly records: Records
+  readonly tokens: Tokens
+  readonly now: () => number
+  readonly rpName: string
+  readonly rpID: string
+  /** What the browser must have done it for. */
+  readonly expected: {
+    readonly expectedOrigin: string
+    readonly expectedRPID: string
+    readonly requireUserVerification: true
   }
+}
 
+function owned({ records }: Desk, userId: number) {
+  return records.byOwner(kind, String(userId))
+}
+
+function recordOf(id: string, stored: Stored): NewRecord {
+  return { kind, id, payload: JSON.stringify(stored), expiresAt: null, owner: String(stored.userId) }
+}
+
+/** The challenge that the browser has answered, if we asked it, for this, and only once. */
+async function redeem(
+  { tokens }: Desk,
+  answered: Answered,
+  userId: number | null,
+): Promise<string | undefined> {
+  const challenge = challengeOf(answered)
+  const found = await tokens.redeem<Challenge>('PasskeyChallenge', challenge)
+  return found && found.userId === userId ? challenge : undefined
+}
+
+async function list(desk: Desk, userId: number): Promise<readonly Passkey[]> {
+  const found = await owned(desk, userId)
+  return found
+    .map(({ id, payload }) => ({ id, stored: JSON.parse(payload) as Stored }))
+    .map(({ id, stored: { name, createdAt } }) => ({ id, name, createdAt }))
+    .sort((a, b) => a.createdAt - b.createdAt)
+}
+
+async function creationOptions({ tokens, rpName, rpID }: Desk, owner: PasskeyOwner): Promise<object> {
+  const { userId, email, name } = owner
+  const { generateRegistrationOptions } = await library()
+  const options = await generateRegistrationOptions({
+    rpName,
+    rpID,
+    userName: email,
+    userDisplayName: name,
+    userID: Buffer.from(String(userId)),
+    attestationType: 'none',
+    supportedAlgorithmIDs: algorithms,
+    authenticatorSelection: { residentKey: 'required', userVerification: 'required' },
+  })
+  await tokens.issue('PasskeyChallenge', { userId }, { token: options.challenge })
+  return options
+}
+
+async function add(desk: Desk, userId: number, name: string, text: string): Promise<boolean> {
+  const response = parsed<RegistrationResponseJSON>(text)
+  const challenge = response && (await redeem(desk, response, userId))
+  if (!response || challenge === undefined || (await owned(desk, userId)).length >= MAX_PASSKEYS) return false
+  const { verifyRegistrationResponse } = await library()
+  const checked = await verifyRegistrationResponse({
+    response,
+    expectedChallenge: challenge,
+    supportedAlgorithmIDs: algorithms,
+    ...desk.expected,
+  }).catch(() => undefined)
+  if (!checked?.verified) return false
+  const { id, publicKey, counter, transports = [] } = checked.registrationInfo.credential
+  const key = Buffer.from(publicKey).toString('base64url')
+  const stored: Stored = { userId, name, publicKey: key, counter, transports, createdAt: desk.now() }
+  return desk.records.add(recordOf(idOf(id), stored))
+}
+
+async function requestOptions({ tokens, rpID }: Desk): Promise<object> {
+  const { generateAuthenticationOptions } = await library()
+  const options = await generateAuthenticationOptions({ rpID, userVerification: 'required' })
+  await tokens.issue('PasskeyChallenge', { userId: null }, { token: options.challenge })
+  return options
+}
+
+async function verify(desk: Desk, text: string): Promise<number | undefined> {
+  const response = parsed<AuthenticationResponseJSON>(text)
+  const challenge = response && (await redeem(desk, response, null))
+  const record = response && (await desk.records.get(kind, idOf(response.id)))
+  if (!response || challenge === undefined || !record) return undefined
+  const stored: Stored = JSON.parse(record.payload)
+  const { verifyAuthenticationResponse } = await library()
+  const publicKey = new Uint8Array(Buffer.from(stored.publicKey, 'base64url'))
+  const checked = await verifyAuthenticationResponse({
+    response,
+    expectedChallenge: challenge,
+    ...desk.expected,
+    credential: { id: response.id, publicKey, counter: stored.counter },
+  }).catch(() => undefined)
+  if (!checked?.verified) return undefined
+  const { newCounter } = checked.authenticationInfo
+  if (newCounter !== stored.counter)
+    await desk.records.put(recordOf(record.id, { ...stored, counter: newCounter }))
+  return stored.userId
+}
+
+export function createPasskeys({
+  records,
+  tokens,
+  issuer,
+  rpName,
+  now = Date.now,
+}: PasskeySettings): Passkeys {
+  const { origin, hostname: rpID } = new URL(issuer)
+  const expected = { expectedOrigin: origin, expectedRPID: rpID, requireUserVerification: true } as const
+  const desk: Desk = { records, tokens, now, rpName, rpID, expected }
   return {
-    async list(userId) {
-      const found = await owned(userId)
-      return found
-        .map(({ id, payload }) => ({ id, stored: JSON.parse(payload) as Stored }))
-        .map(({ id, stored: { name, createdAt } }) => ({ id, name, createdAt }))
-        .sort((a, b) => a.createdAt - b.createdAt)
-    },
+    list: userId => list(desk, userId),
     async remove(userId, id) {
       const record = await records.get(kind, id)
       return record?.owner === String(userId) && records.delete(kind, id)
     },
-    async creationOptions({ userId, email, name }) {
-      const { generateRegistrationOptions } = await library()
-      const options = await generateRegistrationOptions({
-        rpName,
-        rpID,
-        userName: email,
-        userDisplayName: name,
-        userID: Buffer.from(String(userId)),
-        attestationType: 'none',
-        supportedAlgorithmIDs: algorithms,
-        authenticatorSelection: { residentKey: 'required', userVerification: 'required' },
-      })
-      await tokens.issue('PasskeyChallenge', { userId }, { token: options.challenge })
-      return options
-    },
-    async add(userId, name, text) {
-      const response = parsed<RegistrationResponseJSON>(text)
-      const challenge = response && (await redeem(response, userId))
-      if (!response || challenge === undefined || (await owned(userId)).length >= MAX_PASSKEYS) return false
-      const { verifyRegistrationResponse } = await library()
-      const checked = await verifyRegistrationResponse({
-        response,
-        expectedChallenge: challenge,
-        supportedAlgorithmIDs: algorithms,
-        ...expected,
-      }).catch(() => undefined)
-      if (!checked?.verified) return false
-      const { id, publicKey, counter, transports = [] } = checked.registrationInfo.credential
-      const stored: Stored = {
-        userId,
-        name,
-        publicKey: Buffer.from(publicKey).toString('base64url'),
-        counter,
-        transports,
-        createdAt: now(),
-      }
-      const payload = JSON.stringify(stored)
-      return records.add({ kind, id: idOf(id), payload, expiresAt: null, owner: String(userId) })
-    },
-    async requestOptions() {
-      const { generateAuthenticationOptions } = await library()
-      const options = await generateAuthenticationOptions({ rpID, userVerification: 'required' })
-      await tokens.issue('PasskeyChallenge', { userId: null }, { token: options.challenge })
-      return options
-    },
-    async verify(text) {
-      const response = parsed<AuthenticationResponseJSON>(text)
-      const challenge = response && (await redeem(response, null))
-      const record = response && (await records.get(kind, idOf(response.id)))
-      if (!response || challenge === undefined || !record) return undefined
-      const stored: Stored = JSON.parse(record.payload)
-      const { verifyAuthenticationResponse } = await library()
-      const checked = await verifyAuthenticationResponse({
-        response,
-        expectedChallenge: challenge,
-        ...expected,
-        credential: {
-          id: response.id,
-          publicKey: new Uint8Array(Buffer.from(stored.publicKey, 'base64url')),
-          counter: stored.counter,
-        },
-      }).catch(() => undefined)
-      if (!checked?.verified) return undefined
-      const { newCounter } = checked.authenticationInfo
-      if (newCounter !== stored.counter) await keep(record.id, { ...stored, counter: newCounter })
-      return stored.userId
-    },
+    creationOptions: owner => creationOptions(desk, owner),
+    add: (userId, name, response) => add(desk, userId, name, response),
+    requestOptions: () => requestOptions(desk),
+    verify: response => verify(desk, response),
   }
 }

@@ -1,7 +1,8 @@
 /** New passwords: by a link, for who has forgotten theirs, and by the old one. */
+
+import { removeKeys } from '../keys-of.ts'
 import { hashPassword } from '../password.ts'
 import type { AccountBase } from './accounts.ts'
-import { removeKeys } from './api-keys.ts'
 import { passwordFault } from './rules.ts'
 import { confirmPassword } from './sign-in.ts'
 import { findByEmail, findUser, storePasswordHash, type UserRow } from './users.ts'

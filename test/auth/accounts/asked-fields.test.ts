@@ -3,24 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { askedFields, valuesOf } from '../../../src/auth/accounts/asked-fields.ts'
 import { askedField, formName } from '../../../src/auth/pages/asked-field.ts'
-import {
-  boolean,
-  choice,
-  date,
-  datetime,
-  integer,
-  json,
-  model,
-  nobody,
-  number,
-  relation,
-  role,
-  string,
-  text,
-  url,
-  users,
-  uuid,
-} from '../../../src/index.ts'
+import { json, model, nobody, relation, role, string, users } from '../../../src/index.ts'
 import { checkModel } from '../../../src/model/check.ts'
 import type { FieldDeclaration } from '../../../src/model/fields/declared.ts'
 import type { Form, Page } from '../../conformance/oauth/browser.ts'
@@ -31,33 +14,7 @@ import {
   redirectUri,
   withFixture,
 } from '../../conformance/oauth/server.ts'
-
-const asking = model({
-  users: users({
-    fields: {
-      handle: string({
-        optional: true,
-        unique: true,
-        signUp: true,
-        min: 3,
-        max: 20,
-        pattern: '^[a-z]+$',
-        description: 'Your handle',
-      }),
-      company_name: string({ optional: true, signUp: true, max: 80 }),
-      about: text({ optional: true, signUp: true, max: 1000, description: 'About you' }),
-      age: integer({ optional: true, signUp: true, min: 13, max: 130, description: 'Your age' }),
-      height: number({ optional: true, signUp: true, description: 'Your height in metres' }),
-      plan: choice(['free', 'team'], { default: 'free', signUp: true, description: 'Plan' }),
-      news: boolean({ default: false, signUp: true, description: 'Send me news' }),
-      born_on: date({ optional: true, signUp: true, description: 'Birthday' }),
-      seen_at: datetime({ optional: true, signUp: true, description: 'When did you hear of us?' }),
-      homepage: url({ optional: true, signUp: true, description: 'Your page' }),
-      device: uuid({ optional: true, signUp: true, description: 'Device number' }),
-      notes: string({ optional: true, description: 'Nobody asks for these' }),
-    },
-  }),
-})
+import asking from '../../models/asking.ts'
 
 const right = {
   name: 'Ada Lovelace',
