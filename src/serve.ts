@@ -24,6 +24,7 @@ import type { Run } from './plan/run.ts'
 import { anonymous, type Principal } from './principal.ts'
 import { createRest, errorReply } from './rest/rest.ts'
 import { clusterFigures, openCluster } from './serve/cluster.ts'
+import { gateFigures } from './serve/gate.ts'
 import { type GraphqlFace, graphqlFace } from './serve/graphql.ts'
 import { type OauthFace, oauthFace } from './serve/oauth.ts'
 import { outsideReaders } from './serve/outside.ts'
@@ -115,7 +116,12 @@ async function assemble({ model, store, cluster, log, settings, crew }: Parts): 
   const limits = createLimits(limitSettings(settings), cluster.counters)
   const state = { closing: false }
   const metrics = createMetrics(
-    () => [...figures(limits, keys.counts, http), ...storeFigures(store), ...clusterFigures(cluster)],
+    () => [
+      ...figures(limits, keys.counts, http),
+      ...gateFigures(http),
+      ...storeFigures(store),
+      ...clusterFigures(cluster),
+    ],
     () => graphql.figures(),
   )
   crew?.tellBy(() => metrics.text())
@@ -188,6 +194,10 @@ async function assemble({ model, store, cluster, log, settings, crew }: Parts): 
     errorReply: (error, call) =>
       oauth.errorReply(error, call.path) ??
       withMetadata(isGraphql(call.path) ? graphqlErrorReply(error, call) : errorReply(error, call), issuer),
+    onOverload: (isOver, refused) =>
+      isOver
+        ? log.logger.warn('overloaded: requests that cannot be answered in time are refused')
+        : log.logger.warn({ refused }, 'no longer overloaded'),
     onSent: recorder(log, metrics, routeLabels(model.collections)),
     onFault: (error, { requestId, method }) =>
       log.logger.error({ err: error, request_id: requestId, method }, 'request failed'),
