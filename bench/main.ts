@@ -1,6 +1,7 @@
 /**
  * `npm run bench [-- names] [--rounds n] [--seconds n] [--rows n] [--cold] [--limit] [--write-docs]`
  * `npm run bench -- profile W1 [--hot]`
+ * `npm run bench -- overload`
  *
  * Names are W1 to W9, `start` and `walk`; without any, all of them.
  */
@@ -8,6 +9,7 @@ import { parseArgs } from 'node:util'
 import { type DataSet, dataSet } from './data.ts'
 import { type Figure, footprint, measure, type Pace, walk } from './measure.ts'
 import { measureOauth, oauthTable } from './oauth.ts'
+import { measureOverload, overloadTable } from './overload.ts'
 import { profile } from './profile.ts'
 import { figuresTable, footprintLines, machine, walkLine, writeDocs } from './report.ts'
 import { type Delivery, deliver, deliveryTable } from './subscribers.ts'
@@ -85,4 +87,8 @@ async function profileFirst(): Promise<void> {
   say(await profile(workload, await dataSet(Number(values.rows)), values.hot))
 }
 
-await (positionals[0] === 'profile' ? profileFirst() : bench())
+const others: Readonly<Record<string, () => Promise<void>>> = {
+  profile: profileFirst,
+  overload: async () => say(overloadTable(await measureOverload(await dataSet(Number(values.rows))))),
+}
+await (others[positionals[0] ?? ''] ?? bench)()

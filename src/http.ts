@@ -107,7 +107,11 @@ type Sender = (exchange: Exchange, reply: Reply) => void
  * Sends all that one turn of the event loop has answered at its end, in one go: readers that wait are woken
  * once for many replies, not for each (`decisions/replies-in-one-go.md`).
  */
-function inOneGo(send: Sender, failed: (exchange: Exchange, error: unknown) => void): Sender {
+function inOneGo(
+  send: Sender,
+  failed: (exchange: Exchange, error: unknown) => void,
+  tellsSenders = true,
+): Sender {
   let waiting: { readonly exchange: Exchange; readonly reply: Reply }[] = []
   const sendAll = () => {
     const ready = waiting
@@ -124,7 +128,7 @@ function inOneGo(send: Sender, failed: (exchange: Exchange, error: unknown) => v
     if (waiting.length === 0) setImmediate(sendAll)
     waiting.push({ exchange, reply })
     // A client that still sends is told at once that nobody listens.
-    if (exchange.isUnread) sendAll()
+    if (tellsSenders && exchange.isUnread) sendAll()
   }
 }
 
@@ -223,10 +227,12 @@ export function createHttp(settings: HttpSettings, parts: HttpParts): HttpServer
     sockets: parts.sockets,
   })
   const doors = new Doors(server)
+  // A short body comes with its head: at the end of the turn it is there, and the connection can live on.
   const refuse = (closes: boolean) =>
     inOneGo(
       (exchange, made) => void send(exchange, made, closes || closing),
       ({ res }) => res.destroy(),
+      false,
     )
   const [refuseOnly, refuseAndEnd] = [refuse(false), refuse(true)]
   const gate = new Gate(server, settings, {

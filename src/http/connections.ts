@@ -22,7 +22,8 @@ export class Connections {
     this.#server = server
     this.#most = most
     this.#onOpen = onOpen
-    server.on('connection', socket => this.#opened(socket))
+    // Before the server knows of it: else the new connection would be one of the idle ones.
+    server.prependListener('connection', socket => this.#opened(socket))
   }
 
   get open(): number {

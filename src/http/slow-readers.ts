@@ -5,6 +5,8 @@ import type { Socket } from 'node:net'
 export interface SlowReadersOptions {
   /** Seconds for an answer to be taken, and one more for every 64 KiB of it. */
   readonly timeout: number
+  /** Instead of 64 KiB, for tests. */
+  readonly slowest?: number
   /** How many bytes may wait for all clients together. */
   readonly mostBytes: number
 }
@@ -39,7 +41,7 @@ export class SlowReaders {
     const { socket } = res
     const waiting = socket?.writableLength ?? 0
     if (socket === null || waiting === 0) return
-    const patience = (this.#options.timeout + waiting / SLOWEST) * 1000
+    const patience = (this.#options.timeout + waiting / (this.#options.slowest ?? SLOWEST)) * 1000
     this.#unread.set(res, { socket, until: performance.now() + patience })
     this.#bytes += waiting
     this.#timer ??= setInterval(() => this.#sweep(), SWEEP).unref()
