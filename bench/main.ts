@@ -1,6 +1,7 @@
 /**
  * `npm run bench [-- names] [--rounds n] [--seconds n] [--rows n] [--cold] [--limit] [--write-docs]`
  * `npm run bench -- profile W1 [--hot]`
+ * `npm run bench -- overload`
  * `npm run bench -- soak [--minutes 30]`
  *
  * Names are W1 to W9, `start` and `walk`; without any, all of them.
@@ -9,6 +10,7 @@ import { parseArgs } from 'node:util'
 import { type DataSet, dataSet } from './data.ts'
 import { type Figure, footprint, measure, type Pace, walk } from './measure.ts'
 import { measureOauth, oauthTable } from './oauth.ts'
+import { measureOverload, overloadTable } from './overload.ts'
 import { profile } from './profile.ts'
 import { figuresTable, footprintLines, machine, walkLine, writeDocs } from './report.ts'
 import { soak } from './soak.ts'
@@ -92,4 +94,9 @@ async function soakFirst(): Promise<void> {
   if (!(await soak(await dataSet(Number(values.rows)), Number(values.minutes), say))) process.exitCode = 1
 }
 
-await (positionals[0] === 'profile' ? profileFirst() : positionals[0] === 'soak' ? soakFirst() : bench())
+const others: Readonly<Record<string, () => Promise<void>>> = {
+  profile: profileFirst,
+  soak: soakFirst,
+  overload: async () => say(overloadTable(await measureOverload(await dataSet(Number(values.rows))))),
+}
+await (others[positionals[0] ?? ''] ?? bench)()

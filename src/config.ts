@@ -160,6 +160,34 @@ export const settingsTable = {
     default: 72,
     sentence: 'Seconds that an idle connection is kept; longer than a load balancer keeps it.',
   }),
+  readTimeout: row({
+    variable: 'PORTICO_READ_TIMEOUT',
+    kind: integer(1, 3600),
+    default: 60,
+    sentence:
+      'Seconds for a client to take an answer, and one more for every 64 KiB of it. Then the connection ends.',
+  }),
+  maxUnread: row({
+    variable: 'PORTICO_MAX_UNREAD',
+    kind: integer(1_048_576, 68_719_476_736),
+    default: 268_435_456,
+    sentence:
+      'How many bytes of answers may wait for clients that are slow to take them, in all workers together. Beyond, the connections that wait longest end.',
+  }),
+  maxConnections: row({
+    variable: 'PORTICO_MAX_CONNECTIONS',
+    kind: integer(1, 1_000_000),
+    default: 10_000,
+    sentence:
+      'How many connections may be open, WebSockets included, to all workers together. Beyond, idle ones end, then requests on new ones are answered with 503; a tenth beyond, new ones end at once.',
+  }),
+  maxDelay: row({
+    variable: 'PORTICO_MAX_DELAY',
+    kind: integer(0, 60_000),
+    default: 250,
+    sentence:
+      'Milliseconds that a request may wait for those before it. One that would wait for longer is answered with 503, at once. 0 refuses nobody.',
+  }),
   shutdownGrace: row({
     variable: 'PORTICO_SHUTDOWN_GRACE',
     kind: integer(0, 3600),

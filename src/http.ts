@@ -6,7 +6,9 @@ import type { Call, Reply, TakenOver } from './call.ts'
 import type { Settings } from './config.ts'
 import { ApiError } from './errors.ts'
 import { addressReader } from './http/address.ts'
+import { Doors, socketOptions } from './http/doors.ts'
 import { Exchange } from './http/exchange.ts'
+import { Gate, type GateParts, type GateSettings } from './http/gate.ts'
 import { endWith, parserError, rawResponse, unknownMethod, unreadableCall } from './http/raw-error.ts'
 import { createSend } from './http/send.ts'
 import { keepTicksSteady } from './http/steady-ticks.ts'
@@ -20,6 +22,8 @@ export interface HttpParts {
   readonly sockets?: Sockets
   /** A reply was sent; `bytes` of its body, undefined when it is streamed. */
   readonly onSent: (exchange: Exchange, status: number, bytes: number | undefined) => void
+  /** Requests are refused from now on, since too many come, or no longer. */
+  readonly onOverload?: (isOver: boolean, refused: number) => void
   /** An error that no client may see. */
   readonly onFault: (error: unknown, exchange: Exchange) => void
 }
@@ -39,25 +43,27 @@ export interface HttpServer {
   port(): number
   /** How many requests are not answered yet. */
   running(): number
+  readonly gate: Gate
   /** From now on every connection ends with its next answer. */
   drain(): void
   /** Stops accepting, waits for what runs at most `shutdownGrace`, then ends every connection. */
   close(): Promise<void>
 }
 
-type HttpSettings = Pick<
-  Settings,
-  | 'bodyLimit'
-  | 'cors'
-  | 'headersTimeout'
-  | 'host'
-  | 'keepAliveTimeout'
-  | 'maxHeaderSize'
-  | 'port'
-  | 'requestTimeout'
-  | 'shutdownGrace'
-  | 'trustProxy'
->
+type HttpSettings = GateSettings &
+  Pick<
+    Settings,
+    | 'bodyLimit'
+    | 'cors'
+    | 'headersTimeout'
+    | 'host'
+    | 'keepAliveTimeout'
+    | 'maxHeaderSize'
+    | 'port'
+    | 'requestTimeout'
+    | 'shutdownGrace'
+    | 'trustProxy'
+  >
 
 const everyAnswer = ['API-Version', '1', 'X-Content-Type-Options', 'nosniff']
 const crossOrigin = ['Access-Control-Allow-Origin', '*', 'Access-Control-Expose-Headers', '*']
@@ -103,7 +109,11 @@ type Sender = (exchange: Exchange, reply: Reply) => void
  * Sends all that one turn of the event loop has answered at its end, in one go: readers that wait are woken
  * once for many replies, not for each (`decisions/replies-in-one-go.md`).
  */
-function inOneGo(send: Sender, failed: (exchange: Exchange, error: unknown) => void): Sender {
+function inOneGo(
+  send: Sender,
+  failed: (exchange: Exchange, error: unknown) => void,
+  tellsSenders = true,
+): Sender {
   let waiting: { readonly exchange: Exchange; readonly reply: Reply }[] = []
   const sendAll = () => {
     const ready = waiting
@@ -120,8 +130,17 @@ function inOneGo(send: Sender, failed: (exchange: Exchange, error: unknown) => v
     if (waiting.length === 0) setImmediate(sendAll)
     waiting.push({ exchange, reply })
     // A client that still sends is told at once that nobody listens.
-    if (exchange.isUnread) sendAll()
+    if (tellsSenders && exchange.isUnread) sendAll()
   }
+}
+
+/** As cheap as can be: no line in the log, no credential, nobody's budget. */
+function createRefuse(send: GateParts['refuse']): GateParts['refuse'] {
+  const failed = ({ res }: Exchange) => void res.destroy()
+  // A short body comes with its head: at the end of the turn it is there, and the connection can live on.
+  const refuse = (ends: boolean) => inOneGo((exchange, reply) => send(exchange, reply, ends), failed, false)
+  const [refuseOnly, refuseAndEnd] = [refuse(false), refuse(true)]
+  return (exchange, reply, ends) => (ends ? refuseAndEnd : refuseOnly)(exchange, reply)
 }
 
 export function createHttp(settings: HttpSettings, parts: HttpParts): HttpServer {
@@ -134,6 +153,7 @@ export function createHttp(settings: HttpSettings, parts: HttpParts): HttpServer
 
   const sendNow = (exchange: Exchange, made: Reply) => {
     const bytes = send(exchange, made, closing)
+    if (bytes !== undefined) gate.readers.answered(exchange.res)
     running--
     parts.onSent(exchange, made.status, bytes)
   }
@@ -170,8 +190,7 @@ export function createHttp(settings: HttpSettings, parts: HttpParts): HttpServer
     const address = addressOf(req.socket.remoteAddress, typeof forwarded === 'string' ? forwarded : undefined)
     return new Exchange(req, res, address)
   }
-  const handle = (req: IncomingMessage, res: ServerResponse) => {
-    const exchange = exchangeOf(req, res)
+  const handle = (exchange: Exchange) => {
     running++
     try {
       checkRequestLine(exchange)
@@ -183,7 +202,7 @@ export function createHttp(settings: HttpSettings, parts: HttpParts): HttpServer
       fail(exchange, error)
     }
   }
-  const refuse = (error: ApiError, socket: Duplex) => {
+  const refuseUnread = (error: ApiError, socket: Duplex) => {
     const call = unreadableCall()
     endWith(socket, rawResponse(parts.errorReply(error, call), constant, call.requestId))
   }
@@ -198,6 +217,9 @@ export function createHttp(settings: HttpSettings, parts: HttpParts): HttpServer
       parts.onSent(exchange, refused.status, undefined)
     }
     try {
+      if (gate.refusesUpgrade(exchange)) {
+        return endWith(socket, rawResponse(gate.refusal(exchange), constant, exchange.requestId))
+      }
       checkRequestLine(exchange)
       if (!parts.sockets?.paths.has(exchange.path))
         throw new ApiError('NOT_FOUND', 'No WebSocket is opened here.')
@@ -209,11 +231,24 @@ export function createHttp(settings: HttpSettings, parts: HttpParts): HttpServer
       failed(error)
     }
   }
-  const server = createNodeServer(settings, { handle, refuse, upgrade, sockets: parts.sockets })
+  const server = createNodeServer(settings, {
+    handle: (req, res) => gate.pass(exchangeOf(req, res)),
+    refuse: refuseUnread,
+    upgrade,
+    sockets: parts.sockets,
+  })
+  const doors = new Doors(server)
+  const gate = new Gate(server, settings, {
+    errorReply: parts.errorReply,
+    onOverload: parts.onOverload,
+    run: handle,
+    refuse: createRefuse((exchange, made, ends) => void send(exchange, made, ends || closing)),
+  })
   return {
     server,
+    gate,
     running: () => running,
-    listen: shared => listen(server, settings, shared),
+    listen: (shared = false) => doors.open(settings, shared),
     port: () => (server.address() as AddressInfo | null)?.port ?? settings.port,
     drain() {
       closing = true
@@ -223,21 +258,11 @@ export function createHttp(settings: HttpSettings, parts: HttpParts): HttpServer
       const timer = setTimeout(() => server.closeAllConnections(), settings.shutdownGrace * 1000)
       // A stream that ends now has promised to keep its connection.
       const idle = setInterval(() => server.closeIdleConnections(), 50)
-      await new Promise(resolve => server.close(resolve))
+      await doors.close()
       clearInterval(idle)
       clearTimeout(timer)
     },
   }
-}
-
-function listen(server: Server, { port, host }: HttpSettings, reusePort = false): Promise<void> {
-  return new Promise((resolve, reject) => {
-    server.once('error', reject)
-    server.listen({ port, host, reusePort }, () => {
-      server.off('error', reject)
-      resolve()
-    })
-  })
 }
 
 interface Handlers {
@@ -265,6 +290,7 @@ function createNodeServer(settings: HttpSettings, { handle, refuse, upgrade, soc
       headersTimeout: settings.headersTimeout * 1000,
       requestTimeout: settings.requestTimeout * 1000,
       keepAliveTimeout: settings.keepAliveTimeout * 1000,
+      ...socketOptions,
       connectionsCheckingInterval: Math.min(5000, settings.headersTimeout * 500),
       shouldUpgradeCallback: req => sockets !== undefined && wantsSocket(req, sockets),
     },

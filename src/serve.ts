@@ -28,6 +28,7 @@ import { attemptsOf } from './serve/attempts.ts'
 import { clusterFigures, openCluster } from './serve/cluster.ts'
 import { openCredentials } from './serve/credentials.ts'
 import { figures, recorder, storeFigures } from './serve/figures.ts'
+import { gateFigures } from './serve/gate.ts'
 import { type GraphqlFace, graphqlFace } from './serve/graphql.ts'
 import { type OauthFace, oauthFace } from './serve/oauth.ts'
 import { type OpenPaths, openPaths } from './serve/open-paths.ts'
@@ -97,7 +98,12 @@ async function assemble(parts: Parts): Promise<Service> {
   const limits = createLimits(limitSettings(settings), cluster.counters)
   const state = { closing: false }
   const metrics = createMetrics(
-    () => [...figures(limits, counts, http), ...storeFigures(store), ...clusterFigures(cluster)],
+    () => [
+      ...figures(limits, counts, http),
+      ...gateFigures(http),
+      ...storeFigures(store),
+      ...clusterFigures(cluster),
+    ],
     () => graphql.figures(),
   )
   crew?.tellBy(() => metrics.text())
@@ -159,6 +165,10 @@ async function assemble(parts: Parts): Promise<Service> {
     errorReply: (error, call) =>
       oauth.errorReply(error, call.path) ??
       withMetadata(isGraphql(call.path) ? graphqlErrorReply(error, call) : errorReply(error, call), issuer),
+    onOverload: (isOver, refused) =>
+      isOver
+        ? log.logger.warn('overloaded: requests that cannot be answered in time are refused')
+        : log.logger.warn({ refused }, 'no longer overloaded'),
     onSent: tracedSent(recorder(log, metrics, routeOf), traces, routeOf),
     onFault: (error, { requestId, method }) =>
       log.logger.error({ err: error, request_id: requestId, method }, 'request failed'),

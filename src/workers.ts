@@ -1,9 +1,9 @@
 /** Several threads that serve one model on one port: see `decisions/threads.md`. */
-import { createServer } from 'node:net'
 import type { FirstAdministrator } from './auth/bootstrap.ts'
 import { loadModel, modelFingerprint } from './cli/files.ts'
 import { openapiText } from './cli/print.ts'
 import { type Settings, SettingsError } from './config.ts'
+import { type Place, requireFree, requireSharing } from './http/doors.ts'
 import type { Log } from './log.ts'
 import type { Model } from './model/model.ts'
 import { sharedMemory } from './workers/memory.ts'
@@ -86,8 +86,15 @@ function tellDeath({ logger }: Log, { worker, error, pause }: Death): void {
 
 /** What one of several workers gets of what is for all. The tables are made by now. */
 function shareOf(settings: Settings, port: number): Settings {
-  const { workers } = settings
-  return { ...settings, port, autoMigrate: false, cacheBytes: Math.floor(settings.cacheBytes / workers) }
+  const share = (all: number) => Math.ceil(all / settings.workers)
+  return {
+    ...settings,
+    port,
+    autoMigrate: false,
+    cacheBytes: share(settings.cacheBytes),
+    maxConnections: share(settings.maxConnections),
+    maxUnread: share(settings.maxUnread),
+  }
 }
 
 async function requireModelFile(model: Model, settings: Settings): Promise<void> {
@@ -104,23 +111,11 @@ async function requireModelFile(model: Model, settings: Settings): Promise<void>
   )
 }
 
-/**
- * Whether several threads can listen on one port here, and whether nobody else listens there: with a shared
- * port the system would not tell, and give each of both a part of the connections.
- */
-async function requireSharedPort({ host, port }: Settings): Promise<void> {
-  await listen({ host, port, reusePort: false })
-  await listen({ host, port: 0, reusePort: true }).catch(cause => {
+/** Whether several threads can listen on one port here, and whether nobody else listens there. */
+async function requireSharedPort(place: Place): Promise<void> {
+  if (place.port !== 0) await requireFree(place)
+  await requireSharing(place.host).catch(cause => {
     const message = `more than one worker needs a system that lets threads share a port (SO_REUSEPORT, as Linux does): ${cause.message}. Set it to 1.`
     throw new SettingsError([{ place: '`workers`', message }])
-  })
-}
-
-/** Listens for a moment. */
-function listen(at: { host: string; port: number; reusePort: boolean }): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const server = createServer()
-    server.once('error', reject)
-    server.listen(at, () => server.close(() => resolve()))
   })
 }

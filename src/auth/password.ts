@@ -22,7 +22,7 @@ const derive = promisify(argon2)
  */
 const AT_ONCE = isMainThread ? 2 : 1
 /** Beyond this a flood of sign-ins would only make everybody wait for longer than they will. */
-const MAX_WAITING = 500
+const MAX_WAITING = 200
 
 let running = 0
 const waiting: (() => void)[] = []
@@ -32,7 +32,7 @@ async function inTurn<T>(work: () => Promise<T>): Promise<T> {
   if (running >= AT_ONCE) {
     if (waiting.length >= MAX_WAITING) {
       throw new ApiError('UNAVAILABLE', 'Too many people sign in at once.', {
-        headers: { 'Retry-After': '10' },
+        headers: { 'Retry-After': '3' },
       })
     }
     await new Promise<void>(resolve => waiting.push(resolve))

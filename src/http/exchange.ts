@@ -32,6 +32,8 @@ export class Exchange implements Call {
   added: readonly string[] = none
   /** What the limit leaves of the caller's budget; undefined: nothing is limited. */
   budget: { readonly limit: number; readonly remaining: number; readonly resetAt: number } | undefined
+  /** When the body has come: waits until there is time for what is to be done with it. */
+  turn: (() => Promise<void> | undefined) | undefined
   /** Who asked, for the log. */
   userId: number | null = null
   readonly start: number
@@ -69,6 +71,11 @@ export class Exchange implements Call {
     }
   }
 
+  /** Whether nobody waits for the answer any more. */
+  get isGone(): boolean {
+    return this.res.destroyed
+  }
+
   /** Whether some of the body has not come yet. */
   get isUnread(): boolean {
     return this.hasBody && !this.req.complete
@@ -95,6 +102,7 @@ export class Exchange implements Call {
     if (this.headers.expect?.toLowerCase() === '100-continue') this.res.writeContinue()
     return collect(this.req, limit).then(body => {
       this.body = body
+      return this.turn?.()
     })
   }
 }

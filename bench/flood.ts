@@ -1,0 +1,148 @@
+/**
+ * A process that sends requests: `rate` in each second whatever becomes of them, or as fast as `connections` of
+ * them are answered. Prints what became of them, as JSON.
+ */
+import { connect, type Socket } from 'node:net'
+
+export interface Flood {
+  readonly port: number
+  readonly method: string
+  readonly path: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string | undefined
+  /** Requests in a second; undefined: as fast as they are answered. */
+  readonly rate: number | undefined
+  readonly seconds: number
+  /** At most so many at a time. */
+  readonly connections: number
+}
+
+/** What came back in one second. Times are in milliseconds, from when the request was due. */
+export interface Second {
+  readonly served: number[]
+  readonly refused: number[]
+  /** Other statuses, and connections that broke. */
+  readonly failed: number
+  /** Requests for which there was no connection left. */
+  readonly unsent: number
+}
+
+type Told = { -readonly [Name in keyof Second]: Second[Name] }
+
+const flood: Flood = JSON.parse(process.argv[2] ?? '{}')
+const lines = Object.entries({ Host: 'localhost', ...flood.headers }).map(
+  ([name, value]) => `${name}: ${value}\r\n`,
+)
+const length = flood.body === undefined ? '' : `Content-Length: ${Buffer.byteLength(flood.body)}\r\n`
+const request = Buffer.from(
+  `${flood.method} ${flood.path} HTTP/1.1\r\n${lines.join('')}${length}\r\n${flood.body ?? ''}`,
+)
+
+const seconds: Told[] = Array.from({ length: Math.ceil(flood.seconds) + 1 }, () => {
+  return { served: [], refused: [], failed: 0, unsent: 0 }
+})
+const began = performance.now()
+
+function second(): Told {
+  const at = Math.min(seconds.length - 1, Math.floor((performance.now() - began) / 1000))
+  return seconds[at] as Told
+}
+
+class Lane {
+  readonly #socket: Socket
+  #due = 0
+  #status = 0
+  /** Bytes of the answer that have not come; -1: its head has not. */
+  #missing = -1
+  #head = ''
+  isOver = false
+
+  constructor(onFree: (lane: Lane) => void) {
+    this.#socket = connect({ port: flood.port, host: '127.0.0.1', noDelay: true })
+    this.#socket.on('data', (chunk: Buffer) => {
+      if (this.#take(chunk)) onFree(this)
+    })
+    this.#socket.on('error', () => {})
+    this.#socket.on('close', () => {
+      if (this.#due > 0) second().failed++
+      this.isOver = true
+      this.#due = 0
+      onFree(this)
+    })
+  }
+
+  send(due: number): void {
+    this.#due = due
+    this.#socket.write(request)
+  }
+
+  end(): void {
+    this.#due = 0
+    this.#socket.destroy()
+  }
+
+  /** Whether the answer is whole. */
+  #take(chunk: Buffer): boolean {
+    if (this.#missing === -1) {
+      this.#head += chunk.toString('latin1')
+      const end = this.#head.indexOf('\r\n\r\n')
+      if (end === -1) return false
+      this.#status = Number(this.#head.slice(9, 12))
+      const [, bytes] = /\r\nContent-Length: (\d+)/i.exec(this.#head.slice(0, end)) ?? []
+      this.#missing = Number(bytes ?? 0) - (this.#head.length - end - 4)
+    } else this.#missing -= chunk.length
+    if (this.#missing > 0) return false
+    this.#done()
+    return true
+  }
+
+  #done(): void {
+    const taken = performance.now() - this.#due
+    const told = second()
+    if (this.#status >= 200 && this.#status < 300) told.served.push(taken)
+    else if (this.#status === 503) told.refused.push(taken)
+    else told.failed++
+    this.#due = 0
+    this.#missing = -1
+    this.#head = ''
+  }
+}
+
+const free: Lane[] = []
+let open = 0
+let isDone = false
+
+function openLane(): Lane {
+  open++
+  return new Lane(lane => {
+    if (lane.isOver) {
+      open--
+      const at = free.indexOf(lane)
+      if (at !== -1) free.splice(at, 1)
+    } else if (isDone) lane.end()
+    else if (flood.rate === undefined) lane.send(performance.now())
+    else free.push(lane)
+  })
+}
+
+function dispatch(due: number): void {
+  const lane = free.pop() ?? (open < flood.connections ? openLane() : undefined)
+  if (lane === undefined) second().unsent++
+  else lane.send(due)
+}
+
+let sent = 0
+const { rate } = flood
+if (rate === undefined) for (let nth = 0; nth < flood.connections; nth++) openLane().send(performance.now())
+const timer = setInterval(() => {
+  const now = performance.now()
+  if (rate === undefined) return
+  for (const due = Math.floor(((now - began) / 1000) * rate); sent < due; sent++) {
+    dispatch(began + (sent / rate) * 1000)
+  }
+}, 1)
+setTimeout(() => {
+  clearInterval(timer)
+  isDone = true
+  process.stdout.write(`${JSON.stringify(seconds)}\n`, () => process.exit())
+}, flood.seconds * 1000)

@@ -1,0 +1,125 @@
+/** Ten times as many requests as the service can answer: how many it answers all the same, and what the rest hears. */
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import type { DataSet } from './data.ts'
+import { copyOf } from './data.ts'
+import type { Flood, Second } from './flood.ts'
+import { startPortico } from './server.ts'
+
+/** What became of the requests, second by second; the last, which is short, is left out. */
+export async function flood(asked: Flood): Promise<readonly Second[]> {
+  const child = spawn(process.execPath, [join(import.meta.dirname, 'flood.ts'), JSON.stringify(asked)], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  let text = ''
+  child.stdout.setEncoding('utf8').on('data', part => {
+    text += part
+  })
+  const [code] = await once(child, 'close')
+  if (code !== 0) throw new Error(`The process that sends the requests ended with ${code}.`)
+  return (JSON.parse(text) as Second[]).slice(0, asked.seconds)
+}
+
+export function percentile(values: readonly number[], share: number): number {
+  const sorted = values.toSorted((one, other) => one - other)
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0
+}
+
+export interface OverloadFigure {
+  readonly what: string
+  /** Requests answered in a second, at 32 clients and at ten times as many requests. */
+  readonly peak: number
+  readonly goodput: number
+  /** In milliseconds. */
+  readonly refused: { readonly count: number; readonly p50: number; readonly p99: number }
+  readonly servedP99: number
+  readonly failed: number
+  /** Seconds after the flood until it answers 90 % of the peak again. */
+  readonly recovery: number | undefined
+}
+
+const loads = [
+  {
+    what: 'GraphQL: 20 posts, their authors, 20 posts of each',
+    method: 'POST',
+    path: '/graphql',
+    body: JSON.stringify({
+      query: '{ posts(limit: 20) { id title author { id name posts(limit: 20) { id title body } } } }',
+    }),
+  },
+  {
+    what: 'REST: 100 posts with their authors',
+    method: 'GET',
+    path: '/api/v1/posts?per_page=100&include=author',
+  },
+  {
+    what: 'create a post',
+    method: 'POST',
+    path: '/api/v1/posts',
+    body: JSON.stringify({ title: 'A new post', body: 'What it says. '.repeat(10) }),
+  },
+] as const
+
+const sum = (seconds: readonly Second[]) => seconds.reduce((total, { served }) => total + served.length, 0)
+
+async function measureOne(data: DataSet, load: (typeof loads)[number]): Promise<OverloadFigure> {
+  const work = copyOf(data)
+  const server = await startPortico(work.data.file, { PORTICO_CACHE_BYTES: '0', LOG_LEVEL: 'warn' })
+  const { what, ...request } = load
+  const asked: Omit<Flood, 'rate' | 'seconds' | 'connections'> = {
+    body: undefined,
+    ...request,
+    port: Number(new URL(server.origin).port),
+    headers: { Authorization: `Bearer ${data.key}`, 'Content-Type': 'application/json' },
+  }
+  try {
+    const calm = (await flood({ ...asked, rate: undefined, seconds: 5, connections: 32 })).slice(2)
+    const peak = sum(calm) / calm.length
+    const seconds = await flood({ ...asked, rate: Math.round(10 * peak), seconds: 12, connections: 4000 })
+    const after = await flood({ ...asked, rate: undefined, seconds: 6, connections: 32 })
+    const steady = seconds.slice(2)
+    const refused = steady.flatMap(second => second.refused)
+    const recovery = after.findIndex(({ served }) => served.length >= 0.9 * peak)
+    return {
+      what,
+      peak,
+      goodput: sum(steady) / steady.length,
+      refused: {
+        count: refused.length / steady.length,
+        p50: percentile(refused, 0.5),
+        p99: percentile(refused, 0.99),
+      },
+      servedP99: percentile(
+        steady.flatMap(({ served }) => served),
+        0.99,
+      ),
+      failed: steady.reduce((total, { failed }) => total + failed, 0),
+      recovery: recovery === -1 ? undefined : recovery + 1,
+    }
+  } finally {
+    await server.stop()
+    work.remove()
+  }
+}
+
+export async function measureOverload(data: DataSet): Promise<readonly OverloadFigure[]> {
+  const figures: OverloadFigure[] = []
+  for (const load of loads) figures.push(await measureOne(data, load))
+  return figures
+}
+
+const whole = (value: number) => Math.round(value).toLocaleString('en')
+
+export function overloadTable(figures: readonly OverloadFigure[]): string {
+  return [
+    'Ten times as many requests as one process can answer, sent whatever becomes of them, from the third second on:',
+    '',
+    '| load | peak a second | answered a second | share | refused a second | p50 · p99 of a refusal | p99 of an answer | failed | normal again |',
+    '|---|---|---|---|---|---|---|---|---|',
+    ...figures.map(
+      ({ what, peak, goodput, refused, servedP99, failed, recovery }) =>
+        `| ${what} | ${whole(peak)} | ${whole(goodput)} | ${(goodput / peak).toFixed(2)} | ${whole(refused.count)} | ${whole(refused.p50)} · ${whole(refused.p99)} ms | ${whole(servedP99)} ms | ${failed} | ${recovery === undefined ? 'not within 6 s' : `within ${recovery} s`} |`,
+    ),
+  ].join('\n')
+}

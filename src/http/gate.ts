@@ -1,0 +1,61 @@
+/** Who is let in: as many as can be served, so that they are. */
+import type { Server } from 'node:http'
+import type { Call, Reply } from '../call.ts'
+import type { Settings } from '../config.ts'
+import { Connections } from './connections.ts'
+import type { Exchange } from './exchange.ts'
+import { Line } from './overload.ts'
+import { createRefusals } from './refusals.ts'
+import { SlowReaders } from './slow-readers.ts'
+
+export type GateSettings = Pick<Settings, 'maxConnections' | 'maxDelay' | 'maxUnread' | 'readTimeout'>
+
+export interface GateParts {
+  readonly errorReply: (error: unknown, call: Call) => Reply
+  readonly onOverload?: ((isOver: boolean, refused: number) => void) | undefined
+  readonly run: (exchange: Exchange) => void
+  /** Sends the reply to one who is not let in. `leaves`: and ends the connection. */
+  readonly refuse: (exchange: Exchange, reply: Reply, leaves: boolean) => void
+}
+
+/** Whoever looks after the service must always hear. */
+const neverRefused: ReadonlySet<string> = new Set(['/healthz', '/readyz', '/metrics'])
+
+export class Gate {
+  readonly line: Line<Exchange>
+  readonly connections: Connections
+  readonly readers: SlowReaders
+  /** The reply to one who is not let in. */
+  readonly refusal: (call: Call) => Reply
+  readonly #parts: GateParts
+  readonly #turn = () => this.line.turn()
+
+  constructor(server: Server, settings: GateSettings, parts: GateParts) {
+    this.#parts = parts
+    this.refusal = createRefusals(parts.errorReply)
+    this.line = new Line({
+      delay: settings.maxDelay,
+      run: parts.run,
+      refuse: exchange => parts.refuse(exchange, this.refusal(exchange), false),
+      onChange: parts.onOverload,
+    })
+    this.connections = new Connections(server, settings.maxConnections, () => this.line.press())
+    this.readers = new SlowReaders({ timeout: settings.readTimeout, mostBytes: settings.maxUnread })
+  }
+
+  /** Runs the exchange, now or when it is its turn, or refuses it. */
+  pass(exchange: Exchange): void {
+    if (neverRefused.has(exchange.path)) this.#parts.run(exchange)
+    else if (this.connections.isSurplus(exchange.req)) {
+      this.#parts.refuse(exchange, this.refusal(exchange), true)
+    } else {
+      exchange.turn = this.#turn
+      this.line.take(exchange)
+    }
+  }
+
+  /** Whether a socket may not be taken over now. */
+  refusesUpgrade({ req }: Exchange): boolean {
+    return this.line.isRefusing || this.connections.isSurplus(req)
+  }
+}

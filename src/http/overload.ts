@@ -1,0 +1,210 @@
+/**
+ * The requests that wait for their turn. One turn of the event loop takes no longer than a slice, so that new
+ * connections, and those who look after the service, get their say; what comes beyond waits in line. When the line
+ * is so long that a request would wait for longer than it may, the request is refused at once.
+ */
+import { performance } from 'node:perf_hooks'
+
+/** How long requests are worked on in one phase of a turn, in milliseconds. */
+const SLICE = 12
+/** The same while requests are refused. */
+const SHORT_SLICE = 4
+/** The same while connections come: Node accepts one in each turn, however many stand at the door. */
+const SHORTEST_SLICE = 1
+/** It is over when so long nobody was refused, in milliseconds. */
+const CALM = 2000
+/** How much the last turn counts in what a request costs. */
+const WEIGHT = 0.2
+/** A turn with fewer requests says little about what one costs. */
+const SAMPLE = 4
+/** The line is moved up when so many have left it. */
+const MOVE_UP = 1024
+
+/** A request that waits. */
+interface Waiting {
+  /** When it came, in milliseconds. */
+  readonly start: number
+  /** It is worked on when its body is there, and not before. */
+  readonly hasBody: boolean
+  /** Whether nobody waits for the answer any more. */
+  readonly isGone: boolean
+}
+
+export interface LineOptions<T> {
+  /** How long a request may wait, in milliseconds; 0: for ever. */
+  readonly delay: number
+  readonly run: (request: T) => void
+  readonly refuse: (request: T) => void
+  /** Requests are refused from now on, or no longer. `refused`: how many were meanwhile. */
+  readonly onChange?: ((isOver: boolean, refused: number) => void) | undefined
+}
+
+export class Line<T extends Waiting> {
+  readonly #options: LineOptions<T>
+  readonly #endTurn = (): void => this.#turnEnds()
+  readonly #drain = (): void => this.#work()
+  readonly #goOn = (): void => this.#workOn()
+  readonly #afterThat = (): void => process.nextTick(this.#goOn)
+  #waiting: T[] = []
+  /** Where the line begins. */
+  #first = 0
+  /** Those whose body has come; they have stood in line before. */
+  #ready: (() => void)[] = []
+  #isWorking = false
+  #workBegan = 0
+  #lastWork = 0
+  #inTurn = false
+  #turnBegan = 0
+  /** Whether a connection came in this turn, or in the last one. */
+  #isPressed = false
+  #wasPressed = false
+  /** Requests of this turn that were worked on. */
+  #ran = 0
+  /** What a request costs in milliseconds, everything counted that the loop does meanwhile. */
+  #cost: number | undefined
+  #isRefusing = false
+  #lastRefusal = 0
+  #refusedBefore = 0
+  readonly counts = { refused: 0 }
+
+  constructor(options: LineOptions<T>) {
+    this.#options = options
+  }
+
+  get length(): number {
+    return this.#waiting.length - this.#first + this.#ready.length
+  }
+
+  /** Whether requests are refused these days. */
+  get isRefusing(): boolean {
+    return this.#isRefusing
+  }
+
+  /** A connection was accepted: perhaps another one waits. */
+  press(): void {
+    this.#isPressed = true
+  }
+
+  /** Runs the request now, or later, or refuses it. */
+  take(request: T): void {
+    const { delay, run } = this.#options
+    const { length } = this
+    if (delay === 0 || (length === 0 && this.#hasTime(request.start))) {
+      if (!request.hasBody) this.#ran++
+      run(request)
+    } else if (length * (this.#cost ?? 0) > delay) {
+      this.#refuse(request)
+    } else {
+      this.#waiting.push(request)
+      this.#schedule()
+    }
+  }
+
+  /** When a request whose body has come may be worked on; undefined: now. It goes before those that have not begun. */
+  turn(): Promise<void> | undefined {
+    if (this.#options.delay === 0) return undefined
+    if (this.#ready.length === 0 && this.#hasTime(performance.now())) {
+      this.#ran++
+      return undefined
+    }
+    const { promise, resolve } = Promise.withResolvers<void>()
+    this.#ready.push(resolve)
+    this.#schedule()
+    return promise
+  }
+
+  get #slice(): number {
+    if (this.#isPressed || this.#wasPressed) return SHORTEST_SLICE
+    return this.#isRefusing ? SHORT_SLICE : SLICE
+  }
+
+  /** Whether the slice of this turn is not used up. */
+  #hasTime(now: number): boolean {
+    if (this.#inTurn) return now - this.#turnBegan < this.#slice
+    this.#inTurn = true
+    this.#turnBegan = now
+    setImmediate(this.#endTurn)
+    if (this.#isRefusing && now - this.#lastRefusal > CALM) this.#relax()
+    return true
+  }
+
+  #turnEnds(): void {
+    this.#inTurn = false
+    this.#wasPressed = this.#isPressed
+    this.#isPressed = false
+    if (this.#isWorking) return
+    if (this.#ran >= SAMPLE) this.#learn(performance.now() - this.#turnBegan)
+    this.#ran = 0
+  }
+
+  #learn(elapsed: number): void {
+    const sample = elapsed / this.#ran
+    this.#cost = this.#cost === undefined ? sample : this.#cost + WEIGHT * (sample - this.#cost)
+  }
+
+  #schedule(): void {
+    if (this.#isWorking) return
+    this.#isWorking = true
+    this.#lastWork = 0
+    setImmediate(this.#drain)
+  }
+
+  #work(): void {
+    const now = performance.now()
+    // From one turn's work to the next one's: how fast the line really moves.
+    if (this.#lastWork > 0 && this.#ran > 0) this.#learn(now - this.#lastWork)
+    this.#ran = 0
+    this.#lastWork = now
+    this.#workBegan = now
+    this.#workOn()
+  }
+
+  #workOn(): void {
+    const end = this.#workBegan + this.#slice
+    for (let now = performance.now(); this.length > 0 && now < end; now = performance.now()) {
+      const resolve = this.#ready.shift()
+      if (resolve) {
+        this.#ran++
+        resolve()
+        // What follows a promise is done when this function has returned, before the next tick.
+        queueMicrotask(this.#afterThat)
+        return
+      }
+      this.#runFirst(now)
+    }
+    if (this.length > 0) setImmediate(this.#drain)
+    else this.#isWorking = false
+  }
+
+  #runFirst(now: number): void {
+    const request = this.#waiting[this.#first] as T
+    this.#first++
+    if (this.#first >= MOVE_UP || this.#first === this.#waiting.length) {
+      this.#waiting = this.#waiting.slice(this.#first)
+      this.#first = 0
+    }
+    if (request.isGone) return
+    // The line has become slower than it was thought to be.
+    if (now - request.start > 2 * this.#options.delay) this.#refuse(request)
+    else {
+      if (!request.hasBody) this.#ran++
+      this.#options.run(request)
+    }
+  }
+
+  #refuse(request: T): void {
+    this.#lastRefusal = performance.now()
+    if (!this.#isRefusing) {
+      this.#isRefusing = true
+      this.#refusedBefore = this.counts.refused
+      this.#options.onChange?.(true, 0)
+    }
+    this.counts.refused++
+    this.#options.refuse(request)
+  }
+
+  #relax(): void {
+    this.#isRefusing = false
+    this.#options.onChange?.(false, this.counts.refused - this.#refusedBefore)
+  }
+}

@@ -1,0 +1,137 @@
+/** A process that is asked ten times as much as it can answer. Bounds are wide: other tests run on the same machine. */
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import type { Second } from '../../bench/flood.ts'
+import { flood, percentile } from '../../bench/overload.ts'
+import { generateKey } from '../../src/auth/key.ts'
+
+const bin = fileURLToPath(new URL('../../src/bin.ts', import.meta.url))
+const modelFile = fileURLToPath(new URL('../models/blog.ts', import.meta.url))
+const POSTS = 100
+
+interface Running {
+  readonly url: string
+  readonly headers: Readonly<Record<string, string>>
+  /** A figure of `/metrics`. */
+  figure(name: string): Promise<number>
+  readonly log: readonly string[]
+}
+
+async function withProcess(use: (running: Running) => Promise<void>): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), 'portico-overload-'))
+  const key = generateKey()
+  const child = spawn(process.execPath, [bin, 'start'], {
+    env: {
+      ...process.env,
+      PORT: '0',
+      HOST: '127.0.0.1',
+      DATABASE_URL: join(folder, 'x.db'),
+      PORTICO_MODEL: modelFile,
+      PORTICO_ADMIN_API_KEY: key,
+      PORTICO_RATE_LIMIT: 'off',
+      PORTICO_CACHE_BYTES: '0',
+    },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  const exit = once(child, 'exit')
+  try {
+    const log: string[] = []
+    const listening = Promise.withResolvers<string>()
+    createInterface(child.stdout).on('line', line => {
+      if (!line.includes('"msg":"request"')) log.push(line)
+      const [, found] = /listening on (http:\S+?)"/.exec(line) ?? []
+      if (found !== undefined) listening.resolve(found)
+    })
+    const url = await listening.promise
+    const figure = async (name: string) => {
+      const text = await (await fetch(`${url}/metrics`)).text()
+      const line = text.split('\n').find(each => each.startsWith(`${name} `))
+      assert.ok(line, name)
+      return Number(line.split(' ')[1])
+    }
+    const headers = { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' }
+    await use({ url, headers, figure, log })
+  } finally {
+    child.kill('SIGTERM')
+    await exit
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+const cpu = 'process_cpu_seconds_total'
+const served = (seconds: readonly Second[]) => seconds.reduce((sum, second) => sum + second.served.length, 0)
+
+/** Asks for what is not to be refused until `isOver`; returns the longest that one answer took. */
+async function watched(url: string, isOver: () => boolean): Promise<number> {
+  let longest = 0
+  while (!isOver()) {
+    for (const path of ['/healthz', '/readyz', '/metrics']) {
+      const began = performance.now()
+      assert.equal((await fetch(url + path)).status, 200, path)
+      longest = Math.max(longest, performance.now() - began)
+    }
+    await sleep(50)
+  }
+  return longest
+}
+
+test('at ten times the load it answers nearly as many, refuses the rest soon, and is well afterwards', async context => {
+  await withProcess(async ({ url, headers, figure, log }) => {
+    for (let nth = 0; nth < POSTS; nth++) {
+      const body = JSON.stringify({ title: `t${nth}`, body: 'x'.repeat(300), author_id: 1 })
+      assert.equal((await fetch(`${url}/api/v1/posts`, { method: 'POST', headers, body })).status, 201)
+    }
+    const query = '{ posts(limit: 50) { id title author { id name posts(limit: 20) { id title body } } } }'
+    const asked = {
+      port: Number(new URL(url).port),
+      method: 'POST',
+      path: '/graphql',
+      headers,
+      body: JSON.stringify({ query }),
+    }
+    const before = await figure(cpu)
+    const calm = await flood({ ...asked, rate: undefined, seconds: 3, connections: 16 })
+    const after = await figure(cpu)
+    assert.equal(calm.flatMap(({ refused }) => refused).length, 0)
+    const peak = served(calm) / calm.length
+
+    let isOver = false
+    const watching = watched(url, () => isOver)
+    const seconds = await flood({ ...asked, rate: Math.ceil(peak * 10), seconds: 6, connections: 1500 })
+    isOver = true
+    const spent = (await figure(cpu)) - after
+    const longest = await watching
+
+    const refused = seconds.flatMap(second => second.refused)
+    assert.ok(refused.length > served(seconds), `${refused.length} refused`)
+    assert.equal(
+      seconds.reduce((sum, { failed }) => sum + failed, 0),
+      0,
+    )
+    // By the processor's time, of which other programs may have taken some.
+    const share = served(seconds) / spent / (served(calm) / (after - before))
+    context.diagnostic(
+      `${share.toFixed(2)} of the work went into answers; a refusal took ${percentile(refused, 0.5).toFixed(1)} ms`,
+    )
+    assert.ok(share > 0.5, `${share} of the work went into answers`)
+    assert.ok(percentile(refused.slice(refused.length / 2), 0.5) < 500)
+    assert.ok(longest < 5000, `${longest} ms until an answer of those that are never refused`)
+    assert.ok((await figure('portico_shed_requests_total')) >= refused.length)
+
+    await sleep(2500)
+    const again = await flood({ ...asked, rate: undefined, seconds: 2, connections: 16 })
+    assert.equal(again.flatMap(({ refused: some }) => some).length, 0)
+    assert.ok(served(again) > 0)
+    const told = (text: string) => log.filter(line => line.includes(text)).length
+    assert.equal(told('overloaded: requests'), told('no longer overloaded'))
+    assert.ok(told('no longer overloaded') > 0)
+  })
+})
