@@ -81,8 +81,9 @@ export async function soak(data: DataSet, { minutes, lanes, say }: Soak): Promis
   const port = await freePort()
   const environment = {
     SAMPLER_PORT: String(port),
-    // Full soon, so that what grows afterwards is no cache.
+    // What is remembered of answers and of documents is full soon: what grows afterwards is neither.
     PORTICO_CACHE_BYTES: '4194304',
+    PORTICO_GRAPHQL_MAX_TOKENS: '100',
     PORTICO_OAUTH_TOKEN_RATE_LIMIT: 'off',
     PORTICO_ADMIN_PASSWORD: person.password,
   }
