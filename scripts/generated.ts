@@ -31,7 +31,12 @@ figures, \`process_…\` and \`nodejs_…\`, are there too. [Operations](operati
 /** The metrics that a service has, as it tells them itself. */
 async function metricsPage(): Promise<string> {
   const folder = mkdtempSync(join(tmpdir(), 'portico-metrics-'))
-  const settings = { port: 0, host: '127.0.0.1', database: join(folder, 'data.db'), logLevel: 'silent' } as const
+  const settings = {
+    port: 0,
+    host: '127.0.0.1',
+    database: join(folder, 'data.db'),
+    logLevel: 'silent',
+  } as const
   const service = await serve(await declared(), settings)
   try {
     // GraphQL is loaded by the first request for it.
