@@ -2,7 +2,7 @@
  * `npm run bench [-- names] [--rounds n] [--seconds n] [--rows n] [--cold] [--limit] [--write-docs]`
  * `npm run bench -- profile W1 [--hot]`
  * `npm run bench -- overload`
- * `npm run bench -- soak [--minutes 30]`
+ * `npm run bench -- soak [lanes] [--minutes 30]`: bench/soak-load.ts names the lanes
  *
  * Names are W1 to W9, `start` and `walk`; without any, all of them.
  */
@@ -91,7 +91,8 @@ async function profileFirst(): Promise<void> {
 }
 
 async function soakFirst(): Promise<void> {
-  if (!(await soak(await dataSet(Number(values.rows)), Number(values.minutes), say))) process.exitCode = 1
+  const asked = { minutes: Number(values.minutes), lanes: positionals.slice(1), say }
+  if (!(await soak(await dataSet(Number(values.rows)), asked))) process.exitCode = 1
 }
 
 const others: Readonly<Record<string, () => Promise<void>>> = {

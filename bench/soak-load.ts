@@ -2,6 +2,7 @@
 import { request } from 'node:http'
 import { setTimeout as wait } from 'node:timers/promises'
 import { WebSocket } from 'ws'
+import type { Awaitable } from '../src/plan/answer.ts'
 import { Browser } from '../test/conformance/oauth/browser.ts'
 import { authorizationUrl, authorize, post } from '../test/conformance/oauth/server.ts'
 
@@ -39,7 +40,7 @@ async function send({ origin, key: own }: Target, sent: Sent, tally: Tally): Pro
     ...(body !== undefined && { body: JSON.stringify(body) }),
   })
   const text = await response.text()
-  const route = path.split('?', 1)[0]?.replace(/\d+/, '{id}')
+  const route = path.split('?', 1)[0]?.replace(/\/\d+/, '/{id}')
   count(tally, `${response.status === expected ? '' : '! '}${method} ${route} ${response.status}`)
   return text
 }
@@ -207,18 +208,25 @@ async function grants(target: Target): Promise<Act> {
   }
 }
 
-/** Runs every lane until `stopped`. Gives what was done. */
-export async function soakLoad(target: Target, stopped: () => boolean, tally: Tally): Promise<void> {
-  const acts: readonly (readonly [lanes: number, act: Act])[] = [
-    [4, reads],
-    [3, writes],
-    [3, graphql],
-    [1, errors],
-    [2, aborts],
-    [20, subscribers],
-    [3, streams],
-    [1, await grants(target)],
-  ]
+/** How many lanes do what. */
+const lanes: readonly (readonly [name: string, count: number, act: (target: Target) => Awaitable<Act>])[] = [
+  ['reads', 4, () => reads],
+  ['writes', 3, () => writes],
+  ['graphql', 3, () => graphql],
+  ['errors', 1, () => errors],
+  ['aborts', 2, () => aborts],
+  ['subscribers', 20, () => subscribers],
+  ['streams', 3, () => streams],
+  ['grants', 1, grants],
+]
+
+/** Runs the lanes of these names, all where none is named, until `stopped`, and counts what they do. */
+export async function soakLoad(
+  target: Target,
+  names: readonly string[],
+  stopped: () => boolean,
+  tally: Tally,
+): Promise<void> {
   const lane = async (act: Act) => {
     while (!stopped()) {
       await act(target, tally).catch(error => {
@@ -228,5 +236,8 @@ export async function soakLoad(target: Target, stopped: () => boolean, tally: Ta
       await wait(some(20))
     }
   }
-  await Promise.all(acts.flatMap(([lanes, act]) => Array.from({ length: lanes }, () => lane(act))))
+  const wanted = lanes.filter(([name]) => names.length === 0 || names.includes(name))
+  await Promise.all(
+    wanted.flatMap(([, count, act]) => Array.from({ length: count }, async () => lane(await act(target)))),
+  )
 }

@@ -68,14 +68,22 @@ function line(minute: number, { heap, external, resident, descriptors }: Sample)
 
 const SAMPLES = 60
 
+export interface Soak {
+  readonly minutes: number
+  /** What the load consists of; everything where nothing is named. */
+  readonly lanes: readonly string[]
+  readonly say: (text: string) => void
+}
+
 /** Runs the soak and tells what it sees. Returns whether all is well. */
-export async function soak(data: DataSet, minutes: number, say: (text: string) => void): Promise<boolean> {
+export async function soak(data: DataSet, { minutes, lanes, say }: Soak): Promise<boolean> {
   const work = copyOf(data)
   const port = await freePort()
   const environment = {
     SAMPLER_PORT: String(port),
-    // Full soon, so that what grows afterwards is no cache.
+    // What is remembered of answers and of documents is full soon: what grows afterwards is neither.
     PORTICO_CACHE_BYTES: '4194304',
+    PORTICO_GRAPHQL_MAX_TOKENS: '100',
     PORTICO_OAUTH_TOKEN_RATE_LIMIT: 'off',
     PORTICO_ADMIN_PASSWORD: person.password,
   }
@@ -85,7 +93,7 @@ export async function soak(data: DataSet, minutes: number, say: (text: string) =
   const samples: Sample[] = []
   let stopped = false
   const target = { origin: running.origin, key: data.key, rows: data.rows }
-  const load = soakLoad(target, () => stopped, tally)
+  const load = soakLoad(target, lanes, () => stopped, tally)
   try {
     const every = Math.max(1000, (minutes * 60_000) / SAMPLES)
     for (const began = performance.now(); performance.now() - began < minutes * 60_000; ) {

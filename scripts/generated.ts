@@ -1,7 +1,8 @@
 /** The files that are made from the sources: writes them, or with `--check` tells which differ. */
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { checkModel, type Declaration } from 'portico'
+import { checkModel, type Declaration, serve } from 'portico'
 import { configurationPage, errorsPage } from '../src/config/page.ts'
 import { schemaText } from '../src/graphql/sdl.ts'
 import { openapi } from '../src/rest/openapi.ts'
@@ -9,9 +10,46 @@ import { schemaSql } from '../src/store/schema/migrate.ts'
 
 const root = join(import.meta.dirname, '..')
 
-async function blog() {
+async function declared(): Promise<Declaration> {
   const { default: declaration } = (await import('../examples/blog/model.ts')) as { default: Declaration }
-  return checkModel(declaration)
+  return declaration
+}
+
+async function blog() {
+  return checkModel(await declared())
+}
+
+const metricsIntro = `# Metrics
+
+This page is generated from what a service on SQLite answers at \`/metrics\`, in the text format of Prometheus. Node's own
+figures, \`process_…\` and \`nodejs_…\`, are there too. [Operations](operations.md) says which of them to watch.
+
+| figure | kind | what it says |
+|---|---|---|
+`
+
+/** The metrics that a service has, as it tells them itself. */
+async function metricsPage(): Promise<string> {
+  const folder = mkdtempSync(join(tmpdir(), 'portico-metrics-'))
+  const settings = {
+    port: 0,
+    host: '127.0.0.1',
+    database: join(folder, 'data.db'),
+    logLevel: 'silent',
+  } as const
+  const service = await serve(await declared(), settings)
+  try {
+    // GraphQL is loaded by the first request for it.
+    await (await fetch(`${service.url}/graphql?query={__typename}`)).text()
+    const text = await (await fetch(`${service.url}/metrics`)).text()
+    const rows = [...text.matchAll(/^# HELP (portico_\w+) (.*)\n# TYPE \w+ (\w+)$/gm)]
+      .map(([, name, help, kind]) => `| \`${name}\` | ${kind} | ${help} |`)
+      .sort()
+    return `${metricsIntro}${rows.join('\n')}\n`
+  } finally {
+    await service.close()
+    rmSync(folder, { recursive: true, force: true })
+  }
 }
 
 /** What `index.ts` exports by name, types too: what a change of the package's face shows up in. */
@@ -33,6 +71,7 @@ function exportedNames(): string {
 const files: readonly (readonly [file: string, make: () => string | Promise<string>])[] = [
   ['docs/configuration.md', configurationPage],
   ['docs/errors.md', errorsPage],
+  ['docs/metrics.md', metricsPage],
   ['docs/reference/exports.txt', exportedNames],
   [
     'docs/reference/blog.openapi.json',

@@ -1,5 +1,5 @@
 /** Programs that tests need and that npm does not bring: found on the machine, or installed where that is easy. */
-import { execFileSync } from 'node:child_process'
+import { spawnSync } from 'node:child_process'
 import { accessSync, constants, existsSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 
@@ -29,18 +29,26 @@ function onPath(names: readonly string[]): string | undefined {
   return folders.flatMap(folder => names.map(name => join(folder, name))).find(isProgram)
 }
 
+const TRIES = 40
+const PAUSE = 3000
+
+/** Runs apt-get; waits while another process holds its locks, as test files run at the same time. */
+function apt(...words: readonly string[]): boolean {
+  const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' }
+  for (let tries = 0; tries < TRIES; tries++) {
+    const { status, stderr } = spawnSync('apt-get', ['-qq', ...words], { env, encoding: 'utf8' })
+    if (status === 0) return true
+    if (!/lock/i.test(stderr ?? '')) return false
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, PAUSE)
+  }
+  return false
+}
+
 /** Debian and root, as in a container of a build: the package can simply be had. */
 function install(name: string): void {
   if (!existsSync('/etc/debian_version') || process.getuid?.() !== 0) return
-  const quiet = { stdio: 'ignore', env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' } } as const
-  // Test files run at the same time, and only one may install.
-  const patient = ['-o', 'DPkg::Lock::Timeout=120', '-qq']
-  try {
-    execFileSync('apt-get', [...patient, 'update'], quiet)
-    execFileSync('apt-get', [...patient, 'install', '-y', '--no-install-recommends', name], quiet)
-  } catch {
-    // The sentence of `findProgram` says what to do.
-  }
+  // What is said when there is none afterwards tells what to do.
+  if (apt('update')) apt('install', '-y', '--no-install-recommends', name)
 }
 
 /** The path of a program. Throws with what to do when it cannot be had. */
