@@ -14,6 +14,8 @@ if (major < OLDEST) {
 } else {
   // Compiled code from the last start, a model's stripped types too. Beside the package and not in the
   // shared temporary folder, where others could write it. Where it cannot be written, nothing is cached.
+  const { keepTicksSteady } = await import('./http/steady-ticks.ts')
+  keepTicksSteady()
   const { enableCompileCache } = await import('node:module')
   enableCompileCache(fileURLToPath(new URL('../.cache', import.meta.url)))
   const { main } = await import('./cli.ts')

@@ -25,6 +25,16 @@ export interface Reply {
   readonly headers: readonly string[]
   /** A string is sent as UTF-8; null: no body. */
   readonly body: string | Buffer | AsyncIterable<string> | null
+  /** Of a reply that is given out again and again: what `http.ts` has made of it. */
+  readonly kept?: Kept
+}
+
+/** Empty until the reply is first sent. */
+export interface Kept {
+  /** The status line and the headers that are the same each time. */
+  head: string
+  /** Of the body, in bytes. */
+  length: number
 }
 
 /** In place of a reply: somebody else writes the response. */

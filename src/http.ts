@@ -8,7 +8,8 @@ import { ApiError } from './errors.ts'
 import { addressReader } from './http/address.ts'
 import { Exchange } from './http/exchange.ts'
 import { endWith, parserError, rawResponse, unknownMethod, unreadableCall } from './http/raw-error.ts'
-import { send } from './http/send.ts'
+import { createSend } from './http/send.ts'
+import { keepTicksSteady } from './http/steady-ticks.ts'
 
 export type { Exchange } from './http/exchange.ts'
 
@@ -93,17 +94,54 @@ function checkRequestLine(exchange: Exchange): void {
   }
 }
 
+type Sender = (exchange: Exchange, reply: Reply) => void
+
+/**
+ * Sends all that one turn of the event loop has answered at its end, in one go: readers that wait are woken
+ * once for many replies, not for each (`decisions/replies-in-one-go.md`).
+ */
+function inOneGo(send: Sender, failed: (exchange: Exchange, error: unknown) => void): Sender {
+  let waiting: { readonly exchange: Exchange; readonly reply: Reply }[] = []
+  const sendAll = () => {
+    const ready = waiting
+    waiting = []
+    for (const { exchange, reply } of ready) {
+      try {
+        send(exchange, reply)
+      } catch (error) {
+        failed(exchange, error)
+      }
+    }
+  }
+  return (exchange, reply) => {
+    if (waiting.length === 0) setImmediate(sendAll)
+    waiting.push({ exchange, reply })
+    // A client that still sends is told at once that nobody listens.
+    if (exchange.isUnread) sendAll()
+  }
+}
+
 export function createHttp(settings: HttpSettings, parts: HttpParts): HttpServer {
   const addressOf = addressReader(settings.trustProxy)
   const constant = settings.cors ? [...everyAnswer, ...crossOrigin] : everyAnswer
+  keepTicksSteady()
+  const send = createSend({ constant, keepAlive: settings.keepAliveTimeout })
   let closing = false
   let running = 0
 
-  const reply = (exchange: Exchange, made: Reply) => {
-    const bytes = send(exchange, made, constant, closing)
+  const sendNow = (exchange: Exchange, made: Reply) => {
+    const bytes = send(exchange, made, closing)
     running--
     parts.onSent(exchange, made.status, bytes)
   }
+  const reply = inOneGo(sendNow, (exchange, error) => {
+    parts.onFault(error, exchange)
+    try {
+      sendNow(exchange, parts.errorReply(error, exchange))
+    } catch {
+      exchange.res.destroy()
+    }
+  })
   const fail = (exchange: Exchange, error: unknown) => {
     if (!(error instanceof ApiError) || error.status >= 500) parts.onFault(error, exchange)
     reply(exchange, parts.errorReply(error, exchange))

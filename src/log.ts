@@ -39,7 +39,7 @@ export interface Log {
   readonly logger: Logger
   /** One line for a request, at level `info`. `bytes` of the answer's body; undefined where it is streamed. */
   access(request: Answered, status: number, milliseconds: number, bytes: number | undefined): void
-  /** Writes out what waits. */
+  /** Writes out what waits, at the end. */
   flush(): void
 }
 
@@ -69,8 +69,47 @@ function accessLine(
   )
 }
 
-function bufferedOutput(): DestinationStream & { flushSync(): void } {
-  return pino.destination({ dest: 1, sync: false, minLength: 8192, periodicFlush: 250 })
+interface BlockOutput extends DestinationStream {
+  /** Writes out what waits, before it returns. */
+  flushSync(): void
+}
+
+const BLOCK = 32_768
+/** No line waits longer, in milliseconds. */
+const LONGEST_WAIT = 250
+
+/** Lines as blocks: the destination measures all that waits at each write, and each of its own is a system call. */
+function inBlocks(destination: BlockOutput): BlockOutput {
+  let block = ''
+  let timer: NodeJS.Timeout | undefined
+  const pass = () => {
+    clearTimeout(timer)
+    timer = undefined
+    const full = block
+    block = ''
+    if (full !== '') destination.write(full)
+  }
+  return {
+    write(line) {
+      block += line
+      if (block.length >= BLOCK) pass()
+      else timer ??= setTimeout(pass, LONGEST_WAIT).unref()
+    },
+    flushSync() {
+      pass()
+      destination.flushSync()
+    },
+  }
+}
+
+/** What waits when the process ends. */
+const open = new Set<BlockOutput>()
+
+function standardOutput(): BlockOutput {
+  if (open.size === 0) process.once('exit', () => open.forEach(output => void output.flushSync()))
+  const output = inBlocks(pino.destination({ dest: 1, sync: false }))
+  open.add(output)
+  return output
 }
 
 function serializeError(error: unknown): unknown {
@@ -80,7 +119,7 @@ function serializeError(error: unknown): unknown {
 
 /** Without `output`, standard output, written in blocks. */
 export function createLog({ logLevel }: Pick<Settings, 'logLevel'>, output?: DestinationStream): Log {
-  const buffered = output ? undefined : bufferedOutput()
+  const buffered = output ? undefined : standardOutput()
   const destination = output ?? (buffered as DestinationStream)
   const logger = pino(
     {
@@ -98,6 +137,9 @@ export function createLog({ logLevel }: Pick<Settings, 'logLevel'>, output?: Des
     access(request, status, milliseconds, bytes) {
       if (writes) destination.write(accessLine(request, status, milliseconds, bytes))
     },
-    flush: () => buffered?.flushSync(),
+    flush() {
+      buffered?.flushSync()
+      if (buffered) open.delete(buffered)
+    },
   }
 }

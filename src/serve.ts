@@ -157,6 +157,7 @@ async function assemble({ model, store, cluster, log, settings }: Parts): Promis
     hooks,
     changes: store.changes,
     authenticate,
+    refresh: () => store.refresh(),
     limits,
     settings,
     onFault: error => log.logger.error({ err: error }, 'a GraphQL operation failed'),

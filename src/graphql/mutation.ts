@@ -132,7 +132,7 @@ function admit(model: Model, { kind, collection }: WriteStep, { access }: Princi
   const view = viewOf(model, access)
   requireScope(view, 'write', collection)
   const verb = kind === 'update' ? 'change' : kind
-  requirePossible(view, view.rule(collection.access[kind], collection), `${verb} ${collection.name}`)
+  requirePossible(view, view.writable(collection, kind), `${verb} ${collection.name}`)
 }
 
 /** The values as a body would hold them: an `ID` is a number there. */

@@ -69,12 +69,17 @@ export class Exchange implements Call {
     }
   }
 
+  /** Whether some of the body has not come yet. */
+  get isUnread(): boolean {
+    return this.hasBody && !this.req.complete
+  }
+
   /**
    * What still arrives of the body is too much to be read for nothing, or may never come (RFC 9110,
    * 10.1.1): the connection cannot be used again.
    */
   get isEndless(): boolean {
-    if (!this.hasBody || this.req.complete) return false
+    if (!this.isUnread) return false
     const { 'content-length': length, expect } = this.headers
     return length === undefined || Number(length) > MAX_DRAINED || expect !== undefined
   }

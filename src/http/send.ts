@@ -1,6 +1,7 @@
-/** A reply onto the wire. Headers are written by ourselves, as one flat list: the fastest way that Node has. */
-import type { Reply } from '../call.ts'
+/** A reply onto the wire. */
+import type { Kept, Reply } from '../call.ts'
 import type { Exchange } from './exchange.ts'
+import { headerLines, isBodiless, responseEnder, statusLine } from './head.ts'
 
 /** How long the rest of a refused body is read before the connection ends, in milliseconds. */
 const LINGER = 2_000
@@ -8,45 +9,71 @@ const LINGER = 2_000
 /** How long a client may read nothing of a stream that is ready for it, in milliseconds. */
 const UNREAD = 60_000
 
-/** RFC 9110: neither has a body, and a 204 has no Content-Length (8.6). */
-function isBodiless(status: number): boolean {
-  return status === 204 || status === 304
+function byteLength(body: Reply['body']): number {
+  if (typeof body === 'string') return Buffer.byteLength(body)
+  return Buffer.isBuffer(body) ? body.length : 0
 }
 
-function byteLength(body: string | Buffer): number {
-  return typeof body === 'string' ? Buffer.byteLength(body) : body.length
+export interface SendOptions {
+  /** Flat headers of every answer. */
+  readonly constant: readonly string[]
+  /** Seconds that an idle connection is kept. */
+  readonly keepAlive: number
 }
 
-/**
- * A text with as many bytes as characters is ASCII: written as latin1 it is the same, and a quarter cheaper.
- *
- * Returns the number of body bytes, or undefined while a streamed body is still on its way.
- */
-export function send(
-  exchange: Exchange,
-  reply: Reply,
-  constant: readonly string[],
-  closing: boolean,
-): number | undefined {
+/** Returns the number of body bytes, or undefined while a streamed body is still on its way. */
+export type Send = (exchange: Exchange, reply: Reply, closing: boolean) => number | undefined
+
+export function createSend({ constant, keepAlive }: SendOptions): Send {
+  const endResponse = responseEnder(keepAlive)
+  const constantLines = headerLines(constant)
+
+  const fixed = (reply: Reply, kept: Kept): void => {
+    kept.length = byteLength(reply.body)
+    const length = isBodiless(reply.status) ? '' : `Content-Length: ${kept.length}\r\n`
+    kept.head = statusLine(reply.status) + headerLines(reply.headers) + constantLines + length
+  }
+  return (exchange, reply, closing) => {
+    const { res } = exchange
+    const { body, status } = reply
+    if (res.destroyed || res.headersSent) return 0
+    if (closing || !isPlain(exchange, body)) return sendSlowly(exchange, reply, constant, closing)
+    const kept = reply.kept ?? { head: '', length: 0 }
+    if (kept.head === '') fixed(reply, kept)
+    const head = `${kept.head}${headerLines(exchange.added)}X-Request-Id: ${exchange.requestId}\r\n`
+    if (body === null || exchange.method === 'HEAD' || isBodiless(status)) {
+      endResponse(res, status, head, undefined)
+      return 0
+    }
+    // A text with as many bytes as characters is ASCII: as Latin-1 it is the same.
+    const encoding = body.length === kept.length ? 'latin1' : 'utf8'
+    endResponse(res, status, head, { content: body, encoding })
+    return kept.length
+  }
+}
+
+/** Whether the exchange ends with one text, and its connection may live on as the client wishes. */
+function isPlain(exchange: Exchange, body: Reply['body']): body is string | Buffer | null {
+  if (body !== null && typeof body === 'object' && !Buffer.isBuffer(body)) return false
+  return exchange.req.httpVersionMinor === 1 && !exchange.isUnread
+}
+
+function sendSlowly(exchange: Exchange, reply: Reply, constant: readonly string[], closing: boolean) {
   const { res } = exchange
-  const { body } = reply
-  if (res.destroyed || res.headersSent) return 0
-  const headers = reply.headers.concat(constant, exchange.added)
-  headers.push('X-Request-Id', exchange.requestId)
+  const { body, status } = reply
+  const headers = [...reply.headers, ...constant, ...exchange.added, 'X-Request-Id', exchange.requestId]
   const unread = exchange.isEndless
   if (closing || unread) headers.push('Connection', 'close')
   if (body !== null && typeof body === 'object' && !Buffer.isBuffer(body)) {
-    res.writeHead(reply.status, headers)
+    res.writeHead(status, headers)
     stream(exchange, body)
     return undefined
   }
-  const length = body === null ? 0 : byteLength(body)
-  if (!isBodiless(reply.status)) headers.push('Content-Length', String(length))
-  res.writeHead(reply.status, headers)
-  const given = exchange.method === 'HEAD' || body === null || isBodiless(reply.status) ? undefined : body
+  const length = byteLength(body)
+  if (!isBodiless(status)) headers.push('Content-Length', String(length))
+  res.writeHead(status, headers)
+  const given = exchange.method === 'HEAD' || body === null || isBodiless(status) ? undefined : body
   if (unread) linger(exchange, given)
-  else if (given === undefined) res.end()
-  else if (typeof given === 'string' && given.length === length) res.end(given, 'latin1')
   else res.end(given)
   return given === undefined ? 0 : length
 }

@@ -31,7 +31,8 @@ export function settleWrite<S extends GuardedCreate | GuardedUpdate>(shape: S): 
   const variants: S[] = []
   return (args, principal) => {
     let settled = 0
-    for (const [i, question] of asked.entries()) {
+    for (let i = 0; i < asked.length; i++) {
+      const question = asked[i] as Open
       const decision = question.decide(args, principal.userId)
       if (decision === true) settled |= 1 << i
       // A change of an item that is not there is NOT_FOUND, so only a create is refused at once.

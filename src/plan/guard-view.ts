@@ -3,7 +3,7 @@
  * without a row, its fields, its relations, its scopes.
  */
 import { ApiError } from '../errors.ts'
-import type { Collection, Field, Model, Relation } from '../model/model.ts'
+import type { Collection, CollectionAccess, Field, Model, Relation } from '../model/model.ts'
 import type { Rule, Scalar } from '../model/rule.ts'
 import { type AccessClass, hasScope, isAnonymous } from '../principal.ts'
 import { always, and, assuming, never, not, or } from './condition.ts'
@@ -16,11 +16,15 @@ export interface View {
   rule(rule: Rule, collection: Collection): Condition
   /** Which rows of the collection may be read. */
   readable(collection: Collection): Condition
+  /** Which rows of the collection may be created, changed or deleted. */
+  writable(collection: Collection, operation: WriteOperation): Condition
   /** The field as it may be read within readable rows; undefined when it does not exist for this class. */
   visible(collection: Collection, name: string): VisibleField | undefined
   /** The relation as it may be followed from readable rows; undefined when it does not exist for this class. */
   reachable(collection: Collection, name: string): Reachable | undefined
 }
+
+export type WriteOperation = Exclude<keyof CollectionAccess, 'read'>
 
 export interface Reachable {
   readonly path: Path
@@ -72,6 +76,7 @@ export function staticRule(
 
 function createView(model: Model, access: AccessClass): View {
   const readable = new Map<string, Condition>()
+  const writable = { create: new Map(), update: new Map(), delete: new Map() }
   const visible = new Map<Field, VisibleField | undefined>()
   const view: View = {
     access,
@@ -83,6 +88,10 @@ function createView(model: Model, access: AccessClass): View {
     rule: (rule, collection) => (access.system ? always : fold(rule, collection, view)),
     readable: collection =>
       remembered(readable, collection.name, () => view.rule(collection.access.read, collection)),
+    writable: (collection, operation) =>
+      remembered<string, Condition>(writable[operation], collection.name, () =>
+        view.rule(collection.access[operation], collection),
+      ),
     visible(collection, name) {
       const field = collection.fields.get(name)
       return field && remembered(visible, field, () => visibleField(field, collection, view))

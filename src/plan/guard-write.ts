@@ -21,7 +21,7 @@ import type { Assignment, CreateShape, DeleteShape, UpdateShape } from './plan.t
 export function guardCreate(shape: CreateShape, view: View): GuardedCreate {
   const collection = view.collection(shape.collection)
   requireScope(view, 'write', collection)
-  const allowed = view.rule(collection.access.create, collection)
+  const allowed = view.writable(collection, 'create')
   requirePossible(view, allowed, `create ${collection.name}`)
   const chosen = settable(shape.set, collection, view, 'create')
   const rules = writeRules(chosen, collection, view)
@@ -48,7 +48,7 @@ export function guardCreate(shape: CreateShape, view: View): GuardedCreate {
 export function guardUpdate(shape: UpdateShape, view: View): GuardedUpdate {
   const collection = view.collection(shape.collection)
   requireScope(view, 'write', collection)
-  const allowed = view.rule(collection.access.update, collection)
+  const allowed = view.writable(collection, 'update')
   requirePossible(view, allowed, `change ${collection.name}`)
   const rows = requireReadable(view, collection)
   const chosen = settable(shape.set, collection, view, 'update').map(one =>
@@ -76,7 +76,7 @@ export function guardUpdate(shape: UpdateShape, view: View): GuardedUpdate {
 export function guardDelete(shape: DeleteShape, view: View): GuardedDelete {
   const collection = view.collection(shape.collection)
   requireScope(view, 'write', collection)
-  const allowed = view.rule(collection.access.delete, collection)
+  const allowed = view.writable(collection, 'delete')
   requirePossible(view, allowed, `delete ${collection.name}`)
   return {
     kind: 'delete',

@@ -73,8 +73,7 @@ export function admit(
     return
   }
   requireScope(view, 'write', collection)
-  const rows = view.rule(collection.access[operation], collection)
-  requirePossible(view, rows, `${deeds[operation]} ${collection.name}`)
+  requirePossible(view, view.writable(collection, operation), `${deeds[operation]} ${collection.name}`)
 }
 
 const deeds = { create: 'create', update: 'change', delete: 'delete' } as const

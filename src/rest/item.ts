@@ -2,7 +2,7 @@
 import { type Parameter, parseQuery, requireValue, unknownParameter } from './parameters.ts'
 import { makePresentation } from './presentation.ts'
 import { makeSelection } from './select.ts'
-import type { CollectionView, ItemTemplate } from './view.ts'
+import { type CollectionView, createForms, type ItemTemplate } from './view.ts'
 
 const LONGEST_MEMO = 400
 
@@ -27,6 +27,7 @@ function makeTemplate(view: CollectionView, query: string): ItemTemplate {
     presentation: makePresentation(selection.secret, selection.deprecations),
     plain: selection.plain,
     includes,
+    creates: createForms(),
   }
 }
 

@@ -1,5 +1,5 @@
 /** Answers to GET and HEAD: rendered once per answer, then given out as often as the answer stays valid. */
-import type { Call, Reply } from '../call.ts'
+import type { Call, Kept, Reply } from '../call.ts'
 import { ApiError } from '../errors.ts'
 import { entityTag, type ItemAnswer, type ListAnswer, type RenderedAnswer } from '../plan/answer.ts'
 import type { AccessClass } from '../principal.ts'
@@ -12,6 +12,8 @@ import type { ItemTemplate } from './view.ts'
 /** Two replies, their headers and the entity tag. */
 const REPLIES_BYTES = 1000
 
+const unsent = (): Kept => ({ head: '', length: 0 })
+
 /** A whole reply and its short form (RFC 9110, 15.4.5). Kept in `answer.rendered`. */
 class Rendered implements RenderedAnswer {
   readonly bytes: number
@@ -23,9 +25,10 @@ class Rendered implements RenderedAnswer {
   constructor(body: string, headers: readonly string[], extra: readonly string[], own: boolean) {
     this.bytes = REPLIES_BYTES + 2 * (own ? body.length : 0) + 2 * extra.join('').length
     this.etag = entityTag(body)
-    this.full = { status: 200, headers: [...headers, 'ETag', this.etag, ...extra], body }
+    this.full = { status: 200, headers: [...headers, 'ETag', this.etag, ...extra], body, kept: unsent() }
     // All but the media type, which belongs to the body.
-    this.notModified = { status: 304, headers: [...headers.slice(2), 'ETag', this.etag], body: null }
+    const short = [...headers.slice(2), 'ETag', this.etag]
+    this.notModified = { status: 304, headers: short, body: null, kept: unsent() }
   }
 }
 

@@ -4,7 +4,7 @@
  */
 import type { Collection, Field, ManyToMany, Model, Relation, ToMany } from '../model/model.ts'
 import { readableFields, readableRelations } from '../plan/guard.ts'
-import type { ItemShape, Selected, WriteShape } from '../plan/plan.ts'
+import type { CreateShape, ItemShape, Selected, WriteShape } from '../plan/plan.ts'
 import type { AccessClass } from '../principal.ts'
 import type { BoundList, ListTemplate } from './list.ts'
 import { Memo } from './memo.ts'
@@ -19,6 +19,16 @@ export interface ItemTemplate {
   readonly plain: boolean
   /** Whether the shape takes `includedLimit` as its second argument. */
   readonly includes: boolean
+  /** By the fields that a body sets, in its order. */
+  readonly creates: Memo<string, CreateForm>
+}
+
+/** What creates that set the same fields share. */
+export interface CreateForm {
+  readonly names: readonly string[]
+  readonly computed: readonly string[]
+  readonly shape: CreateShape
+  readonly headers: readonly string[]
 }
 
 /** A list that can be asked for: a collection, or what a parent reaches by a relation. */
@@ -74,6 +84,7 @@ export type View = ReadonlyMap<string, CollectionView>
 
 const MOST_VIEWS = 200
 const MOST_TEMPLATES = 300
+const MOST_FORMS = 100
 const MOST_BOUND = 300
 
 /** What exists of one collection for an access class: the guard's own answer. */
@@ -125,3 +136,5 @@ export function createViews(
     return made
   }
 }
+
+export const createForms = (): Memo<string, CreateForm> => new Memo(MOST_FORMS)

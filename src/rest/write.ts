@@ -6,7 +6,7 @@ import type { Model } from '../model/model.ts'
 import { bodyValidator } from '../model/validate.ts'
 import { type Awaitable, entityTag, then, type WriteAnswer } from '../plan/answer.ts'
 import { admit } from '../plan/guard.ts'
-import type { Assignment, DeleteShape, UpdateShape, WriteShape } from '../plan/plan.ts'
+import type { Assignment, CreateShape, DeleteShape, UpdateShape, WriteShape } from '../plan/plan.ts'
 import type { CreateHooks, Creation, Run } from '../plan/run.ts'
 import type { Principal } from '../principal.ts'
 import { readBody } from './body.ts'
@@ -16,7 +16,7 @@ import { parseQuery, unknownParameter } from './parameters.ts'
 import { prefix } from './path.ts'
 import { makePresentation } from './presentation.ts'
 import { includedLimit } from './select.ts'
-import type { CollectionView, ItemTemplate } from './view.ts'
+import type { CollectionView, CreateForm, ItemTemplate } from './view.ts'
 
 type Values = Readonly<Record<string, JsonValue>>
 
@@ -56,6 +56,7 @@ function refuseIfNoneMatch(call: Call): void {
 }
 
 function withRevealed(text: string, revealed: Values): string {
+  if (revealed === nothing.revealed) return text
   const added = JSON.stringify(revealed)
   if (added === '{}') return text
   return text === '{}' ? added : `${text.slice(0, -1)},${added.slice(1)}`
@@ -79,6 +80,40 @@ function headersFor(view: CollectionView, template: ItemTemplate, names: readonl
   return makePresentation(true, [...own, ...read, ...deprecated]).unstored
 }
 
+function makeCreateForm(
+  view: CollectionView,
+  template: ItemTemplate,
+  values: Values,
+  computed: readonly string[],
+): CreateForm {
+  const names = fieldsSet(view, values)
+  const key = `create ${names.join(' ')}|${computed.join(' ')}|${JSON.stringify(template.shape.select)}`
+  const shape = shapeOf<CreateShape>(view, key, () => ({
+    kind: 'create',
+    collection: view.collection.name,
+    set: assign(names, 2),
+    computed: assign(computed, 2 + names.length),
+    select: template.shape.select,
+  }))
+  return { names, computed, shape, headers: headersFor(view, template, names) }
+}
+
+function createForm(
+  view: CollectionView,
+  template: ItemTemplate,
+  values: Values,
+  creation: Creation,
+): CreateForm {
+  const computed = Object.keys(creation.computed)
+  let key = computed.join(' ')
+  for (const name in values) key += `,${name}`
+  const known = template.creates.get(key)
+  if (known) return known
+  const made = makeCreateForm(view, template, values, computed)
+  template.creates.set(key, made)
+  return made
+}
+
 function create(
   writing: Writing,
   view: CollectionView,
@@ -87,28 +122,21 @@ function create(
   creation: Creation,
   principal: Principal,
 ): Promise<Reply> {
-  const names = fieldsSet(view, values)
-  const computed = Object.keys(creation.computed)
-  const key = `create ${names.join(' ')}|${computed.join(' ')}|${JSON.stringify(template.shape.select)}`
-  const shape = shapeOf(view, key, () => ({
-    kind: 'create' as const,
-    collection: view.collection.name,
-    set: assign(names, 2),
-    computed: assign(computed, 2 + names.length),
-    select: template.shape.select,
-  }))
-  const args = [
-    null,
-    includedLimit,
-    ...names.map(name => values[name] ?? null),
-    ...computed.map(name => creation.computed[name] ?? null),
-  ]
+  const { names, computed, shape, headers } = createForm(view, template, values, creation)
+  const args: JsonValue[] = [null, includedLimit]
+  for (const name of names) args.push(values[name] ?? null)
+  for (const name of computed) args.push(creation.computed[name] ?? null)
   return writing.run.write({ shape, args }, principal).then(answer => {
     const body = withRevealed(bodyOf(answer), creation.revealed)
-    const headers = [...headersFor(view, template, names)]
-    headers.push('Location', `${prefix}/${view.collection.name}/${answer.id}`)
-    if (template.plain && body === answer.text) headers.push('ETag', entityTag(body))
-    return { status: 201, headers, body }
+    const location = `${prefix}/${view.collection.name}/${answer.id}`
+    const tagged = template.plain && body === answer.text
+    return {
+      status: 201,
+      headers: tagged
+        ? [...headers, 'Location', location, 'ETag', entityTag(body)]
+        : [...headers, 'Location', location],
+      body,
+    }
   })
 }
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { isAbsolute, resolve } from 'node:path'
 import { test } from 'node:test'
+import { publicName } from '../../src/config/database.ts'
 import { configurationPage, errorsPage } from '../../src/config/page.ts'
 import { readSettings, SettingsError, settingsTable } from '../../src/config.ts'
 import { catalogue } from '../../src/errors.ts'
@@ -334,10 +335,15 @@ test('a secret that does not fit is not repeated', () => {
   assert.ok(fault && !fault.message.includes('my secret'))
 })
 
-test('PostgreSQL is refused with a sentence that says what to do', () => {
-  const [fault] = faultsOf(() => readSettings({ environment: { DATABASE_URL: 'postgres://u:hunter2@h/d' } }))
-  assert.match(fault?.message ?? '', /PostgreSQL.*name a file/)
-  assert.doesNotMatch(fault?.message ?? '', /hunter2/)
+test('a password in the name of a database is told to nobody', () => {
+  for (const name of ['postgres://u:hunter2@h', 'postgres://u:hunter2@h:x/d', 'mysql://u:hunter2@h/d']) {
+    const [fault] = faultsOf(() => readSettings({ environment: { DATABASE_URL: name } }))
+    assert.match(fault?.message ?? '', /postgres:\/\/user:password@host/)
+    assert.doesNotMatch(fault?.message ?? '', /hunter2/)
+  }
+  assert.equal(publicName('postgres://u:hunter2@h:5433/d?password=hunter2'), 'postgres://u@h:5433/d')
+  assert.equal(publicName('postgresql://u:p%40@h/d'), 'postgresql://u@h/d')
+  assert.equal(publicName('/var/lib/a:b@c.db'), '/var/lib/a:b@c.db')
 })
 
 test('the page of settings has every setting with its variable and sentence', () => {

@@ -500,3 +500,29 @@ test('every sent reply is told, with its status and the bytes of its body', asyn
     [[200, 6]],
   )
 })
+
+test('a reply with a header that would break out of its line becomes an error, and the service goes on', async () => {
+  const { port, faults } = await open(({ path }) => {
+    return path === '/bad' ? { status: 200, headers: ['Location', '/a\r\nX-Evil: 1'], body: 'x' } : ok('fine')
+  })
+  const bad = await fetch(`http://127.0.0.1:${port}/bad`)
+  assert.equal(bad.status, 500)
+  assert.equal(bad.headers.get('x-evil'), null)
+  assert.match(await bad.text(), /INTERNAL_ERROR/)
+  assert.equal(faults.length, 1)
+  assert.equal(await (await fetch(`http://127.0.0.1:${port}/good`)).text(), 'fine')
+})
+
+test('replies that are given out again and again stay the same, but for what each request brings', async () => {
+  const kept = { status: 200, headers: ['ETag', '"e"'], body: 'wörter', kept: { head: '', length: 0 } }
+  const { port } = await open(() => kept)
+  const ids = new Set<string | null>()
+  for (let n = 0; n < 3; n++) {
+    const answer = await fetch(`http://127.0.0.1:${port}/`)
+    assert.equal(answer.headers.get('content-length'), '7')
+    assert.equal(answer.headers.get('etag'), '"e"')
+    assert.equal(await answer.text(), 'wörter')
+    ids.add(answer.headers.get('x-request-id'))
+  }
+  assert.equal(ids.size, 3)
+})
