@@ -7,8 +7,6 @@ import { CopyError, type Source, type Target } from './copy/sides.ts'
 import { type CopyTable, copyTables, type Row, Sum, type Total } from './copy/tables.ts'
 import { schemaOf } from './schema/tables.ts'
 
-export { CopyError } from './copy/sides.ts'
-
 /** A database as an operator names it. */
 export interface Place {
   /** The file, or the URL. */
