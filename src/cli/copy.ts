@@ -1,9 +1,10 @@
 /** `portico copy`: a database into another, with what it does meanwhile. */
 import { isPostgres, database as kind, publicName } from '../config/database.ts'
 import type { Model } from '../model/model.ts'
-import { type Copied, copyDatabase, type Place, type Progress } from '../store/copy.ts'
+import { type Copied, copyDatabase, type Place } from '../store/copy.ts'
 import { table } from './accounts.ts'
 import { Failure } from './failure.ts'
+import { Reporter } from './progress.ts'
 
 export interface CopyWords {
   readonly from: string
@@ -26,41 +27,6 @@ function named(text: string, option: string): string {
     reason = error.message
   }
   throw new Failure(`--${option} ${reason}.`, 2)
-}
-
-const verbs = { copy: 'Copying', compare: 'Comparing', finish: 'Making indexes and searches' } as const
-/** How often something is said, in milliseconds: on a terminal, and elsewhere. */
-const OFTEN = 100
-const SELDOM = 10_000
-
-/** One line that changes, on a terminal; elsewhere one for each table, and now and then one between. */
-class Reporter {
-  readonly #stream: NodeJS.WriteStream
-  #said = ''
-  #at = 0
-
-  constructor(stream: NodeJS.WriteStream) {
-    this.#stream = stream
-  }
-
-  report({ doing, table: name, done, of }: Progress): void {
-    const what = `${verbs[doing]} ${name}`.trimEnd()
-    const isNew = what !== this.#said
-    const now = performance.now()
-    if (!isNew && now - this.#at < (this.#stream.isTTY ? OFTEN : SELDOM)) return
-    this.#said = what
-    this.#at = now
-    const amount =
-      done === 0 ? '' : ` ${done.toLocaleString('en')}${of === 0 ? '' : ` of ${of.toLocaleString('en')}`}`
-    const share = of === 0 ? '' : `, ${Math.floor((done / of) * 100)} %`
-    const line = `${what}${amount}${share} …`
-    if (this.#stream.isTTY) this.#stream.write(`\r\x1b[K${line}`)
-    else this.#stream.write(`${line}\n`)
-  }
-
-  end(): void {
-    if (this.#stream.isTTY && this.#said !== '') this.#stream.write('\r\x1b[K')
-  }
 }
 
 /** Returns what is printed at the end. */

@@ -19,7 +19,7 @@ export interface Place {
   open(model: Model, options?: OpenOptions): Promise<Store>
   /** The rows of a query, from another connection. */
   rows(text: string): Promise<Record<string, unknown>[]>
-  /** Runs a statement, from another connection. */
+  /** Runs statements, from another connection. */
   run(text: string): Promise<void>
 }
 
@@ -37,6 +37,15 @@ function sqliteRows(file: string, text: string): Record<string, unknown>[] {
   }
 }
 
+function sqliteExec(file: string, text: string): void {
+  const database = new DatabaseSync(file)
+  try {
+    database.exec(text)
+  } finally {
+    database.close()
+  }
+}
+
 export const databases: readonly TestDatabase[] = [
   {
     name: 'SQLite',
@@ -45,7 +54,7 @@ export const databases: readonly TestDatabase[] = [
         use({
           open: async (model, options) => openSqlite(model, { file, ...options }),
           rows: async text => sqliteRows(file, text),
-          run: async text => void sqliteRows(file, text),
+          run: async text => sqliteExec(file, text),
         }),
       ),
   },

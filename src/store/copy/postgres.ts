@@ -1,4 +1,5 @@
 /** PostgreSQL as a side of a copy. */
+import { setTimeout as wait } from 'node:timers/promises'
 import type pg from 'pg'
 import type { Model } from '../../model/model.ts'
 import { ident, literal } from '../schema/ddl.ts'
@@ -141,6 +142,15 @@ export class PostgresSource implements Source {
   }
 }
 
+/** The server may take a while to notice that a process was killed which had the lock. */
+async function isLocked(client: pg.Client): Promise<boolean> {
+  for (let tries = 0; tries < 50; tries++) {
+    if (await tryLock(client)) return true
+    await wait(100)
+  }
+  return false
+}
+
 export class PostgresTarget implements Target {
   readonly #client: pg.Client
 
@@ -150,7 +160,7 @@ export class PostgresTarget implements Target {
 
   static async open(url: string): Promise<PostgresTarget> {
     const client = await connect(url)
-    if (await tryLock(client)) {
+    if (await isLocked(client)) {
       // None is told to be done before the last commit, which waits for the disk, and all before it with it.
       await client.query("SET synchronous_commit = off; SET maintenance_work_mem = '128MB'")
       return new PostgresTarget(client)

@@ -1,0 +1,92 @@
+/** `portico copy`, as whoever types it meets it. */
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { after, before, test } from 'node:test'
+import { Reporter } from '../../src/cli/progress.ts'
+import { withPostgres } from '../databases/postgres.ts'
+
+const source = resolve(import.meta.dirname, '../../src')
+let folder = ''
+before(() => {
+  folder = mkdtempSync(join(tmpdir(), 'portico-copy-'))
+  const text = `import { anyone, collection, model, string } from '${source}/index.ts'
+export default model({ notes: collection({ fields: { title: string() }, access: { read: anyone } }) })
+`
+  writeFileSync(join(folder, 'model.ts'), text)
+})
+after(() => rmSync(folder, { recursive: true, force: true }))
+
+interface Ended {
+  readonly code: unknown
+  readonly out: string
+  readonly err: string
+}
+
+function portico(...words: string[]): Promise<Ended> {
+  const env = { PATH: process.env.PATH, PORTICO_MODEL: 'model.ts', NODE_ENV: 'production' }
+  const args = ['--conditions=portico-source', join(source, 'bin.ts'), ...words]
+  return new Promise(ended =>
+    execFile(process.execPath, args, { cwd: folder, env }, (error, out, err) =>
+      ended({ code: error?.code ?? 0, out, err }),
+    ),
+  )
+}
+
+test('a copy says what it does, and at the end what it holds', () =>
+  withPostgres(async url => {
+    assert.match((await portico('--help')).out, /^ {2}copy +Copy a database/m)
+    assert.match((await portico('copy', '--help')).out, /--from <database>.*--to <database>.*--live/s)
+    assert.equal((await portico('migrate', '--apply', '--database', 'one.db')).code, 0)
+    const made = await portico('users', 'create', '--email', 'a@b.example', '--database', 'one.db')
+    assert.equal(made.code, 0, made.err)
+    const { code, out, err } = await portico('copy', '--from', 'one.db', '--to', url)
+    assert.equal(code, 0, err)
+    assert.match(err, /^Copying users 1 of 1, 100 % …$/m)
+    assert.match(err, /^Making indexes and searches …\n$/m)
+    assert.match(out, /^table +rows +checksum/)
+    assert.match(out, /^users +1 +[0-9a-f]{16}$/m)
+    assert.match(out, /^notes +0 +[0-9a-f]{16}$/m)
+    assert.match(out, /^Done: .* holds all of .*one\.db\.$/m)
+    assert.match((await portico('users', 'list', '--database', url)).out, /a@b\.example/)
+    const again = await portico('copy', '--from', 'one.db', '--to', url)
+    assert.equal(again.code, 1)
+    assert.match(again.err, /^The target is not empty\. [^\n]*\n$/)
+  }))
+
+test('what is written wrongly is one sentence, without a password', async () => {
+  const faults: readonly (readonly [words: string[], code: number, message: RegExp])[] = [
+    [['copy', '--from', 'one.db'], 2, /needs --to/],
+    [['copy', '--from', 'mysql://me:secret@host/x', '--to', 'x.db'], 2, /^--from takes a file for SQLite/],
+    [['copy', '--from', ':memory:', '--to', 'x.db'], 2, /^--from names a database in memory/],
+    [['copy', '--from', 'nowhere.db', '--to', 'x.db'], 1, /^There is no database at .*nowhere\.db\.$/m],
+    [
+      ['copy', '--from', 'postgres://me:secret@127.0.0.1:1/x', '--to', 'x.db'],
+      1,
+      /^The database cannot be reached/,
+    ],
+    [
+      ['copy', '--from', 'model.ts', '--to', 'x.db'],
+      1,
+      /^The database cannot be opened: file is not a database/,
+    ],
+  ]
+  for (const [words, code, message] of faults) {
+    const ended = await portico(...words)
+    assert.equal(ended.code, code, `${words}: ${ended.err}`)
+    assert.match(ended.err, message)
+    assert.doesNotMatch(ended.err, /secret|\n {4}at /)
+  }
+})
+
+test('on a terminal there is one line that changes and goes', () => {
+  let written = ''
+  const reporter = new Reporter({ isTTY: true, write: text => (written += text) })
+  reporter.report({ doing: 'copy', table: 'notes', done: 500, of: 2000 })
+  reporter.report({ doing: 'copy', table: 'notes', done: 1000, of: 2000 })
+  reporter.report({ doing: 'compare', table: 'notes', done: 500, of: 0 })
+  reporter.end()
+  assert.equal(written, '\r\x1b[KCopying notes 500 of 2,000, 25 % …\r\x1b[KComparing notes 500 …\r\x1b[K')
+})

@@ -1,0 +1,62 @@
+/** `kill -9` in the middle of a copy: the next run goes on, and no service starts on it meanwhile. */
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { type Migratable, migratables } from '../databases/migratable.ts'
+import { before } from './migration-models.ts'
+
+const program = fileURLToPath(new URL('copy.ts', import.meta.url))
+const ROWS = 20_000
+
+/** Kills the copy once it has done so many things. Returns all that it said. */
+async function copy(from: string, to: string, killAfter = Number.POSITIVE_INFINITY): Promise<string> {
+  const child = spawn(process.execPath, [program, from, to], { stdio: ['ignore', 'pipe', 'inherit'] })
+  let output = ''
+  child.stdout.setEncoding('utf8').on('data', chunk => {
+    output += chunk
+    if (output.length >= killAfter) child.kill('SIGKILL')
+  })
+  await once(child, 'close')
+  return output
+}
+
+async function fill(database: Migratable, at: string): Promise<void> {
+  await (await database.open(at, before)).close()
+  await database.run(
+    at,
+    `INSERT INTO notes (title, body, created_at)
+     WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < ${ROWS})
+     SELECT 'title ' || n, 'body of ' || n, '2026-01-01T00:00:00.000Z' FROM numbers`,
+  )
+}
+
+function rows(database: Migratable, at: string): Promise<unknown[][]> {
+  return database.rows(at, 'SELECT id, title, body, created_at FROM notes ORDER BY id')
+}
+
+for (const from of migratables) {
+  for (const to of migratables) {
+    test(`from ${from.name} to ${to.name}: a copy that is killed goes on where it was`, () =>
+      from.withEmpty(source =>
+        to.withEmpty(async target => {
+          await fill(from, source)
+          // At first row, in the middle, at the end of the rows, while both sides are compared.
+          for (const killAfter of [1, 20, 41, 60]) {
+            const said = await copy(source, target, killAfter)
+            assert.doesNotMatch(said, /done/)
+            await assert.rejects(to.open(target, before), /a copy that is not done/)
+            await assert.rejects(to.plan(target, before), /a copy that is not done/)
+          }
+          assert.match(await copy(source, target), /done$/)
+          await to.requireSound(target)
+          assert.deepEqual(await to.plan(target, before), [])
+          assert.deepEqual(await rows(to, target), await rows(from, source))
+          const total = `SELECT CAST(sum(n) AS integer) AS n FROM _totals WHERE collection = 'notes'`
+          assert.deepEqual(await to.rows(target, total), [[ROWS]])
+          await (await to.open(target, before)).close()
+        }),
+      ))
+  }
+}
