@@ -14,6 +14,8 @@ export class TransactionFailed extends Error {
 
 const UNIQUE = '23505'
 const FOREIGN_KEY = '23503'
+/** Of what is ours to ask, only an index has such a limit (https://www.postgresql.org/docs/15/btree-limits.html). */
+const TOO_LONG = '54000'
 
 /** Classes and codes that pass or that an operator can mend: the request itself was right. */
 const unavailable = /^(08|40|53|55P03|57|58|25006|XX001|XX002)/
@@ -23,10 +25,17 @@ export function failureOf(cause: unknown): ApiError {
   if (cause instanceof ApiError) return cause
   const code = sqlState(cause)
   if (code === UNIQUE) return taken(keyFields(cause), cause)
+  if (code === TOO_LONG) return tooLong(cause)
   if (code === undefined ? isLost(cause) : unavailable.test(code)) {
     return new ApiError('UNAVAILABLE', undefined, { cause })
   }
   return new ApiError('INTERNAL_ERROR', undefined, { cause })
+}
+
+/** It names the index, not the field. */
+function tooLong(cause: unknown): ApiError {
+  const message = 'A text is too long for an index of the database, which holds about 2,700 bytes of each.'
+  return new ApiError('VALIDATION_FAILED', message, { cause })
 }
 
 export function isLost(cause: unknown): boolean {
