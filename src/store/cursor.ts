@@ -1,6 +1,7 @@
 /** What cursor lists have in common on every database. */
 import type { JsonValue } from '../model/fields/type.ts'
 import type { GuardedList, GuardedSort } from '../plan/guarded.ts'
+import type { Dialect } from './sql/dialect.ts'
 import type { Slice } from './sql/read.ts'
 import { arg, sql } from './sql/writer.ts'
 import type { SqlValue } from './values.ts'
@@ -8,12 +9,12 @@ import type { SqlValue } from './values.ts'
 type CursorWindow = Extract<GuardedList['window'], { kind: 'cursor' }>
 
 /** The rows after the position, one more than is asked for: it tells whether another page follows. */
-export function cursorSlice({ sort }: GuardedList, window: CursorWindow): Slice {
+export function cursorSlice({ sort }: GuardedList, window: CursorWindow, dialect: Dialect): Slice {
   const position = window.after?.map((param, index) => {
     const { encoding } = sortAt(sort, index).field.field.type
     return arg(param, encoding)
   })
-  return { after: position, limit: sql`${arg(window.limit, 'number')} + 1`, offset: undefined, keys: true }
+  return { after: position, limit: sql`${dialect.limit(window.limit)} + 1`, offset: undefined, keys: true }
 }
 
 /** A sort key's value as a cursor carries it. */

@@ -115,7 +115,7 @@ function cursorReader(
   window: Extract<GuardedList['window'], { kind: 'cursor' }>,
   { connection }: ReadContext,
 ): (inputs: Inputs) => ListAnswer {
-  const statement = connection.prepare(listSql(shape, cursorSlice(shape, window), sqlite))
+  const statement = connection.prepare(listSql(shape, cursorSlice(shape, window, sqlite), sqlite))
   return inputs => {
     const rows = statement.all(inputs)
     const size = Number(inputs.args[window.limit])

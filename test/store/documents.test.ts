@@ -1,6 +1,5 @@
 /** Documents that are merged within a write's transaction. */
 import assert from 'node:assert/strict'
-import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import { collection, json, model, signedIn, string } from '../../src/index.ts'
 import { checkModel } from '../../src/model/check.ts'
@@ -8,11 +7,10 @@ import type { JsonValue } from '../../src/model/fields/type.ts'
 import { createGuard } from '../../src/plan/guard.ts'
 import type { UpdateShape } from '../../src/plan/plan.ts'
 import { user } from '../../src/principal.ts'
-import { openSqlite } from '../../src/store/sqlite.ts'
-import type { Store } from '../../src/store/store.ts'
 import { mergePatch } from '../../src/store/write/documents.ts'
-import { Client, fields, parsed, withFile } from './blog.ts'
+import { Client, fields, parsed } from './blog.ts'
 import { failure } from './contract.ts'
+import { databases } from './databases.ts'
 
 // RFC 7396, appendix A: target, patch, result.
 const cases: readonly (readonly [string, string, string])[] = [
@@ -62,97 +60,96 @@ const ann = user(1, 'user', 'all')
 interface Opened {
   readonly client: Client
   patch(values: Readonly<Record<string, JsonValue>>): Promise<Record<string, JsonValue>>
-  events(): unknown[]
+  events(): Promise<unknown[]>
 }
 
-async function withNote(extra: JsonValue, use: (opened: Opened) => Promise<void>): Promise<void> {
-  await withFile(async file => {
-    const store: Store = openSqlite(notes, { file })
-    const database = new DatabaseSync(file)
-    const guard = createGuard(notes)
-    try {
-      const client = new Client(store, notes)
-      await client.create('notes', { title: 'a', extra })
-      await use({
-        client,
-        patch: async values => {
-          const shape: UpdateShape = {
-            kind: 'update',
-            mode: 'merge',
-            documents: 'merge',
-            collection: 'notes',
-            id: 0,
-            set: Object.keys(values).map((field, index) => ({ field, param: index + 1 })),
-            ifMatch: undefined,
-            select: fields('title', 'extra', 'other', 'updated_at'),
-          }
-          const { text } = await store.write(guard({ shape, args: [1, ...Object.values(values)] }, ann))
-          return parsed(text) as Record<string, JsonValue>
-        },
-        events: () => database.prepare('SELECT kind, data, changed FROM _events ORDER BY id').all().slice(1),
-      })
-    } finally {
-      database.close()
-      await store.close()
-    }
+for (const { name, within } of databases) {
+  const withNote = (extra: JsonValue, use: (opened: Opened) => Promise<void>): Promise<void> =>
+    within(async ({ open, rows }) => {
+      const store = await open(notes)
+      const guard = createGuard(notes)
+      try {
+        const client = new Client(store, notes)
+        await client.create('notes', { title: 'a', extra })
+        await use({
+          client,
+          patch: async values => {
+            const shape: UpdateShape = {
+              kind: 'update',
+              mode: 'merge',
+              documents: 'merge',
+              collection: 'notes',
+              id: 0,
+              set: Object.keys(values).map((field, index) => ({ field, param: index + 1 })),
+              ifMatch: undefined,
+              select: fields('title', 'extra', 'other', 'updated_at'),
+            }
+            const { text } = await store.write(guard({ shape, args: [1, ...Object.values(values)] }, ann))
+            return parsed(text) as Record<string, JsonValue>
+          },
+          events: async () => (await rows('SELECT kind, data, changed FROM _events ORDER BY id')).slice(1),
+        })
+      } finally {
+        await store.close()
+      }
+    })
+
+  test(`${name}: patches that arrive together are merged one after the other: none undoes another`, async () => {
+    await withNote({}, async ({ patch }) => {
+      const names = Array.from({ length: 20 }, (_, at) => `k${at}`)
+      await Promise.all(names.map(name => patch({ extra: { [name]: { deep: 1 }, last: name } })))
+      const { extra } = await patch({})
+      assert.deepEqual(Object.keys(extra as object).sort(), [...names, 'last'].sort())
+    })
+  })
+
+  test(`${name}: the event tells the merged document and the fields that changed; no change is no event`, async () => {
+    await withNote({ a: 1, b: { c: 2 } }, async ({ patch, events }) => {
+      await patch({ title: 'a', extra: { a: 1, b: { d: null } } })
+      assert.deepEqual(await events(), [])
+      await patch({ title: 'a', extra: { b: { c: null, e: 3 } }, other: { x: null } })
+      const [event, ...more] = (await events()) as { kind: string; data: string; changed: string }[]
+      assert.deepEqual([event?.kind, more.length], ['updated', 0])
+      const { extra, other } = JSON.parse(event?.data ?? '')
+      assert.deepEqual([extra, other], [{ a: 1, b: { e: 3 } }, {}])
+      assert.deepEqual(JSON.parse(event?.changed ?? '').sort(), ['extra', 'other', 'updated_at'])
+    })
+  })
+
+  test(`${name}: a document cannot be grown without end, patch by patch; what is large already may shrink`, async () => {
+    const part = 'x'.repeat(400_000)
+    await withNote({}, async ({ client, patch }) => {
+      await patch({ extra: { a: part } })
+      await patch({ extra: { b: part } })
+      await assert.rejects(patch({ extra: { c: part } }), failure('VALIDATION_FAILED', 'extra', 'too_long'))
+      await client.update('notes', 1, { extra: { a: part, b: part, c: part } })
+      await assert.rejects(patch({ extra: { d: 1 } }), failure('VALIDATION_FAILED', 'extra', 'too_long'))
+      const { extra } = await patch({ extra: { a: null } })
+      assert.deepEqual(Object.keys(extra as object), ['b', 'c'])
+    })
+  })
+
+  test(`${name}: without being asked for it, a write replaces the document`, async () => {
+    await withNote({ a: 1 }, async ({ client, patch }) => {
+      await client.update('notes', 1, { extra: { b: null } })
+      assert.deepEqual((await patch({})).extra, { b: null })
+    })
+  })
+
+  test(`${name}: a patch undone in its batch leaves the document as it was`, async () => {
+    await withNote({ a: 1 }, async ({ client, patch }) => {
+      const outcomes = await Promise.allSettled([
+        patch({ extra: { b: 2 } }),
+        client.update('notes', 9, { title: 'x' }),
+        patch({ title: 'b', extra: { c: 'x'.repeat(1_100_000) } }),
+        patch({ extra: { d: 4 } }),
+      ])
+      assert.deepEqual(
+        outcomes.map(one => one.status),
+        ['fulfilled', 'rejected', 'rejected', 'fulfilled'],
+      )
+      const { title, extra } = await patch({})
+      assert.deepEqual([title, extra], ['a', { a: 1, b: 2, d: 4 }])
+    })
   })
 }
-
-test('patches that arrive together are merged one after the other: none undoes another', async () => {
-  await withNote({}, async ({ patch }) => {
-    const names = Array.from({ length: 20 }, (_, at) => `k${at}`)
-    await Promise.all(names.map(name => patch({ extra: { [name]: { deep: 1 }, last: name } })))
-    const { extra } = await patch({})
-    assert.deepEqual(Object.keys(extra as object).sort(), [...names, 'last'].sort())
-  })
-})
-
-test('the event tells the merged document and the fields that changed; no change is no event', async () => {
-  await withNote({ a: 1, b: { c: 2 } }, async ({ patch, events }) => {
-    await patch({ title: 'a', extra: { a: 1, b: { d: null } } })
-    assert.deepEqual(events(), [])
-    await patch({ title: 'a', extra: { b: { c: null, e: 3 } }, other: { x: null } })
-    const [event, ...more] = events() as { kind: string; data: string; changed: string }[]
-    assert.deepEqual([event?.kind, more.length], ['updated', 0])
-    const { extra, other } = JSON.parse(event?.data ?? '')
-    assert.deepEqual([extra, other], [{ a: 1, b: { e: 3 } }, {}])
-    assert.deepEqual(JSON.parse(event?.changed ?? '').sort(), ['extra', 'other', 'updated_at'])
-  })
-})
-
-test('a document cannot be grown without end, patch by patch; what is large already may shrink', async () => {
-  const part = 'x'.repeat(400_000)
-  await withNote({}, async ({ client, patch }) => {
-    await patch({ extra: { a: part } })
-    await patch({ extra: { b: part } })
-    await assert.rejects(patch({ extra: { c: part } }), failure('VALIDATION_FAILED', 'extra', 'too_long'))
-    await client.update('notes', 1, { extra: { a: part, b: part, c: part } })
-    await assert.rejects(patch({ extra: { d: 1 } }), failure('VALIDATION_FAILED', 'extra', 'too_long'))
-    const { extra } = await patch({ extra: { a: null } })
-    assert.deepEqual(Object.keys(extra as object), ['b', 'c'])
-  })
-})
-
-test('without being asked for it, a write replaces the document', async () => {
-  await withNote({ a: 1 }, async ({ client, patch }) => {
-    await client.update('notes', 1, { extra: { b: null } })
-    assert.deepEqual((await patch({})).extra, { b: null })
-  })
-})
-
-test('a patch undone in its batch leaves the document as it was', async () => {
-  await withNote({ a: 1 }, async ({ client, patch }) => {
-    const outcomes = await Promise.allSettled([
-      patch({ extra: { b: 2 } }),
-      client.update('notes', 9, { title: 'x' }),
-      patch({ title: 'b', extra: { c: 'x'.repeat(1_100_000) } }),
-      patch({ extra: { d: 4 } }),
-    ])
-    assert.deepEqual(
-      outcomes.map(one => one.status),
-      ['fulfilled', 'rejected', 'rejected', 'fulfilled'],
-    )
-    const { title, extra } = await patch({})
-    assert.deepEqual([title, extra], ['a', { a: 1, b: 2, d: 4 }])
-  })
-})

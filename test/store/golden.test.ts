@@ -49,7 +49,7 @@ test('a page in the order of ids needs no inner query; limit and offset are boun
   both(
     dialect => listSql(list, page, dialect),
     `SELECT json_object('id', "t0"."id") FROM "posts" AS "t0" ORDER BY "t0"."id" LIMIT ?1 OFFSET ?2`,
-    `SELECT (concat('{"id":', coalesce(("t0"."id")::text, 'null'), '}'))::text FROM "posts" AS "t0" ORDER BY "t0"."id" LIMIT $1 OFFSET $2`,
+    `SELECT (concat('{"id":', coalesce(("t0"."id")::text, 'null'), '}'))::text FROM (SELECT "t0"."id" FROM "posts" AS "t0" ORDER BY "t0"."id" LIMIT $1 OFFSET $2) AS "t0"`,
   )
 })
 

@@ -1,14 +1,15 @@
 /** Pages by number. Beyond the first few hundred rows they begin at a remembered anchor. */
 import type { GuardedList } from '../../plan/guarded.ts'
 import { type Anchor, Anchors } from '../anchors.ts'
-import { postgres } from '../sql/postgres.ts'
+import type { Dialect } from '../sql/dialect.ts'
 import { listSql, type Slice } from '../sql/read.ts'
-import { arg, slot, sql } from '../sql/writer.ts'
+import { arg, type Bind, type Sql, slot, sql } from '../sql/writer.ts'
 import type { Inputs, SqlValue } from '../values.ts'
 import { stampOf } from '../versions.ts'
 import { isTouched } from './checks.ts'
+import { limited } from './limited.ts'
 import type { ReadContext } from './reader.ts'
-import { type Query, type Row, type Rows, type Statement, statementOf } from './statement.ts'
+import type { Query, Row, Rows } from './statement.ts'
 
 type PageWindow = Extract<GuardedList['window'], { kind: 'page' }>
 
@@ -23,12 +24,14 @@ const MAX_ANCHORS = 20_000
 
 export function pageReader(shape: GuardedList, window: PageWindow, context: ReadContext): PageRows {
   const { pool } = context
-  const limit = [arg(window.limit, 'number')]
-  const slice = { after: undefined, limit, offset: arg(window.offset, 'number'), keys: false }
-  const shallow = statementOf(listSql(shape, slice, postgres))
+  const slices = (offset: Bind | undefined) => (dialect: Dialect) =>
+    listSql(shape, { after: undefined, limit: dialect.limit(window.limit), offset, keys: false }, dialect)
+  const first = limited(slices(undefined))
+  const shallow = limited(slices(arg(window.offset, 'number')))
   let deep: PageRows | undefined
   return (inputs, others) => {
-    if (Number(inputs.args[window.offset]) < SHALLOW) return pool.bundle([shallow.with(inputs), ...others])
+    const offset = Number(inputs.args[window.offset])
+    if (offset < SHALLOW) return pool.bundle([(offset === 0 ? first : shallow)(inputs), ...others])
     deep ??= deepReader(shape, window, context)
     return deep(inputs, others)
   }
@@ -49,7 +52,7 @@ function deepReader(
   let stamp = -1
 
   const anchored = async (from: Anchor, offset: number, inputs: Inputs, others: readonly Query[]) => {
-    const query = statements.later.with({ ...inputs, slots: [offset - from.offset, ...from.position] })
+    const query = statements.later({ ...inputs, slots: [offset - from.offset, ...from.position] })
     const [check, ...results] = await pool.bundle([checks.query, query, ...others])
     return isTouched(check?.[0], shape.reads) ? undefined : results
   }
@@ -57,7 +60,7 @@ function deepReader(
   /** Asks for the row before the page too: its keys are an anchor for this very page. */
   const counted = async (anchors: Anchors, offset: number, inputs: Inputs, others: readonly Query[]) => {
     const [rows = [], ...results] = await pool.bundle([
-      statements.first.with({ ...inputs, slots: [offset - 1] }),
+      statements.first({ ...inputs, slots: [offset - 1] }),
       ...others,
     ])
     remember(anchors, offset, rows[0])
@@ -84,20 +87,20 @@ function remember(anchors: Anchors, offset: number, row: Row | undefined): void 
 
 interface DeepStatements {
   /** The page and the row before it, by counting. */
-  readonly first: Statement
+  first(inputs: Inputs): Query
   /** The page from an anchor on. */
-  readonly later: Statement
+  later(inputs: Inputs): Query
 }
 
 function deepStatements(shape: GuardedList, window: PageWindow): DeepStatements {
-  const limit = arg(window.limit, 'number')
   const position = shape.sort.map((_, index) => slot(index + 1))
-  const first: Slice = { after: undefined, limit: sql`${limit} + 1`, offset: slot(0), keys: true }
-  const later: Slice = { after: position, limit: [limit], offset: slot(0), keys: true }
-  return {
-    first: statementOf(listSql(shape, first, postgres)),
-    later: statementOf(listSql(shape, later, postgres)),
-  }
+  const slices = (after: Slice['after'], more: Sql) => (dialect: Dialect) =>
+    listSql(
+      shape,
+      { after, limit: sql`${dialect.limit(window.limit)}${more}`, offset: slot(0), keys: true },
+      dialect,
+    )
+  return { first: limited(slices(undefined, [' + 1'])), later: limited(slices(position, [])) }
 }
 
 function anchorsOf(

@@ -14,10 +14,11 @@ import { arrayText } from '../reading.ts'
 import { compositeSql } from '../sql/composite.ts'
 import { postgres } from '../sql/postgres.ts'
 import { countSql, itemSql, listSql, parentSql } from '../sql/read.ts'
-import { type Sql, sql } from '../sql/writer.ts'
+import { sql } from '../sql/writer.ts'
 import { type Inputs, noSlots } from '../values.ts'
 import { stampOf, type Version, type Versions } from '../versions.ts'
 import type { Checks } from './checks.ts'
+import { limited } from './limited.ts'
 import { type PageRows, pageReader } from './pages.ts'
 import type { Pool } from './pool.ts'
 import { type Query, type Row, type Rows, slotted, statementOf } from './statement.ts'
@@ -105,23 +106,31 @@ export class Reader {
 
 function runOf(shape: Shape, context: ReadContext): Run {
   switch (shape.kind) {
-    case 'item':
-      return textReader(itemSql(shape, postgres), context, text => ({ kind: 'item', text }))
-    case 'composite':
-      return textReader(compositeSql(shape, postgres), context, text => ({
-        kind: 'composite',
-        text: text ?? '{}',
-      }))
+    case 'item': {
+      const statement = statementOf(itemSql(shape, postgres))
+      return textReader(
+        inputs => statement.with(inputs),
+        context,
+        text => ({ kind: 'item', text }),
+      )
+    }
+    case 'composite': {
+      const query = limited(dialect => compositeSql(shape, dialect))
+      return textReader(query, context, text => ({ kind: 'composite', text: text ?? '{}' }))
+    }
     case 'list':
       return listReader(shape, context)
   }
 }
 
-function textReader(text: Sql, { pool }: ReadContext, answer: (text: string | null) => Answer): Run {
-  const statement = statementOf(text)
+function textReader(
+  query: (inputs: Inputs) => Query,
+  { pool }: ReadContext,
+  answer: (text: string | null) => Answer,
+): Run {
   return async inputs => {
-    const [row] = await pool.rows(statement, inputs)
-    const cell = row?.[0]
+    const [rows] = await pool.bundle([query(inputs)])
+    const cell = rows?.[0]?.[0]
     return answer(typeof cell === 'string' ? cell : null)
   }
 }
@@ -170,8 +179,8 @@ function pageAnswer(rows: Rows, _inputs: Inputs, total: number | undefined): Lis
 type CursorWindow = Extract<GuardedList['window'], { kind: 'cursor' }>
 
 function cursorRows(shape: GuardedList, window: CursorWindow, { pool }: ReadContext): PageRows {
-  const statement = statementOf(listSql(shape, cursorSlice(shape, window), postgres))
-  return (inputs, others) => pool.bundle([statement.with(inputs), ...others])
+  const query = limited(dialect => listSql(shape, cursorSlice(shape, window, dialect), dialect))
+  return (inputs, others) => pool.bundle([query(inputs), ...others])
 }
 
 function cursorAnswer(shape: GuardedList, window: CursorWindow) {

@@ -1,6 +1,7 @@
 /** What differs between databases in the SQL of reads and writes. */
 import type { Encoding } from '../../model/fields/type.ts'
 import type { Field } from '../../model/model.ts'
+import type { Param } from '../../plan/plan.ts'
 import type { Bind, Sql } from './writer.ts'
 
 export interface Dialect {
@@ -23,6 +24,10 @@ export interface Dialect {
   /** A JSON expression as the text that is sent. */
   text(json: Sql): Sql
   isIn(column: Sql, list: Bind): Sql
+  /** How many rows a list has at most, by a parameter. */
+  limit(param: Param): Sql
+  /** Whether the outputs of rows that OFFSET skips are made too. */
+  readonly makesSkipped: boolean
   contains(column: Sql, part: Sql): Sql
   /** Null-safe equality of values of an encoding. */
   same(left: Sql, right: Sql, encoding: Encoding): Sql

@@ -29,7 +29,8 @@ export function listSql(list: GuardedList, slice: Slice, dialect: Dialect): Sql 
   const row = new Row(dialect, list.collection.name)
   const text = dialect.text(objectSql(list.select, row))
   const columns = join([text, ...(slice.keys ? keysSql(list, row) : [])], ', ')
-  if (isById(list)) return sql`SELECT ${columns} FROM ${row.from()}${slicedSql(list, slice, row)}`
+  const skips = slice.offset !== undefined && dialect.makesSkipped
+  if (isById(list) && !skips) return sql`SELECT ${columns} FROM ${row.from()}${slicedSql(list, slice, row)}`
   // Were the texts made in the inner query, they would be made for every row that is sorted.
   const inner = new Row(dialect, list.collection.name)
   const sliced = slicedSql(list, slice, inner)

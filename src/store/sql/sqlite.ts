@@ -1,7 +1,7 @@
 /** SQLite: JSON by its functions, booleans as 0 and 1, search by FTS5. */
 import type { Field } from '../../model/model.ts'
 import { type Dialect, searchTable } from './dialect.ts'
-import { join, name, nothing, quoted, type Sql, sql } from './writer.ts'
+import { arg, join, name, nothing, quoted, type Sql, sql } from './writer.ts'
 
 /** SQLite prints a whole REAL as `1.0`; every other face and database shows `1`. */
 function real(column: Sql): Sql {
@@ -42,6 +42,8 @@ export const sqlite: Dialect = {
       : sql`${event} ->> ${quoted(`$.${field}`)}`,
   text: value => value,
   isIn: (column, list) => sql`${column} IN (SELECT value FROM json_each(${list}))`,
+  limit: param => [arg(param, 'number')],
+  makesSkipped: false,
   contains: (column, part) => sql`instr(${column}, ${part}) > 0`,
   same: (left, right) => sql`${left} IS ${right}`,
   nulls: () => nothing,

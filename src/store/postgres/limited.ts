@@ -1,0 +1,40 @@
+/**
+ * Statements whose limits are written out, one for each that is asked for. Of a limit that it does not know,
+ * PostgreSQL supposes a tenth of the table: it would plan every execution anew, or for far too many rows.
+ */
+import type { Param } from '../../plan/plan.ts'
+import type { Dialect } from '../sql/dialect.ts'
+import { postgres } from '../sql/postgres.ts'
+import type { Sql } from '../sql/writer.ts'
+import type { Inputs } from '../values.ts'
+import { type Query, type Statement, statementOf } from './statement.ts'
+
+/** Beyond so many, limits are bound. */
+const MOST = 100
+
+/** `build`: asks the dialect for every limit. */
+export function limited(build: (dialect: Dialect) => Sql): (inputs: Inputs) => Query {
+  const params = new Set<Param>()
+  const bound = statementOf(
+    build({
+      ...postgres,
+      limit(param) {
+        params.add(param)
+        return postgres.limit(param)
+      },
+    }),
+  )
+  const limits = [...params]
+  const statements = new Map<string, Statement>()
+  return inputs => {
+    const { args } = inputs
+    const key = limits.map(param => args[param]).join()
+    const known = statements.get(key)
+    if (known !== undefined) return known.with(inputs)
+    const whole = limits.every(param => Number.isSafeInteger(args[param]) && Number(args[param]) >= 0)
+    if (!whole || limits.length === 0 || statements.size >= MOST) return bound.with(inputs)
+    const made = statementOf(build({ ...postgres, limit: param => [String(args[param])] }))
+    statements.set(key, made)
+    return made.with(inputs)
+  }
+}
