@@ -300,3 +300,25 @@ test('all is in the first schema of the search path', () =>
     }
     assert.deepEqual(await query(url, `SELECT 1 FROM pg_tables WHERE schemaname = 'public'`), [])
   }))
+
+test('a user who is no superuser, and owns the database, makes and changes the tables', () =>
+  withPostgres(async url => {
+    const name = new URL(url).pathname.slice(1)
+    await query(url, `CREATE ROLE "${name}" LOGIN; ALTER DATABASE "${name}" OWNER TO "${name}"`)
+    const own = new URL(url)
+    own.username = name
+    try {
+      await make(own.href)
+      await fill(own.href, 10)
+      await applyPostgres(own.href, more, { allowDestructive: false })
+      await postgres.requireSound(own.href)
+      const store = await openPostgres(more, { url: own.href })
+      assert.equal((await new Client(store, more).create('books', { title: 'mine' })).id, 11)
+      await store.close()
+    } finally {
+      await query(
+        url,
+        `ALTER DATABASE "${name}" OWNER TO CURRENT_USER; REASSIGN OWNED BY "${name}" TO CURRENT_USER; DROP ROLE "${name}"`,
+      )
+    }
+  }))
