@@ -39,7 +39,7 @@ const DAY = 24 * 60 * 60 * 1000
 /** In milliseconds: how long to wait for a connection, and for the answer to a statement. */
 const CONNECT = 2000
 const ANSWER = 15_000
-const QUICK = 2000
+const QUICK = 1500
 
 const common = `SET timezone = 'UTC'; SET jit = off; SET statement_timeout = '10s'; SET idle_in_transaction_session_timeout = '20s'`
 /** All that is asked together sees one snapshot. */

@@ -1,4 +1,4 @@
-/** What a database does for Portico. `sqlite.ts` is the first; every store passes the same contract suite. */
+/** What a database does for Portico. Every store passes the same contract suite. */
 import type { Awaitable, CompositeAnswer, ReadAnswer, WriteAnswer } from '../plan/answer.ts'
 import type { GuardedCompositeRead, GuardedRead, GuardedWrite } from '../plan/guarded.ts'
 import type { Records } from '../records.ts'
@@ -13,7 +13,7 @@ export interface StoreCounts {
 }
 
 export interface Store {
-  /** Runs a read. Throws an `ApiError` for what a client can mend. */
+  /** Runs a read: as new as the last `refresh` at least. Throws an `ApiError` for what a client can mend. */
   read(plan: GuardedRead): Awaitable<ReadAnswer>
   /** Runs several reads in one statement. */
   composite(plan: GuardedCompositeRead): Awaitable<CompositeAnswer>
@@ -24,7 +24,7 @@ export interface Store {
   write(plan: GuardedWrite): Promise<WriteAnswer>
   /**
    * Notices what other processes have committed: afterwards `version`, of items and of records, counts every
-   * commit that was acknowledged before the call. Reads do so by themselves.
+   * commit that was acknowledged before the call, and reads see them. On SQLite reads do so by themselves.
    */
   refresh(): Awaitable<void>
   /**

@@ -9,7 +9,7 @@ const EVERY = 5000
 /** So many at once, so that no write waits long. */
 const STEP = 500
 /** How long commits stay traceable, in milliseconds: a node that did not look for longer forgets all it remembers. */
-const TRACES_KEPT = 10 * 60_000
+const TRACES_KEPT = 2 * 60_000
 
 const pruneRecords = statementOf(
   sql`DELETE FROM "_records" WHERE ("kind", "id") IN (SELECT "kind", "id" FROM "_records" WHERE "expires_at" <= ${slot(0)} ORDER BY "expires_at" LIMIT ${slot(1)} FOR UPDATE SKIP LOCKED) RETURNING 1`,

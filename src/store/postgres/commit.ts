@@ -70,6 +70,7 @@ export class CommitQueue<T> {
   #careful = 0
   #pausedUntil = 0
   #resting: (() => void)[] = []
+  #isClosed = false
   /** Commits, and the writes that they hold. */
   readonly counts = { commits: 0, writes: 0 }
 
@@ -89,6 +90,7 @@ export class CommitQueue<T> {
 
   /** Finishes what waits, then closes the connections. */
   async close(): Promise<void> {
+    this.#isClosed = true
     if (this.#lanes > 0 || this.#waiting.length > 0) {
       await new Promise<void>(resolve => this.#resting.push(resolve))
     }
@@ -96,6 +98,7 @@ export class CommitQueue<T> {
   }
 
   #refusal(): string | undefined {
+    if (this.#isClosed) return 'The service is stopping.'
     if (this.#waiting.length >= this.#options.maxWaiting) return 'Too many changes are waiting to be stored.'
     if (this.#wires.size === 0 && performance.now() < this.#pausedUntil)
       return 'The database cannot be reached.'

@@ -7,6 +7,9 @@ export class ConnectionLost extends Error {
   override readonly name = 'ConnectionLost'
 }
 
+/** The database has not answered in time. It may be away in a way that only silence tells of. */
+export class AnswerTimeout extends ConnectionLost {}
+
 /** The statement was not run, because one before it in the same transaction failed. */
 export class TransactionFailed extends Error {
   override readonly name = 'TransactionFailed'
@@ -14,6 +17,7 @@ export class TransactionFailed extends Error {
 
 const UNIQUE = '23505'
 const FOREIGN_KEY = '23503'
+const TOO_LARGE = '54000'
 
 /** Classes and codes that pass or that an operator can mend: the request itself was right. */
 const unavailable = /^(08|40|53|55P03|57|58|25006|XX001|XX002)/
@@ -23,6 +27,7 @@ export function failureOf(cause: unknown): ApiError {
   if (cause instanceof ApiError) return cause
   const code = sqlState(cause)
   if (code === UNIQUE) return taken(keyFields(cause), cause)
+  if (code === TOO_LARGE) return tooLong(cause)
   if (code === undefined ? isLost(cause) : unavailable.test(code)) {
     return new ApiError('UNAVAILABLE', undefined, { cause })
   }
@@ -54,6 +59,16 @@ export function keyFields(cause: unknown): readonly string[] {
   const detail = cause instanceof Error && 'detail' in cause ? String(cause.detail) : ''
   const [, list = ''] = /\((.*?)\)=\(/.exec(detail) ?? []
   return list.split(', ').map(name => name.replaceAll('"', ''))
+}
+
+/** A row of an index holds no more than a third of a page: the index is named as its table and fields are. */
+function tooLong(cause: unknown): ApiError {
+  const [, names = ''] = /"([^"]+)__(?:index|unique)"/.exec(String(cause)) ?? []
+  const details = names
+    .split('__')
+    .slice(1)
+    .map(field => ({ field, code: 'too_long', message: 'The text is too long for an index.' }))
+  return new ApiError('VALIDATION_FAILED', undefined, { details, cause })
 }
 
 function sqlState(cause: unknown): string | undefined {

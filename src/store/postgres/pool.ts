@@ -1,7 +1,7 @@
 /** Connections that read. What arrives in one turn of the event loop is sent together. */
 import { ApiError } from '../../errors.ts'
 import type { Inputs } from '../values.ts'
-import { ConnectionLost, failureOf, isOutdated } from './failure.ts'
+import { AnswerTimeout, ConnectionLost, failureOf, isOutdated } from './failure.ts'
 import type { Query, Rows, Statement } from './statement.ts'
 import type { Wire } from './wire.ts'
 
@@ -113,8 +113,9 @@ export class Pool {
   /** Reads change nothing: one whose connection broke is asked again on another. */
   #fail(bundle: Bundle, cause: unknown): void {
     bundle.tries++
-    if ((cause instanceof ConnectionLost || isOutdated(cause)) && bundle.tries < TRIES)
-      this.#waiting.push(bundle)
+    const isAgain =
+      (cause instanceof ConnectionLost && !(cause instanceof AnswerTimeout)) || isOutdated(cause)
+    if (isAgain && bundle.tries < TRIES) this.#waiting.push(bundle)
     else bundle.reject(failureOf(cause))
   }
 

@@ -3,7 +3,7 @@
  * BEGIN, a transaction (https://www.postgresql.org/docs/15/protocol-flow.html, 55.2.3 and 55.2.4).
  */
 import pg from 'pg'
-import { ConnectionLost } from './failure.ts'
+import { AnswerTimeout, ConnectionLost } from './failure.ts'
 import type { Query, Rows, Statement } from './statement.ts'
 
 export interface WireOptions {
@@ -94,7 +94,7 @@ export class Wire {
       resolve({ done: [], tags: [], error: new ConnectionLost('The connection to the database is closed.') })
       return promise
     }
-    const timer = setTimeout(() => this.destroy(), this.#answerTimeout)
+    const timer = setTimeout(() => this.#giveUp(), this.#answerTimeout)
     const batch = new Batch(queries, this.#prepared, outcome => {
       clearTimeout(timer)
       this.#batch = undefined
@@ -103,6 +103,11 @@ export class Wire {
     this.#batch = batch
     this.#client.query(batch as unknown as pg.Submittable)
     return promise
+  }
+
+  #giveUp(): void {
+    this.#batch?.handleError(new AnswerTimeout('The database has not answered in time.'))
+    this.destroy()
   }
 
   /** Ends it in the middle of whatever it does. */
@@ -206,7 +211,8 @@ class Batch {
   }
 
   handleError(error: Error): void {
-    this.#end('severity' in error ? error : new ConnectionLost(error.message, { cause: error }))
+    const known = 'severity' in error || error instanceof ConnectionLost
+    this.#end(known ? error : new ConnectionLost(error.message, { cause: error }))
   }
 
   handleEmptyQuery(): void {}
