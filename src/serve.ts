@@ -93,7 +93,9 @@ interface Parts {
 
 async function assemble({ model, store, cluster, log, settings }: Parts): Promise<Service> {
   store.changes.onCommit(() => cluster.wake())
-  cluster.onWake(() => void store.changes.look())
+  const look = async () => store.changes.look()
+  // A database that is away tells nothing; the next look, or the next request, finds what came meanwhile.
+  cluster.onWake(() => void look().catch(() => undefined))
   const run = createRun(createGuard(model), store)
   const keys = apiKeyReader({
     run,

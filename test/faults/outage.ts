@@ -13,7 +13,7 @@ const PATIENCE = 60_000
 
 /** Between the nodes and the database: connections that can be cut from outside. */
 export class Line {
-  readonly #open = new Set<Socket>()
+  readonly #clients = new Set<Socket>()
   readonly #server: Server
 
   private constructor(path: string) {
@@ -23,13 +23,9 @@ export class Line {
         client.destroy()
         database.destroy()
       }
-      for (const socket of [client, database]) {
-        this.#open.add(socket)
-        socket.on('error', end).on('close', () => {
-          this.#open.delete(socket)
-          end()
-        })
-      }
+      this.#clients.add(client)
+      client.on('close', () => this.#clients.delete(client))
+      for (const socket of [client, database]) socket.on('error', end).on('close', end)
       client.pipe(database)
       database.pipe(client)
     })
@@ -45,9 +41,9 @@ export class Line {
     return (this.#server.address() as AddressInfo).port
   }
 
-  /** Every connection ends with a reset, wherever it was. */
+  /** Every connection of a node ends with a reset, wherever it was. */
   cut(): void {
-    for (const socket of this.#open) socket.resetAndDestroy()
+    for (const socket of this.#clients) socket.resetAndDestroy()
   }
 
   async close(): Promise<void> {

@@ -102,6 +102,8 @@ test('what was acknowledged is there, once, whatever failed; all goes on without
         } finally {
           await load.stop()
         }
+        for (const { isUp, log } of outage.cluster.nodes)
+          assert.ok(isUp, `a node has ended: ${log.slice(-3000)}`)
         context.diagnostic(`${load.told()}, the slowest after ${Math.round(load.slowest)} ms`)
         for (const status of load.statuses.keys())
           assert.ok(refused.includes(status) || (breaks && status === 0), load.told())
