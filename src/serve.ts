@@ -93,7 +93,9 @@ interface Parts {
 async function assemble(parts: Parts): Promise<Service> {
   const { model, store, cluster, log, traces, settings, crew } = parts
   store.changes.onCommit(() => cluster.wake())
-  cluster.onWake(() => void store.changes.look())
+  const look = async () => store.changes.look()
+  // A database that is away tells nothing; the next look, or the next request, finds what came meanwhile.
+  cluster.onWake(() => void look().catch(() => undefined))
   const run = withKeyBounds(createRun(tracedGuard(createGuard(model), traces), tracedStore(store, traces)))
   const limits = createLimits(limitSettings(settings), cluster.counters)
   const state = { closing: false }

@@ -5,8 +5,8 @@ import { resolve } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 
 const bin = resolve(import.meta.dirname, '../../src/bin.ts')
-const START = 20_000
-const STOP = 20_000
+const START = 90_000
+const STOP = 40_000
 
 export interface NodeOptions {
   /** Where the process runs; a `portico.config.json` in it holds the settings. */

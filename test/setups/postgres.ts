@@ -12,16 +12,12 @@ export const postgresNodes: Setup = {
   async open() {
     const [database, redis] = await Promise.all([newDatabase(), RedisServer.start()])
     const { url } = database
+    const settings = { database: url, databaseConnections: CONNECTIONS, redis: { url: redis.url } }
     return {
       database: url,
+      settings,
       openStore: model => openPostgres(model, { url, connections: CONNECTIONS }),
-      serve: (declaration, settings) =>
-        serveNodes(declaration, {
-          database: url,
-          databaseConnections: CONNECTIONS,
-          redis: { url: redis.url },
-          ...settings,
-        }),
+      serve: (declaration, given) => serveNodes(declaration, { ...settings, ...given }),
       async close() {
         await Promise.all([database.drop(), redis.remove()])
       },

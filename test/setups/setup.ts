@@ -13,6 +13,8 @@ export interface Setup {
 export interface Place {
   /** As `DATABASE_URL` names it. */
   readonly database: string
+  /** What a service needs to use it. */
+  readonly settings: GivenSettings
   /** The database as another process sees it. */
   openStore(model: Model): Promise<Store>
   serve(declaration: Declaration, settings: GivenSettings): Promise<Served>

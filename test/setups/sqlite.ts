@@ -9,10 +9,12 @@ import type { Place, Setup } from './setup.ts'
 function openPlace(serve: typeof serveHere): Place {
   const folder = mkdtempSync(join(tmpdir(), 'portico-place-'))
   const database = join(folder, 'test.db')
+  const settings = { database }
   return {
     database,
+    settings,
     openStore: async model => openSqlite(model, { file: database, autoMigrate: true }),
-    serve: (declaration, settings) => serve(declaration, { database, ...settings }),
+    serve: (declaration, given) => serve(declaration, { ...settings, ...given }),
     close: async () => rmSync(folder, { recursive: true, force: true }),
   }
 }

@@ -1,0 +1,171 @@
+/** Three nodes on a PostgreSQL server of their own, with writes that go on whatever happens to it. */
+import assert from 'node:assert/strict'
+import type { AddressInfo } from 'node:net'
+import { connect, createServer, type Server, type Socket } from 'node:net'
+import { setTimeout as wait } from 'node:timers/promises'
+import { generateKey } from '../../src/auth/key.ts'
+import { PostgresServer, query } from '../databases/postgres.ts'
+import { RedisServer } from '../databases/redis.ts'
+import { type NodeCluster, startCluster } from '../nodes/cluster.ts'
+
+const LANES = 8
+const PATIENCE = 60_000
+
+/** Between the nodes and the database: connections that can be cut from outside. */
+export class Line {
+  readonly #clients = new Set<Socket>()
+  readonly #server: Server
+
+  private constructor(path: string) {
+    this.#server = createServer(client => {
+      const database = connect(path)
+      const end = () => {
+        client.destroy()
+        database.destroy()
+      }
+      this.#clients.add(client)
+      client.on('close', () => this.#clients.delete(client))
+      for (const socket of [client, database]) socket.on('error', end).on('close', end)
+      client.pipe(database)
+      database.pipe(client)
+    })
+  }
+
+  static async open(path: string): Promise<Line> {
+    const line = new Line(path)
+    await new Promise<void>(resolve => line.#server.listen(0, '127.0.0.1', resolve))
+    return line
+  }
+
+  get port(): number {
+    return (this.#server.address() as AddressInfo).port
+  }
+
+  /** Every connection of a node ends with a reset, wherever it was. */
+  cut(): void {
+    for (const socket of this.#clients) socket.resetAndDestroy()
+  }
+
+  async close(): Promise<void> {
+    this.cut()
+    await new Promise(resolve => this.#server.close(resolve))
+  }
+}
+
+export interface Outage {
+  readonly cluster: NodeCluster
+  readonly postgres: PostgresServer
+  readonly redis: RedisServer
+  readonly line: Line
+  readonly key: string
+}
+
+export async function withOutage(use: (outage: Outage) => Promise<void>): Promise<void> {
+  const closers: (() => Promise<void>)[] = []
+  try {
+    const postgres = new PostgresServer()
+    closers.push(() => postgres.remove())
+    await postgres.start()
+    const redis = await RedisServer.start()
+    closers.push(() => redis.remove())
+    const line = await Line.open(postgres.socket)
+    closers.push(() => line.close())
+    const key = generateKey()
+    const cluster = await startCluster({
+      settings: {
+        database: `postgres://portico@127.0.0.1:${line.port}/postgres`,
+        databaseConnections: 4,
+        redis: { url: redis.url },
+        rateLimit: 'off',
+      },
+      environment: { PORTICO_ADMIN_API_KEY: key },
+    })
+    closers.push(() => cluster.close())
+    await use({ cluster, postgres, redis, line, key })
+  } finally {
+    for (const close of closers.reverse()) await close()
+  }
+}
+
+/** Writers that note what they were told of each write. */
+export class Load {
+  readonly #outage: Outage
+  readonly #name: string
+  #running = true
+  readonly #lanes: Promise<void>[]
+  /** The id that was acknowledged, by title. */
+  readonly acknowledged = new Map<string, number>()
+  /** How often each status came; 0: no answer. */
+  readonly statuses = new Map<number, number>()
+  /** Of the longest answer, in milliseconds. */
+  slowest = 0
+
+  constructor(outage: Outage, name: string) {
+    this.#outage = outage
+    this.#name = name
+    this.#lanes = Array.from({ length: LANES }, (_, lane) => this.#write(lane))
+  }
+
+  async #write(lane: number): Promise<void> {
+    const { cluster, key } = this.#outage
+    for (let count = 0; this.#running; count++) {
+      const title = `${this.#name} ${lane} ${count}`
+      const { status, id } = await post(cluster.node(lane + count).url, key, title, this)
+      this.statuses.set(status, (this.statuses.get(status) ?? 0) + 1)
+      if (status === 201) this.acknowledged.set(title, id)
+      else await wait(10)
+    }
+  }
+
+  /** Waits until so many more writes were acknowledged. */
+  async progress(more: number): Promise<void> {
+    const goal = this.acknowledged.size + more
+    const end = Date.now() + PATIENCE
+    while (this.acknowledged.size < goal) {
+      assert.ok(Date.now() < end, `only ${this.acknowledged.size} of ${goal}: ${this.told()}`)
+      await wait(10)
+    }
+  }
+
+  told(): string {
+    return JSON.stringify([...this.statuses])
+  }
+
+  async stop(): Promise<void> {
+    this.#running = false
+    await Promise.all(this.#lanes)
+  }
+
+  /** What was acknowledged is there, once; nothing came twice, and each has its event. */
+  async check(): Promise<void> {
+    const { url } = this.#outage.postgres
+    const rows = await query(url, 'SELECT id, title FROM posts WHERE title LIKE $1', [`${this.#name} %`])
+    const stored = new Map(rows.map(({ id, title }) => [String(title), Number(id)]))
+    assert.equal(stored.size, rows.length, 'a write was done twice')
+    for (const [title, id] of this.acknowledged) assert.equal(stored.get(title), id, `${title} is lost`)
+    const events = await query(
+      url,
+      `SELECT item_id, count(*)::int AS n FROM _events WHERE collection = 'posts' AND item_id = ANY ($1) GROUP BY 1`,
+      [[...stored.values()]],
+    )
+    assert.equal(events.length, stored.size)
+    assert.ok(events.every(({ n }) => n === 1))
+  }
+}
+
+async function post(url: string, key: string, title: string, load: { slowest: number }) {
+  const since = performance.now()
+  try {
+    const answer = await fetch(`${url}/api/v1/posts`, {
+      method: 'POST',
+      headers: { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' },
+      body: JSON.stringify({ title }),
+    })
+    const text = await answer.text()
+    return { status: answer.status, id: answer.status === 201 ? Number(JSON.parse(text).id) : 0 }
+  } catch {
+    return { status: 0, id: 0 }
+  } finally {
+    load.slowest = Math.max(load.slowest, performance.now() - since)
+  }
+}

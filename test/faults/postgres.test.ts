@@ -1,0 +1,143 @@
+/** Three nodes while nodes, PostgreSQL and Redis fail under them: nothing acknowledged is lost, nothing comes twice. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { setTimeout as wait } from 'node:timers/promises'
+import { query } from '../databases/postgres.ts'
+import { call } from '../serve/service.ts'
+import { Load, type Outage, withOutage } from './outage.ts'
+
+/** Statuses that a writer may be told when the database fails under it. */
+const refused = [201, 503]
+const MANY = 150
+const SOME = 40
+/** A database that is away is told in a second or two; the machine of a test may be slow. */
+const IN_TIME = 20_000
+
+interface Fault {
+  readonly what: string
+  /** Whether connections of clients may break: where a node goes. */
+  readonly breaks?: boolean
+  strike(outage: Outage, load: Load): Promise<void>
+}
+
+const faults: readonly Fault[] = [
+  {
+    what: 'a node is killed and started again',
+    breaks: true,
+    async strike({ cluster }, load) {
+      for (const node of cluster.nodes) {
+        await node.kill()
+        await load.progress(SOME)
+        await node.start()
+        await load.progress(SOME)
+      }
+    },
+  },
+  {
+    what: 'PostgreSQL is restarted, in order',
+    async strike({ postgres }) {
+      await postgres.stop('fast')
+      await wait(1500)
+      await postgres.start()
+    },
+  },
+  {
+    what: 'PostgreSQL ends at once, and starts',
+    async strike({ postgres }) {
+      await postgres.stop('immediate')
+      await postgres.start()
+    },
+  },
+  {
+    what: 'PostgreSQL is killed, and recovers',
+    async strike({ postgres }) {
+      await postgres.kill()
+      await postgres.start()
+    },
+  },
+  {
+    what: 'backends are ended in mid-transaction, again and again',
+    async strike({ postgres }, load) {
+      for (let round = 0; round < 20; round++) {
+        await query(
+          postgres.url,
+          `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+           WHERE application_name = 'portico' AND pid <> pg_backend_pid()
+             AND ($1 OR state LIKE '%transaction%' OR query LIKE '%COMMIT%')`,
+          [round % 4 === 3],
+        )
+        await wait(20)
+      }
+      await load.progress(SOME)
+    },
+  },
+  {
+    what: 'connections to the database are reset on the way, again and again',
+    async strike({ line }, load) {
+      for (let round = 0; round < 10; round++) {
+        line.cut()
+        await load.progress(10)
+      }
+    },
+  },
+  {
+    what: 'PostgreSQL and Redis are both away, and come back',
+    async strike({ postgres, redis }) {
+      await Promise.all([postgres.kill(), redis.kill()])
+      await wait(500)
+      await Promise.all([postgres.start(), redis.start()])
+    },
+  },
+]
+
+test('what was acknowledged is there, once, whatever failed; all goes on without a hand', async t => {
+  await withOutage(async outage => {
+    for (const { what, breaks = false, strike } of faults) {
+      await t.test(what, async context => {
+        const load = new Load(outage, what)
+        try {
+          await load.progress(MANY)
+          await strike(outage, load)
+          await load.progress(MANY)
+        } finally {
+          await load.stop()
+        }
+        for (const { isUp, log } of outage.cluster.nodes)
+          assert.ok(isUp, `a node has ended: ${log.slice(-3000)}`)
+        context.diagnostic(`${load.told()}, the slowest after ${Math.round(load.slowest)} ms`)
+        for (const status of load.statuses.keys())
+          assert.ok(refused.includes(status) || (breaks && status === 0), load.told())
+        assert.ok(load.slowest < IN_TIME, `${load.slowest} ms`)
+        await load.check()
+        for (const node of outage.cluster.nodes) await node.ready()
+      })
+    }
+
+    await t.test('PostgreSQL away: 503 in time, readiness says so, and it is alive', async () => {
+      const { cluster, postgres, key } = outage
+      const reads = ['/api/v1/posts?per_page=1', '/api/v1/users/1', '/readyz']
+      await postgres.kill()
+      try {
+        for (const { url } of cluster.nodes) {
+          for (const path of reads) {
+            const since = performance.now()
+            const { status, code } = await call(url + path, { key })
+            assert.deepEqual([status, code], [503, 'UNAVAILABLE'], path)
+            assert.ok(performance.now() - since < IN_TIME)
+          }
+          const query = '{ posts(limit: 1) { id } }'
+          const told = await call(`${url}/graphql`, { method: 'POST', key, body: { query } })
+          assert.match(told.text, /UNAVAILABLE/)
+          assert.equal((await call(`${url}/healthz`)).status, 200)
+          assert.equal((await call(`${url}/metrics`)).status, 200)
+        }
+      } finally {
+        await postgres.start()
+      }
+      for (const node of cluster.nodes) {
+        await node.ready()
+        assert.equal((await call(`${node.url}/api/v1/posts?per_page=1`, { key })).status, 200)
+      }
+    })
+  })
+})

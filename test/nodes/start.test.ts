@@ -1,0 +1,59 @@
+/** Three nodes that start at once on an empty database: one makes what must be there once. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { checkModel } from '../../src/model/check.ts'
+import { createGuard } from '../../src/plan/guard.ts'
+import { createRun } from '../../src/serve.ts'
+import { dumpCollection } from '../contract/rest/bench.ts'
+import blog from '../models/blog.ts'
+import { call } from '../serve/service.ts'
+import type { Place } from '../setups/setup.ts'
+import { nodeSetups } from '../setups/setups.ts'
+import { startCluster } from './cluster.ts'
+
+async function rowsOf(place: Place, collection: string): Promise<readonly Record<string, unknown>[]> {
+  const model = checkModel(blog)
+  const store = await place.openStore(model)
+  try {
+    const text = await dumpCollection(model, createRun(createGuard(model), store), collection)
+    return JSON.parse(text.slice(text.indexOf(' ')))
+  } finally {
+    await store.close()
+  }
+}
+
+async function keysAt(url: string): Promise<readonly string[]> {
+  const { json } = await call(`${url}/oauth/jwks`)
+  return (json.keys as readonly { readonly kid: string }[]).map(({ kid }) => kid)
+}
+
+for (const setup of nodeSetups) {
+  test(`one administrator, one key, one set of signing keys (${setup.name})`, async () => {
+    const place = await setup.open()
+    try {
+      const cluster = await startCluster({ settings: place.settings })
+      try {
+        const told = cluster.nodes.map(({ log }) => /API key +(pk_\S+)/.exec(log)?.[1])
+        const keys = told.filter(key => key !== undefined)
+        assert.equal(keys.length, 1, `told by ${keys.length}`)
+        const users = await rowsOf(place, 'users')
+        assert.deepEqual(
+          users.map(({ email, role }) => [email, role]),
+          [['admin@example.com', 'admin']],
+        )
+        assert.equal((await rowsOf(place, 'api_keys')).length, 1)
+        const [first = [], ...others] = await Promise.all(cluster.nodes.map(({ url }) => keysAt(url)))
+        assert.ok(first.length > 0)
+        for (const other of others) assert.deepEqual(other, first)
+        for (const { url } of cluster.nodes) {
+          const [key] = keys
+          assert.equal((await call(`${url}/api/v1/me`, { key: key ?? '' })).status, 200)
+        }
+      } finally {
+        await cluster.close()
+      }
+    } finally {
+      await place.close()
+    }
+  })
+}
