@@ -16,8 +16,10 @@ export interface LineOptions {
 const BEAT = 1000
 /** The same while it does not. */
 const BEAT_DOWN = 200
-/** After so long without any answer the connection counts as dead, in milliseconds. */
-const PATIENCE = 2000
+/** After so many beats without any answer the connection counts as dead. Time that this process slept is none. */
+const PATIENCE = 10
+/** How long a connection may take, in milliseconds. */
+const CONNECTING = 2000
 /** So many answers in time, one after another, end a loss: a slow server must not come and go. */
 const STEADY = 3
 
@@ -35,7 +37,7 @@ export function redisOptions(url: string): Connection {
     autoResubscribe: false,
     autoResendUnfulfilledCommands: false,
     maxRetriesPerRequest: 0,
-    connectTimeout: PATIENCE,
+    connectTimeout: CONNECTING,
     retryStrategy: times => Math.min(50 * 2 ** Math.min(times, 5), 1000) * (0.75 + Math.random() / 2),
     // A replica that was the primary: perhaps the name leads elsewhere by now.
     reconnectOnError: error => error.message.startsWith('READONLY'),
@@ -59,6 +61,8 @@ export function redisOptions(url: string): Connection {
 /** What an error says. Of the library's errors only the message: they carry the command with its arguments. */
 function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
+  // The library's words for a connection that ends just now.
+  if (error.message.includes('enableOfflineQueue')) return 'the connection has ended'
   return error.message || (error as { code?: string }).code || error.name
 }
 
@@ -70,8 +74,12 @@ export class Line {
   #isClosed = false
   /** Answers in time, one after another, since it was lost. */
   #steady = 0
-  /** When something was heard last, in milliseconds of the monotonic clock. */
-  #heard = performance.now()
+  /** How many were given up. */
+  #connection = 0
+  /** One question at a time. */
+  #isAsked = false
+  /** Beats without an answer since it was lost. */
+  #silent = 0
   #reason = 'no connection yet'
   #timer: NodeJS.Timeout | undefined
   #first: (() => void) | undefined
@@ -83,10 +91,13 @@ export class Line {
       this.#reason = reasonOf(error)
     })
     this.client.on('connect', () => {
-      this.#heard = performance.now()
+      this.#silent = 0
     })
     this.client.on('ready', () => this.#beat())
-    this.client.on('close', () => this.#fall(this.#reason))
+    this.client.on('close', () => {
+      this.#connection++
+      this.#fall(this.#reason)
+    })
     // The reason comes by the event.
     this.client.connect().catch(() => {})
     this.#next()
@@ -114,6 +125,7 @@ export class Line {
   /** Rejects in time. Who gets no answer has lost the line, for all. */
   async ask<T>(send: (client: Redis) => Promise<T>): Promise<T> {
     const { timeout } = this.#options
+    if (this.client.status !== 'ready') throw new Error('there is no connection')
     const { promise, resolve, reject } = Promise.withResolvers<T>()
     let isSettled = false
     const settle = () => {
@@ -131,7 +143,7 @@ export class Line {
     const timer = setTimeout(late, timeout)
     send(this.client).then(
       answer => {
-        this.#heard = performance.now()
+        this.#silent = 0
         if (isSettled) return
         settle()
         resolve(answer)
@@ -158,21 +170,28 @@ export class Line {
   #beat(): void {
     this.#next()
     const { status } = this.client
-    const isOpen = status === 'ready' || status === 'connect'
-    if (isOpen && performance.now() - this.#heard > PATIENCE) {
-      this.#heard = performance.now()
+    if (status !== 'ready' && status !== 'connect') return
+    if (!this.#isUp) this.#silent++
+    if (this.#silent > PATIENCE) {
+      this.#connection++
+      this.#steady = 0
       this.client.disconnect(true)
-    } else if (status === 'ready') this.#probe()
+    } else if (status === 'ready' && !this.#isAsked) void this.#probe()
   }
 
-  #probe(): void {
-    this.ask(this.#options.probe).then(
-      () => {
-        this.#steady++
-        if (!this.#isUp && (this.#steady >= STEADY || !this.#hasBeenUp)) this.#rise()
-      },
-      () => {},
-    )
+  async #probe(): Promise<void> {
+    const connection = this.#connection
+    this.#isAsked = true
+    try {
+      await this.ask(this.#options.probe)
+      // What one that is given up had still to say counts for nothing.
+      if (connection === this.#connection) this.#steady++
+      if (!this.#isUp && this.#steady >= (this.#hasBeenUp ? STEADY : 1)) this.#rise()
+    } catch {
+      // The loss was told where it happened.
+    } finally {
+      this.#isAsked = false
+    }
   }
 
   #rise(): void {

@@ -450,6 +450,25 @@ test('a user of the server with few rights is enough', async () => {
   })
 })
 
+test('a process that does nothing else for seconds keeps its connections', async () => {
+  await withNodes(async ({ nodes, admin }) => {
+    const ids = async () => (await admin.client('LIST')) as string
+    const connections = async () =>
+      [...(await ids()).matchAll(/^id=(\d+) .*name=portico/gm)]
+        .map(([, id]) => Number(id))
+        .sort((a, b) => a - b)
+    const before = await connections()
+    assert.equal(before.length, 6)
+    for (const end = performance.now() + 3500; performance.now() < end; );
+    await wait(1500)
+    assert.deepEqual(await connections(), before)
+    assert.deepEqual(
+      nodes.map(({ told }) => told),
+      [[], [], []],
+    )
+  })
+})
+
 test('an answer that is there when a busy process looks is in time', async () => {
   await withNodes(
     async ({ nodes }) => {

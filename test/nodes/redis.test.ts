@@ -222,9 +222,11 @@ test('Redis killed, started, emptied and hanging: no request fails, no event is 
       const [first = []] = heard.map(told)
       assert.deepEqual(first.toSorted(), load.written.toSorted())
       for (const one of heard) assert.deepEqual(told(one), first)
-      for (const { log, url } of cluster.nodes) {
-        assert.equal(log.match(/Redis is away/g)?.length, 2, log)
-        assert.equal(log.match(/Redis is back/g)?.length, 2)
+      for (const node of cluster.nodes) {
+        const { url } = node
+        // Lines are written in blocks.
+        await until(() => node.log.match(/Redis is back/g)?.length === 2)
+        assert.equal(node.log.match(/Redis is away/g)?.length, 2, node.log)
         assert.equal(await figure(url, 'portico_redis_losses_total'), 2)
         assert.ok((await figure(url, 'portico_local_draws_total')) > 0)
         assert.ok((await figure(url, 'portico_redis_wakes_received_total')) > 0)
