@@ -82,8 +82,9 @@ export function makeFolder(file: string): void {
   // Not `recursive`, which never ends below /proc, where nothing can be made.
   const missing: string[] = []
   let folder = dirname(file)
-  for (; !existsSync(folder); folder = dirname(folder)) missing.push(folder)
-  if (!statSync(folder).isDirectory()) throw unopened(`${folder} is not a folder`)
+  for (; !existsSync(folder) && folder !== dirname(folder); folder = dirname(folder)) missing.push(folder)
+  if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() !== true)
+    throw unopened(`${folder} is not a folder`)
   for (const one of missing.toReversed()) makeOneFolder(one)
 }
 
