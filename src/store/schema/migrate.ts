@@ -76,18 +76,20 @@ function hasOwnTables(database: DatabaseSync): boolean {
 /** Makes the folder of a database file. */
 export function makeFolder(file: string): void {
   if (file === ':memory:') return
-  if (existsSync(file) && !statSync(file).isFile()) {
-    throw new MigrationError(
-      `${file} is not a file: name one for the database, in a folder that can be written to.`,
-    )
-  }
+  if (existsSync(file) && !statSync(file).isFile()) throw unopened(`${file} is not a file`)
   // Not `recursive`, which never ends below /proc, where nothing can be made.
   const missing: string[] = []
   let folder = dirname(file)
-  for (; !existsSync(folder); folder = dirname(folder)) missing.push(folder)
-  if (!statSync(folder).isDirectory())
-    throw new MigrationError(`${folder} is not a folder: no database can be in it.`)
+  for (; !existsSync(folder) && folder !== dirname(folder); folder = dirname(folder)) missing.push(folder)
+  if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() !== true)
+    throw unopened(`${folder} is not a folder`)
   for (const one of missing.toReversed()) makeOneFolder(one)
+}
+
+function unopened(why: string): MigrationError {
+  return new MigrationError(
+    `The database cannot be opened: ${why}. \`--database\` or DATABASE_URL names its file.`,
+  )
 }
 
 function makeOneFolder(folder: string): void {
