@@ -11,6 +11,8 @@ import { system } from '../principal.ts'
 import type { Records } from '../records.ts'
 
 interface OutsideParts {
+  /** The JSON document at an address; else by https, with care. */
+  readonly fetchKeys?: (address: string) => Promise<unknown>
   readonly model: Model
   readonly run: Run
   readonly records: Records
@@ -39,7 +41,7 @@ export async function outsideReaders(parts: OutsideParts): Promise<readonly Cred
   const issuers = settings['oauth.trustedIssuers']
   if (issuers.length === 0) return []
   const { outsideIssuerReader } = await import('../auth/outside-issuer.ts')
-  const { fetchKeys } = await import('../auth/fetch-keys.ts')
+  const { fetchKeys = (await import('../auth/fetch-keys.ts')).fetchKeys } = parts
   const addresses = createAddresses(records)
   const findById = (id: number): Awaitable<OutsideUser | undefined> =>
     then(run.item({ shape: byId, args: [id] }, system), ({ text }: ItemAnswer) =>

@@ -1,8 +1,8 @@
 /** A browser that visits a service, with everything noted that should not happen. */
 import assert from 'node:assert/strict'
-import { mkdirSync, readFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
+import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
+import axe from 'axe-core'
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core'
 
 export interface Visitor {
@@ -69,15 +69,13 @@ const faint = `(() => {
 const ids = `(() => { const all = [...document.querySelectorAll('[id]')].map(({ id }) => id)
   return all.filter((id, at) => all.indexOf(id) !== at) })()`
 
-const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
-
 /** Each rule of axe-core that the page breaks, with where. */
 const broken = `axe.run(document, { resultTypes: ['violations'] }).then(({ violations }) => violations.flatMap(
   ({ id, nodes }) => nodes.map(({ html, failureSummary }) => id + ': ' + html + ' ' + failureSummary)))`
 
 /** WCAG and good practice, as axe-core tells them. It is put in by the debugger, past the page's policy. */
 async function assertAccessible(page: Page): Promise<void> {
-  await page.evaluate(`${axe}; undefined`)
+  await page.evaluate(`${axe.source}; undefined`)
   assert.deepEqual(await page.evaluate(broken), [], page.url())
 }
 

@@ -56,6 +56,12 @@ function modelFaults(error: unknown, fields: readonly Asked[]): Map<string, stri
   return new Map(other.length === 0 ? faults : [...faults, ['form', other.join(' ')]])
 }
 
+/** As the fields stand in the form; those of no field come last. */
+function inOrder(faults: ReadonlyMap<string, string>, names: readonly string[]): Map<string, string> {
+  const known = names.flatMap(name => (faults.has(name) ? [[name, faults.get(name) ?? ''] as const] : []))
+  return new Map([...known, ...faults])
+}
+
 /** What the model says of the values; only what a stranger may decide is looked at. */
 function checked({ model }: AccountBase, account: NewAccount) {
   const { name, email, password, answers = new Map<string, string>() } = account
@@ -72,6 +78,7 @@ function checked({ model }: AccountBase, account: NewAccount) {
     faults = modelFaults(error, fields)
   }
   for (const [field, message] of missing) faults.set(field, message)
+  faults = inOrder(faults, [...sentences.keys(), ...fields.map(one => one.name)])
   const fault = passwordFault(password, email.trim())
   if (fault !== undefined) faults.set('password', fault)
   return { values, faults }

@@ -24,7 +24,7 @@ footer { margin-top: 3rem; padding-bottom: 2rem; color: var(--faint); font-size:
 .field label, .field .label { display: block; margin-bottom: .25rem; font-weight: 600 }
 .hint { display: block; margin-bottom: .25rem; color: var(--faint); font-size: .875rem }
 .fault { display: block; margin-bottom: .25rem; color: var(--fault); font-weight: 600 }
-input:not([type=checkbox]):not([type=radio]), select, textarea {
+:where(input:not([type=checkbox]):not([type=radio]), select, textarea) {
   width: 100%; min-height: 2.75rem; padding: .5rem .75rem; border: 1px solid var(--edge); border-radius: .375rem;
   font: inherit; color: inherit; background: var(--field)
 }

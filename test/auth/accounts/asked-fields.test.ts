@@ -64,6 +64,7 @@ test('every kind of field is asked for, and what was answered is stored', async 
       for (const label of ['Your handle', 'Company name', 'About you', 'Plan', 'Send me news'])
         assert.ok(page.text.includes(`>${label}</label>`), label)
       assert.equal(fieldOf(form, 'field_plan')?.value, 'free')
+      assert.equal(fieldOf(form, 'field_news')?.checked, false)
       const landed = await visitor.submit(form, right)
       assert.ok('text' in landed && landed.url.pathname === '/account', 'text' in landed ? landed.text : '')
       const list = await fixture.call('/api/v1/users?email=ada@example.com', { key: fixture.admin.key })
@@ -126,6 +127,10 @@ test('what is missing or wrong is said at the field, and nothing that was typed 
       assert.ok(again)
       assert.equal(fieldOf(again, 'field_about')?.value, right.field_about)
       assert.equal(fieldOf(again, 'field_handle')?.value, 'A!')
+      assert.equal(fieldOf(again, 'field_news')?.checked, false)
+      const listed = [...page.text.matchAll(/<a href="#(\w+)">/g)].map(([, name]) => name)
+      const inOrder = ['handle', 'company_name', 'age', 'plan', 'born_on', 'homepage']
+      assert.deepEqual(listed.slice(-inOrder.length), inOrder.map(formName))
       assert.equal(fieldOf(again, 'password')?.value, '')
       assert.ok(!page.text.includes(right.password))
       const landed = await visitor.submit(again, { ...right, field_age: '12' })

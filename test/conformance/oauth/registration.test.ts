@@ -277,7 +277,7 @@ test('nothing that a client says makes the server call another, or sets what is 
         default_scopes: ['write:user'],
         access_token_format: 'jwt',
         id_token_encrypted_response_alg: 'RSA-OAEP',
-        __proto__: { polluted: true },
+        ['__proto__']: { polluted: true },
         constructor: { prototype: { polluted: true } },
       })
       assert.notEqual(made.client_id, victim)

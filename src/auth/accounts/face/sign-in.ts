@@ -186,7 +186,9 @@ function inForm(faults: Faults, asked: readonly Asked[]): Faults {
 }
 
 function proposed({ field }: Asked): string | undefined {
-  return field.default?.kind === 'value' ? String(field.default.value) : undefined
+  if (field.default?.kind !== 'value') return undefined
+  // A box is ticked by any value.
+  return field.default.value === false ? '' : String(field.default.value)
 }
 
 export function showSignUp(parts: FaceParts, visit: Visit, desk: SignUpDesk, shown: SignUpShown): Reply {

@@ -1,0 +1,191 @@
+/** A whole service at its most talkative: what it writes down holds no secret that it ever saw. */
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { test } from 'node:test'
+import { generateKey } from '../../src/auth/key.ts'
+import { Browser } from '../conformance/oauth/browser.ts'
+import {
+  type App,
+  type Fixture,
+  newTokens,
+  type Person,
+  post,
+  redirectUri,
+  secretOf,
+} from '../conformance/oauth/server.ts'
+import { call } from '../serve/service.ts'
+
+const bin = resolve(import.meta.dirname, '../../src/bin.ts')
+const model = resolve(import.meta.dirname, '../../examples/blog/model.ts')
+const password = 'the password of the administrator'
+const registrationToken = 'an-initial-access-token-that-is-long'
+const secretKey = `${'k'.repeat(20)}ey-that-seals-everything`
+
+interface Running {
+  readonly url: string
+  readonly key: string
+  said(): string
+}
+
+async function whileTalking(use: (running: Running) => Promise<void>): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), 'portico-log-'))
+  const key = generateKey()
+  const child = spawn(process.execPath, ['--conditions=portico-source', bin, 'start'], {
+    cwd: folder,
+    env: {
+      PATH: process.env.PATH,
+      PORTICO_MODEL: model,
+      HOST: '127.0.0.1',
+      PORT: '0',
+      LOG_LEVEL: 'trace',
+      PORTICO_RATE_LIMIT: 'off',
+      PORTICO_ADMIN_API_KEY: key,
+      PORTICO_ADMIN_PASSWORD: password,
+      PORTICO_OAUTH_REGISTRATION_TOKEN: registrationToken,
+      PORTICO_SECRET_KEY: secretKey,
+    },
+  })
+  let text = ''
+  const url = await new Promise<string>((found, failed) => {
+    const hear = (chunk: Buffer) => {
+      text += chunk
+      const match = /listening on (http:\/\/[\d.:]+)/.exec(text)
+      if (match?.[1]) found(match[1])
+    }
+    child.stdout.on('data', hear)
+    child.stderr.on('data', hear)
+    child.once('close', () => failed(new Error(text)))
+  })
+  try {
+    await use({ url, key, said: () => text })
+  } finally {
+    if (child.exitCode === null) {
+      child.kill('SIGTERM')
+      await once(child, 'close')
+    }
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+test('no password, key, token, code or cookie reaches the log, however it is sent', async () => {
+  const secrets = new Map<string, string>([
+    ['password', password],
+    ['registration token', registrationToken],
+    ['sealing key', secretKey],
+  ])
+  const note = (what: string, value: unknown) => {
+    assert.ok(typeof value === 'string' && value.length >= 8, what)
+    secrets.set(what, value)
+    return value
+  }
+  await whileTalking(async ({ url, key, said }) => {
+    note('API key', key)
+    const person: Person = {
+      id: 1,
+      name: 'Administrator',
+      email: 'admin@example.com',
+      password,
+      role: 'admin',
+      key,
+    }
+    const fixture = { url } as Fixture
+    const body = {
+      name: 'App',
+      redirect_uris: [redirectUri],
+      scopes: ['openid', 'offline_access', 'read:post'],
+      default_scopes: ['read:post'],
+    }
+    const app = (await call(`${url}/api/v1/oauth_apps`, { method: 'POST', key, body })).json as unknown as App
+    note('client secret', app.client_secret)
+    const browser = new Browser(url)
+    const options = { browser, person, scope: 'openid offline_access read:post' }
+    const tokens = await newTokens(fixture, app, options)
+    for (const name of ['access_token', 'refresh_token', 'id_token']) note(name, tokens[name])
+    const { access_token: access = '', refresh_token: refresh = '' } = tokens
+    for (const place of ['authorization', 'query', 'X-API-Key']) {
+      const query = place === 'query' ? `?api_key=${key}` : ''
+      const headers: Record<string, string> =
+        place === 'authorization'
+          ? { Authorization: `Bearer ${access}` }
+          : place === 'query'
+            ? {}
+            : { 'X-API-Key': key }
+      assert.equal((await call(`${url}/api/v1/posts${query}`, { headers })).status, 200, place)
+    }
+    // Wrong ones are secrets as well: somebody has mistyped, or pasted one into the wrong place.
+    const wrong = note('wrong key', generateKey())
+    assert.equal((await call(`${url}/api/v1/posts?api_key=${wrong}`)).status, 401)
+    for (const [path, form] of [
+      ['token', { grant_type: 'refresh_token', refresh_token: refresh, ...secretOf(app) }],
+      [
+        'token',
+        {
+          grant_type: 'authorization_code',
+          code: note('wrong code', 'w'.repeat(43)),
+          redirect_uri: redirectUri,
+          ...secretOf(app),
+        },
+      ],
+      ['introspect', { token: access, ...secretOf(app) }],
+      ['revoke', { token: access, ...secretOf(app) }],
+      [
+        'token',
+        {
+          grant_type: 'client_credentials',
+          client_id: app.client_id,
+          client_secret: note('wrong secret', 'ps_wrong-and-secret'),
+        },
+      ],
+    ] as const) {
+      await post(`${url}/oauth/${path}`, form)
+      await post(`${url}/oauth/${path}?${new URLSearchParams(form)}`, '')
+    }
+    const basic = Buffer.from(`${app.client_id}:${app.client_secret}`).toString('base64')
+    await post(
+      `${url}/oauth/token`,
+      { grant_type: 'client_credentials' },
+      { Authorization: `Basic ${note('basic', basic)}` },
+    )
+    const metadata = { redirect_uris: ['https://app.example.com/cb'] }
+    const made = await call(`${url}/oauth/register`, {
+      method: 'POST',
+      key: registrationToken,
+      body: metadata,
+    })
+    note('registration access token', made.json.registration_access_token)
+    note('registered secret', made.json.client_secret)
+    await call(`${url}/oauth/register/${made.json.client_id}`, {
+      key: String(made.json.registration_access_token),
+    })
+    await call(`${url}/oauth/register/${note('token in a path', 't'.repeat(43))}`)
+    await browser.open(`/account/reset?token=${note('reset token', 'r'.repeat(43))}`)
+    await browser.open(
+      `/account/verify?token=${note('link token', 'v'.repeat(43))}&account=${note('account token', 'a'.repeat(43))}`,
+    )
+    await browser.open(`/oauth/device?user_code=${note('user code', 'WXYZWXYZ')}`)
+    await call(`${url}/graphql`, {
+      method: 'POST',
+      body: { query: `{ posts { nothing(token: "${access}") } }` },
+      key: access,
+    })
+    browser.close()
+    // The last line is written before the next request is answered.
+    await call(`${url}/healthz`)
+    await new Promise(resolve => setTimeout(resolve, 300))
+    assert.match(said(), /"path":"\/oauth\/token/)
+    assert.match(said(), /\/account\/reset/)
+    // A token in the place of an id is an id to everybody.
+    secrets.delete('token in a path')
+    for (const [what, secret] of secrets)
+      assert.ok(
+        !said().includes(secret),
+        `${what}: ${said()
+          .split('\n')
+          .find(line => line.includes(secret))}`,
+      )
+  })
+})

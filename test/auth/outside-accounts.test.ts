@@ -1,0 +1,74 @@
+/** Which account a token of an outside issuer stands for: never one whose address is only claimed. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { exportJWK, generateKeyPair, SignJWT } from 'jose'
+import { signUp } from '../../src/auth/accounts/sign-up.ts'
+import { addressToConfirm, confirmAddress } from '../../src/auth/accounts/verification.ts'
+import { readSettings } from '../../src/config.ts'
+import { outsideReaders } from '../../src/serve/outside.ts'
+import { withWorld } from './accounts/world.ts'
+
+const issuer = {
+  issuer: 'https://id.example.com',
+  jwksUri: 'https://id.example.com/jwks',
+  audience: 'api',
+  user: 'email' as const,
+}
+
+async function outsider() {
+  const { publicKey, privateKey } = await generateKeyPair('ES256')
+  const keys = [{ ...(await exportJWK(publicKey)), alg: 'ES256', kid: 'one' }]
+  return {
+    fetchKeys: async () => ({ keys }),
+    token: (email: string) =>
+      new SignJWT({ sub: 'u', email, email_verified: true, scope: 'read:post' })
+        .setProtectedHeader({ alg: 'ES256', kid: 'one' })
+        .setIssuer(issuer.issuer)
+        .setAudience(issuer.audience)
+        .setExpirationTime('10m')
+        .sign(privateKey),
+  }
+}
+
+test('an account that a stranger made with this address is nobody’s until the address is confirmed', async () => {
+  await withWorld({ signUp: 'open' }, async world => {
+    const { base, user } = world
+    const { fetchKeys, token } = await outsider()
+    const settings = readSettings({ given: { 'oauth.trustedIssuers': [issuer] }, environment: {} })
+    const { model, run, records } = base
+    let version = 0
+    const [reader] = await outsideReaders({
+      model,
+      run,
+      records,
+      version: () => version++,
+      settings,
+      fetchKeys,
+    })
+    const whoIs = async (email: string) => {
+      const principal = await reader?.read({ place: 'bearer', text: await token(email) }, {
+        headers: {},
+        query: '',
+      } as never)
+      return principal?.userId ?? null
+    }
+    const answer = await signUp(base, {
+      name: 'Mallory',
+      email: 'victim@example.com',
+      password: 'correct horse battery',
+      address: '192.0.2.1',
+    })
+    assert.ok(answer.kind === 'made')
+    assert.equal(await whoIs('victim@example.com'), null)
+    assert.equal(await whoIs('Victim@Example.com'), null)
+    const link = await world.token()
+    assert.equal(await addressToConfirm(base, link), 'victim@example.com')
+    assert.ok(await confirmAddress(base, link, answer.userId))
+    assert.equal(await whoIs('victim@example.com'), answer.userId)
+    // One that an administrator has made counts, until its user puts another address there.
+    const made = await user('made@example.com', 'correct horse battery')
+    assert.equal(await whoIs('made@example.com'), made)
+    await base.addresses.remember(made, 'before@example.com')
+    assert.equal(await whoIs('made@example.com'), null)
+  })
+})
