@@ -54,12 +54,22 @@ export async function copyDatabase(model: Model, options: CopyOptions): Promise<
     const target = await openTarget(to)
     try {
       return await new Copy(model, source, target, options).run()
+    } catch (cause) {
+      throw stopped(cause)
     } finally {
       await target.close()
     }
   } finally {
     await source.close()
   }
+}
+
+/** What a database says as a sentence; faults of our own as they are. */
+function stopped(cause: unknown): unknown {
+  const isDatabase = cause instanceof Error && 'code' in cause && typeof cause.code === 'string'
+  if (!isDatabase) return cause
+  const message = `The copy has stopped: ${cause.message}. When that is mended, the same command goes on.`
+  return new CopyError(message, { cause })
 }
 
 class Copy {

@@ -97,7 +97,8 @@ export function ordinaryUser(): Owner | undefined {
 
 /** A new folder with a short path: that of a socket may have 107 bytes. */
 export function newFolder(name: string, owner?: Owner): string {
-  const base = tmpdir().length > 40 ? '/tmp' : tmpdir()
+  // Another user may not be let into ours.
+  const base = owner !== undefined || tmpdir().length > 40 ? '/tmp' : tmpdir()
   const folder = mkdtempSync(join(base, `portico-${name}-`))
   if (owner) {
     chownSync(folder, owner.uid, owner.gid)

@@ -1,7 +1,9 @@
 /** A database copied into another of either kind: the same to every client, and to whoever writes next. */
 import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
 import { generateKey } from '../../src/auth/key.ts'
+import { anyone, collection, index, model, text } from '../../src/index.ts'
 import { checkModel } from '../../src/model/check.ts'
 import { type Service, serve } from '../../src/serve.ts'
 import { copyDatabase, type Place } from '../../src/store/copy.ts'
@@ -358,5 +360,30 @@ test('a PostgreSQL database that holds something else is no target', () =>
       await assert.rejects(copyOf(blog, sqlite(file), postgres(url)), /The target is not empty/)
       const tables = await query(url, `SELECT tablename FROM pg_tables WHERE schemaname = 'public'`)
       assert.deepEqual(tables, [{ tablename: 'things' }])
+    }),
+  ))
+
+test('what the target cannot hold stops the copy with a sentence, and it goes on when that is mended', () =>
+  withFile(file =>
+    withPostgres(async url => {
+      const access = { read: anyone, create: anyone, update: anyone, delete: anyone }
+      const notes = checkModel(
+        model({ notes: collection({ access, fields: { code: text() }, indexes: [index('code')] }) }),
+      )
+      await withStore(notes, sqlite(file), async store => {
+        const client = new Client(store, notes)
+        for (const bytes of [2, 3000]) {
+          await client.create('notes', { code: randomBytes(bytes).toString('hex') })
+        }
+      })
+      await assert.rejects(
+        copyOf(notes, sqlite(file), postgres(url)),
+        /^CopyError: The copy has stopped: index row size/,
+      )
+      await withStore(notes, sqlite(file), store =>
+        new Client(store, notes).update('notes', 2, { code: 'short' }),
+      )
+      const copied = await copyOf(notes, sqlite(file), postgres(url))
+      assert.equal(copied.find(({ table }) => table === 'notes')?.count, 2)
     }),
   ))

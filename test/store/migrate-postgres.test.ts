@@ -1,5 +1,6 @@
 /** Migrations of PostgreSQL beside a service that runs, and of several nodes at once. */
 import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import pg from 'pg'
@@ -265,4 +266,59 @@ test('a database that keeps no Unicode is refused', () =>
     latin.pathname = `/${name}`
     await assert.rejects(openPostgres(plain, { url: latin.href }), /LATIN1.*UTF8/)
     await query(url, `DROP DATABASE "${name}"`)
+  }))
+
+test('a text that no index can hold is refused by itself', () =>
+  withPostgres(async url => {
+    const to = books({ fields: { code: text() }, indexes: [index('code')] })
+    const store = await openPostgres(to, { url })
+    const client = new Client(store, to)
+    // Nothing of it can be compressed.
+    const long = randomBytes(3000).toString('hex')
+    const [good, bad] = await Promise.allSettled([
+      client.create('books', { code: 'short' }),
+      client.create('books', { code: long }),
+    ])
+    assert.equal(good.status, 'fulfilled')
+    assert.equal(bad.status === 'rejected' && bad.reason.code, 'VALIDATION_FAILED')
+    await store.close()
+  }))
+
+test('all is in the first schema of the search path', () =>
+  withPostgres(async url => {
+    await query(url, 'CREATE SCHEMA one; CREATE SCHEMA two')
+    const within = (schema: string) => `${url}?options=${encodeURIComponent(`-c search_path=${schema}`)}`
+    for (const schema of ['one', 'two']) {
+      const store = await openPostgres(more, { url: within(schema) })
+      const client = new Client(store, more)
+      const { id } = await client.create('books', { title: 'A word' })
+      assert.equal(id, 1)
+      await client.remove('books', id)
+      await store.close()
+      assert.deepEqual(await planPostgres(within(schema), more), [])
+      assert.deepEqual(await query(within(schema), 'SELECT id FROM _search_books'), [])
+    }
+    assert.deepEqual(await query(url, `SELECT 1 FROM pg_tables WHERE schemaname = 'public'`), [])
+  }))
+
+test('a user who is no superuser, and owns the database, makes and changes the tables', () =>
+  withPostgres(async url => {
+    const name = new URL(url).pathname.slice(1)
+    await query(url, `CREATE ROLE "${name}" LOGIN; ALTER DATABASE "${name}" OWNER TO "${name}"`)
+    const own = new URL(url)
+    own.username = name
+    try {
+      await make(own.href)
+      await fill(own.href, 10)
+      await applyPostgres(own.href, more, { allowDestructive: false })
+      await postgres.requireSound(own.href)
+      const store = await openPostgres(more, { url: own.href })
+      assert.equal((await new Client(store, more).create('books', { title: 'mine' })).id, 11)
+      await store.close()
+    } finally {
+      await query(
+        url,
+        `ALTER DATABASE "${name}" OWNER TO CURRENT_USER; REASSIGN OWNED BY "${name}" TO CURRENT_USER; DROP ROLE "${name}"`,
+      )
+    }
   }))

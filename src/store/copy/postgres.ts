@@ -16,7 +16,10 @@ import { fillWords } from '../schema/postgres-search.ts'
 import { type Schema, schemaOf } from '../schema/tables.ts'
 import { searchTable } from '../sql/dialect.ts'
 import { CopyError, isTaken, type Mark, requireSame, type Source, type Target } from './sides.ts'
-import { BATCH, type CopyTable, type Row, type Value } from './tables.ts'
+import { Batch, type CopyTable, type Row, type Value } from './tables.ts'
+
+/** How many rows come at once, each of which may be long. */
+const FETCH = 100
 
 const number = (text: string): Value => Number(text)
 
@@ -79,12 +82,17 @@ function range(
 async function* batchesOf(client: pg.Client, table: CopyTable): AsyncGenerator<readonly Row[]> {
   const text = `${select(table)} ORDER BY ${keyOf(table)}`
   await client.query(`DECLARE "copied" NO SCROLL CURSOR FOR ${text}`)
-  for (;;) {
-    const rows = await readRows(client, `FETCH ${BATCH} FROM "copied"`)
-    if (rows.length > 0) yield rows
-    if (rows.length < BATCH) break
+  const batch = new Batch()
+  for (let rows: readonly Row[] | undefined; rows?.length !== 0; ) {
+    rows = await readRows(client, `FETCH ${FETCH} FROM "copied"`)
+    for (const row of rows) {
+      const whole = batch.add(row)
+      if (whole !== undefined) yield whole
+    }
   }
   await client.query('CLOSE "copied"')
+  const rest = batch.take()
+  if (rest.length > 0) yield rest
 }
 
 function sequenceOf({ name }: CopyTable): string {

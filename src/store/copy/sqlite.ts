@@ -14,7 +14,7 @@ import {
 } from '../schema/migrate.ts'
 import { schemaOf } from '../schema/tables.ts'
 import { CopyError, isTaken, type Mark, requireSame, type Source, type Target } from './sides.ts'
-import { BATCH, type CopyTable, type Row } from './tables.ts'
+import { Batch, type CopyTable, type Row } from './tables.ts'
 
 function open(file: string): DatabaseSync {
   return openDatabase({ file, busyTimeout: 5000 })
@@ -51,14 +51,13 @@ function range(table: CopyTable, after: Row | undefined, last: Row | undefined):
 async function* batchesOf(database: DatabaseSync, table: CopyTable): AsyncGenerator<readonly Row[]> {
   const statement = database.prepare(`${select(table)} ORDER BY ${ordered(table)}`)
   statement.setReturnArrays(true)
-  let batch: Row[] = []
+  const batch = new Batch()
   for (const row of statement.iterate()) {
-    batch.push(rowOf(row))
-    if (batch.length < BATCH) continue
-    yield batch
-    batch = []
+    const whole = batch.add(rowOf(row))
+    if (whole !== undefined) yield whole
   }
-  if (batch.length > 0) yield batch
+  const rest = batch.take()
+  if (rest.length > 0) yield rest
 }
 
 export class SqliteSource implements Source {

@@ -71,8 +71,30 @@ function copyTable(table: Table): CopyTable {
   return { name: table.name, columns: all, key: 1, numbered: true }
 }
 
-/** How many rows are read, compared and written at once. */
-export const BATCH = 500
+/** How many rows are compared and written at once, and how many characters, about. */
+const ROWS = 500
+const CHARACTERS = 4_000_000
+
+/** Rows gathered until there are enough for a batch. */
+export class Batch {
+  #rows: Row[] = []
+  #characters = 0
+
+  /** A whole batch, if the row makes one. */
+  add(row: Row): readonly Row[] | undefined {
+    this.#rows.push(row)
+    for (const value of row) this.#characters += typeof value === 'string' ? value.length : 8
+    return this.#rows.length < ROWS && this.#characters < CHARACTERS ? undefined : this.take()
+  }
+
+  /** Those that are left. */
+  take(): readonly Row[] {
+    const rows = this.#rows
+    this.#rows = []
+    this.#characters = 0
+    return rows
+  }
+}
 
 /** The count and checksum of rows in the order of their keys. */
 export class Sum {

@@ -17,7 +17,8 @@ export class TransactionFailed extends Error {
 
 const UNIQUE = '23505'
 const FOREIGN_KEY = '23503'
-const TOO_LARGE = '54000'
+/** Of what is ours to ask, only an index has such a limit (https://www.postgresql.org/docs/15/btree-limits.html). */
+const TOO_LONG = '54000'
 
 /** Classes and codes that pass or that an operator can mend: the request itself was right. */
 const unavailable = /^(08|40|53|55P03|57|58|25006|XX001|XX002)/
@@ -27,7 +28,7 @@ export function failureOf(cause: unknown): ApiError {
   if (cause instanceof ApiError) return cause
   const code = sqlState(cause)
   if (code === UNIQUE) return taken(keyFields(cause), cause)
-  if (code === TOO_LARGE) return tooLong(cause)
+  if (code === TOO_LONG) return tooLong(cause)
   if (code === undefined ? isLost(cause) : unavailable.test(code)) {
     return new ApiError('UNAVAILABLE', undefined, { cause })
   }
@@ -61,14 +62,15 @@ export function keyFields(cause: unknown): readonly string[] {
   return list.split(', ').map(name => name.replaceAll('"', ''))
 }
 
-/** A row of an index holds no more than a third of a page: the index is named as its table and fields are. */
+/** Where it names the index, that is named as its table and fields are. */
 function tooLong(cause: unknown): ApiError {
   const [, names = ''] = /"([^"]+)__(?:index|unique)"/.exec(String(cause)) ?? []
+  const message = 'A text is too long for an index of the database, which holds about 2,700 bytes of each.'
   const details = names
     .split('__')
     .slice(1)
-    .map(field => ({ field, code: 'too_long', message: 'The text is too long for an index.' }))
-  return new ApiError('VALIDATION_FAILED', undefined, { details, cause })
+    .map(field => ({ field, code: 'too_long', message }))
+  return new ApiError('VALIDATION_FAILED', message, { details, cause })
 }
 
 function sqlState(cause: unknown): string | undefined {

@@ -207,7 +207,7 @@ async function transact(
       await client.query('ROLLBACK').catch(() => {})
       throw error
     }
-  })
+  }, 'Nothing was changed: ')
 }
 
 /** Within the transaction. What nodes remember is read again: rows may have got other values. */
@@ -245,15 +245,16 @@ function patiently(client: pg.Client, text: string): Promise<void> {
 const LOCK_TIMEOUT = 500
 const LOCK_TRIES = 40
 
-async function retried(run: () => Promise<void>): Promise<void> {
+/** `done`: what to say of what was done, when it is given up. */
+async function retried(run: () => Promise<void>, done = ''): Promise<void> {
   for (let tries = 1; ; tries++) {
     try {
       return await run()
     } catch (cause) {
       if (!isLocked(cause)) throw cause
       if (tries === LOCK_TRIES) {
-        const message = `Nothing was changed: others hold locks on the tables (${reasonOf(cause)}). Try again when less is going on.`
-        throw new MigrationError(message, { cause })
+        const reason = `others hold locks on the tables: ${reasonOf(cause)}`
+        throw new MigrationError(`${done}${reason}. Try again when less is going on.`, { cause })
       }
       await wait(500 + Math.random() * 500)
     }
