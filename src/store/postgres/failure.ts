@@ -61,14 +61,15 @@ export function keyFields(cause: unknown): readonly string[] {
   return list.split(', ').map(name => name.replaceAll('"', ''))
 }
 
-/** A row of an index holds no more than a third of a page: the index is named as its table and fields are. */
+/** Where it names the index, that is named as its table and fields are. */
 function tooLong(cause: unknown): ApiError {
   const [, names = ''] = /"([^"]+)__(?:index|unique)"/.exec(String(cause)) ?? []
+  const message = 'A text is too long for an index of the database, which holds about 2,700 bytes of each.'
   const details = names
     .split('__')
     .slice(1)
-    .map(field => ({ field, code: 'too_long', message: 'The text is too long for an index.' }))
-  return new ApiError('VALIDATION_FAILED', undefined, { details, cause })
+    .map(field => ({ field, code: 'too_long', message }))
+  return new ApiError('VALIDATION_FAILED', message, { details, cause })
 }
 
 function sqlState(cause: unknown): string | undefined {
