@@ -66,9 +66,14 @@ export async function openPostgres(model: Model, options: PostgresOptions): Prom
   })
   const openWatch = open(watching, QUICK)
   const watch = new Pool({
-    open: () => {
+    open: async () => {
       checks.forget()
-      return openWatch()
+      const wire = await openWatch()
+      wire.onClose(() => {
+        pool.dropIdle()
+        writer.dropIdle()
+      })
+      return wire
     },
     size: 1,
     maxWaiting,
@@ -77,7 +82,7 @@ export async function openPostgres(model: Model, options: PostgresOptions): Prom
   const checks: Checks = new Checks({ pool: watch, versions, onChange: () => changes.tell() })
   const changes = new ChangeLog(watch, checks)
   const cleaning = new Cleaning({ eventsKept, now })
-  const writer = new Writer(model, {
+  const writer: Writer = new Writer(model, {
     open: open(writing, ANSWER),
     lanes,
     maxWaiting,

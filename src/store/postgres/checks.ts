@@ -105,7 +105,7 @@ export class Checks {
 
   async #ask(): Promise<Row | undefined> {
     const { pool } = this.#parts
-    return (await pool.bundle([this.query]))[0]?.[0]
+    return (await pool.bundle([this.query], true))[0]?.[0]
   }
 
   #apply(row: Row): void {
@@ -120,7 +120,7 @@ export class Checks {
     }
     let others = false
     for (const [xid = '', ...names] of commits) {
-      if (this.#own.delete(xid)) continue
+      if (this.#own.delete(xid) || names.every(name => name === '')) continue
       others = true
       this.#parts.versions.bump(names)
     }

@@ -88,6 +88,11 @@ export class CommitQueue<T> {
     return promise
   }
 
+  /** Ends the connections that nobody uses: they may be as dead as another that was found so. */
+  dropIdle(): void {
+    for (const wire of this.#idle.splice(0)) wire.destroy()
+  }
+
   /** Finishes what waits, then closes the connections. */
   async close(): Promise<void> {
     this.#isClosed = true

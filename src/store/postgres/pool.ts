@@ -32,7 +32,10 @@ export class Pool {
   readonly #options: PoolOptions
   readonly #wires = new Set<Wire>()
   readonly #idle: Wire[] = []
-  readonly #drain = (): void => this.#send()
+  readonly #drain = (): void => {
+    this.#scheduled = false
+    this.#send()
+  }
   #waiting: Bundle[] = []
   #opening = 0
   #scheduled = false
@@ -48,14 +51,23 @@ export class Pool {
     return rows
   }
 
-  /** Runs the queries in one snapshot. Rejects with an `ApiError`. */
-  bundle(queries: readonly Query[]): Promise<readonly Rows[]> {
+  /**
+   * Runs the queries in one snapshot. Rejects with an `ApiError`.
+   * `atOnce`: without waiting for what else this turn of the event loop asks.
+   */
+  bundle(queries: readonly Query[], atOnce = false): Promise<readonly Rows[]> {
     const refused = this.#refusal()
     if (refused !== undefined) return Promise.reject(new ApiError('UNAVAILABLE', refused))
     const { promise, resolve, reject } = Promise.withResolvers<readonly Rows[]>()
     this.#waiting.push({ queries, resolve, reject, tries: 0 })
-    this.#schedule()
+    if (atOnce) this.#send()
+    else this.#schedule()
     return promise
+  }
+
+  /** Ends the connections that nobody uses: they may be as dead as another that was found so. */
+  dropIdle(): void {
+    for (const wire of this.#idle.splice(0)) wire.destroy()
   }
 
   async close(): Promise<void> {
@@ -80,7 +92,6 @@ export class Pool {
   }
 
   #send(): void {
-    this.#scheduled = false
     while (this.#waiting.length > 0) {
       const wire = this.#idle.pop()
       if (wire === undefined) break

@@ -26,6 +26,9 @@ export interface Outcome {
 /** How many statements stay prepared on a connection; beyond, the one that was not used for longest is closed. */
 const PREPARED = 400
 
+/** How long the server may take to close a connection, in milliseconds. */
+const GOODBYE = 1000
+
 /** The part of the driver's connection that batches use. */
 interface Channel {
   readonly stream: { cork(): void; uncork(): void; destroy(): void }
@@ -118,7 +121,10 @@ export class Wire {
 
   async close(): Promise<void> {
     this.#isClosed = true
+    // A server that is silent does not say goodbye.
+    const timer = setTimeout(() => channelOf(this.#client).stream.destroy(), GOODBYE)
     await this.#client.end().catch(() => {})
+    clearTimeout(timer)
   }
 
   #closed(): void {

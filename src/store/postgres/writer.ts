@@ -80,6 +80,10 @@ export class Writer {
     return this.#queue.counts
   }
 
+  dropIdle(): void {
+    this.#queue.dropIdle()
+  }
+
   /** Finishes the writes that wait. */
   close(): Promise<void> {
     return this.#queue.close()
@@ -117,7 +121,7 @@ export class Writer {
     const events = done.flatMap(({ scope }) => scope.events)
     const changed = new Set(done.flatMap(({ value }) => [...value.changed]))
     const names = [...changed]
-    if (names.length === 0 && events.length === 0) return () => {}
+    if (!done.some(({ scope }) => scope.hasChanged)) return () => {}
     const totals = summed(done.map(({ scope }) => scope.totals))
     if (totals.size > 0) {
       transaction.queue(addTotals, slotted([arrayOf([...totals.keys()]), arrayOf([...totals.values()])]))

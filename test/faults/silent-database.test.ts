@@ -1,0 +1,80 @@
+/** A database that neither answers nor hangs up: requests are refused in time, and go on when it speaks again. */
+import assert from 'node:assert/strict'
+import { connect, createServer, type Socket } from 'node:net'
+import { test } from 'node:test'
+import { ApiError } from '../../src/errors.ts'
+import { openPostgres } from '../../src/store/postgres.ts'
+import { withPostgres } from '../databases/postgres.ts'
+import { blog, Client } from '../store/blog.ts'
+
+/** Between a client and the server that the URL names: `isSilent` holds back everything, both ways. */
+async function proxyOf(url: string) {
+  const target = new URL(url)
+  const host = decodeURIComponent(target.hostname)
+  const port = Number(target.port || 5432)
+  const sockets = new Set<Socket>()
+  const state = { isSilent: false }
+  const server = createServer(down => {
+    const up = host.startsWith('/') ? connect(`${host}/.s.PGSQL.${port}`) : connect(port, host)
+    for (const [from, to] of [
+      [down, up],
+      [up, down],
+    ] as const) {
+      sockets.add(from)
+      from.on('data', data => void (state.isSilent || to.write(data)))
+      from.on('error', () => to.destroy())
+      from.on('close', () => to.destroy())
+    }
+  })
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  const address = server.address()
+  assert.ok(typeof address === 'object' && address)
+  return {
+    url: `postgres://${target.username}${target.password && `:${target.password}`}@127.0.0.1:${address.port}${target.pathname}`,
+    state,
+    /** What was held back is lost: connections that knew silence are of no use any more. */
+    close() {
+      for (const socket of sockets) socket.destroy()
+      server.close()
+    },
+  }
+}
+
+test('silence is 503 within seconds, for reads, writes and whoever asks whether it is ready', () =>
+  withPostgres(async direct => {
+    const proxy = await proxyOf(direct)
+    const store = await openPostgres(blog, { url: proxy.url })
+    const client = new Client(store)
+    try {
+      await client.create('users', { name: 'x', email: 'x@example.com' })
+      proxy.state.isSilent = true
+      const refused = async (ask: () => Promise<unknown>) => {
+        const began = performance.now()
+        const error = await ask().then(
+          () => assert.fail('answered'),
+          (cause: unknown) => cause,
+        )
+        assert.ok(error instanceof ApiError && error.code === 'UNAVAILABLE', String(error))
+        return performance.now() - began
+      }
+      for (let round = 0; round < 3; round++) {
+        const times = await Promise.all([
+          refused(() => client.item('users', 1)),
+          refused(async () => store.ping()),
+        ])
+        assert.ok(Math.max(...times) < 4000, `${times}`)
+      }
+      proxy.state.isSilent = false
+      const until = performance.now() + 10_000
+      while (!(await client.item('users', 1).then(Boolean, () => false))) {
+        assert.ok(performance.now() < until, 'it goes on')
+        await new Promise(resolve => setTimeout(resolve, 50))
+      }
+      const began = performance.now()
+      await client.update('users', 1, { name: 'y' })
+      assert.ok(performance.now() - began < 4000, 'it writes again')
+    } finally {
+      await store.close()
+      proxy.close()
+    }
+  }))
