@@ -20,10 +20,12 @@ const variables = new Set<string>(Object.values(settingsTable).map(({ variable }
 
 /** Every variable is one of a setting, and every value is one that the setting takes. */
 function checkEnvironment(environment: Environment): void {
-  const { NODE_ENV: _, DATABASE_URL, REDIS_URL: _redis, ...rest } = environment
+  const { NODE_ENV: _, DATABASE_URL, REDIS_URL: _redis, PORTICO_SECRET_KEY: sealing, ...rest } = environment
   for (const name of Object.keys(rest)) assert.ok(variables.has(name), `${name} is no setting`)
   const filled = Object.entries(rest).map(([name, value]) => [name, value.replace(/\$\{\w+:-(.*)\}/, '$1')])
   readSettings({ environment: Object.fromEntries(filled) })
+  // Nodes on PostgreSQL do not start without it, and no example holds one.
+  if (DATABASE_URL?.startsWith('postgres:')) assert.match(sealing ?? '', /^\$\{PORTICO_SECRET_KEY:\?/)
   if (DATABASE_URL !== undefined) assert.match(DATABASE_URL, /^(postgres:\/\/|\/|%S\/)/)
 }
 

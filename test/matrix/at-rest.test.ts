@@ -11,6 +11,7 @@ import { recordsBeside } from '../auth/sealing/beside.ts'
 import { Browser, type Departure, type Page } from '../conformance/oauth/browser.ts'
 import {
   authorizationUrl,
+  consentOf,
   type Fixture,
   formWith,
   newTokens,
@@ -230,11 +231,11 @@ test('the device flow, consent and one-time codes work with what is sealed, acro
     for (let step = 0; step < 5 && 'text' in page; step++) {
       if (page.text.includes('is connected')) break
       const password = formWith(page, 'password')
-      const [first] = page.forms
-      assert.ok(first, page.text)
+      const { form, button } = consentOf(page) ?? { form: page.forms[0], button: undefined }
+      assert.ok(form, page.text)
       page = password
         ? await browser.submit(password, { email: ann.email, password: ann.password })
-        : await browser.submit(first)
+        : await browser.submit(form, {}, button)
     }
     assert.ok(
       'text' in page && page.text.includes('is connected'),
