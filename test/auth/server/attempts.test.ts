@@ -83,7 +83,10 @@ test('who shows no secret draws from the address, and nobody draws for an app by
   await withFixture({ rateLimit: 50, addressRateLimit: 3 }, async fixture => {
     await earlyInMinute()
     const app = await fixture.app({ type: 'public' })
-    const ask = () => post(`${fixture.url}/oauth/device`, { client_id: app.client_id, scope: 'read:post' })
+    const form = { client_id: app.client_id, scope: 'read:post' }
+    const pretended = await post(`${fixture.url}/oauth/device`, { ...form, client_secret: 'ps_none' })
+    assert.equal(pretended.status, 401, 'a public app has no secret to show')
+    const ask = () => post(`${fixture.url}/oauth/device`, form)
     const answers = [await ask(), await ask(), await ask(), await ask()]
     assert.deepEqual(
       answers.map(({ status }) => status),
