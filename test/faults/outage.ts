@@ -7,6 +7,7 @@ import { generateKey } from '../../src/auth/key.ts'
 import { PostgresServer, query } from '../databases/postgres.ts'
 import { RedisServer } from '../databases/redis.ts'
 import { type NodeCluster, startCluster } from '../nodes/cluster.ts'
+import { client } from '../transports/service.ts'
 
 const LANES = 8
 const PATIENCE = 60_000
@@ -14,6 +15,7 @@ const PATIENCE = 60_000
 /** Between the nodes and the database: connections that can be cut from outside. */
 export class Line {
   readonly #clients = new Set<Socket>()
+  #isHeld = false
   readonly #server: Server
 
   private constructor(path: string) {
@@ -28,6 +30,7 @@ export class Line {
       for (const socket of [client, database]) socket.on('error', end).on('close', end)
       client.pipe(database)
       database.pipe(client)
+      if (this.#isHeld) client.pause()
     })
   }
 
@@ -44,6 +47,17 @@ export class Line {
   /** Every connection of a node ends with a reset, wherever it was. */
   cut(): void {
     for (const socket of this.#clients) socket.resetAndDestroy()
+  }
+
+  /** Nothing that nodes send arrives, and nothing says so. */
+  hold(): void {
+    this.#isHeld = true
+    for (const socket of this.#clients) socket.pause()
+  }
+
+  release(): void {
+    this.#isHeld = false
+    for (const socket of this.#clients) socket.resume()
   }
 
   async close(): Promise<void> {
@@ -136,6 +150,17 @@ export class Load {
     await Promise.all(this.#lanes)
   }
 
+  /** The titles of what is stored, by event. */
+  async stored(): Promise<readonly string[]> {
+    const rows = await query(
+      this.#outage.postgres.url,
+      `SELECT title FROM posts JOIN _events ON collection = 'posts' AND kind = 'created' AND item_id = posts.id
+       WHERE title LIKE $1 ORDER BY _events.id`,
+      [`${this.#name} %`],
+    )
+    return rows.map(({ title }) => String(title))
+  }
+
   /** What was acknowledged is there, once; nothing came twice, and each has its event. */
   async check(): Promise<void> {
     const { url } = this.#outage.postgres
@@ -167,5 +192,26 @@ async function post(url: string, key: string, title: string, load: { slowest: nu
     return { status: 0, id: 0 }
   } finally {
     load.slowest = Math.max(load.slowest, performance.now() - since)
+  }
+}
+
+/** Of one node: the titles of the posts that a subscriber was told of, in order. */
+export function hear({ cluster, key }: Outage, at: number): { readonly titles: string[]; end(): void } {
+  const titles: string[] = []
+  const socket = client(cluster.node(at).socketUrl, { Authorization: `Bearer ${key}` })
+  const stop = socket.subscribe<{ newPost: { title: string } }>(
+    { query: 'subscription { newPost { title } }' },
+    {
+      next: ({ data, errors }) => titles.push(data?.newPost.title ?? JSON.stringify(errors)),
+      error: fault => titles.push(`ended by ${JSON.stringify(fault)}`),
+      complete: () => titles.push('ended'),
+    },
+  )
+  return {
+    titles,
+    end() {
+      stop()
+      void socket.dispose()
+    },
   }
 }

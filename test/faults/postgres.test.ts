@@ -4,7 +4,8 @@ import { test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import { query } from '../databases/postgres.ts'
 import { call } from '../serve/service.ts'
-import { Load, type Outage, withOutage } from './outage.ts'
+import { until } from '../transports/service.ts'
+import { hear, Load, type Outage, withOutage } from './outage.ts'
 
 /** Statuses that a writer may be told when the database fails under it. */
 const refused = [201, 503]
@@ -81,6 +82,14 @@ const faults: readonly Fault[] = [
     },
   },
   {
+    what: 'the way to the database hangs, and nothing says so',
+    async strike({ line }) {
+      line.hold()
+      await wait(6000)
+      line.release()
+    },
+  },
+  {
     what: 'PostgreSQL and Redis are both away, and come back',
     async strike({ postgres, redis }) {
       await Promise.all([postgres.kill(), redis.kill()])
@@ -94,8 +103,11 @@ test('what was acknowledged is there, once, whatever failed; all goes on without
   await withOutage(async outage => {
     for (const { what, breaks = false, strike } of faults) {
       await t.test(what, async context => {
+        const listeners = breaks ? [] : outage.cluster.nodes.map((_, at) => hear(outage, at))
         const load = new Load(outage, what)
+        let ended = 0
         try {
+          for (const { titles } of listeners) await until(() => titles.length > 0, IN_TIME)
           await load.progress(MANY)
           await strike(outage, load)
           await load.progress(MANY)
@@ -109,6 +121,20 @@ test('what was acknowledged is there, once, whatever failed; all goes on without
           assert.ok(refused.includes(status) || (breaks && status === 0), load.told())
         assert.ok(load.slowest < IN_TIME, `${load.slowest} ms`)
         await load.check()
+        const stored = await load.stored()
+        for (const { titles, end } of listeners) {
+          const last = stored.at(-1) ?? ''
+          const isOver = () => titles.at(-1) === last || /^ended/.test(titles.at(-1) ?? '')
+          await until(isOver, IN_TIME)
+          end()
+          const isToldEnd = titles.at(-1) !== last
+          if (isToldEnd) assert.match(titles.pop() ?? '', /UNAVAILABLE/)
+          // It began to listen at some point; from there on nothing is left out, and nothing comes twice.
+          const from = stored.indexOf(titles[0] ?? '')
+          assert.deepEqual(titles, stored.slice(from, from + titles.length))
+          if (isToldEnd) ended++
+        }
+        context.diagnostic(`${ended} of ${listeners.length} subscriptions were ended, and told so`)
         for (const node of outage.cluster.nodes) await node.ready()
       })
     }

@@ -1,11 +1,21 @@
 /** PostgreSQL and Redis, served by three processes. */
 import { openPostgres } from '../../src/store/postgres.ts'
-import { newDatabase } from '../databases/postgres.ts'
+import { newDatabase, query } from '../databases/postgres.ts'
 import { RedisServer } from '../databases/redis.ts'
 import { serveNodes } from './serve.ts'
 import type { Setup } from './setup.ts'
 
 const CONNECTIONS = 4
+
+/** Every row of every table, as text. */
+async function dump(url: string): Promise<string> {
+  const tables = await query(url, `SELECT tablename AS name FROM pg_tables WHERE schemaname = 'public'`)
+  const rows = tables.map(({ name }) => query(url, `SELECT t::text AS row FROM "${name}" AS t`))
+  return (await Promise.all(rows))
+    .flat()
+    .map(({ row }) => String(row))
+    .join('\n')
+}
 
 export const postgresNodes: Setup = {
   name: 'PostgreSQL and Redis, three nodes',
@@ -17,6 +27,7 @@ export const postgresNodes: Setup = {
       database: url,
       settings,
       openStore: model => openPostgres(model, { url, connections: CONNECTIONS }),
+      dump: () => dump(url),
       serve: (declaration, given) => serveNodes(declaration, { ...settings, ...given }),
       async close() {
         await Promise.all([database.drop(), redis.remove()])

@@ -17,6 +17,8 @@ export interface Place {
   readonly settings: GivenSettings
   /** The database as another process sees it. */
   openStore(model: Model): Promise<Store>
+  /** Everything that is stored, as bytes or rows hold it. */
+  dump(): Promise<string>
   serve(declaration: Declaration, settings: GivenSettings): Promise<Served>
   /** Once everything that it has served is closed. */
   close(): Promise<void>

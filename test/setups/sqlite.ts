@@ -1,5 +1,5 @@
 /** One file, served by this process or by three of their own. */
-import { mkdtempSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openSqlite } from '../../src/store/sqlite.ts'
@@ -14,6 +14,11 @@ function openPlace(serve: typeof serveHere): Place {
     database,
     settings,
     openStore: async model => openSqlite(model, { file: database, autoMigrate: true }),
+    dump: async () =>
+      [database, `${database}-wal`]
+        .filter(file => existsSync(file))
+        .map(file => readFileSync(file).toString('latin1'))
+        .join(''),
     serve: (declaration, given) => serve(declaration, { ...settings, ...given }),
     close: async () => rmSync(folder, { recursive: true, force: true }),
   }

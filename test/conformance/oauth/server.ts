@@ -90,12 +90,19 @@ async function createApp({ url, ann }: { url: string; ann: Person }, values: obj
   return made.json as unknown as App
 }
 
+let usual: Setup = sqlite
+
+/** Where the tests of this process run, but for those that say otherwise. */
+export function useSetup(setup: Setup): void {
+  usual = setup
+}
+
 /** Runs `use` with a service, three people and their keys; everything is closed and removed afterwards. */
 export async function withFixture(
   given: GivenSettings,
   use: (fixture: Fixture) => Promise<void>,
   declaration: Declaration = blog,
-  setup: Setup = sqlite,
+  setup: Setup = usual,
 ): Promise<void> {
   const place = await setup.open()
   try {

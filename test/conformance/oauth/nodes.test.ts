@@ -1,0 +1,16 @@
+/** The same tests of the authorization server, each request to another of three nodes. */
+import { describe } from 'node:test'
+import { postgresNodes } from '../../setups/postgres.ts'
+import { useSetup } from './server.ts'
+
+useSetup(postgresNodes)
+
+describe(postgresNodes.name, async () => {
+  await import('./attacks.test.ts')
+  await import('./clients.test.ts')
+  await import('./jwt.test.ts')
+  await import('./parameters.test.ts')
+  await import('./redirect-uri.test.ts')
+  await import('./requests.test.ts')
+  await import('./revocation.test.ts')
+})
