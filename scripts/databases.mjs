@@ -5,10 +5,13 @@ import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { pinnedNode, root } from './node.mjs'
+import { root } from './node.mjs'
 
-/** The path where tests ask, and what ends everything. The keeper stops its server when this process ends, too. */
-export async function serveDatabases() {
+/**
+ * Gives the path where tests ask, and what ends everything. `node` runs the keeper, which stops its server when
+ * this process ends, too.
+ */
+export async function serveDatabases(node) {
   const folder = mkdtempSync(join(tmpdir(), 'portico-run-'))
   const path = join(folder, 'servers')
   process.on('exit', () => rmSync(folder, { recursive: true, force: true }))
@@ -16,7 +19,7 @@ export async function serveDatabases() {
   let said
   const ask = () => {
     if (said !== undefined) return said
-    keeper = spawn(pinnedNode(), [join(root, 'test', 'databases', 'keeper.ts')], {
+    keeper = spawn(node, [join(root, 'test', 'databases', 'keeper.ts')], {
       cwd: root,
       stdio: ['pipe', 'pipe', 'inherit'],
     })

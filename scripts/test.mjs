@@ -29,7 +29,7 @@ function endGroup(pid) {
 }
 
 await install()
-const databases = process.platform === 'win32' ? undefined : await serveDatabases()
+const databases = process.platform === 'win32' ? undefined : await serveDatabases(pinnedNode())
 const args = process.argv.slice(2)
 const child = spawn(
   pinnedNode(),

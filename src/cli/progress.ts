@@ -15,17 +15,20 @@ export interface Stream {
 /** One line that changes, on a terminal; elsewhere one for each table, and now and then one between. */
 export class Reporter {
   readonly #stream: Stream
+  readonly #now: () => number
   #said = ''
   #at = 0
 
-  constructor(stream: Stream) {
+  /** `now`: the time, in milliseconds. */
+  constructor(stream: Stream, now: () => number = Date.now) {
     this.#stream = stream
+    this.#now = now
   }
 
   report({ doing, table: name, done, of }: Progress): void {
     const what = `${verbs[doing]} ${name}`.trimEnd()
     const isNew = what !== this.#said
-    const now = performance.now()
+    const now = this.#now()
     if (!isNew && now - this.#at < (this.#stream.isTTY ? OFTEN : SELDOM)) return
     this.#said = what
     this.#at = now

@@ -88,7 +88,7 @@ const mistakes: readonly (readonly [string[], Environment, number, RegExp])[] = 
   [['check'], { PORTICO_MODEL: undefined }, 2, /--model model\.ts/],
   [['check', '--model', 'nowhere.ts'], {}, 1, /nowhere\.ts: there is no such model file/],
   [['start'], { PORT: 'abc', LOG_LEVEL: 'x' }, 1, /PORT \(environment\).*abc.*LOG_LEVEL/s],
-  [['start'], { DATABASE_URL: 'postgres://u:hunter2@h/d' }, 1, /PostgreSQL.*cannot use yet/],
+  [['start'], { DATABASE_URL: 'postgres://u:hunter2@127.0.0.1:1/d' }, 1, /^The database cannot be reached/],
 ]
 
 for (const [words, environment, status, says] of mistakes) {

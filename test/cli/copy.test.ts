@@ -83,10 +83,16 @@ test('what is written wrongly is one sentence, without a password', async () => 
 
 test('on a terminal there is one line that changes and goes', () => {
   let written = ''
-  const reporter = new Reporter({ isTTY: true, write: text => (written += text) })
+  let now = 1000
+  const reporter = new Reporter({ isTTY: true, write: text => (written += text) }, () => now)
   reporter.report({ doing: 'copy', table: 'notes', done: 500, of: 2000 })
   reporter.report({ doing: 'copy', table: 'notes', done: 1000, of: 2000 })
+  now += 200
+  reporter.report({ doing: 'copy', table: 'notes', done: 1500, of: 2000 })
   reporter.report({ doing: 'compare', table: 'notes', done: 500, of: 0 })
   reporter.end()
-  assert.equal(written, '\r\x1b[KCopying notes 500 of 2,000, 25 % …\r\x1b[KComparing notes 500 …\r\x1b[K')
+  assert.equal(
+    written,
+    '\r\x1b[KCopying notes 500 of 2,000, 25 % …\r\x1b[KCopying notes 1,500 of 2,000, 75 % …\r\x1b[KComparing notes 500 …\r\x1b[K',
+  )
 })

@@ -9,6 +9,7 @@ import { pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
 import { checkModel, type Declaration, serve } from 'portico'
 import blog from '../../examples/blog/model.ts'
+import { withPostgres } from '../databases/postgres.ts'
 import { blocksOf, examplesOf, filledIn } from './blocks.ts'
 import { addressIn, keep, newCode } from './flow.ts'
 import { makeProject, projectEnvironment } from './project.ts'
@@ -36,6 +37,7 @@ after(() => rmSync(project, { recursive: true, force: true }))
 async function listens(command: string): Promise<void> {
   const env = {
     ...projectEnvironment(project),
+    PORTICO_MODEL: join(root, 'examples', 'blog', 'model.ts'),
     PORT: '0',
     HOST: '127.0.0.1',
     DATABASE_URL: `${project}/start.db`,
@@ -63,7 +65,15 @@ async function listens(command: string): Promise<void> {
   assert.equal(child.exitCode, 0, said)
 }
 
-async function answers(page: string): Promise<void> {
+/** What stands in the pages for databases of the reader's own. */
+const file = './data/portico.db'
+const server = 'postgres://user:password@host:5432/portico'
+
+function answersOn(page: string): Promise<void> {
+  return read(page).includes(server) ? withPostgres(url => answers(page, url)) : answers(page, server)
+}
+
+async function answers(page: string, postgres: string): Promise<void> {
   const database = join(project, `${page.replace('/', '-')}.db`)
   const service = await serve(blog, { port: 0, host: '127.0.0.1', database, logLevel: 'silent' })
   const env: Record<string, string> = {
@@ -73,8 +83,11 @@ async function answers(page: string): Promise<void> {
     PORTICO_MODEL: join(root, 'examples', 'blog', 'model.ts'),
   }
   try {
-    for (const { command, answer } of examplesOf(read(page))) {
-      if (/\bnpm start\b/.test(command)) {
+    const examples = examplesOf(
+      read(page).replaceAll(server, postgres).replaceAll(`--from ${file}`, `--from ${database}`),
+    )
+    for (const { command, answer } of examples) {
+      if (/\b(npm|portico) start\b/.test(command)) {
         await listens(command)
         continue
       }
@@ -137,7 +150,7 @@ describe('the blocks of the pages', () => {
 
 describe('the commands in the pages', () => {
   for (const page of pages.filter(name => examplesOf(read(name)).length > 0)) {
-    it(`${page} answers what it says`, () => answers(page))
+    it(`${page} answers what it says`, () => answersOn(page))
   }
   it('are there', () => {
     assert.ok(pages.flatMap(page => examplesOf(read(page))).length >= 10)

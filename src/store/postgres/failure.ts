@@ -17,8 +17,7 @@ export class TransactionFailed extends Error {
 
 const UNIQUE = '23505'
 const FOREIGN_KEY = '23503'
-/** Of what is ours to ask, only an index has such a limit (https://www.postgresql.org/docs/15/btree-limits.html). */
-const TOO_LONG = '54000'
+const TOO_LARGE = '54000'
 
 /** Classes and codes that pass or that an operator can mend: the request itself was right. */
 const unavailable = /^(08|40|53|55P03|57|58|25006|XX001|XX002)/
@@ -28,7 +27,7 @@ export function failureOf(cause: unknown): ApiError {
   if (cause instanceof ApiError) return cause
   const code = sqlState(cause)
   if (code === UNIQUE) return taken(keyFields(cause), cause)
-  if (code === TOO_LONG) return tooLong(cause)
+  if (code === TOO_LARGE) return tooLong(cause)
   if (code === undefined ? isLost(cause) : unavailable.test(code)) {
     return new ApiError('UNAVAILABLE', undefined, { cause })
   }
