@@ -106,9 +106,16 @@ function inBlocks(destination: BlockOutput): BlockOutput {
 
 /** What waits when the process ends. */
 const open = new Set<BlockOutput>()
+let isWatched = false
+
+function flushAtExit(): void {
+  if (isWatched) return
+  isWatched = true
+  process.once('exit', () => open.forEach(output => void output.flushSync()))
+}
 
 function standardOutput(): BlockOutput {
-  if (open.size === 0) process.once('exit', () => open.forEach(output => void output.flushSync()))
+  flushAtExit()
   const output = inBlocks(pino.destination({ dest: 1, sync: false }))
   open.add(output)
   return output
