@@ -21,7 +21,8 @@ export interface CopyOptions {
   readonly to: Place
   /** Whether what is written to the source meanwhile may be left behind. */
   readonly live: boolean
-  readonly onProgress: (progress: Progress) => void
+  /** What it returns is waited for. */
+  readonly onProgress: (progress: Progress) => unknown
 }
 
 export interface Progress {
@@ -99,7 +100,7 @@ class Copy {
     }
     const hasChanged = await this.#source.hasChanged()
     if (hasChanged && !this.#options.live) throw hasMoved()
-    this.#options.onProgress({ doing: 'finish', table: '', done: 0, of: 0 })
+    await this.#options.onProgress({ doing: 'finish', table: '', done: 0, of: 0 })
     await this.#target.finish(this.#model, lastNumbers)
     return copied
   }
@@ -114,7 +115,7 @@ class Copy {
       if (!equal(rows, there)) await this.#target.replace(table, after, last, rows)
       after = last
       done += rows.length
-      this.#options.onProgress({ doing: 'copy', table: table.name, done, of })
+      await this.#options.onProgress({ doing: 'copy', table: table.name, done, of })
     }
     if (!isNew) await this.#target.replace(table, after, undefined, [])
   }
@@ -133,7 +134,7 @@ class Copy {
     const sum = new Sum()
     for await (const rows of side.batches(table)) {
       sum.add(rows)
-      this.#options.onProgress({ doing: 'compare', table: table.name, done: sum.count, of: 0 })
+      await this.#options.onProgress({ doing: 'compare', table: table.name, done: sum.count, of: 0 })
     }
     return { count: sum.count, checksum: sum.text }
   }
