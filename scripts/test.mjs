@@ -6,7 +6,7 @@ import { serveDatabases } from './databases.mjs'
 import { install, pinnedNode, root, say, sourceEnvironment } from './node.mjs'
 
 /** A test that hangs fails after this. */
-const timeoutMs = 180_000
+const timeoutMs = 600_000
 
 function patterns(args) {
   const named = args.filter(arg => !arg.startsWith('-'))
