@@ -2,6 +2,7 @@
  * `npm run bench [-- names] [--rounds n] [--seconds n] [--rows n] [--cold] [--limit] [--write-docs]`
  * `npm run bench -- profile W1 [--hot]`
  * `npm run bench -- overload`
+ * `npm run bench -- soak [--minutes 30]`
  *
  * Names are W1 to W9, `start` and `walk`; without any, all of them.
  */
@@ -12,6 +13,7 @@ import { measureOauth, oauthTable } from './oauth.ts'
 import { measureOverload, overloadTable } from './overload.ts'
 import { profile } from './profile.ts'
 import { figuresTable, footprintLines, machine, walkLine, writeDocs } from './report.ts'
+import { soak } from './soak.ts'
 import { type Delivery, deliver, deliveryTable } from './subscribers.ts'
 import { type Workload, workloads } from './workloads.ts'
 
@@ -21,6 +23,7 @@ const { values, positionals } = parseArgs({
     rounds: { type: 'string', default: '3' },
     seconds: { type: 'string', default: '4' },
     rows: { type: 'string', default: '100000' },
+    minutes: { type: 'string', default: '30' },
     cold: { type: 'boolean', default: false },
     hot: { type: 'boolean', default: false },
     limit: { type: 'boolean', default: false },
@@ -87,8 +90,13 @@ async function profileFirst(): Promise<void> {
   say(await profile(workload, await dataSet(Number(values.rows)), values.hot))
 }
 
+async function soakFirst(): Promise<void> {
+  if (!(await soak(await dataSet(Number(values.rows)), Number(values.minutes), say))) process.exitCode = 1
+}
+
 const others: Readonly<Record<string, () => Promise<void>>> = {
   profile: profileFirst,
+  soak: soakFirst,
   overload: async () => say(overloadTable(await measureOverload(await dataSet(Number(values.rows))))),
 }
 await (others[positionals[0] ?? ''] ?? bench)()

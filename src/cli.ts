@@ -37,7 +37,10 @@ async function modelOf(written: Written) {
 }
 
 interface OpenedBy extends Opened {
-  readonly records: Records
+  /** With what is secret in them open. */
+  readonly records: () => Promise<Records>
+  /** As they are stored. */
+  readonly stored: Records
   readonly settings: Settings
 }
 
@@ -47,13 +50,18 @@ async function withDatabase(
   use: (opened: OpenedBy, accounts: typeof import('./cli/accounts.ts')) => Promise<string>,
 ): Promise<string> {
   const { settings, model } = await modelOf(written)
-  const { createRun, openStore } = await import('./serve.ts')
+  const { createRun, openStore } = await import('./serve/store.ts')
   const { createGuard } = await import('./plan/guard.ts')
   const accounts = await import('./cli/accounts.ts')
   const store = await openStore(model, settings)
   try {
     const run = createRun(createGuard(model), store)
-    return await use({ model, run, records: store.records, settings }, accounts)
+    const records = async () => {
+      const { openRecords } = await import('./auth/sealing/open.ts')
+      const { secretKeys: keys, database: file } = settings
+      return openRecords({ records: store.records, keys, database: file, note: text => console.error(text) })
+    }
+    return await use({ model, run, records, stored: store.records, settings }, accounts)
   } finally {
     await store.close()
   }
@@ -82,8 +90,9 @@ const commands: readonly Command[] = [
     name: 'migrate',
     sentence: 'Show what the model changes in the database, and do it with --apply.',
     options: {
-      apply: { value: undefined, sentence: 'Do it, in one transaction.' },
+      apply: { value: undefined, sentence: 'Do it, all or nothing.' },
       'allow-destructive': { value: undefined, sentence: 'Also the steps that lose data.' },
+      sql: { value: undefined, sentence: 'Show the SQL of each step.' },
       ...files,
     },
     async run(written) {
@@ -92,7 +101,46 @@ const commands: readonly Command[] = [
       return migrate(checked, settings, {
         apply: written.flag('apply'),
         allowDestructive: written.flag('allow-destructive'),
+        sql: written.flag('sql'),
       })
+    },
+  },
+  {
+    name: 'copy',
+    sentence: 'Copy a database into an empty one, SQLite or PostgreSQL, with everything in it.',
+    options: {
+      from: { value: 'database', sentence: 'A SQLite file, or postgres://…', required: true },
+      to: { value: 'database', sentence: 'A SQLite file, or postgres://…', required: true },
+      live: { value: undefined, sentence: 'Leave behind what is written to the source meanwhile.' },
+      model,
+    },
+    async run(written) {
+      const { copy } = await import('./cli/copy.ts')
+      return copy((await modelOf(written)).model, {
+        from: written.needed('from'),
+        to: written.needed('to'),
+        live: written.flag('live'),
+      })
+    },
+  },
+  {
+    name: 'backup',
+    arguments: ['file'],
+    sentence: 'Copy the database into a file while it is in use, and check the copy.',
+    options: { overwrite: { value: undefined, sentence: 'Replace a file that is there.' }, database },
+    async run(written) {
+      const { backupText } = await import('./cli/backup.ts')
+      return backupText(await settingsOf(written), written.arguments[0] ?? '', written.flag('overwrite'))
+    },
+  },
+  {
+    name: 'restore',
+    arguments: ['file'],
+    sentence: 'Put a backup in the place of the database, while no service runs.',
+    options: { overwrite: { value: undefined, sentence: 'Replace a database that is there.' }, database },
+    async run(written) {
+      const { restoreText } = await import('./cli/backup.ts')
+      return restoreText(await settingsOf(written), written.arguments[0] ?? '', written.flag('overwrite'))
     },
   },
   {
@@ -116,11 +164,12 @@ const commands: readonly Command[] = [
   },
   {
     name: 'print sql',
-    sentence: 'Print the SQL that makes the tables of the model, for SQLite.',
-    options: { model },
+    sentence: 'Print the SQL that makes the tables of the model, for SQLite or PostgreSQL.',
+    options: files,
     async run(written) {
-      const { schemaSql } = await import('./store/schema/migrate.ts')
-      return schemaSql((await modelOf(written)).model)
+      const { printedSql } = await import('./cli/migrate.ts')
+      const { model: checked, settings } = await modelOf(written)
+      return printedSql(checked, settings)
     },
   },
   {
@@ -183,7 +232,31 @@ const commands: readonly Command[] = [
     options: files,
     run: written =>
       withDatabase(written, async ({ records, settings }) =>
-        (await import('./cli/apps.ts')).rotate(records, settings),
+        (await import('./cli/apps.ts')).rotate(await records(), settings),
+      ),
+  },
+  {
+    name: 'secrets generate',
+    sentence: 'Print a random key, for PORTICO_SECRET_KEY.',
+    options: {},
+    run: async () => (await import('./cli/secrets.ts')).generateSecret(),
+  },
+  {
+    name: 'secrets rotate',
+    sentence: 'Seal all secrets in the database with a new key; the older ones still open.',
+    options: files,
+    run: written =>
+      withDatabase(written, async ({ stored, settings }) =>
+        (await import('./cli/secrets.ts')).rotate(stored, settings),
+      ),
+  },
+  {
+    name: 'secrets forget',
+    sentence: 'Remove the older keys from the key file, once all is sealed with the newest.',
+    options: files,
+    run: written =>
+      withDatabase(written, async ({ stored, settings }) =>
+        (await import('./cli/secrets.ts')).forget(stored, settings),
       ),
   },
   {
@@ -331,7 +404,7 @@ async function explain(error: unknown): Promise<Failure | undefined> {
   if (error instanceof Failure) return error
   const { ApiError } = await import('./errors.ts')
   if (error instanceof ApiError) return (await import('./cli/accounts.ts')).failureOf(error)
-  const known = ['SettingsError', 'MigrationError']
+  const known = ['SettingsError', 'MigrationError', 'SealError', 'CopyError']
   if (error instanceof Error && known.includes(error.name)) return new Failure(error.message)
   if (error instanceof Error && 'code' in error && error.code === 'EADDRINUSE') {
     return new Failure(`${error.message}: another program listens there. Set PORT to a free one.`)

@@ -1,16 +1,17 @@
 /** Every setting, in one table. `docs/configuration.md` is generated from it. */
 
 import { accountSettings } from './config/accounts.ts'
+import { database } from './config/database.ts'
 import { graphqlSettings } from './config/graphql.ts'
 import {
   apiKey,
   choice,
-  database,
   email,
   flag,
   integer,
   origin,
   rateLimit,
+  secretKeyList,
   text,
   trustProxy,
   workers,
@@ -36,7 +37,15 @@ export const settingsTable = {
     variable: 'DATABASE_URL',
     kind: database,
     default: './data/portico.db',
-    sentence: 'The SQLite file; its folder is made when missing.',
+    sentence:
+      'The SQLite file, whose folder is made when missing, or the PostgreSQL database: `postgres://user:password@host:5432/database`.',
+  }),
+  databaseConnections: row({
+    variable: 'PORTICO_DB_CONNECTIONS',
+    kind: integer(4, 1000),
+    default: 8,
+    sentence:
+      'How many connections to PostgreSQL a node holds at most. Four for each core of the database, divided by the nodes, is a good start.',
   }),
   workers: row({
     variable: 'WORKERS',
@@ -77,6 +86,15 @@ export const settingsTable = {
     sentence:
       'The API key of that administrator. A given one is never printed; `portico keys generate` prints a good one.',
   }),
+  secretKeys: optional({
+    variable: 'PORTICO_SECRET_KEY',
+    kind: secretKeyList,
+    secret: true,
+    defaultText:
+      'the key file beside the SQLite database, e.g. `./data/portico.key`, made by the first start',
+    sentence:
+      'With what secrets in the database are sealed: signing keys, one-time codes, sessions. Of several keys the first seals and all open. Every node needs the same; PostgreSQL has no key file, so there it must be set.',
+  }),
   rateLimit: optional({
     variable: 'PORTICO_RATE_LIMIT',
     kind: rateLimit,
@@ -96,6 +114,14 @@ export const settingsTable = {
     kind: choice('silent', 'fatal', 'error', 'warn', 'info', 'debug', 'trace'),
     default: 'info',
     sentence: 'What is logged, as JSON lines on standard output; `info` has one line for each request.',
+  }),
+  tracesEndpoint: optional({
+    variable: 'OTEL_EXPORTER_OTLP_ENDPOINT',
+    kind: origin,
+    secret: true,
+    defaultText: 'none: nothing is traced',
+    sentence:
+      'Where OpenTelemetry traces are sent, as OTLP over HTTP: the address before `/v1/traces`, e.g. `http://localhost:4318`.',
   }),
   trustProxy: row({
     variable: 'PORTICO_TRUST_PROXY',
@@ -167,6 +193,13 @@ export const settingsTable = {
     kind: integer(0, 3600),
     default: 10,
     sentence: 'Seconds that a stop waits for running requests.',
+  }),
+  shutdownDelay: row({
+    variable: 'PORTICO_SHUTDOWN_DELAY',
+    kind: integer(0, 3600),
+    default: 0,
+    sentence:
+      'Seconds that a stop goes on serving first, while `/readyz` answers 503 and connections end with their next answer: time for a load balancer to choose other nodes.',
   }),
   cors: row({
     variable: 'PORTICO_CORS',
@@ -340,11 +373,16 @@ function checked(
   try {
     const value = parse()
     if (value !== undefined) return value
-    const shown = setting.secret ? '' : ` It is ${JSON.stringify(given)?.slice(0, 100)}.`
+    const shown = setting.secret ? '' : ` It is ${withoutPassword(JSON.stringify(given))?.slice(0, 100)}.`
     faults.push({ place, message: `must be ${setting.kind.says}.${shown}` })
   } catch (error) {
     if (!(error instanceof RangeError)) throw error
     faults.push({ place, message: `${error.message}.` })
   }
   return undefined
+}
+
+/** Of a URL that was written where something else belongs. */
+function withoutPassword(text: string | undefined): string | undefined {
+  return text?.replace(/(:\/\/[^/@:]*):[^/]*@/, '$1:…@')
 }

@@ -8,7 +8,7 @@ import { ApiError } from './errors.ts'
 import { addressReader } from './http/address.ts'
 import { Doors, socketOptions } from './http/doors.ts'
 import { Exchange } from './http/exchange.ts'
-import { Gate, type GateSettings } from './http/gate.ts'
+import { Gate, type GateParts, type GateSettings } from './http/gate.ts'
 import { endWith, parserError, rawResponse, unknownMethod, unreadableCall } from './http/raw-error.ts'
 import { createSend } from './http/send.ts'
 import { keepTicksSteady } from './http/steady-ticks.ts'
@@ -44,6 +44,8 @@ export interface HttpServer {
   /** How many requests are not answered yet. */
   running(): number
   readonly gate: Gate
+  /** From now on every connection ends with its next answer. */
+  drain(): void
   /** Stops accepting, waits for what runs at most `shutdownGrace`, then ends every connection. */
   close(): Promise<void>
 }
@@ -73,7 +75,7 @@ const preflight: Reply = {
     'Access-Control-Allow-Methods',
     'GET, HEAD, POST, PUT, PATCH, DELETE',
     'Access-Control-Allow-Headers',
-    'Authorization, X-API-Key, Content-Type, Accept, If-Match, If-None-Match, X-Request-Id, Apollo-Require-Preflight, X-Requested-With',
+    'Authorization, DPoP, X-API-Key, Content-Type, Accept, If-Match, If-None-Match, X-Request-Id, Apollo-Require-Preflight, X-Requested-With',
     'Access-Control-Max-Age',
     '86400',
     'Cache-Control',
@@ -130,6 +132,15 @@ function inOneGo(
     // A client that still sends is told at once that nobody listens.
     if (tellsSenders && exchange.isUnread) sendAll()
   }
+}
+
+/** As cheap as can be: no line in the log, no credential, nobody's budget. */
+function createRefuse(send: GateParts['refuse']): GateParts['refuse'] {
+  const failed = ({ res }: Exchange) => void res.destroy()
+  // A short body comes with its head: at the end of the turn it is there, and the connection can live on.
+  const refuse = (ends: boolean) => inOneGo((exchange, reply) => send(exchange, reply, ends), failed, false)
+  const [refuseOnly, refuseAndEnd] = [refuse(false), refuse(true)]
+  return (exchange, reply, ends) => (ends ? refuseAndEnd : refuseOnly)(exchange, reply)
 }
 
 export function createHttp(settings: HttpSettings, parts: HttpParts): HttpServer {
@@ -227,20 +238,11 @@ export function createHttp(settings: HttpSettings, parts: HttpParts): HttpServer
     sockets: parts.sockets,
   })
   const doors = new Doors(server)
-  // A short body comes with its head: at the end of the turn it is there, and the connection can live on.
-  const refuse = (closes: boolean) =>
-    inOneGo(
-      (exchange, made) => void send(exchange, made, closes || closing),
-      ({ res }) => res.destroy(),
-      false,
-    )
-  const [refuseOnly, refuseAndEnd] = [refuse(false), refuse(true)]
   const gate = new Gate(server, settings, {
     errorReply: parts.errorReply,
     onOverload: parts.onOverload,
     run: handle,
-    // As cheap as can be: no line in the log, no credential, nobody's budget.
-    refuse: (exchange, made, leaves) => (leaves ? refuseAndEnd : refuseOnly)(exchange, made),
+    refuse: createRefuse((exchange, made, ends) => void send(exchange, made, ends || closing)),
   })
   return {
     server,
@@ -248,10 +250,16 @@ export function createHttp(settings: HttpSettings, parts: HttpParts): HttpServer
     running: () => running,
     listen: (shared = false) => doors.open(settings, shared),
     port: () => (server.address() as AddressInfo | null)?.port ?? settings.port,
+    drain() {
+      closing = true
+    },
     async close() {
       closing = true
       const timer = setTimeout(() => server.closeAllConnections(), settings.shutdownGrace * 1000)
+      // A stream that ends now has promised to keep its connection.
+      const idle = setInterval(() => server.closeIdleConnections(), 50)
       await doors.close()
+      clearInterval(idle)
       clearTimeout(timer)
     },
   }

@@ -32,6 +32,16 @@ export const rooms: Readonly<Record<string, Room>> = {
   http: { imports: ['config'] },
   log: { imports: ['config'], packages: ['pino'] },
   metrics: { imports: ['config'], packages: ['prom-client'] },
+  traces: {
+    imports: ['config', 'log'],
+    packages: [
+      '@opentelemetry/api',
+      '@opentelemetry/core',
+      '@opentelemetry/exporter-trace-otlp-http',
+      '@opentelemetry/resources',
+      '@opentelemetry/sdk-trace-base',
+    ],
+  },
   serve: { imports: 'all' },
   workers: { imports: 'all' },
   cli: { imports: 'all' },

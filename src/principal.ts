@@ -76,3 +76,14 @@ export function hasScope(scopes: Scopes, scope: string): boolean {
   if (scopes === 'all' || scopes.has(scope) || scopes.has('*')) return true
   return scope.startsWith('read:') && scopes.has(`write:${scope.slice('read:'.length)}`)
 }
+
+/** What of `granted` is allowed too; of a write scope at least the read scope that it covers. */
+export function commonScopes(granted: ReadonlySet<string>, allowed: ReadonlySet<string>): Set<string> {
+  const common = new Set<string>()
+  for (const scope of granted) {
+    const covered = scope.startsWith('write:') ? `read:${scope.slice('write:'.length)}` : scope
+    if (hasScope(allowed, scope)) common.add(scope)
+    else if (hasScope(allowed, covered)) common.add(covered)
+  }
+  return common
+}

@@ -48,6 +48,8 @@ export interface Records {
   put(record: NewRecord): Promise<void>
   /** Stores it unless the id is taken. Of many at once exactly one hears true. */
   add(record: NewRecord): Promise<boolean>
+  /** Stores the payload `after` in place of `before`. Whether it was still `before`; nothing else of it changes. */
+  swap(key: RecordKey, before: string, after: string): Promise<boolean>
   /** Uses it up. Of many at once exactly one hears true; whoever comes later, or finds none, hears false. */
   consume(kind: string, id: string): Promise<boolean>
   /** Whether there was one. */

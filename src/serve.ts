@@ -1,35 +1,40 @@
 /** Puts the parts together. The way of every request stands in `createPipeline`, in order. */
 import type { Duplex } from 'node:stream'
-import { accessTokenReader } from './auth/access-token.ts'
-import { apiKeyReader } from './auth/api-key.ts'
-import { type Authenticate, createAuthenticate } from './auth/authenticate.ts'
+import { setTimeout as wait } from 'node:timers/promises'
+import type { Authenticate } from './auth/authenticate.ts'
 import { bootstrap, type FirstAdministrator } from './auth/bootstrap.ts'
 import { newKeyHook } from './auth/new-key.ts'
-import { createApps, newAppHook, newSecretHook } from './auth/server/apps.ts'
+import { newAppHook, newSecretHook, withAppRules } from './auth/server/apps.ts'
 import type { Reply, TakenOver } from './call.ts'
 import type { Cluster } from './cluster/cluster.ts'
 import { budgetAddress, createLimits, type Limits } from './cluster/limits.ts'
+import { publicName } from './config/database.ts'
 import { type GivenSettings, readSettings, type Settings } from './config.ts'
-import { ApiError } from './errors.ts'
 import { assetsPath, errorReply as graphqlErrorReply, path as graphqlPath } from './graphql/http-reply.ts'
 import { createHttp, type Exchange, type HttpServer } from './http.ts'
 import { createLog, type Log } from './log.ts'
-import { createMetrics, type Figure, type Metrics, routeLabels } from './metrics.ts'
+import { createMetrics, routeLabels } from './metrics.ts'
 import { checkModel } from './model/check.ts'
 import type { Declaration } from './model/declaration.ts'
 import type { Model } from './model/model.ts'
-import { type Awaitable, type ItemAnswer, type ListAnswer, then } from './plan/answer.ts'
-import { createGuard, type Guard } from './plan/guard.ts'
+import { type Awaitable, then } from './plan/answer.ts'
+import { createGuard } from './plan/guard.ts'
 import type { Run } from './plan/run.ts'
 import { anonymous, type Principal } from './principal.ts'
+import type { Records } from './records.ts'
 import { createRest, errorReply } from './rest/rest.ts'
+import { attemptsOf } from './serve/attempts.ts'
 import { clusterFigures, openCluster } from './serve/cluster.ts'
+import { openCredentials } from './serve/credentials.ts'
+import { figures, recorder, storeFigures } from './serve/figures.ts'
 import { gateFigures } from './serve/gate.ts'
 import { type GraphqlFace, graphqlFace } from './serve/graphql.ts'
 import { type OauthFace, oauthFace } from './serve/oauth.ts'
-import { outsideReaders } from './serve/outside.ts'
-import { openSqlite } from './store/sqlite.ts'
-import type { Store, StoreCounts } from './store/store.ts'
+import { type OpenPaths, openPaths } from './serve/open-paths.ts'
+import { createRun, openSealed, openStore, prepare } from './serve/store.ts'
+import { tracedGuard, tracedRequests, tracedSent, tracedStore } from './serve/traces.ts'
+import type { Store } from './store/store.ts'
+import { openTraces, type Traces } from './traces.ts'
 import type { Crew } from './workers/crew.ts'
 
 export interface Service {
@@ -37,7 +42,7 @@ export interface Service {
   readonly url: string
   /** The administrator that this start has made, to be shown once; undefined on every later start. */
   readonly firstAdministrator: FirstAdministrator | undefined
-  /** Stops accepting, finishes what runs, and closes the database. */
+  /** Serves on for `shutdownDelay`, stops accepting, finishes what runs, and closes the database. */
   close(): Promise<void>
 }
 
@@ -55,69 +60,45 @@ export async function start(model: Model, settings: Settings, crew?: Crew): Prom
   const log = createLog(settings, crew?.log)
   if (settings.workers > 1 && crew === undefined) {
     const { startWorkers } = await import('./workers.ts')
-    return startWorkers({ model, settings, log, prepare: () => prepare(model, settings) })
+    return startWorkers({ model, settings, log, prepare: () => prepare(model, settings, log) })
   }
   const store = await openStore(model, settings, crew)
   const cluster = await openCluster(settings, log.logger, crew?.cluster)
+  let traces: Traces | undefined
   try {
-    return await assemble({ model, store, cluster, log, settings, crew })
+    traces = await openTraces(settings, log.logger)
+    const sealed = await openSealed(store, settings, log)
+    return await assemble({ model, store, sealed, cluster, log, traces, settings, crew })
   } catch (error) {
+    await traces?.close()
     await cluster.close()
     await store.close()
     throw error
   }
 }
 
-/** The model's database, made or brought up to date. */
-export async function openStore(model: Model, settings: Settings, crew?: Crew): Promise<Store> {
-  const { database: file, cacheBytes, autoMigrate } = settings
-  return openSqlite(model, { file, cacheBytes, autoMigrate, neighbours: crew?.neighbours })
-}
-
-/** What must be done once, before several workers open the database. */
-async function prepare(model: Model, settings: Settings): Promise<FirstAdministrator | undefined> {
-  const store = await openStore(model, settings)
-  try {
-    return await bootstrap(createRun(createGuard(model), store), settings)
-  } finally {
-    await store.close()
-  }
-}
-
-/** Plans in, answers out: what is not guarded does not run. */
-export function createRun(guard: Guard, store: Store): Run {
-  return {
-    item: (plan, principal) => store.read(guard(plan, principal)) as Awaitable<ItemAnswer>,
-    list: (plan, principal) => store.read(guard(plan, principal)) as Awaitable<ListAnswer>,
-    composite: (plan, principal) => store.composite(guard(plan, principal)),
-    refusals: (plan, principal) => guard(plan, principal).shape.refusals,
-    write: async (plan, principal) => store.write(guard(plan, principal)),
-  }
-}
-
 interface Parts {
   readonly model: Model
   readonly store: Store
+  /** The store's, with what is secret in them sealed. */
+  readonly sealed: Records
   readonly cluster: Cluster
   readonly log: Log
+  readonly traces: Traces | undefined
   readonly settings: Settings
   readonly crew: Crew | undefined
 }
 
-async function assemble({ model, store, cluster, log, settings, crew }: Parts): Promise<Service> {
+async function assemble(parts: Parts): Promise<Service> {
+  const { model, store, cluster, log, traces, settings, crew } = parts
   store.changes.onCommit(() => cluster.wake())
   cluster.onWake(() => void store.changes.look())
-  const run = createRun(createGuard(model), store)
-  const keys = apiKeyReader({
-    run,
-    version: collection => store.version(collection),
-    adminApiKey: settings.adminApiKey,
-  })
+  const run = createRun(tracedGuard(createGuard(model), traces), tracedStore(store, traces))
   const limits = createLimits(limitSettings(settings), cluster.counters)
   const state = { closing: false }
   const metrics = createMetrics(
     () => [
-      ...figures(limits, keys.counts, http),
+      ...figures(limits, counts, http),
       ...gateFigures(http),
       ...storeFigures(store),
       ...clusterFigures(cluster),
@@ -130,31 +111,15 @@ async function assemble({ model, store, cluster, log, settings, crew }: Parts): 
     ['oauth_apps', newAppHook],
     ['oauth_app_secrets', newSecretHook(run)],
   ])
+  const faceRun = withAppRules(run)
   const rest = createRest({
     model,
-    run,
+    run: faceRun,
     hooks,
     baseUrl: settings.baseUrl,
   })
-  const { records } = store
-  const apps = createApps(run, collection => store.version(collection))
   const issuer = () => settings.baseUrl ?? listeningUrl(settings, http)
-  const tokens = accessTokenReader({
-    run,
-    records,
-    version: collection => store.version(collection),
-    isApp: clientId =>
-      then(apps.find(clientId), app => app !== undefined || then(records.get('Client', clientId), Boolean)),
-    issuer,
-  })
-  const outside = await outsideReaders({
-    model,
-    run,
-    records,
-    version: name => store.version(name),
-    settings,
-  })
-  const authenticate = createAuthenticate([keys, tokens, ...outside])
+  const { authenticate, counts, records, apps } = await openCredentials({ ...parts, run, issuer })
   const oauth = oauthFace({
     model,
     run,
@@ -162,7 +127,7 @@ async function assemble({ model, store, cluster, log, settings, crew }: Parts): 
     apps,
     limits,
     counters: cluster.counters,
-    tokenLimits: createLimits(tokenLimitSettings(settings), cluster.counters),
+    attempts: attemptsOf(settings, limits, cluster.counters),
     settings,
     issuer,
     logger: log.logger,
@@ -170,10 +135,11 @@ async function assemble({ model, store, cluster, log, settings, crew }: Parts): 
   })
   const graphql = graphqlFace({
     model,
-    run,
+    run: faceRun,
     hooks,
     changes: store.changes,
     authenticate,
+    refresh: () => store.refresh(),
     limits,
     settings,
     onFault: error => log.logger.error({ err: error }, 'a GraphQL operation failed'),
@@ -188,9 +154,13 @@ async function assemble({ model, store, cluster, log, settings, crew }: Parts): 
     face: (exchange, principal) =>
       isGraphql(exchange.path) ? graphql.answer(exchange, principal) : rest(exchange, principal),
   }
+  const routeOf = routeLabels(model.collections)
   const http = createHttp(settings, {
-    answer: createPipeline(stages),
-    sockets: { paths: new Set([graphqlPath]), upgrade: createUpgrade(stages, graphql) },
+    answer: tracedRequests(createPipeline(stages), traces),
+    sockets: {
+      paths: new Set([graphqlPath]),
+      upgrade: tracedRequests(createUpgrade(stages, graphql), traces),
+    },
     errorReply: (error, call) =>
       oauth.errorReply(error, call.path) ??
       withMetadata(isGraphql(call.path) ? graphqlErrorReply(error, call) : errorReply(error, call), issuer),
@@ -198,18 +168,28 @@ async function assemble({ model, store, cluster, log, settings, crew }: Parts): 
       isOver
         ? log.logger.warn('overloaded: requests that cannot be answered in time are refused')
         : log.logger.warn({ refused }, 'no longer overloaded'),
-    onSent: recorder(log, metrics, routeLabels(model.collections)),
+    onSent: tracedSent(recorder(log, metrics, routeOf), traces, routeOf),
     onFault: (error, { requestId, method }) =>
       log.logger.error({ err: error, request_id: requestId, method }, 'request failed'),
   })
   await http.listen(crew !== undefined)
   const firstAdministrator = crew ? undefined : await bootstrapped(run, settings, http)
   const url = listeningUrl(settings, http)
-  if (!crew) log.logger.info({ database: settings.database }, `listening on ${url}`)
+  if (!crew) log.logger.info({ database: publicName(settings.database) }, `listening on ${url}`)
   return {
     url,
     firstAdministrator,
-    close: closer({ http, graphql, oauth, store, cluster, log, state }),
+    close: closer({
+      http,
+      graphql,
+      oauth,
+      store,
+      cluster,
+      log,
+      traces,
+      state,
+      delay: settings.shutdownDelay,
+    }),
   }
 }
 
@@ -233,11 +213,6 @@ function withMetadata(reply: Reply, issuer: () => string): Reply {
   return { ...reply, headers: reply.headers.with(at, `${reply.headers[at]}, ${metadata}`) }
 }
 
-function tokenLimitSettings(settings: Settings) {
-  const limit = settings['oauth.tokenRateLimit'] ?? (settings.rateLimit === 'off' ? 'off' : 60)
-  return { user: limit, address: limit }
-}
-
 /** An address at which it can be reached from this machine. */
 function listeningUrl({ host }: Settings, http: HttpServer): string {
   const url = `http://${host.includes(':') ? `[${host}]` : host}:${http.port()}`
@@ -256,7 +231,7 @@ function isGraphql(path: string): boolean {
 
 interface Stages {
   /** Paths that take no credential and draw no budget. */
-  readonly open: ReadonlyMap<string, (exchange: Exchange) => Awaitable<Reply>>
+  readonly open: OpenPaths
   /** Notices what other nodes have committed. */
   readonly refresh: () => Awaitable<void>
   readonly authenticate: Authenticate
@@ -314,94 +289,6 @@ function identifier(authenticate: Authenticate, limits: Limits) {
   }
 }
 
-function plainText(status: number, type: string, body: string): Reply {
-  return { status, headers: ['Content-Type', type, 'Cache-Control', 'no-store'], body }
-}
-
-const json = 'application/json'
-
-interface OpenParts {
-  readonly store: Store
-  readonly cluster: Cluster
-  readonly figuresText: () => Promise<string>
-  readonly state: State
-}
-
-function openPaths({ store, cluster, figuresText, state }: OpenParts): Stages['open'] {
-  const ready = async () => {
-    if (state.closing) throw new ApiError('UNAVAILABLE', 'The service is stopping.')
-    await Promise.resolve(store.ping()).catch(cause => {
-      throw new ApiError('UNAVAILABLE', 'The database does not answer.', { cause })
-    })
-    const trouble = cluster.trouble()
-    if (trouble === undefined) return plainText(200, json, '{"status":"ok"}')
-    return plainText(200, json, JSON.stringify({ status: 'degraded', reason: trouble }))
-  }
-  const handlers = {
-    '/healthz': () => plainText(200, json, '{"status":"ok"}'),
-    '/readyz': ready,
-    '/metrics': async () => plainText(200, 'text/plain; version=0.0.4; charset=utf-8', await figuresText()),
-  }
-  return new Map(Object.entries(handlers).map(([path, handler]) => [path, readOnly(handler)]))
-}
-
-function readOnly(handler: () => Awaitable<Reply>): (exchange: Exchange) => Awaitable<Reply> {
-  const headers = { Allow: 'GET, HEAD' }
-  return ({ method }) => {
-    if (method === 'GET' || method === 'HEAD') return handler()
-    throw new ApiError('METHOD_NOT_ALLOWED', undefined, { headers })
-  }
-}
-
-function recorder(log: Log, metrics: Metrics, routeOf: (path: string) => string) {
-  return (exchange: Exchange, status: number, bytes: number | undefined) => {
-    const milliseconds = performance.now() - exchange.start
-    metrics.observe(exchange.method, routeOf(exchange.path), status, milliseconds / 1000)
-    log.access(exchange, status, milliseconds, bytes)
-  }
-}
-
-function figures(limits: Limits, keys: { hits: number; misses: number }, http: HttpServer): Figure[] {
-  return [
-    {
-      name: 'portico_rate_limited_total',
-      help: 'Requests that were refused because a budget was used up.',
-      kind: 'counter',
-      read: () => limits.counts.refused,
-    },
-    {
-      name: 'portico_credential_cache_hits_total',
-      help: 'Credentials that were known without asking the database.',
-      kind: 'counter',
-      read: () => keys.hits,
-    },
-    {
-      name: 'portico_credential_cache_misses_total',
-      help: 'Credentials for which the database was asked.',
-      kind: 'counter',
-      read: () => keys.misses,
-    },
-    {
-      name: 'portico_http_requests_in_flight',
-      help: 'Requests that are being answered.',
-      kind: 'gauge',
-      read: () => http.running(),
-    },
-  ]
-}
-
-function storeFigures(store: Store): Figure[] {
-  const counter = (name: string, help: string, count: keyof StoreCounts): Figure => {
-    return { name: `portico_${name}_total`, help, kind: 'counter', read: () => store.counts()[count] }
-  }
-  return [
-    counter('commits', 'Commits to the database.', 'commits'),
-    counter('committed_writes', 'Writes in these commits: several that arrive together share one.', 'writes'),
-    counter('answer_cache_hits', 'Reads that were answered from memory.', 'answerHits'),
-    counter('answer_cache_misses', 'Reads for which the database was asked.', 'answerMisses'),
-  ]
-}
-
 interface Running {
   readonly http: HttpServer
   readonly graphql: GraphqlFace
@@ -409,18 +296,36 @@ interface Running {
   readonly store: Store
   readonly cluster: Cluster
   readonly log: Log
+  readonly traces: Traces | undefined
   readonly state: State
+  /** Seconds between the moment when `/readyz` says so and the stop. */
+  readonly delay: number
 }
 
-function closer({ http, graphql, oauth, store, cluster, log, state }: Running): () => Promise<void> {
+function closer({
+  http,
+  graphql,
+  oauth,
+  store,
+  cluster,
+  log,
+  traces,
+  state,
+  delay,
+}: Running): () => Promise<void> {
   let closed: Promise<void> | undefined
   const close = async () => {
     state.closing = true
+    if (delay > 0) {
+      http.drain()
+      await wait(delay * 1000)
+    }
     graphql.close()
     await http.close()
     await oauth.idle()
     await cluster.close()
     await store.close()
+    await traces?.close()
     log.flush()
   }
   return () => (closed ??= close())

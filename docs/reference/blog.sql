@@ -22,7 +22,7 @@ CREATE TABLE IF NOT EXISTS "_records" (
   "alias" TEXT,
   "owner" TEXT,
   PRIMARY KEY ("kind", "id")
-) STRICT, WITHOUT ROWID;
+) STRICT;
 
 CREATE INDEX IF NOT EXISTS "_records__expires_at" ON "_records" ("expires_at") WHERE "expires_at" IS NOT NULL;
 

@@ -3,10 +3,14 @@ import { hash } from 'node:crypto'
 import { type Awaitable, type ItemAnswer, then } from '../plan/answer.ts'
 import type { ItemShape } from '../plan/plan.ts'
 import type { Run } from '../plan/run.ts'
-import { app, type Principal, system, user } from '../principal.ts'
+import { app, commonScopes, type Principal, system, user } from '../principal.ts'
 import type { Records, StoredRecord } from '../records.ts'
 import type { CredentialReader } from './authenticate.ts'
-import { jwtPart, looksLikeJwt, TokenSigner } from './server/jwt.ts'
+import type { Credential, CredentialSource } from './credentials.ts'
+import type { Proofs } from './dpop.ts'
+import { dpopRefusal } from './dpop-challenge.ts'
+import { Denials } from './server/denials.ts'
+import { type AccessClaims, jwtPart, looksLikeJwt, TokenSigner } from './server/jwt.ts'
 import { keysVersion, loadKeys } from './server/keys.ts'
 
 const MAX_REMEMBERED = 100_000
@@ -31,12 +35,24 @@ interface StoredToken {
   readonly jkt?: string
 }
 
-/** A token's principal, remembered while nothing that it depends on has changed. */
-interface Remembered {
+/** A token's principal, and the thumbprint of the key that the token is bound to. */
+interface Accepted {
   readonly principal: Principal
+  readonly jkt: string | undefined
+}
+
+/** Remembered while nothing that it depends on has changed. */
+interface Remembered extends Accepted {
   /** Milliseconds since 1970. */
   readonly expiresAt: number
   readonly stamp: number
+  /** Of a JWT: checked, as long as the keys are the same. */
+  readonly checked: CheckedJwt | undefined
+}
+
+interface CheckedJwt {
+  readonly claims: AccessClaims
+  readonly keys: number
 }
 
 export interface AccessTokenOptions {
@@ -44,41 +60,81 @@ export interface AccessTokenOptions {
   readonly records: Records
   /** See `Store.version`. */
   readonly version: (collection: string) => number
-  /** Whether an app of this client id is there. */
-  readonly isApp: (clientId: string) => Awaitable<boolean>
+  /** What an app may ask for now, `'all'`: any scope; undefined: there is no such app. */
+  readonly scopesOfApp: (clientId: string) => Awaitable<ReadonlySet<string> | 'all' | undefined>
   /** Undefined while it is not known where the service is reached. */
   readonly issuer: () => string | undefined
+  /** How long access tokens live, in seconds: see `withDenials`. */
+  readonly life: number
   readonly now?: () => number
 }
 
 /** Reads access tokens. A revoked one works no more once the store's versions tell, on every process. */
 export function accessTokenReader(options: AccessTokenOptions): CredentialReader {
   const reader = new AccessTokenReader(options)
-  return { read: ({ place, text }) => (place === 'bearer' ? reader.read(text) : undefined) }
+  return {
+    read(credential, source) {
+      if (credential.place === 'key') return undefined
+      return credential.place === 'bearer'
+        ? reader.bearer(credential.text, source)
+        : reader.bound(credential, source)
+    },
+  }
 }
 
 class AccessTokenReader {
   readonly #options: AccessTokenOptions
   readonly #now: () => number
+  readonly #denials: Denials
   readonly #known = new Map<string, Remembered>()
+  readonly #roles = new Map<number, string>()
+  #rolesAt = -1
   #signer: { readonly version: number; readonly signer: TokenSigner } | undefined
+  #proofs: Promise<Proofs> | undefined
 
   constructor(options: AccessTokenOptions) {
     this.#options = options
     this.#now = options.now ?? Date.now
+    this.#denials = new Denials(options.records)
   }
 
-  read(text: string): Awaitable<Principal | null> | undefined {
+  bearer(text: string, source: CredentialSource): Awaitable<Principal | null> | undefined {
+    const found = this.#find(text)
+    if (found === undefined) return undefined
+    // The hot path makes no closure.
+    return found instanceof Promise ? found.then(later => unbound(later, source)) : unbound(found, source)
+  }
+
+  /** RFC 9449, 7.1: a token that is bound to a key, with a proof that the sender has the key. */
+  bound({ text }: Credential, source: CredentialSource): Awaitable<Principal> {
+    return then(this.#find(text) ?? null, accepted => {
+      if (accepted === null) throw dpopRefusal('invalid_token', 'The token is wrong, expired or revoked')
+      const { principal, jkt } = accepted
+      if (jkt === undefined) {
+        throw dpopRefusal('invalid_token', 'The token is bound to no key', 'Send it as `Bearer …`.')
+      }
+      return source.proven ? principal : this.#prove(text, jkt, source).then(() => principal)
+    })
+  }
+
+  async #prove(token: string, jkt: string, { method, path, headers }: CredentialSource): Promise<void> {
+    if (method === undefined || path === undefined) throw notInMessages()
+    const { records, issuer } = this.#options
+    this.#proofs ??= import('./dpop.ts').then(({ Proofs }) => new Proofs({ records, issuer, now: this.#now }))
+    await (await this.#proofs).check({ method, path, proof: headers.dpop }, token, jkt)
+  }
+
+  #find(text: string): Awaitable<Accepted | null> | undefined {
     const isJwt = text.includes('.')
     if (!isJwt && !opaque.test(text)) return undefined
     // Only what was ours is known, so a JWT that is need not be looked into again.
     const key = hash('sha256', text, 'base64url')
     const stamp = this.#stamp()
     const known = this.#known.get(key)
-    if (known?.stamp === stamp && known.expiresAt > this.#now()) return known.principal
-    if (isJwt && !this.#isOurs(text)) return undefined
-    if (!isJwt) return this.#find(key, key, stamp)
-    return then(this.#jti(text), jti => (jti === undefined ? null : this.#find(key, jti, stamp)))
+    const isCurrent = known !== undefined && known.expiresAt > this.#now()
+    if (isCurrent && known.stamp === stamp) return known
+    if (isJwt) return this.#findJwt(text, key, stamp, isCurrent ? known.checked : undefined)
+    return this.#findRecord(key, key, stamp)
   }
 
   /** Changes whenever a token, a grant, an app or a user may have: each version only grows. */
@@ -88,71 +144,145 @@ class AccessTokenReader {
       records.version('AccessToken') +
       records.version('ClientCredentials') +
       records.version('Grant') +
+      records.version('Client') +
       version('users') +
       version('oauth_apps') +
       keysVersion(records)
     )
   }
 
-  #isOurs(text: string): boolean {
-    return looksLikeJwt(text) && jwtPart(text, 1)?.iss === this.#options.issuer()
+  #findJwt(
+    text: string,
+    key: string,
+    stamp: number,
+    checked: CheckedJwt | undefined,
+  ): Awaitable<Accepted | null> | undefined {
+    if (checked?.keys === keysVersion(this.#options.records)) return this.#judge(key, checked, stamp)
+    if (!looksLikeJwt(text) || jwtPart(text, 1)?.iss !== this.#options.issuer()) return undefined
+    return then(this.#check(text), fresh => (fresh ? this.#judge(key, fresh, stamp) : null))
   }
 
-  #jti(text: string): Awaitable<string | undefined> {
-    const issuer = this.#options.issuer()
-    if (issuer === undefined) return undefined
-    return then(this.#currentSigner(), signer => signer.verify(text, issuer, this.#now())?.jti)
+  #check(text: string): Awaitable<CheckedJwt | undefined> {
+    const { issuer, records } = this.#options
+    const at = issuer()
+    if (at === undefined) return undefined
+    const keys = keysVersion(records)
+    return then(this.#currentSigner(keys), signer => {
+      const claims = signer.verify(text, at, this.#now())
+      return claims && { claims, keys }
+    })
   }
 
-  #currentSigner(): Awaitable<TokenSigner> {
-    const { records } = this.#options
-    const version = keysVersion(records)
+  #currentSigner(version: number): Awaitable<TokenSigner> {
     if (this.#signer?.version === version) return this.#signer.signer
-    return loadKeys(records).then(keys => {
+    return loadKeys(this.#options.records).then(keys => {
       const signer = new TokenSigner(keys)
       this.#signer = { version, signer }
       return signer
     })
   }
 
-  #find(key: string, id: string, stamp: number): Awaitable<Principal | null> {
-    const { records } = this.#options
-    this.#known.delete(key)
-    return then(records.get('AccessToken', id), ofUser => {
-      if (ofUser) return this.#accept(key, ofUser, stamp)
-      return then(records.get('ClientCredentials', id), ofApp =>
-        ofApp ? this.#accept(key, ofApp, stamp) : null,
-      )
+  /** A JWT is believed unless it is denied; one that could outlive its denial has its record looked at. */
+  #judge(key: string, checked: CheckedJwt, stamp: number): Awaitable<Accepted | null> {
+    const { claims } = checked
+    const { jti, iat, exp, sub, client_id: clientId, grant_id: grant, scope, cnf } = claims
+    const isOfUser = sub !== clientId
+    if (exp - iat > this.#options.life || (isOfUser && grant === undefined)) {
+      return this.#findRecord(key, jti, stamp)
+    }
+    return then(this.#denials.ids(), denied => {
+      if (denied.has(jti) || (grant !== undefined && denied.has(grant))) return null
+      const token = { clientId, ...(isOfUser && { accountId: sub }), scope, ...(cnf && { jkt: cnf.jkt }) }
+      return this.#accept(key, token, { expiresAt: exp * 1000, stamp, checked })
     })
   }
 
-  #accept(key: string, record: StoredRecord, stamp: number): Awaitable<Principal | null> {
-    const token = JSON.parse(record.payload) as StoredToken
-    if (token.jkt !== undefined) return null
-    return then(this.#options.isApp(token.clientId), isApp =>
-      then(isApp ? this.#principalOf(token) : null, principal => {
-        if (principal) this.#remember(key, { principal, expiresAt: record.expiresAt ?? 0, stamp })
-        return principal
+  #findRecord(key: string, id: string, stamp: number): Awaitable<Accepted | null> {
+    const { records } = this.#options
+    this.#known.delete(key)
+    const accept = (record: StoredRecord) => {
+      const token = JSON.parse(record.payload) as StoredToken
+      const { grantId } = token
+      // A code used twice at once may leave a token whose grant is gone.
+      return then(grantId === undefined || records.get('Grant', grantId), grant =>
+        grant
+          ? this.#accept(key, token, { expiresAt: record.expiresAt ?? 0, stamp, checked: undefined })
+          : null,
+      )
+    }
+    return then(records.get('AccessToken', id), ofUser =>
+      ofUser
+        ? accept(ofUser)
+        : then(records.get('ClientCredentials', id), ofApp => (ofApp ? accept(ofApp) : null)),
+    )
+  }
+
+  #accept(
+    key: string,
+    token: StoredToken,
+    rest: Omit<Remembered, keyof Accepted>,
+  ): Awaitable<Accepted | null> {
+    return then(this.#options.scopesOfApp(token.clientId), allowed =>
+      then(allowed === undefined ? null : this.#principalOf(token, allowed), principal => {
+        if (!principal) return null
+        const entry = { principal, jkt: token.jkt, ...rest }
+        this.#remember(key, entry)
+        return entry
       }),
     )
   }
 
-  #principalOf({ clientId, accountId, grantId, scope }: StoredToken): Awaitable<Principal | null> {
-    const scopes = new Set((scope ?? '').split(' ').filter(one => one !== ''))
+  #principalOf(
+    { clientId, accountId, scope }: StoredToken,
+    allowed: ReadonlySet<string> | 'all',
+  ): Awaitable<Principal | null> {
+    const granted = new Set((scope ?? '').split(' ').filter(one => one !== ''))
+    // What an app may not ask for any more, its living tokens do not have either.
+    const scopes = allowed === 'all' ? granted : commonScopes(granted, allowed)
     if (accountId === undefined) return app(clientId, scopes)
-    const { records, run } = this.#options
-    // A code used twice at once may leave a token whose grant is gone.
-    return then(grantId === undefined ? undefined : records.get('Grant', grantId), grant => {
-      if (!grant) return null
-      const id = Number(accountId)
-      return then(run.item({ shape: userById, args: [id] }, system), ({ text }: ItemAnswer) =>
-        text === null ? null : user(id, JSON.parse(text).role, scopes, `user:${id}:app:${clientId}`),
-      )
+    const id = Number(accountId)
+    return then(this.#roleOf(id), role =>
+      role === undefined ? null : user(id, role, scopes, `user:${id}:app:${clientId}`),
+    )
+  }
+
+  #roleOf(id: number): Awaitable<string | undefined> {
+    const { run, version } = this.#options
+    const at = version('users')
+    if (at !== this.#rolesAt || this.#roles.size >= MAX_REMEMBERED) this.#roles.clear()
+    this.#rolesAt = at
+    const known = this.#roles.get(id)
+    if (known !== undefined) return known
+    return then(run.item({ shape: userById, args: [id] }, system), ({ text }: ItemAnswer) => {
+      if (text === null) return undefined
+      const { role } = JSON.parse(text) as { role: string }
+      if (this.#rolesAt === at) this.#roles.set(id, role)
+      return role
     })
   }
 
   #remember(key: string, entry: Remembered): void {
+    this.#known.delete(key)
     if (this.#known.size >= MAX_REMEMBERED) this.#known.delete(this.#known.keys().next().value ?? '')
     this.#known.set(key, entry)
   }
+}
+
+function unbound(accepted: Accepted | null, { method }: CredentialSource): Principal | null {
+  if (accepted === null) return null
+  if (accepted.jkt === undefined) return accepted.principal
+  if (method === undefined) throw notInMessages()
+  throw dpopRefusal(
+    'invalid_token',
+    'The token is bound to a key',
+    'Send it as `DPoP …`, with a proof in the header `DPoP`.',
+  )
+}
+
+function notInMessages(): Error {
+  return dpopRefusal(
+    'invalid_token',
+    'The token is bound to a key',
+    'Send it with its proof in the request that opens the WebSocket, not in a message.',
+  )
 }

@@ -3,7 +3,7 @@ import { type Awaitable, type ListAnswer, then } from '../plan/answer.ts'
 import type { ListShape, Plan } from '../plan/plan.ts'
 import type { Run } from '../plan/run.ts'
 import { type Principal, type Scopes, system, user } from '../principal.ts'
-import type { CredentialReader } from './authenticate.ts'
+import type { PlainReader } from './authenticate.ts'
 import { isKey, keyHash } from './key.ts'
 
 /** The rights of a key depend on its own row and on its user's role. */
@@ -69,7 +69,7 @@ interface ApiKeyOptions {
 }
 
 /** Counts how often the database need not be asked. */
-export interface ApiKeyReader extends CredentialReader {
+export interface ApiKeyReader extends PlainReader {
   readonly counts: { hits: number; misses: number }
 }
 
@@ -106,6 +106,7 @@ export function apiKeyReader(options: ApiKeyOptions): ApiKeyReader {
   return {
     counts,
     read({ place, text }) {
+      if (place === 'dpop') return undefined
       const remembered = byText.get(text)
       if (remembered && isCurrent(remembered)) {
         counts.hits++

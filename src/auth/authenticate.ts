@@ -6,6 +6,11 @@ import { type Credential, type CredentialSource, findCredential } from './creden
 
 export interface CredentialReader {
   /** Undefined when the credential is not of this reader's kind; null when it is wrong, expired or revoked. */
+  read(credential: Credential, source: CredentialSource): Awaitable<Principal | null> | undefined
+}
+
+/** One that needs to know nothing but the credential. */
+export interface PlainReader {
   read(credential: Credential): Awaitable<Principal | null> | undefined
 }
 
@@ -22,7 +27,7 @@ export function createAuthenticate(readers: readonly CredentialReader[]): Authen
     const credential = findCredential(source)
     if (credential === null) return anonymous(budgetAddress)
     for (const reader of readers) {
-      const read = reader.read(credential)
+      const read = reader.read(credential, source)
       if (read !== undefined) return then(read, accepted)
     }
     return accepted(null)

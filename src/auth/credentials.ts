@@ -4,6 +4,11 @@ import { ApiError } from '../errors.ts'
 
 /** What a credential is read from. `query` is taken over without its `api_key`. */
 export interface CredentialSource {
+  /** Of the request, which a proof is for (RFC 9449, 4.2); without them there is no request. */
+  readonly method?: string
+  readonly path?: string
+  /** The sender has proven before to have the key that the credential is bound to, and is still connected. */
+  readonly proven?: boolean | undefined
   readonly headers: IncomingHttpHeaders
   query: string
   /** Set where `api_key` was taken off the query. */
@@ -11,23 +16,26 @@ export interface CredentialSource {
 }
 
 export interface Credential {
-  /** `bearer` may be of any kind; `key` was sent where only an API key can be. */
-  readonly place: 'bearer' | 'key'
+  /** `bearer` may be of any kind; `key` was sent where only an API key can be, `dpop` with a proof (RFC 9449). */
+  readonly place: 'bearer' | 'key' | 'dpop'
   readonly text: string
 }
 
 /** RFC 6750, 2.1. The server joins a header that came twice with a comma. */
 const bearer = /^Bearer +([A-Za-z0-9._~+/-]+=*) *$/i
 
+/** RFC 9449, 7.1 */
+const dpop = /^DPoP +([A-Za-z0-9._~+/-]+=*) *$/i
+
 const BEARER = 'Bearer '.length
 const isPlainKey = /^Bearer pk_[^, ]*$/
 
-function bearerToken(header: string): string {
+function inHeader(header: string): Credential {
   const token = bearer.exec(header)?.[1]
-  if (token === undefined) {
-    throw new ApiError('UNAUTHORIZED', 'The `Authorization` header must have the form `Bearer …`.')
-  }
-  return token
+  if (token !== undefined) return { place: 'bearer', text: token }
+  const bound = dpop.exec(header)?.[1]
+  if (bound !== undefined) return { place: 'dpop', text: bound }
+  throw new ApiError('UNAUTHORIZED', 'The `Authorization` header must have the form `Bearer …` or `DPoP …`.')
 }
 
 function decoded(text: string): string | undefined {
@@ -69,7 +77,7 @@ export function findCredential(source: CredentialSource): Credential | null {
   if (authorization !== undefined && header === undefined && fromQuery.length === 0) {
     // The hot path. What follows is not checked here: a key that exists has the right form.
     if (isPlainKey.test(authorization)) return { place: 'bearer', text: authorization.slice(BEARER) }
-    if (!authorization.includes(',')) return { place: 'bearer', text: bearerToken(authorization) }
+    if (!authorization.includes(',')) return inHeader(authorization)
   }
   return onlyOne(authorization, header, fromQuery)
 }
@@ -80,12 +88,12 @@ function onlyOne(
   fromQuery: readonly string[],
 ): Credential {
   const keys = header === undefined ? [] : String(header).split(',')
-  const bearers = authorization === undefined ? [] : authorization.split(',')
+  const headers = authorization === undefined ? [] : authorization.split(',')
   const texts = new Set([...keys.map(key => key.trim()), ...fromQuery])
-  for (const value of bearers) texts.add(bearer.exec(value.trim())?.[1] ?? value.trim())
+  for (const value of headers) texts.add(bearer.exec(value.trim())?.[1] ?? value.trim())
   if (texts.size > 1)
     throw new ApiError('BAD_REQUEST', 'The request carries two different credentials: send one.')
-  for (const value of bearers) bearerToken(value.trim())
+  const [first] = headers.map(value => inHeader(value.trim()))
   const [text = ''] = texts
-  return { place: keys.length + fromQuery.length > 0 ? 'key' : 'bearer', text }
+  return keys.length + fromQuery.length > 0 || !first ? { place: 'key', text } : first
 }

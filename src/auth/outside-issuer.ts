@@ -3,7 +3,7 @@ import { hash } from 'node:crypto'
 import { createLocalJWKSet, errors, type JSONWebKeySet, type JWTPayload, jwtVerify } from 'jose'
 import { type Awaitable, then } from '../plan/answer.ts'
 import { type Principal, user } from '../principal.ts'
-import type { CredentialReader } from './authenticate.ts'
+import type { PlainReader } from './authenticate.ts'
 import { jwtPart, looksLikeJwt } from './server/jwt.ts'
 
 export interface OutsideIssuer {
@@ -83,7 +83,7 @@ class Keys {
   }
 }
 
-export function outsideIssuerReader(options: OutsideIssuerOptions): CredentialReader {
+export function outsideIssuerReader(options: OutsideIssuerOptions): PlainReader {
   const { version, now = Date.now } = options
   const issuers = new Map(
     options.issuers.map(issuer => [issuer.issuer, { issuer, keys: new Keys(issuer.jwksUri, options, now) }]),

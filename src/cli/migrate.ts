@@ -1,27 +1,63 @@
 /** `portico migrate`: what the model changes in the database, shown and done. */
+
+import { isPostgres } from '../config/database.ts'
 import type { Settings } from '../config.ts'
 import type { Model } from '../model/model.ts'
-import { applyMigration, planMigration, type Step } from '../store/schema/migrate.ts'
+import type { Step } from '../store/schema/migrate.ts'
 import { Failure } from './failure.ts'
 
 /** What happens to one table is one step; each of its sentences gets a line. */
-function shown(steps: readonly Step[]): string {
+function shown(steps: readonly Step[], withSql: boolean): string {
   const lines = (sentence: string) => sentence.replaceAll(/\. (?=[A-Z])/g, '.\n    ')
+  const statements = (sql: readonly string[]) =>
+    withSql ? sql.map(text => `        ${text.replaceAll('\n', '\n        ')};\n`).join('') : ''
   return steps
-    .map(({ sentence, destructive }) => `  ${destructive ? '! ' : '- '}${lines(sentence)}\n`)
+    .map(
+      ({ sentence, destructive, sql }) =>
+        `  ${destructive ? '! ' : '- '}${lines(sentence)}\n${statements(sql)}`,
+    )
     .join('')
+}
+
+interface Migration {
+  plan(): Promise<readonly Step[]>
+  apply(options: { readonly allowDestructive: boolean }): Promise<unknown>
+}
+
+async function migrationOf(model: Model, { database }: Settings): Promise<Migration> {
+  if (isPostgres(database)) {
+    const { applyPostgres, planPostgres } = await import('../store/schema/postgres-migrate.ts')
+    return {
+      plan: () => planPostgres(database, model),
+      apply: options => applyPostgres(database, model, options),
+    }
+  }
+  const { applyMigration, planMigration } = await import('../store/schema/migrate.ts')
+  return {
+    plan: async () => planMigration(database, model),
+    apply: async options => applyMigration(database, model, options),
+  }
+}
+
+/** The SQL that makes the tables in a database of the kind that the settings name. */
+export async function printedSql(model: Model, { database }: Settings): Promise<string> {
+  if (!isPostgres(database)) return (await import('../store/schema/migrate.ts')).schemaSql(model)
+  return (await import('../store/schema/postgres-migrate.ts')).postgresSchemaSql(model)
 }
 
 export interface MigrateOptions {
   readonly apply: boolean
   readonly allowDestructive: boolean
+  /** Whether the statements are shown. */
+  readonly sql: boolean
 }
 
 /** Returns what is printed. A `Failure` when a step destroys data and nobody allowed it. */
-export function migrate(model: Model, { database }: Settings, options: MigrateOptions): string {
-  const steps = planMigration(database, model)
+export async function migrate(model: Model, settings: Settings, options: MigrateOptions): Promise<string> {
+  const migration = await migrationOf(model, settings)
+  const steps = await migration.plan()
   if (steps.length === 0) return 'The database fits the model: there is nothing to do.\n'
-  const plan = `The model changes the database:\n${shown(steps)}`
+  const plan = `The model changes the database:\n${shown(steps, options.sql)}`
   const destroys = steps.some(step => step.destructive)
   if (!options.apply) {
     const flags = destroys ? '--apply --allow-destructive' : '--apply'
@@ -33,6 +69,6 @@ export function migrate(model: Model, { database }: Settings, options: MigrateOp
       `${plan}\nSteps marked ! lose data: add \`--allow-destructive\` if that is meant. Nothing was done.`,
     )
   }
-  applyMigration(database, model, { allowDestructive: options.allowDestructive })
+  await migration.apply({ allowDestructive: options.allowDestructive })
   return `${plan}\nDone.\n`
 }

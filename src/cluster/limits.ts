@@ -20,6 +20,8 @@ export interface Answered {
 export interface Limits {
   /** Draws requests, one unless `cost` says more. RATE_LIMITED when not so many are left. */
   draw(principal: Principal, answer: Answered, cost?: number): undefined | Promise<undefined>
+  /** Gives one back that shall not count after all. */
+  give(principal: Principal): void
   /** How many requests were refused. */
   readonly counts: { refused: number }
 }
@@ -85,10 +87,16 @@ export function createLimits(settings: LimitSettings, counters: RateCounters, no
       { headers: { 'Retry-After': String(seconds) } },
     )
   }
+  const ruleOf = ({ userId, budgetKey }: Principal) =>
+    userId === null && !budgetKey.startsWith('app:') ? byAddress : byUser
   return {
     counts,
-    draw({ userId, budgetKey }, answer, cost = 1) {
-      const rule = userId === null && !budgetKey.startsWith('app:') ? byAddress : byUser
+    give(principal) {
+      if (ruleOf(principal)) counters.give(principal.budgetKey, 1)
+    },
+    draw(principal, answer, cost = 1) {
+      const rule = ruleOf(principal)
+      const { budgetKey } = principal
       if (!rule) return undefined
       const budget = counters.take(budgetKey, rule.limit, cost)
       if (budget instanceof Promise) return budget.then(later => settle(later, rule, answer))

@@ -51,7 +51,7 @@ export const graphqlSettings = {
     kind: integer(1, 1_000_000_000),
     default: 5000,
     sentence:
-      'The most that a GraphQL operation may cost, in points: one for each object that it may give, by the bounds of its lists.',
+      'The most that a GraphQL operation may cost, in points: one for each object that it may give, by the bounds of its lists, and more for lists that no index leads to.',
   }),
   'graphql.maxListSize': row({
     variable: 'PORTICO_GRAPHQL_MAX_LIST_SIZE',

@@ -1,7 +1,5 @@
 /** Kinds of settings: what text of the environment and what value of a config file each takes. */
 import { availableParallelism } from 'node:os'
-import { isAbsolute, resolve } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { type TrustProxy, trustedNetworks } from './networks.ts'
 
 export interface Kind<T> {
@@ -90,38 +88,6 @@ export const rateLimit: Kind<RateLimit> = {
   fromValue: value => (value === 'off' || value === false ? 'off' : requests.fromValue(value)),
 }
 
-/** The absolute path of an SQLite file. */
-function databaseFile(value: unknown): string | undefined {
-  if (typeof value !== 'string' || value === '') return undefined
-  if (/^postgres(ql)?:/.test(value)) {
-    throw new RangeError(
-      'names a PostgreSQL database, which this version cannot use yet: name a file for SQLite',
-    )
-  }
-  if (value.includes(':memory:')) {
-    throw new RangeError('names a database in memory, which is not durable: name a file')
-  }
-  if (/^[a-z][a-z0-9+.-]+:/i.test(value) && !/^(file|sqlite):/.test(value)) return undefined
-  const path = value.replace(/^(file|sqlite):/, '')
-  if (path.startsWith('//')) return fileOfUrl(path)
-  return path === '' || path.includes('\0') ? undefined : isAbsolute(path) ? path : resolve(path)
-}
-
-function fileOfUrl(path: string): string | undefined {
-  if (!path.startsWith('///')) return undefined
-  try {
-    return fileURLToPath(`file:${path}`)
-  } catch {
-    return undefined
-  }
-}
-
-export const database: Kind<string> = {
-  says: 'a file for SQLite, e.g. `./data/portico.db`, `file:./data/portico.db` or `sqlite:///var/lib/portico.db`',
-  fromText: databaseFile,
-  fromValue: databaseFile,
-}
-
 function networks(value: readonly unknown[]): TrustProxy | undefined {
   const list = value.filter(entry => typeof entry === 'string')
   if (list.length !== value.length || list.length === 0) return undefined
@@ -142,6 +108,20 @@ export const trustProxy: Kind<TrustProxy> = {
     if (value === false) return false
     return Array.isArray(value) ? networks(value) : proxies.fromValue(value)
   },
+}
+
+/** Also of base64: what `openssl rand -base64 32` prints. */
+const longKey = /^[A-Za-z0-9._~+/=-]{32,200}$/
+
+function keyList(value: unknown): readonly string[] | undefined {
+  const list = Array.isArray(value) ? value : [value]
+  return list.length > 0 && list.every(key => typeof key === 'string' && longKey.test(key)) ? list : undefined
+}
+
+export const secretKeyList: Kind<readonly string[]> = {
+  says: 'a random key of at least 32 letters, digits or characters of `._~+/=-`, or several of them (separated by commas in the variable); `portico secrets generate` prints one',
+  fromText: value => keyList(value.split(',').map(key => key.trim())),
+  fromValue: keyList,
 }
 
 /** RFC 6750, 2.1: what a bearer token may consist of. */

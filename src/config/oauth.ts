@@ -121,7 +121,7 @@ export const oauthSettings = {
     kind: rateLimit,
     defaultText: '60, and `off` where `rateLimit` is off',
     sentence:
-      'Requests per minute of each client address to the token, device, revocation, introspection, registration and pushed-request endpoints.',
+      'Refused requests per minute of each client address to the token, device, revocation, introspection, registration and pushed-request endpoints. Others draw from the ordinary budget: of the app that shows its secret, else of the address.',
   }),
   'oauth.registrationToken': optional({
     variable: 'PORTICO_OAUTH_REGISTRATION_TOKEN',

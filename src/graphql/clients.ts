@@ -7,6 +7,8 @@ import type { Principal } from '../principal.ts'
 export interface CredentialHeaders {
   readonly authorization?: string | undefined
   readonly 'x-api-key'?: string | undefined
+  /** Came with the HTTP request, which was accepted with whatever proof the credential takes (RFC 9449, 7). */
+  readonly proven?: boolean
 }
 
 export type Identify = (credential: CredentialHeaders, address: string) => Awaitable<Principal>

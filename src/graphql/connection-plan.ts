@@ -10,9 +10,10 @@ import type { Param, Selected, Sort } from '../plan/plan.ts'
 import { type Asked, argumentsOf, type Planning, pickOf, subfields, typenamePick } from './asked.ts'
 import type { Input } from './input.ts'
 import { limitError } from './limits.ts'
-import { type PlannedList, planPosition, planRows } from './list-plan.ts'
+import { isRoot, type PlannedList, planPosition, planRows } from './list-plan.ts'
 import { type Cost, given, limitOf, sum } from './parameters.ts'
 import type { Picked, Reshape } from './picked.ts'
+import { scanCost } from './scan-cost.ts'
 
 const DEFAULT_SIZE = 10
 
@@ -24,6 +25,7 @@ export function planConnection(planning: Planning, asked: Asked, target: Collect
   const after = planPosition(planning, target, rows.sort, position)
   const limit = planning.parameters.add(variables => size(variables) + 1)
   const inner = new ConnectionFields(planning, target, asked)
+  const scan = scanCost(rows, target, !isRoot(asked), inner.total)
   const picked: Picked = {
     ...pickOf(asked),
     kind: 'object',
@@ -40,7 +42,7 @@ export function planConnection(planning: Planning, asked: Asked, target: Collect
     },
     select: inner.select,
     picked,
-    cost: variables => 1 + size(variables) * (1 + inner.cost(variables)),
+    cost: variables => 1 + scan + size(variables) * (1 + inner.cost(variables)),
   }
 }
 

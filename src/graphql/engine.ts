@@ -35,7 +35,7 @@ export interface Prepared {
 export interface Bound {
   readonly outcome: 'bound'
   readonly prepared: Prepared
-  /** In points: one for each object that the answer may hold, by the bounds of its lists. */
+  /** In points: one for each object that the answer may hold, by the bounds of its lists; more where rows are scanned. */
   readonly cost: number
 }
 

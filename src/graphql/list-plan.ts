@@ -7,6 +7,7 @@ import { planFilter, planSort } from './filter.ts'
 import type { Input } from './input.ts'
 import { type Cost, getterOf, given, limitOf, located } from './parameters.ts'
 import type { Picked } from './picked.ts'
+import { scanCost } from './scan-cost.ts'
 
 export interface PlannedList {
   readonly list: SelectedList
@@ -23,12 +24,18 @@ export function planList(planning: Planning, asked: Asked, target: Collection): 
   const after = planPosition(planning, target, rows.sort, given(inputs.get('after')))
   const list = { ...rows, ...(after ? { after } : {}), limit: planning.parameters.add(limit) }
   const inner = planning.select(planning, target, subfields(planning, asked.nodes), pick.at)
+  const scan = scanCost(rows, target, !isRoot(asked))
   return {
     list,
     select: inner.select,
     picked: { ...pick, kind: 'list', children: inner.picked },
-    cost: variables => limit(variables) * (1 + inner.cost(variables)),
+    cost: variables => scan + limit(variables) * (1 + inner.cost(variables)),
   }
+}
+
+/** Whether the list is one out of a whole collection. */
+export function isRoot({ parent }: Asked): boolean {
+  return parent.name === 'Query'
 }
 
 function standardLimit({ definition }: Asked): number {

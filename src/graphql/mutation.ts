@@ -41,81 +41,23 @@ interface Writing {
   readonly principal: Principal
 }
 
+/** What writes are made with. */
+interface Parts {
+  readonly model: Model
+  readonly run: Run
+  readonly hooks: CreateHooks
+}
+
 export function createMutation(model: Model, run: Run, hooks: CreateHooks): ExecuteMutation {
-  const write: Readonly<Record<WriteStep['kind'], (writing: Writing) => Promise<Outcome>>> = {
-    async create({ step, variables, principal }) {
-      const { collection } = step
-      const { values } = bodyValidator(collection).create(given(step, variables))
-      const creation = (await hooks.get(collection.name)?.(values, principal)) ?? nothing
-      const args = step.getters.map(getter => getter(variables))
-      const set = assign(collection, values, args)
-      const computed = assign(collection, creation.computed, args)
-      const shape = shapeOf(step, [...set, ...computed], (): CreateShape => {
-        const { select } = step
-        return { kind: 'create', collection: collection.name, set, computed, select, lenient: true }
-      })
-      const plan = { shape, args }
-      const { text } = await run.write(plan, principal)
-      return { value: text === null ? null : { ...JSON.parse(text), ...creation.revealed }, plan }
-    },
-
-    async update({ step, variables, principal }) {
-      const { collection, select } = step
-      const { values } = bodyValidator(collection).merge(given(step, variables))
-      const args = step.getters.map(getter => getter(variables))
-      const set = assign(collection, values, args)
-      const id = args.push(step.id?.(variables) ?? 0) - 1
-      const shape = shapeOf(step, set, (): UpdateShape => {
-        const fixed = { kind: 'update', mode: 'merge', ifMatch: undefined, lenient: true } as const
-        return { ...fixed, collection: collection.name, id, set, select }
-      })
-      const plan = { shape, args }
-      const { text } = await run.write(plan, principal)
-      return { value: text === null ? null : JSON.parse(text), plan }
-    },
-
-    async delete({ step, variables, principal }) {
-      const shape = shapeOf(step, [], (): DeleteShape => {
-        return { kind: 'delete', collection: step.collection.name, id: 0, ifMatch: undefined }
-      })
-      const { id } = await run.write({ shape, args: [step.id?.(variables) ?? 0] }, principal)
-      return { value: String(id), plan: undefined }
-    },
-  }
-
-  /** The reply's value of one mutation. Throws a `FieldFailure` where it fails and cannot be null. */
-  async function answer(
-    step: WriteStep,
-    variables: Variables,
-    principal: Principal,
-    { onFault }: ExecutionContext,
-    errors: GraphQLFormattedError[],
-  ): Promise<unknown> {
-    let outcome: Outcome = { value: null, plan: undefined }
-    let failure: unknown
-    try {
-      admit(model, step, principal)
-      outcome = await write[step.kind]({ step, variables, principal })
-    } catch (error) {
-      failure = error instanceof ApiError ? inArguments(error) : error
-    }
-    const { value, plan } = outcome
-    const refusals = plan ? run.refusals(plan, principal) : []
-    const completion = new Completion(byPlace(refusals), plan?.args ?? [], onFault, errors)
-    const read = () => {
-      if (failure !== undefined) throw failure
-      return value
-    }
-    return completion.field(step.picked, read, { before: undefined, key: step.picked.key })
-  }
-
-  return async ({ variant, variables, cost }, principal, context) => {
+  const parts = { model, run, hooks }
+  return async (bound, principal, context) => {
+    const { variant, cost } = bound
     const errors: GraphQLFormattedError[] = []
     const data: Record<string, unknown> = Object.create(null)
     try {
       for (const step of variant.steps) {
         data[step.picked.key] =
-          step.kind === 'constant' ? step.value : await answer(step, variables, principal, context, errors)
+          step.kind === 'constant' ? step.value : await answer(parts, step, bound, principal, context, errors)
       }
       return executed(JSON.stringify(data), errors, cost)
     } catch (error) {
@@ -123,6 +65,76 @@ export function createMutation(model: Model, run: Run, hooks: CreateHooks): Exec
       return executed('null', [...errors, error.formatted], cost)
     }
   }
+}
+
+/** The reply's value of one mutation. Throws a `FieldFailure` where it fails and cannot be null. */
+async function answer(
+  parts: Parts,
+  step: WriteStep,
+  { variables }: BoundMutation,
+  principal: Principal,
+  { onFault }: ExecutionContext,
+  errors: GraphQLFormattedError[],
+): Promise<unknown> {
+  const { model, run } = parts
+  let outcome: Outcome = { value: null, plan: undefined }
+  let failure: unknown
+  try {
+    admit(model, step, principal)
+    outcome = await writes[step.kind](parts, { step, variables, principal })
+  } catch (error) {
+    failure = error instanceof ApiError ? inArguments(error) : error
+  }
+  const { value, plan } = outcome
+  const refusals = plan ? run.refusals(plan, principal) : []
+  const completion = new Completion(byPlace(refusals), plan?.args ?? [], onFault, errors)
+  const read = () => {
+    if (failure !== undefined) throw failure
+    return value
+  }
+  return completion.field(step.picked, read, { before: undefined, key: step.picked.key })
+}
+
+type Write = (parts: Parts, writing: Writing) => Promise<Outcome>
+
+const writes: Readonly<Record<WriteStep['kind'], Write>> = {
+  async create({ run, hooks }, { step, variables, principal }) {
+    const { collection, select } = step
+    const { values } = bodyValidator(collection).create(given(step, variables))
+    const creation = (await hooks.get(collection.name)?.(values, principal)) ?? nothing
+    const args = step.getters.map(getter => getter(variables))
+    const set = assign(collection, values, args)
+    const computed = assign(collection, creation.computed, args)
+    const shape = shapeOf(step, [...set, ...computed], (): CreateShape => {
+      return { kind: 'create', collection: collection.name, set, computed, select, lenient: true }
+    })
+    const plan = { shape, args }
+    const { text } = await run.write(plan, principal)
+    return { value: text === null ? null : { ...JSON.parse(text), ...creation.revealed }, plan }
+  },
+
+  async update({ run }, { step, variables, principal }) {
+    const { collection, select } = step
+    const { values } = bodyValidator(collection).merge(given(step, variables))
+    const args = step.getters.map(getter => getter(variables))
+    const set = assign(collection, values, args)
+    const id = args.push(step.id?.(variables) ?? 0) - 1
+    const shape = shapeOf(step, set, (): UpdateShape => {
+      const fixed = { kind: 'update', mode: 'merge', ifMatch: undefined, lenient: true } as const
+      return { ...fixed, collection: collection.name, id, set, select }
+    })
+    const plan = { shape, args }
+    const { text } = await run.write(plan, principal)
+    return { value: text === null ? null : JSON.parse(text), plan }
+  },
+
+  async delete({ run }, { step, variables, principal }) {
+    const shape = shapeOf(step, [], (): DeleteShape => {
+      return { kind: 'delete', collection: step.collection.name, id: 0, ifMatch: undefined }
+    })
+    const { id } = await run.write({ shape, args: [step.id?.(variables) ?? 0] }, principal)
+    return { value: String(id), plan: undefined }
+  },
 }
 
 const nothing: Creation = { computed: {}, revealed: {} }

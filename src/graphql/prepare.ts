@@ -6,11 +6,8 @@ import {
   type GraphQLSchema,
   isInputType,
   Kind,
-  NoSchemaIntrospectionCustomRule,
   type OperationDefinitionNode,
-  OverlappingFieldsCanBeMergedRule,
   parse,
-  specifiedRules,
   typeFromAST,
   validate,
 } from 'graphql'
@@ -18,6 +15,7 @@ import type { Bound, Prepared, Refused } from './engine.ts'
 import { checkMerging, type Fragments, fragmentsOf } from './fields.ts'
 import { checkDocument, checkLength, type Limits, limitError } from './limits.ts'
 import { formatted, refused } from './reply.ts'
+import { rulesFor } from './rules.ts'
 import type { Variant } from './variant.ts'
 
 /** An operation with what was made of it so far. */
@@ -41,23 +39,16 @@ export interface PrepareOptions {
 /** Told before more is looked for. */
 const MAX_ERRORS = 10
 
-/**
- * Fields that merge are checked by `checkMerging`: the rule of graphql-js compares every field with every other,
- * which a document of 2,000 tokens can make take seconds.
- */
-const rules = specifiedRules.filter(rule => rule !== OverlappingFieldsCanBeMergedRule)
-
 export type Prepare = (source: string, operationName: string | null | undefined) => Operation | Refused
 
 export function createPrepare({ schema, limits, introspection }: PrepareOptions): Prepare {
   const remembered = new Remembered<Operation>(limits.tokens * 50)
-  const applied = introspection ? rules : [...rules, NoSchemaIntrospectionCustomRule]
 
   function read(source: string): DocumentNode {
     checkLength(source, limits)
     const document = parseWithin(source, limits.tokens)
     checkDocument(document, limits)
-    const errors = validate(schema, document, applied, {
+    const errors = validate(schema, document, rulesFor(source, introspection), {
       maxErrors: MAX_ERRORS,
       hideSuggestions: !introspection,
     })

@@ -32,7 +32,10 @@ export interface Sink {
   end(text: string | undefined): void
 }
 
-/** How often other processes' commits are looked for, in milliseconds. */
+/**
+ * How often other processes' commits are looked for, in milliseconds: a wake-up of theirs may be lost, and what
+ * was revoked must end within a second.
+ */
 const LOOK = 200
 const BATCH = 200
 /** How long deliveries may keep everything else waiting, in milliseconds. */
@@ -55,8 +58,10 @@ interface Group {
 
 interface Member {
   readonly sink: Sink
-  /** Events up to this one came before the subscription. */
-  readonly since: number
+  /** Events up to this one came before the subscription; undefined while the feed is asked for it. */
+  since: number | undefined
+  /** What came meanwhile. */
+  held: { readonly event: number; readonly text: string }[]
   group: Group | undefined
 }
 
@@ -97,18 +102,23 @@ export class Hub {
     if (this.#isClosed) throw new ApiError('UNAVAILABLE', 'The service is stopping.')
     // Claims the feed before anything is awaited, so that no commit between goes unseen.
     this.#size++
+    const member: Member = { sink, since: undefined, held: [], group: undefined }
     try {
       await this.#start()
-      const since = await this.#parts.feed.last()
-      const member: Member = { sink, since, group: undefined }
       this.#join(member, bound, key, principal)
-      return {
-        as: other => this.#rejoin(member, bound, key, other),
-        close: () => this.#leave(member, true),
-      }
     } catch (error) {
       this.#release()
       throw error
+    }
+    try {
+      this.#settle(member, await this.#parts.feed.last())
+    } catch (error) {
+      this.#leave(member, true)
+      throw error
+    }
+    return {
+      as: other => this.#rejoin(member, bound, key, other),
+      close: () => this.#leave(member, true),
     }
   }
 
@@ -125,6 +135,18 @@ export class Hub {
     const group = this.#known(full) ?? this.#makeGroup(full, bound, principal)
     group.members.add(member)
     member.group = group
+  }
+
+  /** From here on it gets what comes, first of all what came while this was not known. */
+  #settle(member: Member, since: number): void {
+    member.since = since
+    const { held, sink } = member
+    member.held = []
+    for (const { event, text } of held) {
+      if (event <= since || !member.group) continue
+      this.delivered++
+      sink.next(text)
+    }
   }
 
   #known(key: string): Group | undefined {
@@ -200,6 +222,8 @@ export class Hub {
       off()
       clearInterval(timer)
     }
+    // Something may have been committed after the question and before anybody listened.
+    this.#wake()
   }
 
   #wake(): void {
@@ -262,9 +286,11 @@ export class Hub {
   #send({ members }: Group, { event }: ItemChange, text: string | null): void {
     if (text === null) return
     for (const member of members) {
-      if (event <= member.since) continue
-      this.delivered++
-      member.sink.next(text)
+      if (member.since === undefined) member.held.push({ event, text })
+      else if (event > member.since) {
+        this.delivered++
+        member.sink.next(text)
+      }
     }
   }
 

@@ -55,6 +55,8 @@ export function createSend({ constant, keepAlive }: SendOptions): Send {
 /** Whether the exchange ends with one text, and its connection may live on as the client wishes. */
 function isPlain(exchange: Exchange, body: Reply['body']): body is string | Buffer | null {
   if (body !== null && typeof body === 'object' && !Buffer.isBuffer(body)) return false
+  // What pages have set on the response itself, e.g. the cookie of a session.
+  if (exchange.res.hasHeader('set-cookie')) return false
   return exchange.req.httpVersionMinor === 1 && !exchange.isUnread
 }
 

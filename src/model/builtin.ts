@@ -140,6 +140,14 @@ const redirectUri = {
     '|[a-z][a-z0-9+-]*(?:\\.[a-z0-9+-]+)+:/[!-"$-\\[\\]-~]*)$',
 }
 
+/**
+ * Browsers of users load it: no host by number, of this machine or of a network that only they can reach,
+ * where loading alone could do something.
+ */
+const publicPicture =
+  '^https://(?![^/?:]*\\.(?:local|localhost|internal|lan|home|intranet)(?:[:/?]|$))' +
+  '(?:[A-Za-z0-9-]{1,63}\\.)+[A-Za-z][A-Za-z0-9-]{0,62}(?::[0-9]{1,5})?(?:[/?][!-"$-\\[\\]-~]*)?$'
+
 /** The fields of an OAuth app (RFC 6749, 2). */
 function oauthAppFields(scopes: readonly string[]) {
   const among = { type: 'string', enum: scopes }
@@ -178,7 +186,12 @@ function oauthAppFields(scopes: readonly string[]) {
       optional: true,
       description: 'What its access tokens look like; null: as the service is set.',
     }),
-    logo_uri: url({ optional: true, description: 'A picture that stands for it.' }),
+    logo_uri: string({
+      optional: true,
+      max: 2048,
+      pattern: publicPicture,
+      description: 'A picture that stands for it: an https address with a public host name.',
+    }),
     homepage_uri: url({ optional: true, description: 'Where users read more about it.' }),
     client_id: string({
       unique: true,

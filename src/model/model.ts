@@ -53,6 +53,8 @@ export interface Field {
   /** Neither taken nor given out by any face; only Portico itself reads and writes it. */
   readonly internal: boolean
   readonly searchable: boolean
+  /** Of `users`: whoever makes an account is asked for it. */
+  readonly signUp: boolean
   readonly deprecated: Deprecation | undefined
   readonly renamedFrom: string | undefined
   /** Beyond the collection's own rules. A row for which `read` fails shows null. */

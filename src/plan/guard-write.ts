@@ -25,7 +25,10 @@ export function guardCreate(shape: CreateShape, view: View): GuardedCreate {
   requirePossible(view, allowed, `create ${collection.name}`)
   const chosen = settable(shape.set, collection, view, 'create')
   const rules = writeRules(chosen, collection, view)
-  const set = [...chosen, ...shape.computed.map(one => assignment(one, collection))]
+  const computed = shape.computed.map(one => assignment(one, collection))
+  // What Portico computes stands, whatever the caller gave for it.
+  const own = new Set(computed.map(one => one.field))
+  const set = [...chosen.filter(one => !own.has(one.field)), ...computed]
   const given = new Set(set.map(one => one.field))
   const rest = [...collection.fields.values()].filter(field => field.name !== 'id' && !given.has(field))
   requireValues(rest)

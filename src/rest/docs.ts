@@ -86,17 +86,23 @@ ${rows.join('\n')}
 `
 }
 
-// The renderer styles its elements in place and draws its icons from data: URLs.
-const policy = [
-  "default-src 'none'",
-  "script-src 'self'",
-  "style-src 'self' 'unsafe-inline'",
-  "img-src 'self' data:",
-  "connect-src 'self'",
-  "base-uri 'none'",
-  "form-action 'none'",
-  "frame-ancestors 'none'",
-].join('; ')
+/**
+ * The renderer styles its elements in place, draws its icons from data: URLs, and sends what is tried to the
+ * server that the document names, which may have another name than the page.
+ */
+function policy(baseUrl: string | undefined): string {
+  const server = baseUrl === undefined ? '' : ` ${new URL(baseUrl).origin}`
+  return [
+    "default-src 'none'",
+    "script-src 'self'",
+    "style-src 'self' 'unsafe-inline'",
+    "img-src 'self' data:",
+    `connect-src 'self'${server}`,
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+  ].join('; ')
+}
 
 /** The built package carries the assets beside this file; a clone has them in its packages. */
 function readAsset(name: string): Buffer {
@@ -128,9 +134,7 @@ interface Made {
   readonly reply: Reply
 }
 
-const made = new Map<string, Made>()
-
-function makePage(path: string, { type, make }: Page): Made {
+function makePage(path: string, { type, make }: Page, baseUrl: string | undefined): Made {
   const body = make()
   const etag = entityTag(typeof body === 'string' ? body : body.toString('latin1'))
   const headers = [
@@ -143,25 +147,28 @@ function makePage(path: string, { type, make }: Page): Made {
     'Referrer-Policy',
     'no-referrer',
     'Content-Security-Policy',
-    policy,
+    policy(baseUrl),
   ]
   return { etag, reply: { status: 200, headers, body } }
 }
 
 /** Answers `/docs` and what is below. Assets are read when they are first asked for. */
-export function answerDocs(call: Call): Reply {
-  const known = pages.get(call.path)
-  if (!known) throw new ApiError('NOT_FOUND')
-  const Allow = 'GET, HEAD, OPTIONS'
-  if (call.method === 'OPTIONS') return { status: 204, headers: ['Allow', Allow], body: null }
-  if (call.method !== 'GET' && call.method !== 'HEAD') {
-    throw new ApiError('METHOD_NOT_ALLOWED', `This path takes ${Allow}.`, { headers: { Allow } })
+export function createDocs(baseUrl: string | undefined): (call: Call) => Reply {
+  const made = new Map<string, Made>()
+  return call => {
+    const known = pages.get(call.path)
+    if (!known) throw new ApiError('NOT_FOUND')
+    const Allow = 'GET, HEAD, OPTIONS'
+    if (call.method === 'OPTIONS') return { status: 204, headers: ['Allow', Allow], body: null }
+    if (call.method !== 'GET' && call.method !== 'HEAD') {
+      throw new ApiError('METHOD_NOT_ALLOWED', `This path takes ${Allow}.`, { headers: { Allow } })
+    }
+    const found = made.get(call.path) ?? makePage(call.path, known, baseUrl)
+    made.set(call.path, found)
+    const header = call.headers['if-none-match']
+    if (header !== undefined && matchesNone(header, found.etag)) {
+      return { status: 304, headers: found.reply.headers.slice(2), body: null }
+    }
+    return found.reply
   }
-  const found = made.get(call.path) ?? makePage(call.path, known)
-  made.set(call.path, found)
-  const header = call.headers['if-none-match']
-  if (header !== undefined && matchesNone(header, found.etag)) {
-    return { status: 304, headers: found.reply.headers.slice(2), body: null }
-  }
-  return found.reply
 }

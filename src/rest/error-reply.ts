@@ -3,7 +3,7 @@ import type { Call, Reply } from '../call.ts'
 import { ApiError, type ErrorCode } from '../errors.ts'
 import { readAccept } from './accept.ts'
 
-const realm = 'Bearer realm="api"'
+const realm = 'realm="api"'
 
 const retryAfter: Partial<Record<ErrorCode, string>> = { RATE_LIMITED: '60', UNAVAILABLE: '1' }
 
@@ -41,12 +41,15 @@ function sentCredential(call: Call): boolean {
   return authorization !== undefined || key !== undefined || call.keyInQuery === true
 }
 
-/** RFC 6750, 3: the error is told only to whoever sent a credential. */
+/** RFC 6750, 3: the error is told only to whoever sent a credential; in the scheme that it came by (RFC 9449, 7.1). */
 function challenge(error: ApiError, call: Call): string | undefined {
-  if (error.code === 'UNAUTHORIZED') return sentCredential(call) ? `${realm}, error="invalid_token"` : realm
+  const scheme = /^dpop /i.test(call.headers.authorization ?? '') ? 'DPoP' : 'Bearer'
+  if (error.code === 'UNAUTHORIZED') {
+    return `${scheme} ${realm}${sentCredential(call) ? ', error="invalid_token"' : ''}`
+  }
   if (error.code !== 'INSUFFICIENT_SCOPE') return undefined
   const scope = error.scope === undefined ? '' : `, scope="${error.scope}"`
-  return `${realm}, error="insufficient_scope"${scope}`
+  return `${scheme} ${realm}, error="insufficient_scope"${scope}`
 }
 
 /** The headers that the error itself brings, then those that its code asks for where it brings none. */

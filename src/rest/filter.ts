@@ -1,16 +1,12 @@
 /** `?field=value` and `?field[operator]=value` → conditions and their arguments. */
-import type { FilterOperator, JsonSchema, JsonValue } from '../model/fields/type.ts'
+import type { JsonSchema, JsonValue } from '../model/fields/type.ts'
 import type { Field } from '../model/model.ts'
+import type { FilterTemplate } from './list-template.ts'
 import { echo, type Parameter, parameterFault, requireValue, unknownParameter } from './parameters.ts'
 import type { CollectionView } from './view.ts'
 
 /** `in` takes at most this many values. */
 export const mostListed = 100
-
-export interface FilterTemplate {
-  readonly field: Field
-  readonly operator: FilterOperator
-}
 
 const written = /^([a-z][a-z0-9_]*)(?:\[([a-z]+)\])?$/
 

@@ -1,5 +1,5 @@
 /** The `Link` header of lists (RFC 8288). Targets are relative, so they hold behind any proxy. */
-import type { BoundList } from './list.ts'
+import type { BoundList } from './list-template.ts'
 
 /** Longer headers are refused by many clients. */
 const LONGEST = 6000

@@ -4,9 +4,10 @@
  */
 import type { JsonValue } from '../model/fields/type.ts'
 import type { Field } from '../model/model.ts'
-import { type Cursors, cursorsOf, effectiveSort } from '../plan/cursor.ts'
+import { cursorsOf, effectiveSort } from '../plan/cursor.ts'
 import type { Filter, ListShape, Param, Sort } from '../plan/plan.ts'
-import { type FilterTemplate, parseFilterName, parseFilterValue, parseText } from './filter.ts'
+import { parseFilterName, parseFilterValue, parseText } from './filter.ts'
+import type { BoundList, FilterTemplate, ListTemplate } from './list-template.ts'
 import {
   echo,
   type Parameter,
@@ -16,7 +17,7 @@ import {
   unknownParameter,
 } from './parameters.ts'
 import { parseId } from './path.ts'
-import { makePresentation, type Presentation } from './presentation.ts'
+import { makePresentation } from './presentation.ts'
 import { includedLimit, makeSelection, parseNames, unknownName } from './select.ts'
 import type { CollectionView, ListScope } from './view.ts'
 
@@ -26,26 +27,6 @@ export const mostPerPage = 100
 export const lastPage = 1_000_000_000
 const MOST_SORTS = 8
 const LONGEST_MEMO = 400
-
-export interface ListTemplate {
-  readonly shape: ListShape
-  readonly presentation: Presentation
-  readonly cursors: Cursors
-  /** Where each filter, and `q` (without one), stands among the parameters that are not about paging. */
-  readonly values: readonly { readonly at: number; readonly filter: FilterTemplate | undefined }[]
-  readonly includes: boolean
-}
-
-/** A list's query, ready to run (but for the parent's id, which goes first where there is a parent). */
-export interface BoundList {
-  readonly template: ListTemplate
-  readonly args: readonly JsonValue[]
-  /** Undefined for a cursor list. */
-  readonly page: number | undefined
-  readonly perPage: number
-  /** The parameters beside `page`, `per_page` and `cursor`, still encoded, each ending in `&`. */
-  readonly rest: string
-}
 
 const structural = new Set(['sort', 'fields', 'include'])
 const paging = new Set(['page', 'per_page', 'cursor'])

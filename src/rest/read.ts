@@ -5,7 +5,7 @@ import { entityTag, type ItemAnswer, type ListAnswer, type RenderedAnswer } from
 import type { AccessClass } from '../principal.ts'
 import { matchesNone } from './conditional.ts'
 import { cursorLinks, pageLinks } from './links.ts'
-import type { BoundList } from './list.ts'
+import type { BoundList } from './list-template.ts'
 import { readHeaders } from './presentation.ts'
 import type { ItemTemplate } from './view.ts'
 

@@ -7,7 +7,7 @@ import { admit } from '../plan/guard.ts'
 import type { CreateHooks, Run } from '../plan/run.ts'
 import type { Principal } from '../principal.ts'
 import { requireJson } from './accept.ts'
-import { answerDocs } from './docs.ts'
+import { createDocs } from './docs.ts'
 import { parseItem } from './item.ts'
 import { parseList } from './list.ts'
 import { openapi } from './openapi.ts'
@@ -57,15 +57,17 @@ class Face {
   readonly #viewOf: (access: Principal['access']) => View
   #document: ((call: Call) => Reply) | undefined
 
+  readonly #docs: (call: Call) => Reply
   constructor(options: RestOptions) {
     this.#options = options
+    this.#docs = createDocs(options.baseUrl)
     this.#viewOf = createViews(options.model, options.hooks)
   }
 
   answer(call: Call, principal: Principal): Awaitable<Reply> {
     const route = findRoute(this.#options.model, call.path)
     if (!route) {
-      if (call.path === '/docs' || call.path.startsWith('/docs/')) return answerDocs(call)
+      if (call.path === '/docs' || call.path.startsWith('/docs/')) return this.#docs(call)
       throw new ApiError('NOT_FOUND')
     }
     const reads = call.method === 'GET' || call.method === 'HEAD'

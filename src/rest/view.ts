@@ -6,7 +6,7 @@ import type { Collection, Field, ManyToMany, Model, Relation, ToMany } from '../
 import { readableFields, readableRelations } from '../plan/guard.ts'
 import type { CreateShape, ItemShape, Selected, WriteShape } from '../plan/plan.ts'
 import type { AccessClass } from '../principal.ts'
-import type { BoundList, ListTemplate } from './list.ts'
+import type { BoundList, ListTemplate } from './list-template.ts'
 import { Memo } from './memo.ts'
 import { exists } from './operations.ts'
 import type { Presentation } from './presentation.ts'

@@ -10,7 +10,7 @@ import type { Account, Feed, Graphql } from '../graphql/graphql.ts'
 import { type Manifest, readManifest } from '../graphql/manifest.ts'
 import type { Exchange } from '../http.ts'
 import type { Model } from '../model/model.ts'
-import type { Awaitable } from '../plan/answer.ts'
+import { type Awaitable, then } from '../plan/answer.ts'
 import type { CreateHooks, Run } from '../plan/run.ts'
 import { isAnonymous, type Principal } from '../principal.ts'
 
@@ -20,6 +20,8 @@ export interface GraphqlFaceParts {
   readonly hooks: CreateHooks
   readonly changes: Feed
   readonly authenticate: Authenticate
+  /** Notices what other nodes have committed: over a socket, no request has done so. */
+  readonly refresh: () => Awaitable<void>
   readonly limits: Limits
   readonly settings: Settings
   readonly onFault: (error: unknown) => void
@@ -74,13 +76,16 @@ export function graphqlFace(parts: GraphqlFaceParts): GraphqlFace {
 
 async function loadGraphql(parts: GraphqlFaceParts, registered: Manifest): Promise<Graphql> {
   const { createGraphql } = await import('../graphql/graphql.ts')
-  const { authenticate, limits, settings, changes, onFault } = parts
+  const { authenticate, refresh, limits, settings, changes, onFault } = parts
   return createGraphql(
     {
       engine: await loadEngine(parts),
       feed: changes,
-      identify: (headers, address) => authenticate({ headers: sentHeaders(headers), query: '' }, address),
-      accountOf: (principal, credential) => new SocketAccount(limits, principal, credential),
+      identify: (headers, address) =>
+        then(refresh(), () =>
+          authenticate({ headers: sentHeaders(headers), query: '', proven: headers.proven }, address),
+        ),
+      accountOf: (principal, credential) => new SocketAccount({ limits, refresh }, principal, credential),
       onFault,
     },
     {
@@ -135,7 +140,7 @@ function credentialOf({ headers, req }: Exchange, principal: Principal): Credent
   if (isAnonymous(principal.access)) return undefined
   const { authorization } = headers
   const key = headers['x-api-key'] ?? new URLSearchParams(req.url?.split('?')[1]).get('api_key') ?? undefined
-  if (authorization !== undefined) return { authorization }
+  if (authorization !== undefined) return { authorization, proven: true }
   return { 'x-api-key': key === undefined ? undefined : String(key) }
 }
 
@@ -170,16 +175,21 @@ class SocketAccount implements Account, Answered {
   budget: RateLimit | undefined
   readonly principal: Principal
   readonly credential: CredentialHeaders | undefined
-  readonly #limits: Limits
+  readonly #parts: Pick<GraphqlFaceParts, 'limits' | 'refresh'>
 
-  constructor(limits: Limits, principal: Principal, credential: CredentialHeaders | undefined) {
-    this.#limits = limits
+  constructor(
+    parts: Pick<GraphqlFaceParts, 'limits' | 'refresh'>,
+    principal: Principal,
+    credential: CredentialHeaders | undefined,
+  ) {
+    this.#parts = parts
     this.principal = principal
     this.credential = credential
   }
 
   draw(requests: number): Awaitable<undefined> {
-    return this.#limits.draw(this.principal, this, requests)
+    const { limits, refresh } = this.#parts
+    return then(refresh(), () => limits.draw(this.principal, this, requests))
   }
 
   left(): RateLimit | undefined {

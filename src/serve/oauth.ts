@@ -1,6 +1,7 @@
 /** The authorization server as the service uses it: loaded when it is first asked for, since a start should be short. */
 
 import { isAccountPath } from '../auth/accounts/paths.ts'
+import { dpopAlgorithms } from '../auth/dpop-challenge.ts'
 import type { MailLog } from '../auth/mail.ts'
 import type { Apps } from '../auth/server/apps.ts'
 import type { AuthorizationServer } from '../auth/server/server.ts'
@@ -16,6 +17,7 @@ import type { Run } from '../plan/run.ts'
 import { anonymous } from '../principal.ts'
 import type { Records } from '../records.ts'
 import { accountPages, themeOf } from './accounts.ts'
+import type { Attempts } from './attempts.ts'
 
 export interface OauthFaceParts {
   readonly model: Model
@@ -24,8 +26,8 @@ export interface OauthFaceParts {
   readonly apps: Apps
   readonly limits: Limits
   readonly counters: RateCounters
-  /** The tighter budget of the endpoints that programs call. */
-  readonly tokenLimits: Limits
+  /** The budgets of the endpoints that programs call. */
+  readonly attempts: Attempts
   readonly settings: Settings
   /** Where the service is reached, without a trailing slash. */
   readonly issuer: () => string
@@ -87,12 +89,21 @@ const methods: ReadonlyMap<string, readonly string[]> = new Map([
 /** Where an authorization request goes on after its interaction. */
 const resumed = /^\/oauth\/(?:authorize|device\/verify)\/[A-Za-z0-9_-]{1,100}$/
 
+/** Where an app that has registered itself is looked at and changed (RFC 7592). */
+const registered = /^\/oauth\/register\/[A-Za-z0-9_-]{1,100}$/
+
 function methodsOf(path: string): readonly string[] | undefined {
+  if (registered.test(path)) return ['GET', 'PUT', 'DELETE']
   return methods.get(path) ?? (resumed.test(path) ? ['GET'] : undefined)
 }
 
+function isProgram({ path, method }: Exchange): boolean {
+  if (programs.has(path)) return method === 'POST'
+  return (method === 'PUT' || method === 'DELETE') && registered.test(path)
+}
+
 export function oauthFace(parts: OauthFaceParts): OauthFace {
-  const { limits, tokenLimits, settings, model, issuer } = parts
+  const { limits, attempts, settings, model, issuer } = parts
   let loading: Promise<AuthorizationServer> | undefined
   const load = () => {
     loading ??= loadServer(parts).catch(error => {
@@ -110,19 +121,38 @@ export function oauthFace(parts: OauthFaceParts): OauthFace {
       authorization_servers: [issuer()],
       scopes_supported: [...model.scopes.keys()],
       bearer_methods_supported: ['header'],
+      dpop_signing_alg_values_supported: dpopAlgorithms,
       resource_documentation: `${issuer()}/docs`,
     }),
   })
-  const handle = async (exchange: Exchange): Promise<TakenOver> => {
+  const readForm = async (exchange: Exchange) => {
+    try {
+      await exchange.readBody(Math.min(MAX_FORM, settings.bodyLimit))
+    } catch (error) {
+      if (isProgram(exchange)) await attempts.refuse(exchange)
+      throw error
+    }
+  }
+  const handle = async (exchange: Exchange): Promise<Reply | TakenOver> => {
     const server = await load()
-    await exchange.readBody(Math.min(MAX_FORM, settings.bodyLimit))
+    await readForm(exchange)
     const { req, res, body, method } = exchange
-    return { takeOver: () => server.handle(req, res, method === 'POST' ? body : undefined, exchange.address) }
+    const carries = method === 'POST' || method === 'PUT'
+    const handled = () => server.handle(req, res, carries ? body : undefined, exchange.address)
+    const quickly = exchange.path === '/oauth/introspect' ? () => server.introspect(exchange) : undefined
+    if (isProgram(exchange)) return attempts.answer(exchange, handled, quickly)
+    return {
+      async takeOver() {
+        await handled()
+      },
+    }
   }
   const page = async (exchange: Exchange): Promise<Reply> => {
-    await exchange.readBody(Math.min(MAX_FORM, settings.bodyLimit))
+    await readForm(exchange)
     return pages.answer(exchange)
   }
+  const isThere = (path: string) =>
+    !path.startsWith('/oauth/register') || settings['oauth.registrationToken'] !== undefined
   const requireMethod = ({ path, method }: Exchange, allowed: readonly string[]) => {
     if (allowed.includes(method) || (method === 'HEAD' && allowed.includes('GET'))) return
     throw new ApiError('METHOD_NOT_ALLOWED', `${path} takes ${allowed.join(' and ')}.`, {
@@ -137,13 +167,10 @@ export function oauthFace(parts: OauthFaceParts): OauthFace {
       const { path } = exchange
       const nobody = anonymous(budgetAddress(exchange.address))
       if (isAccountPath(path)) return then(limits.draw(nobody, exchange), () => page(exchange))
-      const budget = programs.has(path) && exchange.method !== 'GET' ? tokenLimits : limits
-      const principal = budget === limits ? nobody : { ...nobody, budgetKey: `token:${nobody.budgetKey}` }
-      return then(budget.draw(principal, exchange), (): Awaitable<Reply | TakenOver> => {
+      if (isProgram(exchange) && isThere(path)) return handle(exchange)
+      return then(limits.draw(nobody, exchange), (): Awaitable<Reply | TakenOver> => {
         const allowed = resources.has(path) ? ['GET'] : methodsOf(path)
-        if (!allowed || (path === '/oauth/register' && settings['oauth.registrationToken'] === undefined)) {
-          throw new ApiError('NOT_FOUND')
-        }
+        if (!allowed || !isThere(path)) throw new ApiError('NOT_FOUND')
         requireMethod(exchange, allowed)
         return resources.has(path) ? protectedResource(path) : handle(exchange)
       })

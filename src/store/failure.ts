@@ -23,7 +23,7 @@ const unavailable = new Set([
 export function failureOf(cause: unknown): ApiError {
   if (cause instanceof ApiError) return cause
   const code = resultCode(cause)
-  if (code === UNIQUE || code === PRIMARY_KEY || code === ROW_ID) return taken(cause)
+  if (code === UNIQUE || code === PRIMARY_KEY || code === ROW_ID) return taken(uniqueFields(cause), cause)
   if (code !== undefined && unavailable.has(code & 0xff)) {
     return new ApiError('UNAVAILABLE', undefined, { cause })
   }
@@ -45,9 +45,13 @@ function resultCode(cause: unknown): number | undefined {
 }
 
 /** `UNIQUE constraint failed: posts.slug, posts.author_id` names the fields. */
-function taken(cause: unknown): ApiError {
+function uniqueFields(cause: unknown): readonly string[] {
   const [, list = ''] = /constraint failed: (.*)$/.exec(String(cause)) ?? []
-  const fields = list.split(', ').map(each => each.slice(each.indexOf('.') + 1))
+  return list.split(', ').map(each => each.slice(each.indexOf('.') + 1))
+}
+
+/** The error for values that must be unique and are another item's. */
+export function taken(fields: readonly string[], cause: unknown): ApiError {
   const message =
     fields.length === 1
       ? 'Another item already has this value.'

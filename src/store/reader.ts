@@ -1,5 +1,4 @@
 /** Runs guarded reads: each shape's statements are prepared once, answers remembered while they stay true. */
-import type { JsonValue } from '../model/fields/type.ts'
 import type { CompositeAnswer, ItemAnswer, ListAnswer, ReadAnswer } from '../plan/answer.ts'
 import type {
   GuardedComposite,
@@ -7,16 +6,15 @@ import type {
   GuardedItem,
   GuardedList,
   GuardedRead,
-  GuardedSort,
 } from '../plan/guarded.ts'
 import { keyOf, type ShapeAnswers } from './answers.ts'
 import type { ResultRow } from './connection.ts'
+import { cursorKey, cursorSlice } from './cursor.ts'
 import { pageReader } from './pages.ts'
 import { arrayText, type ReadContext } from './reading.ts'
 import { compositeSql } from './sql/composite.ts'
 import { itemSql, listSql, parentSql } from './sql/read.ts'
 import { sqlite } from './sql/sqlite.ts'
-import { arg, sql } from './sql/writer.ts'
 import { type Inputs, noSlots } from './values.ts'
 import { stampOf, type Version } from './versions.ts'
 
@@ -117,14 +115,7 @@ function cursorReader(
   window: Extract<GuardedList['window'], { kind: 'cursor' }>,
   { connection }: ReadContext,
 ): (inputs: Inputs) => ListAnswer {
-  const position = window.after?.map((param, index) => {
-    const { encoding } = sortAt(shape.sort, index).field.field.type
-    return arg(param, encoding)
-  })
-  // One more than is asked for tells whether another page follows.
-  const limit = sql`${arg(window.limit, 'number')} + 1`
-  const slice = { after: position, limit, offset: undefined, keys: true }
-  const statement = connection.prepare(listSql(shape, slice, sqlite))
+  const statement = connection.prepare(listSql(shape, cursorSlice(shape, window), sqlite))
   return inputs => {
     const rows = statement.all(inputs)
     const size = Number(inputs.args[window.limit])
@@ -136,16 +127,4 @@ function cursorReader(
       next: last === undefined ? null : shape.sort.map((each, index) => cursorKey(each, last[index + 1])),
     }
   }
-}
-
-function sortAt(sort: readonly GuardedSort[], index: number): GuardedSort {
-  const each = sort[index]
-  if (each === undefined) throw new TypeError('a position needs one value per sort key')
-  return each
-}
-
-function cursorKey({ field }: GuardedSort, value: ResultRow[number] | undefined): JsonValue {
-  if (value === null || value === undefined) return null
-  if (field.field.type.encoding === 'boolean') return value === 1
-  return typeof value === 'number' ? value : String(value)
 }

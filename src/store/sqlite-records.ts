@@ -1,6 +1,6 @@
 /** Records on SQLite. */
 
-import type { NewRecord, Records, StoredRecord } from '../records.ts'
+import type { NewRecord, RecordKey, Records, StoredRecord } from '../records.ts'
 import type { Connection, Statement } from './connection.ts'
 import { type Sql, slot, sql } from './sql/writer.ts'
 import type { SqlValue } from './values.ts'
@@ -89,6 +89,10 @@ export class SqliteRecords implements Records {
     })
   }
 
+  swap({ kind, id }: RecordKey, before: string, after: string): Promise<boolean> {
+    return this.#write(() => this.#changed(swap, [kind, id, before, after], [kind]))
+  }
+
   consume(kind: string, id: string): Promise<boolean> {
     return this.#write(() => this.#changed(consume, [this.#now(), kind, id], [kind]))
   }
@@ -157,6 +161,7 @@ const byOwner = sql`${select} "kind" = ${slot(1)} AND "owner" = ${slot(2)} AND $
 const byKind = sql`${select} "kind" = ${slot(1)} AND ${alive} ORDER BY "id"`
 const addIfNew = sql`${insert} ON CONFLICT ("kind", "id") DO NOTHING RETURNING 1`
 const replace = sql`${insert} ON CONFLICT ("kind", "id") DO UPDATE SET "payload" = excluded."payload", "expires_at" = excluded."expires_at", "grant_id" = excluded."grant_id", "alias" = excluded."alias", "owner" = excluded."owner" RETURNING 1`
+const swap = sql`UPDATE "_records" SET "payload" = ${slot(3)} WHERE "kind" = ${slot(0)} AND "id" = ${slot(1)} AND "payload" = ${slot(2)} RETURNING 1`
 const consume = sql`UPDATE "_records" SET "consumed_at" = ${slot(0)} WHERE "kind" = ${slot(1)} AND "id" = ${slot(2)} AND "consumed_at" IS NULL AND ${alive} RETURNING 1`
 const remove = sql`DELETE FROM "_records" WHERE "kind" = ${slot(0)} AND "id" = ${slot(1)} RETURNING 1`
 const removeExpired = sql`DELETE FROM "_records" WHERE "kind" = ${slot(1)} AND "id" = ${slot(2)} AND "expires_at" <= ${slot(0)} RETURNING 1`

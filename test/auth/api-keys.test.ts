@@ -8,7 +8,7 @@ import { ApiError } from '../../src/errors.ts'
 import { checkModel } from '../../src/model/check.ts'
 import { createGuard } from '../../src/plan/guard.ts'
 import { user } from '../../src/principal.ts'
-import { createRun, openStore } from '../../src/serve.ts'
+import { createRun, openStore } from '../../src/serve/store.ts'
 import blog from '../models/blog.ts'
 import { type Answer, type TestService, withService } from '../serve/service.ts'
 

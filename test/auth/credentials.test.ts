@@ -21,6 +21,7 @@ function find({ query = '', ...headers }: Sent): [Credential | null | string, st
 
 const bearer = (text: string) => ({ place: 'bearer', text })
 const key = (text: string) => ({ place: 'key', text })
+const dpop = (text: string) => ({ place: 'dpop', text })
 
 // What is sent, what is found, and the query that the face sees.
 const rows: readonly [Sent, Credential | null | string, string][] = [
@@ -30,6 +31,9 @@ const rows: readonly [Sent, Credential | null | string, string][] = [
   [{ authorization: 'bearer a' }, bearer('a') as Credential, ''],
   [{ authorization: 'BEARER  a ' }, bearer('a') as Credential, ''],
   [{ authorization: 'Bearer a==' }, bearer('a==') as Credential, ''],
+  [{ authorization: 'DPoP a.b-c' }, dpop('a.b-c') as Credential, ''],
+  [{ authorization: 'dpop a' }, dpop('a') as Credential, ''],
+  [{ authorization: 'DPoP a, DPoP a' }, dpop('a') as Credential, ''],
   [{ 'x-api-key': 'a' }, key('a') as Credential, ''],
   [{ query: 'api_key=a' }, key('a') as Credential, ''],
   [{ query: 'page=1&api_key=a&sort=id' }, key('a') as Credential, 'page=1&sort=id'],
@@ -49,9 +53,14 @@ const rows: readonly [Sent, Credential | null | string, string][] = [
   [{ query: 'api_key=a&api_key=b&page=1' }, 'BAD_REQUEST', 'page=1'],
   [{ authorization: 'Bearer a, Bearer b' }, 'BAD_REQUEST', ''],
   [{ 'x-api-key': 'a, b' }, 'BAD_REQUEST', ''],
+  [{ authorization: 'DPoP a, Bearer a' }, 'BAD_REQUEST', ''],
+  [{ authorization: 'DPoP a', 'x-api-key': 'a' }, 'BAD_REQUEST', ''],
+  [{ authorization: 'DPoP a', query: 'api_key=a' }, 'BAD_REQUEST', ''],
   // Other schemes and forms.
   [{ authorization: 'Basic dTpw' }, 'UNAUTHORIZED', ''],
   [{ authorization: 'Bearer' }, 'UNAUTHORIZED', ''],
+  [{ authorization: 'DPoP' }, 'UNAUTHORIZED', ''],
+  [{ authorization: 'DPoP a b' }, 'UNAUTHORIZED', ''],
   [{ authorization: '' }, 'UNAUTHORIZED', ''],
   [{ authorization: 'Bearer a b' }, 'UNAUTHORIZED', ''],
   [{ authorization: 'Bearer ä' }, 'UNAUTHORIZED', ''],

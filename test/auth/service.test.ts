@@ -167,7 +167,7 @@ test('keys are each owner’s own: nobody else sees, changes or revokes them', a
 async function keysOf({ file }: TestService) {
   const { checkModel } = await import('../../src/model/check.ts')
   const { createGuard } = await import('../../src/plan/guard.ts')
-  const { createRun, openStore } = await import('../../src/serve.ts')
+  const { createRun, openStore } = await import('../../src/serve/store.ts')
   const { readSettings } = await import('../../src/config.ts')
   const { createKeyFor } = await import('../../src/cli/accounts.ts')
   const { default: blog } = await import('../models/blog.ts')

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import type { Browser, Page } from 'playwright-core'
 import { catalogue } from '../../src/errors.ts'
+import { freePort } from '../processes/port.ts'
 import { type TestService, withService } from '../serve/service.ts'
 import { openBrowser } from './chromium.ts'
 
@@ -133,6 +134,26 @@ test('with a key typed in, an operation can be tried', async () => {
     const { json } = await call('/api/v1/posts/1')
     assert.equal(json.title, 'Typed in a browser')
     assert.equal(json.author_id, 1)
+  })
+})
+
+test('an operation can be tried where the page was found under another name than BASE_URL', async () => {
+  const port = await freePort()
+  const named = `http://localhost:${port}`
+  await withService({ rateLimit: 'off', host: 'localhost', port, baseUrl: named }, async () => {
+    const { page, faults, origins } = await visit(`http://docs.localhost:${port}/docs`)
+    try {
+      const list = page
+        .locator('.opblock', { has: page.locator('[data-path="/api/v1/posts"]') })
+        .and(page.locator('.opblock-get'))
+      await list.locator('.opblock-summary').click()
+      await list.getByRole('button', { name: 'Execute' }).click()
+      await list.locator('.live-responses-table .response-col_status').filter({ hasText: '200' }).waitFor()
+      assert.deepEqual(faults, [])
+      assert.ok(origins.has(named))
+    } finally {
+      await page.close()
+    }
   })
 })
 

@@ -88,6 +88,13 @@ const mistakes: readonly (readonly [string[], Environment, number, RegExp])[] = 
   [['check'], { PORTICO_MODEL: undefined }, 2, /--model model\.ts/],
   [['check', '--model', 'nowhere.ts'], {}, 1, /nowhere\.ts: there is no such model file/],
   [['start'], { PORT: 'abc', LOG_LEVEL: 'x' }, 1, /PORT \(environment\).*abc.*LOG_LEVEL/s],
+  [['start'], { DATABASE_URL: '/proc/none/data.db' }, 1, /cannot be opened.*\/proc\/none.*DATABASE_URL/],
+  [['start'], { DATABASE_URL: '/dev/null/data.db' }, 1, /\/dev\/null is not a folder/],
+  [['start'], { DATABASE_URL: '/dev/zero' }, 1, /\/dev\/zero is not a file/],
+  [['start'], { DATABASE_URL: '.' }, 1, /is not a file/],
+  [['backup'], {}, 2, /portico backup <file>/],
+  [['backup', 'copy.db'], { DATABASE_URL: './none.db' }, 1, /no database at .*none\.db/],
+  [['restore', 'copy.db'], { DATABASE_URL: './none.db' }, 1, /no backup at copy\.db/],
   [['start'], { DATABASE_URL: 'postgres://u:hunter2@h/d' }, 1, /PostgreSQL.*cannot use yet/],
 ]
 
@@ -204,6 +211,33 @@ test('keys and roles that another process changes count at once in a running ser
     assert.match(nobody.err, /No user has the e-mail address x@example\.com/)
     const again = await portico(['users', 'create', '--email', 'ann@example.com'], environment)
     assert.equal(again.code, 1)
+  })
+})
+
+test('backup copies a running service, and restore brings it back', async () => {
+  const key = 'k'.repeat(32)
+  const environment = { DATABASE_URL: join(folder, 'live.db'), PORTICO_ADMIN_API_KEY: key }
+  const post = (url: string, title: string) =>
+    call(`${url}/api/v1/posts`, { method: 'POST', key, body: { title } })
+  await whileServing(environment, async url => {
+    await post(url, 'before')
+    assert.match(
+      (await portico(['backup', 'copy.db'], environment)).out,
+      /^copy\.db: a sound copy of live\.db/,
+    )
+    await post(url, 'after')
+    assert.match((await portico(['backup', 'copy.db'], environment)).err, /--overwrite/)
+    const inUse = await portico(['restore', 'copy.db', '--overwrite'], environment)
+    assert.match(inUse.err, /stop the service first/)
+    assert.equal(inUse.code, 1)
+  })
+  assert.equal((await portico(['restore', 'copy.db', '--overwrite'], environment)).code, 0)
+  await whileServing(environment, async url => {
+    const { json } = await call(`${url}/api/v1/posts`)
+    assert.deepEqual(
+      (json.data as { title: string }[]).map(({ title }) => title),
+      ['before'],
+    )
   })
 })
 

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { availableParallelism } from 'node:os'
 import { isAbsolute, resolve } from 'node:path'
 import { test } from 'node:test'
+import { publicName } from '../../src/config/database.ts'
 import { configurationPage, errorsPage } from '../../src/config/page.ts'
 import { readSettings, SettingsError, settingsTable } from '../../src/config.ts'
 import { catalogue } from '../../src/errors.ts'
@@ -94,10 +95,12 @@ const examples: { readonly [N in Name]: Examples } = {
       ['sqlite:/a/b.db', '/a/b.db'],
       ['file:///a/b%20c.db', '/a/b c.db'],
       ['sqlite:///a/b.db', '/a/b.db'],
+      ['postgres://u:p@h/db', 'postgres://u:p@h/db'],
+      ['postgresql://h:5433/db?sslmode=verify-full', 'postgresql://h:5433/db?sslmode=verify-full'],
     ],
     wrong: [
-      'postgres://u:p@h/db',
-      'postgresql://h/db',
+      'postgres://u:p@h',
+      'postgres://u:p@h:x/db',
       ':memory:',
       'file::memory:',
       'mysql://h/db',
@@ -107,6 +110,7 @@ const examples: { readonly [N in Name]: Examples } = {
     ],
     wrongValues: ['', 1, null],
   },
+  databaseConnections: numberOf(4, 1000),
   baseUrl: {
     text: [
       ['https://api.example.com', 'https://api.example.com'],
@@ -121,7 +125,29 @@ const examples: { readonly [N in Name]: Examples } = {
     wrong: [...numberOf(1, 256).wrong, 'AUTO', 'off'],
     wrongValues: numberOf(1, 256).wrongValues,
   },
+  tracesEndpoint: {
+    text: [
+      ['https://api.example.com', 'https://api.example.com'],
+      ['http://localhost:3000/', 'http://localhost:3000'],
+      ['https://example.com/sub/', 'https://example.com/sub'],
+    ],
+    wrong: ['example.com', 'ftp://example.com', 'https://example.com?x', 'https://example.com#x'],
+    wrongValues: ['', 1, {}],
+  },
   model: words,
+  secretKeys: {
+    text: [
+      ['abcdefghijklmnopqrstuvwxyz012345', ['abcdefghijklmnopqrstuvwxyz012345']],
+      [`${'a'.repeat(40)}, ${'b+/='.repeat(11)}`, ['a'.repeat(40), 'b+/='.repeat(11)]],
+    ],
+    wrong: [
+      'short',
+      `${'a'.repeat(40)},short`,
+      `${'a'.repeat(40)},`,
+      'with a space in it, and long enough for one',
+    ],
+    wrongValues: ['short', 1, null, [], [1], ['short']],
+  },
   adminEmail: {
     text: [['Root@Example.com', 'root@example.com']],
     wrong: ['root', 'a b@c', '@', 'a@'],
@@ -162,6 +188,7 @@ const examples: { readonly [N in Name]: Examples } = {
   maxUnread: numberOf(1_048_576, 68_719_476_736),
   maxConnections: numberOf(1, 1_000_000),
   maxDelay: numberOf(0, 60_000),
+  shutdownDelay: numberOf(0, 3600),
   shutdownGrace: numberOf(0, 3600),
   cors: flags,
   cacheBytes: numberOf(0, 68_719_476_736),
@@ -372,10 +399,15 @@ test('a secret that does not fit is not repeated', () => {
   assert.ok(fault && !fault.message.includes('my secret'))
 })
 
-test('PostgreSQL is refused with a sentence that says what to do', () => {
-  const [fault] = faultsOf(() => readSettings({ environment: { DATABASE_URL: 'postgres://u:hunter2@h/d' } }))
-  assert.match(fault?.message ?? '', /PostgreSQL.*name a file/)
-  assert.doesNotMatch(fault?.message ?? '', /hunter2/)
+test('a password in the name of a database is told to nobody', () => {
+  for (const name of ['postgres://u:hunter2@h', 'postgres://u:hunter2@h:x/d', 'mysql://u:hunter2@h/d']) {
+    const [fault] = faultsOf(() => readSettings({ environment: { DATABASE_URL: name } }))
+    assert.match(fault?.message ?? '', /postgres:\/\/user:password@host/)
+    assert.doesNotMatch(fault?.message ?? '', /hunter2/)
+  }
+  assert.equal(publicName('postgres://u:hunter2@h:5433/d?password=hunter2'), 'postgres://u@h:5433/d')
+  assert.equal(publicName('postgresql://u:p%40@h/d'), 'postgresql://u@h/d')
+  assert.equal(publicName('/var/lib/a:b@c.db'), '/var/lib/a:b@c.db')
 })
 
 test('the page of settings has every setting with its variable and sentence', () => {

@@ -6,18 +6,27 @@ import formats from 'ajv-formats'
 import type { Reply } from '../../src/call.ts'
 import { checkModel } from '../../src/model/check.ts'
 import type { Declaration } from '../../src/model/declaration.ts'
+import type { Model } from '../../src/model/model.ts'
 import { anonymous, user } from '../../src/principal.ts'
 import { openapi } from '../../src/rest/openapi.ts'
 import { type Bench, type OpenBench, openBench, type Request } from '../contract/rest/bench.ts'
+import { kinds, openStore } from '../contract/rest/databases.ts'
 import { openHttpBench } from '../contract/rest/http-bench.ts'
-import { openSqliteStore } from '../contract/rest/open-sqlite.ts'
 import blog from '../models/blog.ts'
 import rich from '../models/rich.ts'
 import { type Document, Generator, type Operation, operationsOf, resolve, seeded } from './generate.ts'
 
 const faces: readonly { readonly where: string; readonly open: OpenBench; readonly requests: number }[] = [
-  { where: 'the face', open: model => openBench(model, openSqliteStore), requests: 3500 },
-  { where: 'a service over HTTP', open: openHttpBench, requests: 3000 },
+  ...kinds.map(kind => ({
+    where: `the face on ${kind.name}`,
+    open: (model: Model) => openBench(model, each => openStore(kind, each)),
+    requests: 3500,
+  })),
+  ...kinds.map(kind => ({
+    where: `a service on ${kind.name} over HTTP`,
+    open: (model: Model) => openHttpBench(model, kind),
+    requests: 3000,
+  })),
 ]
 const principals = [
   anonymous('192.0.2.1'),
@@ -147,7 +156,7 @@ const chosen = Number(process.env.SEED ?? 20260101)
 async function attack(declaration: Declaration, fill: Fill, open: OpenBench, requests: number) {
   const model = checkModel(declaration)
   const document = JSON.parse(JSON.stringify(openapi(model, undefined)))
-  const bench = open(model)
+  const bench = await open(model)
   const statuses = new Map<number, number>()
   try {
     await fill(bench)

@@ -13,7 +13,7 @@ export type PostgresSettings = Readonly<Record<string, string | number>>
 const PORT = 5432
 const START_MS = 30_000
 
-/** What suits tests, whose data nobody needs tomorrow. */
+/** What suits tests, whose data nobody needs tomorrow. What is committed outlives the server, not the machine. */
 export const fast: PostgresSettings = {
   fsync: 'off',
   full_page_writes: 'off',

@@ -46,13 +46,19 @@ async function said(input: Readable): Promise<string> {
   throw new Error('The PostgreSQL server of the tests ended before it began.')
 }
 
+const BIGINT = 20
+
+/** Whole numbers as numbers. */
+const getTypeParser: typeof pg.types.getTypeParser = (oid, format) =>
+  oid === BIGINT ? Number : pg.types.getTypeParser(oid, format)
+
 /** Runs statements on a database. Of the last one, the rows. */
 export async function query(
   url: string,
   text: string,
   values?: readonly unknown[],
 ): Promise<Record<string, unknown>[]> {
-  const client = new pg.Client({ connectionString: url })
+  const client = new pg.Client({ connectionString: url, types: { getTypeParser } })
   await client.connect()
   try {
     const result: pg.QueryResult | pg.QueryResult[] = await client.query(text, values && [...values])
@@ -67,11 +73,12 @@ export interface TestDatabase {
   drop(): Promise<void>
 }
 
-/** A new, empty database. */
-export async function newDatabase(): Promise<TestDatabase> {
+/** A new, empty database, or a copy of one that nobody is connected to. */
+export async function newDatabase(template?: TestDatabase): Promise<TestDatabase> {
   const admin = await serverUrl()
   const name = `test_${randomBytes(8).toString('hex')}`
-  await query(admin, `CREATE DATABASE "${name}" TEMPLATE template0`)
+  const from = template === undefined ? 'template0' : new URL(template.url).pathname.slice(1)
+  await query(admin, `CREATE DATABASE "${name}" TEMPLATE "${from}"`)
   const url = new URL(admin)
   url.pathname = `/${name}`
   return {

@@ -1,20 +1,22 @@
-/** `kill -9` in the middle of a migration: the database is as before it, or, had it ended, as after it. */
+/** A migration that ends in its middle: the database is as before it, or, had it ended, as after it. */
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { applyMigration, openSqlite, planMigration } from '../../src/store/sqlite.ts'
-import { withFile } from '../store/blog.ts'
+import type { Step } from '../../src/store/schema/diff.ts'
+import { applyPostgres } from '../../src/store/schema/postgres-migrate.ts'
+import { type Migratable, migratables, postgres } from '../databases/migratable.ts'
+import { PostgresServer } from '../databases/postgres.ts'
+import { fast } from '../databases/postgres-server.ts'
 import { after, before } from './migration-models.ts'
 
 const program = fileURLToPath(new URL('migrate.ts', import.meta.url))
 const ROWS = 30_000
 
-async function killedMigration(file: string, milliseconds: number): Promise<string> {
-  const child = spawn(process.execPath, [program, file], { stdio: ['ignore', 'pipe', 'inherit'] })
+async function killedMigration(at: string, milliseconds: number): Promise<string> {
+  const child = spawn(process.execPath, [program, at], { stdio: ['ignore', 'pipe', 'inherit'] })
   let output = ''
   child.stdout.setEncoding('utf8').on('data', chunk => {
     output += chunk
@@ -27,48 +29,95 @@ async function killedMigration(file: string, milliseconds: number): Promise<stri
   return output
 }
 
-function rows(file: string, query: string): unknown[][] {
-  const database = new DatabaseSync(file)
-  try {
-    return database
-      .prepare(query)
-      .all()
-      .map(row => Object.values(row))
-  } finally {
-    database.close()
-  }
+async function fill(database: Migratable, at: string): Promise<void> {
+  await (await database.open(at, before)).close()
+  const totals = database === postgres ? `INSERT INTO _totals VALUES ('notes', 0, ${ROWS})` : ''
+  await database.run(
+    at,
+    `INSERT INTO notes (title, body, created_at)
+     WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < ${ROWS})
+     SELECT 'title ' || n, 'body of ' || n, '2026-01-01T00:00:00.000Z' FROM numbers; ${totals}`,
+  )
 }
 
-const schemaOf = (file: string) => rows(file, 'SELECT type, name, sql FROM sqlite_schema ORDER BY name')
+/** Whether the migration is undone; throws when it is neither undone nor done. */
+async function isUndone(
+  database: Migratable,
+  at: string,
+  steps: readonly Step[],
+  shape: string,
+): Promise<boolean> {
+  const left = await database.plan(at, after)
+  if (left.every(step => step.additive)) return false
+  assert.deepEqual(left, steps)
+  assert.equal(await database.shape(at), shape)
+  const rows = await database.rows(
+    at,
+    'SELECT count(*) AS n, max(title) AS title, max(body) AS body FROM notes',
+  )
+  assert.deepEqual(rows, [[ROWS, 'title 9999', 'body of 9999']])
+  return true
+}
 
-test('a migration that is killed has changed nothing, and can be run again', () =>
-  withFile(async file => {
-    await openSqlite(before, { file }).close()
-    const database = new DatabaseSync(file)
-    database.exec(
-      `INSERT INTO notes (title, body, created_at)
-       WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < ${ROWS})
-       SELECT 'title ' || n, 'body of ' || n, '2026-01-01T00:00:00.000Z' FROM numbers`,
-    )
-    database.close()
-    const schema = schemaOf(file)
-    const steps = planMigration(file, after)
-    let undone = 0
-    for (const milliseconds of [1, 5, 15, 30, 50, 80]) {
-      const output = await killedMigration(file, milliseconds)
-      assert.deepEqual(rows(file, 'PRAGMA integrity_check'), [['ok']])
-      if (planMigration(file, after).length === 0) break
-      undone++
-      assert.equal(output, 'begins')
-      assert.deepEqual(schemaOf(file), schema)
-      assert.deepEqual(planMigration(file, after), steps)
-      assert.deepEqual(rows(file, `SELECT count(*), max(title), max(body) FROM notes`), [
-        [ROWS, 'title 9999', 'body of 9999'],
-      ])
+async function requireDone(database: Migratable, at: string): Promise<void> {
+  await database.apply(at, after, { allowDestructive: true })
+  assert.deepEqual(await database.plan(at, after), [])
+  await database.requireSound(at)
+  assert.deepEqual(await database.rows(at, 'SELECT id, name, state FROM memos WHERE id = 7'), [
+    [7, 'title 7', 'new'],
+  ])
+  const totals = `SELECT CAST(sum(n) AS integer) FROM _totals WHERE collection = 'memos'`
+  assert.deepEqual(await database.rows(at, totals), [[ROWS]])
+  const found = {
+    SQLite: `SELECT count(*) FROM _search_memos('"7"')`,
+    PostgreSQL: `SELECT count(*) FROM _search_memos WHERE _all @> '{7}'`,
+  }
+  assert.deepEqual(await database.rows(at, found[database.name]), [[1]])
+}
+
+for (const database of migratables) {
+  test(`${database.name}: a migration that is killed has changed nothing, and can be run again`, () =>
+    database.withEmpty(async at => {
+      await fill(database, at)
+      const steps = await database.plan(at, after)
+      const shape = await database.shape(at)
+      let undone = 0
+      for (const milliseconds of database.killAfter) {
+        const output = await killedMigration(at, milliseconds)
+        if (!(await isUndone(database, at, steps, shape))) break
+        assert.equal(output, 'begins')
+        undone++
+      }
+      assert.ok(undone > 0)
+      await requireDone(database, at)
+    }))
+}
+
+test('PostgreSQL: a migration whose server crashes has changed nothing, and can be run again', async () => {
+  const server = new PostgresServer(fast)
+  try {
+    await server.start()
+    await fill(postgres, server.url)
+    const steps = await postgres.plan(server.url, after)
+    const shape = await postgres.shape(server.url)
+    let failed = 0
+    for (const milliseconds of [100, 400, 1000]) {
+      const migration = applyPostgres(server.url, after, { allowDestructive: true }).then(
+        () => 'done',
+        () => 'failed',
+      )
+      await wait(milliseconds)
+      await server.kill()
+      const outcome = await migration
+      await server.start()
+      const undone = await isUndone(postgres, server.url, steps, shape)
+      if (outcome === 'done') assert.equal(undone, false)
+      else failed++
+      if (!undone) break
     }
-    assert.ok(undone > 0)
-    applyMigration(file, after, { allowDestructive: true })
-    assert.deepEqual(rows(file, 'SELECT id, name, state FROM memos WHERE id = 7'), [[7, 'title 7', 'new']])
-    assert.deepEqual(rows(file, `SELECT n FROM _totals WHERE collection = 'memos'`), [[ROWS]])
-    assert.deepEqual(rows(file, `SELECT count(*) FROM _search_memos('"7"')`), [[1]])
-  }))
+    assert.ok(failed > 0)
+    await requireDone(postgres, server.url)
+  } finally {
+    await server.remove()
+  }
+})

@@ -1,8 +1,12 @@
-/** A process that rebuilds a large table, and says when it begins. */
+/** A process that changes a large table, and says when it begins. */
 import { writeSync } from 'node:fs'
+import { applyPostgres } from '../../src/store/schema/postgres-migrate.ts'
 import { applyMigration } from '../../src/store/sqlite.ts'
 import { after } from './migration-models.ts'
 
+const [, , at = ''] = process.argv
+const target = { allowDestructive: true }
 writeSync(1, 'begins')
-applyMigration(process.argv[2] ?? '', after, { allowDestructive: true })
+if (at.startsWith('postgres:')) await applyPostgres(at, after, target)
+else applyMigration(at, after, target)
 writeSync(1, ' done')

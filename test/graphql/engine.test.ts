@@ -10,7 +10,7 @@ import { checkModel } from '../../src/model/check.ts'
 import { createGuard } from '../../src/plan/guard.ts'
 import type { CreateHooks, Run } from '../../src/plan/run.ts'
 import { anonymous, type Principal, system, user } from '../../src/principal.ts'
-import { createRun } from '../../src/serve.ts'
+import { createRun } from '../../src/serve/store.ts'
 import { openSqlite, type SqliteStore } from '../../src/store/sqlite.ts'
 import blog from '../models/blog.ts'
 

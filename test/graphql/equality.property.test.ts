@@ -1,84 +1,19 @@
 /** Whatever model, rows, caller and document: the reply is what graphql-js gives over a naive resolver. */
 import assert from 'node:assert/strict'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { DatabaseSync, type SQLInputValue } from 'node:sqlite'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { parse, validate } from 'graphql'
-import { createEngine } from '../../src/graphql/create-engine.ts'
 import type { Engine } from '../../src/graphql/engine.ts'
-import type { JsonValue } from '../../src/model/fields/type.ts'
-import { createGuard } from '../../src/plan/guard.ts'
 import type { Principal } from '../../src/principal.ts'
-import { createRun } from '../../src/serve.ts'
-import { openSqlite } from '../../src/store/sqlite.ts'
+import { insides } from '../databases/inside.ts'
 import { principals } from '../plan/random.ts'
-import type { Data, Row } from '../plan/reference.ts'
+import { reply, withEngine } from './bench.ts'
 import { naiveReply } from './naive.ts'
 import { type Asked, randomDocument } from './random-document.ts'
 import { type World, worlds } from './random-model.ts'
 
 const WORLDS = Number(process.env.WORLDS ?? 50)
 const DOCUMENTS = 12
-
-const limits = { aliases: 10_000, depth: 100, cost: 1e9, tokens: 50_000 }
-const context = {
-  rateLimit: undefined,
-  onFault(error: unknown) {
-    throw error
-  },
-}
-
-function stored(value: JsonValue): SQLInputValue {
-  if (typeof value === 'boolean') return value ? 1 : 0
-  return typeof value === 'object' && value !== null ? JSON.stringify(value) : value
-}
-
-function fill(file: string, data: Data): void {
-  const database = new DatabaseSync(file, { enableForeignKeyConstraints: false })
-  database.exec('PRAGMA synchronous = OFF; BEGIN')
-  for (const [name, rows] of Object.entries(data)) for (const row of rows) insert(database, name, row)
-  database.exec('COMMIT')
-  database.close()
-}
-
-function insert(database: DatabaseSync, name: string, row: Row): void {
-  const columns = Object.keys(row)
-  const quoted = columns.map(column => `"${column}"`).join()
-  const marks = columns.map(() => '?').join()
-  const values = columns.map(column =>
-    column === 'extra' && row[column] !== null ? JSON.stringify(row[column]) : stored(row[column] ?? null),
-  )
-  database.prepare(`INSERT INTO "${name}" (${quoted}) VALUES (${marks})`).run(...values)
-}
-
-async function withEngine({ model, data }: World, use: (engine: Engine) => Promise<void>): Promise<void> {
-  const folder = mkdtempSync(join(tmpdir(), 'portico-graphql-'))
-  const file = join(folder, 'data.db')
-  const store = openSqlite(model, { file })
-  try {
-    fill(file, data)
-    const run = createRun(createGuard(model), store)
-    await use(createEngine({ model, run, hooks: new Map(), limits }))
-  } finally {
-    await store.close()
-    rmSync(folder, { recursive: true })
-  }
-}
-
-async function reply(engine: Engine, { source, variables }: Asked, who: Principal): Promise<unknown> {
-  const prepared = engine.prepare(source, undefined)
-  assert.equal(prepared.outcome, 'prepared', `${source}\n${'text' in prepared ? prepared.text : ''}`)
-  if (prepared.outcome !== 'prepared') throw new Error('not prepared')
-  const bound = engine.bind(prepared, variables)
-  assert.equal(bound.outcome, 'bound', `${source}\n${'text' in bound ? bound.text : ''}`)
-  if (bound.outcome !== 'bound') throw new Error('not bound')
-  const { text } = await engine.execute(bound, who, context)
-  const { errors = [], data } = JSON.parse(text)
-  return { errors, data }
-}
 
 interface Seen {
   documents: number
@@ -100,29 +35,31 @@ async function compare(engine: Engine, world: World, asked: Asked, who: Principa
   else if (naive.errors.length === 0) seen.data++
 }
 
-test('the reply is the one that graphql-js gives over a naive resolver', async () => {
-  const seen = { documents: 0, errors: 0, nulled: 0, data: 0 }
-  await fc.assert(
-    fc.asyncProperty(
-      worlds,
-      fc.array(principals, { minLength: 2, maxLength: 3 }),
-      fc.nat(),
-      async (world, callers, seed) => {
-        await withEngine(world, async engine => {
-          for (let i = 0; i < DOCUMENTS; i++) {
-            const { source, sets } = randomDocument(engine.schema, seed + i * 7919)
-            assert.deepEqual(validate(engine.schema, parse(source)), [])
-            for (const variables of sets) {
-              for (const who of callers) await compare(engine, world, { source, variables }, who, seen)
+for (const inside of insides) {
+  test(`${inside.name}: the reply is the one that graphql-js gives over a naive resolver`, async () => {
+    const seen = { documents: 0, errors: 0, nulled: 0, data: 0 }
+    await fc.assert(
+      fc.asyncProperty(
+        worlds,
+        fc.array(principals, { minLength: 2, maxLength: 3 }),
+        fc.nat(),
+        async (world, callers, seed) => {
+          await withEngine(inside, world, async ({ engine }) => {
+            for (let i = 0; i < DOCUMENTS; i++) {
+              const { source, sets } = randomDocument(engine.schema, seed + i * 7919)
+              assert.deepEqual(validate(engine.schema, parse(source)), [])
+              for (const variables of sets) {
+                for (const who of callers) await compare(engine, world, { source, variables }, who, seen)
+              }
             }
-          }
-        })
-      },
-    ),
-    { numRuns: WORLDS },
-  )
-  // The generator must reach every kind of reply, or equality says little.
-  assert.ok(seen.data > seen.documents / 10, JSON.stringify(seen))
-  assert.ok(seen.errors > seen.documents / 10, JSON.stringify(seen))
-  assert.ok(seen.nulled > seen.documents / 50, JSON.stringify(seen))
-})
+          })
+        },
+      ),
+      { numRuns: inside.name === 'SQLite' ? WORLDS : Math.ceil(WORLDS / 3) },
+    )
+    // The generator must reach every kind of reply, or equality says little.
+    assert.ok(seen.data > seen.documents / 10, JSON.stringify(seen))
+    assert.ok(seen.errors > seen.documents / 10, JSON.stringify(seen))
+    assert.ok(seen.nulled > seen.documents / 50, JSON.stringify(seen))
+  })
+}

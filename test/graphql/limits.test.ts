@@ -6,6 +6,7 @@ import type { Engine } from '../../src/graphql/engine.ts'
 import { checkModel } from '../../src/model/check.ts'
 import type { Run } from '../../src/plan/run.ts'
 import blog from '../models/blog.ts'
+import rich from '../models/rich.ts'
 
 /** Fails when anything is run. */
 const run = new Proxy({} as Run, {
@@ -164,6 +165,82 @@ test('the cost is one point for each object that the bounds of the lists allow',
   ]
   for (const [source, cost, variables] of rows) assert.equal(costOf(source, variables), cost, source)
 })
+
+test('a list that no index leads to costs what it has to look through', () => {
+  const ordered = (by: string) => `{ posts(limit: 1, orderBy: [${by}]) { id } }`
+  const filtered = (by: string, list = 'posts(limit: 1') => `{ ${list}, filter: {${by}}) { id } }`
+  const rows: readonly (readonly [source: string, cost: number])[] = [
+    [ordered('ID_DESC'), 1],
+    [ordered('AUTHOR_ID_ASC, TITLE_ASC'), 1],
+    [ordered('TITLE_ASC'), 51],
+    [filtered('id: {eq: 1}'), 1],
+    [filtered('authorId: {in: [1, 2]}'), 1],
+    [filtered('title: {contains: "x"}'), 51],
+    [filtered('title: {eq: "x"}'), 51],
+    [filtered('authorId: {ne: 1}'), 51],
+    [filtered('authorId: {isNull: true}'), 51],
+    [filtered('authorId: {eq: 1}, title: {contains: "x"}'), 1],
+    [filtered('or: [{authorId: {eq: 1}}, {id: {eq: 1}}]'), 1],
+    [filtered('or: [{authorId: {eq: 1}}, {title: {eq: "x"}}]'), 51],
+    [filtered('or: []'), 51],
+    [filtered('not: {authorId: {eq: 1}}'), 51],
+    [filtered('author: {id: {eq: 1}}'), 51],
+    [filtered('email: {eq: "x@example.org"}', 'users(limit: 1'), 1],
+    ['{ postsConnection(first: 1, filter: {authorId: {eq: 1}}) { nodes { id } } }', 2],
+    ['{ postsConnection(first: 1, filter: {authorId: {eq: 1}}) { totalCount } }', 52],
+    ['{ postsConnection(first: 1) { totalCount } }', 2],
+    ['{ users(limit: 10) { posts(limit: 1, filter: {title: {eq: "x"}}) { id } } }', 10 * (1 + 5 + 1)],
+    ['mutation { deletePost(id: 1) }', 10],
+  ]
+  for (const [source, cost] of rows) assert.equal(costOf(source), cost, source)
+  const scans = times(
+    30,
+    i => `a${i}: users(limit: 10) { posts(limit: 1, filter: {title: {eq: "x"}}) { id } }`,
+  )
+  assert.equal(costOf(`{ ${scans} }`), 30 * 70)
+})
+
+test('a search costs what it has to look through', () => {
+  const searchable = createEngine({ model: checkModel(rich), run, hooks: new Map() })
+  const prepared = searchable.prepare('{ tasks(limit: 1, search: "x") { id } }', undefined)
+  const bound = prepared.outcome === 'prepared' ? searchable.bind(prepared, undefined) : prepared
+  assert.equal(bound.outcome === 'bound' && bound.cost, 51)
+})
+
+/** About 2,000 tokens each, and what takes the most work of its kind. */
+const longest: Readonly<Record<string, string>> = {
+  'one field again and again': `{ me { ${'id '.repeat(1980)} } }`,
+  'fields that there are not': `{ me { ${times(1980, i => `x${i}`)} } }`,
+  'fragments, each spread once': `{ me { ${times(190, i => `...F${i}`)} } } ${times(190, i => `fragment F${i} on User { id }`)}`,
+  'fragments in a chain': `{ me { ...F0 } } ${times(200, i => `fragment F${i} on User { ...F${i + 1} }`)} fragment F200 on User { id }`,
+  'fragments that nobody spreads': `{ me { id } } ${times(270, i => `fragment F${i} on User { id }`)}`,
+  'operations that share fragments': `${times(100, i => `query q${i} { me { ...F0 } }`)} ${times(100, i => `fragment F${i} on User { ...F${i + 1} }`)} fragment F100 on User { id }`,
+  'operations of one name': times(230, () => 'query q { me { id } }'),
+  variables: `query(${times(150, i => `$v${i}: Int`)}) { me { ${times(90, i => `posts(limit: $v${i}) { id }`)} } }`,
+  'arguments of one name': `{ posts(${times(650, () => 'limit: 1')}) { id } }`,
+  'arguments that there are not': `{ posts(${times(650, i => `limitx${i}: 1`)}) { id } }`,
+  'members of one name': `{ posts(filter: {${times(280, () => 'id: {eq: 1}')}}) { id } }`,
+  'lists that merge': `{ me { ${times(150, () => 'postsConnection(first: 1) { nodes { id } }')} } }`,
+  'wide lists by aliases': `{ me { ${times(28, i => `a${i}: posts { ...F }`)} } } fragment F on Post { ${times(85, () => 'id title')} }`,
+  'inline fragments within one another': `{ me ${'{ ... on User '.repeat(390)}{ id }${' }'.repeat(390)} }`,
+  'filters with many parts': `{ posts(filter: {or: [${times(200, i => `{id: {eq: "${i}"}}`)}]}) { id } }`,
+  'values that are not': `{ posts(orderBy: [${'ID_ASX '.repeat(1780)}]) { id } }`,
+}
+
+for (const [name, source] of Object.entries(longest)) {
+  test(`decided in time: ${name}`, () => {
+    const took: number[] = []
+    for (let round = 0; round < 7; round++) {
+      const since = performance.now()
+      const prepared = engine.prepare(`${source}#${round}`, undefined)
+      if (prepared.outcome === 'prepared') engine.bind(prepared, undefined)
+      else assert.doesNotMatch(prepared.text, /tokens/)
+      took.push(performance.now() - since)
+    }
+    // A few milliseconds where nothing else runs; what grows with the square of the document takes far more.
+    assert.ok(Math.min(...took) < 50, `${took}`)
+  })
+}
 
 test('variables are bounded before they are coerced', () => {
   const source = 'query($f: PostFilter) { posts(filter: $f) { id } }'

@@ -13,9 +13,9 @@ import { ApiError } from '../../src/errors.ts'
 import type { JsonValue } from '../../src/model/fields/type.ts'
 import type { Collection, Model, Relation } from '../../src/model/model.ts'
 import { cursorsOf, effectiveSort } from '../../src/plan/cursor.ts'
-import type { Filter, Sort } from '../../src/plan/plan.ts'
+import type { Filter, Plan, Sort, WriteShape } from '../../src/plan/plan.ts'
 import type { Principal } from '../../src/principal.ts'
-import { type Data, type Row, World } from '../plan/reference.ts'
+import { type Data, mayRead, type Row, World, writeReference } from '../plan/reference.ts'
 import type { Asked } from './random-document.ts'
 
 interface Item {
@@ -34,17 +34,44 @@ interface ListArguments {
 type FilterInput = Readonly<Record<string, unknown>>
 
 export interface NaiveReply {
-  readonly errors: readonly GraphQLFormattedError[]
+  readonly errors: readonly NaiveError[]
   readonly data: unknown
+}
+
+/** Of a write, which of the things that are wrong with it is told first is left open. */
+export type NaiveError = Pick<GraphQLFormattedError, 'locations' | 'path'> & {
+  readonly message?: string
+  readonly extensions: { readonly code: string } | { readonly codes: readonly string[] }
+}
+
+export interface NaiveWorld {
+  readonly model: Model
+  readonly data: Data
+  readonly schema: GraphQLSchema
+  readonly who: Principal
 }
 
 const snake = (name: string) => name.replace(/[A-Z]/g, letter => `_${letter.toLowerCase()}`)
 
-export function naiveReply(
-  { model, data, schema, who }: { model: Model; data: Data; schema: GraphQLSchema; who: Principal },
-  { source, variables }: Asked,
-): NaiveReply {
-  const resolver = new Resolver(model, data, who)
+export function naiveReply(world: NaiveWorld, asked: Asked): NaiveReply {
+  return answered(new Resolver(world.model, world.data, world.who, new Map()), world, asked)
+}
+
+/**
+ * The reply to mutations, and all rows afterwards; undefined when the caller's own account went on the way.
+ * `made`: the ids of the items that were made, by collection, in order.
+ */
+export function naiveMutation(
+  world: NaiveWorld,
+  asked: Asked,
+  made: ReadonlyMap<string, readonly number[]>,
+): { readonly reply: NaiveReply; readonly data: Data } | undefined {
+  const resolver = new Resolver(world.model, world.data, world.who, made)
+  const reply = answered(resolver, world, asked)
+  return resolver.isLost ? undefined : { reply, data: resolver.data }
+}
+
+function answered(resolver: Resolver, { schema }: NaiveWorld, { source, variables }: Asked): NaiveReply {
   const result = execute({
     schema,
     document: parse(source),
@@ -52,32 +79,45 @@ export function naiveReply(
     fieldResolver: (from, args, _context, info) => resolver.resolve(from as Item | undefined, args, info),
   })
   if (result instanceof Promise || !('data' in result)) throw new Error('the resolvers answer at once')
-  const errors = (result.errors ?? []).map(({ message, locations, path, originalError }) => ({
-    message,
-    locations,
-    path,
-    extensions: { code: originalError instanceof ApiError ? originalError.code : 'NOT_FOUND' },
-  }))
+  const errors = (result.errors ?? []).map(({ message, locations, path, originalError }) => {
+    if (originalError instanceof WriteRefused) return { locations, path, extensions: originalError.told }
+    const code = originalError instanceof ApiError ? originalError.code : 'NOT_FOUND'
+    return { message, locations, path, extensions: { code } }
+  })
   return JSON.parse(JSON.stringify({ errors, data: result.data }))
+}
+
+class WriteRefused extends Error {
+  readonly told: { readonly codes: readonly string[] }
+
+  constructor(codes: Iterable<string>) {
+    super('refused')
+    this.told = { codes: [...codes] }
+  }
 }
 
 class Resolver {
   readonly #model: Model
-  readonly #data: Data
   readonly #who: Principal
+  readonly #made: Map<string, readonly number[]>
+  data: Data
+  /** Whether the caller's own account is gone. */
+  isLost = false
 
-  constructor(model: Model, data: Data, who: Principal) {
+  constructor(model: Model, data: Data, who: Principal, made: ReadonlyMap<string, readonly number[]>) {
     this.#model = model
-    this.#data = data
+    this.data = data
     this.#who = who
+    this.#made = new Map(made)
   }
 
   #world(args: readonly JsonValue[] = []): World {
-    return new World(this.#model, this.#data, this.#who, args)
+    return new World(this.#model, this.data, this.#who, args)
   }
 
   resolve(from: Item | undefined, args: ListArguments & { id?: string }, info: GraphQLResolveInfo): unknown {
     if (info.parentType.name === 'Query') return this.#root(args, info.fieldName)
+    if (info.parentType.name === 'Mutation') return this.#mutate(args, info.fieldName)
     if (from && 'row' in from) return this.#member(from, args, info.fieldName)
     return (from as unknown as Record<string, unknown>)[info.fieldName]
   }
@@ -130,6 +170,34 @@ class Resolver {
     if (!world.exists(of, name)) throw this.#mayNotRead(of, name)
     const value = world.shown(of, row, name)
     return of.fields.get(name)?.type.graphql === 'ID' && value !== null ? String(value) : value
+  }
+
+  // --- mutations
+
+  #mutate(args: object, name: string): unknown {
+    const [, verb = '', type = ''] = /^(create|update|delete)(.+)$/.exec(name) ?? []
+    const of = [...this.#model.collections.values()].find(({ singular }) => `_${singular}` === snake(type))
+    if (!of) throw new Error(`nothing is meant by ${name}`)
+    const { plan, faults } = planOf(verb, of, { ...args })
+    const before = this.data
+    const [nextId, ...later] = this.#made.get(of.name) ?? []
+    const result = writeReference(this.#model, before, this.#who, plan, nextId)
+    if ('errors' in result) throw new WriteRefused([...result.errors, ...faults])
+    if (faults.length > 0) throw new WriteRefused(faults)
+    if (verb === 'delete') {
+      const left = removed(this.#model, before, of, result.id)
+      if (!left) throw new WriteRefused(['CONFLICT'])
+      this.data = left
+      const { userId } = this.#who
+      this.isLost ||= userId !== null && !left.users?.some(row => row.id === userId)
+      return String(result.id)
+    }
+    const row = result.data[of.name]?.find(each => each.id === result.id)
+    // A default may name an item that is no more.
+    if (row && !leadsSomewhere(result.data, of, row)) throw new WriteRefused(['VALIDATION_FAILED'])
+    if (verb === 'create') this.#made.set(of.name, later)
+    this.data = result.data
+    return row && mayRead(this.#model, this.data, this.#who, of, row) ? { of, row } : null
   }
 
   // --- lists
@@ -259,4 +327,73 @@ function unknown(what: string, name: string, of: Collection): ApiError {
 
 function distinct(sort: readonly Sort[]): readonly Sort[] {
   return sort.filter(({ field }, index) => sort.findIndex(each => each.field === field) === index)
+}
+
+function planOf(
+  verb: string,
+  of: Collection,
+  given: Readonly<Record<string, unknown>>,
+): { readonly plan: Plan<WriteShape>; readonly faults: readonly string[] } {
+  const id = Number(given.id ?? 0)
+  const common = { collection: of.name, ifMatch: undefined, select: [] } as const
+  if (verb === 'delete')
+    return { plan: { shape: { ...common, kind: 'delete', id: 0 }, args: [id] }, faults: [] }
+  const fields = [...of.fields.values()].filter(
+    ({ name }) => name !== 'id' && given[camel(name)] !== undefined,
+  )
+  const values = fields.map(({ name, type }): JsonValue => {
+    // As a client would send it: graphql-js makes objects without a prototype.
+    const value: JsonValue = JSON.parse(JSON.stringify(given[camel(name)]))
+    if (value === null) return null
+    return type.canonical(type.graphql === 'ID' ? Number(value) : value)
+  })
+  const faults = fields.some((field, at) => values[at] === null && !field.optional)
+    ? ['VALIDATION_FAILED']
+    : []
+  const set = fields.map(({ name }, at) => ({ field: name, param: at + 1 }))
+  const shape: WriteShape =
+    verb === 'create'
+      ? { kind: 'create', collection: of.name, set, computed: [], select: [] }
+      : { ...common, kind: 'update', mode: 'merge', id: 0, set }
+  return { plan: { shape, args: [id, ...values] }, faults }
+}
+
+const camel = (name: string) => name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase())
+
+function leadsSomewhere(data: Data, of: Collection, row: Row): boolean {
+  return [...of.fields.values()].every(({ name, reference }) => {
+    const id = row[name] ?? null
+    return !reference || id === null || data[reference.target]?.some(each => each.id === id)
+  })
+}
+
+/** What is left when an item goes; undefined when something that stays holds on to what would go. */
+function removed(model: Model, data: Data, { name }: Collection, id: number): Data | undefined {
+  const gone = new Set([`${name} ${id}`])
+  const references = [...model.collections.values()].flatMap(of =>
+    [...of.relations.values()].flatMap(relation => (relation.kind === 'one' ? { ...relation, of } : [])),
+  )
+  const isGone = (of: string, row: Row) => gone.has(`${of} ${row.id}`)
+  const leads = ({ target, field }: (typeof references)[number], row: Row) =>
+    row[field] !== null && gone.has(`${target} ${row[field]}`)
+  for (let size = 0; size < gone.size; ) {
+    size = gone.size
+    for (const one of references.filter(({ onDelete }) => onDelete === 'cascade')) {
+      for (const row of data[one.of.name] ?? []) if (leads(one, row)) gone.add(`${one.of.name} ${row.id}`)
+    }
+  }
+  const holding = references.filter(({ onDelete }) => onDelete === 'restrict')
+  const holds = (one: (typeof references)[number]) =>
+    data[one.of.name]?.some(row => !isGone(one.of.name, row) && leads(one, row))
+  if (holding.some(holds)) return undefined
+  const cleared = (of: string, row: Row): Row => {
+    const emptied = references.filter(one => one.of.name === of && leads(one, row))
+    return { ...row, ...Object.fromEntries(emptied.map(({ field }) => [field, null])) }
+  }
+  return Object.fromEntries(
+    Object.entries(data).map(([of, rows]) => [
+      of,
+      rows.filter(row => !isGone(of, row)).map(row => cleared(of, row)),
+    ]),
+  )
 }

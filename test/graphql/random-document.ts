@@ -25,6 +25,9 @@ export interface RandomDocument {
   readonly sets: readonly Variables[]
 }
 
+/** Arguments that choose rows, not values of a write. */
+const ofLists = new Set(['limit', 'first', 'last', 'filter', 'orderBy'])
+
 /** A small generator of its own, so that a document follows from one number. */
 function dice(seed: number) {
   let state = (seed * 2654435761 + 12345) >>> 0
@@ -45,18 +48,23 @@ class Writer {
   readonly #declarations: string[] = []
   readonly #sets: readonly Record<string, unknown>[] = [{}, {}, {}]
   readonly #width: number
+  /** How often an argument that may be null is. */
+  readonly #nulls: number
+  readonly #seed: number
   #count = 0
 
-  constructor(seed: number) {
+  constructor(seed: number, nulls: number) {
+    this.#seed = seed
     this.#dice = dice(seed)
+    this.#nulls = nulls
     this.#width = 1 + this.#dice.int(4)
   }
 
-  document(query: GraphQLObjectType): RandomDocument {
-    const body = this.#set(query, 4)
+  document(operation: 'query' | 'mutation', root: GraphQLObjectType): RandomDocument {
+    const body = this.#set(root, operation === 'query' ? 4 : 3)
     const declared = this.#declarations.length > 0 ? `(${this.#declarations.join(', ')})` : ''
     return {
-      source: [`query${declared} ${body}`, ...this.#definitions].join('\n'),
+      source: [`${operation}${declared} ${body}`, ...this.#definitions].join('\n'),
       sets: this.#declarations.length > 0 ? this.#sets : this.#sets.slice(0, 1),
     }
   }
@@ -82,7 +90,7 @@ class Writer {
 
   #field(type: GraphQLObjectType, depth: number): string {
     const fields = Object.values(type.getFields()).filter(
-      field => depth > 0 || isLeafType(getNamedType(field.type)),
+      field => (depth > 0 || isLeafType(getNamedType(field.type))) && !isAnother(type, field.name),
     )
     const able = fields.length > 0 ? fields : []
     const field = able.length > 0 ? this.#dice.pick(able) : undefined
@@ -123,7 +131,11 @@ class Writer {
   }
 
   #argument({ name, type }: GraphQLArgument): string {
-    const make = () => (['limit', 'first', 'last'].includes(name) ? this.#dice.int(5) : this.#value(type, 2))
+    const make = () => {
+      if (!isNonNullType(type) && !ofLists.has(name) && this.#dice.chance(this.#nulls)) return null
+      if (name === 'email') return `m${this.#seed}-${++this.#count}@example.org`
+      return ['limit', 'first', 'last'].includes(name) ? this.#dice.int(5) : this.#value(type, 2)
+    }
     return this.#dice.chance(0.5) ? literal(make(), type) : this.#variable(String(type), make)
   }
 
@@ -164,6 +176,8 @@ class Writer {
         return this.#dice.pick(['2026-01-31T12:00:00.000Z', '2026-01-31T13:00:00+01:00'])
       case 'Date':
         return '2026-01-31'
+      case 'JSON':
+        return this.#dice.pick([{ a: [1, null, { b: 'x' }] }, {}, 'a', 7, [], false])
       default:
         return this.#dice.pick(['a', 'b', 'ab', 'é', ''])
     }
@@ -174,7 +188,21 @@ function innermost(type: GraphQLInputType): GraphQLInputType {
   return isNonNullType(type) || isListType(type) ? innermost(type.ofType) : type
 }
 
+/** Mutations of what is not the random model's own: keys, apps. */
+function isAnother({ name: type }: GraphQLObjectType, name: string): boolean {
+  return type === 'Mutation' && !/^(create|update|delete)(User|Post|Tag|PostTag)$/.test(name)
+}
+
+/** A JSON value as GraphQL writes it. */
+function jsonLiteral(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(jsonLiteral).join(', ')}]`
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value)
+  const members = Object.entries(value).map(([key, part]) => `${key}: ${jsonLiteral(part)}`)
+  return `{${members.join(', ')}}`
+}
+
 function literal(value: unknown, type: GraphQLInputType): string {
+  if (value === null) return 'null'
   if (isNonNullType(type)) return literal(value, type.ofType)
   if (isListType(type)) {
     return `[${(value as unknown[]).map(item => literal(item, type.ofType)).join(', ')}]`
@@ -186,11 +214,19 @@ function literal(value: unknown, type: GraphQLInputType): string {
     })
     return `{${fields.join(', ')}}`
   }
-  return isEnumType(type) ? String(value) : JSON.stringify(value)
+  return isEnumType(type) ? String(value) : jsonLiteral(value)
 }
 
 export function randomDocument(schema: GraphQLSchema, seed: number): RandomDocument {
   const query = schema.getQueryType()
   if (!query) throw new Error('the schema has no queries')
-  return new Writer(seed).document(query)
+  return new Writer(seed, 0).document('query', query)
+}
+
+/** Its values fit their fields, but for nulls where a field must have a value. */
+export function randomMutation(schema: GraphQLSchema, seed: number): Asked {
+  const mutation = schema.getMutationType()
+  if (!mutation) throw new Error('the schema has no mutations')
+  const { source, sets } = new Writer(seed, 0.1).document('mutation', mutation)
+  return { source, variables: sets[0] ?? {} }
 }

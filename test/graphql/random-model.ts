@@ -1,6 +1,5 @@
 /** Random models with every way a field can come out, and rows for them. */
 import fc from 'fast-check'
-import type { AccessRule } from '../../src/model/access.ts'
 import { checkModel } from '../../src/model/check.ts'
 import { collection, manyToMany, model, users } from '../../src/model/declaration.ts'
 import { boolean } from '../../src/model/fields/boolean.ts'
@@ -14,8 +13,8 @@ import { number } from '../../src/model/fields/number.ts'
 import { relation } from '../../src/model/fields/relation.ts'
 import { text } from '../../src/model/fields/text.ts'
 import type { JsonValue } from '../../src/model/fields/type.ts'
-import type { CollectionAccess, Field, Model } from '../../src/model/model.ts'
-import type { Rule } from '../../src/model/rule.ts'
+import type { Model } from '../../src/model/model.ts'
+import { operations, rules, writable } from '../plan/declared-rules.ts'
 import { choices, datas } from '../plan/random.ts'
 import type { Data, Row } from '../plan/reference.ts'
 import type { Choices } from '../plan/small-model.ts'
@@ -40,38 +39,33 @@ export interface World {
   readonly data: Data
 }
 
-const wrapped = (rule: Rule) => ({ rule }) as AccessRule
+/** What a deletion does to what refers to the item, by the field that refers. */
+const references = ['users.boss_id', 'posts.author_id', 'post_tags.post_id', 'post_tags.tag_id'] as const
+const ways = ['restrict', 'cascade', 'clear'] as const
+type Ways = Readonly<Record<string, (typeof ways)[number]>>
 
-function operations(access: Partial<CollectionAccess> | undefined) {
-  const open: Rule = { kind: 'anyone' }
-  return {
-    read: wrapped(access?.read ?? open),
-    create: wrapped(access?.create ?? open),
-    update: wrapped(access?.update ?? open),
-    delete: wrapped(access?.delete ?? open),
+function modelOf({ access = {}, fields = {} }: Choices, required: Required, deletion: Ways): Model {
+  const of = (where: string) => {
+    const optional = !required.has(where)
+    return { optional, ...rules(optional ? fields[where] : writable(fields[where])) }
   }
-}
-
-function rules(choice: Partial<Field> | undefined) {
-  const { access } = choice ?? {}
-  return access ? { access: { read: wrapped(access.read) } } : {}
-}
-
-function modelOf({ access = {}, fields = {} }: Choices, required: Required): Model {
-  const of = (where: string) => ({ optional: !required.has(where), ...rules(fields[where]) })
+  const referring = (where: (typeof references)[number]) => {
+    const way = deletion[where] ?? 'restrict'
+    return { ...of(where), onDelete: way === 'clear' && required.has(where) ? 'cascade' : way } as const
+  }
   return checkModel(
     model({
       users: users({
         fields: {
           // The first administrator is made without them, so they need a default.
           level: integer({ ...of('users.level'), min: 0, max: 9, default: 1 }),
-          boss_id: relation('users', { inverse: 'reports', ...of('users.boss_id'), default: 1 }),
+          boss_id: relation('users', { inverse: 'reports', ...referring('users.boss_id'), default: 1 }),
         },
         access: operations(access.users),
       }),
       posts: collection({
         fields: {
-          title: text(rules(fields['posts.title'])),
+          title: text(rules(writable(fields['posts.title']))),
           note: text({ optional: true, ...rules(fields['posts.note']), default: 'new' }),
           rank: integer({ optional: true, ...rules(fields['posts.rank']) }),
           public: boolean({ optional: true, ...rules(fields['posts.public']) }),
@@ -83,7 +77,7 @@ function modelOf({ access = {}, fields = {} }: Choices, required: Required): Mod
           pin: text({ optional: true, writeOnly: true }),
           author_id: relation('users', {
             inverse: 'posts',
-            ...of('posts.author_id'),
+            ...referring('posts.author_id'),
             default: currentUser,
           }),
         },
@@ -97,8 +91,8 @@ function modelOf({ access = {}, fields = {} }: Choices, required: Required): Mod
       }),
       post_tags: collection({
         fields: {
-          post_id: relation('posts', { inverse: 'post_tags', ...of('post_tags.post_id') }),
-          tag_id: relation('tags', of('post_tags.tag_id')),
+          post_id: relation('posts', { inverse: 'post_tags', ...referring('post_tags.post_id') }),
+          tag_id: relation('tags', referring('post_tags.tag_id')),
         },
         access: operations(access.post_tags),
       }),
@@ -147,10 +141,8 @@ function rowsOf(data: Data, required: Required, seed: number): Data {
 }
 
 /** References that everyone may see and that always lead somewhere, so that hidden rows leave holes. */
-const openReferences = ['users.boss_id', 'posts.author_id', 'post_tags.post_id', 'post_tags.tag_id']
-
 function opened({ access, fields }: Choices): Choices {
-  const open = openReferences.map(where => [where, {}] as const)
+  const open = references.map(where => [where, {}] as const)
   return { ...(access ? { access } : {}), fields: { ...fields, ...Object.fromEntries(open) } }
 }
 
@@ -161,12 +153,13 @@ export const worlds: fc.Arbitrary<World> = fc
     required: fc.subarray([...requirable]),
     seed: fc.nat(50),
     holes: fc.boolean(),
+    deletion: fc.record(Object.fromEntries(references.map(where => [where, fc.constantFrom(...ways)]))),
   })
-  .map(({ choices: all, data, required: some, seed, holes }) => {
+  .map(({ choices: all, data, required: some, seed, holes, deletion }) => {
     const chosen = holes ? opened(all) : all
-    const required = holes ? [...some, ...openReferences] : some
+    const required = holes ? [...some, ...references] : some
     const needed = new Set<string>(required)
-    const world = { model: modelOf(chosen, needed), data: rowsOf(data, needed, seed) }
-    const shown = () => JSON.stringify({ chosen, required, data: world.data })
+    const world = { model: modelOf(chosen, needed, deletion), data: rowsOf(data, needed, seed) }
+    const shown = () => JSON.stringify({ chosen, required, deletion, data: world.data })
     return Object.defineProperty(world, fc.toStringMethod, { value: shown, enumerable: false })
   })

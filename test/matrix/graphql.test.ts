@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Fixture } from '../conformance/oauth/server.ts'
+import { setups } from '../setups/setups.ts'
 import { type Credential, clientTokens, keys, none, scopeSets, tokens } from './credentials.ts'
 import { checkGraphql, schemaOf } from './graphql.ts'
 import { matrix } from './service.ts'
@@ -17,20 +18,30 @@ const rows: Readonly<Record<string, (fixture: Fixture) => Promise<readonly Crede
   'JWT access tokens': fixture => tokens(fixture, 'jwt', sets),
 }
 
-for (const [what, credentials] of Object.entries(rows)) {
-  test(`GraphQL by ${what}: each user, each set of scopes`, async t => {
+for (const setup of setups) {
+  for (const [what, credentials] of Object.entries(rows)) {
+    test(`GraphQL by ${what}: each user, each set of scopes (${setup.name})`, async t => {
+      const schema = schemaOf()
+      const { counts } = await matrix(
+        credentials,
+        (bench, by) => checkGraphql({ ...bench, schema }, by),
+        setup,
+      )
+      t.diagnostic(JSON.stringify([...counts]))
+      for (const outcome of outcomes)
+        assert.ok((counts.get(outcome) ?? 0) > 30, `${outcome}: ${counts.get(outcome)}`)
+    })
+  }
+
+  test(`GraphQL by apps themselves, with nobody behind them (${setup.name})`, async t => {
     const schema = schemaOf()
-    const { counts } = await matrix(credentials, (bench, by) => checkGraphql({ ...bench, schema }, by))
+    const { counts } = await matrix(
+      clientTokens,
+      (bench, by) => checkGraphql({ ...bench, schema }, by),
+      setup,
+    )
     t.diagnostic(JSON.stringify([...counts]))
-    for (const outcome of outcomes)
-      assert.ok((counts.get(outcome) ?? 0) > 30, `${outcome}: ${counts.get(outcome)}`)
+    for (const outcome of ['read', 'refused', 'write refused'])
+      assert.ok((counts.get(outcome) ?? 0) > 10, `${outcome}: ${counts.get(outcome)}`)
   })
 }
-
-test('GraphQL by apps themselves, with nobody behind them', async t => {
-  const schema = schemaOf()
-  const { counts } = await matrix(clientTokens, (bench, by) => checkGraphql({ ...bench, schema }, by))
-  t.diagnostic(JSON.stringify([...counts]))
-  for (const outcome of ['read', 'refused', 'write refused'])
-    assert.ok((counts.get(outcome) ?? 0) > 10, `${outcome}: ${counts.get(outcome)}`)
-})

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Fixture } from '../conformance/oauth/server.ts'
+import { setups } from '../setups/setups.ts'
 import { type Credential, clientTokens, keys, none, scopeSets, tokens } from './credentials.ts'
 import { operations } from './operations.ts'
 import { checkRest } from './rest.ts'
@@ -38,19 +39,21 @@ test('the document lists every operation that a collection has', () => {
   }
 })
 
-for (const [what, credentials] of Object.entries(rows)) {
-  test(`REST by ${what}: each user, each set of scopes`, async t => {
-    const { counts } = await matrix(credentials, checkRest)
+for (const setup of setups) {
+  for (const [what, credentials] of Object.entries(rows)) {
+    test(`REST by ${what}: each user, each set of scopes (${setup.name})`, async t => {
+      const { counts } = await matrix(credentials, checkRest, setup)
+      t.diagnostic(JSON.stringify([...counts]))
+      // A matrix in which everything is refused, or nothing, shows little.
+      for (const outcome of outcomes)
+        assert.ok((counts.get(outcome) ?? 0) > 30, `${outcome}: ${counts.get(outcome)}`)
+    })
+  }
+
+  test(`REST by apps themselves, with nobody behind them (${setup.name})`, async t => {
+    const { counts } = await matrix(clientTokens, checkRest, setup)
     t.diagnostic(JSON.stringify([...counts]))
-    // A matrix in which everything is refused, or nothing, shows little.
-    for (const outcome of outcomes)
-      assert.ok((counts.get(outcome) ?? 0) > 30, `${outcome}: ${counts.get(outcome)}`)
+    for (const outcome of ['read', 'refused', 'not found', 'write refused'])
+      assert.ok((counts.get(outcome) ?? 0) > 10, `${outcome}: ${counts.get(outcome)}`)
   })
 }
-
-test('REST by apps themselves, with nobody behind them', async t => {
-  const { counts } = await matrix(clientTokens, checkRest)
-  t.diagnostic(JSON.stringify([...counts]))
-  for (const outcome of ['read', 'refused', 'not found', 'write refused'])
-    assert.ok((counts.get(outcome) ?? 0) > 10, `${outcome}: ${counts.get(outcome)}`)
-})

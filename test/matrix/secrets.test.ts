@@ -133,9 +133,9 @@ async function withTwo(
   use: (sides: readonly [Side, Side]) => Promise<void>,
 ): Promise<void> {
   await withWorld(async (fixture, world) => {
-    level(fixture.file)
+    level(fixture.place.database)
     await withWorld(async (otherFixture, otherWorld) => {
-      level(otherFixture.file)
+      level(otherFixture.place.database)
       await use([
         { fixture, world },
         { fixture: otherFixture, world: otherWorld },

@@ -1,6 +1,8 @@
 /** The matrix's service: people, rows, and whoever asks. */
 import { type Fixture, withFixture } from '../conformance/oauth/server.ts'
 import rich from '../models/rich.ts'
+import type { Setup } from '../setups/setup.ts'
+import { sqlite } from '../setups/sqlite.ts'
 import type { Credential } from './credentials.ts'
 import { type Send, Tally } from './rest.ts'
 import { fill, oneSecret, openWorld, type Secrets, type World } from './world.ts'
@@ -23,11 +25,12 @@ export function sender(url: string): Send {
 export async function withWorld(
   use: (fixture: Fixture, world: World) => Promise<void>,
   secrets: Secrets = oneSecret,
+  setup: Setup = sqlite,
 ): Promise<void> {
   await withFixture(
     settings,
     async fixture => {
-      const world = openWorld(fixture.file)
+      const world = await openWorld(fixture.place)
       try {
         await fill(world, secrets)
         await use(fixture, world)
@@ -36,6 +39,7 @@ export async function withWorld(
       }
     },
     rich,
+    setup,
   )
 }
 
@@ -49,11 +53,13 @@ interface Bench {
 export async function matrix(
   credentials: (fixture: Fixture) => Promise<readonly Credential[]>,
   check: (bench: Bench, by: Credential) => Promise<void>,
+  setup: Setup = sqlite,
 ): Promise<Tally> {
   const tally = new Tally()
-  await withWorld(async (fixture, world) => {
+  const each = async (fixture: Fixture, world: World) => {
     const bench = { world, send: sender(fixture.url), tally }
     for (const credential of await credentials(fixture)) await check(bench, credential)
-  })
+  }
+  await withWorld(each, oneSecret, setup)
   return tally
 }

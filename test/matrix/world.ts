@@ -1,5 +1,4 @@
 /** Rows that belong to somebody, and a look at all of them, beside a service that serves them. */
-import { DatabaseSync } from 'node:sqlite'
 import { isDeepStrictEqual } from 'node:util'
 import { checkModel } from '../../src/model/check.ts'
 import type { JsonValue } from '../../src/model/fields/type.ts'
@@ -7,11 +6,11 @@ import type { Model } from '../../src/model/model.ts'
 import { createGuard } from '../../src/plan/guard.ts'
 import type { Run } from '../../src/plan/run.ts'
 import { system } from '../../src/principal.ts'
-import { createRun } from '../../src/serve.ts'
-import { openSqlite } from '../../src/store/sqlite.ts'
+import { createRun } from '../../src/serve/store.ts'
 import { dumpCollection } from '../contract/rest/bench.ts'
 import rich from '../models/rich.ts'
 import type { Data, Row } from '../plan/reference.ts'
+import type { Place } from '../setups/setup.ts'
 
 export const model: Model = checkModel(rich)
 
@@ -117,21 +116,20 @@ const assignmentsOf = (names: readonly string[], from = 0) =>
   names.map((field, at) => ({ field, param: from + at }))
 
 /** As another process would see and change the database. */
-export function openWorld(file: string): World {
-  const store = openSqlite(model, { file })
+export async function openWorld(place: Place): Promise<World> {
+  const store = await place.openStore(model)
   const run = createRun(createGuard(model), store)
-  const watching = new DatabaseSync(file, { readOnly: true })
-  // Another with every commit of any other connection, and only then.
-  const version = watching.prepare('PRAGMA data_version')
-  let known: { readonly version: unknown; readonly data: Data } | undefined
+  /** Another with every commit that changes a collection, whoever made it. */
+  const version = async () => {
+    await store.refresh()
+    return [...model.collections.keys()].map(name => store.version(name)).join()
+  }
+  let known: { readonly version: string; readonly data: Data } | undefined
   return {
     run,
-    close() {
-      watching.close()
-      return store.close()
-    },
+    close: () => store.close(),
     async snapshot() {
-      const now = version.get()?.data_version
+      const now = await version()
       if (known && known.version === now) return known.data
       const data: Record<string, readonly Row[]> = {}
       for (const name of model.collections.keys()) {

@@ -93,7 +93,7 @@ test('the reference model becomes the collections of the interface', () => {
   })
   assert.deepEqual([...scopes.keys()], blogScopes)
   assert.equal(scopes.get('read:post'), 'See posts')
-  assert.equal(scopes.get('write:api_key'), 'Create, change and delete API keys')
+  assert.equal(scopes.get('write:api_key'), 'See, create, change and delete API keys')
 })
 
 test('the accounts are seen by who is signed in, and their role is given by administrators', () => {

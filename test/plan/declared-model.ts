@@ -1,5 +1,4 @@
 /** The small model as a model file would declare it: through the builders and every check. */
-import type { AccessRule } from '../../src/model/access.ts'
 import { checkModel } from '../../src/model/check.ts'
 import { collection, manyToMany, model, users } from '../../src/model/declaration.ts'
 import { boolean } from '../../src/model/fields/boolean.ts'
@@ -8,34 +7,14 @@ import { json } from '../../src/model/fields/json.ts'
 import { currentUser } from '../../src/model/fields/marker.ts'
 import { relation } from '../../src/model/fields/relation.ts'
 import { text } from '../../src/model/fields/text.ts'
-import type { CollectionAccess, Field, Model } from '../../src/model/model.ts'
-import type { Rule } from '../../src/model/rule.ts'
+import type { Field, Model } from '../../src/model/model.ts'
+import { operations, rules, writable } from './declared-rules.ts'
 import type { Choices } from './small-model.ts'
 
-const wrapped = (rule: Rule) => ({ rule }) as AccessRule
-
-function operations(access: Partial<CollectionAccess> | undefined) {
-  const open: Rule = { kind: 'anyone' }
-  return {
-    read: wrapped(access?.read ?? open),
-    create: wrapped(access?.create ?? open),
-    update: wrapped(access?.update ?? open),
-    delete: wrapped(access?.delete ?? open),
-  }
-}
-
 function options(choice: Partial<Field> | undefined) {
-  const { access, readOnly = false, immutable = false } = choice ?? {}
+  const { readOnly = false, immutable = false } = choice ?? {}
   const searchable = choice?.searchable === true && { searchable: true }
-  const rules = access && { access: { read: wrapped(access.read), write: wrapped(access.write) } }
-  return { readOnly, immutable: immutable && !readOnly, ...rules, ...searchable }
-}
-
-/** A required field may not be written by nobody, but by everybody whom a rule leaves out. */
-function required(choice: Partial<Field> | undefined) {
-  if (choice?.access?.write.kind !== 'nobody') return options(choice)
-  const write: Rule = { kind: 'not', rule: { kind: 'anyone' } }
-  return options({ ...choice, access: { ...choice.access, write } })
+  return { readOnly, immutable: immutable && !readOnly, ...rules(choice), ...searchable }
 }
 
 /** Throws a `ModelError` when the choices make no right model. */
@@ -52,7 +31,7 @@ export function declaredModel({ access = {}, fields = {} }: Choices): Model {
       }),
       posts: collection({
         fields: {
-          title: text(required(fields['posts.title'])),
+          title: text(options(writable(fields['posts.title']))),
           note: text({ ...optional('posts.note'), default: 'new' }),
           rank: integer(optional('posts.rank')),
           public: boolean(optional('posts.public')),

@@ -412,17 +412,18 @@ function readList(world: World, shape: ListShape): ReadResult {
   return { list: show(page), next }
 }
 
-/** What a write leaves behind. */
+/** What a write leaves behind. `nextId`: of an item that is made, where it does not follow from the rows. */
 export function writeReference(
   model: Model,
   data: Data,
   who: Principal,
   plan: Plan<WriteShape>,
+  nextId?: number,
 ): WriteResult {
   const world = new World(model, data, who, plan.args)
   switch (plan.shape.kind) {
     case 'create':
-      return create(world, plan.shape)
+      return create(world, plan.shape, nextId)
     case 'update':
       return update(world, plan.shape)
     case 'delete':
@@ -430,14 +431,14 @@ export function writeReference(
   }
 }
 
-function create(world: World, shape: CreateShape): WriteResult {
+function create(world: World, shape: CreateShape, nextId?: number): WriteResult {
   const of = world.collection(shape.collection)
   world.mustHaveScope('write', of)
   world.mustBePossible(of.access.create, of)
   world.checkSelect(shape.select, of)
   checkSet(world, shape.set, of, false)
   if (world.errors.size > 0) return world
-  const id = Math.max(0, ...world.rows(of.name).map(row => Number(row.id))) + 1
+  const id = nextId ?? Math.max(0, ...world.rows(of.name).map(row => Number(row.id))) + 1
   const row: Record<string, JsonValue> = { id }
   for (const field of of.fields.values()) {
     if (field.name !== 'id') row[field.name] = initialValue(world, of, field.name)

@@ -24,6 +24,9 @@ export const equals = (field: string, value: string | number | boolean | null): 
 })
 export const relatedTo = (relation: string, rule: Rule): Rule => ({ kind: 'related', relation, rule })
 
+const text = 'text COLLATE "C"'
+const postgresTypes = { text, number: 'bigint', boolean: 'boolean', json: 'json', datetime: text, date: text }
+
 function fieldType(
   name: string,
   encoding: FieldType['encoding'],
@@ -33,7 +36,7 @@ function fieldType(
   return {
     name,
     encoding,
-    column: { sqlite, postgres: 'text' },
+    column: { sqlite, postgres: postgresTypes[encoding] },
     graphql: 'String',
     operators,
     sortable: encoding !== 'json',
@@ -65,6 +68,7 @@ export function field(name: string, type: FieldType, more: Partial<Field> = {}):
     immutable: false,
     internal: false,
     searchable: false,
+    signUp: false,
     deprecated: undefined,
     renamedFrom: undefined,
     access: { read: anyone, write: anyone },

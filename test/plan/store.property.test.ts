@@ -1,107 +1,21 @@
-/** The guard and the SQLite store together: what comes out of a real database is what the reference says. */
+/** The guard and the store together, on every database: what comes out of a real database is what the reference says. */
 import assert from 'node:assert/strict'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { DatabaseSync, type SQLInputValue } from 'node:sqlite'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { ApiError } from '../../src/errors.ts'
 import type { JsonValue } from '../../src/model/fields/type.ts'
-import type { Collection, Field, Model } from '../../src/model/model.ts'
+import type { Model } from '../../src/model/model.ts'
 import { entityTag, type ListAnswer, type ReadAnswer } from '../../src/plan/answer.ts'
 import { createGuard, readableFields } from '../../src/plan/guard.ts'
 import type { ListShape, Plan, ReadShape, WriteShape } from '../../src/plan/plan.ts'
 import type { Principal } from '../../src/principal.ts'
-import { searchTable } from '../../src/store/sql/dialect.ts'
-import { openSqlite } from '../../src/store/sqlite.ts'
 import type { Store } from '../../src/store/store.ts'
-import { wordsOf } from '../../src/store/words.ts'
-import { CURRENT, choices, datas, names, principals, readPlans, writePlans } from './random.ts'
-import { type Data, mayRead, maySee, type Row, readReference, TIME, writeReference } from './reference.ts'
+import { type Inside, insides } from '../databases/inside.ts'
+import { CURRENT, choices, datas, principals, readPlans, writePlans } from './random.ts'
+import { type Data, mayRead, maySee, readReference, TIME, writeReference } from './reference.ts'
 import { smallModel } from './small-model.ts'
 
-const MODELS = 150
 const PLANS = 25
-
-interface Opened {
-  readonly store: Store
-  readonly database: DatabaseSync
-}
-
-/** A database file that holds `data`, and a second connection to look at it. */
-async function withDatabase(model: Model, data: Data, use: (opened: Opened) => Promise<void>): Promise<void> {
-  const folder = mkdtempSync(join(tmpdir(), 'portico-plan-'))
-  const file = join(folder, 'data.db')
-  const store = openSqlite(model, { file, autoMigrate: true })
-  const database = new DatabaseSync(file, { enableForeignKeyConstraints: false })
-  try {
-    database.exec('PRAGMA synchronous = OFF; BEGIN')
-    for (const name of names) {
-      for (const row of data[name] ?? []) insert(database, name, row)
-      indexWords(database, model.collections.get(name), data[name] ?? [])
-    }
-    database.exec('COMMIT')
-    await use({ store, database })
-  } finally {
-    database.close()
-    await store.close()
-    rmSync(folder, { recursive: true })
-  }
-}
-
-function insert(database: DatabaseSync, name: string, row: Row): void {
-  const columns = Object.keys(row)
-  const values = Object.entries(row).map(([column, value]) => stored(column, value))
-  const marks = columns.map(() => '?').join()
-  const quoted = columns.map(column => `"${column}"`).join()
-  database.prepare(`INSERT INTO "${name}" (${quoted}) VALUES (${marks})`).run(...values)
-}
-
-/** What a write keeps for searches. */
-function indexWords(database: DatabaseSync, of: Collection | undefined, rows: readonly Row[]): void {
-  if (of === undefined || of.searchable.length === 0) return
-  const columns = of.searchable.map(field => `"${field.name}"`).join()
-  const marks = of.searchable.map(() => ', ?').join('')
-  const add = database.prepare(`INSERT INTO "${searchTable(of.name)}" (rowid, ${columns}) VALUES (?${marks})`)
-  for (const row of rows) {
-    const texts = of.searchable.map(field => wordsOf(String(row[field.name] ?? '')).join(' '))
-    add.run(Number(row.id), ...texts)
-  }
-}
-
-function stored(column: string, value: JsonValue): SQLInputValue {
-  if (column === 'extra' && value !== null) return JSON.stringify(value)
-  if (typeof value === 'boolean') return value ? 1 : 0
-  return typeof value === 'object' && value !== null ? JSON.stringify(value) : value
-}
-
-/** Everything that is stored, as the reference takes it. */
-function dump(model: Model, database: DatabaseSync): Data {
-  return Object.fromEntries(
-    [...model.collections].map(([name, collection]) => [
-      name,
-      database
-        .prepare(`SELECT * FROM "${name}" ORDER BY id`)
-        .all()
-        .map(row => revived(collection, row)),
-    ]),
-  )
-}
-
-function revived(collection: Collection, row: Record<string, unknown>): Row {
-  return Object.fromEntries([...collection.fields.values()].map(field => [field.name, revive(field, row)]))
-}
-
-function revive(field: Field, row: Record<string, unknown>): JsonValue {
-  const value = row[field.name] as string | number | null
-  if (value !== null && field.type.encoding === 'boolean') return value === 1
-  return field.type.encoding === 'json' && typeof value === 'string' ? JSON.parse(value) : value
-}
-
-function events(database: DatabaseSync): unknown[] {
-  return database.prepare('SELECT * FROM _events ORDER BY id').all()
-}
 
 function parsed(answer: ReadAnswer): unknown {
   const value = answer.text === null ? null : JSON.parse(answer.text)
@@ -136,16 +50,6 @@ async function checkRead(model: Model, data: Data, store: Store, who: Principal,
     } else assert.deepEqual(answer, expected)
   }
 }
-
-test('reads from SQLite are the reference’s, for callers and plans in any order', async () => {
-  const asked = fc.array(fc.tuple(principals, readPlans), { minLength: PLANS, maxLength: PLANS })
-  const property = fc.asyncProperty(choices.map(smallModel), datas, asked, async (model, data, all) => {
-    await withDatabase(model, data, async ({ store }) => {
-      for (const [who, plan] of all) await checkRead(model, data, store, who, plan)
-    })
-  })
-  await fc.assert(property, { numRuns: MODELS })
-})
 
 /** `data` after everything that referred to what is gone is gone too. */
 function cascaded(model: Model, data: Data): Data {
@@ -184,11 +88,10 @@ function withoutInternal(model: Model, data: Data): Data {
 }
 
 /** The reference counts ids from the highest there is; the database from the highest there ever was. */
-function idsAgree(database: DatabaseSync, data: Data, { shape }: Plan<WriteShape>): boolean {
+async function idsAgree({ lastId }: Inside, data: Data, { shape }: Plan<WriteShape>): Promise<boolean> {
   if (shape.kind !== 'create') return true
   const { collection } = shape
-  const last = database.prepare('SELECT seq FROM sqlite_sequence WHERE name = ?').get(collection)
-  return Number(last?.seq ?? 0) === Math.max(0, ...(data[collection] ?? []).map(row => Number(row.id)))
+  return (await lastId(collection)) === Math.max(0, ...(data[collection] ?? []).map(row => Number(row.id)))
 }
 
 /** Whether the answer to a write shows the item: as a read by the same caller would, afterwards. */
@@ -235,16 +138,17 @@ async function withTags(
   return args.map((value, at) => (at === shape.ifMatch && Array.isArray(value) ? value.map(tagged) : value))
 }
 
-async function checkWrite(model: Model, { store, database }: Opened, who: Principal, plan: Plan<WriteShape>) {
-  const before = dump(model, database)
+async function checkWrite(model: Model, inside: Inside, who: Principal, plan: Plan<WriteShape>) {
+  const { store } = inside
+  const before = await inside.dump()
   const gone = who.userId !== null && !before.users?.some(row => row.id === who.userId)
-  if (gone || !idsAgree(database, before, plan)) return
-  const log = events(database)
+  if (gone || !(await idsAgree(inside, before, plan))) return
+  const log = await inside.events()
   const expected = writeReference(model, before, who, plan)
   const guard = createGuard(model)
   const args = await withTags(model, store, who, plan)
   const outcome = await attempt(() => store.write(guard({ shape: plan.shape, args }, who)))
-  const after = dump(model, database)
+  const after = await inside.dump()
   if ('errors' in expected) {
     assert.ok('refused' in outcome, `written, but ${[...expected.errors]} was due`)
     assert.ok(
@@ -252,7 +156,7 @@ async function checkWrite(model: Model, { store, database }: Opened, who: Princi
       `${outcome.refused.code}, not ${[...expected.errors]}`,
     )
     assert.deepEqual(after, before)
-    assert.deepEqual(events(database), log)
+    assert.deepEqual(await inside.events(), log)
   } else {
     assert.ok('answer' in outcome, 'refused' in outcome ? outcome.refused.message : '')
     assert.equal(outcome.answer.id, expected.id)
@@ -260,18 +164,35 @@ async function checkWrite(model: Model, { store, database }: Opened, who: Princi
     assert.deepEqual(timeless(after), timeless(cascaded(model, expected.data)))
     const open = [after, before].map(state => JSON.stringify(timeless(withoutInternal(model, state))))
     const changed = open[0] !== open[1]
-    const logged = events(database).length > log.length
+    const logged = (await inside.events()).length > log.length
     // Setting what the caller does not see counts as a change, whatever it held.
     assert.ok(logged === changed || (logged && setsUnseen(model, before, who, plan)))
   }
 }
 
-test('writes to SQLite leave what the reference leaves; refused ones leave every table as it was', async () => {
-  const asked = fc.array(fc.tuple(principals, writePlans), { minLength: PLANS, maxLength: PLANS })
-  const property = fc.asyncProperty(choices.map(smallModel), datas, asked, async (model, data, all) => {
-    await withDatabase(model, data, async opened => {
-      for (const [who, plan] of all) await checkWrite(model, opened, who, plan)
+/** A database of PostgreSQL takes longer to make than a file. */
+function models(name: string): number {
+  return name === 'SQLite' ? 150 : 12
+}
+
+for (const { name, within } of insides) {
+  test(`reads from ${name} are the reference’s, for callers and plans in any order`, async () => {
+    const asked = fc.array(fc.tuple(principals, readPlans), { minLength: PLANS, maxLength: PLANS })
+    const property = fc.asyncProperty(choices.map(smallModel), datas, asked, async (model, data, all) => {
+      await within(model, data, async ({ store }) => {
+        for (const [who, plan] of all) await checkRead(model, data, store, who, plan)
+      })
     })
+    await fc.assert(property, { numRuns: models(name) })
   })
-  await fc.assert(property, { numRuns: MODELS })
-})
+
+  test(`writes to ${name} leave what the reference leaves; refused ones leave every table as it was`, async () => {
+    const asked = fc.array(fc.tuple(principals, writePlans), { minLength: PLANS, maxLength: PLANS })
+    const property = fc.asyncProperty(choices.map(smallModel), datas, asked, async (model, data, all) => {
+      await within(model, data, async inside => {
+        for (const [who, plan] of all) await checkWrite(model, inside, who, plan)
+      })
+    })
+    await fc.assert(property, { numRuns: models(name) })
+  })
+}

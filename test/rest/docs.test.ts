@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { catalogue } from '../../src/errors.ts'
-import { answerDocs } from '../../src/rest/docs.ts'
+import { createDocs } from '../../src/rest/docs.ts'
 import { type Request, toCall } from '../contract/rest/bench.ts'
 
-function ask(request: Request) {
-  const { status, headers, body } = answerDocs(toCall(request))
+function ask(request: Request, baseUrl?: string) {
+  const { status, headers, body } = createDocs(baseUrl)(toCall(request))
   const pairs = Array.from({ length: headers.length / 2 }, (_, n) => [headers[2 * n], headers[2 * n + 1]])
   return { status, headers: Object.fromEntries(pairs), text: String(body ?? '') }
 }
@@ -17,6 +17,11 @@ test('the page loads nothing from elsewhere', () => {
   assert.match(headers['Content-Security-Policy'], /default-src 'none'; script-src 'self';/)
   assert.doesNotMatch(headers['Content-Security-Policy'], /http|\*/)
   for (const [, source = ''] of text.matchAll(/(?:src|href)="([^"]*)"/g)) assert.match(source, /^(\/|data:)/)
+})
+
+test('the page may ask the server that the document names, and no other', () => {
+  const { headers } = ask({ url: '/docs' }, 'https://api.example.com/v1')
+  assert.match(headers['Content-Security-Policy'], /; connect-src 'self' https:\/\/api\.example\.com;/)
 })
 
 test('everything that the page loads is served', () => {

@@ -526,3 +526,21 @@ test('replies that are given out again and again stay the same, but for what eac
   }
   assert.equal(ids.size, 3)
 })
+
+test('cookies that were set on the response before the reply was made leave with it, all of them', async () => {
+  const { port } = await open(({ res, path }) => {
+    if (path === '/cookies') {
+      res.appendHeader('Set-Cookie', 'session=1; Path=/')
+      res.appendHeader('Set-Cookie', 'form=2; Path=/')
+    }
+    return ok('fine')
+  })
+  for (let n = 0; n < 2; n++) {
+    const answer = await fetch(`http://127.0.0.1:${port}/cookies`)
+    assert.deepEqual(answer.headers.getSetCookie(), ['session=1; Path=/', 'form=2; Path=/'])
+    assert.equal(await answer.text(), 'fine')
+    const other = await fetch(`http://127.0.0.1:${port}/none`)
+    assert.deepEqual(other.headers.getSetCookie(), [])
+    assert.equal(await other.text(), 'fine')
+  }
+})

@@ -141,6 +141,22 @@ test('the first start makes an administrator once; later starts make none', asyn
   })
 })
 
+test('a service that stops serves on for a while, says so, and ends connections with their next answer', async () => {
+  await withService({ shutdownDelay: 2 }, async ({ service, call }) => {
+    assert.equal((await call('/readyz')).headers.get('connection'), 'keep-alive')
+    const closed = service.close()
+    const ready = await call('/readyz')
+    assert.equal(ready.status, 503)
+    assert.equal(ready.headers.get('connection'), 'close')
+    const list = await call('/api/v1/posts')
+    assert.equal(list.status, 200)
+    assert.equal(list.headers.get('connection'), 'close')
+    assert.equal((await call('/healthz')).status, 200)
+    await closed
+    await assert.rejects(call('/healthz'))
+  })
+})
+
 test('a service that is closed answers nobody, and closing again is no harm', async () => {
   await withService({}, async ({ service, url, file }) => {
     await Promise.all([service.close(), service.close()])

@@ -129,6 +129,7 @@ export class Client {
 
   async read(plan: Plan<ReadShape>, as: Principal): Promise<ReadAnswer> {
     const { shape, args } = plan
+    await this.store.refresh()
     if (shape.kind === 'item') return this.store.read(this.#guard({ shape, args }, as))
     return this.store.read(this.#guard({ shape, args }, as))
   }

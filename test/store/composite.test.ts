@@ -35,7 +35,7 @@ test('several roots are one statement, each with a table of its own', () => {
   )
   assert.deepEqual(texts(shape, [1, 10]), {
     sqlite: `SELECT json_object('user', (SELECT json_object('id', CAST("t1"."id" AS TEXT), 'name', "t1"."name") FROM "users" AS "t1" WHERE "t1"."id" = ?1), 'posts', (SELECT json_group_array(json_object('title', "t2"."title")) FROM (SELECT "t2"."title" FROM "posts" AS "t2" ORDER BY "t2"."id" LIMIT ?2) AS "t2"))`,
-    postgres: `SELECT (JSON_OBJECT('user' VALUE (SELECT JSON_OBJECT('id' VALUE CAST("t1"."id" AS TEXT), 'name' VALUE "t1"."name") FROM "users" AS "t1" WHERE "t1"."id" = $1), 'posts' VALUE (SELECT coalesce(json_agg(JSON_OBJECT('title' VALUE "t2"."title")), '[]'::json) FROM (SELECT "t2"."title" FROM "posts" AS "t2" ORDER BY "t2"."id" LIMIT $2) AS "t2")))::text`,
+    postgres: `SELECT (concat('{"user":', coalesce(((SELECT concat('{"id":', coalesce((to_json(CAST("t1"."id" AS TEXT)))::text, 'null'), ',"name":', coalesce((to_json("t1"."name"))::text, 'null'), '}') FROM "users" AS "t1" WHERE "t1"."id" = $1))::text, 'null'), ',"posts":', coalesce(((SELECT concat('[', string_agg(concat('{"title":', coalesce((to_json("t2"."title"))::text, 'null'), '}'), ','), ']') FROM (SELECT "t2"."title" FROM "posts" AS "t2" ORDER BY "t2"."id" LIMIT $2) AS "t2"))::text, 'null'), '}'))::text`,
   })
 })
 

@@ -1,6 +1,7 @@
-/** The SQL of reads and writes, per database: stated here, and executed on SQLite by the other tests. */
+/** The SQL of reads and writes, per database: stated here, taken by the databases, and executed by the other tests. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { Model } from '../../src/model/model.ts'
 import { createGuard } from '../../src/plan/guard.ts'
 import type { CreateShape, ItemShape, ListShape, UpdateShape } from '../../src/plan/plan.ts'
 import { system, user } from '../../src/principal.ts'
@@ -12,17 +13,23 @@ import { changesSql, insertSql, shownSql, updateSql } from '../../src/store/sql/
 import { arg, compile, name, quoted, slot, sql } from '../../src/store/sql/writer.ts'
 import { owner as ownedBy, signedIn, smallModel } from '../plan/small-model.ts'
 import { blog, fields, listOfPosts } from './blog.ts'
+import { prepareAll } from './prepared.ts'
 
 const guard = createGuard(blog)
 const ownPost = ownedBy('author_id')
+
+/** What is said to be PostgreSQL's, with the model whose tables it speaks of. */
+const stated = new Map<string, Model>()
 
 function both(
   make: (dialect: typeof sqlite) => ReturnType<typeof sql>,
   inSqlite: string,
   inPostgres: string,
+  model: Model = blog,
 ): void {
   assert.equal(compile(make(sqlite), '?').text, inSqlite)
   assert.equal(compile(make(postgres), '$').text, inPostgres)
+  if (/^(SELECT|INSERT|UPDATE|DELETE) /.test(inPostgres)) stated.set(inPostgres, model)
 }
 
 const page = { after: undefined, limit: [arg(1, 'number')], offset: arg(0, 'number'), keys: false }
@@ -33,7 +40,7 @@ test('an item by its id', () => {
   both(
     dialect => itemSql(item, dialect),
     `SELECT json_object('id', "t0"."id", 'title', "t0"."title") FROM "posts" AS "t0" WHERE "t0"."id" = ?1`,
-    `SELECT (JSON_OBJECT('id' VALUE "t0"."id", 'title' VALUE "t0"."title"))::text FROM "posts" AS "t0" WHERE "t0"."id" = $1`,
+    `SELECT (concat('{"id":', coalesce(("t0"."id")::text, 'null'), ',"title":', coalesce((to_json("t0"."title"))::text, 'null'), '}'))::text FROM "posts" AS "t0" WHERE "t0"."id" = $1`,
   )
 })
 
@@ -42,7 +49,7 @@ test('a page in the order of ids needs no inner query; limit and offset are boun
   both(
     dialect => listSql(list, page, dialect),
     `SELECT json_object('id', "t0"."id") FROM "posts" AS "t0" ORDER BY "t0"."id" LIMIT ?1 OFFSET ?2`,
-    `SELECT (JSON_OBJECT('id' VALUE "t0"."id"))::text FROM "posts" AS "t0" ORDER BY "t0"."id" LIMIT $1 OFFSET $2`,
+    `SELECT (concat('{"id":', coalesce(("t0"."id")::text, 'null'), '}'))::text FROM "posts" AS "t0" ORDER BY "t0"."id" LIMIT $1 OFFSET $2`,
   )
 })
 
@@ -58,7 +65,7 @@ test('a sorted list sorts bare columns; what NOT turns round is never unknown; n
   both(
     dialect => listSql(list, page, dialect),
     `SELECT json_object('title', "t0"."title") FROM (SELECT "t0"."title" FROM "posts" AS "t0" WHERE NOT ((instr("t0"."body", ?1) > 0) IS TRUE) ORDER BY "t0"."body" DESC, "t0"."id" DESC LIMIT ?2 OFFSET ?3) AS "t0"`,
-    `SELECT (JSON_OBJECT('title' VALUE "t0"."title"))::text FROM (SELECT "t0"."title" FROM "posts" AS "t0" WHERE NOT ((strpos("t0"."body", $1) > 0) IS TRUE) ORDER BY "t0"."body" DESC NULLS LAST, "t0"."id" DESC LIMIT $2 OFFSET $3) AS "t0"`,
+    `SELECT (concat('{"title":', coalesce((to_json("t0"."title"))::text, 'null'), '}'))::text FROM (SELECT "t0"."title" FROM "posts" AS "t0" WHERE NOT ((strpos("t0"."body", $1) > 0) IS TRUE) ORDER BY "t0"."body" DESC NULLS LAST, "t0"."id" DESC LIMIT $2 OFFSET $3) AS "t0"`,
   )
   both(
     dialect => countSql(list, dialect),
@@ -83,7 +90,7 @@ test('a cursor on the id is one comparison', () => {
   both(
     dialect => listSql(list, slice, dialect),
     `SELECT json_object('id', "t0"."id"), "t0"."id" FROM "posts" AS "t0" WHERE "t0"."id" > ?1 ORDER BY "t0"."id" LIMIT ?2 + 1`,
-    `SELECT (JSON_OBJECT('id' VALUE "t0"."id"))::text, "t0"."id" FROM "posts" AS "t0" WHERE "t0"."id" > $1 ORDER BY "t0"."id" LIMIT $2 + 1`,
+    `SELECT (concat('{"id":', coalesce(("t0"."id")::text, 'null'), '}'))::text, "t0"."id" FROM "posts" AS "t0" WHERE "t0"."id" > $1 ORDER BY "t0"."id" LIMIT $2 + 1`,
   )
 })
 
@@ -100,7 +107,7 @@ test('within a parent: the link is a condition, the parent a question of its own
   both(
     dialect => countSql(list, dialect),
     `SELECT count(*) FROM "posts" AS "t0" WHERE "t0"."author_id" = ?1 AND "t0"."id" IN (SELECT rowid FROM "_search_posts" WHERE "_search_posts" MATCH '{"title" "body"} : ' || ?2)`,
-    `SELECT count(*) FROM "posts" AS "t0" WHERE "t0"."author_id" = $1 AND "t0"."id" IN (SELECT "id" FROM "_search_posts" WHERE "title" || "body" @> $2)`,
+    `SELECT count(*) FROM "posts" AS "t0" WHERE "t0"."author_id" = $1 AND "t0"."id" IN (SELECT "id" FROM "_search_posts" WHERE "_all" @> $2 AND "title" || "body" @> $2)`,
   )
   both(
     dialect => parentSql(within, dialect),
@@ -121,7 +128,7 @@ test('related rows nest in the one statement, each list sorted and bounded by it
   both(
     dialect => itemSql(item, dialect),
     `SELECT json_object('posts', (SELECT json_group_array(json_object('title', "t1"."title")) FROM (SELECT "t1"."title" FROM "posts" AS "t1" WHERE "t1"."author_id" = "t0"."id" ORDER BY "t1"."id" LIMIT ?1) AS "t1")) FROM "users" AS "t0" WHERE "t0"."id" = ?2`,
-    `SELECT (JSON_OBJECT('posts' VALUE (SELECT coalesce(json_agg(JSON_OBJECT('title' VALUE "t1"."title")), '[]'::json) FROM (SELECT "t1"."title" FROM "posts" AS "t1" WHERE "t1"."author_id" = "t0"."id" ORDER BY "t1"."id" LIMIT $1) AS "t1")))::text FROM "users" AS "t0" WHERE "t0"."id" = $2`,
+    `SELECT (concat('{"posts":', coalesce(((SELECT concat('[', string_agg(concat('{"title":', coalesce((to_json("t1"."title"))::text, 'null'), '}'), ','), ']') FROM (SELECT "t1"."title" FROM "posts" AS "t1" WHERE "t1"."author_id" = "t0"."id" ORDER BY "t1"."id" LIMIT $1) AS "t1"))::text, 'null'), '}'))::text FROM "users" AS "t0" WHERE "t0"."id" = $2`,
   )
 })
 
@@ -141,7 +148,7 @@ test('an insert returns what is shown', () => {
         shownSql(create.select, create.rows, new Row(dialect, 'posts', 'posts')),
       ]),
     `INSERT INTO "posts" ("title") VALUES (?1) RETURNING json_object('id', "posts"."id")`,
-    `INSERT INTO "posts" ("title") VALUES ($1) RETURNING (JSON_OBJECT('id' VALUE "posts"."id"))::text`,
+    `INSERT INTO "posts" ("title") VALUES ($1) RETURNING (concat('{"id":', coalesce(("posts"."id")::text, 'null'), '}'))::text`,
   )
 })
 
@@ -171,6 +178,7 @@ test('a field that may be written in some rows keeps its value in the others', (
     dialect => updateSql(posts, some, arg(0, 'number'), [sql`1`], dialect),
     `UPDATE "posts" SET "title" = ?1, "note" = CASE WHEN "posts"."author_id" = ?2 THEN ?3 ELSE "posts"."note" END WHERE "posts"."id" = ?4 RETURNING 1`,
     `UPDATE "posts" SET "title" = $1, "note" = CASE WHEN "posts"."author_id" = $2 THEN $3 ELSE "posts"."note" END WHERE "posts"."id" = $4 RETURNING 1`,
+    model,
   )
 })
 
@@ -193,4 +201,14 @@ test('setting what the caller does not see counts as a change, whatever is store
     `NOT ("t0"."pin" IS ?1 AND FALSE)`,
     `NOT ("t0"."pin" IS NOT DISTINCT FROM $1 AND FALSE)`,
   )
+})
+
+test('PostgreSQL takes every statement that is said to be its own', async () => {
+  assert.ok(stated.size > 8)
+  for (const model of new Set(stated.values())) {
+    await prepareAll(
+      model,
+      [...stated].filter(([, of]) => of === model).map(([text]) => text),
+    )
+  }
 })

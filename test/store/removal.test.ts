@@ -27,6 +27,12 @@ const storage = checkModel(
         spare_box_id: relation('boxes', { optional: true, onDelete: 'clear' }),
       },
     }),
+    links: collection({
+      access,
+      fields: { next_id: relation('links', { onDelete: 'cascade', unique: true }) },
+    }),
+    hens: collection({ access, fields: { egg_id: relation('eggs', { onDelete: 'cascade' }) } }),
+    eggs: collection({ access, fields: { hen_id: relation('hens', { onDelete: 'cascade' }) } }),
     seals: collection({
       access,
       fields: {
@@ -49,6 +55,8 @@ interface Place {
   readonly client: Client
   /** A query on the file, from another connection. */
   rows(query: string): unknown[][]
+  /** Runs statements on the file; references are not checked. */
+  fill(statements: string): void
   /** The events since the last call. */
   events(): Event[]
 }
@@ -62,6 +70,8 @@ async function inStorage(use: (place: Place) => Promise<void>): Promise<void> {
         .prepare(query)
         .all()
         .map(row => Object.values(row))
+    const fill = (statements: string) =>
+      other.exec(`PRAGMA foreign_keys = OFF; ${statements}; PRAGMA foreign_keys = ON`)
     let seen = 0
     const events = (): Event[] => {
       const found = rows(
@@ -77,8 +87,8 @@ async function inStorage(use: (place: Place) => Promise<void>): Promise<void> {
       }))
     }
     try {
-      await use({ client: new Client(store, storage), rows, events })
-      for (const name of ['boxes', 'things', 'seals']) {
+      await use({ client: new Client(store, storage), rows, fill, events })
+      for (const name of ['boxes', 'things', 'seals', 'links', 'hens', 'eggs']) {
         const [[total] = []] = rows(`SELECT n FROM _totals WHERE collection = '${name}'`)
         assert.deepEqual(rows(`SELECT count(*) FROM ${name}`), [[total]], `the total of ${name}`)
       }
@@ -101,7 +111,9 @@ test('what cascades goes with an event each, as it was; what is cleared stays wi
     const other = await client.create('boxes', { label: 'other' })
     const inside = await client.create('things', { name: 'a', box_id: inner.id, spare_box_id: outer.id })
     const outside = await client.create('things', { name: 'b', box_id: other.id, spare_box_id: inner.id })
-    const versions = ['boxes', 'things', 'seals'].map(name => client.store.version(name))
+    const versions = ['boxes', 'things', 'seals', 'links', 'hens', 'eggs'].map(name =>
+      client.store.version(name),
+    )
     events()
     await client.remove('boxes', outer.id)
     const found = events()
@@ -121,7 +133,9 @@ test('what cascades goes with an event each, as it was; what is cleared stays wi
     const gone = found.find(event => event.collection === 'things' && event.kind === 'deleted')
     assert.deepEqual([gone?.data.name, gone?.data.box_id, gone?.data.spare_box_id], ['a', inner.id, outer.id])
     assert.deepEqual(rows('SELECT label FROM boxes'), [['other']])
-    const grown = ['boxes', 'things', 'seals'].map(name => client.store.version(name))
+    const grown = ['boxes', 'things', 'seals', 'links', 'hens', 'eggs'].map(name =>
+      client.store.version(name),
+    )
     assert.ok(Number(grown[0]) > Number(versions[0]) && Number(grown[1]) > Number(versions[1]))
     assert.equal(grown[2], versions[2])
   }))
@@ -207,6 +221,31 @@ test('a ring of any length goes', () =>
     assert.ok(found.every(event => event.kind === 'deleted'))
     assert.equal(found.find(event => event.id === 1)?.data.within_id, DEPTH)
     assert.deepEqual(rows('SELECT count(*) FROM boxes'), [[0]])
+  }))
+
+const ring = (table: string, field: string, first: string) => `INSERT INTO ${table} (id, ${field}, created_at)
+  ${numbers(DEPTH)} SELECT n, ${first}, '2026-01-01T00:00:00.000Z' FROM numbers`
+const next = `n % ${DEPTH} + 1`
+
+test('a ring of references that may not be empty goes too, of one collection or of several', () =>
+  inStorage(async ({ client, rows, fill, events }) => {
+    fill(ring('links', 'next_id', next))
+    fill(ring('hens', 'egg_id', 'n'))
+    fill(ring('eggs', 'hen_id', next))
+    await client.remove('links', 7)
+    assert.equal(new Set(named(events())).size, DEPTH)
+    await client.remove('hens', 9)
+    assert.equal(new Set(named(events())).size, 2 * DEPTH)
+    for (const table of ['links', 'hens', 'eggs'])
+      assert.deepEqual(rows(`SELECT count(*) FROM ${table}`), [[0]])
+    assert.deepEqual(rows('PRAGMA foreign_key_check'), [])
+  }))
+
+test('one that refers to itself, and may not be empty, goes', () =>
+  inStorage(async ({ client, rows, fill }) => {
+    fill(`INSERT INTO links (id, next_id, created_at) VALUES (1, 1, '2026-01-01T00:00:00.000Z')`)
+    await client.remove('links', 1)
+    assert.deepEqual(rows('SELECT count(*) FROM links'), [[0]])
   }))
 
 test('a long chain and a wide collection go whole, each row with one event', () =>

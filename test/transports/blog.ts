@@ -73,7 +73,7 @@ type Run = import('../../src/plan/run.ts').Run
 /** Works on the database beside the service, as the command line does. */
 export async function withStore<T>(file: string, use: (run: Run) => Promise<T>): Promise<T> {
   const { openSqlite } = await import('../../src/store/sqlite.ts')
-  const { createRun } = await import('../../src/serve.ts')
+  const { createRun } = await import('../../src/serve/store.ts')
   const { createGuard } = await import('../../src/plan/guard.ts')
   const { checkModel } = await import('../../src/model/check.ts')
   const model = checkModel(blog)

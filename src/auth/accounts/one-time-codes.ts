@@ -1,6 +1,7 @@
 /** Time-based one-time passwords (RFC 6238) and the recovery codes beside them. */
-import { hash, randomInt } from 'node:crypto'
 import type { Records } from '../../records.ts'
+import { sameHash } from '../server/secret.ts'
+import { newCode, recoveryHash, recoveryRecord } from './recovery-codes.ts'
 
 const secrets = 'Totp'
 const used = 'TotpUsed'
@@ -10,8 +11,6 @@ const recovery = 'RecoveryCode'
 const PERIOD = 30
 const WINDOW = 1
 const CODES = 10
-
-const letters = 'abcdefghjkmnpqrstuvwxyz23456789'
 
 interface Stored {
   /** Base32. */
@@ -39,16 +38,6 @@ export interface OneTimeCodes {
   recoveryCodesLeft(userId: number): Promise<number>
   newRecoveryCodes(userId: number): Promise<readonly string[]>
   turnOff(userId: number): Promise<void>
-}
-
-function newCode(): string {
-  const part = () => Array.from({ length: 5 }, () => letters[randomInt(letters.length)]).join('')
-  return `${part()}-${part()}`
-}
-
-function recoveryId(userId: number, code: string): string {
-  const typed = code.toLowerCase().replace(/[^a-z0-9]/g, '')
-  return hash('sha256', `${userId}:${typed}`, 'base64url')
 }
 
 async function totp(secret: string | undefined, email = '', issuer = 'Portico') {
@@ -91,12 +80,14 @@ export function createOneTimeCodes(records: Records, now: () => number = Date.no
     const owner = String(userId)
     await records.deleteOwned(owner, [recovery])
     const codes = Array.from({ length: CODES }, newCode)
-    await Promise.all(
-      codes.map(code =>
-        records.put({ kind: recovery, id: recoveryId(userId, code), payload: '{}', expiresAt: null, owner }),
-      ),
-    )
+    await Promise.all(codes.map(code => records.put(recoveryRecord(userId, recoveryHash(userId, code)))))
     return codes
+  }
+  const useRecoveryCode = async (userId: number, code: string): Promise<boolean> => {
+    const typed = recoveryHash(userId, code)
+    const kept = await records.byOwner(recovery, String(userId))
+    const found = kept.filter(({ payload }) => sameHash(JSON.parse(payload).hash, typed))
+    return found[0] !== undefined && records.consume(recovery, found[0].id)
   }
   const enrolment = async (secret: string | undefined, email: string, issuer: string): Promise<Enrolment> => {
     const made = await totp(secret, email, issuer)
@@ -126,7 +117,7 @@ export function createOneTimeCodes(records: Records, now: () => number = Date.no
       const stored = await find(userId)
       if (!stored?.confirmed) return false
       if (await fits(userId, stored.secret, code)) return true
-      return records.consume(recovery, recoveryId(userId, code))
+      return useRecoveryCode(userId, code)
     },
     async recoveryCodesLeft(userId) {
       const codes = await records.byOwner(recovery, String(userId))

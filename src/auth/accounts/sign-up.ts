@@ -5,6 +5,7 @@ import { bodyValidator } from '../../model/validate.ts'
 import { createBySystem } from '../bootstrap.ts'
 import { hashPassword, verifyPassword } from '../password.ts'
 import type { AccountBase } from './accounts.ts'
+import { type Asked, askedFields, takenAnswers, valuesOf } from './asked-fields.ts'
 import { passwordFault } from './rules.ts'
 import { findByEmail } from './users.ts'
 import { sendConfirmation } from './verification.ts'
@@ -16,6 +17,8 @@ export interface NewAccount {
   readonly email: string
   readonly password: string
   readonly address: string
+  /** To what else the model asks for, by the name of the field. */
+  readonly answers?: ReadonlyMap<string, string>
 }
 
 export type SignUpAnswer =
@@ -38,27 +41,37 @@ const sentences: ReadonlyMap<string, string> = new Map([
   ['email', 'Enter an e-mail address, e.g. ada@example.com.'],
 ])
 
-/** The fields of the body that the model does not take, with its own words for those that we do not ask for. */
-function modelFaults(error: unknown): Map<string, string> {
+/** The fields of the body that the model does not take, in the order of the form. */
+function modelFaults(error: unknown, fields: readonly Asked[]): Map<string, string> {
   if (!(error instanceof ApiError) || !error.details) throw error
-  const told = new Map(error.details.map(({ field, message }) => [field, message]))
+  const told = new Map(error.details.map(({ field, message }) => [field.split('/', 1)[0] ?? field, message]))
   const known = [...sentences].filter(([field]) => told.has(field))
-  const other = [...told].filter(([field]) => !sentences.has(field)).map(([, message]) => message)
-  return new Map(other.length === 0 ? known : [...known, ['form', other.join(' ')]])
+  const asked = fields.flatMap(({ name, label }): [string, string][] => {
+    const message = told.get(name)
+    return message === undefined ? [] : [[name, `${label}: ${message.replace(`${name} `, '')}`]]
+  })
+  const names = new Set([...sentences.keys(), ...fields.map(({ name }) => name)])
+  const other = [...told].filter(([field]) => !names.has(field)).map(([, message]) => message)
+  const faults = [...known, ...asked]
+  return new Map(other.length === 0 ? faults : [...faults, ['form', other.join(' ')]])
 }
 
 /** What the model says of the values; only what a stranger may decide is looked at. */
-function checked({ model }: AccountBase, { name, email, password }: NewAccount) {
+function checked({ model }: AccountBase, account: NewAccount) {
+  const { name, email, password, answers = new Map<string, string>() } = account
   const users = model.collections.get('users')
+  const fields = askedFields(model)
+  const { values: given, missing } = valuesOf(fields, answers)
   let values: Values = {}
   let faults = new Map<string, string>()
   try {
     // Without a name there is none: an empty one is a text like any other to the model.
-    const body = { ...(name.trim() !== '' && { name: name.trim() }), email: email.trim() }
+    const body = { ...given, ...(name.trim() !== '' && { name: name.trim() }), email: email.trim() }
     if (users) ({ values } = bodyValidator(users).create(body))
   } catch (error) {
-    faults = modelFaults(error)
+    faults = modelFaults(error, fields)
   }
+  for (const [field, message] of missing) faults.set(field, message)
   const fault = passwordFault(password, email.trim())
   if (fault !== undefined) faults.set('password', fault)
   return { values, faults }
@@ -70,7 +83,16 @@ async function create(base: AccountBase, values: Values, hashed: string, verifie
   return id
 }
 
-function isConflict(error: unknown): boolean {
+function takenFaults({ model }: AccountBase, { details = [] }: ApiError): ReadonlyMap<string, string> {
+  const taken = new Set(details.map(({ field }) => field))
+  const faults = askedFields(model)
+    .filter(({ name }) => taken.has(name))
+    .map(({ name, label }) => [name, `${label}: somebody else has this already.`] as const)
+  if (faults.length > 0) return new Map(faults)
+  return new Map([['email', 'This address has an account already. Sign in, or ask for a new password.']])
+}
+
+function isConflict(error: unknown): error is ApiError {
   return error instanceof ApiError && error.code === 'CONFLICT'
 }
 
@@ -81,8 +103,7 @@ async function createOpen(base: AccountBase, values: Values, hashed: string): Pr
     return { kind: 'made', userId }
   } catch (error) {
     if (!isConflict(error)) throw error
-    const message = 'This address has an account already. Sign in, or ask for a new password.'
-    return { kind: 'faults', faults: new Map([['email', message]]) }
+    return { kind: 'faults', faults: takenFaults(base, error) }
   }
 }
 
@@ -106,6 +127,8 @@ export async function signUp(base: AccountBase, account: NewAccount): Promise<Si
   if (seconds !== undefined) return { kind: 'throttled', seconds }
   const hashed = await hashPassword(account.password)
   if (base.signUp === 'open') return createOpen(base, values, hashed)
+  const taken = await takenAnswers(base, values)
+  if (taken.size > 0) return { kind: 'faults', faults: taken }
   base.background(() => sendLink(base, values, hashed))
   return { kind: 'sent' }
 }

@@ -43,7 +43,8 @@ export function consentPage({ action, csrf, interaction, email }: ConsentPage): 
   const isNew = ({ scope }: ScopeSentence) => returning && !allowedBefore.has(scope)
   const ordered = [...scopes.filter(isNew), ...scopes.filter(scope => !isNew(scope))]
   const content = html`<div class="app">${logo(app)}<h1>${app.name} asks for access to your account</h1></div>
-<p class="faint">You are signed in as ${email}.</p>
+<div class="who"><p class="faint">You are signed in as ${email}.</p>
+${form({ action, csrf, hidden: { answer: 'other-account' } }, button('Use another account', 'plain'))}</div>
 ${returning && html`<p class="note">You have allowed ${app.name} some of this before. What is new is marked.</p>`}
 ${form(
   { action, csrf },

@@ -9,15 +9,15 @@ export const noFaults: Faults = new Map()
 export interface Field {
   readonly name: string
   readonly label: string
-  readonly type?: 'text' | 'email' | 'password'
+  readonly type?: 'text' | 'email' | 'password' | 'url' | 'date'
   readonly value?: string | undefined
-  readonly hint?: string
+  readonly hint?: string | undefined
   readonly autocomplete: string
   readonly required?: boolean
   readonly autofocus?: boolean
   readonly minlength?: number
   readonly maxlength?: number
-  readonly inputmode?: 'numeric' | 'text' | 'email'
+  readonly inputmode?: 'numeric' | 'decimal' | 'text' | 'email'
   readonly class?: string
   readonly readonly?: boolean
 }
@@ -43,6 +43,33 @@ export function field(given: Field, faults: Faults = noFaults): Html {
 ${hint !== undefined && html`<span class="hint" id="${name}-hint">${hint}</span>`}
 ${fault !== undefined && html`<span class="fault" id="${name}-fault">${fault}</span>`}
 <input${input}>
+</div>`
+}
+
+/** A field of another shape than one line of text: `input` gets the attributes that tie it to label and fault. */
+export interface OtherField {
+  readonly name: string
+  readonly label: string
+  readonly hint?: string | undefined
+  readonly input: (tied: Html) => Html
+}
+
+export function otherField({ name, label, hint, input }: OtherField, faults: Faults): Html {
+  const fault = faults.get(name)
+  const described = [hint !== undefined && `${name}-hint`, fault !== undefined && `${name}-fault`].filter(
+    Boolean,
+  )
+  const tied = attributes({
+    id: name,
+    name,
+    'aria-describedby': described.length > 0 && described.join(' '),
+    'aria-invalid': fault !== undefined && 'true',
+  })
+  return html`<div class="field">
+<label for="${name}">${label}</label>
+${hint !== undefined && html`<span class="hint" id="${name}-hint">${hint}</span>`}
+${fault !== undefined && html`<span class="fault" id="${name}-fault">${fault}</span>`}
+${input(tied)}
 </div>`
 }
 

@@ -1,5 +1,6 @@
 /** Where somebody makes an account. */
 import { MAX_PASSWORD, MIN_PASSWORD } from '../accounts/rules.ts'
+import { type AskedField, askedField } from './asked-field.ts'
 import { button, type Faults, field, form, summary } from './form.ts'
 import { html } from './html.ts'
 import type { Page } from './layout.ts'
@@ -12,6 +13,8 @@ export interface SignUpPage {
   readonly email: string | undefined
   readonly app: string | undefined
   readonly signIn: string
+  /** What the model asks for beside these. */
+  readonly asked: readonly AskedField[]
 }
 
 export function newPassword(name: string, label: string, faults: Faults) {
@@ -29,7 +32,7 @@ export function newPassword(name: string, label: string, faults: Faults) {
   )
 }
 
-export function signUpPage({ action, csrf, faults, name, email, app, signIn }: SignUpPage): Page {
+export function signUpPage({ action, csrf, faults, name, email, app, signIn, asked }: SignUpPage): Page {
   const content = html`<h1>Create an account${app !== undefined && html` to continue to ${app}`}</h1>
 ${summary(faults)}
 ${form(
@@ -37,6 +40,7 @@ ${form(
   html`
 ${field({ name: 'name', label: 'Your name', value: name, autocomplete: 'name', maxlength: 100 }, faults)}
 ${field({ name: 'email', label: 'E-mail address', type: 'email', value: email, autocomplete: 'email', maxlength: 254 }, faults)}
+${asked.map(one => askedField(one, faults))}
 ${newPassword('password', 'Password', faults)}
 <div class="buttons">${button('Create account')}</div>`,
 )}

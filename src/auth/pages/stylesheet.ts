@@ -24,11 +24,11 @@ footer { margin-top: 3rem; padding-bottom: 2rem; color: var(--faint); font-size:
 .field label, .field .label { display: block; margin-bottom: .25rem; font-weight: 600 }
 .hint { display: block; margin-bottom: .25rem; color: var(--faint); font-size: .875rem }
 .fault { display: block; margin-bottom: .25rem; color: var(--fault); font-weight: 600 }
-input:not([type=checkbox]):not([type=radio]) {
+input:not([type=checkbox]):not([type=radio]), select, textarea {
   width: 100%; min-height: 2.75rem; padding: .5rem .75rem; border: 1px solid var(--edge); border-radius: .375rem;
   font: inherit; color: inherit; background: var(--field)
 }
-input[aria-invalid=true] { border: 2px solid var(--fault) }
+[aria-invalid=true] { border: 2px solid var(--fault) }
 input.code { font-size: 1.25rem; letter-spacing: .15em; text-transform: uppercase }
 input[type=checkbox] { flex: none; width: 1.25rem; height: 1.25rem; margin: .125rem 0 0; accent-color: var(--accent) }
 .choice { display: flex; gap: .75rem; align-items: flex-start; padding: .5rem 0 }

@@ -4,12 +4,17 @@
  */
 import type { Awaitable } from '../../plan/answer.ts'
 import type { NewRecord, Records, StoredRecord } from '../../records.ts'
+import { scopeSet, withCovered } from './scopes.ts'
 import { secretHash } from './secret.ts'
+import { together } from './together.ts'
 
 type Payload = Record<string, unknown>
 
 /** Ids that are handed to nobody, so they need not be hidden. */
 const openIds = new Set(['Grant'])
+
+/** What a token request gives out: nobody has it before the answer. */
+const issued = new Set(['AccessToken', 'RefreshToken', 'ClientCredentials'])
 
 /** What stands before an id that is a hash already. Not a character of any id. */
 const MARK = '#'
@@ -48,7 +53,12 @@ export class Adapter {
 
   async upsert(id: string, payload: Payload, expiresIn: number | undefined): Promise<void> {
     if (this.#kind === 'Client') return this.#putClient(id, payload)
-    await this.#parts.records.put(this.#recordOf(id, payload, expiresIn))
+    const { records, usedUp } = this.#parts
+    const record = this.#recordOf(id, payload, expiresIn)
+    if (issued.has(this.#kind)) return together(() => records.put(record))
+    if (this.#kind !== 'ReplayDetection') return records.put(record)
+    // The library looks for it and stores it later: of many parallel uses one must win.
+    if (!(await records.add(record))) throw usedUp()
   }
 
   async find(id: string): Promise<Payload | undefined> {
@@ -66,8 +76,12 @@ export class Adapter {
     return this.#byAlias(userCode)
   }
 
+  consume(id: string): Promise<void> {
+    return together(() => this.#useUp(id))
+  }
+
   /** Exactly one of many parallel uses gets past this; every other ends what the first one got. */
-  async consume(id: string): Promise<void> {
+  async #useUp(id: string): Promise<void> {
     const { records, usedUp } = this.#parts
     const stored = storedId(this.#kind, id)
     if (await records.consume(this.#kind, stored)) return
@@ -81,7 +95,8 @@ export class Adapter {
   }
 
   async destroy(id: string): Promise<void> {
-    await this.#parts.records.delete(this.#kind, storedId(this.#kind, id))
+    const stored = this.#kind === 'Client' ? id : storedId(this.#kind, id)
+    await this.#parts.records.delete(this.#kind, stored)
   }
 
   async revokeByGrantId(grantId: string): Promise<void> {
@@ -118,16 +133,21 @@ export class Adapter {
     const app = await this.#parts.findClient(id)
     if (app) return app
     const registered = await this.#parts.records.get('Client', id)
-    return registered && (JSON.parse(registered.payload) as Payload)
+    if (!registered) return undefined
+    const metadata = JSON.parse(registered.payload) as Payload
+    const scope = textOf(metadata.scope)
+    return scope === undefined
+      ? metadata
+      : { ...metadata, scope: [...withCovered(scopeSet(scope))].join(' ') }
   }
 
   /** A dynamic registration (RFC 7591): its secret is kept as a hash only. */
   async #putClient(id: string, metadata: Payload): Promise<void> {
     const secret = textOf(metadata.client_secret)
-    const hidden = secret && {
-      client_secret: secretHash(secret),
-      secret_hashes: [{ hash: secretHash(secret) }],
-    }
+    const known = (await this.#findClient(id))?.client_secret
+    // An update carries what is stored of the secret, not the secret.
+    const hash = secret === undefined || secret === known ? secret : secretHash(secret)
+    const hidden = hash && { client_secret: hash, secret_hashes: [{ hash }] }
     const payload = JSON.stringify({ ...metadata, ...hidden })
     await this.#parts.records.put({ kind: 'Client', id, payload, expiresAt: null })
   }

@@ -1,9 +1,11 @@
 /** What the library answers, as our clients expect it. */
+import type { IncomingMessage } from 'node:http'
 import type Provider from 'oidc-provider'
 import type { Client, Context } from 'oidc-provider'
 import { routes } from './configuration.ts'
 import { formOf, tokenResponse, wantsForm } from './dialect.ts'
-import { refusalOf } from './requests.ts'
+import { type Refusal, refusalOf } from './requests.ts'
+import { allowedScope } from './scopes.ts'
 
 interface Answers {
   readonly separator: ',' | ' '
@@ -44,21 +46,46 @@ function shapeDevice(ctx: Context, body: Body): void {
   ctx.body = { ...body, verification_uri: shorten(uri), verification_uri_complete: shorten(complete) }
 }
 
+function refuseClient(ctx: Context): void {
+  ctx.status = 401
+  ctx.body = { error: 'invalid_client', error_description: 'introspection takes a client secret' }
+}
+
 /** RFC 7662, 2.2: every token is for this server; the id of a JWT is what stands in it. */
 function shapeIntrospection(ctx: Context, body: Body, { issuer }: Answers): void {
+  const client = ctx.oidc.entities.Client as Client | undefined
+  // Whatever the token: whoever has no secret asks for nothing (RFC 7662, 2.1).
+  if (client?.clientAuthMethod === 'none') {
+    refuseClient(ctx)
+    return
+  }
   if (body.active !== true) return
-  const { jti } = body
+  const { jti, scope } = body
   ctx.body = {
     ...body,
+    ...(typeof scope === 'string' ? { scope: allowedScope(scope, client) || undefined } : undefined),
     aud: issuer,
     ...(typeof jti === 'string' ? { jti: jti.replace(/^#/, '') } : undefined),
   }
+}
+
+/** RFC 7591, 3.2.1: what was registered. A secret is told when it is made; later only its hash is known. */
+function shapeRegistration(ctx: Context, body: Body): void {
+  const { secret_hashes: _hashes, ...shown } = body
+  const before = ctx.status === 201 ? undefined : (ctx.oidc.entities.Client as Client | undefined)
+  if (before && shown.client_secret === before.clientSecret) delete shown.client_secret
+  ctx.body = shown
 }
 
 const shapes: Readonly<Record<string, (ctx: Context, body: Body, answers: Answers) => void>> = {
   [routes.token]: shapeToken,
   [routes.device_authorization]: shapeDevice,
   [routes.introspection]: shapeIntrospection,
+  [routes.registration]: shapeRegistration,
+}
+
+function shapeOf(path: string) {
+  return path.startsWith(`${routes.registration}/`) ? shapeRegistration : shapes[path]
 }
 
 /** A redirect within this server keeps to the name under which the browser found it. */
@@ -79,11 +106,34 @@ function shapeRevocation(ctx: Context): void {
   if (ctx.path === routes.revocation && ctx.status === 200) ctx.body = {}
 }
 
+/** Whether the library has let the client in, and faults what it registers. */
+function isAboutMetadata({ status, body }: Context): boolean {
+  return (
+    status === 400 && isObject(body) && /^invalid_(redirect_uri|client_metadata)$/.test(String(body.error))
+  )
+}
+
+const refusals = new WeakSet<IncomingMessage>()
+
+/** Whether a request was refused for a reason that could be a guess. */
+export function wasRefused(req: IncomingMessage): boolean {
+  return refusals.has(req)
+}
+
+/** RFC 8628, 3.5, and RFC 9449, 8: what a client that does everything right hears on its way. */
+const onTheWay: ReadonlySet<unknown> = new Set(['authorization_pending', 'slow_down', 'use_dpop_nonce'])
+
+function noteRefusal({ req, status, body }: Context): void {
+  if (status < 400 || status >= 500 || (isObject(body) && onTheWay.has(body.error))) return
+  refusals.add(req)
+}
+
 /** Answers in place of the library. */
-function refuse(ctx: Context, description: string): void {
+function refuse(ctx: Context, { error, description }: Refusal): void {
   ctx.status = 400
   ctx.set('cache-control', 'no-store')
-  ctx.body = { error: 'invalid_request', error_description: description }
+  ctx.body = { error, error_description: description }
+  noteRefusal(ctx)
 }
 
 export function shapeAnswers(provider: Provider, answers: Answers): void {
@@ -91,11 +141,13 @@ export function shapeAnswers(provider: Provider, answers: Answers): void {
     ctx.set('content-security-policy', policy)
     ctx.set('referrer-policy', 'no-referrer')
     const refusal = refusalOf(ctx.req)
-    if (refusal !== undefined) return refuse(ctx, refusal)
+    if (refusal?.afterwards === false) return refuse(ctx, refusal)
     await next().catch(error => fail(provider, ctx, error))
+    if (refusal && isAboutMetadata(ctx)) refuse(ctx, refusal)
+    noteRefusal(ctx)
     shapeRevocation(ctx)
     const { body } = ctx
-    if (isObject(body)) shapes[ctx.path]?.(ctx, body, answers)
+    if (isObject(body)) shapeOf(ctx.path)?.(ctx, body, answers)
     keepToHost(ctx, answers.issuer)
     if (!ctx.type?.includes('html')) ctx.response.remove('content-security-policy')
     else ctx.set('x-frame-options', 'DENY')

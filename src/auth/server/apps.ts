@@ -2,9 +2,10 @@
 import { ApiError } from '../../errors.ts'
 import type { JsonValue } from '../../model/fields/type.ts'
 import { type Awaitable, type ListAnswer, then } from '../../plan/answer.ts'
-import type { Filter, ListShape, Selected } from '../../plan/plan.ts'
+import type { Filter, ListShape, Plan, Selected, WriteShape } from '../../plan/plan.ts'
 import type { CreateHook, Creation, Run } from '../../plan/run.ts'
-import { system } from '../../principal.ts'
+import { hasScope, type Principal, system } from '../../principal.ts'
+import type { Records } from '../../records.ts'
 import { newClientId, newClientSecret, secretHash, secretPrefix } from './secret.ts'
 
 /** A secret of an app, as it is compared. */
@@ -133,6 +134,37 @@ export function createApps(run: Run, version: (collection: string) => number): A
   }
 }
 
+/** What an app asks for when a request names no scope; one that has registered itself, all that it may. */
+export function defaultScopesOf(
+  apps: Apps,
+  records: Records,
+  clientId: string,
+): Awaitable<readonly string[]> {
+  return then(apps.find(clientId), app => {
+    if (app) return app.default_scopes ?? []
+    return then(records.get('Client', clientId), registered => {
+      const { scope }: { scope?: string } = registered ? JSON.parse(registered.payload) : {}
+      return scope?.split(' ') ?? []
+    })
+  })
+}
+
+/** What an app may ask for now; `'all'`: any scope; undefined: there is no such app, registered by itself or not. */
+export function scopesOfApp(
+  apps: Apps,
+  records: Records,
+  clientId: string,
+): Awaitable<ReadonlySet<string> | 'all' | undefined> {
+  return then(apps.find(clientId), app => {
+    if (app) return app.scopes === null ? 'all' : new Set(app.scopes)
+    return then(records.get('Client', clientId), registered => {
+      if (!registered) return undefined
+      const { scope } = JSON.parse(registered.payload) as { scope?: string }
+      return scope === undefined ? 'all' : new Set(scope.split(' '))
+    })
+  })
+}
+
 /** For creates of `oauth_apps`: a client id, and for a confidential app a secret. */
 export const newAppHook: CreateHook = ({ type, scopes, default_scopes: defaults }): Creation => {
   requireWithin(defaults, scopes)
@@ -145,9 +177,41 @@ export const newAppHook: CreateHook = ({ type, scopes, default_scopes: defaults 
   }
 }
 
-function requireWithin(defaults: JsonValue | undefined, scopes: JsonValue | undefined): void {
+/**
+ * Holds changes of `oauth_apps` to the same: also where only one of both is changed. Two changes at once may
+ * still get past it; then a request without scopes is refused as one for a scope that the app may not ask for.
+ */
+export function withAppRules(run: Run): Run {
+  const check = async ({ shape, args }: Plan<WriteShape>, { userId }: Principal) => {
+    if (shape.kind !== 'update' || shape.collection !== 'oauth_apps') return
+    const given = (field: string) => {
+      const found = shape.set.find(assignment => assignment.field === field)
+      return found && { value: args[found.param] ?? null }
+    }
+    const [defaults, scopes] = [given('default_scopes'), given('scopes')]
+    if (shape.mode === 'merge' && !defaults && !scopes) return
+    const app = await findBy(run, byId, Number(args[shape.id]))
+    // What is not the caller's own is refused by the guard, as if it did not exist.
+    if (app?.user_id !== userId) return
+    const kept = shape.mode === 'merge' ? app : undefined
+    requireWithin(defaults ? defaults.value : kept?.default_scopes, scopes ? scopes.value : kept?.scopes)
+  }
+  return {
+    ...run,
+    write: async (plan, principal) => {
+      await check(plan, principal)
+      return run.write(plan, principal)
+    },
+  }
+}
+
+function requireWithin(
+  defaults: JsonValue | readonly string[] | undefined,
+  scopes: JsonValue | readonly string[] | undefined,
+): void {
   if (!Array.isArray(defaults) || !Array.isArray(scopes)) return
-  const beyond = defaults.filter(scope => !scopes.includes(scope))
+  const allowed = new Set<string>(scopes)
+  const beyond = defaults.filter(scope => !hasScope(allowed, String(scope)))
   if (beyond.length === 0) return
   const message = `An app’s default scopes must be among its scopes: ${beyond.join(', ')} is not.`
   throw new ApiError('VALIDATION_FAILED', message, {

@@ -1,8 +1,9 @@
 /** Apps as clients of oidc-provider: metadata (RFC 7591, 2), and how a client proves who it is. */
 import type Provider from 'oidc-provider'
 import type { Client } from 'oidc-provider'
-import type { AppRow, SecretHash } from './apps.ts'
+import type { AppRow, Apps, SecretHash } from './apps.ts'
 import { secretHashes } from './apps.ts'
+import { withCovered } from './scopes.ts'
 import { sameHash, secretHash } from './secret.ts'
 import type { App } from './server.ts'
 
@@ -24,7 +25,7 @@ function grantTypes({ type, redirect_uris: uris }: AppRow): string[] {
 }
 
 /** Apps that run on the user's own machine (RFC 8252) are sent back to a loopback or to their own scheme. */
-function isNative({ redirect_uris: uris }: AppRow): boolean {
+export function isNative({ redirect_uris: uris }: Pick<AppRow, 'redirect_uris'>): boolean {
   return uris.some(uri => !/^https?:/.test(uri)) || (uris.length > 0 && uris.every(isLoopback))
 }
 
@@ -46,7 +47,7 @@ export function clientMetadata(app: AppRow, secretOverlap: number): Record<strin
     token_endpoint_auth_method: confidential ? 'client_secret_basic' : 'none',
     // Never compared itself: see `guardClients`.
     ...(confidential ? { client_secret: hashes[0]?.hash ?? 'none', secret_hashes: hashes } : undefined),
-    ...(app.scopes ? { scope: app.scopes.join(' ') } : undefined),
+    ...(app.scopes ? { scope: [...withCovered(app.scopes)].join(' ') } : undefined),
     ...(app.logo_uri === null ? undefined : { logo_uri: app.logo_uri }),
     ...(app.homepage_uri === null ? undefined : { client_uri: app.homepage_uri }),
     app_id: app.id,
@@ -61,6 +62,13 @@ function isCurrent({ hash, expiresAt }: SecretHash, actual: string, now: number)
   return sameHash(hash, actual) && (expiresAt === undefined || expiresAt > now)
 }
 
+/** Whether it is one of the secrets, and that one works still. */
+export function isSecretOf(hashes: readonly SecretHash[], actual: string): boolean {
+  const given = secretHash(actual)
+  const now = Date.now()
+  return hashes.filter(one => isCurrent(one, given, now)).length > 0
+}
+
 /** `http://127.0.0.1:4711/cb` → `http://127.0.0.1/cb`; undefined for what is no loopback. */
 function withoutPort(uri: string): string | undefined {
   if (!isLoopback(uri)) return undefined
@@ -71,15 +79,26 @@ function withoutPort(uri: string): string | undefined {
 export function guardClients(provider: Provider): void {
   const { prototype } = provider.Client
   prototype.compareClientSecret = function compareClientSecret(this: Client, actual: string) {
-    const hashes = (this.secret_hashes ?? []) as readonly SecretHash[]
-    const given = secretHash(String(actual))
-    const now = Date.now()
-    return hashes.filter(one => isCurrent(one, given, now)).length > 0
+    return isSecretOf((this.secret_hashes ?? []) as readonly SecretHash[], String(actual))
   }
   prototype.redirectUriAllowed = function redirectUriAllowed(this: Client, uri: string) {
     if (this.redirectUris.includes(uri)) return true
     const asked = withoutPort(uri)
     return asked !== undefined && this.redirectUris.some(known => withoutPort(known) === asked)
+  }
+}
+
+/** The library would compare all of an app's metadata each time with what it has made of it before. */
+export function rememberClients({ Client }: Provider, apps: Apps): void {
+  const remembered = new WeakMap<AppRow, Client>()
+  const find = Client.find.bind(Client)
+  Client.find = async (id, options) => {
+    const app = await apps.find(id)
+    const known = app && remembered.get(app)
+    if (known) return known
+    const client = await find(id, options)
+    if (app && client) remembered.set(app, client)
+    return client
   }
 }
 

@@ -1,8 +1,10 @@
 /** How oidc-provider is set up. Its documentation calls each of these options by the same name. */
 import type { Context, Grant } from 'oidc-provider'
 import type { Awaitable } from '../../plan/answer.ts'
+import { dpopAlgorithms } from '../dpop-challenge.ts'
 import { ownMetadata } from './clients.ts'
 import type { SigningKey } from './keys.ts'
+import { requireKnown } from './scopes.ts'
 import type { FindAccount } from './server.ts'
 import type { OauthSettings } from './settings.ts'
 
@@ -87,8 +89,9 @@ function features({ settings, sources, invalidTarget }: ConfigurationParts): Opt
     registration: {
       enabled: registrationToken !== undefined,
       ...(registrationToken === undefined ? undefined : { initialAccessToken: registrationToken }),
-      issueRegistrationAccessToken: false,
+      issueRegistrationAccessToken: true,
     },
+    registrationManagement: { enabled: registrationToken !== undefined, rotateRegistrationAccessToken: true },
     // Our own resource is taken off every request, so what comes here is somebody else's.
     resourceIndicators: {
       enabled: true,
@@ -129,6 +132,7 @@ function account(findAccount: FindAccount) {
 export function configurationOf(parts: ConfigurationParts): Options {
   const { settings, scopes, keys, adapter, findAccount, loadGrant, sources, secureCookies } = parts
   const host = secureCookies ? '__Host-' : ''
+  const known = new Set(scopes)
   const cookie = { httpOnly: true, sameSite: 'lax', secure: secureCookies }
   return {
     adapter,
@@ -137,8 +141,8 @@ export function configurationOf(parts: ConfigurationParts): Options {
     claims: { openid: ['sub'], profile: ['name'], email: ['email', 'email_verified'] },
     // ID tokens carry name and address too: many clients look nowhere else.
     conformIdTokenClaims: false,
-    // Ignored, but not when it comes twice.
-    extraParams: ['claims'],
+    // Ignored, but not when it comes twice. That it is looked at is when scopes can be, too.
+    extraParams: { claims: (ctx: Context) => requireKnown(ctx, known) },
     routes,
     ttl: ttl(settings),
     features: features(parts),
@@ -153,6 +157,7 @@ export function configurationOf(parts: ConfigurationParts): Options {
       authorizationSigningAlgValues: signing,
       requestObjectSigningAlgValues: signing,
       clientAuthSigningAlgValues: signing,
+      dPoPSigningAlgValues: [...dpopAlgorithms],
     },
     clientBasedCORS: () => true,
     cookies: {

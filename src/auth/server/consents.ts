@@ -1,6 +1,7 @@
 /** What users have allowed apps: remembered, so that the same is not asked again, and taken back. */
 import type Provider from 'oidc-provider'
 import type { Context, Grant } from 'oidc-provider'
+import { hasScope } from '../../principal.ts'
 import type { Records } from '../../records.ts'
 
 const KIND = 'Consent'
@@ -87,7 +88,8 @@ export async function loadGrant(
   const scopes = scopesAsked(ctx)
   if (!account || scopes.length === 0 || ctx.oidc.prompts.has('consent')) return undefined
   const before = await consents.find(Number(account.accountId), client.clientId)
-  if (!before || !scopes.every(scope => before.scopes.includes(scope))) return undefined
+  const allowed = new Set(before?.scopes)
+  if (!scopes.every(scope => hasScope(allowed, scope))) return undefined
   const grant = new provider.Grant({ accountId: account.accountId, clientId: client.clientId })
   grant.addOIDCScope(scopes.join(' '))
   await grant.save()

@@ -13,6 +13,8 @@ export interface AccessClaims {
   readonly jti: string
   /** Separated by spaces. */
   readonly scope: string
+  /** The hash of the user's grant: see `Denials`. Of ours alone; without a user there is none. */
+  readonly grant_id?: string
   readonly cnf?: { readonly jkt: string }
 }
 

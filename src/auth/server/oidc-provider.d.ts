@@ -28,6 +28,7 @@ declare module 'oidc-provider' {
 
   interface Grant extends Model {
     getOIDCScope(): string
+    getOIDCScopeFiltered(filter: Iterable<string>): string
     addOIDCScope(scope: string): void
     rejectOIDCScope(scope: string): void
   }
@@ -65,12 +66,14 @@ declare module 'oidc-provider' {
     uid: string
     returnTo: string
     params: Payload & { client_id: string; scope?: string; redirect_uri?: string; login_hint?: string }
-    prompt: { name: string; details: { missingOIDCScope?: string[] } & Payload }
-    session?: { accountId?: string; uid?: string }
-    grantId?: string
-    result?: Payload
-    lastSubmission?: Payload
+    prompt: { name: string; reasons?: string[]; details: { missingOIDCScope?: string[] } & Payload }
+    session?: { accountId?: string; uid?: string } | undefined
+    grantId?: string | undefined
+    result?: Payload | undefined
+    lastSubmission?: Payload | undefined
     deviceCode?: string
+    /** Saves it for as long as it would have lived anyway. */
+    persist(): Promise<void>
   }
 
   interface OidcContext {
@@ -142,6 +145,7 @@ declare module 'oidc-provider' {
     'InvalidGrant' | 'InvalidTarget' | 'InvalidScope' | 'InvalidRequest' | 'InvalidToken',
     new (
       message?: string,
+      scope?: string,
     ) => Error
   >
 

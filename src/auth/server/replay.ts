@@ -20,6 +20,8 @@ export interface ReplayParts {
   readonly seconds: number
   /** The form of a token request. */
   readonly formOf: (ctx: Context) => string | undefined
+  /** An error that no client may see. */
+  readonly onFault: (error: unknown) => void
 }
 
 const KIND = 'RefreshReplay'
@@ -28,19 +30,31 @@ const LONGEST = 10_000
 /** How often it is looked whether another node has finished, in milliseconds. */
 const LOOK = 20
 
-export function replayRefreshes({ records, seconds, formOf }: ReplayParts): Middleware {
-  /** Of many at once, one hears true: it answers, and the others wait for it. */
-  const claim = (id: string) => records.add({ kind: KIND, id, payload: '', expiresAt: Date.now() + LONGEST })
-
+export function replayRefreshes({ records, seconds, formOf, onFault }: ReplayParts): Middleware {
+  /** What others were answered; `first`: nobody was, and this request answers for them. */
+  const known = async (id: string): Promise<StoredRecord | 'first' | undefined> => {
+    for (const end = performance.now() + LONGEST; performance.now() < end; ) {
+      const found = await records.get(KIND, id)
+      if (found && found.payload !== '') return found
+      const claim = { kind: KIND, id, payload: '', expiresAt: Date.now() + LONGEST }
+      if (!found && (await records.add(claim))) return 'first'
+      await wait(LOOK)
+    }
+    return undefined
+  }
+  const keep = async (id: string, payload: string | undefined) => {
+    if (payload === undefined) await records.delete(KIND, id)
+    else await records.put({ kind: KIND, id, payload, expiresAt: Date.now() + seconds * 1000 })
+  }
   const answerFirst = async (ctx: Context, next: () => Promise<void>, id: string, token: string) => {
     let payload: string | undefined
     try {
       await next()
-      if (ctx.status === 200)
-        payload = seal({ status: ctx.status, type: ctx.type, body: ctx.body }, token, id)
+      const { status, type, body } = ctx
+      if (status === 200) payload = seal({ status, type, body }, token, id)
     } finally {
-      if (payload === undefined) await records.delete(KIND, id)
-      else await records.put({ kind: KIND, id, payload, expiresAt: Date.now() + seconds * 1000 })
+      // The tokens are made: their app must get them, whatever becomes of the copy.
+      await keep(id, payload).catch(onFault)
     }
   }
   return async (ctx, next) => {
@@ -48,14 +62,9 @@ export function replayRefreshes({ records, seconds, formOf }: ReplayParts): Midd
     const token = form.get('refresh_token')
     if (form.get('grant_type') !== 'refresh_token' || !token) return next()
     const id = idOf([`${form}`, ctx.get('authorization'), ctx.get('dpop')])
-    const end = performance.now() + LONGEST
-    while (performance.now() < end) {
-      const known = (await records.get(KIND, id)) ?? (await claim(id))
-      if (known === true) return answerFirst(ctx, next, id, token)
-      if (known !== false && known.payload !== '') return give(ctx, unseal(known, token))
-      await wait(LOOK)
-    }
-    return next()
+    const found = await known(id).catch(error => void onFault(error))
+    if (found === 'first') return answerFirst(ctx, next, id, token)
+    return found ? give(ctx, unseal(found, token)) : next()
   }
 }
 

@@ -1,6 +1,6 @@
 /** A request on its way to the library: in the dialect that it takes, and with nothing forged in it. */
 import type { IncomingMessage } from 'node:http'
-import { Readable } from 'node:stream'
+import type { Collection } from '../../model/model.ts'
 import { routes } from './configuration.ts'
 import {
   authorizationRequest,
@@ -12,6 +12,8 @@ import {
   tokenRequest,
 } from './dialect.ts'
 import type { TokenSigner } from './jwt.ts'
+import { checkedRegistration } from './registration.ts'
+import { secretHash } from './secret.ts'
 import { handleOf } from './tokens.ts'
 
 export interface Incoming {
@@ -19,6 +21,8 @@ export interface Incoming {
   readonly signer: TokenSigner
   readonly defaultScopes: (clientId: string) => Promise<readonly string[]>
   readonly separator: ',' | ' '
+  /** The collection whose rules a registration must fulfil. */
+  readonly oauthApps: Collection
 }
 
 const FORM = 'application/x-www-form-urlencoded'
@@ -54,21 +58,35 @@ async function formFor(path: string, body: Buffer, incoming: Incoming): Promise<
   }
 }
 
-/** The same request with another body. */
+/** The same request with another body, of which the library sees no more than it reads. */
 function withBody(req: IncomingMessage, text: string | Buffer): IncomingMessage {
   const body = Buffer.from(text)
   const headers = { ...req.headers, 'content-length': String(body.length) }
   delete headers['transfer-encoding']
-  const stream = Readable.from(body.length === 0 ? [] : [body], { objectMode: false })
-  const { method, url, socket, httpVersion, httpVersionMajor, httpVersionMinor, rawHeaders } = req
-  const fields = { headers, method, url, socket, httpVersion, httpVersionMajor, httpVersionMinor, rawHeaders }
-  return Object.assign(stream, fields, { complete: true }) as unknown as IncomingMessage
+  const own = {
+    headers,
+    url: req.url,
+    readable: true,
+    readableEncoding: null,
+    iterator: async function* chunks() {
+      if (body.length > 0) yield body
+    },
+  }
+  const fields = Object.entries(own).map(([name, value]) => [name, { value, writable: true }])
+  return Object.create(req, Object.fromEntries(fields))
 }
 
-const refused = new WeakMap<IncomingMessage, string>()
+export interface Refusal {
+  readonly error: string
+  readonly description: string
+  /** Whether it is told to nobody whose credential the library has not accepted. */
+  readonly afterwards: boolean
+}
 
-/** Why a request is not to be given to the library; undefined where it is. */
-export function refusalOf(req: IncomingMessage): string | undefined {
+const refused = new WeakMap<IncomingMessage, Refusal>()
+
+/** Why a request is refused, whatever the library would say; undefined where it is not. */
+export function refusalOf(req: IncomingMessage): Refusal | undefined {
   return refused.get(req)
 }
 
@@ -87,7 +105,40 @@ async function authorizeUrl(query: string, incoming: Incoming): Promise<string> 
   return `${routes.authorization}?${textOf(await authorizationRequest(pairsOf(query), rules))}`
 }
 
-/** `body`: what a POST carried; it was read already. */
+function jsonOf(req: IncomingMessage, body: Buffer): unknown {
+  const type = req.headers['content-type']?.split(';', 1)[0]?.trim().toLowerCase()
+  if (type !== 'application/json') return undefined
+  try {
+    return JSON.parse(body.toString())
+  } catch {
+    return undefined
+  }
+}
+
+/** RFC 7592, 2.2: an update names its client, and may repeat the secret; what is stored of that is a hash. */
+function identityOf(req: IncomingMessage, given: unknown): object {
+  if (req.method !== 'PUT' || typeof given !== 'object' || given === null) return {}
+  const { client_id, client_secret } = given as Readonly<Record<string, unknown>>
+  return {
+    client_id,
+    ...(client_secret === undefined ? undefined : { client_secret: secretHash(String(client_secret)) }),
+  }
+}
+
+/** A registration with what may be registered. One that may not be is given on as nothing, for its credential only. */
+function withMetadata(req: IncomingMessage, body: Buffer, { oauthApps }: Incoming): IncomingMessage {
+  const given = jsonOf(req, body)
+  const checked = checkedRegistration(oauthApps, given)
+  req.headers['content-type'] = 'application/json'
+  if (checked.kind === 'fine') {
+    return withBody(req, JSON.stringify({ ...checked.metadata, ...identityOf(req, given) }))
+  }
+  const made = withBody(req, JSON.stringify({ redirect_uris: 0, ...identityOf(req, given) }))
+  refused.set(made, { ...checked.fault, afterwards: true })
+  return made
+}
+
+/** `body`: what a POST or PUT carried; it was read already. */
 export async function prepareRequest(
   req: IncomingMessage,
   body: Buffer | undefined,
@@ -98,12 +149,18 @@ export async function prepareRequest(
   if (path === routes.device_authorization && (req.method === 'GET' || req.method === 'HEAD')) {
     req.url = query === '' ? routes.code_verification : `${routes.code_verification}?${query}`
   }
-  if (req.method !== 'POST' || body === undefined) return req
+  if (body === undefined) return req
+  if (path === routes.registration || path.startsWith(`${routes.registration}/`)) {
+    return withMetadata(req, body, incoming)
+  }
   if (!isForm(req)) return withBody(req, body)
   const twice = doubled(pairsOf(body.toString()))
   const form = await formFor(path, body, incoming)
   const made = withBody(req, form)
   if (path === routes.token) tokenForms.set(made, form)
-  if (twice !== undefined) refused.set(made, `\`${twice.slice(0, 100)}\` must not be there twice`)
+  if (twice !== undefined) {
+    const description = `\`${twice.slice(0, 100)}\` must not be there twice`
+    refused.set(made, { error: 'invalid_request', description, afterwards: false })
+  }
   return made
 }

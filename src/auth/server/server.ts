@@ -1,5 +1,6 @@
 /** What the rest of the service sees of the authorization server. `create.ts` makes one. */
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
+import type { Reply } from '../../call.ts'
 import type { Awaitable } from '../../plan/answer.ts'
 
 /** An app as pages show it. */
@@ -72,8 +73,16 @@ export interface SignIn {
 export interface AuthorizationServer {
   /** The issuer, without a trailing slash; all endpoints stand below it. */
   readonly issuer: string
-  /** Answers everything under `/oauth/` and `/.well-known/` but the interaction pages. `body`: that of a POST, read already. */
-  handle(req: IncomingMessage, res: ServerResponse, body?: Buffer, address?: string): Promise<void>
+  /**
+   * Answers everything under `/oauth/` and `/.well-known/` but the interaction pages. `body`: that of a POST, read already.
+   * Tells whether the request was refused for a reason that could be a guess.
+   */
+  handle(req: IncomingMessage, res: ServerResponse, body?: Buffer, address?: string): Promise<boolean>
+  /** Answers an ordinary request for introspection; undefined: it is for `handle`. */
+  introspect(asking: {
+    readonly headers: IncomingHttpHeaders
+    readonly body: Buffer
+  }): Promise<Reply | undefined>
   /** What the request `/oauth/interaction/{uid}` of this browser is about; NOT_FOUND where it is over. */
   interaction(req: IncomingMessage, res: ServerResponse): Promise<Interaction>
   /** The user has signed in: the authorization request goes on. */
@@ -82,6 +91,8 @@ export interface AuthorizationServer {
   finishConsent(req: IncomingMessage, res: ServerResponse, scopes: readonly string[]): Promise<NextPath>
   /** Ends the request with `access_denied`. */
   deny(req: IncomingMessage, res: ServerResponse): Promise<NextPath>
+  /** Signs this browser out; the request goes on with a sign-in. */
+  switchAccount(req: IncomingMessage, res: ServerResponse): Promise<NextPath>
   /** Who is signed in in this browser. */
   session(req: IncomingMessage, res: ServerResponse): Promise<SessionInfo | undefined>
   /** Signs this browser in, with a new session; sets its cookie. */

@@ -6,14 +6,19 @@
 import { randomBytes } from 'node:crypto'
 import type Provider from 'oidc-provider'
 import type { Client, Model, ModelClass } from 'oidc-provider'
+import type { Awaitable } from '../../plan/answer.ts'
 import type { Records } from '../../records.ts'
+import { grantHash } from './denials.ts'
 import { looksLikeJwt, type TokenSigner } from './jwt.ts'
+import { allowedScope } from './scopes.ts'
 import { secretHash } from './secret.ts'
 
 export interface TokenParts {
   readonly issuer: string
   readonly records: Records
   readonly signer: TokenSigner
+  /** What an app may ask for; undefined: there is no such app. */
+  readonly findClient: (clientId: string) => Awaitable<{ readonly scope?: string } | undefined>
   /** What an app without a format of its own gets. */
   readonly format: 'opaque' | 'jwt'
 }
@@ -65,16 +70,25 @@ function issueJwts(
       exp,
       jti: secretHash(made.value),
       scope: this.scope ?? '',
+      ...(this.grantId === undefined ? undefined : { grant_id: grantHash(this.grantId) }),
       ...(this.jkt === undefined ? undefined : { cnf: { jkt: this.jkt } }),
     })
     return { value, payload: made.payload }
   }
   const find = model.find.bind(model)
-  model.find = async (token, options) => {
+  const findAny = (token: string, options?: Record<string, unknown>): Awaitable<Model | undefined> => {
     if (token.startsWith(handles)) return findByHash(kind, model, token.slice(handles.length), records)
     if (!looksLikeJwt(token)) return find(token, options)
     const claims = signer.verify(token, issuer, Date.now())
     return claims && findByHash(kind, model, claims.jti, records)
+  }
+  model.find = async (token, options) => {
+    const found = await findAny(token, options)
+    // What its app may not ask for any more, it does not tell of its user either.
+    if (found?.scope !== undefined) {
+      found.scope = allowedScope(found.scope, await parts.findClient(String(found.clientId)))
+    }
+    return found
   }
 }
 

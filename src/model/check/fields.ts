@@ -94,6 +94,31 @@ function checkAccount(field: Field, collection: string, place: string, faults: F
   )
 }
 
+/** Kinds of values that a form can ask for. */
+const askable: ReadonlySet<unknown> = new Set(['string', 'integer', 'number', 'boolean'])
+
+function checkSignUp(field: Field, declared: FieldDeclaration, outline: Outline, faults: Faults): void {
+  if (!field.signUp) return
+  const place = `${outline.name}.fields.${field.name}.signUp`
+  if (outline.name !== 'users') {
+    faults.add(place, 'Whoever signs up makes an item of `users`, of no other collection. Leave it out.')
+    return
+  }
+  if (field.readOnly || field.internal) {
+    faults.add(place, 'The field is never taken from anybody, so nobody can be asked for it. Leave it out.')
+  }
+  if (field.reference || !askable.has(field.type.schema.type)) {
+    faults.add(place, `A form cannot ask for a ${field.type.name} field. Leave it out.`)
+  }
+  const write = optionsOf(declared).access?.write?.rule.kind
+  if (write === 'nobody' || write === 'role') {
+    faults.add(
+      place,
+      'Whoever signs up would write it, which its `write` rule forbids. Leave one of them out.',
+    )
+  }
+}
+
 function checkSearchable(field: Field, place: string, faults: Faults): void {
   if (!field.searchable) return
   const at = `${place}.searchable`
@@ -136,6 +161,7 @@ function readOf(
     immutable: options.immutable === true,
     internal: options.internal === true,
     searchable: options.searchable === true,
+    signUp: options.signUp === true,
     deprecated: deprecationOf(options.deprecated, `${place}.deprecated`, faults),
     renamedFrom: options.renamedFrom,
     access: {
@@ -166,6 +192,7 @@ export function fieldOf(
   checkWritable(field, declared, place, faults)
   if (!outline.builtin.has(name)) checkAccount(field, outline.name, place, faults)
   checkSearchable(field, place, faults)
+  checkSignUp(field, declared, outline, faults)
   return field
 }
 

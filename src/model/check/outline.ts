@@ -161,7 +161,7 @@ export function scopesOf(outlines: Iterable<{ readonly name: string; readonly si
   for (const { name, singular } of outlines) {
     const items = builtinNames.get(name) ?? name.replaceAll('_', ' ')
     scopes.set(`read:${singular}`, `See ${items}`)
-    scopes.set(`write:${singular}`, `Create, change and delete ${items}`)
+    scopes.set(`write:${singular}`, `See, create, change and delete ${items}`)
   }
   return scopes
 }

@@ -25,6 +25,8 @@ export interface FieldOptions {
   readonly immutable?: boolean
   /** Neither taken nor given out. */
   readonly internal?: boolean
+  /** Of `users`: asked for where somebody makes an account, and required there. */
+  readonly signUp?: boolean
   readonly deprecated?: DeprecationOptions
   readonly description?: string
   /** The name that this field had before; its data are kept. */
@@ -137,6 +139,7 @@ const common: OptionChecks = {
   writeOnly: flag,
   immutable: flag,
   internal: flag,
+  signUp: flag,
   deprecated: deprecation,
   description: words,
   renamedFrom: words,

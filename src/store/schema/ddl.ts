@@ -34,7 +34,7 @@ export const ownTables: readonly string[] = [
   "alias" TEXT,
   "owner" TEXT,
   PRIMARY KEY ("kind", "id")
-) STRICT, WITHOUT ROWID`,
+) STRICT`,
   'CREATE INDEX IF NOT EXISTS "_records__expires_at" ON "_records" ("expires_at") WHERE "expires_at" IS NOT NULL',
   'CREATE INDEX IF NOT EXISTS "_records__grant_id" ON "_records" ("grant_id") WHERE "grant_id" IS NOT NULL',
   'CREATE UNIQUE INDEX IF NOT EXISTS "_records__alias" ON "_records" ("kind", "alias") WHERE "alias" IS NOT NULL',

@@ -1,173 +1,166 @@
-/** What turns one schema into another: steps, each with a sentence, its statements and whether data is lost. */
-import {
-  columnDefinition,
-  createIndex,
-  createTable,
-  createUpkeep,
-  createWhole,
-  dropUpkeep,
-  ident,
-  literal,
-} from './ddl.ts'
-import type { Column, Schema, Table } from './tables.ts'
+/** What turns one schema into another: steps, each with a sentence and whether data is lost. A database adds its SQL. */
+import type { Column, Schema, Table, TableIndex } from './tables.ts'
 
-export interface Step {
+export interface Step<S = readonly string[]> {
   /** What happens, for the operator. */
   readonly sentence: string
-  readonly sql: readonly string[]
+  readonly sql: S
   /** Data may be lost or refused: takes a flag. */
   readonly destructive: boolean
   /** Adds only: may be applied at a start by itself. */
   readonly additive: boolean
 }
 
-/** The steps in the order in which they are applied, within one transaction and without foreign keys. */
-export function diff(before: Schema, after: Schema): Step[] {
+/** What a database does for each kind of step. */
+export interface Maker<S> {
+  make(table: Table): S
+  drop(table: Table, before: Schema): S
+  change(change: TableChange): S
+}
+
+export interface TableChange {
+  readonly from: Table
+  readonly to: Table
+  readonly columns: readonly ColumnChange[]
+  readonly searchChanged: boolean
+}
+
+export type ColumnChange =
+  | { readonly kind: 'add'; readonly is: Column }
+  | { readonly kind: 'drop'; readonly was: Column }
+  | {
+      /** `values`: which values are allowed, of which a table knows nothing. */
+      readonly kind: 'rename' | 'type' | 'require' | 'release' | 'reference' | 'values'
+      readonly was: Column
+      readonly is: Column
+    }
+
+type Told<T> = T & Omit<Step<unknown>, 'sql'>
+
+/** The steps in the order in which they are applied. */
+export function diff<S>(before: Schema, after: Schema, maker: Maker<S>): Step<S>[] {
   const old = new Map(before.tables.map(table => [table.name, table]))
   const kept = new Set<string>()
-  const steps: Step[] = []
+  const steps: Step<S>[] = []
   for (const table of after.tables) {
     const from = predecessor(table, old)
     if (from) kept.add(from.name)
-    if (from) steps.push(...changeTable(from, table, after))
-    else steps.push(makeTable(table))
+    if (from) steps.push(...changeTable(from, table, after, maker))
+    else steps.push(makeTable(table, maker))
   }
   const gone = before.tables.filter(table => !kept.has(table.name))
   // Tables go first, so that a new one may take an old one's name.
-  return [...gone.map(dropTable), ...steps]
+  return [...gone.map(table => dropTable(table, before, maker)), ...steps]
 }
 
-function predecessor<T extends { readonly name: string; readonly renamedFrom: string | null }>(
+/** What a thing was, by its own or its old name. */
+export function predecessor<T extends { readonly name: string; readonly renamedFrom: string | null }>(
   item: T,
   old: ReadonlyMap<string, T>,
 ): T | undefined {
   return old.get(item.name) ?? (item.renamedFrom === null ? undefined : old.get(item.renamedFrom))
 }
 
-function makeTable(table: Table): Step {
-  const sentence = `Create the collection ${table.name}.`
-  return { sentence, sql: createWhole(table), destructive: false, additive: true }
-}
-
-function dropTable(table: Table): Step {
-  return {
-    sentence: `Drop the collection ${table.name} with all its items.`,
-    sql: [...dropUpkeep(table), `DROP TABLE ${ident(table.name)}`],
-    destructive: true,
-    additive: false,
-  }
-}
-
-interface Change {
-  readonly sentence: string
-  readonly destructive: boolean
-  readonly additive: boolean
-  /** A statement that does it; without one the table is rebuilt. */
-  readonly alter: string | undefined
-}
-
-function changeTable(from: Table, to: Table, after: Schema): Step[] {
-  const changes = [...columnChanges(from, to, after), ...droppedColumns(from, to)]
-  const renamed = from.name !== to.name
-  const indexes = indexChanges(from, to)
-  const searchChanged = from.search.join() !== to.search.join() || renamed
-  if (changes.length === 0 && indexes.length === 0 && !searchChanged) return []
-  const rebuilds = changes.some(change => change.alter === undefined)
-  const structural = rebuilds ? rebuild(from, to) : alter(from, to, changes)
-  const sentences = [
-    ...(renamed ? [`Rename the collection ${from.name} to ${to.name}.`] : []),
-    ...changes.map(change => change.sentence),
-    ...indexes.map(change => change.sentence),
-    ...(searchChanged && !renamed ? [`Make the search of ${to.name} anew.`] : []),
-  ]
-  const upkeep = rebuilds || searchChanged ? [...dropUpkeep(from), ...structural] : structural
-  return [
-    {
-      sentence: sentences.join(' '),
-      sql: [
-        ...from.indexes.filter(index => rebuilds || renamed || !same(index, to.indexes)).map(dropIndex),
-        ...upkeep,
-        ...to.indexes
-          .filter(index => rebuilds || renamed || !same(index, from.indexes))
-          .map(index => createIndex(to, index)),
-        ...(rebuilds || searchChanged ? createUpkeep(to) : []),
-      ],
-      destructive: changes.some(change => change.destructive),
-      additive: !renamed && [...changes, ...indexes].every(change => change.additive),
-    },
-  ]
-}
-
-function dropIndex({ name }: { readonly name: string }): string {
-  return `DROP INDEX IF EXISTS ${ident(name)}`
-}
-
-function same<T extends { readonly name: string }>(item: T, among: readonly T[]): boolean {
-  return among.some(other => JSON.stringify(other) === JSON.stringify(item))
-}
-
-function columnChanges(from: Table, to: Table, after: Schema): Change[] {
-  const old = new Map(from.columns.map(column => [column.name, column]))
-  return to.columns.flatMap(column => {
-    const was = predecessor(column, old)
-    return was ? changeColumn(was, column, to, after) : addColumn(column, to)
-  })
-}
-
-function addColumn(column: Column, table: Table): Change[] {
-  const place = `${table.name}.${column.name}`
-  const plain = column.optional && column.initial === null
-  const definition = `ALTER TABLE ${ident(table.name)} ADD COLUMN ${columnDefinition(column)}`
-  const lacking = !column.optional && column.initial === null
-  return [
-    {
-      sentence: lacking
-        ? `Add the field ${place}, which every item must have; it has no default, so the collection must be empty.`
-        : `Add the field ${place}.`,
-      destructive: lacking,
-      additive: !lacking,
-      alter: plain ? definition : undefined,
-    },
-  ]
-}
-
-function droppedColumns(from: Table, to: Table): Change[] {
-  const kept = new Set(to.columns.flatMap(column => predecessor(column, byName(from))?.name ?? []))
-  return from.columns
-    .filter(column => !kept.has(column.name))
-    .map(column => ({
-      sentence: `Drop the field ${from.name}.${column.name} with its values.`,
-      destructive: true,
-      additive: false,
-      alter: undefined,
-    }))
-}
-
-function byName(table: Table): ReadonlyMap<string, Column> {
+export function columnsByName(table: Table): ReadonlyMap<string, Column> {
   return new Map(table.columns.map(column => [column.name, column]))
 }
 
-function changeColumn(was: Column, is: Column, table: Table, after: Schema): Change[] {
+/** Those that are not, the very same, among others. */
+export function different<T>(items: readonly T[], others: readonly T[]): readonly T[] {
+  const known = new Set(others.map(other => JSON.stringify(other)))
+  return items.filter(item => !known.has(JSON.stringify(item)))
+}
+
+function makeTable<S>(table: Table, maker: Maker<S>): Step<S> {
+  const sentence = `Create the collection ${table.name}.`
+  return { sentence, sql: maker.make(table), destructive: false, additive: true }
+}
+
+function dropTable<S>(table: Table, before: Schema, maker: Maker<S>): Step<S> {
+  const sentence = `Drop the collection ${table.name} with all its items.`
+  return { sentence, sql: maker.drop(table, before), destructive: true, additive: false }
+}
+
+function changeTable<S>(from: Table, to: Table, after: Schema, maker: Maker<S>): Step<S>[] {
+  const columns = [...columnChanges(from, to, after), ...droppedColumns(from, to)]
+  const renamed = from.name !== to.name
+  const indexes = indexChanges(from, to)
+  const searchChanged = from.search.join() !== to.search.join() || renamed
+  if (columns.length === 0 && indexes.length === 0 && !searchChanged) return []
+  const sentences = [
+    ...(renamed ? [`Rename the collection ${from.name} to ${to.name}.`] : []),
+    ...columns.map(change => change.sentence),
+    ...indexes.map(change => change.sentence),
+    ...(searchChanged && !renamed ? [`Make the search of ${to.name} anew.`] : []),
+  ]
+  return [
+    {
+      sentence: sentences.join(' '),
+      sql: maker.change({ from, to, columns, searchChanged }),
+      destructive: columns.some(change => change.destructive),
+      additive: !renamed && [...columns, ...indexes].every(change => change.additive),
+    },
+  ]
+}
+
+function columnChanges(from: Table, to: Table, after: Schema): Told<ColumnChange>[] {
+  const old = columnsByName(from)
+  return to.columns.flatMap(column => {
+    const was = predecessor(column, old)
+    return was ? changeColumn(was, column, to, after) : [addColumn(column, to)]
+  })
+}
+
+function addColumn(is: Column, table: Table): Told<ColumnChange> {
   const place = `${table.name}.${is.name}`
-  const changes: Change[] = []
-  const change = (sentence: string, destructive: boolean, additive: boolean, alter?: string) =>
-    changes.push({ sentence, destructive, additive, alter })
-  if (was.name !== is.name) {
-    const rename = `ALTER TABLE ${ident(table.name)} RENAME COLUMN ${ident(was.name)} TO ${ident(is.name)}`
-    change(`Rename the field ${table.name}.${was.name} to ${is.name}.`, false, false, rename)
+  const lacking = !is.optional && is.initial === null
+  return {
+    kind: 'add',
+    is,
+    sentence: lacking
+      ? `Add the field ${place}, which every item must have; it has no default, so the collection must be empty.`
+      : `Add the field ${place}.`,
+    destructive: lacking,
+    additive: !lacking,
   }
+}
+
+function droppedColumns(from: Table, to: Table): Told<ColumnChange>[] {
+  const kept = new Set(to.columns.flatMap(column => predecessor(column, columnsByName(from))?.name ?? []))
+  return from.columns
+    .filter(column => !kept.has(column.name))
+    .map(was => ({
+      kind: 'drop',
+      was,
+      sentence: `Drop the field ${from.name}.${was.name} with its values.`,
+      destructive: true,
+      additive: false,
+    }))
+}
+
+function changeColumn(was: Column, is: Column, table: Table, after: Schema): Told<ColumnChange>[] {
+  const place = `${table.name}.${is.name}`
+  const changes: Told<ColumnChange>[] = []
+  const change = (
+    kind: Exclude<ColumnChange['kind'], 'add' | 'drop'>,
+    sentence: string,
+    { destructive = false, additive = false } = {},
+  ) => changes.push({ kind, was, is, sentence, destructive, additive })
+  if (was.name !== is.name) change('rename', `Rename the field ${table.name}.${was.name} to ${is.name}.`)
   if (was.sqlite !== is.sqlite || was.encoding !== is.encoding) {
-    change(`Turn ${place} from ${was.type} into ${is.type}.`, !widens(was, is), false)
+    change('type', `Turn ${place} from ${was.type} into ${is.type}.`, { destructive: !widens(was, is) })
   }
   if (was.optional && !is.optional) {
     const filled = is.initial !== null
-    change(`Make ${place} required${filled ? ', its default where it is missing' : ''}.`, !filled, false)
+    change('require', `Make ${place} required${filled ? ', its default where it is missing' : ''}.`, {
+      destructive: !filled,
+    })
   }
-  if (!was.optional && is.optional) change(`Make ${place} optional.`, false, true)
-  if (reference(was, after) !== reference(is, after)) change(`Change what ${place} refers to.`, false, false)
-  // Faces and guard hold to the values: the table itself has nothing to change.
-  if (narrows(was, is)) change(`Allow fewer values in ${place}.`, true, false, 'SELECT 1')
-  else if (narrows(is, was)) change(`Allow more values in ${place}.`, false, true, 'SELECT 1')
+  if (!was.optional && is.optional) change('release', `Make ${place} optional.`, { additive: true })
+  if (reference(was, after) !== reference(is, after)) change('reference', `Change what ${place} refers to.`)
+  // Faces and guard hold to the values.
+  if (narrows(was, is)) change('values', `Allow fewer values in ${place}.`, { destructive: true })
+  else if (narrows(is, was)) change('values', `Allow more values in ${place}.`, { additive: true })
   return changes
 }
 
@@ -199,10 +192,10 @@ interface IndexChange {
 
 function indexChanges(from: Table, to: Table): IndexChange[] {
   const shape = (table: Table) =>
-    new Map(table.indexes.map(({ columns, unique }) => [`${unique} ${columns.join()}`, { columns, unique }]))
+    new Map(table.indexes.map(index => [`${index.unique} ${index.columns.join()}`, index]))
   const old = shape(from)
   const now = shape(to)
-  const words = ({ columns, unique }: { columns: readonly string[]; unique: boolean }) =>
+  const words = ({ columns, unique }: TableIndex) =>
     `${unique ? 'unique index' : 'index'} of ${to.name} on ${columns.join(', ')}`
   return [
     ...[...now]
@@ -210,7 +203,7 @@ function indexChanges(from: Table, to: Table): IndexChange[] {
       .map(([, index]) => ({
         sentence: `Add the ${words(index)}.`,
         // It fails where two items share a value: not for a start to find out.
-        additive: !index.unique || !index.columns.every(column => byName(from).has(column)),
+        additive: !index.unique || !index.columns.every(column => columnsByName(from).has(column)),
       })),
     ...[...old]
       .filter(([key]) => !now.has(key))
@@ -219,52 +212,4 @@ function indexChanges(from: Table, to: Table): IndexChange[] {
         additive: true,
       })),
   ]
-}
-
-function alter(from: Table, to: Table, changes: readonly Change[]): string[] {
-  const rename = from.name === to.name ? [] : [`ALTER TABLE ${ident(from.name)} RENAME TO ${ident(to.name)}`]
-  return [...rename, ...changes.flatMap(change => change.alter ?? [])]
-}
-
-/** https://sqlite.org/lang_altertable.html, 7: make anew, copy, drop, rename. Foreign keys are off meanwhile. */
-function rebuild(from: Table, to: Table): string[] {
-  const made = `_new_${to.name}`
-  const old = byName(from)
-  const columns = to.columns.map(column => ident(column.name)).join(', ')
-  const values = to.columns.map(column => copied(predecessor(column, old), column)).join(', ')
-  const sequence = `(SELECT "seq" FROM "sqlite_sequence" WHERE "name" = ${literal(to.name)})`
-  return [
-    // First, so that other tables' references follow the name.
-    ...alter(from, to, []),
-    createTable(to, made),
-    `INSERT INTO ${ident(made)} (${columns}) SELECT ${values} FROM ${ident(to.name)}`,
-    `DELETE FROM "sqlite_sequence" WHERE "name" = ${literal(made)}`,
-    // Ids of deleted items are never given out again.
-    `INSERT INTO "sqlite_sequence" ("name", "seq") SELECT ${literal(made)}, ${sequence} WHERE ${sequence} IS NOT NULL`,
-    `DROP TABLE ${ident(to.name)}`,
-    `ALTER TABLE ${ident(made)} RENAME TO ${ident(to.name)}`,
-  ]
-}
-
-function copied(was: Column | undefined, is: Column): string {
-  if (was === undefined) return initialSql(is)
-  const value = was.sqlite === is.sqlite ? ident(was.name) : `CAST(${ident(was.name)} AS ${is.sqlite})`
-  if (was.optional && !is.optional && is.initial !== null) return `coalesce(${value}, ${initialSql(is)})`
-  return value
-}
-
-const now = `strftime('%Y-%m-%dT%H:%M:%fZ', 'now')`
-const hex = (bytes: number) => `lower(hex(randomblob(${bytes})))`
-/** RFC 9562, 5.4. */
-const uuid = `${hex(4)} || '-' || ${hex(2)} || '-4' || substr(${hex(2)}, 2) || '-' || substr('89ab', 1 + (abs(random()) % 4), 1) || substr(${hex(2)}, 2) || '-' || ${hex(6)}`
-
-function initialSql({ initial, encoding }: Column): string {
-  if (initial === null) return 'NULL'
-  if (initial.kind === 'now') return encoding === 'date' ? `date('now')` : now
-  if (initial.kind === 'uuid') return uuid
-  const { value } = initial
-  if (value === null) return 'NULL'
-  if (encoding === 'json') return literal(JSON.stringify(value))
-  if (typeof value === 'boolean') return value ? '1' : '0'
-  return typeof value === 'number' ? String(value) : literal(String(value))
 }

@@ -1,5 +1,5 @@
 /** Brings a database file to a model: plans the steps, applies them in one transaction. */
-import { existsSync, mkdirSync } from 'node:fs'
+import { existsSync, mkdirSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
 import type { Model } from '../../model/model.ts'
@@ -8,14 +8,12 @@ import { searchTable } from '../sql/dialect.ts'
 import { wordsOf } from '../words.ts'
 import { createSchema, ident, ownTables } from './ddl.ts'
 import { diff, type Step } from './diff.ts'
+import { destroys, isHalfCopied, lacks, MigrationError, notByItself } from './refusal.ts'
+import { sqliteSteps } from './sqlite-steps.ts'
 import { type Schema, schemaOf, type Table } from './tables.ts'
 
 export type { Step } from './diff.ts'
-
-/** Something that keeps the database from being brought to the model; the message says what to do. */
-export class MigrationError extends Error {
-  override readonly name = 'MigrationError'
-}
+export { MigrationError } from './refusal.ts'
 
 /** The statements that make an empty SQLite database for the model. */
 export function schemaSql(model: Model): string {
@@ -24,7 +22,7 @@ export function schemaSql(model: Model): string {
 
 /** The steps that bring `file` to `model`; none when it is there. A missing file is not made. */
 export function planMigration(file: string, model: Model): readonly Step[] {
-  if (file !== ':memory:' && !existsSync(file)) return diff({ tables: [] }, schemaOf(model))
+  if (file !== ':memory:' && !existsSync(file)) return diff({ tables: [] }, schemaOf(model), sqliteSteps)
   const database = openDatabase({ file, busyTimeout: 5000 })
   try {
     return stepsFor(database, model)
@@ -48,7 +46,7 @@ export function applyMigration(file: string, model: Model, options: MigrationOpt
   try {
     return migrate(database, model, steps => {
       const destructive = steps.filter(step => step.destructive)
-      if (destructive.length > 0 && !options.allowDestructive) throw refusal(destructive)
+      if (destructive.length > 0 && !options.allowDestructive) throw destroys(destructive)
     })
   } finally {
     database.close()
@@ -77,31 +75,42 @@ function hasOwnTables(database: DatabaseSync): boolean {
 
 /** Makes the folder of a database file. */
 export function makeFolder(file: string): void {
-  if (file !== ':memory:') mkdirSync(dirname(file), { recursive: true })
+  if (file === ':memory:') return
+  if (existsSync(file) && !statSync(file).isFile()) {
+    throw new MigrationError(
+      `${file} is not a file: name one for the database, in a folder that can be written to.`,
+    )
+  }
+  // Not `recursive`, which never ends below /proc, where nothing can be made.
+  const missing: string[] = []
+  let folder = dirname(file)
+  for (; !existsSync(folder); folder = dirname(folder)) missing.push(folder)
+  if (!statSync(folder).isDirectory())
+    throw new MigrationError(`${folder} is not a folder: no database can be in it.`)
+  for (const one of missing.toReversed()) makeOneFolder(one)
 }
 
-function refusal(steps: readonly Step[]): MigrationError {
-  return new MigrationError(
-    `The migration would lose data or may fail on existing items:\n${listed(steps)}\n` +
-      'Run `portico migrate --apply --allow-destructive` if that is what you want.',
-  )
-}
-
-function notByItself(steps: readonly Step[]): MigrationError {
-  return new MigrationError(
-    `The database does not fit the model:\n${listed(steps)}\n` +
-      'Run `portico migrate` to see the plan, and `portico migrate --apply` to apply it.',
-  )
-}
-
-function listed(steps: readonly Step[]): string {
-  return steps.map(step => `  - ${step.sentence}`).join('\n')
+function makeOneFolder(folder: string): void {
+  try {
+    mkdirSync(folder)
+  } catch (error) {
+    // Another process may have been quicker.
+    if (!existsSync(folder)) throw error
+  }
 }
 
 function stepsFor(database: DatabaseSync, model: Model): Step[] {
+  if (copyMark(database) !== undefined) throw isHalfCopied()
   const stored = storedSchema(database) ?? { tables: [] }
   requireTables(database, stored)
-  return diff(stored, schemaOf(model))
+  return diff(stored, schemaOf(model), sqliteSteps)
+}
+
+/** The mark of a copy that is not done yet: see `copy/sides.ts`. */
+export function copyMark(database: DatabaseSync): string | undefined {
+  const known = database.prepare(`SELECT 1 FROM "sqlite_schema" WHERE "name" = '_portico'`).get()
+  const row = known && database.prepare(`SELECT "value" FROM "_portico" WHERE "key" = 'copy'`).get()
+  return row === undefined ? undefined : String(row.value)
 }
 
 function storedSchema(database: DatabaseSync): Schema | undefined {
@@ -118,10 +127,7 @@ function requireTables(database: DatabaseSync, { tables }: Schema): void {
     const real = columnsOf.all(table.name).map(row => String(row.name))
     const missing = table.columns.filter(column => !real.includes(column.name))
     if (missing.length === 0) continue
-    const names = missing.map(column => `${table.name}.${column.name}`).join(', ')
-    throw new MigrationError(
-      `The database lacks ${names}, which Portico made. Something else changed its tables: restore them from a backup.`,
-    )
+    throw lacks(missing.map(column => `${table.name}.${column.name}`))
   }
 }
 
@@ -140,7 +146,7 @@ function migrate(
     const after = schemaOf(model)
     for (const table of after.tables) if (remade(table, steps)) fillSearch(database, table)
     requireReferences(database)
-    store(database, after)
+    storeSchema(database, after)
     database.exec('COMMIT')
     return steps
   } catch (error) {
@@ -160,12 +166,12 @@ function apply(database: DatabaseSync, step: Step): void {
   }
 }
 
-function store(database: DatabaseSync, schema: Schema): void {
+export function storeSchema(database: DatabaseSync, schema: Schema): void {
   const text = JSON.stringify({ tables: schema.tables.map(table => ({ ...table })) })
   database.prepare(`INSERT OR REPLACE INTO "_portico" ("key", "value") VALUES ('schema', ?)`).run(text)
 }
 
-function requireReferences(database: DatabaseSync): void {
+export function requireReferences(database: DatabaseSync): void {
   const [fault] = database.prepare('PRAGMA foreign_key_check').all()
   if (fault === undefined) return
   throw new MigrationError(
@@ -179,7 +185,7 @@ function remade(table: Table, steps: readonly Step[]): boolean {
   return steps.some(step => step.sql.some(text => text.startsWith(made)))
 }
 
-function fillSearch(database: DatabaseSync, { name, search }: Table): void {
+export function fillSearch(database: DatabaseSync, { name, search }: Table): void {
   if (search.length === 0) return
   const columns = search.map(ident).join(', ')
   const marks = search.map(() => '?').join(', ')

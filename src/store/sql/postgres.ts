@@ -22,7 +22,7 @@ function concat(parts: readonly Sql[]): Sql {
 }
 
 function nullable(json: Sql): Sql {
-  return sql`coalesce(${json}, 'null')`
+  return sql`coalesce((${json})::text, 'null')`
 }
 
 function object(entries: readonly (readonly [string, Sql])[]): Sql {
@@ -47,9 +47,9 @@ function real(column: Sql): Sql {
 
 function json(column: Sql, { type }: Field): Sql {
   if (type.encoding === 'number') {
-    return type.column.sqlite === 'REAL' ? real(column) : sql`${column}::text`
+    return type.column.sqlite === 'REAL' ? real(column) : column
   }
-  return type.encoding === 'json' ? sql`${column}::text` : sql`to_json(${column})::text`
+  return type.encoding === 'json' ? column : sql`to_json(${column})`
 }
 
 /** The type alone, without its collation. */
@@ -72,13 +72,13 @@ export const postgres: Dialect = {
   tuple,
   array: item => sql`concat('[', string_agg(${item}, ','), ']')`,
   json,
-  string: text => sql`to_json(${text})::text`,
+  string: text => sql`to_json(${text})`,
   constant: text => quoted(JSON.stringify(text)),
   logged: (event, field) =>
     field.type.encoding === 'json'
       ? sql`${event}::json -> ${quoted(field.name)}`
       : sql`(${event}::json ->> ${quoted(field.name)})::${bare(field)}`,
-  text: value => value,
+  text: value => sql`(${value})::text`,
   isIn: (column, list) => sql`${column} = ANY (${list})`,
   contains: (column, part) => sql`strpos(${column}, ${part}) > 0`,
   same: (left, right, encoding) =>

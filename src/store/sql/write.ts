@@ -76,13 +76,14 @@ export function rowSql(row: Row, id: Bind, outputs: readonly Sql[]): Sql {
   return sql`SELECT ${join(outputs, ', ')} FROM ${row.from()} WHERE ${row.column('id')} = ${id}`
 }
 
-/** One column per reference: whether the value is null or the id of a row that the caller may read. */
+/** One column per reference, `r0` and so on: whether the value is null or the id of a row that the caller may read. */
 export function referencesSql(references: readonly ReferenceCheck[], dialect: Dialect): Sql {
   const columns = references.map(({ value, target, rows }, index) => {
     const row = new Row(dialect, target.name, `t${index}`, { next: references.length })
     const id = bindOf(value, 'number')
     const conditions = where([sql`${row.column('id')} = ${id}`, conditionSql(rows, row)])
-    return sql`(${id} IS NULL OR EXISTS (SELECT 1 FROM ${row.from()}${conditions}))`
+    // In this order, so that PostgreSQL knows the parameter's type when it meets it alone.
+    return sql`(EXISTS (SELECT 1 FROM ${row.from()}${conditions}) OR ${id} IS NULL) AS ${name(`r${index}`)}`
   })
   return sql`SELECT ${join(columns, ', ')}`
 }

@@ -57,7 +57,8 @@ export function referenceRun(references: readonly ReferenceCheck[], connection: 
   }
 }
 
-function notThere(fields: readonly Field[], cause?: unknown): ApiError {
+/** The error for references that lead nowhere. */
+export function notThere(fields: readonly Field[], cause?: unknown): ApiError {
   const details = fields.map(({ name, reference }) => ({
     field: name,
     code: 'not_found',

@@ -25,10 +25,10 @@ export function createRun(shape: GuardedCreate, context: WriteContext): WriteRun
   // What looks at other rows, or at this one's search words, is asked when all of it is written.
   const alone = isAlone(shape.select) && [shape.rows, ...after.map(each => each.condition)].every(isOwn)
   const insert = connection.prepare(
-    insertSql(collection, fields, alone ? outputs(shape, own) : [own.column('id')]),
+    insertSql(collection, fields, alone ? createdOutputs(shape, own) : [own.column('id')]),
   )
   const row = new Row(sqlite, collection.name)
-  const look = alone ? undefined : connection.prepare(rowSql(row, slot(0), outputs(shape, row)))
+  const look = alone ? undefined : connection.prepare(rowSql(row, slot(0), createdOutputs(shape, row)))
   const changed = new Set([collection.name])
   const inserted = (inputs: Inputs): ResultRow => {
     try {
@@ -61,14 +61,15 @@ export function createRun(shape: GuardedCreate, context: WriteContext): WriteRun
   }
 }
 
-function outputs(shape: GuardedCreate, row: Row): Sql[] {
+/** The id; the answer; the event, where it is another text; the checks. */
+export function createdOutputs(shape: GuardedCreate, row: Row): Sql[] {
   const shown = shownSql(shape.select, shape.rows, row)
   const event = isEvent(shape) ? [] : [eventSql(shape.collection, row)]
   return [row.column('id'), shown, ...event, ...checksSql(shape.after, row)]
 }
 
 /** Whether the answer is the very text that the event log keeps. */
-function isEvent({ select, rows, collection }: GuardedCreate): boolean {
+export function isEvent({ select, rows, collection }: GuardedCreate): boolean {
   const fields = publicFields(collection)
   return (
     rows.kind === 'always' &&

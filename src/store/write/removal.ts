@@ -1,6 +1,5 @@
 /** Rows taken out with what depends on them: rows that cascade, and references that are cleared, each with its event. */
-import { ApiError } from '../../errors.ts'
-import type { Collection, Field, ToOne } from '../../model/model.ts'
+import type { Collection, Field } from '../../model/model.ts'
 import type { Statement } from '../connection.ts'
 import { Row } from '../sql/row.ts'
 import { sqlite } from '../sql/sqlite.ts'
@@ -8,59 +7,23 @@ import { deleteSql, eventSql, referringSql, rowSql } from '../sql/write.ts'
 import { name, slot, sql } from '../sql/writer.ts'
 import type { SqlValue } from '../values.ts'
 import type { WriteContext } from './context.ts'
+import {
+  ALL,
+  clearedNames,
+  Doomed,
+  type Item,
+  type Outcome,
+  type Reference,
+  referencesTo,
+  stillReferred,
+} from './doomed.ts'
 
-interface Referrer {
-  readonly collection: Collection
-  readonly onDelete: ToOne['onDelete']
-  readonly field: Field
+interface Referrer extends Reference {
   /** The ids of the rows that refer to an id, no more of them than the second slot says. */
   readonly rows: Statement
   readonly clear: Statement
-}
-
-/** A limit that bounds nothing. */
-const ALL = Number.MAX_SAFE_INTEGER
-
-/** A row that goes, or one whose reference is cleared. */
-interface Item {
-  readonly collection: Collection
-  readonly id: number
-}
-
-/** The rows that go, in the order in which they were found: what leads to a row comes before it. */
-class Doomed {
-  readonly items: Item[] = []
-  /** References from rows that were found before they were followed: what makes rings. */
-  readonly again: { readonly id: number; readonly referrer: Referrer }[] = []
-  readonly #ids = new Map<Collection, Set<number>>()
-
-  /** Returns false for one that was found before. */
-  add(item: Item): boolean {
-    const ids = this.#ids.get(item.collection)
-    if (ids?.has(item.id)) return false
-    if (ids === undefined) this.#ids.set(item.collection, new Set([item.id]))
-    else ids.add(item.id)
-    this.items.push(item)
-    return true
-  }
-
-  has({ collection, id }: Item): boolean {
-    return this.#ids.get(collection)?.has(id) ?? false
-  }
-
-  /** How many of a collection go. */
-  countOf(collection: Collection): number {
-    return this.#ids.get(collection)?.size ?? 0
-  }
-
-  get collections(): readonly Collection[] {
-    return [...this.#ids.keys()]
-  }
-}
-
-interface Outcome {
-  readonly changed: Set<string>
-  readonly removed: Set<string>
+  /** Lets a row refer to no row, while references are checked later: to the negative of its own id, and so to no other row's. */
+  readonly detach: Statement
 }
 
 export class Removal {
@@ -80,13 +43,13 @@ export class Removal {
     const changed = new Set(removed)
     for (const each of doomed.items) this.#clear(each, doomed, now, changed)
     for (const each of doomed.items) this.#log(each, now)
-    this.#delete(doomed, now)
+    this.#delete(doomed)
     return { changed, removed }
   }
 
   /** The row and all that cascade from it, each once. */
-  #collect(first: Item): Doomed {
-    const doomed = new Doomed()
+  #collect(first: Item): Doomed<Referrer> {
+    const doomed = new Doomed<Referrer>()
     doomed.add(first)
     // The list grows while it is walked.
     for (const each of doomed.items) {
@@ -102,7 +65,7 @@ export class Removal {
     return doomed
   }
 
-  #requireUnreferred(each: Item, doomed: Doomed): void {
+  #requireUnreferred(each: Item, doomed: Doomed<Referrer>): void {
     for (const referrer of this.#referrersOf(each.collection)) {
       if (referrer.onDelete !== 'restrict') continue
       const { collection, rows } = referrer
@@ -114,7 +77,7 @@ export class Removal {
     }
   }
 
-  #clear(each: Item, doomed: Doomed, now: string, changed: Set<string>): void {
+  #clear(each: Item, doomed: Doomed<Referrer>, now: string, changed: Set<string>): void {
     for (const referrer of this.#referrersOf(each.collection)) {
       if (referrer.onDelete !== 'clear') continue
       const { collection, rows, clear } = referrer
@@ -130,9 +93,7 @@ export class Removal {
 
   #logCleared(item: Item, field: Field, now: string): void {
     const { collection, id } = item
-    const changed = [field, collection.fields.get('updated_at')].flatMap(one =>
-      one === undefined || one.internal || one.writeOnly ? [] : [one.name],
-    )
+    const changed = clearedNames(field, collection)
     const data = this.#state(item)
     this.#context.events.add({
       at: now,
@@ -159,11 +120,11 @@ export class Removal {
    * The last found first, and no rings, so that nothing is left for the tables' own cascades: they nest no
    * deeper than 1,000. Other references may lead any way, so they are checked after the last.
    */
-  #delete({ items, again }: Doomed, now: string): void {
+  #delete({ items, again }: Doomed<Referrer>): void {
     const { connection } = this.#context
     if (items.length > 1) connection.deferReferences(true)
     try {
-      for (const { id, referrer } of again) if (referrer.field.optional) referrer.clear.run(slots([id, now]))
+      if (items.length > 1) for (const { id, referrer } of again) referrer.detach.run(slots([id]))
       for (const { collection, id } of items.toReversed()) this.#of(collection).remove.run(slots([id]))
     } finally {
       if (items.length > 1) connection.deferReferences(false)
@@ -190,33 +151,26 @@ export class Removal {
   #referrersOf(target: Collection): readonly Referrer[] {
     const known = this.#referrers.get(target.name)
     if (known) return known
-    const made = [...this.#context.model.collections.values()].flatMap(collection =>
-      [...collection.fields.values()].flatMap(field =>
-        field.reference?.target === target.name ? [this.#referrer(collection, field, field.reference)] : [],
-      ),
-    )
+    const made = referencesTo(target, this.#context.model).map(reference => this.#referrer(reference))
     this.#referrers.set(target.name, made)
     return made
   }
 
-  #referrer(collection: Collection, field: Field, { onDelete }: ToOne): Referrer {
+  #referrer(reference: Reference): Referrer {
+    const { collection, field } = reference
     const { connection } = this.#context
     const touch = collection.fields.has('updated_at') ? sql`, "updated_at" = ${slot(1)}` : []
     return {
-      collection,
-      field,
-      onDelete,
+      ...reference,
       rows: connection.prepare(referringSql(collection.name, field.name, slot(0), slot(1))),
       clear: connection.prepare(
         sql`UPDATE ${name(collection.name)} SET ${name(field.name)} = NULL${touch} WHERE "id" = ${slot(0)}`,
       ),
+      detach: connection.prepare(
+        sql`UPDATE ${name(collection.name)} SET ${name(field.name)} = -"id" WHERE "id" = ${slot(0)}`,
+      ),
     }
   }
-}
-
-function stillReferred({ collection, id }: Item, referrer: Referrer): ApiError {
-  const message = `Items of ${referrer.collection.name} still refer to item ${id} of ${collection.name}, by ${referrer.field.name}.`
-  return new ApiError('CONFLICT', message)
 }
 
 function slots(values: readonly SqlValue[]) {

@@ -1,5 +1,6 @@
 /** Updates: a look at the stored row and what it allows, then one UPDATE, then a look at what became of it. */
 import { ApiError } from '../../errors.ts'
+import type { Field } from '../../model/model.ts'
 import type { GuardedAssignment, GuardedUpdate } from '../../plan/guarded.ts'
 import type { ResultRow } from '../connection.ts'
 import { conditionSql } from '../sql/condition.ts'
@@ -14,10 +15,12 @@ import { referenceRun, refused, requireChecks, requireMatch } from './checks.ts'
 import { none, type WriteContext, type WriteRun } from './context.ts'
 import { documentOutputs, type MergedDocument, mergedDocuments, requireFit } from './documents.ts'
 
-const STORED_CHECKS = 2
-const TEXT = 0
-const EVENT = 1
-const CHECKS = 2
+/** Where the checks begin among the outputs of the stored row. */
+export const STORED_CHECKS = 2
+/** Among those of the changed one. */
+export const TEXT = 0
+export const EVENT = 1
+export const CHECKS = 2
 
 export function updateRun(shape: GuardedUpdate, context: WriteContext): WriteRun {
   const { connection, events, search } = context
@@ -73,12 +76,15 @@ export function updateRun(shape: GuardedUpdate, context: WriteContext): WriteRun
   }
 }
 
-function fieldsOf(set: readonly GuardedAssignment[]) {
+export function fieldsOf(set: readonly GuardedAssignment[]): readonly Field[] {
   return set.map(one => one.field)
 }
 
 /** Visible; the representation; the checks; whether each assignment changes something; the documents. */
-function storedOutputs({ rows, representation, before, set, ifMatch }: GuardedUpdate, row: Row): Sql[] {
+export function storedOutputs(
+  { rows, representation, before, set, ifMatch }: GuardedUpdate,
+  row: Row,
+): Sql[] {
   return [
     sql`(${conditionSql(rows, row)})`,
     ifMatch === undefined ? ['NULL'] : row.dialect.text(objectSql(representation, row)),
@@ -88,12 +94,12 @@ function storedOutputs({ rows, representation, before, set, ifMatch }: GuardedUp
   ]
 }
 
-function changedOutputs({ select, rows, collection, after }: GuardedUpdate, row: Row): Sql[] {
+export function changedOutputs({ select, rows, collection, after }: GuardedUpdate, row: Row): Sql[] {
   return [shownSql(select, rows, row), eventSql(collection, row), ...checksSql(after, row)]
 }
 
 /** Whether each assignment changes something: by its column, or by the document that was merged. */
-function changesOf(
+export function changesOf(
   set: readonly GuardedAssignment[],
   stored: ResultRow,
   at: number,
@@ -105,7 +111,7 @@ function changesOf(
 }
 
 /** The assignments that change something. `updated_at` alone is no change. */
-function changedFields(
+export function changedFields(
   set: readonly GuardedAssignment[],
   changes: readonly boolean[],
 ): readonly GuardedAssignment[] {

@@ -4,7 +4,6 @@ import { test } from 'node:test'
 import { Secret, TOTP } from 'otpauth'
 import { createOneTimeCodes } from '../../../src/auth/accounts/one-time-codes.ts'
 import { checkModel } from '../../../src/model/check.ts'
-import { openSqlite } from '../../../src/store/sqlite.ts'
 import type { Browser, Departure, Form, Page } from '../../conformance/oauth/browser.ts'
 import {
   authorizationUrl,
@@ -15,6 +14,8 @@ import {
   withFixture,
 } from '../../conformance/oauth/server.ts'
 import blog from '../../models/blog.ts'
+import type { Place } from '../../setups/setup.ts'
+import { recordsBeside } from '../sealing/beside.ts'
 import { type Received, withSmtp } from '../smtp.ts'
 
 function page(answer: Page | Departure): Page {
@@ -129,10 +130,10 @@ test('links name the service, whatever host a request claims to be for', async (
 })
 
 /** Turns on one-time codes beside the running service, as another process would. */
-async function turnOnCodes(file: string, userId: number): Promise<string> {
-  const store = openSqlite(checkModel(blog), { file })
+async function turnOnCodes(place: Place, userId: number): Promise<string> {
+  const store = await place.openStore(checkModel(blog))
   try {
-    const codes = createOneTimeCodes(store.records)
+    const codes = createOneTimeCodes(await recordsBeside(store, place.database))
     const { secret } = await codes.start(userId, 'ann@example.com', 'Example')
     const code = new TOTP({ secret: Secret.fromBase32(secret) }).generate()
     assert.ok(await codes.confirm(userId, code))
@@ -143,8 +144,8 @@ async function turnOnCodes(file: string, userId: number): Promise<string> {
 }
 
 test('an app that waits gets nothing before the one-time code', async () => {
-  await withFixture({}, async ({ url, file, ann, app, browser }) => {
-    const secret = await turnOnCodes(file, ann.id)
+  await withFixture({}, async ({ url, place, ann, app, browser }) => {
+    const secret = await turnOnCodes(place, ann.id)
     const { client_id } = await app()
     const visitor = browser()
     const request = { response_type: 'code', client_id, redirect_uri: redirectUri, scope: 'read:post' }

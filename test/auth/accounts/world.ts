@@ -8,7 +8,7 @@ import type { Message } from '../../../src/auth/mail.ts'
 import { memoryCounters } from '../../../src/cluster/memory.ts'
 import { checkModel } from '../../../src/model/check.ts'
 import { createGuard } from '../../../src/plan/guard.ts'
-import { createRun } from '../../../src/serve.ts'
+import { createRun } from '../../../src/serve/store.ts'
 import { openSqlite } from '../../../src/store/sqlite.ts'
 import blog from '../../models/blog.ts'
 

@@ -3,7 +3,6 @@ import { test } from 'node:test'
 import { secretHashes } from '../../../src/auth/server/apps.ts'
 import { rotateKeys } from '../../../src/auth/server/keys.ts'
 import { checkModel } from '../../../src/model/check.ts'
-import { openSqlite } from '../../../src/store/sqlite.ts'
 import {
   type App,
   type Fixture,
@@ -14,6 +13,7 @@ import {
   withFixture,
 } from '../../conformance/oauth/server.ts'
 import blog from '../../models/blog.ts'
+import { recordsBeside } from '../sealing/beside.ts'
 
 const minimal = { name: 'Mine', redirect_uris: [redirectUri] }
 
@@ -113,6 +113,103 @@ test('default scopes are among the scopes', async () => {
   })
 })
 
+test('default scopes stay among the scopes, whichever of both is changed, by whatever method', async () => {
+  await withFixture({}, async fixture => {
+    const { call, ann, ben } = fixture
+    const { id } = await fixture.app({
+      scopes: ['openid', 'write:post', 'read:user'],
+      default_scopes: ['read:post', 'read:user'],
+    })
+    const path = `/api/v1/oauth_apps/${id}`
+    const graphql = (given: string) =>
+      call('/graphql', {
+        method: 'POST',
+        key: ann.key,
+        body: { query: `mutation { updateOauthApp(id: "${id}", ${given}) { id } }` },
+      })
+    const refused: readonly object[] = [
+      { default_scopes: ['write:user'] },
+      { default_scopes: ['read:post', 'openid', 'email'] },
+      { scopes: ['openid', 'write:post'] },
+      { scopes: [] },
+      { scopes: ['read:post', 'read:user'], default_scopes: ['write:post'] },
+    ]
+    for (const body of refused) {
+      const patched = await call(path, { method: 'PATCH', key: ann.key, body })
+      assert.deepEqual([patched.status, patched.code], [400, 'VALIDATION_FAILED'], JSON.stringify(body))
+      assert.match(patched.text, /"field":"default_scopes"/)
+    }
+    const put = { ...minimal, scopes: ['read:user'], default_scopes: ['write:user'] }
+    assert.equal((await call(path, { method: 'PUT', key: ann.key, body: put })).status, 400)
+    assert.match((await graphql('scopes: ["openid"]')).text, /VALIDATION_FAILED/)
+    assert.match((await graphql('defaultScopes: ["write:user"]')).text, /VALIDATION_FAILED/)
+    // A stranger learns nothing of the app by what is refused.
+    for (const body of refused) {
+      assert.equal((await call(path, { method: 'PATCH', key: ben.key, body })).status, 404)
+    }
+    const taken: readonly object[] = [
+      { default_scopes: ['write:post', 'read:post'] },
+      { scopes: ['write:post', 'read:user'] },
+      { scopes: null },
+      { default_scopes: ['write:user'] },
+      { default_scopes: null },
+      { scopes: ['read:post'] },
+      { name: 'Other' },
+    ]
+    for (const body of taken) {
+      const patched = await call(path, { method: 'PATCH', key: ann.key, body })
+      assert.equal(patched.status, 200, `${JSON.stringify(body)} ${patched.text}`)
+    }
+    assert.doesNotMatch((await graphql('defaultScopes: ["read:post"]')).text, /errors/)
+    // Whatever is replaced is replaced as a whole.
+    const replaced = await call(path, {
+      method: 'PUT',
+      key: ann.key,
+      body: { ...minimal, default_scopes: ['write:user'] },
+    })
+    assert.equal(replaced.status, 200, replaced.text)
+  })
+})
+
+test('what is no redirect URI is none to begin with, and none later', async () => {
+  await withFixture({}, async fixture => {
+    const { call, ann } = fixture
+    const { id } = await fixture.app()
+    const path = `/api/v1/oauth_apps/${id}`
+    const wrong = [
+      '',
+      'callback',
+      '/callback',
+      '//app.example.com/cb',
+      'http://app.example.com/cb',
+      'https://app.example.com/cb#part',
+      'https://user@app.example.com/cb',
+      'https://*.example.com/cb\\n',
+      'https://app.example.com/ cb',
+      'javascript:alert(1)',
+      'data:text/html,x',
+      'file:///etc/passwd',
+      'HTTPS://app.example.com/cb',
+      'http://localhost.example.com/cb',
+      'http://127.0.0.1.example.com/cb',
+      'myapp://cb',
+    ]
+    for (const uri of wrong) {
+      const body = { ...minimal, redirect_uris: [redirectUri, uri] }
+      const statuses = [
+        await call('/api/v1/oauth_apps', { method: 'POST', key: ann.key, body }),
+        await call(path, { method: 'PATCH', key: ann.key, body: { redirect_uris: body.redirect_uris } }),
+        await call(path, { method: 'PUT', key: ann.key, body }),
+      ].map(({ status, code }) => `${status} ${code}`)
+      assert.deepEqual(statuses, Array(3).fill('400 VALIDATION_FAILED'), uri)
+      const query = `mutation ($uris: JSON!) { updateOauthApp(id: "${id}", redirectUris: $uris) { id } }`
+      const variables = { uris: body.redirect_uris }
+      const changed = await call('/graphql', { method: 'POST', key: ann.key, body: { query, variables } })
+      assert.match(changed.text, /VALIDATION_FAILED/, uri)
+    }
+  })
+})
+
 test('with a new secret the old one works for a while, and a deleted one at once no more', async () => {
   await withFixture({}, async fixture => {
     const { call, ann, url } = fixture
@@ -206,8 +303,8 @@ test('new signing keys break no live token, and sign from then on without a rest
   await withFixture({ 'oauth.accessTokenFormat': 'jwt' }, async fixture => {
     const app = await fixture.app()
     const { access_token: old = '' } = await tokensOf(fixture, app)
-    const store = openSqlite(checkModel(blog), { file: fixture.file })
-    await rotateKeys(store.records, 3600)
+    const store = await fixture.place.openStore(checkModel(blog))
+    await rotateKeys(await recordsBeside(store, fixture.place.database), 3600)
     await store.close()
     assert.equal(await status(fixture, old), 200)
     const { access_token: fresh = '' } = await tokensOf(fixture, app)

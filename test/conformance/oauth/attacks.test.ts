@@ -431,7 +431,7 @@ test('no secret is stored in plain text', async () => {
       scope: 'openid offline_access read:post',
       parameters: { prompt: 'consent' },
     })
-    const stored = [fixture.file, `${fixture.file}-wal`]
+    const stored = [fixture.place.database, `${fixture.place.database}-wal`]
       .filter(existsSync)
       .map(file => readFileSync(file).toString('latin1'))
       .join('')

@@ -69,13 +69,21 @@ function attributes(tag: string): ReadonlyMap<string, string> {
 
 function fieldsOf(html: string): Field[] {
   const inputs = [...html.matchAll(/<input\b[^>]*>/gi)].map(([tag]) => attributes(tag))
-  return inputs.flatMap(input => {
+  const others = [...html.matchAll(/<(select|textarea)\b([^>]*)>([\s\S]*?)<\/\1>/gi)].map(
+    ([, type = '', tag = '', inner = '']) => {
+      const chosen = /<option value="([^"]*)" selected/.exec(inner)?.[1] ?? ''
+      const value = plain(type === 'textarea' ? inner.replace(/^\n/, '') : chosen)
+      return { name: attributes(` ${tag}`).get('name') ?? '', type, value, checked: false }
+    },
+  )
+  const fields = inputs.flatMap(input => {
     const name = input.get('name')
     if (name === undefined || input.has('disabled')) return []
     const type = input.get('type') ?? 'text'
     const value = input.get('value') ?? (type === 'checkbox' ? 'on' : '')
     return [{ name, type, value, checked: input.has('checked') }]
   })
+  return [...fields, ...others]
 }
 
 function buttonsOf(html: string): Button[] {

@@ -29,7 +29,7 @@ async function withTwo(use: (fixture: Fixture, otherUrl: string) => Promise<void
     const other = await serve(blog, {
       port: 0,
       host: '127.0.0.1',
-      database: fixture.file,
+      database: fixture.place.database,
       logLevel: 'silent',
       rateLimit: 'off',
       baseUrl,
@@ -225,7 +225,7 @@ test('new signing keys break no token', async () => {
     await promisify(execFile)(
       process.execPath,
       ['--conditions=portico-source', command, 'keys', 'rotate', '--model', model],
-      { env: { ...process.env, DATABASE_URL: fixture.file } },
+      { env: { ...process.env, DATABASE_URL: fixture.place.database } },
     )
     await becomes(1, async () => Number((await kids()).some(kid => !before.includes(kid))))
     const fresh = await newTokens(fixture, app, options)

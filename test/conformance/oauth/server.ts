@@ -1,17 +1,15 @@
 /** A service with people, apps and a browser: what the tests of the authorization server start from. */
 import assert from 'node:assert/strict'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { createKey, createUser } from '../../../src/auth/bootstrap.ts'
 import type { GivenSettings } from '../../../src/config.ts'
 import { checkModel } from '../../../src/model/check.ts'
 import type { Declaration } from '../../../src/model/declaration.ts'
 import { createGuard } from '../../../src/plan/guard.ts'
-import { createRun, type Service, serve } from '../../../src/serve.ts'
-import { openSqlite } from '../../../src/store/sqlite.ts'
+import { createRun } from '../../../src/serve/store.ts'
 import blog from '../../models/blog.ts'
 import { type Answer, type CallOptions, call } from '../../serve/service.ts'
+import type { Place, Setup } from '../../setups/setup.ts'
+import { sqlite } from '../../setups/sqlite.ts'
 import { Browser, type Departure, type Form, type Page } from './browser.ts'
 
 export interface Person {
@@ -33,7 +31,9 @@ export interface App {
 
 export interface Fixture {
   readonly url: string
-  readonly file: string
+  /** Of each node. */
+  readonly urls: readonly string[]
+  readonly place: Place
   readonly admin: Person
   readonly ann: Person
   readonly ben: Person
@@ -43,7 +43,7 @@ export interface Fixture {
   /** Registers an app of Ann's; what is not given is that of a confidential one. */
   app(values?: Readonly<Record<string, unknown>>): Promise<App>
   browser(): Browser
-  /** Stops the service and starts it again on the same database and port. */
+  /** Stops the service, every node of it, and starts it again on the same database and port. */
   restart(): Promise<void>
 }
 
@@ -57,9 +57,9 @@ const people = [
   ['Cleo', 'accountant'],
 ] as const
 
-async function seed(declaration: Declaration, file: string): Promise<readonly Person[]> {
+async function seed(declaration: Declaration, place: Place): Promise<readonly Person[]> {
   const model = checkModel(declaration)
-  const store = openSqlite(model, { file, autoMigrate: true })
+  const store = await place.openStore(model)
   const run = createRun(createGuard(model), store)
   try {
     const made: Person[] = []
@@ -95,24 +95,31 @@ export async function withFixture(
   given: GivenSettings,
   use: (fixture: Fixture) => Promise<void>,
   declaration: Declaration = blog,
+  setup: Setup = sqlite,
 ): Promise<void> {
-  const folder = mkdtempSync(join(tmpdir(), 'portico-oauth-'))
-  const file = join(folder, 'test.db')
-  const [admin, ann, ben, cleo] = await seed(declaration, file)
+  const place = await setup.open()
+  try {
+    await onPlace(place, given, use, declaration)
+  } finally {
+    await place.close()
+  }
+}
+
+async function onPlace(
+  place: Place,
+  given: GivenSettings,
+  use: (fixture: Fixture) => Promise<void>,
+  declaration: Declaration,
+): Promise<void> {
+  const [admin, ann, ben, cleo] = await seed(declaration, place)
   assert.ok(admin && ann && ben && cleo)
-  const settings = {
-    host: '127.0.0.1',
-    database: file,
-    logLevel: 'silent',
-    rateLimit: 'off',
-    ...given,
-  } as const
+  const served = await place.serve(declaration, { rateLimit: 'off', ...given })
+  const { url, urls } = served
   const browsers: Browser[] = []
-  let service: Service = await serve(declaration, { port: 0, ...settings })
-  const { url } = service
   const fixture: Fixture = {
     url,
-    file,
+    urls,
+    place,
     admin,
     ann,
     ben,
@@ -124,19 +131,13 @@ export async function withFixture(
       browsers.push(made)
       return made
     },
-    async restart() {
-      await service.close()
-      service = await serve(declaration, { port: Number(new URL(url).port), ...settings })
-      // A client may find its kept connections closed.
-      await fetch(`${url}/healthz`).catch(() => undefined)
-    },
+    restart: () => served.restart(),
   }
   try {
     await use(fixture)
   } finally {
     for (const browser of browsers) browser.close()
-    await service.close()
-    rmSync(folder, { recursive: true, force: true })
+    await served.close()
   }
 }
 

@@ -1,9 +1,6 @@
 /** One question, asked through REST and through GraphQL: equal data, and the same decisions of the guard. */
 import assert from 'node:assert/strict'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { after, before, test } from 'node:test'
+import { after, before, suite, test } from 'node:test'
 import type { Call } from '../../../src/call.ts'
 import { createEngine } from '../../../src/graphql/create-engine.ts'
 import { checkModel } from '../../../src/model/check.ts'
@@ -15,63 +12,21 @@ import type { CompositeShape, ItemShape, ListShape, Plan } from '../../../src/pl
 import type { Run } from '../../../src/plan/run.ts'
 import { anonymous, type Principal, system, user } from '../../../src/principal.ts'
 import { createRest } from '../../../src/rest/rest.ts'
-import { createRun } from '../../../src/serve.ts'
-import { openSqlite, type SqliteStore } from '../../../src/store/sqlite.ts'
+import { createRun } from '../../../src/serve/store.ts'
 import rich from '../../models/rich.ts'
+import { kinds, openStore } from '../rest/databases.ts'
 
 const model = checkModel(rich)
 const guard = createGuard(model)
 
 type AnyPlan = Plan<ItemShape> | Plan<ListShape> | Plan<CompositeShape>
 
-let folder: string
-let store: SqliteStore
+let opened: Awaited<ReturnType<typeof openStore>>
 /** What was asked of the run last. */
 let asked: AnyPlan | undefined
 let run: Run
 let rest: ReturnType<typeof createRest>
 let engine: ReturnType<typeof createEngine>
-
-before(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'portico-same-'))
-  store = openSqlite(model, { file: join(folder, 'data.db') })
-  const plain = createRun(guard, store)
-  const note = <P extends AnyPlan, A>(ask: (plan: P, who: Principal) => A) => {
-    return (plan: P, who: Principal): A => {
-      asked = plan
-      return ask(plan, who)
-    }
-  }
-  run = { ...plain, item: note(plain.item), list: note(plain.list), composite: note(plain.composite) }
-  rest = createRest({ model, run, hooks: new Map(), baseUrl: 'http://localhost' })
-  engine = createEngine({ model, run, hooks: new Map() })
-  const create = async (collection: string, values: Readonly<Record<string, JsonValue>>) => {
-    const set = Object.keys(values).map((field, param) => ({ field, param }))
-    const shape = { kind: 'create', collection, set, computed: [], select: [] } as const
-    await plain.write({ shape, args: Object.values(values) }, system)
-  }
-  await create('users', { name: 'Ada', email: 'ada@example.org', role: 'admin', phone: '+1 2' })
-  await create('users', { name: 'Ben', email: 'ben@example.org', phone: '+3 4', manager_id: 1 })
-  await create('users', { name: 'Cy', email: 'cy@example.org', manager_id: 2 })
-  for (let i = 1; i <= 4; i++) {
-    const visibility = i % 2 === 0 ? 'members' : 'open'
-    const values = {
-      name: `Project ${i}`,
-      slug: `project-${i}`,
-      owner_id: 1 + (i % 3),
-      visibility,
-      budget: i,
-    }
-    await create('projects', values)
-  }
-  await create('memberships', { project_id: 2, user_id: 2 })
-  await create('memberships', { project_id: 1, user_id: 3 })
-})
-
-after(async () => {
-  await store.close()
-  rmSync(folder, { recursive: true })
-})
 
 // --- the two faces
 
@@ -212,35 +167,81 @@ const callers: readonly (readonly [name: string, who: Principal])[] = [
   ['a program with scopes', user(2, 'user', new Set(['read:user', 'write:project', 'read:membership']))],
 ]
 
-for (const { rest: url, graphql } of questions) {
-  for (const [name, who] of callers) {
-    test(`${name} asks ${url}`, async () => {
-      const expected = await byRest(url, who)
-      const decided = decisions(who)
-      asked = undefined
-      const got = await byGraphql(graphql, who)
-      assert.deepEqual(inRestWords(got), expected)
-      assert.deepEqual(decisions(who), decided)
+for (const kind of kinds) {
+  suite(kind.name, () => {
+    before(async () => {
+      opened = await openStore(kind, model)
+      const plain = createRun(guard, opened.store)
+      const note = <P extends AnyPlan, A>(ask: (plan: P, who: Principal) => A) => {
+        return (plan: P, who: Principal): A => {
+          asked = plan
+          return ask(plan, who)
+        }
+      }
+      run = { ...plain, item: note(plain.item), list: note(plain.list), composite: note(plain.composite) }
+      rest = createRest({ model, run, hooks: new Map(), baseUrl: 'http://localhost' })
+      engine = createEngine({ model, run, hooks: new Map() })
+      const create = async (collection: string, values: Readonly<Record<string, JsonValue>>) => {
+        const set = Object.keys(values).map((field, param) => ({ field, param }))
+        const shape = { kind: 'create', collection, set, computed: [], select: [] } as const
+        await plain.write({ shape, args: Object.values(values) }, system)
+      }
+      await create('users', { name: 'Ada', email: 'ada@example.org', role: 'admin', phone: '+1 2' })
+      await create('users', { name: 'Ben', email: 'ben@example.org', phone: '+3 4', manager_id: 1 })
+      await create('users', { name: 'Cy', email: 'cy@example.org', manager_id: 2 })
+      for (let i = 1; i <= 4; i++) {
+        const visibility = i % 2 === 0 ? 'members' : 'open'
+        const values = {
+          name: `Project ${i}`,
+          slug: `project-${i}`,
+          owner_id: 1 + (i % 3),
+          visibility,
+          budget: i,
+        }
+        await create('projects', values)
+      }
+      await create('memberships', { project_id: 2, user_id: 2 })
+      await create('memberships', { project_id: 1, user_id: 3 })
     })
-  }
-}
 
-test('what REST refuses to who has no credential, GraphQL refuses with the same code', async () => {
-  const nobody = anonymous('192.0.2.1')
-  const rows = [
-    ['/api/v1/users/1', '{ user(id: 1) { id } }'],
-    ['/api/v1/memberships', '{ memberships { id } }'],
-  ] as const
-  for (const [url, source] of rows) {
-    const { error } = (await byRest(url, nobody).catch(({ code }) => ({ error: { code } }))) as {
-      error: { code: string }
+    after(async () => {
+      await opened.close()
+    })
+
+    for (const { rest: url, graphql } of questions) {
+      for (const [name, who] of callers) {
+        test(`${name} asks ${url}`, async () => {
+          const expected = await byRest(url, who)
+          const decided = decisions(who)
+          asked = undefined
+          const got = await byGraphql(graphql, who)
+          assert.deepEqual(inRestWords(got), expected)
+          assert.deepEqual(decisions(who), decided)
+        })
+      }
     }
-    const prepared = engine.prepare(source, undefined)
-    if (prepared.outcome === 'request error') assert.fail(prepared.text)
-    const bound = engine.bind(prepared, undefined)
-    if (bound.outcome === 'request error') assert.fail(bound.text)
-    const { text } = await engine.execute(bound, nobody, { rateLimit: undefined, onFault: assert.ifError })
-    assert.equal(JSON.parse(text).errors[0].extensions.code, error.code, source)
-    assert.match(error.code, /^[A-Z_]+$/)
-  }
-})
+
+    test('what REST refuses to who has no credential, GraphQL refuses with the same code', async () => {
+      const nobody = anonymous('192.0.2.1')
+      const rows = [
+        ['/api/v1/users/1', '{ user(id: 1) { id } }'],
+        ['/api/v1/memberships', '{ memberships { id } }'],
+      ] as const
+      for (const [url, source] of rows) {
+        const { error } = (await byRest(url, nobody).catch(({ code }) => ({ error: { code } }))) as {
+          error: { code: string }
+        }
+        const prepared = engine.prepare(source, undefined)
+        if (prepared.outcome === 'request error') assert.fail(prepared.text)
+        const bound = engine.bind(prepared, undefined)
+        if (bound.outcome === 'request error') assert.fail(bound.text)
+        const { text } = await engine.execute(bound, nobody, {
+          rateLimit: undefined,
+          onFault: assert.ifError,
+        })
+        assert.equal(JSON.parse(text).errors[0].extensions.code, error.code, source)
+        assert.match(error.code, /^[A-Z_]+$/)
+      }
+    })
+  })
+}

@@ -11,10 +11,10 @@ import { type Principal, system } from '../../../src/principal.ts'
 import { createRest, errorReply } from '../../../src/rest/rest.ts'
 import type { Store } from '../../../src/store/store.ts'
 
-export type OpenStore = (model: Model) => { readonly store: Store; close(): Promise<void> }
+export type OpenStore = (model: Model) => Promise<{ readonly store: Store; close(): Promise<void> }>
 
 /** One contract, many benches: the face alone, or a whole service behind a port. */
-export type OpenBench = (model: Model) => Bench
+export type OpenBench = (model: Model) => Promise<Bench>
 
 export interface Request {
   readonly method?: string
@@ -128,8 +128,8 @@ export async function dumpCollection(model: Model, run: Run, name: string): Prom
 }
 
 /** The face alone, on a store of its own. */
-export function openBench(model: Model, openStore: OpenStore): Bench {
-  const { store, close } = openStore(model)
+export async function openBench(model: Model, openStore: OpenStore): Promise<Bench> {
+  const { store, close } = await openStore(model)
   const run = createRun(model, store)
   const rest = createRest({ model, run, hooks, baseUrl: undefined })
   return {

@@ -1,8 +1,11 @@
 import { suite } from 'node:test'
 import { openBench } from './bench.ts'
 import { blogContract } from './blog.ts'
+import { kinds, openStore, sqlite } from './databases.ts'
 import { openHttpBench } from './http-bench.ts'
-import { openSqliteStore } from './open-sqlite.ts'
 
-suite('the face', () => blogContract(model => openBench(model, openSqliteStore)))
-suite('over HTTP', () => blogContract(openHttpBench))
+for (const kind of kinds) {
+  suite(`the face on ${kind.name}`, () =>
+    blogContract(model => openBench(model, each => openStore(kind, each))))
+}
+suite('over HTTP', () => blogContract(model => openHttpBench(model, sqlite)))

@@ -1,8 +1,11 @@
 import { suite } from 'node:test'
 import { openBench } from './bench.ts'
+import { kinds, openStore } from './databases.ts'
 import { flowContract } from './flows.ts'
 import { openHttpBench } from './http-bench.ts'
-import { openSqliteStore } from './open-sqlite.ts'
 
-suite('the face', () => flowContract(model => openBench(model, openSqliteStore)))
-suite('over HTTP', () => flowContract(openHttpBench))
+for (const kind of kinds) {
+  suite(`the face on ${kind.name}`, () =>
+    flowContract(model => openBench(model, each => openStore(kind, each))))
+  suite(`over HTTP on ${kind.name}`, () => flowContract(model => openHttpBench(model, kind)))
+}

@@ -25,7 +25,7 @@ function follow(reply: Reply, relation: string): string | undefined {
 export function flowContract(open: OpenBench): void {
   const flow = (name: string, run: (bench: Bench) => Promise<void>) =>
     test(name, async () => {
-      const bench = open(checkModel(blog))
+      const bench = await open(checkModel(blog))
       try {
         await seedBlog(bench)
         await run(bench)

@@ -1,9 +1,6 @@
 /** A whole service behind a port: what a client meets. The store beside it seeds and looks, as another process could. */
 import assert from 'node:assert/strict'
-import { mkdtempSync, rmSync } from 'node:fs'
 import { Agent, request as httpRequest, type IncomingMessage } from 'node:http'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { generateKey, keyHash, keyPrefix } from '../../../src/auth/key.ts'
 import type { Reply } from '../../../src/call.ts'
 import { type GivenSettings, readSettings } from '../../../src/config.ts'
@@ -11,8 +8,8 @@ import type { Model } from '../../../src/model/model.ts'
 import type { Run } from '../../../src/plan/run.ts'
 import type { Principal } from '../../../src/principal.ts'
 import { type Service, start } from '../../../src/serve.ts'
-import { openSqlite } from '../../../src/store/sqlite.ts'
 import { type Bench, benchKey, createRun, dumpAll, type Request, seedItem, toCall } from './bench.ts'
+import type { Kind } from './databases.ts'
 
 /** Added on the way: see `Reply`. Each must be there, and is no part of what the face answered. */
 const everywhere = ['API-Version', 'X-Request-Id']
@@ -78,15 +75,21 @@ async function makeCredential(model: Model, run: Run, { userId, access }: Princi
   return { authorization: `Bearer ${key}` }
 }
 
-function settingsFor(file: string): GivenSettings {
-  return { port: 0, host: '127.0.0.1', database: file, logLevel: 'silent', rateLimit: 'off' }
+function settingsFor(database: string): GivenSettings {
+  return {
+    port: 0,
+    host: '127.0.0.1',
+    database,
+    databaseConnections: 4,
+    logLevel: 'silent',
+    rateLimit: 'off',
+  }
 }
 
 /** The service starts with the first request, on a database that is seeded by then. */
-export function openHttpBench(model: Model): Bench {
-  const folder = mkdtempSync(join(tmpdir(), 'portico-http-'))
-  const file = join(folder, 'data.db')
-  const store = openSqlite(model, { file, autoMigrate: true })
+export async function openHttpBench(model: Model, kind: Kind): Promise<Bench> {
+  const database = await kind.make(model)
+  const store = await database.open(model)
   const run = createRun(model, store)
   const agent = new Agent({ keepAlive: true, maxSockets: 4 })
   const credentials = new Map<Principal, Promise<Credential>>()
@@ -109,7 +112,7 @@ export function openHttpBench(model: Model): Bench {
     seed: (collection, values) => seedItem(run, collection, values),
     dump: () => dumpAll(model, run),
     async send(request, principal) {
-      started ??= start(model, readSettings({ given: settingsFor(file), environment: {} }))
+      started ??= start(model, readSettings({ given: settingsFor(database.url), environment: {} }))
       const credential = await credentialOf(principal)
       const { url } = await started
       const reply = await exchange(Number(new URL(url).port), agent, request, credential)
@@ -120,7 +123,7 @@ export function openHttpBench(model: Model): Bench {
       agent.destroy()
       await (await started)?.close()
       await store.close()
-      rmSync(folder, { recursive: true })
+      await database.drop()
     },
   }
 }

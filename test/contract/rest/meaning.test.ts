@@ -1,8 +1,11 @@
 import { suite } from 'node:test'
 import { openBench } from './bench.ts'
+import { kinds, openStore, sqlite } from './databases.ts'
 import { openHttpBench } from './http-bench.ts'
 import { meaningContract } from './meaning.ts'
-import { openSqliteStore } from './open-sqlite.ts'
 
-suite('the face', () => meaningContract(model => openBench(model, openSqliteStore)))
-suite('over HTTP', () => meaningContract(openHttpBench))
+for (const kind of kinds) {
+  suite(`the face on ${kind.name}`, () =>
+    meaningContract(model => openBench(model, each => openStore(kind, each))))
+}
+suite('over HTTP', () => meaningContract(model => openHttpBench(model, sqlite)))

@@ -1,8 +1,11 @@
 import { suite } from 'node:test'
 import { openBench } from './bench.ts'
+import { kinds, openStore, sqlite } from './databases.ts'
 import { openHttpBench } from './http-bench.ts'
-import { openSqliteStore } from './open-sqlite.ts'
 import { richContract } from './rich.ts'
 
-suite('the face', () => richContract(model => openBench(model, openSqliteStore)))
-suite('over HTTP', () => richContract(openHttpBench))
+for (const kind of kinds) {
+  suite(`the face on ${kind.name}`, () =>
+    richContract(model => openBench(model, each => openStore(kind, each))))
+}
+suite('over HTTP', () => richContract(model => openHttpBench(model, sqlite)))

@@ -74,7 +74,7 @@ function assertReply(reply: Reply, scenario: Scenario): void {
 }
 
 async function runScenario(model: Model, open: OpenBench, seed: Seed, scenario: Scenario): Promise<void> {
-  const bench = open(model)
+  const bench = await open(model)
   try {
     await seed(bench)
     const before = await bench.dump()

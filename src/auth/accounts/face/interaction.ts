@@ -71,7 +71,10 @@ async function consent(parts: FaceParts, visit: Visit, interaction: Interaction)
     csrf.check(visit, form.text('csrf'))
     const answer = form.text('answer')
     if (answer === 'deny') return redirect(await server.deny(visit.req, visit.res))
-    if (answer !== 'allow') throw new ApiError('BAD_REQUEST', '`answer` must be `allow` or `deny`.')
+    if (answer === 'other-account') return redirect(await server.switchAccount(visit.req, visit.res))
+    if (answer !== 'allow') {
+      throw new ApiError('BAD_REQUEST', '`answer` must be `allow`, `deny` or `other-account`.')
+    }
     return redirect(
       await server.finishConsent(visit.req, visit.res, allowed(interaction, form.list('scope'))),
     )

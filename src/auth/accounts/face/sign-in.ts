@@ -1,12 +1,14 @@
 /** `/account/sign-in`, `/account/sign-up`, `/account/sign-out`; and their like while an app waits. */
 import type { Reply } from '../../../call.ts'
 import { ApiError } from '../../../errors.ts'
+import { formName } from '../../pages/asked-field.ts'
 import { type Faults, noFaults } from '../../pages/form.ts'
 import { messagePage } from '../../pages/message.ts'
 import { pageReply } from '../../pages/reply.ts'
 import { secondFactorPage, signInPage } from '../../pages/sign-in.ts'
 import { signUpPage } from '../../pages/sign-up.ts'
 import type { NextPath } from '../../server/server.ts'
+import { type Asked, askedFields } from '../asked-fields.ts'
 import {
   type Proven,
   type SignInAnswer,
@@ -173,14 +175,33 @@ interface SignUpShown {
   readonly faults: Faults
   readonly name?: string
   readonly email?: string
+  /** By the name of the model's field. */
+  readonly answers?: ReadonlyMap<string, string>
+}
+
+/** Faults by the names that fields of the model have in the form. */
+function inForm(faults: Faults, asked: readonly Asked[]): Faults {
+  const names = new Set(asked.map(({ name }) => name))
+  return new Map([...faults].map(([name, fault]) => [names.has(name) ? formName(name) : name, fault]))
+}
+
+function proposed({ field }: Asked): string | undefined {
+  return field.default?.kind === 'value' ? String(field.default.value) : undefined
 }
 
 export function showSignUp(parts: FaceParts, visit: Visit, desk: SignUpDesk, shown: SignUpShown): Reply {
   const { action, signIn, app, leadsTo } = desk
-  const { faults, name, email } = shown
+  const { faults, name, email, answers } = shown
   if (parts.base.signUp === 'off') throw new ApiError('NOT_FOUND', signUpIsOff)
   const csrf = parts.csrf.token(visit, visit.res)
-  const page = signUpPage({ action, csrf, faults, name, email, app, signIn })
+  const fields = askedFields(parts.base.model)
+  const asked = fields.map(one => ({
+    name: formName(one.name),
+    label: one.label,
+    schema: one.field.type.schema,
+    value: answers ? answers.get(one.name) : proposed(one),
+  }))
+  const page = signUpPage({ action, csrf, faults: inForm(faults, fields), name, email, app, signIn, asked })
   return pageReply(parts.theme, page, { status: faults.size > 0 ? 400 : 200, leadsTo })
 }
 
@@ -201,9 +222,12 @@ export async function handleSignUp(
 ): Promise<Reply> {
   const [name, email] = [form.text('name'), form.text('email')]
   const address = parts.throttleAddress(visit.address)
-  const answer = await signUp(parts.base, { name, email, password: form.text('password'), address })
+  const fields = askedFields(parts.base.model)
+  const answers = new Map(fields.map(one => [one.name, form.text(formName(one.name))]))
+  const answer = await signUp(parts.base, { name, email, password: form.text('password'), address, answers })
   if (answer.kind === 'throttled') return tooMany(parts.theme, answer.seconds)
-  if (answer.kind === 'faults') return showSignUp(parts, visit, desk, { faults: answer.faults, name, email })
+  if (answer.kind === 'faults')
+    return showSignUp(parts, visit, desk, { faults: answer.faults, name, email, answers })
   if (answer.kind === 'sent') return linkSent(parts, desk.signIn)
   const proven: Proven = { kind: 'proven', userId: answer.userId, remember: false, methods: ['pwd'] }
   return redirect(await desk.finish(proven))

@@ -1,0 +1,15 @@
+// Loaded into a measured server: tells its memory after a collection, and how many descriptors it has open.
+import { readdirSync } from 'node:fs'
+import { createServer } from 'node:http'
+
+function sample() {
+  // The first collection runs finalizers, whose objects the second one takes.
+  globalThis.gc()
+  globalThis.gc()
+  const { heapUsed, external, rss } = process.memoryUsage()
+  return { heap: heapUsed, external, resident: rss, descriptors: readdirSync('/proc/self/fd').length }
+}
+
+createServer((_req, res) => res.end(JSON.stringify(sample())))
+  .listen(Number(process.env.SAMPLER_PORT), '127.0.0.1')
+  .unref()

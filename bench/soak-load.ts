@@ -1,0 +1,232 @@
+/** The mixed load of a soak: each lane does one kind of thing without a pause, until it is stopped. */
+import { request } from 'node:http'
+import { setTimeout as wait } from 'node:timers/promises'
+import { WebSocket } from 'ws'
+import { Browser } from '../test/conformance/oauth/browser.ts'
+import { authorizationUrl, authorize, post } from '../test/conformance/oauth/server.ts'
+
+export interface Target {
+  readonly origin: string
+  /** An administrator's. */
+  readonly key: string
+  readonly rows: number
+}
+
+/** How often each thing was done; a name with `!` was answered otherwise than it must be. */
+export type Tally = Map<string, number>
+
+type Act = (target: Target, tally: Tally) => Promise<void>
+
+function count(tally: Tally, what: string): void {
+  tally.set(what, (tally.get(what) ?? 0) + 1)
+}
+
+const some = (below: number) => Math.floor(Math.random() * below)
+
+interface Sent {
+  readonly method?: string
+  readonly path: string
+  readonly body?: unknown
+  readonly key?: string
+  readonly expected: number
+}
+
+async function send({ origin, key: own }: Target, sent: Sent, tally: Tally): Promise<string> {
+  const { method = 'GET', path, body, key = own, expected } = sent
+  const response = await fetch(origin + path, {
+    method,
+    headers: { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' },
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+  })
+  const text = await response.text()
+  const route = path.split('?', 1)[0]?.replace(/\d+/, '{id}')
+  count(tally, `${response.status === expected ? '' : '! '}${method} ${route} ${response.status}`)
+  return text
+}
+
+const list = '/api/v1/posts'
+
+const reads: Act = async (target, tally) => {
+  const id = 1 + some(target.rows)
+  await send(target, { path: `${list}/${id}`, expected: 200 }, tally)
+  await send(target, { path: `${list}?page=${1 + some(100)}&include=author`, expected: 200 }, tally)
+  const first = await send(target, { path: `${list}?cursor=&per_page=5`, expected: 200 }, tally)
+  const cursor = encodeURIComponent(JSON.parse(first).meta.next_cursor)
+  await send(target, { path: `${list}?cursor=${cursor}&per_page=5`, expected: 200 }, tally)
+  await send(target, { path: `${list}?author_id=${1 + some(1000)}&sort=-id`, expected: 200 }, tally)
+}
+
+const writes: Act = async (target, tally) => {
+  const body = { title: `Soak ${some(1e9)}`, body: 'x'.repeat(some(5000)) }
+  const { id } = JSON.parse(await send(target, { method: 'POST', path: list, body, expected: 201 }, tally))
+  const path = `${list}/${id}`
+  await send(target, { method: 'PATCH', path, body: { title: 'Changed' }, expected: 200 }, tally)
+  await send(target, { method: 'DELETE', path, expected: 204 }, tally)
+}
+
+/** Many documents, some again and again, so that what is remembered of them comes and goes. */
+const graphql: Act = async (target, tally) => {
+  const name = `n${some(5000)}`
+  const queries = [
+    `{ ${name}: posts(limit: ${1 + some(50)}) { id title author { name posts(limit: 3) { id } } } }`,
+    `query Posts($limit: Int) { posts(limit: $limit) { id title } }`,
+    `mutation { createPost(input: { title: "${name}" }) { id } }`,
+    `{ nothing${name} }`,
+  ]
+  const query = queries[some(queries.length)]
+  const body = { query, variables: { limit: 1 + some(20) } }
+  await send(target, { method: 'POST', path: '/graphql', body, expected: 200 }, tally)
+}
+
+const errors: Act = async (target, tally) => {
+  await send(target, { path: `/nothing/${some(1e9)}`, expected: 404 }, tally)
+  await send(target, { path: `${list}?sort=none${some(1e6)}`, expected: 400 }, tally)
+  await send(
+    target,
+    { path: list, key: `pk_${some(1e15).toString(36).padEnd(40, 'x')}`, expected: 401 },
+    tally,
+  )
+  await send(target, { method: 'POST', path: list, body: { titel: some(9) }, expected: 400 }, tally)
+  const body = { title: 'x', body: 'x'.repeat(1_100_000) }
+  await send(target, { method: 'POST', path: list, body, expected: 413 }, tally)
+}
+
+/** Requests whose client leaves: before the answer, within it, and within its own body. */
+const aborts: Act = ({ origin, key }, tally) =>
+  new Promise(done => {
+    const headers = { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' }
+    const uploads = some(2) === 0
+    const length = { ...headers, 'Content-Length': '10000' }
+    const sent = request(`${origin}${list}?per_page=100`, {
+      method: uploads ? 'POST' : 'GET',
+      headers: uploads ? length : headers,
+      agent: false,
+    })
+    sent.on('error', () => {})
+    sent.on('response', answer => answer.on('error', () => {}).resume())
+    sent.on('close', () => {
+      count(tally, 'aborted')
+      done()
+    })
+    if (uploads) sent.write('{"title":"half')
+    else sent.end()
+    setTimeout(() => sent.destroy(), some(10))
+  })
+
+const subscription = 'subscription { newPost { id title author { name } } }'
+
+function subscribe({ origin, key }: Target, tally: Tally): Promise<WebSocket> {
+  return new Promise((found, failed) => {
+    const url = `${origin.replace('http', 'ws')}/graphql`
+    const socket = new WebSocket(url, 'graphql-transport-ws', { perMessageDeflate: false })
+    socket.on('error', failed)
+    socket.on('open', () =>
+      socket.send(JSON.stringify({ type: 'connection_init', payload: { Authorization: `Bearer ${key}` } })),
+    )
+    socket.on('message', data => {
+      if (String(data).includes('"next"')) return count(tally, 'delivered')
+      socket.send(JSON.stringify({ id: '1', type: 'subscribe', payload: { query: subscription } }))
+      found(socket)
+    })
+  })
+}
+
+/** Some say goodbye, some stop in between, some just go. */
+const subscribers: Act = async (target, tally) => {
+  const socket = await subscribe(target, tally)
+  await wait(some(1500))
+  const ways = [
+    () => socket.close(1000),
+    () => socket.terminate(),
+    () => {
+      socket.send(JSON.stringify({ id: '1', type: 'complete' }))
+      socket.close(1000)
+    },
+  ]
+  const closed = new Promise(done => socket.on('close', done))
+  ways[some(ways.length)]?.()
+  await closed
+  count(tally, 'subscribed')
+}
+
+const streams: Act = async ({ origin, key }, tally) => {
+  const stop = new AbortController()
+  const response = await fetch(`${origin}/graphql`, {
+    method: 'POST',
+    signal: stop.signal,
+    headers: {
+      Authorization: `Bearer ${key}`,
+      'Content-Type': 'application/json',
+      Accept: 'text/event-stream',
+    },
+    body: JSON.stringify({ query: subscription }),
+  })
+  await wait(some(1000))
+  stop.abort()
+  await response.text().catch(() => {})
+  count(tally, 'streamed')
+}
+
+const redirectUri = 'https://app.example.com/callback'
+const scope = 'offline_access read:post'
+export const person = { email: 'admin@example.com', password: 'not a secret, only a bench' }
+
+/** A whole life of a grant: code, tokens, a read, a refresh, a look at a token, revocation. */
+async function grants(target: Target): Promise<Act> {
+  const app = { name: 'Soak', type: 'confidential', redirect_uris: [redirectUri], scopes: scope.split(' ') }
+  const made = await send(
+    target,
+    { method: 'POST', path: '/api/v1/oauth_apps', body: app, expected: 201 },
+    new Map(),
+  )
+  const { client_id, client_secret } = JSON.parse(made)
+  const client = { client_id, client_secret }
+  const browser = new Browser(target.origin)
+  const address = authorizationUrl(target.origin, {
+    response_type: 'code',
+    client_id,
+    redirect_uri: redirectUri,
+    scope,
+    state: 's',
+  })
+  const form = (values: Record<string, string>) => new URLSearchParams({ ...client, ...values }).toString()
+  return async ({ origin }, tally) => {
+    const code = (await authorize(browser, new URL(address), person)).searchParams.get('code') ?? ''
+    const asked = async (path: string, values: Record<string, string>) => {
+      const { status, json } = await post(`${origin}/oauth/${path}`, form(values))
+      count(tally, `${status === 200 ? '' : '! '}POST /oauth/${path} ${status}`)
+      return json as Record<string, string>
+    }
+    const first = await asked('token', { grant_type: 'authorization_code', redirect_uri: redirectUri, code })
+    const read: Sent = { path: `${list}/1`, key: first.access_token ?? '', expected: 200 }
+    await send(target, read, tally)
+    const again = { grant_type: 'refresh_token', refresh_token: first.refresh_token ?? '' }
+    const second = await asked('token', again)
+    await asked('introspect', { token: second.access_token ?? '' })
+    await asked('revoke', { token: second.refresh_token ?? '' })
+  }
+}
+
+/** Runs every lane until `stopped`. Gives what was done. */
+export async function soakLoad(target: Target, stopped: () => boolean, tally: Tally): Promise<void> {
+  const acts: readonly (readonly [lanes: number, act: Act])[] = [
+    [4, reads],
+    [3, writes],
+    [3, graphql],
+    [1, errors],
+    [2, aborts],
+    [20, subscribers],
+    [3, streams],
+    [1, await grants(target)],
+  ]
+  const lane = async (act: Act) => {
+    while (!stopped()) {
+      await act(target, tally).catch(error => {
+        if (!stopped()) count(tally, `! ${error instanceof Error ? error.message : error}`)
+      })
+      // A load that fills the machine would measure the machine.
+      await wait(some(20))
+    }
+  }
+  await Promise.all(acts.flatMap(([lanes, act]) => Array.from({ length: lanes }, () => lane(act))))
+}

@@ -1,0 +1,113 @@
+/**
+ * A mixed load for minutes or hours, while memory after a collection and open descriptors are watched:
+ * neither may grow without end.
+ */
+import { setTimeout as wait } from 'node:timers/promises'
+import { copyOf, type DataSet } from './data.ts'
+import { median } from './measure.ts'
+import { freePort, startPortico } from './server.ts'
+import { person, soakLoad, type Tally } from './soak-load.ts'
+
+export interface Sample {
+  /** Bytes in use after a collection, within V8's heap and outside of it. */
+  readonly heap: number
+  readonly external: number
+  readonly resident: number
+  readonly descriptors: number
+}
+
+/** How much a series must grow, at least, to count: what is less is noise. */
+interface Tolerance {
+  readonly absolute: number
+  readonly relative: number
+}
+
+/** The median of the slopes between all pairs, times the length (Theil and Sen): outliers do not move it. */
+export function growthOf(series: readonly number[]): number {
+  const slopes = series.flatMap((from, at) =>
+    series.slice(at + 1).map((to, after) => (to - from) / (after + 1)),
+  )
+  return slopes.length === 0 ? 0 : median(slopes) * (series.length - 1)
+}
+
+/** Of all pairs, the share that rises less the share that falls (Kendall): 1 rises always, 0 has no direction. */
+export function directionOf(series: readonly number[]): number {
+  const signs = series.flatMap((from, at) => series.slice(at + 1).map(to => Math.sign(to - from)))
+  return signs.length === 0 ? 0 : signs.reduce((sum, sign) => sum + sign, 0) / signs.length
+}
+
+/** Whether a series rises steadily. Its first third is left out: caches fill. */
+export function rises(series: readonly number[], { absolute, relative }: Tolerance): boolean {
+  const settled = series.slice(Math.floor(series.length / 3))
+  const growth = growthOf(settled)
+  return directionOf(settled) > 0.5 && growth > absolute && growth > relative * median(settled)
+}
+
+const MIB = 1024 * 1024
+
+/** What grew, in words. */
+export function verdict(samples: readonly Sample[]): readonly string[] {
+  const faults: string[] = []
+  const memory = samples.map(({ heap, external }) => heap + external)
+  if (rises(memory, { absolute: 2 * MIB, relative: 0.05 })) faults.push('memory after collection grows')
+  const descriptors = samples.map(sample => sample.descriptors)
+  if (rises(descriptors, { absolute: 5, relative: 0.05 })) faults.push('open descriptors grow')
+  return faults
+}
+
+async function take(port: number): Promise<Sample> {
+  return (await (await fetch(`http://127.0.0.1:${port}/`)).json()) as Sample
+}
+
+const mib = (bytes: number) => (bytes / MIB).toFixed(1).padStart(7)
+
+function line(minute: number, { heap, external, resident, descriptors }: Sample): string {
+  const cells = [mib(heap), mib(external), mib(resident), String(descriptors).padStart(6)]
+  return `${minute.toFixed(1).padStart(7)} min  heap ${cells[0]}  outside ${cells[1]}  resident ${cells[2]} MiB  descriptors ${cells[3]}`
+}
+
+const SAMPLES = 60
+
+/** Runs the soak and tells what it sees. Returns whether all is well. */
+export async function soak(data: DataSet, minutes: number, say: (text: string) => void): Promise<boolean> {
+  const work = copyOf(data)
+  const port = await freePort()
+  const environment = {
+    SAMPLER_PORT: String(port),
+    // Full soon, so that what grows afterwards is no cache.
+    PORTICO_CACHE_BYTES: '4194304',
+    PORTICO_OAUTH_TOKEN_RATE_LIMIT: 'off',
+    PORTICO_ADMIN_PASSWORD: person.password,
+  }
+  const options = ['--expose-gc', '--import', './bench/servers/sampler.mjs']
+  const running = await startPortico(work.data.file, environment, options)
+  const tally: Tally = new Map()
+  const samples: Sample[] = []
+  let stopped = false
+  const target = { origin: running.origin, key: data.key, rows: data.rows }
+  const load = soakLoad(target, () => stopped, tally)
+  try {
+    const every = Math.max(1000, (minutes * 60_000) / SAMPLES)
+    for (const began = performance.now(); performance.now() - began < minutes * 60_000; ) {
+      await wait(every)
+      const sample = await take(port)
+      samples.push(sample)
+      say(line((performance.now() - began) / 60_000, sample))
+    }
+  } finally {
+    stopped = true
+    await load
+    await running.stop()
+    work.remove()
+  }
+  return tell(samples, tally, say)
+}
+
+function tell(samples: readonly Sample[], tally: Tally, say: (text: string) => void): boolean {
+  for (const [what, times] of [...tally].sort()) say(`${String(times).padStart(10)}  ${what}`)
+  const faults = [...verdict(samples)]
+  if ([...tally.keys()].some(what => what.startsWith('!')))
+    faults.push('some answers are wrong: see those with `!`')
+  say(faults.length === 0 ? 'Memory and descriptors are flat.' : `FAILED: ${faults.join('; ')}.`)
+  return faults.length === 0
+}

@@ -1,0 +1,155 @@
+/** Proofs that whoever sends a bound access token has the key that it is bound to (RFC 9449, 4.3 and 7.1). */
+import { hash } from 'node:crypto'
+import {
+  type CryptoKey,
+  calculateJwkThumbprint,
+  decodeProtectedHeader,
+  importJWK,
+  type JWK,
+  type JWTPayload,
+  jwtVerify,
+} from 'jose'
+import type { Records } from '../records.ts'
+import { dpopAlgorithms, dpopRefusal } from './dpop-challenge.ts'
+
+/** How far from now a proof may have been made, in milliseconds: as at the token endpoint. */
+const WINDOW = 300_000
+const MAX_PROOF = 8192
+const MAX_KEYS = 10_000
+
+const KIND = 'DpopProof'
+
+/** RFC 7518, 6.2.2, 6.3.2 and 6.4: what only the holder of a key may know. */
+const privateMembers = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k']
+
+/** The request that a proof belongs to. */
+export interface ProvenRequest {
+  readonly method: string
+  readonly path: string
+  /** The header `DPoP`; headers that came twice are joined by a comma. */
+  readonly proof: unknown
+}
+
+export interface ProofsOptions {
+  readonly records: Records
+  /** Where the service is reached, without a trailing slash; nothing that a client sends changes it. */
+  readonly issuer: () => string | undefined
+  readonly now: () => number
+}
+
+interface ProofHeader {
+  readonly alg: string
+  readonly jwk: JWK
+}
+
+function invalid(fault: string, hint?: string): Error {
+  return dpopRefusal('invalid_dpop_proof', fault, hint)
+}
+
+function headerOf(proof: string): ProofHeader {
+  const { alg, typ, jwk } = decoded(proof)
+  if (typ !== 'dpop+jwt') throw invalid('The proof has not the type dpop+jwt')
+  if (alg === undefined || !dpopAlgorithms.includes(alg)) {
+    throw invalid('The proof has an algorithm that is not taken')
+  }
+  if (typeof jwk !== 'object' || jwk === null) throw invalid('The proof has no public key in jwk')
+  if (privateMembers.some(name => name in jwk)) throw invalid('The proof has a private key in jwk')
+  return { alg, jwk: jwk as JWK }
+}
+
+function decoded(proof: string) {
+  try {
+    return decodeProtectedHeader(proof)
+  } catch {
+    throw invalid('The proof is not a JWT')
+  }
+}
+
+/** RFC 3986, 6.2.2, without query and fragment. */
+function normalised(address: string): string | undefined {
+  const url = URL.parse(address)
+  if (url === null) return undefined
+  const path = url.pathname.replace(/%[0-9a-f]{2}/gi, triplet => triplet.toUpperCase())
+  return url.origin + path
+}
+
+/** Checks proofs. Keys that have proven themselves are remembered; proofs only so that none works twice. */
+export class Proofs {
+  readonly #options: ProofsOptions
+  readonly #keys = new Map<string, CryptoKey>()
+
+  constructor(options: ProofsOptions) {
+    this.#options = options
+  }
+
+  /** UNAUTHORIZED unless the request proves possession of the key with this thumbprint, for this token. */
+  async check(request: ProvenRequest, token: string, thumbprint: string): Promise<void> {
+    const { proof } = request
+    if (proof === undefined) throw invalid('The header DPoP with a proof is missing')
+    if (typeof proof !== 'string' || proof.includes(',')) throw invalid('There must be one proof')
+    if (proof.length > MAX_PROOF) throw invalid('The proof is too long')
+    const header = headerOf(proof)
+    const claims = await this.#verified(proof, header, thumbprint)
+    this.#compare(claims, request, token)
+    await this.#useUp(claims, thumbprint)
+  }
+
+  async #verified(proof: string, { alg, jwk }: ProofHeader, thumbprint: string): Promise<JWTPayload> {
+    const name = `${alg} ${thumbprint}`
+    if ((await thumbprintOf(jwk)) !== thumbprint) {
+      throw dpopRefusal('invalid_token', 'The token is bound to another key')
+    }
+    try {
+      const key = this.#keys.get(name) ?? (await importJWK(jwk, alg))
+      if (key instanceof Uint8Array || key.type !== 'public') throw new TypeError('not a public key')
+      // RFC 9449, 4.3: `exp` and `nbf` count where there are any; `iat` is looked at below.
+      const now = new Date(this.#options.now())
+      const { payload } = await jwtVerify(proof, key, {
+        algorithms: [alg],
+        typ: 'dpop+jwt',
+        currentDate: now,
+      })
+      this.#remember(name, key)
+      return payload
+    } catch {
+      throw invalid('The signature of the proof is wrong')
+    }
+  }
+
+  #remember(name: string, key: CryptoKey): void {
+    if (this.#keys.has(name)) return
+    if (this.#keys.size >= MAX_KEYS) this.#keys.delete(this.#keys.keys().next().value ?? '')
+    this.#keys.set(name, key)
+  }
+
+  #compare({ htm, htu, iat, jti, ath }: JWTPayload, { method, path }: ProvenRequest, token: string): void {
+    if (typeof jti !== 'string' || jti === '') throw invalid('The proof has no jti')
+    if (typeof iat !== 'number' || Math.abs(this.#options.now() - iat * 1000) > WINDOW) {
+      throw invalid('The iat of the proof is not recent enough')
+    }
+    if (htm !== method) throw invalid('The htm of the proof is not the method of this request')
+    const address = normalised((this.#options.issuer() ?? '') + path)
+    if (typeof htu !== 'string' || address === undefined || normalised(htu) !== address) {
+      throw invalid('The htu of the proof is not the address of this request', `It must be ${address}`)
+    }
+    if (ath !== hash('sha256', token, 'base64url')) {
+      throw invalid('The ath of the proof is not the hash of the token')
+    }
+  }
+
+  /** RFC 9449, 11.1: remembered as long as it could be sent again, on every node. */
+  async #useUp({ iat = 0, jti }: JWTPayload, thumbprint: string): Promise<void> {
+    const id = hash('sha256', JSON.stringify([thumbprint, jti]), 'base64url')
+    const expiresAt = iat * 1000 + WINDOW + 1000
+    const isNew = await this.#options.records.add({ kind: KIND, id, payload: '{}', expiresAt })
+    if (!isNew) throw invalid('The proof was used already')
+  }
+}
+
+async function thumbprintOf(jwk: JWK): Promise<string> {
+  try {
+    return await calculateJwkThumbprint(jwk)
+  } catch {
+    throw invalid('The public key in jwk is not one')
+  }
+}

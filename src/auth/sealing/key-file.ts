@@ -1,0 +1,141 @@
+/** The file of keys beside an SQLite database: one key a line, the one that seals first. */
+import {
+  closeSync,
+  fsyncSync,
+  linkSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeSync,
+} from 'node:fs'
+import { dirname, join, parse } from 'node:path'
+import { type KeySource, newKeyText, SealError, type SecretKey, secretKey } from './vault.ts'
+
+const KEY = /^[A-Za-z0-9._~+/=-]{32,200}$/
+
+/** `portico.db` → `portico.key`. */
+export function keyFileOf(database: string): string {
+  const { dir, name } = parse(database)
+  return join(dir, `${name}.key`)
+}
+
+function isCode(error: unknown, code: string): boolean {
+  return error instanceof Error && 'code' in error && error.code === code
+}
+
+/** Undefined where there is no file. Throws a `SealError` for one that holds something else than keys. */
+export function readKeyFile(file: string): readonly string[] | undefined {
+  let text: string
+  try {
+    text = readFileSync(file, 'utf8')
+  } catch (error) {
+    if (isCode(error, 'ENOENT')) return undefined
+    throw new SealError(
+      `The key file ${file} cannot be read: ${error instanceof Error ? error.message : error}.`,
+    )
+  }
+  const keys = text.split('\n').filter(line => line !== '' && !line.startsWith('#'))
+  if (keys.length > 0 && keys.every(key => KEY.test(key))) return keys
+  throw new SealError(
+    `The key file ${file} is damaged: each of its lines must be a key. Put it back from a backup.`,
+  )
+}
+
+const head =
+  '# Portico seals secrets in the database with these keys. Without this file they are lost: keep a copy, apart from the database.\n'
+
+function writeDurably(file: string, keys: readonly string[]): void {
+  const handle = openSync(file, 'wx', 0o600)
+  try {
+    writeSync(handle, `${head}${keys.join('\n')}\n`)
+    fsyncSync(handle)
+  } finally {
+    closeSync(handle)
+  }
+}
+
+/** The entry of a folder is durable once the folder is. */
+function syncFolder(file: string): void {
+  if (process.platform === 'win32') return
+  const handle = openSync(dirname(file), 'r')
+  try {
+    fsyncSync(handle)
+  } finally {
+    closeSync(handle)
+  }
+}
+
+/** Makes the file with a new key, whole or not at all. Of several processes, one makes it. */
+export function makeKeyFile(file: string): readonly string[] {
+  const draft = `${file}.${process.pid}.${newKeyText().slice(0, 8)}`
+  try {
+    writeDurably(draft, [newKeyText()])
+    linkSync(draft, file)
+    syncFolder(file)
+  } catch (error) {
+    if (!isCode(error, 'EEXIST')) {
+      throw new SealError(
+        `The key file ${file} cannot be made: ${error instanceof Error ? error.message : error}.`,
+      )
+    }
+  } finally {
+    rmSync(draft, { force: true })
+  }
+  const keys = readKeyFile(file)
+  if (keys) return keys
+  throw new SealError(`The key file ${file} has vanished.`)
+}
+
+/** Replaces the keys, all at once. */
+export function writeKeyFile(file: string, keys: readonly string[]): void {
+  const draft = `${file}.${process.pid}.${newKeyText().slice(0, 8)}`
+  try {
+    writeDurably(draft, keys)
+    renameSync(draft, file)
+    syncFolder(file)
+  } finally {
+    rmSync(draft, { force: true })
+  }
+}
+
+/** Whether others than its owner may read it. */
+export function isReadableByOthers(file: string): boolean {
+  return process.platform !== 'win32' && (statSync(file).mode & 0o077) !== 0
+}
+
+/** How long the file is believed not to have changed, in milliseconds. */
+const BELIEVED = 500
+
+/** The keys of a file, read again when it has changed: `portico secrets rotate` runs beside the service. */
+export class KeyFile implements KeySource {
+  readonly #file: string
+  #keys: readonly SecretKey[]
+  #changedAt: number
+  #lookedAt: number
+
+  constructor(file: string, keys: readonly string[]) {
+    this.#file = file
+    this.#keys = keys.map(secretKey)
+    this.#changedAt = this.#modified()
+    this.#lookedAt = performance.now()
+  }
+
+  keys(): readonly SecretKey[] {
+    const now = performance.now()
+    if (now - this.#lookedAt < BELIEVED) return this.#keys
+    this.#lookedAt = now
+    const at = this.#modified()
+    if (at !== this.#changedAt) {
+      this.#keys = readKeyFile(this.#file)?.map(secretKey) ?? this.#keys
+      this.#changedAt = at
+    }
+    return this.#keys
+  }
+
+  /** A file that was taken away while the service runs is missed at the next start. */
+  #modified(): number {
+    return statSync(this.#file, { throwIfNoEntry: false })?.mtimeMs ?? 0
+  }
+}

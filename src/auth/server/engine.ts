@@ -1,0 +1,119 @@
+/** The library, set up with our records, apps, pages and one set of signing keys. */
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Context } from 'oidc-provider'
+import type { Records } from '../../records.ts'
+import { Adapter } from './adapter.ts'
+import { shapeAnswers } from './answers.ts'
+import type { Apps } from './apps.ts'
+import { type Browsers, currentContext } from './browsers.ts'
+import { clientMetadata, guardClients, rememberClients } from './clients.ts'
+import { configurationOf, routes } from './configuration.ts'
+import { type Consents, loadGrant } from './consents.ts'
+import { TokenSigner } from './jwt.ts'
+import { keysVersion, loadKeys, type SigningKey } from './keys.ts'
+import { errors, Provider } from './library.ts'
+import { replayRefreshes } from './replay.ts'
+import { tokenForm } from './requests.ts'
+import { coverScopes } from './scopes.ts'
+import type { FindAccount, ProtocolPages } from './server.ts'
+import type { OauthSettings } from './settings.ts'
+import { sourcesOf } from './sources.ts'
+import { writeTogether } from './together.ts'
+import { allowJwts } from './tokens.ts'
+
+export interface EngineParts {
+  /** Where the service is reached, without a trailing slash. */
+  readonly issuer: string
+  readonly settings: OauthSettings
+  readonly scopes: readonly string[]
+  readonly records: Records
+  readonly apps: Apps
+  readonly findAccount: FindAccount
+  readonly pages: ProtocolPages
+  readonly consents: Consents
+  readonly browsers: Browsers
+  /** An error that no client may see. */
+  readonly onFault: (error: unknown) => void
+}
+
+/** The provider with one set of signing keys. */
+export interface Engine {
+  readonly provider: Provider
+  readonly callback: (req: IncomingMessage, res: ServerResponse) => Promise<void>
+  readonly signer: TokenSigner
+}
+
+/** The current one; made anew when the signing keys have changed. */
+export class Engines {
+  readonly #parts: EngineParts
+  #current: { readonly engine: Engine; readonly version: number } | undefined
+  #making: Promise<Engine> | undefined
+
+  constructor(parts: EngineParts) {
+    this.#parts = parts
+  }
+
+  async current(): Promise<Engine> {
+    const version = keysVersion(this.#parts.records)
+    if (this.#current?.version === version) return this.#current.engine
+    this.#making ??= this.#make(version).finally(() => {
+      this.#making = undefined
+    })
+    return this.#making
+  }
+
+  async #make(version: number): Promise<Engine> {
+    const engine = makeEngine(this.#parts, await loadKeys(this.#parts.records))
+    this.#current = { engine, version }
+    return engine
+  }
+}
+
+function adapterOf({ records, apps, settings, browsers }: EngineParts) {
+  return (kind: string) =>
+    new Adapter(kind, {
+      records,
+      findClient: async id => {
+        const app = await apps.find(id)
+        return app && clientMetadata(app, settings.secretOverlap)
+      },
+      browser: () => browsers.current(),
+      isExposed: () => currentContext()?.oidc.route === 'token',
+      usedUp: () => new errors.InvalidGrant('it was used already'),
+    })
+}
+
+function makeEngine(parts: EngineParts, keys: readonly SigningKey[]): Engine {
+  const { issuer, settings, scopes, records, findAccount, pages, consents, onFault } = parts
+  const signer = new TokenSigner(keys)
+  const provider: Provider = new Provider(
+    issuer,
+    configurationOf({
+      settings,
+      scopes,
+      keys,
+      adapter: adapterOf(parts),
+      findAccount,
+      loadGrant: ctx => loadGrant(provider, consents, ctx),
+      sources: sourcesOf(pages),
+      invalidTarget: () => new errors.InvalidTarget('this server issues tokens for its own API only'),
+      secureCookies: issuer.startsWith('https:'),
+    }),
+  )
+  provider.proxy = true
+  guardClients(provider)
+  coverScopes(provider, new Set(scopes))
+  rememberClients(provider, parts.apps)
+  const findClient = (id: string) => provider.Client.find(id)
+  allowJwts(provider, { issuer, records, signer, findClient, format: settings.accessTokenFormat })
+  const { refreshReplay } = settings
+  if (refreshReplay > 0) {
+    const formOf = (ctx: Context) => tokenForm(ctx.req)
+    provider.use(replayRefreshes({ records, seconds: refreshReplay, formOf, onFault }))
+  }
+  shapeAnswers(provider, { separator: settings.scopeSeparator, issuer })
+  writeTogether(provider, routes.token)
+  provider.on('server_error', (_ctx: never, error: never) => onFault(error))
+  provider.on('error', (error: never) => onFault(error))
+  return { provider, callback: provider.callback(), signer }
+}

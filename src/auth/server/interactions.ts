@@ -1,0 +1,131 @@
+/** What an authorization request asks of its user, and what becomes of the answer. */
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { InteractionDetails } from 'oidc-provider'
+import { ApiError } from '../../errors.ts'
+import { appOf } from './clients.ts'
+import { interactionPath } from './configuration.ts'
+import type { Consents } from './consents.ts'
+import type { Provider } from './library.ts'
+import { withCovered } from './scopes.ts'
+import type { Interaction, NextPath, ScopeSentence, SignIn } from './server.ts'
+
+/** One request of a browser, to one of these pages. */
+export interface Asked {
+  readonly provider: Provider
+  readonly req: IncomingMessage
+  readonly res: ServerResponse
+}
+
+interface InteractionParts {
+  readonly consents: Consents
+  readonly sentencesOf: (scopes: readonly string[]) => readonly ScopeSentence[]
+}
+
+export class Interactions {
+  readonly #parts: InteractionParts
+
+  constructor(parts: InteractionParts) {
+    this.#parts = parts
+  }
+
+  async find(asked: Asked): Promise<Interaction> {
+    const details = await detailsOf(asked)
+    const { params, prompt, session, uid } = details
+    const { consents, sentencesOf } = this.#parts
+    const client = await asked.provider.Client.find(params.client_id)
+    if (!client) throw new ApiError('NOT_FOUND', 'The app does not exist any more.')
+    const userId = session?.accountId === undefined ? undefined : Number(session.accountId)
+    const before = userId === undefined ? undefined : await consents.find(userId, client.clientId)
+    return {
+      uid,
+      prompt: prompt.name === 'login' ? 'login' : 'consent',
+      app: appOf(client),
+      destination: details.deviceCode === undefined ? destinationOf(params.redirect_uri) : undefined,
+      scopes: sentencesOf(scopesOf(details)),
+      allowedBefore: withCovered(before?.scopes ?? []),
+      userId,
+      loginHint: params.login_hint,
+    }
+  }
+
+  async finishLogin(asked: Asked, { userId, remember, methods }: SignIn): Promise<NextPath> {
+    await detailsOf(asked)
+    const login = { accountId: String(userId), remember, ...(methods && { amr: methods }) }
+    return finish(asked, { login }, false)
+  }
+
+  async finishConsent(asked: Asked, scopes: readonly string[]): Promise<NextPath> {
+    const { provider } = asked
+    const details = await detailsOf(asked)
+    const { params, session } = details
+    if (session?.accountId === undefined) throw new ApiError('FORBIDDEN', 'Sign in first.')
+    const wanted = scopesOf(details)
+    const allowed = wanted.filter(scope => scopes.includes(scope))
+    if (allowed.length === 0) return this.deny(asked)
+    // Without `openid` there is no signing in: who allows anything allows it too.
+    if (wanted.includes('openid') && !allowed.includes('openid')) allowed.push('openid')
+    const grant = new provider.Grant({ accountId: session.accountId, clientId: params.client_id })
+    grant.addOIDCScope(allowed.join(' '))
+    const rejected = wanted.filter(scope => !allowed.includes(scope))
+    if (rejected.length > 0) grant.rejectOIDCScope(rejected.join(' '))
+    const grantId = await grant.save()
+    await this.#parts.consents.remember(Number(session.accountId), params.client_id, wanted, allowed)
+    return finish(asked, { consent: { grantId } }, true)
+  }
+
+  async deny(asked: Asked): Promise<NextPath> {
+    await detailsOf(asked)
+    const result = { error: 'access_denied', error_description: 'The user has not allowed it.' }
+    return finish(asked, result, false)
+  }
+
+  /**
+   * The same request, as if nobody had signed in yet: for who wants to answer it by another account. The caller
+   * signs the browser out.
+   */
+  async startAgain(asked: Asked): Promise<NextPath> {
+    const details = await detailsOf(asked)
+    details.session = undefined
+    details.grantId = undefined
+    details.result = undefined
+    details.lastSubmission = undefined
+    details.prompt = { name: 'login', reasons: ['no_session'], details: {} }
+    await details.persist()
+    return interactionPath + details.uid
+  }
+}
+
+async function detailsOf({ provider, req, res }: Asked): Promise<InteractionDetails> {
+  try {
+    const details = await provider.interactionDetails(req, res)
+    const path = (req.url ?? '').split('?', 1)[0]
+    if (path === interactionPath + details.uid || !path?.startsWith(interactionPath)) return details
+  } catch (cause) {
+    if (!(cause instanceof Error) || cause.name !== 'SessionNotFound') throw cause
+  }
+  throw new ApiError(
+    'NOT_FOUND',
+    'This sign-in is over, or belongs to another browser. Start again at the app.',
+  )
+}
+
+async function finish(
+  { provider, req, res }: Asked,
+  result: Record<string, unknown>,
+  merge: boolean,
+): Promise<NextPath> {
+  const next = await provider.interactionResult(req, res, result, { mergeWithLastSubmission: merge })
+  const { pathname, search } = new URL(next)
+  return pathname + search
+}
+
+function scopesOf({ params }: InteractionDetails): readonly string[] {
+  return (params.scope ?? '').split(' ').filter(scope => scope !== '')
+}
+
+/** Where a redirect URI leads, as a person can compare it. */
+function destinationOf(uri: string | undefined): string | undefined {
+  if (uri === undefined || !URL.canParse(uri)) return undefined
+  const { origin, protocol } = new URL(uri)
+  return origin === 'null' ? protocol : origin
+}

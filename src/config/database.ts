@@ -1,0 +1,56 @@
+/** What names a database: a file, or the URL of a PostgreSQL server. */
+import { isAbsolute, resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import type { Kind } from './kinds.ts'
+
+/** Whether a database's name is the URL of a PostgreSQL server. */
+export function isPostgres(name: string): boolean {
+  return /^postgres(ql)?:/i.test(name)
+}
+
+/** The name without the passwords and options of a URL, as it may be logged. */
+export function publicName(name: string): string {
+  if (!isPostgres(name)) return name
+  return name.replace(/[?#].*$/s, '').replace(/(\/\/[^/]*?)(:[^/]*)@/, '$1@')
+}
+
+function postgresUrl(value: string): string {
+  let url: URL
+  try {
+    url = new URL(value)
+  } catch {
+    throw new RangeError('must be a URL such as `postgres://user:password@host:5432/database`')
+  }
+  if (url.pathname.length < 2) {
+    throw new RangeError('names no database: write it as `postgres://user:password@host:5432/database`')
+  }
+  return value
+}
+
+/** The absolute path of an SQLite file, or the URL of a PostgreSQL database. */
+function databaseName(value: unknown): string | undefined {
+  if (typeof value !== 'string' || value === '') return undefined
+  if (isPostgres(value)) return postgresUrl(value)
+  if (value.includes(':memory:')) {
+    throw new RangeError('names a database in memory, which is not durable: name a file')
+  }
+  if (/^[a-z][a-z0-9+.-]+:/i.test(value) && !/^(file|sqlite):/.test(value)) return undefined
+  const path = value.replace(/^(file|sqlite):/, '')
+  if (path.startsWith('//')) return fileOfUrl(path)
+  return path === '' || path.includes('\0') ? undefined : isAbsolute(path) ? path : resolve(path)
+}
+
+function fileOfUrl(path: string): string | undefined {
+  if (!path.startsWith('///')) return undefined
+  try {
+    return fileURLToPath(`file:${path}`)
+  } catch {
+    return undefined
+  }
+}
+
+export const database: Kind<string> = {
+  says: 'a file for SQLite, e.g. `./data/portico.db`, `file:./data/portico.db` or `sqlite:///var/lib/portico.db`, or a PostgreSQL database, e.g. `postgres://user:password@host:5432/database`',
+  fromText: databaseName,
+  fromValue: databaseName,
+}

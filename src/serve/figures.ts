@@ -1,0 +1,55 @@
+/** What is counted of a service, and what is noted of each request. */
+import type { Limits } from '../cluster/limits.ts'
+import type { Exchange, HttpServer } from '../http.ts'
+import type { Log } from '../log.ts'
+import type { Figure, Metrics } from '../metrics.ts'
+import type { Store, StoreCounts } from '../store/store.ts'
+
+export function recorder(log: Log, metrics: Metrics, routeOf: (path: string) => string) {
+  return (exchange: Exchange, status: number, bytes: number | undefined) => {
+    const milliseconds = performance.now() - exchange.start
+    metrics.observe(exchange.method, routeOf(exchange.path), status, milliseconds / 1000)
+    log.access(exchange, status, milliseconds, bytes)
+  }
+}
+
+export function figures(limits: Limits, keys: { hits: number; misses: number }, http: HttpServer): Figure[] {
+  return [
+    {
+      name: 'portico_rate_limited_total',
+      help: 'Requests that were refused because a budget was used up.',
+      kind: 'counter',
+      read: () => limits.counts.refused,
+    },
+    {
+      name: 'portico_credential_cache_hits_total',
+      help: 'Credentials that were known without asking the database.',
+      kind: 'counter',
+      read: () => keys.hits,
+    },
+    {
+      name: 'portico_credential_cache_misses_total',
+      help: 'Credentials for which the database was asked.',
+      kind: 'counter',
+      read: () => keys.misses,
+    },
+    {
+      name: 'portico_http_requests_in_flight',
+      help: 'Requests that are being answered.',
+      kind: 'gauge',
+      read: () => http.running(),
+    },
+  ]
+}
+
+export function storeFigures(store: Store): Figure[] {
+  const counter = (name: string, help: string, count: keyof StoreCounts): Figure => {
+    return { name: `portico_${name}_total`, help, kind: 'counter', read: () => store.counts()[count] }
+  }
+  return [
+    counter('commits', 'Commits to the database.', 'commits'),
+    counter('committed_writes', 'Writes in these commits: several that arrive together share one.', 'writes'),
+    counter('answer_cache_hits', 'Reads that were answered from memory.', 'answerHits'),
+    counter('answer_cache_misses', 'Reads for which the database was asked.', 'answerMisses'),
+  ]
+}

@@ -1,0 +1,48 @@
+/** Paths that take no credential and draw no budget. */
+import type { Reply } from '../call.ts'
+import type { Cluster } from '../cluster/cluster.ts'
+import { ApiError } from '../errors.ts'
+import type { Exchange } from '../http.ts'
+import type { Awaitable } from '../plan/answer.ts'
+import type { Store } from '../store/store.ts'
+
+export type OpenPaths = ReadonlyMap<string, (exchange: Exchange) => Awaitable<Reply>>
+
+function plainText(status: number, type: string, body: string): Reply {
+  return { status, headers: ['Content-Type', type, 'Cache-Control', 'no-store'], body }
+}
+
+const json = 'application/json'
+
+interface OpenParts {
+  readonly store: Store
+  readonly cluster: Cluster
+  readonly figuresText: () => Promise<string>
+  readonly state: { readonly closing: boolean }
+}
+
+export function openPaths({ store, cluster, figuresText, state }: OpenParts): OpenPaths {
+  const ready = async () => {
+    if (state.closing) throw new ApiError('UNAVAILABLE', 'The service is stopping.')
+    await Promise.resolve(store.ping()).catch(cause => {
+      throw new ApiError('UNAVAILABLE', 'The database does not answer.', { cause })
+    })
+    const trouble = cluster.trouble()
+    if (trouble === undefined) return plainText(200, json, '{"status":"ok"}')
+    return plainText(200, json, JSON.stringify({ status: 'degraded', reason: trouble }))
+  }
+  const handlers = {
+    '/healthz': () => plainText(200, json, '{"status":"ok"}'),
+    '/readyz': ready,
+    '/metrics': async () => plainText(200, 'text/plain; version=0.0.4; charset=utf-8', await figuresText()),
+  }
+  return new Map(Object.entries(handlers).map(([path, handler]) => [path, readOnly(handler)]))
+}
+
+function readOnly(handler: () => Awaitable<Reply>): (exchange: Exchange) => Awaitable<Reply> {
+  const headers = { Allow: 'GET, HEAD' }
+  return ({ method }) => {
+    if (method === 'GET' || method === 'HEAD') return handler()
+    throw new ApiError('METHOD_NOT_ALLOWED', undefined, { headers })
+  }
+}

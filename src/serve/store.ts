@@ -1,0 +1,56 @@
+/** The database of a service, and what runs on it. */
+import { bootstrap, type FirstAdministrator } from '../auth/bootstrap.ts'
+import { openRecords } from '../auth/sealing/open.ts'
+import { isPostgres } from '../config/database.ts'
+import type { Settings } from '../config.ts'
+import type { Log } from '../log.ts'
+import type { Model } from '../model/model.ts'
+import type { Awaitable, ItemAnswer, ListAnswer } from '../plan/answer.ts'
+import { createGuard, type Guard } from '../plan/guard.ts'
+import type { Run } from '../plan/run.ts'
+import type { Records } from '../records.ts'
+import { openSqlite } from '../store/sqlite.ts'
+import type { Store } from '../store/store.ts'
+import type { Crew } from '../workers/crew.ts'
+
+/** The model's database, made or brought up to date. */
+export async function openStore(model: Model, settings: Settings, crew?: Crew): Promise<Store> {
+  const { database, databaseConnections: connections, cacheBytes, autoMigrate } = settings
+  if (isPostgres(database)) {
+    const { openPostgres } = await import('../store/postgres.ts')
+    return openPostgres(model, { url: database, connections, cacheBytes, autoMigrate })
+  }
+  return openSqlite(model, { file: database, cacheBytes, autoMigrate, neighbours: crew?.neighbours })
+}
+
+/** The records, with what is secret in them sealed. */
+export function openSealed({ records }: Store, settings: Settings, { logger }: Log): Promise<Records> {
+  const { secretKeys: keys, database } = settings
+  return openRecords({ records, keys, database, note: sentence => logger.warn(sentence) })
+}
+
+/** What must be done once, before several workers open the database. */
+export async function prepare(
+  model: Model,
+  settings: Settings,
+  log: Log,
+): Promise<FirstAdministrator | undefined> {
+  const store = await openStore(model, settings)
+  try {
+    await openSealed(store, settings, log)
+    return await bootstrap(createRun(createGuard(model), store), settings)
+  } finally {
+    await store.close()
+  }
+}
+
+/** Plans in, answers out: what is not guarded does not run. */
+export function createRun(guard: Guard, store: Pick<Store, 'read' | 'composite' | 'write'>): Run {
+  return {
+    item: (plan, principal) => store.read(guard(plan, principal)) as Awaitable<ItemAnswer>,
+    list: (plan, principal) => store.read(guard(plan, principal)) as Awaitable<ListAnswer>,
+    composite: (plan, principal) => store.composite(guard(plan, principal)),
+    refusals: (plan, principal) => guard(plan, principal).shape.refusals,
+    write: async (plan, principal) => store.write(guard(plan, principal)),
+  }
+}

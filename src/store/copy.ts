@@ -1,0 +1,140 @@
+/**
+ * Copies a database into another, of the same kind or not. What the target has already is compared, not copied
+ * again: so a copy that was interrupted goes on, and one of a database that was being written to is brought up to date.
+ */
+import type { Model } from '../model/model.ts'
+import { CopyError, type Source, type Target } from './copy/sides.ts'
+import { type CopyTable, copyTables, type Row, Sum, type Total } from './copy/tables.ts'
+import { schemaOf } from './schema/tables.ts'
+
+/** A database as an operator names it. */
+export interface Place {
+  /** The file, or the URL. */
+  readonly at: string
+  readonly kind: 'sqlite' | 'postgres'
+  /** As it may be shown. */
+  readonly name: string
+}
+
+export interface CopyOptions {
+  readonly from: Place
+  readonly to: Place
+  /** Whether what is written to the source meanwhile may be left behind. */
+  readonly live: boolean
+  readonly onProgress: (progress: Progress) => void
+}
+
+export interface Progress {
+  readonly doing: 'copy' | 'compare' | 'finish'
+  readonly table: string
+  readonly done: number
+  readonly of: number
+}
+
+export interface Copied extends Total {
+  readonly table: string
+}
+
+async function openSource({ at, kind }: Place, model: Model): Promise<Source> {
+  if (kind === 'sqlite') return (await import('./copy/sqlite.ts')).SqliteSource.open(at, model)
+  return (await import('./copy/postgres.ts')).PostgresSource.open(at, model)
+}
+
+async function openTarget({ at, kind }: Place): Promise<Target> {
+  if (kind === 'sqlite') return new (await import('./copy/sqlite.ts')).SqliteTarget(at)
+  return (await import('./copy/postgres.ts')).PostgresTarget.open(at)
+}
+
+/** Returns what was copied, by table. Rejects with a `CopyError` or a `MigrationError` for what an operator can mend. */
+export async function copyDatabase(model: Model, options: CopyOptions): Promise<readonly Copied[]> {
+  const { from, to } = options
+  if (from.at === to.at) throw new CopyError('The source and the target are the same.')
+  const source = await openSource(from, model)
+  try {
+    const target = await openTarget(to)
+    try {
+      return await new Copy(model, source, target, options).run()
+    } finally {
+      await target.close()
+    }
+  } finally {
+    await source.close()
+  }
+}
+
+class Copy {
+  readonly #model: Model
+  readonly #source: Source
+  readonly #target: Target
+  readonly #options: CopyOptions
+
+  constructor(model: Model, source: Source, target: Target, options: CopyOptions) {
+    this.#model = model
+    this.#source = source
+    this.#target = target
+    this.#options = options
+  }
+
+  async run(): Promise<readonly Copied[]> {
+    const schema = schemaOf(this.#model)
+    const tables = copyTables(schema)
+    const mark = { from: this.#options.from.name, schema: JSON.stringify(schema) }
+    const isNew = (await this.#target.claim(mark, this.#model)) === 'new'
+    for (const table of tables) await this.#copy(table, isNew)
+    const copied: Copied[] = []
+    const lastNumbers = new Map<string, number>()
+    for (const table of tables) {
+      copied.push({ table: table.name, ...(await this.#compare(table)) })
+      if (table.numbered) lastNumbers.set(table.name, await this.#source.lastNumber(table))
+    }
+    const hasChanged = await this.#source.hasChanged()
+    if (hasChanged && !this.#options.live) throw hasMoved()
+    this.#options.onProgress({ doing: 'finish', table: '', done: 0, of: 0 })
+    await this.#target.finish(this.#model, lastNumbers)
+    return copied
+  }
+
+  async #copy(table: CopyTable, isNew: boolean): Promise<void> {
+    const of = await this.#source.count(table)
+    let done = 0
+    let after: Row | undefined
+    for await (const rows of this.#source.batches(table)) {
+      const last = rows.at(-1)
+      const there = isNew ? [] : await this.#target.between(table, after, last)
+      if (!equal(rows, there)) await this.#target.replace(table, after, last, rows)
+      after = last
+      done += rows.length
+      this.#options.onProgress({ doing: 'copy', table: table.name, done, of })
+    }
+    if (!isNew) await this.#target.replace(table, after, undefined, [])
+  }
+
+  /** Both sides are read from their databases again, each by itself. */
+  async #compare(table: CopyTable): Promise<Total> {
+    const [source, target] = [await this.#total(this.#source, table), await this.#total(this.#target, table)]
+    if (source.count === target.count && source.checksum === target.checksum) return target
+    const numbers = `${source.count} rows, ${source.checksum}, and ${target.count} rows, ${target.checksum}`
+    throw new CopyError(
+      `The copy of ${table.name} is not like its source: ${numbers}. Run the command again.`,
+    )
+  }
+
+  async #total(side: Source | Target, table: CopyTable): Promise<Total> {
+    const sum = new Sum()
+    for await (const rows of side.batches(table)) {
+      sum.add(rows)
+      this.#options.onProgress({ doing: 'compare', table: table.name, done: sum.count, of: 0 })
+    }
+    return { count: sum.count, checksum: sum.text }
+  }
+}
+
+function equal(left: readonly Row[], right: readonly Row[]): boolean {
+  return left.length === right.length && JSON.stringify(left) === JSON.stringify(right)
+}
+
+function hasMoved(): CopyError {
+  return new CopyError(
+    'The source was written to while it was copied. Stop what serves it and run the same command again, which copies only what differs; or add `--live` to leave behind what comes later.',
+  )
+}

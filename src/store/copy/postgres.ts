@@ -1,0 +1,264 @@
+/** PostgreSQL as a side of a copy. */
+import type pg from 'pg'
+import type { Model } from '../../model/model.ts'
+import { ident, literal } from '../schema/ddl.ts'
+import {
+  createIndex,
+  createReferences,
+  createSearch,
+  createTable,
+  ownStatements,
+  ownTables,
+} from '../schema/postgres-ddl.ts'
+import { connect, planPostgres, storePostgresSchema, tryLock } from '../schema/postgres-migrate.ts'
+import { fillWords } from '../schema/postgres-search.ts'
+import { type Schema, schemaOf } from '../schema/tables.ts'
+import { searchTable } from '../sql/dialect.ts'
+import { CopyError, isTaken, type Mark, requireSame, type Source, type Target } from './sides.ts'
+import { BATCH, type CopyTable, type Row, type Value } from './tables.ts'
+
+const number = (text: string): Value => Number(text)
+
+/** By the object id of the type (https://www.postgresql.org/docs/15/catalog-pg-type.html). */
+const parsers = new Map<number, (text: string) => Value>([
+  [16, text => (text === 't' ? 1 : 0)],
+  [20, number],
+  [701, number],
+])
+
+const types: pg.CustomTypesConfig = {
+  getTypeParser: oid => parsers.get(oid) ?? ((text: string) => text),
+}
+
+async function readRows(
+  client: pg.Client,
+  text: string,
+  values: readonly unknown[] = [],
+): Promise<readonly Row[]> {
+  const { rows } = await client.query<Value[]>({ text, values: [...values], rowMode: 'array', types })
+  return rows
+}
+
+async function readOne(client: pg.Client, text: string, values: readonly unknown[] = []): Promise<Value> {
+  return (await readRows(client, text, values))[0]?.[0] ?? null
+}
+
+function select({ name, columns }: CopyTable): string {
+  return `SELECT ${columns.map(column => ident(column.name)).join(', ')} FROM ${ident(name)}`
+}
+
+function keyOf({ columns, key }: CopyTable): string {
+  return columns
+    .slice(0, key)
+    .map(column => ident(column.name))
+    .join(', ')
+}
+
+/** The condition that keys come after one and not after another, and its values. */
+function range(
+  table: CopyTable,
+  after: Row | undefined,
+  last: Row | undefined,
+): readonly [string, readonly Value[]] {
+  const values: Value[] = []
+  const bound = (row: Row) => {
+    const marks = table.columns
+      .slice(0, table.key)
+      .map(({ type }, at) => `$${values.push(row[at] ?? null)}::${type}`)
+    return `(${marks.join(', ')})`
+  }
+  const parts = [
+    ...(after ? [`(${keyOf(table)}) > ${bound(after)}`] : []),
+    ...(last ? [`(${keyOf(table)}) <= ${bound(last)}`] : []),
+  ]
+  return [parts.length === 0 ? '' : ` WHERE ${parts.join(' AND ')}`, values]
+}
+
+/** Within a transaction. */
+async function* batchesOf(client: pg.Client, table: CopyTable): AsyncGenerator<readonly Row[]> {
+  const text = `${select(table)} ORDER BY ${keyOf(table)}`
+  await client.query(`DECLARE "copied" NO SCROLL CURSOR FOR ${text}`)
+  for (;;) {
+    const rows = await readRows(client, `FETCH ${BATCH} FROM "copied"`)
+    if (rows.length > 0) yield rows
+    if (rows.length < BATCH) break
+  }
+  await client.query('CLOSE "copied"')
+}
+
+function sequenceOf({ name }: CopyTable): string {
+  return `pg_get_serial_sequence(${literal(ident(name))}, 'id')`
+}
+
+const lastSnapshot = 'BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY'
+
+export class PostgresSource implements Source {
+  readonly #client: pg.Client
+  readonly #snapshot: string
+
+  private constructor(client: pg.Client, snapshot: string) {
+    this.#client = client
+    this.#snapshot = snapshot
+  }
+
+  static async open(url: string, model: Model): Promise<PostgresSource> {
+    if ((await planPostgres(url, model)).length > 0) {
+      throw new CopyError('The source does not fit the model. Bring it there with `portico migrate` first.')
+    }
+    const client = await connect(url)
+    await client.query(lastSnapshot)
+    return new PostgresSource(client, String(await readOne(client, 'SELECT pg_current_snapshot()::text')))
+  }
+
+  async count({ name }: CopyTable): Promise<number> {
+    return Number(await readOne(this.#client, `SELECT count(*) FROM ${ident(name)}`))
+  }
+
+  batches(table: CopyTable): AsyncIterable<readonly Row[]> {
+    return batchesOf(this.#client, table)
+  }
+
+  async lastNumber(table: CopyTable): Promise<number> {
+    const name = String(await readOne(this.#client, `SELECT ${sequenceOf(table)}`))
+    return Number(
+      await readOne(this.#client, `SELECT CASE WHEN "is_called" THEN "last_value" ELSE 0 END FROM ${name}`),
+    )
+  }
+
+  /** A record that is new leaves no trace but itself. */
+  async hasChanged(): Promise<boolean> {
+    await this.#client.query('COMMIT')
+    const since = '$1::text::pg_snapshot'
+    const xmin = `(pg_snapshot_xmin(${since})::text::bigint & 4294967295)::text::xid`
+    const commits = `SELECT 1 FROM "_touched" WHERE "xid" >= pg_snapshot_xmin(${since}) AND NOT pg_visible_in_snapshot("xid", ${since})`
+    const records = `SELECT 1 FROM "_records" WHERE age("xmin") <= age(${xmin})`
+    const text = `SELECT EXISTS (${commits}) OR EXISTS (${records})`
+    return (await readOne(this.#client, text, [this.#snapshot])) === 1
+  }
+
+  async close(): Promise<void> {
+    await this.#client.end()
+  }
+}
+
+export class PostgresTarget implements Target {
+  readonly #client: pg.Client
+
+  private constructor(client: pg.Client) {
+    this.#client = client
+  }
+
+  static async open(url: string): Promise<PostgresTarget> {
+    const client = await connect(url)
+    if (await tryLock(client)) {
+      // None is told to be done before the last commit, which waits for the disk, and all before it with it.
+      await client.query("SET synchronous_commit = off; SET maintenance_work_mem = '128MB'")
+      return new PostgresTarget(client)
+    }
+    await client.end()
+    throw new CopyError('Another process is copying into the target, or migrating it.')
+  }
+
+  claim(mark: Mark, model: Model): Promise<'new' | 'begun'> {
+    const client = this.#client
+    return this.#transaction(async () => {
+      const tables = await readRows(
+        client,
+        `SELECT "relname" FROM pg_class WHERE "relnamespace" = current_schema()::regnamespace AND "relkind" IN ('r', 'p', 'v', 'm', 'f')`,
+      )
+      const isOurs = tables.some(([name]) => name === '_portico')
+      const found = isOurs && (await readOne(client, `SELECT "value" FROM "_portico" WHERE "key" = 'copy'`))
+      if (typeof found === 'string') {
+        requireSame(found, mark)
+        return 'begun'
+      }
+      if (tables.length > 0) throw isTaken()
+      const own = Object.values(ownTables).map(([table]) => table ?? '')
+      await client.query([...own, ...schemaOf(model).tables.map(createTable)].join(';\n'))
+      await client.query(`INSERT INTO "_portico" ("key", "value") VALUES ('copy', $1)`, [
+        JSON.stringify(mark),
+      ])
+      return 'new'
+    })
+  }
+
+  between(table: CopyTable, after: Row | undefined, last: Row | undefined): Promise<readonly Row[]> {
+    const [where, values] = range(table, after, last)
+    return readRows(this.#client, `${select(table)}${where} ORDER BY ${keyOf(table)}`, values)
+  }
+
+  async replace(
+    table: CopyTable,
+    after: Row | undefined,
+    last: Row | undefined,
+    rows: readonly Row[],
+  ): Promise<void> {
+    const [where, values] = range(table, after, last)
+    const names = table.columns.map(column => ident(column.name))
+    const lists = table.columns.map((_, at) => `$${at + 1}::text[]`)
+    const converted = table.columns.map(({ name, type }) => `${ident(name)}::${type}`)
+    await this.#transaction(async () => {
+      await this.#client.query(`DELETE FROM ${ident(table.name)}${where}`, [...values])
+      if (rows.length === 0) return
+      await this.#client.query(
+        `INSERT INTO ${ident(table.name)} (${names.join(', ')}) SELECT ${converted.join(', ')} FROM unnest(${lists.join(', ')}) AS "r" (${names.join(', ')})`,
+        table.columns.map((_, at) => rows.map(row => row[at])),
+      )
+    })
+  }
+
+  async *batches(table: CopyTable): AsyncGenerator<readonly Row[]> {
+    await this.#client.query(lastSnapshot)
+    yield* batchesOf(this.#client, table)
+    await this.#client.query('COMMIT')
+  }
+
+  async finish(model: Model, lastNumbers: ReadonlyMap<string, number>): Promise<void> {
+    const client = this.#client
+    const schema = schemaOf(model)
+    await client.query('SET synchronous_commit = on')
+    await this.#transaction(async () => {
+      await client.query(ownStatements.join(';\n'))
+      for (const table of schema.tables) await this.#complete(table)
+      for (const table of schema.tables) {
+        for (const text of createReferences(table)) await client.query(text)
+      }
+      for (const [name, last] of lastNumbers) {
+        const sequence = `pg_get_serial_sequence(${literal(ident(name))}, 'id')`
+        if (last > 0) await client.query(`SELECT setval(${sequence}, $1)`, [last])
+      }
+      await storePostgresSchema(client, schema)
+      await client.query(`DELETE FROM "_portico" WHERE "key" = 'copy'`)
+    })
+    await client.query('ANALYZE')
+  }
+
+  async close(): Promise<void> {
+    await this.#client.end()
+  }
+
+  async #complete(table: Schema['tables'][number]): Promise<void> {
+    const { name, indexes, search } = table
+    const client = this.#client
+    for (const index of indexes) await client.query(createIndex(name, index))
+    await client.query(
+      `INSERT INTO "_totals" ("collection", "slot", "n") SELECT ${literal(name)}, 0, count(*) FROM ${ident(name)}`,
+    )
+    if (search.length === 0) return
+    await client.query(createSearch(table).join(';\n'))
+    const sources = search.map(column => ({ column, from: column, text: '' }))
+    await fillWords(client, name, searchTable(name), sources)
+  }
+
+  async #transaction<T>(work: () => Promise<T>): Promise<T> {
+    await this.#client.query('BEGIN')
+    try {
+      const result = await work()
+      await this.#client.query('COMMIT')
+      return result
+    } catch (error) {
+      await this.#client.query('ROLLBACK').catch(() => {})
+      throw error
+    }
+  }
+}

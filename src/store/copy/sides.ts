@@ -1,0 +1,68 @@
+/** The two sides of a copy. */
+import type { Model } from '../../model/model.ts'
+import type { CopyTable, Row } from './tables.ts'
+
+/** What keeps a copy from being made; the message says what to do. */
+export class CopyError extends Error {
+  override readonly name = 'CopyError'
+}
+
+/** A snapshot of a database. */
+export interface Source {
+  count(table: CopyTable): Promise<number>
+  /** All rows in the order of their keys, some at a time. */
+  batches(table: CopyTable): AsyncIterable<readonly Row[]>
+  /** The greatest number that was ever given to a row; 0: none was. */
+  lastNumber(table: CopyTable): Promise<number>
+  /** Whether something was written since the snapshot was taken. Ends the snapshot. */
+  hasChanged(): Promise<boolean>
+  close(): Promise<void>
+}
+
+/** What a database remembers of a copy that is not done. */
+export interface Mark {
+  /** Where it comes from. */
+  readonly from: string
+  /** The tables as JSON. */
+  readonly schema: string
+}
+
+export interface Target {
+  /** Makes the tables in an empty database, or finds its own half-done copy. Throws a `CopyError` for any other. */
+  claim(mark: Mark, model: Model): Promise<'new' | 'begun'>
+  /** The rows whose keys come after one and not after another; undefined: from the first, to the last. */
+  between(table: CopyTable, after: Row | undefined, last: Row | undefined): Promise<readonly Row[]>
+  /** Puts these in place of those. */
+  replace(
+    table: CopyTable,
+    after: Row | undefined,
+    last: Row | undefined,
+    rows: readonly Row[],
+  ): Promise<void>
+  batches(table: CopyTable): AsyncIterable<readonly Row[]>
+  /** Makes what is made from the rows, and the copy a database like any other. */
+  finish(model: Model, lastNumbers: ReadonlyMap<string, number>): Promise<void>
+  close(): Promise<void>
+}
+
+/** A target that is there already and is no half-done copy. */
+export function isTaken(): CopyError {
+  return new CopyError(
+    'The target is not empty. Name a database that is, or a half-done copy of this source. Nothing was changed.',
+  )
+}
+
+/** The text of a mark fits another copy, or none. */
+export function requireSame(found: string, mark: Mark): void {
+  const { from, schema } = JSON.parse(found) as Mark
+  if (from !== mark.from) {
+    throw new CopyError(
+      `The target is a half-done copy of ${from}. Name an empty database, or copy that to its end.`,
+    )
+  }
+  if (schema !== mark.schema) {
+    throw new CopyError(
+      'The target is a half-done copy with the tables of another model. Name an empty database.',
+    )
+  }
+}

@@ -1,0 +1,207 @@
+/** SQLite as a side of a copy. */
+import { existsSync } from 'node:fs'
+import type { DatabaseSync, SQLOutputValue } from 'node:sqlite'
+import type { Model } from '../../model/model.ts'
+import { openDatabase } from '../connection.ts'
+import { createIndex, createTable, createUpkeep, ident, literal, ownTables } from '../schema/ddl.ts'
+import {
+  copyMark,
+  fillSearch,
+  makeFolder,
+  planMigration,
+  requireReferences,
+  storeSchema,
+} from '../schema/migrate.ts'
+import { schemaOf } from '../schema/tables.ts'
+import { CopyError, isTaken, type Mark, requireSame, type Source, type Target } from './sides.ts'
+import { BATCH, type CopyTable, type Row } from './tables.ts'
+
+function open(file: string): DatabaseSync {
+  return openDatabase({ file, busyTimeout: 5000 })
+}
+
+function rowOf(row: unknown): Row {
+  return (row as readonly SQLOutputValue[]).map(value =>
+    value === null || typeof value === 'string' ? value : Number(value),
+  )
+}
+
+function select({ name, columns }: CopyTable): string {
+  return `SELECT ${columns.map(column => ident(column.name)).join(', ')} FROM ${ident(name)}`
+}
+
+/** The columns of the key, as one row value, and marks for one. */
+function keyOf({ columns, key }: CopyTable): readonly [names: string, marks: string] {
+  const names = columns.slice(0, key).map(column => ident(column.name))
+  return [`(${names.join(', ')})`, `(${names.map(() => '?').join(', ')})`]
+}
+
+function ordered(table: CopyTable): string {
+  return keyOf(table)[0].slice(1, -1)
+}
+
+/** The condition that keys come after one and not after another, and its values. */
+function range(table: CopyTable, after: Row | undefined, last: Row | undefined): readonly [string, Row] {
+  const [names, marks] = keyOf(table)
+  const parts = [...(after ? [`${names} > ${marks}`] : []), ...(last ? [`${names} <= ${marks}`] : [])]
+  const values = [after, last].flatMap(row => row?.slice(0, table.key) ?? [])
+  return [parts.length === 0 ? '' : ` WHERE ${parts.join(' AND ')}`, values]
+}
+
+async function* batchesOf(database: DatabaseSync, table: CopyTable): AsyncGenerator<readonly Row[]> {
+  const statement = database.prepare(`${select(table)} ORDER BY ${ordered(table)}`)
+  statement.setReturnArrays(true)
+  let batch: Row[] = []
+  for (const row of statement.iterate()) {
+    batch.push(rowOf(row))
+    if (batch.length < BATCH) continue
+    yield batch
+    batch = []
+  }
+  if (batch.length > 0) yield batch
+}
+
+export class SqliteSource implements Source {
+  readonly #database: DatabaseSync
+  readonly #version: unknown
+
+  private constructor(database: DatabaseSync) {
+    this.#database = database
+    this.#version = this.#dataVersion()
+    // All that follows reads what is there now.
+    database.exec('BEGIN')
+    database.prepare('SELECT 1 FROM "_portico"').get()
+  }
+
+  static async open(file: string, model: Model): Promise<SqliteSource> {
+    if (!existsSync(file)) throw new CopyError(`There is no database at ${file}.`)
+    if (planMigration(file, model).length > 0) {
+      throw new CopyError('The source does not fit the model. Bring it there with `portico migrate` first.')
+    }
+    return new SqliteSource(open(file))
+  }
+
+  async count({ name }: CopyTable): Promise<number> {
+    return Number(this.#database.prepare(`SELECT count(*) AS "n" FROM ${ident(name)}`).get()?.n)
+  }
+
+  batches(table: CopyTable): AsyncIterable<readonly Row[]> {
+    return batchesOf(this.#database, table)
+  }
+
+  async lastNumber({ name }: CopyTable): Promise<number> {
+    const row = this.#database.prepare('SELECT "seq" FROM "sqlite_sequence" WHERE "name" = ?').get(name)
+    return Number(row?.seq ?? 0)
+  }
+
+  async hasChanged(): Promise<boolean> {
+    this.#database.exec('COMMIT')
+    return this.#dataVersion() !== this.#version
+  }
+
+  async close(): Promise<void> {
+    this.#database.close()
+  }
+
+  #dataVersion(): unknown {
+    return this.#database.prepare('PRAGMA data_version').get()?.data_version
+  }
+}
+
+export class SqliteTarget implements Target {
+  readonly #database: DatabaseSync
+
+  constructor(file: string) {
+    makeFolder(file)
+    this.#database = open(file)
+    // A copy that a power failure has cut short is begun anew; none is told to be done before all of it is on disk.
+    this.#database.exec('PRAGMA foreign_keys = OFF; PRAGMA synchronous = NORMAL')
+  }
+
+  async claim(mark: Mark, model: Model): Promise<'new' | 'begun'> {
+    const database = this.#database
+    database.exec('BEGIN IMMEDIATE')
+    try {
+      const found = copyMark(database)
+      if (found !== undefined) requireSame(found, mark)
+      else {
+        if (database.prepare('SELECT 1 FROM "sqlite_schema"').get() !== undefined) throw isTaken()
+        for (const text of ownTables.filter(each => !each.includes(' INDEX '))) database.exec(text)
+        for (const table of schemaOf(model).tables) database.exec(createTable(table))
+        database
+          .prepare(`INSERT INTO "_portico" ("key", "value") VALUES ('copy', ?)`)
+          .run(JSON.stringify(mark))
+      }
+      database.exec('COMMIT')
+      return found === undefined ? 'new' : 'begun'
+    } catch (error) {
+      database.exec('ROLLBACK')
+      throw error
+    }
+  }
+
+  async between(table: CopyTable, after: Row | undefined, last: Row | undefined): Promise<readonly Row[]> {
+    const [where, values] = range(table, after, last)
+    const statement = this.#database.prepare(`${select(table)}${where} ORDER BY ${ordered(table)}`)
+    statement.setReturnArrays(true)
+    return statement.all(...values).map(rowOf)
+  }
+
+  async replace(
+    table: CopyTable,
+    after: Row | undefined,
+    last: Row | undefined,
+    rows: readonly Row[],
+  ): Promise<void> {
+    const [where, values] = range(table, after, last)
+    const names = table.columns.map(column => ident(column.name))
+    const insert = this.#database.prepare(
+      `INSERT INTO ${ident(table.name)} (${names.join(', ')}) VALUES (${names.map(() => '?').join(', ')})`,
+    )
+    this.#transaction(() => {
+      this.#database.prepare(`DELETE FROM ${ident(table.name)}${where}`).run(...values)
+      for (const row of rows) insert.run(...row)
+    })
+  }
+
+  batches(table: CopyTable): AsyncIterable<readonly Row[]> {
+    return batchesOf(this.#database, table)
+  }
+
+  async finish(model: Model, lastNumbers: ReadonlyMap<string, number>): Promise<void> {
+    const database = this.#database
+    const schema = schemaOf(model)
+    database.exec('PRAGMA synchronous = FULL')
+    this.#transaction(() => {
+      for (const text of ownTables) database.exec(text)
+      for (const table of schema.tables) {
+        for (const index of table.indexes) database.exec(createIndex(table, index))
+        for (const text of createUpkeep(table)) database.exec(text)
+        fillSearch(database, table)
+      }
+      for (const [name, last] of lastNumbers) {
+        database.exec(`DELETE FROM "sqlite_sequence" WHERE "name" = ${literal(name)}`)
+        database.prepare('INSERT INTO "sqlite_sequence" ("name", "seq") VALUES (?, ?)').run(name, last)
+      }
+      requireReferences(database)
+      storeSchema(database, schema)
+      database.exec(`DELETE FROM "_portico" WHERE "key" = 'copy'`)
+    })
+    database.exec('PRAGMA wal_checkpoint(TRUNCATE)')
+  }
+
+  async close(): Promise<void> {
+    this.#database.close()
+  }
+
+  #transaction(work: () => void): void {
+    this.#database.exec('BEGIN IMMEDIATE')
+    try {
+      work()
+      this.#database.exec('COMMIT')
+    } catch (error) {
+      if (this.#database.isTransaction) this.#database.exec('ROLLBACK')
+      throw error
+    }
+  }
+}

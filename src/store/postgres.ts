@@ -1,0 +1,176 @@
+/** The store on PostgreSQL 15 and later: as many nodes on one database as are wanted. */
+import { ApiError } from '../errors.ts'
+import type { Model } from '../model/model.ts'
+import type { Awaitable, CompositeAnswer, ReadAnswer, WriteAnswer } from '../plan/answer.ts'
+import type { GuardedCompositeRead, GuardedRead, GuardedWrite } from '../plan/guarded.ts'
+import type { Records } from '../records.ts'
+import { Answers } from './answers.ts'
+import { ChangeLog } from './postgres/change-log.ts'
+import { Checks } from './postgres/checks.ts'
+import { Cleaning } from './postgres/cleaning.ts'
+import { Pool } from './postgres/pool.ts'
+import { Reader } from './postgres/reader.ts'
+import { PostgresRecords } from './postgres/records.ts'
+import { Wire } from './postgres/wire.ts'
+import { Writer } from './postgres/writer.ts'
+import { preparePostgres } from './schema/postgres-migrate.ts'
+import type { Store, StoreCounts } from './store.ts'
+import { Versions } from './versions.ts'
+
+export interface PostgresOptions {
+  /** `postgres://user:password@host:port/database?sslmode=…` */
+  readonly url: string
+  /** How many connections this node may hold. 8 by default; no fewer than 4. */
+  readonly connections?: number
+  /** How much memory remembered answers may take; 0: none is remembered. 64 MiB by default. */
+  readonly cacheBytes?: number
+  /** Whether what the model only adds is added to the tables at once. True by default. */
+  readonly autoMigrate?: boolean
+  /** How long events are kept, in milliseconds. 7 days by default. */
+  readonly eventsKept?: number
+  /** How many reads, and how many writes, may wait. 10,000 by default. */
+  readonly maxWaiting?: number
+  /** The time, in milliseconds since 1970. */
+  readonly now?: () => number
+}
+
+const MIB = 1024 * 1024
+const DAY = 24 * 60 * 60 * 1000
+/** In milliseconds: how long to wait for a connection, and for the answer to a statement. */
+const CONNECT = 2000
+const ANSWER = 15_000
+const QUICK = 2000
+
+const common = `SET timezone = 'UTC'; SET jit = off; SET statement_timeout = '10s'; SET idle_in_transaction_session_timeout = '20s'`
+/** All that is asked together sees one snapshot. */
+const reading = `${common}; SET default_transaction_isolation = 'repeatable read'; SET default_transaction_read_only = on`
+/** Each statement sees what was committed before it. */
+const watching = `${common}; SET default_transaction_read_only = on`
+const writing = `${common}; SET lock_timeout = '5s'`
+
+/**
+ * Opens the database. Rejects with a `MigrationError` when its tables do not fit the model and may not be changed
+ * by a start, and with an `ApiError` when it cannot be reached.
+ */
+export async function openPostgres(model: Model, options: PostgresOptions): Promise<Store> {
+  const { url, connections = 8, cacheBytes = 64 * MIB, autoMigrate = true } = options
+  const { eventsKept = 7 * DAY, maxWaiting = 10_000, now = Date.now } = options
+  const open = (settings: string, answerTimeout: number) => () =>
+    Wire.open({ url, connectTimeout: CONNECT, answerTimeout, settings })
+  await preparePostgres(url, model, autoMigrate)
+  const lanes = Math.max(1, Math.floor(connections / 4))
+  const pool = new Pool({
+    open: open(reading, ANSWER),
+    size: Math.max(1, connections - lanes - 1),
+    maxWaiting,
+  })
+  const openWatch = open(watching, QUICK)
+  const watch = new Pool({
+    open: () => {
+      checks.forget()
+      return openWatch()
+    },
+    size: 1,
+    maxWaiting,
+  })
+  const versions = new Versions()
+  const checks: Checks = new Checks({ pool: watch, versions, onChange: () => changes.tell() })
+  const changes = new ChangeLog(watch, checks)
+  const cleaning = new Cleaning({ eventsKept, now })
+  const writer = new Writer(model, {
+    open: open(writing, ANSWER),
+    lanes,
+    maxWaiting,
+    now,
+    atRest: wire => cleaning.clean(wire),
+    atCommit: ({ xid, names, quiet }) => {
+      checks.committed(xid, names)
+      if (!quiet) changes.tell()
+    },
+  })
+  const reader = new Reader({ pool, answers: new Answers(cacheBytes), versions, checks })
+  const records = new PostgresRecords({ pool, writer, versions, now })
+  const store = new OpenStore({ pool, watch, reader, writer, versions, checks, changes, records })
+  try {
+    await store.refresh()
+  } catch (error) {
+    await store.close()
+    throw error
+  }
+  return store
+}
+
+interface StoreParts {
+  readonly pool: Pool
+  readonly watch: Pool
+  readonly reader: Reader
+  readonly writer: Writer
+  readonly versions: Versions
+  readonly checks: Checks
+  readonly changes: ChangeLog
+  readonly records: Records
+}
+
+class OpenStore implements Store {
+  readonly changes: ChangeLog
+  readonly records: Records
+  readonly #parts: StoreParts
+  #closed = false
+
+  constructor(parts: StoreParts) {
+    this.#parts = parts
+    this.changes = parts.changes
+    this.records = parts.records
+  }
+
+  read(plan: GuardedRead): Awaitable<ReadAnswer> {
+    this.#requireOpen()
+    return this.#parts.reader.read(plan)
+  }
+
+  composite(plan: GuardedCompositeRead): Awaitable<CompositeAnswer> {
+    this.#requireOpen()
+    return this.#parts.reader.read(plan)
+  }
+
+  write(plan: GuardedWrite): Promise<WriteAnswer> {
+    if (this.#closed) return Promise.reject(stopping())
+    return this.#parts.writer.write(plan)
+  }
+
+  refresh(): Promise<void> {
+    this.#requireOpen()
+    return this.#parts.checks.refresh()
+  }
+
+  version(collection: string): number {
+    this.#requireOpen()
+    return this.#parts.versions.cell(collection).value
+  }
+
+  counts(): StoreCounts {
+    const { hits, misses } = this.#parts.reader.counts
+    return { ...this.#parts.writer.counts, answerHits: hits, answerMisses: misses }
+  }
+
+  ping(): Promise<void> {
+    return this.refresh()
+  }
+
+  async close(): Promise<void> {
+    if (this.#closed) return
+    this.#closed = true
+    const { pool, watch, writer, changes } = this.#parts
+    changes.close()
+    await writer.close()
+    await Promise.all([pool.close(), watch.close()])
+  }
+
+  #requireOpen(): void {
+    if (this.#closed) throw stopping()
+  }
+}
+
+function stopping(): ApiError {
+  return new ApiError('UNAVAILABLE', 'The service is stopping.')
+}

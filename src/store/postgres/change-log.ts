@@ -1,0 +1,90 @@
+/** The log of committed changes, as it is read: in order and without gaps, whoever commits meanwhile (see `log.ts`). */
+import type { Change, Changes } from '../store.ts'
+import type { Checks } from './checks.ts'
+import { drawn, eventsAfter, held, newest } from './log.ts'
+import type { Pool } from './pool.ts'
+import { noInputs, type Row, type Rows, slotted } from './statement.ts'
+
+/** How soon to look again for changes that others' unfinished commits keep back, in milliseconds. */
+const SOON = 5
+
+export class ChangeLog implements Changes {
+  readonly #pool: Pool
+  readonly #checks: Checks
+  readonly #listeners = new Set<() => void>()
+  #again: NodeJS.Timeout | undefined
+
+  /** `pool`: each of its statements sees what was committed before it. */
+  constructor(pool: Pool, checks: Checks) {
+    this.#pool = pool
+    this.#checks = checks
+  }
+
+  /** Waits until no commit can bring a smaller number any more. */
+  async last(): Promise<number> {
+    const first = await this.#pool.bundle([drawn.with(noInputs), held.with(noInputs), newest.with(noInputs)])
+    const last = numberIn(first[2])
+    for (let bound = boundOf(first); bound < last; ) {
+      await new Promise(resolve => setTimeout(resolve, SOON))
+      bound = boundOf(await this.#pool.bundle([drawn.with(noInputs), held.with(noInputs)]))
+    }
+    return last
+  }
+
+  /** Answers read before it are not remembered beyond it: what a change is delivered with is no older than it. */
+  async after(event: number, limit: number): Promise<readonly Change[]> {
+    const queries = [drawn.with(noInputs), held.with(noInputs), eventsAfter.with(slotted([event, limit]))]
+    const results = await this.#pool.bundle(queries)
+    const bound = boundOf(results)
+    const rows = results[2] ?? []
+    const settled = rows.filter(([id]) => Number(id) <= bound)
+    if (settled.length < rows.length) this.#lookAgain()
+    if (settled.length > 0) await this.#checks.refresh()
+    return settled.map(changeOf)
+  }
+
+  onCommit(listener: () => void): () => void {
+    this.#listeners.add(listener)
+    return () => void this.#listeners.delete(listener)
+  }
+
+  look(): Promise<void> {
+    return this.#checks.refresh()
+  }
+
+  /** Something was committed. */
+  tell(): void {
+    for (const listener of this.#listeners) listener()
+  }
+
+  close(): void {
+    clearTimeout(this.#again)
+  }
+
+  #lookAgain(): void {
+    this.#again ??= setTimeout(() => {
+      this.#again = undefined
+      this.tell()
+    }, SOON)
+  }
+}
+
+/** Up to which number nothing can come any more. */
+function boundOf([last, lowest]: readonly Rows[]): number {
+  const held = lowest?.[0]?.[0]
+  return Math.min(numberIn(last), typeof held === 'number' ? held : Number.MAX_SAFE_INTEGER)
+}
+
+function numberIn(rows: Rows | undefined): number {
+  return Number(rows?.[0]?.[0] ?? 0)
+}
+
+function changeOf([id, collection, kind, item, data]: Row): Change {
+  return {
+    event: Number(id),
+    collection: String(collection),
+    kind: kind as Change['kind'],
+    id: Number(item),
+    row: String(data),
+  }
+}

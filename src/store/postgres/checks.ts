@@ -1,0 +1,129 @@
+/**
+ * Versions that count every node's commits. Each writing transaction leaves a row of what it touched; a check
+ * reads those that the snapshot of the check before did not see. One check serves all who asked before it was sent.
+ */
+import { ApiError } from '../../errors.ts'
+import { slot, sql } from '../sql/writer.ts'
+import type { Versions } from '../versions.ts'
+import type { Pool } from './pool.ts'
+import { type Query, type Row, slotted, statementOf } from './statement.ts'
+
+/** Beyond so many commits since the last check, all that is remembered counts as changed. */
+const MOST = 1000
+/** Own commits that no check has seen yet. */
+const OWN = 10_000
+
+const since = sql`${slot(0)}::text::pg_snapshot`
+const unseen = sql`SELECT "xid", "names" FROM "_touched" WHERE "xid" >= pg_snapshot_xmin(${since}) AND NOT pg_visible_in_snapshot("xid", ${since}) LIMIT ${slot(1)}`
+/** Rows are dropped from the oldest on, and never the last: an older snapshot than all of them may miss some. */
+const lost = sql`(SELECT min("xid") FROM "_touched") > pg_snapshot_xmin(${since})`
+const check = sql`SELECT now."s"::text, CASE WHEN now."s"::text <> ${slot(0)}::text THEN (SELECT string_agg("xid"::text || E'\\n' || "names", E'\\n\\n') FROM (${unseen}) AS "q") END, CASE WHEN now."s"::text <> ${slot(0)}::text THEN ${lost} END FROM (SELECT pg_current_snapshot() AS "s") AS now`
+
+export interface ChecksParts {
+  readonly pool: Pool
+  readonly versions: Versions
+  /** Something was committed that this node had not noticed. */
+  readonly onChange: () => void
+}
+
+/** What was committed since: a transaction and the names that it touched, each; undefined: nobody knows. */
+function commitsOf([, touched, isLost]: Row): readonly (readonly string[])[] | undefined {
+  if (isLost === 1) return undefined
+  const commits = typeof touched === 'string' ? touched.split('\n\n') : []
+  return commits.length > MOST ? undefined : commits.map(commit => commit.split('\n'))
+}
+
+/** Whether an answer to `query` tells of a commit that touched one of the names. */
+export function isTouched(row: Row | undefined, names: readonly string[]): boolean {
+  const commits = row && commitsOf(row)
+  return commits === undefined || commits.some(([, ...touched]) => touched.some(name => names.includes(name)))
+}
+
+interface Waiting {
+  readonly promise: Promise<void>
+  readonly resolve: () => void
+  readonly reject: (error: unknown) => void
+}
+
+export class Checks {
+  readonly #parts: ChecksParts
+  readonly #statement = statementOf(check)
+  readonly #own = new Set<string>()
+  #next: Waiting | undefined
+  #running = false
+  /** Older than every other. */
+  #snapshot = '1:1:'
+  #isLost = false
+
+  constructor(parts: ChecksParts) {
+    this.#parts = parts
+  }
+
+  /** Asked together with other queries, tells by `isTouched` whether their snapshot has something new. */
+  get query(): Query {
+    return this.#statement.with(slotted([this.#snapshot, MOST + 1]))
+  }
+
+  /** Counts everything as changed: another server may answer from now on, which knows other transactions. */
+  forget(): void {
+    this.#isLost = true
+  }
+
+  /** Afterwards the versions count every commit that was acknowledged before the call. */
+  refresh(): Promise<void> {
+    if (this.#next === undefined) {
+      this.#next = Promise.withResolvers<void>()
+      if (!this.#running) setImmediate(() => void this.#run())
+    }
+    return this.#next.promise
+  }
+
+  /** Counts a commit of this node's own, which no check has to count again. */
+  committed(xid: string, names: readonly string[]): void {
+    this.#parts.versions.bump(names)
+    this.#own.add(xid)
+    if (this.#own.size > OWN) this.#own.clear()
+  }
+
+  async #run(): Promise<void> {
+    const served = this.#next
+    if (served === undefined || this.#running) return
+    this.#running = true
+    this.#next = undefined
+    try {
+      const row = await this.#ask()
+      if (row === undefined) throw new ApiError('UNAVAILABLE')
+      this.#apply(row)
+      served.resolve()
+    } catch (error) {
+      served.reject(error)
+    } finally {
+      this.#running = false
+      if (this.#next !== undefined) setImmediate(() => void this.#run())
+    }
+  }
+
+  async #ask(): Promise<Row | undefined> {
+    const { pool } = this.#parts
+    return (await pool.bundle([this.query]))[0]?.[0]
+  }
+
+  #apply(row: Row): void {
+    const commits = commitsOf(row)
+    this.#snapshot = String(row[0])
+    if (commits === undefined || this.#isLost) {
+      this.#isLost = false
+      this.#parts.versions.bumpAll()
+      this.#own.clear()
+      this.#parts.onChange()
+      return
+    }
+    let others = false
+    for (const [xid = '', ...names] of commits) {
+      if (this.#own.delete(xid)) continue
+      others = true
+      this.#parts.versions.bump(names)
+    }
+    if (others) this.#parts.onChange()
+  }
+}

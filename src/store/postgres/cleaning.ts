@@ -1,0 +1,43 @@
+/** Takes away what is past: events, records and traces of commits, a few at a time. */
+import { slot, sql } from '../sql/writer.ts'
+import { pruneEvents, pruneTouched } from './log.ts'
+import { slotted, statementOf } from './statement.ts'
+import type { Wire } from './wire.ts'
+
+/** How often, in milliseconds. */
+const EVERY = 5000
+/** So many at once, so that no write waits long. */
+const STEP = 500
+/** How long commits stay traceable, in milliseconds: a node that did not look for longer forgets all it remembers. */
+const TRACES_KEPT = 10 * 60_000
+
+const pruneRecords = statementOf(
+  sql`DELETE FROM "_records" WHERE ("kind", "id") IN (SELECT "kind", "id" FROM "_records" WHERE "expires_at" <= ${slot(0)} ORDER BY "expires_at" LIMIT ${slot(1)} FOR UPDATE SKIP LOCKED) RETURNING 1`,
+)
+
+export class Cleaning {
+  readonly #eventsKept: number
+  readonly #now: () => number
+  #next = 0
+
+  /** `eventsKept`: in milliseconds. */
+  constructor({ eventsKept, now }: { readonly eventsKept: number; readonly now: () => number }) {
+    this.#eventsKept = eventsKept
+    this.#now = now
+  }
+
+  /** Does so now and then, in a transaction of its own. */
+  async clean(wire: Wire): Promise<void> {
+    const now = this.#now()
+    if (now < this.#next) return
+    this.#next = now + EVERY
+    const oldest = new Date(now - this.#eventsKept).toISOString()
+    const { done, error } = await wire.run([
+      pruneEvents.with(slotted([oldest, STEP])),
+      pruneRecords.with(slotted([now, STEP])),
+      pruneTouched.with(slotted([now - TRACES_KEPT])),
+    ])
+    if (error !== undefined) throw error
+    if (done.some(rows => rows.length === STEP)) this.#next = now
+  }
+}

@@ -1,0 +1,86 @@
+/** Creates: one INSERT that checks the references and returns the answer, the event and the checks, where it can. */
+import type { Field } from '../../model/model.ts'
+import type { GuardedCreate } from '../../plan/guarded.ts'
+import { postgres } from '../sql/postgres.ts'
+import { Row } from '../sql/row.ts'
+import { returned, rowSql } from '../sql/write.ts'
+import { join, name, type Sql, slot, sql } from '../sql/writer.ts'
+import type { Inputs, SqlValue } from '../values.ts'
+import { requireValues, valuesOf } from '../write/assign.ts'
+import { requireChecks } from '../write/checks.ts'
+import { none } from '../write/context.ts'
+import { createdOutputs, isAlone, isEvent, isOwn } from '../write/create.ts'
+import { References, refused } from './references.ts'
+import { SearchWords } from './search-words.ts'
+import { statementOf } from './statement.ts'
+import { first, type Scope } from './transaction.ts'
+import type { WriteRun } from './writer.ts'
+
+const ID = 0
+const TEXT = 1
+const EVENT = 2
+
+export function createRun(shape: GuardedCreate): WriteRun {
+  const { collection, set, after } = shape
+  const fields = set.map(one => one.field)
+  const references = new References(shape.references)
+  const words = new SearchWords(collection)
+  const checksAt = isEvent(shape) ? EVENT : EVENT + 1
+  // What looks at other rows, or at this one's search words, is asked when all of it is written.
+  const alone = isAlone(shape.select) && [shape.rows, ...after.map(each => each.condition)].every(isOwn)
+  const own = returned(collection, postgres)
+  const outputs = alone ? createdOutputs(shape, own) : [own.column('id')]
+  const insert = statementOf(insertSql(collection.name, fields, references, outputs))
+  const row = new Row(postgres, collection.name)
+  const look = alone ? undefined : statementOf(rowSql(row, slot(0), createdOutputs(shape, row)))
+  const changed = new Set([collection.name])
+  const inserted = async (inputs: Inputs, scope: Scope): Promise<readonly SqlValue[]> => {
+    const rows = await scope.rows(insert, inputs).catch(cause => {
+      throw refused(cause, fields)
+    })
+    if (rows[0] !== undefined) return rows[0]
+    scope.hasChanged = false
+    return references.fail(inputs, scope)
+  }
+  return async (plan, scope) => {
+    const values = valuesOf(set, plan, scope.at)
+    requireValues(set, values)
+    const inputs = { args: plan.args, userId: plan.principal.userId, slots: values }
+    const made = await inserted(inputs, scope)
+    const id = Number(made[ID])
+    words.write(id, name => values[fields.findIndex(field => field.name === name)], scope)
+    const result = look === undefined ? made : first(await scope.rows(look, { ...inputs, slots: [id] }))
+    requireChecks(after, result, checksAt)
+    const data = result[isEvent(shape) ? TEXT : EVENT] ?? null
+    scope.log({ collection: collection.name, itemId: id, kind: 'created', data, changed: undefined })
+    scope.count(collection.name, 1)
+    const text = result[TEXT]
+    return { id, text: typeof text === 'string' ? text : null, changed, removed: none }
+  }
+}
+
+/** Inserts nothing where a reference leads nowhere. */
+function insertSql(
+  table: string,
+  fields: readonly Field[],
+  references: References,
+  outputs: readonly Sql[],
+): Sql {
+  const columns = join(
+    fields.map(field => name(field.name)),
+    ', ',
+  )
+  const into = sql`INSERT INTO ${name(table)} (${columns})`
+  const returning = sql` RETURNING ${join(outputs, ', ')}`
+  if (references.isEmpty) {
+    const values = fields.map((_, index): Sql => [slot(index)])
+    return sql`${into} VALUES (${join(values, ', ')})${returning}`
+  }
+  const values = fields.map(({ type }, index): Sql => [slot(index), `::${bare(type.column.postgres)}`])
+  const there = references.there('refs')
+  return sql`WITH "refs" AS MATERIALIZED (${references.sql}) ${into} SELECT ${join(values, ', ')} FROM "refs" WHERE ${there}${returning}`
+}
+
+function bare(column: string): string {
+  return column.replace(/ COLLATE .*$/, '')
+}

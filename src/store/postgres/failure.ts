@@ -1,0 +1,62 @@
+/** Failures of PostgreSQL as errors that a client may see (https://www.postgresql.org/docs/15/errcodes-appendix.html). */
+import { ApiError } from '../../errors.ts'
+import { taken } from '../failure.ts'
+
+/** The connection is gone, or was never there. What was asked may have been done. */
+export class ConnectionLost extends Error {
+  override readonly name = 'ConnectionLost'
+}
+
+/** The statement was not run, because one before it in the same transaction failed. */
+export class TransactionFailed extends Error {
+  override readonly name = 'TransactionFailed'
+}
+
+const UNIQUE = '23505'
+const FOREIGN_KEY = '23503'
+
+/** Classes and codes that pass or that an operator can mend: the request itself was right. */
+const unavailable = /^(08|40|53|55P03|57|58|25006|XX001|XX002)/
+
+/** Any failure as an `ApiError`. */
+export function failureOf(cause: unknown): ApiError {
+  if (cause instanceof ApiError) return cause
+  const code = sqlState(cause)
+  if (code === UNIQUE) return taken(keyFields(cause), cause)
+  if (code === undefined ? isLost(cause) : unavailable.test(code)) {
+    return new ApiError('UNAVAILABLE', undefined, { cause })
+  }
+  return new ApiError('INTERNAL_ERROR', undefined, { cause })
+}
+
+export function isLost(cause: unknown): boolean {
+  return cause instanceof ConnectionLost || cause instanceof TransactionFailed
+}
+
+export function isForeignKeyFailure(cause: unknown): boolean {
+  return sqlState(cause) === FOREIGN_KEY
+}
+
+/** A deadlock, or a transaction that could not be put in order with others: the same may do the next time. */
+export function isPassing(cause: unknown): boolean {
+  const code = sqlState(cause)
+  return code === '40001' || code === '40P01'
+}
+
+/** A statement that was prepared for tables that have changed since, or that a proxy has dropped. */
+export function isOutdated(cause: unknown): boolean {
+  const code = sqlState(cause)
+  return code === '0A000' || code === '26000' || code === '42P05'
+}
+
+/** The names in `Key (slug, author_id)=(a, 1) already exists.`: the same in every language. */
+export function keyFields(cause: unknown): readonly string[] {
+  const detail = cause instanceof Error && 'detail' in cause ? String(cause.detail) : ''
+  const [, list = ''] = /\((.*?)\)=\(/.exec(detail) ?? []
+  return list.split(', ').map(name => name.replaceAll('"', ''))
+}
+
+function sqlState(cause: unknown): string | undefined {
+  if (!(cause instanceof Error) || !('code' in cause) || !('severity' in cause)) return undefined
+  return typeof cause.code === 'string' ? cause.code : undefined
+}

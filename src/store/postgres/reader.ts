@@ -1,0 +1,188 @@
+/** Runs guarded reads: one trip each, answers remembered while they stay true. */
+import type { JsonValue } from '../../model/fields/type.ts'
+import type { Awaitable, CompositeAnswer, ListAnswer, ReadAnswer } from '../../plan/answer.ts'
+import type {
+  GuardedComposite,
+  GuardedCompositeRead,
+  GuardedItem,
+  GuardedList,
+  GuardedRead,
+} from '../../plan/guarded.ts'
+import { type Answers, keyOf, type ShapeAnswers } from '../answers.ts'
+import { cursorKey, cursorSlice } from '../cursor.ts'
+import { arrayText } from '../reading.ts'
+import { compositeSql } from '../sql/composite.ts'
+import { postgres } from '../sql/postgres.ts'
+import { countSql, itemSql, listSql, parentSql } from '../sql/read.ts'
+import { type Sql, sql } from '../sql/writer.ts'
+import { type Inputs, noSlots } from '../values.ts'
+import { stampOf, type Version, type Versions } from '../versions.ts'
+import type { Checks } from './checks.ts'
+import { type PageRows, pageReader } from './pages.ts'
+import type { Pool } from './pool.ts'
+import { type Query, type Row, type Rows, slotted, statementOf } from './statement.ts'
+
+type Answer = ReadAnswer | CompositeAnswer
+type Shape = GuardedItem | GuardedList | GuardedComposite
+type Run = (inputs: Inputs) => Promise<Answer>
+
+export interface ReadContext {
+  readonly pool: Pool
+  readonly answers: Answers
+  readonly versions: Versions
+  readonly checks: Checks
+}
+
+/** An answer that is on its way: whoever asks the same meanwhile, with nothing changed, gets the same. */
+interface Coming {
+  readonly stamp: number
+  readonly answer: Promise<Answer>
+}
+
+interface ShapeReader {
+  readonly answers: ShapeAnswers
+  readonly coming: Map<number | string, Coming>
+  readonly reads: readonly Version[]
+  readonly personal: boolean
+  readonly run: Run
+}
+
+export class Reader {
+  readonly #context: ReadContext
+  readonly #shapes = new WeakMap<Shape, ShapeReader>()
+  /** Reads that were answered from memory, and from the database. */
+  readonly counts = { hits: 0, misses: 0 }
+
+  constructor(context: ReadContext) {
+    this.#context = context
+  }
+
+  /** Answers at once what is remembered. The versions are taken before the database is asked, so never too new. */
+  read(plan: GuardedRead): Awaitable<ReadAnswer>
+  read(plan: GuardedCompositeRead): Awaitable<CompositeAnswer>
+  read({ shape, args, principal }: GuardedRead | GuardedCompositeRead): Awaitable<Answer> {
+    const reader = this.#readerOf(shape)
+    const { userId } = principal
+    const stamp = stampOf(reader.reads)
+    const key = keyOf(args, userId, reader.personal)
+    const known = reader.answers.get(key, stamp)
+    if (known !== undefined) {
+      this.counts.hits++
+      return known
+    }
+    const coming = reader.coming.get(key)
+    if (coming?.stamp === stamp) return coming.answer
+    this.counts.misses++
+    return this.#ask(reader, key, stamp, { args, userId, slots: noSlots })
+  }
+
+  #ask(reader: ShapeReader, key: number | string, stamp: number, inputs: Inputs): Promise<Answer> {
+    const { coming, answers, run } = reader
+    const answer = run(inputs)
+    const own = { stamp, answer }
+    coming.set(key, own)
+    const over = (): void => {
+      if (coming.get(key) === own) coming.delete(key)
+    }
+    answer.then(made => {
+      answers.set(key, stamp, made)
+      over()
+    }, over)
+    return answer
+  }
+
+  #readerOf(shape: Shape): ShapeReader {
+    const known = this.#shapes.get(shape)
+    if (known !== undefined) return known
+    const { answers, versions } = this.#context
+    const run = runOf(shape, this.#context)
+    const reads = shape.reads.map(collection => versions.cell(collection))
+    const made = { answers: answers.shape(), coming: new Map(), reads, personal: shape.personal, run }
+    this.#shapes.set(shape, made)
+    return made
+  }
+}
+
+function runOf(shape: Shape, context: ReadContext): Run {
+  switch (shape.kind) {
+    case 'item':
+      return textReader(itemSql(shape, postgres), context, text => ({ kind: 'item', text }))
+    case 'composite':
+      return textReader(compositeSql(shape, postgres), context, text => ({
+        kind: 'composite',
+        text: text ?? '{}',
+      }))
+    case 'list':
+      return listReader(shape, context)
+  }
+}
+
+function textReader(text: Sql, { pool }: ReadContext, answer: (text: string | null) => Answer): Run {
+  const statement = statementOf(text)
+  return async inputs => {
+    const [row] = await pool.rows(statement, inputs)
+    const cell = row?.[0]
+    return answer(typeof cell === 'string' ? cell : null)
+  }
+}
+
+/** Rows, total and parent are of one snapshot. */
+function listReader(shape: GuardedList, context: ReadContext): Run {
+  const { window, within } = shape
+  const rows =
+    window.kind === 'page' ? pageReader(shape, window, context) : cursorRows(shape, window, context)
+  const parent = within && statementOf(parentSql(within, postgres))
+  const total = window.kind === 'page' && window.total ? totalQuery(shape) : undefined
+  const finish = window.kind === 'page' ? pageAnswer : cursorAnswer(shape, window)
+  return async inputs => {
+    const others = [parent?.with(inputs), total?.(inputs)].filter(query => query !== undefined)
+    const [page, ...results] = await rows(inputs, others)
+    if (parent !== undefined && results.shift()?.length === 0) return absent(window.kind)
+    const count = total === undefined ? undefined : Number(results.shift()?.[0]?.[0] ?? 0)
+    return finish(page ?? [], inputs, count)
+  }
+}
+
+/** The answer for a list whose parent is missing or hidden. */
+function absent(kind: GuardedList['window']['kind']): ListAnswer {
+  return { kind: 'list', text: null, total: undefined, next: kind === 'cursor' ? null : undefined }
+}
+
+/** Whole collections are counted as they change: see `addTotals`. */
+function totalQuery(shape: GuardedList): (inputs: Inputs) => Query {
+  const { collection, rows, within } = shape
+  if (rows.kind !== 'always' || within !== undefined) {
+    const statement = statementOf(countSql(shape, postgres))
+    return inputs => statement.with(inputs)
+  }
+  const query = totals.with(slotted([collection.name]))
+  return () => query
+}
+
+const totals = statementOf(
+  sql`SELECT coalesce(sum("n"), 0)::bigint FROM "_totals" WHERE "collection" = ${{ from: 'slot', slot: 0 }}`,
+)
+
+function pageAnswer(rows: Rows, _inputs: Inputs, total: number | undefined): ListAnswer {
+  return { kind: 'list', text: arrayText(rows), total, next: undefined }
+}
+
+type CursorWindow = Extract<GuardedList['window'], { kind: 'cursor' }>
+
+function cursorRows(shape: GuardedList, window: CursorWindow, { pool }: ReadContext): PageRows {
+  const statement = statementOf(listSql(shape, cursorSlice(shape, window), postgres))
+  return (inputs, others) => pool.bundle([statement.with(inputs), ...others])
+}
+
+function cursorAnswer(shape: GuardedList, window: CursorWindow) {
+  return (rows: Rows, inputs: Inputs): ListAnswer => {
+    const size = Number(inputs.args[window.limit])
+    const last = rows.length > size ? rows[size - 1] : undefined
+    const text = arrayText(rows, Math.min(size, rows.length))
+    return { kind: 'list', text, total: undefined, next: last === undefined ? null : keysOf(shape, last) }
+  }
+}
+
+function keysOf({ sort }: GuardedList, row: Row): readonly JsonValue[] {
+  return sort.map((each, index) => cursorKey(each, row[index + 1]))
+}

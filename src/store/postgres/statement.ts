@@ -1,0 +1,120 @@
+/** Statements as PostgreSQL prepares them: by a name, once on every connection that runs them. */
+import type { JsonValue } from '../../model/fields/type.ts'
+import { postgres } from '../sql/postgres.ts'
+import { type Bind, type Conversion, compile, type Sql } from '../sql/writer.ts'
+import { convert, type Inputs, noSlots, type SqlValue } from '../values.ts'
+import { wordsOf } from '../words.ts'
+
+export type Value = string | null
+
+/** A value of a row: whole and real numbers as numbers, truth as 1 and 0, all else as text. */
+export type Cell = string | number | null
+export type Row = readonly Cell[]
+export type Rows = readonly Row[]
+
+type Decoder = ((text: string) => Cell) | undefined
+
+export class Statement {
+  readonly name: string
+  readonly text: string
+  readonly changes: boolean
+  readonly #binds: readonly Bind[]
+  #decoders: readonly Decoder[] = []
+
+  constructor(name: string, text: string, binds: readonly Bind[], changes: boolean) {
+    this.name = name
+    this.text = text
+    this.changes = changes
+    this.#binds = binds
+  }
+
+  with(inputs: Inputs): Query {
+    return { statement: this, values: this.#binds.map(bind => textOf(bound(bind, inputs))) }
+  }
+
+  /** `types`: of the columns, as the database describes them. */
+  describe(types: readonly number[]): void {
+    this.#decoders = types.map(type => decoders.get(type))
+  }
+
+  row(fields: readonly (string | null)[]): Row {
+    const cells: Cell[] = []
+    for (const [index, field] of fields.entries()) {
+      const decode = this.#decoders[index]
+      cells.push(field === null || decode === undefined ? field : decode(field))
+    }
+    return cells
+  }
+}
+
+/** A statement with its values. */
+export interface Query {
+  readonly statement: Statement
+  readonly values: readonly Value[]
+}
+
+export const noInputs: Inputs = { args: [], userId: null, slots: noSlots }
+
+let count = 0
+
+/** Make it once for each text: a connection prepares each by its name. */
+export function statementOf(fragment: Sql): Statement {
+  const { text, binds } = compile(fragment, postgres.sign)
+  count++
+  const changes = !/^(SELECT|WITH "refs")/.test(text) || text.includes('INSERT INTO')
+  return new Statement(`p${count}`, text, binds, changes)
+}
+
+export function slotted(slots: readonly SqlValue[]): Inputs {
+  return { args: [], userId: null, slots }
+}
+
+/** An array of PostgreSQL as text (https://www.postgresql.org/docs/15/arrays.html, 8.15.6). */
+export function arrayOf(items: readonly (string | number | boolean | null)[]): string {
+  const quoted = items.map(item =>
+    item === null ? 'NULL' : `"${String(item).replaceAll('\\', '\\\\').replaceAll('"', '\\"')}"`,
+  )
+  return `{${quoted.join(',')}}`
+}
+
+const number = (text: string): Cell => Number(text)
+const truth = (text: string): Cell => (text === 't' ? 1 : 0)
+
+/** By the object id of the type (https://www.postgresql.org/docs/15/catalog-pg-type.html). */
+const decoders: ReadonlyMap<number, Decoder> = new Map([
+  [16, truth],
+  [20, number],
+  [21, number],
+  [23, number],
+  [700, number],
+  [701, number],
+])
+
+function bound(bind: Bind, { args, userId, slots }: Inputs): SqlValue {
+  switch (bind.from) {
+    case 'arg':
+      return converted(args[bind.param], bind.as)
+    case 'slot':
+      return slots[bind.slot] ?? null
+    case 'userId':
+      return userId
+    case 'constant':
+      return converted(bind.value, bind.as)
+  }
+}
+
+/** No word is empty: the array of an empty one is found nowhere. */
+const nowhere = arrayOf([''])
+
+function converted(value: JsonValue | undefined, as: Conversion): SqlValue {
+  if (as === 'words' && value !== null && value !== undefined) {
+    const words = wordsOf(String(value))
+    return words.length === 0 ? nowhere : arrayOf(words)
+  }
+  if (as === 'list' && Array.isArray(value)) return arrayOf(value)
+  return convert(value, as)
+}
+
+function textOf(value: SqlValue): Value {
+  return value === null ? null : String(value)
+}

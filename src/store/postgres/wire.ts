@@ -1,0 +1,224 @@
+/**
+ * One connection. Statements are sent many at once, with one Sync after the last: they share a trip and, outside
+ * BEGIN, a transaction (https://www.postgresql.org/docs/15/protocol-flow.html, 55.2.3 and 55.2.4).
+ */
+import pg from 'pg'
+import { ConnectionLost } from './failure.ts'
+import type { Query, Rows, Statement } from './statement.ts'
+
+export interface WireOptions {
+  readonly url: string
+  /** In milliseconds. */
+  readonly connectTimeout: number
+  /** How long an answer may take before the connection is given up, in milliseconds. */
+  readonly answerTimeout: number
+  /** Statements that a new connection begins with. */
+  readonly settings: string
+}
+
+/** What became of a batch: the rows of those that were done, and why the next one was not. */
+export interface Outcome {
+  readonly done: readonly Rows[]
+  readonly tags: readonly string[]
+  readonly error: Error | undefined
+}
+
+/** How many statements stay prepared on a connection; beyond, the one that was not used for longest is closed. */
+const PREPARED = 400
+
+/** The part of the driver's connection that batches use. */
+interface Channel {
+  readonly stream: { cork(): void; uncork(): void; destroy(): void }
+  parse(query: { readonly name: string; readonly text: string }): void
+  describe(target: { readonly type: 'S'; readonly name: string }): void
+  bind(values: { readonly statement: string; readonly values: readonly (string | null)[] }): void
+  execute(): void
+  close(target: { readonly type: 'S'; readonly name: string }): void
+  sync(): void
+  on(event: 'parseComplete', listener: () => void): void
+}
+
+export class Wire {
+  readonly #client: pg.Client
+  readonly #answerTimeout: number
+  readonly #prepared = new Map<string, Statement>()
+  readonly #onClose = new Set<() => void>()
+  #batch: Batch | undefined
+  #isClosed = false
+
+  private constructor(client: pg.Client, answerTimeout: number) {
+    this.#client = client
+    this.#answerTimeout = answerTimeout
+    const closed = (): void => this.#closed()
+    client.on('end', closed)
+    client.on('error', closed)
+    channelOf(client).on('parseComplete', () => this.#batch?.parsed())
+  }
+
+  /** Rejects with `ConnectionLost`. */
+  static async open({ url, connectTimeout, answerTimeout, settings }: WireOptions): Promise<Wire> {
+    const client = new pg.Client({
+      connectionString: url,
+      connectionTimeoutMillis: connectTimeout,
+      keepAlive: true,
+      application_name: 'portico',
+    })
+    // Without a listener, a connection that breaks meanwhile would end the process.
+    client.on('error', () => {})
+    try {
+      await client.connect()
+      await client.query(settings)
+    } catch (cause) {
+      client.end().catch(() => {})
+      throw new ConnectionLost('The database cannot be reached.', { cause })
+    }
+    return new Wire(client, answerTimeout)
+  }
+
+  get isClosed(): boolean {
+    return this.#isClosed
+  }
+
+  onClose(listener: () => void): void {
+    this.#onClose.add(listener)
+  }
+
+  onNotification(listener: (payload: string) => void): void {
+    this.#client.on('notification', ({ payload }) => listener(payload ?? ''))
+  }
+
+  /** Runs them in order, until one fails. One batch at a time. Never rejects. */
+  run(queries: readonly Query[]): Promise<Outcome> {
+    const { promise, resolve } = Promise.withResolvers<Outcome>()
+    if (this.#isClosed) {
+      resolve({ done: [], tags: [], error: new ConnectionLost('The connection to the database is closed.') })
+      return promise
+    }
+    const timer = setTimeout(() => this.destroy(), this.#answerTimeout)
+    const batch = new Batch(queries, this.#prepared, outcome => {
+      clearTimeout(timer)
+      this.#batch = undefined
+      resolve(outcome)
+    })
+    this.#batch = batch
+    this.#client.query(batch as unknown as pg.Submittable)
+    return promise
+  }
+
+  /** Ends it in the middle of whatever it does. */
+  destroy(): void {
+    channelOf(this.#client).stream.destroy()
+    this.#closed()
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true
+    await this.#client.end().catch(() => {})
+  }
+
+  #closed(): void {
+    if (this.#isClosed) return
+    this.#isClosed = true
+    this.#batch?.handleError(new ConnectionLost('The connection to the database was lost.'))
+    for (const listener of this.#onClose) listener()
+  }
+}
+
+/** The driver's type of it says less than it is. */
+function channelOf(client: pg.Client): Channel {
+  return (client as unknown as { readonly connection: Channel }).connection
+}
+
+/** What the driver calls a query: it is told of every message until the connection is ready again. */
+class Batch {
+  readonly #queries: readonly Query[]
+  readonly #prepared: Map<string, Statement>
+  readonly #settle: (outcome: Outcome) => void
+  readonly #parsing: Statement[] = []
+  readonly #done: Rows[] = []
+  readonly #tags: string[] = []
+  #rows: Rows[number][] = []
+  #isSettled = false
+
+  constructor(
+    queries: readonly Query[],
+    prepared: Map<string, Statement>,
+    settle: (outcome: Outcome) => void,
+  ) {
+    this.#queries = queries
+    this.#prepared = prepared
+    this.#settle = settle
+  }
+
+  submit(channel: Channel): void {
+    channel.stream.cork()
+    const fresh = new Set<Statement>()
+    for (const { statement, values } of this.#queries) {
+      const { name, text } = statement
+      if (this.#prepared.delete(name)) this.#prepared.set(name, statement)
+      else if (!fresh.has(statement)) {
+        fresh.add(statement)
+        this.#parsing.push(statement)
+        channel.parse({ name, text })
+        channel.describe({ type: 'S', name })
+      }
+      channel.bind({ statement: name, values })
+      channel.execute()
+    }
+    for (const name of this.#surplus(fresh.size)) channel.close({ type: 'S', name })
+    channel.sync()
+    channel.stream.uncork()
+  }
+
+  /** The oldest prepared statements, as many as there are too many. Not those of this batch. */
+  #surplus(fresh: number): readonly string[] {
+    const many = this.#prepared.size + fresh - PREPARED
+    if (many <= 0) return []
+    const used = new Set(this.#queries.map(query => query.statement.name))
+    const old = [...this.#prepared.keys()].filter(name => !used.has(name)).slice(0, many)
+    for (const name of old) this.#prepared.delete(name)
+    return old
+  }
+
+  /** A statement is prepared, also when it or another fails later. */
+  parsed(): void {
+    const statement = this.#parsing.shift()
+    if (statement !== undefined) this.#prepared.set(statement.name, statement)
+  }
+
+  handleRowDescription({ fields }: { readonly fields: readonly { readonly dataTypeID: number }[] }): void {
+    this.#current()?.describe(fields.map(field => field.dataTypeID))
+  }
+
+  handleDataRow({ fields }: { readonly fields: readonly (string | null)[] }): void {
+    const statement = this.#current()
+    if (statement !== undefined) this.#rows.push(statement.row(fields))
+  }
+
+  handleCommandComplete({ text }: { readonly text: string }): void {
+    this.#done.push(this.#rows)
+    this.#tags.push(text)
+    this.#rows = []
+  }
+
+  handleReadyForQuery(): void {
+    this.#end(undefined)
+  }
+
+  handleError(error: Error): void {
+    this.#end('severity' in error ? error : new ConnectionLost(error.message, { cause: error }))
+  }
+
+  handleEmptyQuery(): void {}
+  handlePortalSuspended(): void {}
+
+  #current(): Statement | undefined {
+    return this.#queries[this.#done.length]?.statement
+  }
+
+  #end(error: Error | undefined): void {
+    if (this.#isSettled) return
+    this.#isSettled = true
+    this.#settle({ done: this.#done, tags: this.#tags, error })
+  }
+}

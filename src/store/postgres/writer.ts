@@ -1,0 +1,163 @@
+/** Runs guarded writes: queues them for the next commit, with their rows in the event log and what they touched. */
+import { ApiError } from '../../errors.ts'
+import type { Model } from '../../model/model.ts'
+import type { WriteAnswer } from '../../plan/answer.ts'
+import type { GuardedWrite } from '../../plan/guarded.ts'
+import { none, type Written } from '../write/context.ts'
+import { CommitQueue, type Done, type Job } from './commit.ts'
+import { createRun } from './create.ts'
+import { deleteRun } from './delete.ts'
+import { addEvents, addTotals, lockLog, touch } from './log.ts'
+import { Removal } from './removal.ts'
+import { arrayOf, slotted } from './statement.ts'
+import { first, type Scope, type Transaction } from './transaction.ts'
+import { updateRun } from './update.ts'
+import type { Wire } from './wire.ts'
+
+export interface WriterOptions {
+  readonly open: () => Promise<Wire>
+  readonly lanes: number
+  readonly maxWaiting: number
+  /** The time, in milliseconds since 1970. */
+  readonly now: () => number
+  readonly atRest: (wire: Wire) => Promise<void>
+  /** After a commit. `xid`: of its transaction; `quiet`: it left no event. */
+  readonly atCommit: (commit: {
+    readonly xid: string
+    readonly names: readonly string[]
+    readonly quiet: boolean
+  }) => void
+}
+
+/** Runs one write within the transaction. */
+export type WriteRun = (plan: GuardedWrite, scope: Scope) => Promise<Written>
+
+export class Writer {
+  readonly #removal: Removal
+  readonly #options: WriterOptions
+  readonly #queue: CommitQueue<Written>
+  readonly #shapes = new WeakMap<GuardedWrite['shape'], WriteRun>()
+
+  constructor(model: Model, options: WriterOptions) {
+    const { open, lanes, maxWaiting, now, atRest } = options
+    this.#options = options
+    this.#removal = new Removal(model)
+    this.#queue = new CommitQueue({
+      open,
+      lanes,
+      maxWaiting,
+      now,
+      atRest,
+      beforeCommit: (transaction, done) => this.#leave(transaction, done),
+    })
+  }
+
+  async write(plan: GuardedWrite): Promise<WriteAnswer> {
+    const { id, text } = await this.#queue.add(this.#jobOf(plan))
+    return { id, text }
+  }
+
+  /**
+   * Does other work within the next commit, perhaps twice; `work` tells what it gives and whose versions grow.
+   * Settles once the commit is durable. Works with the same key are done one after the other.
+   */
+  async work<T>(
+    work: (scope: Scope) => Promise<{ readonly value: T; readonly changed: ReadonlySet<string> }>,
+    key?: string,
+  ): Promise<T> {
+    let result: { readonly value: T } | undefined
+    const run = async (scope: Scope): Promise<Written> => {
+      const { value, changed } = await work(scope)
+      result = { value }
+      return { id: 0, text: null, changed, removed: none, quiet: true }
+    }
+    await this.#queue.add({ key, alone: false, run })
+    if (result === undefined) throw new ApiError('INTERNAL_ERROR')
+    return result.value
+  }
+
+  get counts(): { readonly commits: number; readonly writes: number } {
+    return this.#queue.counts
+  }
+
+  /** Finishes the writes that wait. */
+  close(): Promise<void> {
+    return this.#queue.close()
+  }
+
+  #jobOf(plan: GuardedWrite): Job<Written> {
+    const { shape, args } = plan
+    const run = (scope: Scope) => this.#runOf(shape)(plan, scope)
+    if (shape.kind === 'create') return { key: undefined, alone: false, run }
+    const key = `${shape.collection.name}/${String(args[shape.id]).padStart(16, '0')}`
+    return { key, alone: shape.kind === 'delete', run }
+  }
+
+  #runOf(shape: GuardedWrite['shape']): WriteRun {
+    const known = this.#shapes.get(shape)
+    if (known !== undefined) return known
+    const made = this.#make(shape)
+    this.#shapes.set(shape, made)
+    return made
+  }
+
+  #make(shape: GuardedWrite['shape']): WriteRun {
+    switch (shape.kind) {
+      case 'create':
+        return createRun(shape)
+      case 'update':
+        return updateRun(shape)
+      case 'delete':
+        return deleteRun(shape, this.#removal)
+    }
+  }
+
+  /** What the commit needs besides the changes. */
+  #leave(transaction: Transaction, done: readonly Done<Written>[]): () => void {
+    const events = done.flatMap(({ scope }) => scope.events)
+    const changed = new Set(done.flatMap(({ value }) => [...value.changed]))
+    const names = [...changed]
+    if (names.length === 0 && events.length === 0) return () => {}
+    const totals = summed(done.map(({ scope }) => scope.totals))
+    if (totals.size > 0) {
+      transaction.queue(addTotals, slotted([arrayOf([...totals.keys()]), arrayOf([...totals.values()])]))
+    }
+    if (events.length > 0) {
+      transaction.queue(lockLog)
+      transaction.queue(addEvents, slotted(columnsOf(events)))
+    }
+    let xid = ''
+    const { now, atCommit } = this.#options
+    transaction.rows(touch, slotted([names.join('\n'), now()])).then(
+      rows => {
+        xid = String(first(rows)[0])
+      },
+      () => {},
+    )
+    return () => atCommit({ xid, names, quiet: events.length === 0 })
+  }
+}
+
+/** In the order of names, in which all lock the rows of totals. */
+function summed(all: readonly ReadonlyMap<string, number>[]): ReadonlyMap<string, number> {
+  const sums = new Map<string, number>()
+  for (const totals of all) {
+    for (const [name, difference] of totals) sums.set(name, (sums.get(name) ?? 0) + difference)
+  }
+  return new Map(
+    [...sums].filter(([, sum]) => sum !== 0).toSorted(([one], [other]) => (one < other ? -1 : 1)),
+  )
+}
+
+function columnsOf(events: Scope['events']): string[] {
+  const names = ({ changed }: Scope['events'][number]) =>
+    changed === undefined ? null : JSON.stringify(changed)
+  return [
+    arrayOf(events.map(event => event.at)),
+    arrayOf(events.map(event => event.collection)),
+    arrayOf(events.map(event => event.itemId)),
+    arrayOf(events.map(event => event.kind)),
+    arrayOf(events.map(event => String(event.data))),
+    arrayOf(events.map(names)),
+  ]
+}

@@ -1,0 +1,247 @@
+/** Access tokens → principals: what is asked of the database, and what ends a token. */
+import assert from 'node:assert/strict'
+import { hash, randomBytes } from 'node:crypto'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, test } from 'node:test'
+import { accessTokenReader } from '../../src/auth/access-token.ts'
+import { createUser } from '../../src/auth/bootstrap.ts'
+import { grantHash, withDenials } from '../../src/auth/server/denials.ts'
+import { TokenSigner } from '../../src/auth/server/jwt.ts'
+import { loadKeys } from '../../src/auth/server/keys.ts'
+import { checkModel } from '../../src/model/check.ts'
+import { createGuard } from '../../src/plan/guard.ts'
+import { type Principal, system } from '../../src/principal.ts'
+import type { Records } from '../../src/records.ts'
+import { createRun } from '../../src/serve/store.ts'
+import { openSqlite } from '../../src/store/sqlite.ts'
+import blog from '../models/blog.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'portico-tokens-'))
+after(() => rmSync(folder, { recursive: true, force: true }))
+
+const issuer = 'https://a.example'
+const life = 3600
+const model = checkModel(blog)
+let files = 0
+
+type Scopes = ReadonlySet<string> | 'all' | undefined
+
+/** One node: a reader on a database, which counts what it reads of the records. */
+function node(file: string, app: { scopes: Scopes }) {
+  const store = openSqlite(model, { file, autoMigrate: true })
+  const run = createRun(createGuard(model), store)
+  const asked: string[] = []
+  const counting = new Proxy(store.records, {
+    get(target, name: keyof Records) {
+      const method = target[name].bind(target) as (...args: unknown[]) => unknown
+      if (name !== 'get' && name !== 'all') return method
+      return (...args: unknown[]) => {
+        asked.push(`${name} ${args[0]}`)
+        return method(...args)
+      }
+    },
+  })
+  const reader = accessTokenReader({
+    run,
+    records: counting,
+    version: name => store.version(name),
+    scopesOfApp: () => app.scopes,
+    issuer: () => issuer,
+    life,
+  })
+  const read = async (text: string): Promise<Principal | null | undefined> => {
+    await store.refresh()
+    const source = { headers: {}, query: '', method: 'GET', path: '/' }
+    return reader.read({ place: 'bearer', text }, source)
+  }
+  return { store, run, asked, read, records: withDenials(store.records, life) }
+}
+
+type Node = ReturnType<typeof node>
+
+async function withNodes(use: (one: Node, other: Node, app: { scopes: Scopes }) => Promise<void>) {
+  const file = join(folder, `${++files}.db`)
+  const app: { scopes: Scopes } = { scopes: 'all' }
+  const one = node(file, app)
+  const other = node(file, app)
+  try {
+    await use(one, other, app)
+  } finally {
+    await one.store.close()
+    await other.store.close()
+  }
+}
+
+const person = (run: Node['run'], role = 'user') =>
+  createUser(run, { name: 'P', email: `${randomBytes(6).toString('hex')}@example.com`, role }, 'a password')
+
+interface Issue {
+  readonly format: 'opaque' | 'jwt'
+  readonly userId?: number
+  readonly scope?: string
+  readonly claims?: object
+}
+
+/** A token as the authorization server would store and sign it. */
+async function issue({ records }: Node, { format, userId, scope = 'read:post', claims = {} }: Issue) {
+  const text = randomBytes(32).toString('base64url')
+  const jti = hash('sha256', text, 'base64url')
+  const kind = userId === undefined ? 'ClientCredentials' : 'AccessToken'
+  const grant = randomBytes(8).toString('hex')
+  const expiresAt = Date.now() + life * 1000
+  const of = userId === undefined ? {} : { accountId: String(userId), grantId: grant }
+  const payload = JSON.stringify({ clientId: 'app', scope, ...of })
+  if (userId !== undefined) {
+    await records.put({ kind: 'Grant', id: grant, payload: '{}', expiresAt: null, owner: String(userId) })
+  }
+  await records.put({ kind, id: jti, payload, expiresAt, grant: of.grantId })
+  if (format === 'opaque') return { text, jti, kind, grant }
+  const iat = Math.floor(Date.now() / 1000)
+  const signed = new TokenSigner(await loadKeys(records)).sign({
+    iss: issuer,
+    aud: issuer,
+    sub: userId === undefined ? 'app' : String(userId),
+    client_id: 'app',
+    iat,
+    exp: iat + life,
+    jti,
+    scope,
+    ...(userId === undefined ? undefined : { grant_id: grantHash(grant) }),
+    ...claims,
+  })
+  return { text: signed, jti, kind, grant }
+}
+
+test('JWTs are believed without their record; after a revocation the denials are read once', async () => {
+  await withNodes(async one => {
+    const userId = await person(one.run)
+    const tokens = await Promise.all(
+      Array.from({ length: 20 }, (_, index) =>
+        issue(one, { format: 'jwt', ...(index % 2 === 0 ? { userId } : {}) }),
+      ),
+    )
+    one.asked.length = 0
+    for (const { text } of tokens) assert.ok(await one.read(text))
+    assert.deepEqual(one.asked, ['get SigningKeys', 'all Denial'])
+    const [first, second, ...rest] = tokens
+    assert.ok(first && second)
+    await one.records.deleteGrant(first.grant)
+    await one.records.delete(second.kind, second.jti)
+    one.asked.length = 0
+    for (const { text } of [first, second]) assert.equal(await one.read(text), null)
+    for (const { text } of rest) assert.ok(await one.read(text))
+    assert.deepEqual(one.asked, ['all Denial'])
+  })
+})
+
+for (const format of ['opaque', 'jwt'] as const) {
+  const ends: Readonly<
+    Record<string, (one: Node, token: Awaited<ReturnType<typeof issue>>, id: number) => unknown>
+  > = {
+    'its grant is gone': ({ records }, { grant }) => records.delete('Grant', grant),
+    'its grant was revoked': ({ records }, { grant }) => records.deleteGrant(grant),
+    'it was revoked itself': ({ records }, { kind, jti }) => records.delete(kind, jti),
+    'everything of its user was revoked': ({ records }, _token, id) =>
+      records.deleteOwned(String(id), ['AccessToken', 'Grant']),
+  }
+  for (const [what, end] of Object.entries(ends)) {
+    test(`${format}: a token works no more on any node when ${what}; another's does`, async () => {
+      await withNodes(async (one, other) => {
+        const [userId, strangerId] = [await person(one.run), await person(one.run)]
+        const token = await issue(one, { format, userId })
+        const stranger = await issue(one, { format, userId: strangerId })
+        for (const { read } of [one, other]) {
+          assert.equal((await read(token.text))?.userId, userId)
+          assert.equal((await read(stranger.text))?.userId, strangerId)
+        }
+        await end(one, token, userId)
+        for (const { read } of [one, other]) {
+          assert.equal(await read(token.text), null)
+          assert.equal((await read(stranger.text))?.userId, strangerId)
+        }
+        const late = node(join(folder, `${files}.db`), { scopes: 'all' })
+        assert.equal(await late.read(token.text), null, 'a node that starts later believes it')
+        await late.store.close()
+      })
+    })
+  }
+
+  test(`${format}: a changed role, a deleted user and a deleted app count at once`, async () => {
+    await withNodes(async (one, other, app) => {
+      const userId = await person(one.run)
+      const { text } = await issue(one, { format, userId })
+      const roles = async () => [(await one.read(text))?.access.role, (await other.read(text))?.access.role]
+      assert.deepEqual(await roles(), ['user', 'user'])
+      const set = [{ field: 'role', param: 1 }]
+      const select = [{ kind: 'field', key: 'id', field: 'id' }] as const
+      const base = { collection: 'users', id: 0, ifMatch: undefined }
+      await one.run.write(
+        {
+          shape: { ...base, kind: 'update', mode: 'merge', set, documents: 'merge', select },
+          args: [userId, 'admin'],
+        },
+        system,
+      )
+      assert.deepEqual(await roles(), ['admin', 'admin'])
+      const gone = await issue(other, { format, userId })
+      assert.ok(await one.read(gone.text))
+      await one.run.write({ shape: { ...base, kind: 'delete' }, args: [userId] }, system)
+      assert.deepEqual([await one.read(text), await other.read(gone.text)], [null, null])
+      const ofApp = await issue(one, { format })
+      app.scopes = undefined
+      assert.equal(await one.read(ofApp.text), null)
+    })
+  })
+
+  test(`${format}: a token has what its app may still ask for`, async () => {
+    const rows: readonly (readonly [
+      scope: string,
+      app: readonly string[] | 'all',
+      expected: readonly string[],
+    ])[] = [
+      ['read:post write:post', 'all', ['read:post', 'write:post']],
+      ['read:post read:user', ['read:user'], ['read:user']],
+      ['write:post', ['read:post'], ['read:post']],
+      ['read:post', ['write:post'], ['read:post']],
+      ['read:post', ['write:user'], []],
+    ]
+    await withNodes(async (one, _other, app) => {
+      const userId = await person(one.run)
+      for (const [scope, allowed, expected] of rows) {
+        app.scopes = allowed === 'all' ? 'all' : new Set(allowed)
+        const principal = await one.read((await issue(one, { format, userId, scope })).text)
+        assert.ok(principal && principal.access.scopes !== 'all')
+        assert.deepEqual([...principal.access.scopes].sort(), [...expected].sort())
+      }
+    })
+  })
+}
+
+test('a JWT that could outlive its denial, or names no grant, has its record looked at', async () => {
+  await withNodes(async one => {
+    const userId = await person(one.run)
+    const iat = Math.floor(Date.now() / 1000)
+    for (const claims of [{ grant_id: undefined }, { iat, exp: iat + life + 1 }]) {
+      const token = await issue(one, { format: 'jwt', userId, claims })
+      one.asked.length = 0
+      assert.equal((await one.read(token.text))?.userId, userId)
+      assert.ok(one.asked.includes('get AccessToken'))
+      await one.store.records.delete('AccessToken', token.jti)
+      assert.equal(await one.read(token.text), null)
+    }
+  })
+})
+
+test('a JWT for a grant that was denied while it was issued never works', async () => {
+  await withNodes(async one => {
+    const userId = await person(one.run)
+    const token = await issue(one, { format: 'jwt', userId })
+    await one.records.delete('Grant', token.grant)
+    const payload = JSON.stringify({ clientId: 'app', scope: 'read:post', accountId: String(userId) })
+    const late = { kind: 'AccessToken', id: token.jti, payload, expiresAt: null, grant: token.grant }
+    await one.records.put(late)
+    assert.equal(await one.read(token.text), null)
+  })
+})

@@ -1,0 +1,135 @@
+/** What programs ask the authorization server: refused requests are few, good ones are as many as the app may have. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { earlyInMinute } from '../../cluster/window.ts'
+import {
+  type App,
+  type Fixture,
+  post,
+  secretOf,
+  type TokenAnswer,
+  withFixture,
+} from '../../conformance/oauth/server.ts'
+
+function ownToken({ url }: Fixture, app: App, more: Readonly<Record<string, string>> = {}) {
+  return post(`${url}/oauth/token`, {
+    grant_type: 'client_credentials',
+    scope: 'read:post',
+    ...secretOf(app),
+    ...more,
+  })
+}
+
+const wrong = { client_secret: 'ps_guess' }
+
+function countOf(answers: readonly TokenAnswer[]): Readonly<Record<string, number>> {
+  const counts: Record<string, number> = {}
+  for (const { status } of answers) counts[status] = (counts[status] ?? 0) + 1
+  return counts
+}
+
+const times = <T>(count: number, make: (at: number) => T) =>
+  Array.from({ length: count }, (_, at) => make(at))
+
+test('a busy app is not stopped by the tight budget, however many ask at once', async () => {
+  await withFixture({ rateLimit: 1000, 'oauth.tokenRateLimit': 8 }, async fixture => {
+    await earlyInMinute()
+    const app = await fixture.app()
+    const answers = await Promise.all(times(200, () => ownToken(fixture, app)))
+    assert.deepEqual(countOf(answers), { 200: 200 })
+    assert.equal(answers[0]?.headers.get('x-ratelimit-limit'), '1000')
+  })
+})
+
+test('of many guesses at once exactly so many are looked at as may be', async () => {
+  await withFixture({ rateLimit: 1000, 'oauth.tokenRateLimit': 20 }, async fixture => {
+    await earlyInMinute()
+    const app = await fixture.app()
+    await Promise.all(times(30, () => ownToken(fixture, app)))
+    const answers = await Promise.all(times(300, () => ownToken(fixture, app, wrong)))
+    assert.deepEqual(countOf(answers), { 401: 20, 429: 280 })
+    assert.equal((await ownToken(fixture, app)).status, 429, 'a right guess after them is not told')
+  })
+})
+
+test('guesses in the name of an app do not use up its budget', async () => {
+  await withFixture({ rateLimit: 10, 'oauth.tokenRateLimit': 100 }, async fixture => {
+    await earlyInMinute()
+    const app = await fixture.app()
+    for (const answer of await Promise.all(times(30, () => ownToken(fixture, app, wrong)))) {
+      assert.ok(answer.status === 401 || answer.status === 429)
+    }
+    assert.deepEqual(countOf(await Promise.all(times(10, () => ownToken(fixture, app)))), { 200: 10 })
+    const last = await ownToken(fixture, app)
+    assert.deepEqual([last.status, last.headers.get('x-ratelimit-limit')], [429, '10'])
+  })
+})
+
+test('the secret may stand in the header or in the form: the budget is the app’s', async () => {
+  await withFixture({ rateLimit: 50, addressRateLimit: 2 }, async fixture => {
+    await earlyInMinute()
+    const app = await fixture.app()
+    const basic = Buffer.from(`${app.client_id}:${app.client_secret}`).toString('base64')
+    const form = { grant_type: 'client_credentials', scope: 'read:post' }
+    const limitOf = ({ headers }: TokenAnswer) => headers.get('x-ratelimit-limit')
+    const byHeader = await post(`${fixture.url}/oauth/token`, form, { Authorization: `Basic ${basic}` })
+    const byForm = await ownToken(fixture, app)
+    assert.deepEqual([byHeader, byForm].map(limitOf), ['50', '50'])
+    assert.equal(byForm.headers.get('x-ratelimit-remaining'), '48')
+  })
+})
+
+test('who shows no secret draws from the address, and nobody draws for an app by its name alone', async () => {
+  await withFixture({ rateLimit: 50, addressRateLimit: 3 }, async fixture => {
+    await earlyInMinute()
+    const app = await fixture.app({ type: 'public' })
+    const ask = () => post(`${fixture.url}/oauth/device`, { client_id: app.client_id, scope: 'read:post' })
+    const answers = [await ask(), await ask(), await ask(), await ask()]
+    assert.deepEqual(
+      answers.map(({ status }) => status),
+      [200, 200, 200, 429],
+    )
+    assert.equal(answers[0]?.headers.get('x-ratelimit-limit'), '3')
+  })
+})
+
+test('a device that waits for its user is no guess', async () => {
+  await withFixture({ rateLimit: 1000, 'oauth.tokenRateLimit': 4 }, async fixture => {
+    await earlyInMinute()
+    const app = await fixture.app({ type: 'public' })
+    const { client_id } = app
+    const { json } = await post(`${fixture.url}/oauth/device`, { client_id, scope: 'read:post' })
+    const form = {
+      grant_type: 'urn:ietf:params:oauth:grant-type:device_code',
+      client_id,
+      device_code: String(json.device_code),
+    }
+    for (let poll = 0; poll < 20; poll++) {
+      const answer = await post(`${fixture.url}/oauth/token`, form)
+      assert.deepEqual([answer.status, answer.json.error], [400, 'authorization_pending'])
+    }
+    const guesses = await Promise.all(
+      times(10, at => post(`${fixture.url}/oauth/token`, { ...form, device_code: `guess ${at}` })),
+    )
+    assert.deepEqual(countOf(guesses), { 400: 4, 429: 6 })
+  })
+})
+
+test('what is not even read draws from the tight budget', async () => {
+  await withFixture({ rateLimit: 1000, 'oauth.tokenRateLimit': 2 }, async fixture => {
+    await earlyInMinute()
+    const huge = () => post(`${fixture.url}/oauth/token`, { code: 'x'.repeat(70_000) })
+    const statuses = [await huge(), await huge(), await huge()].map(({ status }) => status)
+    assert.deepEqual(statuses, [413, 413, 429])
+  })
+})
+
+test('an app that was stopped is good again to its address: only its own budget is used up', async () => {
+  await withFixture({ rateLimit: 3, addressRateLimit: 1000, 'oauth.tokenRateLimit': 2 }, async fixture => {
+    await earlyInMinute()
+    const [one, other] = [await fixture.app(), await fixture.app()]
+    const answers = await Promise.all(times(20, () => ownToken(fixture, one)))
+    assert.deepEqual(countOf(answers), { 200: 3, 429: 17 })
+    assert.equal((await ownToken(fixture, other)).status, 200)
+  })
+})

@@ -1,0 +1,48 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { directionOf, growthOf, rises, type Sample, verdict } from '../../bench/soak.ts'
+
+const MIB = 1024 * 1024
+const series = (make: (at: number) => number) => Array.from({ length: 60 }, (_, at) => make(at))
+/** Looks random, is the same each time, and has no direction. */
+const noise = (at: number) => ((at * 7919) % 13) - 6
+
+const samples = (heap: (at: number) => number, descriptors: (at: number) => number): Sample[] =>
+  series(at => at).map(at => ({
+    heap: heap(at),
+    external: 5 * MIB,
+    resident: 200 * MIB,
+    descriptors: descriptors(at),
+  }))
+
+describe('the verdict of a soak', () => {
+  it('lets noise, saws, a filling cache and a fall pass', () => {
+    const flat = () => 100
+    const heaps = [
+      (at: number) => 50 * MIB + noise(at) * MIB,
+      (at: number) => 50 * MIB + (at % 10) * MIB,
+      (at: number) => 50 * MIB + Math.min(at, 15) * MIB,
+      (at: number) => 80 * MIB - (at * MIB) / 4,
+      (at: number) => 50 * MIB + (at === 59 ? 200 * MIB : 0),
+    ]
+    for (const heap of heaps) assert.deepEqual(verdict(samples(heap, flat)), [])
+  })
+
+  it('finds memory that grows slowly in much noise', () => {
+    const heap = (at: number) => 50 * MIB + noise(at) * 0.4 * MIB + (at * MIB) / 8
+    assert.deepEqual(verdict(samples(heap, () => 100)), ['memory after collection grows'])
+  })
+
+  it('finds descriptors that are not closed', () => {
+    const descriptors = (at: number) => 100 + noise(at) + Math.floor(at / 2)
+    assert.deepEqual(verdict(samples(() => 50 * MIB, descriptors)), ['open descriptors grow'])
+  })
+
+  it('is made of slopes and directions', () => {
+    assert.equal(growthOf([1, 2, 3, 4]), 3)
+    assert.equal(growthOf([4, 4, 100, 4, 4]), 0)
+    assert.equal(directionOf([1, 2, 3]), 1)
+    assert.equal(directionOf([3, 2, 1]), -1)
+    assert.equal(rises([], { absolute: 0, relative: 0 }), false)
+  })
+})

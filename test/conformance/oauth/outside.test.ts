@@ -1,0 +1,291 @@
+/** Introspection, revocation, sign-out by an app and the device flow, asked for by clients as they are published. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import * as openid from 'openid-client'
+import type { Browser, Departure, Page } from './browser.ts'
+import {
+  type App,
+  authorize,
+  consentOf,
+  type Fixture,
+  formWith,
+  newTokens,
+  post,
+  redirectUri,
+  secretOf,
+  withFixture,
+} from './server.ts'
+
+const scope = 'openid offline_access read:user read:post'
+
+function configurationOf({ url }: Fixture, app: App, authentication?: openid.ClientAuth) {
+  return openid.discovery(new URL(url), app.client_id, app.client_secret, authentication, {
+    execute: [openid.allowInsecureRequests],
+  })
+}
+
+async function works({ call }: Fixture, token: string | undefined): Promise<boolean> {
+  const { status } = await call('/api/v1/me', { headers: { Authorization: `Bearer ${token}` } })
+  assert.ok(status === 200 || status === 401, String(status))
+  return status === 200
+}
+
+for (const format of ['opaque', 'jwt']) {
+  test(`an app learns of its own tokens, and ends its own only: ${format}`, async () => {
+    await withFixture({ 'oauth.accessTokenFormat': format } as object, async fixture => {
+      const [app, stranger] = [await fixture.app(), await fixture.app({ name: 'Stranger' })]
+      const configuration = await configurationOf(fixture, app)
+      const other = await configurationOf(fixture, stranger)
+      const tokens = await newTokens(fixture, app, { browser: fixture.browser(), person: fixture.ann, scope })
+      const { access_token: access = '', refresh_token: refresh = '' } = tokens
+      for (const [token, kind] of [
+        [access, 'access_token'],
+        [refresh, 'refresh_token'],
+      ] as const) {
+        const hints = [undefined, { token_type_hint: kind }, { token_type_hint: 'refresh_token' }]
+        for (const hint of hints) {
+          const shown = await openid.tokenIntrospection(configuration, token, hint)
+          const { active, client_id, sub, iss, aud, exp = 0, iat = 0, token_type } = shown
+          assert.deepEqual(
+            { active, client_id, sub, iss, aud, token_type },
+            {
+              active: true,
+              client_id: app.client_id,
+              sub: String(fixture.ann.id),
+              iss: fixture.url,
+              aud: fixture.url,
+              token_type: kind === 'access_token' ? 'Bearer' : undefined,
+            },
+          )
+          assert.ok(exp > iat)
+          assert.deepEqual(shown.scope?.split(' ').sort(), scope.split(' ').sort())
+          assert.deepEqual(await openid.tokenIntrospection(other, token, hint), { active: false })
+        }
+        await openid.tokenRevocation(other, token)
+        assert.ok(await works(fixture, access), 'a stranger has ended it')
+      }
+      for (const unknown of ['x', 'a.b.c', `${access}x`, access.slice(1), 'é']) {
+        assert.deepEqual(await openid.tokenIntrospection(configuration, unknown), { active: false })
+        // RFC 7009, 2.2: to end what is no token is no error.
+        await openid.tokenRevocation(configuration, unknown)
+      }
+      await openid.tokenRevocation(configuration, access)
+      assert.equal(await works(fixture, access), false)
+      assert.deepEqual(await openid.tokenIntrospection(configuration, access), { active: false })
+    })
+  })
+}
+
+test('a public app ends its own tokens, and is told nothing of any', async () => {
+  await withFixture({}, async fixture => {
+    const verifier = openid.randomPKCECodeVerifier()
+    const app = await fixture.app({ type: 'public' })
+    const configuration = await configurationOf(fixture, app, openid.None())
+    const address = openid.buildAuthorizationUrl(configuration, {
+      redirect_uri: redirectUri,
+      scope: 'read:user',
+      state: 's',
+      code_challenge: await openid.calculatePKCECodeChallenge(verifier),
+      code_challenge_method: 'S256',
+    })
+    const left = await authorize(fixture.browser(), address, fixture.ann)
+    const checks = { pkceCodeVerifier: verifier, expectedState: 's' }
+    const { access_token: token } = await openid.authorizationCodeGrant(configuration, left, checks)
+    for (const asked of [token, 'x']) {
+      const { status, json } = await post(`${fixture.url}/oauth/introspect`, {
+        token: asked,
+        client_id: app.client_id,
+      })
+      assert.deepEqual([status, json.error, json.active], [401, 'invalid_client', undefined])
+    }
+    await openid.tokenRevocation(configuration, token)
+    assert.equal(await works(fixture, token), false)
+  })
+})
+
+test('without its secret, nobody introspects or revokes for an app', async () => {
+  await withFixture({}, async fixture => {
+    const app = await fixture.app()
+    const { access_token: token = '' } = await newTokens(fixture, app, {
+      browser: fixture.browser(),
+      person: fixture.ann,
+      scope: 'read:user',
+    })
+    for (const path of ['introspect', 'revoke']) {
+      for (const form of [{}, { client_id: app.client_id }, { ...secretOf(app), client_secret: 'wrong' }]) {
+        const { status, json } = await post(`${fixture.url}/oauth/${path}`, { token, ...form })
+        assert.ok(status === 400 || status === 401, `${path} ${status}`)
+        assert.equal(json.active, undefined)
+      }
+      const bearer = await post(
+        `${fixture.url}/oauth/${path}`,
+        { token },
+        { Authorization: `Bearer ${token}` },
+      )
+      assert.ok(bearer.status === 400 || bearer.status === 401)
+    }
+    assert.ok(await works(fixture, token))
+  })
+})
+
+interface SignedIn {
+  readonly app: App
+  readonly configuration: openid.Configuration
+  readonly browser: Browser
+  readonly idToken: string
+  readonly accessToken: string
+}
+
+async function signedIn(fixture: Fixture): Promise<SignedIn> {
+  const app = await fixture.app()
+  const configuration = await configurationOf(fixture, app)
+  const browser = fixture.browser()
+  const tokens = await newTokens(fixture, app, { browser, person: fixture.ann, scope: 'openid read:user' })
+  const { id_token: idToken = '', access_token: accessToken = '' } = tokens
+  return { app, configuration, browser, idToken, accessToken }
+}
+
+async function isSignedIn(browser: Browser, { url }: Fixture): Promise<boolean> {
+  const page = await browser.open(`${url}/account/apps`)
+  assert.ok(!('left' in page))
+  return formWith(page, 'password') === undefined
+}
+
+/** Presses the button of the sign-out page. */
+async function answerSignOut(
+  browser: Browser,
+  page: Page | Departure,
+  stay = false,
+): Promise<Page | Departure> {
+  assert.ok(!('left' in page))
+  const [form] = page.forms
+  const button = form?.buttons.find(({ value }) => (value === 'yes') !== stay)
+  assert.ok(form && button, page.text)
+  return browser.submit(form, {}, button)
+}
+
+test('openid-client: an app signs its user out, who comes back to it with its state', async () => {
+  await withFixture({}, async fixture => {
+    const { configuration, browser, idToken, accessToken } = await signedIn(fixture)
+    assert.ok(await isSignedIn(browser, fixture))
+    const address = openid.buildEndSessionUrl(configuration, {
+      id_token_hint: idToken,
+      post_logout_redirect_uri: redirectUri,
+      state: 'bye & bye',
+    })
+    const stayed = await answerSignOut(browser, await browser.open(address), true)
+    assert.ok('left' in stayed)
+    assert.ok(await isSignedIn(browser, fixture), 'was signed out against their will')
+    const landing = await answerSignOut(browser, await browser.open(address))
+    assert.ok('left' in landing)
+    assert.equal(landing.left.origin + landing.left.pathname, redirectUri)
+    assert.deepEqual([...landing.left.searchParams], [['state', 'bye & bye']])
+    assert.equal(await isSignedIn(browser, fixture), false)
+    // What the user has allowed the app outlives their stay.
+    assert.ok(await works(fixture, accessToken))
+  })
+})
+
+test('who signs out without an app that asks, or without a hint, stays at the service', async () => {
+  await withFixture({}, async fixture => {
+    for (const parameters of ['', `?post_logout_redirect_uri=${encodeURIComponent(redirectUri)}&state=s`]) {
+      const { browser } = await signedIn(fixture)
+      const page = await browser.open(`${fixture.url}/oauth/logout${parameters}`)
+      const landing = await answerSignOut(browser, page)
+      assert.ok(!('left' in landing), 'an open redirect')
+      assert.match(landing.text, /You are signed out/)
+      assert.equal(await isSignedIn(browser, fixture), false)
+    }
+    const { browser, app } = await signedIn(fixture)
+    const named = new URL(`${fixture.url}/oauth/logout`)
+    named.search = new URLSearchParams({
+      client_id: app.client_id,
+      post_logout_redirect_uri: redirectUri,
+    }).toString()
+    const landing = await answerSignOut(browser, await browser.open(named))
+    assert.ok('left' in landing)
+    assert.equal(landing.left.href, redirectUri)
+  })
+})
+
+test('a sign-out that is not in order signs nobody out and leads nowhere', async () => {
+  await withFixture({}, async fixture => {
+    const { browser, app, idToken } = await signedIn(fixture)
+    const other = await fixture.app({ name: 'Other' })
+    const [head, body, signature = ''] = idToken.split('.')
+    const wrong: readonly Readonly<Record<string, string>>[] = [
+      { id_token_hint: idToken, post_logout_redirect_uri: 'https://evil.example/' },
+      { id_token_hint: idToken, post_logout_redirect_uri: `${redirectUri}/more` },
+      { client_id: app.client_id, post_logout_redirect_uri: 'https://evil.example/' },
+      { id_token_hint: idToken, client_id: other.client_id },
+      { id_token_hint: 'x' },
+      { id_token_hint: `${head}.${body}.${signature.slice(0, -4)}AAAA` },
+      { client_id: 'nobody' },
+    ]
+    for (const parameters of wrong) {
+      const page = await browser.open(`${fixture.url}/oauth/logout?${new URLSearchParams(parameters)}`)
+      assert.ok(!('left' in page), JSON.stringify(parameters))
+      assert.equal(page.status, 400, JSON.stringify(parameters))
+      assert.deepEqual(page.forms, [])
+    }
+    const forged = await browser.send(new URL(`${fixture.url}/oauth/logout/confirm`), {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/x-www-form-urlencoded' },
+      body: 'logout=yes&xsrf=guess',
+    })
+    assert.equal(forged.status, 400)
+    assert.ok(await isSignedIn(browser, fixture))
+  })
+})
+
+test('openid-client: the device flow, to which a user says yes in a browser', async () => {
+  await withFixture({}, async fixture => {
+    const app = await fixture.app({ redirect_uris: [], type: 'public' })
+    const configuration = await configurationOf(fixture, app, openid.None())
+    const begun = await openid.initiateDeviceAuthorization(configuration, { scope: 'read:user' })
+    assert.equal(begun.verification_uri, `${fixture.url}/oauth/device`)
+    const browser = fixture.browser()
+    let page = await browser.open(begun.verification_uri_complete ?? '')
+    for (let step = 0; step < 6 && !('left' in page); step++) {
+      const signIn = formWith(page, 'password')
+      const next = consentOf(page)
+      const { email, password } = fixture.ann
+      if (signIn) page = await browser.submit(signIn, { email, password })
+      else if (next) page = await browser.submit(next.form, {}, next.button)
+      else if (page.forms[0]?.action.pathname.startsWith('/oauth/device')) {
+        page = await browser.submit(page.forms[0], {})
+      } else break
+    }
+    const quickly = { ...begun, interval: 1 }
+    const tokens = await openid.pollDeviceAuthorizationGrant(configuration, quickly, undefined, {
+      signal: AbortSignal.timeout(20_000),
+    })
+    assert.ok(await works(fixture, tokens.access_token))
+    await openid.tokenRevocation(configuration, tokens.access_token)
+    assert.equal(await works(fixture, tokens.access_token), false)
+  })
+})
+
+test('openid-client: a pushed request that is used twice, or by another app, is refused', async () => {
+  await withFixture({}, async fixture => {
+    const app = await fixture.app()
+    const configuration = await configurationOf(fixture, app)
+    const pushed = await openid.buildAuthorizationUrlWithPAR(configuration, {
+      redirect_uri: redirectUri,
+      scope: 'read:post',
+      state: 's',
+    })
+    const stolen = new URL(pushed)
+    stolen.searchParams.set('client_id', (await fixture.app({ name: 'Thief' })).client_id)
+    const refused = (answer: Page | Departure) => {
+      if (!('left' in answer)) return assert.equal(answer.status, 400)
+      assert.equal(answer.left.searchParams.get('code'), null)
+      assert.match(answer.left.searchParams.get('error') ?? '', /^invalid_request/)
+    }
+    refused(await fixture.browser().open(stolen))
+    const browser = fixture.browser()
+    const left = await authorize(browser, pushed, fixture.ann)
+    assert.ok(left.searchParams.has('code'))
+    refused(await browser.open(pushed))
+  })
+})

@@ -1,0 +1,259 @@
+/** Scopes as apps ask for them: what is unknown, what is not theirs, and what covers what. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import {
+  type App,
+  authorizationUrl,
+  authorize,
+  consentOf,
+  type Fixture,
+  formWith,
+  newTokens,
+  post,
+  redirectUri,
+  secretOf,
+  withFixture,
+} from './server.ts'
+
+const deviceGrant = 'urn:ietf:params:oauth:grant-type:device_code'
+
+/** What every way of asking for a scope answers. */
+async function askEverywhere({ url, browser, ...fixture }: Fixture, app: App, scope: string) {
+  const secret = secretOf(app)
+  const parameters = { client_id: app.client_id, redirect_uri: redirectUri, scope, state: 'a state' }
+  const long = { ...parameters, response_type: 'code' }
+  const { refresh_token: refresh = '' } = await newTokens({ url, browser, ...fixture }, app, {
+    browser: browser(),
+    person: fixture.ann,
+    scope: 'offline_access read:post',
+  })
+  const redirected = async (given: Readonly<Record<string, string>>) => {
+    const { headers } = await browser().send(authorizationUrl(url, given))
+    const to = new URL(String(headers.location), url)
+    assert.equal(to.origin + to.pathname, redirectUri, to.href)
+    assert.deepEqual([to.searchParams.get('state'), to.searchParams.get('iss')], ['a state', url])
+    return {
+      error: to.searchParams.get('error'),
+      error_description: to.searchParams.get('error_description'),
+    }
+  }
+  const posted = async (path: string, form: Readonly<Record<string, string>>) => {
+    const { status, json, text } = await post(`${url}/oauth/${path}`, { ...form, ...secret })
+    assert.equal(status, 400, text)
+    return { error: json.error, error_description: json.error_description }
+  }
+  return {
+    authorize: await redirected(parameters),
+    'authorize, RFC 6749': await redirected(long),
+    'pushed request': await posted('par', long),
+    device: await posted('device', { scope }),
+    'client credentials': await posted('token', { grant_type: 'client_credentials', scope }),
+    refresh: await posted('token', { grant_type: 'refresh_token', refresh_token: refresh, scope }),
+  }
+}
+
+test('a scope that is unknown, or not the app’s to ask for, is an invalid_scope on every way', async () => {
+  await withFixture({}, async fixture => {
+    const app = await fixture.app({ scopes: ['openid', 'offline_access', 'read:post'] })
+    const scopes = [
+      'read:secret',
+      'read:post admin',
+      'read:post,write:everything',
+      '*',
+      'read:post write:post',
+      'email',
+    ]
+    for (const scope of scopes) {
+      for (const [way, { error, error_description: told }] of Object.entries(
+        await askEverywhere(fixture, app, scope),
+      )) {
+        assert.equal(error, 'invalid_scope', `${way}: ${scope}`)
+        assert.equal(typeof told, 'string', `${way}: ${scope}`)
+      }
+    }
+    const free = await fixture.app({ scopes: null, default_scopes: null })
+    for (const [way, { error }] of Object.entries(await askEverywhere(fixture, free, 'read:post nothing'))) {
+      assert.equal(error, 'invalid_scope', way)
+    }
+  })
+})
+
+test('a wrong secret is an invalid_client before anything is said of scopes', async () => {
+  await withFixture({}, async fixture => {
+    const app = await fixture.app()
+    for (const [path, form] of [
+      ['token', { grant_type: 'client_credentials' }],
+      ['par', { response_type: 'code', redirect_uri: redirectUri }],
+      ['device', {}],
+    ] as const) {
+      const sent = { ...form, scope: 'nothing', client_id: app.client_id, client_secret: 'wrong' }
+      const { status, json } = await post(`${fixture.url}/oauth/${path}`, sent)
+      assert.deepEqual([status, json.error], [401, 'invalid_client'], path)
+    }
+  })
+})
+
+const scopeOf = ({ json }: { json: Readonly<Record<string, unknown>> }) =>
+  String(json.scope).split(/[ ,]/).sort().join(' ')
+
+test('an app that may write may ask to read, and a token that may write can be narrowed to read', async () => {
+  for (const format of ['opaque', 'jwt']) {
+    await withFixture({}, async fixture => {
+      const { url, call, ann } = fixture
+      const app = await fixture.app({
+        scopes: ['offline_access', 'write:post'],
+        default_scopes: ['read:post'],
+        access_token_format: format,
+      })
+      const own = { grant_type: 'client_credentials', ...secretOf(app) }
+      assert.equal(scopeOf(await post(`${url}/oauth/token`, { ...own, scope: 'read:post' })), 'read:post')
+      const device = await post(`${url}/oauth/device`, { scope: 'read:post', ...secretOf(app) })
+      assert.equal(device.status, 200, device.text)
+
+      const scope = 'offline_access write:post'
+      const tokens = await newTokens(fixture, app, { browser: fixture.browser(), person: ann, scope })
+      assert.equal(scopeOf({ json: tokens }), scope)
+      const introspect = async (token: string | undefined) =>
+        (await post(`${url}/oauth/introspect`, { token: token ?? '', ...secretOf(app) })).json.scope
+      assert.equal(await introspect(tokens.access_token), scope)
+      assert.equal((await call('/api/v1/posts', { key: tokens.access_token ?? '' })).status, 200)
+
+      const refresh = (token: unknown, more = {}) =>
+        post(`${url}/oauth/token`, {
+          grant_type: 'refresh_token',
+          refresh_token: String(token),
+          ...secretOf(app),
+          ...more,
+        })
+      const narrow = await refresh(tokens.refresh_token, { scope: 'read:post' })
+      assert.equal(narrow.json.scope, 'read:post', narrow.text)
+      assert.equal(await introspect(String(narrow.json.access_token)), 'read:post')
+      const key = String(narrow.json.access_token)
+      assert.equal((await call('/api/v1/posts', { key })).status, 200)
+      const body = { title: 'No', body: 'no', author_id: ann.id }
+      assert.equal((await call('/api/v1/posts', { method: 'POST', key, body })).status, 403)
+      // RFC 6749, 6: the refresh token itself keeps what was granted.
+      const wide = await refresh(narrow.json.refresh_token)
+      assert.equal(scopeOf(wide), scope)
+      const beyond = await refresh(wide.json.refresh_token, { scope: 'read:user' })
+      assert.deepEqual([beyond.status, beyond.json.error], [400, 'invalid_scope'])
+    })
+  }
+})
+
+test('who has allowed an app to write is not asked again when it wants to read; the page says so', async () => {
+  await withFixture({}, async fixture => {
+    // An app on the user's own machine always asks (RFC 8252, 8.6).
+    const uri = 'https://app.example.com/callback'
+    const app = await fixture.app({ redirect_uris: [uri] })
+    const browser = fixture.browser()
+    const address = (scope: string) =>
+      authorizationUrl(fixture.url, {
+        client_id: app.client_id,
+        redirect_uri: uri,
+        scope,
+        state: 's',
+      })
+    let page = await browser.open(address('write:post'))
+    assert.ok(!('left' in page))
+    const signIn = formWith(page, 'password')
+    assert.ok(signIn)
+    page = await browser.submit(signIn, { email: fixture.ann.email, password: fixture.ann.password })
+    assert.ok(!('left' in page))
+    assert.match(page.text, /See, create, change and delete posts/)
+    const consent = consentOf(page)
+    assert.ok(consent)
+    await browser.submit(consent.form, {}, consent.button)
+    const again = await browser.open(address('read:post'))
+    assert.ok('left' in again, 'was asked again')
+    const code = again.left.searchParams.get('code') ?? ''
+    const answer = await post(`${fixture.url}/oauth/token`, {
+      ...secretOf(app),
+      code,
+      redirect_uri: uri,
+    })
+    assert.equal(answer.json.scope, 'read:post')
+  })
+})
+
+test('the device flow narrows to what was allowed, and an app without write cannot poll for it', async () => {
+  await withFixture({}, async ({ url, ...fixture }) => {
+    const app = await fixture.app({ scopes: ['write:post'], default_scopes: ['read:post'] })
+    const begun = await post(`${url}/oauth/device`, secretOf(app))
+    const poll = { grant_type: deviceGrant, device_code: String(begun.json.device_code), ...secretOf(app) }
+    const early = await post(`${url}/oauth/token`, poll)
+    assert.equal(early.json.error, 'authorization_pending')
+    const browser = fixture.browser()
+    const address = `${url}/oauth/device?user_code=${begun.json.user_code}`
+    let page = await browser.open(address)
+    for (let step = 0; step < 6 && !('left' in page); step++) {
+      const signIn = formWith(page, 'password')
+      const { email, password } = fixture.ann
+      const next = consentOf(page)
+      if (signIn) page = await browser.submit(signIn, { email, password })
+      else if (next) page = await browser.submit(next.form, {}, next.button)
+      else if (page.forms[0]) page = await browser.submit(page.forms[0], {})
+      else break
+    }
+    const done = await post(`${url}/oauth/token`, poll)
+    assert.equal(done.json.scope, 'read:post', done.text)
+  })
+})
+
+test('a scope that is taken from an app is gone from its living tokens at once, and from what it refreshes', async () => {
+  for (const format of ['opaque', 'jwt']) {
+    await withFixture({}, async fixture => {
+      const { url, call, ann } = fixture
+      const app = await fixture.app({ access_token_format: format })
+      const scope = 'openid profile email offline_access read:user write:post'
+      const tokens = await newTokens(fixture, app, { browser: fixture.browser(), person: ann, scope })
+      const key = tokens.access_token ?? ''
+      const write = async () => {
+        const body = { title: 'T', body: 'b', author_id: ann.id }
+        return (await call('/api/v1/posts', { method: 'POST', key, body })).status
+      }
+      const userinfo = async () =>
+        (await fetch(`${url}/oauth/userinfo`, { headers: { Authorization: `Bearer ${key}` } })).json()
+      assert.equal(await write(), 201)
+      assert.equal((await userinfo()).email, ann.email)
+      const patched = await call(`/api/v1/oauth_apps/${app.id}`, {
+        method: 'PATCH',
+        key: ann.key,
+        body: { scopes: ['openid', 'profile', 'offline_access', 'read:post'] },
+      })
+      assert.equal(patched.status, 200, patched.text)
+      assert.equal(await write(), 403)
+      assert.equal((await call('/api/v1/posts', { key })).status, 200)
+      assert.equal((await call('/api/v1/me', { key })).status, 403)
+      assert.deepEqual(await userinfo(), { sub: String(ann.id), name: ann.name })
+      const left = 'offline_access openid profile read:post'
+      for (const token of [key, tokens.refresh_token ?? '']) {
+        assert.equal(scopeOf(await post(`${url}/oauth/introspect`, { token, ...secretOf(app) })), left)
+      }
+      const refreshed = await post(`${url}/oauth/token`, {
+        grant_type: 'refresh_token',
+        refresh_token: tokens.refresh_token ?? '',
+        ...secretOf(app),
+      })
+      assert.equal(scopeOf(refreshed), left)
+    })
+  }
+})
+
+test('a user who allowed one app nothing of it is asked by another', async () => {
+  await withFixture({}, async fixture => {
+    const [one, other] = [await fixture.app(), await fixture.app({ name: 'Other' })]
+    const browser = fixture.browser()
+    const address = (app: App) =>
+      authorizationUrl(fixture.url, {
+        client_id: app.client_id,
+        redirect_uri: redirectUri,
+        scope: 'read:post',
+        state: 's',
+      })
+    const left = await authorize(browser, address(one), fixture.ann)
+    assert.ok(left.searchParams.has('code'))
+    const page = await browser.open(address(other))
+    assert.ok(!('left' in page) && consentOf(page))
+  })
+})

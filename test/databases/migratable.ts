@@ -1,0 +1,148 @@
+/** Databases that are brought from one model to another, each by its own code, for tests that both must pass. */
+import assert from 'node:assert/strict'
+import { existsSync } from 'node:fs'
+import { DatabaseSync } from 'node:sqlite'
+import type { Model } from '../../src/model/model.ts'
+import { openPostgres } from '../../src/store/postgres.ts'
+import type { Step } from '../../src/store/schema/diff.ts'
+import { applyPostgres, planPostgres, postgresSchemaSql } from '../../src/store/schema/postgres-migrate.ts'
+import { applyMigration, openSqlite, planMigration, schemaSql } from '../../src/store/sqlite.ts'
+import type { Store } from '../../src/store/store.ts'
+import { withFile } from '../store/blog.ts'
+import { query, withPostgres } from './postgres.ts'
+
+interface Target {
+  readonly allowDestructive: boolean
+}
+
+export interface Migratable {
+  readonly name: 'SQLite' | 'PostgreSQL'
+  /** Runs `use` with the place of a database that is not there, or empty. */
+  withEmpty(use: (at: string) => Promise<void>): Promise<void>
+  /** As a start does. */
+  open(at: string, model: Model, autoMigrate?: boolean): Promise<Store>
+  plan(at: string, model: Model): Promise<readonly Step[]>
+  apply(at: string, model: Model, target: Target): Promise<readonly Step[]>
+  run(at: string, text: string): Promise<void>
+  rows(at: string, text: string): Promise<unknown[][]>
+  /** Throws where its own checks find a fault. */
+  requireSound(at: string): Promise<void>
+  /** The tables that references of these tables lead to. */
+  targets(at: string, tables: readonly string[]): Promise<readonly string[]>
+  /** The definitions of all its tables, but for what a migration has only prepared. */
+  shape(at: string): Promise<string>
+  /** When to kill a migration of 30,000 rows, in milliseconds after its beginning. */
+  readonly killAfter: readonly number[]
+  /** Everything in it, as text. */
+  dump(at: string): Promise<string>
+  /** The statements that make it. */
+  print(model: Model): string
+}
+
+const sqlite: Migratable = {
+  name: 'SQLite',
+  withEmpty: withFile,
+  open: async (file, model, autoMigrate = true) => openSqlite(model, { file, autoMigrate }),
+  plan: async (file, model) => planMigration(file, model),
+  apply: async (file, model, target) => applyMigration(file, model, target),
+  run: async (file, text) => onSqlite(file, database => database.exec(text)),
+  rows: async (file, text) => sqliteRows(file, text),
+  requireSound: async file => {
+    assert.deepEqual(sqliteRows(file, 'PRAGMA integrity_check'), [['ok']])
+    assert.deepEqual(sqliteRows(file, 'PRAGMA foreign_key_check'), [])
+  },
+  shape: async file =>
+    JSON.stringify(sqliteRows(file, 'SELECT type, name, sql FROM sqlite_schema ORDER BY name')),
+  killAfter: [1, 5, 15, 30, 50, 80],
+  targets: async (file, tables) =>
+    tables.flatMap(table =>
+      sqliteRows(file, `SELECT "table" FROM pragma_foreign_key_list('${table}')`).map(([name]) =>
+        String(name),
+      ),
+    ),
+  dump: async file => {
+    if (!existsSync(file)) return ''
+    const schema = sqliteRows(file, 'SELECT name, sql FROM sqlite_schema ORDER BY name')
+    const tables = sqliteRows(file, `SELECT name FROM pragma_table_list WHERE type = 'table' ORDER BY name`)
+    const rows = tables.map(([name]) => [name, sqliteRows(file, `SELECT * FROM "${name}"`)])
+    return JSON.stringify([schema, rows])
+  },
+  print: schemaSql,
+}
+
+function onSqlite<T>(file: string, use: (database: DatabaseSync) => T): T {
+  const database = new DatabaseSync(file)
+  try {
+    return use(database)
+  } finally {
+    database.close()
+  }
+}
+
+function sqliteRows(file: string, text: string): unknown[][] {
+  return onSqlite(file, database =>
+    database
+      .prepare(text)
+      .all()
+      .map(row => Object.values(row)),
+  )
+}
+
+/** What the tables are made of, whichever way they came to be. */
+const definitions = `
+  SELECT c.relname AS "on", a.attname AS "name", format_type(a.atttypid, a.atttypmod) || a.attnotnull || coalesce(pg_get_expr(d.adbin, d.adrelid), '') AS "is"
+    FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped LEFT JOIN pg_attrdef d ON d.adrelid = c.oid AND d.adnum = a.attnum
+    WHERE c.relnamespace = 'public'::regnamespace AND c.relkind = 'r'
+  UNION ALL SELECT conrelid::regclass::text, conname, pg_get_constraintdef(oid) || convalidated FROM pg_constraint WHERE connamespace = 'public'::regnamespace AND contype <> 'p'
+  UNION ALL SELECT tablename, indexname, indexdef FROM pg_indexes WHERE schemaname = 'public' AND indexname NOT LIKE '%pkey'
+  UNION ALL SELECT tgrelid::regclass::text, tgname, pg_get_triggerdef(oid) FROM pg_trigger WHERE NOT tgisinternal
+  ORDER BY 1, 2, 3`
+
+/** What is not valid, not checked, or left over. */
+const unsound = `
+  SELECT indexrelid::regclass::text FROM pg_index WHERE NOT indisvalid
+  UNION ALL SELECT conname FROM pg_constraint WHERE NOT convalidated
+  UNION ALL SELECT relname FROM pg_class WHERE relname LIKE '\\_new\\_%'
+  UNION ALL SELECT conname FROM pg_constraint WHERE conname LIKE '\\_new\\_%'`
+
+async function postgresRows(url: string, text: string): Promise<unknown[][]> {
+  return (await query(url, text)).map(row => Object.values(row))
+}
+
+export const postgres: Migratable = {
+  name: 'PostgreSQL',
+  withEmpty: withPostgres,
+  open: (url, model, autoMigrate = true) => openPostgres(model, { url, autoMigrate, connections: 4 }),
+  plan: planPostgres,
+  apply: applyPostgres,
+  run: async (url, text) => void (await query(url, text)),
+  rows: postgresRows,
+  requireSound: async url => {
+    assert.deepEqual(await postgresRows(url, unsound), [])
+  },
+  shape: async url => (await shapeOf(url)).filter(line => !line.includes('_new_')).join('\n'),
+  killAfter: [50, 150, 300, 600, 1000, 1400],
+  targets: async (url, tables) => {
+    const text = `SELECT confrelid::regclass::text FROM pg_constraint WHERE contype = 'f' AND conrelid::regclass::text = ANY ($1)`
+    return (await query(url, text, [tables])).flatMap(row => Object.values(row).map(String))
+  },
+  dump: async url => {
+    const schema = await shapeOf(url)
+    const tables = await query(
+      url,
+      `SELECT tablename AS n FROM pg_tables WHERE schemaname = 'public' ORDER BY 1`,
+    )
+    const rows: unknown[] = []
+    for (const { n } of tables)
+      rows.push([n, await query(url, `SELECT t::text AS row FROM "${n}" t ORDER BY 1`)])
+    return JSON.stringify([schema, rows])
+  },
+  print: postgresSchemaSql,
+}
+
+/** The definitions of everything in a PostgreSQL database. */
+export async function shapeOf(url: string): Promise<string[]> {
+  return (await query(url, definitions)).map(row => Object.values(row).join(' '))
+}
+
+export const migratables: readonly Migratable[] = [sqlite, postgres]

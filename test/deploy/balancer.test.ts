@@ -1,0 +1,174 @@
+/** Two nodes behind the load balancer of `deploy/`: what clients see of it, and of one node after the other being replaced. */
+import assert from 'node:assert/strict'
+import { Agent, request } from 'node:http'
+import { describe, it } from 'node:test'
+import { setTimeout as wait } from 'node:timers/promises'
+import { createClient } from 'graphql-ws'
+import { WebSocket } from 'ws'
+import type { Process } from '../processes/portico.ts'
+import { call } from '../serve/service.ts'
+import { type Balanced, getFrom, key, withBalancer } from './haproxy.ts'
+
+const query = 'subscription { newPost { title } }'
+
+/** Until it is stopped, creates posts. */
+function posting({ url }: Balanced): () => void {
+  let stopped = false
+  const post = async () => {
+    for (let at = 0; !stopped; at++) {
+      const body = { title: `post ${at}` }
+      await call(`${url}/api/v1/posts`, { method: 'POST', key, body })
+      await wait(100)
+    }
+  }
+  void post()
+  return () => {
+    stopped = true
+  }
+}
+
+describe('behind the load balancer', () => {
+  it('a client is known by its own address, whatever it claims', () =>
+    withBalancer({ PORTICO_ADDRESS_RATE_LIMIT: '3' }, async ({ url }) => {
+      const list = `${url}/api/v1/posts`
+      let first = await getFrom(list, '127.0.0.2')
+      for (let tries = 0; tries < 20 && first.status !== 429; tries++)
+        first = await getFrom(list, '127.0.0.2')
+      assert.equal(first.status, 429)
+      // Each node has a budget for it: both are used up before anything else is tried.
+      for (let tries = 0; tries < 8; tries++) await getFrom(list, '127.0.0.2')
+      const forged = { 'X-Forwarded-For': '198.51.100.7' }
+      assert.equal((await getFrom(list, '127.0.0.2', forged)).status, 429)
+      assert.equal((await getFrom(list, '127.0.0.3')).status, 200)
+    }))
+
+  it('the figures are not for everybody', () =>
+    withBalancer({}, async ({ url, nodes }) => {
+      assert.equal((await call(`${url}/metrics`)).status, 404)
+      assert.equal((await nodes[0].call('/metrics')).status, 200)
+      assert.equal((await call(`${url}/api/v1/openapi.json`)).status, 200)
+    }))
+
+  it('subscriptions over WebSocket and server-sent events deliver while they are open', () =>
+    withBalancer({}, async balanced => {
+      const { url } = balanced
+      const client = createClient({ url: `${url.replace('http', 'ws')}/graphql`, webSocketImpl: WebSocket })
+      const stream = await fetch(`${url}/graphql`, {
+        method: 'POST',
+        headers: { 'Content-Type': 'application/json', Accept: 'text/event-stream' },
+        body: JSON.stringify({ query }),
+      })
+      const stop = posting(balanced)
+      try {
+        for await (const { data } of client.iterate({ query })) {
+          assert.match(JSON.stringify(data), /post \d+/)
+          break
+        }
+        assert.equal(stream.headers.get('content-type'), 'text/event-stream; charset=utf-8')
+        let text = ''
+        for await (const chunk of stream.body ?? []) {
+          text += Buffer.from(chunk).toString()
+          if (text.includes('post ')) break
+        }
+        assert.match(text, /event: next\ndata: .*post \d+/)
+      } finally {
+        stop()
+        await client.dispose()
+      }
+    }))
+})
+
+interface Sent {
+  readonly what: string
+  readonly by: string
+}
+
+/** One request; `what` is its status, or how it failed. */
+function send(agent: Agent, url: string, title: string | undefined): Promise<Sent> {
+  const headers = { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' }
+  const method = title === undefined ? 'GET' : 'POST'
+  return new Promise(done => {
+    const sent = request(`${url}/api/v1/posts`, { agent, method, headers }, answer => {
+      answer.resume()
+      answer.on('end', () => done({ what: String(answer.statusCode), by: method }))
+      answer.on('error', error => done({ what: error.message, by: method }))
+    })
+    sent.on('error', error => done({ what: error.message, by: method }))
+    sent.end(title === undefined ? undefined : JSON.stringify({ title }))
+  })
+}
+
+const LANES = 12
+
+/** Reads and writes without a pause until `stopped`; how often each outcome was. */
+async function load(url: string, stopped: () => boolean): Promise<ReadonlyMap<string, number>> {
+  const outcomes = new Map<string, number>()
+  const lane = async (at: number) => {
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+    for (let count = 0; !stopped(); count++) {
+      const { what, by } = await send(agent, url, count % 2 === 0 ? `lane ${at}, ${count}` : undefined)
+      outcomes.set(`${by} ${what}`, (outcomes.get(`${by} ${what}`) ?? 0) + 1)
+      await wait(5)
+    }
+    agent.destroy()
+  }
+  await Promise.all(Array.from({ length: LANES }, (_, at) => lane(at)))
+  return outcomes
+}
+
+/** Until the balancer sends requests to a node that was started anew. */
+async function serving(node: Process): Promise<void> {
+  for (let tries = 0; tries < 100; tries++) {
+    const { text } = await node.call('/metrics')
+    if (/_count\{method="POST",route="\/api\/v1\/posts",status="2xx"\} \d/.test(text)) return
+    await wait(100)
+  }
+  throw new Error('The balancer does not come back to a node.')
+}
+
+describe('an upgrade without downtime', () => {
+  it('replaces one node after the other under load, and no request fails', context =>
+    withBalancer(
+      { PORTICO_SHUTDOWN_DELAY: '4', PORTICO_RATE_LIMIT: 'off' },
+      async ({ url, nodes, restart }) => {
+        let stopped = false
+        const running = load(url, () => stopped)
+        const codes: unknown[] = []
+        try {
+          await wait(500)
+          for (const at of [0, 1] as const) {
+            codes.push(await restart(at))
+            await serving(nodes[at])
+          }
+        } finally {
+          stopped = true
+        }
+        const outcomes = await running
+        assert.deepEqual(codes, [0, 0])
+        assert.deepEqual([...outcomes.keys()].sort(), ['GET 200', 'POST 201'])
+        const stored = await nodes[0].call('/api/v1/posts?per_page=1')
+        const { total } = stored.json.meta as { total: number }
+        assert.equal(total, outcomes.get('POST 201'))
+        context.diagnostic(`${[...outcomes].map(([what, count]) => `${what}: ${count}`).join(', ')}`)
+      },
+    ))
+
+  it('tells open WebSockets that the service goes away, and they find the other node', () =>
+    withBalancer({ PORTICO_SHUTDOWN_DELAY: '3' }, async ({ url, nodes }) => {
+      const open = () =>
+        new Promise<WebSocket>((found, failed) => {
+          const socket = new WebSocket(`${url.replace('http', 'ws')}/graphql`, 'graphql-transport-ws')
+          socket.on('error', failed)
+          socket.on('open', () => socket.send('{"type":"connection_init"}'))
+          socket.on('message', () => found(socket))
+        })
+      const sockets = await Promise.all([open(), open(), open(), open()])
+      const closed = sockets.map(socket => new Promise<number>(found => socket.on('close', found)))
+      await nodes[0].end('SIGTERM')
+      const left = await Promise.race(closed)
+      assert.equal(left, 1001)
+      const again = await open()
+      again.terminate()
+      for (const socket of sockets) socket.terminate()
+    }))
+})

@@ -1,0 +1,181 @@
+/** The examples in `deploy/`: that they can be read, and that they say what the service understands. */
+import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { describe, it } from 'node:test'
+import { parse, parseAllDocuments } from 'yaml'
+import { readSettings, settingsTable } from '../../src/config.ts'
+import { findProgram } from '../programs.ts'
+
+const root = resolve(import.meta.dirname, '../..')
+const text = (path: string) => readFileSync(join(root, path), 'utf8')
+
+type Environment = Readonly<Record<string, string>>
+
+const variables = new Set<string>(Object.values(settingsTable).map(({ variable }) => variable)).add(
+  'REDIS_URL',
+)
+
+/** Every variable is one of a setting, and every value is one that the setting takes. */
+function checkEnvironment(environment: Environment): void {
+  const { NODE_ENV: _, DATABASE_URL, REDIS_URL: _redis, ...rest } = environment
+  for (const name of Object.keys(rest)) assert.ok(variables.has(name), `${name} is no setting`)
+  const filled = Object.entries(rest).map(([name, value]) => [name, value.replace(/\$\{\w+:-(.*)\}/, '$1')])
+  readSettings({ environment: Object.fromEntries(filled) })
+  if (DATABASE_URL !== undefined) assert.match(DATABASE_URL, /^(postgres:\/\/|\/|%S\/)/)
+}
+
+const seconds = (value: string | undefined) => Number.parseInt(value ?? '0', 10)
+
+interface ComposeService {
+  readonly image?: string
+  readonly environment?: Environment
+  readonly depends_on?: Readonly<Record<string, { readonly condition: string }>>
+  readonly healthcheck?: { readonly test?: readonly string[]; readonly disable?: boolean }
+  readonly stop_grace_period?: string
+  readonly volumes?: readonly string[]
+}
+
+describe('compose.yaml', () => {
+  const { services, volumes } = parse(text('deploy/compose.yaml'), { merge: true }) as {
+    readonly services: Readonly<Record<string, ComposeService>>
+    readonly volumes: object
+  }
+  const nodes = Object.entries(services).filter(([name]) => /^portico\d$/.test(name))
+
+  it('has two nodes with settings that there are', () => {
+    assert.equal(nodes.length, 2)
+    for (const [, { environment = {}, stop_grace_period }] of nodes) {
+      checkEnvironment(environment)
+      const { PORTICO_SHUTDOWN_DELAY: delay, PORTICO_SHUTDOWN_GRACE: grace } = environment
+      assert.ok(seconds(stop_grace_period) > seconds(delay) + seconds(grace))
+    }
+  })
+
+  it('waits only for services and states that there are', () => {
+    for (const { depends_on = {} } of Object.values(services)) {
+      for (const [name, { condition }] of Object.entries(depends_on)) {
+        const awaited = services[name]
+        assert.ok(awaited, `there is no service ${name}`)
+        if (condition !== 'service_healthy') continue
+        const own = nodes.some(([node]) => node === name)
+        assert.ok(own || awaited.healthcheck?.test, `${name} has no health check`)
+      }
+    }
+  })
+
+  it('gives the load balancer its nodes, its file and every variable that it reads', () => {
+    const { environment = {}, volumes: mounts = [] } = services.haproxy ?? {}
+    const config = text('deploy/haproxy.cfg')
+    const read = [...config.matchAll(/\$\{(\w+)\}/g)].map(([, name]) => name)
+    assert.deepEqual(Object.keys(environment).sort(), read.sort())
+    assert.deepEqual(
+      [environment.NODE_1, environment.NODE_2],
+      nodes.map(([name]) => `${name}:3000`),
+    )
+    assert.ok(mounts.some(mount => mount.startsWith('./haproxy.cfg:')))
+  })
+
+  it('lets nodes serve on for longer than the load balancer takes to notice', () => {
+    const [, inter, fall] = /inter (\d+)s fall (\d+)/.exec(text('deploy/haproxy.cfg')) ?? []
+    for (const [, { environment = {} }] of nodes) {
+      assert.ok(seconds(environment.PORTICO_SHUTDOWN_DELAY) > Number(inter) * Number(fall))
+    }
+  })
+
+  it('names the volumes that it uses, and asks for the password', () => {
+    assert.deepEqual(Object.keys(volumes), ['postgres'])
+    const asked = [...text('deploy/compose.yaml').matchAll(/\$\{(\w+)/g)].map(([, name]) => name)
+    const given = [...text('deploy/example.env').matchAll(/^(\w+)=/gm)].map(([, name]) => name)
+    assert.deepEqual([...new Set(asked)].sort(), given.sort())
+  })
+})
+
+interface Container {
+  readonly env?: readonly { readonly name: string; readonly value: string }[]
+  readonly ports?: readonly { readonly name: string; readonly containerPort: number }[]
+  readonly command?: readonly string[]
+}
+type Probe = { readonly httpGet: { readonly path: string; readonly port: string } }
+
+describe('kubernetes.yaml', () => {
+  const documents = parseAllDocuments(text('deploy/kubernetes.yaml'), { merge: true })
+  const manifest = (kind: string) => {
+    const found = documents.map(document => document.toJS()).find(each => each.kind === kind)
+    assert.ok(found, `there is no ${kind}`)
+    return found
+  }
+  const { spec, metadata } = manifest('Deployment').spec.template
+  const [container] = spec.containers as (Container & Readonly<Record<string, Probe>>)[]
+
+  it('can be read', () => {
+    assert.deepEqual(
+      documents.flatMap(({ errors }) => errors),
+      [],
+    )
+    const kinds = documents.map(document => document.toJS().kind)
+    assert.deepEqual(kinds, ['Deployment', 'Service', 'PodDisruptionBudget', 'Ingress'])
+  })
+
+  it('has settings that there are, and time for a stop', () => {
+    const environment = Object.fromEntries((container?.env ?? []).map(({ name, value }) => [name, value]))
+    checkEnvironment(environment)
+    const { PORTICO_SHUTDOWN_DELAY: delay, PORTICO_SHUTDOWN_GRACE: grace } = environment
+    assert.ok(spec.terminationGracePeriodSeconds > seconds(delay) + seconds(grace))
+    const literals = [...text('deploy/kubernetes.yaml').matchAll(/--from-literal=(\w+)=/g)]
+    for (const [, name = ''] of literals) assert.ok(variables.has(name), name)
+  })
+
+  it('probes paths that there are, on the port that there is', () => {
+    for (const name of ['startupProbe', 'livenessProbe', 'readinessProbe']) {
+      const { path, port } = container?.[name]?.httpGet ?? {}
+      assert.equal(path, name === 'readinessProbe' ? '/readyz' : '/healthz')
+      assert.equal(port, container?.ports?.[0]?.name)
+    }
+    assert.equal(container?.ports?.[0]?.containerPort, settingsTable.port.default)
+  })
+
+  it('selects the pods, and leads to the service', () => {
+    const { labels } = metadata
+    assert.deepEqual(manifest('Deployment').spec.selector.matchLabels, labels)
+    assert.deepEqual(manifest('Service').spec.selector, labels)
+    assert.deepEqual(manifest('PodDisruptionBudget').spec.selector.matchLabels, labels)
+    const { paths } = manifest('Ingress').spec.rules[0].http as {
+      paths: { path: string; backend: { service: { name: string; port: { name: string } } } }[]
+    }
+    for (const { backend } of paths) {
+      assert.equal(backend.service.name, manifest('Service').metadata.name)
+      assert.equal(backend.service.port.name, manifest('Service').spec.ports[0].name)
+    }
+    assert.ok(!paths.some(({ path }) => path === '/' || path === '/metrics'))
+  })
+})
+
+describe('portico.service', () => {
+  const unit = text('deploy/portico.service')
+
+  it('has settings that there are', () => {
+    const lines = [...unit.matchAll(/^Environment=(.*)$/gm)].flatMap(([, words = '']) => words.split(' '))
+    checkEnvironment(Object.fromEntries(lines.map(line => line.split('=', 2))))
+  })
+
+  it('is right for systemd', () => {
+    const program = findProgram({
+      names: ['systemd-analyze'],
+      variable: 'SYSTEMD_ANALYZE',
+      package: 'systemd',
+    })
+    const folder = mkdtempSync(join(tmpdir(), 'portico-unit-'))
+    try {
+      const file = join(folder, 'portico.service')
+      // The programs that it names are not on this machine.
+      writeFileSync(file, unit.replace('/usr/bin/node ', `${process.execPath} `))
+      const said = execFileSync(program, ['verify', file], { encoding: 'utf8', stdio: 'pipe' })
+      assert.equal(said, '')
+    } finally {
+      rmSync(folder, { recursive: true, force: true })
+    }
+  })
+})

@@ -1,0 +1,119 @@
+/** A disk that fails for a while: no false acknowledgement, and the service goes on by itself when it works again. */
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { DatabaseSync } from 'node:sqlite'
+import { test } from 'node:test'
+import { type Process, startProcess } from '../processes/portico.ts'
+import { withFile } from '../store/blog.ts'
+import { strace } from './trace.ts'
+
+const key = 'k'.repeat(32)
+const LANES = 8
+/** Enough for several checkpoints, which SQLite makes after 1,000 pages. */
+const ROUNDS = 120
+
+/** By title: the id of a post that was acknowledged, or the answer that refused it. */
+type Told = Map<string, number | string>
+
+async function load(service: Process): Promise<Told> {
+  const told: Told = new Map()
+  const lane = async (at: number) => {
+    for (let round = 0; round < ROUNDS; round++) {
+      const title = `lane${at} round${round}`
+      const body = { title, body: 'x'.repeat(3000) }
+      const answer = await service.call('/api/v1/posts', { method: 'POST', key, body })
+      told.set(title, answer.status === 201 ? Number(answer.json.id) : `${answer.status} ${answer.code}`)
+    }
+  }
+  await Promise.all(Array.from({ length: LANES }, (_, at) => lane(at)))
+  return told
+}
+
+interface Post {
+  readonly id: number
+  readonly title: string
+}
+
+/** All that was acknowledged is there, nothing that was refused is, and the log of events says the same. */
+function check(file: string, told: Told): void {
+  const database = new DatabaseSync(file)
+  try {
+    const posts = database.prepare('SELECT id, title FROM posts').all() as unknown as Post[]
+    const acknowledged = [...told].filter(([, what]) => typeof what === 'number')
+    assert.deepEqual(new Map(posts.map(({ id, title }) => [title, id])), new Map(acknowledged))
+    assert.equal(database.prepare('PRAGMA integrity_check').get()?.integrity_check, 'ok')
+    const events = database.prepare(`SELECT count(*) AS n FROM _events WHERE collection = 'posts'`).get()
+    assert.equal(events?.n, posts.length)
+  } finally {
+    database.close()
+  }
+}
+
+/** Runs a service whose system calls fail as `inject` says, on files that are there already. */
+async function loadWhile(file: string, failing: string, inject: string): Promise<Told> {
+  const environment = {
+    DATABASE_URL: file,
+    PORTICO_ADMIN_API_KEY: key,
+    PORTICO_RATE_LIMIT: 'off',
+    LOG_LEVEL: 'info',
+  }
+  const before = await startProcess({ environment })
+  await before.end()
+  // A call of its own opens the log, whose path strace must know.
+  const keeper = new DatabaseSync(file)
+  keeper.prepare('SELECT count(*) FROM posts').get()
+  const call = inject.split(':', 1)[0]
+  const output = `${file}.trace`
+  const options = ['-e', `trace=${call}`, '-P', failing, '-e', `inject=${inject}`]
+  const service = await startProcess({ environment, under: strace(output, options) })
+  try {
+    const told = await load(service)
+    const read = await service.call('/api/v1/posts?per_page=1')
+    assert.equal(read.status, 200)
+    const ready = await service.call('/readyz')
+    assert.equal(ready.status, 200)
+    return told
+  } finally {
+    await service.end('SIGKILL')
+    keeper.close()
+    assert.match(readFileSync(output, 'latin1'), /\(INJECTED\)/)
+  }
+}
+
+const cases = [
+  { what: 'syncs of the log fail', of: '-wal', inject: 'fsync:error=EIO:when=20..40', refuses: true },
+  {
+    what: 'there is no room for the log',
+    of: '-wal',
+    inject: 'pwrite64:error=ENOSPC:when=200..260',
+    refuses: true,
+  },
+  { what: 'writes to the log fail', of: '-wal', inject: 'pwrite64:error=EIO:when=200..260', refuses: true },
+  { what: 'syncs of the file fail', of: '', inject: 'fsync:error=EIO:when=1..3', refuses: false },
+  {
+    what: 'there is no room for the file',
+    of: '',
+    inject: 'pwrite64:error=ENOSPC:when=1..300',
+    refuses: false,
+  },
+] as const
+
+for (const { what, of, inject, refuses } of cases) {
+  test(`while ${what}, ${refuses ? 'writes are refused as UNAVAILABLE, then stored' : 'writes are stored all the same'}, and nothing is lost`, () =>
+    withFile(async file => {
+      const told = await loadWhile(file, `${file}${of}`, inject)
+      const refused = [...told.values()].filter(each => typeof each === 'string')
+      assert.deepEqual([...new Set(refused)], refuses ? ['503 UNAVAILABLE'] : [])
+      assert.equal(typeof [...told.values()].at(-1), 'number')
+      const environment = { DATABASE_URL: file, PORTICO_ADMIN_API_KEY: key }
+      const again = await startProcess({ environment })
+      try {
+        const made = await again.call('/api/v1/posts', { method: 'POST', key, body: { title: 'again' } })
+        assert.equal(made.status, 201)
+        told.set('again', Number(made.json.id))
+      } finally {
+        await again.end()
+      }
+      check(file, told)
+    }))
+}

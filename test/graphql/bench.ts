@@ -1,0 +1,61 @@
+/** An engine over a database that holds a world's rows, and what it replies. */
+import assert from 'node:assert/strict'
+import { createEngine } from '../../src/graphql/create-engine.ts'
+import type { Engine } from '../../src/graphql/engine.ts'
+import { createGuard } from '../../src/plan/guard.ts'
+import type { Run } from '../../src/plan/run.ts'
+import type { Principal } from '../../src/principal.ts'
+import { createRun } from '../../src/serve/store.ts'
+import type { Inside, Insides } from '../databases/inside.ts'
+import { TIME } from '../plan/reference.ts'
+import type { Asked } from './random-document.ts'
+import type { World } from './random-model.ts'
+
+const limits = { aliases: 10_000, depth: 100, cost: 1e9, tokens: 50_000 }
+const context = {
+  rateLimit: undefined,
+  onFault(error: unknown) {
+    throw error
+  },
+}
+
+export interface Bench {
+  readonly engine: Engine
+  readonly run: Run
+  readonly inside: Inside
+}
+
+/** Its clock stands still at `TIME`. */
+export async function withEngine(
+  { within }: Insides,
+  { model, data }: World,
+  use: (bench: Bench) => Promise<void>,
+): Promise<void> {
+  const now = () => Date.parse(TIME)
+  await within(
+    model,
+    data,
+    async inside => {
+      const run = createRun(createGuard(model), inside.store)
+      await use({ engine: createEngine({ model, run, hooks: new Map(), limits }), run, inside })
+    },
+    now,
+  )
+}
+
+export interface Reply {
+  readonly errors: readonly { readonly path?: unknown; readonly extensions?: { readonly code?: string } }[]
+  readonly data: unknown
+}
+
+export async function reply(engine: Engine, { source, variables }: Asked, who: Principal): Promise<Reply> {
+  const prepared = engine.prepare(source, undefined)
+  assert.equal(prepared.outcome, 'prepared', `${source}\n${'text' in prepared ? prepared.text : ''}`)
+  if (prepared.outcome !== 'prepared') throw new Error('not prepared')
+  const bound = engine.bind(prepared, variables)
+  assert.equal(bound.outcome, 'bound', `${source}\n${'text' in bound ? bound.text : ''}`)
+  if (bound.outcome !== 'bound') throw new Error('not bound')
+  const { text } = await engine.execute(bound, who, context)
+  const { errors = [], data } = JSON.parse(text)
+  return { errors, data }
+}

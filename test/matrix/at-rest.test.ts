@@ -1,0 +1,262 @@
+/** Everything secret that the service ever gave out or made, and the bytes of its database: they must not meet. */
+import assert from 'node:assert/strict'
+import { hash } from 'node:crypto'
+import { existsSync, readFileSync } from 'node:fs'
+import { test } from 'node:test'
+import { Secret, TOTP } from 'otpauth'
+import { loadKeys } from '../../src/auth/server/keys.ts'
+import { checkModel } from '../../src/model/check.ts'
+import { openSqlite } from '../../src/store/sqlite.ts'
+import { recordsBeside } from '../auth/sealing/beside.ts'
+import { Browser, type Departure, type Page } from '../conformance/oauth/browser.ts'
+import {
+  authorizationUrl,
+  type Fixture,
+  formWith,
+  newTokens,
+  type Person,
+  post,
+  redirectUri,
+  secretOf,
+  withFixture,
+} from '../conformance/oauth/server.ts'
+import blog from '../models/blog.ts'
+
+type Secrets = Map<string, string>
+
+/** Notes what pages and cookies tell this browser alone. */
+class Noting extends Browser {
+  readonly #secrets: Secrets
+
+  constructor(origin: string, secrets: Secrets) {
+    super(origin)
+    this.#secrets = secrets
+  }
+
+  override async send(url: URL, sent: Parameters<Browser['send']>[1]) {
+    const answer = await super.send(url, sent)
+    for (const line of answer.headers['set-cookie'] ?? []) {
+      const [name = '', value = ''] = (line.split(';')[0] ?? '').split('=')
+      this.note(`cookie ${name}`, value)
+    }
+    for (const [, name = '', value = ''] of answer.text.matchAll(
+      /type="hidden" name="(\w+)" value="([^"]+)"/g,
+    ))
+      if (/csrf|xsrf|second_factor/.test(name)) this.note(`form ${name}`, value)
+    return answer
+  }
+
+  note(what: string, value: string): void {
+    if (value.length >= 6) this.#secrets.set(`${what} ${this.#secrets.size}`, value)
+  }
+}
+
+/** A text as it is, and as somebody could have written it otherwise. */
+function spellings(secret: string): readonly string[] {
+  const bytes = Buffer.from(secret)
+  const jwk = Buffer.from(secret, 'base64url')
+  return [
+    secret,
+    bytes.toString('base64').replace(/=+$/, ''),
+    bytes.toString('base64url'),
+    bytes.toString('hex'),
+    ...(jwk.length >= 16
+      ? [jwk.toString('base64').replace(/=+$/, ''), jwk.toString('hex'), jwk.toString('latin1')]
+      : []),
+    encodeURIComponent(secret),
+  ]
+}
+
+/** Whatever a thief of the disk has, but for the key file. */
+function bytesOf(file: string): string {
+  return [file, `${file}-wal`, `${file}-journal`]
+    .filter(existsSync)
+    .map(each => readFileSync(each, 'latin1'))
+    .join('\n')
+}
+
+async function turnOnCodes(browser: Noting, person: Person): Promise<void> {
+  const landed = await browser.open('/account/security')
+  const signIn = 'text' in landed ? formWith(landed, 'password') : undefined
+  assert.ok(signIn)
+  const page = await browser.submit(signIn, { email: person.email, password: person.password })
+  assert.ok('text' in page)
+  const start = page.forms.find(({ fields }) => fields.some(({ value }) => value === 'start-totp'))
+  assert.ok(start, page.text)
+  const shown = await browser.submit(start)
+  assert.ok('text' in shown)
+  const [, secret = ''] = /class="secret">([A-Z2-7 ]+)</.exec(shown.text) ?? []
+  const plain = secret.replaceAll(' ', '')
+  assert.match(plain, /^[A-Z2-7]{16,}$/)
+  browser.note('TOTP', plain)
+  browser.note('TOTP bytes', Buffer.from(Secret.fromBase32(plain).buffer).toString('base64url'))
+  const confirm = shown.forms.find(({ fields }) => fields.some(({ name }) => name === 'code'))
+  assert.ok(confirm)
+  const done = await browser.submit(confirm, {
+    code: new TOTP({ secret: Secret.fromBase32(plain) }).generate(),
+  })
+  assert.ok('text' in done)
+  const codes = [...done.text.matchAll(/<li>([a-z0-9]{5}-[a-z0-9]{5})<\/li>/g)].map(([, code = '']) => code)
+  assert.equal(codes.length, 10, done.text)
+  for (const code of codes) {
+    browser.note('recovery code', code)
+    // What it was stored by once: a hash that can be guessed.
+    browser.note('recovery hash', hash('sha256', `${person.id}:${code.replace('-', '')}`, 'base64url'))
+  }
+}
+
+async function useEverything(fixture: Fixture, secrets: Secrets): Promise<void> {
+  const { url, ann, ben } = fixture
+  const note = (what: string, value: unknown) => {
+    assert.ok(typeof value === 'string' && value.length >= 6, what)
+    secrets.set(`${what} ${secrets.size}`, value)
+  }
+  const browser = new Noting(url, secrets)
+  try {
+    const app = await fixture.app({ default_scopes: ['openid', 'offline_access', 'read:post'] })
+    note('client secret', app.client_secret)
+    const jwtApp = await fixture.app({ access_token_format: 'jwt' })
+    for (const each of [app, jwtApp]) {
+      const tokens = await newTokens(fixture, each, {
+        browser,
+        person: ann,
+        scope: 'openid offline_access read:post',
+        parameters: { prompt: 'consent' },
+      })
+      note('access token', tokens.access_token)
+      note('refresh token', tokens.refresh_token)
+      note('ID token', tokens.id_token)
+    }
+    const pushed = await post(`${url}/oauth/par`, {
+      ...secretOf(app),
+      redirect_uri: redirectUri,
+      scope: 'read:post',
+      response_type: 'code',
+      login_hint: 'somebody@example.com',
+    })
+    note('pushed request', String(pushed.json.request_uri).split(':').at(-1))
+    const device = await post(`${url}/oauth/device`, { ...secretOf(app), scope: 'read:post' })
+    note('device code', device.json.device_code)
+    note('user code', device.json.user_code)
+    const other = await post(`${url}/oauth/device`, { ...secretOf(app), scope: 'read:post' })
+    note('user code', String(other.json.user_code).replaceAll('-', ''))
+    note('user code', other.json.user_code)
+    const verify = await browser.open(`/oauth/device?user_code=${other.json.user_code}`)
+    assert.ok('text' in verify)
+    // One that waits for its user, with everything that leads to it.
+    const waiting = new Noting(url, secrets)
+    await waiting.open(
+      authorizationUrl(url, { client_id: app.client_id, redirect_uri: redirectUri, scope: 'read:post' }),
+    )
+    waiting.close()
+    await turnOnCodes(new Noting(url, secrets), ben)
+    const key = await fixture.call('/api/v1/api_keys', {
+      method: 'POST',
+      key: ann.key,
+      body: { name: 'another' },
+    })
+    note('API key', key.json.key)
+    for (const person of [ann, ben]) {
+      note('password', person.password)
+      note('API key', person.key)
+    }
+  } finally {
+    browser.close()
+  }
+}
+
+async function privateKeys(file: string, secrets: Secrets): Promise<void> {
+  const store = openSqlite(checkModel(blog), { file })
+  try {
+    const records = await recordsBeside(store, file)
+    for (const { jwk } of await loadKeys(records)) {
+      for (const part of ['d', 'p', 'q', 'dp', 'dq', 'qi'] as const)
+        if (jwk[part] !== undefined) secrets.set(`${jwk.alg} ${part}`, jwk[part])
+    }
+  } finally {
+    await store.close()
+  }
+}
+
+test('no secret stands in the database, in whatever spelling', async t => {
+  await withFixture({}, async fixture => {
+    const secrets: Secrets = new Map()
+    await useEverything(fixture, secrets)
+    const during = bytesOf(fixture.place.database)
+    await privateKeys(fixture.place.database, secrets)
+    await fixture.restart()
+    const bytes = during + bytesOf(fixture.place.database)
+    // What is no secret is there, so looking would find one.
+    for (const open of [
+      fixture.ann.email,
+      'SigningKeys',
+      'Totp',
+      'RecoveryCode',
+      'DeviceCode',
+      'Interaction',
+    ])
+      assert.ok(bytes.includes(open), open)
+    t.diagnostic(`${secrets.size} secrets`)
+    for (const kind of [
+      'ES256 d',
+      'RS256 d',
+      'TOTP',
+      'recovery code',
+      'user code',
+      'cookie portico_session',
+      'form csrf',
+    ])
+      assert.ok(
+        [...secrets.keys()].some(what => what.startsWith(kind)),
+        kind,
+      )
+    for (const [what, secret] of secrets)
+      for (const spelling of spellings(secret)) assert.ok(!bytes.includes(spelling), `${what}: ${spelling}`)
+  })
+})
+
+test('the device flow, consent and one-time codes work with what is sealed, across a restart', async () => {
+  await withFixture({}, async fixture => {
+    const app = await fixture.app()
+    const { url, ann } = fixture
+    const device = await post(`${url}/oauth/device`, { ...secretOf(app), scope: 'read:post' })
+    const browser = fixture.browser()
+    const secrets: Secrets = new Map()
+    const noting = new Noting(url, secrets)
+    await turnOnCodes(noting, fixture.ben)
+    noting.close()
+    await fixture.restart()
+    let page: Page | Departure = await browser.open(`/oauth/device?user_code=${device.json.user_code}`)
+    for (let step = 0; step < 5 && 'text' in page; step++) {
+      if (page.text.includes('is connected')) break
+      const password = formWith(page, 'password')
+      const [first] = page.forms
+      assert.ok(first, page.text)
+      page = password
+        ? await browser.submit(password, { email: ann.email, password: ann.password })
+        : await browser.submit(first)
+    }
+    assert.ok(
+      'text' in page && page.text.includes('is connected'),
+      'text' in page ? page.text : page.left.href,
+    )
+    const grant_type = 'urn:ietf:params:oauth:grant-type:device_code'
+    const device_code = String(device.json.device_code)
+    const token = await post(`${url}/oauth/token`, { ...secretOf(app), grant_type, device_code })
+    assert.equal(token.status, 200, token.text)
+    const [recovery = ''] = [...secrets]
+      .filter(([what]) => what.startsWith('recovery code'))
+      .map(([, code]) => code)
+    const visitor = fixture.browser()
+    const signIn = await visitor.open('/account/sign-in')
+    assert.ok('text' in signIn)
+    const form = formWith(signIn, 'password')
+    assert.ok(form)
+    const second = await visitor.submit(form, { email: fixture.ben.email, password: fixture.ben.password })
+    assert.ok('text' in second)
+    const code = second.forms.find(({ fields }) => fields.some(({ name }) => name === 'code'))
+    assert.ok(code, second.text)
+    const landed = await visitor.submit(code, { code: recovery })
+    assert.ok('text' in landed && landed.url.pathname === '/account', landed.toString())
+  })
+})

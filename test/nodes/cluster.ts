@@ -1,0 +1,64 @@
+/** Several Portico processes on one database, behind one address. */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import type { GivenSettings } from '../../src/config.ts'
+import { type Balancer, openBalancer } from './balancer.ts'
+import { Node } from './node.ts'
+
+export const blogModel = resolve(import.meta.dirname, '../../examples/blog/model.ts')
+
+export interface ClusterOptions {
+  /** A file whose default export is a model. The reference model by default. */
+  readonly model?: string
+  readonly nodes?: number
+  readonly settings?: GivenSettings
+  readonly environment?: Readonly<Record<string, string>>
+}
+
+export interface NodeCluster {
+  readonly nodes: readonly Node[]
+  /** Of the balancer: each request goes to another node. */
+  readonly url: string
+  readonly balancer: Balancer
+  /** The node at a place, counted round. */
+  node(at: number): Node
+  close(): Promise<void>
+}
+
+/**
+ * Starts all nodes at once, so that who makes the tables and the first administrator is open. `settings` go into
+ * the config file that all nodes read.
+ */
+export async function startCluster({
+  model = blogModel,
+  nodes: count = 3,
+  settings = {},
+  environment = {},
+}: ClusterOptions): Promise<NodeCluster> {
+  const folder = mkdtempSync(join(tmpdir(), 'portico-nodes-'))
+  const nodes = Array.from({ length: count }, () => new Node({ folder, model, environment }))
+  const balancer = await openBalancer(() => nodes.flatMap(node => (node.isUp ? node.port : [])))
+  writeFileSync(
+    join(folder, 'portico.config.json'),
+    JSON.stringify({ baseUrl: balancer.url, autoMigrate: true, ...settings }),
+  )
+  const close = async () => {
+    for (const node of nodes) node.resume()
+    await Promise.all(nodes.map(node => node.stop()))
+    await balancer.close()
+    rmSync(folder, { recursive: true, force: true })
+  }
+  const started = await Promise.allSettled(nodes.map(node => node.start()))
+  const failed = started.find(result => result.status === 'rejected')
+  if (failed) {
+    await close()
+    throw failed.reason
+  }
+  const node = (at: number): Node => {
+    const found = nodes[at % nodes.length]
+    if (!found) throw new Error('there are no nodes')
+    return found
+  }
+  return { nodes, url: balancer.url, balancer, node, close }
+}

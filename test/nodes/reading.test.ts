@@ -1,0 +1,132 @@
+/** What one node has acknowledged, every other node shows at once: items, lists, totals, tags, GraphQL. */
+import assert from 'node:assert/strict'
+import { randomInt } from 'node:crypto'
+import { test } from 'node:test'
+import { type Fixture, withFixture } from '../conformance/oauth/server.ts'
+import blog from '../models/blog.ts'
+import { type Answer, type CallOptions, call } from '../serve/service.ts'
+import { nodeSetups } from '../setups/setups.ts'
+
+const ROUNDS = 60
+const LANES = 4
+
+interface Post {
+  readonly id: number
+  readonly title: string
+}
+
+/** One writer's posts, as they must be seen from everywhere. */
+class Lane {
+  readonly #fixture: Fixture
+  readonly #name: string
+  readonly #posts = new Map<number, string>()
+  /** Of the list as it was last seen, and whether it has changed since. */
+  #tag: string | undefined
+
+  constructor(fixture: Fixture, name: string) {
+    this.#fixture = fixture
+    this.#name = name
+  }
+
+  #at(path: string, options: CallOptions = {}): Promise<Answer> {
+    const { urls, ann } = this.#fixture
+    const url = urls[randomInt(urls.length)] ?? ''
+    return call(`${url}${path}`, { key: ann.key, ...options })
+  }
+
+  get #list(): string {
+    return `/api/v1/posts?title[gte]=${this.#name}&title[lt]=${this.#name}~&per_page=100&sort=id`
+  }
+
+  async #write(round: number): Promise<void> {
+    const title = `${this.#name} ${round}`
+    const [id] = [...this.#posts.keys()].slice(randomInt(this.#posts.size + 1))
+    if (id === undefined || this.#posts.size < 3) {
+      const made = await this.#at('/api/v1/posts', { method: 'POST', body: { title, body: '' } })
+      assert.equal(made.status, 201, made.text)
+      this.#posts.set(Number(made.json.id), title)
+    } else if (round % 4 === 3) {
+      assert.equal((await this.#at(`/api/v1/posts/${id}`, { method: 'DELETE' })).status, 204)
+      this.#posts.delete(id)
+    } else {
+      const changed = await this.#at(`/api/v1/posts/${id}`, { method: 'PATCH', body: { title } })
+      assert.equal(changed.status, 200, changed.text)
+      this.#posts.set(id, title)
+    }
+  }
+
+  async #look(hasChanged: boolean): Promise<void> {
+    const all = [...this.#posts].sort(([a], [b]) => a - b)
+    const listed = await this.#at(this.#list, {
+      headers: this.#tag === undefined ? {} : { 'If-None-Match': this.#tag },
+    })
+    if (hasChanged || this.#tag === undefined) {
+      assert.equal(listed.status, 200, `${this.#name}: an old answer was taken for the new one`)
+      const { data, meta } = listed.json as unknown as { data: Post[]; meta: { total: number } }
+      assert.deepEqual(
+        data.map(({ id, title }) => [id, title]),
+        all,
+      )
+      assert.equal(meta.total, all.length)
+    } else assert.equal(listed.status, 304)
+    this.#tag = listed.headers.get('etag') ?? undefined
+    for (const [id, title] of all.slice(-2)) {
+      const item = await this.#at(`/api/v1/posts/${id}`)
+      assert.equal(item.json.title, title)
+      const query = `{ post(id: ${id}) { title } }`
+      const told = await this.#at('/graphql', { method: 'POST', body: { query } })
+      assert.deepEqual(told.json.data, { post: { title } })
+    }
+  }
+
+  async run(): Promise<void> {
+    for (let round = 0; round < ROUNDS; round++) {
+      await this.#write(round)
+      await this.#look(true)
+      await this.#look(false)
+    }
+  }
+}
+
+for (const setup of nodeSetups) {
+  test(`${LANES} writers see what they wrote, whichever node they ask (${setup.name})`, async () => {
+    await withFixture(
+      {},
+      async fixture => {
+        await Promise.all(Array.from({ length: LANES }, (_, lane) => new Lane(fixture, `lane${lane}`).run()))
+      },
+      blog,
+      setup,
+    )
+  })
+
+  test(`the total of all posts is right on every node while all write (${setup.name})`, async () => {
+    await withFixture(
+      {},
+      async ({ urls, ann }) => {
+        let made = 0
+        const total = async (url: string) => {
+          const listed = await call(`${url}/api/v1/posts?per_page=1`, { key: ann.key })
+          return (listed.json as unknown as { meta: { total: number } }).meta.total
+        }
+        const lanes = urls.map(async (url, lane) => {
+          for (let round = 0; round < ROUNDS; round++) {
+            const posted = await call(`${url}/api/v1/posts`, {
+              method: 'POST',
+              key: ann.key,
+              body: { title: `${round}`, body: '' },
+            })
+            assert.equal(posted.status, 201)
+            const least = ++made
+            const told = await total(urls[(lane + 1) % urls.length] ?? '')
+            assert.ok(told >= least, `${told} of at least ${least}`)
+          }
+        })
+        await Promise.all(lanes)
+        for (const url of urls) assert.equal(await total(url), urls.length * ROUNDS)
+      },
+      blog,
+      setup,
+    )
+  })
+}

@@ -1,0 +1,246 @@
+/** Three nodes and a Redis: what they count together, and that they go on without it. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { setTimeout as wait } from 'node:timers/promises'
+import { Redis } from 'ioredis'
+import { generateKey } from '../../src/auth/key.ts'
+import type { GivenSettings } from '../../src/config.ts'
+import { earlyInMinute } from '../cluster/window.ts'
+import { RedisServer } from '../databases/redis.ts'
+import { call } from '../serve/service.ts'
+import { client, until } from '../transports/service.ts'
+import { type NodeCluster, startCluster } from './cluster.ts'
+
+interface World {
+  readonly cluster: NodeCluster
+  readonly server: RedisServer
+  /** The administrator's. */
+  readonly key: string
+}
+
+async function withNodes(settings: GivenSettings, use: (world: World) => Promise<void>): Promise<void> {
+  const server = await RedisServer.start()
+  const key = generateKey()
+  try {
+    const cluster = await startCluster({
+      settings: { redis: { url: server.url, timeout: 5000 }, ...settings },
+      environment: { PORTICO_ADMIN_API_KEY: key },
+    })
+    try {
+      await use({ cluster, server, key })
+    } finally {
+      await cluster.close()
+    }
+  } finally {
+    server.resume()
+    await server.remove()
+  }
+}
+
+const times = <T>(count: number, make: (at: number) => T) =>
+  Array.from({ length: count }, (_, at) => make(at))
+
+test('a user’s limit is exact over three nodes, and every node says what is left of it', async () => {
+  await withNodes({ rateLimit: 300 }, async ({ cluster, key }) => {
+    await earlyInMinute(30)
+    const read = (at: number) => call(`${cluster.node(at).url}/api/v1/posts`, { key })
+    const answers = await Promise.all(times(900, read))
+    const granted = answers.filter(({ status }) => status === 200)
+    assert.equal(granted.length, 300)
+    assert.equal(answers.filter(({ status }) => status === 429).length, 600)
+    const left = granted.map(({ headers }) => Number(headers.get('x-ratelimit-remaining')))
+    assert.deepEqual(
+      left.sort((a, b) => b - a),
+      times(300, at => 299 - at),
+    )
+    const resets = new Set(answers.map(({ headers }) => headers.get('x-ratelimit-reset')))
+    assert.equal(resets.size, 1)
+  })
+})
+
+/** The status of a sign-in with a wrong password. */
+async function guess(url: string, form: { readonly csrf: string; readonly cookie: string }): Promise<number> {
+  const answer = await fetch(`${url}/account/sign-in`, {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/x-www-form-urlencoded', Cookie: form.cookie },
+    body: new URLSearchParams({ csrf: form.csrf, email: 'ann@example.com', password: 'not it' }).toString(),
+  })
+  await answer.text()
+  return answer.status
+}
+
+test('guesses of a password at three nodes at once count together', async () => {
+  await withNodes({ rateLimit: 'off' }, async ({ cluster }) => {
+    const page = await fetch(`${cluster.url}/account/sign-in`)
+    const cookie = /^portico_form=[^;]+/.exec(page.headers.get('set-cookie') ?? '')?.[0] ?? ''
+    const csrf = /name="csrf" value="([^"]+)"/.exec(await page.text())?.[1] ?? ''
+    assert.ok(cookie && csrf)
+    const statuses = await Promise.all(times(30, at => guess(cluster.node(at).url, { csrf, cookie })))
+    assert.deepEqual(
+      [400, 429].map(status => statuses.filter(one => one === status).length),
+      [10, 20],
+    )
+  })
+})
+
+/** What `/readyz` of every node says. */
+async function states({ nodes }: NodeCluster): Promise<readonly string[]> {
+  const answers = await Promise.all(nodes.map(({ url }) => call(`${url}/readyz`)))
+  for (const { status } of answers) assert.equal(status, 200)
+  return answers.map(({ json }) => String(json.status))
+}
+
+async function untilAll(cluster: NodeCluster, state: string): Promise<void> {
+  const end = performance.now() + 30_000
+  while ((await states(cluster)).some(one => one !== state)) {
+    assert.ok(performance.now() < end, `not every node is ${state} after 30 s`)
+    await wait(20)
+  }
+}
+
+async function figure(url: string, name: string): Promise<number> {
+  const { text } = await call(`${url}/metrics`)
+  return Number(new RegExp(`^${name} (\\d+)$`, 'm').exec(text)?.[1])
+}
+
+interface Load {
+  /** Titles of posts that were acknowledged. */
+  readonly written: string[]
+  readonly wrong: string[]
+  slowest: number
+  /** How many requests were answered. */
+  answered: number
+  stop(): Promise<void>
+}
+
+/** Reads and writes on all nodes, without a pause. */
+function startLoad({ cluster, key }: World): Load {
+  let running = true
+  const load: Load = { written: [], wrong: [], slowest: 0, answered: 0, stop: async () => {} }
+  const one = async (at: number, count: number) => {
+    const { url } = cluster.node(at)
+    const title = `${at} ${count}`
+    const start = performance.now()
+    const isWrite = count % 3 === 0
+    const body = { title, body: '' }
+    const answer = await call(`${url}/api/v1/posts`, isWrite ? { method: 'POST', key, body } : { key })
+    load.slowest = Math.max(load.slowest, performance.now() - start)
+    load.answered++
+    if (answer.status !== (isWrite ? 201 : 200)) load.wrong.push(`${answer.status} ${answer.text}`)
+    else if (isWrite) load.written.push(title)
+  }
+  const lanes = times(6, async at => {
+    for (let count = 0; running; count++) await one(at, count)
+  })
+  load.stop = async () => {
+    running = false
+    await Promise.all(lanes)
+  }
+  return load
+}
+
+interface Heard {
+  readonly titles: string[]
+  end(): void
+}
+
+async function listen(url: string, key: string): Promise<Heard> {
+  const socket = client(`${url.replace('http', 'ws')}/graphql`, { Authorization: `Bearer ${key}` })
+  const titles: string[] = []
+  const stop = socket.subscribe<{ newPost: { title: string } }>(
+    { query: 'subscription { newPost { title } }' },
+    { next: ({ data }) => titles.push(data?.newPost.title ?? ''), error: () => {}, complete: () => {} },
+  )
+  return {
+    titles,
+    end() {
+      stop()
+      void socket.dispose()
+    },
+  }
+}
+
+/** A first post again and again until all have heard one: then all listen. */
+async function untilAllListen({ cluster, key }: World, heard: readonly Heard[]): Promise<void> {
+  for (let round = 0; heard.some(({ titles }) => titles.length === 0); round++) {
+    assert.ok(round < 100, 'a subscriber hears nothing')
+    const body = { title: 'warm-up', body: '' }
+    await call(`${cluster.url}/api/v1/posts`, { method: 'POST', key, body })
+    await wait(50)
+  }
+}
+
+async function goOn(load: Load, requests: number): Promise<void> {
+  const before = load.answered
+  await until(() => load.answered >= before + requests, 30_000)
+}
+
+/** Killed, started again, emptied, hanging: requests go on all the time. */
+async function breakRedis({ cluster, server }: World, load: Load): Promise<void> {
+  const [{ url = '' } = {}] = cluster.nodes
+  await goOn(load, 50)
+  await server.kill()
+  await untilAll(cluster, 'degraded')
+  assert.equal(await figure(url, 'portico_redis_up'), 0)
+  await goOn(load, 50)
+  await server.start()
+  await untilAll(cluster, 'ok')
+  assert.equal(await figure(url, 'portico_redis_up'), 1)
+  const admin = new Redis(server.url)
+  await admin.flushall()
+  await admin.quit()
+  await goOn(load, 50)
+  assert.deepEqual(new Set(await states(cluster)), new Set(['ok']))
+  server.pause()
+  await untilAll(cluster, 'degraded')
+  await goOn(load, 50)
+  await wait(2500)
+  server.resume()
+  await untilAll(cluster, 'ok')
+  await goOn(load, 50)
+}
+
+test('Redis killed, started, emptied and hanging: no request fails, no event is lost or comes twice', async () => {
+  const settings = { rateLimit: 1_000_000 }
+  await withNodes(settings, async world => {
+    const { cluster, server, key } = world
+    const heard = await Promise.all(cluster.nodes.map(({ url }) => listen(url, key)))
+    try {
+      await untilAllListen(world, heard)
+      const load = startLoad(world)
+      try {
+        await breakRedis(world, load)
+      } finally {
+        server.resume()
+        await load.stop()
+      }
+      assert.deepEqual(load.wrong, [])
+      // Who waited for Redis when it began to hang, waited for five seconds.
+      assert.ok(load.slowest < 15_000, `${load.slowest} ms`)
+      const told = ({ titles }: Heard) => titles.filter(title => title !== 'warm-up')
+      await until(() => heard.every(one => told(one).length >= load.written.length), 20_000)
+      const [first = []] = heard.map(told)
+      assert.deepEqual(first.toSorted(), load.written.toSorted())
+      for (const one of heard) assert.deepEqual(told(one), first)
+      for (const { log, url } of cluster.nodes) {
+        assert.equal(log.match(/Redis is away/g)?.length, 2, log)
+        assert.equal(log.match(/Redis is back/g)?.length, 2)
+        assert.equal(await figure(url, 'portico_redis_losses_total'), 2)
+        assert.ok((await figure(url, 'portico_local_draws_total')) > 0)
+        assert.ok((await figure(url, 'portico_redis_wakes_received_total')) > 0)
+      }
+    } finally {
+      for (const one of heard) one.end()
+    }
+  })
+})
+
+test('without Redis a user has the whole limit on each node, and no more', async () => {
+  await withNodes({ rateLimit: 20 }, async ({ cluster, server, key }) => {
+    await server.kill()
+    await untilAll(cluster, 'degraded')
+    await earlyInMinute()
+    const answers = await Promise.all(times(90, at => call(`${cluster.node(at).url}/api/v1/posts`, { key })))
+    assert.equal(answers.filter(({ status }) => status === 200).length, 60)
+  })
+})

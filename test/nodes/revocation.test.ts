@@ -1,0 +1,175 @@
+/** What is taken back on one node is over on all: the next request, and connections that are open. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { setTimeout as wait } from 'node:timers/promises'
+import type { Browser } from '../conformance/oauth/browser.ts'
+import {
+  type App,
+  type Fixture,
+  formWith,
+  newTokens,
+  post,
+  secretOf,
+  withFixture,
+} from '../conformance/oauth/server.ts'
+import blog from '../models/blog.ts'
+import { call } from '../serve/service.ts'
+import { nodeSetups } from '../setups/setups.ts'
+import { listen, stream } from './listeners.ts'
+
+/** A second is promised; the machine of a test may be slow. */
+const WITHIN = 2500
+const scope = 'openid offline_access read:user read:post'
+
+interface Given {
+  /** What is sent as a bearer token. */
+  readonly token: string
+  revoke(url: string): Promise<unknown>
+}
+
+async function newKey({ ben }: Fixture, url: string): Promise<{ id: number; key: string }> {
+  const body = { name: 'to be revoked', scopes: ['*'] }
+  const made = await call(`${url}/api/v1/api_keys`, { method: 'POST', key: ben.key, body })
+  assert.equal(made.status, 201, made.text)
+  return made.json as unknown as { id: number; key: string }
+}
+
+async function issue(
+  fixture: Fixture,
+  format: string,
+): Promise<{ app: App; token: string; browser: Browser }> {
+  const app = await fixture.app({ access_token_format: format })
+  const browser = fixture.browser()
+  const options = { browser, person: fixture.ben, scope, parameters: { prompt: 'consent' } }
+  const { access_token = '' } = await newTokens(fixture, app, options)
+  return { app, token: access_token, browser }
+}
+
+/** On the page of connected apps. */
+async function disconnect(browser: Browser, { url }: Fixture): Promise<void> {
+  const page = await browser.open(`${url}/account/apps`)
+  assert.ok(!('left' in page))
+  const form = page.forms.find(({ buttons }) => buttons.some(({ label }) => /disconnect/i.test(label)))
+  assert.ok(form, page.text)
+  const after = await browser.submit(form)
+  assert.ok(!('left' in after) && after.status === 200)
+}
+
+const remove = async (address: string, key: string) =>
+  assert.equal((await call(address, { method: 'DELETE', key })).status, 204)
+
+const ways: Readonly<Record<string, (fixture: Fixture) => Promise<Given>>> = {
+  'a key that is deleted': async fixture => {
+    const { id, key } = await newKey(fixture, fixture.url)
+    return { token: key, revoke: url => remove(`${url}/api/v1/api_keys/${id}`, fixture.ben.key) }
+  },
+  'a key whose user is deleted': async fixture => {
+    const { key } = await newKey(fixture, fixture.url)
+    return {
+      token: key,
+      revoke: url => remove(`${url}/api/v1/users/${fixture.ben.id}`, fixture.admin.key),
+    }
+  },
+  'an opaque token that its app revokes': async fixture => {
+    const { app, token } = await issue(fixture, 'opaque')
+    const revoke = async (url: string) =>
+      assert.equal((await post(`${url}/oauth/revoke`, { token, ...secretOf(app) })).status, 200)
+    return { token, revoke }
+  },
+  'a JWT that the user takes back on the page': async fixture => {
+    const { token, browser } = await issue(fixture, 'jwt')
+    return { token, revoke: () => disconnect(browser, fixture) }
+  },
+  'an opaque token that the user takes back on the page': async fixture => {
+    const { token, browser } = await issue(fixture, 'opaque')
+    return { token, revoke: () => disconnect(browser, fixture) }
+  },
+  'a JWT whose app is deleted': async fixture => {
+    const { app, token } = await issue(fixture, 'jwt')
+    return { token, revoke: url => remove(`${url}/api/v1/oauth_apps/${app.id}`, fixture.ann.key) }
+  },
+}
+
+const late = () => wait(WITHIN, 'still open', { ref: false })
+
+async function statusOf(url: string, token: string): Promise<number> {
+  return (await call(`${url}/api/v1/me`, { key: token })).status
+}
+
+for (const setup of nodeSetups) {
+  for (const [what, way] of Object.entries(ways)) {
+    test(`${what}: over on every node (${setup.name})`, async t => {
+      await withFixture(
+        {},
+        async fixture => {
+          const { urls } = fixture
+          const { token, revoke } = await way(fixture)
+          const sockets = await Promise.all(urls.map(url => listen(url, token)))
+          const streams = await Promise.all(urls.map(url => stream(url, token)))
+          for (const url of urls) assert.equal(await statusOf(url, token), 200)
+          await revoke(urls[1] ?? '')
+          const since = performance.now()
+          // Acknowledged is over: no node takes it any more.
+          for (const url of urls) assert.equal(await statusOf(url, token), 401, url)
+          for (const { closed } of sockets)
+            assert.notEqual(await Promise.race([closed, late()]), 'still open')
+          for (const { ended } of streams)
+            assert.notEqual(await Promise.race([ended.catch(() => 'cut'), late()]), 'still open')
+          t.diagnostic(`${Math.round(performance.now() - since)} ms until the last connection was ended`)
+        },
+        blog,
+        setup,
+      )
+    })
+  }
+
+  test(`a new role counts on every node, on open connections too (${setup.name})`, async () => {
+    await withFixture(
+      {},
+      async fixture => {
+        const { urls, admin, ben } = fixture
+        const made = await fixture.call('/api/v1/posts', {
+          method: 'POST',
+          key: fixture.ann.key,
+          body: { title: 'Ann’s' },
+        })
+        const change = (url: string) =>
+          call(`${url}/api/v1/posts/${made.json.id}`, { method: 'PATCH', key: ben.key, body: { title: 'x' } })
+        const set = (url: string, role: string) =>
+          call(`${url}/api/v1/users/${ben.id}`, { method: 'PATCH', key: admin.key, body: { role } })
+        for (const [turn, role] of ['admin', 'user', 'admin', 'user'].entries()) {
+          assert.equal((await set(urls[turn % urls.length] ?? '', role)).status, 200)
+          for (const url of urls) assert.equal((await change(url)).status, role === 'admin' ? 200 : 403, url)
+        }
+      },
+      blog,
+      setup,
+    )
+  })
+
+  test(`a sign-out on one node ends the session on all (${setup.name})`, async () => {
+    await withFixture(
+      {},
+      async fixture => {
+        const browser = fixture.browser()
+        const isSignedIn = async () => {
+          const page = await browser.open(`${fixture.url}/account`)
+          return !('left' in page) && formWith(page, 'password') === undefined
+        }
+        const first = await browser.open(`${fixture.url}/account`)
+        const form = 'left' in first ? undefined : formWith(first, 'password')
+        assert.ok(form)
+        await browser.submit(form, { email: fixture.ben.email, password: fixture.ben.password })
+        for (const _ of fixture.urls) assert.ok(await isSignedIn())
+        const page = await browser.open(`${fixture.url}/account`)
+        assert.ok(!('left' in page))
+        const out = page.forms.find(({ buttons }) => buttons.some(({ label }) => /sign out/i.test(label)))
+        assert.ok(out, page.text)
+        await browser.submit(out)
+        for (const _ of fixture.urls) assert.ok(!(await isSignedIn()))
+      },
+      blog,
+      setup,
+    )
+  })
+}

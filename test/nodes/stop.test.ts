@@ -1,0 +1,34 @@
+/** A node that is asked to stop does so at once, whoever listens. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { generateKey } from '../../src/auth/key.ts'
+import { sqlite } from '../setups/sqlite.ts'
+import { startCluster } from './cluster.ts'
+import { listen, stream } from './listeners.ts'
+
+/** Far less than the seconds for which running requests are waited for. */
+const SOON = 5000
+
+test('a stop ends subscriptions at once, over a WebSocket and as a stream', async () => {
+  const place = await sqlite.open()
+  const key = generateKey()
+  const { database } = place
+  const cluster = await startCluster({
+    nodes: 1,
+    settings: { database, shutdownGrace: 60 },
+    environment: { PORTICO_ADMIN_API_KEY: key },
+  })
+  try {
+    const node = cluster.node(0)
+    const socket = await listen(node.url, key)
+    const { ended } = await stream(node.url, key)
+    const since = performance.now()
+    await node.stop()
+    assert.ok(performance.now() - since < SOON)
+    assert.equal((await socket.closed).code, 1001)
+    assert.match(await ended, /event: complete/)
+  } finally {
+    await cluster.close()
+    await place.close()
+  }
+})

@@ -1,0 +1,11 @@
+/** Ports that nobody listens on. */
+import { once } from 'node:events'
+import { createServer } from 'node:net'
+
+export async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const address = server.address()
+  await new Promise(done => server.close(done))
+  return typeof address === 'object' && address !== null ? address.port : 0
+}

@@ -1,0 +1,90 @@
+/** The service in a process of its own, as a user starts it, on the reference model. */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { type Answer, type CallOptions, call } from '../serve/service.ts'
+
+const bin = resolve(import.meta.dirname, '../../src/bin.ts')
+const blog = resolve(import.meta.dirname, '../../examples/blog/model.ts')
+
+export interface Process {
+  readonly url: string
+  readonly port: number
+  readonly pid: number
+  /** What it has written to standard output and standard error. */
+  said(): string
+  call(path: string, options?: CallOptions): Promise<Answer>
+  /** Sends a signal and waits for the end. Returns the exit code, null where the signal ended it. */
+  end(signal?: NodeJS.Signals): Promise<number | null>
+}
+
+export interface Start {
+  readonly environment: Readonly<Record<string, string>>
+  /** What runs the service, e.g. `['strace', '-f']`. */
+  readonly under?: readonly string[]
+  /** Options for Node. */
+  readonly node?: readonly string[]
+}
+
+function listening(child: ChildProcess, said: () => string): Promise<number> {
+  return new Promise((found, failed) => {
+    child.stdout?.on('data', () => {
+      const [, port] = /listening on http:\/\/[^"]*:(\d+)/.exec(said()) ?? []
+      if (port !== undefined) found(Number(port))
+    })
+    child.once('error', failed)
+    child.once('close', code => failed(new Error(`The service ended with ${code}:\n${said()}`)))
+  })
+}
+
+/** The service itself, also where another program has started it. */
+function serviceOf({ pid = 0 }: ChildProcess, { under = [] }: Start): number {
+  if (under.length === 0) return pid
+  return Number.parseInt(readFileSync(`/proc/${pid}/task/${pid}/children`, 'latin1'), 10) || pid
+}
+
+/** Starts a service and waits until it listens. */
+export async function startProcess(start: Start): Promise<Process> {
+  const { environment, under = [], node = [] } = start
+  const words = [...under, process.execPath, '--conditions=portico-source', ...node, bin, 'start']
+  const [command = '', ...rest] = words
+  const child = spawn(command, rest, {
+    env: {
+      PATH: process.env.PATH,
+      PORTICO_MODEL: blog,
+      HOST: '127.0.0.1',
+      PORT: '0',
+      LOG_LEVEL: 'info',
+      ...environment,
+    },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  let text = ''
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding('utf8').on('data', chunk => {
+      text += chunk
+    })
+  }
+  const said = () => text
+  const port = await listening(child, said).catch(error => {
+    if (child.exitCode === null) process.kill(serviceOf(child, start), 'SIGKILL')
+    throw error
+  })
+  const pid = serviceOf(child, start)
+  const url = `http://127.0.0.1:${port}`
+  return {
+    url,
+    port,
+    pid,
+    said,
+    call: (path, options) => call(url + path, options),
+    async end(signal = 'SIGTERM') {
+      if (child.exitCode !== null || child.signalCode !== null) return child.exitCode
+      const ended = once(child, 'close')
+      process.kill(pid, signal)
+      const [code] = await ended
+      return code
+    },
+  }
+}

@@ -1,0 +1,49 @@
+/** A service of one node in this process, or of three processes behind one address. */
+import { resolve } from 'node:path'
+import type { GivenSettings } from '../../src/config.ts'
+import type { Declaration } from '../../src/model/declaration.ts'
+import { type Service, serve } from '../../src/serve.ts'
+import blog from '../models/blog.ts'
+import rich from '../models/rich.ts'
+import { blogModel, startCluster } from '../nodes/cluster.ts'
+import type { Served } from './setup.ts'
+
+const NODES = 3
+
+/** A process is given a file. */
+const files = new Map<Declaration, string>([
+  [blog, blogModel],
+  [rich, resolve(import.meta.dirname, '../models/rich.ts')],
+])
+
+export async function serveHere(declaration: Declaration, settings: GivenSettings): Promise<Served> {
+  const given = { host: '127.0.0.1', logLevel: 'silent', ...settings } as const
+  let service: Service = await serve(declaration, { port: 0, ...given })
+  const { url } = service
+  return {
+    url,
+    urls: [url],
+    async restart() {
+      await service.close()
+      service = await serve(declaration, { ...given, port: Number(new URL(url).port) })
+      // A client may find its kept connections closed.
+      await fetch(`${url}/healthz`).catch(() => undefined)
+    },
+    close: () => service.close(),
+  }
+}
+
+export async function serveNodes(declaration: Declaration, settings: GivenSettings): Promise<Served> {
+  const model = files.get(declaration)
+  if (model === undefined) throw new Error('the model is in no file that a process could be given')
+  const cluster = await startCluster({ model, nodes: NODES, settings })
+  return {
+    url: cluster.url,
+    urls: cluster.nodes.map(({ url }) => url),
+    async restart() {
+      await Promise.all(cluster.nodes.map(node => node.stop()))
+      await Promise.all(cluster.nodes.map(node => node.start()))
+    },
+    close: () => cluster.close(),
+  }
+}

@@ -1,0 +1,63 @@
+/** The databases that a test of stores runs on, each with what it takes to open stores and to look inside. */
+import { DatabaseSync } from 'node:sqlite'
+import type { Model } from '../../src/model/model.ts'
+import { openPostgres } from '../../src/store/postgres.ts'
+import { openSqlite } from '../../src/store/sqlite.ts'
+import type { Store } from '../../src/store/store.ts'
+import { query, withPostgres } from '../databases/postgres.ts'
+import { withFile } from './blog.ts'
+
+export interface OpenOptions {
+  readonly cacheBytes?: number
+  readonly eventsKept?: number
+  readonly maxWaiting?: number
+  readonly now?: () => number
+}
+
+/** An empty database, which goes with its test. */
+export interface Place {
+  open(model: Model, options?: OpenOptions): Promise<Store>
+  /** The rows of a query, from another connection. */
+  rows(text: string): Promise<Record<string, unknown>[]>
+  /** Runs a statement, from another connection. */
+  run(text: string): Promise<void>
+}
+
+export interface TestDatabase {
+  readonly name: string
+  within<T>(use: (place: Place) => Promise<T>): Promise<T>
+}
+
+function sqliteRows(file: string, text: string): Record<string, unknown>[] {
+  const database = new DatabaseSync(file)
+  try {
+    return database.prepare(text).all()
+  } finally {
+    database.close()
+  }
+}
+
+export const databases: readonly TestDatabase[] = [
+  {
+    name: 'SQLite',
+    within: use =>
+      withFile(file =>
+        use({
+          open: async (model, options) => openSqlite(model, { file, ...options }),
+          rows: async text => sqliteRows(file, text),
+          run: async text => void sqliteRows(file, text),
+        }),
+      ),
+  },
+  {
+    name: 'PostgreSQL',
+    within: use =>
+      withPostgres(url =>
+        use({
+          open: (model, options) => openPostgres(model, { url, ...options }),
+          rows: text => query(url, text),
+          run: async text => void (await query(url, text)),
+        }),
+      ),
+  },
+]
