@@ -17,6 +17,13 @@ const CALM = 2000
 const WEIGHT = 0.2
 /** A turn with fewer requests says little about what one costs. */
 const SAMPLE = 4
+/** What a request costs as long as nothing is known, in milliseconds. */
+const GUESS = 0.5
+/** So much dearer a turn may make a request look: one that was held up says nothing about the next ones. */
+const STEEPEST = 4
+/** Nobody is refused where fewer wait, or where the line is that young, in turns: it may be gone at once. */
+const SHORT_LINE = 16
+const YOUNG_LINE = 8
 /** The line is moved up when so many have left it. */
 const MOVE_UP = 1024
 
@@ -61,7 +68,9 @@ export class Line<T extends Waiting> {
   /** Requests of this turn that were worked on. */
   #ran = 0
   /** What a request costs in milliseconds, everything counted that the loop does meanwhile. */
-  #cost: number | undefined
+  #cost = GUESS
+  /** For how many turns the line has not been empty. */
+  #age = 0
   #isRefusing = false
   #lastRefusal = 0
   #refusedBefore = 0
@@ -92,7 +101,7 @@ export class Line<T extends Waiting> {
     if (delay === 0 || (length === 0 && this.#hasTime(request.start))) {
       if (!request.hasBody) this.#ran++
       run(request)
-    } else if (length * (this.#cost ?? 0) > delay) {
+    } else if (length * this.#cost > delay && this.#isStanding(length)) {
       this.#refuse(request)
     } else {
       this.#waiting.push(request)
@@ -111,6 +120,11 @@ export class Line<T extends Waiting> {
     this.#ready.push(resolve)
     this.#schedule()
     return promise
+  }
+
+  /** Whether it is a line that does not go away by itself. */
+  #isStanding(length: number): boolean {
+    return length >= SHORT_LINE && (this.#isRefusing || this.#age >= YOUNG_LINE)
   }
 
   get #slice(): number {
@@ -138,8 +152,8 @@ export class Line<T extends Waiting> {
   }
 
   #learn(elapsed: number): void {
-    const sample = elapsed / this.#ran
-    this.#cost = this.#cost === undefined ? sample : this.#cost + WEIGHT * (sample - this.#cost)
+    const sample = Math.min(elapsed / this.#ran, STEEPEST * this.#cost)
+    this.#cost += WEIGHT * (sample - this.#cost)
   }
 
   #schedule(): void {
@@ -156,6 +170,7 @@ export class Line<T extends Waiting> {
     this.#ran = 0
     this.#lastWork = now
     this.#workBegan = now
+    this.#age++
     this.#workOn()
   }
 
@@ -173,7 +188,10 @@ export class Line<T extends Waiting> {
       this.#runFirst(now)
     }
     if (this.length > 0) setImmediate(this.#drain)
-    else this.#isWorking = false
+    else {
+      this.#isWorking = false
+      this.#age = 0
+    }
   }
 
   #runFirst(now: number): void {
@@ -185,7 +203,7 @@ export class Line<T extends Waiting> {
     }
     if (request.isGone) return
     // The line has become slower than it was thought to be.
-    if (now - request.start > 2 * this.#options.delay) this.#refuse(request)
+    if (now - request.start > 2 * this.#options.delay && this.#isStanding(this.length)) this.#refuse(request)
     else {
       if (!request.hasBody) this.#ran++
       this.#options.run(request)

@@ -38,6 +38,7 @@ async function withProcess(use: (running: Running) => Promise<void>): Promise<vo
       PORTICO_ADMIN_API_KEY: key,
       PORTICO_RATE_LIMIT: 'off',
       PORTICO_CACHE_BYTES: '0',
+      PORTICO_MAX_DELAY: '500',
     },
     stdio: ['ignore', 'pipe', 'inherit'],
   })
