@@ -166,9 +166,11 @@ export class Line<T extends Waiting> {
   #work(): void {
     const now = performance.now()
     // From one turn's work to the next one's: how fast the line really moves.
-    if (this.#lastWork > 0 && this.#ran > 0) this.#learn(now - this.#lastWork)
+    if (this.#lastWork === 0) this.#ran = 0
+    else if (this.#ran > 0) this.#learn(now - this.#lastWork)
+    // A turn in which none was done is a part of what the next one costs.
+    if (this.#lastWork === 0 || this.#ran > 0) this.#lastWork = now
     this.#ran = 0
-    this.#lastWork = now
     this.#workBegan = now
     this.#age++
     this.#workOn()
