@@ -11,6 +11,8 @@ const SLICE = 12
 const SHORT_SLICE = 4
 /** The same while connections come: Node accepts one in each turn, however many stand at the door. */
 const SHORTEST_SLICE = 1
+/** While requests are refused, work has as long as all else had since it was last worked, but no longer than this. */
+const LONGEST_SLICE = 100
 /** It is over when so long nobody was refused, in milliseconds. */
 const CALM = 2000
 /** How much the last turn counts in what a request costs. */
@@ -58,7 +60,8 @@ export class Line<T extends Waiting> {
   /** Those whose body has come; they have stood in line before. */
   #ready: (() => void)[] = []
   #isWorking = false
-  #workBegan = 0
+  #workEnds = 0
+  #workEnded = 0
   #lastWork = 0
   #inTurn = false
   #turnBegan = 0
@@ -171,14 +174,14 @@ export class Line<T extends Waiting> {
     // A turn in which none was done is a part of what the next one costs.
     if (this.#lastWork === 0 || this.#ran > 0) this.#lastWork = now
     this.#ran = 0
-    this.#workBegan = now
+    const elsewhere = this.#isRefusing ? Math.min(LONGEST_SLICE, now - this.#workEnded) : 0
+    this.#workEnds = now + Math.max(this.#slice, elsewhere)
     this.#age++
     this.#workOn()
   }
 
   #workOn(): void {
-    const end = this.#workBegan + this.#slice
-    for (let now = performance.now(); this.length > 0 && now < end; now = performance.now()) {
+    for (let now = performance.now(); this.length > 0 && now < this.#workEnds; now = performance.now()) {
       const resolve = this.#ready.shift()
       if (resolve) {
         this.#ran++
@@ -189,6 +192,7 @@ export class Line<T extends Waiting> {
       }
       this.#runFirst(now)
     }
+    this.#workEnded = performance.now()
     if (this.length > 0) setImmediate(this.#drain)
     else {
       this.#isWorking = false
