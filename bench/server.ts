@@ -85,6 +85,8 @@ export function startPortico(
   return startServer([...nodeOptions, 'dist/bin.js', 'start'], {
     PORTICO_MODEL: 'examples/blog/model.ts',
     PORTICO_RATE_LIMIT: '100000000',
+    // No key file beside the database, of which copies are made.
+    PORTICO_SECRET_KEY: Buffer.alloc(32, 'bench').toString('base64url'),
     DATABASE_URL: file,
     ...environment,
   })

@@ -43,7 +43,12 @@ const child = spawn(
   {
     cwd: root,
     stdio: 'inherit',
-    env: { ...sourceEnvironment(), ...(databases && { PORTICO_TEST_SERVERS: databases.path }) },
+    env: {
+      // Tests share the processor with each other: nobody is refused for that, but where a test is about it.
+      PORTICO_MAX_DELAY: '60000',
+      ...sourceEnvironment(),
+      ...(databases && { PORTICO_TEST_SERVERS: databases.path }),
+    },
     detached: process.platform !== 'win32',
   },
 )

@@ -184,7 +184,7 @@ export const settingsTable = {
   maxDelay: row({
     variable: 'PORTICO_MAX_DELAY',
     kind: integer(0, 60_000),
-    default: 250,
+    default: 500,
     sentence:
       'Milliseconds that a request may wait for those before it. One that would wait for longer is answered with 503, at once. 0 refuses nobody.',
   }),

@@ -2,6 +2,7 @@
 import type { FirstAdministrator } from './auth/bootstrap.ts'
 import { loadModel, modelFingerprint } from './cli/files.ts'
 import { openapiText } from './cli/print.ts'
+import { publicName } from './config/database.ts'
 import { type Settings, SettingsError } from './config.ts'
 import { type Place, requireFree, requireSharing } from './http/doors.ts'
 import type { Log } from './log.ts'
@@ -47,12 +48,13 @@ export async function startWorkers({ model, settings, log, prepare }: Parts): Pr
     orders,
     log: text => log.write(text),
     onDeath: death => tellDeath(log, death),
-    patience: (settings.shutdownGrace + 5) * 1000,
+    patience: (settings.shutdownDelay + settings.shutdownGrace + 5) * 1000,
   })
   const url = await startAll(pool, settings, found => {
     port = found
   })
-  log.logger.info({ database: settings.database, workers: settings.workers }, `listening on ${url}`)
+  const database = publicName(settings.database)
+  log.logger.info({ database, workers: settings.workers }, `listening on ${url}`)
   return { url, firstAdministrator, close: closer(pool, log) }
 }
 

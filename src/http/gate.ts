@@ -14,8 +14,8 @@ export interface GateParts {
   readonly errorReply: (error: unknown, call: Call) => Reply
   readonly onOverload?: ((isOver: boolean, refused: number) => void) | undefined
   readonly run: (exchange: Exchange) => void
-  /** Sends the reply to one who is not let in. `leaves`: and ends the connection. */
-  readonly refuse: (exchange: Exchange, reply: Reply, leaves: boolean) => void
+  /** Sends the reply to one who is not let in. `ends`: and ends the connection. */
+  readonly refuse: (exchange: Exchange, reply: Reply, ends: boolean) => void
 }
 
 /** Whoever looks after the service must always hear. */

@@ -11,12 +11,21 @@ const SLICE = 12
 const SHORT_SLICE = 4
 /** The same while connections come: Node accepts one in each turn, however many stand at the door. */
 const SHORTEST_SLICE = 1
+/** While requests are refused, work has as long as all else had since it was last worked, but no longer than this. */
+const LONGEST_SLICE = 100
 /** It is over when so long nobody was refused, in milliseconds. */
 const CALM = 2000
 /** How much the last turn counts in what a request costs. */
 const WEIGHT = 0.2
 /** A turn with fewer requests says little about what one costs. */
 const SAMPLE = 4
+/** What a request costs as long as nothing is known, in milliseconds. */
+const GUESS = 0.5
+/** So much dearer a turn may make a request look: one that was held up says nothing about the next ones. */
+const STEEPEST = 4
+/** Nobody is refused where fewer wait, or where the line is that young, in turns: it may be gone at once. */
+const SHORT_LINE = 16
+const YOUNG_LINE = 8
 /** The line is moved up when so many have left it. */
 const MOVE_UP = 1024
 
@@ -51,7 +60,8 @@ export class Line<T extends Waiting> {
   /** Those whose body has come; they have stood in line before. */
   #ready: (() => void)[] = []
   #isWorking = false
-  #workBegan = 0
+  #workEnds = 0
+  #workEnded = 0
   #lastWork = 0
   #inTurn = false
   #turnBegan = 0
@@ -61,7 +71,9 @@ export class Line<T extends Waiting> {
   /** Requests of this turn that were worked on. */
   #ran = 0
   /** What a request costs in milliseconds, everything counted that the loop does meanwhile. */
-  #cost: number | undefined
+  #cost = GUESS
+  /** For how many turns the line has not been empty. */
+  #age = 0
   #isRefusing = false
   #lastRefusal = 0
   #refusedBefore = 0
@@ -92,7 +104,7 @@ export class Line<T extends Waiting> {
     if (delay === 0 || (length === 0 && this.#hasTime(request.start))) {
       if (!request.hasBody) this.#ran++
       run(request)
-    } else if (length * (this.#cost ?? 0) > delay) {
+    } else if (length * this.#cost > delay && this.#isStanding(length)) {
       this.#refuse(request)
     } else {
       this.#waiting.push(request)
@@ -111,6 +123,11 @@ export class Line<T extends Waiting> {
     this.#ready.push(resolve)
     this.#schedule()
     return promise
+  }
+
+  /** Whether it is a line that does not go away by itself. */
+  #isStanding(length: number): boolean {
+    return length >= SHORT_LINE && (this.#isRefusing || this.#age >= YOUNG_LINE)
   }
 
   get #slice(): number {
@@ -138,8 +155,8 @@ export class Line<T extends Waiting> {
   }
 
   #learn(elapsed: number): void {
-    const sample = elapsed / this.#ran
-    this.#cost = this.#cost === undefined ? sample : this.#cost + WEIGHT * (sample - this.#cost)
+    const sample = Math.min(elapsed / this.#ran, STEEPEST * this.#cost)
+    this.#cost += WEIGHT * (sample - this.#cost)
   }
 
   #schedule(): void {
@@ -152,16 +169,19 @@ export class Line<T extends Waiting> {
   #work(): void {
     const now = performance.now()
     // From one turn's work to the next one's: how fast the line really moves.
-    if (this.#lastWork > 0 && this.#ran > 0) this.#learn(now - this.#lastWork)
+    if (this.#lastWork === 0) this.#ran = 0
+    else if (this.#ran > 0) this.#learn(now - this.#lastWork)
+    // A turn in which none was done is a part of what the next one costs.
+    if (this.#lastWork === 0 || this.#ran > 0) this.#lastWork = now
     this.#ran = 0
-    this.#lastWork = now
-    this.#workBegan = now
+    const elsewhere = this.#isRefusing ? Math.min(LONGEST_SLICE, now - this.#workEnded) : 0
+    this.#workEnds = now + Math.max(this.#slice, elsewhere)
+    this.#age++
     this.#workOn()
   }
 
   #workOn(): void {
-    const end = this.#workBegan + this.#slice
-    for (let now = performance.now(); this.length > 0 && now < end; now = performance.now()) {
+    for (let now = performance.now(); this.length > 0 && now < this.#workEnds; now = performance.now()) {
       const resolve = this.#ready.shift()
       if (resolve) {
         this.#ran++
@@ -172,8 +192,12 @@ export class Line<T extends Waiting> {
       }
       this.#runFirst(now)
     }
+    this.#workEnded = performance.now()
     if (this.length > 0) setImmediate(this.#drain)
-    else this.#isWorking = false
+    else {
+      this.#isWorking = false
+      this.#age = 0
+    }
   }
 
   #runFirst(now: number): void {
@@ -185,7 +209,7 @@ export class Line<T extends Waiting> {
     }
     if (request.isGone) return
     // The line has become slower than it was thought to be.
-    if (now - request.start > 2 * this.#options.delay) this.#refuse(request)
+    if (now - request.start > 2 * this.#options.delay && this.#isStanding(this.length)) this.#refuse(request)
     else {
       if (!request.hasBody) this.#ran++
       this.#options.run(request)
