@@ -5,6 +5,7 @@
 import { ApiError } from '../../errors.ts'
 import { slot, sql } from '../sql/writer.ts'
 import type { Versions } from '../versions.ts'
+import { floorRow } from './log.ts'
 import type { Pool } from './pool.ts'
 import { type Query, type Row, slotted, statementOf } from './statement.ts'
 
@@ -15,8 +16,7 @@ const OWN = 10_000
 
 const since = sql`${slot(0)}::text::pg_snapshot`
 const unseen = sql`SELECT "xid", "names" FROM "_touched" WHERE "xid" >= pg_snapshot_xmin(${since}) AND NOT pg_visible_in_snapshot("xid", ${since}) LIMIT ${slot(1)}`
-/** Rows are dropped from the oldest on, and never the last: an older snapshot than all of them may miss some. */
-const lost = sql`(SELECT min("xid") FROM "_touched") > pg_snapshot_xmin(${since})`
+const lost = sql`(SELECT "names"::xid8 FROM "_touched" WHERE "xid" = ${floorRow}) > pg_snapshot_xmin(${since})`
 const check = sql`SELECT now."s"::text, CASE WHEN now."s"::text <> ${slot(0)}::text THEN (SELECT string_agg("xid"::text || E'\\n' || "names", E'\\n\\n') FROM (${unseen}) AS "q") END, CASE WHEN now."s"::text <> ${slot(0)}::text THEN ${lost} END FROM (SELECT pg_current_snapshot() AS "s") AS now`
 
 export interface ChecksParts {

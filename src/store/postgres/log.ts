@@ -49,7 +49,10 @@ export const pruneEvents = statementOf(
   sql`DELETE FROM "_events" WHERE "id" IN (SELECT "id" FROM (SELECT "id", "at" FROM "_events" ORDER BY "id" LIMIT ${slot(1)} FOR UPDATE SKIP LOCKED) AS "oldest" WHERE "at" < ${slot(0)}) RETURNING "id"`,
 )
 
-/** Never the newest, and none that a snapshot taken now does not see as past. */
+/** The row of `_touched` that no transaction has left: its name is the id below which rows may be gone. */
+export const floorRow = sql`'0'::xid8`
+
+/** None that a snapshot taken from now on would miss. */
 export const pruneTouched = statementOf(
-  sql`DELETE FROM "_touched" WHERE "xid" < (SELECT max("xid") FROM "_touched" WHERE "at" < ${slot(0)}) AND "xid" < pg_snapshot_xmin(pg_current_snapshot())`,
+  sql`WITH "floor" AS (SELECT least("xid", pg_snapshot_xmin(pg_current_snapshot())) AS "xid" FROM (SELECT max("xid") AS "xid" FROM "_touched" WHERE "at" < ${slot(0)} AND "xid" > ${floorRow}) AS "old" WHERE "xid" IS NOT NULL), "gone" AS (DELETE FROM "_touched" AS "t" USING "floor" WHERE "t"."xid" < "floor"."xid" AND "t"."xid" > ${floorRow} RETURNING 1) INSERT INTO "_touched" AS "t" ("xid", "names", "at") SELECT ${floorRow}, "xid"::text, ${slot(0)} FROM "floor" WHERE EXISTS (SELECT 1 FROM "gone") ON CONFLICT ("xid") DO UPDATE SET "names" = excluded."names" WHERE "t"."names"::xid8 < excluded."names"::xid8`,
 )
