@@ -297,7 +297,9 @@ export async function connect(url: string): Promise<pg.Client> {
     throw new MigrationError(`The database cannot be reached: ${reasonOf(cause)}.`, { cause })
   }
   const { rows } = await client
-    .query('SET statement_timeout = 0; SET client_min_messages = warning; SHOW server_encoding')
+    .query(
+      'SET statement_timeout = 0; SET idle_in_transaction_session_timeout = 0; SET client_min_messages = warning; SHOW server_encoding',
+    )
     .then(results => (Array.isArray(results) ? results.at(-1) : results))
   const encoding = String(rows[0]?.server_encoding)
   if (encoding === 'UTF8') return client
