@@ -7,6 +7,7 @@ import { generateKey } from '../../src/auth/key.ts'
 import { PostgresServer, query } from '../databases/postgres.ts'
 import { RedisServer } from '../databases/redis.ts'
 import { type NodeCluster, startCluster } from '../nodes/cluster.ts'
+import { secretKey } from '../setups/postgres.ts'
 import { client } from '../transports/service.ts'
 
 const LANES = 8
@@ -90,6 +91,7 @@ export async function withOutage(use: (outage: Outage) => Promise<void>): Promis
         database: `postgres://portico@127.0.0.1:${line.port}/postgres`,
         databaseConnections: 4,
         redis: { url: redis.url },
+        secretKeys: [secretKey],
         rateLimit: 'off',
       },
       environment: { PORTICO_ADMIN_API_KEY: key },

@@ -6,6 +6,8 @@ import { serveNodes } from './serve.ts'
 import type { Setup } from './setup.ts'
 
 const CONNECTIONS = 4
+/** All nodes need the same. */
+export const secretKey = 'a key that three nodes of a test share'.replaceAll(' ', '-')
 
 /** Every row of every table, as text. */
 async function dump(url: string): Promise<string> {
@@ -22,10 +24,16 @@ export const postgresNodes: Setup = {
   async open() {
     const [database, redis] = await Promise.all([newDatabase(), RedisServer.start()])
     const { url } = database
-    const settings = { database: url, databaseConnections: CONNECTIONS, redis: { url: redis.url } }
+    const settings = {
+      database: url,
+      databaseConnections: CONNECTIONS,
+      redis: { url: redis.url },
+      secretKeys: [secretKey],
+    }
     return {
       database: url,
       settings,
+      environment: { DATABASE_URL: url, PORTICO_SECRET_KEY: secretKey },
       openStore: model => openPostgres(model, { url, connections: CONNECTIONS }),
       dump: () => dump(url),
       serve: (declaration, given) => serveNodes(declaration, { ...settings, ...given }),

@@ -15,6 +15,8 @@ export interface Place {
   readonly database: string
   /** What a service needs to use it. */
   readonly settings: GivenSettings
+  /** What a command needs to work on the same database. */
+  readonly environment: Readonly<Record<string, string>>
   /** The database as another process sees it. */
   openStore(model: Model): Promise<Store>
   /** Everything that is stored, as bytes or rows hold it. */

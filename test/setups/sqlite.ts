@@ -13,6 +13,7 @@ function openPlace(serve: typeof serveHere): Place {
   return {
     database,
     settings,
+    environment: { DATABASE_URL: database },
     openStore: async model => openSqlite(model, { file: database, autoMigrate: true }),
     dump: async () =>
       [database, `${database}-wal`]

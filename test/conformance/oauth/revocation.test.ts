@@ -225,7 +225,7 @@ test('new signing keys break no token', async () => {
     await promisify(execFile)(
       process.execPath,
       ['--conditions=portico-source', command, 'keys', 'rotate', '--model', model],
-      { env: { ...process.env, DATABASE_URL: fixture.place.database } },
+      { env: { ...process.env, ...fixture.place.environment } },
     )
     await becomes(1, async () => Number((await kids()).some(kid => !before.includes(kid))))
     const fresh = await newTokens(fixture, app, options)
