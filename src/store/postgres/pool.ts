@@ -20,10 +20,8 @@ interface Bundle {
   tries: number
 }
 
-/** So many bundles are sent together at most, so that none waits for too many others. */
+/** So many bundles are sent together at most: each trip has its price, but a slow one delays those beside it. */
 const MOST = 32
-/** Fewer are not spread over several connections: each trip has its price. */
-const FEW = 8
 /** After a failed try to connect, what is asked is refused at once for so long, in milliseconds. */
 const PAUSE = 200
 const TRIES = 3
@@ -96,8 +94,7 @@ export class Pool {
       const wire = this.#idle.pop()
       if (wire === undefined) break
       if (wire.isClosed) continue
-      const share = Math.ceil(this.#waiting.length / (this.#idle.length + 1))
-      void this.#run(wire, this.#waiting.splice(0, Math.min(MOST, Math.max(FEW, share))))
+      void this.#run(wire, this.#waiting.splice(0, MOST))
     }
     if (this.#waiting.length > 0) this.#openMore()
   }
