@@ -109,7 +109,7 @@ async function ignoringConflict<T>(made: Promise<T>): Promise<T | undefined> {
 }
 
 /** How long another process may take over its first start, in milliseconds. */
-const PATIENCE = 5000
+const PATIENCE = 20_000
 
 /** The administrator whom a start that died has left without a password, which is given last. */
 async function findUnfinished(run: Run, email: string, wait: Wait): Promise<number | undefined> {
