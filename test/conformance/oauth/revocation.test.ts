@@ -29,7 +29,7 @@ async function withTwo(use: (fixture: Fixture, otherUrl: string) => Promise<void
     const other = await serve(blog, {
       port: 0,
       host: '127.0.0.1',
-      database: fixture.place.database,
+      ...fixture.place.settings,
       logLevel: 'silent',
       rateLimit: 'off',
       baseUrl,
