@@ -163,6 +163,8 @@ class Batch {
 
   submit(channel: Channel): void {
     channel.stream.cork()
+    // Before all else: what comes after a failure, the server passes over.
+    for (const name of this.#surplus()) channel.close({ type: 'S', name })
     const fresh = new Set<Statement>()
     for (const { statement, values } of this.#queries) {
       const { name, text } = statement
@@ -176,16 +178,17 @@ class Batch {
       channel.bind({ statement: name, values })
       channel.execute()
     }
-    for (const name of this.#surplus(fresh.size)) channel.close({ type: 'S', name })
     channel.sync()
     channel.stream.uncork()
   }
 
   /** The oldest prepared statements, as many as there are too many. Not those of this batch. */
-  #surplus(fresh: number): readonly string[] {
+  #surplus(): readonly string[] {
+    if (this.#prepared.size + this.#queries.length <= PREPARED) return []
+    const used = new Set(this.#queries.map(query => query.statement.name))
+    const fresh = [...used].filter(name => !this.#prepared.has(name)).length
     const many = this.#prepared.size + fresh - PREPARED
     if (many <= 0) return []
-    const used = new Set(this.#queries.map(query => query.statement.name))
     const old = [...this.#prepared.keys()].filter(name => !used.has(name)).slice(0, many)
     for (const name of old) this.#prepared.delete(name)
     return old

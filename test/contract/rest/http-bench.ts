@@ -81,6 +81,7 @@ function settingsFor(database: string): GivenSettings {
     host: '127.0.0.1',
     database,
     databaseConnections: 4,
+    secretKeys: ['a key that only the benches of this contract have'.replaceAll(' ', '-')],
     logLevel: 'silent',
     rateLimit: 'off',
   }
@@ -121,7 +122,10 @@ export async function openHttpBench(model: Model, kind: Kind): Promise<Bench> {
     },
     async close() {
       agent.destroy()
-      await (await started)?.close()
+      await started?.then(
+        service => service.close(),
+        () => undefined,
+      )
       await store.close()
       await database.drop()
     },
