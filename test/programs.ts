@@ -1,6 +1,6 @@
 /** Programs that tests need and that npm does not bring: found on the machine, or installed where that is easy. */
 import { spawnSync } from 'node:child_process'
-import { accessSync, constants, existsSync } from 'node:fs'
+import { accessSync, constants, existsSync, rmSync, writeFileSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 
 export interface Program {
@@ -44,11 +44,22 @@ function apt(...words: readonly string[]): boolean {
   return false
 }
 
-/** Debian and root, as in a container of a build: the package can simply be had. */
-function install(name: string): void {
+/** Keeps packages from starting their services (https://people.debian.org/~hmh/invokerc.d-policyrc.d-specification.txt). */
+const policy = '/usr/sbin/policy-rc.d'
+
+/**
+ * Debian and root, as in a container of a build: the package can simply be had. Where it cannot, whoever looks for
+ * the program afterwards says what to do.
+ */
+export function installPackage(name: string): void {
   if (!existsSync('/etc/debian_version') || process.getuid?.() !== 0) return
-  // What is said when there is none afterwards tells what to do.
-  if (apt('update')) apt('install', '-y', '--no-install-recommends', name)
+  const own = !existsSync(policy)
+  if (own) writeFileSync(policy, '#!/bin/sh\nexit 101\n', { mode: 0o755 })
+  try {
+    if (apt('update')) apt('install', '-y', '--no-install-recommends', name)
+  } finally {
+    if (own) rmSync(policy, { force: true })
+  }
 }
 
 /** The path of a program. Throws with what to do when it cannot be had. */
@@ -57,7 +68,7 @@ export function findProgram({ names, variable, package: name }: Program): string
   if (given !== undefined && given !== '') return given
   const found = onPath(names)
   if (found !== undefined) return found
-  install(name)
+  installPackage(name)
   const installed = onPath(names)
   if (installed !== undefined) return installed
   throw new Error(

@@ -1,5 +1,4 @@
 /** The programs of database servers, as the machine has them or Debian gives them. */
-import { execFileSync } from 'node:child_process'
 import {
   accessSync,
   chmodSync,
@@ -9,12 +8,11 @@ import {
   mkdtempSync,
   readdirSync,
   readFileSync,
-  rmSync,
-  writeFileSync,
 } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
+import { installPackage } from '../programs.ts'
 
 export interface Wanted {
   readonly program: string
@@ -40,30 +38,10 @@ function find({ program, folders }: Wanted): string | undefined {
   return all.map(folder => join(folder, program)).find(isProgram)
 }
 
-/** Keeps packages from starting their services (https://people.debian.org/~hmh/invokerc.d-policyrc.d-specification.txt). */
-const policy = '/usr/sbin/policy-rc.d'
-
-/** Debian and root, as in a container of a build: the package can simply be had. */
-function install(pack: string): void {
-  if (!existsSync('/etc/debian_version') || process.getuid?.() !== 0) return
-  const quiet = { stdio: 'ignore', env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' } } as const
-  const own = !existsSync(policy)
-  if (own) writeFileSync(policy, '#!/bin/sh\nexit 101\n', { mode: 0o755 })
-  const apt = ['-qq', '-o', 'DPkg::Lock::Timeout=120']
-  try {
-    execFileSync('apt-get', [...apt, 'update'], quiet)
-    execFileSync('apt-get', [...apt, 'install', '-y', '--no-install-recommends', pack], quiet)
-  } catch {
-    // The sentence of `programPath` says what to do.
-  } finally {
-    if (own) rmSync(policy, { force: true })
-  }
-}
-
 export function programPath(wanted: Wanted): string {
   const found = find(wanted)
   if (found !== undefined) return found
-  install(wanted.pack)
+  installPackage(wanted.pack)
   const installed = find(wanted)
   if (installed !== undefined) return installed
   throw new Error(
