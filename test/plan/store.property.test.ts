@@ -172,7 +172,7 @@ async function checkWrite(model: Model, inside: Inside, who: Principal, plan: Pl
 
 /** A database of PostgreSQL takes longer to make than a file. */
 function models(name: string): number {
-  return name === 'SQLite' ? 150 : 12
+  return name === 'SQLite' ? 150 : 4
 }
 
 for (const { name, within } of insides) {
