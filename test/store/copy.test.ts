@@ -44,6 +44,7 @@ async function serving<T>(place: Place, key: string, use: (url: string) => Promi
     database: place.at,
     logLevel: 'silent',
     adminApiKey: key,
+    secretKeys: ['a key that goes with the database'.replaceAll(' ', '-')],
     adminEmail: 'admin@example.com',
   })
   try {

@@ -59,10 +59,7 @@ export function applyPostgres(
  */
 export function preparePostgres(url: string, model: Model, autoMigrate: boolean): Promise<void> {
   return connected(url, async client => {
-    const state = await stateOf(client)
-    const { left, steps } = planned(state, model)
-    if (state.stored !== undefined && left.length === 0 && steps.length === 0 && hasOwnTables(state.catalog))
-      return
+    if (await isPrepared(client, model)) return
     await locked(client, () =>
       migrate(client, model, (todo, isNew) => {
         const stopped = autoMigrate ? todo.filter(step => !step.additive) : todo
@@ -70,6 +67,17 @@ export function preparePostgres(url: string, model: Model, autoMigrate: boolean)
       }),
     )
   })
+}
+
+/** Whether nothing is to be done. What is seen while another node migrates may not fit together: not then. */
+async function isPrepared(client: pg.Client, model: Model): Promise<boolean> {
+  const state = await stateOf(client)
+  try {
+    return isDone(state, planned(state, model))
+  } catch (error) {
+    if (error instanceof MigrationError) return false
+    throw error
+  }
 }
 
 type PostgresStep = Step<PostgresSql>
