@@ -118,6 +118,8 @@ async function withinPostgres(
 ): Promise<void> {
   const { url, drop } = await preparedDatabase(model)
   const client = new pg.Client({ connectionString: url })
+  // As it is stored: the driver would parse it.
+  client.setTypeParser(pg.types.builtins.JSON, text => text)
   await client.connect()
   await client.query("BEGIN; SET session_replication_role = 'replica'; SET synchronous_commit = off")
   for (const collection of model.collections.values()) await fillPostgres(client, collection, data)
