@@ -9,6 +9,7 @@ import { checkModel } from '../../src/model/check.ts'
 import { type Service, serve } from '../../src/serve.ts'
 import { copyDatabase, type Place } from '../../src/store/copy.ts'
 import { openPostgres } from '../../src/store/postgres.ts'
+import { connect } from '../../src/store/schema/postgres-migrate.ts'
 import { openSqlite } from '../../src/store/sqlite.ts'
 import type { Store } from '../../src/store/store.ts'
 import { query, withPostgres } from '../databases/postgres.ts'
@@ -244,6 +245,22 @@ const directions: readonly (readonly [
     use => withFile(file => withPostgres(url => use(postgres(url), sqlite(file)))),
   ],
 ]
+
+test('from PostgreSQL: what was there before is not new because something older still runs on the server', () =>
+  withFile(file =>
+    withPostgres(url =>
+      withPostgres(async other => {
+        const older = await connect(other)
+        await older.query('BEGIN')
+        await older.query('SELECT pg_current_xact_id()')
+        await fillBlog(postgres(url))
+        const record = { kind: 'Token', id: 'early', payload: '{}', expiresAt: null }
+        await withStore(blog, postgres(url), ({ records }) => records.put(record))
+        await copyOf(blog, postgres(url), sqlite(file))
+        await older.end()
+      }),
+    ),
+  ))
 
 for (const [name, within] of directions) {
   test(`${name}: what is written meanwhile is not left behind unnoticed, and the second time only the difference is copied`, () =>

@@ -134,13 +134,18 @@ export class PostgresSource implements Source {
     )
   }
 
-  /** A record that is new leaves no trace but itself. */
+  /**
+   * A record that is new leaves no trace but itself. Its `xmin` has 32 bits of the transaction's number; its age tells
+   * the others.
+   */
   async hasChanged(): Promise<boolean> {
     await this.#client.query('COMMIT')
     const since = '$1::text::pg_snapshot'
-    const xmin = `(pg_snapshot_xmin(${since})::text::bigint & 4294967295)::text::xid`
-    const commits = `SELECT 1 FROM "_touched" WHERE "xid" >= pg_snapshot_xmin(${since}) AND NOT pg_visible_in_snapshot("xid", ${since})`
-    const records = `SELECT 1 FROM "_records" WHERE age("xmin") <= age(${xmin})`
+    const from = `pg_snapshot_xmin(${since})`
+    const age = `age((${from}::text::bigint & 4294967295)::text::xid)`
+    const xid = `greatest(${from}::text::bigint + ${age} - age("xmin"), 0)::text::xid8`
+    const commits = `SELECT 1 FROM "_touched" WHERE "xid" >= ${from} AND NOT pg_visible_in_snapshot("xid", ${since})`
+    const records = `SELECT 1 FROM "_records" WHERE NOT pg_visible_in_snapshot(${xid}, ${since})`
     const text = `SELECT EXISTS (${commits}) OR EXISTS (${records})`
     return (await readOne(this.#client, text, [this.#snapshot])) === 1
   }
