@@ -276,7 +276,6 @@ class AccessTokenReader {
       return role
     })
   }
-
 }
 
 /** The longest known goes where there are too many. */
