@@ -65,7 +65,7 @@ const sum = (seconds: readonly Second[]) => seconds.reduce((total, { served }) =
 
 async function measureOne(data: DataSet, load: (typeof loads)[number]): Promise<OverloadFigure> {
   const work = copyOf(data)
-  const server = await startPortico(work.data.file, { PORTICO_CACHE_BYTES: '0', LOG_LEVEL: 'warn' })
+  const server = await startPortico(work.data.database, { PORTICO_CACHE_BYTES: '0', LOG_LEVEL: 'warn' })
   const { what, ...request } = load
   const asked: Omit<Flood, 'rate' | 'seconds' | 'connections'> = {
     body: undefined,
@@ -99,7 +99,7 @@ async function measureOne(data: DataSet, load: (typeof loads)[number]): Promise<
     }
   } finally {
     await server.stop()
-    work.remove()
+    await work.remove()
   }
 }
 
