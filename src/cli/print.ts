@@ -1,11 +1,7 @@
-/** `portico print`: what is generated from the model and from Portico's own tables. */
-
-import { configurationPage, errorsPage } from '../config/page.ts'
+/** What is generated from the model. */
 import type { Settings } from '../config.ts'
 import type { Model } from '../model/model.ts'
 import { openapi } from '../rest/openapi.ts'
-
-export { configurationPage, errorsPage }
 
 export function openapiText(model: Model, { baseUrl, port }: Settings): string {
   return `${JSON.stringify(openapi(model, baseUrl ?? `http://localhost:${port}`), null, 2)}\n`
