@@ -4,7 +4,7 @@ import type { Settings } from '../config.ts'
 import { BackupError, backUp, restore } from '../store/backup.ts'
 import type { Command } from './commands.ts'
 import { Failure } from './failure.ts'
-import { database, settingsOf } from './project.ts'
+import { database, settingsOf } from './options.ts'
 
 type Where = Pick<Settings, 'database'>
 

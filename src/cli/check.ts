@@ -1,5 +1,5 @@
 import type { Command } from './commands.ts'
-import { model, projectOf } from './project.ts'
+import { model, projectOf } from './options.ts'
 
 export const command: Command = {
   options: { model },

@@ -5,8 +5,8 @@ import { type Copied, copyDatabase, type Place } from '../store/copy.ts'
 import { table } from './accounts.ts'
 import type { Command, Option } from './commands.ts'
 import { Failure } from './failure.ts'
+import { model, projectOf } from './options.ts'
 import { Reporter } from './progress.ts'
-import { model, projectOf } from './project.ts'
 
 interface CopyWords {
   readonly from: string

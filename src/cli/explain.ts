@@ -3,7 +3,7 @@ import { ApiError } from '../errors.ts'
 import { Failure } from './failure.ts'
 
 /** Errors whose message says all. */
-const plain = ['SettingsError', 'MigrationError', 'SealError', 'CopyError']
+const plain = ['SettingsError', 'ProjectError', 'MigrationError', 'SealError', 'CopyError']
 
 /** Why a database file, or its folder, cannot be opened. */
 function databaseFault(error: Error): Failure | undefined {

@@ -6,7 +6,7 @@ import type { Model } from '../model/model.ts'
 import type { Step } from '../store/schema/migrate.ts'
 import type { Command } from './commands.ts'
 import { Failure } from './failure.ts'
-import { database, model, projectOf } from './project.ts'
+import { database, model, projectOf } from './options.ts'
 
 /** What happens to one table is one step; each of its sentences gets a line. */
 function shown(steps: readonly Step[], withSql: boolean): string {

@@ -6,7 +6,7 @@ import type { Records } from '../records.ts'
 import { createRun, openStore } from '../serve/store.ts'
 import type { Opened } from './accounts.ts'
 import type { Option, Written } from './commands.ts'
-import { database, model, projectOf } from './project.ts'
+import { database, model, projectOf } from './options.ts'
 
 /** The options of every command that opens a database. */
 export const files: Readonly<Record<string, Option>> = { model, database }

@@ -1,6 +1,6 @@
 import { restoreText } from './backup.ts'
 import type { Command } from './commands.ts'
-import { database, settingsOf } from './project.ts'
+import { database, settingsOf } from './options.ts'
 
 export const command: Command = {
   arguments: ['file'],

@@ -3,7 +3,7 @@
 import type { FirstAdministrator } from '../auth/bootstrap.ts'
 import { start } from '../serve.ts'
 import type { Command } from './commands.ts'
-import { database, model, type Project, projectOf } from './project.ts'
+import { database, model, type Project, projectOf } from './options.ts'
 
 /** What the first start prints, once. */
 export function welcome(made: FirstAdministrator, url: string): string {

@@ -1,6 +1,6 @@
 import type { Command } from '../commands.ts'
 import { listDocuments } from '../documents.ts'
-import { settingsOf } from '../project.ts'
+import { settingsOf } from '../options.ts'
 
 export const command: Command = {
   options: {},

@@ -1,6 +1,6 @@
 import type { Command } from '../commands.ts'
 import { registerDocuments } from '../documents.ts'
-import { model, projectOf } from '../project.ts'
+import { model, projectOf } from '../options.ts'
 
 export const command: Command = {
   arguments: ['file…'],

@@ -1,6 +1,6 @@
 import { schemaText } from '../../graphql/sdl.ts'
 import type { Command } from '../commands.ts'
-import { model, projectOf } from '../project.ts'
+import { model, projectOf } from '../options.ts'
 
 export const command: Command = {
   options: { model },

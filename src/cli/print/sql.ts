@@ -1,6 +1,6 @@
 import type { Command } from '../commands.ts'
 import { printedSql } from '../migrate.ts'
-import { database, model, projectOf } from '../project.ts'
+import { database, model, projectOf } from '../options.ts'
 
 export const command: Command = {
   options: { model, database },

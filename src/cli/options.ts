@@ -1,8 +1,8 @@
-/** What commands find in the folder where they run: settings and the model. */
+/** The options that many commands take, and what they name. */
 import type { Settings } from '../config.ts'
-import type { Model } from '../model/model.ts'
+import { type LoadedModel, loadModel, loadSettings } from '../project.ts'
 import type { Option, Written } from './commands.ts'
-import { loadModel, loadSettings } from './files.ts'
+import { Failure } from './failure.ts'
 
 export const model: Option = { value: 'file', sentence: 'The model file; else PORTICO_MODEL.' }
 export const database: Option = { value: 'file', sentence: 'The database; else DATABASE_URL.' }
@@ -17,15 +17,15 @@ export function settingsOf(written: Written): Promise<Settings> {
   })
 }
 
-export interface Project {
+export interface Project extends LoadedModel {
   readonly settings: Settings
-  readonly model: Model
-  /** Of the model file, as a person would write it. */
-  readonly path: string
 }
 
 /** The checked model of a command, with its settings. */
 export async function projectOf(written: Written): Promise<Project> {
   const settings = await settingsOf(written)
+  if (settings.model === undefined) {
+    throw new Failure('No model: name its file with `--model model.ts` or in PORTICO_MODEL.', 2)
+  }
   return { settings, ...(await loadModel(settings)) }
 }
