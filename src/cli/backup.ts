@@ -1,7 +1,7 @@
 /** `portico backup`, and what `portico restore` has in common with it. */
 import { relative } from 'node:path'
 import type { Settings } from '../config.ts'
-import { BackupError, backUp, restore } from '../store/backup.ts'
+import { BackupError, backUp, restore } from '../store/sqlite/backup.ts'
 import type { Command } from './commands.ts'
 import { Failure } from './failure.ts'
 import { database, settingsOf } from './options.ts'
