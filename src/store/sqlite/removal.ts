@@ -33,7 +33,7 @@ export class Removal {
   /** Throws CONFLICT when a row that stays, and must not lose its reference, refers to one that goes. */
   remove(collection: Collection, id: number, now: string): Walked<Statement> {
     const { events } = this.#context
-    const walk = this.#walk.walk({ collection, id }, now, event => events.add({ at: now, ...event }))
+    const walk = this.#walk.walk({ collection, id }, now, event => events.add(now, event))
     const walked = answered(walk)
     this.#delete(walked)
     return walked

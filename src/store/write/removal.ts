@@ -10,7 +10,7 @@ import { deleteSql, eventSql, referringSql, rowSql } from '../sql/write.ts'
 import { name, type Sql, slot, sql } from '../sql/writer.ts'
 import type { ResultRow, SqlValue } from '../values.ts'
 import { clearedNames, Doomed, type Item, type Reference, referencesTo, stillReferred } from './doomed.ts'
-import type { ChangeEvent } from './event.ts'
+import type { ItemChange } from './event.ts'
 
 /** A limit that bounds nothing. */
 const ALL = Number.MAX_SAFE_INTEGER
@@ -57,7 +57,7 @@ export interface WalkOptions<S> {
   readonly lock: (onDelete: ToOne['onDelete']) => Sql
 }
 
-type Log = (event: Omit<ChangeEvent, 'at'>) => void
+type Log = (event: ItemChange) => void
 
 export class RemovalWalk<S> {
   readonly #referrersOf: (target: Collection) => readonly Referrer<S>[]
