@@ -103,9 +103,8 @@ const MAX_URL = 16_000
 const ROUNDS = 3
 /** In milliseconds. It takes 1 to 6; twice the 10 that are promised leaves room for a slow machine. */
 const LEAST_CPU = 20
-const LEAST_PAUSE = 50
-/** A process that has not read such a document before took 25 and more, without anything else to do. */
-const FIRST_CPU = 60
+/** What takes less than 50 ms of all threads together cannot hold the event loop for longer. */
+const FIRST_CPU = 50
 
 for (const [transport, send] of Object.entries(transports)) {
   describe(transport, () => {
@@ -125,7 +124,6 @@ for (const [transport, send] of Object.entries(transports)) {
         const pauses = taken.map(one => one.pause)
         context.diagnostic(`ms of CPU: ${cpu}; longest pauses: ${pauses}`)
         assert.ok(Math.min(...cpu) < LEAST_CPU, `${cpu} ms of CPU`)
-        assert.ok(Math.min(...pauses) < LEAST_PAUSE, `${pauses} ms of waiting`)
         assert.ok((cpu[0] ?? 0) < FIRST_CPU, `${cpu} ms of CPU`)
       })
     }
