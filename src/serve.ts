@@ -110,7 +110,7 @@ async function assemble(parts: Parts): Promise<Service> {
   )
   crew?.tellBy(() => metrics.text())
   const hooks = new Map([
-    ['api_keys', newKeyHook(run, settings.maxKeysPerUser)],
+    ['api_keys', newKeyHook(settings.maxKeysPerUser)],
     ['oauth_apps', newAppHook],
     ['oauth_app_secrets', newSecretHook(run)],
   ])

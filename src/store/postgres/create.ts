@@ -11,6 +11,7 @@ import { requireChecks } from '../write/checks.ts'
 import { none } from '../write/context.ts'
 import { createdOutputs, isAlone, isEvent, isOwn } from '../write/create.ts'
 import { References, refused } from './references.ts'
+import { roomRun } from './room.ts'
 import { SearchWords } from './search-words.ts'
 import { statementOf } from './statement.ts'
 import { first, type Scope } from './transaction.ts'
@@ -28,6 +29,7 @@ export function createRun(shape: GuardedCreate): WriteRun {
   const checksAt = isEvent(shape) ? EVENT : EVENT + 1
   // What looks at other rows, or at this one's search words, is asked when all of it is written.
   const alone = isAlone(shape.select) && [shape.rows, ...after.map(each => each.condition)].every(isOwn)
+  const requireRoom = roomRun(shape)
   const own = returned(collection, postgres)
   const outputs = alone ? createdOutputs(shape, own) : [own.column('id')]
   const insert = statementOf(insertSql(collection.name, fields, references, outputs))
@@ -45,6 +47,7 @@ export function createRun(shape: GuardedCreate): WriteRun {
   return async (plan, scope) => {
     const values = valuesOf(set, plan, scope.at)
     requireValues(set, values)
+    if (requireRoom !== undefined) await requireRoom(values, scope)
     const inputs = { args: plan.args, userId: plan.principal.userId, slots: values }
     const made = await inserted(inputs, scope)
     const id = Number(made[ID])

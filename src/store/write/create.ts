@@ -9,6 +9,7 @@ import type { Inputs } from '../values.ts'
 import { requireValues, valuesOf } from './assign.ts'
 import { referenceRun, refused, requireChecks } from './checks.ts'
 import { none, type WriteContext, type WriteRun } from './context.ts'
+import { roomRun } from './room.ts'
 
 const ID = 0
 const TEXT = 1
@@ -19,6 +20,7 @@ export function createRun(shape: GuardedCreate, context: WriteContext): WriteRun
   const { collection, set, after } = shape
   const fields = set.map(one => one.field)
   const requireReferences = referenceRun(shape.references, connection)
+  const requireRoom = roomRun(shape, connection)
   const own = returned(collection, sqlite)
   const shared = isEvent(shape)
   const checksAt = shared ? EVENT : EVENT + 1
@@ -41,6 +43,7 @@ export function createRun(shape: GuardedCreate, context: WriteContext): WriteRun
     const values = valuesOf(set, plan, now)
     requireValues(set, values)
     requireReferences(plan)
+    requireRoom(values)
     const inputs = { args: plan.args, userId: plan.principal.userId, slots: values }
     const made = inserted(inputs)
     const id = Number(made[ID])
