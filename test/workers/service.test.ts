@@ -121,6 +121,21 @@ for (const place of places) {
     })
   })
 
+  test(`known credentials are counted at each worker, and added up (${place.name})`, async () => {
+    await crewOf(3, async ({ lanes }) => {
+      const counts = async () => {
+        const text = await first(lanes).text('/metrics')
+        return ['hits', 'misses'].map(what =>
+          Number(new RegExp(`\\nportico_credential_cache_${what}_total (\\d+)\\n`).exec(text)?.[1]),
+        )
+      }
+      const [hitsBefore = 0, missesBefore = 0] = await counts()
+      for (const lane of lanes) for (let times = 0; times < 5; times++) await lane.ask('/api/v1/posts')
+      const [hits = 0, misses = 0] = await counts()
+      assert.deepEqual([hits - hitsBefore, misses - missesBefore], [12, 3])
+    })
+  })
+
   test(`writes at all workers at once: all are stored, and each worker counts its own commits (${place.name})`, async () => {
     await crewOf(3, async ({ lanes, beside }) => {
       const all = await Promise.all(lanes.flatMap(lane => Array.from({ length: 5 }, () => beside(lane))))
