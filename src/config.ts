@@ -45,7 +45,7 @@ export const settingsTable = {
     kind: integer(4, 1000),
     default: 8,
     sentence:
-      'How many connections to PostgreSQL a node holds at most. Four for each core of the database, divided by the nodes, is a good start.',
+      'How many connections to PostgreSQL a node holds at most, its workers together; each of them needs four. Four for each core of the database, divided by the nodes, is a good start.',
   }),
   workers: row({
     variable: 'WORKERS',
