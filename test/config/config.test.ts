@@ -111,6 +111,7 @@ const examples: { readonly [N in Name]: Examples } = {
     wrongValues: ['', 1, null],
   },
   databaseConnections: numberOf(4, 1000),
+  databaseTimeout: numberOf(500, 600_000),
   baseUrl: {
     text: [
       ['https://api.example.com', 'https://api.example.com'],
