@@ -86,6 +86,10 @@ export class Writer {
     this.#queue.dropIdle()
   }
 
+  lose(): void {
+    this.#queue.lose()
+  }
+
   /** Finishes the writes that wait. */
   close(): Promise<void> {
     return this.#queue.close()
