@@ -25,7 +25,10 @@ describe('figures', () => {
 
   it('are written with median, spread and floor', () => {
     const row = figuresTable([figure]).split('\n')[2]
-    assert.equal(row, '| W1 · item | 100,000 | SQLite, from the database | 0.61 | 0.50–0.70 | 61,000 | ≥ 0.60 |')
+    assert.equal(
+      row,
+      '| W1 · item | 100,000 | SQLite, from the database | 0.61 | 0.50–0.70 | 61,000 | ≥ 0.60 |',
+    )
   })
 
   it('leave the floor out where none is set', () => {
