@@ -1,18 +1,15 @@
 /** Puts the parts together. The way of every request stands in `createPipeline`, in order. */
 import type { Duplex } from 'node:stream'
-import { setTimeout as wait } from 'node:timers/promises'
 import type { Authenticate } from './auth/authenticate.ts'
 import { bootstrap, type FirstAdministrator } from './auth/bootstrap.ts'
 import { withKeyBounds } from './auth/key-bounds.ts'
-import { newKeyHook } from './auth/new-key.ts'
-import { newAppHook, newSecretHook, withAppRules } from './auth/server/apps.ts'
 import type { Reply, TakenOver } from './call.ts'
 import type { Cluster } from './cluster/cluster.ts'
 import { budgetAddress, createLimits, type Limits } from './cluster/limits.ts'
 import { publicName } from './config/database.ts'
 import { type GivenSettings, readSettings, type Settings } from './config.ts'
-import { assetsPath, errorReply as graphqlErrorReply, path as graphqlPath } from './graphql/http-reply.ts'
-import { createHttp, type Exchange, type HttpServer } from './http.ts'
+import { path as graphqlPath } from './graphql/http-reply.ts'
+import { createHttp, type Exchange, type HttpParts, type HttpServer } from './http.ts'
 import { createLog, type Log } from './log.ts'
 import { createMetrics, routeLabels } from './metrics.ts'
 import { checkModel } from './model/check.ts'
@@ -23,14 +20,15 @@ import { createGuard } from './plan/guard.ts'
 import type { Run } from './plan/run.ts'
 import { anonymous, type Principal } from './principal.ts'
 import type { Records } from './records.ts'
-import { createRest, errorReply } from './rest/rest.ts'
-import { attemptsOf } from './serve/attempts.ts'
+import { closer, type State } from './serve/close.ts'
 import { clusterFigures, openCluster } from './serve/cluster.ts'
 import { openCredentials } from './serve/credentials.ts'
+import { errorReplies, isGraphql } from './serve/error-replies.ts'
+import { openFaces } from './serve/faces.ts'
 import { figures, recorder, storeFigures } from './serve/figures.ts'
 import { gateFigures } from './serve/gate.ts'
-import { type GraphqlFace, graphqlFace } from './serve/graphql.ts'
-import { type OauthFace, oauthFace } from './serve/oauth.ts'
+import type { GraphqlFace } from './serve/graphql.ts'
+import type { OauthFace } from './serve/oauth.ts'
 import { type OpenPaths, openPaths } from './serve/open-paths.ts'
 import { createRun, openSealed, openStore, prepare } from './serve/store.ts'
 import { tracedGuard, tracedRequests, tracedSent, tracedStore } from './serve/traces.ts'
@@ -92,16 +90,15 @@ interface Parts {
 
 async function assemble(parts: Parts): Promise<Service> {
   const { model, store, cluster, log, traces, settings, crew } = parts
-  store.changes.onCommit(() => cluster.wake())
-  const look = async () => store.changes.look()
-  // A database that is away tells nothing; the next look, or the next request, finds what came meanwhile.
-  cluster.onWake(() => void look().catch(() => undefined))
+  followOthers(store, cluster)
   const run = withKeyBounds(createRun(tracedGuard(createGuard(model), traces), tracedStore(store, traces)))
   const limits = createLimits(limitSettings(settings), cluster.counters)
-  const state = { closing: false }
+  const issuer = () => settings.baseUrl ?? listeningUrl(settings, http)
+  const credentials = await openCredentials({ ...parts, run, issuer })
+  const { rest, graphql, oauth } = openFaces({ ...parts, ...credentials, run, limits, issuer })
   const metrics = createMetrics(
     () => [
-      ...figures(limits, counts, http),
+      ...figures(limits, credentials.counts, http),
       ...gateFigures(http),
       ...storeFigures(store),
       ...clusterFigures(cluster),
@@ -109,48 +106,11 @@ async function assemble(parts: Parts): Promise<Service> {
     () => graphql.figures(),
   )
   crew?.tellBy(() => metrics.text())
-  const hooks = new Map([
-    ['api_keys', newKeyHook(settings.maxKeysPerUser)],
-    ['oauth_apps', newAppHook],
-    ['oauth_app_secrets', newSecretHook(run)],
-  ])
-  const faceRun = withAppRules(run)
-  const rest = createRest({
-    model,
-    run: faceRun,
-    hooks,
-    baseUrl: settings.baseUrl,
-  })
-  const issuer = () => settings.baseUrl ?? listeningUrl(settings, http)
-  const { authenticate, counts, records, apps } = await openCredentials({ ...parts, run, issuer })
-  const oauth = oauthFace({
-    model,
-    run,
-    records,
-    apps,
-    limits,
-    counters: cluster.counters,
-    attempts: attemptsOf(settings, limits, cluster.counters),
-    settings,
-    issuer,
-    logger: log.logger,
-    onFault: error => log.logger.error({ err: error }, 'the authorization server failed'),
-  })
-  const graphql = graphqlFace({
-    model,
-    run: faceRun,
-    hooks,
-    changes: store.changes,
-    authenticate,
-    refresh: () => store.refresh(),
-    limits,
-    settings,
-    onFault: error => log.logger.error({ err: error }, 'a GraphQL operation failed'),
-  })
+  const state: State = { closing: false }
   const stages: Stages = {
     open: openPaths({ store, cluster, figuresText: crew ? crew.gather : metrics.text, state }),
     refresh: () => store.refresh(),
-    authenticate,
+    authenticate: credentials.authenticate,
     limits,
     bodyLimit: settings.bodyLimit,
     oauth,
@@ -164,35 +124,36 @@ async function assemble(parts: Parts): Promise<Service> {
       paths: new Set([graphqlPath]),
       upgrade: tracedRequests(createUpgrade(stages, graphql), traces),
     },
-    errorReply: (error, call) =>
-      oauth.errorReply(error, call.path) ??
-      withMetadata(isGraphql(call.path) ? graphqlErrorReply(error, call) : errorReply(error, call), issuer),
-    onOverload: (isOver, refused) =>
-      isOver
-        ? log.logger.warn('overloaded: requests that cannot be answered in time are refused')
-        : log.logger.warn({ refused }, 'no longer overloaded'),
+    errorReply: errorReplies(oauth, issuer),
     onSent: tracedSent(recorder(log, metrics, routeOf), traces, routeOf),
-    onFault: (error, { requestId, method }) =>
-      log.logger.error({ err: error, request_id: requestId, method }, 'request failed'),
+    ...faultNotes(log),
   })
   await http.listen(crew !== undefined)
   const firstAdministrator = crew ? undefined : await bootstrapped(parts, run, http)
   const url = listeningUrl(settings, http)
   if (!crew) log.logger.info({ database: publicName(settings.database) }, `listening on ${url}`)
+  const delay = settings.shutdownDelay
+  const close = closer({ http, graphql, oauth, store, cluster, log, traces, state, delay })
+  return { url, firstAdministrator, close }
+}
+
+/** What is committed here is told to the others, and what they tell is looked for. */
+function followOthers(store: Store, cluster: Cluster): void {
+  store.changes.onCommit(() => cluster.wake())
+  const look = async () => store.changes.look()
+  // A database that is away tells nothing; the next look, or the next request, finds what came meanwhile.
+  cluster.onWake(() => void look().catch(() => undefined))
+}
+
+/** What the log says of faults, and of too many requests. */
+function faultNotes({ logger }: Log): Pick<HttpParts, 'onOverload' | 'onFault'> {
   return {
-    url,
-    firstAdministrator,
-    close: closer({
-      http,
-      graphql,
-      oauth,
-      store,
-      cluster,
-      log,
-      traces,
-      state,
-      delay: settings.shutdownDelay,
-    }),
+    onOverload(isOver, refused) {
+      if (isOver) logger.warn('overloaded: requests that cannot be answered in time are refused')
+      else logger.warn({ refused }, 'no longer overloaded')
+    },
+    onFault: (error, { requestId, method }) =>
+      logger.error({ err: error, request_id: requestId, method }, 'request failed'),
   }
 }
 
@@ -208,29 +169,13 @@ function limitSettings({ rateLimit, addressRateLimit }: Settings) {
   return { user: rateLimit ?? 1000, address: addressRateLimit ?? rateLimit ?? 120 }
 }
 
-/** RFC 9728, 5.1: a challenge tells where to learn who gives out credentials. */
-function withMetadata(reply: Reply, issuer: () => string): Reply {
-  const at = reply.headers.indexOf('WWW-Authenticate') + 1
-  if (at === 0) return reply
-  const metadata = `resource_metadata="${issuer()}/.well-known/oauth-protected-resource"`
-  return { ...reply, headers: reply.headers.with(at, `${reply.headers[at]}, ${metadata}`) }
-}
-
 /** An address at which it can be reached from this machine. */
 function listeningUrl({ host }: Settings, http: HttpServer): string {
   const url = `http://${host.includes(':') ? `[${host}]` : host}:${http.port()}`
   return url.replace(/\/\/(0\.0\.0\.0|\[::\]):/, '//localhost:')
 }
 
-interface State {
-  closing: boolean
-}
-
 type Face = (exchange: Exchange, principal: Principal) => Awaitable<Reply>
-
-function isGraphql(path: string): boolean {
-  return path.startsWith(graphqlPath) && (path.length === graphqlPath.length || path.startsWith(assetsPath))
-}
 
 interface Stages {
   /** Paths that take no credential and draw no budget. */
@@ -290,46 +235,4 @@ function identifier(authenticate: Authenticate, limits: Limits) {
       return refuse(error, exchange)
     }
   }
-}
-
-interface Running {
-  readonly http: HttpServer
-  readonly graphql: GraphqlFace
-  readonly oauth: OauthFace
-  readonly store: Store
-  readonly cluster: Cluster
-  readonly log: Log
-  readonly traces: Traces | undefined
-  readonly state: State
-  /** Seconds between the moment when `/readyz` says so and the stop. */
-  readonly delay: number
-}
-
-function closer({
-  http,
-  graphql,
-  oauth,
-  store,
-  cluster,
-  log,
-  traces,
-  state,
-  delay,
-}: Running): () => Promise<void> {
-  let closed: Promise<void> | undefined
-  const close = async () => {
-    state.closing = true
-    if (delay > 0) {
-      http.drain()
-      await wait(delay * 1000)
-    }
-    graphql.close()
-    await http.close()
-    await oauth.idle()
-    await cluster.close()
-    await store.close()
-    await traces?.close()
-    log.flush()
-  }
-  return () => (closed ??= close())
 }

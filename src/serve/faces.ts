@@ -1,0 +1,80 @@
+/** REST, GraphQL and the authorization server over one model. */
+import type { Authenticate } from '../auth/authenticate.ts'
+import { newKeyHook } from '../auth/new-key.ts'
+import { type Apps, newAppHook, newSecretHook, withAppRules } from '../auth/server/apps.ts'
+import type { Reply } from '../call.ts'
+import type { Cluster } from '../cluster/cluster.ts'
+import type { Limits } from '../cluster/limits.ts'
+import type { Settings } from '../config.ts'
+import type { Exchange } from '../http.ts'
+import type { Log } from '../log.ts'
+import type { Model } from '../model/model.ts'
+import type { Awaitable } from '../plan/answer.ts'
+import type { Run } from '../plan/run.ts'
+import type { Principal } from '../principal.ts'
+import type { Records } from '../records.ts'
+import { createRest } from '../rest/rest.ts'
+import type { Store } from '../store/store.ts'
+import { attemptsOf } from './attempts.ts'
+import { type GraphqlFace, graphqlFace } from './graphql.ts'
+import { type OauthFace, oauthFace } from './oauth.ts'
+
+interface FaceParts {
+  readonly model: Model
+  readonly run: Run
+  readonly store: Store
+  readonly records: Records
+  readonly apps: Apps
+  readonly authenticate: Authenticate
+  readonly limits: Limits
+  readonly cluster: Cluster
+  readonly settings: Settings
+  readonly log: Log
+  /** Where the service is reached. */
+  readonly issuer: () => string
+}
+
+export interface Faces {
+  readonly rest: (exchange: Exchange, principal: Principal) => Awaitable<Reply>
+  readonly graphql: GraphqlFace
+  readonly oauth: OauthFace
+}
+
+export function openFaces(parts: FaceParts): Faces {
+  const { model, run, store, records, apps, authenticate, limits, cluster, settings, issuer } = parts
+  const { logger } = parts.log
+  const faultsOf = (what: string) => (error: unknown) => logger.error({ err: error }, `${what} failed`)
+  const hooks = new Map([
+    ['api_keys', newKeyHook(settings.maxKeysPerUser)],
+    ['oauth_apps', newAppHook],
+    ['oauth_app_secrets', newSecretHook(run)],
+  ])
+  const faceRun = withAppRules(run)
+  return {
+    rest: createRest({ model, run: faceRun, hooks, baseUrl: settings.baseUrl }),
+    graphql: graphqlFace({
+      model,
+      run: faceRun,
+      hooks,
+      changes: store.changes,
+      authenticate,
+      refresh: () => store.refresh(),
+      limits,
+      settings,
+      onFault: faultsOf('a GraphQL operation'),
+    }),
+    oauth: oauthFace({
+      model,
+      run,
+      records,
+      apps,
+      limits,
+      counters: cluster.counters,
+      attempts: attemptsOf(settings, limits, cluster.counters),
+      settings,
+      issuer,
+      logger,
+      onFault: faultsOf('the authorization server'),
+    }),
+  }
+}
