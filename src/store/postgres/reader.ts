@@ -9,8 +9,7 @@ import type {
   GuardedRead,
 } from '../../plan/guarded.ts'
 import { type Answers, keyOf, type ShapeAnswers } from '../answers.ts'
-import { cursorKey, cursorSlice } from '../cursor.ts'
-import { arrayText } from '../reading.ts'
+import { arrayText, cursorKey, cursorSlice } from '../lists.ts'
 import { compositeSql } from '../sql/composite.ts'
 import { postgres } from '../sql/postgres.ts'
 import { countSql, itemSql, listSql, parentSql } from '../sql/read.ts'
