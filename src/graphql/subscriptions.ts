@@ -2,6 +2,7 @@
  * The log of committed changes → subscribers. Every event is read once, in commit order; subscribers who ask
  * the same question with the same rights share one answer.
  */
+import { setTimeout as wait } from 'node:timers/promises'
 import { ApiError } from '../errors.ts'
 import type { Awaitable } from '../plan/answer.ts'
 import type { Principal } from '../principal.ts'
@@ -230,14 +231,20 @@ export class Hub {
     this.#again = true
     if (this.#pumping) return
     this.#pumping = true
-    setImmediate(() => {
-      this.#pump()
-        .catch(this.#parts.onFault)
-        .finally(() => {
-          this.#pumping = false
-          if (this.#again && this.#size > 0) this.#wake()
-        })
-    })
+    setImmediate(() => this.#turn())
+  }
+
+  async #turn(): Promise<void> {
+    try {
+      await this.#pump()
+    } catch (error) {
+      this.#parts.onFault(error)
+      // What could not be read or delivered is still in the log: nobody else will say so again.
+      this.#again = true
+      await wait(LOOK, undefined, { ref: false })
+    }
+    this.#pumping = false
+    if (this.#again && this.#size > 0) this.#wake()
   }
 
   async #pump(): Promise<void> {
