@@ -41,10 +41,16 @@ const MAX_ERRORS = 10
 
 export type Prepare = (source: string, operationName: string | null | undefined) => Operation | Refused
 
-export function createPrepare({ schema, limits, introspection }: PrepareOptions): Prepare {
-  const remembered = new Remembered<Operation>(limits.tokens * 50)
+/** A valid document, and the operations of it that were asked for, by name. */
+interface Read {
+  readonly document: DocumentNode
+  readonly operations: Map<string, Operation>
+}
 
-  function read(source: string): DocumentNode {
+export function createPrepare({ schema, limits, introspection }: PrepareOptions): Prepare {
+  const remembered = new Remembered<Read>(limits.tokens * 50)
+
+  function parsed(source: string): DocumentNode {
     checkLength(source, limits)
     const document = parseWithin(source, limits.tokens)
     checkDocument(document, limits)
@@ -63,18 +69,29 @@ export function createPrepare({ schema, limits, introspection }: PrepareOptions)
     }
   }
 
+  /** The operation is chosen before the document is validated: where there is none, that is in vain. */
+  function read(source: string, name: string): Operation {
+    const known = remembered.get(source)
+    const document = known?.document ?? parsed(source)
+    const node = chosen(document, name)
+    if (!known) check(document, source)
+    const made = operationOf(schema, document, node)
+    if (known) known.operations.set(name, made)
+    else
+      remembered.set(
+        source,
+        { document, operations: new Map([[name, made]]) },
+        document.tokenCount ?? limits.tokens,
+      )
+    return made
+  }
+
   return (source, operationName) => {
-    // The length keeps names and texts apart, whatever they hold.
-    const key = operationName ? `${operationName.length} ${operationName}${source}` : source
-    const known = remembered.get(key)
+    const name = operationName ?? ''
+    const known = remembered.get(source)?.operations.get(name)
     if (known) return known
     try {
-      const document = read(source)
-      const node = chosen(document, operationName)
-      check(document, source)
-      const made = operationOf(schema, document, node)
-      remembered.set(key, made, document.tokenCount ?? limits.tokens)
-      return made
+      return read(source, name)
     } catch (error) {
       if (error instanceof Invalid) return refused(error.errors.map(formatted))
       if (error instanceof GraphQLError) return refused([formatted(error)])
@@ -124,10 +141,11 @@ function operationOf(
   }
 }
 
-function chosen(document: DocumentNode, name: string | null | undefined): OperationDefinitionNode {
+/** `name`: empty for the only one. */
+function chosen(document: DocumentNode, name: string): OperationDefinitionNode {
   const operations = document.definitions.filter(node => node.kind === Kind.OPERATION_DEFINITION)
   const [first] = operations
-  if (!name) {
+  if (name === '') {
     if (first && operations.length === 1) return first
     throw limitError(`The document has ${operations.length} operations: say which by "operationName".`)
   }
