@@ -14,9 +14,9 @@ import {
 import type { Bound, Prepared, Refused } from './engine.ts'
 import { checkMerging, type Fragments, fragmentsOf } from './fields.ts'
 import { checkDocument, checkLength, type Limits, limitError } from './limits.ts'
+import { Remembered, Variants, type Weighed, weightOf } from './remembered.ts'
 import { formatted, refused } from './reply.ts'
 import { rulesFor } from './rules.ts'
-import type { Variant } from './variant.ts'
 
 /** An operation with what was made of it so far. */
 export interface Operation extends Prepared {
@@ -25,7 +25,7 @@ export interface Operation extends Prepared {
   readonly fragments: Fragments
   readonly types: readonly GraphQLInputType[]
   /** By the structure of the variables. */
-  readonly variants: Map<string, Variant>
+  readonly variants: Variants
   /** Where there are no variables, there is only one. */
   bound: Bound | Refused | undefined
 }
@@ -42,7 +42,7 @@ const MAX_ERRORS = 10
 export type Prepare = (source: string, operationName: string | null | undefined) => Operation | Refused
 
 /** A valid document, and the operations of it that were asked for, by name. */
-interface Read {
+interface Read extends Weighed {
   readonly document: DocumentNode
   readonly operations: Map<string, Operation>
 }
@@ -75,14 +75,11 @@ export function createPrepare({ schema, limits, introspection }: PrepareOptions)
     const document = known?.document ?? parsed(source)
     const node = chosen(document, name)
     if (!known) check(document, source)
-    const made = operationOf(schema, document, node)
-    if (known) known.operations.set(name, made)
-    else
-      remembered.set(
-        source,
-        { document, operations: new Map([[name, made]]) },
-        document.tokenCount ?? limits.tokens,
-      )
+    const weight = weightOf(document.tokenCount ?? limits.tokens, source)
+    const kept = known ?? { document, operations: new Map(), weight }
+    const made = operationOf(schema, document, node, weight => remembered.grow(kept, weight))
+    kept.operations.set(name, made)
+    if (!known) remembered.set(source, kept)
     return made
   }
 
@@ -122,6 +119,7 @@ function operationOf(
   schema: GraphQLSchema,
   document: DocumentNode,
   node: OperationDefinitionNode,
+  grow: (weight: number) => void,
 ): Operation {
   const types = (node.variableDefinitions ?? []).map(({ type: wanted }) => {
     const type = typeFromAST(schema, wanted)
@@ -136,7 +134,7 @@ function operationOf(
     document,
     fragments: fragmentsOf(document),
     types,
-    variants: new Map(),
+    variants: new Variants(grow),
     bound: undefined,
   }
 }
@@ -152,31 +150,4 @@ function chosen(document: DocumentNode, name: string): OperationDefinitionNode {
   const found = operations.find(node => node.name?.value === name)
   if (found) return found
   throw limitError(`The document has no operation named "${name.slice(0, 60)}".`)
-}
-
-/** Values in two generations: what was not asked for since the younger one was last filled is forgotten. */
-class Remembered<V> {
-  readonly #room: number
-  #young = new Map<string, V>()
-  #old = new Map<string, V>()
-  #weight = 0
-
-  /** `room`: how much weight a generation holds. */
-  constructor(room: number) {
-    this.#room = room
-  }
-
-  get(key: string): V | undefined {
-    return this.#young.get(key) ?? this.#old.get(key)
-  }
-
-  set(key: string, value: V, weight: number): void {
-    this.#weight += weight + 20
-    if (this.#weight > this.#room) {
-      this.#old = this.#young
-      this.#young = new Map()
-      this.#weight = weight + 20
-    }
-    this.#young.set(key, value)
-  }
 }
