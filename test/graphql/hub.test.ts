@@ -4,7 +4,6 @@ import { test } from 'node:test'
 import type { Feed } from '../../src/graphql/graphql.ts'
 import { Hub } from '../../src/graphql/subscriptions.ts'
 import { user } from '../../src/principal.ts'
-import { until } from '../transports/service.ts'
 import { stubEngine, stubFeed } from '../transports/stub.ts'
 
 const pause = (milliseconds: number) => new Promise(resolve => setTimeout(resolve, milliseconds))
@@ -39,36 +38,16 @@ function subscriber(hub: Hub, engine: ReturnType<typeof stubEngine>) {
   return { got, joined: hub.subscribe(bound, 'key', user(1, 'user', 'all'), sink) }
 }
 
-function hubOn(feed: Feed, onFault = (error: unknown): void => assert.fail(String(error))) {
+function hubOn(feed: Feed) {
   const engine = stubEngine()
-  const hub = new Hub({ engine, feed, beforeDelivery: () => undefined, onFault })
+  const hub = new Hub({
+    engine,
+    feed,
+    beforeDelivery: () => undefined,
+    onFault: error => assert.fail(String(error)),
+  })
   return { engine, hub }
 }
-
-test('what could not be read is told once it can be, though nothing else is committed', async () => {
-  const stub = stubFeed()
-  const faults: unknown[] = []
-  let away = false
-  const after: Feed['after'] = (event, limit) => {
-    if (away) throw new Error('the database is away')
-    return stub.after(event, limit)
-  }
-  const { engine, hub } = hubOn({ ...stub, after }, fault => faults.push(fault))
-  const { got, joined } = subscriber(hub, engine)
-  const { close } = await joined
-  await pause(20)
-  away = true
-  stub.commit({}, {})
-  await until(() => faults.length >= 2)
-  assert.deepEqual(got, [])
-  away = false
-  await until(() => got.length === 2)
-  assert.deepEqual(got, [1, 2])
-  const told = faults.length
-  close()
-  await pause(250)
-  assert.equal(faults.length, told)
-})
 
 test('a commit while somebody joins is told, also when the log is read faster than its end', async () => {
   const delays = [30, 80]
