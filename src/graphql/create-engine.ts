@@ -47,8 +47,6 @@ interface Ready extends Bound {
   readonly args: readonly JsonValue[]
 }
 
-/** How many structures of variables are remembered for an operation. */
-const MAX_VARIANTS = 64
 /** How deeply variables may be nested. A JSON field takes 64 levels. */
 const MAX_NESTING = 80
 /** Objects and values of one variable that is no JSON document. */
@@ -98,7 +96,6 @@ function binder(model: Model, { schema, directory }: ModelSchema, limits: Limits
     const { node, fragments } = operation
     const parts = { ground, operation: node, fragments, listBound: limits.listBound }
     const variant = planVariant(parts, variables)
-    if (operation.variants.size >= MAX_VARIANTS) operation.variants.clear()
     operation.variants.set(key, variant)
     return variant
   }

@@ -14,9 +14,9 @@ import {
 import type { Bound, Prepared, Refused } from './engine.ts'
 import { checkMerging, type Fragments, fragmentsOf } from './fields.ts'
 import { checkDocument, checkLength, type Limits, limitError } from './limits.ts'
+import { Remembered, Variants, type Weighed, weightOf } from './remembered.ts'
 import { formatted, refused } from './reply.ts'
 import { rulesFor } from './rules.ts'
-import type { Variant } from './variant.ts'
 
 /** An operation with what was made of it so far. */
 export interface Operation extends Prepared {
@@ -25,7 +25,7 @@ export interface Operation extends Prepared {
   readonly fragments: Fragments
   readonly types: readonly GraphQLInputType[]
   /** By the structure of the variables. */
-  readonly variants: Map<string, Variant>
+  readonly variants: Variants
   /** Where there are no variables, there is only one. */
   bound: Bound | Refused | undefined
 }
@@ -41,10 +41,16 @@ const MAX_ERRORS = 10
 
 export type Prepare = (source: string, operationName: string | null | undefined) => Operation | Refused
 
-export function createPrepare({ schema, limits, introspection }: PrepareOptions): Prepare {
-  const remembered = new Remembered<Operation>(limits.tokens * 50)
+/** A valid document, and the operations of it that were asked for, by name. */
+interface Read extends Weighed {
+  readonly document: DocumentNode
+  readonly operations: Map<string, Operation>
+}
 
-  function read(source: string): DocumentNode {
+export function createPrepare({ schema, limits, introspection }: PrepareOptions): Prepare {
+  const remembered = new Remembered<Read>(limits.tokens * 50)
+
+  function parsed(source: string): DocumentNode {
     checkLength(source, limits)
     const document = parseWithin(source, limits.tokens)
     checkDocument(document, limits)
@@ -63,18 +69,26 @@ export function createPrepare({ schema, limits, introspection }: PrepareOptions)
     }
   }
 
+  /** The operation is chosen before the document is validated: where there is none, that is in vain. */
+  function read(source: string, name: string): Operation {
+    const known = remembered.get(source)
+    const document = known?.document ?? parsed(source)
+    const node = chosen(document, name)
+    if (!known) check(document, source)
+    const weight = weightOf(document.tokenCount ?? limits.tokens, source)
+    const kept = known ?? { document, operations: new Map(), weight }
+    const made = operationOf(schema, document, node, weight => remembered.grow(kept, weight))
+    kept.operations.set(name, made)
+    if (!known) remembered.set(source, kept)
+    return made
+  }
+
   return (source, operationName) => {
-    // The length keeps names and texts apart, whatever they hold.
-    const key = operationName ? `${operationName.length} ${operationName}${source}` : source
-    const known = remembered.get(key)
+    const name = operationName ?? ''
+    const known = remembered.get(source)?.operations.get(name)
     if (known) return known
     try {
-      const document = read(source)
-      const node = chosen(document, operationName)
-      check(document, source)
-      const made = operationOf(schema, document, node)
-      remembered.set(key, made, document.tokenCount ?? limits.tokens)
-      return made
+      return read(source, name)
     } catch (error) {
       if (error instanceof Invalid) return refused(error.errors.map(formatted))
       if (error instanceof GraphQLError) return refused([formatted(error)])
@@ -105,6 +119,7 @@ function operationOf(
   schema: GraphQLSchema,
   document: DocumentNode,
   node: OperationDefinitionNode,
+  grow: (weight: number) => void,
 ): Operation {
   const types = (node.variableDefinitions ?? []).map(({ type: wanted }) => {
     const type = typeFromAST(schema, wanted)
@@ -119,46 +134,20 @@ function operationOf(
     document,
     fragments: fragmentsOf(document),
     types,
-    variants: new Map(),
+    variants: new Variants(grow),
     bound: undefined,
   }
 }
 
-function chosen(document: DocumentNode, name: string | null | undefined): OperationDefinitionNode {
+/** `name`: empty for the only one. */
+function chosen(document: DocumentNode, name: string): OperationDefinitionNode {
   const operations = document.definitions.filter(node => node.kind === Kind.OPERATION_DEFINITION)
   const [first] = operations
-  if (!name) {
+  if (name === '') {
     if (first && operations.length === 1) return first
     throw limitError(`The document has ${operations.length} operations: say which by "operationName".`)
   }
   const found = operations.find(node => node.name?.value === name)
   if (found) return found
   throw limitError(`The document has no operation named "${name.slice(0, 60)}".`)
-}
-
-/** Values in two generations: what was not asked for since the younger one was last filled is forgotten. */
-class Remembered<V> {
-  readonly #room: number
-  #young = new Map<string, V>()
-  #old = new Map<string, V>()
-  #weight = 0
-
-  /** `room`: how much weight a generation holds. */
-  constructor(room: number) {
-    this.#room = room
-  }
-
-  get(key: string): V | undefined {
-    return this.#young.get(key) ?? this.#old.get(key)
-  }
-
-  set(key: string, value: V, weight: number): void {
-    this.#weight += weight + 20
-    if (this.#weight > this.#room) {
-      this.#old = this.#young
-      this.#young = new Map()
-      this.#weight = weight + 20
-    }
-    this.#young.set(key, value)
-  }
 }

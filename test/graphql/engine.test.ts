@@ -391,6 +391,19 @@ describe('mutations', () => {
 })
 
 describe('requests that are refused', () => {
+  test('of a document with several operations each is known by its name, and no other', () => {
+    const two = 'query a { me { id } } query b { posts(limit: 1) { id } }'
+    const [a, b] = ['a', 'b'].map(name => engine.prepare(two, name))
+    assert.equal(a?.outcome, 'prepared')
+    assert.equal(b?.outcome, 'prepared')
+    assert.notEqual(a, b)
+    assert.equal(engine.prepare(two, 'a'), a)
+    assert.equal(engine.prepare(two, 'b'), b)
+    for (const name of [undefined, null, '', 'c']) {
+      assert.equal(engine.prepare(two, name).outcome, 'request error', String(name))
+    }
+  })
+
   test('syntax, validation, variables and operation names are told with the code BAD_REQUEST', () => {
     const two = 'query A { __typename } query B { me { id } }'
     const rows: readonly (readonly [source: string, message: RegExp, variables?: unknown, name?: string])[] =
