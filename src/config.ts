@@ -1,7 +1,7 @@
 /** Every setting, in one table. `docs/configuration.md` is generated from it. */
 
 import { accountSettings } from './config/accounts.ts'
-import { database } from './config/database.ts'
+import { database, isPostgres, replicas } from './config/database.ts'
 import { graphqlSettings } from './config/graphql.ts'
 import {
   apiKey,
@@ -45,7 +45,15 @@ export const settingsTable = {
     kind: integer(4, 1000),
     default: 8,
     sentence:
-      'How many connections to PostgreSQL a node holds at most. Four for each core of the database, divided by the nodes, is a good start.',
+      'How many connections to PostgreSQL a node holds at most, and to each of its replicas. Four for each core of the database, divided by the nodes, is a good start.',
+  }),
+  databaseReplicas: optional({
+    variable: 'DATABASE_REPLICA_URLS',
+    kind: replicas,
+    secret: true,
+    defaultText: 'none: `database` answers all reads',
+    sentence:
+      'Hot standbys of the PostgreSQL database, which answer reads wherever they have all that the primary has of what is read.',
   }),
   workers: row({
     variable: 'WORKERS',
@@ -312,8 +320,17 @@ export function readSettings(sources: SettingsSources): Settings {
   for (const name of Object.keys(settingsTable)) {
     settings[name] = readOne(name, { ...sources, given }, file, faults)
   }
+  faults.push(...contradictions(settings))
   if (faults.length > 0) throw new SettingsError(faults)
   return Object.freeze(settings) as Settings
+}
+
+/** Settings that are right, but not together. */
+function contradictions({ database, databaseReplicas }: Partial<Settings>): SettingsFault[] {
+  if (databaseReplicas === undefined || database === undefined || isPostgres(database)) return []
+  const message =
+    '`database` names an SQLite file, which has no replicas: leave this out, or name a PostgreSQL database there.'
+  return [{ place: '`databaseReplicas` (DATABASE_REPLICA_URLS)', message }]
 }
 
 interface FileValues {

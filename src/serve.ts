@@ -27,7 +27,7 @@ import { createRest, errorReply } from './rest/rest.ts'
 import { attemptsOf } from './serve/attempts.ts'
 import { clusterFigures, openCluster } from './serve/cluster.ts'
 import { openCredentials } from './serve/credentials.ts'
-import { figures, recorder, storeFigures } from './serve/figures.ts'
+import { figures, recorder, replicaFigures, storeFigures } from './serve/figures.ts'
 import { gateFigures } from './serve/gate.ts'
 import { type GraphqlFace, graphqlFace } from './serve/graphql.ts'
 import { type OauthFace, oauthFace } from './serve/oauth.ts'
@@ -63,7 +63,7 @@ export async function start(model: Model, settings: Settings, crew?: Crew): Prom
     const { startWorkers } = await import('./workers.ts')
     return startWorkers({ model, settings, log, prepare: () => prepare(model, settings, log) })
   }
-  const store = await openStore(model, settings, crew)
+  const store = await openStore(model, settings, { log, crew })
   const cluster = await openCluster(settings, log.logger, crew?.cluster)
   let traces: Traces | undefined
   try {
@@ -104,6 +104,7 @@ async function assemble(parts: Parts): Promise<Service> {
       ...figures(limits, counts, http),
       ...gateFigures(http),
       ...storeFigures(store),
+      ...replicaFigures(store),
       ...clusterFigures(cluster),
     ],
     () => graphql.figures(),

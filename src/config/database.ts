@@ -54,3 +54,16 @@ export const database: Kind<string> = {
   fromText: databaseName,
   fromValue: databaseName,
 }
+
+function replicaUrls(value: unknown): readonly string[] | undefined {
+  if (!Array.isArray(value) || value.length === 0) return undefined
+  return value.every(url => typeof url === 'string' && isPostgres(url) && postgresUrl(url))
+    ? value
+    : undefined
+}
+
+export const replicas: Kind<readonly string[]> = {
+  says: 'the URL of a PostgreSQL hot standby, e.g. `postgres://user:password@host:5432/database`, or several of them (separated by commas in the variable)',
+  fromText: value => replicaUrls(value.split(',').map(url => url.trim())),
+  fromValue: replicaUrls,
+}

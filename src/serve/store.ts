@@ -1,7 +1,7 @@
 /** The database of a service, and what runs on it. */
 import { bootstrap, type FirstAdministrator } from '../auth/bootstrap.ts'
 import { openRecords } from '../auth/sealing/open.ts'
-import { isPostgres } from '../config/database.ts'
+import { isPostgres, publicName } from '../config/database.ts'
 import type { Settings } from '../config.ts'
 import type { Log } from '../log.ts'
 import type { Model } from '../model/model.ts'
@@ -13,14 +13,32 @@ import { openSqlite } from '../store/sqlite.ts'
 import type { Store } from '../store/store.ts'
 import type { Crew } from '../workers/crew.ts'
 
-/** The model's database, made or brought up to date. */
-export async function openStore(model: Model, settings: Settings, crew?: Crew): Promise<Store> {
+/** What serves, beside the settings. */
+interface Serving {
+  readonly log: Log
+  readonly crew?: Crew | undefined
+}
+
+/** The model's database, made or brought up to date. Without `serving` no replica is asked. */
+export async function openStore(model: Model, settings: Settings, serving?: Serving): Promise<Store> {
   const { database, databaseConnections: connections, cacheBytes, autoMigrate } = settings
   if (isPostgres(database)) {
     const { openPostgres } = await import('../store/postgres.ts')
-    return openPostgres(model, { url: database, connections, cacheBytes, autoMigrate })
+    const replicas = serving && replicasOf(settings, serving.log)
+    return openPostgres(model, { url: database, connections, replicas, cacheBytes, autoMigrate })
   }
-  return openSqlite(model, { file: database, cacheBytes, autoMigrate, neighbours: crew?.neighbours })
+  return openSqlite(model, { file: database, cacheBytes, autoMigrate, neighbours: serving?.crew?.neighbours })
+}
+
+function replicasOf({ databaseReplicas = [] }: Settings, { logger }: Log) {
+  return databaseReplicas.map(url => {
+    const replica = publicName(url)
+    const onChange = (reason: string | undefined) =>
+      reason === undefined
+        ? logger.info({ replica }, 'the replica answers reads again')
+        : logger.warn({ replica, reason }, 'the replica is left out: the primary answers its reads')
+    return { url, onChange }
+  })
 }
 
 /** The records, with what is secret in them sealed. */

@@ -8,20 +8,32 @@ import { Answers } from './answers.ts'
 import { ChangeLog } from './postgres/change-log.ts'
 import { Checks } from './postgres/checks.ts'
 import { Cleaning } from './postgres/cleaning.ts'
+import { Lineage } from './postgres/lineage.ts'
 import { Pool } from './postgres/pool.ts'
+import { Positions } from './postgres/positions.ts'
 import { Reader } from './postgres/reader.ts'
 import { PostgresRecords } from './postgres/records.ts'
+import { Replica } from './postgres/replica.ts'
+import { Replicas } from './postgres/replicas.ts'
 import { Wire } from './postgres/wire.ts'
 import { Writer } from './postgres/writer.ts'
 import { preparePostgres } from './schema/postgres-migrate.ts'
 import type { Store, StoreCounts } from './store.ts'
 import { Versions } from './versions.ts'
 
+export interface ReplicaSettings {
+  readonly url: string
+  /** It is left out for this reason; undefined: it is used again. */
+  readonly onChange?: (trouble: string | undefined) => void
+}
+
 export interface PostgresOptions {
   /** `postgres://user:password@host:port/database?sslmode=…` */
   readonly url: string
-  /** How many connections this node may hold. 8 by default; no fewer than 4. */
+  /** How many connections this node may hold, to each server. 8 by default; no fewer than 4. */
   readonly connections?: number
+  /** Hot standbys that answer reads. */
+  readonly replicas?: readonly ReplicaSettings[] | undefined
   /** How much memory remembered answers may take; 0: none is remembered. 64 MiB by default. */
   readonly cacheBytes?: number
   /** Whether what the model only adds is added to the tables at once. True by default. */
@@ -48,6 +60,10 @@ const reading = `${common}; SET default_transaction_isolation = 'repeatable read
 const watching = `${common}; SET default_transaction_read_only = on`
 const writing = `${common}; SET lock_timeout = '5s'`
 
+function opener(url: string, settings: string, answerTimeout: number): () => Promise<Wire> {
+  return () => Wire.open({ url, connectTimeout: CONNECT, answerTimeout, settings })
+}
+
 /**
  * Opens the database. Rejects with a `MigrationError` when its tables do not fit the model and may not be changed
  * by a start, and with an `ApiError` when it cannot be reached.
@@ -55,19 +71,19 @@ const writing = `${common}; SET lock_timeout = '5s'`
 export async function openPostgres(model: Model, options: PostgresOptions): Promise<Store> {
   const { url, connections = 8, cacheBytes = 64 * MIB, autoMigrate = true } = options
   const { eventsKept = 7 * DAY, maxWaiting = 10_000, now = Date.now } = options
-  const open = (settings: string, answerTimeout: number) => () =>
-    Wire.open({ url, connectTimeout: CONNECT, answerTimeout, settings })
+  const { replicas: standbys = [] } = options
   await preparePostgres(url, model, autoMigrate)
   const lanes = Math.max(1, Math.floor(connections / 4))
   const pool = new Pool({
-    open: open(reading, ANSWER),
+    open: opener(url, reading, ANSWER),
     size: Math.max(1, connections - lanes - 1),
     maxWaiting,
   })
-  const openWatch = open(watching, QUICK)
+  const openWatch = opener(url, watching, QUICK)
   const watch = new Pool({
     open: async () => {
       checks.forget()
+      lineage.forget()
       const wire = await openWatch()
       wire.onClose(() => {
         pool.dropIdle()
@@ -79,11 +95,12 @@ export async function openPostgres(model: Model, options: PostgresOptions): Prom
     maxWaiting,
   })
   const versions = new Versions()
-  const checks: Checks = new Checks({ pool: watch, versions, onChange: () => changes.tell() })
+  const positions = standbys.length > 0 ? new Positions() : undefined
+  const checks: Checks = new Checks({ pool: watch, versions, positions, onChange: () => changes.tell() })
   const changes = new ChangeLog(watch, checks)
   const cleaning = new Cleaning({ eventsKept, now })
   const writer: Writer = new Writer(model, {
-    open: open(writing, ANSWER),
+    open: opener(url, writing, ANSWER),
     lanes,
     maxWaiting,
     now,
@@ -93,9 +110,21 @@ export async function openPostgres(model: Model, options: PostgresOptions): Prom
       if (!quiet) changes.tell()
     },
   })
-  const reader = new Reader({ pool, answers: new Answers(cacheBytes), versions, checks })
+  const lineage: Lineage = new Lineage(watch, writer)
+  const replicaOf = ({ url: at, onChange = () => {} }: ReplicaSettings) =>
+    new Replica({
+      open: opener(at, reading, ANSWER),
+      openWatch: opener(at, watching, QUICK),
+      size: Math.max(1, connections - 1),
+      maxWaiting,
+      lineage,
+      news: () => checks.query,
+      onChange,
+    })
+  const replicas = positions && new Replicas({ primary: pool, positions, replicas: standbys.map(replicaOf) })
+  const reader = new Reader({ pool, replicas, answers: new Answers(cacheBytes), versions, checks })
   const records = new PostgresRecords({ pool, writer, versions, now })
-  const store = new OpenStore({ pool, watch, reader, writer, versions, checks, changes, records })
+  const store = new OpenStore({ pool, watch, replicas, reader, writer, versions, checks, changes, records })
   try {
     await store.refresh()
   } catch (error) {
@@ -108,6 +137,7 @@ export async function openPostgres(model: Model, options: PostgresOptions): Prom
 interface StoreParts {
   readonly pool: Pool
   readonly watch: Pool
+  readonly replicas: Replicas | undefined
   readonly reader: Reader
   readonly writer: Writer
   readonly versions: Versions
@@ -119,6 +149,7 @@ interface StoreParts {
 class OpenStore implements Store {
   readonly changes: ChangeLog
   readonly records: Records
+  readonly replicas: Store['replicas']
   readonly #parts: StoreParts
   #closed = false
 
@@ -126,6 +157,8 @@ class OpenStore implements Store {
     this.#parts = parts
     this.changes = parts.changes
     this.records = parts.records
+    const { replicas } = parts
+    this.replicas = replicas && (() => replicas.counts())
   }
 
   read(plan: GuardedRead): Awaitable<ReadAnswer> {
@@ -165,10 +198,10 @@ class OpenStore implements Store {
   async close(): Promise<void> {
     if (this.#closed) return
     this.#closed = true
-    const { pool, watch, writer, changes } = this.#parts
+    const { pool, watch, replicas, writer, changes } = this.#parts
     changes.close()
     await writer.close()
-    await Promise.all([pool.close(), watch.close()])
+    await Promise.all([pool.close(), watch.close(), replicas?.close()])
   }
 
   #requireOpen(): void {

@@ -8,6 +8,7 @@ import type {
   GuardedList,
   GuardedRead,
 } from '../../plan/guarded.ts'
+import type { Principal } from '../../principal.ts'
 import { type Answers, keyOf, type ShapeAnswers } from '../answers.ts'
 import { cursorKey, cursorSlice } from '../cursor.ts'
 import { arrayText } from '../reading.ts'
@@ -21,15 +22,27 @@ import type { Checks } from './checks.ts'
 import { limited } from './limited.ts'
 import { type PageRows, pageReader } from './pages.ts'
 import type { Pool } from './pool.ts'
+import type { Replicas } from './replicas.ts'
 import { type Query, type Row, type Rows, slotted, statementOf } from './statement.ts'
 
 type Answer = ReadAnswer | CompositeAnswer
 type Shape = GuardedItem | GuardedList | GuardedComposite
 type Run = (inputs: Inputs) => Promise<Answer>
 
-export interface ReadContext {
+/** Runs queries in one snapshot. */
+export type Ask = (queries: readonly Query[]) => Promise<readonly Rows[]>
+
+interface ReaderParts {
   readonly pool: Pool
+  /** They answer what Portico does not read for itself. */
+  readonly replicas?: Replicas | undefined
   readonly answers: Answers
+  readonly versions: Versions
+  readonly checks: Checks
+}
+
+export interface ReadContext {
+  readonly ask: Ask
   readonly versions: Versions
   readonly checks: Checks
 }
@@ -49,20 +62,20 @@ interface ShapeReader {
 }
 
 export class Reader {
-  readonly #context: ReadContext
+  readonly #parts: ReaderParts
   readonly #shapes = new WeakMap<Shape, ShapeReader>()
   /** Reads that were answered from memory, and from the database. */
   readonly counts = { hits: 0, misses: 0 }
 
-  constructor(context: ReadContext) {
-    this.#context = context
+  constructor(parts: ReaderParts) {
+    this.#parts = parts
   }
 
   /** Answers at once what is remembered. The versions are taken before the database is asked, so never too new. */
   read(plan: GuardedRead): Awaitable<ReadAnswer>
   read(plan: GuardedCompositeRead): Awaitable<CompositeAnswer>
   read({ shape, args, principal }: GuardedRead | GuardedCompositeRead): Awaitable<Answer> {
-    const reader = this.#readerOf(shape)
+    const reader = this.#readerOf(shape, principal)
     const { userId } = principal
     const stamp = stampOf(reader.reads)
     const key = keyOf(args, userId, reader.personal)
@@ -92,15 +105,22 @@ export class Reader {
     return answer
   }
 
-  #readerOf(shape: Shape): ShapeReader {
+  /** A shape is of one access class: see the guard. */
+  #readerOf(shape: Shape, { access }: Principal): ShapeReader {
     const known = this.#shapes.get(shape)
     if (known !== undefined) return known
-    const { answers, versions } = this.#context
-    const run = runOf(shape, this.#context)
+    const { answers, versions, checks } = this.#parts
+    const run = runOf(shape, { ask: this.#askOf(shape, access.system), versions, checks })
     const reads = shape.reads.map(collection => versions.cell(collection))
     const made = { answers: answers.shape(), coming: new Map(), reads, personal: shape.personal, run }
     this.#shapes.set(shape, made)
     return made
+  }
+
+  #askOf({ reads }: Shape, isOwn: boolean): Ask {
+    const { pool, replicas } = this.#parts
+    if (replicas === undefined || isOwn) return queries => pool.bundle(queries)
+    return queries => replicas.bundle(queries, reads)
   }
 }
 
@@ -125,11 +145,11 @@ function runOf(shape: Shape, context: ReadContext): Run {
 
 function textReader(
   query: (inputs: Inputs) => Query,
-  { pool }: ReadContext,
+  { ask }: ReadContext,
   answer: (text: string | null) => Answer,
 ): Run {
   return async inputs => {
-    const [rows] = await pool.bundle([query(inputs)])
+    const [rows] = await ask([query(inputs)])
     const cell = rows?.[0]?.[0]
     return answer(typeof cell === 'string' ? cell : null)
   }
@@ -178,9 +198,9 @@ function pageAnswer(rows: Rows, _inputs: Inputs, total: number | undefined): Lis
 
 type CursorWindow = Extract<GuardedList['window'], { kind: 'cursor' }>
 
-function cursorRows(shape: GuardedList, window: CursorWindow, { pool }: ReadContext): PageRows {
+function cursorRows(shape: GuardedList, window: CursorWindow, { ask }: ReadContext): PageRows {
   const query = limited(dialect => listSql(shape, cursorSlice(shape, window, dialect), dialect))
-  return (inputs, others) => pool.bundle([query(inputs), ...others])
+  return (inputs, others) => ask([query(inputs), ...others])
 }
 
 function cursorAnswer(shape: GuardedList, window: CursorWindow) {
