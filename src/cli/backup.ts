@@ -1,7 +1,7 @@
 /** `portico backup` and `portico restore`. */
 import { relative } from 'node:path'
 import type { Settings } from '../config.ts'
-import { BackupError, backUp, restore } from '../store/backup.ts'
+import { BackupError, backUp, restore } from '../store/sqlite/backup.ts'
 import { Failure } from './failure.ts'
 
 type Where = Pick<Settings, 'database'>

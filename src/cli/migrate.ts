@@ -3,7 +3,7 @@
 import { isPostgres } from '../config/database.ts'
 import type { Settings } from '../config.ts'
 import type { Model } from '../model/model.ts'
-import type { Step } from '../store/schema/migrate.ts'
+import type { Step } from '../store/schema/sqlite-migrate.ts'
 import { Failure } from './failure.ts'
 
 /** What happens to one table is one step; each of its sentences gets a line. */
@@ -32,7 +32,7 @@ async function migrationOf(model: Model, { database }: Settings): Promise<Migrat
       apply: options => applyPostgres(database, model, options),
     }
   }
-  const { applyMigration, planMigration } = await import('../store/schema/migrate.ts')
+  const { applyMigration, planMigration } = await import('../store/schema/sqlite-migrate.ts')
   return {
     plan: async () => planMigration(database, model),
     apply: async options => applyMigration(database, model, options),
@@ -41,7 +41,7 @@ async function migrationOf(model: Model, { database }: Settings): Promise<Migrat
 
 /** The SQL that makes the tables in a database of the kind that the settings name. */
 export async function printedSql(model: Model, { database }: Settings): Promise<string> {
-  if (!isPostgres(database)) return (await import('../store/schema/migrate.ts')).schemaSql(model)
+  if (!isPostgres(database)) return (await import('../store/schema/sqlite-migrate.ts')).schemaSql(model)
   return (await import('../store/schema/postgres-migrate.ts')).postgresSchemaSql(model)
 }
 

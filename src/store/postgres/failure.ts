@@ -1,6 +1,6 @@
 /** Failures of PostgreSQL as errors that a client may see (https://www.postgresql.org/docs/15/errcodes-appendix.html). */
 import { ApiError } from '../../errors.ts'
-import { taken } from '../failure.ts'
+import { taken } from '../write/checks.ts'
 
 /** The connection is gone, or was never there. What was asked may have been done. */
 export class ConnectionLost extends Error {

@@ -3,7 +3,7 @@
  * that fails ends it for all of them.
  */
 import type { Inputs, SqlValue } from '../values.ts'
-import type { ChangeEvent } from '../write/events.ts'
+import type { ChangeEvent } from '../write/event.ts'
 import { ConnectionLost, TransactionFailed } from './failure.ts'
 import { noInputs, type Query, type Rows, type Statement } from './statement.ts'
 import type { Wire } from './wire.ts'

@@ -8,7 +8,6 @@ import { arg, name, sql } from '../sql/writer.ts'
 import type { Inputs, SqlValue } from '../values.ts'
 import { requireValues, valuesOf } from '../write/assign.ts'
 import { requireChecks, requireMatch } from '../write/checks.ts'
-import { none } from '../write/context.ts'
 import { mergedDocuments, requireFit } from '../write/documents.ts'
 import {
   CHECKS,
@@ -21,6 +20,7 @@ import {
   storedOutputs,
   TEXT,
 } from '../write/update.ts'
+import { none } from '../write/written.ts'
 import { References, refused } from './references.ts'
 import { SearchWords } from './search-words.ts'
 import { type Rows, statementOf } from './statement.ts'

@@ -1,19 +1,13 @@
-/** Updates: a look at the stored row and what it allows, then one UPDATE, then a look at what became of it. */
-import { ApiError } from '../../errors.ts'
+/** What updates ask for on every database, and what they make of the answers. */
 import type { Field } from '../../model/model.ts'
 import type { GuardedAssignment, GuardedUpdate } from '../../plan/guarded.ts'
-import type { ResultRow } from '../connection.ts'
 import { conditionSql } from '../sql/condition.ts'
-import { Row } from '../sql/row.ts'
+import type { Row } from '../sql/row.ts'
 import { objectSql } from '../sql/select.ts'
-import { sqlite } from '../sql/sqlite.ts'
-import { changesSql, checksSql, eventSql, publicFields, rowSql, shownSql, updateSql } from '../sql/write.ts'
-import { arg, type Sql, sql } from '../sql/writer.ts'
-import type { Inputs } from '../values.ts'
-import { requireValues, valuesOf } from './assign.ts'
-import { referenceRun, refused, requireChecks, requireMatch } from './checks.ts'
-import { none, type WriteContext, type WriteRun } from './context.ts'
-import { documentOutputs, type MergedDocument, mergedDocuments, requireFit } from './documents.ts'
+import { changesSql, checksSql, eventSql, shownSql } from '../sql/write.ts'
+import { type Sql, sql } from '../sql/writer.ts'
+import type { ResultRow } from '../values.ts'
+import { documentOutputs, type MergedDocument } from './documents.ts'
 
 /** Where the checks begin among the outputs of the stored row. */
 export const STORED_CHECKS = 2
@@ -21,60 +15,6 @@ export const STORED_CHECKS = 2
 export const TEXT = 0
 export const EVENT = 1
 export const CHECKS = 2
-
-export function updateRun(shape: GuardedUpdate, context: WriteContext): WriteRun {
-  const { connection, events, search } = context
-  const { collection, set, before, after, ifMatch } = shape
-  const id = arg(shape.id, 'number')
-  const row = new Row(sqlite, collection.name)
-  const requireReferences = referenceRun(shape.references, connection)
-  const look = connection.prepare(rowSql(row, id, storedOutputs(shape, row)))
-  const update =
-    set.length === 0 ? undefined : connection.prepare(updateSql(collection, set, id, [sql`1`], sqlite))
-  const result = connection.prepare(rowSql(row, id, changedOutputs(shape, row)))
-  const shownNames = new Set(publicFields(collection).map(field => field.name))
-  const touched = new Set([collection.name])
-  const updated = (inputs: Inputs): void => {
-    try {
-      update?.get(inputs)
-    } catch (cause) {
-      throw refused(cause, set, inputs.slots, connection)
-    }
-  }
-  return (plan, now) => {
-    const inputs = { args: plan.args, userId: plan.principal.userId, slots: valuesOf(set, plan, now) }
-    const stored = look.get(inputs)
-    if (stored === undefined || stored[0] !== 1) throw new ApiError('NOT_FOUND')
-    const documents = mergedDocuments(set, plan, stored, STORED_CHECKS + before.length + set.length)
-    for (const { index, text } of documents) inputs.slots[index] = text
-    const changes = changesOf(set, stored, STORED_CHECKS + before.length, documents)
-    const unchanged = new Set(fieldsOf(set.filter((_, index) => !changes[index])))
-    requireChecks(before, stored, STORED_CHECKS, unchanged)
-    if (ifMatch !== undefined) requireMatch(plan.args[ifMatch], stored[1])
-    requireValues(set, inputs.slots, changes)
-    requireFit(documents)
-    requireReferences(plan, unchanged)
-    const changed = changedFields(set, changes)
-    if (changed.length > 0) updated(inputs)
-    if (changed.some(({ field }) => field.searchable))
-      search.write(collection, Number(plan.args[shape.id]), false)
-    const became = result.get(inputs) ?? []
-    requireChecks(after, became, CHECKS)
-    const itemId = Number(plan.args[shape.id])
-    if (changed.some(({ field }) => !field.internal)) {
-      const names = changed.map(({ field }) => field.name).filter(name => shownNames.has(name))
-      const data = became[EVENT] ?? null
-      events.add({ at: now, collection: collection.name, itemId, kind: 'updated', data, changed: names })
-    }
-    const text = became[TEXT]
-    return {
-      id: itemId,
-      text: typeof text === 'string' ? text : null,
-      changed: changed.length > 0 ? touched : none,
-      removed: none,
-    }
-  }
-}
 
 export function fieldsOf(set: readonly GuardedAssignment[]): readonly Field[] {
   return set.map(one => one.field)
