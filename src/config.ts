@@ -1,7 +1,7 @@
 /** Every setting, in one table. `docs/configuration.md` is generated from it. */
 
 import { accountSettings } from './config/accounts.ts'
-import { database, isPostgres, replicas } from './config/database.ts'
+import { database, replicas } from './config/database.ts'
 import { graphqlSettings } from './config/graphql.ts'
 import {
   apiKey,
@@ -320,17 +320,8 @@ export function readSettings(sources: SettingsSources): Settings {
   for (const name of Object.keys(settingsTable)) {
     settings[name] = readOne(name, { ...sources, given }, file, faults)
   }
-  faults.push(...contradictions(settings))
   if (faults.length > 0) throw new SettingsError(faults)
   return Object.freeze(settings) as Settings
-}
-
-/** Settings that are right, but not together. */
-function contradictions({ database, databaseReplicas }: Partial<Settings>): SettingsFault[] {
-  if (databaseReplicas === undefined || database === undefined || isPostgres(database)) return []
-  const message =
-    '`database` names an SQLite file, which has no replicas: leave this out, or name a PostgreSQL database there.'
-  return [{ place: '`databaseReplicas` (DATABASE_REPLICA_URLS)', message }]
 }
 
 interface FileValues {

@@ -55,11 +55,15 @@ export const database: Kind<string> = {
   fromValue: databaseName,
 }
 
+/** Two with something else between them than a comma would pass as one. */
+function isOneUrl(value: unknown): boolean {
+  if (typeof value !== 'string' || !isPostgres(value) || value.split('://').length > 2) return false
+  return postgresUrl(value) !== ''
+}
+
 function replicaUrls(value: unknown): readonly string[] | undefined {
-  if (!Array.isArray(value) || value.length === 0) return undefined
-  return value.every(url => typeof url === 'string' && isPostgres(url) && postgresUrl(url))
-    ? value
-    : undefined
+  const list = Array.isArray(value) ? value : [value]
+  return list.length > 0 && list.every(isOneUrl) ? list : undefined
 }
 
 export const replicas: Kind<readonly string[]> = {

@@ -2,7 +2,7 @@
 import { bootstrap, type FirstAdministrator } from '../auth/bootstrap.ts'
 import { openRecords } from '../auth/sealing/open.ts'
 import { isPostgres, publicName } from '../config/database.ts'
-import type { Settings } from '../config.ts'
+import { type Settings, SettingsError } from '../config.ts'
 import type { Log } from '../log.ts'
 import type { Model } from '../model/model.ts'
 import type { Awaitable, ItemAnswer, ListAnswer } from '../plan/answer.ts'
@@ -27,7 +27,15 @@ export async function openStore(model: Model, settings: Settings, serving?: Serv
     const replicas = serving && replicasOf(settings, serving.log)
     return openPostgres(model, { url: database, connections, replicas, cacheBytes, autoMigrate })
   }
+  refuseReplicas(settings)
   return openSqlite(model, { file: database, cacheBytes, autoMigrate, neighbours: serving?.crew?.neighbours })
+}
+
+function refuseReplicas({ databaseReplicas }: Settings): void {
+  if (databaseReplicas === undefined) return
+  const message =
+    '`database` names an SQLite file, which has no replicas: leave this out, or name a PostgreSQL database there.'
+  throw new SettingsError([{ place: '`databaseReplicas` (DATABASE_REPLICA_URLS)', message }])
 }
 
 function replicasOf({ databaseReplicas = [] }: Settings, { logger }: Log) {

@@ -1,7 +1,7 @@
 /** A primary with hot standbys, and databases on them. */
 import { setTimeout as wait } from 'node:timers/promises'
-import { fast, PostgresServer } from './postgres-server.ts'
 import { query } from './postgres.ts'
+import { fast, PostgresServer } from './postgres-server.ts'
 
 const PATIENCE = 60_000
 

@@ -14,8 +14,8 @@ import {
   pauseReplay,
   type Replicated,
   resumeReplay,
-  until,
   startStandbys,
+  until,
 } from '../databases/replicated.ts'
 import { blog, Client, fields, listOfPosts } from './blog.ts'
 
