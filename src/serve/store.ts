@@ -21,11 +21,12 @@ interface Serving {
 
 /** The model's database, made or brought up to date. Without `serving` no replica is asked. */
 export async function openStore(model: Model, settings: Settings, serving?: Serving): Promise<Store> {
-  const { database, databaseConnections: connections, cacheBytes, autoMigrate } = settings
+  const { database, databaseConnections: connections, databaseTimeout: timeout } = settings
+  const { cacheBytes, autoMigrate } = settings
   if (isPostgres(database)) {
     const { openPostgres } = await import('../store/postgres.ts')
     const replicas = serving && replicasOf(settings, serving.log)
-    return openPostgres(model, { url: database, connections, replicas, cacheBytes, autoMigrate })
+    return openPostgres(model, { url: database, connections, replicas, timeout, cacheBytes, autoMigrate })
   }
   refuseReplicas(settings)
   return openSqlite(model, { file: database, cacheBytes, autoMigrate, neighbours: serving?.crew?.neighbours })
@@ -63,8 +64,8 @@ export async function prepare(
 ): Promise<FirstAdministrator | undefined> {
   const store = await openStore(model, settings)
   try {
-    await openSealed(store, settings, log)
-    return await bootstrap(createRun(createGuard(model), store), settings)
+    const records = await openSealed(store, settings, log)
+    return await bootstrap(createRun(createGuard(model), store), records, settings)
   } finally {
     await store.close()
   }

@@ -1,7 +1,7 @@
 /** Connections that read. What arrives in one turn of the event loop is sent together. */
 import { ApiError } from '../../errors.ts'
 import type { Inputs } from '../values.ts'
-import { AnswerTimeout, ConnectionLost, failureOf, isOutdated } from './failure.ts'
+import { AnswerTimeout, ConnectionLost, failureOf, isOutdated, Unreachable } from './failure.ts'
 import type { Query, Rows, Statement } from './statement.ts'
 import type { Wire } from './wire.ts'
 
@@ -14,6 +14,8 @@ export interface PoolOptions {
   readonly before?: () => readonly Query[]
   /** How often a bundle is sent for which the server or the connection is not right; 3 by default. */
   readonly tries?: number
+  /** The database neither answers nor refuses. */
+  readonly onSilence?: () => void
 }
 
 /** Queries that see one snapshot. */
@@ -29,6 +31,7 @@ const MOST = 32
 /** After a failed try to connect, what is asked is refused at once for so long, in milliseconds. */
 const PAUSE = 200
 const TRIES = 3
+const AWAY = 'The database cannot be reached.'
 
 export class Pool {
   readonly #options: PoolOptions
@@ -74,9 +77,11 @@ export class Pool {
     for (const wire of this.#idle.splice(0)) wire.destroy()
   }
 
-  /** Ends all connections: what was asked is not answered any more. */
-  drop(): void {
+  /** The database is known to be away: whoever waits for an answer is refused now. */
+  lose(): void {
+    this.#pausedUntil = performance.now() + PAUSE
     for (const wire of [...this.#wires]) wire.destroy()
+    this.#refuseAll(new ApiError('UNAVAILABLE', AWAY))
   }
 
   async close(): Promise<void> {
@@ -89,9 +94,11 @@ export class Pool {
     if (this.#isClosed) return 'The service is stopping.'
     if (this.#waiting.length >= this.#options.maxWaiting)
       return 'Too many requests are waiting for the database.'
-    if (this.#wires.size === 0 && performance.now() < this.#pausedUntil)
-      return 'The database cannot be reached.'
-    return undefined
+    return this.#isPaused() ? AWAY : undefined
+  }
+
+  #isPaused(): boolean {
+    return this.#wires.size === 0 && performance.now() < this.#pausedUntil
   }
 
   #schedule(): void {
@@ -138,7 +145,7 @@ export class Pool {
     bundle.tries++
     const isAgain =
       (cause instanceof ConnectionLost && !(cause instanceof AnswerTimeout)) || isOutdated(cause)
-    if (isAgain && bundle.tries < this.#tries) this.#waiting.push(bundle)
+    if (isAgain && bundle.tries < this.#tries && !this.#isPaused()) this.#waiting.push(bundle)
     else bundle.reject(failureOf(cause))
   }
 
@@ -172,6 +179,7 @@ export class Pool {
     if (this.#wires.size > 0) return
     this.#pausedUntil = performance.now() + PAUSE
     this.#refuseAll(failureOf(cause))
+    if (cause instanceof Unreachable && !cause.isAnswered) this.#options.onSilence?.()
   }
 
   #refuseAll(error: ApiError): void {

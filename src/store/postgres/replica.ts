@@ -121,7 +121,7 @@ export class Replica {
   #settle(trouble: string | undefined): void {
     if (trouble !== undefined) {
       this.#place = -1
-      this.#pool.drop()
+      this.#pool.lose()
     }
     if (trouble === this.#trouble) return
     this.#trouble = trouble

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createGuard } from '../../../src/plan/guard.ts'
 import { system } from '../../../src/principal.ts'
+import { Answers } from '../../../src/store/answers.ts'
 import { Checks } from '../../../src/store/postgres/checks.ts'
 import { pageReader } from '../../../src/store/postgres/pages.ts'
 import { Pool } from '../../../src/store/postgres/pool.ts'
@@ -30,6 +31,7 @@ async function statementsFor(checks: readonly Rows[]): Promise<string[]> {
   assert.ok(window.kind === 'page')
   const read = pageReader(shape, window, {
     ask,
+    answers: new Answers(0),
     versions,
     checks: new Checks({ pool, versions, onChange() {} }),
   })
