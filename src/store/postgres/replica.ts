@@ -78,7 +78,8 @@ export class Replica {
 
   /** Asks soon whether it is there, until it is. */
   seek(place: number): void {
-    if (place > this.#wanted) this.#wanted = place
+    if (place === Number.POSITIVE_INFINITY) return
+    this.#wanted = Math.max(place, this.#wanted)
     if (this.isUp && !this.#isAsking && this.#pause === BEAT) void this.#ask()
   }
 
