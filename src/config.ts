@@ -1,7 +1,7 @@
 /** Every setting, in one table. `docs/configuration.md` is generated from it. */
 
 import { accountSettings } from './config/accounts.ts'
-import { database } from './config/database.ts'
+import { database, replicas } from './config/database.ts'
 import { graphqlSettings } from './config/graphql.ts'
 import {
   apiKey,
@@ -46,7 +46,15 @@ export const settingsTable = {
     kind: integer(4, 1000),
     default: 8,
     sentence:
-      'How many connections to PostgreSQL a node holds at most, its workers together; each of them needs four. Four for each core of the database, divided by the nodes, is a good start.',
+      'How many connections to PostgreSQL a node holds at most, its workers together, and to each of its replicas; each worker needs four. Four for each core of the database, divided by the nodes, is a good start.',
+  }),
+  databaseReplicas: optional({
+    variable: 'DATABASE_REPLICA_URLS',
+    kind: replicas,
+    secret: true,
+    defaultText: 'none: `database` answers all reads',
+    sentence:
+      'Hot standbys of the PostgreSQL database, which answer reads wherever they have all that the primary has of what is read.',
   }),
   databaseTimeout: row({
     variable: 'PORTICO_DB_TIMEOUT',

@@ -25,7 +25,7 @@ import { clusterFigures, openCluster } from './serve/cluster.ts'
 import { openCredentials } from './serve/credentials.ts'
 import { errorReplies, isGraphql } from './serve/error-replies.ts'
 import { openFaces } from './serve/faces.ts'
-import { figures, recorder, storeFigures } from './serve/figures.ts'
+import { figures, recorder, replicaFigures, storeFigures } from './serve/figures.ts'
 import { gateFigures } from './serve/gate.ts'
 import type { GraphqlFace } from './serve/graphql.ts'
 import type { OauthFace } from './serve/oauth.ts'
@@ -61,7 +61,7 @@ export async function start(model: Model, settings: Settings, crew?: Crew): Prom
     const { startWorkers } = await import('./workers.ts')
     return startWorkers({ model, settings, log, prepare: () => prepare(model, settings, log) })
   }
-  const store = await openStore(model, settings, crew)
+  const store = await openStore(model, settings, { log, crew })
   const cluster = await openCluster(settings, log.logger, crew?.cluster)
   let traces: Traces | undefined
   try {
@@ -101,6 +101,7 @@ async function assemble(parts: Parts): Promise<Service> {
       ...figures(limits, credentials.counts, http),
       ...gateFigures(http),
       ...storeFigures(store),
+      ...replicaFigures(store),
       ...clusterFigures(cluster),
     ],
     () => graphql.figures(),

@@ -54,3 +54,20 @@ export const database: Kind<string> = {
   fromText: databaseName,
   fromValue: databaseName,
 }
+
+/** Two with something else between them than a comma would pass as one. */
+function isOneUrl(value: unknown): boolean {
+  if (typeof value !== 'string' || !isPostgres(value) || value.split('://').length > 2) return false
+  return postgresUrl(value) !== ''
+}
+
+function replicaUrls(value: unknown): readonly string[] | undefined {
+  const list = Array.isArray(value) ? value : [value]
+  return list.length > 0 && list.every(isOneUrl) ? list : undefined
+}
+
+export const replicas: Kind<readonly string[]> = {
+  says: 'the URL of a PostgreSQL hot standby, e.g. `postgres://user:password@host:5432/database`, or several of them (separated by commas in the variable)',
+  fromText: value => replicaUrls(value.split(',').map(url => url.trim())),
+  fromValue: replicaUrls,
+}

@@ -3,7 +3,7 @@ import type { Limits } from '../cluster/limits.ts'
 import type { Exchange, HttpServer } from '../http.ts'
 import type { Log } from '../log.ts'
 import type { Figure, Metrics } from '../metrics.ts'
-import type { Store, StoreCounts } from '../store/store.ts'
+import type { ReplicaCounts, Store, StoreCounts } from '../store/store.ts'
 
 export function recorder(log: Log, metrics: Metrics, routeOf: (path: string) => string) {
   return (exchange: Exchange, status: number, bytes: number | undefined) => {
@@ -51,5 +51,24 @@ export function storeFigures(store: Store): Figure[] {
     counter('committed_writes', 'Writes in these commits: several that arrive together share one.', 'writes'),
     counter('answer_cache_hits', 'Reads that were answered from memory.', 'answerHits'),
     counter('answer_cache_misses', 'Reads for which the database was asked.', 'answerMisses'),
+  ]
+}
+
+/** None for a store without replicas. */
+export function replicaFigures({ replicas }: Store): Figure[] {
+  if (replicas === undefined) return []
+  const figure = (name: string, kind: Figure['kind'], help: string, count: keyof ReplicaCounts): Figure => {
+    return { name: `portico_replica${name}`, help, kind, read: () => replicas()[count] }
+  }
+  return [
+    figure('s_up', 'gauge', 'Read replicas that answer and follow the primary.', 'up'),
+    figure('_lag_bytes', 'gauge', 'By how much of its log the slowest of them is behind the primary.', 'lag'),
+    figure('_reads_total', 'counter', 'Reads that a replica answered.', 'answers'),
+    figure(
+      '_unfit_total',
+      'counter',
+      'Reads for which a replica was asked, and then the primary, as it was behind, ahead or away.',
+      'unfit',
+    ),
   ]
 }

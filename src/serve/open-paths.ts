@@ -27,9 +27,9 @@ export function openPaths({ store, cluster, figuresText, state }: OpenParts): Op
     await Promise.resolve(store.ping()).catch(cause => {
       throw new ApiError('UNAVAILABLE', 'The database does not answer.', { cause })
     })
-    const trouble = cluster.trouble()
-    if (trouble === undefined) return plainText(200, json, '{"status":"ok"}')
-    return plainText(200, json, JSON.stringify({ status: 'degraded', reason: trouble }))
+    const troubles = [cluster.trouble(), replicaTrouble(store)].filter(trouble => trouble !== undefined)
+    if (troubles.length === 0) return plainText(200, json, '{"status":"ok"}')
+    return plainText(200, json, JSON.stringify({ status: 'degraded', reason: troubles.join(' ') }))
   }
   const handlers = {
     '/healthz': () => plainText(200, json, '{"status":"ok"}'),
@@ -37,6 +37,12 @@ export function openPaths({ store, cluster, figuresText, state }: OpenParts): Op
     '/metrics': async () => plainText(200, 'text/plain; version=0.0.4; charset=utf-8', await figuresText()),
   }
   return new Map(Object.entries(handlers).map(([path, handler]) => [path, readOnly(handler)]))
+}
+
+function replicaTrouble({ replicas }: Store): string | undefined {
+  const counts = replicas?.()
+  if (counts === undefined || counts.up === counts.known) return undefined
+  return `Of ${counts.known} read replicas ${counts.known - counts.up} cannot be used: the primary answers instead.`
 }
 
 function readOnly(handler: () => Awaitable<Reply>): (exchange: Exchange) => Awaitable<Reply> {

@@ -1,8 +1,8 @@
 /** The database of a service, and what runs on it. */
 import { bootstrap, type FirstAdministrator } from '../auth/bootstrap.ts'
 import { openRecords } from '../auth/sealing/open.ts'
-import { isPostgres } from '../config/database.ts'
-import type { Settings } from '../config.ts'
+import { isPostgres, publicName } from '../config/database.ts'
+import { type Settings, SettingsError } from '../config.ts'
 import type { Log } from '../log.ts'
 import type { Model } from '../model/model.ts'
 import type { Awaitable, ItemAnswer, ListAnswer } from '../plan/answer.ts'
@@ -13,15 +13,41 @@ import { openSqlite } from '../store/sqlite.ts'
 import type { Store } from '../store/store.ts'
 import type { Crew } from '../workers/crew.ts'
 
-/** The model's database, made or brought up to date. */
-export async function openStore(model: Model, settings: Settings, crew?: Crew): Promise<Store> {
+/** What serves, beside the settings. */
+interface Serving {
+  readonly log: Log
+  readonly crew?: Crew | undefined
+}
+
+/** The model's database, made or brought up to date. Without `serving` no replica is asked. */
+export async function openStore(model: Model, settings: Settings, serving?: Serving): Promise<Store> {
   const { database, databaseConnections: connections, databaseTimeout: timeout } = settings
   const { cacheBytes, autoMigrate } = settings
   if (isPostgres(database)) {
     const { openPostgres } = await import('../store/postgres.ts')
-    return openPostgres(model, { url: database, connections, timeout, cacheBytes, autoMigrate })
+    const replicas = serving && replicasOf(settings, serving.log)
+    return openPostgres(model, { url: database, connections, replicas, timeout, cacheBytes, autoMigrate })
   }
-  return openSqlite(model, { file: database, cacheBytes, autoMigrate, neighbours: crew?.neighbours })
+  refuseReplicas(settings)
+  return openSqlite(model, { file: database, cacheBytes, autoMigrate, neighbours: serving?.crew?.neighbours })
+}
+
+function refuseReplicas({ databaseReplicas }: Settings): void {
+  if (databaseReplicas === undefined) return
+  const message =
+    '`database` names an SQLite file, which has no replicas: leave this out, or name a PostgreSQL database there.'
+  throw new SettingsError([{ place: '`databaseReplicas` (DATABASE_REPLICA_URLS)', message }])
+}
+
+function replicasOf({ databaseReplicas = [] }: Settings, { logger }: Log) {
+  return databaseReplicas.map(url => {
+    const replica = publicName(url)
+    const onChange = (reason: string | undefined) =>
+      reason === undefined
+        ? logger.info({ replica }, 'the replica answers reads again')
+        : logger.warn({ replica, reason }, 'the replica is left out: the primary answers its reads')
+    return { url, onChange }
+  })
 }
 
 /** The records, with what is secret in them sealed. */

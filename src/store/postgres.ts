@@ -8,20 +8,32 @@ import { Answers } from './answers.ts'
 import { ChangeLog } from './postgres/change-log.ts'
 import { Checks } from './postgres/checks.ts'
 import { Cleaning } from './postgres/cleaning.ts'
+import { Lineage } from './postgres/lineage.ts'
 import { Pool } from './postgres/pool.ts'
+import { Positions } from './postgres/positions.ts'
 import { Reader } from './postgres/reader.ts'
 import { PostgresRecords } from './postgres/records.ts'
+import { Replica } from './postgres/replica.ts'
+import { Replicas } from './postgres/replicas.ts'
 import { Wire } from './postgres/wire.ts'
 import { Writer } from './postgres/writer.ts'
 import { preparePostgres } from './schema/postgres-migrate.ts'
 import type { Store, StoreCounts } from './store.ts'
 import { Versions } from './versions.ts'
 
+export interface ReplicaSettings {
+  readonly url: string
+  /** It is left out for this reason; undefined: it is used again. */
+  readonly onChange?: (trouble: string | undefined) => void
+}
+
 export interface PostgresOptions {
   /** `postgres://user:password@host:port/database?sslmode=…` */
   readonly url: string
-  /** How many connections this node may hold. 8 by default; no fewer than 4. */
+  /** How many connections this node may hold, to each server. 8 by default; no fewer than 4. */
   readonly connections?: number
+  /** Hot standbys that answer reads. */
+  readonly replicas?: readonly ReplicaSettings[] | undefined
   /** How long a statement may take, in milliseconds. 10,000 by default. */
   readonly timeout?: number
   /** How much memory remembered answers may take; 0: none is remembered. 64 MiB by default. */
@@ -61,11 +73,13 @@ function settingsOf(timeout: number) {
 export async function openPostgres(model: Model, options: PostgresOptions): Promise<Store> {
   const { url, connections = 8, cacheBytes = 64 * MIB, autoMigrate = true } = options
   const { eventsKept = 7 * DAY, maxWaiting = 10_000, now = Date.now, timeout = 10_000 } = options
+  const { replicas: standbys = [] } = options
   const { reading, watching, writing } = settingsOf(timeout)
   const ask = (): void => void checks.refresh().catch(() => {})
   // Several statements may be sent together, each of which may take its time.
+  const answerTimeout = 1.5 * timeout
   const open = (settings: string) => () =>
-    Wire.open({ url, connectTimeout: CONNECT, answerTimeout: 1.5 * timeout, settings, onSlow: ask })
+    Wire.open({ url, connectTimeout: CONNECT, answerTimeout, settings, onSlow: ask })
   await preparePostgres(url, model, autoMigrate)
   const lanes = Math.max(1, Math.floor(connections / 4))
   const pool = new Pool({
@@ -73,15 +87,13 @@ export async function openPostgres(model: Model, options: PostgresOptions): Prom
     size: Math.max(1, connections - lanes - 1),
     maxWaiting,
   })
+  const openWatch = (at: string) =>
+    Wire.open({ url: at, connectTimeout: CONNECT, answerTimeout: QUICK, settings: watching })
   const watch = new Pool({
     open: async () => {
       checks.forget()
-      const wire = await Wire.open({
-        url,
-        connectTimeout: CONNECT,
-        answerTimeout: QUICK,
-        settings: watching,
-      })
+      lineage.forget()
+      const wire = await openWatch(url)
       wire.onClose(() => {
         pool.dropIdle()
         writer.dropIdle()
@@ -97,7 +109,8 @@ export async function openPostgres(model: Model, options: PostgresOptions): Prom
     maxWaiting,
   })
   const versions = new Versions()
-  const checks: Checks = new Checks({ pool: watch, versions, onChange: () => changes.tell() })
+  const positions = standbys.length > 0 ? new Positions() : undefined
+  const checks: Checks = new Checks({ pool: watch, versions, positions, onChange: () => changes.tell() })
   const changes = new ChangeLog(watch, checks)
   const cleaning = new Cleaning({ eventsKept, now })
   const writer: Writer = new Writer(model, {
@@ -111,9 +124,21 @@ export async function openPostgres(model: Model, options: PostgresOptions): Prom
       if (!quiet) changes.tell()
     },
   })
-  const reader = new Reader({ pool, answers: new Answers(cacheBytes), versions, checks })
+  const lineage: Lineage = new Lineage(watch, writer)
+  const replicaOf = ({ url: at, onChange = () => {} }: ReplicaSettings) =>
+    new Replica({
+      open: () => Wire.open({ url: at, connectTimeout: CONNECT, answerTimeout, settings: reading }),
+      openWatch: () => openWatch(at),
+      size: Math.max(1, connections - 1),
+      maxWaiting,
+      lineage,
+      news: () => checks.query,
+      onChange,
+    })
+  const replicas = positions && new Replicas({ primary: pool, positions, replicas: standbys.map(replicaOf) })
+  const reader = new Reader({ pool, replicas, answers: new Answers(cacheBytes), versions, checks })
   const records = new PostgresRecords({ pool, writer, versions, now })
-  const store = new OpenStore({ pool, watch, reader, writer, versions, checks, changes, records })
+  const store = new OpenStore({ pool, watch, replicas, reader, writer, versions, checks, changes, records })
   try {
     await store.refresh()
   } catch (error) {
@@ -126,6 +151,7 @@ export async function openPostgres(model: Model, options: PostgresOptions): Prom
 interface StoreParts {
   readonly pool: Pool
   readonly watch: Pool
+  readonly replicas: Replicas | undefined
   readonly reader: Reader
   readonly writer: Writer
   readonly versions: Versions
@@ -137,6 +163,7 @@ interface StoreParts {
 class OpenStore implements Store {
   readonly changes: ChangeLog
   readonly records: Records
+  readonly replicas: Store['replicas']
   readonly #parts: StoreParts
   #closed = false
 
@@ -144,6 +171,8 @@ class OpenStore implements Store {
     this.#parts = parts
     this.changes = parts.changes
     this.records = parts.records
+    const { replicas } = parts
+    this.replicas = replicas && (() => replicas.counts())
   }
 
   read(plan: GuardedRead): Awaitable<ReadAnswer> {
@@ -183,10 +212,10 @@ class OpenStore implements Store {
   async close(): Promise<void> {
     if (this.#closed) return
     this.#closed = true
-    const { pool, watch, writer, changes } = this.#parts
+    const { pool, watch, replicas, writer, changes } = this.#parts
     changes.close()
     await writer.close()
-    await Promise.all([pool.close(), watch.close()])
+    await Promise.all([pool.close(), watch.close(), replicas?.close()])
   }
 
   #requireOpen(): void {

@@ -12,6 +12,19 @@ export interface StoreCounts {
   readonly answerMisses: number
 }
 
+/** What read replicas did, and how they are. */
+export interface ReplicaCounts {
+  readonly known: number
+  /** Those that answer, and follow the primary. */
+  readonly up: number
+  /** By how many bytes of its log the slowest of these is behind the primary. */
+  readonly lag: number
+  /** Reads that a replica answered. */
+  readonly answers: number
+  /** Reads for which a replica was asked, and then the primary. */
+  readonly unfit: number
+}
+
 export interface Store {
   /** Runs a read: as new as the last `refresh` at least. Throws an `ApiError` for what a client can mend. */
   read(plan: GuardedRead): Awaitable<ReadAnswer>
@@ -34,6 +47,8 @@ export interface Store {
   version(collection: string): number
   /** What this process has done with the store since it opened it. */
   counts(): StoreCounts
+  /** Undefined where there are none. */
+  readonly replicas?: (() => ReplicaCounts) | undefined
   /** The log of committed changes. */
   readonly changes: Changes
   /** What is remembered beside the model's items. */

@@ -10,7 +10,7 @@ const lowest: Rule = Math.min
 function ruleOf(name: string): Rule {
   if (name.endsWith('_up')) return lowest
   if (name.startsWith('process_') || name === 'nodejs_version_info') return highest
-  return name.startsWith('nodejs_eventloop_lag') ? highest : sum
+  return name.startsWith('nodejs_eventloop_lag') || name.endsWith('_lag_bytes') ? highest : sum
 }
 
 interface Family {

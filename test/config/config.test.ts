@@ -124,6 +124,14 @@ const examples: { readonly [N in Name]: Examples } = {
     wrongValues: ['', 1, null],
   },
   databaseConnections: numberOf(4, 1000),
+  databaseReplicas: {
+    text: [
+      ['postgres://u:p@h/db', ['postgres://u:p@h/db']],
+      ['postgres://h1/db, postgresql://h2:5433/db', ['postgres://h1/db', 'postgresql://h2:5433/db']],
+    ],
+    wrong: ['./a.db', 'postgres://h', 'postgres://h/db,', ',', 'postgres://h/db;postgres://h2/db x', 'off'],
+    wrongValues: [[], '', ['postgres://h/db', 1], ['mysql://h/db'], null],
+  },
   databaseTimeout: numberOf(500, 600_000),
   baseUrl: origins,
   workers: {
@@ -383,6 +391,9 @@ test('a password in the name of a database is told to nobody', () => {
     const [fault] = faultsOf(() => readSettings({ environment: { DATABASE_URL: name } }))
     assert.match(fault?.message ?? '', /postgres:\/\/user:password@host/)
     assert.doesNotMatch(fault?.message ?? '', /hunter2/)
+    const [replica] = faultsOf(() => readSettings({ environment: { DATABASE_REPLICA_URLS: name } }))
+    assert.match(replica?.message ?? '', /postgres:\/\/user:password@host/)
+    assert.doesNotMatch(replica?.message ?? '', /hunter2/)
   }
   assert.equal(publicName('postgres://u:hunter2@h:5433/d?password=hunter2'), 'postgres://u@h:5433/d')
   assert.equal(publicName('postgresql://u:p%40@h/d'), 'postgresql://u@h/d')

@@ -1,7 +1,7 @@
 /** A PostgreSQL server of a test's own, in a folder of its own, on a Unix socket. */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { closeSync, openSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { closeSync, openSync, readdirSync, readFileSync, realpathSync, rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import pg from 'pg'
@@ -39,25 +39,43 @@ export class PostgresServer {
   readonly #removed = (): void => this.#end()
   #child: ChildProcess | undefined
 
-  /** Makes the data; `start` starts the server. It ends with this process, at the latest. */
-  constructor(settings: PostgresSettings = {}) {
+  /**
+   * Makes the data; `start` starts the server. It ends with this process, at the latest.
+   * `primary`: a running server, of which this one is to be a hot standby.
+   */
+  constructor(settings: PostgresSettings = {}, primary?: PostgresServer) {
     this.#owner = ordinaryUser()
-    this.#programs = dirname(
-      findProgram({
-        names: ['initdb'],
-        folders: debianFolders(),
-        package: 'postgresql',
-        otherwise: 'name a running server in PORTICO_TEST_POSTGRES',
-      }),
-    )
+    const initdb = findProgram({
+      names: ['initdb'],
+      folders: debianFolders(),
+      package: 'postgresql',
+      otherwise: 'name a running server in PORTICO_TEST_POSTGRES',
+    })
+    // A link to it need not have the others beside it.
+    this.#programs = dirname(realpathSync(initdb))
     this.folder = newFolder('pg', this.#owner)
     this.url = `postgres://portico@${encodeURIComponent(this.folder)}/postgres`
     this.#settings = { ...base, ...settings, unix_socket_directories: this.folder }
     process.once('exit', this.#removed)
+    if (primary === undefined) this.#initialize()
+    else this.#copy(primary)
+  }
+
+  #initialize(): void {
     // Of all settings this one shows best where a comparison forgot its collation.
     const locale = ['--encoding=UTF8', '--locale-provider=icu', '--icu-locale=en-US', '--locale=C']
     const login = ['--username=portico', '--auth=trust', '--no-sync']
-    execFileSync(join(this.#programs, 'initdb'), [...login, ...locale, '-D', this.#data], {
+    this.#call('initdb', [...login, ...locale, '-D', this.#data])
+  }
+
+  #copy({ folder }: PostgresServer): void {
+    const from = ['--host', folder, '--port', String(PORT), '--username=portico']
+    const how = ['--write-recovery-conf', '--wal-method=stream', '--checkpoint=fast', '--no-sync']
+    this.#call('pg_basebackup', [...from, ...how, '-D', this.#data])
+  }
+
+  #call(program: string, parameters: readonly string[]): void {
+    execFileSync(join(this.#programs, program), parameters, {
       ...this.#owner,
       cwd: this.folder,
       stdio: ['ignore', 'ignore', 'pipe'],

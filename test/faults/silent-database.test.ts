@@ -1,44 +1,11 @@
 /** A database that neither answers nor hangs up: requests are refused in time, and go on when it speaks again. */
 import assert from 'node:assert/strict'
-import { connect, createServer, type Socket } from 'node:net'
 import { test } from 'node:test'
 import { ApiError } from '../../src/errors.ts'
 import { openPostgres } from '../../src/store/postgres.ts'
 import { PostgresServer, query, withPostgres } from '../databases/postgres.ts'
+import { proxyOf } from '../databases/proxy.ts'
 import { blog, Client } from '../store/blog.ts'
-
-/** Between a client and the server that the URL names: `isSilent` holds back everything, both ways. */
-async function proxyOf(url: string) {
-  const target = new URL(url)
-  const host = decodeURIComponent(target.hostname)
-  const port = Number(target.port || 5432)
-  const sockets = new Set<Socket>()
-  const state = { isSilent: false }
-  const server = createServer(down => {
-    const up = host.startsWith('/') ? connect(`${host}/.s.PGSQL.${port}`) : connect(port, host)
-    for (const [from, to] of [
-      [down, up],
-      [up, down],
-    ] as const) {
-      sockets.add(from)
-      from.on('data', data => void (state.isSilent || to.write(data)))
-      from.on('error', () => to.destroy())
-      from.on('close', () => to.destroy())
-    }
-  })
-  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
-  const address = server.address()
-  assert.ok(typeof address === 'object' && address)
-  return {
-    url: `postgres://${target.username}${target.password && `:${target.password}`}@127.0.0.1:${address.port}${target.pathname}`,
-    state,
-    /** What was held back is lost: connections that knew silence are of no use any more. */
-    close() {
-      for (const socket of sockets) socket.destroy()
-      server.close()
-    },
-  }
-}
 
 test('silence is 503 within seconds, for reads, writes and whoever asks whether it is ready', () =>
   withPostgres(async direct => {

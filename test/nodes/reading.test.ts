@@ -5,6 +5,7 @@ import { test } from 'node:test'
 import { type Fixture, withFixture } from '../conformance/oauth/server.ts'
 import blog from '../models/blog.ts'
 import { type Answer, type CallOptions, call } from '../serve/service.ts'
+import { replicatedNodes } from '../setups/replicated.ts'
 import { nodeSetups } from '../setups/setups.ts'
 
 const ROUNDS = 60
@@ -88,7 +89,7 @@ class Lane {
   }
 }
 
-for (const setup of nodeSetups) {
+for (const setup of [...nodeSetups, replicatedNodes]) {
   test(`${LANES} writers see what they wrote, whichever node they ask (${setup.name})`, async () => {
     await withFixture(
       {},

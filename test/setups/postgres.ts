@@ -10,7 +10,7 @@ const CONNECTIONS = 4
 export const secretKey = 'a key that three nodes of a test share'.replaceAll(' ', '-')
 
 /** Every row of every table, as text. */
-async function dump(url: string): Promise<string> {
+export async function dump(url: string): Promise<string> {
   const tables = await query(url, `SELECT tablename AS name FROM pg_tables WHERE schemaname = 'public'`)
   const rows = tables.map(({ name }) => query(url, `SELECT t::text AS row FROM "${name}" AS t`))
   return (await Promise.all(rows))

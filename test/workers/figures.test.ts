@@ -15,6 +15,9 @@ duration_seconds_count ${requests}
 # HELP nodejs_eventloop_lag_seconds Lag.
 # TYPE nodejs_eventloop_lag_seconds gauge
 nodejs_eventloop_lag_seconds ${lag}
+# HELP portico_replica_lag_bytes Lag.
+# TYPE portico_replica_lag_bytes gauge
+portico_replica_lag_bytes ${lag}
 # HELP process_resident_memory_bytes Memory.
 # TYPE process_resident_memory_bytes gauge
 process_resident_memory_bytes ${memory}

@@ -7,6 +7,7 @@ import { slot, sql } from '../sql/writer.ts'
 import type { Versions } from '../versions.ts'
 import { floorRow } from './log.ts'
 import type { Pool } from './pool.ts'
+import type { Positions } from './positions.ts'
 import { type Query, type Row, slotted, statementOf } from './statement.ts'
 
 /** Beyond so many commits since the last check, all that is remembered counts as changed. */
@@ -18,12 +19,16 @@ const since = sql`${slot(0)}::text::pg_snapshot`
 const unseen = sql`SELECT "xid", "names" FROM "_touched" WHERE "xid" >= pg_snapshot_xmin(${since}) AND NOT pg_visible_in_snapshot("xid", ${since}) LIMIT ${slot(1)}`
 const lost = sql`(SELECT "names"::xid8 FROM "_touched" WHERE "xid" = ${floorRow}) > pg_snapshot_xmin(${since})`
 const check = sql`SELECT now."s"::text, CASE WHEN now."s"::text <> ${slot(0)}::text THEN (SELECT string_agg("xid"::text || E'\\n' || "names", E'\\n\\n') FROM (${unseen}) AS "q") END, CASE WHEN now."s"::text <> ${slot(0)}::text THEN ${lost} END FROM (SELECT pg_current_snapshot() AS "s") AS now`
+/** The position is asked for after the snapshot is taken. */
+const placed = sql`SELECT q.*, pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0')::bigint FROM (${check}) AS q`
 
 export interface ChecksParts {
   readonly pool: Pool
   readonly versions: Versions
   /** Something was committed that this node had not noticed. */
   readonly onChange: () => void
+  /** Where there are standbys. */
+  readonly positions?: Positions | undefined
 }
 
 /** What was committed since: a transaction and the names that it touched, each; undefined: nobody knows. */
@@ -48,6 +53,7 @@ interface Waiting {
 export class Checks {
   readonly #parts: ChecksParts
   readonly #statement = statementOf(check)
+  readonly #placed = statementOf(placed)
   readonly #own = new Set<string>()
   #next: Waiting | undefined
   #running = false
@@ -67,6 +73,7 @@ export class Checks {
   /** Counts everything as changed: another server may answer from now on, which knows other transactions. */
   forget(): void {
     this.#isLost = true
+    this.#parts.positions?.forget()
   }
 
   /** Afterwards the versions count every commit that was acknowledged before the call. */
@@ -81,6 +88,7 @@ export class Checks {
   /** Counts a commit of this node's own, which no check has to count again. */
   committed(xid: string, names: readonly string[]): void {
     this.#parts.versions.bump(names)
+    this.#parts.positions?.committed(names)
     this.#own.add(xid)
     if (this.#own.size > OWN) this.#own.clear()
   }
@@ -104,26 +112,34 @@ export class Checks {
   }
 
   async #ask(): Promise<Row | undefined> {
-    const { pool } = this.#parts
-    return (await pool.bundle([this.query], true))[0]?.[0]
+    const { pool, positions } = this.#parts
+    if (positions === undefined) return (await pool.bundle([this.query], true))[0]?.[0]
+    positions.sent()
+    return (await pool.bundle([this.#placed.with(slotted([this.#snapshot, MOST + 1]))], true))[0]?.[0]
   }
 
   #apply(row: Row): void {
+    const { positions, onChange } = this.#parts
     const commits = commitsOf(row)
     this.#snapshot = String(row[0])
     if (commits === undefined || this.#isLost) {
       this.#isLost = false
       this.#parts.versions.bumpAll()
       this.#own.clear()
-      this.#parts.onChange()
+      positions?.found(Number(row[3]), undefined)
+      onChange()
       return
     }
+    positions?.found(
+      Number(row[3]),
+      commits.flatMap(([, ...names]) => names),
+    )
     let others = false
     for (const [xid = '', ...names] of commits) {
       if (this.#own.delete(xid) || names.every(name => name === '')) continue
       others = true
       this.#parts.versions.bump(names)
     }
-    if (others) this.#parts.onChange()
+    if (others) onChange()
   }
 }

@@ -1,6 +1,6 @@
 /** Pages by number. Beyond the first few hundred rows they begin at a remembered anchor. */
 import type { GuardedList } from '../../plan/guarded.ts'
-import { type Anchor, AnchoredLists, type Anchors, type PageWindow, SHALLOW } from '../anchors.ts'
+import { AnchoredLists, type Anchors, type PageWindow, SHALLOW } from '../anchors.ts'
 import type { Dialect } from '../sql/dialect.ts'
 import { listSql, type Slice } from '../sql/read.ts'
 import { arg, type Bind, type Sql, slot, sql } from '../sql/writer.ts'
@@ -15,7 +15,7 @@ import type { Query, Row, Rows } from './statement.ts'
 export type PageRows = (inputs: Inputs, others: readonly Query[]) => Promise<readonly Rows[]>
 
 export function pageReader(shape: GuardedList, window: PageWindow, context: ReadContext): PageRows {
-  const { pool } = context
+  const { ask } = context
   const slices = (offset: Bind | undefined) => (dialect: Dialect) =>
     listSql(shape, { after: undefined, limit: dialect.limit(window.limit), offset, keys: false }, dialect)
   const first = limited(slices(undefined))
@@ -23,7 +23,7 @@ export function pageReader(shape: GuardedList, window: PageWindow, context: Read
   let deep: PageRows | undefined
   return (inputs, others) => {
     const offset = Number(inputs.args[window.offset])
-    if (offset < SHALLOW) return pool.bundle([(offset === 0 ? first : shallow)(inputs), ...others])
+    if (offset < SHALLOW) return ask([(offset === 0 ? first : shallow)(inputs), ...others])
     deep ??= deepReader(shape, window, context)
     return deep(inputs, others)
   }
@@ -31,41 +31,48 @@ export function pageReader(shape: GuardedList, window: PageWindow, context: Read
 
 /**
  * Reads pages from anchors that it remembers while nothing that the list is read from has changed. An anchor is
- * used in a snapshot that a check has found to be without changes: a later one may have other rows before it.
+ * found and used in snapshots that a check has found to be without changes: a later one may have other rows before it.
  */
 function deepReader(
   shape: GuardedList,
   window: PageWindow,
-  { pool, checks, versions }: ReadContext,
+  { ask, checks, versions }: ReadContext,
 ): PageRows {
   const lists = new AnchoredLists(shape, window)
   const reads = shape.reads.map(collection => versions.cell(collection))
   const statements = deepStatements(shape, window)
 
-  const anchored = async (from: Anchor, offset: number, inputs: Inputs, others: readonly Query[]) => {
+  const anchored = async (
+    anchors: Anchors,
+    offset: number,
+    inputs: Inputs,
+    others: readonly Query[],
+  ): Promise<readonly Rows[] | undefined> => {
+    const from = anchors.before(offset)
+    if (from === undefined) return undefined
     const query = statements.later({ ...inputs, slots: [offset - from.offset, ...from.position] })
-    const [check, ...results] = await pool.bundle([checks.query, query, ...others])
-    return isTouched(check?.[0], shape.reads) ? undefined : results
+    const [check, rows = [], ...results] = await ask([checks.query, query, ...others])
+    if (isTouched(check?.[0], shape.reads)) return undefined
+    remember(anchors, offset + rows.length, rows.at(-1))
+    return [rows, ...results]
   }
 
   /** Asks for the row before the page too: its keys are an anchor for this very page. */
   const counted = async (anchors: Anchors, offset: number, inputs: Inputs, others: readonly Query[]) => {
-    const [rows = [], ...results] = await pool.bundle([
-      statements.first({ ...inputs, slots: [offset - 1] }),
-      ...others,
-    ])
-    remember(anchors, offset, rows[0])
-    return [rows.slice(1), ...results]
+    const query = statements.first({ ...inputs, slots: [offset - 1] })
+    const [check, [before, ...rows] = [], ...results] = await ask([checks.query, query, ...others])
+    if (!isTouched(check?.[0], shape.reads)) {
+      remember(anchors, offset, before)
+      remember(anchors, offset + rows.length, rows.at(-1))
+    }
+    return [rows, ...results]
   }
 
   return async (inputs, others) => {
     const anchors = lists.of(inputs, stampOf(reads))
     const offset = Number(inputs.args[window.offset])
-    const from = anchors.before(offset)
-    const results = from && (await anchored(from, offset, inputs, others))
-    const [rows = [], ...more] = results ?? (await counted(anchors, offset, inputs, others))
-    remember(anchors, offset + rows.length, rows.at(-1))
-    return [rows, ...more]
+    const results = await anchored(anchors, offset, inputs, others)
+    return results ?? counted(anchors, offset, inputs, others)
   }
 }
 

@@ -10,6 +10,10 @@ export interface PoolOptions {
   readonly size: number
   /** How many reads may wait; beyond, they are refused as UNAVAILABLE. */
   readonly maxWaiting: number
+  /** What each trip begins with; its results come before those of every bundle. */
+  readonly before?: () => readonly Query[]
+  /** How often a bundle is sent for which the server or the connection is not right; 3 by default. */
+  readonly tries?: number
   /** The database neither answers nor refuses. */
   readonly onSilence?: () => void
 }
@@ -31,6 +35,7 @@ const AWAY = 'The database cannot be reached.'
 
 export class Pool {
   readonly #options: PoolOptions
+  readonly #tries: number
   readonly #wires = new Set<Wire>()
   readonly #idle: Wire[] = []
   readonly #drain = (): void => {
@@ -45,6 +50,7 @@ export class Pool {
 
   constructor(options: PoolOptions) {
     this.#options = options
+    this.#tries = options.tries ?? TRIES
   }
 
   async rows(statement: Statement, inputs: Inputs): Promise<Rows> {
@@ -112,13 +118,17 @@ export class Pool {
   }
 
   async #run(wire: Wire, bundles: readonly Bundle[]): Promise<void> {
-    const { done, error } = await wire.run(bundles.flatMap(bundle => bundle.queries))
-    let at = 0
+    const queries = bundles.flatMap(bundle => bundle.queries)
+    const before = this.#options.before?.()
+    const { done, error } = await wire.run(before === undefined ? queries : [...before, ...queries])
+    const told = before === undefined ? undefined : done.slice(0, before.length)
+    let at = before?.length ?? 0
     let failed = false
     for (const bundle of bundles) {
       const end = at + bundle.queries.length
-      if (done.length >= end) bundle.resolve(done.slice(at, end))
-      else if (failed) this.#waiting.push(bundle)
+      const rows = done.slice(at, end)
+      if (done.length >= end) bundle.resolve(told === undefined ? rows : [...told, ...rows])
+      else if (failed && this.#tries > 1) this.#waiting.push(bundle)
       else {
         failed = true
         this.#fail(bundle, error)
@@ -135,7 +145,7 @@ export class Pool {
     bundle.tries++
     const isAgain =
       (cause instanceof ConnectionLost && !(cause instanceof AnswerTimeout)) || isOutdated(cause)
-    if (isAgain && bundle.tries < TRIES && !this.#isPaused()) this.#waiting.push(bundle)
+    if (isAgain && bundle.tries < this.#tries && !this.#isPaused()) this.#waiting.push(bundle)
     else bundle.reject(failureOf(cause))
   }
 

@@ -20,17 +20,30 @@ import type { Checks } from './checks.ts'
 import { limited } from './limited.ts'
 import { type PageRows, pageReader } from './pages.ts'
 import type { Pool } from './pool.ts'
-import { type Query, slotted, statementOf } from './statement.ts'
+import type { Replicas } from './replicas.ts'
+import { type Query, type Rows, slotted, statementOf } from './statement.ts'
 
 type Answer = ReadAnswer | CompositeAnswer
 type Shape = GuardedItem | GuardedList | GuardedComposite
 type Run = (inputs: Inputs) => Promise<Answer>
 
-export interface ReadContext {
-  readonly pool: Pool
+/** Runs queries in one snapshot. */
+export type Ask = (queries: readonly Query[]) => Promise<readonly Rows[]>
+
+interface Remembering {
   readonly answers: Answers
   readonly versions: Versions
   readonly checks: Checks
+}
+
+interface ReaderParts extends Remembering {
+  readonly pool: Pool
+  /** They answer what Portico does not read for itself. */
+  readonly replicas?: Replicas | undefined
+}
+
+export interface ReadContext extends Remembering {
+  readonly ask: Ask
 }
 
 /** An answer that is on its way: whoever asks the same meanwhile, with nothing changed, gets the same. */
@@ -49,18 +62,30 @@ interface ShapeReader {
 
 export class Reader {
   readonly #readerOf: (shape: Shape) => ShapeReader
+  /** For what Portico reads for itself. */
+  readonly #ownReaderOf: (shape: Shape) => ShapeReader
   /** Reads that were answered from memory, and from the database. */
   readonly counts = { hits: 0, misses: 0 }
 
-  constructor(context: ReadContext) {
-    this.#readerOf = once(shape => readerOf(shape, context))
+  constructor({ pool, replicas, ...rest }: ReaderParts) {
+    const readers = (ask: (shape: Shape) => Ask) =>
+      once((shape: Shape) => readerOf(shape, { ...rest, ask: ask(shape) }))
+    this.#ownReaderOf = readers(() => queries => pool.bundle(queries))
+    this.#readerOf =
+      replicas === undefined
+        ? this.#ownReaderOf
+        : readers(
+            ({ reads }) =>
+              queries =>
+                replicas.bundle(queries, reads),
+          )
   }
 
   /** Answers at once what is remembered. The versions are taken before the database is asked, so never too new. */
   read(plan: GuardedRead): Awaitable<ReadAnswer>
   read(plan: GuardedCompositeRead): Awaitable<CompositeAnswer>
   read({ shape, args, principal }: GuardedRead | GuardedCompositeRead): Awaitable<Answer> {
-    const reader = this.#readerOf(shape)
+    const reader = principal.access.system ? this.#ownReaderOf(shape) : this.#readerOf(shape)
     const { userId } = principal
     const stamp = stampOf(reader.reads)
     const key = keyOf(args, userId, reader.personal)
@@ -119,11 +144,11 @@ function runOf(shape: Shape, context: ReadContext): Run {
 
 function textReader(
   query: (inputs: Inputs) => Query,
-  { pool }: ReadContext,
+  { ask }: ReadContext,
   answer: (text: string | null) => Answer,
 ): Run {
   return async inputs => {
-    const [rows] = await pool.bundle([query(inputs)])
+    const [rows] = await ask([query(inputs)])
     const cell = rows?.[0]?.[0]
     return answer(typeof cell === 'string' ? cell : null)
   }
@@ -160,7 +185,7 @@ const totals = statementOf(
   sql`SELECT coalesce(sum("n"), 0)::bigint FROM "_totals" WHERE "collection" = ${{ from: 'slot', slot: 0 }}`,
 )
 
-function cursorRows(shape: GuardedList, window: CursorWindow, { pool }: ReadContext): PageRows {
+function cursorRows(shape: GuardedList, window: CursorWindow, { ask }: ReadContext): PageRows {
   const query = limited(dialect => listSql(shape, cursorSlice(shape, window, dialect), dialect))
-  return (inputs, others) => pool.bundle([query(inputs), ...others])
+  return (inputs, others) => ask([query(inputs), ...others])
 }

@@ -1,0 +1,83 @@
+/** A primary with hot standbys, and databases on them. */
+import { setTimeout as wait } from 'node:timers/promises'
+import { query } from './postgres.ts'
+import { fast, PostgresServer } from './postgres-server.ts'
+
+const PATIENCE = 60_000
+
+/** Waits until it is so. */
+export async function until(what: string, isSo: () => boolean | Promise<boolean>): Promise<void> {
+  const end = Date.now() + PATIENCE
+  while (!(await isSo())) {
+    if (Date.now() > end) throw new Error(`not within a minute: ${what}`)
+    await wait(5)
+  }
+}
+
+export interface Replicated {
+  readonly primary: PostgresServer
+  readonly standbys: readonly PostgresServer[]
+  /** A new, empty database, which every server has. */
+  newDatabase(): Promise<Everywhere>
+  close(): Promise<void>
+}
+
+/** The same database. */
+export interface Everywhere {
+  readonly url: string
+  readonly standbys: readonly string[]
+}
+
+/** Servers of a test's own. */
+export async function startStandbys(count: number): Promise<Replicated> {
+  const servers: PostgresServer[] = []
+  const close = async () => {
+    for (const server of servers.toReversed()) await server.remove()
+  }
+  try {
+    const primary = new PostgresServer(fast)
+    servers.push(primary)
+    await primary.start()
+    for (let made = 0; made < count; made++) servers.push(new PostgresServer(fast, primary))
+    const standbys = servers.slice(1)
+    await Promise.all(standbys.map(standby => standby.start()))
+    let databases = 0
+    const newDatabase = async () => {
+      const name = `database_${++databases}`
+      await query(primary.url, `CREATE DATABASE ${name} TEMPLATE template0`)
+      await Promise.all(standbys.map(standby => caughtUp(primary.url, standby.url)))
+      return { url: at(primary, name), standbys: standbys.map(standby => at(standby, name)) }
+    }
+    return { primary, standbys, newDatabase, close }
+  } catch (error) {
+    await close()
+    throw error
+  }
+}
+
+function at({ url }: PostgresServer, name: string): string {
+  return url.replace(/postgres$/, name)
+}
+
+/** Until the standby has replayed what the primary has written by now. */
+export async function caughtUp(primary: string, standby: string): Promise<void> {
+  const [written] = await query(primary, 'SELECT pg_current_wal_flush_lsn()::text AS place')
+  const replayed = 'SELECT pg_last_wal_replay_lsn() >= $1::pg_lsn AS done'
+  await until('the standby has replayed', async () => {
+    const [row] = await query(standby, replayed, [written?.place])
+    return row?.done === true
+  })
+}
+
+/** The standby takes nothing up any more. */
+export async function pauseReplay(standby: string): Promise<void> {
+  await query(standby, 'SELECT pg_wal_replay_pause()')
+  await until('replay is paused', async () => {
+    const [row] = await query(standby, 'SELECT pg_get_wal_replay_pause_state() AS state')
+    return row?.state === 'paused'
+  })
+}
+
+export async function resumeReplay(standby: string): Promise<void> {
+  await query(standby, 'SELECT pg_wal_replay_resume()')
+}

@@ -1,0 +1,78 @@
+/** What a service tells of its read replicas, and when it refuses them. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { type GivenSettings, SettingsError } from '../../src/config.ts'
+import { serve } from '../../src/serve.ts'
+import { startStandbys, until } from '../databases/replicated.ts'
+import blog from '../models/blog.ts'
+import { secretKey } from '../setups/postgres.ts'
+import { call } from './service.ts'
+
+const own: GivenSettings = { port: 0, host: '127.0.0.1', logLevel: 'silent', rateLimit: 'off' }
+
+test('/readyz and /metrics tell how the replicas are, and requests are answered all the same', async () => {
+  const servers = await startStandbys(1)
+  try {
+    const { url: database, standbys } = await servers.newDatabase()
+    const [standby] = servers.standbys
+    const service = await serve(blog, {
+      ...own,
+      database,
+      databaseReplicas: standbys,
+      databaseConnections: 4,
+      secretKeys: [secretKey],
+      cacheBytes: 0,
+    })
+    try {
+      const figure = async (name: string) => {
+        const { text } = await call(`${service.url}/metrics`)
+        return Number(new RegExp(`^portico_${name} (\\d+)$`, 'm').exec(text)?.[1])
+      }
+      const ready = async () => (await call(`${service.url}/readyz`)).json
+      const read = async () => {
+        const posts = await call(`${service.url}/api/v1/posts`)
+        assert.equal(posts.status, 200)
+        const told = await call(`${service.url}/graphql`, {
+          method: 'POST',
+          body: { query: '{ posts { id } }' },
+        })
+        assert.deepEqual(told.json.data, { posts: [] })
+      }
+      const used = async () => {
+        await read()
+        return (await figure('replica_reads_total')) > 1
+      }
+      await until('the replica answers', used)
+      assert.deepEqual(await ready(), { status: 'ok' })
+      assert.equal(await figure('replicas_up'), 1)
+      assert.ok((await figure('replica_lag_bytes')) >= 0)
+      assert.ok((await figure('replica_unfit_total')) >= 0)
+      await standby?.stop()
+      await until('it is left out', async () => (await figure('replicas_up')) === 0)
+      await read()
+      const reason = 'Of 1 read replicas 1 cannot be used: the primary answers instead.'
+      assert.deepEqual(await ready(), { status: 'degraded', reason })
+      await standby?.start()
+      await until('it is used again', async () => (await figure('replicas_up')) === 1)
+      assert.deepEqual(await ready(), { status: 'ok' })
+      const before = await figure('replica_reads_total')
+      await until('it answers again', async () => {
+        await read()
+        return (await figure('replica_reads_total')) > before
+      })
+    } finally {
+      await service.close()
+    }
+  } finally {
+    await servers.close()
+  }
+})
+
+test('SQLite has no replicas', async () => {
+  const settings = { ...own, database: './never.db', databaseReplicas: ['postgres://u@h/d'] }
+  await assert.rejects(serve(blog, settings), error => {
+    assert.ok(error instanceof SettingsError)
+    assert.match(error.message, /DATABASE_REPLICA_URLS.*`database` names an SQLite file/)
+    return true
+  })
+})

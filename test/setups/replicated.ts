@@ -1,0 +1,31 @@
+/** A primary and a hot standby, served by three processes without Redis. */
+import { openPostgres } from '../../src/store/postgres.ts'
+import { startStandbys } from '../databases/replicated.ts'
+import { dump, secretKey } from './postgres.ts'
+import { serveNodes } from './serve.ts'
+import type { Setup } from './setup.ts'
+
+const CONNECTIONS = 4
+
+export const replicatedNodes: Setup = {
+  name: 'PostgreSQL with a read replica, three nodes',
+  async open() {
+    const servers = await startStandbys(1)
+    const { url, standbys } = await servers.newDatabase()
+    const settings = {
+      database: url,
+      databaseReplicas: standbys,
+      databaseConnections: CONNECTIONS,
+      secretKeys: [secretKey],
+    }
+    return {
+      database: url,
+      settings,
+      environment: { DATABASE_URL: url, PORTICO_SECRET_KEY: secretKey },
+      openStore: model => openPostgres(model, { url, connections: CONNECTIONS }),
+      dump: () => dump(url),
+      serve: (declaration, given) => serveNodes(declaration, { ...settings, ...given }),
+      close: () => servers.close(),
+    }
+  },
+}
