@@ -46,7 +46,14 @@ export const settingsTable = {
     kind: integer(4, 1000),
     default: 8,
     sentence:
-      'How many connections to PostgreSQL a node holds at most. Four for each core of the database, divided by the nodes, is a good start.',
+      'How many connections to PostgreSQL a node holds at most, its workers together; each of them needs four. Four for each core of the database, divided by the nodes, is a good start.',
+  }),
+  databaseTimeout: row({
+    variable: 'PORTICO_DB_TIMEOUT',
+    kind: integer(500, 600_000),
+    default: 10_000,
+    sentence:
+      'How long a statement on PostgreSQL may take, in milliseconds, and half of it the wait for a row that another transaction has locked. Then the request is answered with 503. A database that says nothing at all is given up in about four seconds, whatever this is.',
   }),
   workers: row({
     variable: 'WORKERS',

@@ -86,6 +86,9 @@ function tellDeath({ logger }: Log, { worker, error, pause }: Death): void {
   )
 }
 
+/** Connections to PostgreSQL that a worker needs. */
+const FEWEST = 4
+
 /** What one of several workers gets of what is for all. The tables are made by now. */
 function shareOf(settings: Settings, port: number): Settings {
   const share = (all: number) => Math.ceil(all / settings.workers)
@@ -94,6 +97,7 @@ function shareOf(settings: Settings, port: number): Settings {
     port,
     autoMigrate: false,
     cacheBytes: share(settings.cacheBytes),
+    databaseConnections: Math.max(FEWEST, share(settings.databaseConnections)),
     maxConnections: share(settings.maxConnections),
     maxUnread: share(settings.maxUnread),
   }

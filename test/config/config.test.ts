@@ -124,6 +124,7 @@ const examples: { readonly [N in Name]: Examples } = {
     wrongValues: ['', 1, null],
   },
   databaseConnections: numberOf(4, 1000),
+  databaseTimeout: numberOf(500, 600_000),
   baseUrl: origins,
   workers: {
     text: [...numberOf(1, 256).text, ['auto', Math.min(256, availableParallelism())]],
