@@ -116,7 +116,7 @@ export const settingsTable = {
     kind: rateLimit,
     defaultText: '1000 for a user, 120 for an address',
     sentence:
-      'Requests per minute of each user, and of each client address without a credential; `off` limits nobody.',
+      'Requests per minute of each user, of each app for each user, and of each client address without a credential; `off` limits nobody.',
   }),
   addressRateLimit: optional({
     variable: 'PORTICO_ADDRESS_RATE_LIMIT',

@@ -11,8 +11,8 @@ import { type Balanced, getFrom, key, withBalancer } from './haproxy.ts'
 
 const query = 'subscription { newPost { title } }'
 
-/** Until it is stopped, creates posts. */
-function posting({ url }: Balanced): () => void {
+/** Until it is stopped, creates posts. Whoever stops it waits for the last one. */
+function posting({ url }: Balanced): () => Promise<void> {
   let stopped = false
   const post = async () => {
     for (let at = 0; !stopped; at++) {
@@ -21,9 +21,10 @@ function posting({ url }: Balanced): () => void {
       await wait(100)
     }
   }
-  void post()
+  const posted = post()
   return () => {
     stopped = true
+    return posted
   }
 }
 
@@ -72,7 +73,7 @@ describe('behind the load balancer', () => {
         }
         assert.match(text, /event: next\ndata: .*post \d+/)
       } finally {
-        stop()
+        await stop()
         await client.dispose()
       }
     }))

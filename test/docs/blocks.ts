@@ -11,6 +11,17 @@ export function blocksOf(page: string): readonly Block[] {
   }))
 }
 
+/** What a link into the page can name: its headings as GitHub names them, and ids. */
+export function anchorsOf(page: string): ReadonlySet<string> {
+  const headings = [...page.matchAll(/^#+ (.*)$/gm)].map(([, text = '']) =>
+    text
+      .toLowerCase()
+      .replaceAll(/[^\p{L}\p{N}_ -]/gu, '')
+      .replaceAll(' ', '-'),
+  )
+  return new Set([...headings, ...[...page.matchAll(/<a id="([^"]+)">/g)].map(([, id = '']) => id)])
+}
+
 /** Each command with the JSON that the page says it answers, if it says so. */
 export function examplesOf(page: string): readonly { command: string; answer: string | undefined }[] {
   const blocks = blocksOf(page)

@@ -2,15 +2,15 @@
 import assert from 'node:assert/strict'
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { after, before, describe, it } from 'node:test'
+import { after, before, describe, it, test } from 'node:test'
 import { pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
 import { checkModel, type Declaration, serve } from 'portico'
 import blog from '../../examples/blog/model.ts'
 import { withPostgres } from '../databases/postgres.ts'
-import { blocksOf, examplesOf, filledIn } from './blocks.ts'
+import { anchorsOf, blocksOf, examplesOf, filledIn } from './blocks.ts'
 import { addressIn, keep, newCode } from './flow.ts'
 import { makeProject, projectEnvironment } from './project.ts'
 
@@ -181,11 +181,18 @@ describe('the links between the pages', () => {
   for (const page of [...pages, 'ARCHITECTURE.md']) {
     it(`${page} links to what is there`, () => {
       const base = pathToFileURL(join(root, page))
-      for (const [, target = ''] of read(page).matchAll(/\]\((?!https?:)([^)#]+)/g)) {
-        assert.doesNotThrow(() => readFileSync(new URL(target, base)), `${page} → ${target}`)
+      for (const [, target = '', anchor] of read(page).matchAll(/\]\((?!https?:)([^)#]*)(?:#([^)]+))?\)/g)) {
+        const there = new URL(target, base)
+        const text = existsSync(there) ? readFileSync(there, 'utf8') : assert.fail(`${page} → ${target}`)
+        if (anchor !== undefined) assert.ok(anchorsOf(text).has(anchor), `${page} → ${target}#${anchor}`)
       }
     })
   }
+})
+
+test('headings and ids are what a link into a page can name', () => {
+  const page = '# One\n\n## The key: `a_b` & co.\n\n| <a id="NOT_FOUND"></a> |\n'
+  assert.deepEqual([...anchorsOf(page)], ['one', 'the-key-a_b--co', 'NOT_FOUND'])
 })
 
 describe('an answer with gaps', () => {

@@ -156,10 +156,13 @@ for (const place of places) {
 
   test(`a stop answers what runs, ends idle connections, and leaves nobody listening (${place.name})`, async () => {
     await crewOf(2, async ({ service, url, lanes }) => {
-      const running = lanes.map(lane => lane.ask('/api/v1/posts', { method: 'POST', body: post('last') }))
+      // A connection that the stop found unread may fail before the stop is over.
+      const running = Promise.allSettled(
+        lanes.map(lane => lane.ask('/api/v1/posts', { method: 'POST', body: post('last') })),
+      )
       await sleep(5)
       await service.close()
-      for (const answer of await Promise.allSettled(running)) {
+      for (const answer of await running) {
         if (answer.status === 'fulfilled') assert.ok([201, 503].includes(answer.value.status))
       }
       await assert.rejects(fetch(`${url}/healthz`))
