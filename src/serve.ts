@@ -92,7 +92,9 @@ interface Parts {
 
 async function assemble(parts: Parts): Promise<Service> {
   const { model, store, cluster, log, traces, settings, crew } = parts
-  store.changes.onCommit(() => cluster.wake())
+  store.changes.onCommit(from => {
+    if (from === 'here') cluster.wake()
+  })
   const look = async () => store.changes.look()
   // A database that is away tells nothing; the next look, or the next request, finds what came meanwhile.
   cluster.onWake(() => void look().catch(() => undefined))

@@ -79,7 +79,7 @@ export async function openPostgres(model: Model, options: PostgresOptions): Prom
     maxWaiting,
   })
   const versions = new Versions()
-  const checks: Checks = new Checks({ pool: watch, versions, onChange: () => changes.tell() })
+  const checks: Checks = new Checks({ pool: watch, versions, onChange: () => changes.tell('elsewhere') })
   const changes = new ChangeLog(watch, checks)
   const cleaning = new Cleaning({ eventsKept, now })
   const writer: Writer = new Writer(model, {
@@ -90,7 +90,7 @@ export async function openPostgres(model: Model, options: PostgresOptions): Prom
     atRest: wire => cleaning.clean(wire),
     atCommit: ({ xid, names, quiet }) => {
       checks.committed(xid, names)
-      if (!quiet) changes.tell()
+      if (!quiet) changes.tell('here')
     },
   })
   const reader = new Reader({ pool, answers: new Answers(cacheBytes), versions, checks })

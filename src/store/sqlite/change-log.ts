@@ -1,13 +1,13 @@
 /** The log of committed changes, as it is read. `event-log.ts` writes it. */
 import { slot, sql } from '../sql/writer.ts'
-import type { Change, Changes } from '../store.ts'
+import type { Change, Changes, CommitListener } from '../store.ts'
 import type { Connection, Statement } from './connection.ts'
 
 export class ChangeLog implements Changes {
   readonly #connection: Connection
   readonly #newest: Statement
   readonly #after: Statement
-  readonly #listeners = new Set<() => void>()
+  readonly #listeners = new Set<CommitListener>()
 
   constructor(connection: Connection) {
     this.#connection = connection
@@ -34,7 +34,7 @@ export class ChangeLog implements Changes {
     }))
   }
 
-  onCommit(listener: () => void): () => void {
+  onCommit(listener: CommitListener): () => void {
     this.#listeners.add(listener)
     return () => void this.#listeners.delete(listener)
   }
@@ -44,8 +44,7 @@ export class ChangeLog implements Changes {
     this.#connection.hold()
   }
 
-  /** Something was committed. */
-  tell(): void {
-    for (const listener of this.#listeners) listener()
+  tell(from: 'here' | 'elsewhere'): void {
+    for (const listener of this.#listeners) listener(from)
   }
 }
