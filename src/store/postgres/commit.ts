@@ -8,7 +8,7 @@ import { ConnectionLost, failureOf, isPassing } from './failure.ts'
 import { noInputs, statementOf } from './statement.ts'
 import { Scope, Transaction } from './transaction.ts'
 import type { Wire } from './wire.ts'
-import { Wires } from './wires.ts'
+import { AWAY, Wires } from './wires.ts'
 
 const MAX_BATCH = 500
 /** How many groups take savepoints from the start after one that needed them. */
@@ -91,6 +91,11 @@ export class CommitQueue<T> {
     this.#wires.dropIdle()
   }
 
+  /** The database is known to be away: whoever waits for an answer is refused now. */
+  lose(): void {
+    this.#wires.lose()
+  }
+
   /** Finishes what waits, then closes the connections. */
   async close(): Promise<void> {
     this.#isClosed = true
@@ -103,7 +108,7 @@ export class CommitQueue<T> {
   #refusal(): string | undefined {
     if (this.#isClosed) return 'The service is stopping.'
     if (this.#waiting.length >= this.#options.maxWaiting) return 'Too many changes are waiting to be stored.'
-    if (this.#wires.isAway) return 'The database cannot be reached.'
+    if (this.#wires.isAway) return AWAY
     return undefined
   }
 
@@ -131,7 +136,7 @@ export class CommitQueue<T> {
     for (let tries = 1; ; tries++) {
       let wire: Wire | undefined
       try {
-        wire = this.#wires.take() ?? (await this.#wires.open())
+        wire = await this.#wires.one()
         await this.#transact(wire, group)
         return
       } catch (cause) {

@@ -11,6 +11,7 @@ import { requireChecks } from '../write/checks.ts'
 import { createdOutputs, ID, isToldAtOnce, placesOf, TEXT } from '../write/create.ts'
 import { none, textOf } from '../write/written.ts'
 import { References, refused } from './references.ts'
+import { roomRun } from './room.ts'
 import { SearchWords } from './search-words.ts'
 import { statementOf } from './statement.ts'
 import { first, type Scope } from './transaction.ts'
@@ -23,6 +24,7 @@ export function createRun(shape: GuardedCreate): WriteRun {
   const words = new SearchWords(collection)
   const places = placesOf(shape)
   const atOnce = isToldAtOnce(shape)
+  const requireRoom = roomRun(shape)
   const own = returned(collection, postgres)
   const outputs = atOnce ? createdOutputs(shape, own) : [own.column('id')]
   const insert = statementOf(insertSql(collection.name, fields, references, outputs))
@@ -40,6 +42,7 @@ export function createRun(shape: GuardedCreate): WriteRun {
   return async (plan, scope) => {
     const values = valuesOf(set, plan, scope.at)
     requireValues(set, values)
+    if (requireRoom !== undefined) await requireRoom(values, scope)
     const inputs = { args: plan.args, userId: plan.principal.userId, slots: values }
     const made = await inserted(inputs, scope)
     const id = Number(made[ID])

@@ -1,16 +1,18 @@
 /** Connections that read. What arrives in one turn of the event loop is sent together. */
 import { ApiError } from '../../errors.ts'
 import type { Inputs } from '../values.ts'
-import { AnswerTimeout, ConnectionLost, failureOf, isOutdated } from './failure.ts'
+import { AnswerTimeout, ConnectionLost, failureOf, isOutdated, Unreachable } from './failure.ts'
 import type { Query, Rows, Statement } from './statement.ts'
 import type { Wire } from './wire.ts'
-import { Wires } from './wires.ts'
+import { AWAY, Wires } from './wires.ts'
 
 export interface PoolOptions {
   readonly open: () => Promise<Wire>
   readonly size: number
   /** How many reads may wait; beyond, they are refused as UNAVAILABLE. */
   readonly maxWaiting: number
+  /** The database neither answers nor refuses. */
+  readonly onSilence?: () => void
 }
 
 /** Queries that see one snapshot. */
@@ -66,6 +68,12 @@ export class Pool {
     this.#wires.dropIdle()
   }
 
+  /** The database is known to be away: whoever waits for an answer is refused now. */
+  lose(): void {
+    this.#wires.lose()
+    this.#refuseAll(new ApiError('UNAVAILABLE', AWAY))
+  }
+
   async close(): Promise<void> {
     this.#isClosed = true
     this.#refuseAll(new ApiError('UNAVAILABLE', 'The service is stopping.'))
@@ -76,8 +84,7 @@ export class Pool {
     if (this.#isClosed) return 'The service is stopping.'
     if (this.#waiting.length >= this.#options.maxWaiting)
       return 'Too many requests are waiting for the database.'
-    if (this.#wires.isAway) return 'The database cannot be reached.'
-    return undefined
+    return this.#wires.isAway ? AWAY : undefined
   }
 
   #schedule(): void {
@@ -119,7 +126,7 @@ export class Pool {
     bundle.tries++
     const isAgain =
       (cause instanceof ConnectionLost && !(cause instanceof AnswerTimeout)) || isOutdated(cause)
-    if (isAgain && bundle.tries < TRIES) this.#waiting.push(bundle)
+    if (isAgain && bundle.tries < TRIES && !this.#wires.isAway) this.#waiting.push(bundle)
     else bundle.reject(failureOf(cause))
   }
 
@@ -148,6 +155,7 @@ export class Pool {
   #unreachable(cause: unknown): void {
     if (this.#wires.size > 0) return
     this.#refuseAll(failureOf(cause))
+    if (cause instanceof Unreachable && !cause.isAnswered) this.#options.onSilence?.()
   }
 
   #refuseAll(error: ApiError): void {

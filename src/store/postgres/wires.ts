@@ -1,5 +1,8 @@
 /** The connections of one purpose, and which of them are free. */
+import { ConnectionLost } from './failure.ts'
 import type { Wire } from './wire.ts'
+
+export const AWAY = 'The database cannot be reached.'
 
 /** After a failed try to connect, what is asked is refused at once for so long, in milliseconds. */
 const PAUSE = 200
@@ -45,6 +48,14 @@ export class Wires {
     }
   }
 
+  /** One that is free, or one more. Rejects with `ConnectionLost`, at once while the database is away. */
+  async one(): Promise<Wire> {
+    const wire = this.take()
+    if (wire !== undefined) return wire
+    if (this.isAway) throw new ConnectionLost(AWAY)
+    return this.open()
+  }
+
   giveBack(wire: Wire): void {
     if (!wire.isClosed) this.#idle.push(wire)
   }
@@ -52,6 +63,12 @@ export class Wires {
   /** Ends those that nobody uses: they may be as dead as another that was found so. */
   dropIdle(): void {
     for (const wire of this.#idle.splice(0)) wire.destroy()
+  }
+
+  /** The database is known to be away: no connection is of use any more. */
+  lose(): void {
+    this.#pausedUntil = performance.now() + PAUSE
+    for (const wire of [...this.#all]) wire.destroy()
   }
 
   async close(): Promise<void> {

@@ -10,6 +10,7 @@ import { createRun } from './create.ts'
 import { deleteRun } from './delete.ts'
 import { addEvents, addTotals, lockLog, touch } from './log.ts'
 import { Removal } from './removal.ts'
+import { itemKey, roomKey } from './room.ts'
 import { arrayOf, slotted } from './statement.ts'
 import { first, type Scope, type Transaction } from './transaction.ts'
 import { updateRun } from './update.ts'
@@ -85,6 +86,10 @@ export class Writer {
     this.#queue.dropIdle()
   }
 
+  lose(): void {
+    this.#queue.lose()
+  }
+
   /** Finishes the writes that wait. */
   close(): Promise<void> {
     return this.#queue.close()
@@ -93,9 +98,8 @@ export class Writer {
   #jobOf(plan: GuardedWrite): Job<Written> {
     const { shape, args } = plan
     const run = (scope: Scope) => this.#runOf(shape)(plan, scope)
-    if (shape.kind === 'create') return { key: undefined, alone: false, run }
-    const key = `${shape.collection.name}/${String(args[shape.id]).padStart(16, '0')}`
-    return { key, alone: shape.kind === 'delete', run }
+    if (shape.kind === 'create') return { key: roomKey(shape, plan), alone: false, run }
+    return { key: itemKey(shape.collection.name, args[shape.id]), alone: shape.kind === 'delete', run }
   }
 
   /** What the commit needs besides the changes. */

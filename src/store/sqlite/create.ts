@@ -11,6 +11,7 @@ import { createdOutputs, ID, isToldAtOnce, placesOf, TEXT } from '../write/creat
 import { none, textOf } from '../write/written.ts'
 import type { Statement } from './connection.ts'
 import { referenceRun, refused } from './references.ts'
+import { roomRun } from './room.ts'
 import type { WriteContext, WriteRun } from './writer.ts'
 
 export function createRun(shape: GuardedCreate, context: WriteContext): WriteRun {
@@ -18,6 +19,7 @@ export function createRun(shape: GuardedCreate, context: WriteContext): WriteRun
   const { collection, set, after } = shape
   const fields = set.map(one => one.field)
   const requireReferences = referenceRun(shape.references, connection)
+  const requireRoom = roomRun(shape, connection)
   const own = returned(collection, sqlite)
   const places = placesOf(shape)
   const atOnce = isToldAtOnce(shape)
@@ -38,6 +40,7 @@ export function createRun(shape: GuardedCreate, context: WriteContext): WriteRun
     const values = valuesOf(set, plan, now)
     requireValues(set, values)
     requireReferences(plan)
+    requireRoom(values)
     const inputs = { args: plan.args, userId: plan.principal.userId, slots: values }
     const made = inserted(inputs)
     const id = Number(made[ID])
