@@ -1,9 +1,10 @@
 /** The log of committed changes, as it is read: in order and without gaps, whoever commits meanwhile (see `log.ts`). */
 import type { Change, Changes, CommitListener } from '../store.ts'
+import { noInputs, slotted } from '../values.ts'
 import type { Checks } from './checks.ts'
 import { drawn, eventsAfter, held, newest } from './log.ts'
 import type { Pool } from './pool.ts'
-import { noInputs, type Row, type Rows, slotted } from './statement.ts'
+import type { Row, Rows } from './statement.ts'
 
 /** How soon to look again for changes that others' unfinished commits keep back, in milliseconds. */
 const SOON = 5

@@ -4,8 +4,9 @@
  */
 import { ApiError } from '../../errors.ts'
 import { sql } from '../sql/writer.ts'
+import { noInputs } from '../values.ts'
 import { ConnectionLost, failureOf, isPassing } from './failure.ts'
-import { noInputs, statementOf } from './statement.ts'
+import { statementOf } from './statement.ts'
 import { Scope, Transaction } from './transaction.ts'
 import type { Wire } from './wire.ts'
 import { AWAY, Wires } from './wires.ts'

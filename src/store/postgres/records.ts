@@ -2,10 +2,10 @@
 import type { NewRecord, RecordKey, Records, StoredRecord } from '../../records.ts'
 import { none, recordOf, recordSql, valuesOf, versionName, type Work } from '../records.ts'
 import { sql } from '../sql/writer.ts'
-import type { SqlValue } from '../values.ts'
+import { type SqlValue, slotted } from '../values.ts'
 import type { Versions } from '../versions.ts'
 import type { Pool } from './pool.ts'
-import { type Statement, slotted, statementOf } from './statement.ts'
+import { type Statement, statementOf } from './statement.ts'
 import type { Scope } from './transaction.ts'
 import type { Writer } from './writer.ts'
 

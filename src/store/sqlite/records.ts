@@ -2,7 +2,7 @@
 import type { NewRecord, RecordKey, Records, StoredRecord } from '../../records.ts'
 import { none, recordOf, recordSql, valuesOf, versionName, type Work } from '../records.ts'
 import type { Sql } from '../sql/writer.ts'
-import type { SqlValue } from '../values.ts'
+import { type SqlValue, slotted } from '../values.ts'
 import type { Version, Versions } from '../versions.ts'
 import type { Connection, Statement } from './connection.ts'
 import type { Writer } from './writer.ts'
@@ -122,6 +122,6 @@ export class SqliteRecords implements Records {
       statement = this.#connection.prepare(query)
       this.#statements.set(query, statement)
     }
-    return statement.all({ args: [], userId: null, slots })
+    return statement.all(slotted(slots))
   }
 }

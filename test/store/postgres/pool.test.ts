@@ -1,11 +1,13 @@
 /** Connections that read: one that the server ends costs no read its answer. */
+
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import { Pool } from '../../../src/store/postgres/pool.ts'
-import { noInputs, statementOf } from '../../../src/store/postgres/statement.ts'
+import { statementOf } from '../../../src/store/postgres/statement.ts'
 import { Wire } from '../../../src/store/postgres/wire.ts'
 import { sql } from '../../../src/store/sql/writer.ts'
+import { noInputs } from '../../../src/store/values.ts'
 import { query, withPostgres } from '../../databases/postgres.ts'
 
 test('a read whose connection the server ends is asked again on another', async () => {

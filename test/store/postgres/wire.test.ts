@@ -1,10 +1,12 @@
 /** One connection to PostgreSQL: what stays prepared on it, and what becomes of a batch that fails or loses it. */
+
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ConnectionLost } from '../../../src/store/postgres/failure.ts'
-import { noInputs, type Statement, slotted, statementOf } from '../../../src/store/postgres/statement.ts'
+import { type Statement, statementOf } from '../../../src/store/postgres/statement.ts'
 import { Wire } from '../../../src/store/postgres/wire.ts'
 import { slot, sql } from '../../../src/store/sql/writer.ts'
+import { noInputs, slotted } from '../../../src/store/values.ts'
 import { query, withPostgres } from '../../databases/postgres.ts'
 
 /** As many as a connection keeps prepared. */
