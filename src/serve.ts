@@ -140,7 +140,9 @@ async function assemble(parts: Parts): Promise<Service> {
 
 /** What is committed here is told to the others, and what they tell is looked for. */
 function followOthers(store: Store, cluster: Cluster): void {
-  store.changes.onCommit(() => cluster.wake())
+  store.changes.onCommit(from => {
+    if (from === 'here') cluster.wake()
+  })
   const look = async () => store.changes.look()
   // A database that is away tells nothing; the next look, or the next request, finds what came meanwhile.
   cluster.onWake(() => void look().catch(() => undefined))

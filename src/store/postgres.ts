@@ -110,7 +110,12 @@ export async function openPostgres(model: Model, options: PostgresOptions): Prom
   })
   const versions = new Versions()
   const positions = standbys.length > 0 ? new Positions() : undefined
-  const checks: Checks = new Checks({ pool: watch, versions, positions, onChange: () => changes.tell() })
+  const checks: Checks = new Checks({
+    pool: watch,
+    versions,
+    positions,
+    onChange: () => changes.tell('elsewhere'),
+  })
   const changes = new ChangeLog(watch, checks)
   const cleaning = new Cleaning({ eventsKept, now })
   const writer: Writer = new Writer(model, {
@@ -121,7 +126,7 @@ export async function openPostgres(model: Model, options: PostgresOptions): Prom
     atRest: wire => cleaning.clean(wire),
     atCommit: ({ xid, names, quiet }) => {
       checks.committed(xid, names)
-      if (!quiet) changes.tell()
+      if (!quiet) changes.tell('here')
     },
   })
   const lineage: Lineage = new Lineage(watch, writer)

@@ -73,7 +73,7 @@ export function openSqlite(model: Model, options: SqliteOptions): SqliteStore {
   const connection = new Connection(database, { file, neighbours }, () => {
     versions.bumpAll()
     orders.bumpAll()
-    changes?.tell()
+    changes?.tell('elsewhere')
   })
   const totals = new Totals(connection, versions)
   const reader = new Reader({ connection, answers: new Answers(cacheBytes), versions, orders, totals })
@@ -89,7 +89,7 @@ export function openSqlite(model: Model, options: SqliteOptions): SqliteStore {
       atCommit: ({ changed, removed, quiet }) => {
         versions.bump(changed)
         orders.bump(removed)
-        if (quiet === undefined) log.tell()
+        if (quiet === undefined) log.tell('here')
       },
     },
   )

@@ -70,13 +70,16 @@ export interface Change {
   readonly row: string
 }
 
+/** `from`: whether this store has committed, or something has come from elsewhere that it can now read. */
+export type CommitListener = (from: 'here' | 'elsewhere') => void
+
 export interface Changes {
   /** The newest change's number; 0 when there is none. */
   last(): Awaitable<number>
   /** What came after a change, in the order of commits. */
   after(event: number, limit: number): Awaitable<readonly Change[]>
-  /** Calls `listener` after commits of this process, and those of others once `look` or a read notices them. */
-  onCommit(listener: () => void): () => void
+  /** Calls `listener` after commits of this store, and those of others once `look` or a read notices them. */
+  onCommit(listener: CommitListener): () => void
   /** Notices what other processes have committed. */
   look(): Awaitable<void>
 }

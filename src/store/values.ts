@@ -15,6 +15,12 @@ export interface Inputs {
 }
 
 export const noSlots: readonly SqlValue[] = []
+export const noInputs: Inputs = { args: [], userId: null, slots: noSlots }
+
+/** For a statement that has no other parameters. */
+export function slotted(slots: readonly SqlValue[]): Inputs {
+  return { args: [], userId: null, slots }
+}
 
 export function convert(value: JsonValue | undefined, as: Conversion): SqlValue {
   if (value === null || value === undefined) return null

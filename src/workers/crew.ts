@@ -36,16 +36,13 @@ export function board({ worker, memory }: Orders, main: MessagePort, stop: () =>
   const log = logOver(text => say({ kind: 'log', text }))
   let own: () => Promise<string> = async () => ''
   let count = 0
-  let isHearing = false
   let isWaking = false
 
   const say = (message: FromWorker) => main.postMessage(message)
   const ring = (to: number, bell: Bell) => peers.get(to)?.postMessage(bell)
   const lock = new WriteLock(words, worker, { ring: to => ring(to, 'lock') })
   const hear = () => {
-    isHearing = true
     for (const listener of listeners) listener()
-    isHearing = false
   }
   const meet = (to: number, port: MessagePort) => {
     peers.get(to)?.close()
@@ -71,7 +68,7 @@ export function board({ worker, memory }: Orders, main: MessagePort, stop: () =>
     cluster: {
       counters: sharedCounters(memory.counters),
       wake() {
-        if (isWaking || isHearing) return
+        if (isWaking) return
         isWaking = true
         setImmediate(wake)
       },

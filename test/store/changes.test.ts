@@ -79,15 +79,18 @@ for (const { name, within } of databases) {
       const { changes } = client.store
       const start = Number(await changes.last())
       await new Promise(resolve => setImmediate(resolve))
-      let heard = 0
-      const stop = changes.onCommit(() => heard++)
+      const heard: string[] = []
+      const stop = changes.onCommit(from => heard.push(from))
       await other.create('posts', { title: 'elsewhere', author_id: 1 })
       await changes.look()
-      assert.equal(heard, 1)
+      assert.deepEqual(heard, ['elsewhere'])
       const [found] = await changes.after(start, 10)
       assert.equal(JSON.parse(found?.row ?? '{}').title, 'elsewhere')
       await changes.look()
-      assert.equal(heard, 1, 'nothing new')
+      assert.deepEqual(heard, ['elsewhere'], 'nothing new')
+      await client.create('posts', { title: 'here', author_id: 1 })
+      await changes.look()
+      assert.deepEqual(heard, ['elsewhere', 'here'])
       stop()
       await other.store.close()
     })

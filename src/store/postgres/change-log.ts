@@ -1,9 +1,10 @@
 /** The log of committed changes, as it is read: in order and without gaps, whoever commits meanwhile (see `log.ts`). */
-import type { Change, Changes } from '../store.ts'
+import type { Change, Changes, CommitListener } from '../store.ts'
+import { noInputs, slotted } from '../values.ts'
 import type { Checks } from './checks.ts'
 import { drawn, eventsAfter, held, newest } from './log.ts'
 import type { Pool } from './pool.ts'
-import { noInputs, type Row, type Rows, slotted } from './statement.ts'
+import type { Row, Rows } from './statement.ts'
 
 /** How soon to look again for changes that others' unfinished commits keep back, in milliseconds. */
 const SOON = 5
@@ -11,7 +12,7 @@ const SOON = 5
 export class ChangeLog implements Changes {
   readonly #pool: Pool
   readonly #checks: Checks
-  readonly #listeners = new Set<() => void>()
+  readonly #listeners = new Set<CommitListener>()
   #again: NodeJS.Timeout | undefined
 
   /** `pool`: each of its statements sees what was committed before it. */
@@ -43,7 +44,7 @@ export class ChangeLog implements Changes {
     return settled.map(changeOf)
   }
 
-  onCommit(listener: () => void): () => void {
+  onCommit(listener: CommitListener): () => void {
     this.#listeners.add(listener)
     return () => void this.#listeners.delete(listener)
   }
@@ -52,9 +53,8 @@ export class ChangeLog implements Changes {
     return this.#checks.refresh()
   }
 
-  /** Something was committed. */
-  tell(): void {
-    for (const listener of this.#listeners) listener()
+  tell(from: 'here' | 'elsewhere'): void {
+    for (const listener of this.#listeners) listener(from)
   }
 
   close(): void {
@@ -64,7 +64,7 @@ export class ChangeLog implements Changes {
   #lookAgain(): void {
     this.#again ??= setTimeout(() => {
       this.#again = undefined
-      this.tell()
+      this.tell('elsewhere')
     }, SOON)
   }
 }

@@ -4,11 +4,12 @@
  */
 import { ApiError } from '../../errors.ts'
 import { slot, sql } from '../sql/writer.ts'
+import { slotted } from '../values.ts'
 import type { Versions } from '../versions.ts'
 import { floorRow } from './log.ts'
 import type { Pool } from './pool.ts'
 import type { Positions } from './positions.ts'
-import { type Query, type Row, slotted, statementOf } from './statement.ts'
+import { type Query, type Row, statementOf } from './statement.ts'
 
 /** Beyond so many commits since the last check, all that is remembered counts as changed. */
 const MOST = 1000

@@ -1,7 +1,8 @@
 /** Takes away what is past: events, records and traces of commits, a few at a time. */
 import { slot, sql } from '../sql/writer.ts'
+import { slotted } from '../values.ts'
 import { pruneEvents, pruneTouched } from './log.ts'
-import { slotted, statementOf } from './statement.ts'
+import { statementOf } from './statement.ts'
 import type { Wire } from './wire.ts'
 
 /** How often, in milliseconds. */

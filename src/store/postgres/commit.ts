@@ -4,18 +4,18 @@
  */
 import { ApiError } from '../../errors.ts'
 import { sql } from '../sql/writer.ts'
+import { noInputs } from '../values.ts'
 import { ConnectionLost, failureOf, isPassing } from './failure.ts'
-import { noInputs, statementOf } from './statement.ts'
+import { statementOf } from './statement.ts'
 import { Scope, Transaction } from './transaction.ts'
 import type { Wire } from './wire.ts'
+import { AWAY, Wires } from './wires.ts'
 
 const MAX_BATCH = 500
 /** How many groups take savepoints from the start after one that needed them. */
 const CAREFUL = 20
 /** How often a group is done again that met a deadlock, or whose connection broke before its COMMIT. */
 const TRIES = 5
-/** After a failed try to connect, writes are refused at once for so long, in milliseconds. */
-const PAUSE = 200
 
 export interface Job<T> {
   /** Jobs with the same key are done one after the other, in the order of keys; without one, side by side. */
@@ -62,13 +62,11 @@ const rollbackTo = statementOf(sql`ROLLBACK TO "one_write"`)
 export class CommitQueue<T> {
   readonly #options: CommitOptions<T>
   readonly #drain = (): void => this.#next()
-  readonly #idle: Wire[] = []
-  readonly #wires = new Set<Wire>()
+  readonly #wires: Wires
   #waiting: Waiting<T>[] = []
   #scheduled = false
   #lanes = 0
   #careful = 0
-  #pausedUntil = 0
   #resting: (() => void)[] = []
   #isClosed = false
   /** Commits, and the writes that they hold. */
@@ -76,6 +74,7 @@ export class CommitQueue<T> {
 
   constructor(options: CommitOptions<T>) {
     this.#options = options
+    this.#wires = new Wires(options.open)
   }
 
   /** Runs a job within the next transaction, perhaps twice. What it throws undoes it, and only it. */
@@ -88,15 +87,14 @@ export class CommitQueue<T> {
     return promise
   }
 
-  /** Ends the connections that nobody uses: they may be as dead as another that was found so. */
+  /** See `Wires`. */
   dropIdle(): void {
-    for (const wire of this.#idle.splice(0)) wire.destroy()
+    this.#wires.dropIdle()
   }
 
   /** The database is known to be away: whoever waits for an answer is refused now. */
   lose(): void {
-    this.#pausedUntil = performance.now() + PAUSE
-    for (const wire of [...this.#wires]) wire.destroy()
+    this.#wires.lose()
   }
 
   /** Finishes what waits, then closes the connections. */
@@ -105,14 +103,13 @@ export class CommitQueue<T> {
     if (this.#lanes > 0 || this.#waiting.length > 0) {
       await new Promise<void>(resolve => this.#resting.push(resolve))
     }
-    await Promise.all([...this.#wires].map(wire => wire.close()))
+    await this.#wires.close()
   }
 
   #refusal(): string | undefined {
     if (this.#isClosed) return 'The service is stopping.'
     if (this.#waiting.length >= this.#options.maxWaiting) return 'Too many changes are waiting to be stored.'
-    if (this.#wires.size === 0 && performance.now() < this.#pausedUntil)
-      return 'The database cannot be reached.'
+    if (this.#wires.isAway) return AWAY
     return undefined
   }
 
@@ -140,7 +137,7 @@ export class CommitQueue<T> {
     for (let tries = 1; ; tries++) {
       let wire: Wire | undefined
       try {
-        wire = await this.#wire()
+        wire = await this.#wires.one()
         await this.#transact(wire, group)
         return
       } catch (cause) {
@@ -154,30 +151,12 @@ export class CommitQueue<T> {
 
   async #rest(wire: Wire): Promise<void> {
     if (!wire.isClosed) await this.#options.atRest(wire).catch(() => wire.destroy())
-    if (!wire.isClosed) this.#idle.push(wire)
+    this.#wires.giveBack(wire)
   }
 
   #refuse(group: readonly Waiting<T>[], cause: unknown): void {
     const error = failureOf(cause instanceof Again ? cause.cause : cause)
     for (const { reject } of group) reject(error.code === 'UNAVAILABLE' ? error : unavailable(cause))
-  }
-
-  async #wire(): Promise<Wire> {
-    for (let wire = this.#idle.pop(); wire !== undefined; wire = this.#idle.pop()) {
-      if (!wire.isClosed) return wire
-    }
-    if (this.#wires.size === 0 && performance.now() < this.#pausedUntil) {
-      throw new ConnectionLost('The database cannot be reached.')
-    }
-    try {
-      const wire = await this.#options.open()
-      this.#wires.add(wire)
-      wire.onClose(() => this.#wires.delete(wire))
-      return wire
-    } catch (cause) {
-      this.#pausedUntil = performance.now() + PAUSE
-      throw cause
-    }
   }
 
   /** Answers each write, or throws when none of them is done. */

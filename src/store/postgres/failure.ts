@@ -58,6 +58,14 @@ export function isPassing(cause: unknown): boolean {
   return code === '40001' || code === '40P01'
 }
 
+/**
+ * The server ends the connection: it stops or has crashed, an administrator or a limit of time ends the session, or
+ * the database is dropped. The severity says so too, but in the server's language.
+ */
+export function isFarewell(cause: unknown): boolean {
+  return /^(57P01|57P02|57P04|57P05|25P03)$/.test(sqlState(cause) ?? '')
+}
+
 /** A statement that was prepared for tables that have changed since, or that a proxy has dropped. */
 export function isOutdated(cause: unknown): boolean {
   const code = sqlState(cause)

@@ -5,8 +5,9 @@
  */
 import { randomUUID } from 'node:crypto'
 import { slot, sql } from '../sql/writer.ts'
+import { noInputs, slotted } from '../values.ts'
 import type { Pool } from './pool.ts'
-import { noInputs, type Query, slotted, statementOf } from './statement.ts'
+import { type Query, statementOf } from './statement.ts'
 import type { Writer } from './writer.ts'
 
 const stored = sql`(SELECT "value" FROM "_portico" WHERE "key" = 'lineage')`

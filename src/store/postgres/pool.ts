@@ -4,6 +4,7 @@ import type { Inputs } from '../values.ts'
 import { AnswerTimeout, ConnectionLost, failureOf, isOutdated, Unreachable } from './failure.ts'
 import type { Query, Rows, Statement } from './statement.ts'
 import type { Wire } from './wire.ts'
+import { AWAY, Wires } from './wires.ts'
 
 export interface PoolOptions {
   readonly open: () => Promise<Wire>
@@ -28,16 +29,12 @@ interface Bundle {
 
 /** So many bundles are sent together at most: each trip has its price, but a slow one delays those beside it. */
 const MOST = 32
-/** After a failed try to connect, what is asked is refused at once for so long, in milliseconds. */
-const PAUSE = 200
 const TRIES = 3
-const AWAY = 'The database cannot be reached.'
 
 export class Pool {
   readonly #options: PoolOptions
   readonly #tries: number
-  readonly #wires = new Set<Wire>()
-  readonly #idle: Wire[] = []
+  readonly #wires: Wires
   readonly #drain = (): void => {
     this.#scheduled = false
     this.#send()
@@ -45,12 +42,12 @@ export class Pool {
   #waiting: Bundle[] = []
   #opening = 0
   #scheduled = false
-  #pausedUntil = 0
   #isClosed = false
 
   constructor(options: PoolOptions) {
     this.#options = options
     this.#tries = options.tries ?? TRIES
+    this.#wires = new Wires(options.open)
   }
 
   async rows(statement: Statement, inputs: Inputs): Promise<Rows> {
@@ -72,33 +69,28 @@ export class Pool {
     return promise
   }
 
-  /** Ends the connections that nobody uses: they may be as dead as another that was found so. */
+  /** See `Wires`. */
   dropIdle(): void {
-    for (const wire of this.#idle.splice(0)) wire.destroy()
+    this.#wires.dropIdle()
   }
 
   /** The database is known to be away: whoever waits for an answer is refused now. */
   lose(): void {
-    this.#pausedUntil = performance.now() + PAUSE
-    for (const wire of [...this.#wires]) wire.destroy()
+    this.#wires.lose()
     this.#refuseAll(new ApiError('UNAVAILABLE', AWAY))
   }
 
   async close(): Promise<void> {
     this.#isClosed = true
     this.#refuseAll(new ApiError('UNAVAILABLE', 'The service is stopping.'))
-    await Promise.all([...this.#wires].map(wire => wire.close()))
+    await this.#wires.close()
   }
 
   #refusal(): string | undefined {
     if (this.#isClosed) return 'The service is stopping.'
     if (this.#waiting.length >= this.#options.maxWaiting)
       return 'Too many requests are waiting for the database.'
-    return this.#isPaused() ? AWAY : undefined
-  }
-
-  #isPaused(): boolean {
-    return this.#wires.size === 0 && performance.now() < this.#pausedUntil
+    return this.#wires.isAway ? AWAY : undefined
   }
 
   #schedule(): void {
@@ -109,9 +101,8 @@ export class Pool {
 
   #send(): void {
     while (this.#waiting.length > 0) {
-      const wire = this.#idle.pop()
+      const wire = this.#wires.take()
       if (wire === undefined) break
-      if (wire.isClosed) continue
       void this.#run(wire, this.#waiting.splice(0, MOST))
     }
     if (this.#waiting.length > 0) this.#openMore()
@@ -136,7 +127,7 @@ export class Pool {
       at = end
     }
     if (error !== undefined && isOutdated(error)) wire.destroy()
-    if (!wire.isClosed) this.#idle.push(wire)
+    this.#wires.giveBack(wire)
     if (this.#waiting.length > 0) this.#send()
   }
 
@@ -145,7 +136,7 @@ export class Pool {
     bundle.tries++
     const isAgain =
       (cause instanceof ConnectionLost && !(cause instanceof AnswerTimeout)) || isOutdated(cause)
-    if (isAgain && bundle.tries < this.#tries && !this.#isPaused()) this.#waiting.push(bundle)
+    if (isAgain && bundle.tries < this.#tries && !this.#wires.isAway) this.#waiting.push(bundle)
     else bundle.reject(failureOf(cause))
   }
 
@@ -153,7 +144,7 @@ export class Pool {
     const { size } = this.#options
     if (this.#wires.size + this.#opening >= size || this.#opening >= this.#waiting.length) return
     this.#opening++
-    this.#options
+    this.#wires
       .open()
       .then(
         wire => this.#opened(wire),
@@ -167,17 +158,12 @@ export class Pool {
 
   #opened(wire: Wire): void {
     if (this.#isClosed) return void wire.close()
-    this.#wires.add(wire)
-    this.#idle.push(wire)
-    wire.onClose(() => {
-      this.#wires.delete(wire)
-      this.#schedule()
-    })
+    this.#wires.giveBack(wire)
+    wire.onClose(() => this.#schedule())
   }
 
   #unreachable(cause: unknown): void {
     if (this.#wires.size > 0) return
-    this.#pausedUntil = performance.now() + PAUSE
     this.#refuseAll(failureOf(cause))
     if (cause instanceof Unreachable && !cause.isAnswered) this.#options.onSilence?.()
   }

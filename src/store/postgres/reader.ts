@@ -14,14 +14,14 @@ import { compositeSql } from '../sql/composite.ts'
 import { postgres } from '../sql/postgres.ts'
 import { countSql, itemSql, listSql, parentSql } from '../sql/read.ts'
 import { sql } from '../sql/writer.ts'
-import { type Inputs, noSlots } from '../values.ts'
+import { type Inputs, noSlots, slotted } from '../values.ts'
 import { stampOf, type Version, type Versions } from '../versions.ts'
 import type { Checks } from './checks.ts'
 import { limited } from './limited.ts'
 import { type PageRows, pageReader } from './pages.ts'
 import type { Pool } from './pool.ts'
 import type { Replicas } from './replicas.ts'
-import { type Query, type Rows, slotted, statementOf } from './statement.ts'
+import { type Query, type Rows, statementOf } from './statement.ts'
 
 type Answer = ReadAnswer | CompositeAnswer
 type Shape = GuardedItem | GuardedList | GuardedComposite

@@ -1,10 +1,11 @@
 /** Records on PostgreSQL. Each change is one statement, or two that are sent together, in the next commit. */
 import type { NewRecord, RecordKey, Records, StoredRecord } from '../../records.ts'
-import { type Sql, slot, sql } from '../sql/writer.ts'
-import type { SqlValue } from '../values.ts'
+import { none, recordOf, recordSql, valuesOf, versionName, type Work } from '../records.ts'
+import { sql } from '../sql/writer.ts'
+import { type SqlValue, slotted } from '../values.ts'
 import type { Versions } from '../versions.ts'
 import type { Pool } from './pool.ts'
-import { type Row, type Statement, slotted, statementOf } from './statement.ts'
+import { type Statement, statementOf } from './statement.ts'
 import type { Scope } from './transaction.ts'
 import type { Writer } from './writer.ts'
 
@@ -16,44 +17,9 @@ interface Parts {
   readonly now: () => number
 }
 
-interface Work<T> {
-  readonly value: T
-  /** The kinds of which something else than a new record changed. */
-  readonly changed: readonly string[]
-}
-
-function versionName(kind: string): string {
-  return `_records/${kind}`
-}
-
 /** Works on one record are ordered by it, so that nodes lock the rows in one order. */
 function keyOf(kind: string, id: string): string {
   return `${versionName(kind)}/${id}`
-}
-
-function recordOf([kind, id, payload, expiresAt, consumedAt, grant, alias, owner]: Row): StoredRecord {
-  return {
-    kind: String(kind),
-    id: String(id),
-    payload: String(payload),
-    expiresAt: numberOr(expiresAt),
-    consumedAt: numberOr(consumedAt),
-    grant: textOr(grant),
-    alias: textOr(alias),
-    owner: textOr(owner),
-  }
-}
-
-function numberOr(value: Row[number] | undefined): number | null {
-  return value === null || value === undefined ? null : Number(value)
-}
-
-function textOr(value: Row[number] | undefined): string | null {
-  return value === null || value === undefined ? null : String(value)
-}
-
-function valuesOf({ kind, id, payload, expiresAt, grant, alias, owner }: NewRecord): SqlValue[] {
-  return [kind, id, payload, expiresAt, grant ?? null, alias ?? null, owner ?? null]
 }
 
 export class PostgresRecords implements Records {
@@ -64,25 +30,25 @@ export class PostgresRecords implements Records {
   }
 
   async get(kind: string, id: string): Promise<StoredRecord | undefined> {
-    return (await this.#read(byId, [kind, id]))[0]
+    return (await this.#read(statements.byId, [kind, id]))[0]
   }
 
   async byAlias(kind: string, alias: string): Promise<StoredRecord | undefined> {
-    return (await this.#read(byAlias, [kind, alias]))[0]
+    return (await this.#read(statements.byAlias, [kind, alias]))[0]
   }
 
   byOwner(kind: string, owner: string): Promise<readonly StoredRecord[]> {
-    return this.#read(byOwner, [kind, owner])
+    return this.#read(statements.byOwner, [kind, owner])
   }
 
   all(kind: string): Promise<readonly StoredRecord[]> {
-    return this.#read(byKind, [kind])
+    return this.#read(statements.byKind, [kind])
   }
 
   put(record: NewRecord): Promise<void> {
     const { kind, id } = record
     return this.#write(keyOf(kind, id), async scope => {
-      const [row] = await scope.rows(put, slotted(valuesOf(record)))
+      const [row] = await scope.rows(statements.put, slotted(valuesOf(record)))
       return { value: undefined, changed: row?.[0] === 1 ? none : [kind] }
     })
   }
@@ -90,35 +56,34 @@ export class PostgresRecords implements Records {
   add(record: NewRecord): Promise<boolean> {
     const { kind, id } = record
     return this.#write(keyOf(kind, id), async scope => {
-      // One whose time is over does not hold its id.
-      scope.queue(removeExpired, slotted([this.#parts.now(), kind, id]))
-      const added = await scope.rows(addIfNew, slotted(valuesOf(record)))
+      scope.queue(statements.removeExpired, slotted([this.#parts.now(), kind, id]))
+      const added = await scope.rows(statements.addIfNew, slotted(valuesOf(record)))
       return { value: added.length > 0, changed: none }
     })
   }
 
   swap({ kind, id }: RecordKey, before: string, after: string): Promise<boolean> {
-    return this.#change(swap, [kind, id, before, after], kind, id)
+    return this.#change(statements.swap, [kind, id, before, after], kind, id)
   }
 
   consume(kind: string, id: string): Promise<boolean> {
-    return this.#change(consume, [this.#parts.now(), kind, id], kind, id)
+    return this.#change(statements.consume, [this.#parts.now(), kind, id], kind, id)
   }
 
   delete(kind: string, id: string): Promise<boolean> {
-    return this.#change(remove, [kind, id], kind, id)
+    return this.#change(statements.remove, [kind, id], kind, id)
   }
 
   deleteGrant(grant: string): Promise<number> {
     return this.#write(undefined, async scope => {
-      const kinds = (await scope.rows(removeGrant, slotted([grant]))).map(([kind]) => String(kind))
+      const kinds = (await scope.rows(statements.removeGrant, slotted([grant]))).map(([kind]) => String(kind))
       return { value: kinds.length, changed: kinds }
     })
   }
 
   deleteOwned(owner: string, kinds: readonly string[]): Promise<number> {
     return this.#write(undefined, async scope => {
-      const removed = kinds.map(kind => scope.rows(removeOwned, slotted([kind, owner])))
+      const removed = kinds.map(kind => scope.rows(statements.removeOwned, slotted([kind, owner])))
       const gone = (await Promise.all(removed)).flatMap((rows, at) => rows.map(() => kinds[at] ?? ''))
       return { value: gone.length, changed: gone }
     })
@@ -151,39 +116,18 @@ export class PostgresRecords implements Records {
   }
 }
 
-const none: readonly string[] = []
-
-const columns = sql`"kind", "id", "payload", "expires_at", "consumed_at", "grant_id", "alias", "owner"`
-const select = sql`SELECT ${columns} FROM "_records" WHERE`
-const alive = sql`("expires_at" IS NULL OR "expires_at" > ${slot(0)})`
-const insert = sql`INSERT INTO "_records" ("kind", "id", "payload", "expires_at", "grant_id", "alias", "owner") VALUES (${slot(0)}, ${slot(1)}, ${slot(2)}, ${slot(3)}, ${slot(4)}, ${slot(5)}, ${slot(6)})`
-
-function selectBy(condition: Sql): Statement {
-  return statementOf(sql`${select} "kind" = ${slot(1)} AND ${condition} AND ${alive} ORDER BY "id"`)
+const statements = {
+  byId: statementOf(recordSql.byId),
+  byAlias: statementOf(recordSql.byAlias),
+  byOwner: statementOf(recordSql.byOwner),
+  byKind: statementOf(recordSql.byKind),
+  addIfNew: statementOf(recordSql.addIfNew),
+  /** Whether it is new: of a row that was replaced, xmax is the transaction that locked it. */
+  put: statementOf(sql`${recordSql.put} RETURNING "xmax" = 0`),
+  swap: statementOf(recordSql.swap),
+  consume: statementOf(recordSql.consume),
+  remove: statementOf(recordSql.remove),
+  removeExpired: statementOf(recordSql.removeExpired),
+  removeGrant: statementOf(recordSql.removeGrant),
+  removeOwned: statementOf(recordSql.removeOwned),
 }
-
-const byId = selectBy(sql`"id" = ${slot(2)}`)
-const byAlias = selectBy(sql`"alias" = ${slot(2)}`)
-const byOwner = selectBy(sql`"owner" = ${slot(2)}`)
-const byKind = selectBy(sql`TRUE`)
-const addIfNew = statementOf(sql`${insert} ON CONFLICT ("kind", "id") DO NOTHING RETURNING 1`)
-/** Whether it is new: of a row that was replaced, xmax is the transaction that locked it. */
-const put = statementOf(
-  sql`${insert} ON CONFLICT ("kind", "id") DO UPDATE SET "payload" = excluded."payload", "expires_at" = excluded."expires_at", "grant_id" = excluded."grant_id", "alias" = excluded."alias", "owner" = excluded."owner" RETURNING "xmax" = 0`,
-)
-const swap = statementOf(
-  sql`UPDATE "_records" SET "payload" = ${slot(3)} WHERE "kind" = ${slot(0)} AND "id" = ${slot(1)} AND "payload" = ${slot(2)} RETURNING 1`,
-)
-const consume = statementOf(
-  sql`UPDATE "_records" SET "consumed_at" = ${slot(0)} WHERE "kind" = ${slot(1)} AND "id" = ${slot(2)} AND "consumed_at" IS NULL AND ${alive} RETURNING 1`,
-)
-const remove = statementOf(
-  sql`DELETE FROM "_records" WHERE "kind" = ${slot(0)} AND "id" = ${slot(1)} RETURNING 1`,
-)
-const removeExpired = statementOf(
-  sql`DELETE FROM "_records" WHERE "kind" = ${slot(1)} AND "id" = ${slot(2)} AND "expires_at" <= ${slot(0)}`,
-)
-const removeGrant = statementOf(sql`DELETE FROM "_records" WHERE "grant_id" = ${slot(0)} RETURNING "kind"`)
-const removeOwned = statementOf(
-  sql`DELETE FROM "_records" WHERE "kind" = ${slot(0)} AND "owner" = ${slot(1)} RETURNING 1`,
-)

@@ -3,9 +3,10 @@ import { ApiError } from '../../errors.ts'
 import type { Collection, Model } from '../../model/model.ts'
 import { postgres } from '../sql/postgres.ts'
 import { sql } from '../sql/writer.ts'
+import { noInputs, slotted } from '../values.ts'
 import { RemovalWalk, type Walk, type Walked } from '../write/removal.ts'
 import { isForeignKeyFailure } from './failure.ts'
-import { noInputs, type Rows, type Statement, slotted, statementOf } from './statement.ts'
+import { type Rows, type Statement, statementOf } from './statement.ts'
 import type { Scope } from './transaction.ts'
 
 const defer = statementOf(sql`SET CONSTRAINTS ALL DEFERRED`)

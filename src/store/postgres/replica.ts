@@ -1,9 +1,10 @@
 /** One hot standby of the primary. It answers a read where it is known to have just what the primary had. */
 import { sql } from '../sql/writer.ts'
+import { noInputs } from '../values.ts'
 import { isTouched } from './checks.ts'
 import type { Lineage } from './lineage.ts'
 import { Pool } from './pool.ts'
-import { noInputs, type Query, type Row, type Rows, statementOf } from './statement.ts'
+import { type Query, type Row, type Rows, statementOf } from './statement.ts'
 import type { Wire } from './wire.ts'
 
 export interface ReplicaOptions {

@@ -1,10 +1,10 @@
 /** Whether there is room for one item more that refers to another, beside other transactions that write. */
 import type { GuardedCreate, GuardedWrite } from '../../plan/guarded.ts'
 import { name, slot, sql } from '../sql/writer.ts'
-import type { SqlValue } from '../values.ts'
+import { type SqlValue, slotted } from '../values.ts'
 import { assigned } from '../write/assign.ts'
 import { boundValue, countSql, requireRoom } from '../write/room.ts'
-import { slotted, statementOf } from './statement.ts'
+import { statementOf } from './statement.ts'
 import { first, type Scope } from './transaction.ts'
 
 type RoomRun = (values: readonly SqlValue[], scope: Scope) => Promise<void>

@@ -3,9 +3,9 @@ import type { Collection } from '../../model/model.ts'
 import { searchTable } from '../sql/dialect.ts'
 import { allWords } from '../sql/postgres.ts'
 import { join, name, slot, sql } from '../sql/writer.ts'
-import type { SqlValue } from '../values.ts'
+import { type SqlValue, slotted } from '../values.ts'
 import { wordsOf } from '../words.ts'
-import { arrayOf, type Statement, slotted, statementOf } from './statement.ts'
+import { arrayOf, type Statement, statementOf } from './statement.ts'
 import type { Scope } from './transaction.ts'
 
 export class SearchWords {

@@ -2,7 +2,7 @@
 import type { JsonValue } from '../../model/fields/type.ts'
 import { postgres } from '../sql/postgres.ts'
 import { type Bind, type Conversion, compile, type Sql } from '../sql/writer.ts'
-import { bound, convert, type Inputs, noSlots, type SqlValue } from '../values.ts'
+import { bound, convert, type Inputs, type SqlValue } from '../values.ts'
 import { wordsOf } from '../words.ts'
 
 export type Value = string | null
@@ -53,8 +53,6 @@ export interface Query {
   readonly values: readonly Value[]
 }
 
-export const noInputs: Inputs = { args: [], userId: null, slots: noSlots }
-
 let count = 0
 
 /** Make it once for each text: a connection prepares each by its name. */
@@ -63,10 +61,6 @@ export function statementOf(fragment: Sql): Statement {
   count++
   const changes = !/^(SELECT|WITH "refs")/.test(text) || text.includes('INSERT INTO')
   return new Statement(`p${count}`, text, binds, changes)
-}
-
-export function slotted(slots: readonly SqlValue[]): Inputs {
-  return { args: [], userId: null, slots }
 }
 
 /** An array of PostgreSQL as text (https://www.postgresql.org/docs/15/arrays.html, 8.15.6). */

@@ -2,10 +2,10 @@
  * A transaction whose writes run side by side: what they ask in one turn is sent together. The first statement
  * that fails ends it for all of them.
  */
-import type { Inputs, SqlValue } from '../values.ts'
+import { type Inputs, noInputs, type SqlValue } from '../values.ts'
 import type { ChangeEvent, ItemChange } from '../write/event.ts'
 import { ConnectionLost, TransactionFailed } from './failure.ts'
-import { noInputs, type Query, type Rows, type Statement } from './statement.ts'
+import type { Query, Rows, Statement } from './statement.ts'
 import type { Wire } from './wire.ts'
 
 interface Pending {

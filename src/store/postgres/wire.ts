@@ -3,7 +3,7 @@
  * BEGIN, a transaction (https://www.postgresql.org/docs/15/protocol-flow.html, 55.2.3 and 55.2.4).
  */
 import pg from 'pg'
-import { AnswerTimeout, ConnectionLost, Unreachable } from './failure.ts'
+import { AnswerTimeout, ConnectionLost, isFarewell, Unreachable } from './failure.ts'
 import type { Query, Rows, Statement } from './statement.ts'
 
 export interface WireOptions {
@@ -110,6 +110,7 @@ export class Wire {
     const batch = new Batch(queries, this.#prepared, outcome => {
       clearTimeout(this.#timer)
       this.#batch = undefined
+      if (outcome.error instanceof ConnectionLost) this.destroy()
       resolve(outcome)
     })
     this.#batch = batch
@@ -242,7 +243,7 @@ class Batch {
   }
 
   handleError(error: Error): void {
-    const known = 'severity' in error || error instanceof ConnectionLost
+    const known = error instanceof ConnectionLost || ('severity' in error && !isFarewell(error))
     this.#end(known ? error : new ConnectionLost(error.message, { cause: error }))
   }
 

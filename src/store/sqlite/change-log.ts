@@ -1,13 +1,14 @@
 /** The log of committed changes, as it is read. `event-log.ts` writes it. */
 import { slot, sql } from '../sql/writer.ts'
-import type { Change, Changes } from '../store.ts'
+import type { Change, Changes, CommitListener } from '../store.ts'
+import { noInputs, slotted } from '../values.ts'
 import type { Connection, Statement } from './connection.ts'
 
 export class ChangeLog implements Changes {
   readonly #connection: Connection
   readonly #newest: Statement
   readonly #after: Statement
-  readonly #listeners = new Set<() => void>()
+  readonly #listeners = new Set<CommitListener>()
 
   constructor(connection: Connection) {
     this.#connection = connection
@@ -19,12 +20,12 @@ export class ChangeLog implements Changes {
 
   last(): number {
     this.#connection.hold()
-    return Number(this.#newest.get({ args: [], userId: null, slots: [] })?.[0] ?? 0)
+    return Number(this.#newest.get(noInputs)?.[0] ?? 0)
   }
 
   after(event: number, limit: number): readonly Change[] {
     this.#connection.hold()
-    const rows = this.#after.all({ args: [], userId: null, slots: [event, limit] })
+    const rows = this.#after.all(slotted([event, limit]))
     return rows.map(([id, collection, kind, item, data]) => ({
       event: Number(id),
       collection: String(collection),
@@ -34,7 +35,7 @@ export class ChangeLog implements Changes {
     }))
   }
 
-  onCommit(listener: () => void): () => void {
+  onCommit(listener: CommitListener): () => void {
     this.#listeners.add(listener)
     return () => void this.#listeners.delete(listener)
   }
@@ -44,8 +45,7 @@ export class ChangeLog implements Changes {
     this.#connection.hold()
   }
 
-  /** Something was committed. */
-  tell(): void {
-    for (const listener of this.#listeners) listener()
+  tell(from: 'here' | 'elsewhere'): void {
+    for (const listener of this.#listeners) listener(from)
   }
 }

@@ -1,5 +1,6 @@
 /** The log of changes, written in the transaction of each change. */
 import { slot, sql } from '../sql/writer.ts'
+import { slotted } from '../values.ts'
 import type { ItemChange } from '../write/event.ts'
 import type { Connection, Statement } from './connection.ts'
 
@@ -27,14 +28,14 @@ export class EventLog {
   /** `at`: ISO 8601 UTC. */
   add(at: string, { collection, itemId, kind, data, changed }: ItemChange): void {
     const names = changed === undefined ? null : JSON.stringify(changed)
-    this.#insert.run({ args: [], userId: null, slots: [at, collection, itemId, kind, data, names] })
+    this.#insert.run(slotted([at, collection, itemId, kind, data, names]))
   }
 
   /** Within a transaction: drops some of the events that are too old, now and then. `now` in milliseconds. */
   prune(now: number): void {
     if (now < this.#nextPrune) return
     const oldest = new Date(now - this.#kept).toISOString()
-    const pruned = this.#prune.all({ args: [], userId: null, slots: [oldest, PRUNE] })
+    const pruned = this.#prune.all(slotted([oldest, PRUNE]))
     this.#nextPrune = pruned.length < PRUNE ? now + PRUNE_EVERY : now
   }
 }

@@ -1,5 +1,6 @@
 /** Records whose time is over, removed a few at a time. */
 import { slot, sql } from '../sql/writer.ts'
+import { slotted } from '../values.ts'
 import type { Connection, Statement } from './connection.ts'
 
 /** How many are removed at once, so that no write waits long. */
@@ -20,7 +21,7 @@ export class RecordPruning {
   /** Within a transaction: removes some, now and then. `now` in milliseconds. */
   prune(now: number): void {
     if (now < this.#next) return
-    const gone = this.#prune.all({ args: [], userId: null, slots: [now, STEP] })
+    const gone = this.#prune.all(slotted([now, STEP]))
     this.#next = gone.length < STEP ? now + EVERY : now
   }
 }

@@ -5,7 +5,7 @@ import type { GuardedAssignment, GuardedPlan, ReferenceCheck } from '../../plan/
 import { sqlite } from '../sql/sqlite.ts'
 import { referencesSql } from '../sql/write.ts'
 import { name, slot, sql } from '../sql/writer.ts'
-import { noSlots, type SqlValue } from '../values.ts'
+import { noSlots, type SqlValue, slotted } from '../values.ts'
 import { noFields, notThere } from '../write/checks.ts'
 import type { Connection } from './connection.ts'
 import { failureOf, isForeignKeyFailure } from './failure.ts'
@@ -41,7 +41,7 @@ export function refused(
     const look = connection.prepare(
       sql`SELECT 1 FROM ${name(field.reference.target)} WHERE "id" = ${slot(0)}`,
     )
-    return look.get({ args: [], userId: null, slots: [value] }) === undefined
+    return look.get(slotted([value])) === undefined
   })
   return notThere(
     missing.map(({ field }) => field),

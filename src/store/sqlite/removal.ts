@@ -3,7 +3,7 @@ import type { Collection } from '../../model/model.ts'
 import { once } from '../once.ts'
 import { sqlite } from '../sql/sqlite.ts'
 import { name, slot, sql } from '../sql/writer.ts'
-import type { SqlValue } from '../values.ts'
+import { slotted } from '../values.ts'
 import { type Referrer, RemovalWalk, type Walk, type Walked } from '../write/removal.ts'
 import type { Statement } from './connection.ts'
 import type { WriteContext } from './writer.ts'
@@ -47,9 +47,9 @@ export class Removal {
     const { connection } = this.#context
     if (items.length > 1) connection.deferReferences(true)
     try {
-      if (items.length > 1) for (const { id, referrer } of again) this.#detach(referrer).run(slots([id]))
+      if (items.length > 1) for (const { id, referrer } of again) this.#detach(referrer).run(slotted([id]))
       for (const { collection, id } of items.toReversed())
-        this.#walk.statements(collection).remove.run(slots([id]))
+        this.#walk.statements(collection).remove.run(slotted([id]))
     } finally {
       if (items.length > 1) connection.deferReferences(false)
     }
@@ -59,10 +59,6 @@ export class Removal {
 /** Walks to the end, answering at once. */
 function answered<T>(walk: Walk<Statement, T>): T {
   let step = walk.next()
-  while (!step.done) step = walk.next(step.value.map(ask => ask.statement.all(slots(ask.slots))))
+  while (!step.done) step = walk.next(step.value.map(ask => ask.statement.all(slotted(ask.slots))))
   return step.value
-}
-
-function slots(values: readonly SqlValue[]) {
-  return { args: [], userId: null, slots: values }
 }

@@ -1,6 +1,6 @@
 /** Whether there is room for one item more that refers to another. */
 import type { GuardedCreate } from '../../plan/guarded.ts'
-import type { SqlValue } from '../values.ts'
+import { type SqlValue, slotted } from '../values.ts'
 import { boundValue, countSql, requireRoom } from '../write/room.ts'
 import type { Connection } from './connection.ts'
 
@@ -10,7 +10,7 @@ export function roomRun(shape: GuardedCreate, connection: Connection): (values: 
   if (most === undefined) return () => {}
   const statement = connection.prepare(countSql(collection, most))
   return values => {
-    const row = statement.get({ args: [], userId: null, slots: [boundValue(shape, values)] })
+    const row = statement.get(slotted([boundValue(shape, values)]))
     requireRoom(most, row?.[0])
   }
 }

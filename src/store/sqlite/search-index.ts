@@ -3,7 +3,7 @@ import type { Collection } from '../../model/model.ts'
 import { once } from '../once.ts'
 import { searchTable } from '../sql/dialect.ts'
 import { join, name, slot, sql } from '../sql/writer.ts'
-import type { SqlValue } from '../values.ts'
+import { slotted } from '../values.ts'
 import { wordsOf } from '../words.ts'
 import type { Connection, Statement } from './connection.ts'
 
@@ -43,8 +43,4 @@ function statementsOf({ name: collection, searchable }: Collection, connection: 
       sql`INSERT INTO ${table} (rowid, ${join(columns, ', ')}) VALUES (${slot(0)}, ${join(slots, ', ')})`,
     ),
   }
-}
-
-function slotted(slots: readonly SqlValue[]) {
-  return { args: [], userId: null, slots }
 }

@@ -3,7 +3,7 @@ import type { GuardedList } from '../../plan/guarded.ts'
 import { countSql } from '../sql/read.ts'
 import { sqlite } from '../sql/sqlite.ts'
 import { slot, sql } from '../sql/writer.ts'
-import type { Inputs } from '../values.ts'
+import { type Inputs, slotted } from '../values.ts'
 import type { Versions } from '../versions.ts'
 import type { Connection, Statement } from './connection.ts'
 
@@ -26,7 +26,7 @@ export class Totals {
     this.#statement ??= this.#connection.prepare(
       sql`SELECT "n" FROM "_totals" WHERE "collection" = ${slot(0)}`,
     )
-    const row = this.#statement.get({ args: [], userId: null, slots: [collection] })
+    const row = this.#statement.get(slotted([collection]))
     const total = Number(row?.[0] ?? 0)
     this.#known.set(collection, { version, total })
     return total

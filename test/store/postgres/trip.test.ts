@@ -1,9 +1,10 @@
 /** What a trip to a replica relies on: after its COMMIT, all that is sent with it sees one snapshot, a later one. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { noInputs, statementOf } from '../../../src/store/postgres/statement.ts'
+import { statementOf } from '../../../src/store/postgres/statement.ts'
 import { Wire } from '../../../src/store/postgres/wire.ts'
 import { sql } from '../../../src/store/sql/writer.ts'
+import { noInputs } from '../../../src/store/values.ts'
 import { query, withPostgres } from '../../databases/postgres.ts'
 import { until } from '../../databases/replicated.ts'
 

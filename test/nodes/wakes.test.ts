@@ -1,0 +1,108 @@
+/** Two nodes and a Redis: a commit wakes the other node once, and what that one notices is not told back. */
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { setTimeout as wait } from 'node:timers/promises'
+import { generateKey } from '../../src/auth/key.ts'
+import type { GivenSettings } from '../../src/config.ts'
+import { serve } from '../../src/serve.ts'
+import { newDatabase } from '../databases/postgres.ts'
+import { RedisServer } from '../databases/redis.ts'
+import blog from '../models/blog.ts'
+import { call } from '../serve/service.ts'
+
+interface Place {
+  readonly settings: GivenSettings
+  remove(): Promise<void>
+}
+
+const places: Readonly<Record<string, () => Promise<Place>>> = {
+  async SQLite() {
+    const folder = mkdtempSync(join(tmpdir(), 'portico-wakes-'))
+    return {
+      settings: { database: join(folder, 'test.db') },
+      remove: async () => rmSync(folder, { recursive: true, force: true }),
+    }
+  },
+  async PostgreSQL() {
+    const { url, drop } = await newDatabase()
+    const secretKeys = ['a-key-that-both-nodes-of-the-test-share']
+    return { settings: { database: url, databaseConnections: 4, secretKeys }, remove: drop }
+  },
+}
+
+interface Wakes {
+  readonly sent: number
+  readonly received: number
+}
+
+async function wakesOf(url: string, key: string): Promise<Wakes> {
+  const { text } = await call(`${url}/metrics`, { key })
+  const figure = (name: string): number => {
+    const [, value] =
+      new RegExp(`^portico_redis_wakes_${name}_total(?:\\{.*\\})? (\\d+)$`, 'm').exec(text) ?? []
+    assert.ok(value !== undefined, text)
+    return Number(value)
+  }
+  return { sent: figure('sent'), received: figure('received') }
+}
+
+/** Waits until a node has received so many. */
+async function heard(url: string, key: string, wakes: number): Promise<void> {
+  const end = performance.now() + 20_000
+  while ((await wakesOf(url, key)).received < wakes) {
+    assert.ok(performance.now() < end, `no ${wakes} wakes after 20 s`)
+    await wait(20)
+  }
+}
+
+async function withNodes(
+  open: () => Promise<Place>,
+  use: (urls: readonly [string, string], key: string) => Promise<void>,
+): Promise<void> {
+  const key = generateKey()
+  const redis = await RedisServer.start()
+  const place = await open()
+  const settings = {
+    port: 0,
+    host: '127.0.0.1',
+    logLevel: 'silent',
+    adminApiKey: key,
+    redis: { url: redis.url, timeout: 5000 },
+    ...place.settings,
+  } as const
+  const writer = await serve(blog, settings)
+  const other = await serve(blog, settings)
+  try {
+    await use([writer.url, other.url], key)
+  } finally {
+    await Promise.all([writer.close(), other.close()])
+    await place.remove()
+    await redis.remove()
+  }
+}
+
+for (const [name, open] of Object.entries(places)) {
+  test(`${name}: a node that is woken does not wake the others`, async () => {
+    await withNodes(open, async ([writer, other], key) => {
+      const before = { writer: await wakesOf(writer, key), other: await wakesOf(other, key) }
+      for (let count = 1; count <= 3; count++) {
+        const { status } = await call(`${writer}/api/v1/posts`, {
+          method: 'POST',
+          key,
+          body: { title: `${count}`, body: 'of one node' },
+        })
+        assert.equal(status, 201)
+        await heard(other, key, before.other.received + count)
+        // So that an echo had the time to come back.
+        await wait(100)
+      }
+      const after = { writer: await wakesOf(writer, key), other: await wakesOf(other, key) }
+      assert.equal(after.writer.sent - before.writer.sent, 3)
+      assert.equal(after.other.sent - before.other.sent, 0, 'the other node has committed nothing')
+      assert.equal(after.writer.received - before.writer.received, 0)
+    })
+  })
+}
