@@ -1,12 +1,12 @@
 /** Several threads that serve one model on one port: see `decisions/threads.md`. */
 import type { FirstAdministrator } from './auth/bootstrap.ts'
-import { loadModel, modelFingerprint } from './cli/files.ts'
-import { openapiText } from './cli/print.ts'
 import { publicName } from './config/database.ts'
 import { type Settings, SettingsError } from './config.ts'
 import { type Place, requireFree, requireSharing } from './http/doors.ts'
 import type { Log } from './log.ts'
 import type { Model } from './model/model.ts'
+import { loadModel, modelFingerprint } from './project.ts'
+import { openapi } from './rest/openapi.ts'
 import { sharedMemory } from './workers/memory.ts'
 import type { Orders } from './workers/messages.ts'
 import { createPool, type Death, type Pool, WorkerError } from './workers/pool.ts'
@@ -103,6 +103,11 @@ function shareOf(settings: Settings, port: number): Settings {
   }
 }
 
+/** Models that describe the same interface are the same to clients. */
+function described(model: Model): string {
+  return JSON.stringify(openapi(model, ''))
+}
+
 async function requireModelFile(model: Model, settings: Settings): Promise<void> {
   const fault = (message: string) => new SettingsError([{ place: '`workers`', message }])
   if (settings.model === undefined) {
@@ -111,7 +116,7 @@ async function requireModelFile(model: Model, settings: Settings): Promise<void>
     )
   }
   const loaded = (await loadModel(settings)).model
-  if (openapiText(loaded, settings) === openapiText(model, settings)) return
+  if (described(loaded) === described(model)) return
   throw fault(
     `\`model\` names ${settings.model}, which holds another model than the one that is to be served.`,
   )

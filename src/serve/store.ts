@@ -38,8 +38,8 @@ export async function prepare(
 ): Promise<FirstAdministrator | undefined> {
   const store = await openStore(model, settings)
   try {
-    await openSealed(store, settings, log)
-    return await bootstrap(createRun(createGuard(model), store), settings)
+    const records = await openSealed(store, settings, log)
+    return await bootstrap(createRun(createGuard(model), store), records, settings)
   } finally {
     await store.close()
   }

@@ -5,7 +5,8 @@ import { closeSync, openSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import pg from 'pg'
-import { debianFolders, newFolder, type Owner, ordinaryUser, programPath } from './programs.ts'
+import { findProgram } from '../programs.ts'
+import { debianFolders, newFolder, type Owner, ordinaryUser } from './programs.ts'
 
 /** By name, as in postgresql.conf. */
 export type PostgresSettings = Readonly<Record<string, string | number>>
@@ -42,11 +43,11 @@ export class PostgresServer {
   constructor(settings: PostgresSettings = {}) {
     this.#owner = ordinaryUser()
     this.#programs = dirname(
-      programPath({
-        program: 'initdb',
+      findProgram({
+        names: ['initdb'],
         folders: debianFolders(),
-        pack: 'postgresql',
-        variable: 'PORTICO_TEST_POSTGRES',
+        package: 'postgresql',
+        otherwise: 'name a running server in PORTICO_TEST_POSTGRES',
       }),
     )
     this.folder = newFolder('pg', this.#owner)
