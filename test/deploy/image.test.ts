@@ -3,6 +3,8 @@ import assert from 'node:assert/strict'
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import {
+  chmodSync,
+  copyFileSync,
   cpSync,
   existsSync,
   mkdirSync,
@@ -16,6 +18,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { after, describe, it } from 'node:test'
 import { settingsTable } from '../../src/config.ts'
+import { newFolder, ordinaryUser } from '../databases/programs.ts'
 
 const root = resolve(import.meta.dirname, '../..')
 
@@ -125,9 +128,16 @@ function build(): Stage {
   return stage
 }
 
+/** Nobody may write to what the image holds: not by rights, as with `read_only: true` not by the file system. */
+function setReadOnly(path: string, isReadOnly: boolean): void {
+  execFileSync('chmod', ['-R', isReadOnly ? 'a+rX,a-w' : 'u+w', path])
+}
+
 describe('the image', () => {
+  const stage = build()
+  const said = (word: string) => stage.said.findLast(step => step.word === word)?.rest ?? ''
+
   it('is built from what is there, starts, and its health check tells whether it serves', async () => {
-    const stage = build()
     assert.equal(stage.user, 'node')
     const variables = new Set<string>(Object.values(settingsTable).map(({ variable }) => variable))
     for (const name of Object.keys(stage.env)) assert.ok(name === 'NODE_ENV' || variables.has(name), name)
@@ -136,7 +146,6 @@ describe('the image', () => {
     assert.ok(!existsSync(join(modules, 'typescript')), 'development dependencies are in the image')
     stage.env.DATABASE_URL = join(folder, 'data.db')
     stage.env.PORT = '0'
-    const said = (word: string) => stage.said.findLast(step => step.word === word)?.rest ?? ''
     const { words, options } = command(stage, said('CMD'))
     const [program = '', ...args] = words
     const child = spawn(program, args, options)
@@ -150,6 +159,38 @@ describe('the image', () => {
       assert.throws(() => run(stage, healthCheck), /Command failed/)
     } finally {
       child.kill('SIGKILL')
+    }
+  })
+
+  it('serves as an ordinary user, on a root that cannot be written', async () => {
+    const owner = ordinaryUser()
+    const data = newFolder('volume', owner)
+    const node = join(stage.root, 'node')
+    copyFileSync(process.execPath, node)
+    chmodSync(folder, 0o755)
+    setReadOnly(stage.root, true)
+    try {
+      stage.env.DATABASE_URL = join(data, 'portico.db')
+      stage.env.PORT = '0'
+      const { words, options } = command(stage, said('CMD'))
+      const nowhere = join(stage.root, 'tmp')
+      const env = { PATH: process.env.PATH, ...stage.env, HOME: nowhere, TMPDIR: nowhere }
+      const child = spawn(node, words.slice(1), { ...options, ...owner, env })
+      try {
+        const port = await listening(child)
+        const answer = await fetch(`http://127.0.0.1:${port}/api/v1/posts`)
+        assert.equal(answer.status, 200)
+        const page = await fetch(`http://127.0.0.1:${port}/account/sign-in`)
+        assert.equal(page.status, 200)
+        const ended = once(child, 'exit')
+        child.kill('SIGTERM')
+        assert.deepEqual(await ended, [0, null])
+      } finally {
+        child.kill('SIGKILL')
+      }
+    } finally {
+      setReadOnly(stage.root, false)
+      rmSync(data, { recursive: true, force: true })
     }
   })
 })

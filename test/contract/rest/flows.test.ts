@@ -1,6 +1,6 @@
 import { suite } from 'node:test'
 import { openBench } from './bench.ts'
-import { kinds, openStore } from './databases.ts'
+import { kinds, openStore, postgres } from './databases.ts'
 import { flowContract } from './flows.ts'
 import { openHttpBench } from './http-bench.ts'
 
@@ -9,3 +9,5 @@ for (const kind of kinds) {
     flowContract(model => openBench(model, each => openStore(kind, each))))
   suite(`over HTTP on ${kind.name}`, () => flowContract(model => openHttpBench(model, kind)))
 }
+suite('over HTTP, three nodes on PostgreSQL and Redis', () =>
+  flowContract(model => openHttpBench(model, postgres, 3)))

@@ -1,5 +1,6 @@
-/** A whole service behind a port: what a client meets. The store beside it seeds and looks, as another process could. */
+/** A whole service behind a port, or several on one database: what a client meets. The store beside it seeds and looks, as another process could. */
 import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
 import { Agent, request as httpRequest, type IncomingMessage } from 'node:http'
 import { generateKey, keyHash, keyPrefix } from '../../../src/auth/key.ts'
 import type { Reply } from '../../../src/call.ts'
@@ -8,6 +9,7 @@ import type { Model } from '../../../src/model/model.ts'
 import type { Run } from '../../../src/plan/run.ts'
 import type { Principal } from '../../../src/principal.ts'
 import { type Service, start } from '../../../src/serve.ts'
+import { RedisServer } from '../../databases/redis.ts'
 import { type Bench, benchKey, createRun, dumpAll, type Request, seedItem, toCall } from './bench.ts'
 import type { Kind } from './databases.ts'
 
@@ -87,14 +89,35 @@ function settingsFor(database: string): GivenSettings {
   }
 }
 
-/** The service starts with the first request, on a database that is seeded by then. */
-export async function openHttpBench(model: Model, kind: Kind): Promise<Bench> {
+let redis: Promise<RedisServer> | undefined
+
+/** One server for all benches, each with keys of its own. */
+async function sharedRedis(): Promise<GivenSettings> {
+  redis ??= RedisServer.start()
+  const { url } = await redis
+  return { redis: { url, prefix: `${randomBytes(8).toString('hex')}:`, timeout: 5000 } }
+}
+
+/** One after the other, so that the first one makes what must be there once. */
+async function startNodes(model: Model, count: number, database: string): Promise<readonly Service[]> {
+  const given = { ...settingsFor(database), ...(count > 1 && (await sharedRedis())) }
+  const services: Service[] = []
+  while (services.length < count) services.push(await start(model, readSettings({ given, environment: {} })))
+  return services
+}
+
+/**
+ * The service starts with the first request, on a database that is seeded by then. Of several nodes each request
+ * goes to the next.
+ */
+export async function openHttpBench(model: Model, kind: Kind, nodes = 1): Promise<Bench> {
   const database = await kind.make(model)
   const store = await database.open(model)
   const run = createRun(model, store)
   const agent = new Agent({ keepAlive: true, maxSockets: 4 })
   const credentials = new Map<Principal, Promise<Credential>>()
-  let started: Promise<Service> | undefined
+  let started: Promise<readonly Service[]> | undefined
+  let turn = 0
 
   const credentialOf = (principal: Principal) => {
     const known = credentials.get(principal) ?? makeCredential(model, run, principal)
@@ -113,9 +136,10 @@ export async function openHttpBench(model: Model, kind: Kind): Promise<Bench> {
     seed: (collection, values) => seedItem(run, collection, values),
     dump: () => dumpAll(model, run),
     async send(request, principal) {
-      started ??= start(model, readSettings({ given: settingsFor(database.url), environment: {} }))
+      started ??= startNodes(model, nodes, database.url)
       const credential = await credentialOf(principal)
-      const { url } = await started
+      const services = await started
+      const { url } = services[turn++ % services.length] as Service
       const reply = await exchange(Number(new URL(url).port), agent, request, credential)
       if (reply.status === 401 && credential.authorization !== undefined) renew(principal, credential)
       return reply
@@ -123,7 +147,7 @@ export async function openHttpBench(model: Model, kind: Kind): Promise<Bench> {
     async close() {
       agent.destroy()
       await started?.then(
-        service => service.close(),
+        services => Promise.all(services.map(service => service.close())),
         () => undefined,
       )
       await store.close()

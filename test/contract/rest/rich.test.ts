@@ -1,6 +1,6 @@
 import { suite } from 'node:test'
 import { openBench } from './bench.ts'
-import { kinds, openStore, sqlite } from './databases.ts'
+import { kinds, openStore, postgres, sqlite } from './databases.ts'
 import { openHttpBench } from './http-bench.ts'
 import { richContract } from './rich.ts'
 
@@ -9,3 +9,5 @@ for (const kind of kinds) {
     richContract(model => openBench(model, each => openStore(kind, each))))
 }
 suite('over HTTP', () => richContract(model => openHttpBench(model, sqlite)))
+suite('over HTTP, three nodes on PostgreSQL and Redis', () =>
+  richContract(model => openHttpBench(model, postgres, 3)))

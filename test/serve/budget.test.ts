@@ -1,0 +1,49 @@
+/** One budget for everything that a user asks, whichever face answers. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { earlyInMinute } from '../cluster/window.ts'
+import { client, until } from '../transports/service.ts'
+import { withService } from './service.ts'
+
+const LIMIT = 500
+const COST_PER_REQUEST = 10
+
+const names = [
+  'x-ratelimit-limit',
+  'x-ratelimit-remaining',
+  'x-ratelimit-reset',
+  'ratelimit',
+  'ratelimit-policy',
+]
+
+test('REST, GraphQL and its WebSocket draw from one budget, GraphQL what it costs', async () => {
+  const settings = { rateLimit: LIMIT, graphql: { costPerRequest: COST_PER_REQUEST } }
+  await withService(settings, async ({ call, url, key }) => {
+    await earlyInMinute(20)
+    const left = async () => {
+      const { headers } = await call('/api/v1/posts', { key })
+      for (const name of names) assert.ok(headers.has(name), name)
+      return Number(headers.get('x-ratelimit-remaining'))
+    }
+    const before = await left()
+    assert.equal(before, LIMIT - 1)
+    const query = '{ posts(limit: 80) { id title } }'
+    const told = await call('/graphql', { method: 'POST', key, body: { query } })
+    assert.equal(told.status, 200, told.text)
+    for (const name of names) assert.ok(told.headers.has(name), name)
+    const { cost } = told.json.extensions as { readonly cost: number }
+    assert.ok(cost > 2 * COST_PER_REQUEST, `${cost}`)
+    const drawn = Math.ceil(cost / COST_PER_REQUEST)
+    assert.equal(Number(told.headers.get('x-ratelimit-remaining')), before - drawn)
+    const socket = client(`${url.replace('http', 'ws')}/graphql`, { Authorization: `Bearer ${key}` })
+    let isDone = false
+    socket.subscribe(
+      { query },
+      { next: () => {}, error: fault => assert.fail(JSON.stringify(fault)), complete: () => (isDone = true) },
+    )
+    await until(() => isDone)
+    void socket.dispose()
+    // Two questions of GraphQL, and this one.
+    assert.equal(await left(), before - 2 * drawn - 1)
+  })
+})
