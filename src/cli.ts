@@ -59,7 +59,13 @@ async function withDatabase(
     const records = async () => {
       const { openRecords } = await import('./auth/sealing/open.ts')
       const { secretKeys: keys, database: file } = settings
-      return openRecords({ records: store.records, keys, database: file, note: text => console.error(text) })
+      return openRecords({
+        records: store.records,
+        keys,
+        database: file,
+        note: text => console.error(text),
+        rewrite: () => store.rewrite(),
+      })
     }
     return await use({ model, run, records, stored: store.records, settings }, accounts)
   } finally {

@@ -74,6 +74,10 @@ export class SqliteRecords implements Records {
     return this.#read(byKind, [kind])
   }
 
+  after(kind: string, id: string, limit: number): readonly StoredRecord[] {
+    return this.#read(afterId, [kind, id, limit])
+  }
+
   put(record: NewRecord): Promise<void> {
     return this.#write(() => {
       const values = valuesOf(record)
@@ -166,6 +170,7 @@ const byId = sql`${select} "kind" = ${slot(1)} AND "id" = ${slot(2)} AND ${alive
 const byAlias = sql`${select} "kind" = ${slot(1)} AND "alias" = ${slot(2)} AND ${alive}`
 const byOwner = sql`${select} "kind" = ${slot(1)} AND "owner" = ${slot(2)} AND ${alive} ORDER BY "id"`
 const byKind = sql`${select} "kind" = ${slot(1)} AND ${alive} ORDER BY "id"`
+const afterId = sql`${select} "kind" = ${slot(1)} AND "id" > ${slot(2)} AND ${alive} ORDER BY "id" LIMIT ${slot(3)}`
 const addIfNew = sql`${insert} ON CONFLICT ("kind", "id") DO NOTHING RETURNING 1`
 const replace = sql`${insert} ON CONFLICT ("kind", "id") DO UPDATE SET "payload" = excluded."payload", "expires_at" = excluded."expires_at", "grant_id" = excluded."grant_id", "alias" = excluded."alias", "owner" = excluded."owner" RETURNING 1`
 const swap = sql`UPDATE "_records" SET "payload" = ${slot(3)} WHERE "kind" = ${slot(0)} AND "id" = ${slot(1)} AND "payload" = ${slot(2)} RETURNING 1`

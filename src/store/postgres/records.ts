@@ -79,6 +79,10 @@ export class PostgresRecords implements Records {
     return this.#read(byKind, [kind])
   }
 
+  after(kind: string, id: string, limit: number): Promise<readonly StoredRecord[]> {
+    return this.#read(afterId, [kind, id, limit])
+  }
+
   put(record: NewRecord): Promise<void> {
     const { kind, id } = record
     return this.#write(keyOf(kind, id), async scope => {
@@ -128,9 +132,9 @@ export class PostgresRecords implements Records {
     return this.#parts.versions.cell(versionName(kind)).value
   }
 
-  async #read(query: Statement, keys: readonly string[]): Promise<readonly StoredRecord[]> {
+  async #read(query: Statement, keys: readonly SqlValue[]): Promise<readonly StoredRecord[]> {
     // PostgreSQL refuses a text with U+0000, so no record has one.
-    if (keys.some(key => key.includes('\0'))) return []
+    if (keys.some(key => String(key).includes('\0'))) return []
     const { pool, now } = this.#parts
     return (await pool.rows(query, slotted([now(), ...keys]))).map(recordOf)
   }
@@ -158,14 +162,15 @@ const select = sql`SELECT ${columns} FROM "_records" WHERE`
 const alive = sql`("expires_at" IS NULL OR "expires_at" > ${slot(0)})`
 const insert = sql`INSERT INTO "_records" ("kind", "id", "payload", "expires_at", "grant_id", "alias", "owner") VALUES (${slot(0)}, ${slot(1)}, ${slot(2)}, ${slot(3)}, ${slot(4)}, ${slot(5)}, ${slot(6)})`
 
-function selectBy(condition: Sql): Statement {
-  return statementOf(sql`${select} "kind" = ${slot(1)} AND ${condition} AND ${alive} ORDER BY "id"`)
+function selectBy(condition: Sql, end: Sql = sql``): Statement {
+  return statementOf(sql`${select} "kind" = ${slot(1)} AND ${condition} AND ${alive} ORDER BY "id"${end}`)
 }
 
 const byId = selectBy(sql`"id" = ${slot(2)}`)
 const byAlias = selectBy(sql`"alias" = ${slot(2)}`)
 const byOwner = selectBy(sql`"owner" = ${slot(2)}`)
 const byKind = selectBy(sql`TRUE`)
+const afterId = selectBy(sql`"id" > ${slot(2)}`, sql` LIMIT ${slot(3)}`)
 const addIfNew = statementOf(sql`${insert} ON CONFLICT ("kind", "id") DO NOTHING RETURNING 1`)
 /** Whether it is new: of a row that was replaced, xmax is the transaction that locked it. */
 const put = statementOf(
