@@ -3,9 +3,7 @@ import type { Duplex } from 'node:stream'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Authenticate } from './auth/authenticate.ts'
 import { bootstrap, type FirstAdministrator } from './auth/bootstrap.ts'
-import { withKeyBounds } from './auth/key-bounds.ts'
-import { newKeyHook } from './auth/new-key.ts'
-import { newAppHook, newSecretHook, withAppRules } from './auth/server/apps.ts'
+import { ownCollections } from './auth/own-collections.ts'
 import type { Reply, TakenOver } from './call.ts'
 import type { Cluster } from './cluster/cluster.ts'
 import { budgetAddress, createLimits, type Limits } from './cluster/limits.ts'
@@ -96,7 +94,8 @@ async function assemble(parts: Parts): Promise<Service> {
   const look = async () => store.changes.look()
   // A database that is away tells nothing; the next look, or the next request, finds what came meanwhile.
   cluster.onWake(() => void look().catch(() => undefined))
-  const run = withKeyBounds(createRun(tracedGuard(createGuard(model), traces), tracedStore(store, traces)))
+  const run = createRun(tracedGuard(createGuard(model), traces), tracedStore(store, traces))
+  const { run: faceRun, hooks } = ownCollections(run, settings.maxKeysPerUser)
   const limits = createLimits(limitSettings(settings), cluster.counters)
   const state = { closing: false }
   const metrics = createMetrics(
@@ -109,12 +108,6 @@ async function assemble(parts: Parts): Promise<Service> {
     () => graphql.figures(),
   )
   crew?.tellBy(() => metrics.text())
-  const hooks = new Map([
-    ['api_keys', newKeyHook(settings.maxKeysPerUser)],
-    ['oauth_apps', newAppHook],
-    ['oauth_app_secrets', newSecretHook(run)],
-  ])
-  const faceRun = withAppRules(run)
   const rest = createRest({
     model,
     run: faceRun,
