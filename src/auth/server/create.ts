@@ -56,7 +56,7 @@ export class Server implements AuthorizationServer {
   readonly #rules: RequestRules
 
   constructor(parts: ServerParts) {
-    const { issuer, model, records, apps, settings } = parts
+    const { issuer, model, records, apps, hasAccount, settings } = parts
     const { secretOverlap } = settings
     this.issuer = issuer
     const oauthApps = model.collections.get('oauth_apps')
@@ -73,7 +73,7 @@ export class Server implements AuthorizationServer {
       resources: resourcesOf(issuer),
       defaultScopes: async clientId => defaultScopesOf(apps, records, clientId),
     }
-    this.#introspection = new Introspection({ issuer, records, apps, secretOverlap })
+    this.#introspection = new Introspection({ issuer, records, apps, hasAccount, secretOverlap })
     const engineParts = {
       ...parts,
       scopes: [...this.#sentences.keys()],

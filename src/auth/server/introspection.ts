@@ -9,11 +9,13 @@ import { looksLikeJwt, type TokenSigner } from './jwt.ts'
 import { type Asking, opaque, quickHeaders, quickRequest } from './quick.ts'
 import { allowedScope, withCovered } from './scopes.ts'
 import { secretHash } from './secret.ts'
+import type { HasAccount } from './server.ts'
 
 export interface IntrospectionParts {
   readonly issuer: string
   readonly records: Records
   readonly apps: Apps
+  readonly hasAccount: HasAccount
   /** See `OauthSettings`. */
   readonly secretOverlap: number
 }
@@ -77,6 +79,7 @@ export class Introspection {
     if (jti !== undefined && kind === 'RefreshToken') return undefined
     if (token.grantId !== undefined && !(await this.#isGranted(token, token.grantId))) return undefined
     const { accountId, clientId, exp, iat, sid, scope, jkt } = token
+    if (accountId !== undefined && !(await this.#parts.hasAccount(Number(accountId)))) return undefined
     const client = app.scopes === null ? undefined : { scope: [...withCovered(app.scopes)].join(' ') }
     return {
       active: true,
