@@ -6,7 +6,7 @@ import { checkModel, type Declaration, serve } from 'portico'
 import { configurationPage, errorsPage } from '../src/config/page.ts'
 import { schemaText } from '../src/graphql/sdl.ts'
 import { openapi } from '../src/rest/openapi.ts'
-import { schemaSql } from '../src/store/schema/migrate.ts'
+import { schemaSql } from '../src/store/schema/sqlite-migrate.ts'
 
 const root = join(import.meta.dirname, '..')
 

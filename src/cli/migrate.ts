@@ -3,8 +3,10 @@
 import { isPostgres } from '../config/database.ts'
 import type { Settings } from '../config.ts'
 import type { Model } from '../model/model.ts'
-import type { Step } from '../store/schema/migrate.ts'
+import type { Step } from '../store/schema/sqlite-migrate.ts'
+import type { Command } from './commands.ts'
 import { Failure } from './failure.ts'
+import { database, model, projectOf } from './options.ts'
 
 /** What happens to one table is one step; each of its sentences gets a line. */
 function shown(steps: readonly Step[], withSql: boolean): string {
@@ -32,7 +34,7 @@ async function migrationOf(model: Model, { database }: Settings): Promise<Migrat
       apply: options => applyPostgres(database, model, options),
     }
   }
-  const { applyMigration, planMigration } = await import('../store/schema/migrate.ts')
+  const { applyMigration, planMigration } = await import('../store/schema/sqlite-migrate.ts')
   return {
     plan: async () => planMigration(database, model),
     apply: async options => applyMigration(database, model, options),
@@ -41,11 +43,11 @@ async function migrationOf(model: Model, { database }: Settings): Promise<Migrat
 
 /** The SQL that makes the tables in a database of the kind that the settings name. */
 export async function printedSql(model: Model, { database }: Settings): Promise<string> {
-  if (!isPostgres(database)) return (await import('../store/schema/migrate.ts')).schemaSql(model)
+  if (!isPostgres(database)) return (await import('../store/schema/sqlite-migrate.ts')).schemaSql(model)
   return (await import('../store/schema/postgres-migrate.ts')).postgresSchemaSql(model)
 }
 
-export interface MigrateOptions {
+interface MigrateOptions {
   readonly apply: boolean
   readonly allowDestructive: boolean
   /** Whether the statements are shown. */
@@ -53,7 +55,7 @@ export interface MigrateOptions {
 }
 
 /** Returns what is printed. A `Failure` when a step destroys data and nobody allowed it. */
-export async function migrate(model: Model, settings: Settings, options: MigrateOptions): Promise<string> {
+async function migrate(model: Model, settings: Settings, options: MigrateOptions): Promise<string> {
   const migration = await migrationOf(model, settings)
   const steps = await migration.plan()
   if (steps.length === 0) return 'The database fits the model: there is nothing to do.\n'
@@ -71,4 +73,22 @@ export async function migrate(model: Model, settings: Settings, options: Migrate
   }
   await migration.apply({ allowDestructive: options.allowDestructive })
   return `${plan}\nDone.\n`
+}
+
+export const command: Command = {
+  options: {
+    apply: { value: undefined, sentence: 'Do it, all or nothing.' },
+    'allow-destructive': { value: undefined, sentence: 'Also the steps that lose data.' },
+    sql: { value: undefined, sentence: 'Show the SQL of each step.' },
+    model,
+    database,
+  },
+  async run(written) {
+    const { model: checked, settings } = await projectOf(written)
+    return migrate(checked, settings, {
+      apply: written.flag('apply'),
+      allowDestructive: written.flag('allow-destructive'),
+      sql: written.flag('sql'),
+    })
+  },
 }

@@ -15,10 +15,11 @@ import type { Crew } from '../workers/crew.ts'
 
 /** The model's database, made or brought up to date. */
 export async function openStore(model: Model, settings: Settings, crew?: Crew): Promise<Store> {
-  const { database, databaseConnections: connections, cacheBytes, autoMigrate } = settings
+  const { database, databaseConnections: connections, databaseTimeout: timeout } = settings
+  const { cacheBytes, autoMigrate } = settings
   if (isPostgres(database)) {
     const { openPostgres } = await import('../store/postgres.ts')
-    return openPostgres(model, { url: database, connections, cacheBytes, autoMigrate })
+    return openPostgres(model, { url: database, connections, timeout, cacheBytes, autoMigrate })
   }
   return openSqlite(model, { file: database, cacheBytes, autoMigrate, neighbours: crew?.neighbours })
 }

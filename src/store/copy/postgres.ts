@@ -2,7 +2,6 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import type pg from 'pg'
 import type { Model } from '../../model/model.ts'
-import { ident, literal } from '../schema/ddl.ts'
 import {
   createIndex,
   createReferences,
@@ -13,6 +12,7 @@ import {
 } from '../schema/postgres-ddl.ts'
 import { connect, planPostgres, storePostgresSchema, tryLock } from '../schema/postgres-migrate.ts'
 import { fillWords } from '../schema/postgres-search.ts'
+import { ident, literal } from '../schema/quoted.ts'
 import { type Schema, schemaOf } from '../schema/tables.ts'
 import { searchTable } from '../sql/dialect.ts'
 import { CopyError, isTaken, type Mark, requireSame, type Source, type Target } from './sides.ts'

@@ -2,8 +2,8 @@
 import { existsSync } from 'node:fs'
 import type { DatabaseSync, SQLOutputValue } from 'node:sqlite'
 import type { Model } from '../../model/model.ts'
-import { openDatabase } from '../connection.ts'
-import { createIndex, createTable, createUpkeep, ident, literal, ownTables } from '../schema/ddl.ts'
+import { ident, literal } from '../schema/quoted.ts'
+import { createIndex, createTable, createUpkeep, ownTables } from '../schema/sqlite-ddl.ts'
 import {
   copyMark,
   fillSearch,
@@ -11,8 +11,9 @@ import {
   planMigration,
   requireReferences,
   storeSchema,
-} from '../schema/migrate.ts'
+} from '../schema/sqlite-migrate.ts'
 import { schemaOf } from '../schema/tables.ts'
+import { openDatabase } from '../sqlite/connection.ts'
 import { CopyError, isTaken, type Mark, requireSame, type Source, type Target } from './sides.ts'
 import { Batch, type CopyTable, type Row } from './tables.ts'
 

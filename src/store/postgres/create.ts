@@ -8,8 +8,8 @@ import { join, name, type Sql, slot, sql } from '../sql/writer.ts'
 import type { Inputs, SqlValue } from '../values.ts'
 import { requireValues, valuesOf } from '../write/assign.ts'
 import { requireChecks } from '../write/checks.ts'
-import { none } from '../write/context.ts'
-import { createdOutputs, isAlone, isEvent, isOwn } from '../write/create.ts'
+import { createdOutputs, ID, isToldAtOnce, placesOf, TEXT } from '../write/create.ts'
+import { none, textOf } from '../write/written.ts'
 import { References, refused } from './references.ts'
 import { roomRun } from './room.ts'
 import { SearchWords } from './search-words.ts'
@@ -17,24 +17,19 @@ import { statementOf } from './statement.ts'
 import { first, type Scope } from './transaction.ts'
 import type { WriteRun } from './writer.ts'
 
-const ID = 0
-const TEXT = 1
-const EVENT = 2
-
 export function createRun(shape: GuardedCreate): WriteRun {
   const { collection, set, after } = shape
   const fields = set.map(one => one.field)
   const references = new References(shape.references)
   const words = new SearchWords(collection)
-  const checksAt = isEvent(shape) ? EVENT : EVENT + 1
-  // What looks at other rows, or at this one's search words, is asked when all of it is written.
-  const alone = isAlone(shape.select) && [shape.rows, ...after.map(each => each.condition)].every(isOwn)
+  const places = placesOf(shape)
+  const atOnce = isToldAtOnce(shape)
   const requireRoom = roomRun(shape)
   const own = returned(collection, postgres)
-  const outputs = alone ? createdOutputs(shape, own) : [own.column('id')]
+  const outputs = atOnce ? createdOutputs(shape, own) : [own.column('id')]
   const insert = statementOf(insertSql(collection.name, fields, references, outputs))
   const row = new Row(postgres, collection.name)
-  const look = alone ? undefined : statementOf(rowSql(row, slot(0), createdOutputs(shape, row)))
+  const look = atOnce ? undefined : statementOf(rowSql(row, slot(0), createdOutputs(shape, row)))
   const changed = new Set([collection.name])
   const inserted = async (inputs: Inputs, scope: Scope): Promise<readonly SqlValue[]> => {
     const rows = await scope.rows(insert, inputs).catch(cause => {
@@ -53,12 +48,11 @@ export function createRun(shape: GuardedCreate): WriteRun {
     const id = Number(made[ID])
     words.write(id, name => values[fields.findIndex(field => field.name === name)], scope)
     const result = look === undefined ? made : first(await scope.rows(look, { ...inputs, slots: [id] }))
-    requireChecks(after, result, checksAt)
-    const data = result[isEvent(shape) ? TEXT : EVENT] ?? null
+    requireChecks(after, result, places.checks)
+    const data = result[places.event] ?? null
     scope.log({ collection: collection.name, itemId: id, kind: 'created', data, changed: undefined })
     scope.count(collection.name, 1)
-    const text = result[TEXT]
-    return { id, text: typeof text === 'string' ? text : null, changed, removed: none }
+    return { id, text: textOf(result[TEXT]), changed, removed: none }
   }
 }
 

@@ -24,6 +24,7 @@ export function deleteRun(shape: GuardedDelete, removal: Removal): WriteRun {
     requireChecks(before, stored, 2)
     if (ifMatch !== undefined) requireMatch(args[ifMatch], stored[1])
     const itemId = Number(args[shape.id])
-    return { id: itemId, text: null, ...(await removal.remove(collection, itemId, scope)) }
+    const { changed, removed } = await removal.remove(collection, itemId, scope)
+    return { id: itemId, text: null, changed, removed }
   }
 }

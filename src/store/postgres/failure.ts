@@ -1,10 +1,20 @@
 /** Failures of PostgreSQL as errors that a client may see (https://www.postgresql.org/docs/15/errcodes-appendix.html). */
 import { ApiError } from '../../errors.ts'
-import { taken } from '../failure.ts'
+import { taken } from '../write/checks.ts'
 
 /** The connection is gone, or was never there. What was asked may have been done. */
 export class ConnectionLost extends Error {
   override readonly name = 'ConnectionLost'
+}
+
+/** No connection could be made. `isAnswered`: the database was there, and has refused it. */
+export class Unreachable extends ConnectionLost {
+  readonly isAnswered: boolean
+
+  constructor(cause: unknown) {
+    super('The database cannot be reached.', { cause })
+    this.isAnswered = cause instanceof Error && 'severity' in cause
+  }
 }
 
 /** The database has not answered in time. It may be away in a way that only silence tells of. */

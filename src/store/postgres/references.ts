@@ -6,12 +6,10 @@ import { postgres } from '../sql/postgres.ts'
 import { referencesSql } from '../sql/write.ts'
 import { join, name, type Sql, sql } from '../sql/writer.ts'
 import type { Inputs } from '../values.ts'
-import { notThere } from '../write/checks.ts'
+import { noFields, notThere } from '../write/checks.ts'
 import { isForeignKeyFailure, keyFields } from './failure.ts'
 import { type Rows, type Statement, statementOf } from './statement.ts'
 import type { Scope } from './transaction.ts'
-
-const noFields: ReadonlySet<Field> = new Set()
 
 export class References {
   readonly #checks: readonly ReferenceCheck[]

@@ -3,7 +3,7 @@
  * BEGIN, a transaction (https://www.postgresql.org/docs/15/protocol-flow.html, 55.2.3 and 55.2.4).
  */
 import pg from 'pg'
-import { AnswerTimeout, ConnectionLost } from './failure.ts'
+import { AnswerTimeout, ConnectionLost, Unreachable } from './failure.ts'
 import type { Query, Rows, Statement } from './statement.ts'
 
 export interface WireOptions {
@@ -14,6 +14,8 @@ export interface WireOptions {
   readonly answerTimeout: number
   /** Statements that a new connection begins with. */
   readonly settings: string
+  /** Called when an answer takes long, but not too long yet. */
+  readonly onSlow?: () => void
 }
 
 /** What became of a batch: the rows of those that were done, and why the next one was not. */
@@ -25,6 +27,9 @@ export interface Outcome {
 
 /** How many statements stay prepared on a connection; beyond, the one that was not used for longest is closed. */
 const PREPARED = 400
+
+/** An answer that takes longer is slow, in milliseconds. */
+const SLOW = 1500
 
 /** How long the server may take to close a connection, in milliseconds. */
 const GOODBYE = 1000
@@ -46,12 +51,15 @@ export class Wire {
   readonly #answerTimeout: number
   readonly #prepared = new Map<string, Statement>()
   readonly #onClose = new Set<() => void>()
+  readonly #onSlow: (() => void) | undefined
   #batch: Batch | undefined
+  #timer: NodeJS.Timeout | undefined
   #isClosed = false
 
-  private constructor(client: pg.Client, answerTimeout: number) {
+  private constructor(client: pg.Client, { answerTimeout, onSlow }: WireOptions) {
     this.#client = client
     this.#answerTimeout = answerTimeout
+    this.#onSlow = onSlow
     const closed = (): void => this.#closed()
     client.on('end', closed)
     client.on('error', closed)
@@ -59,7 +67,8 @@ export class Wire {
   }
 
   /** Rejects with `ConnectionLost`. */
-  static async open({ url, connectTimeout, answerTimeout, settings }: WireOptions): Promise<Wire> {
+  static async open(options: WireOptions): Promise<Wire> {
+    const { url, connectTimeout, settings } = options
     const client = new pg.Client({
       connectionString: url,
       connectionTimeoutMillis: connectTimeout,
@@ -73,9 +82,9 @@ export class Wire {
       await client.query(settings)
     } catch (cause) {
       client.end().catch(() => {})
-      throw new ConnectionLost('The database cannot be reached.', { cause })
+      throw new Unreachable(cause)
     }
-    return new Wire(client, answerTimeout)
+    return new Wire(client, options)
   }
 
   get isClosed(): boolean {
@@ -97,15 +106,28 @@ export class Wire {
       resolve({ done: [], tags: [], error: new ConnectionLost('The connection to the database is closed.') })
       return promise
     }
-    const timer = setTimeout(() => this.#giveUp(), this.#answerTimeout)
+    this.#watch()
     const batch = new Batch(queries, this.#prepared, outcome => {
-      clearTimeout(timer)
+      clearTimeout(this.#timer)
       this.#batch = undefined
       resolve(outcome)
     })
     this.#batch = batch
     this.#client.query(batch as unknown as pg.Submittable)
     return promise
+  }
+
+  #watch(): void {
+    const onSlow = this.#onSlow
+    const rest = this.#answerTimeout - SLOW
+    if (onSlow === undefined || rest <= 0) {
+      this.#timer = setTimeout(() => this.#giveUp(), this.#answerTimeout)
+      return
+    }
+    this.#timer = setTimeout(() => {
+      this.#timer = setTimeout(() => this.#giveUp(), rest)
+      onSlow()
+    }, SLOW)
   }
 
   #giveUp(): void {

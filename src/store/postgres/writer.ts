@@ -3,7 +3,8 @@ import { ApiError } from '../../errors.ts'
 import type { Model } from '../../model/model.ts'
 import type { WriteAnswer } from '../../plan/answer.ts'
 import type { GuardedWrite } from '../../plan/guarded.ts'
-import { none, type Written } from '../write/context.ts'
+import { once } from '../once.ts'
+import { none, type Written } from '../write/written.ts'
 import { CommitQueue, type Done, type Job } from './commit.ts'
 import { createRun } from './create.ts'
 import { deleteRun } from './delete.ts'
@@ -34,15 +35,15 @@ export interface WriterOptions {
 export type WriteRun = (plan: GuardedWrite, scope: Scope) => Promise<Written>
 
 export class Writer {
-  readonly #removal: Removal
   readonly #options: WriterOptions
   readonly #queue: CommitQueue<Written>
-  readonly #shapes = new WeakMap<GuardedWrite['shape'], WriteRun>()
+  readonly #runOf: (shape: GuardedWrite['shape']) => WriteRun
 
   constructor(model: Model, options: WriterOptions) {
     const { open, lanes, maxWaiting, now, atRest } = options
     this.#options = options
-    this.#removal = new Removal(model)
+    const removal = new Removal(model)
+    this.#runOf = once(shape => runOf(shape, removal))
     this.#queue = new CommitQueue({
       open,
       lanes,
@@ -85,6 +86,10 @@ export class Writer {
     this.#queue.dropIdle()
   }
 
+  lose(): void {
+    this.#queue.lose()
+  }
+
   /** Finishes the writes that wait. */
   close(): Promise<void> {
     return this.#queue.close()
@@ -95,25 +100,6 @@ export class Writer {
     const run = (scope: Scope) => this.#runOf(shape)(plan, scope)
     if (shape.kind === 'create') return { key: roomKey(shape, plan), alone: false, run }
     return { key: itemKey(shape.collection.name, args[shape.id]), alone: shape.kind === 'delete', run }
-  }
-
-  #runOf(shape: GuardedWrite['shape']): WriteRun {
-    const known = this.#shapes.get(shape)
-    if (known !== undefined) return known
-    const made = this.#make(shape)
-    this.#shapes.set(shape, made)
-    return made
-  }
-
-  #make(shape: GuardedWrite['shape']): WriteRun {
-    switch (shape.kind) {
-      case 'create':
-        return createRun(shape)
-      case 'update':
-        return updateRun(shape)
-      case 'delete':
-        return deleteRun(shape, this.#removal)
-    }
   }
 
   /** What the commit needs besides the changes. */
@@ -139,6 +125,17 @@ export class Writer {
       () => {},
     )
     return () => atCommit({ xid, names, quiet: events.length === 0 })
+  }
+}
+
+function runOf(shape: GuardedWrite['shape'], removal: Removal): WriteRun {
+  switch (shape.kind) {
+    case 'create':
+      return createRun(shape)
+    case 'update':
+      return updateRun(shape)
+    case 'delete':
+      return deleteRun(shape, removal)
   }
 }
 

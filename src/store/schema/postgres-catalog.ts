@@ -2,7 +2,6 @@
 import type { ClientBase } from 'pg'
 import { searchTable } from '../sql/dialect.ts'
 import { allWords } from '../sql/postgres.ts'
-import { ident } from './ddl.ts'
 import {
   addConstraint,
   createIndex,
@@ -13,6 +12,7 @@ import {
   temporary,
 } from './postgres-ddl.ts'
 import { validate } from './postgres-steps.ts'
+import { ident } from './quoted.ts'
 import type { Schema } from './tables.ts'
 
 export interface Catalog {

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto'
 import { searchTable } from '../sql/dialect.ts'
 import { allWords } from '../sql/postgres.ts'
-import { ident, literal } from './ddl.ts'
+import { ident, literal } from './quoted.ts'
 import type { Column, Schema, Table, TableIndex } from './tables.ts'
 
 /** https://www.postgresql.org/docs/15/limits.html: longer names are cut off. */

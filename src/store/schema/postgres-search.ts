@@ -3,9 +3,9 @@ import type { ClientBase } from 'pg'
 import { searchTable } from '../sql/dialect.ts'
 import { allWords } from '../sql/postgres.ts'
 import { wordsOf } from '../words.ts'
-import { ident } from './ddl.ts'
 import { createSearchIndex, createSearchTable, temporaryName } from './postgres-ddl.ts'
 import type { SearchPreparation } from './postgres-steps.ts'
+import { ident } from './quoted.ts'
 
 /** How many rows are read and written at once. */
 const BATCH = 500

@@ -3,7 +3,6 @@
  * under other names; one short transaction changes the tables; then what could not be prepared is finished.
  */
 import { searchTable } from '../sql/dialect.ts'
-import { ident, literal } from './ddl.ts'
 import { type ColumnChange, columnsByName, type Maker, predecessor, type TableChange } from './diff.ts'
 import {
   addConstraint,
@@ -20,6 +19,7 @@ import {
   shortened,
   temporaryName,
 } from './postgres-ddl.ts'
+import { ident, literal } from './quoted.ts'
 import type { Column, Schema, Table, TableIndex } from './tables.ts'
 
 export interface PostgresSql {

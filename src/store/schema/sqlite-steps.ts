@@ -1,15 +1,5 @@
 /** The steps of a migration as SQLite's statements, run within one transaction and without foreign keys. */
 import {
-  columnDefinition,
-  createIndex,
-  createTable,
-  createUpkeep,
-  createWhole,
-  dropUpkeep,
-  ident,
-  literal,
-} from './ddl.ts'
-import {
   type ColumnChange,
   columnsByName,
   different,
@@ -17,6 +7,15 @@ import {
   predecessor,
   type TableChange,
 } from './diff.ts'
+import { ident, literal } from './quoted.ts'
+import {
+  columnDefinition,
+  createIndex,
+  createTable,
+  createUpkeep,
+  createWhole,
+  dropUpkeep,
+} from './sqlite-ddl.ts'
 import type { Column, Table } from './tables.ts'
 
 export const sqliteSteps: Maker<readonly string[]> = {

@@ -1,5 +1,4 @@
 /** What is selected, as one JSON object built by the database, with related rows nested in it. */
-
 import type { Field } from '../../model/model.ts'
 import type {
   Condition,

@@ -3,11 +3,10 @@ import type { JsonValue } from '../../model/fields/type.ts'
 import type { Field } from '../../model/model.ts'
 import { requireDocuments } from '../../model/validate.ts'
 import type { GuardedAssignment, GuardedPlan } from '../../plan/guarded.ts'
-import type { ResultRow } from '../connection.ts'
 import { conditionSql } from '../sql/condition.ts'
 import type { Row } from '../sql/row.ts'
 import { type Sql, sql } from '../sql/writer.ts'
-import type { SqlValue } from '../values.ts'
+import type { ResultRow, SqlValue } from '../values.ts'
 
 type Members = { readonly [key: string]: JsonValue }
 

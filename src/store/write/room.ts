@@ -2,7 +2,6 @@
 import { ApiError } from '../../errors.ts'
 import type { Collection } from '../../model/model.ts'
 import type { GuardedCreate, GuardedMost } from '../../plan/guarded.ts'
-import type { Connection } from '../connection.ts'
 import { name, type Sql, slot, sql } from '../sql/writer.ts'
 import type { SqlValue } from '../values.ts'
 
@@ -19,15 +18,4 @@ export function requireRoom({ count, refusal }: GuardedMost, found: unknown): vo
 /** The value of a create's bound among all that it sets. */
 export function boundValue({ set, most }: GuardedCreate, values: readonly SqlValue[]): SqlValue {
   return values[set.findIndex(({ field }) => field === most?.assignment.field)] ?? null
-}
-
-/** One transaction at a time writes, so what it counts stays. */
-export function roomRun(shape: GuardedCreate, connection: Connection): (values: readonly SqlValue[]) => void {
-  const { collection, most } = shape
-  if (most === undefined) return () => {}
-  const statement = connection.prepare(countSql(collection, most))
-  return values => {
-    const row = statement.get({ args: [], userId: null, slots: [boundValue(shape, values)] })
-    requireRoom(most, row?.[0])
-  }
 }

@@ -1,84 +1,24 @@
-/** Updates: a look at the stored row and what it allows, then one UPDATE, then a look at what became of it. */
+/** What updates ask for on every database, and what they make of the answers. */
 import { ApiError } from '../../errors.ts'
 import type { Field } from '../../model/model.ts'
-import type { GuardedAssignment, GuardedUpdate } from '../../plan/guarded.ts'
-import type { ResultRow } from '../connection.ts'
+import type { GuardedAssignment, GuardedPlan, GuardedUpdate } from '../../plan/guarded.ts'
 import { conditionSql } from '../sql/condition.ts'
-import { Row } from '../sql/row.ts'
+import type { Row } from '../sql/row.ts'
 import { objectSql } from '../sql/select.ts'
-import { sqlite } from '../sql/sqlite.ts'
-import { changesSql, checksSql, eventSql, publicFields, rowSql, shownSql, updateSql } from '../sql/write.ts'
-import { arg, type Sql, sql } from '../sql/writer.ts'
-import type { Inputs } from '../values.ts'
-import { requireValues, valuesOf } from './assign.ts'
-import { referenceRun, refused, requireChecks, requireMatch } from './checks.ts'
-import { none, type WriteContext, type WriteRun } from './context.ts'
+import { changesSql, checksSql, eventSql, shownSql } from '../sql/write.ts'
+import { type Sql, sql } from '../sql/writer.ts'
+import type { ResultRow, SqlValue } from '../values.ts'
+import { requireValues } from './assign.ts'
+import { requireChecks, requireMatch } from './checks.ts'
 import { documentOutputs, type MergedDocument, mergedDocuments, requireFit } from './documents.ts'
+import type { ItemChange } from './event.ts'
 
 /** Where the checks begin among the outputs of the stored row. */
-export const STORED_CHECKS = 2
-/** Among those of the changed one. */
+const STORED_CHECKS = 2
+/** Where things stand among those of the changed one. */
 export const TEXT = 0
-export const EVENT = 1
-export const CHECKS = 2
-
-export function updateRun(shape: GuardedUpdate, context: WriteContext): WriteRun {
-  const { connection, events, search } = context
-  const { collection, set, before, after, ifMatch } = shape
-  const id = arg(shape.id, 'number')
-  const row = new Row(sqlite, collection.name)
-  const requireReferences = referenceRun(shape.references, connection)
-  const look = connection.prepare(rowSql(row, id, storedOutputs(shape, row)))
-  const update =
-    set.length === 0 ? undefined : connection.prepare(updateSql(collection, set, id, [sql`1`], sqlite))
-  const result = connection.prepare(rowSql(row, id, changedOutputs(shape, row)))
-  const shownNames = new Set(publicFields(collection).map(field => field.name))
-  const touched = new Set([collection.name])
-  const updated = (inputs: Inputs): void => {
-    try {
-      update?.get(inputs)
-    } catch (cause) {
-      throw refused(cause, set, inputs.slots, connection)
-    }
-  }
-  return (plan, now) => {
-    const inputs = { args: plan.args, userId: plan.principal.userId, slots: valuesOf(set, plan, now) }
-    const stored = look.get(inputs)
-    if (stored === undefined || stored[0] !== 1) throw new ApiError('NOT_FOUND')
-    const documents = mergedDocuments(set, plan, stored, STORED_CHECKS + before.length + set.length)
-    for (const { index, text } of documents) inputs.slots[index] = text
-    const changes = changesOf(set, stored, STORED_CHECKS + before.length, documents)
-    const unchanged = new Set(fieldsOf(set.filter((_, index) => !changes[index])))
-    requireChecks(before, stored, STORED_CHECKS, unchanged)
-    if (ifMatch !== undefined) requireMatch(plan.args[ifMatch], stored[1])
-    requireValues(set, inputs.slots, changes)
-    requireFit(documents)
-    requireReferences(plan, unchanged)
-    const changed = changedFields(set, changes)
-    if (changed.length > 0) updated(inputs)
-    if (changed.some(({ field }) => field.searchable))
-      search.write(collection, Number(plan.args[shape.id]), false)
-    const became = result.get(inputs) ?? []
-    requireChecks(after, became, CHECKS)
-    const itemId = Number(plan.args[shape.id])
-    if (changed.some(({ field }) => !field.internal)) {
-      const names = changed.map(({ field }) => field.name).filter(name => shownNames.has(name))
-      const data = became[EVENT] ?? null
-      events.add({ at: now, collection: collection.name, itemId, kind: 'updated', data, changed: names })
-    }
-    const text = became[TEXT]
-    return {
-      id: itemId,
-      text: typeof text === 'string' ? text : null,
-      changed: changed.length > 0 ? touched : none,
-      removed: none,
-    }
-  }
-}
-
-export function fieldsOf(set: readonly GuardedAssignment[]): readonly Field[] {
-  return set.map(one => one.field)
-}
+const EVENT = 1
+const CHECKS = 2
 
 /** Visible; the representation; the checks; whether each assignment changes something; the documents. */
 export function storedOutputs(
@@ -94,12 +34,44 @@ export function storedOutputs(
   ]
 }
 
+/** The answer; the event; the checks. */
 export function changedOutputs({ select, rows, collection, after }: GuardedUpdate, row: Row): Sql[] {
   return [shownSql(select, rows, row), eventSql(collection, row), ...checksSql(after, row)]
 }
 
+/** What an update comes to. */
+export interface Decision {
+  /** The assignments that change something. */
+  readonly changed: readonly GuardedAssignment[]
+  /** The fields that are set to what they hold. */
+  readonly unchanged: ReadonlySet<Field>
+}
+
+/**
+ * Throws what forbids the update, but for its references. `stored`: the outputs of the stored row; `values`: of
+ * the assignments, of which those that merge documents are replaced by what they make.
+ */
+export function decide(
+  { set, before, ifMatch }: GuardedUpdate,
+  plan: GuardedPlan,
+  stored: ResultRow | undefined,
+  values: SqlValue[],
+): Decision {
+  if (stored === undefined || stored[0] !== 1) throw new ApiError('NOT_FOUND')
+  const changesAt = STORED_CHECKS + before.length
+  const documents = mergedDocuments(set, plan, stored, changesAt + set.length)
+  for (const { index, text } of documents) values[index] = text
+  const changes = changesOf(set, stored, changesAt, documents)
+  const unchanged = new Set(set.filter((_, index) => !changes[index]).map(({ field }) => field))
+  requireChecks(before, stored, STORED_CHECKS, unchanged)
+  if (ifMatch !== undefined) requireMatch(plan.args[ifMatch], stored[1])
+  requireValues(set, values, changes)
+  requireFit(documents)
+  return { changed: changedAssignments(set, changes), unchanged }
+}
+
 /** Whether each assignment changes something: by its column, or by the document that was merged. */
-export function changesOf(
+function changesOf(
   set: readonly GuardedAssignment[],
   stored: ResultRow,
   at: number,
@@ -110,11 +82,29 @@ export function changesOf(
   return changes
 }
 
-/** The assignments that change something. `updated_at` alone is no change. */
-export function changedFields(
+/** `updated_at` alone is no change. */
+function changedAssignments(
   set: readonly GuardedAssignment[],
   changes: readonly boolean[],
 ): readonly GuardedAssignment[] {
   const changed = set.filter((_, index) => changes[index])
   return changed.every(({ field }) => field.name === 'updated_at') ? [] : changed
+}
+
+/** Throws FORBIDDEN unless the row may be as it became. */
+export function requireAllowed({ after }: GuardedUpdate, became: ResultRow): void {
+  requireChecks(after, became, CHECKS)
+}
+
+/** The event; none where all that changed is internal. */
+export function eventOf(
+  { collection }: GuardedUpdate,
+  itemId: number,
+  changed: readonly GuardedAssignment[],
+  became: ResultRow,
+): ItemChange | undefined {
+  if (changed.every(({ field }) => field.internal)) return undefined
+  const names = changed.filter(({ field }) => !field.internal && !field.writeOnly).map(one => one.field.name)
+  const data = became[EVENT] ?? null
+  return { collection: collection.name, itemId, kind: 'updated', data, changed: names }
 }

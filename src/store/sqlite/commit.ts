@@ -1,0 +1,182 @@
+/**
+ * Group commit: the writes that arrive in one turn of the event loop become one transaction. Each is done
+ * wholly or not at all, and none is answered before the commit that covers it is on disk.
+ */
+import { ApiError } from '../../errors.ts'
+import type { Connection } from './connection.ts'
+import { failureOf } from './failure.ts'
+import type { Neighbours } from './neighbours.ts'
+
+const MAX_BATCH = 1000
+/** How many batches take savepoints from the start after one that needed them. */
+const CAREFUL = 100
+
+interface Waiting<T, A> {
+  readonly job: () => T
+  readonly resolve: (answer: A) => void
+  readonly reject: (error: ApiError) => void
+}
+
+type Outcome<T> = { readonly value: T } | { readonly error: ApiError }
+
+export interface CommitOptions<T, A> {
+  /** How many writes may wait; beyond, they are refused as UNAVAILABLE. */
+  readonly maxWaiting: number
+  /** Without it a commit would sleep until other threads have committed. */
+  readonly lock: Neighbours['lock']
+  /** Within the transaction, before the writes. */
+  readonly atBegin: () => void
+  /** After the commit, with the result of each write that it holds. */
+  readonly atCommit: (result: T) => void
+  readonly answer: (result: T) => A
+}
+
+/** `T`: what a write gives; `A`: what of it answers. */
+export class CommitQueue<T, A> {
+  readonly #connection: Connection
+  readonly #options: CommitOptions<T, A>
+  readonly #drain = (): void => this.#next()
+  #waiting: Waiting<T, A>[] = []
+  #scheduled = false
+  #careful = 0
+  /** Commits, and the writes that they hold. */
+  readonly counts = { commits: 0, writes: 0 }
+
+  constructor(connection: Connection, options: CommitOptions<T, A>) {
+    this.#connection = connection
+    this.#options = options
+  }
+
+  /** Runs `job` within the next transaction, perhaps twice. What it throws undoes it, and only it. */
+  add(job: () => T): Promise<A> {
+    if (this.#waiting.length >= this.#options.maxWaiting) {
+      return Promise.reject(new ApiError('UNAVAILABLE', 'Too many changes are waiting to be stored.'))
+    }
+    const { promise, resolve, reject } = Promise.withResolvers<A>()
+    this.#waiting.push({ job, resolve, reject })
+    this.#schedule()
+    return promise
+  }
+
+  /** Commits everything that waits, now. */
+  flush(): void {
+    while (this.#waiting.length > 0) this.#commit(this.#take())
+  }
+
+  #schedule(): void {
+    if (this.#scheduled) return
+    this.#scheduled = true
+    setImmediate(this.#drain)
+  }
+
+  #next(): void {
+    const { lock } = this.#options
+    if (this.#waiting.length > 0 && !lock.take(this.#drain)) return
+    this.#scheduled = false
+    if (this.#waiting.length > 0) this.#commit(this.#take())
+    lock.release()
+    if (this.#waiting.length > 0) this.#schedule()
+  }
+
+  #take(): readonly Waiting<T, A>[] {
+    if (this.#waiting.length > MAX_BATCH) return this.#waiting.splice(0, MAX_BATCH)
+    const batch = this.#waiting
+    this.#waiting = []
+    return batch
+  }
+
+  #commit(batch: readonly Waiting<T, A>[]): void {
+    let outcomes: readonly Outcome<T>[]
+    try {
+      outcomes = this.#transaction(batch)
+    } catch (cause) {
+      const error = this.#undo(cause)
+      for (const { reject } of batch) reject(error)
+      return
+    }
+    for (const [index, { resolve, reject }] of batch.entries()) {
+      const outcome = outcomes[index]
+      if (outcome === undefined) reject(new ApiError('INTERNAL_ERROR'))
+      else if ('error' in outcome) reject(outcome.error)
+      else resolve(this.#options.answer(outcome.value))
+    }
+  }
+
+  #transaction(batch: readonly Waiting<T, A>[]): readonly Outcome<T>[] {
+    const outcomes = this.#plainly(batch) ?? this.#withSavepoints(batch)
+    this.#connection.commit()
+    this.counts.commits++
+    for (const outcome of outcomes) {
+      if (!('value' in outcome)) continue
+      this.counts.writes++
+      this.#options.atCommit(outcome.value)
+    }
+    return outcomes
+  }
+
+  #begin(): void {
+    this.#connection.beginWrite()
+    this.#options.atBegin()
+  }
+
+  /**
+   * Savepoints make a write a tenth dearer, and nearly no write fails after it has changed something.
+   * When one does, everything is undone, and done again with them. Undefined: nothing is done.
+   */
+  #plainly(batch: readonly Waiting<T, A>[]): Outcome<T>[] | undefined {
+    if (this.#careful > 0) {
+      this.#careful--
+      return undefined
+    }
+    this.#begin()
+    const outcomes: Outcome<T>[] = []
+    for (const { job } of batch) {
+      const before = this.#connection.changes
+      try {
+        outcomes.push({ value: job() })
+      } catch (cause) {
+        this.#requireTransaction(cause)
+        if (this.#connection.changes !== before) {
+          this.#connection.rollback()
+          this.#careful = CAREFUL
+          return undefined
+        }
+        outcomes.push({ error: failureOf(cause) })
+      }
+    }
+    return outcomes
+  }
+
+  #withSavepoints(batch: readonly Waiting<T, A>[]): Outcome<T>[] {
+    this.#begin()
+    return batch.map(({ job }) => this.#savepoint(job))
+  }
+
+  #savepoint(job: () => T): Outcome<T> {
+    this.#connection.savepoint()
+    try {
+      const value = job()
+      this.#connection.releaseSavepoint()
+      return { value }
+    } catch (cause) {
+      this.#requireTransaction(cause)
+      this.#connection.rollbackSavepoint()
+      return { error: failureOf(cause) }
+    }
+  }
+
+  /** A full disk or a failing one may have undone the whole transaction: then every write of it failed. */
+  #requireTransaction(cause: unknown): void {
+    if (!this.#connection.isTransaction) throw cause
+  }
+
+  #undo(cause: unknown): ApiError {
+    try {
+      this.#connection.rollback()
+    } catch {
+      // The first failure is the one to report.
+    }
+    const error = failureOf(cause)
+    return error.code === 'UNAVAILABLE' ? error : new ApiError('UNAVAILABLE', undefined, { cause })
+  }
+}

@@ -1,0 +1,253 @@
+/** One SQLite connection: statements, the transaction that reads share, and others' commits. */
+import { DatabaseSync, type StatementSync } from 'node:sqlite'
+import { sqlite } from '../sql/sqlite.ts'
+import { type Bind, compile, type Sql } from '../sql/writer.ts'
+import { bound, type Inputs, type ResultRow, type SqlValue } from '../values.ts'
+import { isConstraintFailure } from './failure.ts'
+import type { Neighbours } from './neighbours.ts'
+import { converted } from './values.ts'
+
+/** How many statements of a connection may have changed something. */
+interface Changes {
+  count: number
+}
+
+/** A prepared statement whose rows are arrays. */
+export class Statement {
+  readonly #prepared: StatementSync
+  readonly #binds: readonly Bind[]
+  /** Undefined for a statement that only reads. */
+  readonly #changes: Changes | undefined
+
+  constructor(prepared: StatementSync, binds: readonly Bind[], changes: Changes | undefined) {
+    this.#prepared = prepared
+    this.#binds = binds
+    this.#changes = changes
+    prepared.setReturnArrays(true)
+  }
+
+  get(inputs: Inputs): ResultRow | undefined {
+    try {
+      const row: unknown = this.#prepared.get(...this.#values(inputs))
+      if (this.#changes !== undefined) this.#changes.count++
+      return row as ResultRow | undefined
+    } catch (cause) {
+      throw this.#failed(cause)
+    }
+  }
+
+  all(inputs: Inputs): readonly ResultRow[] {
+    try {
+      const rows: unknown = this.#prepared.all(...this.#values(inputs))
+      if (this.#changes !== undefined) this.#changes.count++
+      return rows as readonly ResultRow[]
+    } catch (cause) {
+      throw this.#failed(cause)
+    }
+  }
+
+  /**
+   * Not `run`: it reads the last inserted rowid, and after the full-text index has merged its segments that
+   * is one of its own, beyond 2^53, which throws.
+   */
+  run(inputs: Inputs): void {
+    this.get(inputs)
+  }
+
+  /**
+   * SQLite undoes what a statement did before a constraint failed (https://sqlite.org/lang_conflict.html).
+   * Not so where it fails in any other way, or where Node refuses the result.
+   */
+  #failed(cause: unknown): unknown {
+    if (this.#changes !== undefined && !isConstraintFailure(cause)) this.#changes.count++
+    return cause
+  }
+
+  #values(inputs: Inputs): SqlValue[] {
+    const values: SqlValue[] = []
+    for (const bind of this.#binds) values.push(bound(bind, inputs, converted))
+    return values
+  }
+}
+
+export interface ConnectionOptions {
+  readonly file: string
+  /** How long a write waits for another process's, in milliseconds. */
+  readonly busyTimeout: number
+}
+
+/** Opens a database file with the settings that every use of it must have. */
+export function openDatabase({ file, busyTimeout }: ConnectionOptions): DatabaseSync {
+  const database = new DatabaseSync(file, { timeout: busyTimeout, enableForeignKeyConstraints: true })
+  database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA cache_size = -32768;')
+  database.exec(
+    'PRAGMA temp_store = MEMORY; PRAGMA trusted_schema = OFF; PRAGMA journal_size_limit = 67108864;',
+  )
+  return database
+}
+
+/** Connections of this process by file: a commit of one ends the shared reads of the others. */
+const open = new Map<string, Set<Connection>>()
+
+export class Connection {
+  readonly #database: DatabaseSync
+  readonly #siblings: Set<Connection>
+  readonly #onForeignCommit: () => void
+  readonly #begin: StatementSync
+  readonly #beginImmediate: StatementSync
+  readonly #end: StatementSync
+  readonly #dataVersion: StatementSync
+  readonly #savepoint: StatementSync
+  readonly #releaseSavepoint: StatementSync
+  readonly #changes: Changes = { count: 0 }
+  readonly #neighbours: Neighbours
+  #lastDataVersion: unknown
+  #reading = false
+  /** Whether the snapshot was begun by a request. */
+  #isFresh = false
+  /** What the neighbours had committed when the snapshot began. */
+  #commits = 0
+  readonly #release = (): void => this.release()
+
+  /** `onForeignCommit` is called before a read or write that may see another connection's commit. */
+  constructor(
+    database: DatabaseSync,
+    { file, neighbours }: { readonly file: string; readonly neighbours: Neighbours },
+    onForeignCommit: () => void,
+  ) {
+    this.#database = database
+    this.#neighbours = neighbours
+    this.#onForeignCommit = onForeignCommit
+    this.#begin = this.#database.prepare('BEGIN')
+    this.#beginImmediate = this.#database.prepare('BEGIN IMMEDIATE')
+    this.#end = this.#database.prepare('COMMIT')
+    this.#savepoint = this.#database.prepare('SAVEPOINT one_write')
+    this.#releaseSavepoint = this.#database.prepare('RELEASE one_write')
+    this.#dataVersion = this.#database.prepare('PRAGMA data_version')
+    this.#dataVersion.setReturnArrays(true)
+    this.#lastDataVersion = this.#readDataVersion()
+    this.#siblings = open.get(file) ?? new Set()
+    this.#siblings.add(this)
+    if (file !== ':memory:') open.set(file, this.#siblings)
+  }
+
+  prepare(fragment: Sql): Statement {
+    const { text, binds } = compile(fragment, sqlite.sign)
+    return new Statement(
+      this.#database.prepare(text),
+      binds,
+      text.startsWith('SELECT ') ? undefined : this.#changes,
+    )
+  }
+
+  exec(text: string): void {
+    this.#database.exec(text)
+  }
+
+  /** Grows with every statement, other than a SELECT, that may have changed something. */
+  get changes(): number {
+    return this.#changes.count
+  }
+
+  get isTransaction(): boolean {
+    return this.#database.isTransaction
+  }
+
+  /**
+   * All reads until the event loop's turn ends see one snapshot: a transaction of its own would cost
+   * each more than a point read does. A neighbour's commit ends the snapshot.
+   */
+  hold(): void {
+    const commits = this.#neighbours.commits()
+    if (this.#reading) {
+      if (commits === this.#commits) return
+      this.release()
+    }
+    this.#commits = commits
+    this.#begin.get()
+    this.#reading = true
+    setImmediate(this.#release)
+    this.#noticeCommits()
+  }
+
+  /**
+   * As `hold`, for a request that has just come. What was read by `setImmediate` holds its snapshot until the
+   * loop comes there again, and the request may have been sent after another process's later commit.
+   */
+  refresh(): void {
+    if (!this.#isFresh) this.release()
+    this.hold()
+    this.#isFresh = true
+  }
+
+  /** Ends the snapshot that reads share. */
+  release(): void {
+    if (!this.#reading) return
+    this.#reading = false
+    this.#isFresh = false
+    if (this.#database.isTransaction) this.#end.get()
+  }
+
+  beginWrite(): void {
+    this.release()
+    this.#beginImmediate.get()
+    this.#noticeCommits()
+  }
+
+  commit(): void {
+    this.#end.get()
+    this.#neighbours.committed()
+    for (const sibling of this.#siblings) sibling.release()
+  }
+
+  savepoint(): void {
+    this.#savepoint.get()
+  }
+
+  releaseSavepoint(): void {
+    this.#releaseSavepoint.get()
+  }
+
+  rollbackSavepoint(): void {
+    this.#database.exec('ROLLBACK TO one_write; RELEASE one_write')
+  }
+
+  /** Within a transaction: whether references are checked at its end, not at each statement's. */
+  deferReferences(until: boolean): void {
+    this.#database.exec(`PRAGMA defer_foreign_keys = ${until ? 'ON' : 'OFF'}`)
+  }
+
+  /** Outside of a transaction. The copy that it takes may be larger than the memory. */
+  rewrite(): void {
+    this.release()
+    this.#database.exec('PRAGMA temp_store = FILE')
+    try {
+      this.#database.exec('VACUUM; PRAGMA wal_checkpoint(TRUNCATE)')
+    } finally {
+      this.#database.exec('PRAGMA temp_store = MEMORY')
+    }
+  }
+
+  rollback(): void {
+    if (this.#database.isTransaction) this.#database.exec('ROLLBACK')
+  }
+
+  close(): void {
+    this.release()
+    this.#siblings.delete(this)
+    // The last connection to close moves the log into the file; to force it would wait for other readers.
+    this.#database.close()
+  }
+
+  #readDataVersion(): unknown {
+    const row: unknown = this.#dataVersion.get()
+    return Array.isArray(row) ? row[0] : undefined
+  }
+
+  #noticeCommits(): void {
+    const version = this.#readDataVersion()
+    if (version === this.#lastDataVersion) return
+    this.#lastDataVersion = version
+    this.#onForeignCommit()
+  }
+}

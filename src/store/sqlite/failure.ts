@@ -1,0 +1,52 @@
+/** What SQLite says when it fails, as an error that a client may see (https://sqlite.org/rescode.html). */
+import { ApiError } from '../../errors.ts'
+import { taken } from '../write/checks.ts'
+
+const CONSTRAINT = 19
+const FOREIGN_KEY = 787
+const UNIQUE = 2067
+const PRIMARY_KEY = 1555
+const ROW_ID = 2579
+
+/** Primary codes that pass or that an operator can mend: the request itself was right. */
+const unavailable = new Set([
+  5, // BUSY
+  6, // LOCKED
+  7, // NOMEM
+  8, // READONLY
+  10, // IOERR
+  11, // CORRUPT
+  13, // FULL
+  14, // CANTOPEN
+])
+
+/** Any failure as an `ApiError`. */
+export function failureOf(cause: unknown): ApiError {
+  if (cause instanceof ApiError) return cause
+  const code = resultCode(cause)
+  if (code === UNIQUE || code === PRIMARY_KEY || code === ROW_ID) return taken(uniqueFields(cause), cause)
+  if (code !== undefined && unavailable.has(code & 0xff)) {
+    return new ApiError('UNAVAILABLE', undefined, { cause })
+  }
+  return new ApiError('INTERNAL_ERROR', undefined, { cause })
+}
+
+export function isForeignKeyFailure(cause: unknown): boolean {
+  return resultCode(cause) === FOREIGN_KEY
+}
+
+export function isConstraintFailure(cause: unknown): boolean {
+  const code = resultCode(cause)
+  return code !== undefined && (code & 0xff) === CONSTRAINT
+}
+
+function resultCode(cause: unknown): number | undefined {
+  if (!(cause instanceof Error) || !('errcode' in cause)) return undefined
+  return typeof cause.errcode === 'number' ? cause.errcode : undefined
+}
+
+/** `UNIQUE constraint failed: posts.slug, posts.author_id` names the fields. */
+function uniqueFields(cause: unknown): readonly string[] {
+  const [, list = ''] = /constraint failed: (.*)$/.exec(String(cause)) ?? []
+  return list.split(', ').map(each => each.slice(each.indexOf('.') + 1))
+}

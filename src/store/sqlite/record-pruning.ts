@@ -1,0 +1,26 @@
+/** Records whose time is over, removed a few at a time. */
+import { slot, sql } from '../sql/writer.ts'
+import type { Connection, Statement } from './connection.ts'
+
+/** How many are removed at once, so that no write waits long. */
+const STEP = 200
+/** How long to wait when there were no more, in milliseconds. */
+const EVERY = 5_000
+
+export class RecordPruning {
+  readonly #prune: Statement
+  #next = 0
+
+  constructor(connection: Connection) {
+    this.#prune = connection.prepare(
+      sql`DELETE FROM "_records" WHERE ("kind", "id") IN (SELECT "kind", "id" FROM "_records" WHERE "expires_at" <= ${slot(0)} ORDER BY "expires_at" LIMIT ${slot(1)}) RETURNING 1`,
+    )
+  }
+
+  /** Within a transaction: removes some, now and then. `now` in milliseconds. */
+  prune(now: number): void {
+    if (now < this.#next) return
+    const gone = this.#prune.all({ args: [], userId: null, slots: [now, STEP] })
+    this.#next = gone.length < STEP ? now + EVERY : now
+  }
+}

@@ -1,0 +1,105 @@
+/** Runs guarded writes: queues them for the next commit, and tells what they changed. */
+import { ApiError } from '../../errors.ts'
+import type { Model } from '../../model/model.ts'
+import type { WriteAnswer } from '../../plan/answer.ts'
+import type { GuardedWrite } from '../../plan/guarded.ts'
+import { once } from '../once.ts'
+import { none, type Written } from '../write/written.ts'
+import { CommitQueue } from './commit.ts'
+import type { Connection } from './connection.ts'
+import { createRun } from './create.ts'
+import { deleteRun } from './delete.ts'
+import type { EventLog } from './event-log.ts'
+import type { Neighbours } from './neighbours.ts'
+import { RecordPruning } from './record-pruning.ts'
+import { Removal } from './removal.ts'
+import type { SearchIndex } from './search-index.ts'
+import { updateRun } from './update.ts'
+
+export interface WriterOptions {
+  readonly maxWaiting: number
+  readonly lock: Neighbours['lock']
+  /** The time, in milliseconds since 1970. */
+  readonly now: () => number
+  readonly atCommit: (written: Written) => void
+}
+
+/** What the writers of single shapes share. */
+export interface WriteContext {
+  readonly model: Model
+  readonly connection: Connection
+  readonly events: EventLog
+  readonly search: SearchIndex
+}
+
+/** Runs one write within the transaction. `now`: ISO 8601 UTC. */
+export type WriteRun = (plan: GuardedWrite, now: string) => Written
+
+export class Writer {
+  readonly #queue: CommitQueue<Written, WriteAnswer>
+  readonly #runOf: (shape: GuardedWrite['shape']) => WriteRun
+  /** The time of the transaction: one for all its writes. */
+  #at = ''
+
+  constructor(context: WriteContext, { maxWaiting, lock, now, atCommit }: WriterOptions) {
+    const removal = new Removal(context)
+    this.#runOf = once(shape => runOf(shape, context, removal))
+    const pruning = new RecordPruning(context.connection)
+    const atBegin = (): void => {
+      const at = now()
+      this.#at = new Date(at).toISOString()
+      context.events.prune(at)
+      pruning.prune(at)
+    }
+    this.#queue = new CommitQueue(context.connection, {
+      maxWaiting,
+      lock,
+      atBegin,
+      atCommit,
+      answer: answerOf,
+    })
+  }
+
+  write(plan: GuardedWrite): Promise<WriteAnswer> {
+    return this.#queue.add(() => this.#runOf(plan.shape)(plan, this.#at))
+  }
+
+  /**
+   * Does other work within the next commit, perhaps twice; `work` tells what it gives and whose versions grow.
+   * Settles once the commit is durable.
+   */
+  async work<T>(work: () => { readonly value: T; readonly changed: ReadonlySet<string> }): Promise<T> {
+    let result: { readonly value: T } | undefined
+    await this.#queue.add(() => {
+      const { value, changed } = work()
+      result = { value }
+      return { id: 0, text: null, changed, removed: none, quiet: true }
+    })
+    if (result === undefined) throw new ApiError('INTERNAL_ERROR')
+    return result.value
+  }
+
+  get counts(): { readonly commits: number; readonly writes: number } {
+    return this.#queue.counts
+  }
+
+  /** Commits everything that waits. */
+  flush(): void {
+    this.#queue.flush()
+  }
+}
+
+function runOf(shape: GuardedWrite['shape'], context: WriteContext, removal: Removal): WriteRun {
+  switch (shape.kind) {
+    case 'create':
+      return createRun(shape, context)
+    case 'update':
+      return updateRun(shape, context)
+    case 'delete':
+      return deleteRun(shape, context, removal)
+  }
+}
+
+function answerOf({ id, text }: Written): WriteAnswer {
+  return { id, text }
+}

@@ -1,0 +1,123 @@
+/** What becomes of SQLite's failures, and of a database that is busy, closed or gone. */
+import assert from 'node:assert/strict'
+import { DatabaseSync } from 'node:sqlite'
+import { test } from 'node:test'
+import { ApiError } from '../../../src/errors.ts'
+import { system } from '../../../src/principal.ts'
+import { failureOf, isForeignKeyFailure } from '../../../src/store/sqlite/failure.ts'
+import { openSqlite } from '../../../src/store/sqlite.ts'
+import { blog, Client, fields, withFile } from '../blog.ts'
+import { failure } from '../contract.ts'
+
+/** The error of a statement that fails. */
+function errorOf(...texts: string[]): unknown {
+  const database = new DatabaseSync(':memory:')
+  try {
+    for (const text of texts) database.exec(text)
+  } catch (error) {
+    return error
+  } finally {
+    database.close()
+  }
+  return assert.fail('nothing failed')
+}
+
+const table = 'CREATE TABLE t (id INTEGER PRIMARY KEY, a UNIQUE, b, c NOT NULL DEFAULT 0, UNIQUE (a, b))'
+
+test('a taken value is a conflict on its fields, whichever constraint says so', () => {
+  const insert = (values: string) => `INSERT INTO t (id, a, b) VALUES (${values})`
+  const one = failureOf(errorOf(table, insert('1, 2, 3'), insert('2, 2, 4')))
+  assert.deepEqual([one.code, one.details?.map(each => each.field)], ['CONFLICT', ['a']])
+  const id = failureOf(errorOf(table, insert('1, 2, 3'), insert('1, 4, 4')))
+  assert.deepEqual([id.code, id.details?.map(each => each.field)], ['CONFLICT', ['id']])
+  const pairs = 'CREATE TABLE t (id INTEGER PRIMARY KEY, a, b, UNIQUE (a, b))'
+  const pair = failureOf(errorOf(pairs, insert('1, 2, 3'), insert('2, 2, 3')))
+  assert.deepEqual(
+    pair.details?.map(each => each.field),
+    ['a', 'b'],
+  )
+  assert.match(pair.details?.[0]?.message ?? '', /a and b/)
+})
+
+test('what is our own fault stays inside, with its cause', () => {
+  const causes = [
+    errorOf(table, 'INSERT INTO t (c) VALUES (NULL)'),
+    errorOf('SELECT nonsense'),
+    new TypeError('x'),
+    'not even an error',
+    Object.assign(new Error('odd'), { errcode: 'text' }),
+  ]
+  for (const cause of causes) {
+    const error = failureOf(cause)
+    assert.equal(error.code, 'INTERNAL_ERROR')
+    assert.equal(error.cause, cause)
+    assert.equal(error.message, 'Something went wrong on our side.')
+  }
+})
+
+test('what passes, or an operator can mend, is UNAVAILABLE, with extended codes too', () => {
+  const codes = [5, 6, 7, 8, 10, 11, 13, 14, 261, 517, 778, 1034, 2570]
+  for (const errcode of codes) {
+    const error = failureOf(Object.assign(new Error('from SQLite'), { errcode }))
+    assert.equal(error.code, 'UNAVAILABLE', `${errcode}`)
+    assert.ok(!error.message.includes('SQLite'))
+  }
+  const full = failureOf(errorOf('PRAGMA max_page_count = 2', 'CREATE TABLE a (x)', 'CREATE TABLE b (x)'))
+  assert.equal(full.code, 'UNAVAILABLE')
+})
+
+test('an error for the client passes as it is; a foreign key that fails is known', () => {
+  const own = new ApiError('NOT_FOUND')
+  assert.equal(failureOf(own), own)
+  const reference = ['PRAGMA foreign_keys = ON', table, 'CREATE TABLE u (t REFERENCES t (id))']
+  assert.ok(isForeignKeyFailure(errorOf(...reference, 'INSERT INTO u VALUES (9)')))
+  assert.ok(!isForeignKeyFailure(errorOf('SELECT nonsense')))
+})
+
+test('while another process writes, writes wait and are then refused, reads go on; later both work', () =>
+  withFile(async file => {
+    const store = openSqlite(blog, { file, busyTimeout: 20, cacheBytes: 0 })
+    const client = new Client(store)
+    const { id } = await client.create('users', { name: 'Ann', email: 'ann@example.com' })
+    const other = new DatabaseSync(file)
+    other.exec('BEGIN IMMEDIATE')
+    other.prepare('UPDATE users SET name = ? WHERE id = ?').run('Other', id)
+    const results = await Promise.allSettled([
+      client.update('users', id, { name: 'Mine' }),
+      client.create('users', { name: 'Ben', email: 'ben@example.com' }),
+    ])
+    for (const result of results) {
+      assert.equal(result.status, 'rejected')
+      assert.equal(result.reason.code, 'UNAVAILABLE')
+    }
+    assert.equal(((await client.item('users', id)) as { name: string }).name, 'Ann')
+    other.exec('COMMIT')
+    other.close()
+    await new Promise(resolve => setImmediate(resolve))
+    assert.equal(((await client.item('users', id)) as { name: string }).name, 'Other')
+    await client.update('users', id, { name: 'Mine' })
+    assert.equal(((await client.item('users', id)) as { name: string }).name, 'Mine')
+    await store.close()
+  }))
+
+test('closing stores what waits; afterwards everything is refused, and closing again is nothing', () =>
+  withFile(async file => {
+    const store = openSqlite(blog, { file })
+    const client = new Client(store)
+    const waiting = client.create('users', { name: 'Ann', email: 'ann@example.com' })
+    await new Promise(resolve => process.nextTick(resolve))
+    await store.close()
+    const { id } = await waiting
+    await assert.rejects(
+      client.create('users', { name: 'Ben', email: 'ben@example.com' }),
+      failure('UNAVAILABLE'),
+    )
+    const item = { kind: 'item', collection: 'users', id: 0, select: fields('id') } as const
+    await assert.rejects(client.read({ shape: item, args: [id] }, system), failure('UNAVAILABLE'))
+    assert.throws(() => store.version('users'), failure('UNAVAILABLE'))
+    assert.throws(() => store.ping(), failure('UNAVAILABLE'))
+    await store.close()
+    const again = openSqlite(blog, { file })
+    assert.equal(((await new Client(again).item('users', id)) as { name: string }).name, 'Ann')
+    await again.close()
+  }))

@@ -1,0 +1,100 @@
+/** Memory stays flat, however much is read. */
+import assert from 'node:assert/strict'
+import { DatabaseSync } from 'node:sqlite'
+import { test } from 'node:test'
+import { setImmediate as turn } from 'node:timers/promises'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import type { ListShape } from '../../../src/plan/plan.ts'
+import { system } from '../../../src/principal.ts'
+import { openSqlite } from '../../../src/store/sqlite.ts'
+import { blog, Client, fields, listOfPosts, withFile } from '../blog.ts'
+
+setFlagsFromString('--expose-gc')
+const collectGarbage: () => void = runInNewContext('gc')
+
+const ROWS = 100_000
+const PER_PAGE = 100
+const MIB = 1024 * 1024
+
+/** Bytes of live objects, of this process and outside its heap. */
+function live(): number {
+  collectGarbage()
+  const { heapUsed, external } = process.memoryUsage()
+  return heapUsed + external
+}
+
+function fill(file: string): void {
+  const database = new DatabaseSync(file)
+  database.exec(
+    `INSERT INTO users (name, email, role, created_at) VALUES ('Ann', 'ann@example.com', 'user', '2026-01-01T00:00:00.000Z');
+     INSERT INTO posts (title, body, author_id, created_at)
+     WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < ${ROWS})
+     SELECT 'title ' || n, 'what it says: ' || hex(zeroblob(50)), 1, '2026-01-01T00:00:00.000Z' FROM numbers`,
+  )
+  database.close()
+}
+
+const first: ListShape = {
+  ...listOfPosts,
+  window: { kind: 'cursor', after: undefined, limit: 0 },
+  select: fields('id', 'title', 'body', 'created_at'),
+}
+const later: ListShape = { ...first, window: { kind: 'cursor', after: [1], limit: 0 } }
+
+/** Reads everything by cursor; `each` is called twenty times on the way. */
+async function walk(client: Client, each: () => void): Promise<number> {
+  let page = await client.list(first, [PER_PAGE])
+  let met = page.items?.length ?? 0
+  for (let pages = 1; page.next; pages++) {
+    page = await client.list(later, [PER_PAGE, ...page.next])
+    met += page.items?.length ?? 0
+    if (pages % (ROWS / PER_PAGE / 20) === 0) {
+      await turn()
+      each()
+    }
+  }
+  return met
+}
+
+async function withRows(cacheBytes: number, use: (client: Client) => Promise<void>): Promise<void> {
+  await withFile(async file => {
+    await openSqlite(blog, { file }).close()
+    fill(file)
+    const store = openSqlite(blog, { file, cacheBytes })
+    try {
+      await use(new Client(store))
+    } finally {
+      await store.close()
+    }
+  })
+}
+
+for (const cacheBytes of [0, 2 * MIB]) {
+  test(`a walk over ${ROWS} rows, ${cacheBytes} bytes remembered, takes no more at its end than at its start`, () =>
+    withRows(cacheBytes, async client => {
+      const samples: number[] = []
+      assert.equal(await walk(client, () => samples.push(live())), ROWS)
+      const early = samples[1] ?? 0
+      const most = Math.max(...samples.slice(2))
+      assert.ok(samples.length >= 19)
+      assert.ok(most - early < 2 * MIB + cacheBytes, `${(most - early) / MIB} MiB more`)
+    }))
+}
+
+test('as many different questions as one likes, and deep pages anywhere, stay within the bound', () =>
+  withRows(4 * MIB, async client => {
+    const item = { kind: 'item', collection: 'posts', id: 0, select: fields('id', 'title', 'body') } as const
+    const ask = async (from: number) => {
+      for (let id = from; id < from + 30_000; id++) await client.read({ shape: item, args: [id] }, system)
+      for (let n = 0; n < 1_000; n++) {
+        const offset = (from + n * 7919) % ROWS
+        await client.read({ shape: listOfPosts, args: [offset, 20] }, system)
+      }
+    }
+    await ask(1)
+    const early = live()
+    await ask(30_001)
+    await ask(60_001)
+    assert.ok(live() - early < 6 * MIB, `${(live() - early) / MIB} MiB more`)
+  }))
