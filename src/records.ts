@@ -44,6 +44,8 @@ export interface Records {
   byOwner(kind: string, owner: string): Awaitable<readonly StoredRecord[]>
   /** All of a kind, in the order of their ids. */
   all(kind: string): Awaitable<readonly StoredRecord[]>
+  /** Those of a kind whose ids come after `id`, in the same order, so many at most. */
+  after(kind: string, id: string, limit: number): Awaitable<readonly StoredRecord[]>
   /** Stores it in place of one with the same kind and id; one that is used up stays so. */
   put(record: NewRecord): Promise<void>
   /** Stores it unless the id is taken. Of many at once exactly one hears true. */

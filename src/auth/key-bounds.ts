@@ -3,7 +3,7 @@ import { ApiError } from '../errors.ts'
 import type { JsonValue } from '../model/fields/type.ts'
 import { type Awaitable, type ItemAnswer, then } from '../plan/answer.ts'
 import type { ItemShape, Plan, WriteShape } from '../plan/plan.ts'
-import type { Run } from '../plan/run.ts'
+import type { Run, WriteRule } from '../plan/run.ts'
 import { type Principal, system } from '../principal.ts'
 
 const stored: ItemShape = {
@@ -52,26 +52,13 @@ function knownEnd(run: Run, { shape, args }: Plan<WriteShape>, principal: Princi
   })
 }
 
-/** `run`, which writes no key that would end after the credential of whoever writes it. */
-export function withKeyBounds(run: Run): Run {
-  return {
-    item: (plan, principal) => run.item(plan, principal),
-    list: (plan, principal) => run.list(plan, principal),
-    composite: (plan, principal) => run.composite(plan, principal),
-    refusals: (plan, principal) => run.refusals(plan, principal),
-    write(plan, principal) {
-      if (principal.expiresAt === Number.POSITIVE_INFINITY || plan.shape.collection !== 'api_keys') {
-        return run.write(plan, principal)
-      }
-      return writeKey(run, plan, principal)
-    },
+/** For writes of `api_keys`: FORBIDDEN where the key would end after the credential of whoever writes it. */
+export function keyRule(run: Run): WriteRule {
+  return (plan, principal) => {
+    const end = newEnd(plan)
+    if (end === undefined || end <= principal.expiresAt) return
+    return then(knownEnd(run, plan, principal), known => {
+      if (end > known) refuse(principal)
+    })
   }
-}
-
-async function writeKey(run: Run, plan: Plan<WriteShape>, principal: Principal) {
-  const end = newEnd(plan)
-  if (end !== undefined && end > principal.expiresAt && end > (await knownEnd(run, plan, principal))) {
-    refuse(principal)
-  }
-  return run.write(plan, principal)
 }

@@ -119,7 +119,8 @@ export function outsideIssuerReader(options: OutsideIssuerOptions): PlainReader 
     const end = Number(claims.exp) * 1000
     const principal = user(found.id, found.role, scopesOf(claims, options.scopes), budget, end)
     if (known.size >= MAX_REMEMBERED) known.clear()
-    known.set(key, { principal, expiresAt: end, version: at })
+    // Its issuer may take back the key before the token ends.
+    known.set(key, { principal, expiresAt: Math.min(end, now() + KEPT), version: at })
     return principal
   }
   return {

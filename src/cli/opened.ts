@@ -28,7 +28,13 @@ export async function withDatabase(
   const store = await openStore(model, settings)
   const records = () => {
     const { secretKeys: keys, database: file } = settings
-    return openRecords({ records: store.records, keys, database: file, note: text => console.error(text) })
+    return openRecords({
+      records: store.records,
+      keys,
+      database: file,
+      note: text => console.error(text),
+      rewrite: () => store.rewrite(),
+    })
   }
   try {
     const run = createRun(createGuard(model), store)

@@ -39,5 +39,8 @@ export type CreateHook = (
   principal: Principal,
 ) => Awaitable<Creation>
 
+/** What a write must fulfil beyond the rules of the model. Throws an `ApiError`. */
+export type WriteRule = (plan: Plan<WriteShape>, principal: Principal) => Awaitable<void>
+
 /** By collection name. */
 export type CreateHooks = ReadonlyMap<string, CreateHook>

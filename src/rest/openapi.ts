@@ -11,7 +11,22 @@ import { prefix } from './path.ts'
 import { inWords } from './rule-words.ts'
 
 const nobodyYet = anonymous('').access
-const credentials = ['bearer', 'apiKeyHeader', 'apiKeyQuery']
+const securitySchemes = {
+  bearer: {
+    type: 'http',
+    scheme: 'bearer',
+    description: 'An API key (`pk_…`), an OAuth access token, or a JWT of a trusted issuer (RFC 6750).',
+  },
+  dpop: {
+    type: 'http',
+    scheme: 'dpop',
+    description:
+      'An OAuth access token that is bound to a key, with a proof of it in the header `DPoP` (RFC 9449, 7.1).',
+  },
+  apiKeyHeader: { type: 'apiKey', in: 'header', name: 'X-API-Key' },
+  apiKeyQuery: { type: 'apiKey', in: 'query', name: 'api_key' },
+}
+const credentials = Object.keys(securitySchemes)
 const writes = { read: 'read', create: 'write', update: 'write', delete: 'write' } as const
 
 function scopeOf(collection: Collection, operation: Operation): string {
@@ -241,16 +256,6 @@ const documentPath: [string, JsonSchema] = [
     },
   },
 ]
-
-const securitySchemes = {
-  bearer: {
-    type: 'http',
-    scheme: 'bearer',
-    description: 'An API key (`pk_…`) as a bearer credential (RFC 6750).',
-  },
-  apiKeyHeader: { type: 'apiKey', in: 'header', name: 'X-API-Key' },
-  apiKeyQuery: { type: 'apiKey', in: 'query', name: 'api_key' },
-}
 
 /**
  * The document, as a JSON value. `baseUrl` names the server, without a trailing slash;

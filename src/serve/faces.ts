@@ -1,7 +1,7 @@
 /** REST, GraphQL and the authorization server over one model. */
 import type { Authenticate } from '../auth/authenticate.ts'
-import { newKeyHook } from '../auth/new-key.ts'
-import { type Apps, newAppHook, newSecretHook, withAppRules } from '../auth/server/apps.ts'
+import { ownCollections } from '../auth/own-collections.ts'
+import type { Apps } from '../auth/server/apps.ts'
 import type { Reply } from '../call.ts'
 import type { Cluster } from '../cluster/cluster.ts'
 import type { Limits } from '../cluster/limits.ts'
@@ -44,12 +44,7 @@ export function openFaces(parts: FaceParts): Faces {
   const { model, run, store, records, apps, authenticate, limits, cluster, settings, issuer } = parts
   const { logger } = parts.log
   const faultsOf = (what: string) => (error: unknown) => logger.error({ err: error }, `${what} failed`)
-  const hooks = new Map([
-    ['api_keys', newKeyHook(settings.maxKeysPerUser)],
-    ['oauth_apps', newAppHook],
-    ['oauth_app_secrets', newSecretHook(run)],
-  ])
-  const faceRun = withAppRules(run)
+  const { run: faceRun, hooks } = ownCollections(run, settings.maxKeysPerUser)
   return {
     rest: createRest({ model, run: faceRun, hooks, baseUrl: settings.baseUrl }),
     graphql: graphqlFace({

@@ -51,9 +51,15 @@ function replicasOf({ databaseReplicas = [] }: Settings, { logger }: Log) {
 }
 
 /** The records, with what is secret in them sealed. */
-export function openSealed({ records }: Store, settings: Settings, { logger }: Log): Promise<Records> {
+export function openSealed(store: Store, settings: Settings, { logger }: Log): Promise<Records> {
   const { secretKeys: keys, database } = settings
-  return openRecords({ records, keys, database, note: sentence => logger.warn(sentence) })
+  return openRecords({
+    records: store.records,
+    keys,
+    database,
+    note: sentence => logger.warn(sentence),
+    rewrite: () => store.rewrite(),
+  })
 }
 
 /** What must be done once, before several workers open the database. */

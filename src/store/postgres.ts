@@ -210,6 +210,8 @@ class OpenStore implements Store {
     return { ...this.#parts.writer.counts, answerHits: hits, answerMisses: misses }
   }
 
+  async rewrite(): Promise<void> {}
+
   ping(): Promise<void> {
     return this.refresh()
   }

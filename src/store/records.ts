@@ -46,6 +46,7 @@ export const recordSql = {
   byAlias: sql`${select} "kind" = ${slot(1)} AND "alias" = ${slot(2)} AND ${alive}`,
   byOwner: sql`${select} "kind" = ${slot(1)} AND "owner" = ${slot(2)} AND ${alive} ORDER BY "id"`,
   byKind: sql`${select} "kind" = ${slot(1)} AND ${alive} ORDER BY "id"`,
+  afterId: sql`${select} "kind" = ${slot(1)} AND "id" > ${slot(2)} AND ${alive} ORDER BY "id" LIMIT ${slot(3)}`,
   addIfNew: sql`${insert} ON CONFLICT ("kind", "id") DO NOTHING RETURNING 1`,
   /** Replaces one that is there. */
   put: sql`${insert} ON CONFLICT ("kind", "id") DO UPDATE SET "payload" = excluded."payload", "expires_at" = excluded."expires_at", "grant_id" = excluded."grant_id", "alias" = excluded."alias", "owner" = excluded."owner"`,

@@ -163,6 +163,11 @@ class OpenStore implements SqliteStore {
     return { ...this.#writer.counts, answerHits: hits, answerMisses: misses }
   }
 
+  async rewrite(): Promise<void> {
+    this.#requireOpen()
+    this.#connection.rewrite()
+  }
+
   ping(): void {
     this.#requireOpen()
     this.#connection.release()

@@ -53,6 +53,11 @@ export interface Store {
   readonly changes: Changes
   /** What is remembered beside the model's items. */
   readonly records: Records
+  /**
+   * Writes the file anew, so that nothing is left in it of what was deleted or replaced. Rejects where others
+   * hold it, or the disk is full. A server does so by itself, little by little.
+   */
+  rewrite(): Promise<void>
   /** Throws when the database cannot answer. */
   ping(): Awaitable<void>
   /** Finishes the writes that wait, then closes. */

@@ -116,6 +116,7 @@ function dyingAt({ run, records, stored }: Opened, count: number): Opened {
       byAlias: (kind, alias) => records.byAlias(kind, alias),
       byOwner: (kind, owner) => records.byOwner(kind, owner),
       all: kind => records.all(kind),
+      after: (kind, id, limit) => records.after(kind, id, limit),
       version: kind => records.version(kind),
       put: counted(record => records.put(record)),
       add: counted(record => records.add(record)),

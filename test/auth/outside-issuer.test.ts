@@ -139,6 +139,18 @@ test('a token is checked once, until it expires or an account changes', async ()
   assert.equal(await reader.read({ place: 'bearer', text }), null)
 })
 
+test('a token whose key its issuer has taken back is refused within twenty minutes, however long it lives', async () => {
+  const { clock, published, token, read, fetched } = await setup()
+  const text = await token(good, { exp: 86_400 })
+  assert.equal((await read(text))?.userId, 7)
+  published.delete('one')
+  published.add('two')
+  clock.now += 601_000
+  assert.equal(await read(text), null)
+  assert.equal(fetched.length, 2)
+  assert.equal((await read(await token(good, { kid: 'two', signer: 'two' })))?.userId, 7)
+})
+
 test('keys that cannot be fetched refuse tokens, and are asked for again', async () => {
   let tries = 0
   const reader = outsideIssuerReader({

@@ -81,12 +81,28 @@ test('each operation names its scope, and whether it is open', () => {
   assert.deepEqual(get.security, [
     {},
     { bearer: ['read:post'] },
+    { dpop: ['read:post'] },
     { apiKeyHeader: ['read:post'] },
     { apiKeyQuery: ['read:post'] },
   ])
   assert.deepEqual(post.security[0], { bearer: ['write:post'] })
   assert.deepEqual(post['x-required-scopes'], ['write:post'])
   assert.match(post.description, /`author_id` is the caller, or role admin/)
+})
+
+test('every scheme that an operation names is described, and every described one is named', () => {
+  const { paths, components } = documentOf(rich)
+  const operations = Object.values<object>(paths).flatMap(path =>
+    Object.values<{ security?: object[] }>({ ...path }),
+  )
+  const named = operations.flatMap(({ security = [] }) => security.flatMap(one => Object.keys(one)))
+  assert.deepEqual([...new Set(named)].sort(), Object.keys(components.securitySchemes).sort())
+  // https://www.iana.org/assignments/http-authschemes: what REST answers to the one as to the other.
+  const schemes = Object.values<{ scheme?: string }>(components.securitySchemes).map(({ scheme }) => scheme)
+  assert.deepEqual(
+    schemes.filter(scheme => scheme !== undefined),
+    ['bearer', 'dpop'],
+  )
 })
 
 test('what is deprecated is marked', () => {

@@ -115,6 +115,12 @@ function scenarios(database: TestDatabase): void {
       const sorted = ['10', '9', 'B', 'Z', 'a', 'b', 'ä', '\uff5e', '\u{1f600}']
       assert.deepEqual(idsOf(await records.all('Token')), sorted)
       assert.deepEqual(idsOf(await records.byOwner('Token', '7')), sorted)
+      await records.put(record('0', { kind: 'Other' }))
+      await records.put(record('5', { expiresAt: 1 }))
+      assert.deepEqual(idsOf(await records.after('Token', '', 4)), sorted.slice(0, 4))
+      assert.deepEqual(idsOf(await records.after('Token', 'Z', 4)), sorted.slice(4, 8))
+      assert.deepEqual(idsOf(await records.after('Token', 'ä', 4)), sorted.slice(7))
+      assert.deepEqual(await records.after('Token', '\u{1f600}', 4), [])
     }),
   )
 

@@ -15,9 +15,13 @@ export function recoveryHash(userId: number, code: string): string {
   return hash('sha256', `${userId}:${typed}`, 'base64url')
 }
 
-/** `hashed`: see `recoveryHash`. */
-export function recoveryRecord(userId: number, hashed: string): NewRecord {
+/** `hashed`: see `recoveryHash`; `name`: tells nothing of it. */
+export function recoveryRecord(
+  userId: number,
+  hashed: string,
+  name = randomBytes(12).toString('base64url'),
+): NewRecord {
   const owner = String(userId)
-  const id = `${owner}:${randomBytes(12).toString('base64url')}`
+  const id = `${owner}:${name}`
   return { kind: 'RecoveryCode', id, payload: JSON.stringify({ hash: hashed }), expiresAt: null, owner }
 }

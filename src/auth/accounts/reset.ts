@@ -5,7 +5,7 @@ import { hashPassword } from '../password.ts'
 import type { AccountBase } from './accounts.ts'
 import { passwordFault } from './rules.ts'
 import { confirmPassword } from './sign-in.ts'
-import { findByEmail, findUser, storePasswordHash, type UserRow } from './users.ts'
+import { findByEmail, findUser, hasStill, storePasswordHash, type UserRow } from './users.ts'
 
 interface Pending {
   readonly userId: number
@@ -37,15 +37,14 @@ export async function requestReset(
 }
 
 async function store(
-  base: AccountBase,
-  user: UserRow,
-  password: string,
+  { run, records, revokeAll }: AccountBase,
+  { id }: UserRow,
+  hashed: string,
   exceptSession?: string,
 ): Promise<void> {
-  const { run, records, revokeAll } = base
-  await storePasswordHash(run, user.id, await hashPassword(password))
-  await records.deleteOwned(String(user.id), ['PasswordReset', 'SecondFactor'])
-  await revokeAll(user.id, exceptSession)
+  await storePasswordHash(run, id, hashed)
+  await records.deleteOwned(String(id), ['PasswordReset', 'SecondFactor'])
+  await revokeAll(id, exceptSession)
 }
 
 export type ResetAnswer =
@@ -75,7 +74,7 @@ export async function reset(base: AccountBase, token: string, password: string):
     await removeKeys(run, user.id)
   }
   await addresses.confirm(user.id, user.email)
-  await store(base, user, password)
+  await store(base, user, await hashPassword(password))
   return { kind: 'done' }
 }
 
@@ -101,6 +100,9 @@ export async function changePassword(base: AccountBase, change: Change): Promise
         : 'This is not your password.'
     return { kind: 'fault', field: 'current_password', message: said }
   }
-  await store(base, user, change.password, change.session)
+  const hashed = await hashPassword(change.password)
+  // A reset meanwhile has ended what the old password was good for.
+  if (!(await hasStill(base.run, user))) return { kind: 'over' }
+  await store(base, user, hashed, change.session)
   return { kind: 'done' }
 }

@@ -2,7 +2,7 @@
 import { verifyPassword } from '../password.ts'
 import type { AccountBase } from './accounts.ts'
 import type { Passkeys } from './passkeys.ts'
-import { findByEmail, findUser } from './users.ts'
+import { findByEmail, findUser, hasStill } from './users.ts'
 
 /** Somebody has proved who they are. `methods` as in RFC 8176. */
 export interface Proven {
@@ -43,7 +43,7 @@ export async function signInByPassword(base: AccountBase, attempt: PasswordAttem
   if (seconds !== undefined) return { kind: 'throttled', seconds }
   const user = await findByEmail(run, email)
   const isRight = await verifyPassword(password, user?.password_hash ?? undefined)
-  if (!user || !isRight) return wrong
+  if (!user || !isRight || !(await hasStill(run, user))) return wrong
   attempts.succeed(email, address)
   if (await codes.isOn(user.id)) {
     const pending: Pending = { userId: user.id, remember }
@@ -67,7 +67,8 @@ export async function confirmPassword(
   const seconds = await attempts.take(key, address)
   if (seconds !== undefined) return { kind: 'throttled', seconds }
   const user = await findUser(run, userId)
-  if (!(await verifyPassword(password, user?.password_hash ?? undefined))) return wrong
+  const isRight = await verifyPassword(password, user?.password_hash ?? undefined)
+  if (!user || !isRight || !(await hasStill(run, user))) return wrong
   attempts.succeed(key, address)
   return undefined
 }

@@ -57,6 +57,14 @@ export function findByEmail(run: Run, email: string): Promise<UserRow | undefine
   return first(run, byEmail, email.trim().toLowerCase())
 }
 
+/** Whether the password is still the one that was read: to compare one takes long, above all in a queue. */
+export async function hasStill(
+  run: Run,
+  { id, password_hash }: Pick<UserRow, 'id' | 'password_hash'>,
+): Promise<boolean> {
+  return (await findUser(run, id))?.password_hash === password_hash
+}
+
 export async function storePasswordHash(run: Run, id: number, hashed: string): Promise<void> {
   await run.write({ shape: newHash, args: [id, hashed] }, system)
 }

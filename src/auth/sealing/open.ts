@@ -1,5 +1,5 @@
 /** Opens the records of a database for a service: finds the keys, tries them, seals what is still plain. */
-import type { Records } from '../../records.ts'
+import type { Records, StoredRecord } from '../../records.ts'
 import { recoveryRecord } from '../accounts/recovery-codes.ts'
 import { isReadableByOthers, KeyFile, keyFileOf, makeKeyFile, readKeyFile, writeKeyFile } from './key-file.ts'
 import { nameOf, SealedRecords, sealedKinds } from './sealed-records.ts'
@@ -12,7 +12,12 @@ export interface SealingParts {
   readonly database: string
   /** Something that whoever runs the service should know. */
   readonly note: (sentence: string) => void
+  /** See `Store.rewrite`. */
+  readonly rewrite: () => Promise<void>
 }
+
+/** How many records are looked at together. */
+const PART = 500
 
 /** Sealed when everything is; whoever can open it has the right keys. */
 const proof = { kind: 'Sealing', id: 'proof' } as const
@@ -55,13 +60,35 @@ export async function openRecords(parts: SealingParts): Promise<SealedRecords> {
   const vault = new Vault(sourceOf(parts, stored === undefined))
   const sealed = new SealedRecords(records, vault)
   if (!stored) {
-    await sealPlain(records, sealed, vault)
+    if (await hasAny(records)) await sealOld(parts, sealed, vault)
     const payload = vault.seal(nameOf(proof), PROVEN)
     if (await records.add({ ...proof, payload, expiresAt: null })) return sealed
   }
   const proven = stored ?? (await records.get(proof.kind, proof.id))
   requireRight(vault, proven?.payload ?? '')
   return sealed
+}
+
+async function hasAny(records: Records): Promise<boolean> {
+  for (const kind of sealedKinds) if ((await records.after(kind, '', 1)).length > 0) return true
+  return false
+}
+
+/** A database from before there was sealing, or one whose first start with it has died. */
+async function sealOld(
+  { records, note, rewrite }: SealingParts,
+  sealed: SealedRecords,
+  vault: Vault,
+): Promise<void> {
+  const count = await sealPlain(records, sealed, vault)
+  if (count > 0) {
+    note(
+      `sealed ${count} secrets that lay readable in the database: copies and backups made before still hold them, so run \`portico keys rotate\``,
+    )
+  }
+  await rewrite().catch(error =>
+    note(`the database file may still hold traces of them, since it could not be written anew: ${error}`),
+  )
 }
 
 function requireRight(vault: Vault, payload: string): void {
@@ -75,35 +102,71 @@ function requireRight(vault: Vault, payload: string): void {
   )
 }
 
-/** What a version without sealing has stored. */
-async function sealPlain(records: Records, sealed: SealedRecords, vault: Vault): Promise<void> {
-  for (const kind of sealedKinds) {
-    for (const { id, payload, owner, consumedAt } of await records.all(kind)) {
-      if (isSealed(payload)) continue
-      if (kind === 'RecoveryCode') {
-        // Its id was a hash of so few characters that it could be guessed.
-        if (consumedAt === null) await sealed.put(recoveryRecord(Number(owner), id))
-        await records.delete(kind, id)
-      } else if (kind === 'DeviceCode') {
-        // Its second name would stay readable, and it is over in minutes.
-        await records.delete(kind, id)
-      } else await records.swap({ kind, id }, payload, vault.seal(nameOf({ kind, id }), payload))
-    }
+/** Every record of a kind, a part of them at a time. */
+async function* partsOf(records: Records, kind: string): AsyncGenerator<readonly StoredRecord[]> {
+  for (let id = ''; ; ) {
+    const part = await records.after(kind, id, PART)
+    if (part.length > 0) yield part
+    if (part.length < PART) return
+    id = part.at(-1)?.id ?? ''
   }
 }
 
-/** Seals everything with the newest key. Returns how many records another key had sealed. */
-export async function resealAll(records: Records, vault: Vault): Promise<number> {
+/** Does `work` for every record of the kinds, those of a part in one commit. Returns for how many it was true. */
+async function countEach(
+  records: Records,
+  kinds: Iterable<string>,
+  work: (record: StoredRecord) => Promise<boolean>,
+): Promise<number> {
   let count = 0
-  for (const kind of [...sealedKinds, proof.kind]) {
-    for (const { id, payload } of await records.all(kind)) {
-      if (vault.isCurrent(payload)) continue
-      const name = nameOf({ kind, id })
-      // One that has changed meanwhile was sealed with the newest key then.
-      if (await records.swap({ kind, id }, payload, vault.seal(name, vault.open(name, payload)))) count++
+  for (const kind of kinds) {
+    for await (const part of partsOf(records, kind)) {
+      count += (await Promise.all(part.map(work))).filter(done => done).length
     }
   }
   return count
+}
+
+/**
+ * Seals what a version without sealing has stored; several processes may be at it, and whatever one has left, the
+ * next finds. Returns how many secrets this one has sealed.
+ */
+function sealPlain(records: Records, sealed: SealedRecords, vault: Vault): Promise<number> {
+  return countEach(records, sealedKinds, async record => {
+    const { kind, id, payload } = record
+    if (isSealed(payload)) return false
+    if (kind === 'DeviceCode') {
+      // Its second name would stay readable, and it is over in minutes.
+      await records.delete(kind, id)
+      return false
+    }
+    if (kind === 'RecoveryCode') return moveCode(record, records, sealed, vault)
+    return records.swap({ kind, id }, payload, vault.seal(nameOf(record), payload))
+  })
+}
+
+/** The id of a plain one is a hash of so few characters that it could be guessed, so it gets another: by all the same. */
+async function moveCode(
+  { kind, id, owner, consumedAt }: StoredRecord,
+  records: Records,
+  sealed: SealedRecords,
+  vault: Vault,
+): Promise<boolean> {
+  const [name] = vault.pseudonyms(nameOf({ kind, id }))
+  // One that is gone by now was moved, and may be gone from there too.
+  if (consumedAt === null && (await records.get(kind, id)))
+    await sealed.add(recoveryRecord(Number(owner), id, name))
+  return records.delete(kind, id)
+}
+
+/** Seals everything with the newest key. Returns how many records another key had sealed. */
+export function resealAll(records: Records, vault: Vault): Promise<number> {
+  return countEach(records, [...sealedKinds, proof.kind], async ({ kind, id, payload }) => {
+    if (vault.isCurrent(payload)) return false
+    const name = nameOf({ kind, id })
+    // One that has changed meanwhile was sealed with the newest key then.
+    return records.swap({ kind, id }, payload, vault.seal(name, vault.open(name, payload)))
+  })
 }
 
 export interface Resealing {

@@ -53,6 +53,10 @@ export class SealedRecords implements Records {
     return this.#all(kind, this.#inner.all(kind))
   }
 
+  after(kind: string, id: string, limit: number): Awaitable<readonly StoredRecord[]> {
+    return this.#all(kind, this.#inner.after(kind, id, limit))
+  }
+
   put(record: NewRecord): Promise<void> {
     return this.#inner.put(this.#sealed(record))
   }

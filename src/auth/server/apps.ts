@@ -2,9 +2,9 @@
 import { ApiError } from '../../errors.ts'
 import type { JsonValue } from '../../model/fields/type.ts'
 import { type Awaitable, type ListAnswer, then } from '../../plan/answer.ts'
-import type { Filter, ListShape, Plan, Selected, WriteShape } from '../../plan/plan.ts'
-import type { CreateHook, Creation, Run } from '../../plan/run.ts'
-import { hasScope, type Principal, system } from '../../principal.ts'
+import type { Filter, ListShape, Selected } from '../../plan/plan.ts'
+import type { CreateHook, Creation, Run, WriteRule } from '../../plan/run.ts'
+import { hasScope, system } from '../../principal.ts'
 import type { Records } from '../../records.ts'
 import { newClientId, newClientSecret, secretHash, secretPrefix } from './secret.ts'
 
@@ -178,30 +178,24 @@ export const newAppHook: CreateHook = ({ type, scopes, default_scopes: defaults 
 }
 
 /**
- * Holds changes of `oauth_apps` to the same: also where only one of both is changed. Two changes at once may
- * still get past it; then a request without scopes is refused as one for a scope that the app may not ask for.
+ * For writes of `oauth_apps`: holds changes to the same, also where only one of both is changed. Two changes at once
+ * may still get past it; then a request without scopes is refused as one for a scope that the app may not ask for.
  */
-export function withAppRules(run: Run): Run {
-  const check = async ({ shape, args }: Plan<WriteShape>, { userId }: Principal) => {
-    if (shape.kind !== 'update' || shape.collection !== 'oauth_apps') return
+export function appRule(run: Run): WriteRule {
+  return ({ shape, args }, { userId }) => {
+    if (shape.kind !== 'update') return
     const given = (field: string) => {
       const found = shape.set.find(assignment => assignment.field === field)
       return found && { value: args[found.param] ?? null }
     }
     const [defaults, scopes] = [given('default_scopes'), given('scopes')]
     if (shape.mode === 'merge' && !defaults && !scopes) return
-    const app = await findBy(run, byId, Number(args[shape.id]))
-    // What is not the caller's own is refused by the guard, as if it did not exist.
-    if (app?.user_id !== userId) return
-    const kept = shape.mode === 'merge' ? app : undefined
-    requireWithin(defaults ? defaults.value : kept?.default_scopes, scopes ? scopes.value : kept?.scopes)
-  }
-  return {
-    ...run,
-    write: async (plan, principal) => {
-      await check(plan, principal)
-      return run.write(plan, principal)
-    },
+    return then(findBy(run, byId, Number(args[shape.id])), app => {
+      // What is not the caller's own is refused by the guard, as if it did not exist.
+      if (app?.user_id !== userId) return
+      const kept = shape.mode === 'merge' ? app : undefined
+      requireWithin(defaults ? defaults.value : kept?.default_scopes, scopes ? scopes.value : kept?.scopes)
+    })
   }
 }
 

@@ -58,7 +58,14 @@ function isOwn(_ctx: Context, client: { clientId: string }, token: { clientId: s
   return token.clientId === client.clientId
 }
 
-function features({ settings, sources, invalidTarget }: ConfigurationParts): Options {
+/** Nor of what was allowed by a user who is gone. */
+function isOwnAndLive({ hasAccount }: ConfigurationParts) {
+  return (ctx: Context, client: { clientId: string }, token: { clientId: string; accountId?: string }) =>
+    isOwn(ctx, client, token) && (token.accountId === undefined || hasAccount(Number(token.accountId)))
+}
+
+function features(parts: ConfigurationParts): Options {
+  const { settings, sources, invalidTarget } = parts
   const { registrationToken } = settings
   return {
     devInteractions: { enabled: false },
@@ -78,7 +85,7 @@ function features({ settings, sources, invalidTarget }: ConfigurationParts): Opt
       // Nothing of the device is shown, so nothing of it is kept.
       deviceInfo: () => ({}),
     },
-    introspection: { enabled: true, allowedPolicy: isOwn },
+    introspection: { enabled: true, allowedPolicy: isOwnAndLive(parts) },
     revocation: { enabled: true, allowedPolicy: isOwn },
     dPoP: { enabled: true },
     pushedAuthorizationRequests: { enabled: true },

@@ -13,7 +13,7 @@ import type { RequestRules } from './dialect.ts'
 import { adapterOf, type Engine, type EngineParts, Engines } from './engine.ts'
 import { type Asked, Interactions } from './interactions.ts'
 import { Introspection } from './introspection.ts'
-import type { Asking } from './quick.ts'
+import { type Asking, Quick, type QuickEndpoint } from './quick.ts'
 import { QuickGrants } from './quick-grants.ts'
 import { type Incoming, prepareRequest, resourcesOf } from './requests.ts'
 import type {
@@ -51,12 +51,11 @@ export class Server implements AuthorizationServer {
   readonly #browsers = new Browsers()
   readonly #interactions: Interactions
   readonly #engines: Engines
-  readonly #introspection: Introspection
-  readonly #grants: QuickGrants
+  readonly #quick: Quick
   readonly #rules: RequestRules
 
   constructor(parts: ServerParts) {
-    const { issuer, model, records, apps, settings } = parts
+    const { issuer, model, records, apps, hasAccount, settings } = parts
     const { secretOverlap } = settings
     this.issuer = issuer
     const oauthApps = model.collections.get('oauth_apps')
@@ -73,7 +72,6 @@ export class Server implements AuthorizationServer {
       resources: resourcesOf(issuer),
       defaultScopes: async clientId => defaultScopesOf(apps, records, clientId),
     }
-    this.#introspection = new Introspection({ issuer, records, apps, secretOverlap })
     const engineParts = {
       ...parts,
       scopes: [...this.#sentences.keys()],
@@ -81,7 +79,11 @@ export class Server implements AuthorizationServer {
       browsers: this.#browsers,
     }
     this.#engines = new Engines(engineParts)
-    this.#grants = new QuickGrants({ ...parts, adapter: adapterOf(engineParts) })
+    const endpoints = new Map<string, QuickEndpoint>([
+      [routes.token, new QuickGrants({ ...parts, adapter: adapterOf(engineParts) })],
+      [routes.introspection, new Introspection({ issuer, records, hasAccount })],
+    ])
+    this.#quick = new Quick({ apps, secretOverlap, endpoints })
   }
 
   /** When everything that a request needs is loaded. */
@@ -104,9 +106,9 @@ export class Server implements AuthorizationServer {
   }
 
   async quick(path: string, asking: Asking): Promise<Reply | undefined> {
-    if (path !== routes.introspection && path !== routes.token) return undefined
+    if (!this.#quick.has(path)) return undefined
     const { signer } = await this.#engines.current()
-    return (path === routes.token ? this.#grants : this.#introspection).answer(asking, signer)
+    return this.#quick.answer(path, asking, signer)
   }
 
   async interaction(req: IncomingMessage, res: ServerResponse): Promise<Interaction> {

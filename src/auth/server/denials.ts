@@ -33,6 +33,7 @@ export function withDenials(records: Records, life: number): Records {
     byAlias: (kind, alias) => records.byAlias(kind, alias),
     byOwner: (kind, owner) => records.byOwner(kind, owner),
     all: kind => records.all(kind),
+    after: (kind, id, limit) => records.after(kind, id, limit),
     put: record => records.put(record),
     add: record => records.add(record),
     swap: (key, before, after) => records.swap(key, before, after),

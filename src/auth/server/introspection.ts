@@ -1,21 +1,17 @@
-/**
- * Introspection (RFC 7662) of an ordinary token by an ordinary app, straight from the records: what most asks are.
- * Everything else, every fault among it, is left to the library, whose answers these equal.
- */
+/** Introspection (RFC 7662) of an ordinary token: what most asks are. */
 import type { Reply } from '../../call.ts'
 import type { Records, StoredRecord } from '../../records.ts'
-import type { AppRow, Apps } from './apps.ts'
+import type { AppRow } from './apps.ts'
 import { looksLikeJwt, type TokenSigner } from './jwt.ts'
-import { type Asking, opaque, quickHeaders, quickRequest } from './quick.ts'
+import { opaque, type QuickEndpoint, type QuickRequest, quickHeaders } from './quick.ts'
 import { allowedScope, withCovered } from './scopes.ts'
 import { secretHash } from './secret.ts'
+import type { HasAccount } from './server.ts'
 
 export interface IntrospectionParts {
   readonly issuer: string
   readonly records: Records
-  readonly apps: Apps
-  /** See `OauthSettings`. */
-  readonly secretOverlap: number
+  readonly hasAccount: HasAccount
 }
 
 /** What is stored of an access or refresh token. */
@@ -31,24 +27,20 @@ interface StoredToken {
   readonly kind: string
 }
 
-const ordinary = new Set(['token', 'token_type_hint', 'client_id', 'client_secret'])
 const kinds = ['AccessToken', 'ClientCredentials', 'RefreshToken'] as const
 
 const inactive: Reply = { status: 200, headers: quickHeaders, body: '{"active":false}' }
 
-export class Introspection {
+export class Introspection implements QuickEndpoint {
+  readonly ordinary = new Set(['token', 'token_type_hint', 'client_id', 'client_secret'])
   readonly #parts: IntrospectionParts
 
   constructor(parts: IntrospectionParts) {
     this.#parts = parts
   }
 
-  /** Undefined: it is for the library. */
-  async answer(asking: Asking, signer: TokenSigner): Promise<Reply | undefined> {
-    const request = await quickRequest(asking, ordinary, this.#parts)
-    const token = request?.form.token
-    if (!request || token === undefined) return undefined
-    const { app } = request
+  async answer({ app, form: { token } }: QuickRequest, signer: TokenSigner): Promise<Reply | undefined> {
+    if (token === undefined) return undefined
     const isJwt = looksLikeJwt(token)
     if (!isJwt && !opaque.test(token)) return undefined
     const jti = isJwt ? signer.verify(token, this.#parts.issuer, Date.now())?.jti : undefined
@@ -77,6 +69,7 @@ export class Introspection {
     if (jti !== undefined && kind === 'RefreshToken') return undefined
     if (token.grantId !== undefined && !(await this.#isGranted(token, token.grantId))) return undefined
     const { accountId, clientId, exp, iat, sid, scope, jkt } = token
+    if (accountId !== undefined && !(await this.#parts.hasAccount(Number(accountId)))) return undefined
     const client = app.scopes === null ? undefined : { scope: [...withCovered(app.scopes)].join(' ') }
     return {
       active: true,

@@ -1,16 +1,16 @@
 /**
- * Exchange (RFC 6749, 4.1.3) and refresh (6) where nothing is out of the ordinary and nothing is wrong. Everything
- * else, every fault among it, is left to the library; what is issued here is stored and answered as it would.
+ * Exchange (RFC 6749, 4.1.3) and refresh (6) where nothing is out of the ordinary and nothing is wrong. What is issued
+ * is stored and answered as the library would.
  */
 import { hash, randomBytes } from 'node:crypto'
 import type { Reply } from '../../call.ts'
 import { hasScope } from '../../principal.ts'
 import type { Records } from '../../records.ts'
 import type { Adapter } from './adapter.ts'
-import type { AppRow, Apps } from './apps.ts'
+import type { AppRow } from './apps.ts'
 import { grantHash } from './denials.ts'
 import type { TokenSigner } from './jwt.ts'
-import { type Asking, type Form, opaque, quickHeaders, quickRequest } from './quick.ts'
+import { type Form, opaque, type QuickEndpoint, type QuickRequest, quickHeaders } from './quick.ts'
 import { allowedScope, scopeSet, withCovered } from './scopes.ts'
 import { secretHash } from './secret.ts'
 import type { HasAccount } from './server.ts'
@@ -21,7 +21,6 @@ export interface QuickGrantParts {
   readonly issuer: string
   readonly settings: OauthSettings
   readonly records: Records
-  readonly apps: Apps
   readonly hasAccount: HasAccount
   /** As the library stores. */
   readonly adapter: (kind: string) => Adapter
@@ -59,7 +58,6 @@ const parameters: Readonly<Record<Kind, ReadonlySet<string>>> = {
   RefreshToken: new Set(['refresh_token']),
 }
 const shared = ['grant_type', 'client_id', 'client_secret']
-const ordinary = new Set([...shared, ...parameters.AuthorizationCode, ...parameters.RefreshToken])
 
 /** With anything else stored, the library has more to do. */
 const members: Readonly<Record<Kind | 'Grant', ReadonlySet<string>>> = {
@@ -93,27 +91,24 @@ function isProven({ redirect_uri: uri, code_verifier: shown }: Form, code: Store
   return hash('sha256', shown, 'base64url') === challenge
 }
 
-export class QuickGrants {
+export class QuickGrants implements QuickEndpoint {
+  readonly ordinary = new Set([...shared, ...parameters.AuthorizationCode, ...parameters.RefreshToken])
   readonly #parts: QuickGrantParts
 
   constructor(parts: QuickGrantParts) {
     this.#parts = parts
   }
 
-  /** Undefined: it is for the library. */
-  async answer(asking: Asking, signer: TokenSigner): Promise<Reply | undefined> {
-    const { settings } = this.#parts
-    // Answers that are given again are the library's middleware's; a form is asked for by few.
-    if (settings.refreshReplay > 0 || asking.headers.accept?.includes('urlencoded')) return undefined
-    const { secretOverlap } = settings
-    const request = await quickRequest(asking, ordinary, { apps: this.#parts.apps, secretOverlap })
-    const source = request && (await this.#sourceOf(request.app, request.form))
-    return source && this.#issue(request.app, source, signer)
+  async answer({ app, form }: QuickRequest, signer: TokenSigner): Promise<Reply | undefined> {
+    const source = await this.#sourceOf(app, form)
+    return source && this.#issue(app, source, signer)
   }
 
   async #sourceOf(app: AppRow, form: Form): Promise<Source | undefined> {
     const kind = kindOf(form)
     if (kind === undefined) return undefined
+    // Answers that are given again are kept by the library's middleware.
+    if (kind === 'RefreshToken' && this.#parts.settings.refreshReplay > 0) return undefined
     const isOwn = (name: string) => shared.includes(name) || parameters[kind].has(name)
     if (!Object.keys(form).every(isOwn)) return undefined
     const value = (kind === 'RefreshToken' ? form.refresh_token : form.code) ?? ''

@@ -1,9 +1,14 @@
-/** Ordinary requests to the endpoints that programs call most: a form, and an app with its secret. */
+/**
+ * Ordinary requests to the endpoints that programs call most, a form and an app with its secret, answered straight
+ * from the records. Everything else, every fault among it, is left to the library, which finds everything as it was.
+ */
 import type { IncomingHttpHeaders } from 'node:http'
+import type { Reply } from '../../call.ts'
 import type { AppRow, Apps } from './apps.ts'
 import { secretHashes } from './apps.ts'
 import { isSecretOf } from './clients.ts'
 import { pairsOf } from './dialect.ts'
+import type { TokenSigner } from './jwt.ts'
 
 export interface Asking {
   readonly headers: IncomingHttpHeaders
@@ -18,10 +23,19 @@ export interface QuickRequest {
   readonly form: Form
 }
 
+export interface QuickEndpoint {
+  /** The parameters that an ordinary request may have. */
+  readonly ordinary: ReadonlySet<string>
+  /** As the library would; undefined: it is for the library. */
+  answer(request: QuickRequest, signer: TokenSigner): Promise<Reply | undefined>
+}
+
 interface QuickParts {
   readonly apps: Apps
   /** See `OauthSettings`. */
   readonly secretOverlap: number
+  /** By path. */
+  readonly endpoints: ReadonlyMap<string, QuickEndpoint>
 }
 
 const isForm = /^application\/x-www-form-urlencoded(?:; ?charset=utf-8)?$/i
@@ -46,6 +60,8 @@ export const quickHeaders: readonly string[] = [
 function formOf({ headers, body }: Asking, ordinary: ReadonlySet<string>): Form | undefined {
   if (!isForm.test(headers['content-type'] ?? '') || special.some(name => headers[name] !== undefined))
     return undefined
+  // A form as the answer is asked for by few.
+  if (headers.accept?.includes('urlencoded')) return undefined
   const form: Record<string, string> = Object.create(null)
   for (const [name, value] of pairsOf(body.toString())) {
     if (!ordinary.has(name) || name in form || value === '') return undefined
@@ -65,16 +81,27 @@ function credentialsOf({ headers }: Asking, form: Form): readonly [id: string, s
   return isOne && shownId !== '' && (id ?? shownId) === shownId ? [shownId, shown] : undefined
 }
 
-/** Undefined: the request is no ordinary one, and for the library. `ordinary`: the parameters that may be there. */
-export async function quickRequest(
-  asking: Asking,
-  ordinary: ReadonlySet<string>,
-  { apps, secretOverlap }: QuickParts,
-): Promise<QuickRequest | undefined> {
-  const form = formOf(asking, ordinary)
-  const credentials = form && credentialsOf(asking, form)
-  if (!credentials) return undefined
-  const app = await apps.find(credentials[0])
-  if (app?.type !== 'confidential') return undefined
-  return isSecretOf(secretHashes(app, secretOverlap), credentials[1]) ? { app, form } : undefined
+export class Quick {
+  readonly #parts: QuickParts
+
+  constructor(parts: QuickParts) {
+    this.#parts = parts
+  }
+
+  has(path: string): boolean {
+    return this.#parts.endpoints.has(path)
+  }
+
+  /** Undefined: the request is no ordinary one, and for the library. */
+  async answer(path: string, asking: Asking, signer: TokenSigner): Promise<Reply | undefined> {
+    const { apps, secretOverlap, endpoints } = this.#parts
+    const endpoint = endpoints.get(path)
+    const form = endpoint && formOf(asking, endpoint.ordinary)
+    const credentials = form && credentialsOf(asking, form)
+    if (!endpoint || !credentials) return undefined
+    const app = await apps.find(credentials[0])
+    if (app?.type !== 'confidential') return undefined
+    if (!isSecretOf(secretHashes(app, secretOverlap), credentials[1])) return undefined
+    return endpoint.answer({ app, form }, signer)
+  }
 }

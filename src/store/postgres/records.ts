@@ -45,6 +45,10 @@ export class PostgresRecords implements Records {
     return this.#read(statements.byKind, [kind])
   }
 
+  after(kind: string, id: string, limit: number): Promise<readonly StoredRecord[]> {
+    return this.#read(statements.afterId, [kind, id, limit])
+  }
+
   put(record: NewRecord): Promise<void> {
     const { kind, id } = record
     return this.#write(keyOf(kind, id), async scope => {
@@ -93,9 +97,9 @@ export class PostgresRecords implements Records {
     return this.#parts.versions.cell(versionName(kind)).value
   }
 
-  async #read(query: Statement, keys: readonly string[]): Promise<readonly StoredRecord[]> {
+  async #read(query: Statement, keys: readonly SqlValue[]): Promise<readonly StoredRecord[]> {
     // PostgreSQL refuses a text with U+0000, so no record has one.
-    if (keys.some(key => key.includes('\0'))) return []
+    if (keys.some(key => String(key).includes('\0'))) return []
     const { pool, now } = this.#parts
     return (await pool.rows(query, slotted([now(), ...keys]))).map(recordOf)
   }
@@ -121,6 +125,7 @@ const statements = {
   byAlias: statementOf(recordSql.byAlias),
   byOwner: statementOf(recordSql.byOwner),
   byKind: statementOf(recordSql.byKind),
+  afterId: statementOf(recordSql.afterId),
   addIfNew: statementOf(recordSql.addIfNew),
   /** Whether it is new: of a row that was replaced, xmax is the transaction that locked it. */
   put: statementOf(sql`${recordSql.put} RETURNING "xmax" = 0`),

@@ -217,6 +217,17 @@ export class Connection {
     this.#database.exec(`PRAGMA defer_foreign_keys = ${until ? 'ON' : 'OFF'}`)
   }
 
+  /** Outside of a transaction. The copy that it takes may be larger than the memory. */
+  rewrite(): void {
+    this.release()
+    this.#database.exec('PRAGMA temp_store = FILE')
+    try {
+      this.#database.exec('VACUUM; PRAGMA wal_checkpoint(TRUNCATE)')
+    } finally {
+      this.#database.exec('PRAGMA temp_store = MEMORY')
+    }
+  }
+
   rollback(): void {
     if (this.#database.isTransaction) this.#database.exec('ROLLBACK')
   }

@@ -47,6 +47,10 @@ export class SqliteRecords implements Records {
     return this.#read(recordSql.byKind, [kind])
   }
 
+  after(kind: string, id: string, limit: number): readonly StoredRecord[] {
+    return this.#read(recordSql.afterId, [kind, id, limit])
+  }
+
   put(record: NewRecord): Promise<void> {
     return this.#write(() => {
       const values = valuesOf(record)

@@ -4,7 +4,9 @@ import { test } from 'node:test'
 import { canReset, changePassword, requestReset, reset } from '../../../src/auth/accounts/reset.ts'
 import { signInByPassword } from '../../../src/auth/accounts/sign-in.ts'
 import { signUp } from '../../../src/auth/accounts/sign-up.ts'
+import { findUser, storePasswordHash } from '../../../src/auth/accounts/users.ts'
 import { confirmAddress, sendConfirmation } from '../../../src/auth/accounts/verification.ts'
+import { hashPassword, verifyPassword } from '../../../src/auth/password.ts'
 import { system } from '../../../src/principal.ts'
 import { MINUTE, type World, withWorld } from './world.ts'
 
@@ -225,5 +227,27 @@ test('mail that cannot be sent is told to the operator, not to who asked', async
     assert.equal(await requestReset(base, email, address), undefined)
     await base.idle()
     assert.equal(faults.length, 1)
+  })
+})
+
+test('who knows the old password cannot put another in place of the one that a reset has set meanwhile', async () => {
+  await withWorld({}, async ({ base, user, revoked }) => {
+    const userId = await user(email, old)
+    const owners = await hashPassword('the owner has set this')
+    // As many as keep a change waiting for its turn.
+    const busy = Array.from({ length: 8 }, () => verifyPassword('x', undefined))
+    const stolen = {
+      userId,
+      current: old,
+      password: 'what a thief would like',
+      address: '192.0.2.1',
+      session: 's',
+    }
+    const change = changePassword(base, stolen)
+    await storePasswordHash(base.run, userId, owners)
+    assert.notEqual((await change).kind, 'done')
+    await Promise.all(busy)
+    assert.equal((await findUser(base.run, userId))?.password_hash, owners)
+    assert.deepEqual(revoked, [])
   })
 })

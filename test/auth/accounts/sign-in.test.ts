@@ -3,6 +3,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Secret, TOTP } from 'otpauth'
 import { confirmPassword, signInByCode, signInByPassword } from '../../../src/auth/accounts/sign-in.ts'
+import { storePasswordHash } from '../../../src/auth/accounts/users.ts'
+import { hashPassword } from '../../../src/auth/password.ts'
 import { MINUTE, type World, withWorld } from './world.ts'
 
 const password = 'correct horse battery'
@@ -42,6 +44,23 @@ test('a wrong password, an unknown address and an account without a password ans
     ]) {
       assert.deepEqual(await signInByPassword(base, tried), { kind: 'wrong' })
     }
+  })
+})
+
+test('a password that was changed while sign-ins with it wait for their turn signs nobody in any more', async () => {
+  await withWorld({}, async ({ base, user }) => {
+    const id = await user(attempt.email, password)
+    const changed = await hashPassword('another password')
+    let isChanged = false
+    const asked = Array.from({ length: 30 }, async (_, at) => {
+      const { kind } = await signInByPassword(base, { ...attempt, address: `192.0.2.${at}` })
+      return { kind, isLate: isChanged }
+    })
+    await storePasswordHash(base.run, id, changed)
+    isChanged = true
+    const late = (await Promise.all(asked)).filter(({ isLate }) => isLate)
+    assert.ok(late.length > 10, `only ${late.length} were late`)
+    assert.ok(late.every(({ kind }) => kind === 'wrong'))
   })
 })
 

@@ -48,7 +48,13 @@ async function withBase(use: (base: Base) => Promise<void>): Promise<void> {
       stored: store.records,
       notes,
       open: keys =>
-        openRecords({ records: store.records, keys, database: `${name}.db`, note: text => notes.push(text) }),
+        openRecords({
+          records: store.records,
+          keys,
+          database: `${name}.db`,
+          note: text => notes.push(text),
+          rewrite: () => store.rewrite(),
+        }),
     })
   } finally {
     await store.close()
@@ -113,7 +119,8 @@ test('without the key, with another or a damaged one, the start stops and says w
 
 test('a database that is no file needs the setting, and says so', async () => {
   await withBase(async ({ stored }) => {
-    const parts = { records: stored, database: 'postgres://u@h/db', note: () => undefined }
+    const rewrite = async () => {}
+    const parts = { records: stored, database: 'postgres://u@h/db', note: () => undefined, rewrite }
     await assert.rejects(
       openRecords({ ...parts, keys: undefined }),
       /PORTICO_SECRET_KEY must be set.+every node/,

@@ -150,6 +150,33 @@ for (const format of ['opaque', 'jwt'] as const) {
   })
 }
 
+for (const format of ['opaque', 'jwt'] as const) {
+  test(`what a user who is deleted had allowed is active no more, either way: ${format}`, async () => {
+    await withFixture({}, async fixture => {
+      const { url, call, admin, ann, ben } = fixture
+      const app = await fixture.app({ access_token_format: format })
+      const scope = 'offline_access read:post'
+      const tokensFor = (person: typeof ben) =>
+        newTokens(fixture, app, { browser: fixture.browser(), person, scope })
+      const [ofBen, ofAnn] = [await tokensFor(ben), await tokensFor(ann)]
+      const active = async ({ access_token, refresh_token }: Readonly<Record<string, string>>) => {
+        const answers: unknown[] = []
+        for (const token of [access_token ?? '', refresh_token ?? '']) {
+          for (const more of [{}, { unknown: 'x' }]) {
+            const { json } = await post(`${url}/oauth/introspect`, { token, ...more, ...secretOf(app) })
+            answers.push(json.active)
+          }
+        }
+        return answers
+      }
+      assert.deepEqual(await active(ofBen), [true, true, true, true])
+      assert.equal((await call(`/api/v1/users/${ben.id}`, { method: 'DELETE', key: admin.key })).status, 204)
+      assert.deepEqual(await active(ofBen), [false, false, false, false])
+      assert.deepEqual(await active(ofAnn), [true, true, true, true])
+    })
+  })
+}
+
 test('for wrong secrets, doubled parameters, other content types and other ways to show the secret', async () => {
   await withFixture({}, async fixture => {
     const { url } = fixture

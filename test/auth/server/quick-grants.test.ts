@@ -174,6 +174,27 @@ for (const [index, { scope, values, parameters, shown }] of cases.entries()) {
   })
 }
 
+test('where refreshes are answered again, exchanges are quick all the same', async () => {
+  await withFixture({ 'oauth.refreshReplay': 60 }, async fixture => {
+    const app = await fixture.app()
+    const browser = fixture.browser()
+    await quickAnswers()
+    const tokens = await newTokens(fixture, app, {
+      browser,
+      person: fixture.ann,
+      scope: 'offline_access read:post',
+    })
+    assert.equal(await quickAnswers(), 1)
+    const form = { grant_type: 'refresh_token', refresh_token: tokens.refresh_token ?? '', ...secretOf(app) }
+    const [one, two] = [
+      await post(`${fixture.url}/oauth/token`, form),
+      await post(`${fixture.url}/oauth/token`, form),
+    ]
+    assert.deepEqual([one.status, two.text], [200, one.text])
+    assert.equal(await quickAnswers(), 0)
+  })
+})
+
 type Wrong = (form: Record<string, string>, other: App) => void
 
 const wrongs: Readonly<Record<string, Wrong>> = {

@@ -1,0 +1,37 @@
+/** What the service's own collections take beyond the rules of the model: keys, apps and their secrets. */
+import type { CreateHooks, Run, WriteRule } from '../plan/run.ts'
+import { keyRule } from './key-bounds.ts'
+import { newKeyHook } from './new-key.ts'
+import { appRule, newAppHook, newSecretHook } from './server/apps.ts'
+
+interface OwnCollections {
+  /** For whoever makes plans of what clients send. */
+  readonly run: Run
+  readonly hooks: CreateHooks
+}
+
+export function ownCollections(run: Run, maxKeysPerUser: number): OwnCollections {
+  const rules = new Map([
+    ['api_keys', keyRule(run)],
+    ['oauth_apps', appRule(run)],
+  ])
+  const hooks = new Map([
+    ['api_keys', newKeyHook(maxKeysPerUser)],
+    ['oauth_apps', newAppHook],
+    ['oauth_app_secrets', newSecretHook(run)],
+  ])
+  return { run: withRules(run, rules), hooks }
+}
+
+function withRules(run: Run, rules: ReadonlyMap<string, WriteRule>): Run {
+  const ruled: Run['write'] = async (plan, principal) => {
+    await rules.get(plan.shape.collection)?.(plan, principal)
+    return run.write(plan, principal)
+  }
+  return {
+    ...run,
+    // The hot path waits for nothing.
+    write: (plan, principal) =>
+      rules.has(plan.shape.collection) ? ruled(plan, principal) : run.write(plan, principal),
+  }
+}

@@ -1,0 +1,194 @@
+/** A database from before there was sealing: what lies in it readable is sealed by its next start, once. */
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { createOneTimeCodes } from '../../../src/auth/accounts/one-time-codes.ts'
+import { recoveryHash } from '../../../src/auth/accounts/recovery-codes.ts'
+import { openRecords } from '../../../src/auth/sealing/open.ts'
+import { isSealed, newKeyText } from '../../../src/auth/sealing/vault.ts'
+import type { NewRecord, Records } from '../../../src/records.ts'
+import { openSqlite } from '../../../src/store/sqlite.ts'
+import type { Store } from '../../../src/store/store.ts'
+import { blog, withFile } from '../../store/blog.ts'
+import { databases } from '../../store/databases.ts'
+
+const keys = [newKeyText()]
+const MANY = 1200
+
+function secretOf(at: number): string {
+  return `the plain secret number ${at} `
+}
+
+function codeOf(user: number): string {
+  return `abcde-fgh${String(user)
+    .padStart(2, 'j')
+    .replaceAll(/\d/g, digit => 'kmnpqrstuv'[Number(digit)] ?? '')}`
+}
+
+/** What an older version has stored; the first of them longer than a page of the database. */
+function old(): readonly NewRecord[] {
+  const fixed = { expiresAt: null }
+  const sessions = Array.from({ length: MANY }, (_, at) => {
+    const text = secretOf(at).repeat(at === 0 ? 400 : 3)
+    return { ...fixed, kind: 'Session', id: `s${at}`, alias: `uid${at}`, payload: JSON.stringify({ text }) }
+  })
+  const codes = Array.from({ length: 20 }, (_, user) => {
+    return {
+      ...fixed,
+      kind: 'RecoveryCode',
+      id: recoveryHash(user, codeOf(user)),
+      owner: String(user),
+      payload: '{}',
+    }
+  })
+  const totp = {
+    ...fixed,
+    kind: 'Totp',
+    id: '3',
+    owner: '3',
+    payload: '{"secret":"JBSWY3DPEHPK3PXP","confirmed":true}',
+  }
+  const device = { ...fixed, kind: 'DeviceCode', id: 'd', alias: 'WXYZ-ABCD', payload: '{}' }
+  return [...sessions, ...codes, totp, device]
+}
+
+async function fill({ records }: Store): Promise<void> {
+  await Promise.all(old().map(record => records.put(record)))
+}
+
+function openAll(store: Store, records = store.records, notes: string[] = []) {
+  const note = (text: string) => notes.push(text)
+  return openRecords({
+    records,
+    keys,
+    database: 'postgres://host/name',
+    note,
+    rewrite: () => store.rewrite(),
+  })
+}
+
+/** Dies at its nth write. */
+function dyingAt(records: Records, count: number): Records {
+  let writes = 0
+  const counted =
+    <A extends readonly unknown[], T>(write: (...args: A) => Promise<T>) =>
+    async (...args: A): Promise<T> => {
+      writes += 1
+      if (writes >= count) throw new Error('died')
+      return write(...args)
+    }
+  return {
+    get: (kind, id) => records.get(kind, id),
+    byAlias: (kind, alias) => records.byAlias(kind, alias),
+    byOwner: (kind, owner) => records.byOwner(kind, owner),
+    all: kind => records.all(kind),
+    after: (kind, id, limit) => records.after(kind, id, limit),
+    version: kind => records.version(kind),
+    put: counted(record => records.put(record)),
+    add: counted(record => records.add(record)),
+    swap: counted((key, before, after) => records.swap(key, before, after)),
+    consume: counted((kind, id) => records.consume(kind, id)),
+    delete: counted((kind, id) => records.delete(kind, id)),
+    deleteGrant: counted(grant => records.deleteGrant(grant)),
+    deleteOwned: counted((owner, kinds) => records.deleteOwned(owner, kinds)),
+  }
+}
+
+async function requireSealed(store: Store, opened: Records): Promise<void> {
+  const sessions = await store.records.all('Session')
+  assert.equal(sessions.length, MANY)
+  assert.ok(sessions.every(({ payload }) => isSealed(payload)))
+  for (const at of [0, 1, MANY - 1]) {
+    const session = await opened.byAlias('Session', `uid${at}`)
+    assert.ok(session?.payload.includes(secretOf(at)))
+  }
+  const codes = await store.records.all('RecoveryCode')
+  assert.equal(codes.length, 20, 'each recovery code once')
+  assert.ok(codes.every(({ id, payload }) => isSealed(payload) && !id.includes(recoveryHash(3, codeOf(3)))))
+  assert.deepEqual(await store.records.all('DeviceCode'), [])
+  const check = createOneTimeCodes(opened)
+  assert.deepEqual([await check.check(3, codeOf(3)), await check.check(3, codeOf(3))], [true, false])
+}
+
+for (const database of databases) {
+  test(`of several starts at once each secret is sealed once, and the log says so (${database.name})`, async () => {
+    await database.within(async place => {
+      const stores = await Promise.all([place.open(blog), place.open(blog), place.open(blog)])
+      try {
+        const [first] = stores
+        assert.ok(first)
+        await fill(first)
+        const notes: string[] = []
+        const opened = await Promise.all(stores.map(store => openAll(store, store.records, notes)))
+        for (const [at, store] of stores.entries()) {
+          if (at === 0) await requireSealed(store, opened[at] ?? assert.fail())
+        }
+        const sealed = notes.map(text => Number(/sealed (\d+) secrets/.exec(text)?.[1] ?? 0))
+        assert.equal(
+          sealed.reduce((sum, count) => sum + count, 0),
+          MANY + 21,
+          notes.join('\n'),
+        )
+        assert.match(notes[0] ?? '', /portico keys rotate/)
+        notes.length = 0
+        await openAll(first, first.records, notes)
+        assert.deepEqual(notes, [])
+      } finally {
+        await Promise.all(stores.map(store => store.close()))
+      }
+    })
+  })
+
+  test(`a start that died while it sealed is finished by the next (${database.name})`, async () => {
+    await database.within(async place => {
+      const store = await place.open(blog)
+      try {
+        await fill(store)
+        for (const count of [1, 2, 22, 23, 41, 42, 43, 44, 300, 200]) {
+          await assert.rejects(openAll(store, dyingAt(store.records, count)), /died/)
+        }
+        await requireSealed(store, await openAll(store))
+      } finally {
+        await store.close()
+      }
+    })
+  })
+}
+
+test('no more is in memory at a time than a part of all', async () => {
+  await withFile(async file => {
+    const store = openSqlite(blog, { file })
+    try {
+      await fill(store)
+      const most = { asked: 0 }
+      const watched: Records = {
+        ...dyingAt(store.records, Number.POSITIVE_INFINITY),
+        all: () => assert.fail('all at once'),
+        after(kind, id, limit) {
+          most.asked = Math.max(most.asked, limit)
+          return store.records.after(kind, id, limit)
+        },
+      }
+      await openAll(store, watched)
+      assert.ok(most.asked > 0 && most.asked <= 500)
+    } finally {
+      await store.close()
+    }
+  })
+})
+
+test('the bytes of the file hold nothing of it any more', async () => {
+  await withFile(async file => {
+    const bytes = (name: string) => readFileSync(name).toString('latin1')
+    const before = openSqlite(blog, { file })
+    await fill(before)
+    await before.close()
+    assert.ok(bytes(file).includes(secretOf(0)) && bytes(file).includes(secretOf(7)))
+    const store = openSqlite(blog, { file })
+    await openAll(store)
+    await store.close()
+    for (const at of [0, 1, 7, MANY - 1]) assert.ok(!bytes(file).includes(secretOf(at)), secretOf(at))
+    assert.ok(!bytes(join(file)).includes('WXYZ-ABCD'))
+  })
+})
