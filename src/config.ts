@@ -47,6 +47,13 @@ export const settingsTable = {
     sentence:
       'How many connections to PostgreSQL a node holds at most. Four for each core of the database, divided by the nodes, is a good start.',
   }),
+  rowSecurity: row({
+    variable: 'PORTICO_ROW_SECURITY',
+    kind: flag,
+    default: false,
+    sentence:
+      'Whether PostgreSQL locks the rows too, by policies made of the access rules. Takes a database user who is no superuser and has no BYPASSRLS.',
+  }),
   workers: row({
     variable: 'WORKERS',
     kind: workers,

@@ -2,6 +2,7 @@
 import { bootstrap, type FirstAdministrator } from '../auth/bootstrap.ts'
 import { openRecords } from '../auth/sealing/open.ts'
 import { isPostgres } from '../config/database.ts'
+import { requireUnlocked } from '../config/row-security.ts'
 import type { Settings } from '../config.ts'
 import type { Log } from '../log.ts'
 import type { Model } from '../model/model.ts'
@@ -15,11 +16,12 @@ import type { Crew } from '../workers/crew.ts'
 
 /** The model's database, made or brought up to date. */
 export async function openStore(model: Model, settings: Settings, crew?: Crew): Promise<Store> {
-  const { database, databaseConnections: connections, cacheBytes, autoMigrate } = settings
+  const { database, databaseConnections: connections, cacheBytes, autoMigrate, rowSecurity } = settings
   if (isPostgres(database)) {
     const { openPostgres } = await import('../store/postgres.ts')
-    return openPostgres(model, { url: database, connections, cacheBytes, autoMigrate })
+    return openPostgres(model, { url: database, connections, cacheBytes, autoMigrate, rowSecurity })
   }
+  requireUnlocked(settings)
   return openSqlite(model, { file: database, cacheBytes, autoMigrate, neighbours: crew?.neighbours })
 }
 

@@ -11,6 +11,7 @@ import { Cleaning } from './postgres/cleaning.ts'
 import { Pool } from './postgres/pool.ts'
 import { Reader } from './postgres/reader.ts'
 import { PostgresRecords } from './postgres/records.ts'
+import { locked, unlocked } from './postgres/security.ts'
 import { Wire } from './postgres/wire.ts'
 import { Writer } from './postgres/writer.ts'
 import { preparePostgres } from './schema/postgres-migrate.ts'
@@ -26,6 +27,8 @@ export interface PostgresOptions {
   readonly cacheBytes?: number
   /** Whether what the model only adds is added to the tables at once. True by default. */
   readonly autoMigrate?: boolean
+  /** Whether policies made of the model's rules lock the rows. False by default. */
+  readonly rowSecurity?: boolean
   /** How long events are kept, in milliseconds. 7 days by default. */
   readonly eventsKept?: number
   /** How many reads, and how many writes, may wait. 10,000 by default. */
@@ -41,6 +44,8 @@ const CONNECT = 2000
 const ANSWER = 15_000
 const QUICK = 1500
 
+/** Where no policies lock the rows, or soon will, while another node is started. */
+const everything = `; SET portico.service = 'on'`
 const common = `SET timezone = 'UTC'; SET jit = off; SET statement_timeout = '10s'; SET idle_in_transaction_session_timeout = '20s'`
 /** All that is asked together sees one snapshot. */
 const reading = `${common}; SET default_transaction_isolation = 'repeatable read'; SET default_transaction_read_only = on`
@@ -54,17 +59,21 @@ const writing = `${common}; SET lock_timeout = '5s'`
  */
 export async function openPostgres(model: Model, options: PostgresOptions): Promise<Store> {
   const { url, connections = 8, cacheBytes = 64 * MIB, autoMigrate = true } = options
-  const { eventsKept = 7 * DAY, maxWaiting = 10_000, now = Date.now } = options
-  const open = (settings: string, answerTimeout: number) => () =>
-    Wire.open({ url, connectTimeout: CONNECT, answerTimeout, settings })
-  await preparePostgres(url, model, autoMigrate)
+  const { eventsKept = 7 * DAY, maxWaiting = 10_000, now = Date.now, rowSecurity = false } = options
+  const security = rowSecurity ? locked : unlocked
+  const open = (settings: string, answerTimeout: number, isLocked = rowSecurity) => {
+    const begin = isLocked ? settings : `${settings}${everything}`
+    return () => Wire.open({ url, connectTimeout: CONNECT, answerTimeout, settings: begin, isLocked })
+  }
+  await preparePostgres(url, model, autoMigrate, rowSecurity)
   const lanes = Math.max(1, Math.floor(connections / 4))
   const pool = new Pool({
     open: open(reading, ANSWER),
     size: Math.max(1, connections - lanes - 1),
     maxWaiting,
   })
-  const openWatch = open(watching, QUICK)
+  // It asks nothing on anybody's behalf.
+  const openWatch = open(watching, QUICK, false)
   const watch = new Pool({
     open: async () => {
       checks.forget()
@@ -85,6 +94,7 @@ export async function openPostgres(model: Model, options: PostgresOptions): Prom
   const writer: Writer = new Writer(model, {
     open: open(writing, ANSWER),
     lanes,
+    security,
     maxWaiting,
     now,
     atRest: wire => cleaning.clean(wire),
@@ -93,7 +103,7 @@ export async function openPostgres(model: Model, options: PostgresOptions): Prom
       if (!quiet) changes.tell()
     },
   })
-  const reader = new Reader({ pool, answers: new Answers(cacheBytes), versions, checks })
+  const reader = new Reader({ pool, answers: new Answers(cacheBytes), versions, checks, security })
   const records = new PostgresRecords({ pool, writer, versions, now })
   const store = new OpenStore({ pool, watch, reader, writer, versions, checks, changes, records })
   try {

@@ -12,7 +12,12 @@ export interface Inputs {
   readonly args: readonly JsonValue[]
   readonly userId: number | null
   readonly slots: readonly SqlValue[]
+  /** Where PostgreSQL's policies lock the rows: on whose behalf. Nobody, who sees none, where it is left out. */
+  readonly actor?: Actor | undefined
 }
+
+/** The values of the settings that policies read: see `postgres/security.ts`. */
+export type Actor = readonly string[]
 
 export const noSlots: readonly SqlValue[] = []
 

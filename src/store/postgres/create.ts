@@ -1,9 +1,10 @@
 /** Creates: one INSERT that checks the references and returns the answer, the event and the checks, where it can. */
+
+import { ApiError } from '../../errors.ts'
 import type { Field } from '../../model/model.ts'
 import type { GuardedCreate } from '../../plan/guarded.ts'
-import { postgres } from '../sql/postgres.ts'
 import { Row } from '../sql/row.ts'
-import { returned, rowSql } from '../sql/write.ts'
+import { returned } from '../sql/write.ts'
 import { join, name, type Sql, slot, sql } from '../sql/writer.ts'
 import type { Inputs, SqlValue } from '../values.ts'
 import { requireValues, valuesOf } from '../write/assign.ts'
@@ -11,47 +12,52 @@ import { requireChecks } from '../write/checks.ts'
 import { createdOutputs, isAlone, isEvent, isOwn } from '../write/create.ts'
 import { none } from '../write/written.ts'
 import { References, refused } from './references.ts'
+import { resultOf } from './result.ts'
 import { SearchWords } from './search-words.ts'
+import { nowhere, type Security } from './security.ts'
 import { statementOf } from './statement.ts'
-import { first, type Scope } from './transaction.ts'
+import type { Scope } from './transaction.ts'
 import type { WriteRun } from './writer.ts'
 
 const ID = 0
 const TEXT = 1
 const EVENT = 2
 
-export function createRun(shape: GuardedCreate): WriteRun {
+export function createRun(shape: GuardedCreate, security: Security): WriteRun {
   const { collection, set, after } = shape
+  const { dialect } = security
   const fields = set.map(one => one.field)
-  const references = new References(shape.references)
+  const references = new References(shape.references, dialect)
   const words = new SearchWords(collection)
   const checksAt = isEvent(shape) ? EVENT : EVENT + 1
   // What looks at other rows, or at this one's search words, is asked when all of it is written.
   const alone = isAlone(shape.select) && [shape.rows, ...after.map(each => each.condition)].every(isOwn)
-  const own = returned(collection, postgres)
+  const own = returned(collection, dialect)
   const outputs = alone ? createdOutputs(shape, own) : [own.column('id')]
   const insert = statementOf(insertSql(collection.name, fields, references, outputs))
-  const row = new Row(postgres, collection.name)
-  const look = alone ? undefined : statementOf(rowSql(row, slot(0), createdOutputs(shape, row)))
+  const row = new Row(dialect, collection.name)
+  const look = alone ? undefined : resultOf(createdOutputs(shape, row), TEXT, slot(0), row, security)
   const changed = new Set([collection.name])
   const inserted = async (inputs: Inputs, scope: Scope): Promise<readonly SqlValue[]> => {
-    const rows = await scope.rows(insert, inputs).catch(cause => {
+    const rows = await scope.rows(insert, security.writing(inputs, collection.name)).catch(cause => {
       throw refused(cause, fields)
     })
     if (rows[0] !== undefined) return rows[0]
     scope.hasChanged = false
-    return references.fail(inputs, scope)
+    return references.fail(security.writing(inputs, nowhere), scope)
   }
   return async (plan, scope) => {
     const values = valuesOf(set, plan, scope.at)
     requireValues(set, values)
-    const inputs = { args: plan.args, userId: plan.principal.userId, slots: values }
+    const { args, principal } = plan
+    const inputs = { args, userId: principal.userId, slots: values, actor: security.actor(principal) }
     const made = await inserted(inputs, scope)
     const id = Number(made[ID])
     words.write(id, name => values[fields.findIndex(field => field.name === name)], scope)
-    const result = look === undefined ? made : first(await scope.rows(look, { ...inputs, slots: [id] }))
+    const result = look === undefined ? made : await look({ ...inputs, slots: [id] }, scope)
     requireChecks(after, result, checksAt)
     const data = result[isEvent(shape) ? TEXT : EVENT] ?? null
+    if (data === null) throw new ApiError('FORBIDDEN')
     scope.log({ collection: collection.name, itemId: id, kind: 'created', data, changed: undefined })
     scope.count(collection.name, 1)
     const text = result[TEXT]

@@ -1,5 +1,6 @@
 /** Failures of PostgreSQL as errors that a client may see (https://www.postgresql.org/docs/15/errcodes-appendix.html). */
 import { ApiError } from '../../errors.ts'
+import { ROW_SECURITY } from '../schema/row-security.ts'
 import { taken } from '../write/checks.ts'
 
 /** The connection is gone, or was never there. What was asked may have been done. */
@@ -18,6 +19,7 @@ export class TransactionFailed extends Error {
 const UNIQUE = '23505'
 const FOREIGN_KEY = '23503'
 const TOO_LARGE = '54000'
+const PRIVILEGE = '42501'
 
 /** Classes and codes that pass or that an operator can mend: the request itself was right. */
 const unavailable = /^(08|40|53|55P03|57|58|25006|XX001|XX002)/
@@ -28,6 +30,7 @@ export function failureOf(cause: unknown): ApiError {
   const code = sqlState(cause)
   if (code === UNIQUE) return taken(keyFields(cause), cause)
   if (code === TOO_LARGE) return tooLong(cause)
+  if (code === PRIVILEGE && isPolicy(cause)) return new ApiError('FORBIDDEN', undefined, { cause })
   if (code === undefined ? isLost(cause) : unavailable.test(code)) {
     return new ApiError('UNAVAILABLE', undefined, { cause })
   }
@@ -52,6 +55,12 @@ export function isPassing(cause: unknown): boolean {
 export function isOutdated(cause: unknown): boolean {
   const code = sqlState(cause)
   return code === '0A000' || code === '26000' || code === '42P05'
+}
+
+/** Whether a policy of row security refuses a row, or the trigger that stands for one: not a missing grant. */
+function isPolicy(cause: unknown): boolean {
+  const { routine, constraint } = cause as { readonly routine?: unknown; readonly constraint?: unknown }
+  return routine === 'ExecWithCheckOptions' || constraint === ROW_SECURITY
 }
 
 /** The names in `Key (slug, author_id)=(a, 1) already exists.`: the same in every language. */

@@ -23,11 +23,12 @@ const MAX_LISTS = 20
 const MAX_ANCHORS = 20_000
 
 export function pageReader(shape: GuardedList, window: PageWindow, context: ReadContext): PageRows {
-  const { pool } = context
+  const { pool, security } = context
+  const { dialect } = security
   const slices = (offset: Bind | undefined) => (dialect: Dialect) =>
     listSql(shape, { after: undefined, limit: dialect.limit(window.limit), offset, keys: false }, dialect)
-  const first = limited(slices(undefined))
-  const shallow = limited(slices(arg(window.offset, 'number')))
+  const first = limited(dialect, slices(undefined))
+  const shallow = limited(dialect, slices(arg(window.offset, 'number')))
   let deep: PageRows | undefined
   return (inputs, others) => {
     const offset = Number(inputs.args[window.offset])
@@ -44,11 +45,11 @@ export function pageReader(shape: GuardedList, window: PageWindow, context: Read
 function deepReader(
   shape: GuardedList,
   window: PageWindow,
-  { pool, checks, versions }: ReadContext,
+  { pool, checks, versions, security }: ReadContext,
 ): PageRows {
   const lists = new Map<string, Anchors>()
   const reads = shape.reads.map(collection => versions.cell(collection))
-  const statements = deepStatements(shape, window)
+  const statements = deepStatements(shape, window, security.dialect)
   let stamp = -1
 
   const anchored = async (from: Anchor, offset: number, inputs: Inputs, others: readonly Query[]) => {
@@ -92,7 +93,7 @@ interface DeepStatements {
   later(inputs: Inputs): Query
 }
 
-function deepStatements(shape: GuardedList, window: PageWindow): DeepStatements {
+function deepStatements(shape: GuardedList, window: PageWindow, dialect: Dialect): DeepStatements {
   const position = shape.sort.map((_, index) => slot(index + 1))
   const slices = (after: Slice['after'], more: Sql) => (dialect: Dialect) =>
     listSql(
@@ -100,7 +101,10 @@ function deepStatements(shape: GuardedList, window: PageWindow): DeepStatements 
       { after, limit: sql`${dialect.limit(window.limit)}${more}`, offset: slot(0), keys: true },
       dialect,
     )
-  return { first: limited(slices(undefined, [' + 1'])), later: limited(slices(position, [])) }
+  return {
+    first: limited(dialect, slices(undefined, [' + 1'])),
+    later: limited(dialect, slices(position, [])),
+  }
 }
 
 function anchorsOf(

@@ -11,7 +11,6 @@ import type {
 import { type Answers, keyOf, type ShapeAnswers } from '../answers.ts'
 import { arrayText, cursorKey, cursorSlice } from '../lists.ts'
 import { compositeSql } from '../sql/composite.ts'
-import { postgres } from '../sql/postgres.ts'
 import { countSql, itemSql, listSql, parentSql } from '../sql/read.ts'
 import { sql } from '../sql/writer.ts'
 import { type Inputs, noSlots } from '../values.ts'
@@ -20,6 +19,7 @@ import type { Checks } from './checks.ts'
 import { limited } from './limited.ts'
 import { type PageRows, pageReader } from './pages.ts'
 import type { Pool } from './pool.ts'
+import type { Security } from './security.ts'
 import { type Query, type Row, type Rows, slotted, statementOf } from './statement.ts'
 
 type Answer = ReadAnswer | CompositeAnswer
@@ -31,6 +31,7 @@ export interface ReadContext {
   readonly answers: Answers
   readonly versions: Versions
   readonly checks: Checks
+  readonly security: Security
 }
 
 /** An answer that is on its way: whoever asks the same meanwhile, with nothing changed, gets the same. */
@@ -73,7 +74,8 @@ export class Reader {
     const coming = reader.coming.get(key)
     if (coming?.stamp === stamp) return coming.answer
     this.counts.misses++
-    return this.#ask(reader, key, stamp, { args, userId, slots: noSlots })
+    const actor = this.#context.security.actor(principal)
+    return this.#ask(reader, key, stamp, { args, userId, slots: noSlots, actor })
   }
 
   #ask(reader: ShapeReader, key: number | string, stamp: number, inputs: Inputs): Promise<Answer> {
@@ -94,19 +96,22 @@ export class Reader {
   #readerOf(shape: Shape): ShapeReader {
     const known = this.#shapes.get(shape)
     if (known !== undefined) return known
-    const { answers, versions } = this.#context
+    const { answers, versions, security } = this.#context
     const run = runOf(shape, this.#context)
     const reads = shape.reads.map(collection => versions.cell(collection))
-    const made = { answers: answers.shape(), coming: new Map(), reads, personal: shape.personal, run }
+    // What is locked for one user is not remembered for another, even where the guard has forgotten a rule.
+    const personal = shape.personal || security.isOn
+    const made = { answers: answers.shape(), coming: new Map(), reads, personal, run }
     this.#shapes.set(shape, made)
     return made
   }
 }
 
 function runOf(shape: Shape, context: ReadContext): Run {
+  const { dialect } = context.security
   switch (shape.kind) {
     case 'item': {
-      const statement = statementOf(itemSql(shape, postgres))
+      const statement = statementOf(itemSql(shape, dialect))
       return textReader(
         inputs => statement.with(inputs),
         context,
@@ -114,7 +119,7 @@ function runOf(shape: Shape, context: ReadContext): Run {
       )
     }
     case 'composite': {
-      const query = limited(dialect => compositeSql(shape, dialect))
+      const query = limited(dialect, each => compositeSql(shape, each))
       return textReader(query, context, text => ({ kind: 'composite', text: text ?? '{}' }))
     }
     case 'list':
@@ -139,8 +144,8 @@ function listReader(shape: GuardedList, context: ReadContext): Run {
   const { window, within } = shape
   const rows =
     window.kind === 'page' ? pageReader(shape, window, context) : cursorRows(shape, window, context)
-  const parent = within && statementOf(parentSql(within, postgres))
-  const total = window.kind === 'page' && window.total ? totalQuery(shape) : undefined
+  const parent = within && statementOf(parentSql(within, context.security.dialect))
+  const total = window.kind === 'page' && window.total ? totalQuery(shape, context.security) : undefined
   const finish = window.kind === 'page' ? pageAnswer : cursorAnswer(shape, window)
   return async inputs => {
     const others = [parent?.with(inputs), total?.(inputs)].filter(query => query !== undefined)
@@ -157,12 +162,13 @@ function absent(kind: GuardedList['window']['kind']): ListAnswer {
 }
 
 /** Whole collections are counted as they change: see `addTotals`. */
-function totalQuery(shape: GuardedList): (inputs: Inputs) => Query {
+function totalQuery(shape: GuardedList, { isOn, dialect }: Security): (inputs: Inputs) => Query {
   const { collection, rows, within } = shape
   if (rows.kind !== 'always' || within !== undefined) {
-    const statement = statementOf(countSql(shape, postgres))
+    const statement = statementOf(countSql(shape, dialect))
     return inputs => statement.with(inputs)
   }
+  if (isOn) return inputs => totals.with({ ...inputs, slots: [collection.name] })
   const query = totals.with(slotted([collection.name]))
   return () => query
 }
@@ -177,8 +183,11 @@ function pageAnswer(rows: Rows, _inputs: Inputs, total: number | undefined): Lis
 
 type CursorWindow = Extract<GuardedList['window'], { kind: 'cursor' }>
 
-function cursorRows(shape: GuardedList, window: CursorWindow, { pool }: ReadContext): PageRows {
-  const query = limited(dialect => listSql(shape, cursorSlice(shape, window, dialect), dialect))
+function cursorRows(shape: GuardedList, window: CursorWindow, context: ReadContext): PageRows {
+  const { pool, security } = context
+  const query = limited(security.dialect, dialect =>
+    listSql(shape, cursorSlice(shape, window, dialect), dialect),
+  )
   return (inputs, others) => pool.bundle([query(inputs), ...others])
 }
 

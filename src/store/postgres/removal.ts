@@ -1,11 +1,11 @@
 /** Rows taken out with what depends on them: rows that cascade, and references that are cleared, each with its event. */
 import { ApiError } from '../../errors.ts'
 import type { Collection, Field, Model } from '../../model/model.ts'
-import { postgres } from '../sql/postgres.ts'
+import { deleteRule } from '../schema/row-security.ts'
 import { Row } from '../sql/row.ts'
 import { deleteSql, eventSql, referringSql, rowSql } from '../sql/write.ts'
 import { name, slot, sql } from '../sql/writer.ts'
-import type { SqlValue } from '../values.ts'
+import type { Actor, Inputs, SqlValue } from '../values.ts'
 import {
   ALL,
   clearedNames,
@@ -17,6 +17,7 @@ import {
   stillReferred,
 } from '../write/doomed.ts'
 import { isForeignKeyFailure } from './failure.ts'
+import type { Security } from './security.ts'
 import { noInputs, type Statement, slotted, statementOf } from './statement.ts'
 import { first, type Scope } from './transaction.ts'
 
@@ -29,27 +30,46 @@ interface Referrer extends Reference {
 const defer = statementOf(sql`SET CONSTRAINTS ALL DEFERRED`)
 const undefer = statementOf(sql`SET CONSTRAINTS ALL IMMEDIATE`)
 
+interface Statements {
+  readonly state: Statement
+  readonly remove: Statement
+  /** Whether whoever asks may delete a row, by the policy. */
+  readonly allows: Statement | undefined
+}
+
 export class Removal {
   readonly #model: Model
+  readonly #security: Security
   readonly #referrers = new Map<string, readonly Referrer[]>()
-  readonly #statements = new Map<string, { readonly state: Statement; readonly remove: Statement }>()
+  readonly #statements = new Map<string, Statements>()
 
-  constructor(model: Model) {
+  constructor(model: Model, security: Security) {
     this.#model = model
+    this.#security = security
+  }
+
+  /**
+   * Asked before anything is removed: the policy of a deletion may look at what goes with the row, and the database
+   * asks it when that is gone.
+   */
+  async allows(collection: Collection, id: number, inputs: Inputs, scope: Scope): Promise<boolean> {
+    const { allows } = this.#of(collection)
+    return allows === undefined || (await scope.rows(allows, { ...inputs, slots: [id] })).length > 0
   }
 
   /**
    * Removes a row that is locked. Throws CONFLICT when a row that stays, and must not lose its reference, refers
-   * to one that goes.
+   * to one that goes. `actor`: on whose behalf; what goes with the row, goes on Portico's own.
    */
-  async remove(collection: Collection, id: number, scope: Scope): Promise<Outcome> {
+  async remove(collection: Collection, id: number, actor: Actor | undefined, scope: Scope): Promise<Outcome> {
     const doomed = await this.#collect({ collection, id }, scope)
     for (const each of doomed.items) await this.#requireUnreferred(each, doomed, scope)
     const removed = new Set(doomed.collections.map(one => one.name))
     const changed = new Set(removed)
     for (const each of doomed.items) await this.#clear(each, doomed, scope, changed)
     await this.#log(doomed, scope)
-    await this.#delete(doomed, scope)
+    const isAlone = doomed.items.length === 1 && doomed.again.length === 0 && changed.size === 1
+    await this.#delete(doomed, isAlone ? { actor } : {}, scope)
     for (const one of doomed.collections) scope.count(one.name, -doomed.countOf(one))
     return { changed, removed }
   }
@@ -117,18 +137,20 @@ export class Removal {
    * The last found first, and no rings, as on SQLite. Other references may lead any way, so they are checked
    * after the last.
    */
-  async #delete({ items, again }: Doomed<Referrer>, scope: Scope): Promise<void> {
+  async #delete({ items, again }: Doomed<Referrer>, by: Pick<Inputs, 'actor'>, scope: Scope): Promise<void> {
     if (items.length > 1) scope.queue(defer, noInputs)
     for (const { id, referrer } of again) {
       if (referrer.field.optional) scope.queue(referrer.clear, slotted([id, scope.at]))
     }
     const done = items.toReversed().map(({ collection, id }) => {
-      return scope.rows(this.#of(collection).remove, slotted([id]))
+      return scope.rows(this.#of(collection).remove, { ...slotted([id]), ...by })
     })
     if (items.length > 1) done.push(scope.rows(undefer, noInputs))
-    await Promise.all(done).catch(cause => {
+    const [gone] = await Promise.all(done).catch(cause => {
       throw isForeignKeyFailure(cause) ? referredMeanwhile(cause) : cause
     })
+    // It is locked, so it was there: a policy leaves it out.
+    if (gone?.length === 0 && items.length === 1) throw new ApiError('FORBIDDEN')
   }
 
   async #state({ collection, id }: Item, scope: Scope): Promise<SqlValue> {
@@ -138,10 +160,17 @@ export class Removal {
   #of(collection: Collection) {
     const known = this.#statements.get(collection.name)
     if (known) return known
-    const row = new Row(postgres, collection.name)
+    const { isOn, dialect } = this.#security
+    const row = new Row(dialect, collection.name)
+    const table = name(collection.name)
     const made = {
       state: statementOf(rowSql(row, slot(0), [eventSql(collection, row)])),
-      remove: statementOf(deleteSql(collection.name, slot(0))),
+      remove: statementOf(sql`${deleteSql(collection.name, slot(0))} RETURNING 1`),
+      allows: isOn
+        ? statementOf(
+            sql`SELECT 1 FROM ${table} WHERE "id" = ${slot(0)} AND (${[deleteRule(collection, this.#model)]})`,
+          )
+        : undefined,
     }
     this.#statements.set(collection.name, made)
     return made

@@ -2,8 +2,9 @@
 import type { JsonValue } from '../../model/fields/type.ts'
 import { postgres } from '../sql/postgres.ts'
 import { type Bind, type Conversion, compile, type Sql } from '../sql/writer.ts'
-import { convert, type Inputs, noSlots, type SqlValue } from '../values.ts'
+import { type Actor, convert, type Inputs, noSlots, type SqlValue } from '../values.ts'
 import { wordsOf } from '../words.ts'
+import { service } from './security.ts'
 
 export type Value = string | null
 
@@ -18,6 +19,8 @@ export class Statement {
   readonly name: string
   readonly text: string
   readonly changes: boolean
+  /** Whether it begins, ends or divides a transaction. */
+  readonly isControl: boolean
   readonly #binds: readonly Bind[]
   #decoders: readonly Decoder[] = []
 
@@ -25,11 +28,13 @@ export class Statement {
     this.name = name
     this.text = text
     this.changes = changes
+    this.isControl = /^(BEGIN|COMMIT|ROLLBACK|SAVEPOINT|RELEASE)\b/.test(text)
     this.#binds = binds
   }
 
   with(inputs: Inputs): Query {
-    return { statement: this, values: this.#binds.map(bind => textOf(bound(bind, inputs))) }
+    const values = this.#binds.map(bind => textOf(bound(bind, inputs)))
+    return { statement: this, values, actor: inputs.actor }
   }
 
   /** `types`: of the columns, as the database describes them. */
@@ -51,9 +56,11 @@ export class Statement {
 export interface Query {
   readonly statement: Statement
   readonly values: readonly Value[]
+  readonly actor?: Actor | undefined
 }
 
-export const noInputs: Inputs = { args: [], userId: null, slots: noSlots }
+/** For what Portico asks by itself. */
+export const noInputs: Inputs = { args: [], userId: null, slots: noSlots, actor: service }
 
 let count = 0
 
@@ -65,8 +72,9 @@ export function statementOf(fragment: Sql): Statement {
   return new Statement(`p${count}`, text, binds, changes)
 }
 
+/** The same, with values. */
 export function slotted(slots: readonly SqlValue[]): Inputs {
-  return { args: [], userId: null, slots }
+  return { args: [], userId: null, slots, actor: service }
 }
 
 /** An array of PostgreSQL as text (https://www.postgresql.org/docs/15/arrays.html, 8.15.6). */

@@ -3,6 +3,7 @@
  * BEGIN, a transaction (https://www.postgresql.org/docs/15/protocol-flow.html, 55.2.3 and 55.2.4).
  */
 import pg from 'pg'
+import { withActors, withoutActors } from './acting.ts'
 import { AnswerTimeout, ConnectionLost } from './failure.ts'
 import type { Query, Rows, Statement } from './statement.ts'
 
@@ -14,6 +15,8 @@ export interface WireOptions {
   readonly answerTimeout: number
   /** Statements that a new connection begins with. */
   readonly settings: string
+  /** Whether rows are locked by policies, so that statements must say on whose behalf they run. */
+  readonly isLocked?: boolean
 }
 
 /** What became of a batch: the rows of those that were done, and why the next one was not. */
@@ -44,14 +47,16 @@ interface Channel {
 export class Wire {
   readonly #client: pg.Client
   readonly #answerTimeout: number
+  readonly #isLocked: boolean
   readonly #prepared = new Map<string, Statement>()
   readonly #onClose = new Set<() => void>()
   #batch: Batch | undefined
   #isClosed = false
 
-  private constructor(client: pg.Client, answerTimeout: number) {
+  private constructor(client: pg.Client, answerTimeout: number, isLocked: boolean) {
     this.#client = client
     this.#answerTimeout = answerTimeout
+    this.#isLocked = isLocked
     const closed = (): void => this.#closed()
     client.on('end', closed)
     client.on('error', closed)
@@ -59,7 +64,8 @@ export class Wire {
   }
 
   /** Rejects with `ConnectionLost`. */
-  static async open({ url, connectTimeout, answerTimeout, settings }: WireOptions): Promise<Wire> {
+  static async open(options: WireOptions): Promise<Wire> {
+    const { url, connectTimeout, answerTimeout, settings, isLocked = false } = options
     const client = new pg.Client({
       connectionString: url,
       connectionTimeoutMillis: connectTimeout,
@@ -75,7 +81,7 @@ export class Wire {
       client.end().catch(() => {})
       throw new ConnectionLost('The database cannot be reached.', { cause })
     }
-    return new Wire(client, answerTimeout)
+    return new Wire(client, answerTimeout, isLocked)
   }
 
   get isClosed(): boolean {
@@ -92,6 +98,12 @@ export class Wire {
 
   /** Runs them in order, until one fails. One batch at a time. Never rejects. */
   run(queries: readonly Query[]): Promise<Outcome> {
+    if (!this.#isLocked) return this.#run(queries)
+    const sent = withActors(queries)
+    return this.#run(sent).then(outcome => withoutActors(outcome, sent))
+  }
+
+  #run(queries: readonly Query[]): Promise<Outcome> {
     const { promise, resolve } = Promise.withResolvers<Outcome>()
     if (this.#isClosed) {
       resolve({ done: [], tags: [], error: new ConnectionLost('The connection to the database is closed.') })

@@ -9,6 +9,7 @@ import { createRun } from './create.ts'
 import { deleteRun } from './delete.ts'
 import { addEvents, addTotals, lockLog, touch } from './log.ts'
 import { Removal } from './removal.ts'
+import type { Security } from './security.ts'
 import { arrayOf, slotted } from './statement.ts'
 import { first, type Scope, type Transaction } from './transaction.ts'
 import { updateRun } from './update.ts'
@@ -17,6 +18,7 @@ import type { Wire } from './wire.ts'
 export interface WriterOptions {
   readonly open: () => Promise<Wire>
   readonly lanes: number
+  readonly security: Security
   readonly maxWaiting: number
   /** The time, in milliseconds since 1970. */
   readonly now: () => number
@@ -41,7 +43,7 @@ export class Writer {
   constructor(model: Model, options: WriterOptions) {
     const { open, lanes, maxWaiting, now, atRest } = options
     this.#options = options
-    this.#removal = new Removal(model)
+    this.#removal = new Removal(model, options.security)
     this.#queue = new CommitQueue({
       open,
       lanes,
@@ -106,13 +108,14 @@ export class Writer {
   }
 
   #make(shape: GuardedWrite['shape']): WriteRun {
+    const { security } = this.#options
     switch (shape.kind) {
       case 'create':
-        return createRun(shape)
+        return createRun(shape, security)
       case 'update':
-        return updateRun(shape)
+        return updateRun(shape, security)
       case 'delete':
-        return deleteRun(shape, this.#removal)
+        return deleteRun(shape, this.#removal, security)
     }
   }
 

@@ -6,6 +6,7 @@ import type { Model } from '../../../src/model/model.ts'
 import { openPostgres } from '../../../src/store/postgres.ts'
 import { openSqlite } from '../../../src/store/sqlite.ts'
 import type { Store } from '../../../src/store/store.ts'
+import { lockedDatabase } from '../../databases/ordinary.ts'
 import { preparedDatabase } from '../../databases/prepared.ts'
 
 /** A database in the name that the setting `database` has for it. */
@@ -41,7 +42,15 @@ export const postgres: Kind = {
   },
 }
 
-export const kinds: readonly Kind[] = [sqlite, postgres]
+const lockedPostgres: Kind = {
+  name: 'PostgreSQL with row security',
+  make: async made => {
+    const { url, drop } = await lockedDatabase(made)
+    return { url, drop, open: model => openPostgres(model, { url, connections: 4, rowSecurity: true }) }
+  },
+}
+
+export const kinds: readonly Kind[] = [sqlite, postgres, lockedPostgres]
 
 /** A store on a database that goes with it. */
 export async function openStore(kind: Kind, model: Model) {
