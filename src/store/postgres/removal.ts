@@ -168,7 +168,7 @@ export class Removal {
       remove: statementOf(sql`${deleteSql(collection.name, slot(0))} RETURNING 1`),
       allows: isOn
         ? statementOf(
-            sql`SELECT 1 FROM ${table} WHERE "id" = ${slot(0)} AND (${[deleteRule(collection, this.#model)]})`,
+            sql`SELECT 1 FROM ${table} WHERE "id" = ${slot(0)} AND (${[deleteRule(collection.name, this.#model)]})`,
           )
         : undefined,
     }

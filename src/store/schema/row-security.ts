@@ -73,7 +73,12 @@ function holds(rule: Rule, collection: Collection, model: Model, name = ident(co
 }
 
 /** The rows that whoever asks may delete, over the collection's table under its own name. */
-export function deleteRule(collection: Collection, model: Model): string {
+export function deleteRule(name: string, model: Model): string {
+  const collection = model.collections.get(name)
+  return collection === undefined ? 'FALSE' : deletion(collection, model)
+}
+
+function deletion(collection: Collection, model: Model): string {
   return changing(collection.access.delete, collection, model)
 }
 
@@ -104,7 +109,7 @@ function policies(collection: Collection, model: Model): readonly Policy[] {
     { name: 'portico_read', text: `FOR SELECT USING (${isService} OR ${isWriting} OR (${isRead}))` },
     { name: 'portico_create', text: `FOR INSERT WITH CHECK ${made(access.create)}` },
     { name: 'portico_update', text: `FOR UPDATE USING (${update}) WITH CHECK ${made(access.update)}` },
-    { name: 'portico_delete', text: `FOR DELETE USING (${deleteRule(collection, model)})` },
+    { name: 'portico_delete', text: `FOR DELETE USING (${deletion(collection, model)})` },
   ]
 }
 
