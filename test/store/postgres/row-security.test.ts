@@ -354,7 +354,10 @@ test('events, records and words are for Portico alone', async () => {
 
 test('a user whom policies do not restrain is refused at the start', async () => {
   await withOrdinary(async ({ url, admin }) => {
-    await assert.rejects(openPostgres(blog, { url: admin, rowSecurity: true }), /is a superuser, whom no policy/)
+    await assert.rejects(
+      openPostgres(blog, { url: admin, rowSecurity: true }),
+      /is a superuser, whom no policy/,
+    )
     const name = new URL(url).username
     await query(admin, `ALTER ROLE "${name}" BYPASSRLS`)
     try {
