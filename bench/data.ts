@@ -9,7 +9,8 @@ import { generateKey } from '../src/auth/key.ts'
 import { startPortico } from './server.ts'
 
 export interface DataSet {
-  readonly file: string
+  /** The file, or the URL. */
+  readonly database: string
   readonly key: string
   readonly rows: number
 }
@@ -57,7 +58,8 @@ export async function dataSet(rows: number): Promise<DataSet> {
   const name = `${hash('sha256', schema, 'hex').slice(0, 12)}-${rows}`
   const file = join(folder, `${name}.db`)
   const keyFile = `${file}.key`
-  if (existsSync(file) && existsSync(keyFile)) return { file, key: readFileSync(keyFile, 'utf8'), rows }
+  if (existsSync(file) && existsSync(keyFile))
+    return { database: file, key: readFileSync(keyFile, 'utf8'), rows }
   mkdirSync(folder, { recursive: true })
   const making = join(folder, `${name}.${process.pid}.making`)
   const key = generateKey()
@@ -70,16 +72,21 @@ export async function dataSet(rows: number): Promise<DataSet> {
   fill(making, rows)
   renameSync(making, file)
   writeFileSync(keyFile, key)
-  return { file, key, rows }
+  return { database: file, key, rows }
 }
 
-/** A copy to be written to; `remove` takes it away again. */
-export function copyOf(data: DataSet): { readonly data: DataSet; remove(): void } {
+/** What may be written to; `remove` takes it away again. */
+export interface WorkCopy {
+  readonly data: DataSet
+  remove(): void | Promise<void>
+}
+
+export function copyOf(data: DataSet): WorkCopy {
   const file = join(folder, `work-${process.pid}-${data.rows}.db`)
   const remove = () => {
     for (const suffix of ['', '-wal', '-shm']) rmSync(`${file}${suffix}`, { force: true })
   }
   remove()
-  copyFileSync(data.file, file)
-  return { data: { ...data, file }, remove }
+  copyFileSync(data.database, file)
+  return { data: { ...data, database: file }, remove }
 }

@@ -1,10 +1,11 @@
 /**
- * `npm run bench [-- names] [--rounds n] [--seconds n] [--rows n] [--cold] [--limit] [--write-docs]`
+ * `npm run bench [-- names] [--rounds n] [--seconds n] [--rows n] [--cold] [--limit] [--write-docs]`,
+ * with `--postgres` on a PostgreSQL server of its own, with `--workers n` on that many threads
  * `npm run bench -- profile W1 [--hot]`
  * `npm run bench -- overload`
  * `npm run bench -- soak [lanes] [--minutes 30]`: bench/soak-load.ts names the lanes
  *
- * Names are W1 to W9, `start` and `walk`; without any, all of them.
+ * Names are W1 to W9, `start` and `walk`; without any, all of them, and what two workers and PostgreSQL give.
  */
 import { parseArgs } from 'node:util'
 import { type DataSet, dataSet } from './data.ts'
@@ -14,6 +15,7 @@ import { measureOverload, overloadTable } from './overload.ts'
 import { profile } from './profile.ts'
 import { figuresTable, footprintLines, machine, walkLine, writeDocs } from './report.ts'
 import { soak } from './soak.ts'
+import { postgres, type Stage, sqlite, withWorkers } from './stage.ts'
 import { type Delivery, deliver, deliveryTable } from './subscribers.ts'
 import { type Workload, workloads } from './workloads.ts'
 
@@ -27,6 +29,8 @@ const { values, positionals } = parseArgs({
     cold: { type: 'boolean', default: false },
     hot: { type: 'boolean', default: false },
     limit: { type: 'boolean', default: false },
+    postgres: { type: 'boolean', default: false },
+    workers: { type: 'string' },
     'write-docs': { type: 'boolean', default: false },
   },
 })
@@ -40,40 +44,67 @@ function wanted(name: string): boolean {
   return positionals.length === 0 || positionals.some(asked => name === asked || name.startsWith(`${asked}@`))
 }
 
-async function figuresOf(workload: Workload, data: DataSet): Promise<readonly Figure[]> {
+async function figuresOf(workload: Workload, data: DataSet, stage = sqlite): Promise<readonly Figure[]> {
   const servers: Figure['server'][] = ['cold']
   if (workload.reads && !values.cold) servers.push('hot')
   if (values.limit && !workload.name.match(/^W[67]$/)) servers.push('limit')
   const figures: Figure[] = []
   for (const server of servers) {
-    const figure = await measure(workload, server, data, pace)
+    const figure = await measure(workload, server, data, pace, stage)
     figures.push(figure)
     say(figuresTable([figure]).split('\n').at(-1) ?? '')
   }
   return figures
 }
 
+async function figuresOn(stage: Stage, data: DataSet, of = workloads): Promise<readonly Figure[]> {
+  try {
+    const figures: Figure[] = []
+    for (const workload of of) figures.push(...(await figuresOf(workload, data, stage)))
+    return figures
+  } finally {
+    await stage.close()
+  }
+}
+
+/** Where the load generator, which has one of two cores, does not take what the second worker could use. */
+const heavy = workloads.filter(({ name }) => name === 'W2' || name === 'W7')
+
+async function everything(data: DataSet): Promise<readonly Figure[]> {
+  const big = workloads.filter(({ floor }) => floor.big !== undefined)
+  return [
+    ...(await figuresOn(sqlite, data)),
+    ...(await figuresOn(sqlite, await dataSet(1_000_000), big)),
+    ...(await figuresOn(withWorkers(2), data, heavy)),
+    ...(await figuresOn(await postgres(data), data)),
+  ]
+}
+
+async function stageOf(data: DataSet): Promise<Stage> {
+  if (values.postgres) return postgres(data)
+  return values.workers === undefined ? sqlite : withWorkers(Number(values.workers))
+}
+
 async function bench(): Promise<void> {
   const data = await dataSet(Number(values.rows))
-  const figures: Figure[] = []
-  for (const workload of workloads.filter(({ name }) => wanted(name))) {
-    figures.push(...(await figuresOf(workload, data)))
-  }
-  const all = positionals.length === 0
-  if (all && data.rows < 1_000_000) {
-    const big = await dataSet(1_000_000)
-    for (const workload of workloads.filter(({ floor }) => floor.big !== undefined)) {
-      figures.push(...(await figuresOf(workload, big)))
-    }
-  }
+  const isStage = values.postgres || values.workers !== undefined
+  const all = positionals.length === 0 && !isStage
+  const asked = workloads.filter(({ name }) => wanted(name))
+  const figures = all ? await everything(data) : await figuresOn(await stageOf(data), data, asked)
   const lines = [machine(), figuresTable(figures)]
+  if (!isStage) lines.push(...(await otherLines(data, all)))
+  const text = lines.join('\n\n')
+  say(`\n${text}`)
+  if (values['write-docs']) writeDocs(text)
+}
+
+async function otherLines(data: DataSet, all: boolean): Promise<readonly string[]> {
+  const lines: string[] = []
   if (wanted('W8')) lines.push(deliveryTable(await deliveries(data)))
   if (wanted('W9')) lines.push(oauthTable(await measureOauth(data, pace)))
   if (wanted('start')) lines.push(footprintLines(await footprint(data, pace.rounds)))
   if (wanted('walk')) lines.push(walkLine(await walk(await dataSet(all ? 1_000_000 : data.rows))))
-  const text = lines.join('\n\n')
-  say(`\n${text}`)
-  if (values['write-docs']) writeDocs(text)
+  return lines
 }
 
 /** In turns, so that a busy moment of the machine touches all alike. */

@@ -1,7 +1,8 @@
 /** Rounds that take turns between the baseline and what is measured. */
-import { copyOf, type DataSet } from './data.ts'
+import type { DataSet } from './data.ts'
 import { type Load, requestsPerSecond } from './load.ts'
 import { type Running, residentMiB, startBaseline, startLimit, startPortico } from './server.ts'
+import { type Stage, sqlite } from './stage.ts'
 import type { Workload } from './workloads.ts'
 
 export interface Figure {
@@ -9,6 +10,8 @@ export interface Figure {
   readonly what: string
   /** `cold`: nothing remembered; `hot`: asked before; `limit`: the hand-written server. */
   readonly server: 'cold' | 'hot' | 'limit'
+  /** Where Portico ran. */
+  readonly stage: string
   readonly rows: number
   /** Requests per second over those of the baseline in the same round. */
   readonly ratios: readonly number[]
@@ -42,11 +45,19 @@ export async function cursorsOver({ origin }: Running, { key, rows }: DataSet): 
   return cursors
 }
 
-const starts = {
-  cold: (file: string) => startPortico(file, { PORTICO_CACHE_BYTES: '0' }),
-  hot: (file: string) => startPortico(file),
-  limit: startLimit,
-} as const
+function started(server: Figure['server'], database: string, { environment }: Stage): Promise<Running> {
+  if (server === 'limit') return startLimit(database)
+  return startPortico(
+    database,
+    server === 'cold' ? { ...environment, PORTICO_CACHE_BYTES: '0' } : environment,
+  )
+}
+
+function floorOf({ floor }: Workload, server: Figure['server'], rows: number, stage: Stage) {
+  if (server === 'limit' || stage.floor === undefined) return undefined
+  if (server === 'hot') return floor.hot
+  return floor[rows >= 1_000_000 ? 'big' : stage.floor]
+}
 
 /** The hand-written server's cursors are plain ids. */
 const plainCursors = (rows: number) =>
@@ -57,10 +68,11 @@ export async function measure(
   server: Figure['server'],
   data: DataSet,
   pace: Pace,
+  stage = sqlite,
 ): Promise<Figure> {
-  const work = copyOf(data)
+  const work = await stage.copy(data)
   const baseline = await startBaseline()
-  const measured = await starts[server](work.data.file)
+  const measured = await started(server, work.data.database, stage)
   try {
     const cursors = server === 'limit' ? plainCursors(data.rows) : await cursorsOver(measured, work.data)
     const load: Load = {
@@ -76,21 +88,20 @@ export async function measure(
       const bare = await requestsPerSecond(baseline.origin, load)
       rounds.push({ bare, own: await requestsPerSecond(measured.origin, load) })
     }
-    const { floor } = workload
-    const floors = { cold: data.rows >= 1_000_000 ? floor.big : floor.cold, hot: floor.hot, limit: undefined }
     return {
       workload: workload.name,
       what: workload.what,
       server,
+      stage: stage.name,
       rows: data.rows,
       ratios: rounds.map(({ own, bare }) => own / bare),
       perSecond: rounds.map(({ own }) => own),
       baseline: rounds.map(({ bare }) => bare),
-      floor: floors[server],
+      floor: floorOf(workload, server, data.rows, stage),
     }
   } finally {
     await Promise.all([baseline.stop(), measured.stop()])
-    work.remove()
+    await work.remove()
   }
 }
 
@@ -104,7 +115,7 @@ export async function footprint(data: DataSet, rounds: number): Promise<Footprin
   const startMs: number[] = []
   const idleMiB: number[] = []
   for (let round = 0; round < rounds; round++) {
-    const server = await startPortico(data.file)
+    const server = await startPortico(data.database)
     startMs.push(server.startMs)
     await new Promise(resolve => setTimeout(resolve, 1000))
     const memory = residentMiB(server.pid)
@@ -124,7 +135,7 @@ export interface Walk {
 
 /** Reads the whole collection by cursor, 100 items a page. */
 export async function walk(data: DataSet): Promise<Walk> {
-  const server = await startPortico(data.file, { PORTICO_CACHE_BYTES: '0' })
+  const server = await startPortico(data.database, { PORTICO_CACHE_BYTES: '0' })
   const began = performance.now()
   const memory: number[] = []
   let [cursor, rows]: [string | null, number] = ['', 0]

@@ -276,7 +276,7 @@ export async function measureOauth(data: DataSet, pace: Pace): Promise<readonly 
   const servers = await Promise.all([
     startBaseline(),
     startServer(['bench/servers/provider.mjs'], {}, '/.well-known/openid-configuration'),
-    startPortico(work.data.file, settings),
+    startPortico(work.data.database, settings),
   ])
   const [bare, provider, portico] = servers
   try {
@@ -287,7 +287,7 @@ export async function measureOauth(data: DataSet, pace: Pace): Promise<readonly 
     ]
   } finally {
     await Promise.all(servers.map(server => server.stop()))
-    work.remove()
+    await work.remove()
   }
 }
 

@@ -41,6 +41,12 @@ export interface OverloadFigure {
 
 const loads = [
   {
+    what: 'REST: a text that no post has, which is looked for in all of them',
+    method: 'GET',
+    path: '/api/v1/posts?body%5Bcontains%5D=nowhere',
+    body: undefined,
+  },
+  {
     what: 'GraphQL: 20 posts, their authors, 20 posts of each',
     method: 'POST',
     path: '/graphql',
@@ -52,6 +58,7 @@ const loads = [
     what: 'REST: 100 posts with their authors',
     method: 'GET',
     path: '/api/v1/posts?per_page=100&include=author',
+    body: undefined,
   },
   {
     what: 'create a post',
@@ -65,10 +72,9 @@ const sum = (seconds: readonly Second[]) => seconds.reduce((total, { served }) =
 
 async function measureOne(data: DataSet, load: (typeof loads)[number]): Promise<OverloadFigure> {
   const work = copyOf(data)
-  const server = await startPortico(work.data.file, { PORTICO_CACHE_BYTES: '0', LOG_LEVEL: 'warn' })
+  const server = await startPortico(work.data.database, { PORTICO_CACHE_BYTES: '0', LOG_LEVEL: 'warn' })
   const { what, ...request } = load
   const asked: Omit<Flood, 'rate' | 'seconds' | 'connections'> = {
-    body: undefined,
     ...request,
     port: Number(new URL(server.origin).port),
     headers: { Authorization: `Bearer ${data.key}`, 'Content-Type': 'application/json' },
@@ -99,7 +105,7 @@ async function measureOne(data: DataSet, load: (typeof loads)[number]): Promise<
     }
   } finally {
     await server.stop()
-    work.remove()
+    await work.remove()
   }
 }
 

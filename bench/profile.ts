@@ -35,7 +35,7 @@ export function topFunctions(profile: Profile, count: number): readonly string[]
 export async function profile(workload: Workload, data: DataSet, hot: boolean): Promise<string> {
   const folder = mkdtempSync(join(tmpdir(), 'portico-profile-'))
   const work = copyOf(data)
-  const server = await startPortico(work.data.file, hot ? {} : { PORTICO_CACHE_BYTES: '0' }, [
+  const server = await startPortico(work.data.database, hot ? {} : { PORTICO_CACHE_BYTES: '0' }, [
     '--cpu-prof',
     `--cpu-prof-dir=${folder}`,
   ])
@@ -47,7 +47,7 @@ export async function profile(workload: Workload, data: DataSet, hot: boolean): 
     headers: { Authorization: `Bearer ${data.key}`, 'Content-Type': 'application/json' },
   })
   await server.stop()
-  work.remove()
+  await work.remove()
   const [file = ''] = readdirSync(folder)
   const top = topFunctions(JSON.parse(readFileSync(join(folder, file), 'utf8')), 25)
   return `${join(folder, file)}\n${top.join('\n')}`

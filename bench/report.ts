@@ -21,7 +21,7 @@ function row(figure: Figure): string {
   const cells = [
     `${figure.workload} · ${figure.what}`,
     figure.rows.toLocaleString('en'),
-    names[figure.server],
+    figure.server === 'limit' ? names.limit : `${figure.stage}, ${names[figure.server]}`,
     two(median(figure.ratios)),
     spread(figure.ratios),
     Math.round(median(figure.perSecond)).toLocaleString('en'),

@@ -76,18 +76,22 @@ export const startBaseline = () => startServer(['bench/servers/baseline.mjs'], {
 
 export const startLimit = (file: string) => startServer(['bench/servers/limit.mjs'], { DATABASE_URL: file })
 
+export const porticoEnvironment = {
+  PORTICO_MODEL: 'examples/blog/model.ts',
+  PORTICO_RATE_LIMIT: '100000000',
+  // No key file beside the database, of which copies are made.
+  PORTICO_SECRET_KEY: Buffer.alloc(32, 'bench').toString('base64url'),
+} as const
+
 /** The built package, as a user starts it. */
 export function startPortico(
-  file: string,
+  database: string,
   environment: Readonly<Record<string, string>> = {},
   nodeOptions: readonly string[] = [],
 ): Promise<Running> {
   return startServer([...nodeOptions, 'dist/bin.js', 'start'], {
-    PORTICO_MODEL: 'examples/blog/model.ts',
-    PORTICO_RATE_LIMIT: '100000000',
-    // No key file beside the database, of which copies are made.
-    PORTICO_SECRET_KEY: Buffer.alloc(32, 'bench').toString('base64url'),
-    DATABASE_URL: file,
+    ...porticoEnvironment,
+    DATABASE_URL: database,
     ...environment,
   })
 }

@@ -121,6 +121,7 @@ function subscribe({ origin, key }: Target, tally: Tally): Promise<WebSocket> {
     const url = `${origin.replace('http', 'ws')}/graphql`
     const socket = new WebSocket(url, 'graphql-transport-ws', { perMessageDeflate: false })
     socket.on('error', failed)
+    socket.on('close', code => failed(new Error(`A subscriber was sent away: ${code}`)))
     socket.on('open', () =>
       socket.send(JSON.stringify({ type: 'connection_init', payload: { Authorization: `Bearer ${key}` } })),
     )

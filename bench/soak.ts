@@ -88,7 +88,7 @@ export async function soak(data: DataSet, { minutes, lanes, say }: Soak): Promis
     PORTICO_ADMIN_PASSWORD: person.password,
   }
   const options = ['--expose-gc', '--import', './bench/servers/sampler.mjs']
-  const running = await startPortico(work.data.file, environment, options)
+  const running = await startPortico(work.data.database, environment, options)
   const tally: Tally = new Map()
   const samples: Sample[] = []
   let stopped = false
@@ -106,7 +106,7 @@ export async function soak(data: DataSet, { minutes, lanes, say }: Soak): Promis
     stopped = true
     await load
     await running.stop()
-    work.remove()
+    await work.remove()
   }
   return tell(samples, tally, say)
 }

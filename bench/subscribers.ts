@@ -18,7 +18,7 @@ export interface Delivery {
 const starts: Readonly<Record<Delivery['server'], (data: DataSet) => Promise<Running>>> = {
   ws: () => startServer(['bench/servers/graphql-ws.mjs'], { PLAIN: '1' }, '/'),
   'graphql-ws': () => startServer(['bench/servers/graphql-ws.mjs'], {}, '/'),
-  Portico: ({ file }) => startPortico(file, { PORTICO_GRAPHQL_MAX_SUBSCRIPTIONS: '100000' }),
+  Portico: ({ database }) => startPortico(database, { PORTICO_GRAPHQL_MAX_SUBSCRIPTIONS: '100000' }),
 }
 
 interface Audience {
@@ -103,7 +103,7 @@ export async function deliver(server: Delivery['server'], data: DataSet, posts: 
     return { server, milliseconds, kibEach }
   } finally {
     await running.stop()
-    work.remove()
+    await work.remove()
   }
 }
 

@@ -17,6 +17,7 @@ import {
   workers,
 } from './config/kinds.ts'
 import { oauthSettings } from './config/oauth.ts'
+import { readTable, type SettingsSources } from './config/read.ts'
 import { redisSettings } from './config/redis.ts'
 import { optional, type Row, row } from './config/row.ts'
 
@@ -45,7 +46,14 @@ export const settingsTable = {
     kind: integer(4, 1000),
     default: 8,
     sentence:
-      'How many connections to PostgreSQL a node holds at most. Four for each core of the database, divided by the nodes, is a good start.',
+      'How many connections to PostgreSQL a node holds at most, its workers together; each of them needs four. Four for each core of the database, divided by the nodes, is a good start.',
+  }),
+  databaseTimeout: row({
+    variable: 'PORTICO_DB_TIMEOUT',
+    kind: integer(500, 600_000),
+    default: 10_000,
+    sentence:
+      'How long a statement on PostgreSQL may take, in milliseconds, and half of it the wait for a row that another transaction has locked. Then the request is answered with 503. A database that says nothing at all is given up in about four seconds, whatever this is.',
   }),
   rowSecurity: row({
     variable: 'PORTICO_ROW_SECURITY',
@@ -267,129 +275,9 @@ export type GivenSettings = Given & {
   readonly redis?: Within<'redis'> | undefined
 }
 
-const groups = new Set(Object.keys(settingsTable).flatMap(name => name.split('.').slice(0, -1)))
-
-/** With the members of groups under their whole names. */
-function flat(values: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
-  return Object.fromEntries(
-    Object.entries(values).flatMap(([name, value]) => {
-      if (!groups.has(name) || typeof value !== 'object' || value === null) return [[name, value]]
-      return Object.entries(value).map(([member, one]) => [`${name}.${member}`, one])
-    }),
-  )
-}
-
-interface SettingsFault {
-  /** Where the value was found, e.g. `PORT (environment)`. */
-  readonly place: string
-  readonly message: string
-}
-
-/** All faults of the settings at once. */
-export class SettingsError extends Error {
-  readonly faults: readonly SettingsFault[]
-
-  constructor(faults: readonly SettingsFault[]) {
-    super(
-      ['The settings are wrong:', ...faults.map(fault => `  ${fault.place}: ${fault.message}`)].join('\n'),
-    )
-    this.name = 'SettingsError'
-    this.faults = faults
-  }
-}
-
-export interface SettingsSources {
-  /** What a program or the command line says; wins over the rest. */
-  readonly given?: Readonly<Record<string, unknown>> | undefined
-  readonly environment?: Readonly<Record<string, string | undefined>> | undefined
-  readonly file?: { readonly path: string; readonly values: unknown } | undefined
-}
-
 /** Reads every setting: given, else environment, else file, else default. Throws a `SettingsError`. */
 export function readSettings(sources: SettingsSources): Settings {
-  const faults: SettingsFault[] = []
-  const file = fileValues(sources.file, faults)
-  const given = flat(sources.given ?? {})
-  const layers = [
-    ...(file ? [{ values: file.values, place: (name: string) => `\`${name}\` (${file.path})` }] : []),
-    { values: given, place: (name: string) => `\`${name}\` (settings)` },
-  ]
-  for (const layer of layers) faults.push(...unknownNames(layer.values, layer.place))
-  const settings: Record<string, unknown> = {}
-  for (const name of Object.keys(settingsTable)) {
-    settings[name] = readOne(name, { ...sources, given }, file, faults)
-  }
-  if (faults.length > 0) throw new SettingsError(faults)
-  return Object.freeze(settings) as Settings
+  return readTable(settingsTable, sources) as Settings
 }
 
-interface FileValues {
-  readonly path: string
-  readonly values: Readonly<Record<string, unknown>>
-}
-
-function fileValues(file: SettingsSources['file'], faults: SettingsFault[]): FileValues | undefined {
-  if (!file) return undefined
-  const { path, values } = file
-  if (typeof values === 'object' && values !== null && !Array.isArray(values)) {
-    return { path, values: flat(values as Readonly<Record<string, unknown>>) }
-  }
-  faults.push({ place: path, message: 'must hold an object of settings, e.g. `{ "port": 8080 }`.' })
-  return undefined
-}
-
-function unknownNames(values: object, place: (name: string) => string): SettingsFault[] {
-  return Object.keys(values)
-    .filter(name => !Object.hasOwn(settingsTable, name))
-    .map(name => ({
-      place: place(name),
-      message: `is not a setting. The settings are ${Object.keys(settingsTable).join(', ')}.`,
-    }))
-}
-
-function readOne(
-  name: string,
-  sources: SettingsSources,
-  file: FileValues | undefined,
-  faults: SettingsFault[],
-): unknown {
-  const setting: Row<unknown> = settingsTable[name as keyof Table] as Row<unknown>
-  const { kind, variable } = setting
-  const given = sources.given?.[name]
-  if (given !== undefined) {
-    return checked(setting, `\`${name}\` (settings)`, given, () => kind.fromValue(given), faults)
-  }
-  const text = sources.environment?.[variable]
-  if (text !== undefined && text !== '') {
-    return checked(setting, `${variable} (environment)`, text, () => kind.fromText(text), faults)
-  }
-  const filed = file?.values[name]
-  if (filed !== undefined) {
-    return checked(setting, `\`${name}\` (${file?.path})`, filed, () => kind.fromValue(filed), faults)
-  }
-  return setting.default === undefined ? undefined : kind.fromValue(setting.default)
-}
-
-function checked(
-  setting: Row<unknown>,
-  place: string,
-  given: unknown,
-  parse: () => unknown,
-  faults: SettingsFault[],
-): unknown {
-  try {
-    const value = parse()
-    if (value !== undefined) return value
-    const shown = setting.secret ? '' : ` It is ${withoutPassword(JSON.stringify(given))?.slice(0, 100)}.`
-    faults.push({ place, message: `must be ${setting.kind.says}.${shown}` })
-  } catch (error) {
-    if (!(error instanceof RangeError)) throw error
-    faults.push({ place, message: `${error.message}.` })
-  }
-  return undefined
-}
-
-/** Of a URL that was written where something else belongs. */
-function withoutPassword(text: string | undefined): string | undefined {
-  return text?.replace(/(:\/\/[^/@:]*):[^/]*@/, '$1:…@')
-}
+export { SettingsError, type SettingsSources } from './config/read.ts'

@@ -42,6 +42,7 @@ export const rooms: Readonly<Record<string, Room>> = {
       '@opentelemetry/sdk-trace-base',
     ],
   },
+  project: { imports: ['config', 'model'] },
   serve: { imports: 'all' },
   workers: { imports: 'all' },
   cli: { imports: 'all' },

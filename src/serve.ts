@@ -110,7 +110,7 @@ async function assemble(parts: Parts): Promise<Service> {
   )
   crew?.tellBy(() => metrics.text())
   const hooks = new Map([
-    ['api_keys', newKeyHook(run, settings.maxKeysPerUser)],
+    ['api_keys', newKeyHook(settings.maxKeysPerUser)],
     ['oauth_apps', newAppHook],
     ['oauth_app_secrets', newSecretHook(run)],
   ])
@@ -176,7 +176,7 @@ async function assemble(parts: Parts): Promise<Service> {
       log.logger.error({ err: error, request_id: requestId, method }, 'request failed'),
   })
   await http.listen(crew !== undefined)
-  const firstAdministrator = crew ? undefined : await bootstrapped(run, settings, http)
+  const firstAdministrator = crew ? undefined : await bootstrapped(parts, run, http)
   const url = listeningUrl(settings, http)
   if (!crew) log.logger.info({ database: publicName(settings.database) }, `listening on ${url}`)
   return {
@@ -196,8 +196,8 @@ async function assemble(parts: Parts): Promise<Service> {
   }
 }
 
-function bootstrapped(run: Run, settings: Settings, http: HttpServer) {
-  return bootstrap(run, settings).catch(async error => {
+function bootstrapped({ sealed, settings }: Parts, run: Run, http: HttpServer) {
+  return bootstrap(run, sealed, settings).catch(async error => {
     await http.close()
     throw error
   })

@@ -1,12 +1,12 @@
 /** Several threads that serve one model on one port: see `decisions/threads.md`. */
 import type { FirstAdministrator } from './auth/bootstrap.ts'
-import { loadModel, modelFingerprint } from './cli/files.ts'
-import { openapiText } from './cli/print.ts'
 import { publicName } from './config/database.ts'
 import { type Settings, SettingsError } from './config.ts'
 import { type Place, requireFree, requireSharing } from './http/doors.ts'
 import type { Log } from './log.ts'
 import type { Model } from './model/model.ts'
+import { loadModel, modelFingerprint } from './project.ts'
+import { openapi } from './rest/openapi.ts'
 import { sharedMemory } from './workers/memory.ts'
 import type { Orders } from './workers/messages.ts'
 import { createPool, type Death, type Pool, WorkerError } from './workers/pool.ts'
@@ -86,6 +86,9 @@ function tellDeath({ logger }: Log, { worker, error, pause }: Death): void {
   )
 }
 
+/** Connections to PostgreSQL that a worker needs. */
+const FEWEST = 4
+
 /** What one of several workers gets of what is for all. The tables are made by now. */
 function shareOf(settings: Settings, port: number): Settings {
   const share = (all: number) => Math.ceil(all / settings.workers)
@@ -94,9 +97,15 @@ function shareOf(settings: Settings, port: number): Settings {
     port,
     autoMigrate: false,
     cacheBytes: share(settings.cacheBytes),
+    databaseConnections: Math.max(FEWEST, share(settings.databaseConnections)),
     maxConnections: share(settings.maxConnections),
     maxUnread: share(settings.maxUnread),
   }
+}
+
+/** Models that describe the same interface are the same to clients. */
+function described(model: Model): string {
+  return JSON.stringify(openapi(model, ''))
 }
 
 async function requireModelFile(model: Model, settings: Settings): Promise<void> {
@@ -107,7 +116,7 @@ async function requireModelFile(model: Model, settings: Settings): Promise<void>
     )
   }
   const loaded = (await loadModel(settings)).model
-  if (openapiText(loaded, settings) === openapiText(model, settings)) return
+  if (described(loaded) === described(model)) return
   throw fault(
     `\`model\` names ${settings.model}, which holds another model than the one that is to be served.`,
   )

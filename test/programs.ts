@@ -7,9 +7,13 @@ export interface Program {
   /** File names, the best one first. */
   readonly names: readonly string[]
   /** The environment variable that names its file. */
-  readonly variable: string
+  readonly variable?: string
   /** Debian's package. */
   readonly package: string
+  /** Where else it is than on the path. */
+  readonly folders?: readonly string[]
+  /** What one can do who does not install it. */
+  readonly otherwise?: string
 }
 
 function isProgram(path: string): boolean {
@@ -24,9 +28,9 @@ function isProgram(path: string): boolean {
 /** Where servers are, and not on the path of everybody. */
 const more = ['/usr/sbin', '/usr/local/sbin']
 
-function onPath(names: readonly string[]): string | undefined {
-  const folders = [...(process.env.PATH ?? '').split(delimiter), ...more]
-  return folders.flatMap(folder => names.map(name => join(folder, name))).find(isProgram)
+function onMachine({ names, folders = [] }: Program): string | undefined {
+  const all = [...(process.env.PATH ?? '').split(delimiter), ...more, ...folders]
+  return all.flatMap(folder => names.map(name => join(folder, name))).find(isProgram)
 }
 
 const TRIES = 40
@@ -51,7 +55,7 @@ const policy = '/usr/sbin/policy-rc.d'
  * Debian and root, as in a container of a build: the package can simply be had. Where it cannot, whoever looks for
  * the program afterwards says what to do.
  */
-export function installPackage(name: string): void {
+function installPackage(name: string): void {
   if (!existsSync('/etc/debian_version') || process.getuid?.() !== 0) return
   const own = !existsSync(policy)
   if (own) writeFileSync(policy, '#!/bin/sh\nexit 101\n', { mode: 0o755 })
@@ -63,15 +67,17 @@ export function installPackage(name: string): void {
 }
 
 /** The path of a program. Throws with what to do when it cannot be had. */
-export function findProgram({ names, variable, package: name }: Program): string {
-  const given = process.env[variable]
+export function findProgram(program: Program): string {
+  const { names, variable, package: name } = program
+  const given = variable === undefined ? undefined : process.env[variable]
   if (given !== undefined && given !== '') return given
-  const found = onPath(names)
+  const found = onMachine(program)
   if (found !== undefined) return found
   installPackage(name)
-  const installed = onPath(names)
+  const installed = onMachine(program)
   if (installed !== undefined) return installed
+  const otherwise = program.otherwise ?? `name its file in ${variable}`
   throw new Error(
-    `There is no ${names[0]}: install it (Debian: \`apt-get install ${name}\`), or name its file in ${variable}.`,
+    `There is no ${names[0]}: install it (Debian: \`apt-get install ${name}\`), or ${otherwise}.`,
   )
 }

@@ -14,6 +14,8 @@ import { type AccessClaims, jwtPart, looksLikeJwt, TokenSigner } from './server/
 import { keysVersion, loadKeys } from './server/keys.ts'
 
 const MAX_REMEMBERED = 100_000
+/** JWTs are long. */
+const MAX_TEXTS = 10_000
 
 /** What the library makes of 256 random bits. */
 const opaque = /^[A-Za-z0-9_-]{43}$/
@@ -89,6 +91,8 @@ class AccessTokenReader {
   readonly #now: () => number
   readonly #denials: Denials
   readonly #known = new Map<string, Remembered>()
+  /** The same by the tokens themselves: a hash costs more than all the rest. */
+  readonly #byText = new Map<string, Remembered>()
   readonly #roles = new Map<number, string>()
   #rolesAt = -1
   #signer: { readonly version: number; readonly signer: TokenSigner } | undefined
@@ -127,14 +131,20 @@ class AccessTokenReader {
   }
 
   #find(text: string): Awaitable<Accepted | null> | undefined {
+    const stamp = this.#stamp()
+    const sent = this.#byText.get(text)
+    if (sent !== undefined && sent.stamp === stamp && sent.expiresAt > this.#now()) return sent
     const isJwt = text.includes('.')
     if (!isJwt && !opaque.test(text)) return undefined
     // Only what was ours is known, so a JWT that is need not be looked into again.
     const key = hash('sha256', text, 'base64url')
-    const stamp = this.#stamp()
     const known = this.#known.get(key)
     const isCurrent = known !== undefined && known.expiresAt > this.#now()
-    if (isCurrent && known.stamp === stamp) return known
+    if (isCurrent && known.stamp === stamp) {
+      keep(this.#byText, text, known, MAX_TEXTS)
+      return known
+    }
+    this.#byText.delete(text)
     if (isJwt) return this.#findJwt(text, key, stamp, isCurrent ? known.checked : undefined)
     return this.#findRecord(key, key, stamp)
   }
@@ -228,7 +238,7 @@ class AccessTokenReader {
       then(allowed === undefined ? null : this.#principalOf(token, allowed, rest.expiresAt), principal => {
         if (!principal) return null
         const entry = { principal, jkt: token.jkt, ...rest }
-        this.#remember(key, entry)
+        keep(this.#known, key, entry, MAX_REMEMBERED)
         return entry
       }),
     )
@@ -266,12 +276,13 @@ class AccessTokenReader {
       return role
     })
   }
+}
 
-  #remember(key: string, entry: Remembered): void {
-    this.#known.delete(key)
-    if (this.#known.size >= MAX_REMEMBERED) this.#known.delete(this.#known.keys().next().value ?? '')
-    this.#known.set(key, entry)
-  }
+/** The longest known goes where there are too many. */
+function keep(known: Map<string, Remembered>, key: string, entry: Remembered, most: number): void {
+  known.delete(key)
+  if (known.size >= most) known.delete(known.keys().next().value ?? '')
+  known.set(key, entry)
 }
 
 function unbound(accepted: Accepted | null, { method }: CredentialSource): Principal | null {

@@ -76,6 +76,7 @@ export interface ApiKeyReader extends PlainReader {
 export function apiKeyReader(options: ApiKeyOptions): ApiKeyReader {
   const { run, version, adminApiKey, now = Date.now } = options
   const adminHash = adminApiKey === undefined ? undefined : keyHash(adminApiKey)
+  const mayBeKey = (text: string) => text.startsWith('pk_') || text.length === adminApiKey?.length
   const known = new Map<string, Remembered>()
   const refused = new Map<string, Remembered>()
   const counts = { hits: 0, misses: 0 }
@@ -114,6 +115,7 @@ export function apiKeyReader(options: ApiKeyOptions): ApiKeyReader {
         counts.hits++
         return current(remembered)
       }
+      if (place === 'bearer' && !mayBeKey(text)) return undefined
       const hash = keyHash(text)
       if (place === 'bearer' && !text.startsWith('pk_') && hash !== adminHash) return undefined
       const entry = known.get(hash) ?? refused.get(hash)

@@ -1,13 +1,15 @@
 /** The first start: an administrator and an API key, so that somebody can come in. */
 import { randomBytes } from 'node:crypto'
-import { setTimeout } from 'node:timers/promises'
 import { ApiError } from '../errors.ts'
 import type { JsonValue } from '../model/fields/type.ts'
-import type { CreateShape, ListShape, UpdateShape } from '../plan/plan.ts'
+import type { CreateShape, ListShape } from '../plan/plan.ts'
 import type { Run } from '../plan/run.ts'
 import { system } from '../principal.ts'
+import type { Records, StoredRecord } from '../records.ts'
+import { findByEmail } from './accounts/users.ts'
+import { generateKey } from './key.ts'
 import { keyCreation } from './new-key.ts'
-import { hashPassword } from './password.ts'
+import { hashPassword, verifyPassword } from './password.ts'
 
 export interface FirstAdministrator {
   readonly email: string
@@ -22,7 +24,22 @@ interface BootstrapSettings {
   readonly adminApiKey: string | undefined
 }
 
-const firstUsers: ListShape = {
+const KIND = 'FirstStart'
+const FINISHED = '{}'
+
+/**
+ * What the first start makes. Whoever finds it unfinished makes the same of it, at the same time or after the one
+ * who wrote it has died, so nothing is there twice.
+ */
+interface Claim {
+  readonly email: string
+  readonly password: string
+  readonly key: string
+  /** What the settings gave. */
+  readonly given: { readonly password: boolean; readonly key: boolean }
+}
+
+const anybody: ListShape = {
   kind: 'list',
   collection: 'users',
   within: undefined,
@@ -30,27 +47,12 @@ const firstUsers: ListShape = {
   search: undefined,
   sort: [],
   window: { kind: 'page', offset: 0, limit: 1, total: false },
-  select: ['id', 'email', 'role', 'created_at', 'password_hash'].map(field => {
-    return { kind: 'field', key: field, field }
-  }),
+  select: [{ kind: 'field', key: 'id', field: 'id' }],
 }
 
-interface FirstUser {
-  readonly id: number
-  readonly email: string
-  readonly role: string
-  readonly created_at: string
-  readonly password_hash: string | null
-}
-
-const passwordOf: UpdateShape = {
-  kind: 'update',
-  mode: 'merge',
-  collection: 'users',
-  id: 0,
-  set: [{ field: 'password_hash', param: 1 }],
-  ifMatch: undefined,
-  select: [],
+async function hasUsers(run: Run): Promise<boolean> {
+  const { text } = await run.list({ shape: anybody, args: [0, 1] }, system)
+  return text !== null && text !== '[]'
 }
 
 type Values = Readonly<Record<string, JsonValue>>
@@ -92,13 +94,7 @@ export function generatePassword(): string {
   return randomBytes(15).toString('base64url')
 }
 
-/** The first two, which is enough to know whether there is only one. */
-async function readUsers(run: Run): Promise<readonly FirstUser[]> {
-  const { text } = await run.list({ shape: firstUsers, args: [0, 2] }, system)
-  return JSON.parse(text ?? '[]')
-}
-
-/** Undefined where the given key is there already. */
+/** Undefined where it is there already. */
 async function ignoringConflict<T>(made: Promise<T>): Promise<T | undefined> {
   try {
     return await made
@@ -108,46 +104,64 @@ async function ignoringConflict<T>(made: Promise<T>): Promise<T | undefined> {
   }
 }
 
-/** How long another process may take over its first start, in milliseconds. */
-const PATIENCE = 20_000
-
-/** The administrator whom a start that died has left without a password, which is given last. */
-async function findUnfinished(run: Run, email: string, wait: Wait): Promise<number | undefined> {
-  for (;;) {
-    const [first, ...others] = await readUsers(run)
-    if (first === undefined || others.length > 0 || first.password_hash !== null) return undefined
-    if (first.role !== 'admin' || first.email !== email) return undefined
-    if (Date.now() - Date.parse(first.created_at) >= PATIENCE) return first.id
-    await wait(100)
+function newClaim({ adminEmail, adminPassword, adminApiKey }: BootstrapSettings): Claim {
+  return {
+    email: adminEmail,
+    password: adminPassword ?? generatePassword(),
+    key: adminApiKey ?? generateKey(),
+    given: { password: adminPassword !== undefined, key: adminApiKey !== undefined },
   }
 }
 
-async function makeAdministrator(run: Run, email: string): Promise<number | undefined> {
-  const values = { name: 'Administrator', email, role: 'admin' }
-  return ignoringConflict(createBySystem(run, 'users', values, {}))
+/** The claim of a start that is not finished, a new one where nobody is there, or undefined. */
+async function openClaim(
+  run: Run,
+  records: Records,
+  settings: BootstrapSettings,
+): Promise<StoredRecord | undefined> {
+  const claims = await records.all(KIND)
+  const begun = claims.find(({ payload }) => payload !== FINISHED)
+  if (begun || (await hasUsers(run))) return begun
+  const id = String(claims.length)
+  await records.add({ kind: KIND, id, payload: JSON.stringify(newClaim(settings)), expiresAt: null })
+  // Another process may have been faster: then it is that one's, and perhaps finished by now.
+  const claim = await records.get(KIND, id)
+  return claim?.payload === FINISHED ? undefined : claim
 }
 
-type Wait = (milliseconds: number) => Promise<void>
+/** The administrator's id; undefined where the address is that of somebody else's account. */
+async function makeAdministrator(run: Run, { email, password }: Claim): Promise<number | undefined> {
+  const values = { name: 'Administrator', email, role: 'admin' }
+  const made = await ignoringConflict(createUser(run, values, password))
+  if (made !== undefined) return made
+  const found = await findByEmail(run, email)
+  if (found?.role !== 'admin' || found.password_hash === null) return undefined
+  return (await verifyPassword(password, found.password_hash)) ? found.id : undefined
+}
 
 /**
- * Makes the administrator and a key, in steps of which the password is the last: what a start did not
- * finish, the next one does. Undefined when there are users already, or another process is at it.
+ * Makes the administrator and a key. Undefined where there are users already, or another process has made them:
+ * of many at once, and of those that go on with what a start that died has left, exactly one is told.
  */
 export async function bootstrap(
   run: Run,
-  { adminEmail, adminPassword, adminApiKey }: BootstrapSettings,
-  wait: Wait = setTimeout,
+  /** Their secrets sealed: until both are made, the claim holds them. */
+  records: Records,
+  settings: BootstrapSettings,
 ): Promise<FirstAdministrator | undefined> {
-  const made = (await readUsers(run)).length === 0 ? await makeAdministrator(run, adminEmail) : undefined
-  const id = made ?? (await findUnfinished(run, adminEmail, wait))
-  if (id === undefined) return undefined
-  const password = adminPassword ?? generatePassword()
-  const key = createKey(run, id, { name: 'First key', scopes: ['*'] }, adminApiKey)
-  const shown = await (adminApiKey === undefined ? key : ignoringConflict(key))
-  await run.write({ shape: passwordOf, args: [id, await hashPassword(password)] }, system)
+  const open = await openClaim(run, records, settings)
+  if (open === undefined) return undefined
+  const claim = JSON.parse(open.payload) as Claim
+  const { email, password, key, given } = claim
+  const id = await makeAdministrator(run, claim)
+  if (id !== undefined) {
+    await ignoringConflict(createKey(run, id, { name: 'First key', scopes: ['*'] }, key))
+  }
+  const isTheOne = await records.swap(open, open.payload, FINISHED)
+  if (!isTheOne || id === undefined) return undefined
   return {
-    email: adminEmail,
-    password: adminPassword === undefined ? password : undefined,
-    key: adminApiKey === undefined ? shown : undefined,
+    email,
+    password: given.password ? undefined : password,
+    key: given.key ? undefined : key,
   }
 }

@@ -1,5 +1,4 @@
 /** The API keys of a user. */
-import { type Awaitable, type ListAnswer, then } from '../plan/answer.ts'
 import type { DeleteShape, ListShape } from '../plan/plan.ts'
 import type { Run } from '../plan/run.ts'
 import { system } from '../principal.ts'
@@ -12,17 +11,12 @@ const ofUser: ListShape = {
   filter: { kind: 'compare', field: 'user_id', operator: 'eq', param: 0 },
   search: undefined,
   sort: [],
-  window: { kind: 'page', offset: 1, limit: 2, total: true },
+  window: { kind: 'page', offset: 1, limit: 2, total: false },
   select: [{ kind: 'field', key: 'id', field: 'id' }],
 }
 
 const remove: DeleteShape = { kind: 'delete', collection: 'api_keys', id: 0, ifMatch: undefined }
 const AT_ONCE = 1000
-
-export function countKeys(run: Run, userId: number): Awaitable<number> {
-  const answer = run.list({ shape: ofUser, args: [userId, 0, 1] }, system)
-  return then(answer, ({ total }: ListAnswer) => total ?? 0)
-}
 
 /** All at once: after a reset nothing of before works. */
 export async function removeKeys(run: Run, userId: number): Promise<void> {

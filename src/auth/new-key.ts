@@ -1,11 +1,9 @@
 /** What making an API key takes beyond the client's values. */
 import { ApiError } from '../errors.ts'
 import type { JsonValue } from '../model/fields/type.ts'
-import { then } from '../plan/answer.ts'
-import type { CreateHook, Creation, Run } from '../plan/run.ts'
+import type { CreateHook, Creation } from '../plan/run.ts'
 import { type AccessClass, hasScope, type Principal } from '../principal.ts'
 import { generateKey, keyHash, keyPrefix } from './key.ts'
-import { countKeys } from './keys-of.ts'
 
 /** The scopes of a key that asks for none: the creator's own. */
 function ownScopes({ scopes }: AccessClass): readonly string[] {
@@ -36,52 +34,15 @@ export function keyCreation(key = generateKey()): Creation {
   return { computed: { prefix: keyPrefix(key), hash: keyHash(key) }, revealed: { key } }
 }
 
-/** Keys that are being stored: made for a user since the store counted `base`. */
-interface UnderWay {
-  readonly base: number
-  readonly since: number
-  made: number
-}
-
-/** In milliseconds. A key that is not stored by then was refused for another reason. */
-const LONGEST_WRITE = 1000
-const MOST_USERS = 1000
-
-/** Counts the keys that are made at the same time, which the store cannot see yet. */
-class Making {
-  readonly #byUser = new Map<number, UnderWay>()
-
-  /** One more key for a user who has `stored`: how many there are, with those that are under way. */
-  add(userId: number, stored: number, most: number): number {
-    const known = this.#byUser.get(userId)
-    const current = known?.base === stored && Date.now() - known.since < LONGEST_WRITE
-    const entry = current ? known : { base: stored, since: Date.now(), made: 0 }
-    if (!current && this.#byUser.size >= MOST_USERS) this.#byUser.clear()
-    this.#byUser.set(userId, entry)
-    const count = stored + entry.made
-    if (count < most) entry.made++
-    return count
-  }
-}
-
-/** For creates of `api_keys`. CONFLICT when the user has as many keys as one may. */
-export function newKeyHook(run: Run, maxKeysPerUser: number): CreateHook {
-  const making = new Making()
+/** For creates of `api_keys`, of which a user may have so many. */
+export function newKeyHook(maxKeysPerUser: number): CreateHook {
+  const refusal = `You may have ${maxKeysPerUser} API keys, and have as many: revoke one first.`
+  const most = { field: 'user_id', count: maxKeysPerUser, refusal }
   return (values, principal) => {
-    const { userId } = principal
-    if (userId === null) throw new ApiError('UNAUTHORIZED')
+    if (principal.userId === null) throw new ApiError('UNAUTHORIZED')
     const { scopes } = values
     if (Array.isArray(scopes)) checkScopes(scopes, principal.access)
-    return then(countKeys(run, userId), stored => {
-      const count = making.add(userId, stored, maxKeysPerUser)
-      if (count < maxKeysPerUser) {
-        const { computed, revealed } = keyCreation()
-        return { computed: { ...computed, ...inherited(values, principal) }, revealed }
-      }
-      throw new ApiError(
-        'CONFLICT',
-        `You have ${count} API keys, and may have ${maxKeysPerUser}: revoke one first.`,
-      )
-    })
+    const { computed, revealed } = keyCreation()
+    return { computed: { ...computed, ...inherited(values, principal) }, revealed, most }
   }
 }

@@ -1,7 +1,6 @@
 /** `portico keys` and `portico users`: what an operator does to accounts, beside a running service. */
 import { createKey, createUser, generatePassword } from '../auth/bootstrap.ts'
 import { generateKey } from '../auth/key.ts'
-import type { ApiError } from '../errors.ts'
 import type { JsonValue } from '../model/fields/type.ts'
 import type { Model } from '../model/model.ts'
 import { bodyValidator } from '../model/validate.ts'
@@ -210,11 +209,4 @@ export async function setRole({ model, run }: Opened, email: string, role: strin
     system,
   )
   return `${email} now has the role ${role}\n`
-}
-
-/** An `ApiError` in the words of the command line. */
-export function failureOf(error: ApiError): Failure {
-  const details = (error.details ?? []).filter(fault => fault.message !== error.message)
-  const faults = details.map(fault => `  ${fault.field}: ${fault.message}`)
-  return new Failure([error.message, ...faults].join('\n'))
 }

@@ -1,8 +1,10 @@
-/** `portico backup` and `portico restore`. */
+/** `portico backup`, and what `portico restore` has in common with it. */
 import { relative } from 'node:path'
 import type { Settings } from '../config.ts'
 import { BackupError, backUp, restore } from '../store/sqlite/backup.ts'
+import type { Command } from './commands.ts'
 import { Failure } from './failure.ts'
+import { database, settingsOf } from './options.ts'
 
 type Where = Pick<Settings, 'database'>
 
@@ -48,4 +50,12 @@ export async function restoreText({ database }: Where, from: string, overwrite: 
   requireFile(database, '`pg_restore`')
   await mended(restore({ from, to: database, overwrite }))
   return `${shown(database)} is now what ${from} holds.\n`
+}
+
+export const command: Command = {
+  arguments: ['file'],
+  options: { overwrite: { value: undefined, sentence: 'Replace a file that is there.' }, database },
+  async run(written) {
+    return backupText(await settingsOf(written), written.arguments[0] ?? '', written.flag('overwrite'))
+  },
 }

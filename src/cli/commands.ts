@@ -1,4 +1,4 @@
-/** Every command in one table: how it is written, what it does, which options it takes. */
+/** How a table of commands is read: which one was written, with which options, and its help. */
 import { parseArgs } from 'node:util'
 import { Failure } from './failure.ts'
 
@@ -21,36 +21,50 @@ export interface Written {
   readonly arguments: readonly string[]
 }
 
+/** What a command's file exports. */
 export interface Command {
-  /** Words, e.g. `keys create`. */
-  readonly name: string
   /** Names of the arguments that follow, all required; the last one may be `name…`: one or more. */
   readonly arguments?: readonly string[]
-  readonly sentence: string
   readonly options: Readonly<Record<string, Option>>
   /** Returns what is printed at the end. */
   run(written: Written): Promise<string>
 }
 
+/** A row of the table. */
+export interface Listed {
+  readonly sentence: string
+  /** Its file, which is loaded when the command is meant. */
+  readonly load: () => Promise<{ readonly command: Command }>
+}
+
+/** By the words of the command, e.g. `keys create`. */
+export type Commands = Readonly<Record<string, Listed>>
+
+export interface Named extends Command {
+  readonly name: string
+  readonly sentence: string
+}
+
 /** The command that the words name, and the words that are left. */
-export function findCommand(
-  commands: readonly Command[],
+export async function findCommand(
+  commands: Commands,
   words: readonly string[],
-): { readonly command: Command; readonly rest: readonly string[] } {
-  for (const command of commands) {
-    const parts = command.name.split(' ')
-    if (parts.every((part, at) => words[at] === part)) return { command, rest: words.slice(parts.length) }
+): Promise<{ readonly command: Named; readonly rest: readonly string[] }> {
+  for (const [name, { sentence, load }] of Object.entries(commands)) {
+    const parts = name.split(' ')
+    if (!parts.every((part, at) => words[at] === part)) continue
+    return { command: { name, sentence, ...(await load()).command }, rest: words.slice(parts.length) }
   }
-  const group = commands.filter(command => command.name.startsWith(`${words[0]} `))
-  const known = group.length > 0 ? group : commands
+  const names = Object.keys(commands)
+  const group = names.filter(name => name.startsWith(`${words[0]} `))
   throw new Failure(
-    `There is no command \`${words.slice(0, 2).join(' ')}\`. There is ${known.map(command => command.name).join(', ')}.`,
+    `There is no command \`${words.slice(0, 2).join(' ')}\`. There is ${(group.length > 0 ? group : names).join(', ')}.`,
     2,
   )
 }
 
 /** The options and arguments of a command. A `Failure` says what is wrong with them. */
-export function readWritten(command: Command, rest: readonly string[]): Written {
+export function readWritten(command: Named, rest: readonly string[]): Written {
   const { values, positionals } = parsed(command, rest)
   const expected = command.arguments ?? []
   const more = expected.at(-1)?.endsWith('…') && positionals.length > expected.length
@@ -75,7 +89,7 @@ export function readWritten(command: Command, rest: readonly string[]): Written 
 
 type Values = Readonly<Record<string, unknown>>
 
-function parsed(command: Command, rest: readonly string[]): { values: Values; positionals: string[] } {
+function parsed(command: Named, rest: readonly string[]): { values: Values; positionals: string[] } {
   const options = Object.fromEntries(
     Object.entries(command.options).map(([name, { value, multiple }]) => [
       name,
@@ -90,7 +104,7 @@ function parsed(command: Command, rest: readonly string[]): { values: Values; po
   }
 }
 
-function usageOf({ name, arguments: expected = [], options }: Command): string {
+function usageOf({ name, arguments: expected = [], options }: Named): string {
   const required = Object.entries(options).filter(([, option]) => option.required)
   const words = [
     'portico',
@@ -102,7 +116,7 @@ function usageOf({ name, arguments: expected = [], options }: Command): string {
 }
 
 /** The help of one command. */
-export function commandHelp(command: Command): string {
+export function commandHelp(command: Named): string {
   const options = Object.entries(command.options).map(([name, { value, sentence }]) => {
     const form = value === undefined ? `--${name}` : `--${name} <${value}>`
     return `  ${form.padEnd(26)}${sentence}`
@@ -112,8 +126,8 @@ export function commandHelp(command: Command): string {
 }
 
 /** The help of everything. */
-export function generalHelp(commands: readonly Command[], version: string): string {
-  const lines = commands.map(({ name, sentence }) => `  ${name.padEnd(20)}${sentence}`)
+export function generalHelp(commands: Commands, version: string): string {
+  const lines = Object.entries(commands).map(([name, { sentence }]) => `  ${name.padEnd(20)}${sentence}`)
   return `Portico ${version}: one declared model, a complete REST API.
 
 Usage: portico <command> [options]

@@ -3,10 +3,12 @@ import { isPostgres, database as kind, publicName } from '../config/database.ts'
 import type { Model } from '../model/model.ts'
 import { type Copied, copyDatabase, type Place } from '../store/copy.ts'
 import { table } from './accounts.ts'
+import type { Command, Option } from './commands.ts'
 import { Failure } from './failure.ts'
+import { model, projectOf } from './options.ts'
 import { Reporter } from './progress.ts'
 
-export interface CopyWords {
+interface CopyWords {
   readonly from: string
   readonly to: string
   readonly live: boolean
@@ -30,7 +32,7 @@ function named(text: string, option: string): string {
 }
 
 /** Returns what is printed at the end. */
-export async function copy(model: Model, { from, to, live }: CopyWords): Promise<string> {
+async function copy(model: Model, { from, to, live }: CopyWords): Promise<string> {
   const reporter = new Reporter(process.stderr)
   const places = { from: placeOf(from, 'from'), to: placeOf(to, 'to') }
   try {
@@ -54,4 +56,22 @@ function summary(copied: readonly Copied[]): string {
       'checksum, the same on both sides': checksum.slice(0, 16),
     })),
   )
+}
+
+const place: Option = { value: 'database', sentence: 'A SQLite file, or postgres://…', required: true }
+
+export const command: Command = {
+  options: {
+    from: place,
+    to: place,
+    live: { value: undefined, sentence: 'Leave behind what is written to the source meanwhile.' },
+    model,
+  },
+  async run(written) {
+    return copy((await projectOf(written)).model, {
+      from: written.needed('from'),
+      to: written.needed('to'),
+      live: written.flag('live'),
+    })
+  },
 }

@@ -5,7 +5,9 @@ import { requireUnlocked } from '../config/row-security.ts'
 import type { Settings } from '../config.ts'
 import type { Model } from '../model/model.ts'
 import type { Step } from '../store/schema/sqlite-migrate.ts'
+import type { Command } from './commands.ts'
 import { Failure } from './failure.ts'
+import { database, model, projectOf } from './options.ts'
 
 /** What happens to one table is one step; each of its sentences gets a line. */
 function shown(steps: readonly Step[], withSql: boolean): string {
@@ -52,7 +54,7 @@ export async function printedSql(model: Model, settings: Settings): Promise<stri
   return (await import('../store/schema/postgres-migrate.ts')).postgresSchemaSql(model, rowSecurity)
 }
 
-export interface MigrateOptions {
+interface MigrateOptions {
   readonly apply: boolean
   readonly allowDestructive: boolean
   /** Whether the statements are shown. */
@@ -60,7 +62,7 @@ export interface MigrateOptions {
 }
 
 /** Returns what is printed. A `Failure` when a step destroys data and nobody allowed it. */
-export async function migrate(model: Model, settings: Settings, options: MigrateOptions): Promise<string> {
+async function migrate(model: Model, settings: Settings, options: MigrateOptions): Promise<string> {
   const migration = await migrationOf(model, settings)
   const steps = await migration.plan()
   if (steps.length === 0) return 'The database fits the model: there is nothing to do.\n'
@@ -78,4 +80,22 @@ export async function migrate(model: Model, settings: Settings, options: Migrate
   }
   await migration.apply({ allowDestructive: options.allowDestructive })
   return `${plan}\nDone.\n`
+}
+
+export const command: Command = {
+  options: {
+    apply: { value: undefined, sentence: 'Do it, all or nothing.' },
+    'allow-destructive': { value: undefined, sentence: 'Also the steps that lose data.' },
+    sql: { value: undefined, sentence: 'Show the SQL of each step.' },
+    model,
+    database,
+  },
+  async run(written) {
+    const { model: checked, settings } = await projectOf(written)
+    return migrate(checked, settings, {
+      apply: written.flag('apply'),
+      allowDestructive: written.flag('allow-destructive'),
+      sql: written.flag('sql'),
+    })
+  },
 }

@@ -1,9 +1,9 @@
 /** `portico start`: serves until a signal comes. */
 
 import type { FirstAdministrator } from '../auth/bootstrap.ts'
-import type { Settings } from '../config.ts'
 import { start } from '../serve.ts'
-import { loadModel } from './files.ts'
+import type { Command } from './commands.ts'
+import { database, model, type Project, projectOf } from './options.ts'
 
 /** What the first start prints, once. */
 export function welcome(made: FirstAdministrator, url: string): string {
@@ -37,12 +37,16 @@ function stopSignal(): Promise<void> {
   })
 }
 
-export async function startAndWait(settings: Settings): Promise<string> {
-  const { model } = await loadModel(settings)
+async function startAndWait({ model, settings }: Project): Promise<string> {
   const stopped = stopSignal()
   const service = await start(model, settings)
   if (service.firstAdministrator) process.stdout.write(welcome(service.firstAdministrator, service.url))
   await stopped
   await service.close()
   return ''
+}
+
+export const command: Command = {
+  options: { model, database, port: { value: 'number', sentence: 'The port; else PORT.' } },
+  run: async written => startAndWait(await projectOf(written)),
 }

@@ -46,6 +46,19 @@ export interface Asked {
   readonly place: string | undefined
 }
 
+/** A field of the operation itself. */
+export interface RootField {
+  readonly key: string
+  readonly nodes: Nodes
+  readonly type: GraphQLObjectType
+}
+
+export function askedOf({ key, nodes, type }: RootField): Asked {
+  const definition = type.getFields()[nodes[0].name.value]
+  if (!definition) throw new Error(`${type.name} has no field ${nodes[0].name.value}`)
+  return { key, nodes, parent: type, definition, prefix: '', place: undefined }
+}
+
 export function objectType({ ground }: Planning, { name }: Collection): GraphQLObjectType {
   const type = ground.schema.getType(ground.directory.typeOf.get(name) ?? '')
   if (!isObjectType(type)) throw new Error(`there is no type for ${name}`)

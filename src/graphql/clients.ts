@@ -32,6 +32,8 @@ export class Clients {
   readonly #onFault: (error: unknown) => void
   readonly #clients = new Set<Client>()
   #timer: NodeJS.Timeout | undefined
+  /** Whether it was told that credentials cannot be looked at. */
+  #isTold = false
 
   constructor(identify: Identify, onFault: (error: unknown) => void) {
     this.#identify = identify
@@ -60,8 +62,8 @@ export class Clients {
       const text = `${authorization} ${key}`
       const now = known.get(text) ?? this.#ask(client)
       known.set(text, now)
-      if (now instanceof Promise) waiting.push(now.then(later => settle(client, later)))
-      else settle(client, now)
+      if (now instanceof Promise) waiting.push(now.then(later => this.#settle(client, later)))
+      else this.#settle(client, now)
     }
     if (waiting.length > 0) return Promise.all(waiting).then(() => {})
   }
@@ -71,11 +73,12 @@ export class Clients {
     if (checked instanceof Promise) checked.catch(this.#onFault)
   }
 
-  /** Undefined: it cannot be told now. */
+  /** Undefined: it cannot be told now, and the next look may tell. */
   #ask({ credential, address }: Client): Awaitable<Principal | ApiError | undefined> {
     const failed = (error: unknown) => {
       if (error instanceof ApiError && error.status < 500) return error
-      this.#onFault(error)
+      if (!this.#isTold) this.#onFault(error)
+      this.#isTold = true
       return undefined
     }
     try {
@@ -85,11 +88,12 @@ export class Clients {
       return failed(error)
     }
   }
-}
 
-function settle(client: Client, now: Principal | ApiError | undefined): void {
-  if (now === undefined) return
-  if (now instanceof ApiError) return void client.refuse(now)
-  const { principal } = client
-  if (now.userId !== principal.userId || now.access !== principal.access) client.become(now)
+  #settle(client: Client, now: Principal | ApiError | undefined): void {
+    if (now === undefined) return
+    this.#isTold = false
+    if (now instanceof ApiError) return void client.refuse(now)
+    const { principal } = client
+    if (now.userId !== principal.userId || now.access !== principal.access) client.become(now)
+  }
 }

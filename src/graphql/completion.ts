@@ -6,7 +6,9 @@ import type { GraphQLFormattedError } from 'graphql'
 import { ApiError, catalogue } from '../errors.ts'
 import type { JsonValue } from '../model/fields/type.ts'
 import type { Refusal } from '../plan/guarded.ts'
+import type { Executed } from './engine.ts'
 import { type Picked, placeOf } from './picked.ts'
+import { executed } from './reply.ts'
 
 /** Keys from the innermost to the outermost. */
 export interface Path {
@@ -42,7 +44,7 @@ export function byPlace(refusals: readonly Refusal[]): Refusals {
   return made
 }
 
-type ReplyObject = Record<string, unknown>
+export type ReplyObject = Record<string, unknown>
 
 export class Completion {
   readonly errors: GraphQLFormattedError[]
@@ -74,12 +76,23 @@ export class Completion {
     } catch (error) {
       const failure = this.#located(error, picked, path)
       if (picked.nonNull) throw failure
-      this.fail(failure)
+      this.#fail(failure)
       return null
     }
   }
 
-  fail({ formatted }: FieldFailure): void {
+  /** The reply whose data `make` gives; null where a failure has reached the top. */
+  reply(cost: number, make: () => unknown): Executed {
+    try {
+      return executed(JSON.stringify(make()), this.errors, cost)
+    } catch (error) {
+      if (!(error instanceof FieldFailure)) throw error
+      this.#fail(error)
+      return executed('null', this.errors, cost)
+    }
+  }
+
+  #fail({ formatted }: FieldFailure): void {
     if (this.errors.length < MAX_ERRORS) this.errors.push(formatted)
   }
 

@@ -7,7 +7,7 @@ import type { JsonValue } from '../model/fields/type.ts'
 import type { Collection } from '../model/model.ts'
 import { type Cursors, cursorsOf, effectiveSort } from '../plan/cursor.ts'
 import type { Param, Selected, Sort } from '../plan/plan.ts'
-import { type Asked, argumentsOf, type Planning, pickOf, subfields, typenamePick } from './asked.ts'
+import { type Asked, argumentsOf, askedOf, type Planning, pickOf, subfields, typenamePick } from './asked.ts'
 import type { Input } from './input.ts'
 import { limitError } from './limits.ts'
 import { isRoot, type PlannedList, planPosition, planRows } from './list-plan.ts'
@@ -104,9 +104,8 @@ class ConnectionFields {
   }
 
   #field(key: string, nodes: Asked['nodes'], parent: GraphQLObjectType): Picked {
-    const definition = parent.getFields()[nodes[0].name.value]
-    if (!definition) throw new Error(`${parent.name} has no such field`)
-    const asked = { key, nodes, parent, definition, prefix: '', place: undefined }
+    const asked = askedOf({ key, nodes, type: parent })
+    const { definition } = asked
     const pick = { ...pickOf(asked), source: definition.name, at: undefined }
     switch (definition.name) {
       case 'nodes':

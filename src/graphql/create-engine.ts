@@ -12,19 +12,20 @@ import type { Model } from '../model/model.ts'
 import { type CompositeAnswer, type RenderedAnswer, then } from '../plan/answer.ts'
 import type { CreateHooks, Run } from '../plan/run.ts'
 import type { Principal } from '../principal.ts'
-import { byPlace, Completion, FieldFailure } from './completion.ts'
+import { byPlace, Completion } from './completion.ts'
 import type { Bound, Engine, ItemChange, Prepared, Refused, Subscribed } from './engine.ts'
 import { noVariables, structureOf, type Variables } from './input.ts'
 import { defaultLimits, type Limits, limitError } from './limits.ts'
 import { createMutation } from './mutation.ts'
+import { planVariant } from './operation-plan.ts'
 import { placeOf } from './picked.ts'
 import { createPrepare, type Operation } from './prepare.ts'
 import { type BoundQuery, createQuery } from './query.ts'
-import { executed, formatted, refused } from './reply.ts'
+import { formatted, refused } from './reply.ts'
 import { revealedByPortico } from './revealed.ts'
 import { Json } from './scalars.ts'
 import { createSchema, type ModelSchema } from './schema.ts'
-import { planVariant, type SubscriptionVariant, type Variant } from './variant.ts'
+import type { SubscriptionVariant, Variant } from './variant.ts'
 
 export interface EngineOptions {
   readonly model: Model
@@ -213,14 +214,7 @@ function subscribe(
     const data = JSON.parse(answer.text)
     if (data[picked.source] === null) return rendered(null)
     const completion = new Completion(byPlace(run.refusals({ shape, args }, principal)), args, () => {})
-    try {
-      const shown = completion.object([picked], data, undefined)
-      return rendered(executed(JSON.stringify(shown), completion.errors, cost).text)
-    } catch (error) {
-      if (!(error instanceof FieldFailure)) throw error
-      completion.fail(error)
-      return rendered(executed('null', completion.errors, cost).text)
-    }
+    return rendered(completion.reply(cost, () => completion.object([picked], data, undefined)).text)
   }
   return {
     collection: collection.name,

@@ -26,7 +26,7 @@ export interface Limits {
 
 export const defaultLimits: Limits = { depth: 12, cost: 5000, aliases: 30, tokens: 2000, listBound: 100 }
 
-/** Fields of a document when all its fragments are written out. */
+/** Fields of a document when all its fragments are written out, each spread counted too: validation follows them all. */
 const MAX_FIELDS = 5000
 /** Directives of an operation. */
 const MAX_DIRECTIVES = 200
@@ -150,7 +150,8 @@ class Meter {
 
   #selection(node: SelectionNode): Measure {
     const own = { ...nothing, directives: node.directives?.length ?? 0 }
-    if (node.kind === Kind.FRAGMENT_SPREAD) return joined(this.fragment(node.name.value), own)
+    if (node.kind === Kind.FRAGMENT_SPREAD)
+      return joined(this.fragment(node.name.value), { ...own, fields: 1 })
     if (node.kind === Kind.INLINE_FRAGMENT) return joined(this.#set(node.selectionSet), own)
     for (const { value } of node.arguments ?? []) checkNesting(value)
     const inner = node.selectionSet ? this.#set(node.selectionSet) : nothing

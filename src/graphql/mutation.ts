@@ -106,7 +106,8 @@ const writes: Readonly<Record<WriteStep['kind'], Write>> = {
     const set = assign(collection, values, args)
     const computed = assign(collection, creation.computed, args)
     const shape = shapeOf(step, [...set, ...computed], (): CreateShape => {
-      return { kind: 'create', collection: collection.name, set, computed, select, lenient: true }
+      const { most } = creation
+      return { kind: 'create', collection: collection.name, set, computed, most, select, lenient: true }
     })
     const plan = { shape, args }
     const { text } = await run.write(plan, principal)

@@ -48,3 +48,11 @@ export function some(tree: readonly Picked[], test: (picked: Picked) => boolean)
       test(picked) || ((picked.kind === 'object' || picked.kind === 'list') && some(picked.children, test)),
   )
 }
+
+/** Looks at every field of the tree. */
+export function every(tree: readonly Picked[], look: (picked: Picked) => void): void {
+  some(tree, picked => {
+    look(picked)
+    return false
+  })
+}

@@ -48,6 +48,10 @@ export function createPrepare({ schema, limits, introspection }: PrepareOptions)
     checkLength(source, limits)
     const document = parseWithin(source, limits.tokens)
     checkDocument(document, limits)
+    return document
+  }
+
+  function check(document: DocumentNode, source: string): void {
     const errors = validate(schema, document, rulesFor(source, introspection), {
       maxErrors: MAX_ERRORS,
       hideSuggestions: !introspection,
@@ -57,7 +61,6 @@ export function createPrepare({ schema, limits, introspection }: PrepareOptions)
     for (const node of document.definitions) {
       if (node.kind === Kind.OPERATION_DEFINITION) checkMerging(node.selectionSet, fragments)
     }
-    return document
   }
 
   return (source, operationName) => {
@@ -67,7 +70,9 @@ export function createPrepare({ schema, limits, introspection }: PrepareOptions)
     if (known) return known
     try {
       const document = read(source)
-      const made = operationOf(schema, document, operationName)
+      const node = chosen(document, operationName)
+      check(document, source)
+      const made = operationOf(schema, document, node)
       remembered.set(key, made, document.tokenCount ?? limits.tokens)
       return made
     } catch (error) {
@@ -99,9 +104,8 @@ function parseWithin(source: string, tokens: number): DocumentNode {
 function operationOf(
   schema: GraphQLSchema,
   document: DocumentNode,
-  name: string | null | undefined,
+  node: OperationDefinitionNode,
 ): Operation {
-  const node = chosen(document, name)
   const types = (node.variableDefinitions ?? []).map(({ type: wanted }) => {
     const type = typeFromAST(schema, wanted)
     if (!isInputType(type)) throw new Error('a valid document has only input types in its variables')

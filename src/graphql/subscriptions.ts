@@ -6,6 +6,7 @@ import { ApiError } from '../errors.ts'
 import type { Awaitable } from '../plan/answer.ts'
 import type { Principal } from '../principal.ts'
 import type { Bound, ChangeKind, Engine, ItemChange, Subscribed } from './engine.ts'
+import { isPassing, Outage } from './outage.ts'
 import { RequestRefused, refusalOf, refusedByEngine } from './refusal.ts'
 
 /** A change as the log tells it. */
@@ -40,6 +41,7 @@ const LOOK = 200
 const BATCH = 200
 /** How long deliveries may keep everything else waiting, in milliseconds. */
 const TURN = 10
+const PATIENCE = 10_000
 
 export interface Subscription {
   /** Whose rights count from now on. Ends the subscription when they no longer suffice. */
@@ -58,7 +60,7 @@ interface Group {
 
 interface Member {
   readonly sink: Sink
-  /** Events up to this one came before the subscription; undefined while the feed is asked for it. */
+  /** Events up to this one came before the subscription, or were sent; undefined while the feed is asked for it. */
   since: number | undefined
   /** What came meanwhile. */
   held: { readonly event: number; readonly text: string }[]
@@ -71,10 +73,13 @@ export interface HubParts {
   /** Before events of a collection are delivered: credentials may hang on it. */
   readonly beforeDelivery: (collections: ReadonlySet<string>) => Awaitable<void>
   readonly onFault: (error: unknown) => void
+  /** How long a delivery is tried again while the database answers other questions, in milliseconds. */
+  readonly patience?: number
 }
 
 export class Hub {
   readonly #parts: HubParts
+  readonly #outage: Outage
   readonly #topics = new Map<string, Map<string, Group>>()
   #size = 0
   #last = 0
@@ -83,11 +88,15 @@ export class Hub {
   #pumping = false
   #isClosed = false
   #again = false
+  #delivering: LoggedChange | undefined
+  /** Deliveries of this change to those who have changed their group meanwhile. */
+  #late: Promise<void>[] = []
   /** How many replies were handed to sinks. */
   delivered = 0
 
   constructor(parts: HubParts) {
     this.#parts = parts
+    this.#outage = new Outage(() => parts.feed.last(), parts.onFault)
   }
 
   get size(): number {
@@ -143,7 +152,8 @@ export class Hub {
     const { held, sink } = member
     member.held = []
     for (const { event, text } of held) {
-      if (event <= since || !member.group) continue
+      if (event <= member.since || !member.group) continue
+      member.since = event
       this.delivered++
       sink.next(text)
     }
@@ -160,7 +170,7 @@ export class Hub {
   #makeGroup(key: string, bound: Bound, principal: Principal): Group {
     const subscribed = this.#parts.engine.subscribe(bound, principal)
     if ('outcome' in subscribed) throw new RequestRefused(refusedByEngine(subscribed))
-    const topic = `${subscribed.kind} ${subscribed.collection}`
+    const topic = topicOf(subscribed)
     const group: Group = { key, bound, topic, subscribed, members: new Set() }
     const groups = this.#topics.get(topic) ?? new Map<string, Group>()
     this.#topics.set(topic, groups.set(key, group))
@@ -172,10 +182,19 @@ export class Hub {
     this.#leave(member, false)
     try {
       this.#join(member, bound, key, principal)
+      this.#catchUp(member)
     } catch (error) {
       this.#release()
       member.sink.end(refusalOf(error).text)
     }
+  }
+
+  /** What is on its way to those whom it has left, it has not got. */
+  #catchUp({ group }: Member): void {
+    const change = this.#delivering
+    if (!group || !change || group.topic !== topicOf(change)) return
+    const later = this.#deliverTo(group, change)
+    if (later) this.#late.push(later)
   }
 
   #leave(member: Member, forGood: boolean): void {
@@ -213,11 +232,19 @@ export class Hub {
   }
 
   async #begin(): Promise<void> {
-    const { feed, onFault } = this.#parts
+    const { feed } = this.#parts
+    const outage = this.#outage
     this.#last = await feed.last()
     const off = feed.onCommit(() => this.#wake())
     const look = async () => feed.look()
-    const timer = setInterval(() => look().catch(onFault), LOOK).unref()
+    const lookAgain = () =>
+      look().then(
+        () => {
+          if (this.#delivering === undefined) outage.over()
+        },
+        error => outage.tell(error),
+      )
+    const timer = setInterval(lookAgain, LOOK).unref()
     this.#stop = () => {
       off()
       clearInterval(timer)
@@ -232,12 +259,23 @@ export class Hub {
     this.#pumping = true
     setImmediate(() => {
       this.#pump()
-        .catch(this.#parts.onFault)
+        .then(
+          () => this.#outage.over(),
+          error => this.#stumble(error),
+        )
         .finally(() => {
           this.#pumping = false
           if (this.#again && this.#size > 0) this.#wake()
         })
     })
+  }
+
+  /** What the log could not tell now, it will tell later. */
+  async #stumble(error: unknown): Promise<void> {
+    this.#outage.tell(error)
+    if (!isPassing(error)) return
+    this.#again = true
+    await this.#outage.pause()
   }
 
   async #pump(): Promise<void> {
@@ -248,8 +286,11 @@ export class Hub {
       await this.#parts.beforeDelivery(new Set(events.map(event => event.collection)))
       let began = performance.now()
       for (const event of events) {
+        this.#delivering = event
         const delivered = this.#deliver(event)
         if (delivered) await delivered
+        while (this.#late.length > 0) await Promise.all(this.#late.splice(0))
+        this.#delivering = undefined
         this.#last = event.event
         if (performance.now() - began < TURN) continue
         await new Promise(resolve => setImmediate(resolve))
@@ -260,7 +301,7 @@ export class Hub {
 
   /** At once where every answer is there at once. */
   #deliver(change: LoggedChange): Promise<unknown> | undefined {
-    const groups = this.#topics.get(`${change.kind} ${change.collection}`)
+    const groups = this.#topics.get(topicOf(change))
     if (!groups) return undefined
     const waiting: Promise<void>[] = []
     for (const group of [...groups.values()]) {
@@ -276,11 +317,30 @@ export class Hub {
       if (!(text instanceof Promise)) return void this.#send(group, change, text)
       return text.then(
         later => this.#send(group, change, later),
-        error => this.#fail(group, error),
+        error => this.#retry(group, change, error),
       )
     } catch (error) {
-      return void this.#fail(group, error)
+      return this.#retry(group, change, error)
     }
+  }
+
+  /** While the database is away, nobody misses anything by waiting. */
+  async #retry(group: Group, change: ItemChange, cause: unknown): Promise<void> {
+    const { patience = PATIENCE } = this.#parts
+    let error = cause
+    let until = Number.POSITIVE_INFINITY
+    while (isPassing(error) && performance.now() < until) {
+      this.#outage.tell(error)
+      await this.#outage.end(() => this.#size > 0)
+      if (group.members.size === 0) return
+      until = Math.min(until, performance.now() + patience)
+      try {
+        return this.#send(group, change, await group.subscribed.deliver(change))
+      } catch (again) {
+        error = again
+      }
+    }
+    this.#fail(group, error)
   }
 
   #send({ members }: Group, { event }: ItemChange, text: string | null): void {
@@ -288,6 +348,7 @@ export class Hub {
     for (const member of members) {
       if (member.since === undefined) member.held.push({ event, text })
       else if (event > member.since) {
+        member.since = event
         this.delivered++
         member.sink.next(text)
       }
@@ -300,4 +361,8 @@ export class Hub {
     const { text } = refusalOf(error)
     for (const member of [...members]) this.#end(member, text)
   }
+}
+
+function topicOf({ kind, collection }: { readonly kind: ChangeKind; readonly collection: string }): string {
+  return `${kind} ${collection}`
 }

@@ -74,6 +74,11 @@ export function staticRule(
   return kind === 'always' || kind === 'never' ? kind : 'depends'
 }
 
+/** Whether all rows of a collection may be read, whatever is in them. */
+export function readsEveryRow(model: Model, collection: Collection, access: AccessClass): boolean {
+  return viewOf(model, access).readable(collection).kind === 'always'
+}
+
 function createView(model: Model, access: AccessClass): View {
   const readable = new Map<string, Condition>()
   const writable = { create: new Map(), update: new Map(), delete: new Map() }

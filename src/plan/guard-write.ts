@@ -11,12 +11,13 @@ import type {
   GuardedAssignment,
   GuardedCreate,
   GuardedDelete,
+  GuardedMost,
   GuardedSelected,
   GuardedUpdate,
   ReferenceCheck,
   Refusal,
 } from './guarded.ts'
-import type { Assignment, CreateShape, DeleteShape, UpdateShape } from './plan.ts'
+import type { Assignment, CreateShape, DeleteShape, Most, UpdateShape } from './plan.ts'
 
 export function guardCreate(shape: CreateShape, view: View): GuardedCreate {
   const collection = view.collection(shape.collection)
@@ -33,16 +34,25 @@ export function guardCreate(shape: CreateShape, view: View): GuardedCreate {
   const rest = [...collection.fields.values()].filter(field => field.name !== 'id' && !given.has(field))
   requireValues(rest)
   const refusals: Refusal[] = []
+  const all = [...set, ...rest.map(initial)]
   return {
     kind: 'create',
     collection,
-    set: [...set, ...rest.map(initial)],
+    set: all,
+    most: shape.most && bounded(shape.most, all),
     references: references(chosen, view),
     after: checks([{ condition: allowed, field: undefined }, ...rules]),
     rows: view.readable(collection),
     select: guardSelect(shape.select, collection, view, shape.lenient ? { refusals, keys: [] } : undefined),
     refusals,
   }
+}
+
+function bounded({ field, count, refusal }: Most, set: readonly GuardedAssignment[]): GuardedMost {
+  const assignment = set.find(one => one.field.name === field)
+  const target = assignment?.field.reference?.target
+  if (!assignment || target === undefined) throw new TypeError(`${field} is no relation.`)
+  return { assignment, target, count, refusal }
 }
 
 export function guardUpdate(shape: UpdateShape, view: View): GuardedUpdate {

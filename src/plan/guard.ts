@@ -36,7 +36,7 @@ import type {
   WriteShape,
 } from './plan.ts'
 
-export { readableFields, readableRelations, staticRule } from './guard-view.ts'
+export { readableFields, readableRelations, readsEveryRow, staticRule } from './guard-view.ts'
 
 /**
  * Throws an `ApiError`: UNAUTHORIZED, FORBIDDEN or INSUFFICIENT_SCOPE where the caller may not,

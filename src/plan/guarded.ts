@@ -209,10 +209,19 @@ export interface ReferenceCheck {
   readonly rows: Condition
 }
 
+/** How many items may have the assigned value, which refers to an item of `target`: else CONFLICT. */
+export interface GuardedMost {
+  readonly assignment: GuardedAssignment
+  readonly target: string
+  readonly count: number
+  readonly refusal: string
+}
+
 export interface GuardedCreate {
   readonly kind: 'create'
   readonly collection: Collection
   readonly set: readonly GuardedAssignment[]
+  readonly most: GuardedMost | undefined
   readonly references: readonly ReferenceCheck[]
   /** Over the new row. */
   readonly after: readonly Check[]

@@ -133,12 +133,22 @@ export interface SelectedList {
   readonly connection?: { readonly total: boolean }
 }
 
+/** No more items than these may refer to the same one: counted in the write's transaction, however many come at once. */
+export interface Most {
+  /** A relation of the new item. */
+  readonly field: string
+  readonly count: number
+  /** What the CONFLICT says. */
+  readonly refusal: string
+}
+
 export interface CreateShape {
   readonly kind: 'create'
   readonly collection: string
   readonly set: readonly Assignment[]
   /** Values that Portico itself computed (see `CreateHook`): may name internal and read-only fields. */
   readonly computed: readonly Assignment[]
+  readonly most?: Most | undefined
   readonly select: readonly Selected[]
   /** What the caller may not read of the answer is left out instead of refusing the write. */
   readonly lenient?: boolean

@@ -8,6 +8,7 @@ import type {
   CreateShape,
   ItemShape,
   ListShape,
+  Most,
   Plan,
   UpdateShape,
   WriteShape,
@@ -28,6 +29,8 @@ export interface Creation {
   readonly computed: Readonly<Record<string, JsonValue>>
   /** Added to the answer of this create, and never shown again. */
   readonly revealed: Readonly<Record<string, JsonValue>>
+  /** The same for every item of a collection. */
+  readonly most?: Most
 }
 
 /** Fails with an `ApiError` when the principal may not create an item with these values. */

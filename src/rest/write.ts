@@ -6,7 +6,7 @@ import type { Model } from '../model/model.ts'
 import { bodyValidator } from '../model/validate.ts'
 import { type Awaitable, entityTag, then, type WriteAnswer } from '../plan/answer.ts'
 import { admit } from '../plan/guard.ts'
-import type { Assignment, CreateShape, DeleteShape, UpdateShape, WriteShape } from '../plan/plan.ts'
+import type { Assignment, CreateShape, DeleteShape, Most, UpdateShape, WriteShape } from '../plan/plan.ts'
 import type { CreateHooks, Creation, Run } from '../plan/run.ts'
 import type { Principal } from '../principal.ts'
 import { readBody } from './body.ts'
@@ -85,6 +85,7 @@ function makeCreateForm(
   template: ItemTemplate,
   values: Values,
   computed: readonly string[],
+  most: Most | undefined,
 ): CreateForm {
   const names = fieldsSet(view, values)
   const key = `create ${names.join(' ')}|${computed.join(' ')}|${JSON.stringify(template.shape.select)}`
@@ -93,6 +94,7 @@ function makeCreateForm(
     collection: view.collection.name,
     set: assign(names, 2),
     computed: assign(computed, 2 + names.length),
+    most,
     select: template.shape.select,
   }))
   return { names, computed, shape, headers: headersFor(view, template, names) }
@@ -109,7 +111,7 @@ function createForm(
   for (const name in values) key += `,${name}`
   const known = template.creates.get(key)
   if (known) return known
-  const made = makeCreateForm(view, template, values, computed)
+  const made = makeCreateForm(view, template, values, computed, creation.most)
   template.creates.set(key, made)
   return made
 }

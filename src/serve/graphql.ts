@@ -5,8 +5,10 @@ import type { Reply } from '../call.ts'
 import { type Answered, budgetAddress, type Limits } from '../cluster/limits.ts'
 import { type Settings, SettingsError } from '../config.ts'
 import type { CredentialHeaders } from '../graphql/clients.ts'
-import type { Engine, RateLimit } from '../graphql/engine.ts'
+import type { EngineOptions } from '../graphql/create-engine.ts'
+import type { RateLimit } from '../graphql/engine.ts'
 import type { Account, Feed, Graphql } from '../graphql/graphql.ts'
+import { loadFace } from '../graphql/load.ts'
 import { type Manifest, readManifest } from '../graphql/manifest.ts'
 import type { Exchange } from '../http.ts'
 import type { Model } from '../model/model.ts'
@@ -75,11 +77,11 @@ export function graphqlFace(parts: GraphqlFaceParts): GraphqlFace {
 }
 
 async function loadGraphql(parts: GraphqlFaceParts, registered: Manifest): Promise<Graphql> {
-  const { createGraphql } = await import('../graphql/graphql.ts')
+  const { createEngine, createGraphql } = await loadFace(parts.run)
   const { authenticate, refresh, limits, settings, changes, onFault } = parts
   return createGraphql(
     {
-      engine: await loadEngine(parts),
+      engine: createEngine(engineOptions(parts)),
       feed: changes,
       identify: (headers, address) =>
         then(refresh(), () =>
@@ -110,9 +112,8 @@ function registeredDocuments(settings: Settings): Manifest {
   }
 }
 
-async function loadEngine({ model, run, hooks, settings }: GraphqlFaceParts): Promise<Engine> {
-  const { createEngine } = await import('../graphql/create-engine.ts')
-  return createEngine({
+function engineOptions({ model, run, hooks, settings }: GraphqlFaceParts): EngineOptions {
+  return {
     model,
     run,
     hooks,
@@ -124,7 +125,7 @@ async function loadEngine({ model, run, hooks, settings }: GraphqlFaceParts): Pr
       tokens: settings['graphql.maxTokens'],
       listBound: settings['graphql.maxListSize'],
     },
-  })
+  }
 }
 
 /** Only what is there: a header that is undefined is none. */

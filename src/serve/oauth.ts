@@ -4,6 +4,7 @@ import { isAccountPath } from '../auth/accounts/paths.ts'
 import { dpopAlgorithms } from '../auth/dpop-challenge.ts'
 import type { MailLog } from '../auth/mail.ts'
 import type { Apps } from '../auth/server/apps.ts'
+import { postedLogout } from '../auth/server/logout.ts'
 import type { AuthorizationServer } from '../auth/server/server.ts'
 import type { Reply, TakenOver } from '../call.ts'
 import type { RateCounters } from '../cluster/cluster.ts'
@@ -79,7 +80,7 @@ const methods: ReadonlyMap<string, readonly string[]> = new Map([
   ['/oauth/userinfo', ['GET', 'POST']],
   ['/oauth/jwks', ['GET']],
   ['/oauth/register', ['POST']],
-  ['/oauth/logout', ['GET']],
+  ['/oauth/logout', ['GET', 'POST']],
   ['/oauth/logout/confirm', ['POST']],
   ['/oauth/logout/success', ['GET']],
   ['/.well-known/openid-configuration', ['GET']],
@@ -137,6 +138,7 @@ export function oauthFace(parts: OauthFaceParts): OauthFace {
     const server = await load()
     await readForm(exchange)
     const { req, res, body, method } = exchange
+    if (exchange.path === '/oauth/logout' && method === 'POST') return postedLogout(exchange)
     const carries = method === 'POST' || method === 'PUT'
     const handled = () => server.handle(req, res, carries ? body : undefined, exchange.address)
     const quickly = () => server.quick(exchange.path, exchange)

@@ -16,10 +16,11 @@ import type { Crew } from '../workers/crew.ts'
 
 /** The model's database, made or brought up to date. */
 export async function openStore(model: Model, settings: Settings, crew?: Crew): Promise<Store> {
-  const { database, databaseConnections: connections, cacheBytes, autoMigrate, rowSecurity } = settings
+  const { database, databaseConnections: connections, databaseTimeout: timeout } = settings
+  const { cacheBytes, autoMigrate, rowSecurity } = settings
   if (isPostgres(database)) {
     const { openPostgres } = await import('../store/postgres.ts')
-    return openPostgres(model, { url: database, connections, cacheBytes, autoMigrate, rowSecurity })
+    return openPostgres(model, { url: database, connections, timeout, cacheBytes, autoMigrate, rowSecurity })
   }
   requireUnlocked(settings)
   return openSqlite(model, { file: database, cacheBytes, autoMigrate, neighbours: crew?.neighbours })
@@ -39,8 +40,8 @@ export async function prepare(
 ): Promise<FirstAdministrator | undefined> {
   const store = await openStore(model, settings)
   try {
-    await openSealed(store, settings, log)
-    return await bootstrap(createRun(createGuard(model), store), settings)
+    const records = await openSealed(store, settings, log)
+    return await bootstrap(createRun(createGuard(model), store), records, settings)
   } finally {
     await store.close()
   }

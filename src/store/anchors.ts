@@ -2,7 +2,16 @@
  * Remembered anchors: at some offsets of a list, the position (the sort keys) of the row just before.
  * A deep page then begins at the nearest anchor instead of counting its way from the first row.
  */
-import type { SqlValue } from './values.ts'
+import type { GuardedList } from '../plan/guarded.ts'
+import type { Inputs, SqlValue } from './values.ts'
+
+export type PageWindow = Extract<GuardedList['window'], { kind: 'page' }>
+
+/** Below this offset, counting rows is as cheap as looking for an anchor. */
+export const SHALLOW = 200
+/** Anchored lists per shape: arguments and users differ. */
+const MAX_LISTS = 20
+const MAX_ANCHORS = 20_000
 
 export interface Anchor {
   /** How many rows stand before this position, the position's own row included. */
@@ -39,5 +48,32 @@ export class Anchors {
       else high = middle
     }
     return low
+  }
+}
+
+/** The anchors of all lists of one shape. */
+export class AnchoredLists {
+  readonly #shape: GuardedList
+  readonly #window: PageWindow
+  readonly #lists = new Map<string, Anchors>()
+  #stamp = -1
+
+  constructor(shape: GuardedList, window: PageWindow) {
+    this.#shape = shape
+    this.#window = window
+  }
+
+  /** Those of the list that is asked for; none from before `stamp` changed. */
+  of({ args, userId }: Inputs, stamp: number): Anchors {
+    if (stamp !== this.#stamp || this.#lists.size > MAX_LISTS) this.#lists.clear()
+    this.#stamp = stamp
+    const { offset, limit } = this.#window
+    const others = args.map((value, index) => (index === offset || index === limit ? null : value))
+    const key = JSON.stringify(this.#shape.personal ? [userId, others] : others)
+    const known = this.#lists.get(key)
+    if (known !== undefined && known.size < MAX_ANCHORS) return known
+    const made = new Anchors()
+    this.#lists.set(key, made)
+    return made
   }
 }

@@ -23,6 +23,8 @@ export interface PostgresOptions {
   readonly url: string
   /** How many connections this node may hold. 8 by default; no fewer than 4. */
   readonly connections?: number
+  /** How long a statement may take, in milliseconds. 10,000 by default. */
+  readonly timeout?: number
   /** How much memory remembered answers may take; 0: none is remembered. 64 MiB by default. */
   readonly cacheBytes?: number
   /** Whether what the model only adds is added to the tables at once. True by default. */
@@ -39,19 +41,24 @@ export interface PostgresOptions {
 
 const MIB = 1024 * 1024
 const DAY = 24 * 60 * 60 * 1000
-/** In milliseconds: how long to wait for a connection, and for the answer to a statement. */
+/** In milliseconds: how long to wait for a connection, and for the answer to a statement that does nearly nothing. */
 const CONNECT = 2000
-const ANSWER = 15_000
 const QUICK = 1500
 
-/** Where no policies lock the rows, or soon will, while another node is started. */
+/** Where no policies lock the rows; a migration beside this node may make some. */
 const everything = `; SET portico.service = 'on'`
-const common = `SET timezone = 'UTC'; SET jit = off; SET statement_timeout = '10s'; SET idle_in_transaction_session_timeout = '20s'`
-/** All that is asked together sees one snapshot. */
-const reading = `${common}; SET default_transaction_isolation = 'repeatable read'; SET default_transaction_read_only = on`
-/** Each statement sees what was committed before it. */
-const watching = `${common}; SET default_transaction_read_only = on`
-const writing = `${common}; SET lock_timeout = '5s'`
+
+/** What each kind of connection begins with. */
+function settingsOf(timeout: number) {
+  const common = `SET timezone = 'UTC'; SET jit = off; SET statement_timeout = ${timeout}; SET idle_in_transaction_session_timeout = ${2 * timeout}`
+  return {
+    /** All that is asked together sees one snapshot. */
+    reading: `${common}; SET default_transaction_isolation = 'repeatable read'; SET default_transaction_read_only = on`,
+    /** Each statement sees what was committed before it. */
+    watching: `${common}; SET default_transaction_read_only = on`,
+    writing: `${common}; SET lock_timeout = ${Math.ceil(timeout / 2)}`,
+  }
+}
 
 /**
  * Opens the database. Rejects with a `MigrationError` when its tables do not fit the model and may not be changed
@@ -59,30 +66,44 @@ const writing = `${common}; SET lock_timeout = '5s'`
  */
 export async function openPostgres(model: Model, options: PostgresOptions): Promise<Store> {
   const { url, connections = 8, cacheBytes = 64 * MIB, autoMigrate = true } = options
-  const { eventsKept = 7 * DAY, maxWaiting = 10_000, now = Date.now, rowSecurity = false } = options
-  const security = rowSecurity ? locked : unlocked
-  const open = (settings: string, answerTimeout: number, isLocked = rowSecurity) => {
-    const begin = isLocked ? settings : `${settings}${everything}`
-    return () => Wire.open({ url, connectTimeout: CONNECT, answerTimeout, settings: begin, isLocked })
+  const { eventsKept = 7 * DAY, maxWaiting = 10_000, now = Date.now, timeout = 10_000 } = options
+  const { rowSecurity: isLocked = false } = options
+  const security = isLocked ? locked : unlocked
+  const { reading, watching, writing } = settingsOf(timeout)
+  const ask = (): void => void checks.refresh().catch(() => {})
+  // Several statements may be sent together, each of which may take its time.
+  const open = (own: string) => () => {
+    const settings = isLocked ? own : `${own}${everything}`
+    const answerTimeout = 1.5 * timeout
+    return Wire.open({ url, connectTimeout: CONNECT, answerTimeout, settings, isLocked, onSlow: ask })
   }
-  await preparePostgres(url, model, autoMigrate, rowSecurity)
+  await preparePostgres(url, model, autoMigrate, isLocked)
   const lanes = Math.max(1, Math.floor(connections / 4))
   const pool = new Pool({
-    open: open(reading, ANSWER),
+    open: open(reading),
     size: Math.max(1, connections - lanes - 1),
     maxWaiting,
   })
-  // It asks nothing on anybody's behalf.
-  const openWatch = open(watching, QUICK, false)
   const watch = new Pool({
     open: async () => {
       checks.forget()
-      const wire = await openWatch()
+      const wire = await Wire.open({
+        url,
+        connectTimeout: CONNECT,
+        answerTimeout: QUICK,
+        // It asks nothing on anybody's behalf.
+        settings: `${watching}${everything}`,
+      })
       wire.onClose(() => {
         pool.dropIdle()
         writer.dropIdle()
+        ask()
       })
       return wire
+    },
+    onSilence: () => {
+      pool.lose()
+      writer.lose()
     },
     size: 1,
     maxWaiting,
@@ -92,7 +113,7 @@ export async function openPostgres(model: Model, options: PostgresOptions): Prom
   const changes = new ChangeLog(watch, checks)
   const cleaning = new Cleaning({ eventsKept, now })
   const writer: Writer = new Writer(model, {
-    open: open(writing, ANSWER),
+    open: open(writing),
     lanes,
     security,
     maxWaiting,

@@ -1,7 +1,7 @@
 /** JSON values as databases take them. */
 import type { SQLInputValue } from 'node:sqlite'
 import type { JsonValue } from '../model/fields/type.ts'
-import type { Conversion } from './sql/writer.ts'
+import type { Bind, Conversion } from './sql/writer.ts'
 
 export type SqlValue = SQLInputValue
 
@@ -26,4 +26,22 @@ export function convert(value: JsonValue | undefined, as: Conversion): SqlValue 
   if (as === 'json' || as === 'list') return JSON.stringify(value)
   if (typeof value === 'boolean') return value ? 1 : 0
   return typeof value === 'object' ? JSON.stringify(value) : value
+}
+
+/** What a statement's parameter is bound to. `converted`: how a value of JSON becomes the database's. */
+export function bound(
+  bind: Bind,
+  { args, userId, slots }: Inputs,
+  converted: (value: JsonValue | undefined, as: Conversion) => SqlValue,
+): SqlValue {
+  switch (bind.from) {
+    case 'arg':
+      return converted(args[bind.param], bind.as)
+    case 'slot':
+      return slots[bind.slot] ?? null
+    case 'userId':
+      return userId
+    case 'constant':
+      return converted(bind.value, bind.as)
+  }
 }

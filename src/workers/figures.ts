@@ -49,6 +49,15 @@ function add(families: Map<string, Family>, text: string): void {
   }
 }
 
+/** What of a text only ever grows. */
+export function counted(text: string): string {
+  const families = new Map<string, Family>()
+  add(families, text)
+  const isCounted = ([, { comments }]: [string, Family]) =>
+    comments.some(comment => /^# TYPE \S+ (counter|histogram|summary)$/.test(comment))
+  return written([...families].filter(isCounted).map(([, family]) => family))
+}
+
 function textOf(value: number): string {
   if (Number.isFinite(value)) return String(value)
   return Number.isNaN(value) ? 'NaN' : value > 0 ? '+Inf' : '-Inf'
@@ -58,8 +67,12 @@ function textOf(value: number): string {
 export function merged(texts: readonly string[]): string {
   const families = new Map<string, Family>()
   for (const text of texts) add(families, text)
+  return written([...families.values()])
+}
+
+function written(families: readonly Family[]): string {
   const lines: string[] = []
-  for (const { comments, samples } of families.values()) {
+  for (const { comments, samples } of families) {
     lines.push(...comments)
     for (const [key, value] of samples) lines.push(`${key} ${textOf(value)}`)
   }

@@ -1,6 +1,6 @@
 /** The threads that serve: starts them, starts one anew that has died, and stops them. */
 import { MessageChannel, Worker } from 'node:worker_threads'
-import { merged } from './figures.ts'
+import { counted, merged } from './figures.ts'
 import type { SharedMemory } from './memory.ts'
 import { type FromWorker, type Orders, type ToldError, type ToWorker, toldError } from './messages.ts'
 import { bury } from './write-lock.ts'
@@ -42,13 +42,15 @@ export interface Pool {
 /** A worker that has lived so long has not died of its start, in milliseconds. */
 const SETTLED = 60_000
 /** How long a worker may take to tell its figures, in milliseconds. */
-const TELLING = 2000
+const TELLING = 5000
 
 interface Member {
   readonly thread: Worker
   readonly since: number
   isServing: boolean
-  readonly tells: Map<number, (text: string) => void>
+  readonly tells: Map<number, () => void>
+  /** The figures that it has told last. */
+  told: string
   readonly ended: Promise<void>
 }
 
@@ -73,6 +75,8 @@ class Threads implements Pool {
   readonly #members = new Map<number, Member>()
   readonly #deaths = new Map<number, number>()
   readonly #timers = new Set<NodeJS.Timeout>()
+  /** What those that have died had counted: a sum that shrinks would be taken for a new service's. */
+  #buried = ''
   #restarts = 0
   #asked = 0
   #isStopping = false
@@ -95,6 +99,7 @@ class Threads implements Pool {
       since: performance.now(),
       isServing: false,
       tells: new Map(),
+      told: '',
       ended: exit.promise,
     }
     let error: ToldError | undefined
@@ -121,8 +126,10 @@ class Threads implements Pool {
   }
 
   async figures(): Promise<string> {
-    const texts = await Promise.all([...this.#members.values()].map(member => this.#ask(member)))
-    return merged([...texts, this.#ownFigures()])
+    await Promise.all([...this.#members.values()].map(member => this.#ask(member)))
+    // Whoever has died meanwhile is among the buried, and only there.
+    const texts = [...this.#members.values()].map(({ told }) => told)
+    return merged([...texts, this.#buried, this.#ownFigures()])
   }
 
   send(worker: number, message: ToWorker): void {
@@ -167,21 +174,23 @@ class Threads implements Pool {
 
   #hear(member: Member, message: Exclude<FromWorker, { kind: 'ready' | 'failed' }>): void {
     if (message.kind === 'log') this.#options.log(message.text)
-    else if (message.kind === 'figures') member.tells.get(message.id)?.(message.text)
-    else {
+    else if (message.kind === 'figures') {
+      member.told = message.text
+      member.tells.get(message.id)?.()
+    } else {
       const { id } = message
       void this.figures().then(text => member.thread.postMessage({ kind: 'gathered', id, text }))
     }
   }
 
-  /** Empty when it does not tell in time: a scrape must not hang on one that is stuck. */
-  #ask({ thread, tells, ended }: Member): Promise<string> {
+  /** Resolves also when it does not tell in time: a scrape must not hang on one that is stuck. */
+  #ask({ thread, tells, ended }: Member): Promise<void> {
     const id = this.#asked++
-    const { promise, resolve } = Promise.withResolvers<string>()
-    const timer = setTimeout(() => resolve(''), TELLING)
+    const { promise, resolve } = Promise.withResolvers<void>()
+    const timer = setTimeout(resolve, TELLING)
     tells.set(id, resolve)
     thread.postMessage({ kind: 'tell', id } satisfies ToWorker)
-    void ended.then(() => resolve(''))
+    void ended.then(resolve)
     return promise.finally(() => {
       clearTimeout(timer)
       tells.delete(id)
@@ -191,6 +200,8 @@ class Threads implements Pool {
   #bury(worker: number, member: Member): void {
     member.isServing = false
     if (this.#members.get(worker) === member) this.#members.delete(worker)
+    this.#buried = merged([this.#buried, counted(member.told)])
+    member.told = ''
     bury(new Int32Array(this.#options.memory.file), worker)
   }
 

@@ -1,6 +1,6 @@
 /** A worker: the thread that `pool.ts` starts. It serves the model on a port that it shares with the others. */
 import { parentPort, workerData } from 'node:worker_threads'
-import { loadModel, modelFingerprint } from '../cli/files.ts'
+import { loadModel, modelFingerprint } from '../project.ts'
 import { start } from '../serve.ts'
 import { board } from './crew.ts'
 import { type Orders, toldError } from './messages.ts'

@@ -2,12 +2,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createKey } from '../../src/auth/bootstrap.ts'
-import { newKeyHook } from '../../src/auth/new-key.ts'
 import { readSettings } from '../../src/config.ts'
-import { ApiError } from '../../src/errors.ts'
 import { checkModel } from '../../src/model/check.ts'
 import { createGuard } from '../../src/plan/guard.ts'
-import { user } from '../../src/principal.ts'
 import { createRun, openStore } from '../../src/serve/store.ts'
 import blog from '../models/blog.ts'
 import { type Answer, type TestService, withService } from '../serve/service.ts'
@@ -194,21 +191,4 @@ test('keys that are asked for at the same time are counted together', async () =
     const bob = await keyFor(service, await makeUser(service, 'bob'))
     assert.equal((await make(service, bob)).status, 201)
   })
-})
-
-test('a key that is not stored yet counts, until the store counts it', () => {
-  let stored = 1
-  const list = () => ({ kind: 'list' as const, text: '[]', total: stored, next: undefined })
-  const unused = () => assert.fail()
-  const hook = newKeyHook({ list, item: unused, composite: unused, refusals: unused, write: unused }, 3)
-  const makeOne = (userId: number) => {
-    try {
-      return typeof hook({}, user(userId, 'user', 'all')) === 'object'
-    } catch (error) {
-      return error instanceof ApiError && error.code
-    }
-  }
-  assert.deepEqual([makeOne(1), makeOne(1), makeOne(1), makeOne(2)], [true, true, 'CONFLICT', true])
-  stored = 2
-  assert.deepEqual([makeOne(1), makeOne(1)], [true, 'CONFLICT'])
 })

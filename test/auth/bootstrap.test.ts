@@ -2,37 +2,78 @@
 import assert from 'node:assert/strict'
 import { createServer } from 'node:net'
 import { test } from 'node:test'
-import { bootstrap, createKey, createUser } from '../../src/auth/bootstrap.ts'
-import { generateKey } from '../../src/auth/key.ts'
+import { bootstrap, createKey, createUser, type FirstAdministrator } from '../../src/auth/bootstrap.ts'
+import { generateKey, keyHash } from '../../src/auth/key.ts'
+import { verifyPassword } from '../../src/auth/password.ts'
+import { SealedRecords } from '../../src/auth/sealing/sealed-records.ts'
+import { isSealed, secretKey, Vault } from '../../src/auth/sealing/vault.ts'
 import { createGuard } from '../../src/plan/guard.ts'
 import type { Run } from '../../src/plan/run.ts'
 import { system } from '../../src/principal.ts'
+import type { Records } from '../../src/records.ts'
 import { createRun } from '../../src/serve/store.ts'
 import { serve } from '../../src/serve.ts'
-import { openSqlite } from '../../src/store/sqlite.ts'
+import type { Store } from '../../src/store/store.ts'
 import declaration from '../models/blog.ts'
 import { call } from '../serve/service.ts'
 import { blog, fields, parsed, withFile } from '../store/blog.ts'
+import { databases, type TestDatabase } from '../store/databases.ts'
 
-const settings = { adminEmail: 'admin@example.com', adminPassword: undefined, adminApiKey: undefined }
+const settings: GivenStart = {
+  adminEmail: 'admin@example.com',
+  adminPassword: undefined,
+  adminApiKey: undefined,
+}
 
 interface Opened {
   readonly run: Run
-  /** Lets the clock of the store's stand `milliseconds` before the real one. */
-  age(milliseconds: number): void
+  readonly records: Records
+  /** As they are stored, with nothing opened. */
+  readonly stored: Records
+}
+
+const keys = [secretKey('a key of these tests')]
+
+function openedOf(store: Store): Opened {
+  const run = createRun(createGuard(blog), store)
+  return {
+    run,
+    records: new SealedRecords(store.records, new Vault({ keys: () => keys })),
+    stored: store.records,
+  }
+}
+
+/** `count` nodes on one new database. */
+async function withNodes(
+  database: TestDatabase,
+  count: number,
+  use: (nodes: readonly Opened[]) => Promise<void>,
+): Promise<void> {
+  await database.within(async place => {
+    const stores: Store[] = []
+    try {
+      for (let at = 0; at < count; at++) stores.push(await place.open(blog))
+      await use(stores.map(openedOf))
+    } finally {
+      await Promise.all(stores.map(store => store.close()))
+    }
+  })
 }
 
 async function withRun(use: (opened: Opened) => Promise<void>): Promise<void> {
-  await withFile(async file => {
-    let behind = 0
-    const store = openSqlite(blog, { file, now: () => Date.now() - behind })
-    try {
-      const run = createRun(createGuard(blog), store)
-      await use({ run, age: milliseconds => (behind = milliseconds) })
-    } finally {
-      await store.close()
-    }
-  })
+  const [sqlite] = databases
+  assert.ok(sqlite)
+  await withNodes(sqlite, 1, ([opened]) => use(opened ?? assert.fail()))
+}
+
+function start({ run, records }: Opened, given: GivenStart = settings) {
+  return bootstrap(run, records, given)
+}
+
+interface GivenStart {
+  readonly adminEmail: string
+  readonly adminPassword: string | undefined
+  readonly adminApiKey: string | undefined
 }
 
 async function rows(run: Run, collection: string, ...names: string[]): Promise<Record<string, unknown>[]> {
@@ -55,128 +96,177 @@ async function rows(run: Run, collection: string, ...names: string[]): Promise<R
   return parsed(text) as Record<string, unknown>[]
 }
 
-/** A run that dies at its nth write. */
-function dyingAt(run: Run, count: number): Run {
+/** How many writes a first start takes: the claim, the user, the key, and that it is finished. */
+const WRITES = 4
+
+/** Dies before its nth write. */
+function dyingAt({ run, records, stored }: Opened, count: number): Opened {
   let writes = 0
-  return {
-    ...run,
-    write: async (plan, principal) => {
+  const counted =
+    <A extends readonly unknown[], T>(write: (...args: A) => Promise<T>) =>
+    async (...args: A): Promise<T> => {
       writes += 1
       if (writes === count) throw new Error('died')
-      return run.write(plan, principal)
+      return write(...args)
+    }
+  return {
+    run: { ...run, write: counted(run.write) },
+    records: {
+      get: (kind, id) => records.get(kind, id),
+      byAlias: (kind, alias) => records.byAlias(kind, alias),
+      byOwner: (kind, owner) => records.byOwner(kind, owner),
+      all: kind => records.all(kind),
+      version: kind => records.version(kind),
+      put: counted(record => records.put(record)),
+      add: counted(record => records.add(record)),
+      swap: counted((key, before, after) => records.swap(key, before, after)),
+      consume: counted((kind, id) => records.consume(kind, id)),
+      delete: counted((kind, id) => records.delete(kind, id)),
+      deleteGrant: counted(grant => records.deleteGrant(grant)),
+      deleteOwned: counted((owner, kinds) => records.deleteOwned(owner, kinds)),
     },
+    stored,
   }
 }
 
-const never = () => assert.fail('must not wait')
+/** That there is one administrator with one key, and that what was told of them works. */
+async function requireOne({ run, stored }: Opened, told: FirstAdministrator | undefined): Promise<void> {
+  assert.match(told?.key ?? '', /^pk_/)
+  assert.match(told?.password ?? '', /^[\w-]{20}$/)
+  const [user, ...others] = await rows(run, 'users', 'id', 'email', 'role', 'password_hash')
+  assert.deepEqual([user?.email, user?.role, others], ['admin@example.com', 'admin', []])
+  assert.ok(await verifyPassword(told?.password ?? '', String(user?.password_hash)))
+  assert.deepEqual(await rows(run, 'api_keys', 'user_id', 'scopes', 'hash'), [
+    { user_id: user?.id, scopes: ['*'], hash: keyHash(told?.key ?? '') },
+  ])
+  const left = JSON.stringify(await stored.all('FirstStart'))
+  assert.ok(!left.includes(told?.key ?? '') && !left.includes(told?.password ?? ''))
+}
 
 test('the first start makes one administrator with a password and a key; the second nothing', async () => {
-  await withRun(async ({ run }) => {
-    const made = await bootstrap(run, settings, never)
-    assert.match(made?.key ?? '', /^pk_/)
-    assert.match(made?.password ?? '', /^[\w-]{20}$/)
-    assert.equal(await bootstrap(run, settings, never), undefined)
-    const [user, ...others] = await rows(run, 'users', 'email', 'role', 'password_hash')
-    assert.deepEqual([user?.email, user?.role, others], ['admin@example.com', 'admin', []])
-    assert.match(String(user?.password_hash), /^\$argon2id\$/)
-    assert.deepEqual(await rows(run, 'api_keys', 'user_id', 'scopes'), [{ user_id: 1, scopes: ['*'] }])
+  await withRun(async opened => {
+    await requireOne(opened, await start(opened))
+    assert.equal(await start(opened), undefined)
+    const [left] = await opened.records.all('FirstStart')
+    assert.equal(left?.payload, '{}')
   })
 })
 
-for (const [count, dead] of [
-  [2, 'before the key'],
-  [3, 'before the password'],
-] as const) {
-  test(`what a start that died ${dead} did not finish, the next one does, once`, async () => {
-    await withRun(async ({ run, age }) => {
-      age(60_000)
-      await assert.rejects(bootstrap(dyingAt(run, count), settings, never), /died/)
-      age(0)
-      const made = await bootstrap(run, settings, never)
-      assert.match(made?.key ?? '', /^pk_/)
-      assert.equal((await rows(run, 'users', 'id')).length, 1)
-      assert.equal(await bootstrap(run, settings, never), undefined)
+test('until both are made, what is stored of them tells nobody anything', async () => {
+  await withRun(async opened => {
+    await assert.rejects(start(dyingAt(opened, WRITES)), /died/)
+    const [claim] = await opened.stored.all('FirstStart')
+    assert.ok(isSealed(claim?.payload ?? ''))
+  })
+})
+
+for (const database of databases) {
+  for (let at = 1; at <= WRITES; at++) {
+    test(`what a start that died before its write ${at} did not finish, one of the next does (${database.name})`, async () => {
+      await withNodes(database, 3, async nodes => {
+        const [first] = nodes
+        assert.ok(first)
+        await assert.rejects(start(dyingAt(first, at)), /died/)
+        const told = (await Promise.all(nodes.map(node => start(node)))).filter(one => one !== undefined)
+        assert.equal(told.length, 1)
+        await requireOne(first, told[0])
+        assert.equal(await start(first), undefined)
+      })
     })
+  }
+
+  test(`of many first starts at once one is told, also when some of them die (${database.name})`, async () => {
+    for (let round = 0; round < 3; round++) {
+      await withNodes(database, 4, async nodes => {
+        const starts = nodes.flatMap((node, index) => [
+          start(node),
+          start(dyingAt(node, ((index + round) % WRITES) + 1)),
+        ])
+        const ended = await Promise.allSettled(starts)
+        const told = ended.flatMap(one => (one.status === 'fulfilled' && one.value ? [one.value] : []))
+        for (const one of ended) if (one.status === 'rejected') assert.match(String(one.reason), /died/)
+        assert.equal(told.length, 1)
+        await requireOne(nodes[0] ?? assert.fail(), told[0])
+      })
+    }
   })
 }
 
 test('a given key that is there already is no obstacle', async () => {
-  await withRun(async ({ run, age }) => {
+  await withRun(async opened => {
     const given = { ...settings, adminApiKey: generateKey(), adminPassword: 'secret enough' }
-    age(60_000)
-    await assert.rejects(bootstrap(dyingAt(run, 3), given, never), /died/)
-    age(0)
-    assert.deepEqual(await bootstrap(run, given, never), {
+    await assert.rejects(start(dyingAt(opened, WRITES), given), /died/)
+    assert.deepEqual(await start(opened, given), {
       email: settings.adminEmail,
       password: undefined,
       key: undefined,
     })
-    assert.equal((await rows(run, 'api_keys', 'id')).length, 1)
+    assert.equal((await rows(opened.run, 'api_keys', 'id')).length, 1)
   })
 })
 
-test('a start that another one is at is waited for, and makes nothing when that one finishes', async () => {
-  await withRun(async ({ run }) => {
-    let waited = 0
-    const [one, two] = await Promise.all([
-      bootstrap(run, settings, never),
-      Promise.resolve().then(() =>
-        bootstrap(run, settings, async () => {
-          waited++
-          await new Promise(resolve => setTimeout(resolve, 5))
-        }),
-      ),
-    ])
-    assert.ok(one)
-    assert.equal(two, undefined)
-    assert.ok(waited > 0)
-    assert.equal((await rows(run, 'api_keys', 'id')).length, 1)
+test('a start that goes on with other settings tells what was made', async () => {
+  await withRun(async opened => {
+    await assert.rejects(start(dyingAt(opened, 3)), /died/)
+    const other = {
+      adminEmail: 'new@example.com',
+      adminPassword: 'secret enough',
+      adminApiKey: generateKey(),
+    }
+    await requireOne(opened, await start(opened, other))
   })
 })
 
-test('users that somebody made are left alone: with a password, of another role or address, or several', async () => {
-  const password = 'a long password'
-  const makers: readonly ((run: Run) => Promise<unknown>)[] = [
-    run => createUser(run, { name: 'A', email: 'admin@example.com', role: 'admin' }, password),
-    run => insert(run, 'admin@example.com', 'user'),
-    run => insert(run, 'other@example.com', 'admin'),
-    async run => {
-      await insert(run, 'admin@example.com', 'admin')
-      await insert(run, 'other@example.com', 'user')
-    },
-  ]
-  for (const make of makers) {
-    await withRun(async ({ run, age }) => {
-      age(60_000)
-      await make(run)
-      age(0)
-      assert.equal(await bootstrap(run, settings, never), undefined)
-      assert.deepEqual(await rows(run, 'api_keys', 'id'), [])
+test('an account that somebody has made under that address meanwhile is given nothing', async () => {
+  for (const role of ['user', 'admin']) {
+    await withRun(async opened => {
+      await assert.rejects(start(dyingAt(opened, 2)), /died/)
+      await createUser(opened.run, { name: 'A', email: 'admin@example.com', role }, 'their own password')
+      assert.equal(await start(opened), undefined)
+      assert.deepEqual(await rows(opened.run, 'api_keys', 'id'), [])
+      assert.equal(await start(opened), undefined)
     })
   }
 })
 
-function insert(run: Run, email: string, role: string) {
-  const set = [
-    { field: 'name', param: 0 },
-    { field: 'email', param: 1 },
-    { field: 'role', param: 2 },
-  ]
-  const shape = { kind: 'create', collection: 'users', set, computed: [], select: [] } as const
-  return run.write({ shape, args: ['A', email, role] }, system)
-}
-
-test('the last key of an administrator who has a password can be revoked for good', async () => {
-  await withRun(async ({ run, age }) => {
-    age(60_000)
-    await bootstrap(run, settings, never)
-    age(0)
-    await run.write(
-      { shape: { kind: 'delete', collection: 'api_keys', id: 0, ifMatch: undefined }, args: [1] },
-      system,
+test('where all users were deleted, a start makes an administrator again', async () => {
+  await withRun(async opened => {
+    await start(opened)
+    const remove = { kind: 'delete', collection: 'users', id: 0, ifMatch: undefined } as const
+    await opened.run.write({ shape: remove, args: [1] }, system)
+    const told = await Promise.all([start(opened), start(opened)])
+    assert.equal(told.filter(one => one !== undefined).length, 1)
+    await requireOne(
+      opened,
+      told.find(one => one !== undefined),
     )
-    assert.equal(await bootstrap(run, settings, never), undefined)
+  })
+})
+
+test('where there are users, whoever made them, nothing is made', async () => {
+  for (const [email, role] of [
+    ['admin@example.com', 'user'],
+    ['other@example.com', 'admin'],
+  ] as const) {
+    await withRun(async opened => {
+      const set = ['name', 'email', 'role'].map((field, param) => ({ field, param }))
+      const shape = { kind: 'create', collection: 'users', set, computed: [], select: [] } as const
+      await opened.run.write({ shape, args: ['A', email, role] }, system)
+      assert.equal(await start(opened), undefined)
+      assert.deepEqual(await rows(opened.run, 'api_keys', 'id'), [])
+    })
+  }
+})
+
+test('the last key of the administrator can be revoked for good', async () => {
+  await withRun(async opened => {
+    const { run } = opened
+    await start(opened)
+    const remove = { kind: 'delete', collection: 'api_keys', id: 0, ifMatch: undefined } as const
+    await run.write({ shape: remove, args: [1] }, system)
+    assert.equal(await start(opened), undefined)
     assert.match(await createKey(run, 1, { name: 'Another' }), /^pk_/)
+    assert.equal((await rows(run, 'api_keys', 'id')).length, 1)
   })
 })
 

@@ -1,10 +1,8 @@
 /** A whole service at its most talkative: what it writes down holds no secret that it ever saw. */
 import assert from 'node:assert/strict'
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join, resolve } from 'node:path'
+import { join } from 'node:path'
 import { test } from 'node:test'
 import { generateKey } from '../../src/auth/key.ts'
 import { Browser } from '../conformance/oauth/browser.ts'
@@ -17,10 +15,9 @@ import {
   redirectUri,
   secretOf,
 } from '../conformance/oauth/server.ts'
+import { startProcess } from '../processes/portico.ts'
 import { call } from '../serve/service.ts'
 
-const bin = resolve(import.meta.dirname, '../../src/bin.ts')
-const model = resolve(import.meta.dirname, '../../examples/blog/model.ts')
 const password = 'the password of the administrator'
 const registrationToken = 'an-initial-access-token-that-is-long'
 const secretKey = `${'k'.repeat(20)}ey-that-seals-everything`
@@ -34,39 +31,24 @@ interface Running {
 async function whileTalking(use: (running: Running) => Promise<void>): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'portico-log-'))
   const key = generateKey()
-  const child = spawn(process.execPath, ['--conditions=portico-source', bin, 'start'], {
-    cwd: folder,
-    env: {
-      PATH: process.env.PATH,
-      PORTICO_MODEL: model,
-      HOST: '127.0.0.1',
-      PORT: '0',
-      LOG_LEVEL: 'trace',
-      PORTICO_RATE_LIMIT: 'off',
-      PORTICO_ADMIN_API_KEY: key,
-      PORTICO_ADMIN_PASSWORD: password,
-      PORTICO_OAUTH_REGISTRATION_TOKEN: registrationToken,
-      PORTICO_SECRET_KEY: secretKey,
-    },
-  })
-  let text = ''
-  const url = await new Promise<string>((found, failed) => {
-    const hear = (chunk: Buffer) => {
-      text += chunk
-      const match = /listening on (http:\/\/[\d.:]+)/.exec(text)
-      if (match?.[1]) found(match[1])
-    }
-    child.stdout.on('data', hear)
-    child.stderr.on('data', hear)
-    child.once('close', () => failed(new Error(text)))
-  })
   try {
-    await use({ url, key, said: () => text })
-  } finally {
-    if (child.exitCode === null) {
-      child.kill('SIGTERM')
-      await once(child, 'close')
+    const service = await startProcess({
+      folder,
+      environment: {
+        LOG_LEVEL: 'trace',
+        PORTICO_RATE_LIMIT: 'off',
+        PORTICO_ADMIN_API_KEY: key,
+        PORTICO_ADMIN_PASSWORD: password,
+        PORTICO_OAUTH_REGISTRATION_TOKEN: registrationToken,
+        PORTICO_SECRET_KEY: secretKey,
+      },
+    })
+    try {
+      await use({ url: service.url, key, said: service.said })
+    } finally {
+      await service.end()
     }
+  } finally {
     rmSync(folder, { recursive: true, force: true })
   }
 }

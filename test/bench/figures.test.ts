@@ -9,6 +9,7 @@ const figure: Figure = {
   workload: 'W1',
   what: 'item',
   server: 'cold',
+  stage: 'SQLite',
   rows: 100_000,
   ratios: [0.5, 0.7, 0.61],
   perSecond: [50_000, 70_000, 61_000],
@@ -24,7 +25,10 @@ describe('figures', () => {
 
   it('are written with median, spread and floor', () => {
     const row = figuresTable([figure]).split('\n')[2]
-    assert.equal(row, '| W1 · item | 100,000 | from the database | 0.61 | 0.50–0.70 | 61,000 | ≥ 0.60 |')
+    assert.equal(
+      row,
+      '| W1 · item | 100,000 | SQLite, from the database | 0.61 | 0.50–0.70 | 61,000 | ≥ 0.60 |',
+    )
   })
 
   it('leave the floor out where none is set', () => {

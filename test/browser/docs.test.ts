@@ -1,13 +1,12 @@
 /** The pages at /docs as a browser shows them. */
 import assert from 'node:assert/strict'
-import { mkdirSync } from 'node:fs'
-import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import type { Browser, Page } from 'playwright-core'
 import { catalogue } from '../../src/errors.ts'
 import { freePort } from '../processes/port.ts'
 import { type TestService, withService } from '../serve/service.ts'
 import { openBrowser } from './chromium.ts'
+import { shoot, type Watched, watch } from './visitor.ts'
 
 let browser: Browser
 before(async () => {
@@ -15,48 +14,19 @@ before(async () => {
 })
 after(() => browser.close())
 
-interface Visit {
-  readonly page: Page
-  /** Errors on the console, uncaught ones, and violations of the page's policy. */
-  readonly faults: string[]
-  /** The origins that were asked for anything. */
-  readonly origins: Set<string>
-}
-
 const wide = { width: 1280, height: 900 }
 const narrow = { width: 360, height: 740 }
 
-const reportViolations = `document.addEventListener('securitypolicyviolation', violation =>
-  console.error(violation.violatedDirective + ' forbids ' + violation.blockedURI))`
-
-async function visit(url: string, viewport = wide): Promise<Visit> {
-  const page = await browser.newPage({ viewport })
-  const faults: string[] = []
-  const origins = new Set<string>()
-  page.on('console', message => {
-    if (message.type() === 'error') faults.push(message.text())
-  })
-  page.on('pageerror', error => faults.push(String(error)))
-  page.on('request', request => {
-    if (!request.url().startsWith('data:')) origins.add(new URL(request.url()).origin)
-  })
-  await page.addInitScript(reportViolations)
-  const response = await page.goto(url)
+async function visit(url: string, viewport = wide): Promise<Watched> {
+  const watched = await watch(await browser.newPage({ viewport }))
+  const response = await watched.page.goto(url)
   assert.equal(response?.status(), 200)
-  return { page, faults, origins }
-}
-
-/** For whoever wants to look: SHOTS names a folder. */
-async function shoot(page: Page, name: string): Promise<void> {
-  const folder = process.env.SHOTS
-  if (folder === undefined) return
-  mkdirSync(folder, { recursive: true })
-  await page.screenshot({ path: join(folder, `${name}.png`), fullPage: true })
+  return watched
 }
 
 async function onPage(
   path: string,
-  use: (visit: Visit, service: TestService) => Promise<void>,
+  use: (visit: Watched, service: TestService) => Promise<void>,
   viewport = wide,
 ) {
   await withService({ rateLimit: 'off' }, async service => {

@@ -4,6 +4,7 @@ import { after, before, test } from 'node:test'
 import type { Browser, Page } from 'playwright-core'
 import { admin, type Blog, openBlog } from '../transports/blog.ts'
 import { openBrowser } from './chromium.ts'
+import { type Watched, watch } from './visitor.ts'
 
 let browser: Browser
 let blog: Blog
@@ -16,25 +17,13 @@ after(async () => {
   await blog.close()
 })
 
-const reportViolations = `document.addEventListener('securitypolicyviolation', violation =>
-  console.error(violation.violatedDirective + ' forbids ' + violation.blockedURI))`
-
-async function open(query: string) {
-  const page = await browser.newPage({ viewport: { width: 1280, height: 900 } })
-  const faults: string[] = []
-  const origins = new Set<string>()
-  page.on('console', message => {
-    if (message.type() === 'error') faults.push(message.text())
-  })
-  page.on('pageerror', error => faults.push(String(error)))
-  page.on('request', request => {
-    if (!request.url().startsWith('data:')) origins.add(new URL(request.url()).origin)
-  })
-  await page.addInitScript(reportViolations)
+async function open(query: string): Promise<Watched> {
+  const watched = await watch(await browser.newPage({ viewport: { width: 1280, height: 900 } }))
+  const { page } = watched
   await page.addInitScript(`localStorage.setItem('graphiql:query', ${JSON.stringify(query)})`)
   const response = await page.goto(blog.graphql)
   assert.equal(response?.status(), 200)
-  return { page, faults, origins }
+  return watched
 }
 
 const answer = (page: Page, text: string) => page.locator('.result-window').filter({ hasText: text })

@@ -1,9 +1,8 @@
 /** Passkeys in a real browser, with an authenticator of its own. */
 import assert from 'node:assert/strict'
-import type { AddressInfo } from 'node:net'
-import { createServer } from 'node:net'
 import { after, before, test } from 'node:test'
 import type { Browser, Page } from 'playwright-core'
+import { freePort } from '../processes/port.ts'
 import { type TestService, withService } from '../serve/service.ts'
 import { openBrowser } from './chromium.ts'
 import { assertSound, shoot, type Visitor, visitor } from './visitor.ts'
@@ -13,15 +12,6 @@ before(async () => {
   browser = await openBrowser()
 })
 after(() => browser.close())
-
-/** The service's name must be known before it listens: a passkey belongs to a name, never to an address. */
-async function freePort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as AddressInfo
-  await new Promise(resolve => server.close(resolve))
-  return port
-}
 
 interface Scene extends Visitor {
   readonly origin: string
@@ -45,6 +35,7 @@ async function addAuthenticator(page: Page, isUserVerified: boolean): Promise<vo
 }
 
 async function scene(isUserVerified: boolean, use: (scene: Scene) => Promise<void>): Promise<void> {
+  // The name must be known before the service listens: a passkey belongs to a name, never to an address.
   const port = await freePort()
   const origin = `http://localhost:${port}`
   await withService({ port, rateLimit: 'off', baseUrl: origin }, async service => {

@@ -5,11 +5,17 @@ import { join } from 'node:path'
 import axe from 'axe-core'
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core'
 
-export interface Visitor {
-  readonly context: BrowserContext
+/** What a page does that it should not. */
+export interface Watched {
   readonly page: Page
   /** Errors on the console, uncaught ones, and violations of a page's policy. */
   readonly faults: string[]
+  /** The origins that were asked for anything. */
+  readonly origins: Set<string>
+}
+
+export interface Visitor extends Watched {
+  readonly context: BrowserContext
 }
 
 const reportViolations = `document.addEventListener('securitypolicyviolation', violation =>
@@ -18,17 +24,26 @@ const reportViolations = `document.addEventListener('securitypolicyviolation', v
 /** Answers that say no are written on the console too; what they say is looked at elsewhere. */
 const refusals = /^Failed to load resource: the server responded with a status of (400|401|403|404|429)/
 
+/** Notes from now on what the page does. What `isKnown` knows is no fault. */
+export async function watch(page: Page, isKnown = (_text: string) => false): Promise<Watched> {
+  const faults: string[] = []
+  const origins = new Set<string>()
+  page.on('console', message => {
+    if (message.type() === 'error' && !isKnown(message.text())) faults.push(message.text())
+  })
+  page.on('pageerror', error => faults.push(String(error)))
+  page.on('request', request => {
+    if (!request.url().startsWith('data:')) origins.add(new URL(request.url()).origin)
+  })
+  await page.addInitScript(reportViolations)
+  return { page, faults, origins }
+}
+
 export async function visitor(browser: Browser, options: BrowserContextOptions = {}): Promise<Visitor> {
   const context = await browser.newContext({ viewport: { width: 1024, height: 800 }, ...options })
   const page = await context.newPage()
   page.setDefaultTimeout(15_000)
-  const faults: string[] = []
-  page.on('console', message => {
-    if (message.type() === 'error' && !refusals.test(message.text())) faults.push(message.text())
-  })
-  page.on('pageerror', error => faults.push(String(error)))
-  if (options.javaScriptEnabled !== false) await page.addInitScript(reportViolations)
-  return { context, page, faults }
+  return { context, ...(await watch(page, text => refusals.test(text))) }
 }
 
 /** For whoever wants to look: SHOTS names a folder. */

@@ -1,16 +1,14 @@
 import assert from 'node:assert/strict'
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { after, before, test } from 'node:test'
 import { expiry } from '../../src/cli/accounts.ts'
 import { configurationPage } from '../../src/config/page.ts'
+import { bin, portico as command, type Ended, type Environment } from '../processes/command.ts'
+import { startProcess } from '../processes/portico.ts'
 import { call } from '../serve/service.ts'
 
-const bin = resolve(import.meta.dirname, '../../src/bin.ts')
-const model = resolve(import.meta.dirname, '../../examples/blog/model.ts')
 let folder = ''
 
 before(() => {
@@ -18,29 +16,8 @@ before(() => {
 })
 after(() => rmSync(folder, { recursive: true, force: true }))
 
-type Environment = Readonly<Record<string, string | undefined>>
-
-function launch(words: readonly string[], environment: Environment = {}) {
-  return spawn(process.execPath, ['--conditions=portico-source', bin, ...words], {
-    cwd: folder,
-    env: { PATH: process.env.PATH, PORTICO_MODEL: model, HOST: '127.0.0.1', PORT: '0', ...environment },
-  })
-}
-
-interface Ended {
-  readonly code: number | null
-  readonly out: string
-  readonly err: string
-}
-
-async function portico(words: readonly string[], environment?: Environment): Promise<Ended> {
-  const child = launch(words, environment)
-  let out = ''
-  let err = ''
-  child.stdout.on('data', chunk => (out += chunk))
-  child.stderr.on('data', chunk => (err += chunk))
-  const [code] = await once(child, 'close')
-  return { code, out, err }
+function portico(words: readonly string[], environment: Environment = {}): Promise<Ended> {
+  return command(words, { folder, environment: { HOST: '127.0.0.1', PORT: '0', ...environment } })
 }
 
 /** Starts a service, and stops it by a signal after `use`. Returns what it said. */
@@ -48,24 +25,13 @@ async function whileServing(
   environment: Environment,
   use: (url: string, said: () => string) => Promise<void>,
 ) {
-  const child = launch(['start'], environment)
-  let out = ''
-  child.stderr.on('data', chunk => (out += chunk))
-  const url = await new Promise<string>((found, failed) => {
-    child.stdout.on('data', chunk => {
-      out += chunk
-      const match = /listening on (http:\/\/[\d.:]+)/.exec(out)
-      if (match?.[1]) found(match[1])
-    })
-    child.once('close', () => failed(new Error(out)))
-  })
+  const service = await startProcess({ folder, environment })
   try {
-    await use(url, () => out)
+    await use(service.url, service.said)
   } finally {
-    child.kill('SIGTERM')
+    await service.end()
   }
-  const [code] = child.exitCode === null ? await once(child, 'close') : [child.exitCode]
-  return { code, out }
+  return { code: await service.end(), out: service.said() }
 }
 
 test('help lists every command, and each command explains itself', async () => {

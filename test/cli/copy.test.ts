@@ -1,12 +1,12 @@
 /** `portico copy`, as whoever types it meets it. */
 import assert from 'node:assert/strict'
-import { execFile } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { after, before, test } from 'node:test'
 import { Reporter } from '../../src/cli/progress.ts'
 import { withPostgres } from '../databases/postgres.ts'
+import { portico as command, type Ended } from '../processes/command.ts'
 
 const source = resolve(import.meta.dirname, '../../src')
 let folder = ''
@@ -19,20 +19,9 @@ export default model({ notes: collection({ fields: { title: string() }, access: 
 })
 after(() => rmSync(folder, { recursive: true, force: true }))
 
-interface Ended {
-  readonly code: unknown
-  readonly out: string
-  readonly err: string
-}
-
 function portico(...words: string[]): Promise<Ended> {
-  const env = { PATH: process.env.PATH, PORTICO_MODEL: 'model.ts', NODE_ENV: 'production' }
-  const args = ['--conditions=portico-source', join(source, 'bin.ts'), ...words]
-  return new Promise(ended =>
-    execFile(process.execPath, args, { cwd: folder, env }, (error, out, err) =>
-      ended({ code: error?.code ?? 0, out, err }),
-    ),
-  )
+  const environment = { PORTICO_MODEL: 'model.ts', NODE_ENV: 'production' }
+  return command(words, { folder, environment })
 }
 
 test('a copy says what it does, and at the end what it holds', () =>

@@ -1,12 +1,12 @@
 /** A model that changes under its data, as whoever types the commands meets it. */
 import assert from 'node:assert/strict'
-import { execFile } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { after, before, beforeEach, test } from 'node:test'
 import { query as onPostgres, withPostgres } from '../databases/postgres.ts'
+import { portico as command, type Ended } from '../processes/command.ts'
 
 const source = resolve(import.meta.dirname, '../../src')
 let folder = ''
@@ -15,25 +15,9 @@ before(() => {
 })
 after(() => rmSync(folder, { recursive: true, force: true }))
 
-interface Ended {
-  readonly code: unknown
-  readonly out: string
-  readonly err: string
-}
-
 function portico(...words: string[]): Promise<Ended> {
-  const env = {
-    PATH: process.env.PATH,
-    DATABASE_URL: './notes.db',
-    PORTICO_MODEL: 'model.ts',
-    NODE_ENV: 'production',
-  }
-  const args = ['--conditions=portico-source', join(source, 'bin.ts'), ...words]
-  return new Promise(ended =>
-    execFile(process.execPath, args, { cwd: folder, env }, (error, out, err) =>
-      ended({ code: error?.code ?? 0, out, err }),
-    ),
-  )
+  const environment = { DATABASE_URL: './notes.db', PORTICO_MODEL: 'model.ts', NODE_ENV: 'production' }
+  return command(words, { folder, environment })
 }
 
 /** Writes a model with one collection. */

@@ -66,6 +66,19 @@ const limits: Examples = {
 }
 const words: Examples = { text: [['x y', 'x y']], wrong: [], wrongValues: ['', 1, null] }
 
+const origins: Examples = {
+  text: [
+    ['https://api.example.com', 'https://api.example.com'],
+    ['http://localhost:3000/', 'http://localhost:3000'],
+    ['https://example.com/sub/', 'https://example.com/sub'],
+  ],
+  wrong: ['example.com', 'ftp://example.com', 'https://example.com?x', 'https://example.com#x'],
+  wrongValues: ['', 1, {}],
+}
+
+/** Each text stands for itself. */
+const same = (...texts: readonly string[]) => texts.map(text => [text, text] as const)
+
 const trusted = {
   issuer: 'https://id.example.com',
   jwksUri: 'https://id.example.com/jwks',
@@ -111,29 +124,14 @@ const examples: { readonly [N in Name]: Examples } = {
     wrongValues: ['', 1, null],
   },
   databaseConnections: numberOf(4, 1000),
-  baseUrl: {
-    text: [
-      ['https://api.example.com', 'https://api.example.com'],
-      ['http://localhost:3000/', 'http://localhost:3000'],
-      ['https://example.com/sub/', 'https://example.com/sub'],
-    ],
-    wrong: ['example.com', 'ftp://example.com', 'https://example.com?x', 'https://example.com#x'],
-    wrongValues: ['', 1, {}],
-  },
+  databaseTimeout: numberOf(500, 600_000),
+  baseUrl: origins,
   workers: {
     text: [...numberOf(1, 256).text, ['auto', Math.min(256, availableParallelism())]],
     wrong: [...numberOf(1, 256).wrong, 'AUTO', 'off'],
     wrongValues: numberOf(1, 256).wrongValues,
   },
-  tracesEndpoint: {
-    text: [
-      ['https://api.example.com', 'https://api.example.com'],
-      ['http://localhost:3000/', 'http://localhost:3000'],
-      ['https://example.com/sub/', 'https://example.com/sub'],
-    ],
-    wrong: ['example.com', 'ftp://example.com', 'https://example.com?x', 'https://example.com#x'],
-    wrongValues: ['', 1, {}],
-  },
+  tracesEndpoint: origins,
   model: words,
   secretKeys: {
     text: [
@@ -155,17 +153,14 @@ const examples: { readonly [N in Name]: Examples } = {
   },
   adminPassword: words,
   adminApiKey: {
-    text: [['pk_0123456789abcdef', 'pk_0123456789abcdef']],
+    text: same('pk_0123456789abcdef'),
     wrong: ['short', 'with space in it 12345', 'ümlaut_0123456789abc', 'x'.repeat(201)],
     wrongValues: ['', 1],
   },
   rateLimit: limits,
   addressRateLimit: limits,
   logLevel: {
-    text: [
-      ['info', 'info'],
-      ['silent', 'silent'],
-    ],
+    text: same('info', 'silent'),
     wrong: ['verbose', 'INFO'],
     wrongValues: [30, 'loud'],
   },
@@ -196,10 +191,7 @@ const examples: { readonly [N in Name]: Examples } = {
   autoMigrate: flags,
   maxKeysPerUser: numberOf(1, 100_000),
   'graphql.documents': {
-    text: [
-      ['any', 'any'],
-      ['registered', 'registered'],
-    ],
+    text: same('any', 'registered'),
     wrong: ['none', 'ANY'],
     wrongValues: [true, null, 'all'],
   },
@@ -216,10 +208,7 @@ const examples: { readonly [N in Name]: Examples } = {
   'graphql.maxOperations': numberOf(1, 100_000),
   'graphql.maxBuffered': numberOf(1024, 1_073_741_824),
   'oauth.accessTokenFormat': {
-    text: [
-      ['opaque', 'opaque'],
-      ['jwt', 'jwt'],
-    ],
+    text: same('opaque', 'jwt'),
     wrong: ['JWT', 'x'],
     wrongValues: ['JWT', 1, null],
   },
@@ -241,7 +230,7 @@ const examples: { readonly [N in Name]: Examples } = {
   'oauth.secretOverlap': numberOf(0, 31_536_000),
   'oauth.tokenRateLimit': limits,
   'oauth.registrationToken': {
-    text: [['abcdefghijklmnopqrstuvwxyz0123456789', 'abcdefghijklmnopqrstuvwxyz0123456789']],
+    text: same('abcdefghijklmnopqrstuvwxyz0123456789'),
     wrong: ['short', 'with a space in it, and long enough for one'],
     wrongValues: ['short', 1, null],
   },
@@ -262,7 +251,7 @@ const examples: { readonly [N in Name]: Examples } = {
     wrongValues: ['[]', {}, null, [null], [1]],
   },
   'redis.url': {
-    text: redisUrls.map(url => [url, url]),
+    text: same(...redisUrls),
     wrong: [
       'redis',
       '127.0.0.1:6379',
@@ -276,26 +265,19 @@ const examples: { readonly [N in Name]: Examples } = {
     wrongValues: ['redis', 6379, null, {}],
   },
   'redis.prefix': {
-    text: [
-      ['portico:', 'portico:'],
-      ['{shop}.a_b-1:', '{shop}.a_b-1:'],
-    ],
+    text: same('portico:', '{shop}.a_b-1:'),
     wrong: ['a b', 'a*', 'x'.repeat(61), 'é'],
     wrongValues: ['', 1, null],
   },
   'redis.timeout': numberOf(5, 5000),
   'accounts.signUp': {
-    text: [
-      ['off', 'off'],
-      ['open', 'open'],
-      ['confirmed', 'confirmed'],
-    ],
+    text: same('off', 'open', 'confirmed'),
     wrong: ['on', 'Open'],
     wrongValues: [false, null],
   },
   'theme.name': words,
   'theme.logo': {
-    text: [['https://example.com/logo.svg', 'https://example.com/logo.svg']],
+    text: same('https://example.com/logo.svg'),
     wrong: ['logo.svg', 'javascript:alert(1)'],
     wrongValues: ['logo.svg', 1, null],
   },
@@ -305,15 +287,12 @@ const examples: { readonly [N in Name]: Examples } = {
     wrongValues: ['red', 1, null],
   },
   'mail.smtp': {
-    text: [['smtps://u:p@mail.example.com', 'smtps://u:p@mail.example.com']],
+    text: same('smtps://u:p@mail.example.com'),
     wrong: ['mail.example.com', 'https://mail.example.com'],
     wrongValues: ['mail.example.com', 1, null],
   },
   'mail.from': {
-    text: [
-      ['a@example.com', 'a@example.com'],
-      ['Blog <a@example.com>', 'Blog <a@example.com>'],
-    ],
+    text: same('a@example.com', 'Blog <a@example.com>'),
     wrong: ['a', 'a@b@c', 'a <b'],
     wrongValues: ['a', 1, null],
   },

@@ -1,11 +1,12 @@
 /** A PostgreSQL server of a test's own, in a folder of its own, on a Unix socket. */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { closeSync, openSync, readFileSync, rmSync } from 'node:fs'
+import { closeSync, openSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import pg from 'pg'
-import { debianFolders, newFolder, type Owner, ordinaryUser, programPath } from './programs.ts'
+import { findProgram } from '../programs.ts'
+import { debianFolders, newFolder, type Owner, ordinaryUser } from './programs.ts'
 
 /** By name, as in postgresql.conf. */
 export type PostgresSettings = Readonly<Record<string, string | number>>
@@ -42,11 +43,11 @@ export class PostgresServer {
   constructor(settings: PostgresSettings = {}) {
     this.#owner = ordinaryUser()
     this.#programs = dirname(
-      programPath({
-        program: 'initdb',
+      findProgram({
+        names: ['initdb'],
         folders: debianFolders(),
-        pack: 'postgresql',
-        variable: 'PORTICO_TEST_POSTGRES',
+        package: 'postgresql',
+        otherwise: 'name a running server in PORTICO_TEST_POSTGRES',
       }),
     )
     this.folder = newFolder('pg', this.#owner)
@@ -104,6 +105,15 @@ export class PostgresServer {
     await wait(100)
   }
 
+  /** It keeps its connections, takes new ones, and answers nothing, until `resume`. */
+  pause(): void {
+    for (const pid of this.#processes()) signal(pid, 'SIGSTOP')
+  }
+
+  resume(): void {
+    for (const pid of this.#processes()) signal(pid, 'SIGCONT')
+  }
+
   async restart(): Promise<void> {
     await this.stop()
     await this.start()
@@ -116,17 +126,26 @@ export class PostgresServer {
     rmSync(this.folder, { recursive: true, force: true, maxRetries: 5 })
   }
 
-  async #signal(signal: NodeJS.Signals): Promise<void> {
+  /** Those that are paused do not hear it before they go on. */
+  async #signal(name: NodeJS.Signals): Promise<void> {
+    const processes = this.#processes()
     const child = this.#child
     this.#child = undefined
     if (child === undefined || child.exitCode !== null || child.signalCode !== null) return
     child.ref()
     const ended = once(child, 'exit')
-    child.kill(signal)
+    child.kill(name)
+    for (const pid of processes) signal(pid, 'SIGCONT')
     await ended
   }
 
+  #processes(): readonly number[] {
+    const { pid } = this
+    return pid === undefined ? [] : [pid, ...childrenOf(pid)]
+  }
+
   #end(): void {
+    this.resume()
     this.#child?.kill('SIGQUIT')
     try {
       rmSync(this.folder, { recursive: true, force: true })
@@ -142,6 +161,29 @@ export class PostgresServer {
   get #log(): string {
     return join(this.folder, 'log')
   }
+}
+
+function signal(pid: number, name: NodeJS.Signals): void {
+  try {
+    process.kill(pid, name)
+  } catch {
+    // It has ended meanwhile.
+  }
+}
+
+/** As proc(5) tells: the parent is the second field after the name in parentheses. */
+function childrenOf(parent: number): readonly number[] {
+  return readdirSync('/proc')
+    .map(Number)
+    .filter(pid => {
+      if (!Number.isInteger(pid)) return false
+      try {
+        const stat = readFileSync(`/proc/${pid}/stat`, 'latin1')
+        return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1]) === parent
+      } catch {
+        return false
+      }
+    })
 }
 
 async function answers(url: string): Promise<boolean> {

@@ -4,7 +4,9 @@ import { once } from 'node:events'
 import { rmSync } from 'node:fs'
 import { connect } from 'node:net'
 import { setTimeout as wait } from 'node:timers/promises'
-import { freePort, newFolder, programPath } from './programs.ts'
+import { freePort } from '../processes/port.ts'
+import { findProgram } from '../programs.ts'
+import { newFolder } from './programs.ts'
 
 const START_MS = 10_000
 
@@ -20,11 +22,10 @@ export class RedisServer {
   private constructor(port: number) {
     this.port = port
     this.url = `redis://127.0.0.1:${port}`
-    this.#program = programPath({
-      program: 'redis-server',
-      folders: [],
-      pack: 'redis-server',
-      variable: 'PORTICO_TEST_REDIS',
+    this.#program = findProgram({
+      names: ['redis-server'],
+      package: 'redis-server',
+      otherwise: 'name a running server in PORTICO_TEST_REDIS',
     })
     process.once('exit', this.#removed)
   }

@@ -4,7 +4,7 @@ import { connect, createServer, type Socket } from 'node:net'
 import { test } from 'node:test'
 import { ApiError } from '../../src/errors.ts'
 import { openPostgres } from '../../src/store/postgres.ts'
-import { withPostgres } from '../databases/postgres.ts'
+import { PostgresServer, query, withPostgres } from '../databases/postgres.ts'
 import { blog, Client } from '../store/blog.ts'
 
 /** Between a client and the server that the URL names: `isSilent` holds back everything, both ways. */
@@ -77,4 +77,88 @@ test('silence is 503 within seconds, for reads, writes and whoever asks whether 
       await store.close()
       proxy.close()
     }
+  }))
+
+/** A server of the test's own, with one user in the store's tables. */
+async function withServer(
+  timeout: number,
+  use: (world: { server: PostgresServer; client: Client }) => Promise<void>,
+): Promise<void> {
+  const server = new PostgresServer()
+  try {
+    await server.start()
+    const store = await openPostgres(blog, { url: server.url, timeout })
+    const client = new Client(store)
+    try {
+      await client.create('users', { name: 'x', email: 'x@example.com' })
+      await use({ server, client })
+    } finally {
+      server.resume()
+      await store.close()
+    }
+  } finally {
+    await server.remove()
+  }
+}
+
+async function timed(ask: () => Promise<unknown>) {
+  const began = performance.now()
+  const error = await ask().then(
+    () => undefined,
+    (cause: unknown) => cause,
+  )
+  const code = error instanceof ApiError ? error.code : error && String(error)
+  return { code, milliseconds: performance.now() - began }
+}
+
+/** Less than statements may take, more than silence is listened to. */
+const SILENCE = 12_000
+
+test('a server that is stopped in the middle of everything: who waits for it is told so, and it goes on by itself', () =>
+  withServer(60_000, async ({ server, client }) => {
+    const asks = [
+      () => client.update('users', 1, { name: 'y' }),
+      () => client.create('users', { name: 'z', email: `${Math.random()}@example.com` }),
+      () => client.item('users', 1),
+    ]
+    server.pause()
+    const told = await Promise.all(asks.map(timed))
+    for (const { code, milliseconds } of told) {
+      assert.equal(code, 'UNAVAILABLE')
+      assert.ok(milliseconds < SILENCE, `${milliseconds} ms`)
+    }
+    server.resume()
+    const until = performance.now() + 20_000
+    while ((await timed(() => client.update('users', 1, { name: 'w' }))).code !== undefined) {
+      assert.ok(performance.now() < until, 'it goes on')
+      await new Promise(resolve => setTimeout(resolve, 50))
+    }
+    assert.match(JSON.stringify(await client.item('users', 1)), /"w"/)
+  }))
+
+test('who waits long for a row in a database that answers others is not cut off', () =>
+  withServer(20_000, async ({ server, client }) => {
+    const held = query(
+      server.url,
+      `BEGIN; UPDATE users SET name = 'held' WHERE id = 1; SELECT pg_sleep(5); COMMIT`,
+    )
+    await new Promise(resolve => setTimeout(resolve, 300))
+    const { code, milliseconds } = await timed(() => client.update('users', 1, { name: 'last' }))
+    await held
+    assert.equal(code, undefined)
+    assert.ok(milliseconds > 3000, 'it did wait')
+    assert.match(JSON.stringify(await client.item('users', 1)), /"last"/)
+  }))
+
+test('`timeout` bounds the wait for a row', () =>
+  withServer(1000, async ({ server, client }) => {
+    const held = query(
+      server.url,
+      `BEGIN; UPDATE users SET name = 'held' WHERE id = 1; SELECT pg_sleep(8); COMMIT`,
+    )
+    await new Promise(resolve => setTimeout(resolve, 300))
+    const { code, milliseconds } = await timed(() => client.update('users', 1, { name: 'last' }))
+    assert.equal(code, 'UNAVAILABLE')
+    assert.ok(milliseconds < 7000, `${milliseconds} ms`)
+    await held
   }))

@@ -182,7 +182,11 @@ class Resolver {
     const before = this.data
     const [nextId, ...later] = this.#made.get(of.name) ?? []
     const result = writeReference(this.#model, before, this.#who, plan, nextId)
-    if ('errors' in result) throw new WriteRefused([...result.errors, ...faults])
+    if ('errors' in result) {
+      // A default may name an item that is no more: that is a second reason, and either may be told.
+      const lost = verb === 'create' && !leadsSomewhere(before, of, defaultsOf(of, args))
+      throw new WriteRefused([...result.errors, ...faults, ...(lost ? ['VALIDATION_FAILED'] : [])])
+    }
     if (faults.length > 0) throw new WriteRefused(faults)
     if (verb === 'delete') {
       const left = removed(this.#model, before, of, result.id)
@@ -193,7 +197,6 @@ class Resolver {
       return String(result.id)
     }
     const row = result.data[of.name]?.find(each => each.id === result.id)
-    // A default may name an item that is no more.
     if (row && !leadsSomewhere(result.data, of, row)) throw new WriteRefused(['VALIDATION_FAILED'])
     if (verb === 'create') this.#made.set(of.name, later)
     this.data = result.data
@@ -359,6 +362,16 @@ function planOf(
 }
 
 const camel = (name: string) => name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase())
+
+/** What a create sets by itself. */
+function defaultsOf(of: Collection, given: object): Row {
+  const left = [...of.fields.values()].filter(({ name }) => !Object.hasOwn(given, camel(name)))
+  return Object.fromEntries(
+    left.flatMap(({ name, default: standard }) =>
+      standard?.kind === 'value' ? [[name, standard.value]] : [],
+    ),
+  )
+}
 
 function leadsSomewhere(data: Data, of: Collection, row: Row): boolean {
   return [...of.fields.values()].every(({ name, reference }) => {

@@ -149,6 +149,36 @@ test('the examples of the page on the schema are valid', () => {
   for (const source of examples) assert.deepEqual(validate(schemaOf(blog), parse(source)), [])
 })
 
+test('every connection has what Relay’s compiler asks of one', () => {
+  const schema = schemaOf(rich)
+  const types = Object.values(schema.getTypeMap()).filter(isObjectType)
+  const typesOf = (type: string) =>
+    Object.fromEntries(Object.values(fieldsOf(schema, type)).map(({ name, type: of }) => [name, String(of)]))
+  assert.deepEqual(typesOf('PageInfo'), {
+    hasNextPage: 'Boolean!',
+    hasPreviousPage: 'Boolean!',
+    startCursor: 'String',
+    endCursor: 'String',
+  })
+  const shown = types
+    .flatMap(type => Object.values(type.getFields()))
+    .filter(({ name }) => /Connection$/.test(name))
+  assert.ok(shown.length > 10, `${shown.length} fields`)
+  for (const field of shown) {
+    const node = /^(\w+)Connection!$/.exec(String(field.type))?.[1] ?? ''
+    const args = Object.fromEntries(field.args.map(({ name, type: of }) => [name, String(of)]))
+    const { first, after, last, before } = args
+    assert.deepEqual(
+      { first, after, last, before },
+      { first: 'Int', after: 'String', last: 'Int', before: 'String' },
+    )
+    const connection = typesOf(`${node}Connection`)
+    assert.equal(connection.pageInfo, 'PageInfo!', field.name)
+    assert.equal(connection.edges, `[${node}Edge!]!`, field.name)
+    assert.deepEqual(typesOf(`${node}Edge`), { node: `${node}!`, cursor: 'String!' }, field.name)
+  }
+})
+
 test('names that the model takes win over those of the schema itself', () => {
   const made = schemaOf(
     model({

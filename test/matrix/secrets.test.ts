@@ -97,18 +97,11 @@ interface Side {
 }
 
 async function ask({ fixture }: Side, { method, path, body, headers }: Question, key: string | undefined) {
-  const response = await fetch(fixture.url + path, {
-    method,
-    headers: {
-      ...(key !== undefined && { Authorization: `Bearer ${key}` }),
-      ...(body !== undefined && { 'Content-Type': 'application/json' }),
-      ...headers,
-    },
-    ...(body !== undefined && { body: JSON.stringify(body) }),
-  })
-  const kept = [...response.headers].filter(([name]) => !unlike.has(name))
-  const text = (await response.text()).replaceAll(fixture.url, '')
-  return { status: response.status, headers: JSON.stringify(kept).replaceAll(fixture.url, ''), text }
+  const answer = await fixture.call(path, { method, key, headers, body })
+  const kept = [...answer.headers].filter(([name]) => !unlike.has(name))
+  const withoutAddress = (text: string) => text.replaceAll(fixture.url, '')
+  const { status, text } = answer
+  return { status, headers: withoutAddress(JSON.stringify(kept)), text: withoutAddress(text) }
 }
 
 type Who = (fixture: Fixture) => string | undefined

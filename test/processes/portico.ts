@@ -2,11 +2,8 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
-import { resolve } from 'node:path'
 import { type Answer, type CallOptions, call } from '../serve/service.ts'
-
-const bin = resolve(import.meta.dirname, '../../src/bin.ts')
-const blog = resolve(import.meta.dirname, '../../examples/blog/model.ts')
+import { bin, blog, type Surroundings } from './command.ts'
 
 export interface Process {
   readonly url: string
@@ -19,8 +16,7 @@ export interface Process {
   end(signal?: NodeJS.Signals): Promise<number | null>
 }
 
-export interface Start {
-  readonly environment: Readonly<Record<string, string>>
+export interface Start extends Surroundings {
   /** What runs the service, e.g. `['strace', '-f']`. */
   readonly under?: readonly string[]
   /** Options for Node. */
@@ -46,10 +42,11 @@ function serviceOf({ pid = 0 }: ChildProcess, { under = [] }: Start): number {
 
 /** Starts a service and waits until it listens. */
 export async function startProcess(start: Start): Promise<Process> {
-  const { environment, under = [], node = [] } = start
+  const { folder: cwd, environment, under = [], node = [] } = start
   const words = [...under, process.execPath, '--conditions=portico-source', ...node, bin, 'start']
   const [command = '', ...rest] = words
   const child = spawn(command, rest, {
+    cwd,
     env: {
       PATH: process.env.PATH,
       PORTICO_MODEL: blog,

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { createServer, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
-import { afterEach, test } from 'node:test'
+import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Call, Reply } from '../../src/call.ts'
 import { readSettings, type Settings } from '../../src/config.ts'
@@ -12,6 +12,7 @@ import { createRefusals } from '../../src/http/refusals.ts'
 import { SlowReaders } from '../../src/http/slow-readers.ts'
 import { createHttp, type Exchange, type HttpServer } from '../../src/http.ts'
 import { errorReply } from '../../src/rest/error-reply.ts'
+import { closedAfterEach } from '../closing.ts'
 import { dial, parseAnswers, readToEnd, say, type WireAnswer } from './wire.ts'
 
 interface Opened {
@@ -22,7 +23,10 @@ interface Opened {
   readonly answered: string[]
 }
 
-let servers: HttpServer[] = []
+const closed = closedAfterEach<HttpServer>(server => {
+  server.server.closeAllConnections()
+  return server.close()
+})
 
 async function open(
   answer: (exchange: Exchange) => Reply | Promise<Reply>,
@@ -45,19 +49,10 @@ async function open(
     onSent: () => {},
     onFault: error => assert.fail(String(error)),
   })
-  servers.push(server)
+  closed(server)
   await server.listen()
   return { port: server.port(), server, changes, answered }
 }
-
-afterEach(async () => {
-  const closing = servers
-  servers = []
-  for (const server of closing) {
-    server.server.closeAllConnections()
-    await server.close()
-  }
-})
 
 const fine: Reply = { status: 200, headers: [], body: 'fine' }
 

@@ -1,16 +1,20 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { get, request } from 'node:http'
-import { afterEach, test } from 'node:test'
+import { test } from 'node:test'
 import type { Reply } from '../../src/call.ts'
 import { readSettings, type Settings } from '../../src/config.ts'
 import { ApiError } from '../../src/errors.ts'
 import { createHttp, type Exchange, type HttpServer } from '../../src/http.ts'
 import { errorReply } from '../../src/rest/error-reply.ts'
+import { closedAfterEach } from '../closing.ts'
 import { dial, parseAnswers, readToEnd, say } from './wire.ts'
 
 const bodyLimit = 1000
-let servers: HttpServer[] = []
+const closed = closedAfterEach<HttpServer>(server => {
+  server.server.closeAllConnections()
+  return server.close()
+})
 
 interface Sent {
   readonly exchange: Exchange
@@ -48,19 +52,10 @@ async function open(answer = echo, given: Partial<Settings> = {}): Promise<Opene
     onSent: (exchange, status, bytes) => sent.push({ exchange, status, bytes }),
     onFault: error => faults.push(error),
   })
-  servers.push(server)
+  closed(server)
   await server.listen()
   return { port: server.port(), server, sent, faults }
 }
-
-afterEach(async () => {
-  const closing = servers
-  servers = []
-  for (const server of closing) {
-    server.server.closeAllConnections()
-    await server.close()
-  }
-})
 
 function one(said: string) {
   const answers = parseAnswers(said)

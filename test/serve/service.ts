@@ -20,8 +20,8 @@ export interface TestService {
 
 export interface CallOptions {
   readonly method?: string
-  readonly key?: string
-  readonly headers?: Readonly<Record<string, string>>
+  readonly key?: string | undefined
+  readonly headers?: Readonly<Record<string, string>> | undefined
   readonly body?: unknown
 }
 

@@ -1,11 +1,19 @@
 /** Others judge: the audits of graphql-http, and clients as they come from the registry. */
 import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
 import { after, before, describe, it } from 'node:test'
 import { ApolloClient, ApolloLink, gql, HttpLink, InMemoryCache } from '@apollo/client'
 import { PersistedQueryLink } from '@apollo/client/link/persisted-queries'
 import { GraphQLWsLink } from '@apollo/client/link/subscriptions'
 import { createClient as createUrqlClient, fetchExchange, subscriptionExchange } from '@urql/core'
-import { OperationTypeNode } from 'graphql'
+import {
+  buildClientSchema,
+  buildSchema,
+  findBreakingChanges,
+  getIntrospectionQuery,
+  OperationTypeNode,
+  printSchema,
+} from 'graphql'
 import { serverAudits } from 'graphql-http'
 import { GraphQLClient } from 'graphql-request'
 import { createClient as createSseClient } from 'graphql-sse'
@@ -28,6 +36,30 @@ describe('graphql-http', () => {
     it(`${audit.id} ${audit.name}`, async () => {
       const result = await audit.fn()
       assert.equal(result.status, 'ok', 'reason' in result ? result.reason : '')
+    })
+  }
+})
+
+describe('a code generator', () => {
+  const all = {
+    descriptions: true,
+    specifiedByUrl: true,
+    directiveIsRepeatable: true,
+    schemaDescription: true,
+    inputValueDeprecation: true,
+    oneOf: true,
+  }
+  for (const [name, options] of Object.entries({
+    'in few words': { descriptions: false },
+    'of everything': all,
+  })) {
+    it(`is told the whole schema when it asks ${name}`, async () => {
+      const requests = new GraphQLClient(blog.graphql, { headers: admin })
+      const told = buildClientSchema(await requests.request(getIntrospectionQuery(options)))
+      const whole = readFileSync(new URL('../../docs/reference/blog.graphql', import.meta.url), 'utf8')
+      const schema = buildSchema(whole)
+      assert.deepEqual(findBreakingChanges(schema, told), [])
+      if (options === all) assert.equal(`${printSchema(told)}\n`, whole)
     })
   }
 })

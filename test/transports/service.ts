@@ -23,6 +23,7 @@ export interface Service {
   readonly feed: StubFeed
   readonly accounts: StubAccounts
   readonly faults: unknown[]
+  /** Can be called again. */
   close(): Promise<void>
 }
 
@@ -73,6 +74,7 @@ export async function openService(given: Partial<GraphqlSettings> = {}): Promise
     onFault: error => faults.push(error),
   })
   await http.listen()
+  let closed: Promise<void> | undefined
   const place = `127.0.0.1:${http.port()}/graphql`
   return {
     url: `http://${place}`,
@@ -82,9 +84,10 @@ export async function openService(given: Partial<GraphqlSettings> = {}): Promise
     feed,
     accounts,
     faults,
-    async close() {
-      graphql.close()
-      await http.close()
+    close() {
+      if (closed === undefined) graphql.close()
+      closed ??= http.close()
+      return closed
     },
   }
 }

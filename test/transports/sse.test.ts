@@ -1,24 +1,19 @@
 import assert from 'node:assert/strict'
 import { request } from 'node:http'
-import { afterEach, describe, it } from 'node:test'
+import { describe, it } from 'node:test'
 import { type Client, createClient } from 'graphql-sse'
 import type { GraphqlSettings } from '../../src/graphql/graphql.ts'
 import { completeEvent, EventStream, nextEvent } from '../../src/graphql/sse.ts'
+import { closedAfterEach } from '../closing.ts'
 import { ada, json, openService, post, type Service, sha256, until } from './service.ts'
 
-let services: Service[] = []
+const closed = closedAfterEach<Service>(service => service.close())
 
 async function open(given: Partial<GraphqlSettings> = {}): Promise<Service> {
   const service = await openService(given)
-  services.push(service)
+  closed(service)
   return service
 }
-
-afterEach(async () => {
-  const closing = services
-  services = []
-  await Promise.all(closing.map(service => service.close()))
-})
 
 const newPost = 'subscription { newPost { id title } }'
 const stream = { ...json, Accept: 'text/event-stream' }
@@ -125,7 +120,6 @@ describe('a stream', () => {
     const closing = service.close()
     assert.ok((await answered.text()).endsWith(completeEvent))
     await closing
-    services = []
   })
   it('a reader who does not read is dropped, and holds nothing any more', async () => {
     const service = await open({ maxBuffered: 65_536 })

@@ -1,24 +1,19 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { type IncomingMessage, request } from 'node:http'
-import { afterEach, describe, it } from 'node:test'
+import { describe, it } from 'node:test'
 import type { GraphqlSettings } from '../../src/graphql/graphql.ts'
 import { user } from '../../src/principal.ts'
+import { closedAfterEach } from '../closing.ts'
 import { client, openService, type Service, until, type Wire, wire } from './service.ts'
 
-let services: Service[] = []
+const closed = closedAfterEach<Service>(service => service.close())
 
 async function open(given: Partial<GraphqlSettings> = {}): Promise<Service> {
   const service = await openService(given)
-  services.push(service)
+  closed(service)
   return service
 }
-
-afterEach(async () => {
-  const closing = services
-  services = []
-  await Promise.all(closing.map(service => service.close()))
-})
 
 const init = { type: 'connection_init' }
 const adaInit = { type: 'connection_init', payload: { Authorization: 'Bearer ada' } }
@@ -407,5 +402,4 @@ it('the end of the service closes with 1001', async () => {
   assert.equal((await opened.closed).code, 1001)
   assert.equal((await idle.closed).code, 1001)
   await closing
-  services = []
 })

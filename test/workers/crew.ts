@@ -1,13 +1,11 @@
 /** A service of several workers, and connections of which one knows which worker answers. */
-import { mkdtempSync, rmSync } from 'node:fs'
 import { Agent, request } from 'node:http'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { generateKey } from '../../src/auth/key.ts'
 import type { GivenSettings } from '../../src/config.ts'
 import { type Service, serve } from '../../src/serve.ts'
 import blog from '../models/blog.ts'
+import { type CrewPlace, sqlite } from './places.ts'
 
 export const modelFile = fileURLToPath(new URL('../models/blog.ts', import.meta.url))
 
@@ -75,7 +73,6 @@ export class Lane {
 export interface CrewService {
   readonly service: Service
   readonly url: string
-  readonly file: string
   readonly key: string
   /** A connection to each worker. */
   readonly lanes: readonly Lane[]
@@ -97,15 +94,26 @@ export async function withCrew(
   workers: number,
   use: (crew: CrewService) => Promise<void>,
   given: GivenSettings = {},
+  place: CrewPlace = sqlite,
 ): Promise<void> {
-  const folder = mkdtempSync(join(tmpdir(), 'portico-workers-'))
-  const file = join(folder, 'test.db')
+  const opened = await place.open()
+  try {
+    await withService(workers, { ...opened.settings, ...given }, use)
+  } finally {
+    await opened.close()
+  }
+}
+
+async function withService(
+  workers: number,
+  given: GivenSettings,
+  use: (crew: CrewService) => Promise<void>,
+): Promise<void> {
   const key = generateKey()
   const open: Lane[] = []
   const service = await serve(blog, {
     port: 0,
     host: '127.0.0.1',
-    database: file,
     model: modelFile,
     workers,
     logLevel: 'silent',
@@ -124,10 +132,9 @@ export async function withCrew(
       lanes.push(await lane(worker => lanes.every(other => other.worker !== worker)))
     }
     const beside = ({ worker }: Lane) => lane(found => found === worker)
-    await use({ service, url: service.url, file, key, lanes, beside })
+    await use({ service, url: service.url, key, lanes, beside })
   } finally {
     for (const each of open) each.close()
     await service.close()
-    rmSync(folder, { recursive: true, force: true })
   }
 }

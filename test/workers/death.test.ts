@@ -7,6 +7,8 @@ import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
 import { type Lane, modelFile, withCrew } from './crew.ts'
+import { places } from './places.ts'
+import { subscription } from './subscription.ts'
 
 /** A model file whose worker dies when there is a file called `strike`: the first one that sees it. */
 function mortalModel(folder: string): string {
@@ -44,65 +46,79 @@ async function tells(lanes: readonly Lane[], line: string): Promise<boolean> {
   return texts.some(text => text.status === 'fulfilled' && text.value.includes(`\n${line}\n`))
 }
 
-test('a worker that dies is started anew; nothing acknowledged is lost, and the others go on', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'portico-death-'))
-  const strike = join(folder, 'strike')
-  try {
-    await withCrew(
-      2,
-      async ({ lanes, url, beside }) => {
-        const acknowledged: string[] = []
-        let isDone = false
-        const write = async (lane: Lane, name: string) => {
-          for (let turn = 0; !isDone; turn++) {
-            const title = `${name} ${turn}`
-            const answer = await lane.ask('/api/v1/posts', { method: 'POST', body: { title, author_id: 1 } })
-            if (answer.status === 201) acknowledged.push(title)
+for (const place of places) {
+  test(`a worker that dies is started anew; nothing acknowledged is lost, and the others go on (${place.name})`, async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'portico-death-'))
+    const strike = join(folder, 'strike')
+    try {
+      await withCrew(
+        2,
+        async crew => {
+          const { lanes, url, beside } = crew
+          const subscriptions = await Promise.all(lanes.map(lane => subscription(crew, lane)))
+          const acknowledged: string[] = []
+          let isDone = false
+          const write = async (lane: Lane, name: string) => {
+            for (let turn = 0; !isDone; turn++) {
+              const title = `${name} ${turn}`
+              const answer = await lane.ask('/api/v1/posts', {
+                method: 'POST',
+                body: { title, author_id: 1 },
+              })
+              if (answer.status === 201) acknowledged.push(title)
+            }
           }
-        }
-        const writers = await Promise.all(lanes.flatMap(lane => [beside(lane), beside(lane)]))
-        const running = writers.map((lane, nth) =>
-          write(lane, `${nth}`).then(
-            () => 'done',
-            () => 'cut off',
-          ),
-        )
-        await until('writes', () => acknowledged.length > 50)
-        writeFileSync(strike, '')
-        await until('a new worker', () => tells(lanes, 'portico_worker_restarts_total 1'))
-        await until('both serve', () => tells(lanes, 'portico_workers 2'))
-        const before = acknowledged.length
-        await until('more writes', () => acknowledged.length > before + 50)
-        isDone = true
-        const ends = await Promise.all(running)
-        assert.deepEqual(ends.toSorted(), ['cut off', 'cut off', 'done', 'done'])
-        assert.equal(existsSync(strike), false)
-        const [lane] = lanes.filter((_, nth) => ends[nth * 2] === 'done')
-        assert.ok(lane)
-        const stored = new Set<string>()
-        for (let cursor = ''; ; ) {
-          const { json } = await lane.ask(`/api/v1/posts?per_page=100&fields=title&cursor=${cursor}`)
-          const page = json as { data: { title: string }[]; meta: { next_cursor: string | null } }
-          for (const { title } of page.data) stored.add(title)
-          if (page.meta.next_cursor === null) break
-          cursor = encodeURIComponent(page.meta.next_cursor)
-        }
-        assert.deepEqual(
-          acknowledged.filter(title => !stored.has(title)),
-          [],
-        )
-        // The new one takes connections too.
-        await until('two workers answer', async () => {
-          const ids = await Promise.all(Array.from({ length: 16 }, () => fetch(`${url}/healthz`)))
-          return new Set(ids.map(({ headers }) => headers.get('x-request-id')?.split('.')[0])).size === 2
-        })
-      },
-      { model: mortalModel(folder) },
-    )
-  } finally {
-    rmSync(folder, { recursive: true, force: true })
-  }
-})
+          const writers = await Promise.all(lanes.flatMap(lane => [beside(lane), beside(lane)]))
+          const running = writers.map((lane, nth) =>
+            write(lane, `${nth}`).then(
+              () => 'done',
+              () => 'cut off',
+            ),
+          )
+          await until('writes', () => acknowledged.length > 50)
+          writeFileSync(strike, '')
+          await until('a new worker', () => tells(lanes, 'portico_worker_restarts_total 1'))
+          await until('both serve', () => tells(lanes, 'portico_workers 2'))
+          const before = acknowledged.length
+          await until('more writes', () => acknowledged.length > before + 50)
+          isDone = true
+          const ends = await Promise.all(running)
+          assert.deepEqual(ends.toSorted(), ['cut off', 'cut off', 'done', 'done'])
+          assert.equal(existsSync(strike), false)
+          const living = lanes.findIndex((_, nth) => ends[nth * 2] === 'done')
+          const lane = lanes[living]
+          assert.ok(lane)
+          const stored = new Set<string>()
+          for (let cursor = ''; ; ) {
+            const { json } = await lane.ask(`/api/v1/posts?per_page=100&fields=title&cursor=${cursor}`)
+            const page = json as { data: { title: string }[]; meta: { next_cursor: string | null } }
+            for (const { title } of page.data) stored.add(title)
+            if (page.meta.next_cursor === null) break
+            cursor = encodeURIComponent(page.meta.next_cursor)
+          }
+          assert.deepEqual(
+            acknowledged.filter(title => !stored.has(title)),
+            [],
+          )
+          const titles = subscriptions[living]?.titles ?? []
+          await until('all events', () => titles.length >= stored.size)
+          // Whoever listens at the other worker has missed nothing, and heard nothing twice.
+          assert.deepEqual(titles.toSorted(), [...stored].toSorted())
+          for (const { close } of subscriptions) close()
+          // The new one takes connections too.
+          await until('two workers answer', async () => {
+            const ids = await Promise.all(Array.from({ length: 16 }, () => fetch(`${url}/healthz`)))
+            return new Set(ids.map(({ headers }) => headers.get('x-request-id')?.split('.')[0])).size === 2
+          })
+        },
+        { model: mortalModel(folder) },
+        place,
+      )
+    } finally {
+      rmSync(folder, { recursive: true, force: true })
+    }
+  })
+}
 
 test('a worker does not come back with another model than the others have', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'portico-death-'))

@@ -104,6 +104,33 @@ test('one that dies again and again is waited for longer each time', async () =>
   })
 })
 
+function figure(text: string, name: string): number {
+  return Number(new RegExp(`^${name} (\\d+)$`, 'm').exec(text)?.[1])
+}
+
+test('what one has counted stays counted when it dies, and when it does not tell in time', async () => {
+  await withPool(
+    async ({ pool, until }) => {
+      await pool.start(0)
+      await pool.start(1)
+      for (let times = 1; times <= 3; times++) {
+        assert.equal(figure(await pool.figures(), 'tells_total'), 2 * times)
+      }
+      pool.send(1, die)
+      await until(() => pool.counts.restarts === 1 && pool.counts.serving === 2)
+      const after = await pool.figures()
+      // Three that the dead one told, four of the other, one of the new one.
+      assert.equal(figure(after, 'tells_total'), 8)
+      assert.equal(figure(after, 'alive'), 2)
+      pool.send(0, hang)
+      const late = await pool.figures()
+      assert.equal(figure(late, 'tells_total'), 9)
+      assert.equal(figure(late, 'alive'), 2)
+    },
+    { patience: 300 },
+  )
+})
+
 test('one that hangs keeps neither the figures nor the stop', async () => {
   await withPool(
     async ({ pool }) => {

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type CrewService, type Lane, withCrew } from './crew.ts'
+import { places } from './places.ts'
 
 const WRITERS = 6
 const TURNS = 60
@@ -32,31 +33,38 @@ async function requireTitle(lanes: readonly Lane[], id: number, title: string, t
   )
 }
 
-test('six writers at three workers: every acknowledged change is what all of them answer', async () => {
-  await withCrew(3, async crew => {
-    const author = await firstUser(crew)
-    const write = async (writer: number) => {
-      const lanes = await Promise.all(crew.lanes.map(crew.beside))
-      const made = await (lanes[writer % 3] as Lane).ask('/api/v1/posts', {
-        method: 'POST',
-        body: { title: 'new', body: '', author_id: author },
-      })
-      assert.equal(made.status, 201)
-      const { id } = made.json as unknown as Post
-      let tag = String(made.headers.etag)
-      for (let turn = 0; turn < TURNS; turn++) {
-        const title = `${writer} in turn ${turn}`
-        const by = lanes[(writer + turn) % 3] as Lane
-        const changed = await by.ask(`/api/v1/posts/${id}`, {
-          method: 'PATCH',
-          body: { title },
-          headers: { 'If-Match': tag },
-        })
-        assert.equal(changed.status, 200)
-        await requireTitle(lanes, id, title, tag)
-        tag = String(changed.headers.etag)
-      }
-    }
-    await Promise.all(Array.from({ length: WRITERS }, (_, writer) => write(writer)))
+for (const place of places) {
+  test(`six writers at three workers: every acknowledged change is what all of them answer (${place.name})`, async () => {
+    await withCrew(
+      3,
+      async crew => {
+        const author = await firstUser(crew)
+        const write = async (writer: number) => {
+          const lanes = await Promise.all(crew.lanes.map(crew.beside))
+          const made = await (lanes[writer % 3] as Lane).ask('/api/v1/posts', {
+            method: 'POST',
+            body: { title: 'new', body: '', author_id: author },
+          })
+          assert.equal(made.status, 201)
+          const { id } = made.json as unknown as Post
+          let tag = String(made.headers.etag)
+          for (let turn = 0; turn < TURNS; turn++) {
+            const title = `${writer} in turn ${turn}`
+            const by = lanes[(writer + turn) % 3] as Lane
+            const changed = await by.ask(`/api/v1/posts/${id}`, {
+              method: 'PATCH',
+              body: { title },
+              headers: { 'If-Match': tag },
+            })
+            assert.equal(changed.status, 200)
+            await requireTitle(lanes, id, title, tag)
+            tag = String(changed.headers.etag)
+          }
+        }
+        await Promise.all(Array.from({ length: WRITERS }, (_, writer) => write(writer)))
+      },
+      {},
+      place,
+    )
   })
-})
+}

@@ -13,6 +13,8 @@ export const sealedKinds: ReadonlySet<string> = new Set([
   'Interaction',
   'PushedAuthorizationRequest',
   'DeviceCode',
+  // While a first start is under way, the administrator's password and key.
+  'FirstStart',
 ])
 
 /** Kinds that are found by a second name which somebody must not read: the code that a device shows. */

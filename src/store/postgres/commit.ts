@@ -93,6 +93,12 @@ export class CommitQueue<T> {
     for (const wire of this.#idle.splice(0)) wire.destroy()
   }
 
+  /** The database is known to be away: whoever waits for an answer is refused now. */
+  lose(): void {
+    this.#pausedUntil = performance.now() + PAUSE
+    for (const wire of [...this.#wires]) wire.destroy()
+  }
+
   /** Finishes what waits, then closes the connections. */
   async close(): Promise<void> {
     this.#isClosed = true
@@ -159,6 +165,9 @@ export class CommitQueue<T> {
   async #wire(): Promise<Wire> {
     for (let wire = this.#idle.pop(); wire !== undefined; wire = this.#idle.pop()) {
       if (!wire.isClosed) return wire
+    }
+    if (this.#wires.size === 0 && performance.now() < this.#pausedUntil) {
+      throw new ConnectionLost('The database cannot be reached.')
     }
     try {
       const wire = await this.#options.open()

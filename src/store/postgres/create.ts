@@ -1,5 +1,4 @@
 /** Creates: one INSERT that checks the references and returns the answer, the event and the checks, where it can. */
-
 import { ApiError } from '../../errors.ts'
 import type { Field } from '../../model/model.ts'
 import type { GuardedCreate } from '../../plan/guarded.ts'
@@ -9,19 +8,16 @@ import { join, name, type Sql, slot, sql } from '../sql/writer.ts'
 import type { Inputs, SqlValue } from '../values.ts'
 import { requireValues, valuesOf } from '../write/assign.ts'
 import { requireChecks } from '../write/checks.ts'
-import { createdOutputs, isAlone, isEvent, isOwn } from '../write/create.ts'
-import { none } from '../write/written.ts'
+import { createdOutputs, ID, isToldAtOnce, placesOf, TEXT } from '../write/create.ts'
+import { none, textOf } from '../write/written.ts'
 import { References, refused } from './references.ts'
 import { resultOf } from './result.ts'
+import { roomRun } from './room.ts'
 import { SearchWords } from './search-words.ts'
 import { nowhere, type Security } from './security.ts'
 import { statementOf } from './statement.ts'
 import type { Scope } from './transaction.ts'
 import type { WriteRun } from './writer.ts'
-
-const ID = 0
-const TEXT = 1
-const EVENT = 2
 
 export function createRun(shape: GuardedCreate, security: Security): WriteRun {
   const { collection, set, after } = shape
@@ -29,14 +25,14 @@ export function createRun(shape: GuardedCreate, security: Security): WriteRun {
   const fields = set.map(one => one.field)
   const references = new References(shape.references, dialect)
   const words = new SearchWords(collection)
-  const checksAt = isEvent(shape) ? EVENT : EVENT + 1
-  // What looks at other rows, or at this one's search words, is asked when all of it is written.
-  const alone = isAlone(shape.select) && [shape.rows, ...after.map(each => each.condition)].every(isOwn)
+  const places = placesOf(shape)
+  const atOnce = isToldAtOnce(shape)
+  const requireRoom = roomRun(shape)
   const own = returned(collection, dialect)
-  const outputs = alone ? createdOutputs(shape, own) : [own.column('id')]
+  const outputs = atOnce ? createdOutputs(shape, own) : [own.column('id')]
   const insert = statementOf(insertSql(collection.name, fields, references, outputs))
   const row = new Row(dialect, collection.name)
-  const look = alone ? undefined : resultOf(createdOutputs(shape, row), TEXT, slot(0), row, security)
+  const look = atOnce ? undefined : resultOf(createdOutputs(shape, row), TEXT, slot(0), row, security)
   const changed = new Set([collection.name])
   const inserted = async (inputs: Inputs, scope: Scope): Promise<readonly SqlValue[]> => {
     const rows = await scope.rows(insert, security.writing(inputs, collection.name)).catch(cause => {
@@ -49,19 +45,19 @@ export function createRun(shape: GuardedCreate, security: Security): WriteRun {
   return async (plan, scope) => {
     const values = valuesOf(set, plan, scope.at)
     requireValues(set, values)
+    if (requireRoom !== undefined) await requireRoom(values, scope)
     const { args, principal } = plan
     const inputs = { args, userId: principal.userId, slots: values, actor: security.actor(principal) }
     const made = await inserted(inputs, scope)
     const id = Number(made[ID])
     words.write(id, name => values[fields.findIndex(field => field.name === name)], scope)
     const result = look === undefined ? made : await look({ ...inputs, slots: [id] }, scope)
-    requireChecks(after, result, checksAt)
-    const data = result[isEvent(shape) ? TEXT : EVENT] ?? null
+    requireChecks(after, result, places.checks)
+    const data = result[places.event] ?? null
     if (data === null) throw new ApiError('FORBIDDEN')
     scope.log({ collection: collection.name, itemId: id, kind: 'created', data, changed: undefined })
     scope.count(collection.name, 1)
-    const text = result[TEXT]
-    return { id, text: typeof text === 'string' ? text : null, changed, removed: none }
+    return { id, text: textOf(result[TEXT]), changed, removed: none }
   }
 }
 

@@ -29,6 +29,7 @@ export function deleteRun(shape: GuardedDelete, removal: Removal, security: Secu
     requireChecks(before, stored, 2)
     if (ifMatch !== undefined) requireMatch(args[ifMatch], stored[1])
     if (!allowed) throw new ApiError('FORBIDDEN')
-    return { id: itemId, text: null, ...(await removal.remove(collection, itemId, inputs.actor, scope)) }
+    const { changed, removed } = await removal.remove(collection, itemId, inputs.actor, scope)
+    return { id: itemId, text: null, changed, removed }
   }
 }

@@ -8,6 +8,16 @@ export class ConnectionLost extends Error {
   override readonly name = 'ConnectionLost'
 }
 
+/** No connection could be made. `isAnswered`: the database was there, and has refused it. */
+export class Unreachable extends ConnectionLost {
+  readonly isAnswered: boolean
+
+  constructor(cause: unknown) {
+    super('The database cannot be reached.', { cause })
+    this.isAnswered = cause instanceof Error && 'severity' in cause
+  }
+}
+
 /** The database has not answered in time. It may be away in a way that only silence tells of. */
 export class AnswerTimeout extends ConnectionLost {}
 

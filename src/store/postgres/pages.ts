@@ -1,6 +1,6 @@
 /** Pages by number. Beyond the first few hundred rows they begin at a remembered anchor. */
 import type { GuardedList } from '../../plan/guarded.ts'
-import { type Anchor, Anchors } from '../anchors.ts'
+import { type Anchor, AnchoredLists, type Anchors, type PageWindow, SHALLOW } from '../anchors.ts'
 import type { Dialect } from '../sql/dialect.ts'
 import { listSql, type Slice } from '../sql/read.ts'
 import { arg, type Bind, type Sql, slot, sql } from '../sql/writer.ts'
@@ -11,16 +11,8 @@ import { limited } from './limited.ts'
 import type { ReadContext } from './reader.ts'
 import type { Query, Row, Rows } from './statement.ts'
 
-type PageWindow = Extract<GuardedList['window'], { kind: 'page' }>
-
 /** The rows of a page, then those of other queries in the same snapshot. */
 export type PageRows = (inputs: Inputs, others: readonly Query[]) => Promise<readonly Rows[]>
-
-/** Below this offset, counting rows is as cheap as looking for an anchor. */
-const SHALLOW = 200
-/** Anchored lists per shape: arguments and users differ. */
-const MAX_LISTS = 20
-const MAX_ANCHORS = 20_000
 
 export function pageReader(shape: GuardedList, window: PageWindow, context: ReadContext): PageRows {
   const { pool, security } = context
@@ -47,10 +39,9 @@ function deepReader(
   window: PageWindow,
   { pool, checks, versions, security }: ReadContext,
 ): PageRows {
-  const lists = new Map<string, Anchors>()
+  const lists = new AnchoredLists(shape, window)
   const reads = shape.reads.map(collection => versions.cell(collection))
   const statements = deepStatements(shape, window, security.dialect)
-  let stamp = -1
 
   const anchored = async (from: Anchor, offset: number, inputs: Inputs, others: readonly Query[]) => {
     const query = statements.later({ ...inputs, slots: [offset - from.offset, ...from.position] })
@@ -69,10 +60,7 @@ function deepReader(
   }
 
   return async (inputs, others) => {
-    const now = stampOf(reads)
-    if (now !== stamp || lists.size > MAX_LISTS) lists.clear()
-    stamp = now
-    const anchors = anchorsOf(lists, shape, window, inputs)
+    const anchors = lists.of(inputs, stampOf(reads))
     const offset = Number(inputs.args[window.offset])
     const from = anchors.before(offset)
     const results = from && (await anchored(from, offset, inputs, others))
@@ -105,21 +93,4 @@ function deepStatements(shape: GuardedList, window: PageWindow, dialect: Dialect
     first: limited(dialect, slices(undefined, [' + 1'])),
     later: limited(dialect, slices(position, [])),
   }
-}
-
-function anchorsOf(
-  lists: Map<string, Anchors>,
-  shape: GuardedList,
-  window: PageWindow,
-  { args, userId }: Inputs,
-): Anchors {
-  const others = args.map((value, index) =>
-    index === window.offset || index === window.limit ? null : value,
-  )
-  const key = JSON.stringify(shape.personal ? [userId, others] : others)
-  const known = lists.get(key)
-  if (known !== undefined && known.size < MAX_ANCHORS) return known
-  const made = new Anchors()
-  lists.set(key, made)
-  return made
 }

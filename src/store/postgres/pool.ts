@@ -1,7 +1,7 @@
 /** Connections that read. What arrives in one turn of the event loop is sent together. */
 import { ApiError } from '../../errors.ts'
 import type { Inputs } from '../values.ts'
-import { AnswerTimeout, ConnectionLost, failureOf, isOutdated } from './failure.ts'
+import { AnswerTimeout, ConnectionLost, failureOf, isOutdated, Unreachable } from './failure.ts'
 import type { Query, Rows, Statement } from './statement.ts'
 import type { Wire } from './wire.ts'
 
@@ -10,6 +10,8 @@ export interface PoolOptions {
   readonly size: number
   /** How many reads may wait; beyond, they are refused as UNAVAILABLE. */
   readonly maxWaiting: number
+  /** The database neither answers nor refuses. */
+  readonly onSilence?: () => void
 }
 
 /** Queries that see one snapshot. */
@@ -25,6 +27,7 @@ const MOST = 32
 /** After a failed try to connect, what is asked is refused at once for so long, in milliseconds. */
 const PAUSE = 200
 const TRIES = 3
+const AWAY = 'The database cannot be reached.'
 
 export class Pool {
   readonly #options: PoolOptions
@@ -68,6 +71,13 @@ export class Pool {
     for (const wire of this.#idle.splice(0)) wire.destroy()
   }
 
+  /** The database is known to be away: whoever waits for an answer is refused now. */
+  lose(): void {
+    this.#pausedUntil = performance.now() + PAUSE
+    for (const wire of [...this.#wires]) wire.destroy()
+    this.#refuseAll(new ApiError('UNAVAILABLE', AWAY))
+  }
+
   async close(): Promise<void> {
     this.#isClosed = true
     this.#refuseAll(new ApiError('UNAVAILABLE', 'The service is stopping.'))
@@ -78,9 +88,11 @@ export class Pool {
     if (this.#isClosed) return 'The service is stopping.'
     if (this.#waiting.length >= this.#options.maxWaiting)
       return 'Too many requests are waiting for the database.'
-    if (this.#wires.size === 0 && performance.now() < this.#pausedUntil)
-      return 'The database cannot be reached.'
-    return undefined
+    return this.#isPaused() ? AWAY : undefined
+  }
+
+  #isPaused(): boolean {
+    return this.#wires.size === 0 && performance.now() < this.#pausedUntil
   }
 
   #schedule(): void {
@@ -123,7 +135,7 @@ export class Pool {
     bundle.tries++
     const isAgain =
       (cause instanceof ConnectionLost && !(cause instanceof AnswerTimeout)) || isOutdated(cause)
-    if (isAgain && bundle.tries < TRIES) this.#waiting.push(bundle)
+    if (isAgain && bundle.tries < TRIES && !this.#isPaused()) this.#waiting.push(bundle)
     else bundle.reject(failureOf(cause))
   }
 
@@ -157,6 +169,7 @@ export class Pool {
     if (this.#wires.size > 0) return
     this.#pausedUntil = performance.now() + PAUSE
     this.#refuseAll(failureOf(cause))
+    if (cause instanceof Unreachable && !cause.isAnswered) this.#options.onSilence?.()
   }
 
   #refuseAll(error: ApiError): void {

@@ -1,6 +1,5 @@
 /** Runs guarded reads: one trip each, answers remembered while they stay true. */
-import type { JsonValue } from '../../model/fields/type.ts'
-import type { Awaitable, CompositeAnswer, ListAnswer, ReadAnswer } from '../../plan/answer.ts'
+import type { Awaitable, CompositeAnswer, ReadAnswer } from '../../plan/answer.ts'
 import type {
   GuardedComposite,
   GuardedCompositeRead,
@@ -9,7 +8,8 @@ import type {
   GuardedRead,
 } from '../../plan/guarded.ts'
 import { type Answers, keyOf, type ShapeAnswers } from '../answers.ts'
-import { arrayText, cursorKey, cursorSlice } from '../lists.ts'
+import { absent, type CursorWindow, cursorAnswer, cursorSlice, pageAnswer } from '../lists.ts'
+import { once } from '../once.ts'
 import { compositeSql } from '../sql/composite.ts'
 import { countSql, itemSql, listSql, parentSql } from '../sql/read.ts'
 import { sql } from '../sql/writer.ts'
@@ -20,7 +20,7 @@ import { limited } from './limited.ts'
 import { type PageRows, pageReader } from './pages.ts'
 import type { Pool } from './pool.ts'
 import type { Security } from './security.ts'
-import { type Query, type Row, type Rows, slotted, statementOf } from './statement.ts'
+import { type Query, slotted, statementOf } from './statement.ts'
 
 type Answer = ReadAnswer | CompositeAnswer
 type Shape = GuardedItem | GuardedList | GuardedComposite
@@ -49,13 +49,14 @@ interface ShapeReader {
 }
 
 export class Reader {
-  readonly #context: ReadContext
-  readonly #shapes = new WeakMap<Shape, ShapeReader>()
+  readonly #readerOf: (shape: Shape) => ShapeReader
+  readonly #security: Security
   /** Reads that were answered from memory, and from the database. */
   readonly counts = { hits: 0, misses: 0 }
 
   constructor(context: ReadContext) {
-    this.#context = context
+    this.#security = context.security
+    this.#readerOf = once(shape => readerOf(shape, context))
   }
 
   /** Answers at once what is remembered. The versions are taken before the database is asked, so never too new. */
@@ -74,7 +75,7 @@ export class Reader {
     const coming = reader.coming.get(key)
     if (coming?.stamp === stamp) return coming.answer
     this.counts.misses++
-    const actor = this.#context.security.actor(principal)
+    const actor = this.#security.actor(principal)
     return this.#ask(reader, key, stamp, { args, userId, slots: noSlots, actor })
   }
 
@@ -92,19 +93,15 @@ export class Reader {
     }, over)
     return answer
   }
+}
 
-  #readerOf(shape: Shape): ShapeReader {
-    const known = this.#shapes.get(shape)
-    if (known !== undefined) return known
-    const { answers, versions, security } = this.#context
-    const run = runOf(shape, this.#context)
-    const reads = shape.reads.map(collection => versions.cell(collection))
-    // What is locked for one user is not remembered for another, even where the guard has forgotten a rule.
-    const personal = shape.personal || security.isOn
-    const made = { answers: answers.shape(), coming: new Map(), reads, personal, run }
-    this.#shapes.set(shape, made)
-    return made
-  }
+function readerOf(shape: Shape, context: ReadContext): ShapeReader {
+  const { answers, versions, security } = context
+  const reads = shape.reads.map(collection => versions.cell(collection))
+  const run = runOf(shape, context)
+  // What is locked for one user is not remembered for another, even where the guard has forgotten a rule.
+  const personal = shape.personal || security.isOn
+  return { answers: answers.shape(), coming: new Map(), reads, personal, run }
 }
 
 function runOf(shape: Shape, context: ReadContext): Run {
@@ -146,19 +143,13 @@ function listReader(shape: GuardedList, context: ReadContext): Run {
     window.kind === 'page' ? pageReader(shape, window, context) : cursorRows(shape, window, context)
   const parent = within && statementOf(parentSql(within, context.security.dialect))
   const total = window.kind === 'page' && window.total ? totalQuery(shape, context.security) : undefined
-  const finish = window.kind === 'page' ? pageAnswer : cursorAnswer(shape, window)
   return async inputs => {
     const others = [parent?.with(inputs), total?.(inputs)].filter(query => query !== undefined)
-    const [page, ...results] = await rows(inputs, others)
-    if (parent !== undefined && results.shift()?.length === 0) return absent(window.kind)
-    const count = total === undefined ? undefined : Number(results.shift()?.[0]?.[0] ?? 0)
-    return finish(page ?? [], inputs, count)
+    const [page = [], ...results] = await rows(inputs, others)
+    if (parent !== undefined && results.shift()?.length === 0) return absent(window)
+    if (window.kind === 'cursor') return cursorAnswer(page, Number(inputs.args[window.limit]), shape.sort)
+    return pageAnswer(page, total === undefined ? undefined : Number(results.shift()?.[0]?.[0] ?? 0))
   }
-}
-
-/** The answer for a list whose parent is missing or hidden. */
-function absent(kind: GuardedList['window']['kind']): ListAnswer {
-  return { kind: 'list', text: null, total: undefined, next: kind === 'cursor' ? null : undefined }
 }
 
 /** Whole collections are counted as they change: see `addTotals`. */
@@ -177,29 +168,10 @@ const totals = statementOf(
   sql`SELECT coalesce(sum("n"), 0)::bigint FROM "_totals" WHERE "collection" = ${{ from: 'slot', slot: 0 }}`,
 )
 
-function pageAnswer(rows: Rows, _inputs: Inputs, total: number | undefined): ListAnswer {
-  return { kind: 'list', text: arrayText(rows), total, next: undefined }
-}
-
-type CursorWindow = Extract<GuardedList['window'], { kind: 'cursor' }>
-
 function cursorRows(shape: GuardedList, window: CursorWindow, context: ReadContext): PageRows {
   const { pool, security } = context
   const query = limited(security.dialect, dialect =>
     listSql(shape, cursorSlice(shape, window, dialect), dialect),
   )
   return (inputs, others) => pool.bundle([query(inputs), ...others])
-}
-
-function cursorAnswer(shape: GuardedList, window: CursorWindow) {
-  return (rows: Rows, inputs: Inputs): ListAnswer => {
-    const size = Number(inputs.args[window.limit])
-    const last = rows.length > size ? rows[size - 1] : undefined
-    const text = arrayText(rows, Math.min(size, rows.length))
-    return { kind: 'list', text, total: undefined, next: last === undefined ? null : keysOf(shape, last) }
-  }
-}
-
-function keysOf({ sort }: GuardedList, row: Row): readonly JsonValue[] {
-  return sort.map((each, index) => cursorKey(each, row[index + 1]))
 }

@@ -2,7 +2,7 @@
 import type { JsonValue } from '../../model/fields/type.ts'
 import { postgres } from '../sql/postgres.ts'
 import { type Bind, type Conversion, compile, type Sql } from '../sql/writer.ts'
-import { type Actor, convert, type Inputs, noSlots, type SqlValue } from '../values.ts'
+import { type Actor, bound, convert, type Inputs, noSlots, type SqlValue } from '../values.ts'
 import { wordsOf } from '../words.ts'
 import { service } from './security.ts'
 
@@ -33,7 +33,7 @@ export class Statement {
   }
 
   with(inputs: Inputs): Query {
-    const values = this.#binds.map(bind => textOf(bound(bind, inputs)))
+    const values = this.#binds.map(bind => textOf(bound(bind, inputs, converted)))
     return { statement: this, values, actor: inputs.actor }
   }
 
@@ -97,19 +97,6 @@ const decoders: ReadonlyMap<number, Decoder> = new Map([
   [700, number],
   [701, number],
 ])
-
-function bound(bind: Bind, { args, userId, slots }: Inputs): SqlValue {
-  switch (bind.from) {
-    case 'arg':
-      return converted(args[bind.param], bind.as)
-    case 'slot':
-      return slots[bind.slot] ?? null
-    case 'userId':
-      return userId
-    case 'constant':
-      return converted(bind.value, bind.as)
-  }
-}
 
 /** No word is empty: the array of an empty one is found nowhere. */
 const nowhere = arrayOf([''])

@@ -3,7 +3,7 @@
  * that fails ends it for all of them.
  */
 import type { Inputs, SqlValue } from '../values.ts'
-import type { ChangeEvent } from '../write/event.ts'
+import type { ChangeEvent, ItemChange } from '../write/event.ts'
 import { ConnectionLost, TransactionFailed } from './failure.ts'
 import { noInputs, type Query, type Rows, type Statement } from './statement.ts'
 import type { Wire } from './wire.ts'
@@ -108,7 +108,7 @@ export class Scope {
     this.#transaction.queue(statement, inputs)
   }
 
-  log(event: Omit<ChangeEvent, 'at'>): void {
+  log(event: ItemChange): void {
     this.events.push({ at: this.at, ...event })
   }
 

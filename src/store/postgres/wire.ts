@@ -4,7 +4,7 @@
  */
 import pg from 'pg'
 import { withActors, withoutActors } from './acting.ts'
-import { AnswerTimeout, ConnectionLost } from './failure.ts'
+import { AnswerTimeout, ConnectionLost, Unreachable } from './failure.ts'
 import type { Query, Rows, Statement } from './statement.ts'
 
 export interface WireOptions {
@@ -17,6 +17,8 @@ export interface WireOptions {
   readonly settings: string
   /** Whether rows are locked by policies, so that statements must say on whose behalf they run. */
   readonly isLocked?: boolean
+  /** Called when an answer takes long, but not too long yet. */
+  readonly onSlow?: () => void
 }
 
 /** What became of a batch: the rows of those that were done, and why the next one was not. */
@@ -28,6 +30,9 @@ export interface Outcome {
 
 /** How many statements stay prepared on a connection; beyond, the one that was not used for longest is closed. */
 const PREPARED = 400
+
+/** An answer that takes longer is slow, in milliseconds. */
+const SLOW = 1500
 
 /** How long the server may take to close a connection, in milliseconds. */
 const GOODBYE = 1000
@@ -50,13 +55,16 @@ export class Wire {
   readonly #isLocked: boolean
   readonly #prepared = new Map<string, Statement>()
   readonly #onClose = new Set<() => void>()
+  readonly #onSlow: (() => void) | undefined
   #batch: Batch | undefined
+  #timer: NodeJS.Timeout | undefined
   #isClosed = false
 
-  private constructor(client: pg.Client, answerTimeout: number, isLocked: boolean) {
+  private constructor(client: pg.Client, { answerTimeout, isLocked = false, onSlow }: WireOptions) {
     this.#client = client
     this.#answerTimeout = answerTimeout
     this.#isLocked = isLocked
+    this.#onSlow = onSlow
     const closed = (): void => this.#closed()
     client.on('end', closed)
     client.on('error', closed)
@@ -65,7 +73,7 @@ export class Wire {
 
   /** Rejects with `ConnectionLost`. */
   static async open(options: WireOptions): Promise<Wire> {
-    const { url, connectTimeout, answerTimeout, settings, isLocked = false } = options
+    const { url, connectTimeout, settings } = options
     const client = new pg.Client({
       connectionString: url,
       connectionTimeoutMillis: connectTimeout,
@@ -79,9 +87,9 @@ export class Wire {
       await client.query(settings)
     } catch (cause) {
       client.end().catch(() => {})
-      throw new ConnectionLost('The database cannot be reached.', { cause })
+      throw new Unreachable(cause)
     }
-    return new Wire(client, answerTimeout, isLocked)
+    return new Wire(client, options)
   }
 
   get isClosed(): boolean {
@@ -109,15 +117,28 @@ export class Wire {
       resolve({ done: [], tags: [], error: new ConnectionLost('The connection to the database is closed.') })
       return promise
     }
-    const timer = setTimeout(() => this.#giveUp(), this.#answerTimeout)
+    this.#watch()
     const batch = new Batch(queries, this.#prepared, outcome => {
-      clearTimeout(timer)
+      clearTimeout(this.#timer)
       this.#batch = undefined
       resolve(outcome)
     })
     this.#batch = batch
     this.#client.query(batch as unknown as pg.Submittable)
     return promise
+  }
+
+  #watch(): void {
+    const onSlow = this.#onSlow
+    const rest = this.#answerTimeout - SLOW
+    if (onSlow === undefined || rest <= 0) {
+      this.#timer = setTimeout(() => this.#giveUp(), this.#answerTimeout)
+      return
+    }
+    this.#timer = setTimeout(() => {
+      this.#timer = setTimeout(() => this.#giveUp(), rest)
+      onSlow()
+    }, SLOW)
   }
 
   #giveUp(): void {

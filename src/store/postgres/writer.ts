@@ -3,12 +3,14 @@ import { ApiError } from '../../errors.ts'
 import type { Model } from '../../model/model.ts'
 import type { WriteAnswer } from '../../plan/answer.ts'
 import type { GuardedWrite } from '../../plan/guarded.ts'
+import { once } from '../once.ts'
 import { none, type Written } from '../write/written.ts'
 import { CommitQueue, type Done, type Job } from './commit.ts'
 import { createRun } from './create.ts'
 import { deleteRun } from './delete.ts'
 import { addEvents, addTotals, lockLog, touch } from './log.ts'
 import { Removal } from './removal.ts'
+import { itemKey, roomKey } from './room.ts'
 import type { Security } from './security.ts'
 import { arrayOf, slotted } from './statement.ts'
 import { first, type Scope, type Transaction } from './transaction.ts'
@@ -35,15 +37,15 @@ export interface WriterOptions {
 export type WriteRun = (plan: GuardedWrite, scope: Scope) => Promise<Written>
 
 export class Writer {
-  readonly #removal: Removal
   readonly #options: WriterOptions
   readonly #queue: CommitQueue<Written>
-  readonly #shapes = new WeakMap<GuardedWrite['shape'], WriteRun>()
+  readonly #runOf: (shape: GuardedWrite['shape']) => WriteRun
 
   constructor(model: Model, options: WriterOptions) {
-    const { open, lanes, maxWaiting, now, atRest } = options
+    const { open, lanes, maxWaiting, now, atRest, security } = options
     this.#options = options
-    this.#removal = new Removal(model, options.security)
+    const removal = new Removal(model, security)
+    this.#runOf = once(shape => runOf(shape, removal, security))
     this.#queue = new CommitQueue({
       open,
       lanes,
@@ -86,6 +88,10 @@ export class Writer {
     this.#queue.dropIdle()
   }
 
+  lose(): void {
+    this.#queue.lose()
+  }
+
   /** Finishes the writes that wait. */
   close(): Promise<void> {
     return this.#queue.close()
@@ -94,29 +100,8 @@ export class Writer {
   #jobOf(plan: GuardedWrite): Job<Written> {
     const { shape, args } = plan
     const run = (scope: Scope) => this.#runOf(shape)(plan, scope)
-    if (shape.kind === 'create') return { key: undefined, alone: false, run }
-    const key = `${shape.collection.name}/${String(args[shape.id]).padStart(16, '0')}`
-    return { key, alone: shape.kind === 'delete', run }
-  }
-
-  #runOf(shape: GuardedWrite['shape']): WriteRun {
-    const known = this.#shapes.get(shape)
-    if (known !== undefined) return known
-    const made = this.#make(shape)
-    this.#shapes.set(shape, made)
-    return made
-  }
-
-  #make(shape: GuardedWrite['shape']): WriteRun {
-    const { security } = this.#options
-    switch (shape.kind) {
-      case 'create':
-        return createRun(shape, security)
-      case 'update':
-        return updateRun(shape, security)
-      case 'delete':
-        return deleteRun(shape, this.#removal, security)
-    }
+    if (shape.kind === 'create') return { key: roomKey(shape, plan), alone: false, run }
+    return { key: itemKey(shape.collection.name, args[shape.id]), alone: shape.kind === 'delete', run }
   }
 
   /** What the commit needs besides the changes. */
@@ -142,6 +127,17 @@ export class Writer {
       () => {},
     )
     return () => atCommit({ xid, names, quiet: events.length === 0 })
+  }
+}
+
+function runOf(shape: GuardedWrite['shape'], removal: Removal, security: Security): WriteRun {
+  switch (shape.kind) {
+    case 'create':
+      return createRun(shape, security)
+    case 'update':
+      return updateRun(shape, security)
+    case 'delete':
+      return deleteRun(shape, removal, security)
   }
 }
 

@@ -2,10 +2,10 @@
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import { sqlite } from '../sql/sqlite.ts'
 import { type Bind, compile, type Sql } from '../sql/writer.ts'
-import type { Inputs, ResultRow, SqlValue } from '../values.ts'
+import { bound, type Inputs, type ResultRow, type SqlValue } from '../values.ts'
 import { isConstraintFailure } from './failure.ts'
 import type { Neighbours } from './neighbours.ts'
-import { bound } from './values.ts'
+import { converted } from './values.ts'
 
 /** How many statements of a connection may have changed something. */
 interface Changes {
@@ -65,7 +65,7 @@ export class Statement {
 
   #values(inputs: Inputs): SqlValue[] {
     const values: SqlValue[] = []
-    for (const bind of this.#binds) values.push(bound(bind, inputs))
+    for (const bind of this.#binds) values.push(bound(bind, inputs, converted))
     return values
   }
 }

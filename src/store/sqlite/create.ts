@@ -7,31 +7,27 @@ import { slot } from '../sql/writer.ts'
 import type { Inputs, ResultRow } from '../values.ts'
 import { requireValues, valuesOf } from '../write/assign.ts'
 import { requireChecks } from '../write/checks.ts'
-import { createdOutputs, isAlone, isEvent, isOwn } from '../write/create.ts'
-import { none } from '../write/written.ts'
+import { createdOutputs, ID, isToldAtOnce, placesOf, TEXT } from '../write/create.ts'
+import { none, textOf } from '../write/written.ts'
 import type { Statement } from './connection.ts'
 import { referenceRun, refused } from './references.ts'
+import { roomRun } from './room.ts'
 import type { WriteContext, WriteRun } from './writer.ts'
-
-const ID = 0
-const TEXT = 1
-const EVENT = 2
 
 export function createRun(shape: GuardedCreate, context: WriteContext): WriteRun {
   const { connection, events, search } = context
   const { collection, set, after } = shape
   const fields = set.map(one => one.field)
   const requireReferences = referenceRun(shape.references, connection)
+  const requireRoom = roomRun(shape, connection)
   const own = returned(collection, sqlite)
-  const shared = isEvent(shape)
-  const checksAt = shared ? EVENT : EVENT + 1
-  // What looks at other rows, or at this one's search words, is asked when all of it is written.
-  const alone = isAlone(shape.select) && [shape.rows, ...after.map(each => each.condition)].every(isOwn)
+  const places = placesOf(shape)
+  const atOnce = isToldAtOnce(shape)
   const insert = connection.prepare(
-    insertSql(collection, fields, alone ? createdOutputs(shape, own) : [own.column('id')]),
+    insertSql(collection, fields, atOnce ? createdOutputs(shape, own) : [own.column('id')]),
   )
   const row = new Row(sqlite, collection.name)
-  const look = alone ? undefined : connection.prepare(rowSql(row, slot(0), createdOutputs(shape, row)))
+  const look = atOnce ? undefined : connection.prepare(rowSql(row, slot(0), createdOutputs(shape, row)))
   const changed = new Set([collection.name])
   const inserted = (inputs: Inputs): ResultRow => {
     try {
@@ -44,23 +40,16 @@ export function createRun(shape: GuardedCreate, context: WriteContext): WriteRun
     const values = valuesOf(set, plan, now)
     requireValues(set, values)
     requireReferences(plan)
+    requireRoom(values)
     const inputs = { args: plan.args, userId: plan.principal.userId, slots: values }
     const made = inserted(inputs)
     const id = Number(made[ID])
     search.write(collection, id, true)
     const result = look === undefined ? made : lookAt(look, plan, id)
-    requireChecks(after, result, checksAt)
-    const data = result[shared ? TEXT : EVENT] ?? null
-    events.add({
-      at: now,
-      collection: collection.name,
-      itemId: id,
-      kind: 'created',
-      data,
-      changed: undefined,
-    })
-    const text = result[TEXT]
-    return { id, text: typeof text === 'string' ? text : null, changed, removed: none }
+    requireChecks(after, result, places.checks)
+    const data = result[places.event] ?? null
+    events.add(now, { collection: collection.name, itemId: id, kind: 'created', data, changed: undefined })
+    return { id, text: textOf(result[TEXT]), changed, removed: none }
   }
 }
 

@@ -21,6 +21,7 @@ export function deleteRun(shape: GuardedDelete, context: WriteContext, removal: 
     requireChecks(before, stored, 2)
     if (ifMatch !== undefined) requireMatch(args[ifMatch], stored[1])
     const id = Number(args[shape.id])
-    return { id, text: null, ...removal.remove(collection, id, now) }
+    const { changed, removed } = removal.remove(collection, id, now)
+    return { id, text: null, changed, removed }
   }
 }

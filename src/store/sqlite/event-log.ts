@@ -1,6 +1,6 @@
 /** The log of changes, written in the transaction of each change. */
 import { slot, sql } from '../sql/writer.ts'
-import type { ChangeEvent } from '../write/event.ts'
+import type { ItemChange } from '../write/event.ts'
 import type { Connection, Statement } from './connection.ts'
 
 /** Rows pruned at once, so that no write waits long. */
@@ -24,7 +24,8 @@ export class EventLog {
     )
   }
 
-  add({ at, collection, itemId, kind, data, changed }: ChangeEvent): void {
+  /** `at`: ISO 8601 UTC. */
+  add(at: string, { collection, itemId, kind, data, changed }: ItemChange): void {
     const names = changed === undefined ? null : JSON.stringify(changed)
     this.#insert.run({ args: [], userId: null, slots: [at, collection, itemId, kind, data, names] })
   }

@@ -1,8 +1,8 @@
 /** Pages by number. Beyond the first few hundred rows they begin at a remembered anchor. */
 import type { ListAnswer } from '../../plan/answer.ts'
 import type { GuardedList } from '../../plan/guarded.ts'
-import { type Anchor, Anchors } from '../anchors.ts'
-import { arrayText } from '../lists.ts'
+import { type Anchor, AnchoredLists, type Anchors, type PageWindow, SHALLOW } from '../anchors.ts'
+import { pageAnswer } from '../lists.ts'
 import { isById, listSql, positionSql, type Slice } from '../sql/read.ts'
 import { sqlite } from '../sql/sqlite.ts'
 import { arg, type Bind, type Sql, slot } from '../sql/writer.ts'
@@ -12,17 +12,11 @@ import type { Statement } from './connection.ts'
 import type { ReadContext } from './reader.ts'
 import { totalReader } from './totals.ts'
 
-type PageWindow = Extract<GuardedList['window'], { kind: 'page' }>
 type Rows = (inputs: Inputs) => readonly ResultRow[]
 
-/** Below this offset, counting rows is as cheap as looking for an anchor. */
-const SHALLOW = 200
 const SPACING = 500
 /** No two anchors are nearer: what they take is bounded by the rows, not by the requests. */
 const NEAREST = 100
-/** Anchored lists per shape: arguments and users differ. */
-const MAX_LISTS = 20
-const MAX_ANCHORS = 20_000
 
 export function pageReader(
   shape: GuardedList,
@@ -37,7 +31,7 @@ export function pageReader(
     const isDeep = Number(inputs.args[window.offset]) >= SHALLOW
     if (isDeep) deep ??= deepReader(shape, window, context)
     const rows = isDeep && deep !== undefined ? deep(inputs) : shallow.all(inputs)
-    return { kind: 'list', text: arrayText(rows), total: total?.(inputs), next: undefined }
+    return pageAnswer(rows, total?.(inputs))
   }
 }
 
@@ -47,16 +41,12 @@ function fromStart(window: PageWindow, offset: Bind): Slice {
 
 /** Reads pages from anchors that it remembers while no row before them can have changed. */
 function deepReader(shape: GuardedList, window: PageWindow, context: ReadContext): Rows {
-  const lists = new Map<string, Anchors>()
+  const lists = new AnchoredLists(shape, window)
   const statements = anchoredStatements(shape, window, context)
   const reads = orderOf(shape, context)
   const walks = isPlain(shape)
-  let stamp = -1
   return inputs => {
-    const now = stampOf(reads)
-    if (now !== stamp || lists.size > MAX_LISTS) lists.clear()
-    stamp = now
-    const anchors = anchorsOf(lists, shape, window, inputs)
+    const anchors = lists.of(inputs, stampOf(reads))
     const offset = Number(inputs.args[window.offset])
     if (walks) walk(anchors, offset, statements, inputs)
     const from = anchors.before(offset)
@@ -76,23 +66,6 @@ function orderOf(shape: GuardedList, { versions, orders }: ReadContext): readonl
 
 function isPlain(shape: GuardedList): boolean {
   return isById(shape) && shape.rows.kind === 'always' && shape.within === undefined
-}
-
-function anchorsOf(
-  lists: Map<string, Anchors>,
-  shape: GuardedList,
-  window: PageWindow,
-  { args, userId }: Inputs,
-): Anchors {
-  const others = args.map((value, index) =>
-    index === window.offset || index === window.limit ? null : value,
-  )
-  const key = JSON.stringify(shape.personal ? [userId, others] : others)
-  const known = lists.get(key)
-  if (known !== undefined && known.size < MAX_ANCHORS) return known
-  const made = new Anchors()
-  lists.set(key, made)
-  return made
 }
 
 interface AnchoredStatements {

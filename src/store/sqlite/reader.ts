@@ -8,7 +8,8 @@ import type {
   GuardedRead,
 } from '../../plan/guarded.ts'
 import { type Answers, keyOf, type ShapeAnswers } from '../answers.ts'
-import { arrayText, cursorKey, cursorSlice } from '../lists.ts'
+import { absent, type CursorWindow, cursorAnswer, cursorSlice } from '../lists.ts'
+import { once } from '../once.ts'
 import { compositeSql } from '../sql/composite.ts'
 import { itemSql, listSql, parentSql } from '../sql/read.ts'
 import { sqlite } from '../sql/sqlite.ts'
@@ -19,6 +20,7 @@ import { pageReader } from './pages.ts'
 import type { Totals } from './totals.ts'
 
 type Answer = ReadAnswer | CompositeAnswer
+type Shape = GuardedItem | GuardedList | GuardedComposite
 type Run = (inputs: Inputs) => Answer
 
 export interface ReadContext {
@@ -39,12 +41,13 @@ interface ShapeReader {
 
 export class Reader {
   readonly #context: ReadContext
-  readonly #shapes = new WeakMap<GuardedItem | GuardedList | GuardedComposite, ShapeReader>()
+  readonly #readerOf: (shape: Shape) => ShapeReader
   /** Reads that were answered from memory, and from the database. */
   readonly counts = { hits: 0, misses: 0 }
 
   constructor(context: ReadContext) {
     this.#context = context
+    this.#readerOf = once(shape => readerOf(shape, context))
   }
 
   /** Answers from what is remembered, or from the database. */
@@ -66,20 +69,15 @@ export class Reader {
     answers.set(key, stamp, answer)
     return answer
   }
-
-  #readerOf(shape: GuardedItem | GuardedList | GuardedComposite): ShapeReader {
-    const known = this.#shapes.get(shape)
-    if (known !== undefined) return known
-    const { answers, versions } = this.#context
-    const run = runOf(shape, this.#context)
-    const reads = shape.reads.map(collection => versions.cell(collection))
-    const made = { answers: answers.shape(), reads, personal: shape.personal, run }
-    this.#shapes.set(shape, made)
-    return made
-  }
 }
 
-function runOf(shape: GuardedItem | GuardedList | GuardedComposite, context: ReadContext): Run {
+function readerOf(shape: Shape, context: ReadContext): ShapeReader {
+  const { answers, versions } = context
+  const reads = shape.reads.map(collection => versions.cell(collection))
+  return { answers: answers.shape(), reads, personal: shape.personal, run: runOf(shape, context) }
+}
+
+function runOf(shape: Shape, context: ReadContext): Run {
   switch (shape.kind) {
     case 'item':
       return itemReader(shape, context)
@@ -111,29 +109,14 @@ function listReader(shape: GuardedList, context: ReadContext): (inputs: Inputs) 
     window.kind === 'page' ? pageReader(shape, window, context) : cursorReader(shape, window, context)
   if (within === undefined) return rows
   const parent = context.connection.prepare(parentSql(within, sqlite))
-  return inputs => (parent.get(inputs) === undefined ? absent(window.kind) : rows(inputs))
-}
-
-/** The answer for a list whose parent is missing or hidden. */
-function absent(kind: GuardedList['window']['kind']): ListAnswer {
-  return { kind: 'list', text: null, total: undefined, next: kind === 'cursor' ? null : undefined }
+  return inputs => (parent.get(inputs) === undefined ? absent(window) : rows(inputs))
 }
 
 function cursorReader(
   shape: GuardedList,
-  window: Extract<GuardedList['window'], { kind: 'cursor' }>,
+  window: CursorWindow,
   { connection }: ReadContext,
 ): (inputs: Inputs) => ListAnswer {
   const statement = connection.prepare(listSql(shape, cursorSlice(shape, window, sqlite), sqlite))
-  return inputs => {
-    const rows = statement.all(inputs)
-    const size = Number(inputs.args[window.limit])
-    const last = rows.length > size ? rows[size - 1] : undefined
-    return {
-      kind: 'list',
-      text: arrayText(rows, Math.min(size, rows.length)),
-      total: undefined,
-      next: last === undefined ? null : shape.sort.map((each, index) => cursorKey(each, last[index + 1])),
-    }
-  }
+  return inputs => cursorAnswer(statement.all(inputs), Number(inputs.args[window.limit]), shape.sort)
 }

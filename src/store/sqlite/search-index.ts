@@ -1,5 +1,6 @@
 /** Keeps the search words of rows. Deleted rows lose theirs by a trigger. */
 import type { Collection } from '../../model/model.ts'
+import { once } from '../once.ts'
 import { searchTable } from '../sql/dialect.ts'
 import { join, name, slot, sql } from '../sql/writer.ts'
 import type { SqlValue } from '../values.ts'
@@ -13,11 +14,10 @@ interface Statements {
 }
 
 export class SearchIndex {
-  readonly #connection: Connection
-  readonly #statements = new Map<string, Statements>()
+  readonly #of: (collection: Collection) => Statements
 
   constructor(connection: Connection) {
-    this.#connection = connection
+    this.#of = once(collection => statementsOf(collection, connection))
   }
 
   /** Adds the words of a row that was just made or changed. */
@@ -28,28 +28,20 @@ export class SearchIndex {
     if (!isNew) remove.run(slotted([id]))
     insert.run(slotted([id, ...texts.map(text => wordsOf(String(text ?? '')).join(' '))]))
   }
+}
 
-  #of(collection: Collection): Statements {
-    const known = this.#statements.get(collection.name)
-    if (known) return known
-    const made = this.#prepare(collection)
-    this.#statements.set(collection.name, made)
-    return made
-  }
-
-  #prepare({ name: collection, searchable }: Collection): Statements {
-    const table = name(searchTable(collection))
-    const columns = searchable.map(field => name(field.name))
-    const slots = searchable.map((_, index) => [slot(index + 1)])
-    return {
-      values: this.#connection.prepare(
-        sql`SELECT ${join(columns, ', ')} FROM ${name(collection)} WHERE "id" = ${slot(0)}`,
-      ),
-      remove: this.#connection.prepare(sql`DELETE FROM ${table} WHERE rowid = ${slot(0)}`),
-      insert: this.#connection.prepare(
-        sql`INSERT INTO ${table} (rowid, ${join(columns, ', ')}) VALUES (${slot(0)}, ${join(slots, ', ')})`,
-      ),
-    }
+function statementsOf({ name: collection, searchable }: Collection, connection: Connection): Statements {
+  const table = name(searchTable(collection))
+  const columns = searchable.map(field => name(field.name))
+  const slots = searchable.map((_, index) => [slot(index + 1)])
+  return {
+    values: connection.prepare(
+      sql`SELECT ${join(columns, ', ')} FROM ${name(collection)} WHERE "id" = ${slot(0)}`,
+    ),
+    remove: connection.prepare(sql`DELETE FROM ${table} WHERE rowid = ${slot(0)}`),
+    insert: connection.prepare(
+      sql`INSERT INTO ${table} (rowid, ${join(columns, ', ')}) VALUES (${slot(0)}, ${join(slots, ', ')})`,
+    ),
   }
 }
 

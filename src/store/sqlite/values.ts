@@ -1,23 +1,10 @@
-/** What a statement's parameters are bound to. */
+/** JSON values as SQLite takes them. */
 import type { JsonValue } from '../../model/fields/type.ts'
-import type { Bind, Conversion } from '../sql/writer.ts'
-import { convert, type Inputs, type SqlValue } from '../values.ts'
+import type { Conversion } from '../sql/writer.ts'
+import { convert, type SqlValue } from '../values.ts'
 import { wordsOf } from '../words.ts'
 
-export function bound(bind: Bind, { args, userId, slots }: Inputs): SqlValue {
-  switch (bind.from) {
-    case 'arg':
-      return converted(args[bind.param], bind.as)
-    case 'slot':
-      return slots[bind.slot] ?? null
-    case 'userId':
-      return userId
-    case 'constant':
-      return converted(bind.value, bind.as)
-  }
-}
-
-function converted(value: JsonValue | undefined, as: Conversion): SqlValue {
+export function converted(value: JsonValue | undefined, as: Conversion): SqlValue {
   return as === 'words' && value !== null && value !== undefined ? searchQuery(value) : convert(value, as)
 }
 

@@ -3,6 +3,7 @@ import { ApiError } from '../../errors.ts'
 import type { Model } from '../../model/model.ts'
 import type { WriteAnswer } from '../../plan/answer.ts'
 import type { GuardedWrite } from '../../plan/guarded.ts'
+import { once } from '../once.ts'
 import { none, type Written } from '../write/written.ts'
 import { CommitQueue } from './commit.ts'
 import type { Connection } from './connection.ts'
@@ -35,16 +36,14 @@ export interface WriteContext {
 export type WriteRun = (plan: GuardedWrite, now: string) => Written
 
 export class Writer {
-  readonly #context: WriteContext
-  readonly #removal: Removal
   readonly #queue: CommitQueue<Written, WriteAnswer>
-  readonly #shapes = new WeakMap<GuardedWrite['shape'], WriteRun>()
+  readonly #runOf: (shape: GuardedWrite['shape']) => WriteRun
   /** The time of the transaction: one for all its writes. */
   #at = ''
 
   constructor(context: WriteContext, { maxWaiting, lock, now, atCommit }: WriterOptions) {
-    this.#context = context
-    this.#removal = new Removal(context)
+    const removal = new Removal(context)
+    this.#runOf = once(shape => runOf(shape, context, removal))
     const pruning = new RecordPruning(context.connection)
     const atBegin = (): void => {
       const at = now()
@@ -88,24 +87,16 @@ export class Writer {
   flush(): void {
     this.#queue.flush()
   }
+}
 
-  #runOf(shape: GuardedWrite['shape']): WriteRun {
-    const known = this.#shapes.get(shape)
-    if (known !== undefined) return known
-    const made = this.#make(shape)
-    this.#shapes.set(shape, made)
-    return made
-  }
-
-  #make(shape: GuardedWrite['shape']): WriteRun {
-    switch (shape.kind) {
-      case 'create':
-        return createRun(shape, this.#context)
-      case 'update':
-        return updateRun(shape, this.#context)
-      case 'delete':
-        return deleteRun(shape, this.#context, this.#removal)
-    }
+function runOf(shape: GuardedWrite['shape'], context: WriteContext, removal: Removal): WriteRun {
+  switch (shape.kind) {
+    case 'create':
+      return createRun(shape, context)
+    case 'update':
+      return updateRun(shape, context)
+    case 'delete':
+      return deleteRun(shape, context, removal)
   }
 }
 

@@ -10,7 +10,8 @@ export function valuesOf(set: readonly GuardedAssignment[], plan: GuardedPlan, n
   return set.map(one => assigned(one, plan, now))
 }
 
-function assigned({ field, value }: GuardedAssignment, plan: GuardedPlan, now: string): SqlValue {
+/** The value that one assignment of a create stands for. `now`: see `valuesOf`. */
+export function assigned({ field, value }: GuardedAssignment, plan: GuardedPlan, now: string): SqlValue {
   const { encoding } = field.type
   const { userId } = plan.principal
   switch (value.kind) {

@@ -4,6 +4,24 @@ import type { Row } from '../sql/row.ts'
 import { checksSql, eventSql, publicFields, shownSql } from '../sql/write.ts'
 import type { Sql } from '../sql/writer.ts'
 
+/** Where things stand among the outputs. */
+export const ID = 0
+export const TEXT = 1
+
+export interface Places {
+  readonly event: number
+  readonly checks: number
+}
+
+export function placesOf(shape: GuardedCreate): Places {
+  return isEvent(shape) ? { event: TEXT, checks: TEXT + 1 } : { event: TEXT + 1, checks: TEXT + 2 }
+}
+
+/** Whether the outputs are made of the row alone: what looks at others, or at its search words, is asked when all is written. */
+export function isToldAtOnce({ select, rows, after }: GuardedCreate): boolean {
+  return isAlone(select) && isOwn(rows) && after.every(({ condition }) => isOwn(condition))
+}
+
 /** The id; the answer; the event, where it is another text; the checks. */
 export function createdOutputs(shape: GuardedCreate, row: Row): Sql[] {
   const shown = shownSql(shape.select, shape.rows, row)
@@ -12,7 +30,7 @@ export function createdOutputs(shape: GuardedCreate, row: Row): Sql[] {
 }
 
 /** Whether the answer is the very text that the event log keeps. */
-export function isEvent({ select, rows, collection }: GuardedCreate): boolean {
+function isEvent({ select, rows, collection }: GuardedCreate): boolean {
   const fields = publicFields(collection)
   return (
     rows.kind === 'always' &&
@@ -28,12 +46,12 @@ export function isEvent({ select, rows, collection }: GuardedCreate): boolean {
 }
 
 /** Whether a selection is made of the row alone. */
-export function isAlone(select: readonly GuardedSelected[]): boolean {
+function isAlone(select: readonly GuardedSelected[]): boolean {
   return select.every(each => each.kind === 'constant' || (each.kind === 'field' && isOwn(each.field.when)))
 }
 
 /** Whether a condition speaks of the row alone. */
-export function isOwn(condition: Condition): boolean {
+function isOwn(condition: Condition): boolean {
   switch (condition.kind) {
     case 'always':
     case 'never':

@@ -2,18 +2,10 @@
 import { ApiError } from '../../errors.ts'
 import type { Collection, Field, Model, ToOne } from '../../model/model.ts'
 
-/** A limit that bounds nothing. */
-export const ALL = Number.MAX_SAFE_INTEGER
-
 /** A row that goes, or one whose reference is cleared. */
 export interface Item {
   readonly collection: Collection
   readonly id: number
-}
-
-export interface Outcome {
-  readonly changed: Set<string>
-  readonly removed: Set<string>
 }
 
 /** A field by which items refer to others. */

@@ -1,10 +1,10 @@
-/** A change as the event log keeps it. */
+/** Changes as the event log keeps them. */
 import type { SqlValue } from '../values.ts'
 
 export type EventKind = 'created' | 'updated' | 'deleted'
 
-export interface ChangeEvent {
-  readonly at: string
+/** A change of one item. */
+export interface ItemChange {
   readonly collection: string
   readonly itemId: number
   readonly kind: EventKind
@@ -12,4 +12,9 @@ export interface ChangeEvent {
   readonly data: SqlValue
   /** The names of the fields that changed; for an update only. */
   readonly changed: readonly string[] | undefined
+}
+
+export interface ChangeEvent extends ItemChange {
+  /** ISO 8601 UTC. */
+  readonly at: string
 }

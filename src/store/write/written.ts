@@ -1,3 +1,6 @@
+/** What writes tell of themselves. */
+import type { SqlValue } from '../values.ts'
+
 /** What one write did, for those who remember what they read. */
 export interface Written {
   readonly id: number
@@ -11,3 +14,8 @@ export interface Written {
 }
 
 export const none: ReadonlySet<string> = new Set()
+
+/** The answer's text, where the caller may see the item. */
+export function textOf(value: SqlValue | undefined): string | null {
+  return typeof value === 'string' ? value : null
+}

@@ -29,6 +29,8 @@ function throttleAt(now: () => number, counters: RateCounters = memoryCounters({
   return createThrottle({ name, allowances, counters, now })
 }
 
+const fourthWaits = [undefined, undefined, undefined, 60]
+
 async function inTurn<T>(values: readonly T[], take: (value: T) => Promise<number | undefined>) {
   const waits: (number | undefined)[] = []
   for (const value of values) waits.push(await take(value))
@@ -38,14 +40,9 @@ async function inTurn<T>(values: readonly T[], take: (value: T) => Promise<numbe
 test('a pair, an account and an address have their own bounds; the longest wait is told', async () => {
   const { now, pass } = clock()
   const { take } = throttleAt(now)
-  assert.deepEqual(await inTurn([1, 2, 3, 4], () => take('ada', 'a')), [undefined, undefined, undefined, 60])
+  assert.deepEqual(await inTurn([1, 2, 3, 4], () => take('ada', 'a')), fourthWaits)
   assert.deepEqual(await inTurn([1, 2, 3], () => take('ada', 'b')), [undefined, undefined, 120])
-  assert.deepEqual(await inTurn([1, 2, 3, 4], at => take(`other ${at}`, 'a')), [
-    undefined,
-    undefined,
-    undefined,
-    60,
-  ])
+  assert.deepEqual(await inTurn([1, 2, 3, 4], at => take(`other ${at}`, 'a')), fourthWaits)
   pass(59_999)
   assert.equal(await take('new', 'a'), 1)
   pass(1)
@@ -73,12 +70,7 @@ test('what is refused for one reason takes nothing for another', async () => {
   for (let count = 0; count < 50; count++) await take('ada', 'a')
   // Three counted for the account, and three for the address.
   assert.deepEqual(await inTurn([1, 2, 3], () => take('ada', 'b')), [undefined, undefined, 120])
-  assert.deepEqual(await inTurn([1, 2, 3, 4], at => take(`other ${at}`, 'a')), [
-    undefined,
-    undefined,
-    undefined,
-    60,
-  ])
+  assert.deepEqual(await inTurn([1, 2, 3, 4], at => take(`other ${at}`, 'a')), fourthWaits)
 })
 
 test('of a thousand at once no more come through than may, on counters that answer later too', async () => {

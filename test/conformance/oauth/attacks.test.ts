@@ -44,6 +44,15 @@ async function consentPage(fixture: Fixture, app: App, browser: Browser, person:
   return page
 }
 
+/** What an app of Ann's asks her for, and how she answers. */
+async function asked(fixture: Fixture, answer: 'allow' | 'deny' = 'allow') {
+  const [app, browser] = [await fixture.app(), fixture.browser()]
+  const page = await consentPage(fixture, app, browser, fixture.ann)
+  const consent = consentOf(page, answer)
+  assert.ok(consent, page.text)
+  return { app, browser, page, ...consent }
+}
+
 interface Got {
   readonly status: number
   readonly headers: Readonly<Record<string, string | string[] | undefined>>
@@ -147,12 +156,7 @@ test('a token in the address or in the body is none', async () => {
 
 test('consent takes its own form, from its own page, in its own browser', async () => {
   await withFixture({}, async fixture => {
-    const app = await fixture.app()
-    const browser = fixture.browser()
-    const page = await consentPage(fixture, app, browser, fixture.ann)
-    const consent = consentOf(page)
-    assert.ok(consent)
-    const { form, button } = consent
+    const { browser, page, form, button } = await asked(fixture)
     const body = (fields: Form['fields']) => {
       const pairs = new URLSearchParams(fields.map(({ name, value }) => [name, value]))
       if (button.name !== undefined) pairs.append(button.name, button.value)
@@ -225,15 +229,11 @@ test('another person cannot answer for the one who was asked', async () => {
 
 test('consent can only be given to what was asked for', async () => {
   await withFixture({}, async fixture => {
-    const app = await fixture.app()
-    const browser = fixture.browser()
-    const page = await consentPage(fixture, app, browser, fixture.ann)
-    const consent = consentOf(page)
-    assert.ok(consent)
-    const form = {
-      ...consent.form,
+    const { app, browser, form, button } = await asked(fixture)
+    const wider = {
+      ...form,
       fields: [
-        ...consent.form.fields,
+        ...form.fields,
         ...['write:user', 'write:post', 'read:user', '*'].map(value => ({
           name: 'scope',
           type: 'hidden',
@@ -242,7 +242,7 @@ test('consent can only be given to what was asked for', async () => {
         })),
       ],
     }
-    const landing = await browser.submit(form, {}, consent.button)
+    const landing = await browser.submit(wider, {}, button)
     if (!('left' in landing)) return assert.ok(landing.status >= 400)
     const code = landing.left.searchParams.get('code') ?? ''
     const answer = await post(`${fixture.url}/oauth/token`, {
@@ -256,12 +256,8 @@ test('consent can only be given to what was asked for', async () => {
 
 test('who refuses gives nothing, and the app is told so', async () => {
   await withFixture({}, async fixture => {
-    const app = await fixture.app()
-    const browser = fixture.browser()
-    const page = await consentPage(fixture, app, browser, fixture.ann)
-    const denial = consentOf(page, 'deny')
-    assert.ok(denial, page.text)
-    const landing = await browser.submit(denial.form, {}, denial.button)
+    const { browser, form, button } = await asked(fixture, 'deny')
+    const landing = await browser.submit(form, {}, button)
     assert.ok('left' in landing)
     assert.equal(landing.left.searchParams.get('error'), 'access_denied')
     assert.equal(landing.left.searchParams.get('state'), 's')

@@ -186,6 +186,79 @@ test('openid-client: an app signs its user out, who comes back to it with its st
   })
 })
 
+/** An app's page that sends its user's browser here by a form: without cookies, since they are `SameSite=Lax`. */
+async function postFromElsewhere({ url }: Fixture, address: URL): Promise<Response> {
+  return fetch(url + address.pathname, {
+    method: 'POST',
+    body: address.searchParams,
+    redirect: 'manual',
+    headers: { Origin: 'http://127.0.0.1:9', 'Sec-Fetch-Site': 'cross-site' },
+  })
+}
+
+test('openid-client: an app signs its user out by a form that it posts', async () => {
+  await withFixture({}, async fixture => {
+    const { configuration, browser, idToken } = await signedIn(fixture)
+    const address = openid.buildEndSessionUrl(configuration, {
+      id_token_hint: idToken,
+      post_logout_redirect_uri: redirectUri,
+      state: 'bye & bye',
+    })
+    const posted = await postFromElsewhere(fixture, address)
+    assert.equal(posted.status, 303)
+    // A new one would take the place of that in which the user is signed in, who was not asked.
+    assert.deepEqual(posted.headers.getSetCookie(), [])
+    assert.equal(posted.headers.get('cache-control'), 'no-store')
+    assert.equal(posted.headers.get('referrer-policy'), 'no-referrer')
+    assert.ok(await isSignedIn(browser, fixture), 'was signed out without being asked')
+    const page = await browser.open(posted.headers.get('location') ?? '')
+    assert.ok(await isSignedIn(browser, fixture), 'was signed out without being asked')
+    const landing = await answerSignOut(browser, page)
+    assert.ok('left' in landing)
+    assert.equal(landing.left.origin + landing.left.pathname, redirectUri)
+    assert.deepEqual([...landing.left.searchParams], [['state', 'bye & bye']])
+    assert.equal(await isSignedIn(browser, fixture), false)
+  })
+})
+
+test('a posted sign-out leads to nowhere but the page that asks, and says what is wrong with it', async () => {
+  await withFixture({}, async fixture => {
+    const { browser } = await signedIn(fixture)
+    const logout = `${fixture.url}/oauth/logout`
+    const nothing = await fetch(logout, { method: 'POST', redirect: 'manual' })
+    assert.deepEqual([nothing.status, nothing.headers.get('location')], [303, '/oauth/logout'])
+    const hostile = new URLSearchParams({
+      post_logout_redirect_uri: 'https://evil.example/',
+      state: '\r\nX: y',
+    })
+    const sent = await fetch(logout, { method: 'POST', redirect: 'manual', body: hostile })
+    const to = new URL(sent.headers.get('location') ?? '', fixture.url)
+    assert.equal(to.origin + to.pathname, logout)
+    assert.deepEqual([...to.searchParams], [...hostile])
+    const twice = await fetch(logout, {
+      method: 'POST',
+      body: new URLSearchParams([
+        ['state', 'a'],
+        ['state', 'b'],
+      ]),
+    })
+    assert.equal(twice.status, 400)
+    const json = await fetch(logout, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json' },
+      body: '{}',
+    })
+    assert.equal(json.status, 415)
+    const long = await fetch(logout, {
+      method: 'POST',
+      redirect: 'manual',
+      body: new URLSearchParams({ id_token_hint: 'x'.repeat(9000) }),
+    })
+    assert.equal(long.status, 413)
+    assert.ok(await isSignedIn(browser, fixture))
+  })
+})
+
 test('who signs out without an app that asks, or without a hint, stays at the service', async () => {
   await withFixture({}, async fixture => {
     for (const parameters of ['', `?post_logout_redirect_uri=${encodeURIComponent(redirectUri)}&state=s`]) {

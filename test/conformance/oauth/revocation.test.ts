@@ -1,13 +1,11 @@
 /** The user takes it back: on every process, for every kind of token, on open connections too. */
 import assert from 'node:assert/strict'
-import { execFile } from 'node:child_process'
 import { test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
-import { promisify } from 'node:util'
 import { WebSocket } from 'ws'
 import { serve } from '../../../src/serve.ts'
 import blog from '../../models/blog.ts'
+import { portico } from '../../processes/command.ts'
 import type { Browser } from './browser.ts'
 import {
   type App,
@@ -203,9 +201,6 @@ test('a user’s new role counts at once, whatever the token was issued under', 
   })
 })
 
-const command = fileURLToPath(new URL('../../../src/bin.ts', import.meta.url))
-const model = fileURLToPath(new URL('../../../examples/blog/model.ts', import.meta.url))
-
 interface Jwks {
   readonly keys: readonly { readonly kid: string }[]
 }
@@ -222,11 +217,8 @@ test('new signing keys break no token', async () => {
     const old = await newTokens(fixture, app, options)
     const before = await kids()
     assert.ok(before.includes(kidOf(old.access_token)))
-    await promisify(execFile)(
-      process.execPath,
-      ['--conditions=portico-source', command, 'keys', 'rotate', '--model', model],
-      { env: { ...process.env, ...fixture.place.environment } },
-    )
+    const { code, err } = await portico(['keys', 'rotate'], { environment: fixture.place.environment })
+    assert.equal(code, 0, err)
     await becomes(1, async () => Number((await kids()).some(kid => !before.includes(kid))))
     const fresh = await newTokens(fixture, app, options)
     for (const name of ['access_token', 'id_token']) {

@@ -10,7 +10,7 @@ import type { Collection, Model } from '../../../src/model/model.ts'
 import type { Rule } from '../../../src/model/rule.ts'
 import type { ListAnswer } from '../../../src/plan/answer.ts'
 import { createGuard } from '../../../src/plan/guard.ts'
-import type { ListShape, WriteShape } from '../../../src/plan/plan.ts'
+import type { ListShape, Plan, WriteShape } from '../../../src/plan/plan.ts'
 import { anonymous, app, type Principal, system, user } from '../../../src/principal.ts'
 import { locked, nobody, service, settings } from '../../../src/store/postgres/security.ts'
 import { openPostgres } from '../../../src/store/postgres.ts'
@@ -49,7 +49,7 @@ function forgetfulGuard(model: Model) {
   const collections = new Map([...model.collections].map(([name, one]) => [name, open(one)]))
   const guard = createGuard({ ...model, collections })
   // Scopes are forgotten too, while the database is still told who asks.
-  return (plan: Parameters<typeof guard>[0], { userId, access }: Principal) => {
+  return (plan: Plan, { userId, access }: Principal) => {
     const made = guard(plan as never, user(userId ?? 0, 'admin', 'all')) as object
     return { ...made, principal: { userId, access } } as never
   }
@@ -61,6 +61,7 @@ function idsOf(name: string): ListShape {
     collection: name,
     within: undefined,
     filter: undefined,
+    search: undefined,
     sort: [],
     window: { kind: 'page', offset: 0, limit: 1, total: true },
     select: fields('id'),

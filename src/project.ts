@@ -1,13 +1,17 @@
-/** The model file and the config file of a project. */
+/** The files of a project: its model, and its settings. */
 import { hash } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
 import { relative, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { readSettings, type Settings, type SettingsSources } from '../config.ts'
-import { checkModel, ModelError } from '../model/check.ts'
-import type { Declaration } from '../model/declaration.ts'
-import type { Model } from '../model/model.ts'
-import { Failure } from './failure.ts'
+import { readSettings, type Settings, type SettingsSources } from './config.ts'
+import { checkModel, ModelError } from './model/check.ts'
+import type { Declaration } from './model/declaration.ts'
+import type { Model } from './model/model.ts'
+
+/** What is wrong with a file, in a sentence. */
+export class ProjectError extends Error {
+  override name = 'ProjectError'
+}
 
 const configNames = ['portico.config.ts', 'portico.config.js', 'portico.config.mjs', 'portico.config.json']
 
@@ -21,7 +25,7 @@ async function importFile(path: string, what: string): Promise<Readonly<Record<s
     return await import(pathToFileURL(path).href)
   } catch (error) {
     const place = error instanceof Error ? (error.stack ?? error.message) : String(error)
-    throw new Failure(`${shown(path)}: the ${what} cannot be loaded.\n${place}`)
+    throw new ProjectError(`${shown(path)}: the ${what} cannot be loaded.\n${place}`)
   }
 }
 
@@ -29,7 +33,7 @@ function readJson(path: string): unknown {
   try {
     return JSON.parse(readFileSync(path, 'utf8'))
   } catch (error) {
-    throw new Failure(
+    throw new ProjectError(
       `${shown(path)}: the config file is not JSON: ${error instanceof Error ? error.message : error}`,
     )
   }
@@ -40,14 +44,14 @@ async function configFile(folder: string): Promise<SettingsSources['file']> {
   const [path, second] = found
   if (path === undefined) return undefined
   if (second !== undefined) {
-    throw new Failure(`There are two config files, ${shown(path)} and ${shown(second)}: keep one.`)
+    throw new ProjectError(`There are two config files, ${shown(path)} and ${shown(second)}: keep one.`)
   }
   if (path.endsWith('.json')) return { path: shown(path), values: readJson(path) }
   const { default: values } = await importFile(path, 'config file')
   return { path: shown(path), values }
 }
 
-/** Settings for a command: its options, the environment, the config file of the working folder. */
+/** Settings: what is given, the environment, the config file of the working folder. */
 export async function loadSettings(given: Readonly<Record<string, unknown>>): Promise<Settings> {
   return readSettings({ given, environment: process.env, file: await configFile(process.cwd()) })
 }
@@ -67,21 +71,20 @@ function checked(path: string, declaration: Declaration): Model {
   try {
     return checkModel(declaration)
   } catch (error) {
-    if (error instanceof ModelError) throw new Failure(`${path}: ${error.message}`)
+    if (error instanceof ModelError) throw new ProjectError(`${path}: ${error.message}`)
     throw error
   }
 }
 
 /** Imports and checks the model file that the settings name. */
-export async function loadModel({ model }: Settings): Promise<LoadedModel> {
-  if (model === undefined) {
-    throw new Failure('No model: name its file with `--model model.ts` or in PORTICO_MODEL.', 2)
-  }
+export async function loadModel({ model = '' }: Settings): Promise<LoadedModel> {
   const path = resolve(model)
-  if (!existsSync(path)) throw new Failure(`${model}: there is no such model file.`)
+  if (!existsSync(path)) throw new ProjectError(`${model}: there is no such model file.`)
   const { default: declaration } = await importFile(path, 'model file')
   if (isDeclaration(declaration)) return { path: shown(path), model: checked(shown(path), declaration) }
-  throw new Failure(`${shown(path)}: the model file must have a default export made by \`model({ … })\`.`)
+  throw new ProjectError(
+    `${shown(path)}: the model file must have a default export made by \`model({ … })\`.`,
+  )
 }
 
 /** The hash of the model file as it is now. What it imports is not looked at. */

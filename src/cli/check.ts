@@ -1,0 +1,10 @@
+import type { Command } from './commands.ts'
+import { model, projectOf } from './options.ts'
+
+export const command: Command = {
+  options: { model },
+  async run(written) {
+    const { model: checked, path } = await projectOf(written)
+    return `${path}: the model is right: ${[...checked.collections.keys()].join(', ')}.\n`
+  },
+}

@@ -1,0 +1,37 @@
+/** What a person can mend is said in a sentence. */
+import { ApiError } from '../errors.ts'
+import { Failure } from './failure.ts'
+
+/** Errors whose message says all. */
+const plain = ['SettingsError', 'ProjectError', 'MigrationError', 'SealError', 'CopyError']
+
+/** Why a database file, or its folder, cannot be opened. */
+function databaseFault(error: Error): Failure | undefined {
+  const unopened =
+    'errstr' in error &&
+    (error.errstr === 'file is not a database' || error.errstr === 'unable to open database file')
+  const unmade = 'syscall' in error && error.syscall === 'mkdir'
+  if (!unopened && !unmade) return undefined
+  return new Failure(
+    `The database cannot be opened: ${error.message}. \`--database\` or DATABASE_URL names its file.`,
+  )
+}
+
+/** An `ApiError` in the words of the command line. */
+function refusal(error: ApiError): Failure {
+  const details = (error.details ?? []).filter(fault => fault.message !== error.message)
+  const faults = details.map(fault => `  ${fault.field}: ${fault.message}`)
+  return new Failure([error.message, ...faults].join('\n'))
+}
+
+/** Undefined: a defect, which shows its stack. */
+export function explain(error: unknown): Failure | undefined {
+  if (error instanceof Failure) return error
+  if (error instanceof ApiError) return refusal(error)
+  if (!(error instanceof Error)) return undefined
+  if (plain.includes(error.name)) return new Failure(error.message)
+  if ('code' in error && error.code === 'EADDRINUSE') {
+    return new Failure(`${error.message}: another program listens there. Set PORT to a free one.`)
+  }
+  return databaseFault(error)
+}

@@ -1,0 +1,31 @@
+/** The options that many commands take, and what they name. */
+import type { Settings } from '../config.ts'
+import { type LoadedModel, loadModel, loadSettings } from '../project.ts'
+import type { Option, Written } from './commands.ts'
+import { Failure } from './failure.ts'
+
+export const model: Option = { value: 'file', sentence: 'The model file; else PORTICO_MODEL.' }
+export const database: Option = { value: 'file', sentence: 'The database; else DATABASE_URL.' }
+
+/** The settings; what is written as an option wins over the environment and the config file. */
+export function settingsOf(written: Written): Promise<Settings> {
+  const port = written.text('port')
+  return loadSettings({
+    model: written.text('model'),
+    database: written.text('database'),
+    port: port === undefined ? undefined : /^\d+$/.test(port) ? Number(port) : port,
+  })
+}
+
+export interface Project extends LoadedModel {
+  readonly settings: Settings
+}
+
+/** The checked model of a command, with its settings. */
+export async function projectOf(written: Written): Promise<Project> {
+  const settings = await settingsOf(written)
+  if (settings.model === undefined) {
+    throw new Failure('No model: name its file with `--model model.ts` or in PORTICO_MODEL.', 2)
+  }
+  return { settings, ...(await loadModel(settings)) }
+}

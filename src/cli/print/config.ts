@@ -1,0 +1,7 @@
+import { configurationPage } from '../../config/page.ts'
+import type { Command } from '../commands.ts'
+
+export const command: Command = {
+  options: {},
+  run: async () => configurationPage(),
+}

@@ -1,0 +1,143 @@
+/** How a table of settings is read from what a program, the environment and a file say. */
+import type { Row } from './row.ts'
+
+type Table = Readonly<Record<string, Row<unknown>>>
+type Values = Readonly<Record<string, unknown>>
+
+/** With the members of groups under their whole names. */
+function flat(table: Table, values: Values): Values {
+  const groups = new Set(Object.keys(table).flatMap(name => name.split('.').slice(0, -1)))
+  return Object.fromEntries(
+    Object.entries(values).flatMap(([name, value]) => {
+      if (!groups.has(name) || typeof value !== 'object' || value === null) return [[name, value]]
+      return Object.entries(value).map(([member, one]) => [`${name}.${member}`, one])
+    }),
+  )
+}
+
+interface SettingsFault {
+  /** Where the value was found, e.g. `PORT (environment)`. */
+  readonly place: string
+  readonly message: string
+}
+
+/** All faults of the settings at once. */
+export class SettingsError extends Error {
+  readonly faults: readonly SettingsFault[]
+
+  constructor(faults: readonly SettingsFault[]) {
+    super(
+      ['The settings are wrong:', ...faults.map(fault => `  ${fault.place}: ${fault.message}`)].join('\n'),
+    )
+    this.name = 'SettingsError'
+    this.faults = faults
+  }
+}
+
+export interface SettingsSources {
+  /** What a program or the command line says; wins over the rest. */
+  readonly given?: Values | undefined
+  readonly environment?: Readonly<Record<string, string | undefined>> | undefined
+  readonly file?: { readonly path: string; readonly values: unknown } | undefined
+}
+
+/** Reads every row of a table: given, else environment, else file, else default. Throws a `SettingsError`. */
+export function readTable(table: Table, sources: SettingsSources): Values {
+  const faults: SettingsFault[] = []
+  const file = fileValues(table, sources.file, faults)
+  const given = flat(table, sources.given ?? {})
+  if (file) faults.push(...unknownNames(table, file.values, file.path))
+  faults.push(...unknownNames(table, given, 'settings'))
+  const layers = { given, environment: sources.environment, file }
+  const settings = Object.entries(table).map(([name, setting]) => [
+    name,
+    readOne(name, setting, layers, faults),
+  ])
+  if (faults.length > 0) throw new SettingsError(faults)
+  return Object.freeze(Object.fromEntries(settings))
+}
+
+interface FileValues {
+  readonly path: string
+  readonly values: Values
+}
+
+/** The sources, groups taken apart. */
+interface Layers {
+  readonly given: Values
+  readonly environment: SettingsSources['environment']
+  readonly file: FileValues | undefined
+}
+
+function fileValues(
+  table: Table,
+  file: SettingsSources['file'],
+  faults: SettingsFault[],
+): FileValues | undefined {
+  if (!file) return undefined
+  const { path, values } = file
+  if (typeof values === 'object' && values !== null && !Array.isArray(values)) {
+    return { path, values: flat(table, values as Values) }
+  }
+  faults.push({ place: path, message: 'must hold an object of settings, e.g. `{ "port": 8080 }`.' })
+  return undefined
+}
+
+function unknownNames(table: Table, values: Values, source: string): SettingsFault[] {
+  return Object.keys(values)
+    .filter(name => !Object.hasOwn(table, name))
+    .map(name => ({
+      place: `\`${name}\` (${source})`,
+      message: `is not a setting. The settings are ${Object.keys(table).join(', ')}.`,
+    }))
+}
+
+/** A value, where it stands, and how it is understood. */
+interface Found {
+  readonly place: string
+  readonly value: unknown
+  readonly parse: () => unknown
+}
+
+/** The first source that has the setting. */
+function find(
+  name: string,
+  { kind, variable }: Row<unknown>,
+  { given, environment, file }: Layers,
+): Found | undefined {
+  const asked = given[name]
+  if (asked !== undefined) {
+    return { place: `\`${name}\` (settings)`, value: asked, parse: () => kind.fromValue(asked) }
+  }
+  const text = environment?.[variable]
+  if (text !== undefined && text !== '') {
+    return { place: `${variable} (environment)`, value: text, parse: () => kind.fromText(text) }
+  }
+  const filed = file?.values[name]
+  if (filed === undefined) return undefined
+  return { place: `\`${name}\` (${file?.path})`, value: filed, parse: () => kind.fromValue(filed) }
+}
+
+function readOne(name: string, setting: Row<unknown>, layers: Layers, faults: SettingsFault[]): unknown {
+  const found = find(name, setting, layers)
+  if (found) return checked(setting, found, faults)
+  return setting.default === undefined ? undefined : setting.kind.fromValue(setting.default)
+}
+
+function checked(setting: Row<unknown>, { place, value, parse }: Found, faults: SettingsFault[]): unknown {
+  try {
+    const parsed = parse()
+    if (parsed !== undefined) return parsed
+    const shown = setting.secret ? '' : ` It is ${withoutPassword(JSON.stringify(value))?.slice(0, 100)}.`
+    faults.push({ place, message: `must be ${setting.kind.says}.${shown}` })
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error
+    faults.push({ place, message: `${error.message}.` })
+  }
+  return undefined
+}
+
+/** Of a URL that was written where something else belongs. */
+function withoutPassword(text: string | undefined): string | undefined {
+  return text?.replace(/(:\/\/[^/@:]*):[^/]*@/, '$1:…@')
+}

@@ -1,0 +1,30 @@
+/**
+ * Loads this face, which is large, at its first use: in steps, so that no other request waits long meanwhile, and
+ * until it is as quick as it will be.
+ */
+import { setImmediate as turn } from 'node:timers/promises'
+import type { Run } from '../plan/run.ts'
+
+const steps: readonly (() => Promise<unknown>)[] = [
+  () => import('graphql/language'),
+  () => import('graphql/type'),
+  () => import('graphql/execution'),
+  () => import('graphql/validation'),
+  () => import('graphql'),
+  () => import('ws'),
+  () => import('graphql-ws'),
+]
+
+export async function loadFace(run: Run) {
+  for (const step of steps) {
+    await step()
+    await turn()
+  }
+  const { createEngine } = await import('./create-engine.ts')
+  await turn()
+  const { createGraphql } = await import('./graphql.ts')
+  await turn()
+  const { warmUp } = await import('./warm-up.ts')
+  await warmUp(run)
+  return { createEngine, createGraphql }
+}

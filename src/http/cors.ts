@@ -1,0 +1,30 @@
+/** Cross-origin requests of browsers (Fetch standard, 3.3). */
+import type { Reply } from '../call.ts'
+import type { Exchange } from './exchange.ts'
+
+/** Flat headers of every answer. */
+export const crossOrigin = ['Access-Control-Allow-Origin', '*', 'Access-Control-Expose-Headers', '*']
+
+/** Fetch standard, 3.3.2: the answer to a browser's question whether it may send the request. */
+export const preflight: Reply = {
+  status: 204,
+  headers: [
+    'Access-Control-Allow-Methods',
+    'GET, HEAD, POST, PUT, PATCH, DELETE',
+    'Access-Control-Allow-Headers',
+    'Authorization, DPoP, X-API-Key, Content-Type, Accept, If-Match, If-None-Match, X-Request-Id, Apollo-Require-Preflight, X-Requested-With',
+    'Access-Control-Max-Age',
+    '86400',
+    'Cache-Control',
+    'no-store',
+  ],
+  body: null,
+}
+
+export function isPreflight({ method, headers }: Exchange): boolean {
+  return (
+    method === 'OPTIONS' &&
+    headers.origin !== undefined &&
+    headers['access-control-request-method'] !== undefined
+  )
+}

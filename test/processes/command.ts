@@ -1,0 +1,37 @@
+/** One command of the command line, in a process of its own. */
+import { execFile } from 'node:child_process'
+import { resolve } from 'node:path'
+
+export const bin = resolve(import.meta.dirname, '../../src/bin.ts')
+/** The reference model. */
+export const blog = resolve(import.meta.dirname, '../../examples/blog/model.ts')
+
+export type Environment = Readonly<Record<string, string | undefined>>
+
+export interface Ended {
+  readonly code: unknown
+  readonly out: string
+  readonly err: string
+}
+
+export interface Surroundings {
+  /** Where it runs. */
+  readonly folder?: string
+  /** Nothing else but PATH and the reference model. */
+  readonly environment?: Environment
+}
+
+export function portico(
+  words: readonly string[],
+  { folder: cwd, environment }: Surroundings = {},
+): Promise<Ended> {
+  const env = { PATH: process.env.PATH, PORTICO_MODEL: blog, ...environment }
+  return new Promise(ended =>
+    execFile(
+      process.execPath,
+      ['--conditions=portico-source', bin, ...words],
+      { cwd, env },
+      (error, out, err) => ended({ code: error?.code ?? 0, out, err }),
+    ),
+  )
+}

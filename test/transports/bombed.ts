@@ -1,0 +1,42 @@
+/** The reference model in a process of its own, which tells what a request has cost it. */
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
+
+export interface Bombed {
+  readonly graphql: string
+  readonly socket: string
+  begin(): Promise<void>
+  end(): Promise<Taken>
+  close(): Promise<void>
+}
+
+/** In milliseconds: the CPU of all threads, and the longest time that the event loop did not turn. */
+export interface Taken {
+  readonly cpu: number
+  readonly pause: number
+}
+
+export async function openBombed(): Promise<Bombed> {
+  const child = fork(new URL('bombed-process.ts', import.meta.url), { stdio: 'inherit' })
+  const told = async () => {
+    const [message] = await once(child, 'message')
+    return message
+  }
+  const ask = (word: 'begin' | 'end') => {
+    const answer = told()
+    child.send(word)
+    return answer
+  }
+  const { graphql, socket } = await told()
+  return {
+    graphql,
+    socket,
+    begin: () => ask('begin'),
+    end: () => ask('end'),
+    async close() {
+      const exit = once(child, 'exit')
+      child.disconnect()
+      await exit
+    },
+  }
+}

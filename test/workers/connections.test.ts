@@ -1,0 +1,45 @@
+/** All workers together hold no more connections to the database than the settings allow. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { query, withPostgres } from '../databases/postgres.ts'
+import { secretKey } from '../setups/postgres.ts'
+import { type CrewService, withCrew } from './crew.ts'
+
+const CONNECTIONS = 12
+
+/** Reads that no worker remembers, and writes, many at a time at every worker. */
+async function crowd({ lanes, beside }: CrewService): Promise<void> {
+  const all = await Promise.all(lanes.flatMap(lane => Array.from({ length: 8 }, () => beside(lane))))
+  await Promise.all(
+    all.map(async (lane, nth) => {
+      for (let turn = 0; turn < 10; turn++) {
+        const title = `${nth} ${turn}`
+        const made = await lane.ask('/api/v1/posts', { method: 'POST', body: { title, author_id: 1 } })
+        assert.equal(made.status, 201)
+        const read = await lane.ask(`/api/v1/posts?title=${encodeURIComponent(title)}`)
+        assert.equal(read.status, 200)
+      }
+    }),
+  )
+}
+
+test('three workers share the connections that one node may hold', () =>
+  withPostgres(async url => {
+    const settings = { database: url, databaseConnections: CONNECTIONS, secretKeys: [secretKey] }
+    const place = { name: 'PostgreSQL', open: async () => ({ settings, close: async () => {} }) }
+    await withCrew(
+      3,
+      async crew => {
+        await crowd(crew)
+        const [row] = await query(
+          url,
+          `SELECT count(*)::int AS n FROM pg_stat_activity
+           WHERE application_name = 'portico' AND datname = current_database()`,
+        )
+        const open = Number(row?.n)
+        assert.ok(open >= 3 && open <= CONNECTIONS, `${open} are open`)
+      },
+      {},
+      place,
+    )
+  }))
