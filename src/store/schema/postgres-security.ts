@@ -99,7 +99,8 @@ export function withSecurity(
         ? 'Remove the policies of row security: every row is open to whoever may read its table.'
         : 'Remove the policies of row security while the tables change.',
     sql: { ...nothing, before: [...undo(found.objects), forget] },
-    destructive: false,
+    // Not by a command that was only given no setting.
+    destructive: wanted === undefined,
     additive: wanted !== undefined,
   }
   const before = isThere ? [removal] : []

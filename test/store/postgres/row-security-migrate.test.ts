@@ -98,7 +98,12 @@ test('it is switched on and off by a migration; a start that has it off does not
     assert.equal(await seenByOwner(database), 0)
     assert.deepEqual(await seenBy(plain, database, 1), ['By ada'])
     await assert.rejects(openPostgres(plain, { url }), /Remove the policies of row security: every row/)
-    await applyPostgres(url, plain, { allowDestructive: false, isLocked: false })
+    const off = { isLocked: false }
+    await assert.rejects(
+      applyPostgres(url, plain, { allowDestructive: false, ...off }),
+      /Remove the policies/,
+    )
+    await applyPostgres(url, plain, { allowDestructive: true, ...off })
     assert.deepEqual(await planPostgres(url, plain, false), [])
     assert.equal(await seenByOwner(database), 2)
     const left = await query(url, `SELECT 1 FROM pg_class WHERE relname LIKE '\\_all\\_%' OR relrowsecurity`)
