@@ -73,11 +73,28 @@ function isPolicy(cause: unknown): boolean {
   return routine === 'ExecWithCheckOptions' || constraint === ROW_SECURITY
 }
 
-/** The names in `Key (slug, author_id)=(a, 1) already exists.`: the same in every language. */
+/**
+ * The names in `Key (slug, author_id)=(a, 1) already exists.`: the same in every language. Where policies lock the
+ * rows, PostgreSQL leaves them out; then those in the name of the constraint, unless that was too long.
+ */
 export function keyFields(cause: unknown): readonly string[] {
   const detail = cause instanceof Error && 'detail' in cause ? String(cause.detail) : ''
-  const [, list = ''] = /\((.*?)\)=\(/.exec(detail) ?? []
+  const [, list] = /\((.*?)\)=\(/.exec(detail) ?? []
+  if (list === undefined) return constraintFields(cause as Constrained)
   return list.split(', ').map(name => name.replaceAll('"', ''))
+}
+
+interface Constrained {
+  readonly table?: unknown
+  readonly constraint?: unknown
+}
+
+/** `posts__slug__author_id__unique` or `author_id__fkey`: names of fields have no double underscore. */
+function constraintFields({ table, constraint }: Constrained): readonly string[] {
+  const [, names = ''] = /^(.*)__(?:unique|fkey)$/.exec(String(constraint)) ?? []
+  const prefix = `${String(table)}__`
+  const own = names.startsWith(prefix) ? names.slice(prefix.length) : names
+  return own === '' ? [] : own.split('__')
 }
 
 /** Where it names the index, that is named as its table and fields are. */
