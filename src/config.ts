@@ -63,6 +63,13 @@ export const settingsTable = {
     sentence:
       'How long a statement on PostgreSQL may take, in milliseconds, and half of it the wait for a row that another transaction has locked. Then the request is answered with 503. A database that says nothing at all is given up in about four seconds, whatever this is.',
   }),
+  rowSecurity: row({
+    variable: 'PORTICO_ROW_SECURITY',
+    kind: flag,
+    default: false,
+    sentence:
+      'Whether PostgreSQL locks the rows too, by policies made of the access rules. Takes a database user who is no superuser and has no BYPASSRLS.',
+  }),
   workers: row({
     variable: 'WORKERS',
     kind: workers,

@@ -1,6 +1,7 @@
 /** `portico migrate`: what the model changes in the database, shown and done. */
 
 import { isPostgres } from '../config/database.ts'
+import { requireUnlocked } from '../config/row-security.ts'
 import type { Settings } from '../config.ts'
 import type { Model } from '../model/model.ts'
 import type { Step } from '../store/schema/sqlite-migrate.ts'
@@ -26,14 +27,16 @@ interface Migration {
   apply(options: { readonly allowDestructive: boolean }): Promise<unknown>
 }
 
-async function migrationOf(model: Model, { database }: Settings): Promise<Migration> {
+async function migrationOf(model: Model, settings: Settings): Promise<Migration> {
+  const { database, rowSecurity: isLocked } = settings
   if (isPostgres(database)) {
     const { applyPostgres, planPostgres } = await import('../store/schema/postgres-migrate.ts')
     return {
-      plan: () => planPostgres(database, model),
-      apply: options => applyPostgres(database, model, options),
+      plan: () => planPostgres(database, model, isLocked),
+      apply: options => applyPostgres(database, model, { ...options, isLocked }),
     }
   }
+  requireUnlocked(settings)
   const { applyMigration, planMigration } = await import('../store/schema/sqlite-migrate.ts')
   return {
     plan: async () => planMigration(database, model),
@@ -42,9 +45,13 @@ async function migrationOf(model: Model, { database }: Settings): Promise<Migrat
 }
 
 /** The SQL that makes the tables in a database of the kind that the settings name. */
-export async function printedSql(model: Model, { database }: Settings): Promise<string> {
-  if (!isPostgres(database)) return (await import('../store/schema/sqlite-migrate.ts')).schemaSql(model)
-  return (await import('../store/schema/postgres-migrate.ts')).postgresSchemaSql(model)
+export async function printedSql(model: Model, settings: Settings): Promise<string> {
+  const { database, rowSecurity } = settings
+  if (!isPostgres(database)) {
+    requireUnlocked(settings)
+    return (await import('../store/schema/sqlite-migrate.ts')).schemaSql(model)
+  }
+  return (await import('../store/schema/postgres-migrate.ts')).postgresSchemaSql(model, rowSecurity)
 }
 
 interface MigrateOptions {

@@ -73,7 +73,7 @@ export function conditionKey(condition: Condition): string {
     case 'nullness':
       return `null(${fieldKey(condition.field)},$${condition.param})`
     case 'related':
-      return `related(${pathKey(condition.path)},${conditionKey(condition.rows)})`
+      return `${condition.stored ? 'stored' : 'related'}(${pathKey(condition.path)},${conditionKey(condition.rows)})`
     case 'search':
       return `search(${condition.fields.map(field => field.name)},$${condition.param})`
     case 'not':

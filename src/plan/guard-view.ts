@@ -203,9 +203,10 @@ function foldRelated(rule: Rule & { kind: 'related' }, row: Collection, view: Vi
   const target = view.collection(relation.target)
   const rows = fold(rule.rule, target, view)
   if (rows.kind === 'never') return never
-  if (relation.kind !== 'manyToMany') return { kind: 'related', path: { relation, target } as Path, rows }
+  const seen = { kind: 'related', rows, stored: true } as const
+  if (relation.kind !== 'manyToMany') return { ...seen, path: { relation, target } as Path }
   const through = view.collection(relation.through)
-  return { kind: 'related', path: { relation, target, through, joinRows: always }, rows }
+  return { ...seen, path: { relation, target, through, joinRows: always } }
 }
 
 function known<V>(map: ReadonlyMap<string, V>, name: string, row: Collection): V {

@@ -49,8 +49,11 @@ export type Condition =
   | { readonly kind: 'isNull'; readonly field: VisibleField }
   /** `param` true: the field is null; false: it is not. For the filter operator `null`. */
   | { readonly kind: 'nullness'; readonly field: VisibleField; readonly param: Param }
-  /** A related row exists for which the condition holds. */
-  | { readonly kind: 'related'; readonly path: Path; readonly rows: Condition }
+  /**
+   * A related row exists for which the condition holds. `stored`: in a rule, which sees rows that the caller may not
+   * read; elsewhere `rows` leaves them out.
+   */
+  | { readonly kind: 'related'; readonly path: Path; readonly rows: Condition; readonly stored?: true }
   | { readonly kind: 'search'; readonly fields: readonly Field[]; readonly param: Param }
   | { readonly kind: 'and'; readonly conditions: readonly Condition[] }
   | { readonly kind: 'or'; readonly conditions: readonly Condition[] }

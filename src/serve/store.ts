@@ -2,6 +2,7 @@
 import { bootstrap, type FirstAdministrator } from '../auth/bootstrap.ts'
 import { openRecords } from '../auth/sealing/open.ts'
 import { isPostgres, publicName } from '../config/database.ts'
+import { requireUnlocked } from '../config/row-security.ts'
 import { type Settings, SettingsError } from '../config.ts'
 import type { Log } from '../log.ts'
 import type { Model } from '../model/model.ts'
@@ -22,13 +23,15 @@ interface Serving {
 /** The model's database, made or brought up to date. Without `serving` no replica is asked. */
 export async function openStore(model: Model, settings: Settings, serving?: Serving): Promise<Store> {
   const { database, databaseConnections: connections, databaseTimeout: timeout } = settings
-  const { cacheBytes, autoMigrate } = settings
+  const { cacheBytes, autoMigrate, rowSecurity } = settings
   if (isPostgres(database)) {
     const { openPostgres } = await import('../store/postgres.ts')
     const replicas = serving && replicasOf(settings, serving.log)
-    return openPostgres(model, { url: database, connections, replicas, timeout, cacheBytes, autoMigrate })
+    const options = { connections, replicas, timeout, cacheBytes, autoMigrate, rowSecurity }
+    return openPostgres(model, { url: database, ...options })
   }
   refuseReplicas(settings)
+  requireUnlocked(settings)
   return openSqlite(model, { file: database, cacheBytes, autoMigrate, neighbours: serving?.crew?.neighbours })
 }
 

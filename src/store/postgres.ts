@@ -15,6 +15,7 @@ import { Reader } from './postgres/reader.ts'
 import { PostgresRecords } from './postgres/records.ts'
 import { Replica } from './postgres/replica.ts'
 import { Replicas } from './postgres/replicas.ts'
+import { locked, unlocked } from './postgres/security.ts'
 import { Wire } from './postgres/wire.ts'
 import { Writer } from './postgres/writer.ts'
 import { preparePostgres } from './schema/postgres-migrate.ts'
@@ -40,6 +41,8 @@ export interface PostgresOptions {
   readonly cacheBytes?: number
   /** Whether what the model only adds is added to the tables at once. True by default. */
   readonly autoMigrate?: boolean
+  /** Whether policies made of the model's rules lock the rows. False by default. */
+  readonly rowSecurity?: boolean
   /** How long events are kept, in milliseconds. 7 days by default. */
   readonly eventsKept?: number
   /** How many reads, and how many writes, may wait. 10,000 by default. */
@@ -53,6 +56,9 @@ const DAY = 24 * 60 * 60 * 1000
 /** In milliseconds: how long to wait for a connection, and for the answer to a statement that does nearly nothing. */
 const CONNECT = 2000
 const QUICK = 1500
+
+/** Where no policies lock the rows; a migration beside this node may make some. */
+const everything = `; SET portico.service = 'on'`
 
 /** What each kind of connection begins with. */
 function settingsOf(timeout: number) {
@@ -73,14 +79,23 @@ function settingsOf(timeout: number) {
 export async function openPostgres(model: Model, options: PostgresOptions): Promise<Store> {
   const { url, connections = 8, cacheBytes = 64 * MIB, autoMigrate = true } = options
   const { eventsKept = 7 * DAY, maxWaiting = 10_000, now = Date.now, timeout = 10_000 } = options
-  const { replicas: standbys = [] } = options
+  const { replicas: standbys = [], rowSecurity: isLocked = false } = options
+  const security = isLocked ? locked : unlocked
   const { reading, watching, writing } = settingsOf(timeout)
   const ask = (): void => void checks.refresh().catch(() => {})
   // Several statements may be sent together, each of which may take its time.
   const answerTimeout = 1.5 * timeout
-  const open = (settings: string) => () =>
-    Wire.open({ url, connectTimeout: CONNECT, answerTimeout, settings, onSlow: ask })
-  await preparePostgres(url, model, autoMigrate)
+  const wireTo = (at: string, own: string, onSlow?: () => void) =>
+    Wire.open({
+      url: at,
+      connectTimeout: CONNECT,
+      answerTimeout,
+      settings: isLocked ? own : `${own}${everything}`,
+      isLocked,
+      ...(onSlow && { onSlow }),
+    })
+  const open = (own: string) => () => wireTo(url, own, ask)
+  await preparePostgres(url, model, autoMigrate, isLocked)
   const lanes = Math.max(1, Math.floor(connections / 4))
   const pool = new Pool({
     open: open(reading),
@@ -121,6 +136,7 @@ export async function openPostgres(model: Model, options: PostgresOptions): Prom
   const writer: Writer = new Writer(model, {
     open: open(writing),
     lanes,
+    security,
     maxWaiting,
     now,
     atRest: wire => cleaning.clean(wire),
@@ -132,7 +148,7 @@ export async function openPostgres(model: Model, options: PostgresOptions): Prom
   const lineage: Lineage = new Lineage(watch, writer)
   const replicaOf = ({ url: at, onChange = () => {} }: ReplicaSettings) =>
     new Replica({
-      open: () => Wire.open({ url: at, connectTimeout: CONNECT, answerTimeout, settings: reading }),
+      open: () => wireTo(at, reading),
       openWatch: () => openWatch(at),
       size: Math.max(1, connections - 1),
       maxWaiting,
@@ -141,7 +157,8 @@ export async function openPostgres(model: Model, options: PostgresOptions): Prom
       onChange,
     })
   const replicas = positions && new Replicas({ primary: pool, positions, replicas: standbys.map(replicaOf) })
-  const reader = new Reader({ pool, replicas, answers: new Answers(cacheBytes), versions, checks })
+  const answers = new Answers(cacheBytes)
+  const reader = new Reader({ pool, replicas, answers, versions, checks, security })
   const records = new PostgresRecords({ pool, writer, versions, now })
   const store = new OpenStore({ pool, watch, replicas, reader, writer, versions, checks, changes, records })
   try {

@@ -12,14 +12,23 @@ export interface Inputs {
   readonly args: readonly JsonValue[]
   readonly userId: number | null
   readonly slots: readonly SqlValue[]
+  /** Where PostgreSQL's policies lock the rows: on whose behalf. Nobody, who sees none, where it is left out. */
+  readonly actor?: Actor | undefined
 }
 
-export const noSlots: readonly SqlValue[] = []
-export const noInputs: Inputs = { args: [], userId: null, slots: noSlots }
+/** The values of the settings that policies read: see `postgres/security.ts`. */
+export type Actor = readonly string[]
 
-/** For a statement that has no other parameters. */
+/** Of what Portico does by itself. */
+export const service: Actor = ['on', '', '', '', '', '']
+
+export const noSlots: readonly SqlValue[] = []
+/** For what Portico asks by itself. */
+export const noInputs: Inputs = { args: [], userId: null, slots: noSlots, actor: service }
+
+/** The same, for a statement that has no other parameters. */
 export function slotted(slots: readonly SqlValue[]): Inputs {
-  return { args: [], userId: null, slots }
+  return { args: [], userId: null, slots, actor: service }
 }
 
 export function convert(value: JsonValue | undefined, as: Conversion): SqlValue {

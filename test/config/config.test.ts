@@ -194,6 +194,7 @@ const examples: { readonly [N in Name]: Examples } = {
   shutdownDelay: numberOf(0, 3600),
   shutdownGrace: numberOf(0, 3600),
   cors: flags,
+  rowSecurity: flags,
   cacheBytes: numberOf(0, 68_719_476_736),
   autoMigrate: flags,
   maxKeysPerUser: numberOf(1, 100_000),

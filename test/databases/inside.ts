@@ -7,11 +7,13 @@ import pg from 'pg'
 import type { JsonValue } from '../../src/model/fields/type.ts'
 import type { Collection, Field, Model } from '../../src/model/model.ts'
 import { openPostgres } from '../../src/store/postgres.ts'
+import { preparePostgres } from '../../src/store/schema/postgres-migrate.ts'
 import { searchTable } from '../../src/store/sql/dialect.ts'
 import { allWords } from '../../src/store/sql/postgres.ts'
 import { openSqlite } from '../../src/store/sqlite.ts'
 import type { Store } from '../../src/store/store.ts'
 import { wordsOf } from '../../src/store/words.ts'
+import { ordinaryDatabase } from './ordinary.ts'
 import { preparedDatabase } from './prepared.ts'
 
 export type Row = Readonly<Record<string, JsonValue>>
@@ -19,6 +21,8 @@ export type Data = Readonly<Record<string, readonly Row[]>>
 
 export interface Inside {
   readonly store: Store
+  /** The database as its superuser sees it; of SQLite the file. */
+  readonly admin: string
   /** Everything that is stored, by collection, in the order of ids. */
   dump(): Promise<Data>
   events(): Promise<unknown[]>
@@ -71,6 +75,7 @@ async function withinSqlite(
     database.exec('COMMIT')
     await use({
       store,
+      admin: file,
       dump: async () =>
         Object.fromEntries(
           [...model.collections].map(([name, collection]) => {
@@ -117,18 +122,48 @@ async function withinPostgres(
   now = Date.now,
 ): Promise<void> {
   const { url, drop } = await preparedDatabase(model)
-  const client = new pg.Client({ connectionString: url })
+  await withinDatabase({ model, data, url, admin: url, drop, use, now, rowSecurity: false })
+}
+
+/** Each model is another: none is prepared for the next. */
+async function withinLocked(
+  model: Model,
+  data: Data,
+  use: (inside: Inside) => Promise<void>,
+  now = Date.now,
+): Promise<void> {
+  const database = await ordinaryDatabase()
+  await preparePostgres(database.url, model, true, true)
+  await withinDatabase({ model, data, ...database, use, now, rowSecurity: true })
+}
+
+interface Filled {
+  readonly model: Model
+  readonly data: Data
+  readonly url: string
+  /** Of the superuser. */
+  readonly admin: string
+  readonly drop: () => Promise<void>
+  readonly use: (inside: Inside) => Promise<void>
+  readonly now: () => number
+  readonly rowSecurity: boolean
+}
+
+async function withinDatabase(filled: Filled): Promise<void> {
+  const { model, data, url, admin, drop, use, now, rowSecurity } = filled
+  const client = new pg.Client({ connectionString: admin })
   // As it is stored: the driver would parse it.
   client.setTypeParser(pg.types.builtins.JSON, text => text)
   await client.connect()
   await client.query("BEGIN; SET session_replication_role = 'replica'; SET synchronous_commit = off")
   for (const collection of model.collections.values()) await fillPostgres(client, collection, data)
   await client.query('COMMIT')
-  const store = await openPostgres(model, { url, connections: 4, now })
+  const store = await openPostgres(model, { url, connections: 4, now, rowSecurity })
   const rows = async (text: string) => (await client.query(text)).rows
   try {
     await use({
       store,
+      admin,
       dump: async () => {
         const found: Record<string, Row[]> = {}
         for (const [name, collection] of model.collections) {
@@ -176,4 +211,5 @@ async function fillPostgres(
 export const insides: readonly Insides[] = [
   { name: 'SQLite', within: withinSqlite },
   { name: 'PostgreSQL', within: withinPostgres },
+  { name: 'PostgreSQL with row security', within: withinLocked },
 ]

@@ -15,7 +15,7 @@ export { PostgresServer } from './postgres-server.ts'
 let server: Promise<string> | undefined
 
 /** The superuser's URL. */
-function serverUrl(): Promise<string> {
+export function serverUrl(): Promise<string> {
   server ??= findServer()
   return server
 }

@@ -1,9 +1,9 @@
 /** Creates: one INSERT that checks the references and returns the answer, the event and the checks, where it can. */
+import { ApiError } from '../../errors.ts'
 import type { Field } from '../../model/model.ts'
 import type { GuardedCreate } from '../../plan/guarded.ts'
-import { postgres } from '../sql/postgres.ts'
 import { Row } from '../sql/row.ts'
-import { returned, rowSql } from '../sql/write.ts'
+import { returned } from '../sql/write.ts'
 import { join, name, type Sql, slot, sql } from '../sql/writer.ts'
 import type { Inputs, SqlValue } from '../values.ts'
 import { requireValues, valuesOf } from '../write/assign.ts'
@@ -11,45 +11,50 @@ import { requireChecks } from '../write/checks.ts'
 import { createdOutputs, ID, isToldAtOnce, placesOf, TEXT } from '../write/create.ts'
 import { none, textOf } from '../write/written.ts'
 import { References, refused } from './references.ts'
+import { resultOf } from './result.ts'
 import { roomRun } from './room.ts'
 import { SearchWords } from './search-words.ts'
+import { nowhere, type Security } from './security.ts'
 import { statementOf } from './statement.ts'
-import { first, type Scope } from './transaction.ts'
+import type { Scope } from './transaction.ts'
 import type { WriteRun } from './writer.ts'
 
-export function createRun(shape: GuardedCreate): WriteRun {
+export function createRun(shape: GuardedCreate, security: Security): WriteRun {
   const { collection, set, after } = shape
+  const { dialect } = security
   const fields = set.map(one => one.field)
-  const references = new References(shape.references)
+  const references = new References(shape.references, dialect)
   const words = new SearchWords(collection)
   const places = placesOf(shape)
   const atOnce = isToldAtOnce(shape)
   const requireRoom = roomRun(shape)
-  const own = returned(collection, postgres)
+  const own = returned(collection, dialect)
   const outputs = atOnce ? createdOutputs(shape, own) : [own.column('id')]
   const insert = statementOf(insertSql(collection.name, fields, references, outputs))
-  const row = new Row(postgres, collection.name)
-  const look = atOnce ? undefined : statementOf(rowSql(row, slot(0), createdOutputs(shape, row)))
+  const row = new Row(dialect, collection.name)
+  const look = atOnce ? undefined : resultOf(createdOutputs(shape, row), TEXT, slot(0), row, security)
   const changed = new Set([collection.name])
   const inserted = async (inputs: Inputs, scope: Scope): Promise<readonly SqlValue[]> => {
-    const rows = await scope.rows(insert, inputs).catch(cause => {
+    const rows = await scope.rows(insert, security.writing(inputs, collection.name)).catch(cause => {
       throw refused(cause, fields)
     })
     if (rows[0] !== undefined) return rows[0]
     scope.hasChanged = false
-    return references.fail(inputs, scope)
+    return references.fail(security.writing(inputs, nowhere), scope)
   }
   return async (plan, scope) => {
     const values = valuesOf(set, plan, scope.at)
     requireValues(set, values)
     if (requireRoom !== undefined) await requireRoom(values, scope)
-    const inputs = { args: plan.args, userId: plan.principal.userId, slots: values }
+    const { args, principal } = plan
+    const inputs = { args, userId: principal.userId, slots: values, actor: security.actor(principal) }
     const made = await inserted(inputs, scope)
     const id = Number(made[ID])
     words.write(id, name => values[fields.findIndex(field => field.name === name)], scope)
-    const result = look === undefined ? made : first(await scope.rows(look, { ...inputs, slots: [id] }))
+    const result = look === undefined ? made : await look({ ...inputs, slots: [id] }, scope)
     requireChecks(after, result, places.checks)
     const data = result[places.event] ?? null
+    if (data === null) throw new ApiError('FORBIDDEN')
     scope.log({ collection: collection.name, itemId: id, kind: 'created', data, changed: undefined })
     scope.count(collection.name, 1)
     return { id, text: textOf(result[TEXT]), changed, removed: none }

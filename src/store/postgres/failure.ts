@@ -1,5 +1,6 @@
 /** Failures of PostgreSQL as errors that a client may see (https://www.postgresql.org/docs/15/errcodes-appendix.html). */
 import { ApiError } from '../../errors.ts'
+import { ROW_SECURITY } from '../schema/row-security.ts'
 import { taken } from '../write/checks.ts'
 
 /** The connection is gone, or was never there. What was asked may have been done. */
@@ -28,6 +29,7 @@ export class TransactionFailed extends Error {
 const UNIQUE = '23505'
 const FOREIGN_KEY = '23503'
 const TOO_LARGE = '54000'
+const PRIVILEGE = '42501'
 
 /** Classes and codes that pass or that an operator can mend: the request itself was right. */
 const unavailable = /^(08|40|53|55P03|57|58|25006|XX001|XX002)/
@@ -38,6 +40,7 @@ export function failureOf(cause: unknown): ApiError {
   const code = sqlState(cause)
   if (code === UNIQUE) return taken(keyFields(cause), cause)
   if (code === TOO_LARGE) return tooLong(cause)
+  if (code === PRIVILEGE && isPolicy(cause)) return new ApiError('FORBIDDEN', undefined, { cause })
   if (code === undefined ? isLost(cause) : unavailable.test(code)) {
     return new ApiError('UNAVAILABLE', undefined, { cause })
   }
@@ -72,11 +75,34 @@ export function isOutdated(cause: unknown): boolean {
   return code === '0A000' || code === '26000' || code === '42P05'
 }
 
-/** The names in `Key (slug, author_id)=(a, 1) already exists.`: the same in every language. */
+/** Whether a policy of row security refuses a row, or the trigger that stands for one: not a missing grant. */
+function isPolicy(cause: unknown): boolean {
+  const { routine, constraint } = cause as { readonly routine?: unknown; readonly constraint?: unknown }
+  return routine === 'ExecWithCheckOptions' || constraint === ROW_SECURITY
+}
+
+/**
+ * The names in `Key (slug, author_id)=(a, 1) already exists.`: the same in every language. Where policies lock the
+ * rows, PostgreSQL leaves them out; then those in the name of the constraint, unless that was too long.
+ */
 export function keyFields(cause: unknown): readonly string[] {
   const detail = cause instanceof Error && 'detail' in cause ? String(cause.detail) : ''
-  const [, list = ''] = /\((.*?)\)=\(/.exec(detail) ?? []
+  const [, list] = /\((.*?)\)=\(/.exec(detail) ?? []
+  if (list === undefined) return constraintFields(cause as Constrained)
   return list.split(', ').map(name => name.replaceAll('"', ''))
+}
+
+interface Constrained {
+  readonly table?: unknown
+  readonly constraint?: unknown
+}
+
+/** `posts__slug__author_id__unique` or `author_id__fkey`: names of fields have no double underscore. */
+function constraintFields({ table, constraint }: Constrained): readonly string[] {
+  const [, names = ''] = /^(.*)__(?:unique|fkey)$/.exec(String(constraint)) ?? []
+  const prefix = `${String(table)}__`
+  const own = names.startsWith(prefix) ? names.slice(prefix.length) : names
+  return own === '' ? [] : own.split('__')
 }
 
 /** Where it names the index, that is named as its table and fields are. */

@@ -4,7 +4,6 @@
  */
 import type { Param } from '../../plan/plan.ts'
 import type { Dialect } from '../sql/dialect.ts'
-import { postgres } from '../sql/postgres.ts'
 import type { Sql } from '../sql/writer.ts'
 import type { Inputs } from '../values.ts'
 import { type Query, type Statement, statementOf } from './statement.ts'
@@ -13,14 +12,14 @@ import { type Query, type Statement, statementOf } from './statement.ts'
 const MOST = 100
 
 /** `build`: asks the dialect for every limit. */
-export function limited(build: (dialect: Dialect) => Sql): (inputs: Inputs) => Query {
+export function limited(dialect: Dialect, build: (dialect: Dialect) => Sql): (inputs: Inputs) => Query {
   const params = new Set<Param>()
   const bound = statementOf(
     build({
-      ...postgres,
+      ...dialect,
       limit(param) {
         params.add(param)
-        return postgres.limit(param)
+        return dialect.limit(param)
       },
     }),
   )
@@ -33,7 +32,7 @@ export function limited(build: (dialect: Dialect) => Sql): (inputs: Inputs) => Q
     if (known !== undefined) return known.with(inputs)
     const whole = limits.every(param => Number.isSafeInteger(args[param]) && Number(args[param]) >= 0)
     if (!whole || limits.length === 0 || statements.size >= MOST) return bound.with(inputs)
-    const made = statementOf(build({ ...postgres, limit: param => [String(args[param])] }))
+    const made = statementOf(build({ ...dialect, limit: param => [String(args[param])] }))
     statements.set(key, made)
     return made.with(inputs)
   }

@@ -15,11 +15,12 @@ import type { Query, Row, Rows } from './statement.ts'
 export type PageRows = (inputs: Inputs, others: readonly Query[]) => Promise<readonly Rows[]>
 
 export function pageReader(shape: GuardedList, window: PageWindow, context: ReadContext): PageRows {
-  const { ask } = context
+  const { ask, security } = context
+  const { dialect } = security
   const slices = (offset: Bind | undefined) => (dialect: Dialect) =>
     listSql(shape, { after: undefined, limit: dialect.limit(window.limit), offset, keys: false }, dialect)
-  const first = limited(slices(undefined))
-  const shallow = limited(slices(arg(window.offset, 'number')))
+  const first = limited(dialect, slices(undefined))
+  const shallow = limited(dialect, slices(arg(window.offset, 'number')))
   let deep: PageRows | undefined
   return (inputs, others) => {
     const offset = Number(inputs.args[window.offset])
@@ -36,11 +37,11 @@ export function pageReader(shape: GuardedList, window: PageWindow, context: Read
 function deepReader(
   shape: GuardedList,
   window: PageWindow,
-  { ask, checks, versions }: ReadContext,
+  { ask, checks, versions, security }: ReadContext,
 ): PageRows {
   const lists = new AnchoredLists(shape, window)
   const reads = shape.reads.map(collection => versions.cell(collection))
-  const statements = deepStatements(shape, window)
+  const statements = deepStatements(shape, window, security.dialect)
 
   const anchored = async (
     anchors: Anchors,
@@ -87,7 +88,7 @@ interface DeepStatements {
   later(inputs: Inputs): Query
 }
 
-function deepStatements(shape: GuardedList, window: PageWindow): DeepStatements {
+function deepStatements(shape: GuardedList, window: PageWindow, dialect: Dialect): DeepStatements {
   const position = shape.sort.map((_, index) => slot(index + 1))
   const slices = (after: Slice['after'], more: Sql) => (dialect: Dialect) =>
     listSql(
@@ -95,5 +96,8 @@ function deepStatements(shape: GuardedList, window: PageWindow): DeepStatements 
       { after, limit: sql`${dialect.limit(window.limit)}${more}`, offset: slot(0), keys: true },
       dialect,
     )
-  return { first: limited(slices(undefined, [' + 1'])), later: limited(slices(position, [])) }
+  return {
+    first: limited(dialect, slices(undefined, [' + 1'])),
+    later: limited(dialect, slices(position, [])),
+  }
 }

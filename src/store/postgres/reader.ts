@@ -11,7 +11,6 @@ import { type Answers, keyOf, type ShapeAnswers } from '../answers.ts'
 import { absent, type CursorWindow, cursorAnswer, cursorSlice, pageAnswer } from '../lists.ts'
 import { once } from '../once.ts'
 import { compositeSql } from '../sql/composite.ts'
-import { postgres } from '../sql/postgres.ts'
 import { countSql, itemSql, listSql, parentSql } from '../sql/read.ts'
 import { sql } from '../sql/writer.ts'
 import { type Inputs, noSlots, slotted } from '../values.ts'
@@ -21,6 +20,7 @@ import { limited } from './limited.ts'
 import { type PageRows, pageReader } from './pages.ts'
 import type { Pool } from './pool.ts'
 import type { Replicas } from './replicas.ts'
+import type { Security } from './security.ts'
 import { type Query, type Rows, statementOf } from './statement.ts'
 
 type Answer = ReadAnswer | CompositeAnswer
@@ -34,6 +34,7 @@ interface Remembering {
   readonly answers: Answers
   readonly versions: Versions
   readonly checks: Checks
+  readonly security: Security
 }
 
 interface ReaderParts extends Remembering {
@@ -64,10 +65,12 @@ export class Reader {
   readonly #readerOf: (shape: Shape) => ShapeReader
   /** For what Portico reads for itself. */
   readonly #ownReaderOf: (shape: Shape) => ShapeReader
+  readonly #security: Security
   /** Reads that were answered from memory, and from the database. */
   readonly counts = { hits: 0, misses: 0 }
 
   constructor({ pool, replicas, ...rest }: ReaderParts) {
+    this.#security = rest.security
     const readers = (ask: (shape: Shape) => Ask) =>
       once((shape: Shape) => readerOf(shape, { ...rest, ask: ask(shape) }))
     this.#ownReaderOf = readers(() => queries => pool.bundle(queries))
@@ -97,7 +100,8 @@ export class Reader {
     const coming = reader.coming.get(key)
     if (coming?.stamp === stamp) return coming.answer
     this.counts.misses++
-    return this.#ask(reader, key, stamp, { args, userId, slots: noSlots })
+    const actor = this.#security.actor(principal)
+    return this.#ask(reader, key, stamp, { args, userId, slots: noSlots, actor })
   }
 
   #ask(reader: ShapeReader, key: number | string, stamp: number, inputs: Inputs): Promise<Answer> {
@@ -117,16 +121,19 @@ export class Reader {
 }
 
 function readerOf(shape: Shape, context: ReadContext): ShapeReader {
-  const { answers, versions } = context
+  const { answers, versions, security } = context
   const reads = shape.reads.map(collection => versions.cell(collection))
   const run = runOf(shape, context)
-  return { answers: answers.shape(), coming: new Map(), reads, personal: shape.personal, run }
+  // What is locked for one user is not remembered for another, even where the guard has forgotten a rule.
+  const personal = shape.personal || security.isOn
+  return { answers: answers.shape(), coming: new Map(), reads, personal, run }
 }
 
 function runOf(shape: Shape, context: ReadContext): Run {
+  const { dialect } = context.security
   switch (shape.kind) {
     case 'item': {
-      const statement = statementOf(itemSql(shape, postgres))
+      const statement = statementOf(itemSql(shape, dialect))
       return textReader(
         inputs => statement.with(inputs),
         context,
@@ -134,7 +141,7 @@ function runOf(shape: Shape, context: ReadContext): Run {
       )
     }
     case 'composite': {
-      const query = limited(dialect => compositeSql(shape, dialect))
+      const query = limited(dialect, each => compositeSql(shape, each))
       return textReader(query, context, text => ({ kind: 'composite', text: text ?? '{}' }))
     }
     case 'list':
@@ -159,8 +166,8 @@ function listReader(shape: GuardedList, context: ReadContext): Run {
   const { window, within } = shape
   const rows =
     window.kind === 'page' ? pageReader(shape, window, context) : cursorRows(shape, window, context)
-  const parent = within && statementOf(parentSql(within, postgres))
-  const total = window.kind === 'page' && window.total ? totalQuery(shape) : undefined
+  const parent = within && statementOf(parentSql(within, context.security.dialect))
+  const total = window.kind === 'page' && window.total ? totalQuery(shape, context.security) : undefined
   return async inputs => {
     const others = [parent?.with(inputs), total?.(inputs)].filter(query => query !== undefined)
     const [page = [], ...results] = await rows(inputs, others)
@@ -171,12 +178,13 @@ function listReader(shape: GuardedList, context: ReadContext): Run {
 }
 
 /** Whole collections are counted as they change: see `addTotals`. */
-function totalQuery(shape: GuardedList): (inputs: Inputs) => Query {
+function totalQuery(shape: GuardedList, { isOn, dialect }: Security): (inputs: Inputs) => Query {
   const { collection, rows, within } = shape
   if (rows.kind !== 'always' || within !== undefined) {
-    const statement = statementOf(countSql(shape, postgres))
+    const statement = statementOf(countSql(shape, dialect))
     return inputs => statement.with(inputs)
   }
+  if (isOn) return inputs => totals.with({ ...inputs, slots: [collection.name] })
   const query = totals.with(slotted([collection.name]))
   return () => query
 }
@@ -185,7 +193,9 @@ const totals = statementOf(
   sql`SELECT coalesce(sum("n"), 0)::bigint FROM "_totals" WHERE "collection" = ${{ from: 'slot', slot: 0 }}`,
 )
 
-function cursorRows(shape: GuardedList, window: CursorWindow, { ask }: ReadContext): PageRows {
-  const query = limited(dialect => listSql(shape, cursorSlice(shape, window, dialect), dialect))
+function cursorRows(shape: GuardedList, window: CursorWindow, { ask, security }: ReadContext): PageRows {
+  const query = limited(security.dialect, dialect =>
+    listSql(shape, cursorSlice(shape, window, dialect), dialect),
+  )
   return (inputs, others) => ask([query(inputs), ...others])
 }

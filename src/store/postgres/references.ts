@@ -2,7 +2,7 @@
 import { ApiError } from '../../errors.ts'
 import type { Field } from '../../model/model.ts'
 import type { ReferenceCheck } from '../../plan/guarded.ts'
-import { postgres } from '../sql/postgres.ts'
+import type { Dialect } from '../sql/dialect.ts'
 import { referencesSql } from '../sql/write.ts'
 import { join, name, type Sql, sql } from '../sql/writer.ts'
 import type { Inputs } from '../values.ts'
@@ -17,9 +17,9 @@ export class References {
   /** A query with one column a reference: whether it leads to a row. */
   readonly sql: Sql
 
-  constructor(checks: readonly ReferenceCheck[]) {
+  constructor(checks: readonly ReferenceCheck[], dialect: Dialect) {
     this.#checks = checks
-    this.sql = referencesSql(checks, postgres)
+    this.sql = referencesSql(checks, dialect)
     this.#statement = checks.length === 0 ? undefined : statementOf(this.sql)
   }
 

@@ -1,40 +1,94 @@
 /** Rows taken out with what depends on them. */
 import { ApiError } from '../../errors.ts'
 import type { Collection, Model } from '../../model/model.ts'
-import { postgres } from '../sql/postgres.ts'
-import { sql } from '../sql/writer.ts'
-import { noInputs, slotted } from '../values.ts'
+import { once } from '../once.ts'
+import { deleteRule } from '../schema/row-security.ts'
+import { deleteSql } from '../sql/write.ts'
+import { name, slot, sql } from '../sql/writer.ts'
+import { type Actor, type Inputs, noInputs, slotted } from '../values.ts'
 import { RemovalWalk, type Walk, type Walked } from '../write/removal.ts'
 import { isForeignKeyFailure } from './failure.ts'
+import type { Security } from './security.ts'
 import { type Rows, type Statement, statementOf } from './statement.ts'
 import type { Scope } from './transaction.ts'
 
 const defer = statementOf(sql`SET CONSTRAINTS ALL DEFERRED`)
 const undefer = statementOf(sql`SET CONSTRAINTS ALL IMMEDIATE`)
 
+/** Where rows are locked by policies. */
+interface LockedStatements {
+  /** Gives a row where whoever asks may delete it, by the policy. */
+  readonly allows: Statement
+  /** Gives a row for the one that it deletes. */
+  readonly remove: Statement
+}
+
+function lockedStatements({ name: collection }: Collection, model: Model): LockedStatements {
+  const rule = [deleteRule(collection, model)]
+  return {
+    allows: statementOf(sql`SELECT 1 FROM ${name(collection)} WHERE "id" = ${slot(0)} AND (${rule})`),
+    remove: statementOf(sql`${deleteSql(collection, slot(0))} RETURNING 1`),
+  }
+}
+
 export class Removal {
   readonly #walk: RemovalWalk<Statement>
+  readonly #isLocked: boolean
+  readonly #locked: (collection: Collection) => LockedStatements
 
-  constructor(model: Model) {
+  constructor(model: Model, { isOn, dialect }: Security) {
+    this.#isLocked = isOn
+    this.#locked = once(collection => lockedStatements(collection, model))
     this.#walk = new RemovalWalk({
       model,
-      dialect: postgres,
+      dialect,
       prepare: statementOf,
       lock: onDelete => (onDelete === 'cascade' ? sql` FOR UPDATE` : sql` FOR NO KEY UPDATE`),
     })
   }
 
   /**
-   * Removes a row that is locked. Throws CONFLICT when a row that stays, and must not lose its reference, refers
-   * to one that goes.
+   * Asked before anything is removed: the policy of a deletion may look at what goes with the row, and the database
+   * asks it when that is gone.
    */
-  async remove(collection: Collection, id: number, scope: Scope): Promise<Walked<Statement>> {
+  async allows(collection: Collection, id: number, inputs: Inputs, scope: Scope): Promise<boolean> {
+    if (!this.#isLocked) return true
+    return (await scope.rows(this.#locked(collection).allows, { ...inputs, slots: [id] })).length > 0
+  }
+
+  /**
+   * Removes a row that is locked. Throws CONFLICT when a row that stays, and must not lose its reference, refers
+   * to one that goes. `actor`: on whose behalf; what goes with the row, goes on Portico's own.
+   */
+  async remove(
+    collection: Collection,
+    id: number,
+    actor: Actor | undefined,
+    scope: Scope,
+  ): Promise<Walked<Statement>> {
     const walk = this.#walk.walk({ collection, id }, scope.at, event => scope.log(event))
     const walked = await answered(walk, scope)
-    await this.#delete(walked, scope)
+    const { items, again } = walked.doomed
+    const isAlone = items.length === 1 && again.length === 0 && walked.changed.size === 1
+    if (this.#isLocked && isAlone) await this.#deleteAlone(collection, id, actor, scope)
+    else await this.#delete(walked, scope)
     const { doomed } = walked
     for (const one of doomed.collections) scope.count(one.name, -doomed.countOf(one))
     return walked
+  }
+
+  async #deleteAlone(
+    collection: Collection,
+    id: number,
+    actor: Actor | undefined,
+    scope: Scope,
+  ): Promise<void> {
+    const inputs = { ...slotted([id]), actor }
+    const gone = await scope.rows(this.#locked(collection).remove, inputs).catch(cause => {
+      throw isForeignKeyFailure(cause) ? referredMeanwhile(cause) : cause
+    })
+    // It is locked, so it was there: a policy leaves it out.
+    if (gone.length === 0) throw new ApiError('FORBIDDEN')
   }
 
   /**

@@ -2,7 +2,7 @@
 import type { JsonValue } from '../../model/fields/type.ts'
 import { postgres } from '../sql/postgres.ts'
 import { type Bind, type Conversion, compile, type Sql } from '../sql/writer.ts'
-import { bound, convert, type Inputs, type SqlValue } from '../values.ts'
+import { type Actor, bound, convert, type Inputs, type SqlValue } from '../values.ts'
 import { wordsOf } from '../words.ts'
 
 export type Value = string | null
@@ -18,6 +18,8 @@ export class Statement {
   readonly name: string
   readonly text: string
   readonly changes: boolean
+  /** Whether it begins, ends or divides a transaction. */
+  readonly isControl: boolean
   readonly #binds: readonly Bind[]
   #decoders: readonly Decoder[] = []
 
@@ -25,11 +27,13 @@ export class Statement {
     this.name = name
     this.text = text
     this.changes = changes
+    this.isControl = /^(BEGIN|COMMIT|ROLLBACK|SAVEPOINT|RELEASE)\b/.test(text)
     this.#binds = binds
   }
 
   with(inputs: Inputs): Query {
-    return { statement: this, values: this.#binds.map(bind => textOf(bound(bind, inputs, converted))) }
+    const values = this.#binds.map(bind => textOf(bound(bind, inputs, converted)))
+    return { statement: this, values, actor: inputs.actor }
   }
 
   /** `types`: of the columns, as the database describes them. */
@@ -51,6 +55,7 @@ export class Statement {
 export interface Query {
   readonly statement: Statement
   readonly values: readonly Value[]
+  readonly actor?: Actor | undefined
 }
 
 let count = 0

@@ -3,6 +3,7 @@
  * BEGIN, a transaction (https://www.postgresql.org/docs/15/protocol-flow.html, 55.2.3 and 55.2.4).
  */
 import pg from 'pg'
+import { withActors, withoutActors } from './acting.ts'
 import { AnswerTimeout, ConnectionLost, isFarewell, Unreachable } from './failure.ts'
 import type { Query, Rows, Statement } from './statement.ts'
 
@@ -14,6 +15,8 @@ export interface WireOptions {
   readonly answerTimeout: number
   /** Statements that a new connection begins with. */
   readonly settings: string
+  /** Whether rows are locked by policies, so that statements must say on whose behalf they run. */
+  readonly isLocked?: boolean
   /** Called when an answer takes long, but not too long yet. */
   readonly onSlow?: () => void
 }
@@ -49,6 +52,7 @@ interface Channel {
 export class Wire {
   readonly #client: pg.Client
   readonly #answerTimeout: number
+  readonly #isLocked: boolean
   readonly #prepared = new Map<string, Statement>()
   readonly #onClose = new Set<() => void>()
   readonly #onSlow: (() => void) | undefined
@@ -56,9 +60,10 @@ export class Wire {
   #timer: NodeJS.Timeout | undefined
   #isClosed = false
 
-  private constructor(client: pg.Client, { answerTimeout, onSlow }: WireOptions) {
+  private constructor(client: pg.Client, { answerTimeout, isLocked = false, onSlow }: WireOptions) {
     this.#client = client
     this.#answerTimeout = answerTimeout
+    this.#isLocked = isLocked
     this.#onSlow = onSlow
     const closed = (): void => this.#closed()
     client.on('end', closed)
@@ -101,6 +106,12 @@ export class Wire {
 
   /** Runs them in order, until one fails. One batch at a time. Never rejects. */
   run(queries: readonly Query[]): Promise<Outcome> {
+    if (!this.#isLocked) return this.#run(queries)
+    const sent = withActors(queries)
+    return this.#run(sent).then(outcome => withoutActors(outcome, sent))
+  }
+
+  #run(queries: readonly Query[]): Promise<Outcome> {
     const { promise, resolve } = Promise.withResolvers<Outcome>()
     if (this.#isClosed) {
       resolve({ done: [], tags: [], error: new ConnectionLost('The connection to the database is closed.') })

@@ -12,6 +12,7 @@ import { deleteRun } from './delete.ts'
 import { addEvents, addTotals, lockLog, touch } from './log.ts'
 import { Removal } from './removal.ts'
 import { itemKey, roomKey } from './room.ts'
+import type { Security } from './security.ts'
 import { arrayOf } from './statement.ts'
 import { first, type Scope, type Transaction } from './transaction.ts'
 import { updateRun } from './update.ts'
@@ -20,6 +21,7 @@ import type { Wire } from './wire.ts'
 export interface WriterOptions {
   readonly open: () => Promise<Wire>
   readonly lanes: number
+  readonly security: Security
   readonly maxWaiting: number
   /** The time, in milliseconds since 1970. */
   readonly now: () => number
@@ -41,10 +43,10 @@ export class Writer {
   readonly #runOf: (shape: GuardedWrite['shape']) => WriteRun
 
   constructor(model: Model, options: WriterOptions) {
-    const { open, lanes, maxWaiting, now, atRest } = options
+    const { open, lanes, maxWaiting, now, atRest, security } = options
     this.#options = options
-    const removal = new Removal(model)
-    this.#runOf = once(shape => runOf(shape, removal))
+    const removal = new Removal(model, security)
+    this.#runOf = once(shape => runOf(shape, removal, security))
     this.#queue = new CommitQueue({
       open,
       lanes,
@@ -129,14 +131,14 @@ export class Writer {
   }
 }
 
-function runOf(shape: GuardedWrite['shape'], removal: Removal): WriteRun {
+function runOf(shape: GuardedWrite['shape'], removal: Removal, security: Security): WriteRun {
   switch (shape.kind) {
     case 'create':
-      return createRun(shape)
+      return createRun(shape, security)
     case 'update':
-      return updateRun(shape)
+      return updateRun(shape, security)
     case 'delete':
-      return deleteRun(shape, removal)
+      return deleteRun(shape, removal, security)
   }
 }
 

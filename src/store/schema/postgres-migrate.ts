@@ -15,6 +15,14 @@ import {
 import { addConstraint, createSchema, ownStatements } from './postgres-ddl.ts'
 import { catchUp, type Filled, fillSearch } from './postgres-search.ts'
 import {
+  type FoundSecurity,
+  fingerprintIn,
+  readSecurity,
+  requireRestrained,
+  securitySql,
+  withSecurity,
+} from './postgres-security.ts'
+import {
   type PostgresSql,
   type Preparation,
   postgresSteps,
@@ -25,27 +33,41 @@ import { destroys, isHalfCopied, lacks, MigrationError, notByItself } from './re
 import { type Schema, schemaOf } from './tables.ts'
 
 /** The statements that make an empty PostgreSQL database for the model. */
-export function postgresSchemaSql(model: Model): string {
-  return `${createSchema(schemaOf(model)).join(';\n\n')};\n`
+export function postgresSchemaSql(model: Model, isLocked = false): string {
+  const security = isLocked ? securitySql(model) : []
+  return `${[...createSchema(schemaOf(model)), ...security].join(';\n\n')};\n`
 }
 
-/** The steps that bring the database to `model`; none when it is there. */
-export function planPostgres(url: string, model: Model): Promise<readonly Step[]> {
+/** What a database is brought to. */
+interface Aim {
+  readonly model: Model
+  /** Whether policies lock the rows; undefined: as it is. */
+  readonly isLocked: boolean | undefined
+}
+
+/** The steps that bring the database to `model`; none when it is there. `isLocked`: as in `applyPostgres`. */
+export function planPostgres(url: string, model: Model, isLocked?: boolean): Promise<readonly Step[]> {
   return connected(url, async client => {
-    const { left, steps } = planned(await stateOf(client), model)
+    const { left, steps } = planned(await stateOf(client), { model, isLocked })
     return [...left.map(leftStep), ...steps.map(shown)]
   })
+}
+
+export interface ApplyOptions {
+  readonly allowDestructive: boolean
+  /** Whether policies lock the rows (see `row-security.ts`). Left out: as they do or do not now. */
+  readonly isLocked?: boolean
 }
 
 /** Brings the database to `model` and returns the steps that were applied. Throws a `MigrationError`. */
 export function applyPostgres(
   url: string,
   model: Model,
-  { allowDestructive }: { readonly allowDestructive: boolean },
+  { allowDestructive, isLocked }: ApplyOptions,
 ): Promise<readonly Step[]> {
   return connected(url, client =>
     locked(client, () =>
-      migrate(client, model, steps => {
+      migrate(client, { model, isLocked }, steps => {
         const destructive = steps.filter(step => step.destructive)
         if (destructive.length > 0 && !allowDestructive) throw destroys(destructive)
       }),
@@ -57,11 +79,18 @@ export function applyPostgres(
  * What a start does: makes an empty database, applies what only adds when `autoMigrate`, and throws a
  * `MigrationError` for everything else. Of several that start at once, one does it and the others wait.
  */
-export function preparePostgres(url: string, model: Model, autoMigrate: boolean): Promise<void> {
+export function preparePostgres(
+  url: string,
+  model: Model,
+  autoMigrate: boolean,
+  isLocked?: boolean,
+): Promise<void> {
+  const aim = { model, isLocked }
   return connected(url, async client => {
-    if (await isPrepared(client, model)) return
+    if (isLocked) await requireRestrained(client)
+    if (await isPrepared(client, aim)) return
     await locked(client, () =>
-      migrate(client, model, (todo, isNew) => {
+      migrate(client, aim, (todo, isNew) => {
         const stopped = autoMigrate ? todo.filter(step => !step.additive) : todo
         if (!isNew && stopped.length > 0) throw notByItself(stopped)
       }),
@@ -70,10 +99,10 @@ export function preparePostgres(url: string, model: Model, autoMigrate: boolean)
 }
 
 /** Whether nothing is to be done. What is seen while another node migrates may not fit together: not then. */
-async function isPrepared(client: pg.Client, model: Model): Promise<boolean> {
+async function isPrepared(client: pg.Client, aim: Aim): Promise<boolean> {
   const state = await stateOf(client)
   try {
-    return isDone(state, planned(state, model))
+    return isDone(state, planned(state, aim))
   } catch (error) {
     if (error instanceof MigrationError) return false
     throw error
@@ -86,16 +115,19 @@ interface State {
   /** Undefined: Portico has made nothing here yet. */
   readonly stored: Schema | undefined
   readonly catalog: Catalog
+  readonly security: FoundSecurity
 }
 
 async function stateOf(client: pg.Client): Promise<State> {
   const catalog = await readCatalog(client)
-  if (!catalog.tables.has('_portico')) return { stored: undefined, catalog }
+  const none = { objects: [], fingerprint: undefined }
+  if (!catalog.tables.has('_portico')) return { stored: undefined, catalog, security: none }
   const { rows } = await client.query(`SELECT "key", "value" FROM "_portico"`)
   const values = new Map(rows.map(row => [row.key, String(row.value)]))
   if (values.has('copy')) throw isHalfCopied()
   const text = values.get('schema')
-  return { stored: text === undefined ? undefined : (JSON.parse(text) as Schema), catalog }
+  const security = await readSecurity(client, fingerprintIn(values))
+  return { stored: text === undefined ? undefined : (JSON.parse(text) as Schema), catalog, security }
 }
 
 interface Plan {
@@ -103,11 +135,12 @@ interface Plan {
   readonly steps: readonly PostgresStep[]
 }
 
-function planned({ stored = { tables: [] }, catalog }: State, model: Model): Plan {
+function planned({ stored = { tables: [] }, catalog, security }: State, { model, isLocked }: Aim): Plan {
   const missing = missingColumns(catalog, stored)
   if (missing.length > 0) throw lacks(missing)
   const after = schemaOf(model)
-  return { left: unfinished(catalog, stored), steps: diff(stored, after, postgresSteps(stored, after)) }
+  const steps = diff(stored, after, postgresSteps(stored, after))
+  return { left: unfinished(catalog, stored), steps: withSecurity(steps, security, model, isLocked) }
 }
 
 function isDone({ stored, catalog }: State, { left, steps }: Plan): boolean {
@@ -125,16 +158,17 @@ function shown({ sql, ...step }: PostgresStep): Step {
 
 type Check = (steps: readonly Omit<Step, 'sql'>[], isNew: boolean) => void
 
-async function migrate(client: pg.Client, model: Model, check: Check): Promise<readonly Step[]> {
+async function migrate(client: pg.Client, aim: Aim, check: Check): Promise<readonly Step[]> {
+  if (aim.isLocked) await requireRestrained(client)
   const state = await stateOf(client)
-  const plan = planned(state, model)
+  const plan = planned(state, aim)
   // Another process has done it meanwhile.
   if (isDone(state, plan)) return []
   const { left, steps } = plan
   check([...left.map(leftStep), ...steps], state.stored === undefined)
   await clean(client)
   await finish(client, left)
-  const schema = schemaOf(model)
+  const schema = schemaOf(aim.model)
   try {
     const filled = await prepare(client, steps)
     await transact(client, steps, filled, schema)
@@ -306,7 +340,7 @@ export async function connect(url: string): Promise<pg.Client> {
   }
   const { rows } = await client
     .query(
-      'SET statement_timeout = 0; SET idle_in_transaction_session_timeout = 0; SET client_min_messages = warning; SHOW server_encoding',
+      "SET portico.service = 'on'; SET statement_timeout = 0; SET idle_in_transaction_session_timeout = 0; SET client_min_messages = warning; SHOW server_encoding",
     )
     .then(results => (Array.isArray(results) ? results.at(-1) : results))
   const encoding = String(rows[0]?.server_encoding)

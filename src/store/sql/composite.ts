@@ -38,7 +38,7 @@ function loggedRow(collection: Collection, id: Param, event: Param, row: Row): S
     if (!field) throw new Error(`${collection.name} has no field ${used}`)
     const value =
       field.internal || field.writeOnly
-        ? sql`(SELECT ${name(used)} FROM ${name(collection.name)} WHERE "id" = ${arg(id, 'number')})`
+        ? sql`(SELECT ${name(used)} FROM ${name(row.dialect.stored(collection.name))} WHERE "id" = ${arg(id, 'number')})`
         : row.dialect.logged(arg(event, 'text'), field)
     return sql`${value} AS ${name(used)}`
   })

@@ -35,7 +35,7 @@ export function conditionSql(condition: Condition, row: Row, exact = false): Sql
     case 'nullness':
       return sql`(${visible(condition.field, row)} IS NULL) = ${arg(condition.param, 'boolean')}`
     case 'related':
-      return related(condition.path, condition.rows, row)
+      return related(condition, row)
     case 'search':
       return search(condition, row)
     case 'and':
@@ -97,25 +97,27 @@ function search({ fields, param }: Extract<Condition, { kind: 'search' }>, row: 
 }
 
 /** Whether a related row exists for which the condition holds. */
-function related(path: Path, rows: Condition, row: Row): Sql {
-  const target = row.another(path.target.name)
-  const conditions = [linked(path, target, row), conditionSql(rows, target)]
+function related({ path, rows, stored }: Extract<Condition, { kind: 'related' }>, row: Row): Sql {
+  const { name } = path.target
+  const target = stored ? row.stored(name) : row.another(name)
+  const conditions = [linked(path, target, row, stored), conditionSql(rows, target)]
   return sql`EXISTS (SELECT 1 FROM ${target.from()}${where(conditions)})`
 }
 
 /** That `target` is one of the rows that `path` leads to from `row`. */
-export function linked(path: Path, target: Row, row: Row): Sql {
+export function linked(path: Path, target: Row, row: Row, stored?: true): Sql {
   if (path.relation.kind === 'one') return sql`${target.column('id')} = ${row.column(path.relation.field)}`
-  return reached(path, target, row.column('id'))
+  return reached(path, target, row.column('id'), stored)
 }
 
 /** That `target` is one of the rows that a to-many `path` leads to from the row with this id. */
-export function reached(path: Path, target: Row, id: Sql): Sql {
+export function reached(path: Path, target: Row, id: Sql, stored?: true): Sql {
   if (path.relation.kind === 'one') throw new TypeError('a list cannot follow a to-one relation')
   if (path.relation.kind === 'many') return sql`${target.column(path.relation.field)} = ${id}`
   if (!('through' in path)) throw new TypeError('a many-to-many path needs its join collection')
   const { from, to } = path.relation
-  const through = target.another(path.through.name)
+  const { name } = path.through
+  const through = stored ? target.stored(name) : target.another(name)
   const rows = where([sql`${through.column(from)} = ${id}`, conditionSql(path.joinRows, through)])
   return sql`${target.column('id')} IN (SELECT ${through.column(to)} FROM ${through.from()}${rows})`
 }

@@ -35,8 +35,15 @@ export interface Dialect {
   same(left: Sql, right: Sql, encoding: Encoding): Sql
   /** What follows a sort key so that null is the smallest value. */
   nulls(descending: boolean): Sql
+  /** What a collection's rows are read from as they are stored, whatever the caller may read. */
+  stored(collection: string): string
   /** A query for the ids of the rows of `table` in whose `fields` all the words occur. */
   search(table: string, fields: readonly Field[], words: Bind): Sql
+}
+
+/** The parent of a collection's table, which shows all its rows to rules: see `schema/row-security.ts`. */
+export function storedTable(collection: string): string {
+  return `_all_${collection}`
 }
 
 /** The table that holds the search words of a collection. */

@@ -4,7 +4,7 @@
  * code point.
  */
 import type { Field } from '../../model/model.ts'
-import { type Dialect, searchTable } from './dialect.ts'
+import { type Dialect, searchTable, storedTable } from './dialect.ts'
 import { arg, join, name, quoted, type Sql, sql } from './writer.ts'
 
 /** The column of a search table with the words of all its fields; those of one field stand under its name. */
@@ -89,5 +89,9 @@ export const postgres: Dialect = {
       ? sql`${left}::text IS NOT DISTINCT FROM ${right}::text`
       : sql`${left} IS NOT DISTINCT FROM ${right}`,
   nulls: descending => (descending ? [' NULLS LAST'] : [' NULLS FIRST']),
+  stored: collection => collection,
   search,
 }
+
+/** For tables whose rows are locked by policies. */
+export const lockedPostgres: Dialect = { ...postgres, stored: storedTable }

@@ -24,6 +24,11 @@ export class Row {
     return new Row(this.dialect, table, `t${this.#counter.next++}`, this.#counter)
   }
 
+  /** A row of a collection as it is stored, whatever the caller may read. */
+  stored(collection: string): Row {
+    return this.another(this.dialect.stored(collection))
+  }
+
   column(column: string): Sql {
     this.#used.add(column)
     return sql`${this.#alias}.${name(column)}`

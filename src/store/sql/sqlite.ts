@@ -48,5 +48,6 @@ export const sqlite: Dialect = {
   contains: (column, part) => sql`instr(${column}, ${part}) > 0`,
   same: (left, right) => sql`${left} IS ${right}`,
   nulls: () => nothing,
+  stored: collection => collection,
   search,
 }

@@ -50,6 +50,7 @@ export function notThere(fields: readonly Field[], cause?: unknown): ApiError {
 
 /** The error for values that must be unique and are another item's. */
 export function taken(fields: readonly string[], cause: unknown): ApiError {
+  if (fields.length === 0) return new ApiError('CONFLICT', 'A value is already taken.', { cause })
   const message =
     fields.length === 1
       ? 'Another item already has this value.'

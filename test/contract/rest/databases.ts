@@ -6,6 +6,7 @@ import type { Model } from '../../../src/model/model.ts'
 import { openPostgres } from '../../../src/store/postgres.ts'
 import { openSqlite } from '../../../src/store/sqlite.ts'
 import type { Store } from '../../../src/store/store.ts'
+import { lockedDatabase } from '../../databases/ordinary.ts'
 import { preparedDatabase } from '../../databases/prepared.ts'
 
 /** A database in the name that the setting `database` has for it. */
@@ -38,6 +39,15 @@ export const postgres: Kind = {
   make: async made => {
     const { url, drop } = await preparedDatabase(made)
     return { url, drop, open: model => openPostgres(model, { url, connections: 4 }) }
+  },
+}
+
+/** For the suite with rules of every kind: each of its databases takes longer to make. */
+export const lockedPostgres: Kind = {
+  name: 'PostgreSQL with row security',
+  make: async made => {
+    const { url, drop } = await lockedDatabase(made)
+    return { url, drop, open: model => openPostgres(model, { url, connections: 4, rowSecurity: true }) }
   },
 }
 

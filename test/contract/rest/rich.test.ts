@@ -1,10 +1,10 @@
 import { suite } from 'node:test'
 import { openBench } from './bench.ts'
-import { kinds, openStore, postgres, sqlite } from './databases.ts'
+import { kinds, lockedPostgres, openStore, postgres, sqlite } from './databases.ts'
 import { openHttpBench } from './http-bench.ts'
 import { richContract } from './rich.ts'
 
-for (const kind of kinds) {
+for (const kind of [...kinds, lockedPostgres]) {
   suite(`the face on ${kind.name}`, () =>
     richContract(model => openBench(model, each => openStore(kind, each))))
 }

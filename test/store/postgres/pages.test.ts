@@ -7,6 +7,7 @@ import { Answers } from '../../../src/store/answers.ts'
 import { Checks } from '../../../src/store/postgres/checks.ts'
 import { pageReader } from '../../../src/store/postgres/pages.ts'
 import { Pool } from '../../../src/store/postgres/pool.ts'
+import { unlocked } from '../../../src/store/postgres/security.ts'
 import type { Query, Rows } from '../../../src/store/postgres/statement.ts'
 import { noSlots } from '../../../src/store/values.ts'
 import { Versions } from '../../../src/store/versions.ts'
@@ -34,6 +35,7 @@ async function statementsFor(checks: readonly Rows[]): Promise<string[]> {
     answers: new Answers(0),
     versions,
     checks: new Checks({ pool, versions, onChange() {} }),
+    security: unlocked,
   })
   while (said.length > 0) await read({ args: [500, 2], userId: null, slots: noSlots }, [])
   return texts

@@ -1,0 +1,79 @@
+/** PostgreSQL databases that belong to an ordinary user, whom policies restrain: not the superuser of other tests. */
+import { randomBytes } from 'node:crypto'
+import type { Model } from '../../src/model/model.ts'
+import { preparePostgres } from '../../src/store/schema/postgres-migrate.ts'
+import { rowSecurity } from '../../src/store/schema/row-security.ts'
+import { schemaOf } from '../../src/store/schema/tables.ts'
+import { newDatabase, query, serverUrl, type TestDatabase } from './postgres.ts'
+
+export interface OrdinaryDatabase extends TestDatabase {
+  /** Of the superuser. */
+  readonly admin: string
+}
+
+interface User {
+  readonly name: string
+  readonly password: string
+}
+
+let owner: Promise<User> | undefined
+
+/** A user of the server who may do nothing yet. */
+export async function newUser(): Promise<User> {
+  const user = { name: `user_${randomBytes(8).toString('hex')}`, password: randomBytes(8).toString('hex') }
+  await query(await serverUrl(), `CREATE ROLE "${user.name}" LOGIN PASSWORD '${user.password}'`)
+  return user
+}
+
+export async function dropUser({ name }: User): Promise<void> {
+  await query(await serverUrl(), `DROP ROLE "${name}"`)
+}
+
+/** The database of a URL, for another user. */
+export function urlFor(url: string, { name, password }: User): string {
+  const made = new URL(url)
+  made.username = name
+  made.password = password
+  return made.href
+}
+
+/** Empty, or a copy of one that nobody is connected to. All of a process belong to one user. */
+export async function ordinaryDatabase(template?: TestDatabase): Promise<OrdinaryDatabase> {
+  owner ??= newUser()
+  const user = await owner
+  const { url: admin, drop } = await newDatabase(template)
+  const name = new URL(admin).pathname.slice(1)
+  await query(admin, `ALTER DATABASE "${name}" OWNER TO "${user.name}"`)
+  return { url: urlFor(admin, user), admin, drop }
+}
+
+export async function withOrdinary<T>(use: (database: OrdinaryDatabase) => Promise<T>): Promise<T> {
+  const database = await ordinaryDatabase()
+  try {
+    return await use(database)
+  } finally {
+    await database.drop()
+  }
+}
+
+/** By the tables and policies. */
+const templates = new Map<string, Promise<OrdinaryDatabase>>()
+
+async function templateOf(model: Model): Promise<OrdinaryDatabase> {
+  const database = await ordinaryDatabase()
+  await preparePostgres(database.url, model, true, true)
+  return database
+}
+
+process.once('beforeExit', async () => {
+  for (const template of templates.values()) await (await template).drop().catch(() => {})
+  if (owner !== undefined) await dropUser(await owner).catch(() => {})
+})
+
+/** A new database with the tables and policies of the model and nothing in them. */
+export async function lockedDatabase(model: Model): Promise<OrdinaryDatabase> {
+  const key = `${rowSecurity(model).fingerprint} ${JSON.stringify(schemaOf(model))}`
+  const template = templates.get(key) ?? templateOf(model)
+  templates.set(key, template)
+  return ordinaryDatabase(await template)
+}

@@ -1,0 +1,52 @@
+/** A whole service whose database locks the rows. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { generateKey } from '../../src/auth/key.ts'
+import { newKeyText } from '../../src/auth/sealing/vault.ts'
+import { printedSql } from '../../src/cli/migrate.ts'
+import { readSettings } from '../../src/config.ts'
+import { checkModel } from '../../src/model/check.ts'
+import { serve } from '../../src/serve.ts'
+import { withOrdinary } from '../databases/ordinary.ts'
+import { query } from '../databases/postgres.ts'
+import blog from '../models/blog.ts'
+import { call } from './service.ts'
+
+const quiet = { host: '127.0.0.1', port: 0, logLevel: 'silent' } as const
+
+test('SQLite is told that it has no row security', async () => {
+  const given = { database: './nowhere/data.db', rowSecurity: true }
+  await assert.rejects(serve(blog, { ...given, ...quiet }), /SQLite, which has no row security/)
+  await assert.rejects(printedSql(checkModel(blog), readSettings({ given })), /name a PostgreSQL database/)
+})
+
+test('a service with row security starts from nothing, and REST, GraphQL, keys and totals work', async () => {
+  await withOrdinary(async ({ url: database }) => {
+    const key = generateKey()
+    const settings = { ...quiet, database, rowSecurity: true, autoMigrate: true, secretKeys: [newKeyText()] }
+    const service = await serve(blog, { ...settings, adminApiKey: key })
+    const { url } = service
+    try {
+      const posted = await call(`${url}/api/v1/posts`, { method: 'POST', key, body: { title: 'One' } })
+      assert.equal(posted.status, 201)
+      const list = await call(`${url}/api/v1/posts?include=author`, { key })
+      assert.deepEqual((list.json.meta as { total: number }).total, 1)
+      assert.equal((await call(`${url}/api/v1/posts/1`)).json.title, 'One')
+      const mutation = 'mutation { updatePost(id: 1, title: "Two") { title author { email } } }'
+      const changed = await call(`${url}/graphql`, { method: 'POST', key, body: { query: mutation } })
+      assert.match(changed.text, /"title":"Two","author":\{"email":"admin@example\.com"\}/)
+      const made = await call(`${url}/api/v1/api_keys`, {
+        method: 'POST',
+        key,
+        body: { name: 'reads', scopes: ['read:post'] },
+      })
+      const reads = String(made.json.key)
+      assert.equal((await call(`${url}/api/v1/posts`, { key: reads })).status, 200)
+      assert.equal((await call(`${url}/api/v1/users`, { key: reads })).code, 'INSUFFICIENT_SCOPE')
+      assert.equal((await call(`${url}/api/v1/posts/1`, { method: 'DELETE', key })).status, 204)
+      assert.deepEqual(await query(database, 'SELECT 1 FROM users'), [])
+    } finally {
+      await service.close()
+    }
+  })
+})
