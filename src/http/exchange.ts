@@ -100,25 +100,11 @@ export class Exchange implements Call {
     const length = this.headers['content-length']
     if (length !== undefined && Number(length) > limit) throw tooLarge(limit)
     if (this.headers.expect?.toLowerCase() === '100-continue') this.res.writeContinue()
-    // A short body comes with the head: when all of what was received is parsed, it is there.
-    return parsed
-      .then(() => received(this.req, limit) ?? collect(this.req, limit))
-      .then(body => {
-        this.body = body
-        return this.turn?.()
-      })
+    return collect(this.req, limit).then(body => {
+      this.body = body
+      return this.turn?.()
+    })
   }
-}
-
-/** What follows is done when Node's parser has returned. */
-const parsed = Promise.resolve()
-
-/** The body, if all of it has come. */
-function received(req: IncomingMessage, limit: number): Buffer | undefined {
-  if (!req.complete) return undefined
-  const body: Buffer = req.read() ?? empty
-  if (body.length > limit) throw tooLarge(limit)
-  return body
 }
 
 function tooLarge(limit: number): ApiError {
