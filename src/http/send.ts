@@ -4,7 +4,7 @@ import type { Exchange } from './exchange.ts'
 import { headerLines, isBodiless, responseEnder, statusLine } from './head.ts'
 
 /** How long the rest of a refused body is read before the connection ends, in milliseconds. */
-const LINGER = 2_000
+const LINGER = 10_000
 
 /** How long a client may read nothing of a stream that is ready for it, in milliseconds. */
 const UNREAD = 60_000

@@ -37,6 +37,8 @@ export async function openBalancer(ports: () => readonly number[]): Promise<Bala
       () => answer.destroy(),
     )
   })
+  // No connection ends while a client that was held up sends its next request on it.
+  server.keepAliveTimeout = 60_000
   server.on('upgrade', (asked: IncomingMessage, client: Duplex, head: Buffer) => {
     reach().then(socket => (socket ? join(asked, client, head, socket) : client.destroy()))
   })
