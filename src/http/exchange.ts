@@ -33,7 +33,8 @@ export class Exchange implements Call {
   /** What the limit leaves of the caller's budget; undefined: nothing is limited. */
   budget: { readonly limit: number; readonly remaining: number; readonly resetAt: number } | undefined
   /** When the body has come: waits until there is time for what is to be done with it. */
-  turn: (() => Promise<void> | undefined) | undefined
+  turn: ((exchange: Exchange) => Promise<void> | undefined) | undefined
+  hasWaited = false
   /** Who asked, for the log. */
   userId: number | null = null
   readonly start: number
@@ -102,7 +103,7 @@ export class Exchange implements Call {
     if (this.headers.expect?.toLowerCase() === '100-continue') this.res.writeContinue()
     return collect(this.req, limit).then(body => {
       this.body = body
-      return this.turn?.()
+      return this.turn?.(this)
     })
   }
 }

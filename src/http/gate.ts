@@ -28,7 +28,7 @@ export class Gate {
   /** The reply to one who is not let in. */
   readonly refusal: (call: Call) => Reply
   readonly #parts: GateParts
-  readonly #turn = () => this.line.turn()
+  readonly #turn = (exchange: Exchange) => this.line.turn(exchange)
 
   constructor(server: Server, settings: GateSettings, parts: GateParts) {
     this.#parts = parts

@@ -37,6 +37,8 @@ interface Waiting {
   readonly hasBody: boolean
   /** Whether nobody waits for the answer any more. */
   readonly isGone: boolean
+  /** Whether it has stood in line. */
+  hasWaited: boolean
 }
 
 export interface LineOptions<T> {
@@ -112,10 +114,13 @@ export class Line<T extends Waiting> {
     }
   }
 
-  /** When a request whose body has come may be worked on; undefined: now. It goes before those that have not begun. */
-  turn(): Promise<void> | undefined {
+  /**
+   * When a request whose body has come may be worked on; undefined: now. It goes before those that have not begun.
+   * The bodies of those that have waited come all at once, so each has to wait for the work on the one before.
+   */
+  turn({ hasWaited }: T): Promise<void> | undefined {
     if (this.#options.delay === 0) return undefined
-    if (this.#ready.length === 0 && this.#hasTime(performance.now())) {
+    if (!hasWaited && this.#ready.length === 0 && this.#hasTime(performance.now())) {
       this.#ran++
       return undefined
     }
@@ -208,6 +213,7 @@ export class Line<T extends Waiting> {
       this.#first = 0
     }
     if (request.isGone) return
+    request.hasWaited = true
     // The line has become slower than it was thought to be.
     if (now - request.start > 2 * this.#options.delay && this.#isStanding(this.length)) this.#refuse(request)
     else {
