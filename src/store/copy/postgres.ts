@@ -10,8 +10,9 @@ import {
   ownStatements,
   ownTables,
 } from '../schema/postgres-ddl.ts'
-import { connect, planPostgres, storePostgresSchema, tryLock } from '../schema/postgres-migrate.ts'
+import { planPostgres, storePostgresSchema } from '../schema/postgres-migrate.ts'
 import { fillWords } from '../schema/postgres-search.ts'
+import { connect, tryLock } from '../schema/postgres-session.ts'
 import { ident, literal } from '../schema/quoted.ts'
 import { type Schema, schemaOf } from '../schema/tables.ts'
 import { searchTable } from '../sql/dialect.ts'

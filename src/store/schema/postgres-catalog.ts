@@ -10,8 +10,8 @@ import {
   referenceName,
   shortened,
   temporary,
+  validate,
 } from './postgres-ddl.ts'
-import { validate } from './postgres-steps.ts'
 import { ident } from './quoted.ts'
 import type { Schema } from './tables.ts'
 

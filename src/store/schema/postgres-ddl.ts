@@ -143,6 +143,10 @@ export function addConstraint(
   return `ALTER TABLE ${ident(table)} ADD CONSTRAINT ${ident(name)} ${clause}${how}`
 }
 
+export function validate(table: string, constraint: string): string {
+  return `ALTER TABLE ${ident(table)} VALIDATE CONSTRAINT ${ident(constraint)}`
+}
+
 /** Cascades and clears are carried out by the store, for their events; the clause is the safety net. */
 export function referenceClause(
   column: string,
