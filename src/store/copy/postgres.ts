@@ -3,11 +3,11 @@ import { setTimeout as wait } from 'node:timers/promises'
 import type pg from 'pg'
 import type { Model } from '../../model/model.ts'
 import {
+  allOwnStatements,
   createIndex,
   createReferences,
   createSearch,
   createTable,
-  ownStatements,
   ownTables,
 } from '../schema/postgres-ddl.ts'
 import { planPostgres, storePostgresSchema } from '../schema/postgres-migrate.ts'
@@ -197,7 +197,7 @@ export class PostgresTarget implements Target {
         return 'begun'
       }
       if (tables.length > 0) throw isTaken()
-      const own = Object.values(ownTables).map(([table]) => table ?? '')
+      const own = Object.values(ownTables).map(({ table }) => table)
       await client.query([...own, ...schemaOf(model).tables.map(createTable)].join(';\n'))
       await client.query(`INSERT INTO "_portico" ("key", "value") VALUES ('copy', $1)`, [
         JSON.stringify(mark),
@@ -242,7 +242,7 @@ export class PostgresTarget implements Target {
     const schema = schemaOf(model)
     await client.query('SET synchronous_commit = on')
     await this.#transaction(async () => {
-      await client.query(ownStatements.join(';\n'))
+      await client.query(allOwnStatements.join(';\n'))
       for (const table of schema.tables) await this.#complete(table)
       for (const table of schema.tables) {
         for (const text of createReferences(table)) await client.query(text)

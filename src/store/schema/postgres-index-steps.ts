@@ -1,6 +1,6 @@
 /** The steps of a migration on PostgreSQL that change the indexes of a table. */
 import { columnsByName, predecessor, type TableChange } from './diff.ts'
-import { createIndex, shortened, temporaryName } from './postgres-ddl.ts'
+import { createIndex, createIndexBeside, shortened, temporaryName } from './postgres-ddl.ts'
 import type { Part } from './postgres-sql.ts'
 import { ident } from './quoted.ts'
 import type { TableIndex } from './tables.ts'
@@ -62,15 +62,12 @@ function addIndex(index: TableIndex, { from, to, columns }: TableChange): Part {
   })
   if (!retyped && was.every(column => column !== undefined)) {
     const name = temporaryName(index.name)
-    const text = createIndex(
-      from.name,
-      { name, columns: was.map(column => column.name), unique: index.unique },
-      ' CONCURRENTLY',
-    )
+    const columns = was.map(column => column.name)
+    const texts = createIndexBeside(from.name, { name, columns, unique: index.unique })
     const rename = `ALTER INDEX ${ident(name)} RENAME TO ${ident(shortened(index.name))}`
-    return { prepare: [{ kind: 'index', text }], after: [rename] }
+    return { prepare: [{ kind: 'index', texts }], after: [rename] }
   }
   const empty = index.columns.some(name => !old.has(name) && now.get(name)?.initial === null)
-  if (!index.unique || (empty && !retyped)) return { finish: [createIndex(to.name, index, ' CONCURRENTLY')] }
+  if (!index.unique || (empty && !retyped)) return { finish: createIndexBeside(to.name, index) }
   return { after: [createIndex(to.name, index)] }
 }

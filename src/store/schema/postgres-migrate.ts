@@ -2,13 +2,22 @@
 import type pg from 'pg'
 import type { Model } from '../../model/model.ts'
 import type { Step } from './diff.ts'
-import { leftovers, readCatalog, type Unfinished, unfinished } from './postgres-catalog.ts'
-import { addConstraint, createSchema, ownStatements, validate } from './postgres-ddl.ts'
+import { lackingOwn, leftovers, readCatalog, type Unfinished, unfinished } from './postgres-catalog.ts'
+import { addConstraint, createSchema, validate } from './postgres-ddl.ts'
 import { LOCK_TIMEOUT, patiently, reasonOf, retried, step } from './postgres-patience.ts'
-import { type Aim, isDone, leftStep, type PostgresStep, planned, shown, stateOf } from './postgres-plan.ts'
+import {
+  type Aim,
+  isDone,
+  leftStep,
+  type PostgresStep,
+  planned,
+  type State,
+  shown,
+  stateOf,
+} from './postgres-plan.ts'
 import { catchUp, type Filled, fillSearch } from './postgres-search.ts'
 import { requireRestrained, securitySql } from './postgres-security.ts'
-import { connected, locked } from './postgres-session.ts'
+import { connected, locked, unlessLocked } from './postgres-session.ts'
 import type { Preparation } from './postgres-sql.ts'
 import { destroys, MigrationError, notByItself } from './refusal.ts'
 import { type Schema, schemaOf } from './tables.ts'
@@ -62,7 +71,13 @@ export function preparePostgres(
   const aim = { model, isLocked }
   return connected(url, async client => {
     if (isLocked) await requireRestrained(client)
-    if (await isPrepared(client, aim)) return
+    const state = await stateOf(client)
+    if (isPrepared(state, aim)) {
+      const isLittered = autoMigrate && leftovers(state.catalog).length > 0
+      // It is none of this start's, so it does not fail by it.
+      if (isLittered) await unlessLocked(client, () => clean(client)).catch(() => {})
+      return
+    }
     await locked(client, () =>
       migrate(client, aim, (todo, isNew) => {
         const stopped = autoMigrate ? todo.filter(step => !step.additive) : todo
@@ -73,8 +88,7 @@ export function preparePostgres(
 }
 
 /** Whether nothing is to be done. What is seen while another node migrates may not fit together: not then. */
-async function isPrepared(client: pg.Client, aim: Aim): Promise<boolean> {
-  const state = await stateOf(client)
+function isPrepared(state: State, aim: Aim): boolean {
   try {
     return isDone(state, planned(state, aim))
   } catch (error) {
@@ -89,16 +103,17 @@ async function migrate(client: pg.Client, aim: Aim, check: Check): Promise<reado
   if (aim.isLocked) await requireRestrained(client)
   const state = await stateOf(client)
   const plan = planned(state, aim)
-  // Another process has done it meanwhile.
-  if (isDone(state, plan)) return []
   const { left, steps } = plan
-  check([...left.map(leftStep), ...steps], state.stored === undefined)
+  const isNeeded = !isDone(state, plan)
+  if (isNeeded) check([...left.map(leftStep), ...steps], state.stored === undefined)
   await clean(client)
+  // Another process has done it meanwhile.
+  if (!isNeeded) return []
   await finish(client, left)
   const schema = schemaOf(aim.model)
   try {
     const filled = await prepare(client, steps)
-    await transact(client, steps, filled, schema)
+    await transact(client, { own: lackingOwn(state.catalog), filled, steps, schema })
   } catch (error) {
     await clean(client).catch(() => {})
     throw error
@@ -107,6 +122,7 @@ async function migrate(client: pg.Client, aim: Aim, check: Check): Promise<reado
   return [...left.map(leftStep), ...steps.map(shown)]
 }
 
+/** Removes what a migration has prepared that did not come to its end. */
 async function clean(client: pg.Client): Promise<void> {
   for (const text of leftovers(await readCatalog(client))) await patiently(client, text)
 }
@@ -114,7 +130,7 @@ async function clean(client: pg.Client): Promise<void> {
 async function finish(client: pg.Client, left: readonly Unfinished[]): Promise<void> {
   for (const { sentence, sql } of left) {
     try {
-      for (const text of sql) await patiently(client, text)
+      for (const texts of sql) await patiently(client, ...texts)
     } catch (cause) {
       throw new MigrationError(
         `The tables fit the model, but this is not finished: ${sentence} (${reasonOf(cause)}) Mend it and run \`portico migrate --apply\` again.`,
@@ -140,7 +156,7 @@ async function prepare(client: pg.Client, steps: readonly PostgresStep[]): Promi
 async function prepareOne(client: pg.Client, preparation: Preparation): Promise<Filled | undefined> {
   switch (preparation.kind) {
     case 'index':
-      await patiently(client, preparation.text)
+      await patiently(client, ...preparation.texts)
       return undefined
     case 'constraint': {
       const { table, name, text } = preparation
@@ -153,17 +169,20 @@ async function prepareOne(client: pg.Client, preparation: Preparation): Promise<
   }
 }
 
+interface Transaction {
+  /** What makes what is lacking of Portico's own. */
+  readonly own: readonly string[]
+  readonly filled: readonly Filled[]
+  readonly steps: readonly PostgresStep[]
+  readonly schema: Schema
+}
+
 /** All or nothing, and given up soon where others hold a lock: what waits for one stops all who come after. */
-async function transact(
-  client: pg.Client,
-  steps: readonly PostgresStep[],
-  filled: readonly Filled[],
-  schema: Schema,
-): Promise<void> {
+async function transact(client: pg.Client, { own, filled, steps, schema }: Transaction): Promise<void> {
   await retried(async () => {
     try {
       await client.query(`BEGIN; SET LOCAL lock_timeout = ${LOCK_TIMEOUT}`)
-      await client.query(ownStatements.join(';\n'))
+      await step('Make the tables of Portico itself.', () => client.query(own.join(';\n')))
       for (const each of filled) await catchUp(client, each)
       for (const part of ['before', 'alter', 'after'] as const) {
         for (const { sentence, sql } of steps) {

@@ -14,12 +14,17 @@ export async function step(sentence: string, run: () => Promise<unknown>): Promi
   }
 }
 
-/** A statement of its own: `CONCURRENTLY` refuses a transaction, and only waits, without a lock that stops others. */
-export function patiently(client: pg.Client, text: string): Promise<void> {
-  const timeout = text.includes(' CONCURRENTLY ') || text.includes(' VALIDATE ') ? 0 : LOCK_TIMEOUT
+/**
+ * Statements without a transaction, all of them tried again together: `CONCURRENTLY` refuses one, and only waits,
+ * without a lock that stops others.
+ */
+export function patiently(client: pg.Client, ...texts: readonly string[]): Promise<void> {
   return retried(async () => {
-    await client.query(`SET lock_timeout = ${timeout}`)
-    await client.query(text)
+    for (const text of texts) {
+      const timeout = text.includes(' CONCURRENTLY ') || text.includes(' VALIDATE ') ? 0 : LOCK_TIMEOUT
+      await client.query(`SET lock_timeout = ${timeout}`)
+      await client.query(text)
+    }
   })
 }
 

@@ -9,9 +9,31 @@ export async function connected<T>(url: string, use: (client: pg.Client) => Prom
   const client = await connect(url)
   try {
     return await use(client)
+  } catch (cause) {
+    throw told(cause)
   } finally {
     await client.end().catch(() => {})
   }
+}
+
+/** What the database says as a sentence; faults of our own as they are. */
+function told(cause: unknown): unknown {
+  if (cause instanceof pg.DatabaseError) {
+    return new MigrationError(`The database refuses: ${reasonOf(cause)}.`, { cause })
+  }
+  if (!isBroken(cause)) return cause
+  return new MigrationError(`The connection to the database broke: ${reasonOf(cause)}. Run the same again.`, {
+    cause,
+  })
+}
+
+/** Whether it tells of a connection that is gone. */
+export function isBroken(cause: unknown): boolean {
+  if (!(cause instanceof Error)) return false
+  return (
+    'syscall' in cause ||
+    /^(Connection terminated|Client has encountered a connection error)/.test(cause.message)
+  )
 }
 
 /** A connection for as long as it takes. Rejects with a `MigrationError`. */
@@ -21,6 +43,8 @@ export async function connect(url: string): Promise<pg.Client> {
     application_name: 'portico migrate',
     connectionTimeoutMillis: 10_000,
     keepAlive: true,
+    // A server that has vanished is noticed: nothing else ends the wait for a statement that takes long.
+    keepAliveInitialDelayMillis: 10_000,
   })
   // What breaks the connection is the answer to the statement under way, too.
   client.on('error', () => {})
@@ -58,6 +82,15 @@ export async function locked<T>(client: pg.Client, run: () => Promise<T>): Promi
     }
     await wait(50 + Math.random() * 50)
   }
+  return unlocking(client, run)
+}
+
+/** The same, but that it does nothing where another has the lock. */
+export async function unlessLocked(client: pg.Client, run: () => Promise<void>): Promise<void> {
+  if (await tryLock(client)) await unlocking(client, run)
+}
+
+async function unlocking<T>(client: pg.Client, run: () => Promise<T>): Promise<T> {
   try {
     return await run()
   } finally {

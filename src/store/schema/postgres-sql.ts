@@ -13,7 +13,8 @@ export interface PostgresSql {
 }
 
 export type Preparation =
-  | { readonly kind: 'index'; readonly text: string }
+  /** Statements that are tried together. */
+  | { readonly kind: 'index'; readonly texts: readonly string[] }
   /** Added without a look at the rows, then checked beside others' writes. */
   | { readonly kind: 'constraint'; readonly table: string; readonly name: string; readonly text: string }
   | SearchPreparation
@@ -40,7 +41,7 @@ export type Part = Partial<PostgresSql>
 export function preparationSql(preparation: Preparation): string[] {
   switch (preparation.kind) {
     case 'index':
-      return [preparation.text]
+      return [...preparation.texts]
     case 'constraint': {
       const { table, name, text } = preparation
       return [addConstraint(table, name, text, ' NOT VALID'), validate(table, name)]
