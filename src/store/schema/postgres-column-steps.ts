@@ -1,5 +1,6 @@
 /** The steps of a migration on PostgreSQL that change the columns of a table, and what they refer to. */
 import type { ColumnChange, TableChange } from './diff.ts'
+import { converted } from './postgres-conversion.ts'
 import {
   addConstraint,
   columnDefinition,
@@ -69,16 +70,6 @@ function changeType(table: string, was: Column, is: Column): string[] {
     ...(was.postgres === is.postgres ? [] : [`${column} TYPE ${is.postgres} USING ${converted(was, is)}`]),
     ...(is.initial === null ? [] : [`${column} SET DEFAULT ${initialSql(is)}`]),
   ]
-}
-
-/** As SQLite casts, but that what has no such value is an error. */
-function converted(was: Column, is: Column): string {
-  const column = ident(is.name)
-  const type = is.postgres.replace(/ COLLATE .*$/, '')
-  if (was.encoding === 'boolean') return `${column}::int::${type}`
-  if (is.encoding === 'boolean') return `${column}::text::${type}`
-  if (was.postgres === 'double precision' && type === 'bigint') return `trunc(${column})::${type}`
-  return `${column}::text::${type}`
 }
 
 function require(was: Column, is: Column, from: Table, to: Table): Part {
