@@ -96,7 +96,7 @@ async function* batchesOf(client: pg.Client, table: CopyTable): AsyncGenerator<r
   if (rest.length > 0) yield rest
 }
 
-function sequenceOf({ name }: CopyTable): string {
+function sequenceOf(name: string): string {
   return `pg_get_serial_sequence(${literal(ident(name))}, 'id')`
 }
 
@@ -129,14 +129,15 @@ export class PostgresSource implements Source {
   }
 
   async lastNumber(table: CopyTable): Promise<number> {
-    const name = String(await readOne(this.#client, `SELECT ${sequenceOf(table)}`))
+    const name = String(await readOne(this.#client, `SELECT ${sequenceOf(table.name)}`))
     return Number(
       await readOne(this.#client, `SELECT CASE WHEN "is_called" THEN "last_value" ELSE 0 END FROM ${name}`),
     )
   }
 
   /**
-   * A record that is new leaves no trace but itself. Its `xmin` has 32 bits of the transaction's number; its age tells
+   * Traces of commits may be cleaned away: below which number, a row tells, which counts as a change where the
+   * snapshot might have missed one of them. A record that is new leaves no trace but itself. Its `xmin` has 32 bits of the transaction's number; its age tells
    * the others.
    */
   async hasChanged(): Promise<boolean> {
@@ -146,8 +147,9 @@ export class PostgresSource implements Source {
     const age = `age((${from}::text::bigint & 4294967295)::text::xid)`
     const xid = `greatest(${from}::text::bigint + ${age} - age("xmin"), 0)::text::xid8`
     const commits = `SELECT 1 FROM "_touched" WHERE "xid" >= ${from} AND NOT pg_visible_in_snapshot("xid", ${since})`
+    const cleaned = `SELECT 1 FROM "_touched" WHERE "xid" = '0'::xid8 AND "names"::xid8 > ${from}`
     const records = `SELECT 1 FROM "_records" WHERE NOT pg_visible_in_snapshot(${xid}, ${since})`
-    const text = `SELECT EXISTS (${commits}) OR EXISTS (${records})`
+    const text = `SELECT EXISTS (${commits}) OR EXISTS (${cleaned}) OR EXISTS (${records})`
     return (await readOne(this.#client, text, [this.#snapshot])) === 1
   }
 
@@ -248,8 +250,7 @@ export class PostgresTarget implements Target {
         for (const text of createReferences(table)) await client.query(text)
       }
       for (const [name, last] of lastNumbers) {
-        const sequence = `pg_get_serial_sequence(${literal(ident(name))}, 'id')`
-        if (last > 0) await client.query(`SELECT setval(${sequence}, $1)`, [last])
+        if (last > 0) await client.query(`SELECT setval(${sequenceOf(name)}, $1)`, [last])
       }
       await storePostgresSchema(client, schema)
       await client.query(`DELETE FROM "_portico" WHERE "key" = 'copy'`)

@@ -2,7 +2,7 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import pg from 'pg'
 import { reasonOf } from './postgres-patience.ts'
-import { MigrationError } from './refusal.ts'
+import { isBroken, MigrationError } from './refusal.ts'
 
 /** Runs `use` with a connection of its own. */
 export async function connected<T>(url: string, use: (client: pg.Client) => Promise<T>): Promise<T> {
@@ -25,15 +25,6 @@ function told(cause: unknown): unknown {
   return new MigrationError(`The connection to the database broke: ${reasonOf(cause)}. Run the same again.`, {
     cause,
   })
-}
-
-/** Whether it tells of a connection that is gone. */
-export function isBroken(cause: unknown): boolean {
-  if (!(cause instanceof Error)) return false
-  return (
-    'syscall' in cause ||
-    /^(Connection terminated|Client has encountered a connection error)/.test(cause.message)
-  )
 }
 
 /** A connection for as long as it takes. Rejects with a `MigrationError`. */
