@@ -4,10 +4,13 @@
  */
 import type { JsonValue } from '../model/fields/type.ts'
 import type { CompositeAnswer, ReadAnswer } from '../plan/answer.ts'
+import type { GuardedCompositeRead, GuardedRead } from '../plan/guarded.ts'
 
 type Key = number | string
 
-type Answer = ReadAnswer | CompositeAnswer
+/** What is asked, but for its values, and what is answered. */
+export type ReadShape = (GuardedRead | GuardedCompositeRead)['shape']
+export type Answer = ReadAnswer | CompositeAnswer
 
 interface Entry {
   readonly answer: Answer

@@ -5,6 +5,7 @@
 import type { Model } from '../model/model.ts'
 import { CopyError, type Source, type Target } from './copy/sides.ts'
 import { type CopyTable, copyTables, type Row, Sum, type Total } from './copy/tables.ts'
+import { isBroken } from './schema/refusal.ts'
 import { schemaOf } from './schema/tables.ts'
 
 /** A database as an operator names it. */
@@ -50,13 +51,17 @@ async function openTarget({ at, kind }: Place): Promise<Target> {
 export async function copyDatabase(model: Model, options: CopyOptions): Promise<readonly Copied[]> {
   const { from, to } = options
   if (from.at === to.at) throw new CopyError('The source and the target are the same.')
-  const source = await openSource(from, model)
+  return copied(model, options).catch(cause => {
+    throw stopped(cause)
+  })
+}
+
+async function copied(model: Model, options: CopyOptions): Promise<readonly Copied[]> {
+  const source = await openSource(options.from, model)
   try {
-    const target = await openTarget(to)
+    const target = await openTarget(options.to)
     try {
       return await new Copy(model, source, target, options).run()
-    } catch (cause) {
-      throw stopped(cause)
     } finally {
       await target.close()
     }
@@ -67,8 +72,9 @@ export async function copyDatabase(model: Model, options: CopyOptions): Promise<
 
 /** What a database says as a sentence; faults of our own as they are. */
 function stopped(cause: unknown): unknown {
-  const isDatabase = cause instanceof Error && 'code' in cause && typeof cause.code === 'string'
-  if (!isDatabase) return cause
+  if (!(cause instanceof Error)) return cause
+  const isDatabase = 'code' in cause && typeof cause.code === 'string'
+  if (!isDatabase && !isBroken(cause)) return cause
   const message = `The copy has stopped: ${cause.message}. When that is mended, the same command goes on.`
   return new CopyError(message, { cause })
 }

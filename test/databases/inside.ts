@@ -159,7 +159,7 @@ async function withinDatabase(filled: Filled): Promise<void> {
   for (const collection of model.collections.values()) await fillPostgres(client, collection, data)
   await client.query('COMMIT')
   const store = await openPostgres(model, { url, connections: 4, now, rowSecurity })
-  const rows = async (text: string) => (await client.query(text)).rows
+  const rows = inTurn(async (text: string) => (await client.query(text)).rows)
   try {
     await use({
       store,
@@ -182,6 +182,16 @@ async function withinDatabase(filled: Filled): Promise<void> {
     await store.close()
     await client.end()
     await drop()
+  }
+}
+
+/** A client takes one statement after the other. */
+function inTurn<A, T>(run: (input: A) => Promise<T>): (input: A) => Promise<T> {
+  let last: Promise<unknown> = Promise.resolve()
+  return input => {
+    const mine = last.then(() => run(input))
+    last = mine.catch(() => {})
+    return mine
   }
 }
 

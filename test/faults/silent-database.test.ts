@@ -78,6 +78,18 @@ async function timed(ask: () => Promise<unknown>) {
   return { code, milliseconds: performance.now() - began }
 }
 
+/** What becomes of the update of a row that another transaction holds for so many seconds. */
+async function updateOfHeld(server: PostgresServer, client: Client, seconds: number) {
+  const held = query(
+    server.url,
+    `BEGIN; UPDATE users SET name = 'held' WHERE id = 1; SELECT pg_sleep(${seconds}); COMMIT`,
+  )
+  await new Promise(resolve => setTimeout(resolve, 300))
+  const outcome = await timed(() => client.update('users', 1, { name: 'last' }))
+  await held
+  return outcome
+}
+
 /** Less than statements may take, more than silence is listened to. */
 const SILENCE = 12_000
 
@@ -105,13 +117,7 @@ test('a server that is stopped in the middle of everything: who waits for it is 
 
 test('who waits long for a row in a database that answers others is not cut off', () =>
   withServer(20_000, async ({ server, client }) => {
-    const held = query(
-      server.url,
-      `BEGIN; UPDATE users SET name = 'held' WHERE id = 1; SELECT pg_sleep(5); COMMIT`,
-    )
-    await new Promise(resolve => setTimeout(resolve, 300))
-    const { code, milliseconds } = await timed(() => client.update('users', 1, { name: 'last' }))
-    await held
+    const { code, milliseconds } = await updateOfHeld(server, client, 5)
     assert.equal(code, undefined)
     assert.ok(milliseconds > 3000, 'it did wait')
     assert.match(JSON.stringify(await client.item('users', 1)), /"last"/)
@@ -119,13 +125,7 @@ test('who waits long for a row in a database that answers others is not cut off'
 
 test('`timeout` bounds the wait for a row', () =>
   withServer(1000, async ({ server, client }) => {
-    const held = query(
-      server.url,
-      `BEGIN; UPDATE users SET name = 'held' WHERE id = 1; SELECT pg_sleep(8); COMMIT`,
-    )
-    await new Promise(resolve => setTimeout(resolve, 300))
-    const { code, milliseconds } = await timed(() => client.update('users', 1, { name: 'last' }))
+    const { code, milliseconds } = await updateOfHeld(server, client, 8)
     assert.equal(code, 'UNAVAILABLE')
     assert.ok(milliseconds < 7000, `${milliseconds} ms`)
-    await held
   }))

@@ -282,7 +282,18 @@ const wrong: readonly (readonly [what: string, found: () => readonly string[], f
     ],
     ['a query parameter', () => fieldFaults({ page: integer() }), [/posts.fields.page: .*query parameter/]],
     ['a column of the database', () => fieldFaults({ rowid: integer() }), [/posts.fields.rowid: .*database/]],
-    ...['openapi', 'me', 'events', 'docs', 'api_keys', 'sqlite_things', 'Posts', '_posts', 'blog-posts'].map(
+    ...[
+      'openapi',
+      'me',
+      'events',
+      'docs',
+      'api_keys',
+      'sqlite_things',
+      'json_each',
+      'Posts',
+      '_posts',
+      'blog-posts',
+    ].map(
       name =>
         [
           `a collection called ${name}`,

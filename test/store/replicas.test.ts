@@ -4,7 +4,8 @@ import { after, before, test } from 'node:test'
 import fc from 'fast-check'
 import type { ItemShape, ListShape } from '../../src/plan/plan.ts'
 import { anonymous, type Principal, system, user } from '../../src/principal.ts'
-import { openPostgres, type ReplicaSettings } from '../../src/store/postgres.ts'
+import type { ReplicaSettings } from '../../src/store/postgres/settings.ts'
+import { openPostgres } from '../../src/store/postgres.ts'
 import type { Store } from '../../src/store/store.ts'
 import { query } from '../databases/postgres.ts'
 import { proxyOf } from '../databases/proxy.ts'
@@ -127,7 +128,9 @@ test('a standby answers reads, and the primary those of Portico itself', () =>
 test('what a standby has not replayed is read from the primary, on every node; all else goes on there', () =>
   withScene(servers, async ({ standby, node }) => {
     const [writer, other] = [await node(), await node(1_000_000)]
-    for (const one of [writer, other]) await one.settled(() => one.title(1))
+    // Each time another item: what the primary has answered meanwhile is remembered.
+    let id = 1000
+    for (const one of [writer, other]) await one.settled(() => one.title(id++))
     await pauseReplay(standby)
     await writer.update('posts', 1, { title: 'second' }, ann)
     const [stale] = await query(standby, 'SELECT title FROM posts WHERE id = 1')

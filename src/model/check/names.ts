@@ -16,6 +16,7 @@ const reservedCollections: Reasons = {
   ...everywhere,
   ...because('every model has it already', 'api_keys oauth_apps oauth_app_secrets'),
   ...because('the API uses this path itself', 'openapi docs me events batch webhooks'),
+  ...because('the database has a function of this name', 'json_each pragma_table_info'),
 }
 
 const reservedFields: Reasons = {

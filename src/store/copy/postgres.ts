@@ -3,15 +3,16 @@ import { setTimeout as wait } from 'node:timers/promises'
 import type pg from 'pg'
 import type { Model } from '../../model/model.ts'
 import {
+  allOwnStatements,
   createIndex,
   createReferences,
   createSearch,
   createTable,
-  ownStatements,
   ownTables,
 } from '../schema/postgres-ddl.ts'
-import { connect, planPostgres, storePostgresSchema, tryLock } from '../schema/postgres-migrate.ts'
+import { planPostgres, storePostgresSchema } from '../schema/postgres-migrate.ts'
 import { fillWords } from '../schema/postgres-search.ts'
+import { connect, tryLock } from '../schema/postgres-session.ts'
 import { ident, literal } from '../schema/quoted.ts'
 import { type Schema, schemaOf } from '../schema/tables.ts'
 import { searchTable } from '../sql/dialect.ts'
@@ -95,7 +96,7 @@ async function* batchesOf(client: pg.Client, table: CopyTable): AsyncGenerator<r
   if (rest.length > 0) yield rest
 }
 
-function sequenceOf({ name }: CopyTable): string {
+function sequenceOf(name: string): string {
   return `pg_get_serial_sequence(${literal(ident(name))}, 'id')`
 }
 
@@ -128,14 +129,15 @@ export class PostgresSource implements Source {
   }
 
   async lastNumber(table: CopyTable): Promise<number> {
-    const name = String(await readOne(this.#client, `SELECT ${sequenceOf(table)}`))
+    const name = String(await readOne(this.#client, `SELECT ${sequenceOf(table.name)}`))
     return Number(
       await readOne(this.#client, `SELECT CASE WHEN "is_called" THEN "last_value" ELSE 0 END FROM ${name}`),
     )
   }
 
   /**
-   * A record that is new leaves no trace but itself. Its `xmin` has 32 bits of the transaction's number; its age tells
+   * Traces of commits may be cleaned away: below which number, a row tells, which counts as a change where the
+   * snapshot might have missed one of them. A record that is new leaves no trace but itself. Its `xmin` has 32 bits of the transaction's number; its age tells
    * the others.
    */
   async hasChanged(): Promise<boolean> {
@@ -145,8 +147,9 @@ export class PostgresSource implements Source {
     const age = `age((${from}::text::bigint & 4294967295)::text::xid)`
     const xid = `greatest(${from}::text::bigint + ${age} - age("xmin"), 0)::text::xid8`
     const commits = `SELECT 1 FROM "_touched" WHERE "xid" >= ${from} AND NOT pg_visible_in_snapshot("xid", ${since})`
+    const cleaned = `SELECT 1 FROM "_touched" WHERE "xid" = '0'::xid8 AND "names"::xid8 > ${from}`
     const records = `SELECT 1 FROM "_records" WHERE NOT pg_visible_in_snapshot(${xid}, ${since})`
-    const text = `SELECT EXISTS (${commits}) OR EXISTS (${records})`
+    const text = `SELECT EXISTS (${commits}) OR EXISTS (${cleaned}) OR EXISTS (${records})`
     return (await readOne(this.#client, text, [this.#snapshot])) === 1
   }
 
@@ -196,7 +199,7 @@ export class PostgresTarget implements Target {
         return 'begun'
       }
       if (tables.length > 0) throw isTaken()
-      const own = Object.values(ownTables).map(([table]) => table ?? '')
+      const own = Object.values(ownTables).map(({ table }) => table)
       await client.query([...own, ...schemaOf(model).tables.map(createTable)].join(';\n'))
       await client.query(`INSERT INTO "_portico" ("key", "value") VALUES ('copy', $1)`, [
         JSON.stringify(mark),
@@ -241,14 +244,13 @@ export class PostgresTarget implements Target {
     const schema = schemaOf(model)
     await client.query('SET synchronous_commit = on')
     await this.#transaction(async () => {
-      await client.query(ownStatements.join(';\n'))
+      await client.query(allOwnStatements.join(';\n'))
       for (const table of schema.tables) await this.#complete(table)
       for (const table of schema.tables) {
         for (const text of createReferences(table)) await client.query(text)
       }
       for (const [name, last] of lastNumbers) {
-        const sequence = `pg_get_serial_sequence(${literal(ident(name))}, 'id')`
-        if (last > 0) await client.query(`SELECT setval(${sequence}, $1)`, [last])
+        if (last > 0) await client.query(`SELECT setval(${sequenceOf(name)}, $1)`, [last])
       }
       await storePostgresSchema(client, schema)
       await client.query(`DELETE FROM "_portico" WHERE "key" = 'copy'`)

@@ -1,13 +1,7 @@
 /** Runs guarded reads: one trip each, answers remembered while they stay true. */
 import type { Awaitable, CompositeAnswer, ReadAnswer } from '../../plan/answer.ts'
-import type {
-  GuardedComposite,
-  GuardedCompositeRead,
-  GuardedItem,
-  GuardedList,
-  GuardedRead,
-} from '../../plan/guarded.ts'
-import { type Answers, keyOf, type ShapeAnswers } from '../answers.ts'
+import type { GuardedCompositeRead, GuardedList, GuardedRead } from '../../plan/guarded.ts'
+import { type Answer, type Answers, keyOf, type ReadShape, type ShapeAnswers } from '../answers.ts'
 import { absent, type CursorWindow, cursorAnswer, cursorSlice, pageAnswer } from '../lists.ts'
 import { once } from '../once.ts'
 import { compositeSql } from '../sql/composite.ts'
@@ -23,8 +17,6 @@ import type { Replicas } from './replicas.ts'
 import type { Security } from './security.ts'
 import { type Query, type Rows, statementOf } from './statement.ts'
 
-type Answer = ReadAnswer | CompositeAnswer
-type Shape = GuardedItem | GuardedList | GuardedComposite
 type Run = (inputs: Inputs) => Promise<Answer>
 
 /** Runs queries in one snapshot. */
@@ -62,17 +54,17 @@ interface ShapeReader {
 }
 
 export class Reader {
-  readonly #readerOf: (shape: Shape) => ShapeReader
+  readonly #readerOf: (shape: ReadShape) => ShapeReader
   /** For what Portico reads for itself. */
-  readonly #ownReaderOf: (shape: Shape) => ShapeReader
+  readonly #ownReaderOf: (shape: ReadShape) => ShapeReader
   readonly #security: Security
   /** Reads that were answered from memory, and from the database. */
   readonly counts = { hits: 0, misses: 0 }
 
   constructor({ pool, replicas, ...rest }: ReaderParts) {
     this.#security = rest.security
-    const readers = (ask: (shape: Shape) => Ask) =>
-      once((shape: Shape) => readerOf(shape, { ...rest, ask: ask(shape) }))
+    const readers = (ask: (shape: ReadShape) => Ask) =>
+      once((shape: ReadShape) => readerOf(shape, { ...rest, ask: ask(shape) }))
     this.#ownReaderOf = readers(() => queries => pool.bundle(queries))
     this.#readerOf =
       replicas === undefined
@@ -120,7 +112,7 @@ export class Reader {
   }
 }
 
-function readerOf(shape: Shape, context: ReadContext): ShapeReader {
+function readerOf(shape: ReadShape, context: ReadContext): ShapeReader {
   const { answers, versions, security } = context
   const reads = shape.reads.map(collection => versions.cell(collection))
   const run = runOf(shape, context)
@@ -129,7 +121,7 @@ function readerOf(shape: Shape, context: ReadContext): ShapeReader {
   return { answers: answers.shape(), coming: new Map(), reads, personal, run }
 }
 
-function runOf(shape: Shape, context: ReadContext): Run {
+function runOf(shape: ReadShape, context: ReadContext): Run {
   const { dialect } = context.security
   switch (shape.kind) {
     case 'item': {

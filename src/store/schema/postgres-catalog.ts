@@ -4,14 +4,15 @@ import { searchTable } from '../sql/dialect.ts'
 import { allWords } from '../sql/postgres.ts'
 import {
   addConstraint,
-  createIndex,
+  createIndexBeside,
+  ownStatements,
   ownTables,
   referenceClause,
   referenceName,
   shortened,
   temporary,
+  validate,
 } from './postgres-ddl.ts'
-import { validate } from './postgres-steps.ts'
 import { ident } from './quoted.ts'
 import type { Schema } from './tables.ts'
 
@@ -59,6 +60,11 @@ export function hasOwnTables({ tables }: Catalog): boolean {
   return Object.keys(ownTables).every(name => tables.has(name))
 }
 
+/** The statements that make what is lacking of Portico's own. */
+export function lackingOwn({ tables, indexes }: Catalog): readonly string[] {
+  return ownStatements(name => tables.has(name) || indexes.has(name))
+}
+
 /** The columns that Portico made and that are not there any more. */
 export function missingColumns({ tables }: Catalog, schema: Schema): readonly string[] {
   return schema.tables.flatMap(({ name, columns, search }) => {
@@ -81,7 +87,8 @@ function missing(table: string, columns: readonly string[], tables: Catalog['tab
 
 export interface Unfinished {
   readonly sentence: string
-  readonly sql: readonly string[]
+  /** Statements; those that are tried together. */
+  readonly sql: readonly (readonly string[])[]
 }
 
 /** Indexes that are missing or were left half made, and references that were not checked yet. */
@@ -89,15 +96,8 @@ export function unfinished(catalog: Catalog, { tables }: Schema): readonly Unfin
   return tables.flatMap(table => {
     const indexes = table.indexes.flatMap(index => {
       const name = shortened(index.name)
-      const isValid = catalog.indexes.get(name)
-      if (isValid) return []
-      const broken = isValid === false ? [`DROP INDEX CONCURRENTLY ${ident(name)}`] : []
-      return [
-        {
-          sentence: `Finish the index ${name}.`,
-          sql: [...broken, createIndex(table.name, index, ' CONCURRENTLY')],
-        },
-      ]
+      if (catalog.indexes.get(name)) return []
+      return [{ sentence: `Finish the index ${name}.`, sql: [createIndexBeside(table.name, index)] }]
     })
     const references = table.columns.flatMap(({ name: column, reference }) => {
       if (reference === null) return []
@@ -105,11 +105,11 @@ export function unfinished(catalog: Catalog, { tables }: Schema): readonly Unfin
       const isValid = catalog.constraints.get(table.name)?.get(name)
       if (isValid) return []
       const clause = referenceClause(column, reference.table, reference)
-      const add = isValid === undefined ? [addConstraint(table.name, name, clause, ' NOT VALID')] : []
+      const add = isValid === undefined ? [[addConstraint(table.name, name, clause, ' NOT VALID')]] : []
       return [
         {
           sentence: `Check what ${table.name}.${column} refers to.`,
-          sql: [...add, validate(table.name, name)],
+          sql: [...add, [validate(table.name, name)]],
         },
       ]
     })

@@ -4,7 +4,7 @@ import { searchTable } from '../sql/dialect.ts'
 import { allWords } from '../sql/postgres.ts'
 import { wordsOf } from '../words.ts'
 import { createSearchIndex, createSearchTable, temporaryName } from './postgres-ddl.ts'
-import type { SearchPreparation } from './postgres-steps.ts'
+import type { SearchPreparation } from './postgres-sql.ts'
 import { ident } from './quoted.ts'
 
 /** How many rows are read and written at once. */

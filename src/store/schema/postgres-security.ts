@@ -2,7 +2,7 @@
 import type { ClientBase } from 'pg'
 import type { Model } from '../../model/model.ts'
 import type { Step } from './diff.ts'
-import type { PostgresSql } from './postgres-steps.ts'
+import { nothing, type PostgresSql } from './postgres-sql.ts'
 import { ident } from './quoted.ts'
 import { MigrationError } from './refusal.ts'
 import { ROW_SECURITY, type RowSecurity, rowSecurity } from './row-security.ts'
@@ -75,8 +75,6 @@ export function securitySql(model: Model): readonly string[] {
   const made = rowSecurity(model)
   return [...made.sql, remember(made)]
 }
-
-const nothing: PostgresSql = { prepare: [], before: [], alter: [], after: [], finish: [] }
 
 /**
  * Adds the steps of row security to those of the tables. Columns that policies look at cannot be changed, so what is

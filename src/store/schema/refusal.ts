@@ -34,6 +34,13 @@ export function isHalfCopied(): MigrationError {
   )
 }
 
+/** Whether PostgreSQL's driver tells of a connection that is gone. */
+export function isBroken(cause: unknown): boolean {
+  if (!(cause instanceof Error)) return false
+  const isSaid = /^(Connection terminated|Client has encountered a connection error)/.test(cause.message)
+  return isSaid || 'syscall' in cause
+}
+
 function listed(steps: Told): string {
   return steps.map(step => `  - ${step.sentence}`).join('\n')
 }

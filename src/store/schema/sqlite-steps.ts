@@ -8,6 +8,7 @@ import {
   type TableChange,
 } from './diff.ts'
 import { ident, literal } from './quoted.ts'
+import { converted } from './sqlite-conversion.ts'
 import {
   columnDefinition,
   createIndex,
@@ -81,7 +82,8 @@ function rebuild(from: Table, to: Table): string[] {
 
 function copied(was: Column | undefined, is: Column): string {
   if (was === undefined) return initialSql(is)
-  const value = was.sqlite === is.sqlite ? ident(was.name) : `CAST(${ident(was.name)} AS ${is.sqlite})`
+  const isSame = was.sqlite === is.sqlite && was.encoding === is.encoding
+  const value = isSame ? ident(was.name) : converted(was, is)
   if (was.optional && !is.optional && is.initial !== null) return `coalesce(${value}, ${initialSql(is)})`
   return value
 }

@@ -46,7 +46,10 @@ export function storedTable(collection: string): string {
   return `_all_${collection}`
 }
 
-/** The table that holds the search words of a collection. */
+/** The ends of the names of FTS5's own tables, which begin with that of the search table (https://sqlite.org/fts5.html). */
+const shadow = /_(?:data|idx|content|docsize|config)$/
+
+/** The table that holds the search words of a collection, and is none of those that hold another's. */
 export function searchTable(collection: string): string {
-  return `_search_${collection}`
+  return `_search_${collection}${shadow.test(collection) ? '_' : ''}`
 }

@@ -39,7 +39,7 @@ function tuple(items: readonly Sql[]): Sql {
 }
 
 /** Whole numbers without exponent, as far as SQLite shows them so; others as SQLite writes exponents. */
-function real(column: Sql): Sql {
+export function real(column: Sql): Sql {
   const whole = sql`${column} = trunc(${column}) AND abs(${column}) < 9223372036854775807`
   const exponent = sql`regexp_replace(${column}::text, '^(-?[0-9])e', '\\1.0e')`
   return sql`CASE WHEN ${whole} THEN ${column}::bigint::text ELSE ${exponent} END`

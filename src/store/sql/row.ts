@@ -2,6 +2,12 @@
 import type { Dialect } from './dialect.ts'
 import { join, name, type Sql, sql } from './writer.ts'
 
+interface Counter {
+  next: number
+  /** The alias of the statement's own row, where that may be a number's: of a row that is written, its table's name. */
+  readonly taken?: string
+}
+
 export class Row {
   readonly dialect: Dialect
   readonly table: string
@@ -9,10 +15,10 @@ export class Row {
   isLogged = false
   readonly #used = new Set<string>()
   readonly #alias: Sql
-  readonly #counter: { next: number }
+  readonly #counter: Counter
 
   /** Without `alias`, a row of the statement's own table, `t0`. */
-  constructor(dialect: Dialect, table: string, alias = 't0', counter = { next: 1 }) {
+  constructor(dialect: Dialect, table: string, alias = 't0', counter: Counter = { next: 1, taken: alias }) {
     this.dialect = dialect
     this.table = table
     this.#alias = name(alias)
@@ -21,7 +27,9 @@ export class Row {
 
   /** A row of another table within the same statement. */
   another(table: string): Row {
-    return new Row(this.dialect, table, `t${this.#counter.next++}`, this.#counter)
+    const alias = `t${this.#counter.next++}`
+    if (alias === this.#counter.taken) return this.another(table)
+    return new Row(this.dialect, table, alias, this.#counter)
   }
 
   /** A row of a collection as it is stored, whatever the caller may read. */

@@ -4,7 +4,7 @@ import { type Dialect, searchTable } from './dialect.ts'
 import { arg, join, name, nothing, quoted, type Sql, sql } from './writer.ts'
 
 /** SQLite prints a whole REAL as `1.0`; every other face and database shows `1`. */
-function real(column: Sql): Sql {
+export function real(column: Sql): Sql {
   return sql`CASE WHEN ${column} = CAST(${column} AS INTEGER) THEN CAST(${column} AS INTEGER) ELSE ${column} END`
 }
 

@@ -7,7 +7,7 @@ import type {
   GuardedList,
   GuardedRead,
 } from '../../plan/guarded.ts'
-import { type Answers, keyOf, type ShapeAnswers } from '../answers.ts'
+import { type Answer, type Answers, keyOf, type ReadShape, type ShapeAnswers } from '../answers.ts'
 import { absent, type CursorWindow, cursorAnswer, cursorSlice } from '../lists.ts'
 import { once } from '../once.ts'
 import { compositeSql } from '../sql/composite.ts'
@@ -19,8 +19,6 @@ import type { Connection } from './connection.ts'
 import { pageReader } from './pages.ts'
 import type { Totals } from './totals.ts'
 
-type Answer = ReadAnswer | CompositeAnswer
-type Shape = GuardedItem | GuardedList | GuardedComposite
 type Run = (inputs: Inputs) => Answer
 
 export interface ReadContext {
@@ -41,7 +39,7 @@ interface ShapeReader {
 
 export class Reader {
   readonly #context: ReadContext
-  readonly #readerOf: (shape: Shape) => ShapeReader
+  readonly #readerOf: (shape: ReadShape) => ShapeReader
   /** Reads that were answered from memory, and from the database. */
   readonly counts = { hits: 0, misses: 0 }
 
@@ -71,13 +69,13 @@ export class Reader {
   }
 }
 
-function readerOf(shape: Shape, context: ReadContext): ShapeReader {
+function readerOf(shape: ReadShape, context: ReadContext): ShapeReader {
   const { answers, versions } = context
   const reads = shape.reads.map(collection => versions.cell(collection))
   return { answers: answers.shape(), reads, personal: shape.personal, run: runOf(shape, context) }
 }
 
-function runOf(shape: Shape, context: ReadContext): Run {
+function runOf(shape: ReadShape, context: ReadContext): Run {
   switch (shape.kind) {
     case 'item':
       return itemReader(shape, context)

@@ -1,0 +1,67 @@
+/** How a node connects to a server: what each kind of connection begins with, and how long it is waited for. */
+import { Wire } from './wire.ts'
+
+/** In milliseconds: how long to wait for a connection, and for the answer to a statement that does nearly nothing. */
+const CONNECT = 2000
+const QUICK = 1500
+
+/** Where no policies lock the rows; a migration beside this node may make some. */
+const everything = `; SET portico.service = 'on'`
+
+interface ConnectionsOptions {
+  /** How long a statement may take, in milliseconds. */
+  readonly timeout: number
+  /** Whether policies lock the rows. */
+  readonly isLocked: boolean
+  /** Called when the primary's answer takes long, but not too long yet. */
+  readonly onSlow: () => void
+}
+
+export class Connections {
+  readonly #options: ConnectionsOptions
+  readonly #common: string
+
+  constructor(options: ConnectionsOptions) {
+    const { timeout } = options
+    this.#options = options
+    this.#common = `SET timezone = 'UTC'; SET jit = off; SET statement_timeout = ${timeout}; SET idle_in_transaction_session_timeout = ${2 * timeout}`
+  }
+
+  /** All that is asked together sees one snapshot. */
+  reading(url: string): Promise<Wire> {
+    return this.#open(url, this.#reading, this.#options.onSlow)
+  }
+
+  /** The same, to a standby. */
+  replica(url: string): Promise<Wire> {
+    return this.#open(url, this.#reading)
+  }
+
+  writing(url: string): Promise<Wire> {
+    const lockTimeout = `SET lock_timeout = ${Math.ceil(this.#options.timeout / 2)}`
+    return this.#open(url, `${this.#common}; ${lockTimeout}`, this.#options.onSlow)
+  }
+
+  /** Each statement sees what was committed before it. It is given up soon where the server is silent. */
+  watching(url: string): Promise<Wire> {
+    const settings = `${this.#common}; SET default_transaction_read_only = on`
+    return Wire.open({ url, connectTimeout: CONNECT, answerTimeout: QUICK, settings })
+  }
+
+  get #reading(): string {
+    return `${this.#common}; SET default_transaction_isolation = 'repeatable read'; SET default_transaction_read_only = on`
+  }
+
+  #open(url: string, settings: string, onSlow?: () => void): Promise<Wire> {
+    const { timeout, isLocked } = this.#options
+    return Wire.open({
+      url,
+      connectTimeout: CONNECT,
+      // Several statements may be sent together, each of which may take its time.
+      answerTimeout: 1.5 * timeout,
+      settings: isLocked ? settings : `${settings}${everything}`,
+      isLocked,
+      ...(onSlow && { onSlow }),
+    })
+  }
+}

@@ -1,0 +1,161 @@
+/** A group of writes as one transaction: each is done wholly or not at all, and none is answered before the COMMIT. */
+import { ApiError } from '../../errors.ts'
+import { sql } from '../sql/writer.ts'
+import { noInputs } from '../values.ts'
+import { ConnectionLost, failureOf, isPassing } from './failure.ts'
+import { type Ordered, ordered, sideBySide } from './order.ts'
+import { statementOf } from './statement.ts'
+import { Scope, Transaction } from './transaction.ts'
+import type { Wire } from './wire.ts'
+
+/** How many groups take savepoints from the start after one that needed them. */
+const CAREFUL = 20
+
+export interface Job<T> extends Ordered {
+  readonly run: (scope: Scope) => Promise<T>
+}
+
+export interface Done<T> {
+  readonly value: T
+  readonly scope: Scope
+}
+
+export interface Waiting<T> {
+  readonly job: Job<T>
+  readonly resolve: (value: T) => void
+  readonly reject: (error: ApiError) => void
+}
+
+type Outcome<T> = Done<T> | { readonly error: ApiError }
+type Outcomes<T> = ReadonlyMap<Waiting<T>, Outcome<T>>
+
+const begin = statementOf(sql`BEGIN`)
+const commit = statementOf(sql`COMMIT`)
+const rollback = statementOf(sql`ROLLBACK`)
+const savepoint = statementOf(sql`SAVEPOINT "one_write"`)
+const release = statementOf(sql`RELEASE "one_write"`)
+const rollbackTo = statementOf(sql`ROLLBACK TO "one_write"`)
+
+export interface GroupsOptions<T> {
+  /** The time, in milliseconds since 1970. */
+  readonly now: () => number
+  /** Queues what belongs to the commit; what it returns is called after the commit. */
+  readonly beforeCommit: (transaction: Transaction, done: readonly Done<T>[]) => () => void
+}
+
+export class Groups<T> {
+  readonly #options: GroupsOptions<T>
+  #careful = 0
+  /** Commits, and the writes that they hold. */
+  readonly counts = { commits: 0, writes: 0 }
+
+  constructor(options: GroupsOptions<T>) {
+    this.#options = options
+  }
+
+  /** Answers each write. When none of them is done, throws: `Again` where another try may do it. */
+  async transact(wire: Wire, group: readonly Waiting<T>[]): Promise<void> {
+    const transaction = new Transaction(wire)
+    const outcomes =
+      (await this.#plainly(transaction, group)) ?? (await this.#withSavepoints(transaction, group))
+    const done = [...outcomes.values()].filter(outcome => 'value' in outcome)
+    const after = this.#options.beforeCommit(transaction, done)
+    await transaction.rows(commit, noInputs).catch(cause => this.#failedCommit(wire, transaction, cause))
+    if (transaction.tag !== 'COMMIT') throw unavailable(transaction.failure)
+    this.counts.commits++
+    this.counts.writes += done.length
+    after()
+    for (const [{ resolve, reject }, outcome] of outcomes) {
+      if ('error' in outcome) reject(outcome.error)
+      else resolve(outcome.value)
+    }
+  }
+
+  /** Where the connection broke, nobody knows whether the COMMIT was done: it must not be tried again. */
+  async #failedCommit(wire: Wire, transaction: Transaction, cause: unknown): Promise<never> {
+    const failure = transaction.failure ?? cause
+    if (failure instanceof ConnectionLost) throw unavailable(failure)
+    transaction.recover()
+    await transaction.rows(rollback).catch(() => wire.destroy())
+    throw isPassing(failure) ? new Again(failure) : unavailable(failure)
+  }
+
+  /**
+   * Nearly no write fails after it has changed something. When one does, everything is undone, and done again
+   * with savepoints, one after the other. Undefined: nothing is done.
+   */
+  async #plainly(transaction: Transaction, group: readonly Waiting<T>[]): Promise<Outcomes<T> | undefined> {
+    if (this.#careful > 0) {
+      this.#careful--
+      return undefined
+    }
+    transaction.queue(begin)
+    const at = new Date(this.#options.now()).toISOString()
+    const outcomes = new Map<Waiting<T>, Outcome<T>>()
+    let undone = false
+    const one = async (waiting: Waiting<T>) => {
+      const scope = new Scope(transaction, at)
+      try {
+        outcomes.set(waiting, { value: await waiting.job.run(scope), scope })
+      } catch (cause) {
+        undone ||= scope.hasChanged || !(cause instanceof ApiError)
+        outcomes.set(waiting, { error: failureOf(cause) })
+      }
+    }
+    await sideBySide(group, one)
+    if (transaction.failure === undefined && !undone) return outcomes
+    await this.#rollBack(transaction)
+    this.#careful = CAREFUL
+    return undefined
+  }
+
+  async #withSavepoints(transaction: Transaction, group: readonly Waiting<T>[]): Promise<Outcomes<T>> {
+    transaction.queue(begin)
+    const at = new Date(this.#options.now()).toISOString()
+    const outcomes = new Map<Waiting<T>, Outcome<T>>()
+    for (const waiting of ordered(group)) {
+      const scope = new Scope(transaction, at)
+      outcomes.set(waiting, await this.#savepoint(transaction, scope, waiting.job))
+    }
+    return outcomes
+  }
+
+  async #savepoint(transaction: Transaction, scope: Scope, job: Job<T>): Promise<Outcome<T>> {
+    transaction.queue(savepoint)
+    try {
+      const value = await job.run(scope)
+      await transaction.rows(release)
+      return { value, scope }
+    } catch (cause) {
+      const failure = transaction.failure ?? cause
+      if (failure instanceof ConnectionLost || isPassing(failure)) {
+        await this.#rollBack(transaction)
+        throw new Again(failure)
+      }
+      transaction.recover()
+      transaction.queue(rollbackTo)
+      await transaction.rows(release)
+      return { error: failureOf(cause instanceof ApiError ? cause : failure) }
+    }
+  }
+
+  /** Throws when it should all be done again, perhaps on another connection. */
+  async #rollBack(transaction: Transaction): Promise<void> {
+    const { failure } = transaction
+    if (failure instanceof ConnectionLost) throw new Again(failure)
+    transaction.recover()
+    await transaction.rows(rollback)
+    if (failure !== undefined && isPassing(failure)) throw new Again(failure)
+  }
+}
+
+/** Nothing is done, and it should be tried again. */
+export class Again extends Error {
+  constructor(cause: unknown) {
+    super('The transaction should be tried again.', { cause })
+  }
+}
+
+export function unavailable(cause: unknown): ApiError {
+  return new ApiError('UNAVAILABLE', undefined, { cause })
+}

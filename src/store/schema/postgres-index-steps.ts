@@ -1,0 +1,73 @@
+/** The steps of a migration on PostgreSQL that change the indexes of a table. */
+import { columnsByName, predecessor, type TableChange } from './diff.ts'
+import { createIndex, createIndexBeside, shortened, temporaryName } from './postgres-ddl.ts'
+import type { Part } from './postgres-sql.ts'
+import { ident } from './quoted.ts'
+import type { TableIndex } from './tables.ts'
+
+/** The names that old columns have now. */
+function newNames({ from, to }: TableChange): ReadonlyMap<string, string> {
+  const old = columnsByName(from)
+  return new Map(
+    to.columns.flatMap(column => {
+      const was = predecessor(column, old)
+      return was ? [[was.name, column.name] as const] : []
+    }),
+  )
+}
+
+export function changeIndexes(change: TableChange): Part {
+  const { from, to } = change
+  const names = newNames(change)
+  const shape = (columns: readonly string[], unique: boolean) => `${unique} ${columns.join()}`
+  const wanted = new Map(to.indexes.map(index => [shape(index.columns, index.unique), index]))
+  const dropped: string[] = []
+  const renamed: string[] = []
+  for (const index of from.indexes) {
+    const key = shape(
+      index.columns.map(column => names.get(column) ?? ''),
+      index.unique,
+    )
+    const is = wanted.get(key)
+    const old = ident(shortened(index.name))
+    if (is === undefined) dropped.push(`DROP INDEX IF EXISTS ${old}`)
+    else if (is.name !== index.name) {
+      renamed.push(`ALTER INDEX IF EXISTS ${old} RENAME TO ${ident(shortened(is.name))}`)
+    }
+    wanted.delete(key)
+  }
+  const made = [...wanted.values()].map(index => addIndex(index, change))
+  return {
+    prepare: made.flatMap(part => part.prepare ?? []),
+    before: dropped,
+    alter: renamed,
+    after: made.flatMap(part => part.after ?? []),
+    finish: made.flatMap(part => part.finish ?? []),
+  }
+}
+
+/**
+ * Over columns that are there, it is prepared. Over new ones it is made after the transaction, where it cannot
+ * fail: see `postgres-catalog.ts`. One that may fail is made within it.
+ */
+function addIndex(index: TableIndex, { from, to, columns }: TableChange): Part {
+  const old = columnsByName(from)
+  const now = columnsByName(to)
+  const was = index.columns.map(name => {
+    const column = now.get(name)
+    return column && predecessor(column, old)
+  })
+  const retyped = columns.some(({ kind, ...each }) => {
+    return kind === 'type' && 'is' in each && index.columns.includes(each.is.name)
+  })
+  if (!retyped && was.every(column => column !== undefined)) {
+    const name = temporaryName(index.name)
+    const columns = was.map(column => column.name)
+    const texts = createIndexBeside(from.name, { name, columns, unique: index.unique })
+    const rename = `ALTER INDEX ${ident(name)} RENAME TO ${ident(shortened(index.name))}`
+    return { prepare: [{ kind: 'index', texts }], after: [rename] }
+  }
+  const empty = index.columns.some(name => !old.has(name) && now.get(name)?.initial === null)
+  if (!index.unique || (empty && !retyped)) return { finish: createIndexBeside(to.name, index) }
+  return { after: [createIndex(to.name, index)] }
+}
