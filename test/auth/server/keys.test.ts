@@ -81,7 +81,10 @@ for (const database of databases) {
       const [first] = stores
       assert.ok(first)
       const before = await loadKeys(first.records)
-      const rotations = stores.flatMap(({ records }) => [rotateKeys(records, 3600), rotateKeys(records, 3600)])
+      const rotations = stores.flatMap(({ records }) => [
+        rotateKeys(records, 3600),
+        rotateKeys(records, 3600),
+      ])
       const made = await Promise.all(rotations)
       const keys = await loadKeys(first.records)
       const kids = keys.map(({ jwk }) => jwk.kid)
