@@ -1,7 +1,6 @@
 /** JWTs of trusted outside issuers as credentials: checked with their published keys, mapped to an account here. */
-import { hash } from 'node:crypto'
 import { createLocalJWKSet, errors, type JSONWebKeySet, type JWTPayload, jwtVerify } from 'jose'
-import { type Awaitable, then } from '../plan/answer.ts'
+import type { Awaitable } from '../plan/answer.ts'
 import { type Principal, user } from '../principal.ts'
 import type { PlainReader } from './authenticate.ts'
 import { jwtPart, looksLikeJwt } from './server/jwt.ts'
@@ -136,7 +135,7 @@ export function outsideIssuerReader(options: OutsideIssuerOptions): PlainReader 
       return verified(text, issuer, keys, true)
     }
   }
-  const check = async (text: string, key: string, issuer: OutsideIssuer, keys: Keys) => {
+  const check = async (text: string, issuer: OutsideIssuer, keys: Keys) => {
     const at = version('users')
     const claims = await verified(text, issuer, keys).catch(() => undefined)
     const found = claims && (await userOf(claims, issuer, options))
@@ -146,19 +145,18 @@ export function outsideIssuerReader(options: OutsideIssuerOptions): PlainReader 
     const principal = user(found.id, found.role, scopesOf(claims, options.scopes), budget, end)
     if (known.size >= MAX_REMEMBERED) known.clear()
     // Its issuer may take back the key before the token ends.
-    known.set(key, { principal, expiresAt: Math.min(end, now() + KEPT), version: at })
+    known.set(text, { principal, expiresAt: Math.min(end, now() + KEPT), version: at })
     return principal
   }
   return {
     read({ place, text }) {
-      if (place !== 'bearer' || !looksLikeJwt(text)) return undefined
+      if (place !== 'bearer') return undefined
+      const entry = known.get(text)
+      if (entry && entry.version === version('users') && entry.expiresAt > now()) return entry.principal
+      if (!looksLikeJwt(text)) return undefined
       const { iss } = jwtPart(text, 1) ?? {}
       const trusted = typeof iss === 'string' ? issuers.get(iss) : undefined
-      if (!trusted) return undefined
-      const key = hash('sha256', text, 'base64url')
-      const entry = known.get(key)
-      if (entry && entry.version === version('users') && entry.expiresAt > now()) return entry.principal
-      return check(text, key, trusted.issuer, trusted.keys)
+      return trusted && check(text, trusted.issuer, trusted.keys)
     },
   }
 }
@@ -171,7 +169,7 @@ function userOf(
 ): Awaitable<OutsideUser | undefined> {
   if (issuer.user === 'sub') return /^[1-9]\d{0,15}$/.test(sub ?? '') ? findById(Number(sub)) : undefined
   if (isVerified !== true || typeof email !== 'string') return undefined
-  return then(findByEmail(email.toLowerCase()), found => found)
+  return findByEmail(email.toLowerCase())
 }
 
 /** What the token says and this service knows: `scope` (RFC 9068, 2.2.3), or `scp` as a list. */
