@@ -1,6 +1,6 @@
 /** How records are stored on every database: what their rows hold, and the statements on them. */
 import type { NewRecord, StoredRecord } from '../records.ts'
-import { type Sql, slot, sql } from './sql/writer.ts'
+import { slot, sql } from './sql/writer.ts'
 import type { ResultRow, SqlValue } from './values.ts'
 
 /** What a change of records gives. */
@@ -68,10 +68,9 @@ const owned = sql`FROM "_records" WHERE "owner" IS NOT NULL AND ("kind", "owner"
 
 /**
  * What came too late for a user's deletion, or is from before it took such records along: a step of a round over all
- * that is somebody's. `lock`: of the rows that may go.
+ * that is somebody's.
  */
-export const removeOrphans = (lock: Sql) =>
-  sql`DELETE FROM "_records" WHERE ("kind", "id") IN (SELECT "kind", "id" ${owned} LIMIT ${slot(2)}${lock}) AND NOT EXISTS (SELECT 1 FROM "users" WHERE "users"."id" = CAST("_records"."owner" AS bigint)) RETURNING 1`
+export const removeOrphans = sql`DELETE FROM "_records" WHERE ("kind", "id") IN (SELECT "kind", "id" ${owned} LIMIT ${slot(2)}) AND NOT EXISTS (SELECT 1 FROM "users" WHERE "users"."id" = CAST("_records"."owner" AS bigint)) RETURNING 1`
 
 /** Where the step ends, if the round does not. */
 export const lastOwned = sql`SELECT "kind", "owner" ${owned} LIMIT 1 OFFSET ${slot(2)} - 1`

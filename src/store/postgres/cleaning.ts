@@ -17,7 +17,7 @@ const pruneRecords = statementOf(
   sql`DELETE FROM "_records" WHERE ("kind", "id") IN (SELECT "kind", "id" FROM "_records" WHERE "expires_at" <= ${slot(0)} ORDER BY "expires_at" LIMIT ${slot(1)} FOR UPDATE SKIP LOCKED) RETURNING 1`,
 )
 
-const sweep = statementOf(removeOrphans(sql` FOR UPDATE SKIP LOCKED`))
+const sweep = statementOf(removeOrphans)
 const swept = statementOf(lastOwned)
 
 export class Cleaning {

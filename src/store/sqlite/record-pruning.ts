@@ -20,7 +20,7 @@ export class RecordPruning {
     this.#prune = connection.prepare(
       sql`DELETE FROM "_records" WHERE ("kind", "id") IN (SELECT "kind", "id" FROM "_records" WHERE "expires_at" <= ${slot(0)} ORDER BY "expires_at" LIMIT ${slot(1)}) RETURNING 1`,
     )
-    this.#removeOrphans = connection.prepare(removeOrphans([]))
+    this.#removeOrphans = connection.prepare(removeOrphans)
     this.#lastOwned = connection.prepare(lastOwned)
   }
 
