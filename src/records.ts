@@ -20,7 +20,7 @@ export interface NewRecord extends RecordKey {
   readonly grant?: string | undefined
   /** A second name, unique within the kind. */
   readonly alias?: string | undefined
-  /** Whose it is, e.g. a user's id. */
+  /** The id of the user whose it is, and with whom it goes. */
   readonly owner?: string | undefined
 }
 

@@ -30,6 +30,24 @@ const dpop = /^DPoP +([A-Za-z0-9._~+/-]+=*) *$/i
 const BEARER = 'Bearer '.length
 const plainBearer = /^Bearer [A-Za-z0-9._~+/-]+=*$/
 
+/** To look at each character of a long header, that of a JWT, costs more than all else that is done with it. */
+const LONG = 128
+const LONGEST = 4096
+const MAX_REMEMBERED = 2000
+const longHeaders = new Map<string, Credential>()
+
+function plainly(header: string): Credential | undefined {
+  const known = header.length < LONG ? undefined : longHeaders.get(header)
+  if (known !== undefined) return known
+  if (!plainBearer.test(header)) return undefined
+  const credential: Credential = { place: 'bearer', text: header.slice(BEARER) }
+  if (header.length >= LONG && header.length <= LONGEST) {
+    if (longHeaders.size >= MAX_REMEMBERED) longHeaders.delete(longHeaders.keys().next().value ?? '')
+    longHeaders.set(header, credential)
+  }
+  return credential
+}
+
 function inHeader(header: string): Credential {
   const token = bearer.exec(header)?.[1]
   if (token !== undefined) return { place: 'bearer', text: token }
@@ -76,7 +94,8 @@ export function findCredential(source: CredentialSource): Credential | null {
   if (authorization === undefined && header === undefined && fromQuery.length === 0) return null
   if (authorization !== undefined && header === undefined && fromQuery.length === 0) {
     // The hot path.
-    if (plainBearer.test(authorization)) return { place: 'bearer', text: authorization.slice(BEARER) }
+    const found = plainly(authorization)
+    if (found !== undefined) return found
     if (!authorization.includes(',')) return inHeader(authorization)
   }
   return onlyOne(authorization, header, fromQuery)

@@ -1,7 +1,6 @@
 /** JWTs of trusted outside issuers as credentials: checked with their published keys, mapped to an account here. */
-import { hash } from 'node:crypto'
 import { createLocalJWKSet, errors, type JSONWebKeySet, type JWTPayload, jwtVerify } from 'jose'
-import { type Awaitable, then } from '../plan/answer.ts'
+import type { Awaitable } from '../plan/answer.ts'
 import { type Principal, user } from '../principal.ts'
 import type { PlainReader } from './authenticate.ts'
 import { jwtPart, looksLikeJwt } from './server/jwt.ts'
@@ -23,6 +22,8 @@ export interface OutsideIssuerOptions {
   readonly issuers: readonly OutsideIssuer[]
   /** The JSON document at an address: see `fetchKeys`. */
   readonly fetchKeys: (address: string) => Promise<unknown>
+  /** The keys of an issuer cannot be fetched for this reason; undefined: they can again. */
+  readonly onChange?: (issuer: string, trouble: string | undefined) => void
   readonly findById: (id: number) => Awaitable<OutsideUser | undefined>
   /** Only an account whose address is known to be its owner's. */
   readonly findByEmail: (email: string) => Awaitable<OutsideUser | undefined>
@@ -38,6 +39,8 @@ const algorithms = ['RS256', 'PS256', 'ES256', 'ES384', 'EdDSA', 'Ed25519']
 /** How long keys are kept, and how soon an unknown one may make them be fetched again, in milliseconds. */
 const KEPT = 600_000
 const SOONEST = 60_000
+/** How long nobody asks after the first failure; after each more twice as long, up to `SOONEST`. */
+const FIRST_PAUSE = 1000
 
 const MAX_REMEMBERED = 10_000
 
@@ -50,43 +53,65 @@ interface Remembered {
 
 type KeySet = ReturnType<typeof createLocalJWKSet>
 
-/** The keys of one issuer. */
+/** The keys of one issuer. Asked for once at a time, and after a failure less and less often. */
 class Keys {
-  readonly #address: string
+  readonly #issuer: OutsideIssuer
   readonly #options: OutsideIssuerOptions
   readonly #now: () => number
-  #set: Promise<KeySet> | undefined
-  #fetchedAt = Number.NEGATIVE_INFINITY
+  #known: { readonly set: KeySet; readonly at: number } | undefined
+  #fetching: Promise<KeySet> | undefined
+  #triedAt = Number.NEGATIVE_INFINITY
+  /** Since the last success. */
+  #failures = 0
 
-  constructor(address: string, options: OutsideIssuerOptions, now: () => number) {
-    this.#address = address
+  constructor(issuer: OutsideIssuer, options: OutsideIssuerOptions, now: () => number) {
+    this.#issuer = issuer
     this.#options = options
     this.#now = now
   }
 
-  /** `again`: the keys that are known lack one. */
-  get(again: boolean): Promise<KeySet> {
-    const age = this.#now() - this.#fetchedAt
-    if (this.#set === undefined || age > KEPT || (again && age > SOONEST)) this.#fetch()
-    return this.#set ?? Promise.reject(new Error('no keys'))
+  /** `again`: the keys that are known lack one. Rejects while there are none. */
+  async get(again: boolean): Promise<KeySet> {
+    const now = this.#now()
+    const known = this.#known !== undefined && now - this.#known.at <= KEPT ? this.#known.set : undefined
+    if (known !== undefined && !again) return known
+    if (this.#fetching === undefined && now - this.#triedAt > this.#pause()) {
+      this.#fetching = this.#fetch().finally(() => {
+        this.#fetching = undefined
+      })
+    }
+    const set = (await this.#fetching?.catch(() => undefined)) ?? known
+    if (set === undefined) throw new Error('There are no keys.')
+    return set
   }
 
-  #fetch(): void {
-    this.#fetchedAt = this.#now()
-    const fetched = this.#options
-      .fetchKeys(this.#address)
-      .then(document => createLocalJWKSet(document as JSONWebKeySet))
-    this.#set = fetched
-    fetched.catch(() => {
-      if (this.#set === fetched) this.#set = undefined
-    })
+  #pause(): number {
+    return this.#failures === 0 ? SOONEST : Math.min(SOONEST, FIRST_PAUSE * 2 ** (this.#failures - 1))
+  }
+
+  async #fetch(): Promise<KeySet> {
+    const { fetchKeys, onChange } = this.#options
+    const { issuer, jwksUri } = this.#issuer
+    try {
+      const set = createLocalJWKSet((await fetchKeys(jwksUri)) as JSONWebKeySet)
+      this.#known = { set, at: this.#now() }
+      if (this.#failures > 0) onChange?.(issuer, undefined)
+      this.#failures = 0
+      return set
+    } catch (error) {
+      if (this.#failures === 0) onChange?.(issuer, (error as Error).message)
+      this.#failures++
+      throw error
+    } finally {
+      this.#triedAt = this.#now()
+    }
   }
 }
 
 export function outsideIssuerReader(options: OutsideIssuerOptions): PlainReader {
   const { version, now = Date.now } = options
   const issuers = new Map(
-    options.issuers.map(issuer => [issuer.issuer, { issuer, keys: new Keys(issuer.jwksUri, options, now) }]),
+    options.issuers.map(issuer => [issuer.issuer, { issuer, keys: new Keys(issuer, options, now) }]),
   )
   const known = new Map<string, Remembered>()
 
@@ -110,7 +135,7 @@ export function outsideIssuerReader(options: OutsideIssuerOptions): PlainReader 
       return verified(text, issuer, keys, true)
     }
   }
-  const check = async (text: string, key: string, issuer: OutsideIssuer, keys: Keys) => {
+  const check = async (text: string, issuer: OutsideIssuer, keys: Keys) => {
     const at = version('users')
     const claims = await verified(text, issuer, keys).catch(() => undefined)
     const found = claims && (await userOf(claims, issuer, options))
@@ -120,19 +145,18 @@ export function outsideIssuerReader(options: OutsideIssuerOptions): PlainReader 
     const principal = user(found.id, found.role, scopesOf(claims, options.scopes), budget, end)
     if (known.size >= MAX_REMEMBERED) known.clear()
     // Its issuer may take back the key before the token ends.
-    known.set(key, { principal, expiresAt: Math.min(end, now() + KEPT), version: at })
+    known.set(text, { principal, expiresAt: Math.min(end, now() + KEPT), version: at })
     return principal
   }
   return {
     read({ place, text }) {
-      if (place !== 'bearer' || !looksLikeJwt(text)) return undefined
+      if (place !== 'bearer') return undefined
+      const entry = known.get(text)
+      if (entry && entry.version === version('users') && entry.expiresAt > now()) return entry.principal
+      if (!looksLikeJwt(text)) return undefined
       const { iss } = jwtPart(text, 1) ?? {}
       const trusted = typeof iss === 'string' ? issuers.get(iss) : undefined
-      if (!trusted) return undefined
-      const key = hash('sha256', text, 'base64url')
-      const entry = known.get(key)
-      if (entry && entry.version === version('users') && entry.expiresAt > now()) return entry.principal
-      return check(text, key, trusted.issuer, trusted.keys)
+      return trusted && check(text, trusted.issuer, trusted.keys)
     },
   }
 }
@@ -145,7 +169,7 @@ function userOf(
 ): Awaitable<OutsideUser | undefined> {
   if (issuer.user === 'sub') return /^[1-9]\d{0,15}$/.test(sub ?? '') ? findById(Number(sub)) : undefined
   if (isVerified !== true || typeof email !== 'string') return undefined
-  return then(findByEmail(email.toLowerCase()), found => found)
+  return findByEmail(email.toLowerCase())
 }
 
 /** What the token says and this service knows: `scope` (RFC 9068, 2.2.3), or `scp` as a list. */

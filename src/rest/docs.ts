@@ -21,6 +21,10 @@ const start = `window.ui = SwaggerUIBundle({
 const style = `body { margin: 0 }
 .swagger-ui .response-col_links { display: none }
 .swagger-ui .opblock .opblock-section-header { flex-wrap: wrap }
+@media (max-width: 45rem) {
+  .swagger-ui .opblock-tag { flex-wrap: wrap }
+  .swagger-ui .opblock-tag small { flex-basis: 100%; order: 1; padding: 0 }
+}
 .swagger-ui .markdown code, .swagger-ui .renderedMarkdown code { overflow-wrap: anywhere }
 `
 

@@ -5,6 +5,7 @@ import { type Authenticate, createAuthenticate } from '../auth/authenticate.ts'
 import { type Apps, createApps, scopesOfApp } from '../auth/server/apps.ts'
 import { withDenials } from '../auth/server/denials.ts'
 import type { Settings } from '../config.ts'
+import type { Log } from '../log.ts'
 import type { Model } from '../model/model.ts'
 import type { Run } from '../plan/run.ts'
 import type { Records } from '../records.ts'
@@ -20,6 +21,7 @@ interface CredentialParts {
   readonly sealed: Records
   readonly run: Run
   readonly settings: Settings
+  readonly log: Log
   readonly traces: Traces | undefined
   /** Where the service is reached. */
   readonly issuer: () => string
@@ -34,7 +36,7 @@ interface Credentials {
 }
 
 export async function openCredentials(parts: CredentialParts): Promise<Credentials> {
-  const { model, store, sealed, run, settings, traces, issuer } = parts
+  const { model, store, sealed, run, settings, log, traces, issuer } = parts
   const keys = apiKeyReader({
     run,
     version: collection => store.version(collection),
@@ -58,6 +60,7 @@ export async function openCredentials(parts: CredentialParts): Promise<Credentia
     records,
     version: name => store.version(name),
     settings,
+    logger: log.logger,
   })
   const authenticate = tracedAuthenticate(createAuthenticate([keys, tokens, ...outside]), traces)
   return { authenticate, counts: keys.counts, apps, records }

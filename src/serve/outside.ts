@@ -3,6 +3,7 @@ import { createAddresses } from '../auth/accounts/addresses.ts'
 import type { CredentialReader } from '../auth/authenticate.ts'
 import type { OutsideUser } from '../auth/outside-issuer.ts'
 import type { Settings } from '../config.ts'
+import type { Logger } from '../log.ts'
 import type { Model } from '../model/model.ts'
 import { type Awaitable, type ItemAnswer, type ListAnswer, then } from '../plan/answer.ts'
 import type { ItemShape, ListShape, Selected } from '../plan/plan.ts'
@@ -18,6 +19,7 @@ interface OutsideParts {
   readonly records: Records
   readonly version: (collection: string) => number
   readonly settings: Settings
+  readonly logger?: Logger
 }
 
 const select: readonly Selected[] = ['id', 'role'].map(field => ({ kind: 'field', key: field, field }))
@@ -37,7 +39,7 @@ const byEmail: ListShape = {
 
 /** Reads JWTs of the trusted issuers; what checks them is loaded with the first one. None where none is trusted. */
 export async function outsideReaders(parts: OutsideParts): Promise<readonly CredentialReader[]> {
-  const { model, run, records, version, settings } = parts
+  const { model, run, records, version, settings, logger } = parts
   const issuers = settings['oauth.trustedIssuers']
   if (issuers.length === 0) return []
   const { outsideIssuerReader } = await import('../auth/outside-issuer.ts')
@@ -55,5 +57,12 @@ export async function outsideReaders(parts: OutsideParts): Promise<readonly Cred
     return (await addresses.isTrusted(found.id, email)) ? found : undefined
   }
   const scopes = new Set(model.scopes.keys())
-  return [outsideIssuerReader({ issuers, fetchKeys, findById, findByEmail, version, scopes })]
+  const onChange = (issuer: string, reason: string | undefined) =>
+    reason === undefined
+      ? logger?.info({ issuer }, 'the keys of the issuer are fetched again')
+      : logger?.warn(
+          { issuer, reason },
+          'the keys of the issuer cannot be fetched: tokens that need them are refused',
+        )
+  return [outsideIssuerReader({ issuers, fetchKeys, findById, findByEmail, version, scopes, onChange })]
 }

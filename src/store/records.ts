@@ -41,6 +41,9 @@ const select = sql`SELECT ${columns} FROM "_records" WHERE`
 const alive = sql`("expires_at" IS NULL OR "expires_at" > ${slot(0)})`
 const insert = sql`INSERT INTO "_records" ("kind", "id", "payload", "expires_at", "grant_id", "alias", "owner") VALUES (${slot(0)}, ${slot(1)}, ${slot(2)}, ${slot(3)}, ${slot(4)}, ${slot(5)}, ${slot(6)})`
 
+/** Each kind once, found by leaps (https://wiki.postgresql.org/wiki/Loose_indexscan). */
+const kinds = sql`WITH RECURSIVE "kinds" ("kind") AS (SELECT min("kind") FROM "_records" UNION ALL SELECT (SELECT min("kind") FROM "_records" WHERE "kind" > "kinds"."kind") FROM "kinds" WHERE "kinds"."kind" IS NOT NULL) SELECT "kind" FROM "kinds"`
+
 export const recordSql = {
   byId: sql`${select} "kind" = ${slot(1)} AND "id" = ${slot(2)} AND ${alive}`,
   byAlias: sql`${select} "kind" = ${slot(1)} AND "alias" = ${slot(2)} AND ${alive}`,
@@ -57,4 +60,37 @@ export const recordSql = {
   removeExpired: sql`DELETE FROM "_records" WHERE "kind" = ${slot(1)} AND "id" = ${slot(2)} AND "expires_at" <= ${slot(0)}`,
   removeGrant: sql`DELETE FROM "_records" WHERE "grant_id" = ${slot(0)} RETURNING "kind"`,
   removeOwned: sql`DELETE FROM "_records" WHERE "kind" = ${slot(0)} AND "owner" = ${slot(1)} RETURNING 1`,
+  /** Of every kind. The index of owners begins with the kind, so it is asked once for each. */
+  removeOwner: sql`DELETE FROM "_records" WHERE "owner" = ${slot(0)} AND "kind" IN (${kinds}) RETURNING "kind"`,
 } as const
+
+const owned = sql`FROM "_records" WHERE "owner" IS NOT NULL AND ("kind", "owner") > (${slot(0)}, ${slot(1)}) ORDER BY "kind", "owner"`
+
+/**
+ * What came too late for a user's deletion, or is from before it took such records along: a step of a round over all
+ * that is somebody's.
+ */
+export const removeOrphans = sql`DELETE FROM "_records" WHERE ("kind", "id") IN (SELECT "kind", "id" ${owned} LIMIT ${slot(2)}) AND NOT EXISTS (SELECT 1 FROM "users" WHERE "users"."id" = CAST("_records"."owner" AS bigint)) RETURNING 1`
+
+/** Where the step ends, if the round does not. */
+export const lastOwned = sql`SELECT "kind", "owner" ${owned} LIMIT 1 OFFSET ${slot(2)} - 1`
+
+/** How far a round is: after which kind and owner. */
+export class Round {
+  readonly #step: number
+  #after: ResultRow = ['', '']
+
+  constructor(step: number) {
+    this.#step = step
+  }
+
+  /** Of both statements. */
+  get slots(): readonly SqlValue[] {
+    return [...this.#after, this.#step]
+  }
+
+  /** Where something went, more of the same owner may be left. */
+  stepped(gone: number, last: ResultRow | undefined): void {
+    if (gone === 0) this.#after = last ?? ['', '']
+  }
+}

@@ -18,6 +18,7 @@ import declaration from '../models/blog.ts'
 import { call } from '../serve/service.ts'
 import { blog, fields, parsed, withFile } from '../store/blog.ts'
 import { databases, type TestDatabase } from '../store/databases.ts'
+import { dyingRecords, whileAlive } from './dying.ts'
 
 const settings: GivenStart = {
   adminEmail: 'admin@example.com',
@@ -101,33 +102,8 @@ const WRITES = 4
 
 /** Dies before its nth write. */
 function dyingAt({ run, records, stored }: Opened, count: number): Opened {
-  let writes = 0
-  const counted =
-    <A extends readonly unknown[], T>(write: (...args: A) => Promise<T>) =>
-    async (...args: A): Promise<T> => {
-      writes += 1
-      if (writes === count) throw new Error('died')
-      return write(...args)
-    }
-  return {
-    run: { ...run, write: counted(run.write) },
-    records: {
-      get: (kind, id) => records.get(kind, id),
-      byAlias: (kind, alias) => records.byAlias(kind, alias),
-      byOwner: (kind, owner) => records.byOwner(kind, owner),
-      all: kind => records.all(kind),
-      after: (kind, id, limit) => records.after(kind, id, limit),
-      version: kind => records.version(kind),
-      put: counted(record => records.put(record)),
-      add: counted(record => records.add(record)),
-      swap: counted((key, before, after) => records.swap(key, before, after)),
-      consume: counted((kind, id) => records.consume(kind, id)),
-      delete: counted((kind, id) => records.delete(kind, id)),
-      deleteGrant: counted(grant => records.deleteGrant(grant)),
-      deleteOwned: counted((owner, kinds) => records.deleteOwned(owner, kinds)),
-    },
-    stored,
-  }
+  const counted = whileAlive(write => write !== count)
+  return { run: { ...run, write: counted(run.write) }, records: dyingRecords(records, counted), stored }
 }
 
 /** That there is one administrator with one key, and that what was told of them works. */

@@ -78,6 +78,23 @@ for (const [sent, found, query] of rows) {
   })
 }
 
+test('a long one is read like a short one, however often it comes and beside how many others', () => {
+  for (let count = 0; count < 5000; count++) {
+    const text = `${String(count % 2500).padStart(8, '0')}.${'a-_Z'.repeat(60)}`
+    assert.deepEqual(find({ authorization: `Bearer ${text}` })[0], bearer(text))
+    assert.equal(find({ authorization: `Bearer ${text}ä` })[0], 'UNAUTHORIZED')
+  }
+  const long = 'a'.repeat(10_000)
+  for (const text of [long, long, `${long}b`]) {
+    assert.deepEqual(find({ authorization: `Bearer ${text}` })[0], bearer(text))
+  }
+  const text = 'a'.repeat(200)
+  assert.deepEqual(find({ authorization: `bearer ${text}` })[0], bearer(text))
+  assert.equal(find({ authorization: `Bearer ${text} b` })[0], 'UNAUTHORIZED')
+  assert.equal(find({ authorization: `Bearer ${text}`, 'x-api-key': 'b' })[0], 'BAD_REQUEST')
+  assert.equal(find({ authorization: `Bearer ${text}, Bearer ${text}b` })[0], 'BAD_REQUEST')
+})
+
 test('that the query carried a credential is remembered, though the query forgets it', () => {
   const remembered = (query: string, headers = {}) => {
     const source: CredentialSource = { headers, query }

@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
-import { exportJWK, generateKeyPair, type JWTPayload, SignJWT } from 'jose'
+import { exportJWK, generateKeyPair, type JWK, type JWTPayload, SignJWT } from 'jose'
 import { fetchKeys, isPublicAddress } from '../../src/auth/fetch-keys.ts'
 import { type OutsideIssuer, outsideIssuerReader } from '../../src/auth/outside-issuer.ts'
 
@@ -151,20 +154,120 @@ test('a token whose key its issuer has taken back is refused within twenty minut
   assert.equal((await read(await token(good, { kid: 'two', signer: 'two' })))?.userId, 7)
 })
 
-test('keys that cannot be fetched refuse tokens, and are asked for again', async () => {
-  let tries = 0
+/** An issuer's own server, which counts how often it is asked, and a reader that asks it. */
+async function withServer(
+  use: (world: {
+    readonly server: { status: number; asked: number; published: JWK[] }
+    readonly clock: { now: number }
+    readonly notes: (string | undefined)[]
+    token(kid?: string): Promise<string>
+    /** Whom the token stands for. */
+    who(text: string): Promise<number | undefined>
+  }) => Promise<void>,
+) {
+  const { publicKey, privateKey } = await generateKeyPair('ES256', { extractable: true })
+  const key = { ...(await exportJWK(publicKey)), kid: 'one', alg: 'ES256' }
+  const server = { status: 200, asked: 0, published: [key] as JWK[] }
+  const http = createServer((_req, res) => {
+    server.asked++
+    res.statusCode = server.status
+    res.end(JSON.stringify({ keys: server.published }))
+  })
+  await once(http.listen(0, '127.0.0.1'), 'listening')
+  const clock = { now: Date.parse('2026-01-01T00:00:00Z') }
+  const notes: (string | undefined)[] = []
+  const jwksUri = `http://127.0.0.1:${(http.address() as AddressInfo).port}/`
   const reader = outsideIssuerReader({
-    issuers: [issuer],
+    issuers: [{ ...issuer, jwksUri, user: 'sub' }],
     scopes: new Set(),
     version: () => 1,
-    fetchKeys: () => Promise.reject(new Error(`try ${++tries}`)),
-    findById: () => undefined,
+    now: () => clock.now,
+    async fetchKeys(address) {
+      const answer = await fetch(address)
+      if (answer.ok) return answer.json()
+      throw new Error(`status ${answer.status}`)
+    },
+    onChange: (named, trouble) => void notes.push(`${named}: ${trouble ?? 'again'}`),
+    findById: id => ({ id, role: 'user' }),
     findByEmail: () => undefined,
   })
-  const text = `${Buffer.from('{"alg":"ES256"}').toString('base64url')}.${Buffer.from(JSON.stringify({ iss: issuer.issuer })).toString('base64url')}.AA`
-  assert.equal(await reader.read({ place: 'bearer', text }), null)
-  assert.equal(await reader.read({ place: 'bearer', text }), null)
-  assert.equal(tries, 2)
+  let made = 0
+  try {
+    await use({
+      server,
+      clock,
+      notes,
+      token: (kid = 'one') =>
+        new SignJWT({ iss: issuer.issuer, aud: issuer.audience, sub: String(++made), exp: 2_000_000_000 })
+          .setProtectedHeader({ alg: 'ES256', kid })
+          .sign(privateKey),
+      who: async text => (await reader.read({ place: 'bearer', text }))?.userId ?? undefined,
+    })
+  } finally {
+    http.closeAllConnections()
+    http.close()
+  }
+}
+
+test('keys that cannot be fetched refuse tokens, and are asked for less and less often', async () => {
+  await withServer(async ({ server, clock, notes, token, who }) => {
+    server.status = 503
+    const text = await token()
+    const askedAt: number[] = []
+    const start = clock.now
+    for (let second = 0; second <= 300; second++) {
+      clock.now = start + second * 1000
+      const before = server.asked
+      for (let count = 0; count < 5; count++) assert.equal(await who(text), undefined)
+      assert.ok(server.asked <= before + 1, 'one try at a time')
+      if (server.asked > before) askedAt.push(second)
+    }
+    // The pauses are 1, 2, 4 … s, and never more than a minute.
+    assert.deepEqual(askedAt, [0, 2, 5, 10, 19, 36, 69, 130, 191, 252])
+    assert.deepEqual(notes, ['https://id.example.com: status 503'])
+    server.status = 200
+    clock.now += 61_000
+    assert.equal(await who(text), 1)
+    assert.deepEqual(notes.slice(1), ['https://id.example.com: again'])
+    // A later failure begins with a short pause.
+    server.status = 503
+    clock.now += 601_000
+    assert.equal(await who(await token()), undefined)
+    server.status = 200
+    clock.now += 1001
+    assert.equal(await who(await token()), 3)
+    assert.equal(notes.length, 4)
+  })
+})
+
+test('tokens that come together while there are no keys share one try', async () => {
+  await withServer(async ({ server, token, who }) => {
+    const texts = await Promise.all(Array.from({ length: 20 }, () => token()))
+    server.status = 500
+    assert.ok((await Promise.all(texts.map(who))).every(user => user === undefined))
+    assert.equal(server.asked, 1)
+  })
+})
+
+test('a document that holds no keys is a failure like any other', async () => {
+  await withServer(async ({ server, token, who, notes }) => {
+    server.published = ['nonsense'] as never
+    for (let count = 0; count < 5; count++) assert.equal(await who(await token()), undefined)
+    assert.deepEqual([server.asked, notes.length], [1, 1])
+  })
+})
+
+test('an unknown key does not cost those that are known, also when they cannot be fetched again', async () => {
+  await withServer(async ({ server, clock, token, who }) => {
+    assert.equal(await who(await token()), 1)
+    server.status = 503
+    clock.now += 61_000
+    const unknown = await token('two')
+    for (let count = 0; count < 5; count++) assert.equal(await who(unknown), undefined)
+    assert.equal(server.asked, 2)
+    assert.equal(await who(await token()), 3)
+    assert.equal(server.asked, 2)
+  })
 })
 
 test('only addresses that anybody can reach are public', () => {

@@ -136,6 +136,10 @@ test('/docs can be read on a narrow screen', async () => {
       await page.locator('.responses-table').nth(2).waitFor()
       await shoot(page, 'docs-narrow')
       assert.equal(await overflows(page), false)
+      const widths = await page
+        .locator('.opblock-tag small')
+        .evaluateAll(all => all.map(({ clientWidth }) => clientWidth))
+      assert.ok(widths.length > 2 && widths.every(width => width > 200), String(widths))
     },
     narrow,
   )

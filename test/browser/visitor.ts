@@ -81,6 +81,15 @@ const faint = `(() => {
     })
 })()`
 
+/** What stands closer than 12 pixels under what is before it, or to the page's end. */
+const crowded = `(() => {
+  const shown = [...document.querySelector('main').children].filter(({ offsetHeight }) => offsetHeight > 0)
+  const boxes = shown.map(element => element.getBoundingClientRect())
+  const end = { top: document.documentElement.scrollHeight - window.scrollY }
+  return shown.filter((_, at) => (boxes[at + 1] || end).top - boxes[at].bottom < 11.5)
+    .map(({ outerHTML }) => outerHTML.slice(0, 80))
+})()`
+
 const ids = `(() => { const all = [...document.querySelectorAll('[id]')].map(({ id }) => id)
   return all.filter((id, at) => all.indexOf(id) !== at) })()`
 
@@ -105,6 +114,7 @@ export async function assertSound(page: Page): Promise<void> {
   assert.deepEqual(await page.evaluate(nameless), [], where)
   assert.deepEqual(await page.evaluate(ids), [], where)
   assert.deepEqual(await page.evaluate(faint), [], where)
+  assert.deepEqual(await page.evaluate(crowded), [], where)
   await assertAccessible(page)
   assert.equal(await page.evaluate('document.documentElement.scrollWidth > window.innerWidth'), false, where)
 }

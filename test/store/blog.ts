@@ -172,6 +172,14 @@ export class Client {
   }
 }
 
+/** Users 1, 2 and so on: records of nobody are cleaned away. */
+export async function createUsers(store: Store, count: number): Promise<void> {
+  const client = new Client(store)
+  for (let id = 1; id <= count; id++) {
+    await client.create('users', { name: 'Ann', email: `ann${id}@example.com` })
+  }
+}
+
 function assignments(values: Values, from: number) {
   return Object.keys(values).map((field, index) => ({ field, param: from + index }))
 }

@@ -23,11 +23,17 @@ async function openAt(place: Place): Promise<Opened> {
   return { store, records: store.records, clock, place }
 }
 
+/** Records of nobody would be cleaned away. */
+const owners = `INSERT INTO "users" ("id", "name", "email", "role", "created_at")
+  VALUES (7, 'Ann', 'ann@example.com', 'user', '2026-01-01T00:00:00.000Z'),
+    (70, 'Ben', 'ben@example.com', 'user', '2026-01-01T00:00:00.000Z')`
+
 function within(database: TestDatabase, use: (opened: Opened) => Promise<void>) {
   return () =>
     database.within(async place => {
       const opened = await openAt(place)
       try {
+        await place.run(owners)
         await use(opened)
       } finally {
         await opened.store.close()

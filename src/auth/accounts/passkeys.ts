@@ -148,7 +148,7 @@ async function creationOptions({ tokens, rpName, rpID }: Desk, owner: PasskeyOwn
     supportedAlgorithmIDs: algorithms,
     authenticatorSelection: { residentKey: 'required', userVerification: 'required' },
   })
-  await tokens.issue('PasskeyChallenge', { userId }, { token: options.challenge })
+  await tokens.issue('PasskeyChallenge', { userId }, { owner: String(userId), token: options.challenge })
   return options
 }
 

@@ -27,7 +27,7 @@ const action = '/account/security'
 
 function passwordSection(csrf: string, faults: Faults): Html {
   return html`<section aria-labelledby="password-heading"><h2 id="password-heading">Password</h2>
-<p>You are then signed out everywhere else, and connected apps must ask you again.</p>
+<p>A new password signs you out everywhere else, and connected apps must ask you again.</p>
 ${form(
   { action, csrf, hidden: { change: 'password' } },
   html`

@@ -7,8 +7,9 @@ a { color: var(--accent) }
 :focus-visible { outline: 3px solid var(--accent); outline-offset: 2px }
 .skip { position: absolute; left: -999px; padding: .5rem 1rem; background: var(--ground) }
 .skip:focus { left: .5rem; top: .5rem }
-header, main, footer { width: 100%; max-width: 30rem; margin: 0 auto; padding: 0 1rem }
-.wide header, .wide main, .wide footer { max-width: 46rem }
+header, main { width: 100%; max-width: 30rem; margin: 0 auto; padding: 0 1rem }
+.wide header, .wide main { max-width: 46rem }
+main { padding-bottom: 2.5rem }
 header { display: flex; align-items: center; gap: .75rem; padding-top: 1.5rem; font-weight: 600; overflow-wrap: anywhere }
 header img { width: 2.25rem; height: 2.25rem; object-fit: contain }
 header a { color: inherit; text-decoration: none }
@@ -18,7 +19,6 @@ h1 { margin: 1.5rem 0 1rem; font-size: 1.5rem; line-height: 1.25; overflow-wrap:
 h2 { margin: 2rem 0 .75rem; font-size: 1.125rem }
 p, ul, ol, dl { margin: 0 0 1rem }
 li, dd, td, p { overflow-wrap: anywhere }
-footer { margin-top: 3rem; padding-bottom: 2rem; color: var(--faint); font-size: .875rem }
 .faint { color: var(--faint) }
 .field { margin: 0 0 1rem }
 .field label, .field .label { display: block; margin-bottom: .25rem; font-weight: 600 }
@@ -58,7 +58,7 @@ button:hover { filter: brightness(.93) }
 .card form { margin-top: .75rem }
 .card > :first-child { margin-top: 0 }
 .card > :last-child { margin-bottom: 0 }
-.who { display: flex; flex-wrap: wrap; gap: .5rem 1rem; align-items: center; margin-top: .75rem }
+.who { display: flex; flex-wrap: wrap; gap: .5rem 1rem; align-items: center; margin: .75rem 0 1.5rem }
 .who p { flex: 1 1 12rem; margin: 0 }
 .card dl { display: grid; grid-template-columns: auto 1fr; gap: .125rem 1rem; margin: .5rem 0 0; font-size: .875rem }
 .card dt { color: var(--faint) }
@@ -71,7 +71,7 @@ button:hover { filter: brightness(.93) }
 .or { display: flex; align-items: center; gap: 1rem; margin: 1.5rem 0; color: var(--faint) }
 .or::before, .or::after { content: ""; flex: 1; border-top: 1px solid var(--line) }
 [hidden] { display: none !important }
-@media (max-width: 24rem) { .card dl { display: block } .card dd { margin-bottom: .375rem } .codes { columns: 1 } .buttons button { flex-basis: 100% } }
+@media (max-width: 24rem) { .card dl { display: block } .card dd:not(:last-child) { margin-bottom: .375rem } .codes { columns: 1 } .buttons button { flex-basis: 100% } }
 @media (prefers-reduced-motion: reduce) { * { transition: none !important; animation: none !important } }
 `
 

@@ -120,7 +120,7 @@ export class Adapter {
       expiresAt: exp ?? (expiresIn === undefined ? null : Date.now() + expiresIn * 1000),
       grant: textOf(payload.grantId),
       alias: this.#aliasOf(payload),
-      owner: textOf(payload.accountId),
+      owner: textOf(payload.accountId) ?? textOf(sessionOf(payload)?.accountId),
     }
   }
 
@@ -160,10 +160,15 @@ function payloadOf(record: StoredRecord, id: string): Payload {
   return payload
 }
 
+/** In which an interaction began. */
+function sessionOf({ session }: Payload): Payload | undefined {
+  return typeof session === 'object' && session !== null ? (session as Payload) : undefined
+}
+
 /** The provider keeps the session's secret in it, and never looks at it. */
 function hideCookie(payload: Payload): void {
-  const { session } = payload
-  if (typeof session !== 'object' || session === null) return
-  const { cookie: _secret, ...shown } = session as Payload
+  const session = sessionOf(payload)
+  if (session === undefined) return
+  const { cookie: _secret, ...shown } = session
   payload.session = shown
 }

@@ -4,7 +4,7 @@
  */
 import { createPublicKey, generateKeyPair, hash, type KeyObject, type webcrypto } from 'node:crypto'
 import { promisify } from 'node:util'
-import type { Records } from '../../records.ts'
+import type { Records, StoredRecord } from '../../records.ts'
 
 const generate = promisify(generateKeyPair)
 
@@ -40,25 +40,29 @@ function keyOf(key: KeyObject, alg: 'ES256' | 'RS256', createdAt: number): Signi
   return { jwk: { ...jwk, kid, alg, use: 'sig' }, createdAt, retiredAt: null }
 }
 
-/** The keys as they are stored, the newest first; undefined before the first start. */
-async function read(records: Records): Promise<readonly SigningKey[] | undefined> {
+/** The keys as they are stored, the newest first. */
+function keysIn({ payload }: StoredRecord): readonly SigningKey[] {
+  return JSON.parse(payload) as readonly SigningKey[]
+}
+
+/** The record of the keys; made when there is none. */
+async function stored(records: Records, now: number): Promise<StoredRecord> {
   const found = await records.get(KIND, ID)
-  return found && (JSON.parse(found.payload) as readonly SigningKey[])
+  if (found) return found
+  const payload = JSON.stringify(await newKeys(now))
+  // Another process may have been faster: then its keys count.
+  await records.add({ kind: KIND, id: ID, payload, expiresAt: null })
+  return stored(records, now)
 }
 
 /** The keys; made when there are none. */
 export async function loadKeys(records: Records, now = Date.now()): Promise<readonly SigningKey[]> {
-  const stored = await read(records)
-  if (stored) return stored
-  const made = await newKeys(now)
-  // Another process may have been faster: then its keys count.
-  await records.add({ kind: KIND, id: ID, payload: JSON.stringify(made), expiresAt: null })
-  return (await read(records)) ?? made
+  return keysIn(await stored(records, now))
 }
 
 /**
  * New keys sign from now on. `longest`: the longest life of a token in seconds; what was retired longer ago
- * is forgotten. Returns the ids of the new keys.
+ * is forgotten. Returns the ids of the new keys. Of several rotations at once each retires the keys of the one before.
  */
 export async function rotateKeys(
   records: Records,
@@ -66,11 +70,14 @@ export async function rotateKeys(
   now = Date.now(),
 ): Promise<readonly string[]> {
   const oldest = now - longest * 1000 - MARGIN
-  const kept = (await loadKeys(records, now))
-    .map(key => (key.retiredAt === null ? { ...key, retiredAt: now } : key))
-    .filter(({ retiredAt }) => (retiredAt ?? now) > oldest)
   const made = await newKeys(now)
-  await records.put({ kind: KIND, id: ID, payload: JSON.stringify([...made, ...kept]), expiresAt: null })
+  for (let isDone = false; !isDone; ) {
+    const found = await stored(records, now)
+    const kept = keysIn(found)
+      .map(key => (key.retiredAt === null ? { ...key, retiredAt: now } : key))
+      .filter(({ retiredAt }) => (retiredAt ?? now) > oldest)
+    isDone = await records.swap(found, found.payload, JSON.stringify([...made, ...kept]))
+  }
   return made.map(({ jwk }) => jwk.kid)
 }
 

@@ -1,4 +1,5 @@
-/** Takes away what is past: events, records and traces of commits, a few at a time. */
+/** Takes away what is past: events, records and traces of commits, a few at a time, and records of users who are gone. */
+import { lastOwned, Round, removeOrphans } from '../records.ts'
 import { slot, sql } from '../sql/writer.ts'
 import { slotted } from '../values.ts'
 import { pruneEvents, pruneTouched } from './log.ts'
@@ -16,9 +17,13 @@ const pruneRecords = statementOf(
   sql`DELETE FROM "_records" WHERE ("kind", "id") IN (SELECT "kind", "id" FROM "_records" WHERE "expires_at" <= ${slot(0)} ORDER BY "expires_at" LIMIT ${slot(1)} FOR UPDATE SKIP LOCKED) RETURNING 1`,
 )
 
+const sweep = statementOf(removeOrphans)
+const swept = statementOf(lastOwned)
+
 export class Cleaning {
   readonly #eventsKept: number
   readonly #now: () => number
+  readonly #round = new Round(STEP)
   #next = 0
 
   /** `eventsKept`: in milliseconds. */
@@ -33,12 +38,17 @@ export class Cleaning {
     if (now < this.#next) return
     this.#next = now + EVERY
     const oldest = new Date(now - this.#eventsKept).toISOString()
+    const step = slotted(this.#round.slots)
     const { done, error } = await wire.run([
+      sweep.with(step),
+      swept.with(step),
       pruneEvents.with(slotted([oldest, STEP])),
       pruneRecords.with(slotted([now, STEP])),
       pruneTouched.with(slotted([now - TRACES_KEPT])),
     ])
     if (error !== undefined) throw error
-    if (done.some(rows => rows.length === STEP)) this.#next = now
+    const [gone = [], last = [], ...others] = done
+    this.#round.stepped(gone.length, last[0])
+    if (others.some(rows => rows.length === STEP)) this.#next = now
   }
 }

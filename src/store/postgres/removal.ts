@@ -69,7 +69,7 @@ export class Removal {
     const walk = this.#walk.walk({ collection, id }, scope.at, event => scope.log(event))
     const walked = await answered(walk, scope)
     const { items, again } = walked.doomed
-    const isAlone = items.length === 1 && again.length === 0 && walked.changed.size === 1
+    const isAlone = items.length === 1 && again.length === 0 && walked.cleared.size === 0
     if (this.#isLocked && isAlone) await this.#deleteAlone(collection, id, actor, scope)
     else await this.#delete(walked, scope)
     const { doomed } = walked

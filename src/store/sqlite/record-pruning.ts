@@ -1,4 +1,5 @@
-/** Records whose time is over, removed a few at a time. */
+/** Records whose time is over, or whose user is gone, removed a few at a time. */
+import { lastOwned, Round, removeOrphans } from '../records.ts'
 import { slot, sql } from '../sql/writer.ts'
 import { slotted } from '../values.ts'
 import type { Connection, Statement } from './connection.ts'
@@ -10,18 +11,25 @@ const EVERY = 5_000
 
 export class RecordPruning {
   readonly #prune: Statement
+  readonly #removeOrphans: Statement
+  readonly #lastOwned: Statement
+  readonly #round = new Round(STEP)
   #next = 0
 
   constructor(connection: Connection) {
     this.#prune = connection.prepare(
       sql`DELETE FROM "_records" WHERE ("kind", "id") IN (SELECT "kind", "id" FROM "_records" WHERE "expires_at" <= ${slot(0)} ORDER BY "expires_at" LIMIT ${slot(1)}) RETURNING 1`,
     )
+    this.#removeOrphans = connection.prepare(removeOrphans)
+    this.#lastOwned = connection.prepare(lastOwned)
   }
 
   /** Within a transaction: removes some, now and then. `now` in milliseconds. */
   prune(now: number): void {
     if (now < this.#next) return
     const gone = this.#prune.all(slotted([now, STEP]))
+    const step = slotted(this.#round.slots)
+    this.#round.stepped(this.#removeOrphans.all(step).length, this.#lastOwned.get(step))
     this.#next = gone.length < STEP ? now + EVERY : now
   }
 }

@@ -4,6 +4,7 @@
  */
 import type { Collection, Model, ToOne } from '../../model/model.ts'
 import { once } from '../once.ts'
+import { recordSql, versionName } from '../records.ts'
 import type { Dialect } from '../sql/dialect.ts'
 import { Row } from '../sql/row.ts'
 import { deleteSql, eventSql, referringSql, rowSql } from '../sql/write.ts'
@@ -44,9 +45,10 @@ interface Referring<S> {
 /** A removal as far as all databases do it: the rows themselves are still there. */
 export interface Walked<S> {
   readonly doomed: Doomed<Referrer<S>>
-  /** The collections with changed rows, and those from which rows are taken. */
-  readonly changed: ReadonlySet<string>
+  /** The collections from which rows are taken, those that lost a reference, and all whose versions grow. */
   readonly removed: ReadonlySet<string>
+  readonly cleared: ReadonlySet<string>
+  readonly changed: ReadonlySet<string>
 }
 
 export interface WalkOptions<S> {
@@ -62,8 +64,10 @@ type Log = (event: ItemChange) => void
 export class RemovalWalk<S> {
   readonly #referrersOf: (target: Collection) => readonly Referrer<S>[]
   readonly statements: (collection: Collection) => RowStatements<S>
+  readonly #removeOwner: S
 
   constructor(options: WalkOptions<S>) {
+    this.#removeOwner = options.prepare(recordSql.removeOwner)
     this.#referrersOf = once(target =>
       referencesTo(target, options.model).map(reference => referrerOf(reference, options)),
     )
@@ -77,7 +81,8 @@ export class RemovalWalk<S> {
     const cleared = yield* this.#clear(doomed, now, log)
     yield* this.#log(doomed.items, log)
     const removed = new Set(doomed.collections.map(one => one.name))
-    return { doomed, removed, changed: new Set([...removed, ...cleared]) }
+    const forgotten = yield* this.#forget(doomed.items)
+    return { doomed, removed, cleared, changed: new Set([...removed, ...cleared, ...forgotten]) }
   }
 
   /** The row and all that cascade from it, each once. */
@@ -140,6 +145,14 @@ export class RemovalWalk<S> {
       const data = states[at]?.[0]?.[0] ?? null
       log({ collection: collection.name, itemId: id, kind: 'deleted', data, changed: undefined })
     }
+  }
+
+  /** With a user goes what is kept of it beside the items. Returns the names of the versions that grow. */
+  *#forget(items: readonly Item[]): Walk<S, ReadonlySet<string>> {
+    const users = items.filter(({ collection }) => collection.name === 'users')
+    const asks = users.map(({ id }) => ({ statement: this.#removeOwner, slots: [String(id)] }))
+    const gone = yield* asked(asks)
+    return new Set(gone.flat().map(([kind]) => versionName(String(kind))))
   }
 
   #state({ collection, id }: Item): Ask<S> {

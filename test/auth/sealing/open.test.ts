@@ -23,6 +23,7 @@ import { checkModel } from '../../../src/model/check.ts'
 import type { Records } from '../../../src/records.ts'
 import { openSqlite } from '../../../src/store/sqlite.ts'
 import blog from '../../models/blog.ts'
+import { createUsers } from '../../store/blog.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'portico-sealing-'))
 after(() => rmSync(folder, { recursive: true, force: true }))
@@ -41,6 +42,7 @@ async function withBase(use: (base: Base) => Promise<void>): Promise<void> {
   const name = join(folder, `base-${++count}`)
   const store = openSqlite(checkModel(blog), { file: `${name}.db` })
   const notes: string[] = []
+  await createUsers(store, 7)
   try {
     await use({
       database: `${name}.db`,

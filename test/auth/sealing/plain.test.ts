@@ -10,11 +10,13 @@ import { isSealed, newKeyText } from '../../../src/auth/sealing/vault.ts'
 import type { NewRecord, Records } from '../../../src/records.ts'
 import { openSqlite } from '../../../src/store/sqlite.ts'
 import type { Store } from '../../../src/store/store.ts'
-import { blog, withFile } from '../../store/blog.ts'
+import { blog, createUsers, withFile } from '../../store/blog.ts'
 import { databases } from '../../store/databases.ts'
+import { dyingRecords, whileAlive } from '../dying.ts'
 
 const keys = [newKeyText()]
 const MANY = 1200
+const USERS = 20
 
 function secretOf(at: number): string {
   return `the plain secret number ${at} `
@@ -33,7 +35,8 @@ function old(): readonly NewRecord[] {
     const text = secretOf(at).repeat(at === 0 ? 400 : 3)
     return { ...fixed, kind: 'Session', id: `s${at}`, alias: `uid${at}`, payload: JSON.stringify({ text }) }
   })
-  const codes = Array.from({ length: 20 }, (_, user) => {
+  const codes = Array.from({ length: USERS }, (_, at) => {
+    const user = at + 1
     return {
       ...fixed,
       kind: 'RecoveryCode',
@@ -53,8 +56,9 @@ function old(): readonly NewRecord[] {
   return [...sessions, ...codes, totp, device]
 }
 
-async function fill({ records }: Store): Promise<void> {
-  await Promise.all(old().map(record => records.put(record)))
+async function fill(store: Store): Promise<void> {
+  await createUsers(store, USERS)
+  await Promise.all(old().map(record => store.records.put(record)))
 }
 
 function openAll(store: Store, records = store.records, notes: string[] = []) {
@@ -70,29 +74,10 @@ function openAll(store: Store, records = store.records, notes: string[] = []) {
 
 /** Dies at its nth write. */
 function dyingAt(records: Records, count: number): Records {
-  let writes = 0
-  const counted =
-    <A extends readonly unknown[], T>(write: (...args: A) => Promise<T>) =>
-    async (...args: A): Promise<T> => {
-      writes += 1
-      if (writes >= count) throw new Error('died')
-      return write(...args)
-    }
-  return {
-    get: (kind, id) => records.get(kind, id),
-    byAlias: (kind, alias) => records.byAlias(kind, alias),
-    byOwner: (kind, owner) => records.byOwner(kind, owner),
-    all: kind => records.all(kind),
-    after: (kind, id, limit) => records.after(kind, id, limit),
-    version: kind => records.version(kind),
-    put: counted(record => records.put(record)),
-    add: counted(record => records.add(record)),
-    swap: counted((key, before, after) => records.swap(key, before, after)),
-    consume: counted((kind, id) => records.consume(kind, id)),
-    delete: counted((kind, id) => records.delete(kind, id)),
-    deleteGrant: counted(grant => records.deleteGrant(grant)),
-    deleteOwned: counted((owner, kinds) => records.deleteOwned(owner, kinds)),
-  }
+  return dyingRecords(
+    records,
+    whileAlive(write => write < count),
+  )
 }
 
 async function requireSealed(store: Store, opened: Records): Promise<void> {
@@ -104,7 +89,7 @@ async function requireSealed(store: Store, opened: Records): Promise<void> {
     assert.ok(session?.payload.includes(secretOf(at)))
   }
   const codes = await store.records.all('RecoveryCode')
-  assert.equal(codes.length, 20, 'each recovery code once')
+  assert.equal(codes.length, USERS, 'each recovery code once')
   assert.ok(codes.every(({ id, payload }) => isSealed(payload) && !id.includes(recoveryHash(3, codeOf(3)))))
   assert.deepEqual(await store.records.all('DeviceCode'), [])
   const check = createOneTimeCodes(opened)

@@ -4,12 +4,14 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
+import { isDeepStrictEqual } from 'node:util'
 import { createLocalJWKSet, jwtVerify } from 'jose'
 import { TokenSigner } from '../../../src/auth/server/jwt.ts'
 import { keysVersion, loadKeys, publicKey, rotateKeys } from '../../../src/auth/server/keys.ts'
 import { checkModel } from '../../../src/model/check.ts'
 import { openSqlite } from '../../../src/store/sqlite.ts'
 import blog from '../../models/blog.ts'
+import { databases } from '../../store/databases.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'portico-keys-'))
 after(() => rmSync(folder, { recursive: true, force: true }))
@@ -71,6 +73,29 @@ test('after a rotation new keys come first, and old ones stay until what they si
   assert.equal(new Set(kids).size, kids.length)
   await store.close()
 })
+
+for (const database of databases) {
+  test(`rotations at the same time are done one after the other: no new key is lost, on ${database.name}`, async () => {
+    await database.within(async place => {
+      const stores = await Promise.all([1, 2, 3].map(() => place.open(checkModel(blog))))
+      const [first] = stores
+      assert.ok(first)
+      const before = await loadKeys(first.records)
+      const rotations = stores.flatMap(({ records }) => [
+        rotateKeys(records, 3600),
+        rotateKeys(records, 3600),
+      ])
+      const made = await Promise.all(rotations)
+      const keys = await loadKeys(first.records)
+      const kids = keys.map(({ jwk }) => jwk.kid)
+      assert.deepEqual([...kids].sort(), [...made.flat(), ...before.map(({ jwk }) => jwk.kid)].sort())
+      const signing = keys.filter(({ retiredAt }) => retiredAt === null).map(({ jwk }) => jwk.kid)
+      assert.ok(made.some(pair => isDeepStrictEqual(pair, signing)))
+      assert.deepEqual(kids.slice(0, 2), signing)
+      await Promise.all(stores.map(store => store.close()))
+    })
+  })
+}
 
 test('tokens of retired keys are still taken', async () => {
   const { store } = open()

@@ -108,9 +108,11 @@ const titles: ReadonlyMap<number, string> = new Map([
 
 function errorPageReply(theme: Theme, error: unknown): Reply {
   const shown = error instanceof ApiError ? error : new ApiError('INTERNAL_ERROR')
+  const title = titles.get(shown.status) ?? 'This does not work'
   const page = messagePage({
-    title: titles.get(shown.status) ?? 'This does not work',
-    paragraphs: [shown.message],
+    title,
+    // Some say no more than the title.
+    paragraphs: [shown.message].filter(message => message !== `${title}.`),
     link: { href: '/account', label: 'Your account' },
   })
   const headers = Object.entries(shown.headers ?? {}).flat()

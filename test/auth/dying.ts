@@ -1,0 +1,35 @@
+/** Records of a process that dies. */
+import type { Records } from '../../src/records.ts'
+
+type Write = <A extends readonly unknown[], T>(
+  write: (...args: A) => Promise<T>,
+) => (...args: A) => Promise<T>
+
+/** Lets a write be done while `isAlive` says so of its number: 1, 2 and so on. */
+export function whileAlive(isAlive: (count: number) => boolean): Write {
+  let writes = 0
+  return write =>
+    async (...args) => {
+      writes += 1
+      if (!isAlive(writes)) throw new Error('died')
+      return write(...args)
+    }
+}
+
+export function dyingRecords(records: Records, counted: Write): Records {
+  return {
+    get: (kind, id) => records.get(kind, id),
+    byAlias: (kind, alias) => records.byAlias(kind, alias),
+    byOwner: (kind, owner) => records.byOwner(kind, owner),
+    all: kind => records.all(kind),
+    after: (kind, id, limit) => records.after(kind, id, limit),
+    version: kind => records.version(kind),
+    put: counted(record => records.put(record)),
+    add: counted(record => records.add(record)),
+    swap: counted((key, before, after) => records.swap(key, before, after)),
+    consume: counted((kind, id) => records.consume(kind, id)),
+    delete: counted((kind, id) => records.delete(kind, id)),
+    deleteGrant: counted(grant => records.deleteGrant(grant)),
+    deleteOwned: counted((owner, kinds) => records.deleteOwned(owner, kinds)),
+  }
+}

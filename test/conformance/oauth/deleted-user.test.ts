@@ -1,0 +1,213 @@
+/** A user who is deleted leaves nothing behind that still works, or that tells of them. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { createOneTimeCodes } from '../../../src/auth/accounts/one-time-codes.ts'
+import { createPasskeys } from '../../../src/auth/accounts/passkeys.ts'
+import { createTokens } from '../../../src/auth/accounts/tokens.ts'
+import { checkModel } from '../../../src/model/check.ts'
+import type { Records } from '../../../src/records.ts'
+import blog from '../../models/blog.ts'
+import type { Page } from './browser.ts'
+import {
+  type App,
+  authorizationUrl,
+  consentOf,
+  type Fixture,
+  newCode,
+  newTokens,
+  type Person,
+  post,
+  redeem,
+  redirectUri,
+  secretOf,
+  withFixture,
+} from './server.ts'
+
+/** Every kind of record that is somebody's. */
+const kinds = [
+  'AccessToken',
+  'AccountAddress',
+  'AddressVerification',
+  'AuthorizationCode',
+  'Consent',
+  'DeviceCode',
+  'Grant',
+  'Interaction',
+  'Passkey',
+  'PasskeyChallenge',
+  'PasswordReset',
+  'RecoveryCode',
+  'RefreshToken',
+  'SecondFactor',
+  'Session',
+  'Totp',
+  'TotpUsed',
+]
+
+async function withRecords<T>({ place }: Fixture, use: (records: Records) => Promise<T>): Promise<T> {
+  const store = await place.openStore(checkModel(blog))
+  try {
+    return await use(store.records)
+  } finally {
+    await store.close()
+  }
+}
+
+/** The kinds of which somebody has records. */
+function kindsOf(fixture: Fixture, { id }: Person): Promise<string[]> {
+  return withRecords(fixture, async records => {
+    const found = await Promise.all(kinds.map(kind => records.byOwner(kind, String(id))))
+    return kinds.filter((_, at) => found[at]?.length !== 0)
+  })
+}
+
+/** What the service keeps of passkeys, one-time codes and links; the devices and the mail are left out. */
+async function remember(fixture: Fixture, { id, email, name }: Person): Promise<void> {
+  const owner = String(id)
+  await withRecords(fixture, async records => {
+    for (const kind of ['Passkey', 'TotpUsed']) {
+      await records.put({ kind, id: `${kind} of ${owner}`, payload: '{}', expiresAt: null, owner })
+    }
+    const codes = createOneTimeCodes(records)
+    await codes.start(id, email, 'Portico')
+    await codes.newRecoveryCodes(id)
+    const tokens = createTokens(records)
+    for (const kind of ['PasswordReset', 'AddressVerification', 'SecondFactor'] as const) {
+      await tokens.issue(kind, {}, { owner })
+    }
+    const passkeys = createPasskeys({ records, tokens, issuer: fixture.url, rpName: 'Portico' })
+    await passkeys.creationOptions({ userId: id, email, name })
+  })
+}
+
+/** A device that waits for its user to allow it, and is allowed. */
+async function allowDevice({ url, browser: open }: Fixture, app: App, person: Person) {
+  const asked = await post(`${url}/oauth/device`, { ...secretOf(app), scope: 'read:post' })
+  assert.equal(asked.status, 200, asked.text)
+  const browser = open()
+  let page = (await browser.open(String(asked.json.verification_uri_complete))) as Page
+  for (let count = 0; count < 6 && page.forms.length > 0; count++) {
+    const consent = consentOf(page)
+    const form = consent?.form ?? page.forms[0]
+    assert.ok(form, page.text)
+    const { email, password } = person
+    page = (await browser.submit(form, { email, password }, consent?.button ?? form.buttons[0])) as Page
+  }
+  return String(asked.json.device_code)
+}
+
+/** What Ben can do until he is deleted, and then cannot. */
+async function lives(fixture: Fixture, app: App, jwtApp: App, ben: Person) {
+  const { url, call } = fixture
+  const browser = fixture.browser()
+  const scope = 'openid offline_access read:post'
+  const tokens = await newTokens(fixture, app, { browser, person: ben, scope })
+  const jwt = await newTokens(fixture, jwtApp, { browser, person: ben })
+  const code = await newCode(fixture, app, { browser, person: ben, scope: 'read:post' })
+  const device = await allowDevice(fixture, app, ben)
+  // Asked for more than before, he stays at the page.
+  const asking = authorizationUrl(url, {
+    response_type: 'code',
+    client_id: app.client_id,
+    redirect_uri: redirectUri,
+    scope: 'write:post',
+  })
+  const page = await browser.open(asking)
+  const consent = 'forms' in page ? consentOf(page) : undefined
+  assert.ok(consent)
+  const status = async (key: string) => (await call('/api/v1/posts', { key })).status
+  return {
+    kept: async () => ({
+      opaque: await status(String(tokens.access_token)),
+      jwt: await status(String(jwt.access_token)),
+      key: await status(ben.key),
+      userinfo: (await call('/oauth/userinfo', { key: String(tokens.access_token) })).status,
+      introspected: (
+        await post(`${url}/oauth/introspect`, { ...secretOf(app), token: `${tokens.access_token}` })
+      ).json.active,
+      page: ((await browser.open(`${url}/account`)) as Page).url.pathname,
+    }),
+    last: async () => ({
+      refresh: await post(`${url}/oauth/token`, {
+        grant_type: 'refresh_token',
+        refresh_token: String(tokens.refresh_token),
+        ...secretOf(app),
+      }),
+      code: await redeem(url, app, code),
+      device: await post(`${url}/oauth/token`, {
+        grant_type: 'urn:ietf:params:oauth:grant-type:device_code',
+        device_code: device,
+        ...secretOf(app),
+      }),
+      consent: await browser.submit(consent.form, {}, consent.button),
+    }),
+  }
+}
+
+const faces = {
+  REST: ({ call, admin }: Fixture, { id }: Person) =>
+    call(`/api/v1/users/${id}`, { method: 'DELETE', key: admin.key }),
+  GraphQL: ({ call, admin }: Fixture, { id }: Person) =>
+    call('/graphql', {
+      method: 'POST',
+      key: admin.key,
+      body: { query: `mutation { deleteUser(id: ${id}) }` },
+    }),
+}
+
+for (const [face, remove] of Object.entries(faces)) {
+  test(`a user deleted by ${face} is gone, with everything that was theirs`, async () => {
+    await withFixture({ 'oauth.accessTokenFormat': 'opaque' }, async fixture => {
+      const { ann, ben, url, call } = fixture
+      const app = await fixture.app()
+      const jwtApp = await fixture.app({ access_token_format: 'jwt' })
+      const made = await call('/api/v1/oauth_apps', {
+        method: 'POST',
+        key: ben.key,
+        body: { name: 'Of Ben', redirect_uris: [redirectUri], scopes: ['read:post'] },
+      })
+      const ofBen = made.json as unknown as App
+      const ofAnn = await newTokens(fixture, ofBen, { browser: fixture.browser(), person: ann })
+      const other = await newTokens(fixture, app, { browser: fixture.browser(), person: ann })
+      const life = await lives(fixture, app, jwtApp, ben)
+      await remember(fixture, ben)
+      assert.deepEqual(await kindsOf(fixture, ben), kinds)
+      assert.deepEqual(await life.kept(), {
+        opaque: 200,
+        jwt: 200,
+        key: 200,
+        userinfo: 200,
+        introspected: true,
+        page: '/account',
+      })
+      const before = await kindsOf(fixture, ann)
+
+      const answer = await remove(fixture, ben)
+      assert.ok(answer.status < 300 && !('errors' in answer.json), answer.text)
+
+      assert.deepEqual(await kindsOf(fixture, ben), [])
+      assert.deepEqual(await kindsOf(fixture, ann), before)
+      assert.deepEqual(await life.kept(), {
+        opaque: 401,
+        jwt: 401,
+        key: 401,
+        userinfo: 401,
+        introspected: false,
+        page: '/account/sign-in',
+      })
+      const { refresh, code, device, consent } = await life.last()
+      for (const { status, json } of [refresh, code, device]) {
+        assert.deepEqual([status, json.error], [400, 'invalid_grant'])
+      }
+      assert.ok(!('left' in consent) && consent.status === 404, JSON.stringify(consent))
+      // His app is gone too; what Ann has allowed another one is not.
+      assert.equal((await call('/api/v1/posts', { key: String(ofAnn.access_token) })).status, 401)
+      assert.equal((await call('/api/v1/posts', { key: String(other.access_token) })).status, 200)
+      const signIn = await post(`${url}/oauth/token`, {
+        grant_type: 'client_credentials',
+        ...secretOf(ofBen),
+      })
+      assert.equal(signIn.json.error, 'invalid_client')
+    })
+  })
+}
