@@ -19,11 +19,11 @@ export interface Planning {
   readonly select: Select
 }
 
-/** `place` and `prefix`: of the object's keys in the plan and in the answer. */
+/** `nodes`: which select it. `place` and `prefix`: of the object's keys in the plan and in the answer. */
 export type Select = (
   planning: Planning,
   collection: Collection,
-  groups: FieldGroups,
+  nodes: Nodes,
   place: string | undefined,
   prefix?: string,
 ) => Selection
@@ -65,8 +65,14 @@ export function objectType({ ground }: Planning, { name }: Collection): GraphQLO
   return type
 }
 
-export function subfields({ fragments, variables }: Planning, nodes: Nodes): FieldGroups {
+/** What is selected of an object of this type. */
+export function subfields(
+  { fragments, variables }: Planning,
+  type: GraphQLObjectType,
+  nodes: Nodes,
+): FieldGroups {
   return collectFields(
+    type,
     nodes.map(node => node.selectionSet),
     fragments,
     variables,

@@ -96,7 +96,7 @@ class ConnectionFields {
   #object({ nodes, definition }: Pick<Asked, 'nodes' | 'definition'>): readonly Picked[] {
     const parent = getNamedType(definition.type)
     if (!isObjectType(parent)) throw new Error(`${definition.name} is no object`)
-    return [...subfields(this.#planning, nodes)].map(([key, [first, ...others]]) => {
+    return [...subfields(this.#planning, parent, nodes)].map(([key, [first, ...others]]) => {
       const name = first.name.value
       if (name === '__typename') return typenamePick(key, [first, ...others], parent)
       return this.#field(key, [first, ...others], parent)
@@ -126,11 +126,10 @@ class ConnectionFields {
 
   #node(nodes: Asked['nodes']): readonly Picked[] {
     const prefix = `${this.#selections++}:`
-    const groups = subfields(this.#planning, nodes)
     const { select, picked, cost } = this.#planning.select(
       this.#planning,
       this.#target,
-      groups,
+      nodes,
       this.#place,
       prefix,
     )

@@ -5,6 +5,7 @@ import { ApiError } from '../errors.ts'
 import type { Principal } from '../principal.ts'
 import type { Client, Clients, CredentialHeaders, Identify } from './clients.ts'
 import type { Bound } from './engine.ts'
+import type { Sink } from './member.ts'
 import { credentialOf, type Message, parseMessage, pong } from './messages.ts'
 import {
   type Account,
@@ -16,7 +17,7 @@ import {
 import type { Quota } from './quota.ts'
 import { refusalOf } from './refusal.ts'
 import { type GraphqlRequest, requestOf } from './request.ts'
-import type { Hub, Sink, Subscription } from './subscriptions.ts'
+import type { Hub, Subscription } from './subscriptions.ts'
 
 export interface ConnectionParts extends OperationParts {
   readonly hub: Hub

@@ -6,6 +6,7 @@
 import type { getVariableValues } from 'graphql'
 import {
   coerceInputLiteral,
+  GraphQLID,
   type GraphQLInputObjectType,
   type GraphQLInputType,
   isEnumType,
@@ -15,6 +16,7 @@ import {
   Kind,
   type ValueNode,
 } from 'graphql'
+import { typeOfNode } from './node-id.ts'
 
 export type Variables = NonNullable<ReturnType<typeof getVariableValues>['variableValues']>
 
@@ -117,19 +119,27 @@ export function readInput(input: Input, variables: Variables): unknown {
   return Object.fromEntries([...input.fields].map(([key, field]) => [key, readInput(field, variables)]))
 }
 
-/** Equal for values of a type with the same parts. Values that decide a shape, enums and booleans, are parts. */
+/**
+ * Equal for values of a type with the same parts. Values that decide a shape are parts: enums, booleans, and the
+ * types that ids of nodes name.
+ */
 export function structureOf(value: unknown, type: GraphQLInputType): string {
   if (value === undefined) return '_'
   if (value === null) return 'n'
   if (isNonNullType(type)) return structureOf(value, type.ofType)
   if (isListType(type)) return listStructure(value, type.ofType)
   if (isEnumType(type)) return JSON.stringify(value)
-  if (!isInputObjectType(type)) return typeof value === 'boolean' ? String(value) : '.'
+  if (!isInputObjectType(type)) return leafStructure(value, type)
   const fields = Object.entries(type.getFields()).flatMap(([key, field]) => {
     const part = member(value, key)
     return part === undefined ? [] : [`${key}:${structureOf(part, field.type)}`]
   })
   return `{${fields.join()}}`
+}
+
+function leafStructure(value: unknown, type: GraphQLInputType): string {
+  if (typeof value === 'boolean') return String(value)
+  return type === GraphQLID ? (typeOfNode(value) ?? '.') : '.'
 }
 
 function listStructure(value: unknown, type: GraphQLInputType): string {

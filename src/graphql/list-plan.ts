@@ -2,7 +2,7 @@
 import type { Collection } from '../model/model.ts'
 import { cursorsOf, effectiveSort } from '../plan/cursor.ts'
 import type { Param, Selected, SelectedList, Sort } from '../plan/plan.ts'
-import { type Asked, argumentsOf, type Planning, pickOf, subfields } from './asked.ts'
+import { type Asked, argumentsOf, type Planning, pickOf } from './asked.ts'
 import { planFilter, planSort } from './filter.ts'
 import type { Input } from './input.ts'
 import { type Cost, getterOf, given, limitOf, located } from './parameters.ts'
@@ -23,7 +23,7 @@ export function planList(planning: Planning, asked: Asked, target: Collection): 
   const rows = planRows(planning, target, inputs)
   const after = planPosition(planning, target, rows.sort, given(inputs.get('after')))
   const list = { ...rows, ...(after ? { after } : {}), limit: planning.parameters.add(limit) }
-  const inner = planning.select(planning, target, subfields(planning, asked.nodes), pick.at)
+  const inner = planning.select(planning, target, asked.nodes, pick.at)
   const scan = scanCost(rows, target, !isRoot(asked))
   return {
     list,

@@ -7,7 +7,6 @@ import {
   type Planning,
   pickOf,
   type RootField,
-  subfields,
   typenamePick,
 } from './asked.ts'
 import type { Input } from './input.ts'
@@ -54,7 +53,7 @@ function planWrite(outer: Planning, asked: Asked): { readonly step: WriteStep; r
     const picked: Picked = { ...pick, kind: 'leaf' }
     return { step: { ...base, picked, select: [], getters: [] }, cost: () => WRITE_COST }
   }
-  const inner = planSelection(planning, collection, subfields(planning, asked.nodes), undefined)
+  const inner = planSelection(planning, collection, asked.nodes, undefined)
   const picked: Picked = { ...pick, kind: 'object', children: inner.picked }
   const { getters } = planning.parameters
   return {

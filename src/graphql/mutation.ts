@@ -4,8 +4,7 @@ import { ApiError, type FieldFault } from '../errors.ts'
 import type { JsonValue } from '../model/fields/type.ts'
 import type { Collection, Model } from '../model/model.ts'
 import { bodyValidator } from '../model/validate.ts'
-import { requirePossible, requireScope } from '../plan/guard-refuse.ts'
-import { viewOf } from '../plan/guard-view.ts'
+import { admit } from '../plan/guard.ts'
 import type { Assignment, CreateShape, DeleteShape, Plan, UpdateShape, WriteShape } from '../plan/plan.ts'
 import type { CreateHooks, Creation, Run } from '../plan/run.ts'
 import type { Principal } from '../principal.ts'
@@ -80,7 +79,8 @@ async function answer(
   let outcome: Outcome = { value: null, plan: undefined }
   let failure: unknown
   try {
-    admit(model, step, principal)
+    // Before the values are looked at: whoever may never do this is told so, and nothing about the values.
+    admit(model, step.collection, step.kind, principal.access)
     outcome = await writes[step.kind](parts, { step, variables, principal })
   } catch (error) {
     failure = error instanceof ApiError ? inArguments(error) : error
@@ -139,14 +139,6 @@ const writes: Readonly<Record<WriteStep['kind'], Write>> = {
 }
 
 const nothing: Creation = { computed: {}, revealed: {} }
-
-/** Before the values are looked at: whoever may never do this is told so, and nothing about the values. */
-function admit(model: Model, { kind, collection }: WriteStep, { access }: Principal): void {
-  const view = viewOf(model, access)
-  requireScope(view, 'write', collection)
-  const verb = kind === 'update' ? 'change' : kind
-  requirePossible(view, view.writable(collection, kind), `${verb} ${collection.name}`)
-}
 
 /** The values as a body would hold them: an `ID` is a number there. */
 function given({ collection, values }: WriteStep, variables: Variables): Record<string, unknown> {

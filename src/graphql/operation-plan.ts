@@ -26,11 +26,13 @@ export function planVariant(parts: VariantParts, variables: Variables): Variant 
   const planning = { ground, fragments, variables, listBound, parameters, select: planSelection }
   const type = ground.schema.getRootType(operation.operation)
   if (!type) throw new Error(`there are no ${operation.operation} fields`)
-  const fields = [...collectFields([operation.selectionSet], fragments, variables)].map(([key, nodes]) => ({
-    key,
-    nodes,
-    type,
-  }))
+  const fields = [...collectFields(type, [operation.selectionSet], fragments, variables)].map(
+    ([key, nodes]) => ({
+      key,
+      nodes,
+      type,
+    }),
+  )
   if (operation.operation === OperationTypeNode.QUERY) return planQuery(planning, fields)
   if (operation.operation === OperationTypeNode.MUTATION) return planMutation(planning, fields)
   return planSubscription(planning, fields)

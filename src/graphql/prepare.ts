@@ -12,8 +12,9 @@ import {
   validate,
 } from 'graphql'
 import type { Bound, Prepared, Refused } from './engine.ts'
-import { checkMerging, type Fragments, fragmentsOf } from './fields.ts'
+import { type Fragments, fragmentsOf } from './fields.ts'
 import { checkDocument, checkLength, type Limits, limitError } from './limits.ts'
+import { checkMerging } from './merging.ts'
 import { Remembered, Variants, type Weighed, weightOf } from './remembered.ts'
 import { formatted, refused } from './reply.ts'
 import { rulesFor } from './rules.ts'
@@ -65,7 +66,9 @@ export function createPrepare({ schema, limits, introspection }: PrepareOptions)
     if (errors.length > 0) throw new Invalid(errors)
     const fragments = fragmentsOf(document)
     for (const node of document.definitions) {
-      if (node.kind === Kind.OPERATION_DEFINITION) checkMerging(node.selectionSet, fragments)
+      if (node.kind !== Kind.OPERATION_DEFINITION) continue
+      const root = schema.getRootType(node.operation)
+      if (root) checkMerging(schema, root, node.selectionSet, fragments)
     }
   }
 

@@ -13,8 +13,10 @@ import {
   typenamePick,
 } from './asked.ts'
 import { planConnection } from './connection-plan.ts'
+import { readInput } from './input.ts'
 import { limitError } from './limits.ts'
 import { type PlannedList, planList } from './list-plan.ts'
+import { idOfNode, typeOfNode } from './node-id.ts'
 import { type Cost, free, getterOf, idOf, sum } from './parameters.ts'
 import { every, type Picked, some } from './picked.ts'
 import { planSelection } from './selection.ts'
@@ -87,6 +89,8 @@ function planRoot(planning: Planning, field: RootField): PlannedRoot {
       const place = planning.parameters.add(id ? getterOf(id, idOf) : () => 0)
       return planItem(planning, asked, meaning.collection, place)
     }
+    case 'node':
+      return planNode(planning, asked)
     case 'me': {
       const me = planning.parameters.hole()
       return { ...planItem(planning, asked, meaning.collection, me), me }
@@ -127,7 +131,7 @@ function planIntrospection({ key, nodes }: RootField): PlannedRoot {
 
 export function planItem(planning: Planning, asked: Asked, collection: Collection, id: Param): PlannedRoot {
   const pick = pickOf(asked)
-  const inner = planSelection(planning, collection, subfields(planning, asked.nodes), pick.at)
+  const inner = planSelection(planning, collection, asked.nodes, pick.at)
   const picked: Picked = { ...pick, kind: 'object', children: inner.picked }
   return {
     root: { from: 'plan', picked },
@@ -136,9 +140,22 @@ export function planItem(planning: Planning, asked: Asked, collection: Collectio
   }
 }
 
+/** The id tells the type, so each type that variables name has a variant of its own. */
+function planNode(planning: Planning, asked: Asked): PlannedRoot {
+  const input = argumentsOf(planning, asked).get('nodeId')
+  const type = input && typeOfNode(readInput(input, planning.variables))
+  const collection = planning.ground.directory.nodes.get(type ?? '')
+  if (input && collection) {
+    const id = planning.parameters.add(getterOf(input, nodeId => idOf(idOfNode(nodeId))))
+    return planItem(planning, asked, collection, id)
+  }
+  const picked: Picked = { ...pickOf(asked), at: undefined, kind: 'object', children: [] }
+  return { root: { from: 'nothing', picked }, plan: undefined, cost: free }
+}
+
 function planRateLimit(planning: Planning, asked: Asked): PlannedRoot {
   const type = planning.ground.schema.getType(String(asked.definition.type)) as GraphQLObjectType
-  const children = [...subfields(planning, asked.nodes)].map(([key, nodes]): Picked => {
+  const children = [...subfields(planning, type, asked.nodes)].map(([key, nodes]): Picked => {
     if (nodes[0].name.value === '__typename') return typenamePick(key, nodes, type)
     const pick = pickOf(askedOf({ key, nodes, type }))
     return { ...pick, source: nodes[0].name.value, at: undefined, kind: 'leaf' }

@@ -127,6 +127,7 @@ class Execution {
       case 'rateLimit':
         return rateLimitOf(this.#context, this.#bound.cost)
       case 'constant':
+      case 'nothing':
         return undefined
     }
   }

@@ -61,16 +61,18 @@ function persistedHash(extensions: Values | undefined): string | undefined {
 export function requestOf(values: unknown): GraphqlRequest {
   if (Array.isArray(values)) throw bad('Batches are not taken: send one request at a time.')
   if (!isObject(values)) throw bad('The body must be a JSON object with `query`.')
+  const query = textOf(values, 'query')
   const request = {
-    query: textOf(values, 'query'),
+    query,
     operationName: textOf(values, 'operationName'),
     variables: objectOf(values, 'variables'),
     documentId: textOf(values, 'documentId'),
     sha256Hash: persistedHash(objectOf(values, 'extensions')),
   }
-  if (request.query !== undefined || request.documentId !== undefined || request.sha256Hash !== undefined) {
-    return request
-  }
+  const isNamed = request.documentId !== undefined || request.sha256Hash !== undefined
+  // The protocol of graphql-ws requires a text: https://the-guild.dev/graphql/ws/recipes#persisted-queries
+  if (isNamed) return query === '' ? { ...request, query: undefined } : request
+  if (query !== undefined) return request
   throw bad('`query` is missing: send the text of the operation, or name a stored document.')
 }
 

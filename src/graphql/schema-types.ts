@@ -2,9 +2,11 @@
 import {
   GraphQLBoolean,
   GraphQLEnumType,
+  GraphQLID,
   type GraphQLInputFieldConfig,
   GraphQLInputObjectType,
   GraphQLInt,
+  GraphQLInterfaceType,
   GraphQLList,
   GraphQLNonNull,
   GraphQLObjectType,
@@ -42,6 +44,7 @@ export class ItemTypes {
   readonly #filters = new Map<string, GraphQLInputObjectType>()
   readonly #orders = new Map<string, GraphQLEnumType>()
   readonly #pageInfo: GraphQLObjectType
+  readonly node: GraphQLInterfaceType
   /** By type, then by field. */
   readonly members = new Map<string, ReadonlyMap<string, Member>>()
   /** The model's field or relation for each field of a filter, by collection. */
@@ -52,6 +55,7 @@ export class ItemTypes {
     this.#options = options
     this.#leaves = leaves
     this.#pageInfo = pageInfoType(names.free('PageInfo'))
+    this.node = nodeType(names.free('Node'))
     for (const collection of model.collections.values()) this.#addType(collection)
   }
 
@@ -67,6 +71,12 @@ export class ItemTypes {
     return found
   }
 
+  /** The collections whose types are nodes, by type. */
+  nodes(): ReadonlyMap<string, Collection> {
+    const all = [...this.#model.collections.values()].map(one => [typeName(one), one] as const)
+    return new Map(all.filter(([type]) => this.members.get(type)?.get(NODE_ID)?.kind === 'nodeId'))
+  }
+
   #addType(collection: Collection): void {
     const { name, description } = collection
     const members = this.#membersOf(collection)
@@ -75,7 +85,9 @@ export class ItemTypes {
       Object.fromEntries(
         [...members].map(([key, member]) => [key, this.#memberField(collection, member)] as const),
       )
-    this.#types.set(name, new GraphQLObjectType({ name: typeName(collection), description, fields }))
+    const interfaces = members.get(NODE_ID)?.kind === 'nodeId' ? [this.node] : []
+    const type = new GraphQLObjectType({ name: typeName(collection), description, interfaces, fields })
+    this.#types.set(name, type)
     this.#filters.set(name, this.#filterType(collection))
     this.#orders.set(name, orderType(collection))
   }
@@ -87,6 +99,7 @@ export class ItemTypes {
     for (const name of Object.keys(this.#options.revealed.get(collection.name) ?? {})) {
       if (!members.has(camelCase(name))) members.set(camelCase(name), { kind: 'revealed', name })
     }
+    if (!members.has(NODE_ID)) members.set(NODE_ID, { kind: 'nodeId' })
     const relations = [...collection.relations.values()].filter(relation =>
       this.#isShown(relation, collection),
     )
@@ -121,6 +134,8 @@ export class ItemTypes {
           deprecationReason: reason(field.deprecated),
         }
       }
+      case 'nodeId':
+        return nodeIdField
       case 'revealed':
         return {
           type: GraphQLString,
@@ -271,6 +286,22 @@ function orderType(collection: Collection): GraphQLEnumType {
   return new GraphQLEnumType({
     name: `${typeName(collection)}OrderBy`,
     values: Object.fromEntries(values),
+  })
+}
+
+/** Its name in the interface and in each type. */
+const NODE_ID = 'nodeId'
+
+const nodeIdField = {
+  type: nonNull(GraphQLID),
+  description: 'Names the item among those of all types. `node` finds it by this.',
+}
+
+function nodeType(name: string): GraphQLInterfaceType {
+  return new GraphQLInterfaceType({
+    name,
+    description: 'An item, whatever its type.',
+    fields: { [NODE_ID]: nodeIdField },
   })
 }
 

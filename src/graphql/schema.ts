@@ -64,6 +64,7 @@ class Operations {
         mutations: this.#mutations,
         subscriptions: this.#subscriptions,
         typeOf: new Map(collections.map(one => [one.name, typeName(one)])),
+        nodes: this.#types.nodes(),
         filterable,
       },
     }
@@ -92,11 +93,17 @@ class Operations {
       const name = `${camelCase(collection.name)}Connection`
       add(name, { kind: 'connection', collection }, { type, args, deprecationReason })
     }
+    add('node', { kind: 'node' }, this.#node())
     const users = this.#types.collection('users')
     const description = 'The signed-in user.'
     add('me', { kind: 'me', collection: users }, { type: this.#types.type(users), description })
     add('rateLimit', { kind: 'rateLimit' }, this.#rateLimit())
     return fields
+  }
+
+  #node(): SchemaField {
+    const args = { nodeId: { type: nonNull(GraphQLID) } }
+    return { type: this.#types.node, args, description: 'An item of any type, by its `nodeId`.' }
   }
 
   #rateLimit(): SchemaField {

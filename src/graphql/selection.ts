@@ -12,27 +12,28 @@ import {
 } from './asked.ts'
 import { planConnection } from './connection-plan.ts'
 import { planList } from './list-plan.ts'
+import { nodePrefix } from './node-id.ts'
 import { type Cost, free, sum } from './parameters.ts'
 import type { Picked } from './picked.ts'
 import type { Member } from './types.ts'
 
-export const planSelection: Select = (planning, collection, groups, place, prefix = '') => {
+export const planSelection: Select = (planning, collection, nodes, place, prefix = '') => {
   const parent = objectType(planning, collection)
   const members = planning.ground.directory.members.get(parent.name)
   const select: Selected[] = []
   const picked: Picked[] = []
   const costs: Cost[] = []
-  for (const [key, nodes] of groups) {
-    const name = nodes[0].name.value
+  for (const [key, fields] of subfields(planning, parent, nodes)) {
+    const name = fields[0].name.value
     if (name === '__typename') {
-      picked.push(typenamePick(key, nodes, parent))
+      picked.push(typenamePick(key, fields, parent))
       select.push({ kind: 'constant', key: prefix + key, value: parent.name })
       continue
     }
     const member = members?.get(name)
     const definition = parent.getFields()[name]
     if (!member || !definition) throw new Error(`${parent.name} has no field ${name}`)
-    const asked = { key, nodes, parent, definition, prefix, place }
+    const asked = { key, nodes: fields, parent, definition, prefix, place }
     const planned = planMember(planning, asked, member)
     if (planned.selected) select.push(planned.selected)
     picked.push(planned.picked)
@@ -53,6 +54,10 @@ function planMember(planning: Planning, asked: Asked, member: Member): PlannedMe
     case 'field': {
       const { field } = member
       const selected = fieldSelected(source, field.name, formOf(field.type.graphql))
+      return { selected, picked: { ...pickOf(asked), kind: 'leaf' }, cost: free }
+    }
+    case 'nodeId': {
+      const selected = fieldSelected(source, 'id', { prefix: nodePrefix(asked.parent.name) })
       return { selected, picked: { ...pickOf(asked), kind: 'leaf' }, cost: free }
     }
     case 'revealed': {
@@ -94,7 +99,7 @@ function formOf(graphql: string): FieldForm | undefined {
 
 function planOne(planning: Planning, asked: Asked, relation: string, target: Collection): PlannedMember {
   const pick = pickOf(asked)
-  const { select, picked, cost } = planSelection(planning, target, subfields(planning, asked.nodes), pick.at)
+  const { select, picked, cost } = planSelection(planning, target, asked.nodes, pick.at)
   return {
     selected: relationSelected(pick.source, relation, select, undefined),
     picked: { ...pick, kind: 'object', children: picked, target },

@@ -4,6 +4,8 @@ import type { Collection, Field, ManyToMany, Relation, ToMany } from '../model/m
 /** A field of a collection's type. */
 export type Member =
   | { readonly kind: 'field'; readonly field: Field }
+  /** The item's id and type in one. */
+  | { readonly kind: 'nodeId' }
   | { readonly kind: 'relation'; readonly relation: Relation; readonly target: Collection }
   | { readonly kind: 'connection'; readonly relation: ToMany | ManyToMany; readonly target: Collection }
   /** Known only in the answer to the mutation that made it. */
@@ -11,6 +13,8 @@ export type Member =
 
 export type QueryField =
   | { readonly kind: 'item'; readonly collection: Collection }
+  /** An item of whatever type. */
+  | { readonly kind: 'node' }
   | { readonly kind: 'list'; readonly collection: Collection }
   | { readonly kind: 'connection'; readonly collection: Collection }
   | { readonly kind: 'me'; readonly collection: Collection }
@@ -35,6 +39,8 @@ export interface Directory {
   readonly subscriptions: ReadonlyMap<string, SubscriptionField>
   /** The object type of each collection. */
   readonly typeOf: ReadonlyMap<string, string>
+  /** The collections whose items `node` finds, by type. */
+  readonly nodes: ReadonlyMap<string, Collection>
   /** The model's field or relation for each field of a filter, by collection. */
   readonly filterable: ReadonlyMap<string, ReadonlyMap<string, Field | Relation>>
 }

@@ -27,9 +27,9 @@ export interface QueryVariant extends VariantBase {
   readonly me: readonly Param[]
 }
 
-/** `introspection`: graphql-js answers. `rateLimit`: from the context, not from the plan. */
+/** `introspection`: graphql-js answers. `rateLimit`: from the context, not from the plan. `nothing`: null. */
 export interface QueryRoot {
-  readonly from: 'plan' | 'introspection' | 'rateLimit' | 'constant'
+  readonly from: 'plan' | 'introspection' | 'rateLimit' | 'constant' | 'nothing'
   readonly picked: Picked
 }
 

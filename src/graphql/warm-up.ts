@@ -48,7 +48,7 @@ function times(count: number, part: (at: number) => string): string {
   return Array.from({ length: count }, (_, at) => part(at)).join(' ')
 }
 
-/** Lists with every kind of argument, fragments, directives, a connection. */
+/** Lists with every kind of argument, fragments, directives, a connection, parts of one type or another. */
 function accepted(parts: number): string {
   const rows =
     'limit: $n, filter: {title: {contains: "x"}, or: [{id: {in: [1, 2]}}]}, orderBy: [CREATED_AT_DESC]'
@@ -56,7 +56,8 @@ function accepted(parts: number): string {
     `notes(${rows}) { ...F${at} author @include(if: $more) { ... on User { a: id } } }`
   const fragment = (at: number) => `fragment F${at} on Note { id title id title id title __typename }`
   const connection = 'notesConnection(first: 3) { nodes { id } pageInfo { hasNextPage } }'
-  return `query ($n: Int = 1, $more: Boolean!) { ${times(parts, list)} ${connection} } ${times(parts, fragment)}`
+  const node = 'node(nodeId: "Note:1") { ... on Note { x: id author { id } } ... on User { x: nodeId } }'
+  return `query ($n: Int = 1, $more: Boolean!) { ${times(parts, list)} ${connection} ${node} } ${times(parts, fragment)}`
 }
 
 /** Names that there are not, arguments given twice, values of a wrong type. */

@@ -107,8 +107,11 @@ export type Selected =
   | { readonly kind: 'constant'; readonly key: string; readonly value: string }
   | SelectedRelation
 
-/** `string`: an id as a JSON string. `name`: a choice as its GraphQL enum value, e.g. `IN_PROGRESS`. */
-export type FieldForm = 'string' | 'name'
+/**
+ * `string`: an id as a JSON string; `prefix`: with this before it. `name`: a choice as its GraphQL enum value, e.g.
+ * `IN_PROGRESS`.
+ */
+export type FieldForm = 'string' | 'name' | { readonly prefix: string }
 
 export interface SelectedRelation {
   readonly kind: 'relation'

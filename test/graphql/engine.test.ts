@@ -260,6 +260,83 @@ describe('queries', () => {
   })
 })
 
+describe('nodes', () => {
+  const whole = `query($id: ID!) {
+    node(nodeId: $id) { __typename nodeId ... on Post { what: title author { nodeId } } ... on User { what: name } }
+  }`
+  const post = { __typename: 'Post', nodeId: 'Post:1', what: 'Post 1', author: { nodeId: 'User:2' } }
+  const cy = { __typename: 'User', nodeId: 'User:3', what: 'Cy' }
+
+  test('an id names its type: one document finds items of all, in one read each', async () => {
+    for (const [id, node] of [
+      ['Post:1', post],
+      ['User:3', cy],
+      ['Post:1', post],
+    ] as const) {
+      assert.deepEqual(await data(whole, ada, { id }), { node })
+    }
+  })
+
+  test('the id in the document does as well, and several beside one another', async () => {
+    const source =
+      '{ a: node(nodeId: "User:3") { ... on User { name } } b: node(nodeId: "Post:1") { ...P } } fragment P on Post { title }'
+    assert.deepEqual(await data(source), { a: { name: 'Cy' }, b: { title: 'Post 1' } })
+  })
+
+  test('every item tells its own, however it is reached', async () => {
+    const source =
+      '{ me { nodeId } posts(limit: 1) { x: nodeId } usersConnection(last: 1) { nodes { nodeId ... on Node { y: nodeId } } } }'
+    assert.deepEqual(await data(source), {
+      me: { nodeId: 'User:1' },
+      posts: [{ x: 'Post:1' }],
+      usersConnection: { nodes: [{ nodeId: 'User:3', y: 'User:3' }] },
+    })
+  })
+
+  test('null is what is found by an id that names nothing', async () => {
+    for (const id of [
+      'Post:99',
+      '1',
+      '',
+      'Post:',
+      'Post:01',
+      'Post:1 ',
+      'Nothing:1',
+      'post:1',
+      'Post:1:1',
+      7,
+    ]) {
+      assert.deepEqual(await data(whole, ada, { id }), { node: null }, JSON.stringify(id))
+    }
+  })
+
+  test('what is not selected of the item’s type is left out, and so is a type’s own part within another', async () => {
+    const source = '{ node(nodeId: "User:3") { ... on Post { title } } }'
+    assert.deepEqual(await data(source), { node: {} })
+    const within = '{ me { ... on Node { nodeId ... on Post { title } ... on User { name } } } }'
+    assert.deepEqual(await data(within), { me: { nodeId: 'User:1', name: 'Ada' } })
+  })
+
+  test('rules and scopes are those of the type, and so is the cost', async () => {
+    const refusedTo = async (who: Principal, id: string) => (await ask(whole, who, { id })).errors[0]
+    const { extensions, path } = await refusedTo(nobody, 'User:3')
+    assert.deepEqual([extensions.code, path], ['UNAUTHORIZED', ['node']])
+    assert.equal((await refusedTo(reader, 'User:3')).extensions.code, 'INSUFFICIENT_SCOPE')
+    assert.deepEqual((await data('{ node(nodeId: "Post:1") { nodeId } }', nobody)).node, { nodeId: 'Post:1' })
+    assert.deepEqual(await data('{ node(nodeId: "ApiKey:1") { nodeId } }', ben), { node: null })
+    assert.equal(bound(whole, { id: 'Post:1' }).cost, 2)
+    assert.equal(bound(whole, { id: 'User:1' }).cost, 1)
+    assert.equal(bound(whole, { id: 'nothing' }).cost, 1)
+  })
+
+  test('mutations tell ids as well', async () => {
+    const { createPost } = await data('mutation { createPost(title: "node", authorId: 1) { id nodeId } }')
+    assert.equal(createPost.nodeId, `Post:${createPost.id}`)
+    const gone = await data(`mutation { deletePost(id: ${createPost.id}) }`)
+    assert.deepEqual(gone, { deletePost: createPost.id })
+  })
+})
+
 describe('what a caller may not', () => {
   test('is an error at the path that named it; what stands beside is answered', async () => {
     const reply = await ask('{ users { id } posts(limit: 1) { id } me { id } }', nobody)
@@ -524,10 +601,12 @@ describe('subscriptions', () => {
 
   test('a deleted item is told from what the event kept, with the rules of its row', async () => {
     const row = { id: 500, title: 'Gone', body: null, author_id: 1, created_at: '2026-01-01T00:00:00.000Z' }
-    const source = 'subscription { postDeleted { id title body createdAt author { name } __typename } }'
+    const source =
+      'subscription { postDeleted { id nodeId title body createdAt author { name } __typename } }'
     const text = await open(source, ada).deliver(changed(500, row))
     assert.deepEqual(JSON.parse(text ?? '').data.postDeleted, {
       id: '500',
+      nodeId: 'Post:500',
       title: 'Gone',
       body: null,
       createdAt: '2026-01-01T00:00:00.000Z',

@@ -207,6 +207,13 @@ test('a search costs what it has to look through', () => {
   assert.equal(bound.outcome === 'bound' && bound.cost, 51)
 })
 
+/** What may be asked of either type, level by level. */
+function within(levels: number): string {
+  if (levels === 0) return '{ nodeId }'
+  const inner = `{ ... on Node ${within(levels - 1)} }`
+  return `{ nodeId ... on User { posts ${inner} } ... on Post { author ${inner} } }`
+}
+
 /** About 2,000 tokens each, and what takes the most work of its kind. */
 const longest: Readonly<Record<string, string>> = {
   'one field again and again': `{ me { ${'id '.repeat(1980)} } }`,
@@ -224,6 +231,8 @@ const longest: Readonly<Record<string, string>> = {
   'wide lists by aliases': `{ me { ${times(28, i => `a${i}: posts { ...F }`)} } } fragment F on Post { ${times(85, () => 'id title')} }`,
   'inline fragments within one another': `{ me ${'{ ... on User '.repeat(390)}{ id }${' }'.repeat(390)} }`,
   'filters with many parts': `{ posts(filter: {or: [${times(200, i => `{id: {eq: "${i}"}}`)}]}) { id } }`,
+  'fields of one type or another': `{ node(nodeId: "User:1") { ${times(150, () => '... on User { id name } ... on Post { id }')} } }`,
+  'types within types': `{ node(nodeId: "User:1") ${within(6)} }`,
   'values that are not': `{ posts(orderBy: [${'ID_ASX '.repeat(1780)}]) { id } }`,
 }
 

@@ -18,6 +18,11 @@ import type { Principal } from '../../src/principal.ts'
 import { type Data, mayRead, type Row, World, writeReference } from '../plan/reference.ts'
 import type { Asked } from './random-document.ts'
 
+interface RootArguments extends ListArguments {
+  readonly id?: string
+  readonly nodeId?: string
+}
+
 interface Item {
   readonly of: Collection
   readonly row: Row
@@ -51,6 +56,7 @@ export interface NaiveWorld {
   readonly who: Principal
 }
 
+const typeNameOf = ({ singular }: Collection) => camel(`_${singular}`)
 const snake = (name: string) => name.replace(/[A-Z]/g, letter => `_${letter.toLowerCase()}`)
 
 export function naiveReply(world: NaiveWorld, asked: Asked): NaiveReply {
@@ -76,6 +82,7 @@ function answered(resolver: Resolver, { schema }: NaiveWorld, { source, variable
     schema,
     document: parse(source),
     variableValues: variables,
+    typeResolver: item => typeNameOf((item as Item).of),
     fieldResolver: (from, args, _context, info) => resolver.resolve(from as Item | undefined, args, info),
   })
   if (result instanceof Promise || !('data' in result)) throw new Error('the resolvers answer at once')
@@ -115,7 +122,7 @@ class Resolver {
     return new World(this.#model, this.data, this.#who, args)
   }
 
-  resolve(from: Item | undefined, args: ListArguments & { id?: string }, info: GraphQLResolveInfo): unknown {
+  resolve(from: Item | undefined, args: RootArguments, info: GraphQLResolveInfo): unknown {
     if (info.parentType.name === 'Query') return this.#root(args, info.fieldName)
     if (info.parentType.name === 'Mutation') return this.#mutate(args, info.fieldName)
     if (from && 'row' in from) return this.#member(from, args, info.fieldName)
@@ -126,8 +133,9 @@ class Resolver {
     return this.#world().collection(name)
   }
 
-  #root(args: ListArguments & { id?: string }, name: string): unknown {
+  #root(args: RootArguments, name: string): unknown {
     if (name === 'rateLimit') return null
+    if (name === 'node') return this.#node(args.nodeId ?? '')
     if (name === 'me') return this.#item(this.#collection('users'), this.#who.userId)
     const collections = [...this.#model.collections.values()]
     const one = collections.find(({ singular }) => singular === snake(name))
@@ -150,8 +158,15 @@ class Resolver {
     return row ? { of, row } : null
   }
 
+  #node(nodeId: string): Item | null {
+    const [type, id, ...more] = nodeId.split(':')
+    const of = [...this.#model.collections.values()].find(each => typeNameOf(each) === type)
+    return of ? this.#item(of, more.length === 0 ? Number(id) : 0) : null
+  }
+
   #member({ of, row }: Item, args: ListArguments, name: string): unknown {
     const plain = snake(name)
+    if (name === 'nodeId') return `${typeNameOf(of)}:${row.id}`
     if (of.fields.has(plain)) return this.#field(of, row, plain)
     // Told by the answer to a create alone.
     if (plain === 'key' || plain === 'client_secret') return null

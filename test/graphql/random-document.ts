@@ -2,6 +2,7 @@
 import {
   type GraphQLArgument,
   type GraphQLInputType,
+  GraphQLInterfaceType,
   GraphQLObjectType,
   type GraphQLSchema,
   getNamedType,
@@ -43,6 +44,7 @@ function dice(seed: number) {
 }
 
 class Writer {
+  readonly #schema: GraphQLSchema
   readonly #dice: ReturnType<typeof dice>
   readonly #definitions: string[] = []
   readonly #declarations: string[] = []
@@ -53,7 +55,8 @@ class Writer {
   readonly #seed: number
   #count = 0
 
-  constructor(seed: number, nulls: number) {
+  constructor(schema: GraphQLSchema, seed: number, nulls: number) {
+    this.#schema = schema
     this.#seed = seed
     this.#dice = dice(seed)
     this.#nulls = nulls
@@ -69,14 +72,30 @@ class Writer {
     }
   }
 
-  #set(type: GraphQLObjectType, depth: number): string {
+  #set(type: GraphQLObjectType | GraphQLInterfaceType, depth: number): string {
+    if (type instanceof GraphQLInterfaceType) return this.#abstract(type, depth)
     const size = 1 + this.#dice.int(this.#width)
     const parts = Array.from({ length: size }, () => this.#selection(type, depth))
     return `{ ${parts.join(' ')} }`
   }
 
+  /** What all have, and what is asked of one type or another. */
+  #abstract(type: GraphQLInterfaceType, depth: number): string {
+    const types = this.#schema.getImplementations(type).objects
+    const parts = Array.from({ length: 1 + this.#dice.int(4) }, () => {
+      if (this.#dice.chance(0.3))
+        return this.#dice.pick(['__typename', 'nodeId', `... on ${type.name} { nodeId }`])
+      const one = this.#dice.pick(types)
+      return `... on ${one.name}${this.#directives()} ${this.#set(one, depth)}`
+    })
+    return `{ ${parts.join(' ')} }`
+  }
+
   #selection(type: GraphQLObjectType, depth: number): string {
-    const roll = this.#dice.int(20)
+    const roll = this.#dice.int(21)
+    const [shared] = type.getInterfaces()
+    if (roll === 20 && shared)
+      return `... on ${shared.name}${this.#directives()} ${this.#abstract(shared, depth)}`
     if (roll === 0) return '__typename'
     if (roll === 1) return `...${this.#directives()} ${this.#set(type, depth)}`
     if (roll === 2) return `... on ${type.name}${this.#directives()} ${this.#set(type, depth)}`
@@ -99,7 +118,8 @@ class Writer {
     const inner = getNamedType(field.type)
     const alias = args !== '' || this.#dice.chance(0.2) ? `a${++this.#count}: ` : ''
     const head = `${alias}${field.name}${args}`
-    if (!(inner instanceof GraphQLObjectType)) return head + this.#directives()
+    if (!(inner instanceof GraphQLObjectType || inner instanceof GraphQLInterfaceType))
+      return head + this.#directives()
     const first = `${head}${this.#directives()} ${this.#set(inner, depth - 1)}`
     return this.#dice.chance(0.2) ? `${first} ${head} ${this.#set(inner, depth - 1)}` : first
   }
@@ -133,10 +153,17 @@ class Writer {
   #argument({ name, type }: GraphQLArgument): string {
     const make = () => {
       if (!isNonNullType(type) && !ofLists.has(name) && this.#dice.chance(this.#nulls)) return null
+      if (name === 'nodeId') return this.#nodeId()
       if (name === 'email') return `m${this.#seed}-${++this.#count}@example.org`
       return ['limit', 'first', 'last'].includes(name) ? this.#dice.int(5) : this.#value(type, 2)
     }
     return this.#dice.chance(0.5) ? literal(make(), type) : this.#variable(String(type), make)
+  }
+
+  #nodeId(): string {
+    if (this.#dice.chance(0.1)) return this.#dice.pick(['1', 'Nothing:1', 'Post:', 'Post:1:1', 'post:1', ''])
+    const type = this.#dice.pick(['User', 'Post', 'Tag', 'PostTag', 'ApiKey'])
+    return `${type}:${1 + this.#dice.int(5)}`
   }
 
   /** As JSON: enum values are strings there. */
@@ -220,13 +247,13 @@ function literal(value: unknown, type: GraphQLInputType): string {
 export function randomDocument(schema: GraphQLSchema, seed: number): RandomDocument {
   const query = schema.getQueryType()
   if (!query) throw new Error('the schema has no queries')
-  return new Writer(seed, 0).document('query', query)
+  return new Writer(schema, seed, 0).document('query', query)
 }
 
 /** Its values fit their fields, but for nulls where a field must have a value. */
 export function randomMutation(schema: GraphQLSchema, seed: number): Asked {
   const mutation = schema.getMutationType()
   if (!mutation) throw new Error('the schema has no mutations')
-  const { source, sets } = new Writer(seed, 0.1).document('mutation', mutation)
+  const { source, sets } = new Writer(schema, seed, 0.1).document('mutation', mutation)
   return { source, variables: sets[0] ?? {} }
 }

@@ -90,7 +90,7 @@ test('nothing of an internal or write-only field is in the schema, but a write-o
   assert.doesNotMatch(hidden, /riddle|secretHash|secret_hash/i)
   assert.doesNotMatch(hidden, /passwordHash|password_hash|PASSWORD_HASH/)
   const made = buildSchema(hidden)
-  assert.deepEqual(Object.keys(fieldsOf(made, 'Door')), ['id', 'label', 'createdAt'])
+  assert.deepEqual(Object.keys(fieldsOf(made, 'Door')), ['id', 'label', 'createdAt', 'nodeId'])
   const create = fieldsOf(made, 'Mutation').createDoor
   assert.deepEqual(
     create?.args.map(({ name }) => name),
@@ -112,7 +112,7 @@ test('a relation that hangs on a hidden field is not shown, and one with a rule 
   )
   assert.deepEqual(
     Object.entries(fieldsOf(made, 'Note')).map(([name, { type }]) => `${name}: ${type}`),
-    ['id: ID!', 'ownerId: ID', 'createdAt: DateTime!', 'owner: User'],
+    ['id: ID!', 'ownerId: ID', 'createdAt: DateTime!', 'nodeId: ID!', 'owner: User'],
   )
   assert.equal('hiddenNotes' in fieldsOf(made, 'User'), false)
 })
@@ -145,7 +145,7 @@ test('choices are enums, deprecations are told, and fields that cannot change ar
 test('the examples of the page on the schema are valid', () => {
   const page = readFileSync(new URL('../../docs/graphql-schema.md', import.meta.url), 'utf8')
   const examples = [...page.matchAll(/```graphql\n([\s\S]*?)```/g)].map(([, source = '']) => source)
-  assert.equal(examples.length, 3)
+  assert.equal(examples.length, 4)
   for (const source of examples) assert.deepEqual(validate(schemaOf(blog), parse(source)), [])
 })
 
@@ -188,6 +188,32 @@ test('names that the model takes win over those of the schema itself', () => {
   )
   assert.deepEqual(validateSchema(made), [])
   assert.equal(String(fieldsOf(made, 'Query').rateLimit?.type), 'RateLimit')
-  assert.deepEqual(Object.keys(fieldsOf(made, 'RateLimit')), ['id', 'size', 'createdAt'])
-  assert.deepEqual(Object.keys(fieldsOf(made, 'StringFilter')), ['id', 'name', 'createdAt'])
+  assert.deepEqual(Object.keys(fieldsOf(made, 'RateLimit')), ['id', 'size', 'createdAt', 'nodeId'])
+  assert.deepEqual(Object.keys(fieldsOf(made, 'StringFilter')), ['id', 'name', 'createdAt', 'nodeId'])
+})
+
+test('every type has what Relay’s compiler asks of a node, but one that has a field of that name', () => {
+  const made = schemaOf(
+    model({
+      hosts: collection({ fields: { node_id: relation('users', { inverse: 'hosts' }) } }),
+    }),
+  )
+  assert.deepEqual(validateSchema(made), [])
+  const interfaces = (name: string) => {
+    const type = made.getType(name)
+    return isObjectType(type) ? type.getInterfaces().map(one => one.name) : undefined
+  }
+  assert.deepEqual(interfaces('User'), ['Node'])
+  assert.deepEqual(interfaces('Host'), [])
+  assert.equal(String(fieldsOf(made, 'User').nodeId?.type), 'ID!')
+  const { node } = fieldsOf(schemaOf(blog), 'Query')
+  assert.equal(String(node?.type), 'Node')
+  assert.deepEqual(
+    node?.args.map(({ name, type }) => `${name}: ${type}`),
+    ['nodeId: ID!'],
+  )
+  for (const type of Object.values(schemaOf(rich).getTypeMap())) {
+    if (isObjectType(type) && 'id' in type.getFields())
+      assert.equal(type.getInterfaces().length, 1, type.name)
+  }
 })

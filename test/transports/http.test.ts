@@ -291,6 +291,7 @@ describe('stored documents', () => {
     const answer = { data: { hello: 'hello stored' } }
     assert.deepEqual(await read(await post(service.url, { query, extensions: named })), answer)
     assert.deepEqual(await read(await post(service.url, { extensions: named })), answer)
+    assert.deepEqual(await read(await post(service.url, { query: '', extensions: named })), answer)
     assert.deepEqual(await read(await post(service.url, { documentId: `sha256:${sha256(query)}` })), answer)
     const extensions = encodeURIComponent(JSON.stringify(named))
     const got = await fetch(`${service.url}?extensions=${extensions}`, { headers: ada })

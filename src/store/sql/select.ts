@@ -12,7 +12,7 @@ import type { FieldForm } from '../../plan/plan.ts'
 import { conditionSql, linked, visible, where } from './condition.ts'
 import { after } from './keyset.ts'
 import type { Row } from './row.ts'
-import { arg, join, type Sql, sql } from './writer.ts'
+import { arg, join, quoted, type Sql, sql } from './writer.ts'
 
 /** The JSON object of `select` over `row`. */
 export function objectSql(select: readonly GuardedSelected[], row: Row): Sql {
@@ -32,8 +32,13 @@ function selectedSql(selected: GuardedSelected, row: Row): Sql {
 
 function formed(column: Sql, field: Field, form: FieldForm | undefined, row: Row): Sql {
   if (form === undefined) return row.dialect.json(column, field)
-  const text = form === 'string' ? sql`CAST(${column} AS TEXT)` : sql`upper(replace(${column}, '-', '_'))`
-  return row.dialect.string(text)
+  return row.dialect.string(inForm(column, form))
+}
+
+function inForm(column: Sql, form: FieldForm): Sql {
+  if (form === 'name') return sql`upper(replace(${column}, '-', '_'))`
+  const text = sql`CAST(${column} AS TEXT)`
+  return form === 'string' ? text : sql`${quoted(form.prefix)} || ${text}`
 }
 
 function toOne({ path, rows, when, select }: GuardedRelation, row: Row): Sql {

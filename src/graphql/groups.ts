@@ -1,0 +1,93 @@
+/** Subscribers who ask the same question with the same rights: each event is answered once for all of them. */
+import type { Principal } from '../principal.ts'
+import type { Bound, ChangeKind, Engine, Subscribed } from './engine.ts'
+import type { Member } from './member.ts'
+import { RequestRefused, refusedByEngine } from './refusal.ts'
+
+export interface Group {
+  readonly key: string
+  /** What its members wait for: see `topicOf`. */
+  readonly topic: string
+  readonly subscribed: Subscribed
+  readonly members: Set<Member>
+}
+
+/** `key`: equal for equal operations with equal variables. */
+export interface Question {
+  readonly bound: Bound
+  readonly key: string
+}
+
+export function topicOf({
+  kind,
+  collection,
+}: {
+  readonly kind: ChangeKind
+  readonly collection: string
+}): string {
+  return `${kind} ${collection}`
+}
+
+export class Groups {
+  readonly #engine: Engine
+  /** By topic, then by key. */
+  readonly #topics = new Map<string, Map<string, Group>>()
+
+  constructor(engine: Engine) {
+    this.#engine = engine
+  }
+
+  /** Throws when the principal may never see what is asked for. */
+  join(member: Member, { bound, key }: Question, principal: Principal): void {
+    const full = `${principal.userId} ${principal.access.key} ${key}`
+    const group = this.#known(full) ?? this.#make(full, bound, principal)
+    group.members.add(member)
+    member.group = group
+  }
+
+  /** Whether it was in one. */
+  leave(member: Member): boolean {
+    const { group } = member
+    if (!group) return false
+    member.group = undefined
+    group.members.delete(member)
+    if (group.members.size === 0) this.#drop(group)
+    return true
+  }
+
+  /** Those who wait for a topic. */
+  of(topic: string): readonly Group[] {
+    const groups = this.#topics.get(topic)
+    return groups ? [...groups.values()] : []
+  }
+
+  members(): readonly Member[] {
+    return [...this.#topics.values()].flatMap(groups =>
+      [...groups.values()].flatMap(({ members }) => [...members]),
+    )
+  }
+
+  #known(key: string): Group | undefined {
+    for (const groups of this.#topics.values()) {
+      const found = groups.get(key)
+      if (found) return found
+    }
+    return undefined
+  }
+
+  #make(key: string, bound: Bound, principal: Principal): Group {
+    const subscribed = this.#engine.subscribe(bound, principal)
+    if ('outcome' in subscribed) throw new RequestRefused(refusedByEngine(subscribed))
+    const topic = topicOf(subscribed)
+    const group: Group = { key, topic, subscribed, members: new Set() }
+    const groups = this.#topics.get(topic) ?? new Map<string, Group>()
+    this.#topics.set(topic, groups.set(key, group))
+    return group
+  }
+
+  #drop({ topic, key }: Group): void {
+    const groups = this.#topics.get(topic)
+    groups?.delete(key)
+    if (groups?.size === 0) this.#topics.delete(topic)
+  }
+}

@@ -1,0 +1,71 @@
+/** graphql-codegen judges: it reads the schema from the running service, and programs compile against its types. */
+import assert from 'node:assert/strict'
+import { appendFileSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, before, describe, it } from 'node:test'
+import {
+  buildClientSchema,
+  buildSchema,
+  type GraphQLSchema,
+  lexicographicSortSchema,
+  printSchema,
+} from 'graphql'
+import { adminKey, type Blog, openBlog } from '../transports/blog.ts'
+import { type Client, openClient } from './client.ts'
+
+const reference = readFileSync(new URL('../../docs/reference/blog.graphql', import.meta.url), 'utf8')
+const sorted = (schema: GraphQLSchema) => printSchema(lexicographicSortSchema(schema))
+
+let client: Client
+let blog: Blog
+
+before(async () => {
+  blog = await openBlog()
+  client = openClient('codegen')
+})
+after(async () => {
+  client?.close()
+  await blog?.close()
+})
+
+const generate = (TOKEN: string) =>
+  client.tool('graphql-codegen', ['--config', 'codegen.ts'], { GRAPHQL_URL: blog.graphql, TOKEN })
+
+describe('graphql-codegen', () => {
+  it('is told why, when its key is wrong', async () => {
+    const { code, out, err } = await generate('pk_wrong')
+    assert.equal(code, 1)
+    assert.match(out + err, /The credential is wrong/)
+  })
+  it('makes its files from the running service', async () => {
+    const { code, out, err } = await generate(adminKey)
+    assert.equal(code, 0, out + err)
+  })
+  it('has understood the whole schema, as introspection and as SDL', () => {
+    const read = (name: string) => readFileSync(join(client.folder, name), 'utf8')
+    // It does not ask where scalars are specified.
+    const wanted = sorted(buildSchema(reference.replaceAll(/ @specifiedBy\(.*\)/g, '')))
+    assert.equal(sorted(buildSchema(read('schema.graphql'))), wanted)
+    assert.equal(sorted(buildClientSchema(JSON.parse(read('schema.json')))), wanted)
+  })
+  it('makes types that a program compiles with, and that program writes and reads', async () => {
+    const types = await client.tool('tsc', ['-p', '.'])
+    assert.equal(types.code, 0, types.out)
+    const { code, out, err } = await client.run({ GRAPHQL_URL: blog.graphql, TOKEN: adminKey })
+    assert.equal(code, 0, err)
+    const line = (title: string) => `codegen ${title}, no body, Administrator, true`
+    assert.deepEqual(JSON.parse(out), [[line('three'), line('two')], [line('one')]])
+  })
+  it('makes types that refuse what the service would refuse', async () => {
+    const wrong = [
+      'client.request(CreatePost, { title: "no author" })',
+      'client.request(Posts, { orderBy: "NOTHING_ASC" })',
+      'client.request(Posts, { filter: { title: { gt: 1 } } })',
+      'client.request(Posts, {}).then(({ postsConnection }) => postsConnection.nothing)',
+    ]
+    appendFileSync(join(client.folder, 'src', 'main.ts'), wrong.map(each => `void ${each}\n`).join(''))
+    const { code, out } = await client.tool('tsc', ['-p', '.'])
+    assert.equal(code, 1)
+    assert.equal(out.match(/error TS/g)?.length, wrong.length, out)
+  })
+})

@@ -1,0 +1,90 @@
+/** Relay judges: its compiler takes the schema that Portico prints, and its runtime works with the running service. */
+import assert from 'node:assert/strict'
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, before, describe, it } from 'node:test'
+import { portico } from '../processes/command.ts'
+import { adminKey, type Blog, openBlog } from '../transports/blog.ts'
+import { type Client, openClient } from './client.ts'
+
+let client: Client
+let blog: Blog
+let seen: Readonly<Record<string, unknown>>
+
+const TITLES = ['relay 5', 'relay 4', 'relay 3', 'relay 2', 'relay 1']
+
+/** Compiles the app against the printed schema, and registers what it will ask. */
+async function prepare(): Promise<string> {
+  const schema = await portico(['print', 'schema'])
+  assert.equal(schema.code, 0, schema.err)
+  writeFileSync(join(client.folder, 'schema.graphql'), schema.out)
+  mkdirSync(join(client.folder, 'src', '__generated__'))
+  const compiled = await client.tool('relay-compiler', [])
+  assert.equal(compiled.code, 0, compiled.out + compiled.err)
+  const registered = join(client.folder, 'registered.json')
+  const environment = { PORTICO_GRAPHQL_DOCUMENTS_FILE: registered }
+  const command = ['documents', 'register', join(client.folder, 'documents.json')]
+  const { code, err } = await portico(command, { folder: client.folder, environment })
+  assert.equal(code, 0, err)
+  return registered
+}
+
+before(async () => {
+  client = openClient('relay')
+  const documentsFile = await prepare()
+  blog = await openBlog({ graphql: { documents: 'registered', documentsFile } })
+  for (const title of ['other', ...TITLES.toReversed()])
+    await blog.rest('POST', 'posts', { title, author_id: 1 })
+  const types = await client.tool('tsc', ['-p', '.'])
+  assert.equal(types.code, 0, types.out)
+  const { code, out, err } = await client.run({ GRAPHQL_URL: blog.graphql, TOKEN: adminKey })
+  assert.equal(code, 0, err)
+  assert.equal(err, '')
+  seen = JSON.parse(out)
+})
+after(async () => {
+  await blog?.close()
+  client?.close()
+})
+
+describe('Relay', () => {
+  it('reads a connection page by page, into one list', () => {
+    const total = TITLES.length
+    assert.deepEqual(seen.pages, {
+      first: TITLES.slice(0, 2),
+      all: TITLES,
+      loads: 2,
+      total,
+      author: 'Administrator',
+    })
+  })
+  it('reads the pages of an item’s own list from its end, by `node`', () => {
+    assert.deepEqual(seen.pagesFromTheEnd, {
+      last: ['relay 4', 'relay 5'],
+      more: ['relay 2', 'relay 3', 'relay 4', 'relay 5'],
+    })
+  })
+  it('refetches a fragment by `node`, and all who show the item see it', () => {
+    const title = 'relay refetched'
+    assert.deepEqual(seen.refetches, { identifier: 'Post:', was: null, title, body: 'later', inFeed: title })
+  })
+  it('keeps items of different types apart that have the same id', () => {
+    assert.deepEqual(seen.finds, [
+      { node: { __typename: 'User', nodeId: 'User:1', name: 'Administrator' } },
+      { node: { __typename: 'Post', nodeId: 'Post:1', title: 'other' } },
+      { node: null },
+    ])
+  })
+  it('puts what a mutation made into the list, changes it, takes back what was refused, and removes it', () => {
+    const { errors, ...others } = seen.changes as { readonly errors: readonly string[] }
+    assert.deepEqual(others, {
+      afterCreate: 'relay made',
+      afterUpdate: 'relay renamed',
+      optimistic: ['relay hoped', 'relay renamed'],
+      afterDelete: 'relay refetched',
+    })
+    assert.equal(errors.length, 1)
+    assert.match(errors[0] ?? '', /title/)
+  })
+  it('hears of new items by a subscription', () => assert.equal(seen.hears, 'relay heard'))
+})

@@ -1,0 +1,223 @@
+/** Connections beside REST's lists by cursor: the same pages, cursors, totals and decisions of the guard. */
+import assert from 'node:assert/strict'
+import { after, before, suite, test } from 'node:test'
+import type { JsonValue } from '../../../src/model/fields/type.ts'
+import type { Principal } from '../../../src/principal.ts'
+import { kinds } from '../rest/databases.ts'
+import { callers, type Decisions, type Faces, inRestWords, openFaces } from './faces.ts'
+
+interface Connection {
+  readonly totalCount: number
+  readonly nodes: readonly JsonValue[]
+  readonly edges: readonly { readonly cursor: string; readonly node: JsonValue }[]
+  readonly pageInfo: {
+    readonly hasNextPage: boolean
+    readonly hasPreviousPage: boolean
+    readonly startCursor: string | null
+    readonly endCursor: string | null
+  }
+}
+
+/** One list. `reversed`: REST's `sort` for the opposite order. */
+interface Walked {
+  readonly path: string
+  readonly sort: string
+  readonly reversed: string
+  readonly filters: string
+  readonly fields: string
+  /** What a document asks, with `PAGE` for where the page is and `SHOWN` for what is shown of it. */
+  readonly graphql: string
+  readonly selection: string
+}
+
+const fields = { fields: 'id,name,visibility', selection: 'id name visibility' }
+const byId = { sort: '', reversed: '-id' }
+const lists: readonly Walked[] = [
+  {
+    path: 'projects',
+    ...byId,
+    filters: '',
+    ...fields,
+    graphql: '{ answer: projectsConnection(PAGE) SHOWN }',
+  },
+  {
+    path: 'projects',
+    sort: '-name',
+    reversed: 'name',
+    filters: '',
+    ...fields,
+    graphql: '{ answer: projectsConnection(PAGE, orderBy: NAME_DESC) SHOWN }',
+  },
+  {
+    path: 'projects',
+    sort: 'visibility,-created_at',
+    reversed: '-visibility,created_at',
+    filters: 'name[ne]=Project 3&visibility[in]=open,members',
+    ...fields,
+    graphql:
+      '{ answer: projectsConnection(PAGE, orderBy: [VISIBILITY_ASC, CREATED_AT_DESC], filter: { visibility: { in: [OPEN, MEMBERS] }, name: { ne: "Project 3" } }) SHOWN }',
+  },
+  {
+    // Values that may be null, and hidden from some.
+    path: 'users',
+    sort: '-phone,manager_id',
+    reversed: 'phone,-manager_id',
+    filters: 'role[null]=false',
+    fields: 'id,phone,manager_id',
+    graphql:
+      '{ answer: usersConnection(PAGE, orderBy: [PHONE_DESC, MANAGER_ID_ASC], filter: { role: { isNull: false } }) SHOWN }',
+    selection: 'id phone managerId',
+  },
+  {
+    path: 'users/3/projects',
+    sort: '-name',
+    reversed: 'name',
+    filters: 'name[contains]=Project',
+    ...fields,
+    graphql:
+      '{ answer: user(id: 3) { list: projectsConnection(PAGE, orderBy: NAME_DESC, filter: { name: { contains: "Project" } }) SHOWN } }',
+  },
+  {
+    path: 'projects/2/members',
+    ...byId,
+    filters: '',
+    fields: 'id,name,phone',
+    graphql: '{ answer: project(id: 2) { list: membersConnection(PAGE) SHOWN } }',
+    selection: 'id name phone',
+  },
+  {
+    path: 'users/2/reports',
+    ...byId,
+    filters: 'email[ne]=nobody@example.org',
+    fields: 'id,name',
+    graphql:
+      '{ answer: user(id: 2) { list: reportsConnection(PAGE, filter: { email: { ne: "nobody@example.org" } }) SHOWN } }',
+    selection: 'id name',
+  },
+]
+
+interface Page {
+  readonly data: readonly JsonValue[]
+  readonly decided: Decisions
+  /** Undefined: there is no further page. */
+  readonly next: string | undefined
+}
+
+const SIZE = 1
+
+/** REST's pages, one after the other, in the order of `sort`. */
+async function restPages(faces: Faces, list: Walked, sort: string, who: Principal): Promise<readonly Page[]> {
+  const { path, fields: names, filters } = list
+  const pages: Page[] = []
+  for (let cursor = ''; ; ) {
+    const query = [`cursor=${encodeURIComponent(cursor)}`, `per_page=${SIZE}`, `fields=${names}`]
+    if (sort !== '') query.push(`sort=${sort}`)
+    if (filters !== '') query.push(encodeURI(filters))
+    const { data = [], meta, error } = await faces.byRest(`/api/v1/${path}?${query.join('&')}`, who)
+    assert.equal(error, undefined)
+    const next = meta?.next_cursor ?? undefined
+    pages.push({ data, next, decided: faces.decisions(who) })
+    if (next === undefined) return pages
+    cursor = next
+  }
+}
+
+async function connection(faces: Faces, list: Walked, page: string, shown: string, who: Principal) {
+  const source = list.graphql.replace('PAGE', page).replace('SHOWN', shown)
+  const { answer, codes } = await faces.byGraphql(source, who)
+  assert.deepEqual(codes, [], source)
+  const held = answer as { readonly list?: Connection } | Connection
+  return 'list' in held ? (held.list as Connection) : (held as Connection)
+}
+
+const whole = ({ selection }: Walked) =>
+  `{ nodes { ${selection} } pageInfo { hasNextPage hasPreviousPage startCursor endCursor } }`
+
+/** Whether the caller may see the item whose list it is. */
+async function mayAsk(faces: Faces, { path }: Walked, who: Principal): Promise<boolean> {
+  const { error } = await faces.byRest(`/api/v1/${path}?cursor=`, who)
+  return error === undefined
+}
+
+let walked = 0
+let pagesSeen = 0
+
+function keysOf(cursor: string | null): readonly JsonValue[] {
+  return JSON.parse(Buffer.from(cursor ?? '', 'base64url').toString()).slice(1)
+}
+
+/** Page by page; forward, GraphQL goes on by the cursors that REST gives. */
+async function walk(
+  faces: Faces,
+  list: Walked,
+  direction: 'forward' | 'backward',
+  who: Principal,
+): Promise<void> {
+  const forward = direction === 'forward'
+  const pages = await restPages(faces, list, forward ? list.sort : list.reversed, who)
+  let cursor: string | undefined
+  for (const [index, { data, decided, next }] of pages.entries()) {
+    const [size, position] = forward ? ['first', 'after'] : ['last', 'before']
+    const place = cursor === undefined ? '' : `, ${position}: "${cursor}"`
+    const { nodes, pageInfo } = await connection(faces, list, `${size}: ${SIZE}${place}`, whole(list), who)
+    assert.deepEqual(
+      nodes.map(node => inRestWords(node)),
+      data,
+    )
+    assert.deepEqual(faces.decisions(who), decided)
+    const { hasNextPage, hasPreviousPage, startCursor, endCursor } = pageInfo
+    assert.equal(forward ? hasNextPage : hasPreviousPage, next !== undefined)
+    assert.equal(forward ? hasPreviousPage : hasNextPage, index > 0)
+    const own = forward ? endCursor : startCursor
+    // A cursor names its order too, and that of a backward page is the list's own, not the opposite one.
+    if (next !== undefined) assert.deepEqual(forward ? own : keysOf(own), forward ? next : keysOf(next))
+    cursor = forward ? next : (own ?? undefined)
+    pagesSeen++
+  }
+  walked++
+}
+
+for (const kind of kinds) {
+  suite(kind.name, () => {
+    let faces: Faces
+    before(async () => {
+      faces = await openFaces(kind)
+      walked = 0
+      pagesSeen = 0
+    })
+    after(() => faces?.close())
+
+    for (const list of lists) {
+      for (const [name, who] of callers) {
+        for (const direction of ['forward', 'backward'] as const) {
+          test(`${name} walks ${direction} through ${list.graphql}`, async () => {
+            if (await mayAsk(faces, list, who)) return walk(faces, list, direction, who)
+            const page = direction === 'forward' ? 'first: 1' : 'last: 1'
+            const source = list.graphql.replace('PAGE', page).replace('SHOWN', '{ nodes { id } }')
+            const { answer, codes } = await faces.byGraphql(source, who)
+            assert.ok(answer === null || codes.length > 0, JSON.stringify({ answer, codes }))
+          })
+        }
+
+        test(`${name} counts ${list.graphql}`, async () => {
+          if (!(await mayAsk(faces, list, who))) return
+          const filters = list.filters === '' ? '' : `&${encodeURI(list.filters)}`
+          const { meta } = await faces.byRest(`/api/v1/${list.path}?per_page=1${filters}`, who)
+          const { totalCount, edges } = await connection(
+            faces,
+            list,
+            'first: 100',
+            '{ totalCount edges { cursor node { id } } }',
+            who,
+          )
+          assert.equal(totalCount, meta?.total)
+          assert.equal(edges.length, totalCount)
+        })
+      }
+    }
+
+    test('enough was walked for that to say something', () => {
+      assert.ok(walked > 30 && pagesSeen > 1.5 * walked, `${pagesSeen} pages of ${walked} walks`)
+    })
+  })
+}
