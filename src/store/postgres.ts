@@ -57,7 +57,7 @@ const DAY = 24 * 60 * 60 * 1000
 const CONNECT = 2000
 const QUICK = 1500
 
-/** Where no policies lock the rows; a migration beside this node may make some. */
+/** For what only Portico asks; and for all where no policies lock the rows: a migration beside this node may make some. */
 const everything = `; SET portico.service = 'on'`
 
 /** What each kind of connection begins with. */
@@ -66,8 +66,8 @@ function settingsOf(timeout: number) {
   return {
     /** All that is asked together sees one snapshot. */
     reading: `${common}; SET default_transaction_isolation = 'repeatable read'; SET default_transaction_read_only = on`,
-    /** Each statement sees what was committed before it. */
-    watching: `${common}; SET default_transaction_read_only = on`,
+    /** Each statement sees what was committed before it. Portico reads the log for itself, which policies lock for others. */
+    watching: `${common}; SET default_transaction_read_only = on${everything}`,
     writing: `${common}; SET lock_timeout = ${Math.ceil(timeout / 2)}`,
   }
 }
