@@ -20,7 +20,7 @@ import type { Run } from './plan/run.ts'
 import { anonymous, type Principal } from './principal.ts'
 import type { Records } from './records.ts'
 import { closer, type State } from './serve/close.ts'
-import { clusterFigures, openCluster } from './serve/cluster.ts'
+import { clusterFigures, followOthers, openCluster } from './serve/cluster.ts'
 import { openCredentials } from './serve/credentials.ts'
 import { errorReplies, isGraphql } from './serve/error-replies.ts'
 import { openFaces } from './serve/faces.ts'
@@ -135,16 +135,6 @@ async function assemble(parts: Parts): Promise<Service> {
   const delay = settings.shutdownDelay
   const close = closer({ http, graphql, oauth, store, cluster, log, traces, state, delay })
   return { url, firstAdministrator, close }
-}
-
-/** What is committed here is told to the others, and what they tell is looked for. */
-function followOthers(store: Store, cluster: Cluster): void {
-  store.changes.onCommit(from => {
-    if (from === 'here') cluster.wake()
-  })
-  const look = async () => store.changes.look()
-  // A database that is away tells nothing; the next look, or the next request, finds what came meanwhile.
-  cluster.onWake(() => void look().catch(() => undefined))
 }
 
 /** What the log says of faults, and of too many requests. */

@@ -4,6 +4,7 @@ import { type MemoryCounters, singleNode } from '../cluster/memory.ts'
 import type { Settings } from '../config.ts'
 import type { Logger } from '../log.ts'
 import type { Figure } from '../metrics.ts'
+import type { Store } from '../store/store.ts'
 
 /** Shared by the threads of a process. */
 type ThreadCluster = Cluster & { readonly counters: MemoryCounters }
@@ -52,6 +53,16 @@ function both(threads: ThreadCluster, nodes: Cluster): Cluster {
       await Promise.all([threads.close(), nodes.close()])
     },
   }
+}
+
+/** What is committed here is told to the others, and what they tell is looked for. */
+export function followOthers(store: Store, cluster: Cluster): void {
+  store.changes.onCommit(from => {
+    if (from === 'here') cluster.wake()
+  })
+  const look = async () => store.changes.look()
+  // A database that is away tells nothing; the next look, or the next request, finds what came meanwhile.
+  cluster.onWake(() => void look().catch(() => undefined))
 }
 
 /** None for a node that is alone. */

@@ -13,6 +13,7 @@ import { allWords } from '../../src/store/sql/postgres.ts'
 import { openSqlite } from '../../src/store/sqlite.ts'
 import type { Store } from '../../src/store/store.ts'
 import { wordsOf } from '../../src/store/words.ts'
+import { openNodes } from './in-turn.ts'
 import { ordinaryDatabase } from './ordinary.ts'
 import { preparedDatabase } from './prepared.ts'
 
@@ -32,6 +33,8 @@ export interface Inside {
 
 export interface Insides {
   readonly name: string
+  /** With what part of the models it is tried: the slower, the smaller. */
+  readonly share: number
   /** Runs `use` with a store whose tables hold `data`, whatever it refers to. */
   within(model: Model, data: Data, use: (inside: Inside) => Promise<void>, now?: () => number): Promise<void>
 }
@@ -122,7 +125,17 @@ async function withinPostgres(
   now = Date.now,
 ): Promise<void> {
   const { url, drop } = await preparedDatabase(model)
-  await withinDatabase({ model, data, url, admin: url, drop, use, now, rowSecurity: false })
+  await withinDatabase({ model, data, url, admin: url, drop, use, now, rowSecurity: false, nodes: 1 })
+}
+
+async function withinNodes(
+  model: Model,
+  data: Data,
+  use: (inside: Inside) => Promise<void>,
+  now = Date.now,
+): Promise<void> {
+  const { url, drop } = await preparedDatabase(model)
+  await withinDatabase({ model, data, url, admin: url, drop, use, now, rowSecurity: false, nodes: 3 })
 }
 
 /** Each model is another: none is prepared for the next. */
@@ -134,7 +147,7 @@ async function withinLocked(
 ): Promise<void> {
   const database = await ordinaryDatabase()
   await preparePostgres(database.url, model, true, true)
-  await withinDatabase({ model, data, ...database, use, now, rowSecurity: true })
+  await withinDatabase({ model, data, ...database, use, now, rowSecurity: true, nodes: 1 })
 }
 
 interface Filled {
@@ -147,10 +160,11 @@ interface Filled {
   readonly use: (inside: Inside) => Promise<void>
   readonly now: () => number
   readonly rowSecurity: boolean
+  readonly nodes: number
 }
 
 async function withinDatabase(filled: Filled): Promise<void> {
-  const { model, data, url, admin, drop, use, now, rowSecurity } = filled
+  const { model, data, url, admin, drop, use, now, rowSecurity, nodes } = filled
   const client = new pg.Client({ connectionString: admin })
   // As it is stored: the driver would parse it.
   client.setTypeParser(pg.types.builtins.JSON, text => text)
@@ -158,7 +172,8 @@ async function withinDatabase(filled: Filled): Promise<void> {
   await client.query("BEGIN; SET session_replication_role = 'replica'; SET synchronous_commit = off")
   for (const collection of model.collections.values()) await fillPostgres(client, collection, data)
   await client.query('COMMIT')
-  const store = await openPostgres(model, { url, connections: 4, now, rowSecurity })
+  const open = () => openPostgres(model, { url, connections: 4, now, rowSecurity })
+  const store = nodes === 1 ? await open() : await openNodes(nodes, open)
   const rows = inTurn(async (text: string) => (await client.query(text)).rows)
   try {
     await use({
@@ -219,7 +234,8 @@ async function fillPostgres(
 }
 
 export const insides: readonly Insides[] = [
-  { name: 'SQLite', within: withinSqlite },
-  { name: 'PostgreSQL', within: withinPostgres },
-  { name: 'PostgreSQL with row security', within: withinLocked },
+  { name: 'SQLite', share: 1, within: withinSqlite },
+  { name: 'PostgreSQL', share: 0.4, within: withinPostgres },
+  { name: 'PostgreSQL with row security', share: 0.3, within: withinLocked },
+  { name: 'PostgreSQL and Redis, three nodes', share: 0.2, within: withinNodes },
 ]

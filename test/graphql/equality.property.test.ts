@@ -55,7 +55,7 @@ for (const inside of insides) {
           })
         },
       ),
-      { numRuns: inside.name === 'SQLite' ? WORLDS : Math.ceil(WORLDS / 3) },
+      { numRuns: Math.ceil(WORLDS * inside.share) },
     )
     // The generator must reach every kind of reply, or equality says little.
     assert.ok(seen.data > seen.documents / 10, JSON.stringify(seen))

@@ -3,42 +3,16 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import { Redis } from 'ioredis'
-import { generateKey } from '../../src/auth/key.ts'
 import type { GivenSettings } from '../../src/config.ts'
 import { earlyInMinute } from '../cluster/window.ts'
-import { RedisServer } from '../databases/redis.ts'
 import { call } from '../serve/service.ts'
-import { client, until } from '../transports/service.ts'
-import { type NodeCluster, startCluster } from './cluster.ts'
+import { until } from '../transports/service.ts'
+import type { NodeCluster } from './cluster.ts'
+import { subscribe, untilAllListen } from './subscribers.ts'
+import { times, type World, withWorld } from './world.ts'
 
-interface World {
-  readonly cluster: NodeCluster
-  readonly server: RedisServer
-  /** The administrator's. */
-  readonly key: string
-}
-
-async function withNodes(settings: GivenSettings, use: (world: World) => Promise<void>): Promise<void> {
-  const server = await RedisServer.start()
-  const key = generateKey()
-  try {
-    const cluster = await startCluster({
-      settings: { redis: { url: server.url, timeout: 5000 }, ...settings },
-      environment: { PORTICO_ADMIN_API_KEY: key },
-    })
-    try {
-      await use({ cluster, server, key })
-    } finally {
-      await cluster.close()
-    }
-  } finally {
-    server.resume()
-    await server.remove()
-  }
-}
-
-const times = <T>(count: number, make: (at: number) => T) =>
-  Array.from({ length: count }, (_, at) => make(at))
+const withNodes = (settings: GivenSettings, use: (world: World) => Promise<void>) =>
+  withWorld(3, settings, use)
 
 test('a user’s limit is exact over three nodes, and every node says what is left of it', async () => {
   await withNodes({ rateLimit: 300 }, async ({ cluster, key }) => {
@@ -139,63 +113,32 @@ function startLoad({ cluster, key }: World): Load {
   return load
 }
 
-interface Heard {
-  readonly titles: string[]
-  end(): void
-}
-
-async function listen(url: string, key: string): Promise<Heard> {
-  const socket = client(`${url.replace('http', 'ws')}/graphql`, { Authorization: `Bearer ${key}` })
-  const titles: string[] = []
-  const stop = socket.subscribe<{ newPost: { title: string } }>(
-    { query: 'subscription { newPost { title } }' },
-    { next: ({ data }) => titles.push(data?.newPost.title ?? ''), error: () => {}, complete: () => {} },
-  )
-  return {
-    titles,
-    end() {
-      stop()
-      void socket.dispose()
-    },
-  }
-}
-
-/** A first post again and again until all have heard one: then all listen. */
-async function untilAllListen({ cluster, key }: World, heard: readonly Heard[]): Promise<void> {
-  for (let round = 0; heard.some(({ titles }) => titles.length === 0); round++) {
-    assert.ok(round < 100, 'a subscriber hears nothing')
-    const body = { title: 'warm-up', body: '' }
-    await call(`${cluster.url}/api/v1/posts`, { method: 'POST', key, body })
-    await wait(50)
-  }
-}
-
 async function goOn(load: Load, requests: number): Promise<void> {
   const before = load.answered
   await until(() => load.answered >= before + requests, 30_000)
 }
 
 /** Killed, started again, emptied, hanging: requests go on all the time. */
-async function breakRedis({ cluster, server }: World, load: Load): Promise<void> {
+async function breakRedis({ cluster, redis }: World, load: Load): Promise<void> {
   const [{ url = '' } = {}] = cluster.nodes
   await goOn(load, 50)
-  await server.kill()
+  await redis.kill()
   await untilAll(cluster, 'degraded')
   assert.equal(await figure(url, 'portico_redis_up'), 0)
   await goOn(load, 50)
-  await server.start()
+  await redis.start()
   await untilAll(cluster, 'ok')
   assert.equal(await figure(url, 'portico_redis_up'), 1)
-  const admin = new Redis(server.url)
+  const admin = new Redis(redis.url)
   await admin.flushall()
   await admin.quit()
   await goOn(load, 50)
   assert.deepEqual(new Set(await states(cluster)), new Set(['ok']))
-  server.pause()
+  redis.pause()
   await untilAll(cluster, 'degraded')
   await goOn(load, 50)
   await wait(2500)
-  server.resume()
+  redis.resume()
   await untilAll(cluster, 'ok')
   await goOn(load, 50)
 }
@@ -203,25 +146,24 @@ async function breakRedis({ cluster, server }: World, load: Load): Promise<void>
 test('Redis killed, started, emptied and hanging: no request fails, no event is lost or comes twice', async () => {
   const settings = { rateLimit: 1_000_000 }
   await withNodes(settings, async world => {
-    const { cluster, server, key } = world
-    const heard = await Promise.all(cluster.nodes.map(({ url }) => listen(url, key)))
+    const { cluster, redis, key } = world
+    const heard = cluster.nodes.map(({ url }) => subscribe(url, key))
     try {
-      await untilAllListen(world, heard)
+      await untilAllListen(cluster.url, key, heard)
       const load = startLoad(world)
       try {
         await breakRedis(world, load)
       } finally {
-        server.resume()
+        redis.resume()
         await load.stop()
       }
       assert.deepEqual(load.wrong, [])
       // Who waited for Redis when it began to hang, waited for five seconds.
       assert.ok(load.slowest < 15_000, `${load.slowest} ms`)
-      const told = ({ titles }: Heard) => titles.filter(title => title !== 'warm-up')
-      await until(() => heard.every(one => told(one).length >= load.written.length), 20_000)
-      const [first = []] = heard.map(told)
+      await until(() => heard.every(one => one.titles().length >= load.written.length), 20_000)
+      const [first = []] = heard.map(one => one.titles())
       assert.deepEqual(first.toSorted(), load.written.toSorted())
-      for (const one of heard) assert.deepEqual(told(one), first)
+      for (const one of heard) assert.deepEqual(one.titles(), first)
       for (const node of cluster.nodes) {
         const { url } = node
         // Lines are written in blocks.
@@ -238,8 +180,8 @@ test('Redis killed, started, emptied and hanging: no request fails, no event is 
 })
 
 test('without Redis a user has the whole limit on each node, and no more', async () => {
-  await withNodes({ rateLimit: 20 }, async ({ cluster, server, key }) => {
-    await server.kill()
+  await withNodes({ rateLimit: 20 }, async ({ cluster, redis, key }) => {
+    await redis.kill()
     await untilAll(cluster, 'degraded')
     await earlyInMinute()
     const answers = await Promise.all(times(90, at => call(`${cluster.node(at).url}/api/v1/posts`, { key })))

@@ -2,56 +2,44 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
-import { generateKey } from '../../src/auth/key.ts'
 import type { GivenSettings } from '../../src/config.ts'
 import { earlyInMinute } from '../cluster/window.ts'
+import { withOrdinary } from '../databases/ordinary.ts'
 import { withPostgres } from '../databases/postgres.ts'
-import { RedisServer } from '../databases/redis.ts'
+import { startStandbys } from '../databases/replicated.ts'
 import { call } from '../serve/service.ts'
 import { secretKey } from '../setups/postgres.ts'
-import { client, until } from '../transports/service.ts'
-import { type NodeCluster, startCluster } from './cluster.ts'
+import { until } from '../transports/service.ts'
+import type { NodeCluster } from './cluster.ts'
 import { listen } from './listeners.ts'
+import { assertAllHeard, subscribe, untilAllListen, write } from './subscribers.ts'
+import { times, type World, withWorld } from './world.ts'
 
 /** Each takes its turn to be with either worker: all of one node's with the same is as likely as a wrong bit. */
 const MANY = 24
 
-interface World {
-  readonly cluster: NodeCluster
-  readonly redis: RedisServer
-  readonly key: string
+type Within = (use: (settings: GivenSettings) => Promise<void>) => Promise<void>
+
+const postgres: Within = use => withPostgres(database => use({ database }))
+
+const databases: Readonly<Record<string, Within>> = {
+  PostgreSQL: postgres,
+  'PostgreSQL with row security': use => withOrdinary(({ url }) => use({ database: url, rowSecurity: true })),
+  'PostgreSQL with a read replica': async use => {
+    const servers = await startStandbys(1)
+    try {
+      const { url, standbys } = await servers.newDatabase()
+      await use({ database: url, databaseReplicas: standbys })
+    } finally {
+      await servers.close()
+    }
+  },
 }
 
-async function withWorkers(given: GivenSettings, use: (world: World) => Promise<void>): Promise<void> {
-  const redis = await RedisServer.start()
-  const key = generateKey()
-  try {
-    await withPostgres(async database => {
-      const cluster = await startCluster({
-        nodes: 2,
-        settings: {
-          database,
-          databaseConnections: 8,
-          workers: 2,
-          secretKeys: [secretKey],
-          redis: { url: redis.url, timeout: 5000 },
-          ...given,
-        },
-        environment: { PORTICO_ADMIN_API_KEY: key },
-      })
-      try {
-        await use({ cluster, redis, key })
-      } finally {
-        await cluster.close()
-      }
-    })
-  } finally {
-    await redis.remove()
-  }
+function withWorkers(within: Within, given: GivenSettings, use: (world: World) => Promise<void>) {
+  const common = { databaseConnections: 8, workers: 2, secretKeys: [secretKey] }
+  return within(settings => withWorld(2, { ...common, ...settings, ...given }, use))
 }
-
-const times = <T>(count: number, make: (at: number) => T) =>
-  Array.from({ length: count }, (_, at) => make(at))
 
 /** Waits until every worker has noticed that Redis is away. */
 async function untilDegraded(cluster: NodeCluster): Promise<void> {
@@ -67,7 +55,7 @@ async function untilDegraded(cluster: NodeCluster): Promise<void> {
 const isGranted = ({ status }: { readonly status: number }) => status === 200
 
 test('a limit is exact over all workers of all nodes; without Redis each node has it once, not each worker', async () => {
-  await withWorkers({ rateLimit: 100 }, async ({ cluster, redis, key }) => {
+  await withWorkers(postgres, { rateLimit: 100 }, async ({ cluster, redis, key }) => {
     const read = (at: number, by?: string) =>
       call(`${cluster.node(at).url}/api/v1/posts`, by === undefined ? {} : { key: by })
     await earlyInMinute(30)
@@ -83,83 +71,44 @@ test('a limit is exact over all workers of all nodes; without Redis each node ha
   })
 })
 
-async function subscribe(url: string, key: string) {
-  const titles: string[] = []
-  const faults: unknown[] = []
-  const socket = client(`${url.replace('http', 'ws')}/graphql`, { Authorization: `Bearer ${key}` })
-  const stop = socket.subscribe<{ newPost: { title: string } }>(
-    { query: 'subscription { newPost { title } }' },
-    {
-      next: ({ data, errors }) => (data ? titles.push(data.newPost.title) : faults.push(errors)),
-      error: fault => faults.push(fault),
-      complete: () => {},
-    },
-  )
-  const end = () => {
-    stop()
-    void socket.dispose()
-  }
-  return { titles, faults, end }
-}
-
-test('subscribers at every worker of every node get every post once, in one order', async () => {
-  await withWorkers({ rateLimit: 'off' }, async ({ cluster, key }) => {
-    const write = async (at: number, title: string) => {
-      const body = { title, body: '', author_id: 1 }
-      const made = await call(`${cluster.node(at).url}/api/v1/posts`, { method: 'POST', key, body })
-      assert.equal(made.status, 201, made.text)
-    }
-    const subscribers = await Promise.all(times(MANY, at => subscribe(cluster.node(at).url, key)))
-    try {
-      for (let round = 0; subscribers.some(({ titles }) => titles.length === 0); round++) {
-        assert.ok(round < 100, 'a subscriber hears nothing')
-        await write(round, 'warm-up')
-        await wait(50)
-      }
-      await Promise.all(
-        times(8, async lane => {
-          for (let count = 0; count < 20; count++) await write(lane + count, `${lane} ${count}`)
-        }),
-      )
-      const told = subscribers.map(
-        ({ titles }) =>
-          () =>
-            titles.filter(title => title !== 'warm-up'),
-      )
-      await until(() => told.every(titles => titles().length >= 160), 20_000)
-      await wait(300)
-      const [first = []] = told.map(titles => titles())
-      assert.equal(new Set(first).size, 160)
-      for (const titles of told) assert.deepEqual(titles(), first)
-      for (const { faults } of subscribers) assert.deepEqual(faults, [])
-      for (const lane of times(8, at => at)) {
-        const own = first.filter(title => title.startsWith(`${lane} `))
-        assert.deepEqual(
-          own,
-          times(20, count => `${lane} ${count}`),
+for (const [name, within] of Object.entries(databases)) {
+  test(`subscribers at every worker of every node get every post once, in one order (${name})`, async () => {
+    await withWorkers(within, { rateLimit: 'off' }, async ({ cluster, key }) => {
+      const subscribers = times(MANY, at => subscribe(cluster.node(at).url, key))
+      try {
+        await untilAllListen(cluster.url, key, subscribers)
+        await Promise.all(
+          times(8, async lane => {
+            for (let post = 0; post < 20; post++)
+              await write(cluster.node(lane + post).url, key, `${lane} ${post}`)
+          }),
         )
+        await until(() => subscribers.every(one => one.titles().length >= 160), 20_000)
+        await wait(300)
+        assertAllHeard(subscribers, 8, 20)
+      } finally {
+        for (const { end } of subscribers) end()
       }
-    } finally {
-      for (const { end } of subscribers) end()
-    }
-  })
-})
-
-test('a key that is deleted at one node is over at every worker, on open connections too', async () => {
-  await withWorkers({ rateLimit: 'off' }, async ({ cluster, key }) => {
-    const made = await call(`${cluster.node(0).url}/api/v1/api_keys`, {
-      method: 'POST',
-      key,
-      body: { name: 'to be revoked', scopes: ['*'] },
     })
-    const { id, key: token } = made.json as unknown as { readonly id: number; readonly key: string }
-    const sockets = await Promise.all(times(MANY, at => listen(cluster.node(at).url, token)))
-    const ask = async (at: number) => (await call(`${cluster.node(at).url}/api/v1/me`, { key: token })).status
-    assert.deepEqual(new Set(await Promise.all(times(MANY, ask))), new Set([200]))
-    const gone = await call(`${cluster.node(1).url}/api/v1/api_keys/${id}`, { method: 'DELETE', key })
-    assert.equal(gone.status, 204)
-    assert.deepEqual(new Set(await Promise.all(times(MANY, ask))), new Set([401]))
-    const late = wait(2500, 'still open', { ref: false })
-    for (const { closed } of sockets) assert.notEqual(await Promise.race([closed, late]), 'still open')
   })
-})
+
+  test(`a key that is deleted at one node is over at every worker, on open connections too (${name})`, async () => {
+    await withWorkers(within, { rateLimit: 'off' }, async ({ cluster, key }) => {
+      const made = await call(`${cluster.node(0).url}/api/v1/api_keys`, {
+        method: 'POST',
+        key,
+        body: { name: 'to be revoked', scopes: ['*'] },
+      })
+      const { id, key: token } = made.json as unknown as { readonly id: number; readonly key: string }
+      const sockets = await Promise.all(times(MANY, at => listen(cluster.node(at).url, token)))
+      const ask = async (at: number) =>
+        (await call(`${cluster.node(at).url}/api/v1/me`, { key: token })).status
+      assert.deepEqual(new Set(await Promise.all(times(MANY, ask))), new Set([200]))
+      const gone = await call(`${cluster.node(1).url}/api/v1/api_keys/${id}`, { method: 'DELETE', key })
+      assert.equal(gone.status, 204)
+      assert.deepEqual(new Set(await Promise.all(times(MANY, ask))), new Set([401]))
+      const late = wait(2500, 'still open', { ref: false })
+      for (const { closed } of sockets) assert.notEqual(await Promise.race([closed, late]), 'still open')
+    })
+  })
+}

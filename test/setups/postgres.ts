@@ -1,9 +1,11 @@
 /** PostgreSQL and Redis, served by three processes. */
+import type { GivenSettings } from '../../src/config.ts'
 import { openPostgres } from '../../src/store/postgres.ts'
+import { ordinaryDatabase } from '../databases/ordinary.ts'
 import { newDatabase, query } from '../databases/postgres.ts'
 import { RedisServer } from '../databases/redis.ts'
 import { serveNodes } from './serve.ts'
-import type { Setup } from './setup.ts'
+import type { Place, Setup } from './setup.ts'
 
 const CONNECTIONS = 4
 /** All nodes need the same. */
@@ -19,27 +21,50 @@ export async function dump(url: string): Promise<string> {
     .join('\n')
 }
 
+interface Given {
+  readonly url: string
+  /** Of who sees every row. */
+  readonly admin: string
+  drop(): Promise<void>
+}
+
+async function openPlace({ url, admin, drop }: Given, own: GivenSettings): Promise<Place> {
+  const redis = await RedisServer.start()
+  const { rowSecurity = false } = own
+  const settings = {
+    database: url,
+    databaseConnections: CONNECTIONS,
+    redis: { url: redis.url },
+    secretKeys: [secretKey],
+    ...own,
+  }
+  return {
+    database: url,
+    settings,
+    environment: {
+      DATABASE_URL: url,
+      PORTICO_SECRET_KEY: secretKey,
+      ...(rowSecurity && { PORTICO_ROW_SECURITY: 'on' }),
+    },
+    openStore: model => openPostgres(model, { url, connections: CONNECTIONS, rowSecurity }),
+    dump: () => dump(admin),
+    serve: (declaration, given) => serveNodes(declaration, { ...settings, ...given }),
+    async close() {
+      await Promise.all([drop(), redis.remove()])
+    },
+  }
+}
+
 export const postgresNodes: Setup = {
   name: 'PostgreSQL and Redis, three nodes',
   async open() {
-    const [database, redis] = await Promise.all([newDatabase(), RedisServer.start()])
-    const { url } = database
-    const settings = {
-      database: url,
-      databaseConnections: CONNECTIONS,
-      redis: { url: redis.url },
-      secretKeys: [secretKey],
-    }
-    return {
-      database: url,
-      settings,
-      environment: { DATABASE_URL: url, PORTICO_SECRET_KEY: secretKey },
-      openStore: model => openPostgres(model, { url, connections: CONNECTIONS }),
-      dump: () => dump(url),
-      serve: (declaration, given) => serveNodes(declaration, { ...settings, ...given }),
-      async close() {
-        await Promise.all([database.drop(), redis.remove()])
-      },
-    }
+    const { url, drop } = await newDatabase()
+    return openPlace({ url, admin: url, drop }, {})
   },
+}
+
+/** The same, and the database locks the rows. */
+export const lockedNodes: Setup = {
+  name: 'PostgreSQL with row security and Redis, three nodes',
+  open: async () => openPlace(await ordinaryDatabase(), { rowSecurity: true }),
 }

@@ -4,6 +4,7 @@ import type { GivenSettings } from '../../src/config.ts'
 import type { Declaration } from '../../src/model/declaration.ts'
 import { type Service, serve } from '../../src/serve.ts'
 import blog from '../models/blog.ts'
+import drafts from '../models/drafts.ts'
 import rich from '../models/rich.ts'
 import { blogModel, startCluster } from '../nodes/cluster.ts'
 import type { Served } from './setup.ts'
@@ -13,6 +14,7 @@ const NODES = 3
 /** A process is given a file. */
 const files = new Map<Declaration, string>([
   [blog, blogModel],
+  [drafts, resolve(import.meta.dirname, '../models/drafts.ts')],
   [rich, resolve(import.meta.dirname, '../models/rich.ts')],
 ])
 

@@ -5,9 +5,7 @@ import fc from 'fast-check'
 import { user } from '../../src/principal.ts'
 import type { Store } from '../../src/store/store.ts'
 import { blog, Client, listOfPosts } from './blog.ts'
-import { databases, type Place } from './databases.ts'
-
-const postgres = databases.find(({ name }) => name === 'PostgreSQL') ?? assert.fail()
+import { type Place, postgres } from './databases.ts'
 
 async function withTwo(
   use: (stores: readonly [Store, Store], place: Place) => Promise<void>,

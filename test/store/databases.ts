@@ -4,6 +4,7 @@ import type { Model } from '../../src/model/model.ts'
 import { openPostgres } from '../../src/store/postgres.ts'
 import { openSqlite } from '../../src/store/sqlite.ts'
 import type { Store } from '../../src/store/store.ts'
+import { withOrdinary } from '../databases/ordinary.ts'
 import { query, withPostgres } from '../databases/postgres.ts'
 import { withFile } from './blog.ts'
 
@@ -46,27 +47,41 @@ function sqliteExec(file: string, text: string): void {
   }
 }
 
-export const databases: readonly TestDatabase[] = [
-  {
-    name: 'SQLite',
-    within: use =>
-      withFile(file =>
-        use({
-          open: async (model, options) => openSqlite(model, { file, ...options }),
-          rows: async text => sqliteRows(file, text),
-          run: async text => sqliteExec(file, text),
-        }),
-      ),
-  },
-  {
-    name: 'PostgreSQL',
-    within: use =>
-      withPostgres(url =>
-        use({
-          open: (model, options) => openPostgres(model, { url, ...options }),
-          rows: text => query(url, text),
-          run: async text => void (await query(url, text)),
-        }),
-      ),
-  },
-]
+const sqlite: TestDatabase = {
+  name: 'SQLite',
+  within: use =>
+    withFile(file =>
+      use({
+        open: async (model, options) => openSqlite(model, { file, ...options }),
+        rows: async text => sqliteRows(file, text),
+        run: async text => sqliteExec(file, text),
+      }),
+    ),
+}
+
+export const postgres: TestDatabase = {
+  name: 'PostgreSQL',
+  within: use =>
+    withPostgres(url =>
+      use({
+        open: (model, options) => openPostgres(model, { url, ...options }),
+        rows: text => query(url, text),
+        run: async text => void (await query(url, text)),
+      }),
+    ),
+}
+
+/** Its policies lock the rows. */
+const lockedPostgres: TestDatabase = {
+  name: 'PostgreSQL with row security',
+  within: use =>
+    withOrdinary(({ url, admin }) =>
+      use({
+        open: (model, options) => openPostgres(model, { url, rowSecurity: true, ...options }),
+        rows: text => query(admin, text),
+        run: async text => void (await query(admin, text)),
+      }),
+    ),
+}
+
+export const databases: readonly TestDatabase[] = [sqlite, postgres, lockedPostgres]

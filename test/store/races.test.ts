@@ -8,9 +8,8 @@ import { entityTag } from '../../src/plan/answer.ts'
 import type { Store } from '../../src/store/store.ts'
 import { Client } from './blog.ts'
 import { failure } from './contract.ts'
-import { databases, type OpenOptions, type Place } from './databases.ts'
+import { type OpenOptions, type Place, postgres } from './databases.ts'
 
-const postgres = databases.find(({ name }) => name === 'PostgreSQL') ?? assert.fail()
 const access = { read: anyone, create: anyone, update: anyone, delete: anyone }
 const shop = checkModel(
   model({

@@ -5,7 +5,7 @@ import { Wire } from './wire.ts'
 const CONNECT = 2000
 const QUICK = 1500
 
-/** Where no policies lock the rows; a migration beside this node may make some. */
+/** For what only Portico asks; and for all where no policies lock the rows: a migration beside this node may make some. */
 const everything = `; SET portico.service = 'on'`
 
 interface ConnectionsOptions {
@@ -42,9 +42,12 @@ export class Connections {
     return this.#open(url, `${this.#common}; ${lockTimeout}`, this.#options.onSlow)
   }
 
-  /** Each statement sees what was committed before it. It is given up soon where the server is silent. */
+  /**
+   * Each statement sees what was committed before it. It is given up soon where the server is silent. Portico reads the log
+   * for itself, which policies lock for others.
+   */
   watching(url: string): Promise<Wire> {
-    const settings = `${this.#common}; SET default_transaction_read_only = on`
+    const settings = `${this.#common}; SET default_transaction_read_only = on${everything}`
     return Wire.open({ url, connectTimeout: CONNECT, answerTimeout: QUICK, settings })
   }
 

@@ -6,6 +6,7 @@ import type { JsonValue } from '../../../src/model/fields/type.ts'
 import type { Model } from '../../../src/model/model.ts'
 import type { Awaitable, ItemAnswer, ListAnswer } from '../../../src/plan/answer.ts'
 import { createGuard } from '../../../src/plan/guard.ts'
+import type { ListShape } from '../../../src/plan/plan.ts'
 import type { CreateHooks, Run } from '../../../src/plan/run.ts'
 import { type Principal, system } from '../../../src/principal.ts'
 import { createRest, errorReply } from '../../../src/rest/rest.ts'
@@ -111,9 +112,10 @@ export async function seedItem(
   return (await run.write({ shape, args: Object.values(values) }, system)).id
 }
 
-export async function dumpCollection(model: Model, run: Run, name: string): Promise<string> {
+/** A list of every item with every field, for `dumpBy`. */
+export function dumpShape(model: Model, name: string): ListShape {
   const fields = [...(model.collections.get(name)?.fields.keys() ?? [])]
-  const shape = {
+  return {
     kind: 'list',
     collection: name,
     within: undefined,
@@ -122,9 +124,17 @@ export async function dumpCollection(model: Model, run: Run, name: string): Prom
     sort: [],
     window: { kind: 'page', offset: 0, limit: 1, total: true },
     select: fields.map(field => ({ kind: 'field', key: field, field }) as const),
-  } as const
+  }
+}
+
+/** The total, and the items as JSON. Where the shape was asked for before, they may come from memory. */
+export async function dumpBy(run: Run, shape: ListShape): Promise<string> {
   const answer = await run.list({ shape, args: [0, 100_000, benchKey] }, system)
   return `${answer.total} ${answer.text}`
+}
+
+export function dumpCollection(model: Model, run: Run, name: string): Promise<string> {
+  return dumpBy(run, dumpShape(model, name))
 }
 
 /** The face alone, on a store of its own. */

@@ -1,6 +1,5 @@
-/** A whole service behind a port, or several on one database: what a client meets. The store beside it seeds and looks, as another process could. */
+/** A whole service behind a port: what a client meets. The store beside it seeds and looks, as another process could. */
 import assert from 'node:assert/strict'
-import { randomBytes } from 'node:crypto'
 import { Agent, request as httpRequest, type IncomingMessage } from 'node:http'
 import { generateKey, keyHash, keyPrefix } from '../../../src/auth/key.ts'
 import type { Reply } from '../../../src/call.ts'
@@ -9,7 +8,7 @@ import type { Model } from '../../../src/model/model.ts'
 import type { Run } from '../../../src/plan/run.ts'
 import type { Principal } from '../../../src/principal.ts'
 import { type Service, start } from '../../../src/serve.ts'
-import { RedisServer } from '../../databases/redis.ts'
+import type { Store } from '../../../src/store/store.ts'
 import { type Bench, benchKey, createRun, dumpAll, type Request, seedItem, toCall } from './bench.ts'
 import type { Kind } from './databases.ts'
 
@@ -89,35 +88,20 @@ function settingsFor(database: string): GivenSettings {
   }
 }
 
-let redis: Promise<RedisServer> | undefined
-
-/** One server for all benches, each with keys of its own. */
-async function sharedRedis(): Promise<GivenSettings> {
-  redis ??= RedisServer.start()
-  const { url } = await redis
-  return { redis: { url, prefix: `${randomBytes(8).toString('hex')}:`, timeout: 5000 } }
+interface Served {
+  readonly model: Model
+  /** The database as another process sees it. */
+  readonly store: Store
+  /** Where the service is, asked for once the database is seeded. */
+  url(): Promise<string>
+  close(): Promise<void>
 }
 
-/** One after the other, so that the first one makes what must be there once. */
-async function startNodes(model: Model, count: number, database: string): Promise<readonly Service[]> {
-  const given = { ...settingsFor(database), ...(count > 1 && (await sharedRedis())) }
-  const services: Service[] = []
-  while (services.length < count) services.push(await start(model, readSettings({ given, environment: {} })))
-  return services
-}
-
-/**
- * The service starts with the first request, on a database that is seeded by then. Of several nodes each request
- * goes to the next.
- */
-export async function openHttpBench(model: Model, kind: Kind, nodes = 1): Promise<Bench> {
-  const database = await kind.make(model)
-  const store = await database.open(model)
+/** A bench whose requests go to a service by HTTP. */
+export function benchOver({ model, store, url, close }: Served): Bench {
   const run = createRun(model, store)
   const agent = new Agent({ keepAlive: true, maxSockets: 4 })
   const credentials = new Map<Principal, Promise<Credential>>()
-  let started: Promise<readonly Service[]> | undefined
-  let turn = 0
 
   const credentialOf = (principal: Principal) => {
     const known = credentials.get(principal) ?? makeCredential(model, run, principal)
@@ -136,22 +120,38 @@ export async function openHttpBench(model: Model, kind: Kind, nodes = 1): Promis
     seed: (collection, values) => seedItem(run, collection, values),
     dump: () => dumpAll(model, run),
     async send(request, principal) {
-      started ??= startNodes(model, nodes, database.url)
+      const port = Number(new URL(await url()).port)
       const credential = await credentialOf(principal)
-      const services = await started
-      const { url } = services[turn++ % services.length] as Service
-      const reply = await exchange(Number(new URL(url).port), agent, request, credential)
+      const reply = await exchange(port, agent, request, credential)
       if (reply.status === 401 && credential.authorization !== undefined) renew(principal, credential)
       return reply
     },
     async close() {
       agent.destroy()
+      await close()
+    },
+  }
+}
+
+/** The service starts with the first request, on a database that is seeded by then. */
+export async function openHttpBench(model: Model, kind: Kind): Promise<Bench> {
+  const database = await kind.make(model)
+  const store = await database.open(model)
+  let started: Promise<Service> | undefined
+  return benchOver({
+    model,
+    store,
+    async url() {
+      started ??= start(model, readSettings({ given: settingsFor(database.url), environment: {} }))
+      return (await started).url
+    },
+    async close() {
       await started?.then(
-        services => Promise.all(services.map(service => service.close())),
+        service => service.close(),
         () => undefined,
       )
       await store.close()
       await database.drop()
     },
-  }
+  })
 }

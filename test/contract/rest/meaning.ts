@@ -1,68 +1,13 @@
 /** What PUT and PATCH mean: documents that are merged, fields that stay, values that are set to what they are. */
-import {
-  choice,
-  collection,
-  currentUser,
-  field,
-  json,
-  model,
-  owner,
-  relation,
-  role,
-  signedIn,
-  string,
-} from '../../../src/index.ts'
 import { checkModel } from '../../../src/model/check.ts'
 import { user } from '../../../src/principal.ts'
+import drafts from '../../models/drafts.ts'
 import type { OpenBench } from './bench.ts'
 import { runScenarios, type Scenario, type Seed } from './scenario.ts'
 
 const admin = user(1, 'admin', 'all')
 const ann = user(2, 'user', 'all')
 const ben = user(3, 'user', 'all')
-const adminOnly = { write: role('admin') }
-
-const drafts = checkModel(
-  model({
-    shelves: collection({
-      fields: { name: string(), owner_id: relation('users', { default: currentUser }) },
-      access: { read: owner('owner_id'), create: signedIn },
-    }),
-    drafts: collection({
-      updatedAt: true,
-      fields: {
-        title: string(),
-        owner_id: relation('users', { default: currentUser }),
-        shelf_id: relation('shelves', { optional: true }),
-        state: choice(['open', 'closed'], { default: 'open' }),
-        /** Everyone sees it, only administrators set it. */
-        grade: string({ default: 'none', access: adminOnly }),
-        /** Required, and only administrators set it. */
-        origin: string({ access: adminOnly }),
-        /** Only its owner sees it, only administrators set it. */
-        review: string({ optional: true, access: { read: owner('owner_id'), write: role('admin') } }),
-        /** Set while the draft is open. */
-        notes: string({ optional: true, access: { write: field('state').eq('open') } }),
-        reason: string({ access: { write: field('state').eq('open') } }),
-        pin: string({ optional: true, writeOnly: true, access: adminOnly }),
-        settings: json({
-          optional: true,
-          schema: {
-            type: 'object',
-            properties: { theme: { type: 'string', maxLength: 5 }, size: { type: 'integer' }, more: {} },
-            required: ['theme'],
-            additionalProperties: false,
-          },
-        }),
-        extra: json({ optional: true }),
-        stamp: json({ optional: true, access: adminOnly }),
-        sealed: json({ optional: true, access: { read: role('admin') } }),
-      },
-      access: { read: signedIn, create: signedIn, update: signedIn, delete: signedIn },
-    }),
-  }),
-)
-
 const old = '2020-01-01T00:00:00.000Z'
 
 /** Draft 1 is Ann's and open, draft 2 is Ben's and closed. The shelf is one that only Ben sees. */
@@ -385,5 +330,5 @@ const same: readonly Scenario[] = [
 ]
 
 export function meaningContract(open: OpenBench): void {
-  runScenarios(drafts, open, seed, [merging, staying, same].flat())
+  runScenarios(checkModel(drafts), open, seed, [merging, staying, same].flat())
 }

@@ -1,7 +1,10 @@
 import { suite } from 'node:test'
+import rich from '../../models/rich.ts'
+import { lockedNodes, postgresNodes } from '../../setups/postgres.ts'
 import { openBench } from './bench.ts'
-import { kinds, lockedPostgres, openStore, postgres, sqlite } from './databases.ts'
+import { kinds, lockedPostgres, openStore, sqlite } from './databases.ts'
 import { openHttpBench } from './http-bench.ts'
+import { nodesBench } from './nodes-bench.ts'
 import { richContract } from './rich.ts'
 
 for (const kind of [...kinds, lockedPostgres]) {
@@ -9,5 +12,6 @@ for (const kind of [...kinds, lockedPostgres]) {
     richContract(model => openBench(model, each => openStore(kind, each))))
 }
 suite('over HTTP', () => richContract(model => openHttpBench(model, sqlite)))
-suite('over HTTP, three nodes on PostgreSQL and Redis', () =>
-  richContract(model => openHttpBench(model, postgres, 3)))
+for (const setup of [postgresNodes, lockedNodes]) {
+  suite(`over HTTP, ${setup.name}`, () => richContract(nodesBench(setup, rich)))
+}

@@ -1,0 +1,75 @@
+/** Several nodes on one database and one Redis that stand as one store: each question goes to another of them. */
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import type { Cluster } from '../../src/cluster/cluster.ts'
+import { redisCluster } from '../../src/cluster/redis.ts'
+import { followOthers } from '../../src/serve/cluster.ts'
+import type { Changes, Store } from '../../src/store/store.ts'
+import { RedisServer } from './redis.ts'
+
+/** One server for all of a process. */
+let redis: Promise<RedisServer> | undefined
+
+process.once('beforeExit', async () => (await redis)?.remove())
+
+async function joinCluster(prefix: string): Promise<Cluster> {
+  redis ??= RedisServer.start()
+  const { url } = await redis
+  const onLost = (reason: string) => {
+    throw new Error(`Redis is away: ${reason}`)
+  }
+  return redisCluster({ url, prefix, timeout: 10_000, onLost, onBack: () => {} })
+}
+
+interface Node {
+  readonly store: Store
+  readonly cluster: Cluster
+}
+
+/** Opens so many, each with what it remembers for itself. */
+export async function openNodes(count: number, open: () => Promise<Store>): Promise<Store> {
+  const prefix = `${randomBytes(8).toString('hex')}:`
+  const nodes: Node[] = []
+  while (nodes.length < count) {
+    const store = await open()
+    const cluster = await joinCluster(prefix)
+    followOthers(store, cluster)
+    nodes.push({ store, cluster })
+  }
+  return inTurn(nodes)
+}
+
+function inTurn(nodes: readonly Node[]): Store {
+  let questions = 0
+  /** As at the beginning of a request. Two for each: the second may be answered from memory. */
+  const next = async (): Promise<Store> => {
+    const { store } = nodes[Math.floor(questions++ / 2) % nodes.length] ?? assert.fail()
+    await store.refresh()
+    return store
+  }
+  const [{ store: first } = assert.fail('there are no nodes')] = nodes
+  const changes: Changes = {
+    last: async () => (await next()).changes.last(),
+    after: async (event, limit) => (await next()).changes.after(event, limit),
+    onCommit: listener => first.changes.onCommit(listener),
+    look: () => first.changes.look(),
+  }
+  return {
+    changes,
+    records: first.records,
+    read: async plan => (await next()).read(plan),
+    composite: async plan => (await next()).composite(plan),
+    write: async plan => (await next()).write(plan),
+    refresh: () => first.refresh(),
+    version: collection => first.version(collection),
+    counts: () => first.counts(),
+    rewrite: () => first.rewrite(),
+    ping: () => first.ping(),
+    async close() {
+      for (const { store, cluster } of nodes) {
+        await cluster.close()
+        await store.close()
+      }
+    },
+  }
+}
