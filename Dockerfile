@@ -1,6 +1,7 @@
 # A service of one model, in an image without a compiler, npm's development packages or root:
 #   docker build -t blog .                                            the reference model
 #   docker run -p 3000:3000 -v blog:/data blog
+#   docker exec CONTAINER portico backup /data/copy.db                any command
 # For a model of your own: FROM this image, COPY model.ts ./ and ENV PORTICO_MODEL=model.ts
 
 FROM node:26-slim AS build
@@ -23,7 +24,7 @@ COPY package.json LICENSE ./
 COPY --from=packages /app/node_modules ./node_modules
 COPY --from=build /app/dist ./dist
 COPY examples/blog ./examples/blog
-RUN install -d -o node -g node /data .cache
+RUN install -d -o node -g node /data .cache && ln -s /app/dist/bin.js /usr/local/bin/portico
 USER node
 ENV NODE_ENV=production \
     DATABASE_URL=/data/portico.db \

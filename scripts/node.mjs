@@ -55,20 +55,43 @@ export function run(command, args, options = {}) {
   })
 }
 
+/** Debian without its compiler lacks one that Node 26 is linked with; npm runs packages' scripts with that Node. */
+export function missingLibrary(output) {
+  const [, library] = /error while loading shared libraries: (\S+?):/.exec(output) ?? []
+  if (library === undefined) return undefined
+  const how = library.startsWith('libatomic.')
+    ? ': as root, `apt install libatomic1`, or `dnf install libatomic`'
+    : ''
+  return `The pinned Node needs the library ${library}, which this machine lacks. Install it${how}. Then try again.`
+}
+
 /** Installs the locked packages unless they are there already. */
 export async function install() {
-  if (!isInstalled()) {
+  const isNew = !isInstalled()
+  if (isNew) {
     say('Installing the packages that package-lock.json names (once) …')
     const { code, output } = await capture('npm', ['ci', '--no-audit', '--no-fund', '--loglevel=error'], {
       shell: onWindows,
     })
     if (code !== 0) {
       say(output)
-      say('`npm ci` failed; its output is above. It needs npm and a way to a package registry.')
+      say(
+        missingLibrary(output) ??
+          '`npm ci` failed; its output is above. It needs npm and a way to a package registry.',
+      )
       process.exit(code)
     }
   }
   if (!existsSync(downloadedNode)) await fetchNode()
+  else if (isNew) await requireRunning()
+}
+
+async function requireRunning() {
+  const { code, output } = await capture(downloadedNode, ['--version'])
+  if (code === 0) return
+  say(output)
+  say(missingLibrary(output) ?? 'The pinned Node does not run on this machine; what it says is above.')
+  process.exit(1)
 }
 
 /** npm may be told not to run install scripts; the one of the package `node` brings the runtime. */
@@ -76,7 +99,7 @@ async function fetchNode() {
   const folder = join(root, 'node_modules', 'node')
   say('npm did not run the install script of the package `node`, which brings Node itself. Running it now …')
   const { code, output } = await capture(process.execPath, ['installArchSpecificPackage.js'], { cwd: folder })
-  if (code === 0 && existsSync(downloadedNode)) return
+  if (code === 0 && existsSync(downloadedNode)) return requireRunning()
   if (Number.parseInt(process.versions.node, 10) >= oldestNode) return
   say(output)
   say(

@@ -11,13 +11,14 @@ export interface Room {
 }
 
 /** What every room may import. */
-export const shared: readonly string[] = ['errors', 'principal', 'call', 'records']
+export const shared: readonly string[] = ['errors', 'principal', 'call', 'records', 'files']
 
 export const rooms: Readonly<Record<string, Room>> = {
   errors: { imports: [] },
   principal: { imports: [] },
   call: { imports: [] },
   records: { imports: ['plan'] },
+  files: { imports: [] },
   model: { imports: [], packages: ['ajv', 'ajv-formats'] },
   plan: { imports: ['model'] },
   store: { imports: ['plan', 'model'], packages: ['node:sqlite', 'pg'] },

@@ -20,12 +20,19 @@ function shown(path: string): string {
   return near === '' || near.startsWith('..') ? path : near
 }
 
+/** `npm init` makes a project of CommonJS modules. */
+function moduleHint(error: unknown): string {
+  const isRead =
+    error instanceof SyntaxError && /import statement outside a module|token 'export'/.test(error.message)
+  return isRead ? ' Write `"type": "module"` into package.json: `npm pkg set type=module`.' : ''
+}
+
 async function importFile(path: string, what: string): Promise<Readonly<Record<string, unknown>>> {
   try {
     return await import(pathToFileURL(path).href)
   } catch (error) {
     const place = error instanceof Error ? (error.stack ?? error.message) : String(error)
-    throw new ProjectError(`${shown(path)}: the ${what} cannot be loaded.\n${place}`)
+    throw new ProjectError(`${shown(path)}: the ${what} cannot be loaded.${moduleHint(error)}\n${place}`)
   }
 }
 

@@ -40,7 +40,9 @@ function stopSignal(): Promise<void> {
 async function startAndWait({ model, settings }: Project): Promise<string> {
   const stopped = stopSignal()
   const service = await start(model, settings)
-  if (service.firstAdministrator) process.stdout.write(welcome(service.firstAdministrator, service.url))
+  if (service.firstAdministrator) {
+    process.stdout.write(welcome(service.firstAdministrator, settings.baseUrl ?? service.url))
+  }
   await stopped
   await service.close()
   return ''

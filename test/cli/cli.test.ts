@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { after, before, test } from 'node:test'
@@ -92,6 +92,18 @@ export default model({
   assert.match(empty.err, /empty\.ts: the model file must have a default export/)
 })
 
+test('a project of CommonJS modules, which `npm init` makes, is told what to write', async () => {
+  const place = mkdtempSync(join(folder, 'commonjs-'))
+  writeFileSync(join(place, 'package.json'), '{"type":"commonjs"}')
+  writeFileSync(join(place, 'model.ts'), "import { model } from 'portico'\nexport default model({})\n")
+  const { err, code } = await command(['check', '--model', 'model.ts'], { folder: place })
+  assert.equal(code, 1)
+  assert.match(
+    err,
+    /model\.ts: the model file cannot be loaded\. Write `"type": "module"` into package\.json/,
+  )
+})
+
 test('the config file is read, and its faults are named', async () => {
   const file = join(folder, 'portico.config.json')
   writeFileSync(file, '{"port": "x", "colour": 1}')
@@ -122,6 +134,8 @@ test('the first start prints a sign-in and a curl line that works, once, and not
     await call(`${url}/api/v1/${key}`, { headers: { 'X-Request-Id': key } })
     const made = await call(`${url}/api/v1/api_keys`, { method: 'POST', key, body: { name: 'x' } })
     assert.equal(made.status, 201)
+    for (const end of ['', '-wal', '-shm'])
+      assert.equal(statSync(environment.DATABASE_URL + end).mode & 0o777, 0o600)
   })
   assert.equal(first.code, 0)
   const log = first.out.split('\n').filter(line => line.startsWith('{'))
@@ -138,6 +152,7 @@ test('given sign-ins are taken and not printed', async () => {
     ...secret,
     PORTICO_ADMIN_EMAIL: 'Root@Example.com',
     DATABASE_URL: join(folder, 'given.db'),
+    BASE_URL: 'https://api.example.com',
   }
   const { out } = await whileServing(environment, async url => {
     const me = await call(`${url}/api/v1/me`, { key: 'given_key_0123456789' })
@@ -145,6 +160,7 @@ test('given sign-ins are taken and not printed', async () => {
   })
   assert.doesNotMatch(out, /correct-horse|given_key/)
   assert.match(out, /root@example\.com/)
+  assert.match(out, /curl .+ https:\/\/api\.example\.com\/api\/v1\/users\n/)
 })
 
 test('two first starts at once make one administrator', async () => {

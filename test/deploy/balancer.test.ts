@@ -5,6 +5,7 @@ import { describe, it } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import { createClient } from 'graphql-ws'
 import { WebSocket } from 'ws'
+import { catalogue } from '../../src/errors.ts'
 import type { Process } from '../processes/portico.ts'
 import { call } from '../serve/service.ts'
 import { type Balanced, getFrom, key, withBalancer } from './haproxy.ts'
@@ -48,6 +49,19 @@ describe('behind the load balancer', () => {
       assert.equal((await call(`${url}/metrics`)).status, 404)
       assert.equal((await nodes[0].call('/metrics')).status, 200)
       assert.equal((await call(`${url}/api/v1/openapi.json`)).status, 200)
+    }))
+
+  it('the error of a node is what clients get while there is none', () =>
+    withBalancer({}, async ({ url, nodes }) => {
+      await Promise.all(nodes.map(node => node.end('SIGKILL')))
+      const answer = await call(`${url}/api/v1/posts`)
+      assert.equal(answer.status, 503)
+      assert.deepEqual(answer.json, {
+        error: { code: 'UNAVAILABLE', message: catalogue.UNAVAILABLE.message },
+      })
+      assert.equal(answer.headers.get('content-type'), 'application/json')
+      assert.equal(answer.headers.get('retry-after'), '1')
+      assert.equal(answer.headers.get('access-control-allow-origin'), '*')
     }))
 
   it('subscriptions over WebSocket and server-sent events deliver while they are open', () =>

@@ -6,7 +6,7 @@ import { describe, it } from 'node:test'
 // @ts-expect-error A plain script without types: it runs before any compiler is there.
 import { completeLock, platformEntry } from '../../scripts/lock.mjs'
 // @ts-expect-error As above.
-import { capture, isInstalled, run } from '../../scripts/node.mjs'
+import { capture, isInstalled, missingLibrary, run } from '../../scripts/node.mjs'
 
 const root = join(import.meta.dirname, '..', '..')
 
@@ -22,6 +22,23 @@ describe('the scripts', () => {
       const installed = text.indexOf('await install()')
       assert.ok(installed >= 0 && installed < text.indexOf('pinnedNode()'), name)
     }
+  })
+})
+
+describe('a library that the pinned Node needs and this machine lacks', () => {
+  const said = (library: string) =>
+    `npm ERR! node: error while loading shared libraries: ${library}: cannot open shared object file: No such file`
+
+  it('is named, with the package that has it', () => {
+    assert.match(
+      missingLibrary(said('libatomic.so.1')),
+      /libatomic\.so\.1, which .+ `apt install libatomic1`/,
+    )
+    assert.match(
+      missingLibrary(said('libother.so.2')),
+      /libother\.so\.2, which this machine lacks\. Install it\./,
+    )
+    assert.equal(missingLibrary('npm ERR! network'), undefined)
   })
 })
 

@@ -51,6 +51,26 @@ test('a hostile path cannot break out of its line', () => {
   }
 })
 
+test('probes that went well are for `debug` only', () => {
+  for (const [level, shown] of [
+    ['info', 0],
+    ['trace', 3],
+  ] as const) {
+    const { log, lines } = open(level)
+    for (const path of ['/readyz', '/healthz', '/metrics']) log.access({ ...request, path }, 200, 1, 1)
+    assert.deepEqual(
+      lines.map(line => JSON.parse(line).level),
+      Array(shown).fill(20),
+    )
+    log.access({ ...request, path: '/readyz' }, 503, 1, 1)
+    log.access({ ...request, path: '/readyz/' }, 200, 1, 1)
+    assert.deepEqual(
+      lines.slice(shown).map(line => JSON.parse(line).level),
+      [30, 30],
+    )
+  }
+})
+
 test('below `info` no request is logged', () => {
   const { log, lines } = open('warn')
   log.access(request, 200, 1, 1)

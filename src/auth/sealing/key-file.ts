@@ -11,6 +11,7 @@ import {
   writeSync,
 } from 'node:fs'
 import { dirname, join, parse } from 'node:path'
+import { openPrivate } from '../../files.ts'
 import { type KeySource, newKeyText, SealError, type SecretKey, secretKey } from './vault.ts'
 
 const KEY = /^[A-Za-z0-9._~+/=-]{32,200}$/
@@ -47,7 +48,7 @@ const head =
   '# Portico seals secrets in the database with these keys. Without this file they are lost: keep a copy, apart from the database.\n'
 
 function writeDurably(file: string, keys: readonly string[]): void {
-  const handle = openSync(file, 'wx', 0o600)
+  const handle = openPrivate(file)
   try {
     writeSync(handle, `${head}${keys.join('\n')}\n`)
     fsyncSync(handle)

@@ -13,6 +13,7 @@ import {
 } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { backup, DatabaseSync } from 'node:sqlite'
+import { makePrivate } from '../../files.ts'
 
 /** Something that keeps a copy from being made or put back; the message says what to do. */
 export class BackupError extends Error {
@@ -72,6 +73,8 @@ export async function restore({ from, to, overwrite }: RestoreOptions): Promise<
   requireTarget(from, to, overwrite)
   await withPartial(to, async partial => {
     copyFileSync(from, partial)
+    // It takes the rights of the backup along, which may be none to write.
+    makePrivate(partial)
     checkCopy(partial)
     if (existsSync(to)) requireUnused(to)
     // The log of the database that was there would be played into this one.

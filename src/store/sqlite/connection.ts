@@ -1,5 +1,7 @@
 /** One SQLite connection: statements, the transaction that reads share, and others' commits. */
+import { closeSync, existsSync } from 'node:fs'
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
+import { openPrivate } from '../../files.ts'
 import { sqlite } from '../sql/sqlite.ts'
 import { type Bind, compile, type Sql } from '../sql/writer.ts'
 import { bound, type Inputs, type ResultRow, type SqlValue } from '../values.ts'
@@ -76,8 +78,19 @@ export interface ConnectionOptions {
   readonly busyTimeout: number
 }
 
+/** It will hold password hashes. Its log and index of the log get the same rights and owner from SQLite. */
+function makeFile(file: string): void {
+  if (file === ':memory:' || existsSync(file)) return
+  try {
+    closeSync(openPrivate(file))
+  } catch {
+    // Another process was quicker, or SQLite will say why it cannot be made.
+  }
+}
+
 /** Opens a database file with the settings that every use of it must have. */
 export function openDatabase({ file, busyTimeout }: ConnectionOptions): DatabaseSync {
+  makeFile(file)
   const database = new DatabaseSync(file, { timeout: busyTimeout, enableForeignKeyConstraints: true })
   database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA cache_size = -32768;')
   database.exec(

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import {
   chmodSync,
+  chownSync,
   copyFileSync,
   existsSync,
   mkdtempSync,
@@ -11,17 +12,18 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { after, test } from 'node:test'
 import { createOneTimeCodes } from '../../../src/auth/accounts/one-time-codes.ts'
 import { recoveryHash } from '../../../src/auth/accounts/recovery-codes.ts'
-import { KeyFile, readKeyFile } from '../../../src/auth/sealing/key-file.ts'
+import { KeyFile, readKeyFile, writeKeyFile } from '../../../src/auth/sealing/key-file.ts'
 import { forgetSecrets, openRecords, rotateSecrets } from '../../../src/auth/sealing/open.ts'
 import { isSealed, newKeyText } from '../../../src/auth/sealing/vault.ts'
 import { loadKeys } from '../../../src/auth/server/keys.ts'
 import { checkModel } from '../../../src/model/check.ts'
 import type { Records } from '../../../src/records.ts'
 import { openSqlite } from '../../../src/store/sqlite.ts'
+import { ordinaryUser } from '../../databases/programs.ts'
 import blog from '../../models/blog.ts'
 import { createUsers } from '../../store/blog.ts'
 
@@ -86,6 +88,18 @@ test('the first start makes a key file for its owner alone; later starts take it
     chmodSync(keyFile, 0o644)
     await open()
     assert.match(notes[1] ?? '', /can be read by others/)
+  })
+})
+
+test('a key file that root makes anew is whose folder it is', async () => {
+  await withBase(async ({ keyFile, open }) => {
+    await open()
+    const folder = dirname(keyFile)
+    const { uid, gid } = ordinaryUser() ?? statSync(folder)
+    chownSync(folder, uid, gid)
+    writeKeyFile(keyFile, readKeyFile(keyFile) ?? [])
+    const made = statSync(keyFile)
+    assert.deepEqual([made.uid, made.gid, made.mode & 0o777], [uid, gid, 0o600])
   })
 })
 

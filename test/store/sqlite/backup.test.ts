@@ -1,5 +1,14 @@
 import assert from 'node:assert/strict'
-import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { describe, it } from 'node:test'
@@ -7,6 +16,7 @@ import { backupText, restoreText } from '../../../src/cli/backup.ts'
 import { user } from '../../../src/principal.ts'
 import { BackupError, backUp, restore } from '../../../src/store/sqlite/backup.ts'
 import { openSqlite } from '../../../src/store/sqlite.ts'
+import { ordinaryUser } from '../../databases/programs.ts'
 import { type Acknowledged, check } from '../../faults/stored.ts'
 import { blog, Client, withFile } from '../blog.ts'
 
@@ -180,6 +190,22 @@ describe('a restore', () => {
       await write('three')
       await close()
       assert.deepEqual(titles(file), ['one', 'two', 'three'])
+    }))
+
+  it('can be opened by whose folder it is, and by nobody else, whatever the rights of the backup', () =>
+    withBlog(async ({ file, copy, write, close }) => {
+      await write('one')
+      await backUp({ from: file, to: copy, overwrite: false })
+      await close()
+      const folder = dirname(file)
+      const { uid, gid } = ordinaryUser() ?? statSync(folder)
+      chownSync(folder, uid, gid)
+      for (const rights of [0o400, 0o644]) {
+        chmodSync(copy, rights)
+        await restore({ from: copy, to: file, overwrite: true })
+        const restored = statSync(file)
+        assert.deepEqual([restored.uid, restored.gid, restored.mode & 0o777], [uid, gid, 0o600])
+      }
     }))
 
   it('takes the place of a database that is damaged', () =>
