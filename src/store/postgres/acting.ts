@@ -2,8 +2,7 @@
 import { join, quoted, slot, sql } from '../sql/writer.ts'
 import type { Actor } from '../values.ts'
 import { nobody, settings } from './security.ts'
-import { type Query, statementOf } from './statement.ts'
-import type { Outcome } from './wire.ts'
+import { type Outcome, type Query, statementOf } from './statement.ts'
 
 const act = statementOf(
   sql`SELECT ${join(

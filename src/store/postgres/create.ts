@@ -10,6 +10,7 @@ import { requireValues, valuesOf } from '../write/assign.ts'
 import { requireChecks } from '../write/checks.ts'
 import { createdOutputs, ID, isToldAtOnce, placesOf, TEXT } from '../write/create.ts'
 import { none, textOf } from '../write/written.ts'
+import type { WriteRun } from './context.ts'
 import { References, refused } from './references.ts'
 import { resultOf } from './result.ts'
 import { roomRun } from './room.ts'
@@ -17,7 +18,6 @@ import { SearchWords } from './search-words.ts'
 import { nowhere, type Security } from './security.ts'
 import { statementOf } from './statement.ts'
 import type { Scope } from './transaction.ts'
-import type { WriteRun } from './writer.ts'
 
 export function createRun(shape: GuardedCreate, security: Security): WriteRun {
   const { collection, set, after } = shape

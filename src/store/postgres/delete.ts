@@ -6,10 +6,10 @@ import { rowSql } from '../sql/write.ts'
 import { arg, name, sql } from '../sql/writer.ts'
 import { requireChecks, requireMatch } from '../write/checks.ts'
 import { deleteOutputs } from '../write/delete.ts'
+import type { WriteRun } from './context.ts'
 import type { Removal } from './removal.ts'
 import type { Security } from './security.ts'
 import { statementOf } from './statement.ts'
-import type { WriteRun } from './writer.ts'
 
 export function deleteRun(shape: GuardedDelete, removal: Removal, security: Security): WriteRun {
   const { collection, before, ifMatch } = shape

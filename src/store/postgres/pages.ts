@@ -7,8 +7,8 @@ import { arg, type Bind, type Sql, slot, sql } from '../sql/writer.ts'
 import type { Inputs, SqlValue } from '../values.ts'
 import { stampOf } from '../versions.ts'
 import { isTouched } from './checks.ts'
+import type { ReadContext } from './context.ts'
 import { limited } from './limited.ts'
-import type { ReadContext } from './reader.ts'
 import type { Query, Row, Rows } from './statement.ts'
 
 /** The rows of a page, then those of other queries in the same snapshot. */

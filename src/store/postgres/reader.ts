@@ -1,42 +1,28 @@
 /** Runs guarded reads: one trip each, answers remembered while they stay true. */
 import type { Awaitable, CompositeAnswer, ReadAnswer } from '../../plan/answer.ts'
 import type { GuardedCompositeRead, GuardedList, GuardedRead } from '../../plan/guarded.ts'
-import { type Answer, type Answers, keyOf, type ReadShape, type ShapeAnswers } from '../answers.ts'
+import { type Answer, keyOf, type ReadShape, type ShapeAnswers } from '../answers.ts'
 import { absent, type CursorWindow, cursorAnswer, cursorSlice, pageAnswer } from '../lists.ts'
 import { once } from '../once.ts'
 import { compositeSql } from '../sql/composite.ts'
 import { countSql, itemSql, listSql, parentSql } from '../sql/read.ts'
 import { sql } from '../sql/writer.ts'
 import { type Inputs, noSlots, slotted } from '../values.ts'
-import { stampOf, type Version, type Versions } from '../versions.ts'
-import type { Checks } from './checks.ts'
+import { stampOf, type Version } from '../versions.ts'
+import type { Ask, ReadContext, Remembering } from './context.ts'
 import { limited } from './limited.ts'
 import { type PageRows, pageReader } from './pages.ts'
 import type { Pool } from './pool.ts'
 import type { Replicas } from './replicas.ts'
 import type { Security } from './security.ts'
-import { type Query, type Rows, statementOf } from './statement.ts'
+import { type Query, statementOf } from './statement.ts'
 
 type Run = (inputs: Inputs) => Promise<Answer>
-
-/** Runs queries in one snapshot. */
-export type Ask = (queries: readonly Query[]) => Promise<readonly Rows[]>
-
-interface Remembering {
-  readonly answers: Answers
-  readonly versions: Versions
-  readonly checks: Checks
-  readonly security: Security
-}
 
 interface ReaderParts extends Remembering {
   readonly pool: Pool
   /** They answer what Portico does not read for itself. */
   readonly replicas?: Replicas | undefined
-}
-
-export interface ReadContext extends Remembering {
-  readonly ask: Ask
 }
 
 /** An answer that is on its way: whoever asks the same meanwhile, with nothing changed, gets the same. */

@@ -58,6 +58,13 @@ export interface Query {
   readonly actor?: Actor | undefined
 }
 
+/** What became of a batch: the rows of those that were done, and why the next one was not. */
+export interface Outcome {
+  readonly done: readonly Rows[]
+  readonly tags: readonly string[]
+  readonly error: Error | undefined
+}
+
 let count = 0
 
 /** Make it once for each text: a connection prepares each by its name. */

@@ -8,13 +8,13 @@ import type { Inputs, ResultRow } from '../values.ts'
 import { valuesOf } from '../write/assign.ts'
 import { changedOutputs, decide, eventOf, requireAllowed, storedOutputs, TEXT } from '../write/update.ts'
 import { none, textOf } from '../write/written.ts'
+import type { WriteRun } from './context.ts'
 import { References, refused } from './references.ts'
 import { resultOf } from './result.ts'
 import { SearchWords } from './search-words.ts'
 import { nowhere, type Security } from './security.ts'
 import { type Rows, type Statement, statementOf } from './statement.ts'
 import { first, type Scope } from './transaction.ts'
-import type { WriteRun } from './writer.ts'
 
 export function updateRun(shape: GuardedUpdate, security: Security): WriteRun {
   const { collection, set } = shape

@@ -5,7 +5,7 @@
 import pg from 'pg'
 import { withActors, withoutActors } from './acting.ts'
 import { AnswerTimeout, ConnectionLost, isFarewell, Unreachable } from './failure.ts'
-import type { Query, Rows, Statement } from './statement.ts'
+import type { Outcome, Query, Rows, Statement } from './statement.ts'
 
 export interface WireOptions {
   readonly url: string
@@ -19,13 +19,6 @@ export interface WireOptions {
   readonly isLocked?: boolean
   /** Called when an answer takes long, but not too long yet. */
   readonly onSlow?: () => void
-}
-
-/** What became of a batch: the rows of those that were done, and why the next one was not. */
-export interface Outcome {
-  readonly done: readonly Rows[]
-  readonly tags: readonly string[]
-  readonly error: Error | undefined
 }
 
 /** How many statements stay prepared on a connection; beyond, the one that was not used for longest is closed. */

@@ -7,6 +7,7 @@ import { once } from '../once.ts'
 import { slotted } from '../values.ts'
 import { none, type Written } from '../write/written.ts'
 import { CommitQueue } from './commit.ts'
+import type { WriteRun } from './context.ts'
 import { createRun } from './create.ts'
 import { deleteRun } from './delete.ts'
 import type { Done, Job } from './group.ts'
@@ -34,9 +35,6 @@ export interface WriterOptions {
     readonly quiet: boolean
   }) => void
 }
-
-/** Runs one write within the transaction. */
-export type WriteRun = (plan: GuardedWrite, scope: Scope) => Promise<Written>
 
 export class Writer {
   readonly #options: WriterOptions

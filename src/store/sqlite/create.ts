@@ -10,9 +10,9 @@ import { requireChecks } from '../write/checks.ts'
 import { createdOutputs, ID, isToldAtOnce, placesOf, TEXT } from '../write/create.ts'
 import { none, textOf } from '../write/written.ts'
 import type { Statement } from './connection.ts'
+import type { WriteContext, WriteRun } from './context.ts'
 import { referenceRun, refused } from './references.ts'
 import { roomRun } from './room.ts'
-import type { WriteContext, WriteRun } from './writer.ts'
 
 export function createRun(shape: GuardedCreate, context: WriteContext): WriteRun {
   const { connection, events, search } = context

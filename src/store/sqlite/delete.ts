@@ -7,8 +7,8 @@ import { rowSql } from '../sql/write.ts'
 import { arg } from '../sql/writer.ts'
 import { requireChecks, requireMatch } from '../write/checks.ts'
 import { deleteOutputs } from '../write/delete.ts'
+import type { WriteContext, WriteRun } from './context.ts'
 import type { Removal } from './removal.ts'
-import type { WriteContext, WriteRun } from './writer.ts'
 
 export function deleteRun(shape: GuardedDelete, context: WriteContext, removal: Removal): WriteRun {
   const { collection, before, ifMatch } = shape

@@ -9,7 +9,7 @@ import { arg, type Bind, type Sql, slot } from '../sql/writer.ts'
 import type { Inputs, ResultRow, SqlValue } from '../values.ts'
 import { stampOf, type Version } from '../versions.ts'
 import type { Statement } from './connection.ts'
-import type { ReadContext } from './reader.ts'
+import type { ReadContext } from './context.ts'
 import { totalReader } from './totals.ts'
 
 type Rows = (inputs: Inputs) => readonly ResultRow[]

@@ -7,28 +7,18 @@ import type {
   GuardedList,
   GuardedRead,
 } from '../../plan/guarded.ts'
-import { type Answer, type Answers, keyOf, type ReadShape, type ShapeAnswers } from '../answers.ts'
+import { type Answer, keyOf, type ReadShape, type ShapeAnswers } from '../answers.ts'
 import { absent, type CursorWindow, cursorAnswer, cursorSlice } from '../lists.ts'
 import { once } from '../once.ts'
 import { compositeSql } from '../sql/composite.ts'
 import { itemSql, listSql, parentSql } from '../sql/read.ts'
 import { sqlite } from '../sql/sqlite.ts'
 import { type Inputs, noSlots, type ResultRow } from '../values.ts'
-import { stampOf, type Version, type Versions } from '../versions.ts'
-import type { Connection } from './connection.ts'
+import { stampOf, type Version } from '../versions.ts'
+import type { ReadContext } from './context.ts'
 import { pageReader } from './pages.ts'
-import type { Totals } from './totals.ts'
 
 type Run = (inputs: Inputs) => Answer
-
-export interface ReadContext {
-  readonly connection: Connection
-  readonly answers: Answers
-  readonly versions: Versions
-  /** Versions that stay the same while rows are only added at the end or changed in place. */
-  readonly orders: Versions
-  readonly totals: Totals
-}
 
 interface ShapeReader {
   readonly answers: ShapeAnswers

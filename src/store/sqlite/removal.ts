@@ -6,7 +6,7 @@ import { name, slot, sql } from '../sql/writer.ts'
 import { slotted } from '../values.ts'
 import { type Referrer, RemovalWalk, type Walk, type Walked } from '../write/removal.ts'
 import type { Statement } from './connection.ts'
-import type { WriteContext } from './writer.ts'
+import type { WriteContext } from './context.ts'
 
 export class Removal {
   readonly #context: WriteContext

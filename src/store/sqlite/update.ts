@@ -8,8 +8,8 @@ import type { Inputs } from '../values.ts'
 import { valuesOf } from '../write/assign.ts'
 import { changedOutputs, decide, eventOf, requireAllowed, storedOutputs, TEXT } from '../write/update.ts'
 import { none, textOf } from '../write/written.ts'
+import type { WriteContext, WriteRun } from './context.ts'
 import { referenceRun, refused } from './references.ts'
-import type { WriteContext, WriteRun } from './writer.ts'
 
 export function updateRun(shape: GuardedUpdate, context: WriteContext): WriteRun {
   const { connection, events, search } = context

@@ -1,19 +1,16 @@
 /** Runs guarded writes: queues them for the next commit, and tells what they changed. */
 import { ApiError } from '../../errors.ts'
-import type { Model } from '../../model/model.ts'
 import type { WriteAnswer } from '../../plan/answer.ts'
 import type { GuardedWrite } from '../../plan/guarded.ts'
 import { once } from '../once.ts'
 import { none, type Written } from '../write/written.ts'
 import { CommitQueue } from './commit.ts'
-import type { Connection } from './connection.ts'
+import type { WriteContext, WriteRun } from './context.ts'
 import { createRun } from './create.ts'
 import { deleteRun } from './delete.ts'
-import type { EventLog } from './event-log.ts'
 import type { Neighbours } from './neighbours.ts'
 import { RecordPruning } from './record-pruning.ts'
 import { Removal } from './removal.ts'
-import type { SearchIndex } from './search-index.ts'
 import { updateRun } from './update.ts'
 
 export interface WriterOptions {
@@ -23,17 +20,6 @@ export interface WriterOptions {
   readonly now: () => number
   readonly atCommit: (written: Written) => void
 }
-
-/** What the writers of single shapes share. */
-export interface WriteContext {
-  readonly model: Model
-  readonly connection: Connection
-  readonly events: EventLog
-  readonly search: SearchIndex
-}
-
-/** Runs one write within the transaction. `now`: ISO 8601 UTC. */
-export type WriteRun = (plan: GuardedWrite, now: string) => Written
 
 export class Writer {
   readonly #queue: CommitQueue<Written, WriteAnswer>
