@@ -48,12 +48,7 @@ export interface Refused {
 
 /** `text` is the reply: `{"data":…}` with `errors` where fields failed, and `extensions.cost`. */
 export interface Executed {
-  readonly outcome: 'ok'
   readonly text: string
-  /** Whether `data` is there and not null. */
-  readonly data: boolean
-  /** Whether the reply may be kept for others: no error, and nothing of it depends on who asks. */
-  readonly errors: boolean
 }
 
 export interface ExecutionContext {

@@ -19,10 +19,5 @@ export function refused(errors: readonly GraphQLFormattedError[]): Refused {
 /** `data`: JSON. */
 export function executed(data: string, errors: readonly GraphQLFormattedError[], cost: number): Executed {
   const told = errors.length === 0 ? '' : `"errors":${JSON.stringify(errors)},`
-  return {
-    outcome: 'ok',
-    text: `{${told}"data":${data},"extensions":{"cost":${cost}}}`,
-    data: data !== 'null',
-    errors: errors.length > 0,
-  }
+  return { text: `{${told}"data":${data},"extensions":{"cost":${cost}}}` }
 }

@@ -30,7 +30,7 @@ export function openClient(name: string): Client {
   const start = (args: readonly string[], environment: Readonly<Record<string, string>> = {}) =>
     new Promise<Ended>(ended => {
       const env = { PATH: process.env.PATH, HOME: folder, ...environment }
-      execFile(process.execPath, args, { cwd: folder, env, timeout: 60_000 }, (error, out, err) =>
+      execFile(process.execPath, args, { cwd: folder, env, timeout: 180_000 }, (error, out, err) =>
         ended({ code: error ? 1 : 0, out, err }),
       )
     })

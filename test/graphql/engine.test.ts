@@ -98,12 +98,12 @@ function refused(source: string, variables?: unknown, of = engine, operationName
 describe('queries', () => {
   test('the text of the reply is what was asked for, in order, with the cost', async () => {
     const ready = bound('{ posts(limit: 1) { title id author { email id } } }')
-    const { text, data: there, errors } = await engine.execute(ready, ada, context)
+    const { text } = await engine.execute(ready, ada, context)
     assert.equal(
       text,
       '{"data":{"posts":[{"title":"Post 1","id":"1","author":{"email":"ben@example.org","id":"2"}}]},"extensions":{"cost":2}}',
     )
-    assert.deepEqual([there, errors, ready.cost], [true, false, 2])
+    assert.equal(ready.cost, 2)
   })
 
   test('a whole operation is one read', async () => {

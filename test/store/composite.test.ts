@@ -60,6 +60,16 @@ test('a related item is looked up, but not for its id alone', () => {
   assert.match(texts(composite(author([id])), [1], guard, ann).sqlite, /FROM "users" AS "t2" WHERE/)
 })
 
+test('an id can have a text before it, and that is only text', () => {
+  const named: Selected = { kind: 'field', key: 'n', field: 'id', as: { prefix: "it's:" } }
+  const author = { kind: 'relation', key: 'a', relation: 'author', select: [named], list: undefined } as const
+  const shape = composite({ kind: 'item', key: 'p', collection: 'posts', id: 0, select: [named, author] })
+  assert.deepEqual(texts(shape, [1]), {
+    sqlite: `SELECT json_object('p', (SELECT json_object('n', 'it''s:' || CAST("t1"."id" AS TEXT), 'a', CASE WHEN "t1"."author_id" IS NOT NULL THEN json_object('n', 'it''s:' || CAST("t1"."author_id" AS TEXT)) END) FROM "posts" AS "t1" WHERE "t1"."id" = ?1))`,
+    postgres: `SELECT (concat('{"p":', coalesce(((SELECT concat('{"n":', coalesce((to_json('it''s:' || CAST("t1"."id" AS TEXT)))::text, 'null'), ',"a":', coalesce((CASE WHEN "t1"."author_id" IS NOT NULL THEN concat('{"n":', coalesce((to_json('it''s:' || CAST("t1"."author_id" AS TEXT)))::text, 'null'), '}') END)::text, 'null'), '}') FROM "posts" AS "t1" WHERE "t1"."id" = $1))::text, 'null'), '}'))::text`,
+  })
+})
+
 test('a connection carries the sort keys of its rows, and the total of all', () => {
   const list = {
     filter: { kind: 'compare', field: 'rank', operator: 'gt', param: 2 },

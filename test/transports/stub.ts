@@ -101,12 +101,7 @@ export function stubEngine(): StubEngine {
         operationName: prepared.operationName ?? null,
         rootValue: rootOf(principal, () => context.rateLimit?.remaining),
       })
-      const done = (value: unknown) => ({
-        outcome: 'ok' as const,
-        text: JSON.stringify(value),
-        data: true,
-        errors: false,
-      })
+      const done = (value: unknown) => ({ text: JSON.stringify(value) })
       return result instanceof Promise ? result.then(done) : done(result)
     },
     subscribe(bound, principal) {

@@ -1,191 +1,93 @@
-/** What an app on Relay does, by its runtime and what its compiler made. Prints what it saw at each step. */
-import { type Client, createClient } from 'graphql-ws'
+/** What an app on Relay does, by its hooks and what its compiler made. Prints what it saw at each step. */
+import {
+  useLazyLoadQuery,
+  useMutation,
+  usePaginationFragment,
+  useRefetchableFragment,
+  useSubscription,
+} from 'react-relay'
 import {
   ConnectionHandler,
   commitMutation,
-  createOperationDescriptor,
-  Environment,
-  type FetchFunction,
   fetchQuery,
   type GraphQLTaggedNode,
-  getPaginationMetadata,
-  getPaginationVariables,
-  getRefetchMetadata,
-  getSingularSelector,
   type MutationConfig,
   type MutationParameters,
-  Network,
-  Observable,
-  type OperationType,
-  type ReaderFragment,
-  RecordSource,
-  requestSubscription,
-  Store,
-  type SubscribeFunction,
-  type Variables,
 } from 'relay-runtime'
 import Added, { type AddedSubscription } from './__generated__/AddedSubscription.graphql'
-import AuthorPosts, { type Author_posts$data } from './__generated__/Author_posts.graphql'
+import AuthorPosts, { type Author_posts$key } from './__generated__/Author_posts.graphql'
+import type { AuthorPaginationQuery } from './__generated__/AuthorPaginationQuery.graphql'
 import Author, { type AuthorQuery } from './__generated__/AuthorQuery.graphql'
 import Create, { type CreateMutation } from './__generated__/CreateMutation.graphql'
 import Delete, { type DeleteMutation } from './__generated__/DeleteMutation.graphql'
-import FeedPosts, { type Feed_posts$data } from './__generated__/Feed_posts.graphql'
+import FeedPosts, { type Feed_posts$key } from './__generated__/Feed_posts.graphql'
+import type { FeedPaginationQuery } from './__generated__/FeedPaginationQuery.graphql'
 import Feed, { type FeedQuery } from './__generated__/FeedQuery.graphql'
 import Node, { type NodeQuery } from './__generated__/NodeQuery.graphql'
-import PostWhole, { type Post_whole$data } from './__generated__/Post_whole.graphql'
+import PostWhole, { type Post_whole$key } from './__generated__/Post_whole.graphql'
 import Post, { type PostQuery } from './__generated__/PostQuery.graphql'
+import type { PostRefetchQuery } from './__generated__/PostRefetchQuery.graphql'
 import Update, { type UpdateMutation } from './__generated__/UpdateMutation.graphql'
-
-const { GRAPHQL_URL = '', TOKEN = '' } = process.env
-const Authorization = `Bearer ${TOKEN}`
-
-// --- the network
-
-const fetchFunction: FetchFunction = async ({ id }, variables) => {
-  const answered = await fetch(GRAPHQL_URL, {
-    method: 'POST',
-    headers: { 'Content-Type': 'application/json', Authorization },
-    body: JSON.stringify({ documentId: `sha256:${id}`, variables }),
-  })
-  return answered.json()
-}
-
-const socket: Client = createClient({
-  url: GRAPHQL_URL.replace('http', 'ws'),
-  connectionParams: { Authorization },
-})
-
-const subscribeFunction: SubscribeFunction = ({ id }, variables) =>
-  Observable.create(sink => {
-    // The protocol of graphql-ws requires a text.
-    const request = { query: '', documentId: `sha256:${id}`, variables }
-    return socket.subscribe(request, {
-      next: payload => sink.next(payload as never),
-      error: cause => sink.error(new Error(JSON.stringify(cause))),
-      complete: () => sink.complete(),
-    })
-  })
-
-const environment = new Environment({
-  network: Network.create(fetchFunction, subscribeFunction),
-  store: new Store(new RecordSource()),
-  getDataID: ({ nodeId }) => nodeId,
-})
-
-// --- what hooks do
-
-async function load<T extends OperationType>(
-  query: GraphQLTaggedNode,
-  variables: T['variables'],
-): Promise<unknown> {
-  environment.retain(createOperationDescriptor(query as never, variables))
-  return fetchQuery<T>(environment, query, variables, { fetchPolicy: 'network-only' }).toPromise()
-}
-
-function read<Data>(fragment: ReaderFragment, parent: unknown): Data {
-  const selector = getSingularSelector(fragment, parent)
-  if (!selector) throw new Error(`nothing is selected by ${fragment.name}`)
-  const { data, isMissingData } = environment.lookup(selector as never)
-  if (isMissingData) throw new Error(`${fragment.name} has holes`)
-  return data as unknown as Data
-}
-
-/** The next page of a connection, or the one before it, as `usePaginationFragment` asks for it. */
-async function more(
-  fragment: ReaderFragment,
-  parent: unknown,
-  direction: 'forward' | 'backward',
-  base: Variables,
-): Promise<boolean> {
-  const { connectionPathInFragmentData, paginationRequest, paginationMetadata } = getPaginationMetadata(
-    fragment,
-    'more',
-  )
-  const { identifierInfo } = getRefetchMetadata(fragment, 'more')
-  let connection: unknown = read(fragment, parent)
-  for (const key of connectionPathInFragmentData) connection = (connection as Record<string, unknown>)[key]
-  const { pageInfo } = connection as { pageInfo: Readonly<Record<string, string | boolean>> }
-  const isForward = direction === 'forward'
-  if (!pageInfo[isForward ? 'hasNextPage' : 'hasPreviousPage']) return false
-  const cursor = String(pageInfo[isForward ? 'endCursor' : 'startCursor'])
-  const variables = getPaginationVariables(direction, 2, cursor, base, {}, paginationMetadata)
-  const { identifierField, identifierQueryVariableName } = identifierInfo ?? {}
-  const id = identifierField
-    ? (read(fragment, parent) as Record<string, unknown>)[identifierField]
-    : undefined
-  const named = identifierQueryVariableName ? { [identifierQueryVariableName]: id } : {}
-  await load(paginationRequest as never, { ...variables, ...named })
-  return true
-}
-
-function mutate<T extends MutationParameters>(
-  mutation: GraphQLTaggedNode,
-  variables: T['variables'],
-  how: Partial<MutationConfig<T>> = {},
-): Promise<{ readonly response: T['response'] | undefined; readonly errors: readonly string[] }> {
-  return new Promise(resolve =>
-    commitMutation<T>(environment, {
-      mutation,
-      variables,
-      onCompleted: (response, errors) =>
-        resolve({ response, errors: (errors ?? []).map(({ message }) => message) }),
-      onError: ({ message }) => resolve({ response: undefined, errors: [message] }),
-      ...how,
-    }),
-  )
-}
-
-async function until(condition: () => boolean): Promise<void> {
-  for (let tries = 0; tries < 10 && !condition(); tries++) await new Promise(next => setTimeout(next, 20))
-}
-
-/** A change that Relay does not see. */
-async function byRest(method: string, path: string, body: object): Promise<void> {
-  const url = new URL(`/api/v1/${path}`, GRAPHQL_URL)
-  const headers = { 'Content-Type': 'application/json', Authorization }
-  const { ok, status } = await fetch(url, { method, headers, body: JSON.stringify(body) })
-  if (!ok) throw new Error(`${method} ${path}: ${status}`)
-}
-
-// --- the app
+import { byRest, environment, socket } from './environment'
+import { closeAll, type Shown, show } from './shown'
 
 const words = 'relay'
-const root = environment.lookup(createOperationDescriptor(Feed, { count: 2, words }).fragment).data
-const feed = () => read<Feed_posts$data>(FeedPosts, root).postsConnection
-const titles = () => feed().edges.map(({ node }) => node.title)
 
-async function pages() {
-  await load<FeedQuery>(Feed, { count: 2, words })
-  const first = titles()
+function useFeed() {
+  const query = useLazyLoadQuery<FeedQuery>(Feed, { count: 2, words })
+  return usePaginationFragment<FeedPaginationQuery, Feed_posts$key>(FeedPosts, query)
+}
+
+type FeedShown = Shown<ReturnType<typeof useFeed>>
+
+const titlesOf = ({ data }: ReturnType<typeof useFeed>) =>
+  data.postsConnection.edges.map(({ node }) => node.title)
+
+async function pages(feed: FeedShown) {
+  const first = titlesOf(feed.now)
   let loads = 0
-  while (await more(FeedPosts, root, 'forward', { count: 2, words })) loads++
-  return { first, all: titles(), loads, total: feed().totalCount, author: feed().edges[0]?.node.author.name }
+  for (; feed.now.hasNext; loads++) {
+    const before = titlesOf(feed.now).length
+    await feed.until(
+      now => titlesOf(now).length > before && !now.isLoadingNext,
+      () => feed.now.loadNext(2),
+    )
+  }
+  const { totalCount, edges } = feed.now.data.postsConnection
+  return { first, all: titlesOf(feed.now), loads, total: totalCount, author: edges[0]?.node.author.name }
 }
 
 async function pagesFromTheEnd() {
-  const variables = { id: '1', last: 2 }
-  await load<AuthorQuery>(Author, variables)
-  const { user } = environment.lookup(createOperationDescriptor(Author, variables).fragment)
-    .data as unknown as AuthorQuery['response']
-  const listed = () =>
-    read<Author_posts$data>(AuthorPosts, user).postsConnection.edges.map(({ node }) => node.title)
-  const last = listed()
-  await more(AuthorPosts, user, 'backward', variables)
-  return { last, more: listed() }
+  const author = await show(() => {
+    const { user } = useLazyLoadQuery<AuthorQuery>(Author, { id: '1', last: 2 })
+    if (!user) throw new Error('there is no user 1')
+    return usePaginationFragment<AuthorPaginationQuery, Author_posts$key>(AuthorPosts, user)
+  })
+  const titles = () => author.now.data.postsConnection.edges.map(({ node }) => node.title)
+  const last = titles()
+  await author.until(
+    () => titles().length > 2,
+    () => author.now.loadPrevious(2),
+  )
+  return { last, more: titles() }
 }
 
-async function refetches() {
-  const newest = feed().edges[0]?.node
-  await load<PostQuery>(Post, { id: newest?.id ?? '' })
-  const { post } = environment.lookup(createOperationDescriptor(Post, { id: newest?.id ?? '' }).fragment)
-    .data as unknown as PostQuery['response']
-  const before = read<Post_whole$data>(PostWhole, post)
-  await byRest('PATCH', `posts/${newest?.id}`, { title: 'relay refetched', body: 'later' })
-  const { refetchableRequest, identifierInfo } = getRefetchMetadata(PostWhole, 'refetch')
-  const id = (before as unknown as Record<string, unknown>)[identifierInfo?.identifierField ?? '']
-  await load(refetchableRequest as never, { [identifierInfo?.identifierQueryVariableName ?? '']: id })
-  const { title, body } = read<Post_whole$data>(PostWhole, post)
-  return { identifier: String(id).replace(/\d+$/, ''), was: before.body, title, body, inFeed: titles()[0] }
+async function refetches(feed: FeedShown) {
+  const newest = feed.now.data.postsConnection.edges[0]?.node.id ?? ''
+  const whole = await show(() => {
+    const { post } = useLazyLoadQuery<PostQuery>(Post, { id: newest })
+    if (!post) throw new Error(`there is no post ${newest}`)
+    return useRefetchableFragment<PostRefetchQuery, Post_whole$key>(PostWhole, post)
+  })
+  const was = whole.now[0].body
+  await byRest('PATCH', `posts/${newest}`, { title: 'relay refetched', body: 'later' })
+  await whole.until(
+    ([data]) => data.body !== was,
+    () => whole.now[1]({}, { fetchPolicy: 'network-only' }),
+  )
+  const { title, body } = whole.now[0]
+  await feed.until(() => true)
+  return { was, title, body, inFeed: titlesOf(feed.now)[0] }
 }
 
 async function finds() {
@@ -196,23 +98,44 @@ async function finds() {
   return found
 }
 
-async function changes() {
-  const connections = [feed().__id]
-  const made = await mutate<CreateMutation>(Create, { title: 'relay made', connections })
-  const afterCreate = titles()[0]
-  const id = made.response?.createPost.id ?? ''
-  await mutate<UpdateMutation>(Update, { id, title: 'relay renamed' })
-  const afterUpdate = titles()[0]
-  const optimistic: (string | undefined)[] = []
+function mutate<T extends MutationParameters>(
+  mutation: GraphQLTaggedNode,
+  variables: T['variables'],
+  how: Partial<MutationConfig<T>> = {},
+): Promise<readonly string[]> {
+  return new Promise(resolve =>
+    commitMutation<T>(environment, {
+      mutation,
+      variables,
+      onCompleted: (_, errors) => resolve((errors ?? []).map(({ message }) => message)),
+      onError: ({ message }) => resolve([message]),
+      ...how,
+    }),
+  )
+}
+
+async function changes(feed: FeedShown) {
+  const creating = await show(() => useMutation<CreateMutation>(Create))
+  const connections = [feed.now.data.postsConnection.__id]
+  const before = titlesOf(feed.now).length
+  await feed.until(
+    now => titlesOf(now).length > before,
+    () => creating.now[0]({ variables: { title: 'relay made', connections } }),
+  )
+  const [edge] = feed.now.data.postsConnection.edges
+  const { id = '', title: afterCreate } = edge?.node ?? {}
   const nodeId = `Post:${id}`
+  const first = (title: string) => feed.until(now => titlesOf(now)[0] === title)
+  await mutate<UpdateMutation>(Update, { id, title: 'relay renamed' })
+  await first('relay renamed')
   const refused = mutate<UpdateMutation>(
     Update,
     { id, title: 'relay '.repeat(100) },
     { optimisticResponse: { updatePost: { nodeId, title: 'relay hoped' } } },
   )
-  optimistic.push(titles()[0])
-  const { errors } = await refused
-  optimistic.push(titles()[0])
+  await first('relay hoped')
+  const errors = await refused
+  await first('relay renamed')
   await mutate<DeleteMutation>(
     Delete,
     { id },
@@ -224,31 +147,36 @@ async function changes() {
       },
     },
   )
-  return { afterCreate, afterUpdate, optimistic, errors, afterDelete: titles()[0] }
+  await feed.until(now => titlesOf(now).length === before)
+  return { afterCreate, errors, afterDelete: titlesOf(feed.now)[0] }
 }
 
-async function hears() {
-  const subscription = requestSubscription<AddedSubscription>(environment, {
-    subscription: Added,
-    variables: { connections: [feed().__id] },
-    onError: cause => console.error(cause),
-  })
-  const before = titles().length
+async function hears(feed: FeedShown) {
+  const variables = { connections: [feed.now.data.postsConnection.__id] }
+  const { length } = titlesOf(feed.now)
+  const config = { subscription: Added, variables, onError: (cause: Error) => console.error(cause) }
+  await show(() => useSubscription<AddedSubscription>(config))
+  let heard = false
   // The subscriber alone knows when it is connected.
-  for (let tries = 0; tries < 50 && titles().length === before; tries++) {
+  for (let tries = 0; tries < 50 && !heard; tries++) {
     await byRest('POST', 'posts', { title: 'relay heard', author_id: 1 })
-    await until(() => titles().length > before)
+    await new Promise(next => setTimeout(next, 100))
+    await feed.until(() => true)
+    heard = titlesOf(feed.now).length > length
   }
-  subscription.dispose()
-  return titles()[0]
+  return titlesOf(feed.now)[0]
 }
 
 async function main(): Promise<void> {
-  const steps = { pages, pagesFromTheEnd, refetches, finds, changes, hears }
+  const feed = await show(useFeed)
   const seen: Record<string, unknown> = {}
-  for (const [name, step] of Object.entries(steps)) seen[name] = await step()
-  console.log(JSON.stringify(seen))
+  for (const [name, step] of Object.entries({ pages, pagesFromTheEnd, refetches, finds, changes, hears })) {
+    seen[name] = await step(feed)
+  }
+  await closeAll()
   await socket.dispose()
+  // Relay's hooks hold what was loaded for five minutes more, by timers.
+  process.stdout.write(JSON.stringify(seen), () => process.exit())
 }
 
 void main()
