@@ -22,7 +22,9 @@ async function blog() {
 const metricsIntro = `# Metrics
 
 This page is generated from what a service on SQLite answers at \`/metrics\`, in the text format of Prometheus. Node's own
-figures, \`process_…\` and \`nodejs_…\`, are there too. [Operations](operations.md) says which of them to watch.
+figures, \`process_…\` and \`nodejs_…\`, are there too. There are more with [Redis](nodes.md#redis-away),
+[read replicas](postgresql.md#read-replicas) and [workers](running.md#all-cores). [Operations](operations.md) says which to
+watch.
 
 | figure | kind | what it says |
 |---|---|---|

@@ -136,7 +136,8 @@ export const settingsTable = {
     variable: 'LOG_LEVEL',
     kind: choice('silent', 'fatal', 'error', 'warn', 'info', 'debug', 'trace'),
     default: 'info',
-    sentence: 'What is logged, as JSON lines on standard output; `info` has one line for each request.',
+    sentence:
+      'What is logged, as JSON lines on standard output; `info` has one line for each request but probes that went well.',
   }),
   tracesEndpoint: optional({
     variable: 'OTEL_EXPORTER_OTLP_ENDPOINT',

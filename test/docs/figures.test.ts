@@ -1,0 +1,54 @@
+/** Every figure that the pages name is one that a service has, and every one of Portico's own stands in a page. */
+import assert from 'node:assert/strict'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { replicaFigures } from '../../src/serve/figures.ts'
+import type { Store } from '../../src/store/store.ts'
+import { withRedis } from '../databases/redis.ts'
+import { startProcess } from '../processes/portico.ts'
+import { withFile } from '../store/blog.ts'
+
+const root = join(import.meta.dirname, '..', '..')
+const pages = ['README.md', ...readdirSync(join(root, 'docs')).map(name => `docs/${name}`)].filter(name =>
+  name.endsWith('.md'),
+)
+const prose = pages.map(page => readFileSync(join(root, page), 'utf8')).join('\n')
+
+/** Of a service that has all there is but read replicas. */
+async function told(): Promise<ReadonlySet<string>> {
+  return withRedis(url =>
+    withFile(async database => {
+      const node = await startProcess({
+        environment: { DATABASE_URL: database, REDIS_URL: url, WORKERS: '2' },
+      })
+      try {
+        // Each worker loads GraphQL with its first request for it.
+        for (let asked = 0; asked < 40; asked++) await node.call('/graphql?query={__typename}')
+        const { text } = await node.call('/metrics')
+        return new Set([...text.matchAll(/^# TYPE (\w+) /gm)].map(([, name = '']) => name))
+      } finally {
+        await node.end()
+      }
+    }),
+  )
+}
+
+const ofReplicas = replicaFigures({ replicas: () => ({}) } as unknown as Store).map(({ name }) => name)
+
+test('the pages name the figures that there are', async () => {
+  const known = new Set([...(await told()), ...ofReplicas])
+  const own = [...known].filter(name => name.startsWith('portico_'))
+  assert.ok(own.length > 30 && ofReplicas.length === 4)
+  const named = new Set(
+    [...prose.matchAll(/\b(?:portico|process|nodejs)_[a-z][a-z0-9_]+[a-z0-9]\b(?!\()/g)].map(
+      ([name]) => name,
+    ),
+  )
+  const unknown = [...named].filter(name => !known.has(name.replace(/_(bucket|count|sum)$/, '')))
+  assert.deepEqual(unknown, [])
+  assert.deepEqual(
+    own.filter(name => !named.has(name)),
+    [],
+  )
+})
