@@ -7,7 +7,7 @@ import { openPostgres } from '../../../src/store/postgres.ts'
 import { query, withPostgres } from '../../databases/postgres.ts'
 import { blog, Client } from '../blog.ts'
 
-const waiting = `SELECT pid FROM pg_stat_activity WHERE application_name = 'portico' AND wait_event_type = 'Lock'`
+const waiting = `SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'portico' AND wait_event_type = 'Lock'`
 
 test('a write whose connection the server ends is done again on another, and once', async () => {
   await withPostgres(async url => {
