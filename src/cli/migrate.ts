@@ -65,7 +65,11 @@ interface MigrateOptions {
 async function migrate(model: Model, settings: Settings, options: MigrateOptions): Promise<string> {
   const migration = await migrationOf(model, settings)
   const steps = await migration.plan()
-  if (steps.length === 0) return 'The database fits the model: there is nothing to do.\n'
+  if (steps.length === 0) {
+    // What an abandoned migration has prepared goes all the same.
+    if (options.apply) await migration.apply({ allowDestructive: false })
+    return 'The database fits the model: there is nothing to do.\n'
+  }
   const plan = `The model changes the database:\n${shown(steps, options.sql)}`
   const destroys = steps.some(step => step.destructive)
   if (!options.apply) {

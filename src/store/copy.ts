@@ -51,17 +51,13 @@ async function openTarget({ at, kind }: Place): Promise<Target> {
 export async function copyDatabase(model: Model, options: CopyOptions): Promise<readonly Copied[]> {
   const { from, to } = options
   if (from.at === to.at) throw new CopyError('The source and the target are the same.')
-  return copied(model, options).catch(cause => {
-    throw stopped(cause)
-  })
-}
-
-async function copied(model: Model, options: CopyOptions): Promise<readonly Copied[]> {
-  const source = await openSource(options.from, model)
+  const source = await openSource(from, model)
   try {
-    const target = await openTarget(options.to)
+    const target = await openTarget(to)
     try {
       return await new Copy(model, source, target, options).run()
+    } catch (cause) {
+      throw stopped(cause)
     } finally {
       await target.close()
     }

@@ -139,6 +139,10 @@ test('a PostgreSQL database is shown and changed as a file is', () =>
       (await portico('migrate', ...on)).out,
       'The database fits the model: there is nothing to do.\n',
     )
+    const prepared = 'ALTER TABLE notes ADD CONSTRAINT "_new_stars__required" CHECK (stars > 9) NOT VALID'
+    await onPostgres(url, prepared)
+    assert.match((await portico('migrate', '--apply', ...on)).out, /there is nothing to do/)
+    await onPostgres(url, 'UPDATE notes SET stars = 6')
     assert.deepEqual(await onPostgres(url, 'SELECT title, mood FROM notes'), [{ title: 'One', mood: 'calm' }])
     declare('notes', '', 'title: string()')
     assert.match((await portico('migrate', '--apply', ...on)).err, /--allow-destructive.*Nothing was done/s)

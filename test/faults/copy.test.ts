@@ -12,7 +12,8 @@ const ROWS = 20_000
 
 /** Kills the copy once it has done so many things. Returns all that it said. */
 async function copy(from: string, to: string, killAfter = Number.POSITIVE_INFINITY): Promise<string> {
-  const child = spawn(process.execPath, [program, from, to], { stdio: ['ignore', 'pipe', 'inherit'] })
+  const args = [program, from, to, String(killAfter)]
+  const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] })
   let output = ''
   child.stdout.setEncoding('utf8').on('data', chunk => {
     output += chunk

@@ -1,12 +1,22 @@
-/** A process that copies a database, and writes a dot for everything that it has done. */
+/**
+ * A process that copies a database, and writes a dot for everything that it has done. After one more than so many it
+ * waits for whoever kills it.
+ */
 import { writeSync } from 'node:fs'
 import { isPostgres } from '../../src/config/database.ts'
 import { copyDatabase, type Place } from '../../src/store/copy.ts'
 import { before } from './migration-models.ts'
 
 const [from, to] = process.argv
-  .slice(2)
+  .slice(2, 4)
   .map((at): Place => ({ at, kind: isPostgres(at) ? 'postgres' : 'sqlite', name: at }))
-if (from && to)
-  await copyDatabase(before, { from, to, live: false, onProgress: () => void writeSync(1, '.') })
+const most = Number(process.argv[4])
+let reports = 0
+
+async function onProgress(): Promise<void> {
+  writeSync(1, '.')
+  if (++reports > most) await new Promise(resolve => setTimeout(resolve, 600_000))
+}
+
+if (from && to) await copyDatabase(before, { from, to, live: false, onProgress })
 writeSync(1, 'done')

@@ -5,11 +5,13 @@ import { once } from 'node:events'
 import { test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
+import pg from 'pg'
 import type { Step } from '../../src/store/schema/diff.ts'
 import { applyPostgres } from '../../src/store/schema/postgres-migrate.ts'
 import { type Migratable, migratables, postgres } from '../databases/migratable.ts'
-import { PostgresServer } from '../databases/postgres.ts'
+import { PostgresServer, query, withPostgres } from '../databases/postgres.ts'
 import { fast } from '../databases/postgres-server.ts'
+import { until } from '../databases/replicated.ts'
 import { after, before } from './migration-models.ts'
 
 const program = fileURLToPath(new URL('migrate.ts', import.meta.url))
@@ -121,3 +123,28 @@ test('PostgreSQL: a migration whose server crashes has changed nothing, and can 
     await server.remove()
   }
 })
+
+test('PostgreSQL: the server notices that a migration was killed, also while a statement of it waits', () =>
+  withPostgres(async url => {
+    await (await postgres.open(url, before)).close()
+    const other = new pg.Client({ connectionString: url })
+    await other.connect()
+    try {
+      await other.query('BEGIN; LOCK TABLE notes IN ACCESS EXCLUSIVE MODE')
+      const child = spawn(process.execPath, [program, url], { stdio: ['ignore', 'ignore', 'inherit'] })
+      const ended = once(child, 'close')
+      const migrating = (and: string) =>
+        query(
+          url,
+          `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'portico migrate' ${and}`,
+        )
+      await until('it waits', async () => (await migrating(`AND wait_event_type = 'Lock'`)).length > 0)
+      child.kill('SIGKILL')
+      await ended
+      await until('its connection is gone', async () => (await migrating('')).length === 0)
+    } finally {
+      await other.end()
+    }
+    await postgres.apply(url, after, { allowDestructive: true })
+    await postgres.requireSound(url)
+  }))

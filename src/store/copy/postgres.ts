@@ -102,13 +102,17 @@ function sequenceOf(name: string): string {
 
 const lastSnapshot = 'BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY'
 
+/** The number of the transaction below which traces of commits may be cleaned away: see `floorRow`. */
+const floor = `coalesce((SELECT "names"::xid8 FROM "_touched" WHERE "xid" = '0'::xid8), '0'::xid8)`
+
 export class PostgresSource implements Source {
   readonly #client: pg.Client
-  readonly #snapshot: string
+  /** The snapshot, and the floor in it. */
+  readonly #begin: readonly [string, string]
 
-  private constructor(client: pg.Client, snapshot: string) {
+  private constructor(client: pg.Client, begin: readonly [string, string]) {
     this.#client = client
-    this.#snapshot = snapshot
+    this.#begin = begin
   }
 
   static async open(url: string, model: Model): Promise<PostgresSource> {
@@ -117,7 +121,8 @@ export class PostgresSource implements Source {
     }
     const client = await connect(url)
     await client.query(lastSnapshot)
-    return new PostgresSource(client, String(await readOne(client, 'SELECT pg_current_snapshot()::text')))
+    const [row] = await readRows(client, `SELECT pg_current_snapshot()::text, ${floor}::text`)
+    return new PostgresSource(client, [String(row?.[0]), String(row?.[1])])
   }
 
   async count({ name }: CopyTable): Promise<number> {
@@ -136,8 +141,8 @@ export class PostgresSource implements Source {
   }
 
   /**
-   * Traces of commits may be cleaned away: below which number, a row tells, which counts as a change where the
-   * snapshot might have missed one of them. A record that is new leaves no trace but itself. Its `xmin` has 32 bits of the transaction's number; its age tells
+   * Traces of commits that were cleaned away meanwhile count as a change where the snapshot may have missed one of
+   * them. A record that is new leaves no trace but itself. Its `xmin` has 32 bits of the transaction's number; its age tells
    * the others.
    */
   async hasChanged(): Promise<boolean> {
@@ -147,10 +152,10 @@ export class PostgresSource implements Source {
     const age = `age((${from}::text::bigint & 4294967295)::text::xid)`
     const xid = `greatest(${from}::text::bigint + ${age} - age("xmin"), 0)::text::xid8`
     const commits = `SELECT 1 FROM "_touched" WHERE "xid" >= ${from} AND NOT pg_visible_in_snapshot("xid", ${since})`
-    const cleaned = `SELECT 1 FROM "_touched" WHERE "xid" = '0'::xid8 AND "names"::xid8 > ${from}`
+    const cleaned = `${floor} > greatest($2::text::xid8, ${from})`
     const records = `SELECT 1 FROM "_records" WHERE NOT pg_visible_in_snapshot(${xid}, ${since})`
-    const text = `SELECT EXISTS (${commits}) OR EXISTS (${cleaned}) OR EXISTS (${records})`
-    return (await readOne(this.#client, text, [this.#snapshot])) === 1
+    const text = `SELECT EXISTS (${commits}) OR ${cleaned} OR EXISTS (${records})`
+    return (await readOne(this.#client, text, this.#begin)) === 1
   }
 
   async close(): Promise<void> {

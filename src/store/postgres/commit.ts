@@ -91,9 +91,15 @@ export class CommitQueue<T> {
       if (this.#lanes === 0) for (const resolve of this.#resting.splice(0)) resolve()
       return
     }
-    if (this.#lanes >= this.#options.lanes) return
+    // A second group only of those for which the first has no room: each commit has its price.
+    while (this.#lanes < this.#options.lanes && this.#waiting.length > 0) {
+      this.#begin(this.#waiting.splice(0, MAX_BATCH))
+    }
+  }
+
+  #begin(group: readonly Waiting<T>[]): void {
     this.#lanes++
-    void this.#lane(this.#waiting.splice(0, MAX_BATCH)).finally(() => {
+    void this.#lane(group).finally(() => {
       this.#lanes--
       this.#schedule()
     })

@@ -39,6 +39,8 @@ const rollbackTo = statementOf(sql`ROLLBACK TO "one_write"`)
 export interface GroupsOptions<T> {
   /** The time, in milliseconds since 1970. */
   readonly now: () => number
+  /** How long writes are done one after the other, in milliseconds, until those that are left are refused. */
+  readonly patience: number
   /** Queues what belongs to the commit; what it returns is called after the commit. */
   readonly beforeCommit: (transaction: Transaction, done: readonly Done<T>[]) => () => void
 }
@@ -113,9 +115,13 @@ export class Groups<T> {
     transaction.queue(begin)
     const at = new Date(this.#options.now()).toISOString()
     const outcomes = new Map<Waiting<T>, Outcome<T>>()
+    // Each may wait for a lock as long as a statement may: all of them together must not.
+    const until = performance.now() + this.#options.patience
     for (const waiting of ordered(group)) {
       const scope = new Scope(transaction, at)
-      outcomes.set(waiting, await this.#savepoint(transaction, scope, waiting.job))
+      const isLate = performance.now() > until
+      const outcome = isLate ? tooLate() : await this.#savepoint(transaction, scope, waiting.job)
+      outcomes.set(waiting, outcome)
     }
     return outcomes
   }
@@ -154,6 +160,10 @@ export class Again extends Error {
   constructor(cause: unknown) {
     super('The transaction should be tried again.', { cause })
   }
+}
+
+function tooLate(): { readonly error: ApiError } {
+  return { error: new ApiError('UNAVAILABLE', 'The changes before this one took too long.') }
 }
 
 export function unavailable(cause: unknown): ApiError {

@@ -95,11 +95,12 @@ function writerOf(
   settings: Settings,
   { connect, security, checks, changes }: WriterParts,
 ): Writer {
-  const { url, lanes, maxWaiting, now } = settings
+  const { url, lanes, timeout, maxWaiting, now } = settings
   const cleaning = new Cleaning(settings)
   return new Writer(model, {
     open: () => connect.writing(url),
     lanes,
+    patience: timeout,
     security,
     maxWaiting,
     now,

@@ -23,6 +23,8 @@ import type { Wire } from './wire.ts'
 export interface WriterOptions {
   readonly open: () => Promise<Wire>
   readonly lanes: number
+  /** See `Groups`. */
+  readonly patience: number
   readonly security: Security
   readonly maxWaiting: number
   /** The time, in milliseconds since 1970. */
@@ -42,13 +44,14 @@ export class Writer {
   readonly #runOf: (shape: GuardedWrite['shape']) => WriteRun
 
   constructor(model: Model, options: WriterOptions) {
-    const { open, lanes, maxWaiting, now, atRest, security } = options
+    const { open, lanes, patience, maxWaiting, now, atRest, security } = options
     this.#options = options
     const removal = new Removal(model, security)
     this.#runOf = once(shape => runOf(shape, removal, security))
     this.#queue = new CommitQueue({
       open,
       lanes,
+      patience,
       maxWaiting,
       now,
       atRest,

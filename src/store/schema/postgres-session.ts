@@ -49,6 +49,8 @@ export async function connect(url: string): Promise<pg.Client> {
       "SET portico.service = 'on'; SET statement_timeout = 0; SET idle_in_transaction_session_timeout = 0; SET client_min_messages = warning; SHOW server_encoding",
     )
     .then(results => (Array.isArray(results) ? results.at(-1) : results))
+  // The server notices that this process was killed, also while it works or waits. Not every system can.
+  await client.query("SET client_connection_check_interval = '2s'").catch(() => {})
   const encoding = String(rows[0]?.server_encoding)
   if (encoding === 'UTF8') return client
   await client.end().catch(() => {})

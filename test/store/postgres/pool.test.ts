@@ -16,7 +16,7 @@ test('a read whose connection the server ends is asked again on another', async 
     const pool = new Pool({ open, size: 1, maxWaiting: 10 })
     try {
       const slow = pool.rows(statementOf(sql`SELECT pg_backend_pid() FROM pg_sleep(1)`), noInputs)
-      const running = `SELECT pid FROM pg_stat_activity WHERE application_name = 'portico' AND state = 'active'`
+      const running = `SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'portico' AND state = 'active'`
       let [first] = await query(url, running)
       while (first === undefined) {
         await wait(20)

@@ -7,7 +7,7 @@ import { openPostgres } from '../../../src/store/postgres.ts'
 import { query, withPostgres } from '../../databases/postgres.ts'
 import { blog, Client } from '../blog.ts'
 
-const waiting = `SELECT pid FROM pg_stat_activity WHERE application_name = 'portico' AND wait_event_type = 'Lock'`
+const waiting = `SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'portico' AND wait_event_type = 'Lock'`
 
 test('a write whose connection the server ends is done again on another, and once', async () => {
   await withPostgres(async url => {
@@ -34,6 +34,58 @@ test('a write whose connection the server ends is done again on another, and onc
         events.map(({ kind, row: text }) => [kind, JSON.parse(text).title]),
         [['updated', 'after']],
       )
+    } finally {
+      await other.end()
+      await client.store.close()
+    }
+  })
+})
+
+test('more writes than one transaction takes go by every connection that is free', async () => {
+  await withPostgres(async url => {
+    const client = new Client(await openPostgres(blog, { url, connections: 8 }))
+    const other = new pg.Client({ connectionString: url })
+    await other.connect()
+    try {
+      const { id } = await client.create('users', { name: 'Ada', email: 'ada@example.com' })
+      await other.query('BEGIN')
+      await other.query('SELECT 1 FROM users WHERE id = $1 FOR NO KEY UPDATE', [id])
+      const held = client.update('users', id, { name: 'Eve' })
+      const creates = Array.from({ length: 510 }, (_, n) =>
+        client.create('posts', { title: `post ${n}`, author_id: id }),
+      )
+      const first = await Promise.race([held.then(() => 'held'), creates.at(-1)])
+      assert.notEqual(first, 'held')
+      assert.equal((await query(url, waiting)).length, 1, 'the first group waits')
+      await other.query('COMMIT')
+      await held
+      await Promise.all(creates)
+    } finally {
+      await other.end()
+      await client.store.close()
+    }
+  })
+})
+
+test('writes that each wait for a lock in vain are refused together, and those beside them are done', async () => {
+  await withPostgres(async url => {
+    const client = new Client(await openPostgres(blog, { url, connections: 4, timeout: 1000 }))
+    const other = new pg.Client({ connectionString: url })
+    await other.connect()
+    try {
+      for (const name of ['Ada', 'Eve']) await client.create('users', { name, email: `${name}@example.com` })
+      await other.query('BEGIN')
+      await other.query('SELECT 1 FROM users WHERE id = 1 FOR UPDATE')
+      const began = performance.now()
+      // By their keys, updates are done before creates.
+      const free = client.update('users', 2, { name: 'free' }).then(() => 'done')
+      const held = Array.from({ length: 60 }, (_, n) =>
+        client.create('posts', { title: `post ${n}`, author_id: 1 }).catch(error => error.code),
+      )
+      assert.equal(await free, 'done')
+      assert.deepEqual(new Set(await Promise.all(held)), new Set(['UNAVAILABLE']))
+      // Each for itself would wait for half a second.
+      assert.ok(performance.now() - began < 20_000)
     } finally {
       await other.end()
       await client.store.close()
