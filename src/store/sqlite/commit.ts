@@ -1,5 +1,5 @@
 /**
- * Group commit: the writes that arrive in one turn of the event loop become one transaction. Each is done
+ * Group commit: the writes that arrive in successive turns of the event loop become one transaction. Each is done
  * wholly or not at all, and none is answered before the commit that covers it is on disk.
  */
 import { ApiError } from '../../errors.ts'
@@ -8,6 +8,8 @@ import { failureOf } from './failure.ts'
 import type { Neighbours } from './neighbours.ts'
 
 const MAX_BATCH = 1000
+/** No write waits longer for others, in milliseconds. */
+const LONGEST_WAIT = 10
 /** How many batches take savepoints from the start after one that needed them. */
 const CAREFUL = 100
 
@@ -29,22 +31,32 @@ export interface CommitOptions<T, A> {
   /** After the commit, with the result of each write that it holds. */
   readonly atCommit: (result: T) => void
   readonly answer: (result: T) => A
+  /** In milliseconds. */
+  readonly clock?: () => number
 }
 
 /** `T`: what a write gives; `A`: what of it answers. */
 export class CommitQueue<T, A> {
   readonly #connection: Connection
   readonly #options: CommitOptions<T, A>
+  readonly #clock: () => number
   readonly #drain = (): void => this.#next()
+  readonly #locked = (): void => this.#commitNext()
   #waiting: Waiting<T, A>[] = []
   #scheduled = false
   #careful = 0
+  /** Of the writes that wait: how many there were a turn ago, and since when there are any. */
+  #seen = 0
+  #since = 0
+  /** How long a write may wait for others: as long as the last transaction took, in milliseconds. */
+  #patience = 0
   /** Commits, and the writes that they hold. */
   readonly counts = { commits: 0, writes: 0 }
 
   constructor(connection: Connection, options: CommitOptions<T, A>) {
     this.#connection = connection
     this.#options = options
+    this.#clock = options.clock ?? (() => performance.now())
   }
 
   /** Runs `job` within the next transaction, perhaps twice. What it throws undoes it, and only it. */
@@ -70,8 +82,25 @@ export class CommitQueue<T, A> {
   }
 
   #next(): void {
+    if (this.#awaitsMore()) setImmediate(this.#drain)
+    else this.#commitNext()
+  }
+
+  /**
+   * Whether the turn that ends has brought writes, so that the next may bring more: one transaction costs less than two.
+   */
+  #awaitsMore(): boolean {
+    const { length } = this.#waiting
+    if (length === this.#seen || length >= MAX_BATCH) return false
+    const now = this.#clock()
+    if (this.#seen === 0) this.#since = now
+    this.#seen = length
+    return now - this.#since < this.#patience
+  }
+
+  #commitNext(): void {
     const { lock } = this.#options
-    if (this.#waiting.length > 0 && !lock.take(this.#drain)) return
+    if (this.#waiting.length > 0 && !lock.take(this.#locked)) return
     this.#scheduled = false
     if (this.#waiting.length > 0) this.#commit(this.#take())
     lock.release()
@@ -86,6 +115,8 @@ export class CommitQueue<T, A> {
   }
 
   #commit(batch: readonly Waiting<T, A>[]): void {
+    const began = this.#clock()
+    this.#seen = 0
     let outcomes: readonly Outcome<T>[]
     try {
       outcomes = this.#transaction(batch)
@@ -94,6 +125,7 @@ export class CommitQueue<T, A> {
       for (const { reject } of batch) reject(error)
       return
     }
+    this.#patience = Math.min(this.#clock() - began, LONGEST_WAIT)
     for (const [index, { resolve, reject }] of batch.entries()) {
       const outcome = outcomes[index]
       if (outcome === undefined) reject(new ApiError('INTERNAL_ERROR'))

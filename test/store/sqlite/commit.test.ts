@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite'
 import { test } from 'node:test'
+import { setImmediate } from 'node:timers/promises'
 import { ApiError } from '../../../src/errors.ts'
 import { system, user } from '../../../src/principal.ts'
 import { slot, sql } from '../../../src/store/sql/writer.ts'
@@ -44,7 +45,13 @@ interface Bench {
   began(): number
 }
 
-function withQueue(use: (bench: Bench) => Promise<void>, maxWaiting = 100): Promise<void> {
+interface QueueOptions {
+  readonly maxWaiting?: number
+  readonly clock?: () => number
+}
+
+function withQueue(use: (bench: Bench) => Promise<void>, options: QueueOptions = {}): Promise<void> {
+  const { maxWaiting = 100, clock = () => 0 } = options
   return withFile(async file => {
     const database = new Failing(file)
     database.exec('CREATE TABLE numbers (n INTEGER PRIMARY KEY)')
@@ -58,6 +65,7 @@ function withQueue(use: (bench: Bench) => Promise<void>, maxWaiting = 100): Prom
       atBegin: () => began++,
       atCommit: n => committed.push(n),
       answer: n => `stored ${n}`,
+      clock,
     })
     const insert = (n: number, error?: Error) => () => {
       statement.run({ args: [], userId: null, slots: [n] })
@@ -92,6 +100,36 @@ test('writes that wait together are one transaction, answered in order after it'
     assert.deepEqual(committed, [1, 2, 3])
     assert.equal(began(), 1)
   }))
+
+/** Adds writes turn by turn; tells which transaction each got into. `pace`: what passes in each turn, in milliseconds. */
+async function turnByTurn(count: number, pace: number): Promise<readonly number[]> {
+  let time = 0
+  let transactions: readonly number[] = []
+  const use = async ({ queue, insert, began }: Bench) => {
+    const slow = insert(0)
+    await queue.add(() => {
+      time += 5
+      return slow()
+    })
+    const added: Promise<number>[] = []
+    for (let n = 1; n <= count; n++) {
+      added.push(queue.add(insert(n)).then(began))
+      time += pace
+      await setImmediate()
+    }
+    transactions = await Promise.all(added)
+  }
+  await withQueue(use, { clock: () => time })
+  return transactions
+}
+
+test('writes that come turn by turn are one transaction', async () => {
+  assert.deepEqual(await turnByTurn(5, 0), [2, 2, 2, 2, 2])
+})
+
+test('no write waits for others longer than the last transaction took', async () => {
+  assert.deepEqual(await turnByTurn(6, 2), [2, 2, 2, 2, 3, 4])
+})
 
 test('a write that fails before it changed anything costs the others nothing', () =>
   withQueue(async ({ queue, insert, stored, began }) => {
@@ -156,20 +194,26 @@ test('a commit that fails refuses every write of it, and the next one works', ()
   }))
 
 test('more writes than may wait are refused at once; those that wait are done', () =>
-  withQueue(async ({ queue, insert, stored }) => {
-    const results = await Promise.allSettled([1, 2, 3, 4, 5].map(n => queue.add(insert(n))))
-    assert.deepEqual(states(results), ['stored 1', 'stored 2', 'stored 3', 'UNAVAILABLE', 'UNAVAILABLE'])
-    assert.deepEqual(stored(), [1, 2, 3])
-    assert.equal(await queue.add(insert(6)), 'stored 6')
-  }, 3))
+  withQueue(
+    async ({ queue, insert, stored }) => {
+      const results = await Promise.allSettled([1, 2, 3, 4, 5].map(n => queue.add(insert(n))))
+      assert.deepEqual(states(results), ['stored 1', 'stored 2', 'stored 3', 'UNAVAILABLE', 'UNAVAILABLE'])
+      assert.deepEqual(stored(), [1, 2, 3])
+      assert.equal(await queue.add(insert(6)), 'stored 6')
+    },
+    { maxWaiting: 3 },
+  ))
 
 test('more writes than fit into a transaction make several, in order', () =>
-  withQueue(async ({ queue, insert, committed, began }) => {
-    const numbers = Array.from({ length: 2500 }, (_, n) => n)
-    await Promise.all(numbers.map(n => queue.add(insert(n))))
-    assert.deepEqual(committed, numbers)
-    assert.equal(began(), 3)
-  }, 3000))
+  withQueue(
+    async ({ queue, insert, committed, began }) => {
+      const numbers = Array.from({ length: 2500 }, (_, n) => n)
+      await Promise.all(numbers.map(n => queue.add(insert(n))))
+      assert.deepEqual(committed, numbers)
+      assert.equal(began(), 3)
+    },
+    { maxWaiting: 3000 },
+  ))
 
 test('what waits when the queue is flushed is on disk when that returns', () =>
   withQueue(async ({ queue, insert, stored }) => {
