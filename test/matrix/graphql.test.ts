@@ -2,15 +2,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Fixture } from '../conformance/oauth/server.ts'
-import { setups } from '../setups/setups.ts'
 import { type Credential, clientTokens, keys, none, scopeSets, tokens } from './credentials.ts'
 import { checkGraphql, schemaOf } from './graphql.ts'
-import { matrix } from './service.ts'
+import { isWhole, matrix, matrixSetups } from './service.ts'
 
 const outcomes = ['read', 'refused', 'written', 'write refused']
 
-/** `PORTICO_MATRIX=whole` takes every set of scopes, as before a release. */
-const sets = process.env.PORTICO_MATRIX === 'whole' ? Object.keys(scopeSets) : ['some']
+const sets = isWhole ? Object.keys(scopeSets) : ['some']
 
 const rows: Readonly<Record<string, (fixture: Fixture) => Promise<readonly Credential[]>>> = {
   'no credential, and keys': async fixture => [none(), ...(await keys(fixture, sets))],
@@ -18,8 +16,8 @@ const rows: Readonly<Record<string, (fixture: Fixture) => Promise<readonly Crede
   'JWT access tokens': fixture => tokens(fixture, 'jwt', sets),
 }
 
-for (const setup of setups) {
-  for (const [what, credentials] of Object.entries(rows)) {
+for (const [what, credentials] of Object.entries(rows)) {
+  for (const setup of matrixSetups(what)) {
     test(`GraphQL by ${what}: each user, each set of scopes (${setup.name})`, async t => {
       const schema = schemaOf()
       const { counts } = await matrix(
@@ -32,7 +30,9 @@ for (const setup of setups) {
         assert.ok((counts.get(outcome) ?? 0) > 30, `${outcome}: ${counts.get(outcome)}`)
     })
   }
+}
 
+for (const setup of matrixSetups('apps themselves')) {
   test(`GraphQL by apps themselves, with nobody behind them (${setup.name})`, async t => {
     const schema = schemaOf()
     const { counts } = await matrix(

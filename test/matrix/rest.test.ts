@@ -2,17 +2,15 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Fixture } from '../conformance/oauth/server.ts'
-import { setups } from '../setups/setups.ts'
 import { type Credential, clientTokens, keys, none, scopeSets, tokens } from './credentials.ts'
 import { operations } from './operations.ts'
 import { checkRest } from './rest.ts'
-import { matrix } from './service.ts'
+import { isWhole, matrix, matrixSetups } from './service.ts'
 import { model } from './world.ts'
 
 const outcomes = ['read', 'refused', 'not found', 'written', 'write refused']
 
-/** `PORTICO_MATRIX=whole` takes every set of scopes, as before a release. */
-const sets = process.env.PORTICO_MATRIX === 'whole' ? Object.keys(scopeSets) : ['reading', 'some']
+const sets = isWhole ? Object.keys(scopeSets) : ['reading', 'some']
 
 const rows: Readonly<Record<string, (fixture: Fixture) => Promise<readonly Credential[]>>> = {
   'no credential, and keys': async fixture => [none(), ...(await keys(fixture, sets))],
@@ -39,8 +37,8 @@ test('the document lists every operation that a collection has', () => {
   }
 })
 
-for (const setup of setups) {
-  for (const [what, credentials] of Object.entries(rows)) {
+for (const [what, credentials] of Object.entries(rows)) {
+  for (const setup of matrixSetups(what)) {
     test(`REST by ${what}: each user, each set of scopes (${setup.name})`, async t => {
       const { counts } = await matrix(credentials, checkRest, setup)
       t.diagnostic(JSON.stringify([...counts]))
@@ -49,7 +47,9 @@ for (const setup of setups) {
         assert.ok((counts.get(outcome) ?? 0) > 30, `${outcome}: ${counts.get(outcome)}`)
     })
   }
+}
 
+for (const setup of matrixSetups('apps themselves')) {
   test(`REST by apps themselves, with nobody behind them (${setup.name})`, async t => {
     const { counts } = await matrix(clientTokens, checkRest, setup)
     t.diagnostic(JSON.stringify([...counts]))

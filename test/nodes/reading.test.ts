@@ -2,10 +2,13 @@
 import assert from 'node:assert/strict'
 import { randomInt } from 'node:crypto'
 import { test } from 'node:test'
+import type { GivenSettings } from '../../src/config.ts'
 import { type Fixture, withFixture } from '../conformance/oauth/server.ts'
 import blog from '../models/blog.ts'
 import { type Answer, type CallOptions, call } from '../serve/service.ts'
+import { lockedNodes } from '../setups/postgres.ts'
 import { replicatedNodes } from '../setups/replicated.ts'
+import type { Setup } from '../setups/setup.ts'
 import { nodeSetups } from '../setups/setups.ts'
 
 const ROUNDS = 60
@@ -89,10 +92,25 @@ class Lane {
   }
 }
 
-for (const setup of [...nodeSetups, replicatedNodes]) {
-  test(`${LANES} writers see what they wrote, whichever node they ask (${setup.name})`, async () => {
+interface Run {
+  readonly name: string
+  readonly setup: Setup
+  readonly given: GivenSettings
+}
+
+const runs: readonly Run[] = [
+  ...[...nodeSetups, lockedNodes, replicatedNodes].map(setup => ({ name: setup.name, setup, given: {} })),
+  {
+    name: `${replicatedNodes.name} of two workers`,
+    setup: replicatedNodes,
+    given: { workers: 2, databaseConnections: 8 },
+  },
+]
+
+for (const { name, setup, given } of runs) {
+  test(`${LANES} writers see what they wrote, whichever node they ask (${name})`, async () => {
     await withFixture(
-      {},
+      given,
       async fixture => {
         await Promise.all(Array.from({ length: LANES }, (_, lane) => new Lane(fixture, `lane${lane}`).run()))
       },
@@ -100,7 +118,9 @@ for (const setup of [...nodeSetups, replicatedNodes]) {
       setup,
     )
   })
+}
 
+for (const setup of [...nodeSetups, replicatedNodes]) {
   test(`the total of all posts is right on every node while all write (${setup.name})`, async () => {
     await withFixture(
       {},

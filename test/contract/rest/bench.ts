@@ -95,9 +95,10 @@ export const benchKey = "the bench's own"
 
 /** Every item with every field, by collection, as JSON. */
 export async function dumpAll(model: Model, run: Run): Promise<ReadonlyMap<string, string>> {
-  const dumped = new Map<string, string>()
-  for (const name of model.collections.keys()) dumped.set(name, await dumpCollection(model, run, name))
-  return dumped
+  const names = [...model.collections.keys()]
+  return new Map(
+    await Promise.all(names.map(async name => [name, await dumpCollection(model, run, name)] as const)),
+  )
 }
 
 /** Adds an item as Portico itself; its id. */

@@ -8,14 +8,8 @@ import type { Run } from '../../../src/plan/run.ts'
 import { system } from '../../../src/principal.ts'
 import { query } from '../../databases/postgres.ts'
 import type { Setup } from '../../setups/setup.ts'
-import { type Bench, createRun, dumpCollection, type OpenBench } from './bench.ts'
+import { type Bench, createRun, dumpAll, type OpenBench } from './bench.ts'
 import { benchOver } from './http-bench.ts'
-
-async function idsOf(model: Model, run: Run, name: string): Promise<readonly number[]> {
-  const text = await dumpCollection(model, run, name)
-  const rows: readonly { readonly id: number }[] = JSON.parse(text.slice(text.indexOf(' ')))
-  return rows.map(({ id }) => id)
-}
 
 async function remove(run: Run, collection: string, id: number): Promise<void> {
   try {
@@ -29,35 +23,36 @@ async function remove(run: Run, collection: string, id: number): Promise<void> {
 
 /** Removes every item as Portico would, so that the nodes notice, and counts their ids from 1 again. */
 async function empty(model: Model, run: Run, url: string): Promise<void> {
+  const dumped = [...(await dumpAll(model, run))]
   // What refers to others stands behind them, mostly.
-  const names = [...model.collections.keys()].reverse()
-  for (const name of names) {
-    const ids = await idsOf(model, run, name)
-    await Promise.all(ids.map(id => remove(run, name, id)))
+  for (const [name, text] of dumped.toReversed()) {
+    const rows: readonly { readonly id: number }[] = JSON.parse(text.slice(text.indexOf(' ')))
+    await Promise.all(rows.map(({ id }) => remove(run, name, id)))
   }
-  await query(url, names.map(name => `ALTER SEQUENCE "${name}_id_seq" RESTART`).join(';'))
+  await query(url, `SELECT ${dumped.map(([name]) => `setval('"${name}_id_seq"', 1, false)`).join()}`)
 }
 
 async function openNodes(setup: Setup, declaration: Declaration) {
   const model = checkModel(declaration)
-  const place = await setup.open()
+  const opened: { close(): Promise<void> }[] = []
+  const close = async () => {
+    for (const one of opened.toReversed()) await one.close()
+  }
   try {
+    const place = await setup.open()
+    opened.push(place)
     const served = await place.serve(declaration, { rateLimit: 'off' })
+    opened.push(served)
     const store = await place.openStore(model)
+    opened.push(store)
     const run = createRun(model, store)
-    return {
-      async bench(): Promise<Bench> {
-        await empty(model, run, place.database)
-        return benchOver({ model, store, url: async () => served.url, close: async () => {} })
-      },
-      async close() {
-        await store.close()
-        await served.close()
-        await place.close()
-      },
+    const bench = async (): Promise<Bench> => {
+      await empty(model, run, place.database)
+      return benchOver({ model, store, url: async () => served.url, close: async () => {} })
     }
+    return { bench, close }
   } catch (error) {
-    await place.close()
+    await close()
     throw error
   }
 }
