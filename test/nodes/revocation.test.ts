@@ -1,7 +1,6 @@
 /** What is taken back on one node is over on all: the next request, and connections that are open. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { setTimeout as wait } from 'node:timers/promises'
 import type { Browser } from '../conformance/oauth/browser.ts'
 import {
   type App,
@@ -15,11 +14,9 @@ import {
 import blog from '../models/blog.ts'
 import { call } from '../serve/service.ts'
 import { nodeSetups } from '../setups/setups.ts'
+import { endWithinSecond } from '../within-second.ts'
 import { listen, stream } from './listeners.ts'
 
-/** In milliseconds: a second is promised, in rounds of such pauses. */
-const PROMISED = 1000
-const PAUSE = 50
 const scope = 'openid offline_access read:user read:post'
 
 interface Given {
@@ -91,28 +88,6 @@ const ways: Readonly<Record<string, (fixture: Fixture) => Promise<Given>>> = {
   },
 }
 
-/**
- * The second that is promised, as long as the nodes themselves take for it: each pause ends when all have answered once.
- * On a machine that is busy with other things it is longer by that, and never shorter. What is asked looks for no news.
- */
-async function second(urls: readonly string[], isOver: () => boolean): Promise<'still open'> {
-  for (let passed = 0; passed < PROMISED && !isOver(); passed += PAUSE) {
-    await wait(PAUSE)
-    await Promise.all(urls.map(url => call(`${url}/healthz`)))
-  }
-  return 'still open'
-}
-
-/** Whether all of them end within the second. */
-async function endInTime(urls: readonly string[], ends: readonly Promise<unknown>[]): Promise<boolean> {
-  let isOver = false
-  const late = second(urls, () => isOver)
-  const first = await Promise.race([Promise.all(ends), late])
-  isOver = true
-  await late
-  return first !== 'still open'
-}
-
 async function statusOf(url: string, token: string): Promise<number> {
   return (await call(`${url}/api/v1/me`, { key: token })).status
 }
@@ -135,7 +110,7 @@ for (const setup of nodeSetups) {
           ]
           await revoke(asked)
           const since = performance.now()
-          const inTime = endInTime(urls, ends)
+          const inTime = endWithinSecond(ends, () => Promise.all(urls.map(url => call(`${url}/healthz`))))
           // Acknowledged is over: no node takes it any more. The one that nobody asks must hear of it by itself.
           const taken = await Promise.all([asked, ...others].map(url => statusOf(url, token)))
           assert.ok(await inTime, 'a connection is still open after a second')
