@@ -158,7 +158,7 @@ function targetOf(rule: Of<'related'>, { collection }: Place, model: Model): Pla
 
 function relatedSql(rule: Of<'related'>, place: Place, { model, depth }: Context): string {
   const relation = relationOf(place.collection, rule.relation)
-  const target = { ...targetOf(rule, place, model), name: ident(`r${depth}`) }
+  const target = { ...targetOf(rule, place, model), name: ident(`_r${depth}`) }
   const from = `${ident(storedTable(relation.target))} AS ${target.name}`
   const holds = sqlOf(rule.rule, target, { model, exact: false, depth: depth + 2 })
   if (relation.kind === 'one') {
@@ -167,7 +167,7 @@ function relatedSql(rule: Of<'related'>, place: Place, { model, depth }: Context
   if (relation.kind === 'many') {
     return `EXISTS (SELECT 1 FROM ${from} WHERE ${target.name}.${ident(relation.field)} = ${place.name}."id" AND ${holds})`
   }
-  const through = ident(`r${depth + 1}`)
+  const through = ident(`_r${depth + 1}`)
   const joins = `${ident(storedTable(relation.through))} AS ${through}`
   return `EXISTS (SELECT 1 FROM ${joins} JOIN ${from} ON ${target.name}."id" = ${through}.${ident(relation.to)} WHERE ${through}.${ident(relation.from)} = ${place.name}."id" AND ${holds})`
 }

@@ -4,6 +4,15 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import pg from 'pg'
 import { ApiError } from '../../../src/errors.ts'
+import {
+  anyone as anyoneAtAll,
+  boolean,
+  collection,
+  model as declare,
+  field,
+  related,
+  relation,
+} from '../../../src/index.ts'
 import { checkModel } from '../../../src/model/check.ts'
 import type { JsonValue } from '../../../src/model/fields/type.ts'
 import type { Collection, Model } from '../../../src/model/model.ts'
@@ -155,6 +164,27 @@ test('a plan that nobody guarded reads what random rules let its caller read, an
     })
   })
   await fc.assert(property, { numRuns: 5, endOnFailure: true })
+})
+
+test('a rule looks at the related rows, whatever the collection is called', async () => {
+  const access = { create: anyoneAtAll, update: anyoneAtAll, delete: anyoneAtAll }
+  const model = checkModel(
+    declare({
+      r1: collection({
+        singular: 'r1_item',
+        fields: { open: boolean(), parent_id: relation('r1', { inverse: 'children', optional: true }) },
+        access: { ...access, read: related('parent', field('open').eq(true)) },
+      }),
+    }),
+  )
+  const rows = [
+    { id: 1, open: true, parent_id: null },
+    { id: 2, open: false, parent_id: 1 },
+    { id: 3, open: false, parent_id: 2 },
+  ]
+  await within(model, { r1: rows }, async ({ store }) => {
+    assert.deepEqual((await unguarded(store, model, 'r1', anonymous('127.0.0.1'))).ids, [2])
+  })
 })
 
 /** A create is not kept from referring to a hidden row of its own collection: only the guard does that. */
