@@ -118,33 +118,15 @@ function fillSqlite(database: DatabaseSync, { name, fields, searchable }: Collec
 
 // --- PostgreSQL
 
-async function withinPostgres(
-  model: Model,
-  data: Data,
-  use: (inside: Inside) => Promise<void>,
-  now = Date.now,
-): Promise<void> {
-  const { url, drop } = await preparedDatabase(model)
-  await withinDatabase({ model, data, url, admin: url, drop, use, now, rowSecurity: false, nodes: 1 })
-}
-
-async function withinNodes(
-  model: Model,
-  data: Data,
-  use: (inside: Inside) => Promise<void>,
-  now = Date.now,
-): Promise<void> {
-  const { url, drop } = await preparedDatabase(model)
-  await withinDatabase({ model, data, url, admin: url, drop, use, now, rowSecurity: false, nodes: 3 })
+function withinPostgres(nodes: number): Insides['within'] {
+  return async (model, data, use, now = Date.now) => {
+    const { url, drop } = await preparedDatabase(model)
+    await withinDatabase({ model, data, url, admin: url, drop, use, now, rowSecurity: false, nodes })
+  }
 }
 
 /** Each model is another: none is prepared for the next. */
-async function withinLocked(
-  model: Model,
-  data: Data,
-  use: (inside: Inside) => Promise<void>,
-  now = Date.now,
-): Promise<void> {
+const withinLocked: Insides['within'] = async (model, data, use, now = Date.now) => {
   const database = await ordinaryDatabase()
   await preparePostgres(database.url, model, true, true)
   await withinDatabase({ model, data, ...database, use, now, rowSecurity: true, nodes: 1 })
@@ -235,7 +217,7 @@ async function fillPostgres(
 
 export const insides: readonly Insides[] = [
   { name: 'SQLite', share: 1, within: withinSqlite },
-  { name: 'PostgreSQL', share: 0.4, within: withinPostgres },
+  { name: 'PostgreSQL', share: 0.4, within: withinPostgres(1) },
   { name: 'PostgreSQL with row security', share: 0.3, within: withinLocked },
-  { name: 'PostgreSQL and Redis, three nodes', share: 0.2, within: withinNodes },
+  { name: 'PostgreSQL and Redis, three nodes', share: 0.2, within: withinPostgres(3) },
 ]

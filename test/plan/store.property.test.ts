@@ -144,11 +144,14 @@ async function checkWrite(model: Model, inside: Inside, who: Principal, plan: Pl
   const gone = who.userId !== null && !before.users?.some(row => row.id === who.userId)
   if (gone || !(await idsAgree(inside, before, plan))) return
   const log = await inside.events()
+  const next = 1 + (await inside.lastId(plan.shape.collection))
   const expected = writeReference(model, before, who, plan)
   const guard = createGuard(model)
   const args = await withTags(model, store, who, plan)
   const outcome = await attempt(() => store.write(guard({ shape: plan.shape, args }, who)))
   const after = await inside.dump()
+  // PostgreSQL may try a refused creation again, with another id: a rule about ids may let that one pass.
+  if (plan.shape.kind === 'create' && 'answer' in outcome && outcome.answer.id > next) return
   if ('errors' in expected) {
     assert.ok('refused' in outcome, `written, but ${[...expected.errors]} was due`)
     assert.ok(
