@@ -24,15 +24,25 @@ interface Serving {
 export async function openStore(model: Model, settings: Settings, serving?: Serving): Promise<Store> {
   const { database, databaseConnections: connections, databaseTimeout: timeout } = settings
   const { cacheBytes, autoMigrate, rowSecurity } = settings
+  const onSurplus = serving && surplusIn(serving.log)
   if (isPostgres(database)) {
     const { openPostgres } = await import('../store/postgres.ts')
     const replicas = serving && replicasOf(settings, serving.log)
-    const options = { connections, replicas, timeout, cacheBytes, autoMigrate, rowSecurity }
+    const options = { connections, replicas, timeout, cacheBytes, autoMigrate, onSurplus, rowSecurity }
     return openPostgres(model, { url: database, ...options })
   }
   refuseReplicas(settings)
   requireUnlocked(settings)
-  return openSqlite(model, { file: database, cacheBytes, autoMigrate, neighbours: serving?.crew?.neighbours })
+  const neighbours = serving?.crew?.neighbours
+  return openSqlite(model, { file: database, cacheBytes, autoMigrate, onSurplus, neighbours })
+}
+
+function surplusIn({ logger }: Log) {
+  return (steps: readonly string[]) =>
+    logger.warn(
+      { steps },
+      'the database has more than the model, as after a newer version: it stays; `portico migrate` shows these steps',
+    )
 }
 
 function refuseReplicas({ databaseReplicas }: Settings): void {

@@ -16,7 +16,8 @@ import type { Store, StoreCounts } from './store.ts'
  */
 export async function openPostgres(model: Model, options: PostgresOptions): Promise<Store> {
   const settings = settled(options)
-  await preparePostgres(settings.url, model, settings.autoMigrate, settings.rowSecurity)
+  const { url, autoMigrate, rowSecurity: isLocked } = settings
+  await preparePostgres(url, model, { autoMigrate, isLocked, onSurplus: options.onSurplus })
   const store = new OpenStore(partsOf(model, settings))
   try {
     await store.refresh()

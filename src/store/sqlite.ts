@@ -28,6 +28,8 @@ export interface SqliteOptions {
   readonly cacheBytes?: number
   /** Whether what the model only adds is added to the tables at once. True by default. */
   readonly autoMigrate?: boolean
+  /** Without `autoMigrate`: told what the database has beyond the model, as steps that are not done. */
+  readonly onSurplus?: ((sentences: readonly string[]) => void) | undefined
   /** How long events are kept, in milliseconds. 7 days by default. */
   readonly eventsKept?: number
   /** How many writes may wait for a commit. 10,000 by default. */
@@ -62,7 +64,7 @@ export function openSqlite(model: Model, options: SqliteOptions): SqliteStore {
   makeFolder(file)
   const database = openDatabase({ file, busyTimeout })
   try {
-    prepareDatabase(database, model, autoMigrate)
+    prepareDatabase(database, model, { autoMigrate, onSurplus: options.onSurplus })
   } catch (error) {
     database.close()
     throw error

@@ -7,6 +7,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { after, before, beforeEach, test } from 'node:test'
 import { query as onPostgres, withPostgres } from '../databases/postgres.ts'
 import { portico as command, type Ended } from '../processes/command.ts'
+import { startProcess } from '../processes/portico.ts'
 
 const source = resolve(import.meta.dirname, '../../src')
 let folder = ''
@@ -15,8 +16,9 @@ before(() => {
 })
 after(() => rmSync(folder, { recursive: true, force: true }))
 
+const environment = { DATABASE_URL: './notes.db', PORTICO_MODEL: 'model.ts', NODE_ENV: 'production' }
+
 function portico(...words: string[]): Promise<Ended> {
-  const environment = { DATABASE_URL: './notes.db', PORTICO_MODEL: 'model.ts', NODE_ENV: 'production' }
   return command(words, { folder, environment })
 }
 
@@ -96,6 +98,23 @@ test('what loses data is marked, refused without the flag, and then done', async
   assert.equal((await portico('migrate', '--apply', '--allow-destructive')).code, 0)
   assert.throws(() => query('SELECT stars FROM notes'), /no such column/)
   assert.deepEqual(query('SELECT title FROM notes'), [{ title: 'One' }])
+})
+
+test('an older version starts in production on what a newer one has added, and says so', async () => {
+  declare('notes', '', `${fields}, mood: string({ optional: true })`)
+  assert.equal((await portico('migrate', '--apply')).code, 0)
+  declare('notes', '', fields)
+  const service = await startProcess({ folder, environment })
+  try {
+    assert.equal((await service.call('/api/v1/notes/1')).status, 200)
+    assert.match(
+      service.said(),
+      /Drop the field notes\.mood with its values\..*the database has more than the model/,
+    )
+  } finally {
+    await service.end()
+  }
+  assert.deepEqual(query('SELECT title, mood FROM notes'), [{ title: 'One', mood: null }])
 })
 
 test('when one of several steps fails, none is done', async () => {

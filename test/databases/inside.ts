@@ -128,7 +128,7 @@ function withinPostgres(nodes: number): Insides['within'] {
 /** Each model is another: none is prepared for the next. */
 const withinLocked: Insides['within'] = async (model, data, use, now = Date.now) => {
   const database = await ordinaryDatabase()
-  await preparePostgres(database.url, model, true, true)
+  await preparePostgres(database.url, model, { autoMigrate: true, isLocked: true })
   await withinDatabase({ model, data, ...database, use, now, rowSecurity: true, nodes: 1 })
 }
 

@@ -11,6 +11,8 @@ import type { Store } from '../../src/store/store.ts'
 import { withFile } from '../store/blog.ts'
 import { query, withPostgres } from './postgres.ts'
 
+type Surplus = (sentences: readonly string[]) => void
+
 interface Target {
   readonly allowDestructive: boolean
 }
@@ -20,7 +22,7 @@ export interface Migratable {
   /** Runs `use` with the place of a database that is not there, or empty. */
   withEmpty(use: (at: string) => Promise<void>): Promise<void>
   /** As a start does. */
-  open(at: string, model: Model, autoMigrate?: boolean): Promise<Store>
+  open(at: string, model: Model, autoMigrate?: boolean, onSurplus?: Surplus): Promise<Store>
   plan(at: string, model: Model): Promise<readonly Step[]>
   apply(at: string, model: Model, target: Target): Promise<readonly Step[]>
   run(at: string, text: string): Promise<void>
@@ -42,7 +44,8 @@ export interface Migratable {
 const sqlite: Migratable = {
   name: 'SQLite',
   withEmpty: withFile,
-  open: async (file, model, autoMigrate = true) => openSqlite(model, { file, autoMigrate }),
+  open: async (file, model, autoMigrate = true, onSurplus) =>
+    openSqlite(model, { file, autoMigrate, onSurplus }),
   plan: async (file, model) => planMigration(file, model),
   apply: async (file, model, target) => applyMigration(file, model, target),
   run: async (file, text) => onSqlite(file, database => database.exec(text)),
@@ -112,7 +115,8 @@ async function postgresRows(url: string, text: string): Promise<unknown[][]> {
 export const postgres: Migratable = {
   name: 'PostgreSQL',
   withEmpty: withPostgres,
-  open: (url, model, autoMigrate = true) => openPostgres(model, { url, autoMigrate, connections: 4 }),
+  open: (url, model, autoMigrate = true, onSurplus) =>
+    openPostgres(model, { url, autoMigrate, onSurplus, connections: 4 }),
   plan: planPostgres,
   apply: applyPostgres,
   run: async (url, text) => void (await query(url, text)),

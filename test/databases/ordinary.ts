@@ -61,7 +61,7 @@ const templates = new Map<string, Promise<OrdinaryDatabase>>()
 
 async function templateOf(model: Model): Promise<OrdinaryDatabase> {
   const database = await ordinaryDatabase()
-  await preparePostgres(database.url, model, true, true)
+  await preparePostgres(database.url, model, { autoMigrate: true, isLocked: true })
   return database
 }
 

@@ -9,7 +9,7 @@ const templates = new Map<string, Promise<TestDatabase>>()
 
 async function templateOf(model: Model): Promise<TestDatabase> {
   const database = await newDatabase()
-  await preparePostgres(database.url, model, true)
+  await preparePostgres(database.url, model, { autoMigrate: true })
   return database
 }
 

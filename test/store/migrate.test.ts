@@ -1,7 +1,7 @@
 /** From one model to another: what applies by itself, what takes a command, what takes a flag, and what stays. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { choice, collection, integer, model, relation, string, text, unique } from '../../src/index.ts'
+import { choice, collection, index, integer, model, relation, string, text, unique } from '../../src/index.ts'
 import { checkModel } from '../../src/model/check.ts'
 import type { CollectionOptions } from '../../src/model/declaration.ts'
 import { MigrationError } from '../../src/store/sqlite.ts'
@@ -74,6 +74,65 @@ function others(database: Migratable): void {
     withBooks(database, async at => {
       const to = books({ fields: { ...keep, note: text({ optional: true }) } })
       await assert.rejects(database.open(at, to, false), MigrationError)
+    }))
+
+  test('without autoMigrate an older version starts on what a newer one has added, and leaves it', () =>
+    withBooks(database, async at => {
+      const newer = checkModel(
+        model({
+          books: collection({
+            fields: { ...keep, note: text({ optional: true }) },
+            access,
+            indexes: [index('year')],
+          }),
+          readers: collection({ fields: { name: string(), book_id: relation('books') }, access }),
+        }),
+      )
+      await database.apply(at, newer, { allowDestructive: false })
+      const shape = await database.shape(at)
+      const told: string[] = []
+      const store = await database.open(at, plain, false, sentences => told.push(...sentences))
+      const client = new Client(store, plain)
+      await client.create('books', { title: 'Ulysses', year: 1922 })
+      await client.remove('books', 1)
+      await store.close()
+      assert.deepEqual(told, [
+        'Drop the collection readers with all its items.',
+        'Drop the field books.note with its values. Drop the index of books on year.',
+      ])
+      assert.equal(await database.shape(at), shape)
+      assert.deepEqual(await database.rows(at, 'SELECT title, note FROM books ORDER BY id'), [
+        ['Walden', null],
+        ['Ulysses', null],
+      ])
+      assert.deepEqual(await database.plan(at, newer), [])
+      await assert.rejects(database.open(at, plain), /Drop the collection readers/)
+    }))
+
+  test('without autoMigrate what the model needs otherwise is refused, beside what is only more', () =>
+    withBooks(database, async at => {
+      const { title: needed, year } = keep
+      const newer = books({ fields: { title: needed, year, note: text({ optional: true }) } })
+      await database.apply(at, newer, { allowDestructive: true })
+      await assert.rejects(
+        database.open(at, plain, false),
+        /Add the field books\.genre\. Drop the field books\.note/,
+      )
+    }))
+
+  test('a new field with a default keeps an older version from starting where only Portico fills it', () =>
+    withBooks(database, async at => {
+      const newer = books({ fields: { ...keep, stock: integer({ default: 7 }) } })
+      await database.apply(at, newer, { allowDestructive: false })
+      if (database.name === 'SQLite') {
+        await assert.rejects(database.open(at, plain, false), /Drop the field books\.stock/)
+        return
+      }
+      const store = await database.open(at, plain, false)
+      await new Client(store, plain).create('books', { title: 'Ulysses' })
+      await store.close()
+      const stocks = await database.rows(at, 'SELECT title, stock FROM books ORDER BY id')
+      assert.deepEqual(stocks.at(-1), ['Ulysses', 7])
     }))
 
   test('a step that fails undoes all of them', () =>

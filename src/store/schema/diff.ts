@@ -9,10 +9,14 @@ export interface Step<S = readonly string[]> {
   readonly destructive: boolean
   /** Adds only: may be applied at a start by itself. */
   readonly additive: boolean
+  /** Removes what a service of the new schema does not feel: one of an older version may start beside it. */
+  readonly surplus: boolean
 }
 
 /** What a database does for each kind of step. */
 export interface Maker<S> {
+  /** Whether a field with a default gets it from the database where a new item does not name it. */
+  readonly fillsDefaults: boolean
   make(table: Table): S
   drop(table: Table, before: Schema): S
   change(change: TableChange): S
@@ -73,16 +77,16 @@ export function different<T>(items: readonly T[], others: readonly T[]): readonl
 
 function makeTable<S>(table: Table, maker: Maker<S>): Step<S> {
   const sentence = `Create the collection ${table.name}.`
-  return { sentence, sql: maker.make(table), destructive: false, additive: true }
+  return { sentence, sql: maker.make(table), destructive: false, additive: true, surplus: false }
 }
 
 function dropTable<S>(table: Table, before: Schema, maker: Maker<S>): Step<S> {
   const sentence = `Drop the collection ${table.name} with all its items.`
-  return { sentence, sql: maker.drop(table, before), destructive: true, additive: false }
+  return { sentence, sql: maker.drop(table, before), destructive: true, additive: false, surplus: true }
 }
 
 function changeTable<S>(from: Table, to: Table, after: Schema, maker: Maker<S>): Step<S>[] {
-  const columns = [...columnChanges(from, to, after), ...droppedColumns(from, to)]
+  const columns = [...columnChanges(from, to, after), ...droppedColumns(from, to, maker)]
   const renamed = from.name !== to.name
   const indexes = indexChanges(from, to)
   const searchChanged = from.search.join() !== to.search.join() || renamed
@@ -99,6 +103,7 @@ function changeTable<S>(from: Table, to: Table, after: Schema, maker: Maker<S>):
       sql: maker.change({ from, to, columns, searchChanged }),
       destructive: columns.some(change => change.destructive),
       additive: !renamed && [...columns, ...indexes].every(change => change.additive),
+      surplus: !renamed && !searchChanged && [...columns, ...indexes].every(change => change.surplus),
     },
   ]
 }
@@ -122,10 +127,11 @@ function addColumn(is: Column, table: Table): Told<ColumnChange> {
       : `Add the field ${place}.`,
     destructive: lacking,
     additive: !lacking,
+    surplus: false,
   }
 }
 
-function droppedColumns(from: Table, to: Table): Told<ColumnChange>[] {
+function droppedColumns<S>(from: Table, to: Table, { fillsDefaults }: Maker<S>): Told<ColumnChange>[] {
   const kept = new Set(to.columns.flatMap(column => predecessor(column, columnsByName(from))?.name ?? []))
   return from.columns
     .filter(column => !kept.has(column.name))
@@ -135,6 +141,7 @@ function droppedColumns(from: Table, to: Table): Told<ColumnChange>[] {
       sentence: `Drop the field ${from.name}.${was.name} with its values.`,
       destructive: true,
       additive: false,
+      surplus: was.optional || (fillsDefaults && was.initial !== null),
     }))
 }
 
@@ -145,7 +152,7 @@ function changeColumn(was: Column, is: Column, table: Table, after: Schema): Tol
     kind: Exclude<ColumnChange['kind'], 'add' | 'drop'>,
     sentence: string,
     { destructive = false, additive = false } = {},
-  ) => changes.push({ kind, was, is, sentence, destructive, additive })
+  ) => changes.push({ kind, was, is, sentence, destructive, additive, surplus: false })
   if (was.name !== is.name) change('rename', `Rename the field ${table.name}.${was.name} to ${is.name}.`)
   if (was.sqlite !== is.sqlite || was.encoding !== is.encoding) {
     change('type', `Turn ${place} from ${was.type} into ${is.type}.`, { destructive: !widens(was, is) })
@@ -188,6 +195,7 @@ function reference({ reference }: Column, after: Schema): string {
 interface IndexChange {
   readonly sentence: string
   readonly additive: boolean
+  readonly surplus: boolean
 }
 
 function indexChanges(from: Table, to: Table): IndexChange[] {
@@ -204,12 +212,14 @@ function indexChanges(from: Table, to: Table): IndexChange[] {
         sentence: `Add the ${words(index)}.`,
         // It fails where two items share a value: not for a start to find out.
         additive: !index.unique || !index.columns.every(column => columnsByName(from).has(column)),
+        surplus: false,
       })),
     ...[...old]
       .filter(([key]) => !now.has(key))
       .map(([, index]) => ({
         sentence: `Drop the ${words(index)}.`,
         additive: true,
+        surplus: true,
       })),
   ]
 }

@@ -19,7 +19,8 @@ import { catchUp, type Filled, fillSearch } from './postgres-search.ts'
 import { requireRestrained, securitySql } from './postgres-security.ts'
 import { connected, locked, unlessLocked } from './postgres-session.ts'
 import type { Preparation } from './postgres-sql.ts'
-import { destroys, MigrationError, notByItself } from './refusal.ts'
+import { destroys, MigrationError } from './refusal.ts'
+import { fits, requireByItself, type Start } from './start.ts'
 import { type Schema, schemaOf } from './tables.ts'
 
 /** The statements that make an empty PostgreSQL database for the model. */
@@ -58,21 +59,21 @@ export function applyPostgres(
   )
 }
 
+interface PostgresStart extends Start {
+  readonly isLocked?: boolean
+}
+
 /**
- * What a start does: makes an empty database, applies what only adds when `autoMigrate`, and throws a
- * `MigrationError` for everything else. Of several that start at once, one does it and the others wait.
+ * What a start does: makes an empty database, applies what only adds when it may, and throws a `MigrationError` for
+ * everything else. Of several that start at once, one does it and the others wait.
  */
-export function preparePostgres(
-  url: string,
-  model: Model,
-  autoMigrate: boolean,
-  isLocked?: boolean,
-): Promise<void> {
+export function preparePostgres(url: string, model: Model, start: PostgresStart): Promise<void> {
+  const { autoMigrate, isLocked } = start
   const aim = { model, isLocked }
   return connected(url, async client => {
     if (isLocked) await requireRestrained(client)
     const state = await stateOf(client)
-    if (isPrepared(state, aim)) {
+    if (isPrepared(state, aim, start)) {
       const isLittered = autoMigrate && leftovers(state.catalog).length > 0
       // It is none of this start's, so it does not fail by it.
       if (isLittered) await unlessLocked(client, () => clean(client)).catch(() => {})
@@ -80,17 +81,17 @@ export function preparePostgres(
     }
     await locked(client, () =>
       migrate(client, aim, (todo, isNew) => {
-        const stopped = autoMigrate ? todo.filter(step => !step.additive) : todo
-        if (!isNew && stopped.length > 0) throw notByItself(stopped)
+        if (!isNew) requireByItself(todo, start)
       }),
     )
   })
 }
 
-/** Whether nothing is to be done. What is seen while another node migrates may not fit together: not then. */
-function isPrepared(state: State, aim: Aim): boolean {
+/** Whether nothing must be done. What is seen while another node migrates may not fit together: not then. */
+function isPrepared(state: State, aim: Aim, start: Start): boolean {
   try {
-    return isDone(state, planned(state, aim))
+    const plan = planned(state, aim)
+    return isDone(state, { ...plan, steps: [] }) && fits(plan.steps, start)
   } catch (error) {
     if (error instanceof MigrationError) return false
     throw error

@@ -65,7 +65,7 @@ export function isDone({ stored, catalog }: State, { left, steps }: Plan): boole
 }
 
 export function leftStep({ sentence, sql }: Unfinished): Step {
-  return { sentence, sql: sql.flat(), destructive: false, additive: true }
+  return { sentence, sql: sql.flat(), destructive: false, additive: true, surplus: false }
 }
 
 export function shown({ sql, ...step }: PostgresStep): Step {

@@ -100,6 +100,7 @@ export function withSecurity(
     // Not by a command that was only given no setting.
     destructive: wanted === undefined,
     additive: wanted !== undefined,
+    surplus: false,
   }
   const before = isThere ? [removal] : []
   if (wanted === undefined) return [...before, ...steps]
@@ -108,6 +109,7 @@ export function withSecurity(
     sql: { ...nothing, after: securitySql(model) },
     destructive: false,
     additive: true,
+    surplus: false,
   }
   return [...before, ...steps, making]
 }

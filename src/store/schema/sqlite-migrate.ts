@@ -8,14 +8,14 @@ import { openDatabase } from '../sqlite/connection.ts'
 import { wordsOf } from '../words.ts'
 import { diff, type Step } from './diff.ts'
 import { ident } from './quoted.ts'
-import { destroys, isHalfCopied, lacks, MigrationError, notByItself } from './refusal.ts'
+import { destroys, isHalfCopied, lacks, MigrationError } from './refusal.ts'
 import { createSchema, ownTables } from './sqlite-ddl.ts'
 import { sqliteSteps } from './sqlite-steps.ts'
+import { fits, requireByItself, type Start } from './start.ts'
 import { type Schema, schemaOf, type Table } from './tables.ts'
 
 export type { Step } from './diff.ts'
 export { MigrationError } from './refusal.ts'
-
 /** The statements that make an empty SQLite database for the model. */
 export function schemaSql(model: Model): string {
   return `${createSchema(schemaOf(model)).join(';\n\n')};\n`
@@ -55,17 +55,20 @@ export function applyMigration(file: string, model: Model, options: MigrationOpt
 }
 
 /**
- * What a start does: makes an empty database, applies what only adds when `autoMigrate`, and
- * throws a `MigrationError` for everything else.
+ * What a start does: makes an empty database, applies what only adds when it may, and throws a `MigrationError` for
+ * everything else.
  */
-export function prepareDatabase(database: DatabaseSync, model: Model, autoMigrate: boolean): void {
-  const empty = storedSchema(database) === undefined
-  if (!empty && stepsFor(database, model).length === 0 && hasOwnTables(database)) return
+export function prepareDatabase(database: DatabaseSync, model: Model, start: Start): void {
+  if (
+    storedSchema(database) !== undefined &&
+    hasOwnTables(database) &&
+    fits(stepsFor(database, model), start)
+  )
+    return
   migrate(database, model, steps => {
     // Another process may have made the tables meanwhile.
     if (storedSchema(database) === undefined) return
-    const stopped = autoMigrate ? steps.filter(step => !step.additive) : steps
-    if (stopped.length > 0) throw notByItself(stopped)
+    requireByItself(steps, start)
   })
 }
 

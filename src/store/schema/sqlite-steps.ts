@@ -20,6 +20,7 @@ import {
 import type { Column, Table } from './tables.ts'
 
 export const sqliteSteps: Maker<readonly string[]> = {
+  fillsDefaults: false,
   make: createWhole,
   drop: table => [...dropUpkeep(table), `DROP TABLE ${ident(table.name)}`],
   change: changeTable,
