@@ -242,7 +242,8 @@ export const settingsTable = {
     kind: flag,
     default: process.env.NODE_ENV !== 'production',
     defaultText: '`true`, and `false` where `NODE_ENV` is `production`',
-    sentence: 'Whether a start applies what the model adds. Other changes always take `portico migrate`. If not, what a newer version has added may stay.',
+    sentence:
+      'Whether a start applies what the model adds. Other changes always take `portico migrate`. If not, what a newer version has added may stay.',
   }),
   maxKeysPerUser: row({
     variable: 'PORTICO_MAX_KEYS_PER_USER',
