@@ -7,6 +7,7 @@ import type { CollectionOptions } from '../../src/model/declaration.ts'
 import { MigrationError } from '../../src/store/sqlite.ts'
 import { type Migratable, migratables } from '../databases/migratable.ts'
 import { blog, Client, fields, listOfPosts } from './blog.ts'
+import { failure } from './contract.ts'
 import { access, books, type Case, cases, keep, plain, title } from './migration-cases.ts'
 
 /** A database of the plain model with three books, of which the last was deleted. */
@@ -90,11 +91,17 @@ function others(database: Migratable): void {
       )
       await database.apply(at, newer, { allowDestructive: false })
       const shape = await database.shape(at)
+      await database.run(
+        at,
+        `INSERT INTO readers (name, book_id, created_at) VALUES ('Ada', 2, '2026-01-01T00:00:00.000Z')`,
+      )
       const told: string[] = []
       const store = await database.open(at, plain, false, sentences => told.push(...sentences))
       const client = new Client(store, plain)
       await client.create('books', { title: 'Ulysses', year: 1922 })
       await client.remove('books', 1)
+      // It knows nothing of readers.
+      await assert.rejects(client.remove('books', 2), failure('CONFLICT'))
       await store.close()
       assert.deepEqual(told, [
         'Drop the collection readers with all its items.',

@@ -6,6 +6,7 @@ import { deleteRule } from '../schema/row-security.ts'
 import { deleteSql } from '../sql/write.ts'
 import { name, slot, sql } from '../sql/writer.ts'
 import { type Actor, type Inputs, noInputs, slotted } from '../values.ts'
+import { referredElsewhere } from '../write/doomed.ts'
 import { RemovalWalk, type Walk, type Walked } from '../write/removal.ts'
 import { isForeignKeyFailure } from './failure.ts'
 import type { Security } from './security.ts'
@@ -85,7 +86,7 @@ export class Removal {
   ): Promise<void> {
     const inputs = { ...slotted([id]), actor }
     const gone = await scope.rows(this.#locked(collection).remove, inputs).catch(cause => {
-      throw isForeignKeyFailure(cause) ? referredMeanwhile(cause) : cause
+      throw isForeignKeyFailure(cause) ? referredElsewhere(cause) : cause
     })
     // It is locked, so it was there: a policy leaves it out.
     if (gone.length === 0) throw new ApiError('FORBIDDEN')
@@ -105,7 +106,7 @@ export class Removal {
     })
     if (items.length > 1) done.push(scope.rows(undefer, noInputs))
     await Promise.all(done).catch(cause => {
-      throw isForeignKeyFailure(cause) ? referredMeanwhile(cause) : cause
+      throw isForeignKeyFailure(cause) ? referredElsewhere(cause) : cause
     })
   }
 }
@@ -125,8 +126,4 @@ async function answered<T>(walk: Walk<Statement, T>, scope: Scope): Promise<T> {
     step = walk.next(rows)
   }
   return step.value
-}
-
-function referredMeanwhile(cause: unknown): ApiError {
-  return new ApiError('CONFLICT', 'Other items still refer to this one.', { cause })
 }

@@ -4,7 +4,7 @@
  */
 import { ApiError } from '../../errors.ts'
 import type { Connection } from './connection.ts'
-import { failureOf } from './failure.ts'
+import { failureOf, isForeignKeyFailure } from './failure.ts'
 import type { Neighbours } from './neighbours.ts'
 
 const MAX_BATCH = 1000
@@ -59,7 +59,7 @@ export class CommitQueue<T, A> {
     this.#clock = options.clock ?? (() => performance.now())
   }
 
-  /** Runs `job` within the next transaction, perhaps twice. What it throws undoes it, and only it. */
+  /** Runs `job` within the next transaction, perhaps several times. What it throws undoes it, and only it. */
   add(job: () => T): Promise<A> {
     if (this.#waiting.length >= this.#options.maxWaiting) {
       return Promise.reject(new ApiError('UNAVAILABLE', 'Too many changes are waiting to be stored.'))
@@ -122,7 +122,9 @@ export class CommitQueue<T, A> {
       outcomes = this.#transaction(batch)
     } catch (cause) {
       const error = this.#undo(cause)
-      for (const { reject } of batch) reject(error)
+      // A reference that is checked at the end does not tell whose it is: each is tried by itself.
+      if (isForeignKeyFailure(cause) && batch.length > 1) for (const one of batch) this.#commit([one])
+      else for (const { reject } of batch) reject(error)
       return
     }
     this.#patience = Math.min(this.#clock() - began, LONGEST_WAIT)
@@ -209,6 +211,7 @@ export class CommitQueue<T, A> {
       // The first failure is the one to report.
     }
     const error = failureOf(cause)
-    return error.code === 'UNAVAILABLE' ? error : new ApiError('UNAVAILABLE', undefined, { cause })
+    if (error.code === 'UNAVAILABLE' || isForeignKeyFailure(cause)) return error
+    return new ApiError('UNAVAILABLE', undefined, { cause })
   }
 }

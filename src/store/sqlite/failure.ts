@@ -1,6 +1,7 @@
 /** What SQLite says when it fails, as an error that a client may see (https://sqlite.org/rescode.html). */
 import { ApiError } from '../../errors.ts'
 import { taken } from '../write/checks.ts'
+import { referredElsewhere } from '../write/doomed.ts'
 
 const CONSTRAINT = 19
 const FOREIGN_KEY = 787
@@ -25,6 +26,7 @@ export function failureOf(cause: unknown): ApiError {
   if (cause instanceof ApiError) return cause
   const code = resultCode(cause)
   if (code === UNIQUE || code === PRIMARY_KEY || code === ROW_ID) return taken(uniqueFields(cause), cause)
+  if (code === FOREIGN_KEY) return referredElsewhere(cause)
   if (code !== undefined && unavailable.has(code & 0xff)) {
     return new ApiError('UNAVAILABLE', undefined, { cause })
   }

@@ -51,7 +51,7 @@ export class Writer {
   }
 
   /**
-   * Does other work within the next commit, perhaps twice; `work` tells what it gives and whose versions grow.
+   * Does other work within the next commit, perhaps several times; `work` tells what it gives and whose versions grow.
    * Settles once the commit is durable.
    */
   async work<T>(work: () => { readonly value: T; readonly changed: ReadonlySet<string> }): Promise<T> {

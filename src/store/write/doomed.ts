@@ -64,6 +64,11 @@ export function clearedNames(field: Field, { fields }: Collection): readonly str
   )
 }
 
+/** Of a row to which the database itself knows references that the walk has not found. */
+export function referredElsewhere(cause: unknown): ApiError {
+  return new ApiError('CONFLICT', 'Other items still refer to this one.', { cause })
+}
+
 export function stillReferred({ collection, id }: Item, { collection: from, field }: Reference): ApiError {
   const message = `Items of ${from.name} still refer to item ${id} of ${collection.name}, by ${field.name}.`
   return new ApiError('CONFLICT', message)

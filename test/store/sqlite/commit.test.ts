@@ -193,6 +193,27 @@ test('a commit that fails refuses every write of it, and the next one works', ()
     assert.deepEqual(stored(), [1])
   }))
 
+test('a commit that a reference keeps from being done refuses the write that it is about, and no other', () =>
+  withQueue(async ({ database, queue, insert, stored, committed }) => {
+    database.exec(
+      'PRAGMA foreign_keys = ON; CREATE TABLE others (n INTEGER REFERENCES numbers (n) DEFERRABLE INITIALLY DEFERRED)',
+    )
+    const refer = (n: number) => () => {
+      database.exec(`INSERT INTO others VALUES (${n})`)
+      return n
+    }
+    const results = await Promise.allSettled([
+      queue.add(insert(1)),
+      queue.add(refer(1)),
+      queue.add(refer(7)),
+      queue.add(insert(2)),
+    ])
+    assert.deepEqual(states(results), ['stored 1', 'stored 1', 'CONFLICT', 'stored 2'])
+    assert.deepEqual(stored(), [1, 2])
+    assert.deepEqual(committed, [1, 1, 2])
+    assert.equal(database.prepare('SELECT count(*) AS n FROM others').get()?.n, 1)
+  }))
+
 test('more writes than may wait are refused at once; those that wait are done', () =>
   withQueue(
     async ({ queue, insert, stored }) => {
