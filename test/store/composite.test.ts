@@ -34,7 +34,7 @@ test('several roots are one statement, each with a table of its own', () => {
     { kind: 'list', key: 'posts', collection: 'posts', list: everyPost, select: [field('title')] },
   )
   assert.deepEqual(texts(shape, [1, 10]), {
-    sqlite: `SELECT json_object('user', (SELECT json_object('id', CAST("t1"."id" AS TEXT), 'name', "t1"."name") FROM "users" AS "t1" WHERE "t1"."id" = ?1), 'posts', (SELECT json_group_array(json_object('title', "t2"."title")) FROM (SELECT "t2"."title" FROM "posts" AS "t2" ORDER BY "t2"."id" LIMIT ?2) AS "t2"))`,
+    sqlite: `SELECT json_object('user', (SELECT json_object('id', CAST("t1"."id" AS TEXT), 'name', "t1"."name") FROM "users" AS "t1" WHERE "t1"."id" = ?1), 'posts', (SELECT json_group_array(json_object('title', "t2"."title")) FROM (SELECT "t2"."title" FROM "posts" AS "t2" ORDER BY "t2"."id" LIMIT ?2 + 0) AS "t2"))`,
     postgres: `SELECT (concat('{"user":', coalesce(((SELECT concat('{"id":', coalesce((to_json(CAST("t1"."id" AS TEXT)))::text, 'null'), ',"name":', coalesce((to_json("t1"."name"))::text, 'null'), '}') FROM "users" AS "t1" WHERE "t1"."id" = $1))::text, 'null'), ',"posts":', coalesce(((SELECT concat('[', string_agg(concat('{"title":', coalesce((to_json("t2"."title"))::text, 'null'), '}'), ','), ']') FROM (SELECT "t2"."title" FROM "posts" AS "t2" ORDER BY "t2"."id" LIMIT $2) AS "t2"))::text, 'null'), '}'))::text`,
   })
 })
@@ -82,7 +82,7 @@ test('a connection carries the sort keys of its rows, and the total of all', () 
   const { sqlite: text } = texts(shape, [0, 11, 5, 0, 7])
   assert.equal(
     text,
-    `SELECT json_object('c', json_object('rows', (SELECT json_group_array(json_object('node', json_object('id', CAST("t1"."id" AS TEXT)), 'keys', json_array("t1"."title", "t1"."id"))) FROM (SELECT "t1"."id", "t1"."title" FROM "posts" AS "t1" WHERE "t1"."rank" > ?1 AND ("t1"."title", "t1"."id") > (?2, ?3) ORDER BY "t1"."title", "t1"."id" LIMIT ?4) AS "t1"), 'total', (SELECT count(*) FROM "posts" AS "t2" WHERE "t2"."rank" > ?1)))`,
+    `SELECT json_object('c', json_object('rows', (SELECT json_group_array(json_object('node', json_object('id', CAST("t1"."id" AS TEXT)), 'keys', json_array("t1"."title", "t1"."id"))) FROM (SELECT "t1"."id", "t1"."title" FROM "posts" AS "t1" WHERE "t1"."rank" > ?1 AND ("t1"."title", "t1"."id") > (?2, ?3) ORDER BY "t1"."title", "t1"."id" LIMIT ?4 + 0) AS "t1"), 'total', (SELECT count(*) FROM "posts" AS "t2" WHERE "t2"."rank" > ?1)))`,
   )
 })
 

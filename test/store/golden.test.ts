@@ -5,6 +5,7 @@ import type { Model } from '../../src/model/model.ts'
 import { createGuard } from '../../src/plan/guard.ts'
 import type { CreateShape, ItemShape, ListShape, UpdateShape } from '../../src/plan/plan.ts'
 import { system, user } from '../../src/principal.ts'
+import { cursorSlice } from '../../src/store/lists.ts'
 import { postgres } from '../../src/store/sql/postgres.ts'
 import { countSql, itemSql, listSql, parentSql } from '../../src/store/sql/read.ts'
 import { Row } from '../../src/store/sql/row.ts'
@@ -32,7 +33,12 @@ function both(
   if (/^(SELECT|INSERT|UPDATE|DELETE) /.test(inPostgres)) stated.set(inPostgres, model)
 }
 
-const page = { after: undefined, limit: [arg(1, 'number')], offset: arg(0, 'number'), keys: false }
+const page = (dialect: typeof sqlite) => ({
+  after: undefined,
+  limit: dialect.limit(1),
+  offset: arg(0, 'number'),
+  keys: false,
+})
 
 test('an item by its id', () => {
   const shape: ItemShape = { kind: 'item', collection: 'posts', id: 0, select: fields('id', 'title') }
@@ -47,8 +53,8 @@ test('an item by its id', () => {
 test('a page in the order of ids needs no inner query; limit and offset are bound', () => {
   const { shape: list } = guard({ shape: { ...listOfPosts, select: fields('id') }, args: [0, 1] }, system)
   both(
-    dialect => listSql(list, page, dialect),
-    `SELECT json_object('id', "t0"."id") FROM "posts" AS "t0" ORDER BY "t0"."id" LIMIT ?1 OFFSET ?2`,
+    dialect => listSql(list, page(dialect), dialect),
+    `SELECT json_object('id', "t0"."id") FROM "posts" AS "t0" ORDER BY "t0"."id" LIMIT ?1 + 0 OFFSET ?2`,
     `SELECT (concat('{"id":', coalesce(("t0"."id")::text, 'null'), '}'))::text FROM (SELECT "t0"."id" FROM "posts" AS "t0" ORDER BY "t0"."id" LIMIT $1 OFFSET $2) AS "t0"`,
   )
 })
@@ -63,8 +69,8 @@ const byBody: ListShape = {
 test('a sorted list sorts bare columns; what NOT turns round is never unknown; null is the smallest', () => {
   const { shape: list } = guard({ shape: byBody, args: [0, 1, 'x'] }, system)
   both(
-    dialect => listSql(list, page, dialect),
-    `SELECT json_object('title', "t0"."title") FROM (SELECT "t0"."title" FROM "posts" AS "t0" WHERE NOT ((instr("t0"."body", ?1) > 0) IS TRUE) ORDER BY "t0"."body" DESC, "t0"."id" DESC LIMIT ?2 OFFSET ?3) AS "t0"`,
+    dialect => listSql(list, page(dialect), dialect),
+    `SELECT json_object('title', "t0"."title") FROM (SELECT "t0"."title" FROM "posts" AS "t0" WHERE NOT ((instr("t0"."body", ?1) > 0) IS TRUE) ORDER BY "t0"."body" DESC, "t0"."id" DESC LIMIT ?2 + 0 OFFSET ?3) AS "t0"`,
     `SELECT (concat('{"title":', coalesce((to_json("t0"."title"))::text, 'null'), '}'))::text FROM (SELECT "t0"."title" FROM "posts" AS "t0" WHERE NOT ((strpos("t0"."body", $1) > 0) IS TRUE) ORDER BY "t0"."body" DESC NULLS LAST, "t0"."id" DESC LIMIT $2 OFFSET $3) AS "t0"`,
   )
   both(
@@ -81,15 +87,11 @@ test('a cursor on the id is one comparison', () => {
     select: fields('id'),
   }
   const { shape: list } = guard({ shape, args: [2, 7] }, system)
-  const slice = {
-    after: [arg(1, 'number')],
-    limit: sql`${arg(0, 'number')} + 1`,
-    offset: undefined,
-    keys: true,
-  }
+  const { window } = list
+  assert.ok(window.kind === 'cursor')
   both(
-    dialect => listSql(list, slice, dialect),
-    `SELECT json_object('id', "t0"."id"), "t0"."id" FROM "posts" AS "t0" WHERE "t0"."id" > ?1 ORDER BY "t0"."id" LIMIT ?2 + 1`,
+    dialect => listSql(list, cursorSlice(list, window, dialect), dialect),
+    `SELECT json_object('id', "t0"."id"), "t0"."id" FROM "posts" AS "t0" WHERE "t0"."id" > ?1 ORDER BY "t0"."id" LIMIT ?2 + 0 + 1`,
     `SELECT (concat('{"id":', coalesce(("t0"."id")::text, 'null'), '}'))::text, "t0"."id" FROM "posts" AS "t0" WHERE "t0"."id" > $1 ORDER BY "t0"."id" LIMIT $2 + 1`,
   )
 })
@@ -127,7 +129,7 @@ test('related rows nest in the one statement, each list sorted and bounded by it
   const { shape: item } = guard({ shape, args: [1, 9] }, user(1, 'user', 'all'))
   both(
     dialect => itemSql(item, dialect),
-    `SELECT json_object('posts', (SELECT json_group_array(json_object('title', "t1"."title")) FROM (SELECT "t1"."title" FROM "posts" AS "t1" WHERE "t1"."author_id" = "t0"."id" ORDER BY "t1"."id" LIMIT ?1) AS "t1")) FROM "users" AS "t0" WHERE "t0"."id" = ?2`,
+    `SELECT json_object('posts', (SELECT json_group_array(json_object('title', "t1"."title")) FROM (SELECT "t1"."title" FROM "posts" AS "t1" WHERE "t1"."author_id" = "t0"."id" ORDER BY "t1"."id" LIMIT ?1 + 0) AS "t1")) FROM "users" AS "t0" WHERE "t0"."id" = ?2`,
     `SELECT (concat('{"posts":', coalesce(((SELECT concat('[', string_agg(concat('{"title":', coalesce((to_json("t1"."title"))::text, 'null'), '}'), ','), ']') FROM (SELECT "t1"."title" FROM "posts" AS "t1" WHERE "t1"."author_id" = "t0"."id" ORDER BY "t1"."id" LIMIT $1) AS "t1"))::text, 'null'), '}'))::text FROM "users" AS "t0" WHERE "t0"."id" = $2`,
   )
 })

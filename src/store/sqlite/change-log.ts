@@ -14,7 +14,7 @@ export class ChangeLog implements Changes {
     this.#connection = connection
     this.#newest = connection.prepare(sql`SELECT max("id") FROM "_events"`)
     this.#after = connection.prepare(
-      sql`SELECT "id", "collection", "kind", "item_id", "data" FROM "_events" WHERE "id" > ${slot(0)} ORDER BY "id" LIMIT ${slot(1)}`,
+      sql`SELECT "id", "collection", "kind", "item_id", "data" FROM "_events" WHERE "id" > ${slot(0)} ORDER BY "id" LIMIT ${slot(1)} + 0`,
     )
   }
 
