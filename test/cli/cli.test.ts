@@ -231,7 +231,8 @@ test('migrate shows, does, and asks before it destroys', async () => {
   const file = join(folder, 'less.ts')
   writeFileSync(file, `import { model } from '${resolve(bin, '../index.ts')}'\nexport default model({})\n`)
   const less = { ...environment, PORTICO_MODEL: file }
-  assert.match((await portico(['start'], less)).err, /portico migrate/)
+  const start = await portico(['start'], { ...less, PORTICO_AUTO_MIGRATE: 'true' })
+  assert.match(start.err, /Drop the collection posts.*portico migrate/s)
   const refused = await portico(['migrate', '--apply'], less)
   assert.equal(refused.code, 1)
   assert.match(refused.err, /! .*posts.*--allow-destructive/s)
