@@ -212,8 +212,8 @@ test('a deletion, and the look for what refers to the row', () => {
   )
   both(
     () => referringSql('note_tags', 'note_id', slot(0), slot(1)),
-    `SELECT "id" FROM "note_tags" WHERE "note_id" = ?1 ORDER BY "id" LIMIT ?2`,
-    `SELECT "id" FROM "note_tags" WHERE "note_id" = $1 ORDER BY "id" LIMIT $2`,
+    `SELECT "id" FROM "note_tags" WHERE "note_id" = ?1 ORDER BY "id" LIMIT ?2 + 0`,
+    `SELECT "id" FROM "note_tags" WHERE "note_id" = $1 ORDER BY "id" LIMIT $2 + 0`,
   )
 })
 

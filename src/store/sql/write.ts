@@ -102,7 +102,7 @@ export function changesSql({ field, when, seen }: GuardedAssignment, index: numb
   return when === undefined ? differs : sql`(${conditionSql(when, row)} AND ${differs})`
 }
 
-/** The ids of the rows whose `field` refers to an id. */
+/** The ids of the rows whose `field` refers to an id. An expression as limit: see `sqlite.limit`. */
 export function referringSql(table: string, field: string, id: Bind, limit: Bind): Sql {
-  return sql`SELECT "id" FROM ${name(table)} WHERE ${name(field)} = ${id} ORDER BY "id" LIMIT ${limit}`
+  return sql`SELECT "id" FROM ${name(table)} WHERE ${name(field)} = ${id} ORDER BY "id" LIMIT ${limit} + 0`
 }

@@ -21,7 +21,7 @@ export class EventLog {
       sql`INSERT INTO "_events" ("at", "collection", "item_id", "kind", "data", "changed") VALUES (${slot(0)}, ${slot(1)}, ${slot(2)}, ${slot(3)}, ${slot(4)}, ${slot(5)})`,
     )
     this.#prune = connection.prepare(
-      sql`DELETE FROM "_events" WHERE "id" IN (SELECT "id" FROM (SELECT "id", "at" FROM "_events" ORDER BY "id" LIMIT ${slot(1)}) WHERE "at" < ${slot(0)}) RETURNING "id"`,
+      sql`DELETE FROM "_events" WHERE "id" IN (SELECT "id" FROM (SELECT "id", "at" FROM "_events" ORDER BY "id" LIMIT ${slot(1)} + 0) WHERE "at" < ${slot(0)}) RETURNING "id"`,
     )
   }
 

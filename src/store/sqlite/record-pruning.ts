@@ -18,7 +18,7 @@ export class RecordPruning {
 
   constructor(connection: Connection) {
     this.#prune = connection.prepare(
-      sql`DELETE FROM "_records" WHERE ("kind", "id") IN (SELECT "kind", "id" FROM "_records" WHERE "expires_at" <= ${slot(0)} ORDER BY "expires_at" LIMIT ${slot(1)}) RETURNING 1`,
+      sql`DELETE FROM "_records" WHERE ("kind", "id") IN (SELECT "kind", "id" FROM "_records" WHERE "expires_at" <= ${slot(0)} ORDER BY "expires_at" LIMIT ${slot(1)} + 0) RETURNING 1`,
     )
     this.#removeOrphans = connection.prepare(removeOrphans)
     this.#lastOwned = connection.prepare(lastOwned)
