@@ -51,10 +51,9 @@ function openCheck(check: Check, { set }: GuardedCreate | GuardedUpdate): Open {
   return { item: check, decide: (args, userId) => decide(check.condition, set, args, userId) }
 }
 
-/** Whoever is signed in exists, and may refer to themselves. */
 function openReference(item: ReferenceCheck): Open[] {
-  const { value, target } = item
-  if (target.name !== 'users' || value.kind !== 'param') return []
+  const { value, self } = item
+  if (!self || value.kind !== 'param') return []
   return [{ item, decide: (args, userId) => (userId !== null && args[value.param] === userId) || undefined }]
 }
 

@@ -183,7 +183,8 @@ function references(set: readonly GuardedAssignment[], view: View): readonly Ref
   return set.flatMap(({ field, value }) => {
     if (!field.reference || value.kind === 'default') return []
     const target = view.collection(field.reference.target)
-    return [{ field, value, target, rows: view.readable(target) }]
+    const self = view.access.signedIn && target.name === 'users'
+    return [{ field, value, target, rows: view.readable(target), self }]
   })
 }
 

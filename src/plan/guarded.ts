@@ -207,6 +207,8 @@ export interface ReferenceCheck {
   readonly value: Operand
   readonly target: Collection
   readonly rows: Condition
+  /** Whether the caller may be referred to, seen or not: whoever is signed in exists. */
+  readonly self: boolean
 }
 
 /** How many items may have the assigned value, which refers to an item of `target`: else CONFLICT. */

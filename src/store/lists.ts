@@ -15,7 +15,12 @@ export function cursorSlice({ sort }: GuardedList, window: CursorWindow, dialect
     const { encoding } = sortAt(sort, index).field.field.type
     return arg(param, encoding)
   })
-  return { after: position, limit: sql`${dialect.limit(window.limit)} + 1`, offset: undefined, keys: true }
+  return {
+    after: position,
+    limit: sql`${dialect.limit(arg(window.limit, 'number'))} + 1`,
+    offset: undefined,
+    keys: true,
+  }
 }
 
 /** A sort key's value as a cursor carries it. */

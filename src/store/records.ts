@@ -49,7 +49,7 @@ export const recordSql = {
   byAlias: sql`${select} "kind" = ${slot(1)} AND "alias" = ${slot(2)} AND ${alive}`,
   byOwner: sql`${select} "kind" = ${slot(1)} AND "owner" = ${slot(2)} AND ${alive} ORDER BY "id"`,
   byKind: sql`${select} "kind" = ${slot(1)} AND ${alive} ORDER BY "id"`,
-  afterId: sql`${select} "kind" = ${slot(1)} AND "id" > ${slot(2)} AND ${alive} ORDER BY "id" LIMIT ${slot(3)} + 0`,
+  afterId: sql`${select} "kind" = ${slot(1)} AND "id" > ${slot(2)} AND ${alive} ORDER BY "id" LIMIT ${slot(3)}`,
   addIfNew: sql`${insert} ON CONFLICT ("kind", "id") DO NOTHING RETURNING 1`,
   /** Replaces one that is there. */
   put: sql`${insert} ON CONFLICT ("kind", "id") DO UPDATE SET "payload" = excluded."payload", "expires_at" = excluded."expires_at", "grant_id" = excluded."grant_id", "alias" = excluded."alias", "owner" = excluded."owner"`,
@@ -70,7 +70,7 @@ const owned = sql`FROM "_records" WHERE "owner" IS NOT NULL AND ("kind", "owner"
  * What came too late for a user's deletion, or is from before it took such records along: a step of a round over all
  * that is somebody's.
  */
-export const removeOrphans = sql`DELETE FROM "_records" WHERE ("kind", "id") IN (SELECT "kind", "id" ${owned} LIMIT ${slot(2)} + 0) AND NOT EXISTS (SELECT 1 FROM "users" WHERE "users"."id" = CAST("_records"."owner" AS bigint)) RETURNING 1`
+export const removeOrphans = sql`DELETE FROM "_records" WHERE ("kind", "id") IN (SELECT "kind", "id" ${owned} LIMIT ${slot(2)}) AND NOT EXISTS (SELECT 1 FROM "users" WHERE "users"."id" = CAST("_records"."owner" AS bigint)) RETURNING 1`
 
 /** Where the step ends, if the round does not. */
 export const lastOwned = sql`SELECT "kind", "owner" ${owned} LIMIT 1 OFFSET ${slot(2)} - 1`

@@ -29,6 +29,13 @@ export interface RandomDocument {
 /** Arguments that choose rows, not values of a write. */
 const ofLists = new Set(['limit', 'first', 'last', 'filter', 'orderBy'])
 
+/**
+ * At most 200 directives are allowed, and those of a fragment count wherever it is spread: so many are written, and so
+ * many fragments are spread twice, that four times all of them are allowed.
+ */
+const DIRECTIVES = 45
+const TWICE = 2
+
 /** A small generator of its own, so that a document follows from one number. */
 function dice(seed: number) {
   let state = (seed * 2654435761 + 12345) >>> 0
@@ -54,6 +61,8 @@ class Writer {
   readonly #nulls: number
   readonly #seed: number
   #count = 0
+  #directivesLeft = DIRECTIVES
+  #twiceLeft = TWICE
 
   constructor(schema: GraphQLSchema, seed: number, nulls: number) {
     this.#schema = schema
@@ -102,7 +111,7 @@ class Writer {
     if (roll === 3) {
       const name = `F${++this.#count}`
       this.#definitions.push(`fragment ${name} on ${type.name} ${this.#set(type, depth - 1)}`)
-      return `...${name}${this.#directives()}${this.#dice.chance(0.3) ? ` ...${name}` : ''}`
+      return `...${name}${this.#directives()}${this.#isTwice() ? ` ...${name}` : ''}`
     }
     return this.#field(type, depth)
   }
@@ -124,8 +133,15 @@ class Writer {
     return this.#dice.chance(0.2) ? `${first} ${head} ${this.#set(inner, depth - 1)}` : first
   }
 
+  #isTwice(): boolean {
+    if (this.#twiceLeft === 0 || this.#dice.chance(0.7)) return false
+    this.#twiceLeft--
+    return true
+  }
+
   #directives(): string {
-    if (this.#dice.chance(0.85)) return ''
+    if (this.#directivesLeft === 0 || this.#dice.chance(0.85)) return ''
+    this.#directivesLeft--
     const name = this.#dice.pick(['skip', 'include'])
     const value = this.#dice.chance(0.4)
     return ` @${name}(if: ${this.#dice.chance(0.5) ? value : this.#variable('Boolean!', () => this.#dice.chance(0.4))})`

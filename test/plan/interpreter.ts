@@ -256,9 +256,9 @@ function check(run: Run, checks: readonly Check[], row: Row): void {
 }
 
 function refer(run: Run, references: readonly ReferenceCheck[]): void {
-  for (const { value, target, rows } of references) {
+  for (const { value, target, rows, self } of references) {
     const id = run.value(value)
-    if (id === null) continue
+    if (id === null || (self && id === run.plan.principal.userId)) continue
     const found = run.rows(target.name).some(one => one.id === id && run.holds(rows, one))
     if (!found) throw new ApiError('VALIDATION_FAILED')
   }

@@ -35,7 +35,7 @@ function both(
 
 const page = (dialect: typeof sqlite) => ({
   after: undefined,
-  limit: dialect.limit(1),
+  limit: dialect.limit(arg(1, 'number')),
   offset: arg(0, 'number'),
   keys: false,
 })

@@ -4,7 +4,7 @@
  */
 import type { Param } from '../../plan/plan.ts'
 import type { Dialect } from '../sql/dialect.ts'
-import type { Sql } from '../sql/writer.ts'
+import type { Bind, Sql } from '../sql/writer.ts'
 import type { Inputs } from '../values.ts'
 import { type Query, type Statement, statementOf } from './statement.ts'
 
@@ -17,9 +17,9 @@ export function limited(dialect: Dialect, build: (dialect: Dialect) => Sql): (in
   const bound = statementOf(
     build({
       ...dialect,
-      limit(param) {
-        params.add(param)
-        return dialect.limit(param)
+      limit(rows) {
+        if (rows.from === 'arg') params.add(rows.param)
+        return dialect.limit(rows)
       },
     }),
   )
@@ -32,7 +32,8 @@ export function limited(dialect: Dialect, build: (dialect: Dialect) => Sql): (in
     if (known !== undefined) return known.with(inputs)
     const whole = limits.every(param => Number.isSafeInteger(args[param]) && Number(args[param]) >= 0)
     if (!whole || limits.length === 0 || statements.size >= MOST) return bound.with(inputs)
-    const made = statementOf(build({ ...dialect, limit: param => [String(args[param])] }))
+    const limit = (rows: Bind) => (rows.from === 'arg' ? [String(args[rows.param])] : dialect.limit(rows))
+    const made = statementOf(build({ ...dialect, limit }))
     statements.set(key, made)
     return made.with(inputs)
   }

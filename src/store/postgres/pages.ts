@@ -18,7 +18,11 @@ export function pageReader(shape: GuardedList, window: PageWindow, context: Read
   const { ask, security } = context
   const { dialect } = security
   const slices = (offset: Bind | undefined) => (dialect: Dialect) =>
-    listSql(shape, { after: undefined, limit: dialect.limit(window.limit), offset, keys: false }, dialect)
+    listSql(
+      shape,
+      { after: undefined, limit: dialect.limit(arg(window.limit, 'number')), offset, keys: false },
+      dialect,
+    )
   const first = limited(dialect, slices(undefined))
   const shallow = limited(dialect, slices(arg(window.offset, 'number')))
   let deep: PageRows | undefined
@@ -93,7 +97,12 @@ function deepStatements(shape: GuardedList, window: PageWindow, dialect: Dialect
   const slices = (after: Slice['after'], more: Sql) => (dialect: Dialect) =>
     listSql(
       shape,
-      { after, limit: sql`${dialect.limit(window.limit)}${more}`, offset: slot(0), keys: true },
+      {
+        after,
+        limit: sql`${dialect.limit(arg(window.limit, 'number'))}${more}`,
+        offset: slot(0),
+        keys: true,
+      },
       dialect,
     )
   return {

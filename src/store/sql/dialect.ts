@@ -1,7 +1,6 @@
 /** What differs between databases in the SQL of reads and writes. */
 import type { Encoding } from '../../model/fields/type.ts'
 import type { Field } from '../../model/model.ts'
-import type { Param } from '../../plan/plan.ts'
 import type { Bind, Sql } from './writer.ts'
 
 export interface Dialect {
@@ -26,8 +25,8 @@ export interface Dialect {
   /** A JSON expression as the text that is sent. */
   text(json: Sql): Sql
   isIn(column: Sql, list: Bind): Sql
-  /** How many rows a list has at most, by a parameter. */
-  limit(param: Param): Sql
+  /** How many rows there are at most. */
+  limit(rows: Bind): Sql
   /** Whether the outputs of rows that OFFSET skips are made too. */
   readonly makesSkipped: boolean
   contains(column: Sql, part: Sql): Sql

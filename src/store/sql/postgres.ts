@@ -5,7 +5,7 @@
  */
 import type { Field } from '../../model/model.ts'
 import { type Dialect, searchTable, storedTable } from './dialect.ts'
-import { arg, join, name, quoted, type Sql, sql } from './writer.ts'
+import { join, name, quoted, type Sql, sql } from './writer.ts'
 
 /** The column of a search table with the words of all its fields; those of one field stand under its name. */
 export const allWords = '_all'
@@ -81,7 +81,7 @@ export const postgres: Dialect = {
       : sql`(${event}::json ->> ${quoted(field.name)})::${bare(field)}`,
   text: value => sql`(${value})::text`,
   isIn: (column, list) => sql`${column} = ANY (${list})`,
-  limit: param => [arg(param, 'number')],
+  limit: rows => [rows],
   makesSkipped: true,
   contains: (column, part) => sql`strpos(${column}, ${part}) > 0`,
   same: (left, right, encoding) =>

@@ -106,7 +106,7 @@ export function manySql(
           ),
         ]
   const conditions = where([...matching(target), ...begin])
-  const sorted = sql`${conditions}${orderBy(sort, target)} LIMIT ${target.dialect.limit(limit)}`
+  const sorted = sql`${conditions}${orderBy(sort, target)} LIMIT ${target.dialect.limit(arg(limit, 'number'))}`
   const query = sql`SELECT ${columns} FROM ${target.from()}${sorted}`
   const rows = sql`(SELECT ${array} FROM ${target.of(query)})`
   if (!connection) return rows

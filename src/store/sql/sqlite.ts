@@ -1,7 +1,7 @@
 /** SQLite: JSON by its functions, booleans as 0 and 1, search by FTS5. */
 import type { Field } from '../../model/model.ts'
 import { type Dialect, searchTable } from './dialect.ts'
-import { arg, join, name, nothing, quoted, type Sql, sql } from './writer.ts'
+import { join, name, nothing, quoted, type Sql, sql } from './writer.ts'
 
 /** SQLite prints a whole REAL as `1.0`; every other face and database shows `1`. */
 export function real(column: Sql): Sql {
@@ -44,7 +44,7 @@ export const sqlite: Dialect = {
   text: value => value,
   isIn: (column, list) => sql`${column} IN (SELECT value FROM json_each(${list}))`,
   // SQLite plans anew with every value of a parameter that is a limit by itself: it took longer than most lists.
-  limit: param => sql`${arg(param, 'number')} + 0`,
+  limit: rows => sql`${rows} + 0`,
   makesSkipped: false,
   contains: (column, part) => sql`instr(${column}, ${part}) > 0`,
   same: (left, right) => sql`${left} IS ${right}`,

@@ -11,7 +11,7 @@ import { bindOf, conditionSql, where } from './condition.ts'
 import type { Dialect } from './dialect.ts'
 import { Row } from './row.ts'
 import { objectSql } from './select.ts'
-import { type Bind, join, name, type Sql, slot, sql } from './writer.ts'
+import { type Bind, join, name, nothing, type Sql, slot, sql, userId } from './writer.ts'
 
 /** The row's own table by its name: what RETURNING speaks of. */
 export function returned(collection: Collection, dialect: Dialect): Row {
@@ -76,14 +76,18 @@ export function rowSql(row: Row, id: Bind, outputs: readonly Sql[]): Sql {
   return sql`SELECT ${join(outputs, ', ')} FROM ${row.from()} WHERE ${row.column('id')} = ${id}`
 }
 
-/** One column per reference, `r0` and so on: whether the value is null or the id of a row that the caller may read. */
+/**
+ * One column per reference, `r0` and so on: true where the value is null, the caller's own id where that is allowed, or
+ * the id of a row that the caller may read.
+ */
 export function referencesSql(references: readonly ReferenceCheck[], dialect: Dialect): Sql {
-  const columns = references.map(({ value, target, rows }, index) => {
+  const columns = references.map(({ value, target, rows, self }, index) => {
     const row = new Row(dialect, target.name, `t${index}`, { next: references.length })
     const id = bindOf(value, 'number')
     const conditions = where([sql`${row.column('id')} = ${id}`, conditionSql(rows, row)])
     // In this order, so that PostgreSQL knows the parameter's type when it meets it alone.
-    return sql`(EXISTS (SELECT 1 FROM ${row.from()}${conditions}) OR ${id} IS NULL) AS ${name(`r${index}`)}`
+    const own = self ? sql` OR ${id} = ${userId}` : nothing
+    return sql`(EXISTS (SELECT 1 FROM ${row.from()}${conditions}) OR ${id} IS NULL${own}) AS ${name(`r${index}`)}`
   })
   return sql`SELECT ${join(columns, ', ')}`
 }
@@ -102,7 +106,7 @@ export function changesSql({ field, when, seen }: GuardedAssignment, index: numb
   return when === undefined ? differs : sql`(${conditionSql(when, row)} AND ${differs})`
 }
 
-/** The ids of the rows whose `field` refers to an id. An expression as limit: see `sqlite.limit`. */
-export function referringSql(table: string, field: string, id: Bind, limit: Bind): Sql {
-  return sql`SELECT "id" FROM ${name(table)} WHERE ${name(field)} = ${id} ORDER BY "id" LIMIT ${limit} + 0`
+/** The ids of the rows whose `field` refers to an id. `limit`: as the dialect has it. */
+export function referringSql(table: string, field: string, id: Bind, limit: Sql): Sql {
+  return sql`SELECT "id" FROM ${name(table)} WHERE ${name(field)} = ${id} ORDER BY "id" LIMIT ${limit}`
 }

@@ -36,7 +36,7 @@ export function pageReader(
 }
 
 function fromStart(window: PageWindow, offset: Bind): Slice {
-  return { after: undefined, limit: sqlite.limit(window.limit), offset, keys: false }
+  return { after: undefined, limit: sqlite.limit(arg(window.limit, 'number')), offset, keys: false }
 }
 
 /** Reads pages from anchors that it remembers while no row before them can have changed. */
@@ -83,7 +83,7 @@ function anchoredStatements(
   const position = shape.sort.map((_, index) => slot(index + 1))
   const page = (after: Slice['after']): Slice => ({
     after,
-    limit: sqlite.limit(window.limit),
+    limit: sqlite.limit(arg(window.limit, 'number')),
     offset: slot(0),
     keys: true,
   })

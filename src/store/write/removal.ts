@@ -191,12 +191,13 @@ function statementsOf<S>(collection: Collection, { dialect, prepare }: WalkOptio
   }
 }
 
-function referrerOf<S>(reference: Reference, { prepare, lock }: WalkOptions<S>): Referrer<S> {
+function referrerOf<S>(reference: Reference, { dialect, prepare, lock }: WalkOptions<S>): Referrer<S> {
   const { collection, field, onDelete } = reference
   const touch = collection.fields.has('updated_at') ? sql`, "updated_at" = ${slot(1)}` : []
+  const referring = referringSql(collection.name, field.name, slot(0), dialect.limit(slot(1)))
   return {
     ...reference,
-    rows: prepare(sql`${referringSql(collection.name, field.name, slot(0), slot(1))}${lock(onDelete)}`),
+    rows: prepare(sql`${referring}${lock(onDelete)}`),
     clear: prepare(
       sql`UPDATE ${name(collection.name)} SET ${name(field.name)} = NULL${touch} WHERE "id" = ${slot(0)}`,
     ),
