@@ -49,6 +49,12 @@ const TRY_AGAIN_LATER = 1013
 /** How long a slow reader may take to read why it was dropped, in milliseconds. */
 const FAREWELL = 5_000
 
+/** A close frame has room for 123 bytes of reason (RFC 6455, 5.5.1), and `ws` throws on more. */
+function shortened(reason: string): Uint8Array {
+  const room = new Uint8Array(123)
+  return room.subarray(0, new TextEncoder().encodeInto(reason, room).written)
+}
+
 export class Connection implements Client {
   readonly since = performance.now()
   readonly address: string
@@ -96,7 +102,7 @@ export class Connection implements Client {
 
   end(code: number, reason: string): void {
     this.#leave()
-    this.#socket.close(code, reason.slice(0, 120))
+    this.#socket.close(code, shortened(reason))
   }
 
   /** Ends, and cuts off whoever takes longer than so many milliseconds to notice. */

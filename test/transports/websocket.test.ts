@@ -67,6 +67,12 @@ describe('the protocol', () => {
     ['a subscription before the acknowledgement', [subscribe('1', newPost)], 4401],
     ['two initialisations', [init, init], 4429],
     ['the same id twice', [init, subscribe('1', newPost), subscribe('1', newPost)], 4409],
+    // The reason of a close has room for 123 bytes (RFC 6455, 5.5.1).
+    [
+      'the same long id twice, of wide characters',
+      [init, subscribe('€'.repeat(128), newPost), subscribe('€'.repeat(128), newPost)],
+      4409,
+    ],
     ['a wrong credential', [{ type: 'connection_init', payload: { authorization: 'Bearer no' } }], 4403],
     ['a credential that is a number', [{ type: 'connection_init', payload: { Authorization: 1 } }], 4400],
     [
