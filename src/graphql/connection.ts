@@ -50,8 +50,8 @@ const TRY_AGAIN_LATER = 1013
 const FAREWELL = 5_000
 
 /** A close frame has room for 123 bytes of reason (RFC 6455, 5.5.1), and `ws` throws on more. */
-function shortened(reason: string): Uint8Array {
-  const room = new Uint8Array(123)
+function shortened(reason: string): Buffer {
+  const room = Buffer.alloc(123)
   return room.subarray(0, new TextEncoder().encodeInto(reason, room).written)
 }
 
