@@ -25,7 +25,8 @@ export function planConnection(planning: Planning, asked: Asked, target: Collect
   const after = planPosition(planning, target, rows.sort, position)
   const limit = planning.parameters.add(variables => size(variables) + 1)
   const inner = new ConnectionFields(planning, target, asked)
-  const scan = scanCost(rows, target, !isRoot(asked), inner.total)
+  const { model } = planning.ground
+  const scan = scanCost(rows, { model, target, inner: !isRoot(asked), counted: inner.total })
   const picked: Picked = {
     ...pickOf(asked),
     kind: 'object',

@@ -105,7 +105,7 @@ function binder(model: Model, { schema, directory }: ModelSchema, limits: Limits
     const args = variant.getters.map(getter => getter(variables))
     const cost = Math.max(1, variant.cost(variables))
     if (cost > limits.cost) {
-      const message = `The operation costs ${cost} points; at most ${limits.cost} are allowed. Ask for shorter lists with "limit".`
+      const message = `The operation costs ${cost} points; at most ${limits.cost} are allowed. Ask for shorter lists with "limit", or for less with "filter".`
       throw limitError(message, { nodes: operation.node })
     }
     return { outcome: 'bound', prepared: operation, cost, variant, variables, given, args }
