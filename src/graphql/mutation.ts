@@ -14,6 +14,7 @@ import { readInput, type Variables } from './input.ts'
 import { camelCase } from './names.ts'
 import { idOf } from './parameters.ts'
 import { executed } from './reply.ts'
+import { revealedKey } from './revealed.ts'
 import type { MutationVariant, WriteStep } from './variant.ts'
 
 export interface BoundMutation {
@@ -111,7 +112,8 @@ const writes: Readonly<Record<WriteStep['kind'], Write>> = {
     })
     const plan = { shape, args }
     const { text } = await run.write(plan, principal)
-    return { value: text === null ? null : { ...JSON.parse(text), ...creation.revealed }, plan }
+    const told = Object.entries(creation.revealed).map(([name, value]) => [revealedKey(name), value])
+    return { value: text === null ? null : { ...JSON.parse(text), ...Object.fromEntries(told) }, plan }
   },
 
   async update({ run }, { step, variables, principal }) {

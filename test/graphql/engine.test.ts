@@ -465,6 +465,14 @@ describe('mutations', () => {
     const again = await data('query($id: ID!) { apiKey(id: $id) { key name } }', ben, { id })
     assert.deepEqual(again, { apiKey: { key: null, name: 'k' } })
   })
+
+  test('what a create reveals and what another field is called do not mix', async () => {
+    const fields = '{ key: name k: key }'
+    const { createApiKey } = await data(`mutation { createApiKey(name: "n") ${fields} }`, ben)
+    assert.deepEqual(createApiKey, { key: 'n', k: 'pk_test_secret' })
+    const { apiKeys } = await data(`{ apiKeys(filter: { name: { eq: "n" } }) ${fields} }`, ben)
+    assert.deepEqual(apiKeys, [{ key: 'n', k: null }])
+  })
 })
 
 describe('requests that are refused', () => {
