@@ -194,6 +194,27 @@ describe('queries', () => {
     assert.equal(first.edges[1].cursor, first.pageInfo.endCursor)
   })
 
+  test('values too long for a cursor are told where a cursor is asked for, and there alone', async () => {
+    await data('mutation($body: String) { updatePost(id: 5, body: $body) { id } }', ada, {
+      body: 'x'.repeat(9000),
+    })
+    const ordered = (fields: string) =>
+      `{ postsConnection(orderBy: BODY_DESC, first: 1) { nodes { id } ${fields} } }`
+    const shown = await data(ordered('edges { node { id } } pageInfo { hasNextPage } totalCount'))
+    assert.deepEqual(shown.postsConnection, {
+      nodes: [{ id: '5' }],
+      edges: [{ node: { id: '5' } }],
+      pageInfo: { hasNextPage: true },
+      totalCount: 5,
+    })
+    for (const fields of ['edges { cursor }', 'pageInfo { startCursor }', 'pageInfo { endCursor }']) {
+      const { errors } = await ask(ordered(fields))
+      assert.equal(errors.length, 1)
+      assert.match(errors[0].message, /values of body, id are too long for a cursor/)
+    }
+    await data('mutation { updatePost(id: 5, body: "Body 5") { id } }')
+  })
+
   test('a list of an item begins after a cursor too', async () => {
     const { postsConnection } = await data('{ postsConnection(first: 1) { pageInfo { endCursor } } }')
     const variables = { after: postsConnection.pageInfo.endCursor }
