@@ -14,13 +14,12 @@ import { isRoot, type PlannedList, planPosition, planRows } from './list-plan.ts
 import { type Cost, given, limitOf, sum } from './parameters.ts'
 import type { Picked, Reshape } from './picked.ts'
 import { scanCost } from './scan-cost.ts'
-
-const DEFAULT_SIZE = 10
+import { DEFAULT_LIMIT } from './schema-parts.ts'
 
 export function planConnection(planning: Planning, asked: Asked, target: Collection): PlannedList {
   const inputs = argumentsOf(planning, asked)
   const { input, name, position, backward } = directionOf(inputs, asked.nodes[0])
-  const size = limitOf(name, input, Math.min(DEFAULT_SIZE, planning.listBound), planning.listBound)
+  const size = limitOf(name, input, Math.min(DEFAULT_LIMIT, planning.listBound), planning.listBound)
   const rows = planRows(planning, target, inputs)
   const after = planPosition(planning, target, rows.sort, position)
   const limit = planning.parameters.add(variables => size(variables) + 1)

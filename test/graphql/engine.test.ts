@@ -524,6 +524,32 @@ describe('requests that are refused', () => {
         ['query($n: Int!) { posts(limit: $n) { id } }', /\$n" has invalid value/, { n: 'x' }],
         ['{ posts(filter: { createdAt: { gt: "soon" } }) { id } }', /DateTime/],
         ['{ users(filter: { email: { eq: "no address" } }) { id } }', /e-mail address/],
+        // A variable with a default fits where no null may be (GraphQL 5.8.5), and null may still come.
+        ['query($v: ID = 1) { user(id: $v) { id } }', /\$v" is null.*"ID!"/, { v: null }],
+        ['mutation($v: ID = 1) { deletePost(id: $v) }', /\$v" is null.*"ID!"/, { v: null }],
+        [
+          'query($v: PostFilter = {}) { posts(filter: { or: [$v] }) { id } }',
+          /\$v" is null.*"PostFilter!"/,
+          { v: null },
+        ],
+        [
+          'query($v: PostOrderBy = ID_DESC) { posts(orderBy: [$v]) { id } }',
+          /\$v" is null.*"PostOrderBy!"/,
+          { v: null },
+        ],
+        [
+          'query($v: ID = 1) { posts(filter: { id: { in: [$v] } }) { id } }',
+          /\$v" is null.*"ID!"/,
+          { v: null },
+        ],
+        ...['skip', 'include'].map(
+          name =>
+            [
+              `query($v: Boolean = true) { posts { id @${name}(if: $v) } }`,
+              /\$v" is null.*"Boolean!"/,
+              { v: null },
+            ] as const,
+        ),
       ]
     for (const [source, message, variables, name] of rows) {
       const [error] = refused(source, variables, engine, name)
