@@ -226,6 +226,7 @@ export class Connection implements Client {
 
   async #listen(running: Running, bound: Bound, request: GraphqlRequest): Promise<void> {
     const { hub, figures } = this.#parts
+    const { principal } = this
     const over = this.#count()
     const id = JSON.stringify(running.id)
     const before = `{"id":${id},"type":"next","payload":`
@@ -242,13 +243,15 @@ export class Connection implements Client {
       },
     }
     try {
-      const opened = await hub.subscribe(bound, subscriptionKey(request), this.principal, sink)
+      const opened = await hub.subscribe(bound, subscriptionKey(request), principal, sink)
       const close = () => {
         over()
         opened.close()
       }
-      if (this.#isRunning(running)) running.subscription = { as: other => opened.as(other), close }
-      else close()
+      if (!this.#isRunning(running)) return close()
+      running.subscription = { as: other => opened.as(other), close }
+      // The credential may have got other rights meanwhile.
+      if (this.principal !== principal) opened.as(this.principal)
     } catch (error) {
       over()
       throw error

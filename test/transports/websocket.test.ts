@@ -378,6 +378,27 @@ describe('the credential', () => {
   })
 })
 
+it('rights that change while a subscription begins are those that count', async () => {
+  const service = await open()
+  const opened = await ready(service, adaInit)
+  const gate = Promise.withResolvers<number>()
+  Object.assign(service.feed, { last: () => gate.promise })
+  opened.say(subscribe('1', newPost))
+  await until(() => openSubscriptions(service) === 1)
+  service.accounts.keys.set('ada', user(9, 'hidden', 'all'))
+  let asked = 1
+  await until(() => {
+    opened.say(subscribe(String(++asked), '{ secret }'))
+    return opened.heard.some(text => text.includes('user 9'))
+  })
+  gate.resolve(0)
+  await until(() => heard(opened, 'error').length === 1)
+  const [{ id, payload } = {}] = heard(opened, 'error')
+  assert.equal(id, '1')
+  assert.match(JSON.stringify(payload), /FORBIDDEN/)
+  assert.equal(openSubscriptions(service), 0)
+})
+
 describe('those who do not read', () => {
   it('are dropped with 1013, the others get everything', async () => {
     const service = await open({ maxBuffered: 65_536 })
