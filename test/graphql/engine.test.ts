@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
+import { ApiError } from '../../src/errors.ts'
 import { createEngine, type EngineOptions } from '../../src/graphql/create-engine.ts'
 import type { Bound, Engine, ExecutionContext, ItemChange } from '../../src/graphql/engine.ts'
 import { checkModel } from '../../src/model/check.ts'
@@ -457,6 +458,28 @@ describe('mutations', () => {
     const fields = errors[0].extensions.details.map(({ field }: { field: string }) => field)
     assert.deepEqual(fields, ['title', 'authorId'])
     assert.doesNotMatch(JSON.stringify(errors), /author_id/)
+  })
+
+  test('every field that a message names is told by the name of its argument', async () => {
+    const names = ['author_id', 'created_at']
+    const details = names.map(field => ({
+      field,
+      code: 'taken',
+      message: 'Not these author_id and created_at.',
+    }))
+    const write = async () => {
+      throw new ApiError('CONFLICT', 'Taken: author_id, created_at.', { details })
+    }
+    const taken = engineWith({ run: { ...run, write } })
+    const { errors } = await ask(
+      'mutation { createPost(title: "t", authorId: 1) { id } }',
+      ada,
+      undefined,
+      taken,
+    )
+    assert.equal(errors[0].message, 'Taken: authorId, createdAt.')
+    const told = errors[0].extensions.details.map(({ message }: { message: string }) => message)
+    assert.deepEqual(told, Array(2).fill('Not these authorId and createdAt.'))
   })
 
   test('whoever may not is told so before anything of the values', async () => {
