@@ -652,7 +652,7 @@ describe('subscriptions', () => {
   const second = { title: 'Post 2', author_id: 1 }
 
   const open = (source: string, who: Principal) => {
-    const subscribed = engine.subscribe(bound(source), who)
+    const subscribed = engine.subscribe(bound(source), who, context.onFault)
     if ('outcome' in subscribed) assert.fail(subscribed.text)
     return subscribed
   }
@@ -666,6 +666,19 @@ describe('subscriptions', () => {
     })
     assert.equal(open('subscription { postUpdated { id } }', ada).kind, 'updated')
     assert.equal(open('subscription { postDeleted { id } }', ada).kind, 'deleted')
+  })
+
+  test('tell of a fault that the client sees as an internal error', async () => {
+    const faults: unknown[] = []
+    // Of a list, the answer holds none.
+    const composite = () => ({ kind: 'composite', text: '{"newUser":{"posts":1}}' }) as const
+    const of = engineWith({ run: { ...run, composite } })
+    const source = 'subscription { newUser { posts { id } } }'
+    const subscribed = of.subscribe(bound(source, undefined, of), ada, fault => faults.push(fault))
+    if ('outcome' in subscribed) assert.fail(subscribed.text)
+    const text = await subscribed.deliver(changed(3))
+    assert.match(text ?? '', /INTERNAL_ERROR/)
+    assert.match(String(faults), /posts must be a list/)
   })
 
   test('deliver nothing of an item that is hidden', async () => {
@@ -713,9 +726,9 @@ describe('subscriptions', () => {
   })
 
   test('are refused to who may see none of it', () => {
-    const denied = engine.subscribe(bound('subscription { newUser { id } }'), nobody)
+    const denied = engine.subscribe(bound('subscription { newUser { id } }'), nobody, context.onFault)
     assert.equal('outcome' in denied && denied.errors[0]?.extensions?.code, 'UNAUTHORIZED')
-    const scoped = engine.subscribe(bound('subscription { newUser { id } }'), reader)
+    const scoped = engine.subscribe(bound('subscription { newUser { id } }'), reader, context.onFault)
     assert.equal('outcome' in scoped && scoped.errors[0]?.extensions?.code, 'INSUFFICIENT_SCOPE')
   })
 
