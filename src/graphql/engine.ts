@@ -22,7 +22,7 @@ export interface Engine {
   /** A query or mutation. Never rejects for what a client can see: errors are in the reply. */
   execute(bound: Bound, principal: Principal, context: ExecutionContext): Awaitable<Executed>
   /** The source of a subscription. Refused when the principal may never see what it asks for. */
-  subscribe(bound: Bound, principal: Principal): Subscribed | Refused
+  subscribe(bound: Bound, principal: Principal, onFault: OnFault): Subscribed | Refused
 }
 
 /** One operation of a valid document, within the limits that do not depend on variables. */
@@ -57,9 +57,11 @@ export interface Executed {
 export interface ExecutionContext {
   /** What the field `rateLimit` tells; undefined: no limit is set, and the field is null. */
   readonly rateLimit: RateLimit | undefined
-  /** Told of faults that the client sees as INTERNAL_ERROR only. */
-  onFault(error: unknown): void
+  readonly onFault: OnFault
 }
+
+/** Told of faults that the client sees as INTERNAL_ERROR only. */
+export type OnFault = (error: unknown) => void
 
 export interface RateLimit {
   readonly limit: number

@@ -16,3 +16,8 @@ export const revealedByPortico: ReadonlyMap<string, Readonly<Record<string, stri
     { client_secret: 'The secret itself. Only the answer to the mutation that made it tells it.' },
   ],
 ])
+
+/** Where an answer holds what was revealed: no field of it can have such a key, whatever its alias. */
+export function revealedKey(name: string): string {
+  return `revealed:${name}`
+}
