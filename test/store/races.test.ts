@@ -5,6 +5,7 @@ import { ApiError } from '../../src/errors.ts'
 import { anyone, collection, model, relation, string } from '../../src/index.ts'
 import { checkModel } from '../../src/model/check.ts'
 import { entityTag } from '../../src/plan/answer.ts'
+import { user } from '../../src/principal.ts'
 import { Client } from './blog.ts'
 import { failure } from './contract.ts'
 import { lockedPostgres, type OpenOptions, type Place, postgres } from './databases.ts'
@@ -29,7 +30,7 @@ function race(
         const stores = [await place.open(shop, options), await place.open(shop, options)]
         try {
           await use(
-            stores.map(store => new Client(store, shop)),
+            stores.map(store => new Client(store, shop, user(1, 'user', 'all'))),
             place,
           )
         } finally {
