@@ -304,7 +304,7 @@ test('new signing keys break no live token, and sign from then on without a rest
     const app = await fixture.app()
     const { access_token: old = '' } = await tokensOf(fixture, app)
     const store = await fixture.place.openStore(checkModel(blog))
-    await rotateKeys(await recordsBeside(store, fixture.place.database), 3600)
+    await rotateKeys(await recordsBeside(store, fixture.place), 3600)
     await store.close()
     assert.equal(await status(fixture, old), 200)
     const { access_token: fresh = '' } = await tokensOf(fixture, app)
