@@ -39,8 +39,9 @@ function anyOf(words: readonly string[]): string {
   return words.length < 2 ? last : `${words.slice(0, -1).join(', ')} or ${last}`
 }
 
-function typeNamed(params: Params): string {
-  return `be ${anyOf([params.type].flat().map(name => typeNames[String(name)] ?? String(name)))}`
+/** A `type` of JSON Schema, e.g. `a whole number`. */
+export function typeInWords(type: unknown): string {
+  return anyOf([type].flat().map(name => typeNames[String(name)] ?? String(name)))
 }
 
 function allowed(params: Params): string {
@@ -54,7 +55,7 @@ const patterns: Readonly<Record<string, string>> = { [linePattern]: 'be a single
 
 /** By JSON Schema keyword. */
 const rows: Readonly<Record<string, Row>> = {
-  type: ['wrong_type', typeNamed],
+  type: ['wrong_type', params => `be ${typeInWords(params.type)}`],
   required: ['required', params => `have \`${brief(String(params.missingProperty))}\``],
   additionalProperties: [
     'unknown_field',

@@ -8,7 +8,7 @@ import type { CreateShape, ItemShape, Selected, WriteShape } from '../plan/plan.
 import type { AccessClass } from '../principal.ts'
 import type { BoundList, ListTemplate } from './list-template.ts'
 import { Memo } from './memo.ts'
-import { exists } from './operations.ts'
+import { canFollow } from './operations.ts'
 import type { Presentation } from './presentation.ts'
 
 /** What is selected of one item, and the headers that go with it. */
@@ -73,7 +73,7 @@ export class CollectionView {
     const known = this.#sublists.get(relation.name)
     if (known) return known
     const target = this.view.get(relation.target)
-    if (!target || !this.relations.has(relation.name) || !exists(target.collection, 'read')) return undefined
+    if (!target || !this.relations.has(relation.name)) return undefined
     const made = new ListScope(target, { collection: this.collection.name, relation: relation.name })
     this.#sublists.set(relation.name, made)
     return made
@@ -118,7 +118,9 @@ export function createViews(
   const findView = (access: AccessClass): View => {
     const visible = collections.map(collection => ({
       fields: readableFields(model, collection, access),
-      relations: readableRelations(model, collection, access),
+      relations: readableRelations(model, collection, access).filter(relation =>
+        canFollow(model, collection, relation),
+      ),
     }))
     const key = visible.map(keyOf).join('\n')
     const known = byVisible.get(key)
