@@ -12,11 +12,14 @@ export const mostListed = 100
 
 const written = /^([a-z][a-z0-9_]*)(?:\[([a-z]+)\])?$/
 
+/** The parameters of every list that are no filters. */
+const ofEveryList = ['page', 'per_page', 'cursor', 'sort', 'fields', 'include']
+
 /** The filter that a parameter's name stands for. Throws BAD_REQUEST when there is none. */
 export function parseFilterName(view: CollectionView, name: string): FilterTemplate {
   const [, fieldName = '', operator = 'eq'] = written.exec(name) ?? []
   const field = view.fields.get(fieldName)
-  if (!field) throw unknownParameter(name)
+  if (!field) throw unknownParameter(name, [...ofEveryList, ...view.fields.keys()])
   const known = field.type.operators.find(candidate => candidate === operator)
   if (!known) {
     const operators = field.type.operators.map(candidate => `${fieldName}[${candidate}]`)
