@@ -1,9 +1,9 @@
 /** What a client or a model's author reads when a value does not fit a schema. */
 import type { ErrorObject } from 'ajv/dist/2020.js'
 import { compile } from './fields/schema.ts'
-import { linePattern } from './fields/string.ts'
 import type { FieldType, JsonSchema, JsonValue } from './fields/type.ts'
 import { formats } from './formats.ts'
+import { inWords } from './patterns.ts'
 
 export interface Fault {
   /** Stable, e.g. `too_long`. */
@@ -51,7 +51,6 @@ function allowed(params: Params): string {
 
 const characters = (limit: unknown) => (limit === 1 ? '1 character' : `${limit} characters`)
 const items = (limit: unknown) => (limit === 1 ? '1 item' : `${limit} items`)
-const patterns: Readonly<Record<string, string>> = { [linePattern]: 'be a single line' }
 
 /** By JSON Schema keyword. */
 const rows: Readonly<Record<string, Row>> = {
@@ -75,7 +74,7 @@ const rows: Readonly<Record<string, Row>> = {
   const: ['not_allowed', allowed],
   pattern: [
     'bad_pattern',
-    params => patterns[String(params.pattern)] ?? `match the pattern ${params.pattern}`,
+    params => inWords.get(String(params.pattern)) ?? `match the pattern ${params.pattern}`,
   ],
   format: [
     'bad_format',
