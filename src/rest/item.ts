@@ -26,6 +26,7 @@ function makeTemplate(view: CollectionView, query: string): ItemTemplate {
   return {
     shape: { kind: 'item', collection: view.collection.name, id: 0, select: selection.select },
     presentation: makePresentation(selection.secret, selection.deprecations),
+    deprecations: selection.deprecations,
     plain: selection.plain,
     includes,
     creates: createForms(),

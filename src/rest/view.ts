@@ -2,7 +2,7 @@
  * What callers who may read the same fields see of the model. Shapes are made once per view and shared by
  * its callers, so that the guard and the store meet the same shape again.
  */
-import type { Collection, Field, ManyToMany, Model, Relation, ToMany } from '../model/model.ts'
+import type { Collection, Deprecation, Field, ManyToMany, Model, Relation, ToMany } from '../model/model.ts'
 import { readableFields, readableRelations } from '../plan/guard.ts'
 import type { CreateShape, ItemShape, Selected, WriteShape } from '../plan/plan.ts'
 import type { AccessClass } from '../principal.ts'
@@ -15,6 +15,8 @@ import type { Presentation } from './presentation.ts'
 export interface ItemTemplate {
   readonly shape: ItemShape
   readonly presentation: Presentation
+  /** What of it is going away. */
+  readonly deprecations: readonly Deprecation[]
   /** Whether this is the item as a plain read shows it: what `If-Match` is compared with. */
   readonly plain: boolean
   /** Whether the shape takes `includedLimit` as its second argument. */
