@@ -1,12 +1,12 @@
 /** The authorization server as the service uses it: loaded when it is first asked for, since a start should be short. */
 
-import { isAccountPath } from '../auth/accounts/paths.ts'
+import { isAccountPath, isForPeople } from '../auth/accounts/paths.ts'
 import { dpopAlgorithms } from '../auth/dpop-challenge.ts'
 import type { MailLog } from '../auth/mail.ts'
 import type { Apps } from '../auth/server/apps.ts'
 import { postedLogout } from '../auth/server/logout.ts'
 import type { AuthorizationServer } from '../auth/server/server.ts'
-import type { Reply, TakenOver } from '../call.ts'
+import type { Call, Reply, TakenOver } from '../call.ts'
 import type { RateCounters } from '../cluster/cluster.ts'
 import { budgetAddress, type Limits } from '../cluster/limits.ts'
 import type { Settings } from '../config.ts'
@@ -42,7 +42,7 @@ export interface OauthFace {
   owns(path: string): boolean
   answer(exchange: Exchange): Awaitable<Reply | TakenOver>
   /** An error of a page as a page; undefined where it is not for a person. */
-  errorReply(error: unknown, path: string): Reply | undefined
+  errorReply(error: unknown, call: Call): Reply | undefined
   /** When every mail is sent that was promised. */
   idle(): Promise<void>
 }
@@ -101,6 +101,13 @@ function methodsOf(path: string): readonly string[] | undefined {
 function isProgram({ path, method }: Exchange): boolean {
   if (programs.has(path)) return method === 'POST'
   return (method === 'PUT' || method === 'DELETE') && registered.test(path)
+}
+
+/** Whether the answer is read by a person. */
+function isPage({ path, method, headers }: Call): boolean {
+  if (isAccountPath(path)) return true
+  const isTyped = path === '/oauth/device' && method !== 'POST'
+  return (isTyped || isForPeople(path)) && headers.accept?.includes('text/html') === true
 }
 
 export function oauthFace(parts: OauthFaceParts): OauthFace {
@@ -166,7 +173,7 @@ export function oauthFace(parts: OauthFaceParts): OauthFace {
   return {
     owns: path => isAccountPath(path) || path.startsWith('/oauth/') || path.startsWith('/.well-known/'),
     idle: pages.idle,
-    errorReply: (error, path) => (isAccountPath(path) ? pages.errorReply(error) : undefined),
+    errorReply: (error, call) => (isPage(call) ? pages.errorReply(error) : undefined),
     answer(exchange) {
       const { path } = exchange
       const nobody = anonymous(budgetAddress(exchange.address))
