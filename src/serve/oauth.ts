@@ -1,6 +1,8 @@
 /** The authorization server as the service uses it: loaded when it is first asked for, since a start should be short. */
 
 import { isAccountPath, isForPeople } from '../auth/accounts/paths.ts'
+import type { Authenticate } from '../auth/authenticate.ts'
+import type { CredentialSource } from '../auth/credentials.ts'
 import { dpopAlgorithms } from '../auth/dpop-challenge.ts'
 import type { MailLog } from '../auth/mail.ts'
 import type { Apps } from '../auth/server/apps.ts'
@@ -15,7 +17,7 @@ import type { Exchange } from '../http.ts'
 import type { Model } from '../model/model.ts'
 import { type Awaitable, then } from '../plan/answer.ts'
 import type { Run } from '../plan/run.ts'
-import { anonymous } from '../principal.ts'
+import { anonymous, type Principal } from '../principal.ts'
 import type { Records } from '../records.ts'
 import { accountPages, themeOf } from './accounts.ts'
 import type { Attempts } from './attempts.ts'
@@ -25,6 +27,7 @@ export interface OauthFaceParts {
   readonly run: Run
   readonly records: Records
   readonly apps: Apps
+  readonly authenticate: Authenticate
   readonly limits: Limits
   readonly counters: RateCounters
   /** The budgets of the endpoints that programs call. */
@@ -103,6 +106,17 @@ function isProgram({ path, method }: Exchange): boolean {
   return (method === 'PUT' || method === 'DELETE') && registered.test(path)
 }
 
+/** Whose budget a request draws from that is no attempt: of its token where it has a good one, else of its address. */
+function whoDraws({ path, address, headers }: Exchange, authenticate: Authenticate): Awaitable<Principal> {
+  const place = budgetAddress(address)
+  const asks = async (shown: CredentialSource) => authenticate(shown, place)
+  const { authorization } = headers
+  if (path !== '/oauth/userinfo' || !authorization || !/^bearer /i.test(authorization))
+    return anonymous(place)
+  // What is wrong with it, the library says.
+  return asks({ headers: { authorization }, query: '' }).catch(() => anonymous(place))
+}
+
 /** Whether the answer is read by a person. */
 function isPage({ path, method, headers }: Call): boolean {
   if (isAccountPath(path)) return true
@@ -176,10 +190,10 @@ export function oauthFace(parts: OauthFaceParts): OauthFace {
     errorReply: (error, call) => (isPage(call) ? pages.errorReply(error) : undefined),
     answer(exchange) {
       const { path } = exchange
-      const nobody = anonymous(budgetAddress(exchange.address))
-      if (isAccountPath(path)) return then(limits.draw(nobody, exchange), () => page(exchange))
       if (isProgram(exchange) && isThere(path)) return handle(exchange)
-      return then(limits.draw(nobody, exchange), (): Awaitable<Reply | TakenOver> => {
+      const drawn = then(whoDraws(exchange, parts.authenticate), drawer => limits.draw(drawer, exchange))
+      return then(drawn, (): Awaitable<Reply | TakenOver> => {
+        if (isAccountPath(path)) return page(exchange)
         const allowed = resources.has(path) ? ['GET'] : methodsOf(path)
         if (!allowed || !isThere(path)) throw new ApiError('NOT_FOUND')
         requireMethod(exchange, allowed)

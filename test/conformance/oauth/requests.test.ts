@@ -359,3 +359,27 @@ test('who is sent to the authorization server is told of errors by a page, a pro
     assert.deepEqual(await typeOf('/oauth/userinfo', 'text/html'), [429, 'application/json'])
   })
 })
+
+test('who asks for claims with a good token draws from its budget, not from that of the address', async () => {
+  await withFixture({ rateLimit: 1000 }, async fixture => {
+    const { url } = fixture
+    const app = await fixture.app()
+    const { access_token: token } = await newTokens(fixture, app, {
+      browser: fixture.browser(),
+      person: fixture.ann,
+      scope: 'openid read:user',
+      parameters: { response_type: 'code' },
+    })
+    const left = async (path: string, Authorization?: string) => {
+      const { headers } = await fetch(url + path, { headers: Authorization ? { Authorization } : {} })
+      return Number(headers.get('x-ratelimit-remaining'))
+    }
+    const bearer = `Bearer ${token}`
+    const own = await left('/api/v1/me', bearer)
+    const ofAddress = await left('/.well-known/openid-configuration')
+    assert.equal(await left('/oauth/userinfo', bearer), own - 1)
+    assert.equal(await left('/oauth/userinfo', `${bearer}x`), ofAddress - 1)
+    assert.equal(await left('/oauth/userinfo'), ofAddress - 2)
+    assert.equal(await left('/api/v1/me', bearer), own - 2)
+  })
+})
