@@ -1,5 +1,12 @@
 /** JWTs of trusted outside issuers as credentials: checked with their published keys, mapped to an account here. */
-import { createLocalJWKSet, errors, type JSONWebKeySet, type JWTPayload, jwtVerify } from 'jose'
+import {
+  createLocalJWKSet,
+  errors,
+  type JSONWebKeySet,
+  type JWTPayload,
+  type JWTVerifyOptions,
+  jwtVerify,
+} from 'jose'
 import type { Awaitable } from '../plan/answer.ts'
 import { type Principal, user } from '../principal.ts'
 import type { PlainReader } from './authenticate.ts'
@@ -43,6 +50,9 @@ const SOONEST = 60_000
 const FIRST_PAUSE = 1000
 
 const MAX_REMEMBERED = 10_000
+
+/** Of the keys of an issuer, for one token that names none. */
+const MOST_TRIED = 10
 
 /** The last moment that a `datetime` can be: API keys take over the end of the token that makes them. */
 const LAST = Date.parse('9999-12-31T23:59:59.999Z')
@@ -111,6 +121,23 @@ class Keys {
   }
 }
 
+/** RFC 7515, 4.1.4: `kid` is a hint. Without it each key that fits is tried; an issuer that changes its keys has two. */
+async function verifiedByAny(
+  text: string,
+  keys: errors.JWKSMultipleMatchingKeys,
+  rules: JWTVerifyOptions,
+): Promise<JWTPayload> {
+  let tried = 0
+  for await (const key of keys) {
+    if (++tried > MOST_TRIED) break
+    const verified = await jwtVerify(text, key, rules).catch(error => {
+      if (!(error instanceof errors.JWSSignatureVerificationFailed)) throw error
+    })
+    if (verified) return verified.payload
+  }
+  throw new errors.JWSSignatureVerificationFailed()
+}
+
 export function outsideIssuerReader(options: OutsideIssuerOptions): PlainReader {
   const { version, now = Date.now } = options
   const issuers = new Map(
@@ -134,6 +161,7 @@ export function outsideIssuerReader(options: OutsideIssuerOptions): PlainReader 
     try {
       return (await jwtVerify(text, await keys.get(again), rules)).payload
     } catch (error) {
+      if (error instanceof errors.JWKSMultipleMatchingKeys) return verifiedByAny(text, error, rules)
       if (again || !(error instanceof errors.JWKSNoMatchingKey)) throw error
       return verified(text, issuer, keys, true)
     }

@@ -11,7 +11,7 @@ export function isGraphql(path: string): boolean {
 /** `issuer`: who gives out credentials. */
 export function errorReplies(oauth: OauthFace, issuer: () => string): (error: unknown, call: Call) => Reply {
   return (error, call) =>
-    oauth.errorReply(error, call.path) ??
+    oauth.errorReply(error, call) ??
     withMetadata(isGraphql(call.path) ? graphqlErrorReply(error, call) : restErrorReply(error, call), issuer)
 }
 

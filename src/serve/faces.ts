@@ -63,6 +63,7 @@ export function openFaces(parts: FaceParts): Faces {
       run,
       records,
       apps,
+      authenticate,
       limits,
       counters: cluster.counters,
       attempts: attemptsOf(settings, limits, cluster.counters),

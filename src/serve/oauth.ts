@@ -1,12 +1,14 @@
 /** The authorization server as the service uses it: loaded when it is first asked for, since a start should be short. */
 
-import { isAccountPath } from '../auth/accounts/paths.ts'
+import { isAccountPath, isForPeople } from '../auth/accounts/paths.ts'
+import type { Authenticate } from '../auth/authenticate.ts'
+import type { CredentialSource } from '../auth/credentials.ts'
 import { dpopAlgorithms } from '../auth/dpop-challenge.ts'
 import type { MailLog } from '../auth/mail.ts'
 import type { Apps } from '../auth/server/apps.ts'
 import { postedLogout } from '../auth/server/logout.ts'
 import type { AuthorizationServer } from '../auth/server/server.ts'
-import type { Reply, TakenOver } from '../call.ts'
+import type { Call, Reply, TakenOver } from '../call.ts'
 import type { RateCounters } from '../cluster/cluster.ts'
 import { budgetAddress, type Limits } from '../cluster/limits.ts'
 import type { Settings } from '../config.ts'
@@ -15,7 +17,7 @@ import type { Exchange } from '../http.ts'
 import type { Model } from '../model/model.ts'
 import { type Awaitable, then } from '../plan/answer.ts'
 import type { Run } from '../plan/run.ts'
-import { anonymous } from '../principal.ts'
+import { anonymous, type Principal } from '../principal.ts'
 import type { Records } from '../records.ts'
 import { accountPages, themeOf } from './accounts.ts'
 import type { Attempts } from './attempts.ts'
@@ -25,6 +27,7 @@ export interface OauthFaceParts {
   readonly run: Run
   readonly records: Records
   readonly apps: Apps
+  readonly authenticate: Authenticate
   readonly limits: Limits
   readonly counters: RateCounters
   /** The budgets of the endpoints that programs call. */
@@ -42,7 +45,7 @@ export interface OauthFace {
   owns(path: string): boolean
   answer(exchange: Exchange): Awaitable<Reply | TakenOver>
   /** An error of a page as a page; undefined where it is not for a person. */
-  errorReply(error: unknown, path: string): Reply | undefined
+  errorReply(error: unknown, call: Call): Reply | undefined
   /** When every mail is sent that was promised. */
   idle(): Promise<void>
 }
@@ -101,6 +104,24 @@ function methodsOf(path: string): readonly string[] | undefined {
 function isProgram({ path, method }: Exchange): boolean {
   if (programs.has(path)) return method === 'POST'
   return (method === 'PUT' || method === 'DELETE') && registered.test(path)
+}
+
+/** Whose budget a request draws from that is no attempt: of its token where it has a good one, else of its address. */
+function whoDraws({ path, address, headers }: Exchange, authenticate: Authenticate): Awaitable<Principal> {
+  const place = budgetAddress(address)
+  const asks = async (shown: CredentialSource) => authenticate(shown, place)
+  const { authorization } = headers
+  if (path !== '/oauth/userinfo' || !authorization || !/^bearer /i.test(authorization))
+    return anonymous(place)
+  // What is wrong with it, the library says.
+  return asks({ headers: { authorization }, query: '' }).catch(() => anonymous(place))
+}
+
+/** Whether the answer is read by a person. */
+function isPage({ path, method, headers }: Call): boolean {
+  if (isAccountPath(path)) return true
+  const isTyped = path === '/oauth/device' && method !== 'POST'
+  return (isTyped || isForPeople(path)) && headers.accept?.includes('text/html') === true
 }
 
 export function oauthFace(parts: OauthFaceParts): OauthFace {
@@ -166,13 +187,13 @@ export function oauthFace(parts: OauthFaceParts): OauthFace {
   return {
     owns: path => isAccountPath(path) || path.startsWith('/oauth/') || path.startsWith('/.well-known/'),
     idle: pages.idle,
-    errorReply: (error, path) => (isAccountPath(path) ? pages.errorReply(error) : undefined),
+    errorReply: (error, call) => (isPage(call) ? pages.errorReply(error) : undefined),
     answer(exchange) {
       const { path } = exchange
-      const nobody = anonymous(budgetAddress(exchange.address))
-      if (isAccountPath(path)) return then(limits.draw(nobody, exchange), () => page(exchange))
       if (isProgram(exchange) && isThere(path)) return handle(exchange)
-      return then(limits.draw(nobody, exchange), (): Awaitable<Reply | TakenOver> => {
+      const drawn = then(whoDraws(exchange, parts.authenticate), drawer => limits.draw(drawer, exchange))
+      return then(drawn, (): Awaitable<Reply | TakenOver> => {
+        if (isAccountPath(path)) return page(exchange)
         const allowed = resources.has(path) ? ['GET'] : methodsOf(path)
         if (!allowed || !isThere(path)) throw new ApiError('NOT_FOUND')
         requireMethod(exchange, allowed)

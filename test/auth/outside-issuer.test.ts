@@ -74,6 +74,19 @@ test('a token of a trusted issuer stands for the account with its address, with 
   assert.deepEqual(asked, ['ann@example.com'])
 })
 
+test('a token that does not say by which of the keys it is signed is tried with each', async () => {
+  const { token, read, published } = await setup()
+  published.add('two')
+  const header = { kid: undefined }
+  for (const signer of ['one', 'two']) {
+    assert.equal((await read(await token(good, { signer, header })))?.userId, 7, signer)
+  }
+  assert.equal(await read(await token({ ...good, aud: 'another' }, { signer: 'two', header })), null)
+  published.delete('two')
+  const { token: foreign } = await setup()
+  assert.equal(await read(await foreign(good, { header })), null)
+})
+
 test('an end beyond every date is the last one that there is: what takes over its end can store it', async () => {
   const { token, read, clock } = await setup()
   assert.equal((await read(await token()))?.expiresAt, clock.now + 600_000)
@@ -302,6 +315,7 @@ test('only addresses that anybody can reach are public', () => {
     'fc00::1',
     'fd12::1',
     'fe80::1',
+    'fec0::1',
     'ff02::1',
     '64:ff9b::7f00:1',
     '2002:7f00:1::',

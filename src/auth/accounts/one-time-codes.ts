@@ -63,11 +63,12 @@ export function createOneTimeCodes(records: Records, now: () => number = Date.no
     const token = code.replace(/\s/g, '')
     if (!/^\d{6}$/.test(token)) return false
     const made = await totp(secret)
-    const delta = made.validate({ token, timestamp: now(), window: WINDOW })
+    const at = now()
+    const delta = made.validate({ token, timestamp: at, window: WINDOW })
     if (delta === null) return false
     // RFC 6238, 5.2: a code must not be taken a second time.
-    const counter = Math.floor(now() / 1000 / PERIOD) + delta
-    const expiresAt = now() + (2 * WINDOW + 2) * PERIOD * 1000
+    const counter = Math.floor(at / 1000 / PERIOD) + delta
+    const expiresAt = at + (2 * WINDOW + 2) * PERIOD * 1000
     return records.add({
       kind: used,
       id: `${userId}:${counter}`,

@@ -5,3 +5,10 @@ export const interactionPrefix = '/oauth/interaction/'
 export function isAccountPath(path: string): boolean {
   return path === '/account' || path.startsWith('/account/') || path.startsWith(interactionPrefix)
 }
+
+/** Where apps send browsers, and the authorization server's own pages. What else asks it is a program. */
+const forPeople = ['/oauth/authorize', '/oauth/device/verify', '/oauth/logout']
+
+export function isForPeople(path: string): boolean {
+  return forPeople.some(start => path === start || path.startsWith(`${start}/`))
+}

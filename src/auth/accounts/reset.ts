@@ -66,6 +66,8 @@ export async function reset(base: AccountBase, token: string, password: string):
   if (!waiting) return { kind: 'over' }
   const message = passwordFault(password, waiting.email)
   if (message !== undefined) return { kind: 'fault', field: 'password', message }
+  // First, since it may fail: then the link is still good.
+  const hashed = await hashPassword(password)
   const pending = await tokens.redeem<Pending>('PasswordReset', token)
   const user = pending && (await findUser(run, pending.userId))
   if (user?.email !== waiting.email) return { kind: 'over' }
@@ -74,7 +76,7 @@ export async function reset(base: AccountBase, token: string, password: string):
     await removeKeys(run, user.id)
   }
   await addresses.confirm(user.id, user.email)
-  await store(base, user, await hashPassword(password))
+  await store(base, user, hashed)
   return { kind: 'done' }
 }
 

@@ -127,12 +127,19 @@ export class KeyFile implements KeySource {
     const now = performance.now()
     if (now - this.#lookedAt < BELIEVED) return this.#keys
     this.#lookedAt = now
-    const at = this.#modified()
-    if (at !== this.#changedAt) {
-      this.#keys = readKeyFile(this.#file)?.map(secretKey) ?? this.#keys
-      this.#changedAt = at
+    try {
+      this.#readIfChanged()
+    } catch {
+      // Half written, or not to be read: those that are known still open. The next start says so.
     }
     return this.#keys
+  }
+
+  #readIfChanged(): void {
+    const at = this.#modified()
+    if (at === this.#changedAt) return
+    this.#keys = readKeyFile(this.#file)?.map(secretKey) ?? this.#keys
+    this.#changedAt = at
   }
 
   /** A file that was taken away while the service runs is missed at the next start. */

@@ -5,7 +5,7 @@
 import { ApiError } from '../../errors.ts'
 import type { Awaitable } from '../../plan/answer.ts'
 import type { NewRecord, Records, StoredRecord } from '../../records.ts'
-import { isEnded } from './ended.ts'
+import { isEnded, noteEnd } from './ended.ts'
 import { scopeSet, withCovered } from './scopes.ts'
 import { secretHash } from './secret.ts'
 import { together } from './together.ts'
@@ -33,6 +33,8 @@ export interface AdapterParts {
   readonly browser: () => { readonly userAgent: string; readonly address: string }
   /** Whether ids come from a client now: marked ones are then refused. */
   readonly isExposed: () => boolean
+  /** Whether a session that is destroyed now has ended; else it gets another id. */
+  readonly isSignOut: () => boolean
   /** The error for a code or token that somebody else has used up. */
   readonly usedUp: () => Error
 }
@@ -115,8 +117,13 @@ export class Adapter {
   }
 
   async destroy(id: string): Promise<void> {
+    const { records, isSignOut } = this.#parts
     const stored = this.#kind === 'Client' ? id : storedId(this.#kind, id)
-    await this.#parts.records.delete(this.#kind, stored)
+    if (this.#kind === 'Session' && isSignOut()) {
+      const session = await records.get(this.#kind, stored)
+      if (session?.alias) await noteEnd(records, session.alias, session.owner ?? undefined)
+    }
+    await records.delete(this.#kind, stored)
   }
 
   async revokeByGrantId(grantId: string): Promise<void> {

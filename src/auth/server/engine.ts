@@ -81,6 +81,10 @@ export function adapterOf({ records, apps, settings, browsers }: EngineParts) {
       },
       browser: () => browsers.current(),
       isExposed: () => currentContext()?.oidc.route === 'token',
+      isSignOut: () => {
+        const { route, params } = currentContext()?.oidc ?? {}
+        return route === 'end_session_confirm' && params?.logout !== undefined
+      },
       usedUp: () => new errors.InvalidGrant('it was used already'),
     })
 }

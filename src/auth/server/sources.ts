@@ -1,5 +1,6 @@
 /** What the library asks us to show, by the pages that the service has. */
 import type { Client, Context } from 'oidc-provider'
+import { isForPeople } from '../accounts/paths.ts'
 import { appOf } from './clients.ts'
 import { routes, type Sources } from './configuration.ts'
 import type { ProtocolPages } from './server.ts'
@@ -34,18 +35,12 @@ function show(ctx: Context, document: string): void {
   ctx.body = document
 }
 
-/** Where browsers are sent. What else asks is a program, whatever it says that it accepts (RFC 6749, 5.2). */
-const forPeople = [routes.authorization, routes.code_verification, routes.end_session]
-
-function isForPeople({ path }: Context): boolean {
-  return forPeople.some(route => path === route || path.startsWith(`${route}/`))
-}
-
 export function sourcesOf(pages: ProtocolPages): Sources {
   return {
     error: (ctx, out) => {
       const { error, error_description: description } = out
-      if (isForPeople(ctx)) show(ctx, pages.error({ error, description }))
+      // RFC 6749, 5.2: in JSON, whatever a program says that it accepts.
+      if (isForPeople(ctx.path)) show(ctx, pages.error({ error, description }))
       else ctx.body = out
     },
     deviceCode: (ctx, _out, fault) => {

@@ -70,6 +70,19 @@ test('of many who use one link at once, one sets the password', async () => {
   })
 })
 
+test('a link that came while too many wait for their turn is good for another try', async () => {
+  await withWorld({}, async ({ base, user, token }) => {
+    await user(email, old)
+    await requestReset(base, email, address)
+    const link = await token()
+    const cheap = `$argon2id$v=19$m=8,t=1,p=1$${'A'.repeat(22)}$${'A'.repeat(43)}`
+    const queue = Promise.allSettled(Array.from({ length: 210 }, () => verifyPassword('x', cheap)))
+    await assert.rejects(reset(base, link, fresh), { code: 'UNAVAILABLE' })
+    await queue
+    assert.deepEqual(await reset(base, link, fresh), { kind: 'done' })
+  })
+})
+
 test('a link is good for an hour, and no other token is one', async () => {
   await withWorld({}, async ({ base, user, token, pass }) => {
     const id = await user(email, old)

@@ -253,3 +253,17 @@ test('a running service outlives that its key file is taken away', async () => {
     writeFileSync(keyFile, text)
   })
 })
+
+test('and that it is half written for a while', async () => {
+  await withBase(async ({ keyFile, open }) => {
+    await open()
+    const source = new KeyFile(keyFile, readKeyFile(keyFile) ?? [])
+    const text = readFileSync(keyFile, 'utf8')
+    writeFileSync(keyFile, text.slice(0, 20))
+    await new Promise(resolve => setTimeout(resolve, 600))
+    assert.equal(source.keys().length, 1)
+    writeFileSync(keyFile, `${text}${newKeyText()}\n`)
+    await new Promise(resolve => setTimeout(resolve, 600))
+    assert.equal(source.keys().length, 2)
+  })
+})

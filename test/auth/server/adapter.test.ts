@@ -22,12 +22,13 @@ after(async () => {
 
 class UsedUp extends Error {}
 
-function adapter(kind: string, isExposed = false) {
+function adapter(kind: string, isExposed = false, isSignOut = false) {
   return new Adapter(kind, {
     records: store.records,
     findClient: id => (id === 'app' ? { client_id: 'app' } : undefined),
     browser: () => ({ userAgent: 'A browser', address: '192.0.2.1' }),
     isExposed: () => isExposed,
+    isSignOut: () => isSignOut,
     usedUp: () => new UsedUp(),
   })
 }
@@ -127,6 +128,13 @@ test('a request that is under way does not bring back the session that was ended
   await saved('new cookie', 'ended')
   assert.equal(await adapter('Session').find('new cookie'), undefined)
   assert.equal(await sessions.revoke(7, 'ended'), false)
+})
+
+test('nor the one that an app has signed out', async () => {
+  await saved('signed in', 'signed out')
+  await adapter('Session', false, true).destroy('signed in')
+  await saved('signed in', 'signed out')
+  assert.equal(await adapter('Session').find('signed in'), undefined)
 })
 
 test('nor does it get a code, or allow a device anything', async () => {

@@ -70,3 +70,22 @@ test('who has proved a password that was changed since is not signed in by the r
     assert.equal(account.url.pathname, '/account/sign-in')
   })
 })
+
+test('who is asked by an app whether to sign out stays, or goes', async () => {
+  await withFixture({}, async fixture => {
+    const { ann } = fixture
+    const app = await fixture.app()
+    const browser = fixture.browser()
+    await signIn(browser, ann)
+    for (const [label, path] of [
+      ['Stay signed in', '/account'],
+      ['Sign out', '/account/sign-in'],
+    ] as const) {
+      const [form] = (await pageAt(browser, `/oauth/logout?client_id=${app.client_id}`)).forms
+      const button = form?.buttons.find(one => one.label === label)
+      assert.ok(form && button, label)
+      await browser.submit(form, {}, button)
+      assert.equal((await pageAt(browser, '/account')).url.pathname, path, label)
+    }
+  })
+})

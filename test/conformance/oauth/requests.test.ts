@@ -343,3 +343,43 @@ test('whatever is for one alone is stored by nobody, and what is for all is', as
     }
   })
 })
+
+test('who is sent to the authorization server is told of errors by a page, a program in JSON', async () => {
+  await withFixture({ rateLimit: 20 }, async ({ url }) => {
+    const typeOf = async (path: string, accept: string) => {
+      const { status, headers } = await fetch(url + path, { headers: { Accept: accept }, redirect: 'manual' })
+      return [status, String(headers.get('content-type')).split(';')[0]]
+    }
+    await fetch(`${url}/account/sign-in`)
+    for (let count = 0; count < 20; count++) await fetch(`${url}/.well-known/openid-configuration`)
+    for (const path of ['/oauth/authorize', '/oauth/device', '/oauth/logout']) {
+      assert.deepEqual(await typeOf(path, 'text/html,*/*;q=0.8'), [429, 'text/html'], path)
+      assert.deepEqual(await typeOf(path, '*/*'), [429, 'application/json'], path)
+    }
+    assert.deepEqual(await typeOf('/oauth/userinfo', 'text/html'), [429, 'application/json'])
+  })
+})
+
+test('who asks for claims with a good token draws from its budget, not from that of the address', async () => {
+  await withFixture({ rateLimit: 1000 }, async fixture => {
+    const { url } = fixture
+    const app = await fixture.app()
+    const { access_token: token } = await newTokens(fixture, app, {
+      browser: fixture.browser(),
+      person: fixture.ann,
+      scope: 'openid read:user',
+      parameters: { response_type: 'code' },
+    })
+    const left = async (path: string, Authorization?: string) => {
+      const { headers } = await fetch(url + path, { headers: Authorization ? { Authorization } : {} })
+      return Number(headers.get('x-ratelimit-remaining'))
+    }
+    const bearer = `Bearer ${token}`
+    const own = await left('/api/v1/me', bearer)
+    const ofAddress = await left('/.well-known/openid-configuration')
+    assert.equal(await left('/oauth/userinfo', bearer), own - 1)
+    assert.equal(await left('/oauth/userinfo', `${bearer}x`), ofAddress - 1)
+    assert.equal(await left('/oauth/userinfo'), ofAddress - 2)
+    assert.equal(await left('/api/v1/me', bearer), own - 2)
+  })
+})
