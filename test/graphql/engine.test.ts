@@ -593,6 +593,8 @@ describe('requests that are refused', () => {
       errors.map(({ locations }) => locations),
       [[{ line: 1, column: 3 }], [{ line: 2, column: 2 }]],
     )
+    const [time] = refused('{ posts(filter: { createdAt: { gt: "soon" } }) { id } }')
+    assert.deepEqual(time?.locations, [{ line: 1, column: 36 }])
   })
 })
 
