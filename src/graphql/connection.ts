@@ -217,7 +217,7 @@ export class Connection implements Client {
     if (bound.prepared.operation === 'subscription') return this.#listen(running, bound, request)
     if (!this.#isRunning(running)) return
     const made = executeOperation(parts, bound, account)
-    const text = made instanceof Promise ? await made : made
+    const { text } = made instanceof Promise ? await made : made
     if (!this.#forget(running)) return
     const id = JSON.stringify(running.id)
     this.#send(`{"id":${id},"type":"next","payload":${text}}`)

@@ -5,6 +5,7 @@
 import type { GraphQLFormattedError, GraphQLSchema } from 'graphql'
 import type { Awaitable } from '../plan/answer.ts'
 import type { Principal } from '../principal.ts'
+import type { Replies } from './http-reply.ts'
 
 export interface Engine {
   readonly schema: GraphQLSchema
@@ -49,6 +50,8 @@ export interface Refused {
 /** `text` is the reply: `{"data":…}` with `errors` where fields failed, and `extensions.cost`. */
 export interface Executed {
   readonly text: string
+  /** Where the same reply is given out again and again: the HTTP replies that were made of it. */
+  readonly replies?: Replies
 }
 
 export interface ExecutionContext {
