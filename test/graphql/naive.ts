@@ -231,7 +231,7 @@ class Resolver {
     const world = this.#world(values)
     const isSearch = typeof search === 'string'
     if (isSearch && world.searched(of).length === 0) {
-      throw new ApiError('BAD_REQUEST', 'There is no parameter "q" here.')
+      throw new ApiError('BAD_REQUEST', `There is nothing to search in ${of.name}.`)
     }
     const sort = distinct(orderBy ?? [])
     for (const { field } of effectiveSort(sort)) this.#mustKnow(of, field)
