@@ -111,9 +111,10 @@ const writes: Readonly<Record<WriteStep['kind'], Write>> = {
       return { kind: 'create', collection: collection.name, set, computed, most, select, lenient: true }
     })
     const plan = { shape, args }
-    const { text } = await run.write(plan, principal)
+    const { id, text } = await run.write(plan, principal)
+    if (text === null) throw unseen(collection, id)
     const told = Object.entries(creation.revealed).map(([name, value]) => [revealedKey(name), value])
-    return { value: text === null ? null : { ...JSON.parse(text), ...Object.fromEntries(told) }, plan }
+    return { value: { ...JSON.parse(text), ...Object.fromEntries(told) }, plan }
   },
 
   async update({ run }, { step, variables, principal }) {
@@ -141,6 +142,11 @@ const writes: Readonly<Record<WriteStep['kind'], Write>> = {
 }
 
 const nothing: Creation = { computed: {}, revealed: {} }
+
+/** As in REST, whoever may not see what they have made learns its id, and does not make it again. */
+function unseen({ name }: Collection, id: number): ApiError {
+  return new ApiError('NOT_FOUND', `Item ${id} of ${name} was made, but you may not see it.`)
+}
 
 /** The values as a body would hold them: an `ID` is a number there. */
 function given({ collection, values }: WriteStep, variables: Variables): Record<string, unknown> {

@@ -1,5 +1,5 @@
 /** The scalars beyond GraphQL's own. */
-import { GraphQLError, GraphQLScalarType, Kind, valueFromASTUntyped } from 'graphql'
+import { GraphQLError, GraphQLScalarType, Kind, type ValueNode, valueFromASTUntyped } from 'graphql'
 import { isDate } from '../model/fields/date.ts'
 import { utcOf } from '../model/fields/datetime.ts'
 
@@ -10,17 +10,17 @@ function textScalar(
   canonical: (text: string) => string | undefined,
   example: string,
 ) {
-  const parse = (value: unknown): string => {
+  const parse = (value: unknown, node?: ValueNode): string => {
     const found = typeof value === 'string' ? canonical(value) : undefined
     if (found !== undefined) return found
-    throw new GraphQLError(`${name} must be a string like "${example}".`)
+    throw new GraphQLError(`${name} must be a string like "${example}".`, { nodes: node })
   }
   return new GraphQLScalarType({
     name,
     description,
     specifiedByURL,
-    coerceInputValue: parse,
-    coerceInputLiteral: node => parse(node.kind === Kind.STRING ? node.value : undefined),
+    coerceInputValue: value => parse(value),
+    coerceInputLiteral: node => parse(node.kind === Kind.STRING ? node.value : undefined, node),
   })
 }
 

@@ -36,7 +36,7 @@ export function createSend({ constant, keepAlive }: SendOptions): Send {
   return (exchange, reply, closing) => {
     const { res } = exchange
     const { body, status } = reply
-    if (res.destroyed || res.headersSent) return 0
+    if (res.destroyed || res.headersSent) return abandon(body)
     if (closing || !isPlain(exchange, body)) return sendSlowly(exchange, reply, constant, closing)
     const kept = reply.kept ?? { head: '', length: 0 }
     if (kept.head === '') fixed(reply, kept)
@@ -52,9 +52,23 @@ export function createSend({ constant, keepAlive }: SendOptions): Send {
   }
 }
 
+/** Nobody is there to read the body: who writes a stream must hear of it. */
+function abandon(body: Reply['body']): number {
+  if (isStream(body)) leave(body[Symbol.asyncIterator]())
+  return 0
+}
+
+function isStream(body: Reply['body']): body is AsyncIterable<string> {
+  return body !== null && typeof body === 'object' && !Buffer.isBuffer(body)
+}
+
+function leave(iterator: AsyncIterator<string>): void {
+  iterator.return?.().catch(() => {})
+}
+
 /** Whether the exchange ends with one text, and its connection may live on as the client wishes. */
 function isPlain(exchange: Exchange, body: Reply['body']): body is string | Buffer | null {
-  if (body !== null && typeof body === 'object' && !Buffer.isBuffer(body)) return false
+  if (isStream(body)) return false
   // What pages have set on the response itself, e.g. the cookie of a session.
   if (exchange.res.hasHeader('set-cookie')) return false
   return exchange.req.httpVersionMinor === 1 && !exchange.isUnread
@@ -72,7 +86,7 @@ function sendSlowly(exchange: Exchange, reply: Reply, constant: readonly string[
   ]
   const unread = exchange.isEndless
   if (closing || unread) headers.push('Connection', 'close')
-  if (body !== null && typeof body === 'object' && !Buffer.isBuffer(body)) {
+  if (isStream(body)) {
     res.writeHead(status, headers)
     stream(exchange, body)
     return undefined
@@ -104,15 +118,15 @@ function linger({ req, res }: Exchange, body: string | Buffer | undefined): void
 async function stream({ res, method }: Exchange, parts: AsyncIterable<string>): Promise<void> {
   const iterator = parts[Symbol.asyncIterator]()
   // Who waits for the next part must hear at once that nobody will read it.
-  const leave = () => void iterator.return?.()?.catch(() => {})
-  res.once('close', leave)
+  const left = () => leave(iterator)
+  res.once('close', left)
   if (method === 'HEAD') return void res.end()
   try {
     for (let next = await iterator.next(); !next.done; next = await iterator.next()) {
       if (res.destroyed) return
       if (!res.write(next.value)) await drained(res)
     }
-    res.off('close', leave)
+    res.off('close', left)
     res.end()
   } catch {
     res.destroy()

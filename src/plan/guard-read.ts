@@ -15,13 +15,7 @@ import {
   or,
 } from './condition.ts'
 import { effectiveSort } from './cursor.ts'
-import {
-  mayNotRead,
-  requireReadable,
-  unknownField,
-  unknownParameter,
-  unknownRelation,
-} from './guard-refuse.ts'
+import { mayNotRead, noSearch, requireReadable, unknownField, unknownRelation } from './guard-refuse.ts'
 import type { Reachable, View } from './guard-view.ts'
 import type {
   Condition,
@@ -271,7 +265,7 @@ function guardSearch(param: number, collection: Collection, view: View): Conditi
   const fields = collection.searchable.filter(
     field => view.visible(collection, field.name)?.when.kind === 'always',
   )
-  if (fields.length === 0) throw unknownParameter('q')
+  if (fields.length === 0) throw noSearch(collection)
   return { kind: 'search', fields, param }
 }
 

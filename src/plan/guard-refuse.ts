@@ -16,9 +16,9 @@ export function unknownRelation(collection: Collection, name: string): ApiError 
   return new ApiError('BAD_REQUEST', `There is no relation ${quoted(name)} in ${collection.name}.`)
 }
 
-/** A query parameter that means nothing here. */
-export function unknownParameter(name: string): ApiError {
-  return new ApiError('BAD_REQUEST', `There is no parameter ${quoted(name)} here.`)
+/** The same where the model has no search and where the caller may read no field that it looks into. */
+export function noSearch(collection: Collection): ApiError {
+  return new ApiError('BAD_REQUEST', `There is nothing to search in ${collection.name}.`)
 }
 
 /** A client's text, safe to repeat: escaped and no longer than a name may be. */

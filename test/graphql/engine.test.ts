@@ -501,6 +501,13 @@ describe('mutations', () => {
     await data('mutation { updatePost(id: 1, body: "Body 1") { id } }')
   })
 
+  test('whoever may not see what they have made learns its id', async () => {
+    const unseen = engineWith({ run: { ...run, write: async () => ({ id: 7, text: null }) } })
+    const reply = await ask('mutation { createPost(title: "t", authorId: 1) { id } }', ada, undefined, unseen)
+    assert.equal(reply.data, null)
+    assert.equal(reply.errors[0].message, 'Item 7 of posts was made, but you may not see it.')
+  })
+
   test('what a create reveals is shown by it alone', async () => {
     const source = 'mutation { createApiKey(name: "k") { id key name prefix } }'
     const { createApiKey } = await data(source, ben)
@@ -593,6 +600,8 @@ describe('requests that are refused', () => {
       errors.map(({ locations }) => locations),
       [[{ line: 1, column: 3 }], [{ line: 2, column: 2 }]],
     )
+    const [time] = refused('{ posts(filter: { createdAt: { gt: "soon" } }) { id } }')
+    assert.deepEqual(time?.locations, [{ line: 1, column: 36 }])
   })
 })
 

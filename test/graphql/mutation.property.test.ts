@@ -164,7 +164,7 @@ for (const inside of insides) {
           await withEngine(inside, world, async bench => {
             let data = await everything(bench, world.model)
             for (let i = 0; i < MUTATIONS; i++) {
-              const asked = randomMutation(bench.engine.schema, seed + i * 7919)
+              const asked = randomMutation(bench.engine.schema, seed + i * 7919, world.model)
               assert.deepEqual(validate(bench.engine.schema, parse(asked.source)), [], asked.source)
               const { userId } = callers[i % callers.length] ?? { userId: 0 }
               const who = callers[i % callers.length]

@@ -15,7 +15,7 @@ import type { Collection, Model, Relation } from '../../src/model/model.ts'
 import { cursorsOf, effectiveSort } from '../../src/plan/cursor.ts'
 import type { Filter, Plan, Sort, WriteShape } from '../../src/plan/plan.ts'
 import type { Principal } from '../../src/principal.ts'
-import { type Data, mayRead, type Row, World, writeReference } from '../plan/reference.ts'
+import { compareKeys, type Data, mayRead, type Row, World, writeReference } from '../plan/reference.ts'
 import type { Asked } from './random-document.ts'
 
 interface RootArguments extends ListArguments {
@@ -34,6 +34,9 @@ interface ListArguments {
   readonly last?: number | null
   readonly filter?: FilterInput | null
   readonly orderBy?: readonly Sort[] | null
+  readonly search?: string | null
+  readonly after?: string | null
+  readonly before?: string | null
 }
 
 type FilterInput = Readonly<Record<string, unknown>>
@@ -143,7 +146,7 @@ class Resolver {
     const list = collections.find(of => of.name === snake(name))
     if (list) {
       this.#mustRead(list)
-      return this.#list(list, this.#world().visible(list), args)
+      return this.#list(list, this.#world().visible(list), { ...args, limit: args.limit ?? 10 })
     }
     const of = this.#collection(snake(name).replace(/_connection$/, ''))
     this.#mustRead(of)
@@ -215,33 +218,50 @@ class Resolver {
     if (row && !leadsSomewhere(result.data, of, row)) throw new WriteRefused(['VALIDATION_FAILED'])
     if (verb === 'create') this.#made.set(of.name, later)
     this.data = result.data
-    return row && mayRead(this.#model, this.data, this.#who, of, row) ? { of, row } : null
+    if (row && mayRead(this.#model, this.data, this.#who, of, row)) return { of, row }
+    if (verb === 'update') return null
+    throw new ApiError('NOT_FOUND', `Item ${result.id} of ${of.name} was made, but you may not see it.`)
   }
 
   // --- lists
 
-  #matching(of: Collection, rows: readonly Row[], { filter, orderBy }: ListArguments): Row[] {
-    const values: JsonValue[] = []
+  #matching(of: Collection, rows: readonly Row[], { filter, orderBy, search }: ListArguments): Row[] {
+    const values: JsonValue[] = [search ?? null]
     const wanted = filter ? this.#filter(of, filter, values) : undefined
+    const world = this.#world(values)
+    const isSearch = typeof search === 'string'
+    if (isSearch && world.searched(of).length === 0) {
+      throw new ApiError('BAD_REQUEST', `There is nothing to search in ${of.name}.`)
+    }
     const sort = distinct(orderBy ?? [])
     for (const { field } of effectiveSort(sort)) this.#mustKnow(of, field)
-    const world = this.#world(values)
     return world.ordered(
-      rows.filter(row => world.fulfils(wanted, of, row)),
+      rows.filter(row => world.fulfils(wanted, of, row) && (!isSearch || world.finds(0, of, row))),
       sort,
       of,
     )
   }
 
+  /** Those that follow the position, or stand before it. */
+  #beyond(of: Collection, rows: readonly Row[], { orderBy, after, before }: ListArguments): readonly Row[] {
+    const cursor = after ?? before
+    if (typeof cursor !== 'string') return rows
+    const sort = distinct(orderBy ?? [])
+    const position = cursorsOf(of, sort).decode(cursor)
+    const side = typeof after === 'string' ? 1 : -1
+    return rows.filter(row => side * compareKeys(this.#world().keys(sort, of, row), position, sort) > 0)
+  }
+
   #list(of: Collection, rows: readonly Row[], args: ListArguments): Item[] {
-    return this.#matching(of, rows, args)
-      .slice(0, args.limit ?? 0)
+    return this.#beyond(of, this.#matching(of, rows, args), args)
+      .slice(0, args.limit ?? 100)
       .map(row => ({ of, row }))
   }
 
   #connection(of: Collection, rows: readonly Row[], args: ListArguments): unknown {
     const sort = distinct(args.orderBy ?? [])
-    const matching = this.#matching(of, rows, args)
+    const all = this.#matching(of, rows, args)
+    const matching = this.#beyond(of, all, args)
     const size = args.last ?? args.first ?? 10
     const shown =
       typeof args.last === 'number' ? matching.slice(-size || matching.length) : matching.slice(0, size)
@@ -254,10 +274,10 @@ class Resolver {
     return {
       edges,
       nodes: edges.map(({ node }) => node),
-      totalCount: matching.length,
+      totalCount: all.length,
       pageInfo: {
-        hasNextPage: typeof args.last === 'number' ? false : more,
-        hasPreviousPage: typeof args.last === 'number' ? more : false,
+        hasNextPage: typeof args.last === 'number' ? typeof args.before === 'string' : more,
+        hasPreviousPage: typeof args.last === 'number' ? more : typeof args.after === 'string',
         startCursor: edges[0]?.cursor ?? null,
         endCursor: edges.at(-1)?.cursor ?? null,
       },

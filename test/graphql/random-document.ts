@@ -1,17 +1,25 @@
 /** Random valid documents of a schema, with variables. */
 import {
   type GraphQLArgument,
+  GraphQLBoolean,
+  type GraphQLField,
   type GraphQLInputType,
   GraphQLInterfaceType,
+  GraphQLNonNull,
   GraphQLObjectType,
   type GraphQLSchema,
   getNamedType,
+  getNullableType,
   isEnumType,
   isInputObjectType,
   isLeafType,
   isListType,
   isNonNullType,
 } from 'graphql'
+import type { JsonValue } from '../../src/model/fields/type.ts'
+import type { Collection, Model } from '../../src/model/model.ts'
+import { cursorsOf, effectiveSort } from '../../src/plan/cursor.ts'
+import type { Sort } from '../../src/plan/plan.ts'
 
 export interface Asked {
   readonly source: string
@@ -27,7 +35,7 @@ export interface RandomDocument {
 }
 
 /** Arguments that choose rows, not values of a write. */
-const ofLists = new Set(['limit', 'first', 'last', 'filter', 'orderBy'])
+const ofLists = new Set(['limit', 'first', 'last', 'filter', 'orderBy', 'search'])
 
 /**
  * At most 200 directives are allowed, and those of a fragment count wherever it is spread: so many are written, and so
@@ -35,6 +43,8 @@ const ofLists = new Set(['limit', 'first', 'last', 'filter', 'orderBy'])
  */
 const DIRECTIVES = 45
 const TWICE = 2
+
+const condition = new GraphQLNonNull(GraphQLBoolean)
 
 /** A small generator of its own, so that a document follows from one number. */
 function dice(seed: number) {
@@ -60,12 +70,14 @@ class Writer {
   /** How often an argument that may be null is. */
   readonly #nulls: number
   readonly #seed: number
+  readonly #model: Model
   #count = 0
   #directivesLeft = DIRECTIVES
   #twiceLeft = TWICE
 
-  constructor(schema: GraphQLSchema, seed: number, nulls: number) {
+  constructor(schema: GraphQLSchema, seed: number, nulls: number, model: Model) {
     this.#schema = schema
+    this.#model = model
     this.#seed = seed
     this.#dice = dice(seed)
     this.#nulls = nulls
@@ -123,7 +135,7 @@ class Writer {
     const able = fields.length > 0 ? fields : []
     const field = able.length > 0 ? this.#dice.pick(able) : undefined
     if (!field) return '__typename'
-    const args = this.#arguments(field.args)
+    const args = this.#arguments(field)
     const inner = getNamedType(field.type)
     const alias = args !== '' || this.#dice.chance(0.2) ? `a${++this.#count}: ` : ''
     const head = `${alias}${field.name}${args}`
@@ -144,36 +156,90 @@ class Writer {
     this.#directivesLeft--
     const name = this.#dice.pick(['skip', 'include'])
     const value = this.#dice.chance(0.4)
-    return ` @${name}(if: ${this.#dice.chance(0.5) ? value : this.#variable('Boolean!', () => this.#dice.chance(0.4))})`
+    return ` @${name}(if: ${this.#dice.chance(0.5) ? value : this.#variable(condition, () => this.#dice.chance(0.4))})`
   }
 
-  #variable(type: string, make: () => unknown): string {
+  /** Where it has a default or may be null, now and then it is left out. */
+  #variable(type: GraphQLInputType, make: () => unknown): string {
     const name = `v${++this.#count}`
-    this.#declarations.push(`$${name}: ${type}`)
-    for (const set of this.#sets) set[name] = make()
+    const isStandard = this.#dice.chance(0.25)
+    const mayLack = isStandard || !isNonNullType(type)
+    const declared = isStandard ? `${getNullableType(type)} = ${literal(make(), type)}` : `${type}`
+    this.#declarations.push(`$${name}: ${declared}`)
+    for (const set of this.#sets) if (!mayLack || this.#dice.chance(0.7)) set[name] = make()
     return `$${name}`
   }
 
-  #arguments(args: readonly GraphQLArgument[]): string {
+  #arguments({ args, type }: GraphQLField<unknown, unknown>): string {
     const names = args.map(each => each.name)
     const backward = names.includes('last') && this.#dice.chance(0.4)
     const given = args.filter(({ name, type }) => {
-      if (name === 'after' || name === 'before' || name === 'search') return false
+      if (name === 'after' || name === 'before') return false
       if (name === 'first' || name === 'last') return (name === 'last') === backward
       return isNonNullType(type) || this.#dice.chance(0.4)
     })
+    const list = given.filter(({ name }) => name !== 'orderBy')
+    const isPlaced = names.includes('after') && this.#dice.chance(0.3)
+    if (isPlaced) {
+      // What stands before a position is told from the end alone, so there is a `last`.
+      const others = list
+        .filter(({ name }) => name !== 'last')
+        .map(each => `${each.name}: ${this.#argument(each)}`)
+      const ends = backward ? [`last: ${this.#dice.int(5)}`] : []
+      const place = this.#place(backward ? 'before' : 'after', getNamedType(type).name)
+      return `(${[...others, ...ends, ...place].join(', ')})`
+    }
     if (given.length === 0) return ''
     return `(${given.map(each => `${each.name}: ${this.#argument(each)}`).join(', ')})`
   }
 
+  /** A position in an order, whether or not there is an item. */
+  #place(argument: string, type: string): readonly string[] {
+    const collection = this.#collectionOf(type)
+    const order = this.#schema.getType(`${type.replace(/Connection$/, '')}OrderBy`)
+    if (!isEnumType(order)) throw new Error(`${type} has no order`)
+    const values = Array.from({ length: this.#dice.int(3) }, () => this.#dice.pick(order.getValues()))
+    const fields = values.map(({ value }) => value.field)
+    const chosen = values.filter(({ value }, at) => fields.indexOf(value.field) === at)
+    const sort: Sort[] = chosen.map(({ value }) => value)
+    const keys = effectiveSort(sort).map(({ field }) => this.#key(collection, field))
+    const cursor = cursorsOf(collection, sort).encode(keys)
+    return [`orderBy: [${chosen.map(({ name }) => name).join(', ')}]`, `${argument}: "${cursor}"`]
+  }
+
+  #collectionOf(type: string): Collection {
+    const singular = type
+      .replace(/Connection$/, '')
+      .replace(/\B[A-Z]/g, '_$&')
+      .toLowerCase()
+    const found = [...this.#model.collections.values()].find(one => one.singular === singular)
+    if (!found) throw new Error(`no ${type}`)
+    return found
+  }
+
+  #key(collection: Collection, name: string): JsonValue {
+    if (name === 'id') return 1 + this.#dice.int(5)
+    const field = collection.fields.get(name)
+    if (field?.optional && this.#dice.chance(0.2)) return null
+    switch (field?.type.encoding) {
+      case 'number':
+        return this.#dice.int(4)
+      case 'boolean':
+        return this.#dice.chance(0.5)
+      default:
+        return this.#dice.pick(['a', 'b', 'done', '2026-01-31', '2026-01-31T12:00:00.000Z'])
+    }
+  }
+
   #argument({ name, type }: GraphQLArgument): string {
     const make = () => {
-      if (!isNonNullType(type) && !ofLists.has(name) && this.#dice.chance(this.#nulls)) return null
+      const nulls = ofLists.has(name) ? 0.1 : this.#nulls
+      if (!isNonNullType(type) && this.#dice.chance(nulls)) return null
       if (name === 'nodeId') return this.#nodeId()
       if (name === 'email') return `m${this.#seed}-${++this.#count}@example.org`
       return ['limit', 'first', 'last'].includes(name) ? this.#dice.int(5) : this.#value(type, 2)
     }
-    return this.#dice.chance(0.5) ? literal(make(), type) : this.#variable(String(type), make)
+    return this.#dice.chance(0.5) ? literal(make(), type) : this.#variable(type, make)
   }
 
   #nodeId(): string {
@@ -260,16 +326,16 @@ function literal(value: unknown, type: GraphQLInputType): string {
   return isEnumType(type) ? String(value) : jsonLiteral(value)
 }
 
-export function randomDocument(schema: GraphQLSchema, seed: number): RandomDocument {
+export function randomDocument(schema: GraphQLSchema, seed: number, model: Model): RandomDocument {
   const query = schema.getQueryType()
   if (!query) throw new Error('the schema has no queries')
-  return new Writer(schema, seed, 0).document('query', query)
+  return new Writer(schema, seed, 0, model).document('query', query)
 }
 
 /** Its values fit their fields, but for nulls where a field must have a value. */
-export function randomMutation(schema: GraphQLSchema, seed: number): Asked {
+export function randomMutation(schema: GraphQLSchema, seed: number, model: Model): Asked {
   const mutation = schema.getMutationType()
   if (!mutation) throw new Error('the schema has no mutations')
-  const { source, sets } = new Writer(schema, seed, 0.1).document('mutation', mutation)
+  const { source, sets } = new Writer(schema, seed, 0.1, model).document('mutation', mutation)
   return { source, variables: sets[0] ?? {} }
 }

@@ -49,6 +49,7 @@ function modelOf({ access = {}, fields = {} }: Choices, required: Required, dele
     const optional = !required.has(where)
     return { optional, ...rules(optional ? fields[where] : writable(fields[where])) }
   }
+  const searched = (where: string) => (fields[where]?.searchable ? { searchable: true } : {})
   const referring = (where: (typeof references)[number]) => {
     const way = deletion[where] ?? 'restrict'
     return { ...of(where), onDelete: way === 'clear' && required.has(where) ? 'cascade' : way } as const
@@ -65,8 +66,13 @@ function modelOf({ access = {}, fields = {} }: Choices, required: Required, dele
       }),
       posts: collection({
         fields: {
-          title: text(rules(writable(fields['posts.title']))),
-          note: text({ optional: true, ...rules(fields['posts.note']), default: 'new' }),
+          title: text({ ...rules(writable(fields['posts.title'])), ...searched('posts.title') }),
+          note: text({
+            optional: true,
+            ...rules(fields['posts.note']),
+            ...searched('posts.note'),
+            default: 'new',
+          }),
           rank: integer({ optional: true, ...rules(fields['posts.rank']) }),
           public: boolean({ optional: true, ...rules(fields['posts.public']) }),
           extra: json(of('posts.extra')),

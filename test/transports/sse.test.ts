@@ -51,6 +51,19 @@ describe('a stream', () => {
     await until(() => subscriptions(service) === 0 && service.feed.listeners.size === 0)
     client.dispose()
   })
+  it('that begins when its reader has already gone is no subscription', async () => {
+    const service = await open()
+    const gate = Promise.withResolvers<number>()
+    Object.assign(service.feed, { last: () => gate.promise })
+    const sent = request(service.url, { method: 'POST', headers: { ...stream, ...ada } })
+    sent.on('error', () => {})
+    sent.end(JSON.stringify({ query: newPost }))
+    await until(() => subscriptions(service) === 1)
+    sent.destroy()
+    await new Promise(resolve => setTimeout(resolve, 50))
+    gate.resolve(0)
+    await until(() => subscriptions(service) === 0 && service.feed.listeners.size === 0)
+  })
   it('is also given to a GET', async () => {
     const service = await open()
     const answered = await fetch(`${service.url}?query=${encodeURIComponent(newPost)}`, {
