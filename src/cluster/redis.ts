@@ -82,14 +82,10 @@ class RedisCluster implements Cluster {
     if (this.#isTold || !this.#commands.isUp) return
     this.#isTold = true
     setImmediate(() => {
+      // What is committed from now on is not in this message, whether it can be sent or not.
+      this.#isTold = false
       this.#counts.wakesSent++
-      this.#commands
-        .ask(client => {
-          // What is committed from now on is not in this message.
-          this.#isTold = false
-          return client.publish(this.#channel, this.#id)
-        })
-        .catch(() => {})
+      this.#commands.ask(client => client.publish(this.#channel, this.#id)).catch(() => {})
     })
   }
 

@@ -321,6 +321,40 @@ test('slow: it stays away until it answers in time, and no request waits for it'
   }
 })
 
+test('a node whose connection breaks off between a commit and its message tells of later commits', async () => {
+  const redis = await RedisServer.start()
+  const { server, sockets } = await slowProxy(redis.port, () => 0)
+  const address = server.address()
+  assert.ok(typeof address === 'object' && address)
+  const writer = await openNode(`redis://127.0.0.1:${address.port}`)
+  const reader = await openNode(redis.url)
+  let commits = true
+  const commit = () => {
+    writer.cluster.wake()
+    if (commits) setImmediate(commit)
+  }
+  try {
+    let heard = 0
+    reader.cluster.onWake(() => heard++)
+    commit()
+    for (let loss = 1; loss <= 5; loss++) {
+      for (const socket of sockets) socket.resetAndDestroy()
+      sockets.clear()
+      await until('the loss', () => writer.cluster.trouble() !== undefined)
+      await until('back', () => writer.cluster.trouble() === undefined)
+      const before = heard
+      await until(`the reader hears after loss ${loss}`, () => heard > before)
+    }
+  } finally {
+    commits = false
+    await writer.cluster.close()
+    await reader.cluster.close()
+    for (const socket of sockets) socket.destroy()
+    server.close()
+    await redis.remove()
+  }
+})
+
 test('a connection that says nothing any more is given up for a new one', async () => {
   const redis = await RedisServer.start()
   const silent = new Set<Socket>()

@@ -328,7 +328,7 @@ test('an app by itself has its scopes and no user', async () => {
     assert.deepEqual([users.status, users.code], [403, 'FORBIDDEN'])
     const body = { title: 'x' }
     assert.equal((await fixture.call('/api/v1/posts', { method: 'POST', headers, body })).status, 403)
-    assert.equal((await fixture.call('/api/v1/me', { headers })).status, 401)
+    assert.equal((await fixture.call('/api/v1/me', { headers })).status, 403)
     const { json: narrow } = await ownToken(fixture.url, app, { scope: 'read:user' })
     const refused = await fixture.call('/api/v1/posts', {
       headers: { Authorization: `Bearer ${narrow.access_token}` },
