@@ -4,7 +4,7 @@ import type { FilterOperator, JsonValue } from '../../src/model/fields/type.ts'
 import type { CollectionAccess, Field, Model } from '../../src/model/model.ts'
 import type { Comparison, Rule } from '../../src/model/rule.ts'
 import type { Assignment, Filter, Plan, ReadShape, Selected, Sort, WriteShape } from '../../src/plan/plan.ts'
-import { anonymous, type Principal, system, user } from '../../src/principal.ts'
+import { anonymous, app, type Principal, system, user } from '../../src/principal.ts'
 import { declaredModel } from './declared-model.ts'
 import type { Data, Row } from './reference.ts'
 import { TIME } from './reference.ts'
@@ -250,6 +250,7 @@ export const principals: fc.Arbitrary<Principal> = fc.oneof(
       .tuple(fc.integer({ min: 1, max: 2 }), scopeSets)
       .map(([id, scopes]) => user(id, 'user', scopes)),
   },
+  { weight: 1, arbitrary: scopeSets.map(scopes => app('client', scopes)) },
   { weight: 1, arbitrary: fc.constant(system) },
 )
 

@@ -90,7 +90,7 @@ export class World {
       case 'role':
         return rule.roles.some(role => role === this.who.access.role)
       case 'scope':
-        return this.who.userId !== null && this.scope(rule.scope)
+        return !this.isAnonymous && this.scope(rule.scope)
       case 'and':
         return rule.rules.every(one => this.holds(one, of, row))
       case 'or':
@@ -111,6 +111,11 @@ export class World {
         return test(value, rule.comparison, wanted)
       }
     }
+  }
+
+  /** An app by itself has scopes, and nobody behind it. */
+  get isAnonymous(): boolean {
+    return this.who.userId === null && this.who.access.scopes === 'all'
   }
 
   scope(scope: string): boolean {
@@ -210,10 +215,7 @@ export class World {
   }
 
   mustBePossible(rule: Rule, of: Collection): void {
-    if (this.anyway(rule, of) === false)
-      this.errors.add(
-        this.who.userId === null && this.who.access.scopes === 'all' ? 'UNAUTHORIZED' : 'FORBIDDEN',
-      )
+    if (this.anyway(rule, of) === false) this.errors.add(this.isAnonymous ? 'UNAUTHORIZED' : 'FORBIDDEN')
   }
 
   mustRead(of: Collection): void {
