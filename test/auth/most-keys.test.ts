@@ -4,6 +4,7 @@ import { test } from 'node:test'
 import { type Fixture, withFixture } from '../conformance/oauth/server.ts'
 import blog from '../models/blog.ts'
 import { type Answer, call } from '../serve/service.ts'
+import { locked } from '../setups/postgres.ts'
 import { nodeSetups, setups } from '../setups/setups.ts'
 
 const MOST = 7
@@ -34,7 +35,7 @@ async function makeMany(fixture: Fixture, key: string): Promise<number> {
   return made.filter(one => one).length
 }
 
-for (const setup of new Set([...setups, ...nodeSetups])) {
+for (const setup of new Set([...setups, ...nodeSetups, locked])) {
   test(`of ${AT_ONCE} creates at once as many make a key as the user may have (${setup.name})`, async () => {
     const use = async (fixture: Fixture) => {
       const { ann, ben, call: ask } = fixture

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test'
 import { randomNumbers } from '../../bench/data.ts'
 import { type Figure, median } from '../../bench/measure.ts'
 import { topFunctions } from '../../bench/profile.ts'
-import { figuresTable, footprintLines, walkLine } from '../../bench/report.ts'
+import { besideTable, figuresTable, footprintLines, walkLine } from '../../bench/report.ts'
 
 const figure: Figure = {
   workload: 'W1',
@@ -33,6 +33,22 @@ describe('figures', () => {
 
   it('leave the floor out where none is set', () => {
     assert.match(figuresTable([{ ...figure, floor: undefined }]), /\| 61,000 \| {2}\|$/)
+  })
+
+  it('of stages beside each other are shares of the first, round by round', () => {
+    const locked = {
+      ...figure,
+      stage: 'locked',
+      ratios: [0.4, 0.35, 0.549],
+      perSecond: [40_000, 35_000, 54_900],
+    }
+    const other = { ...figure, workload: 'W2' }
+    const rows = besideTable([figure, locked, other]).split('\n').slice(2)
+    assert.deepEqual(rows, [
+      '| W1 · item | SQLite | 0.61 | 0.50–0.70 | 61,000 |  |',
+      '| W1 · item | locked | 0.40 | 0.35–0.55 | 40,000 | 80 % |',
+      '| W2 · item | SQLite | 0.61 | 0.50–0.70 | 61,000 |  |',
+    ])
   })
 
   it('say what a start and a walk took', () => {

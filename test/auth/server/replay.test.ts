@@ -14,6 +14,7 @@ import {
   withFixture,
 } from '../../conformance/oauth/server.ts'
 import blog from '../../models/blog.ts'
+import { locked } from '../../setups/postgres.ts'
 import { setups } from '../../setups/setups.ts'
 import { sqlite } from '../../setups/sqlite.ts'
 
@@ -37,7 +38,7 @@ async function kept({ place }: Fixture): Promise<readonly string[]> {
 const refresh = ({ url }: { readonly url: string }, form: Readonly<Record<string, string>>) =>
   post(`${url}/oauth/token`, form)
 
-for (const setup of setups) {
+for (const setup of [...setups, locked]) {
   const given = (title: string, use: (fixture: Fixture) => Promise<void>) =>
     test(`${title} (${setup.name})`, () => withFixture({ 'oauth.refreshReplay': 60 }, use, blog, setup))
 
