@@ -1058,7 +1058,18 @@ const paths: readonly Scenario[] = [
     method: 'OPTIONS',
     url: '/api/v1/posts',
     status: 204,
-    sends: { Allow: 'GET, HEAD, POST, OPTIONS' },
+    sends: { Allow: 'GET, HEAD, POST, OPTIONS', 'Accept-Patch': null },
+  },
+  {
+    name: 'OPTIONS of an item also tells what a PATCH may be sent as (RFC 5789, 3.1)',
+    as: nobody,
+    method: 'OPTIONS',
+    url: '/api/v1/posts/1',
+    status: 204,
+    sends: {
+      Allow: 'GET, HEAD, PUT, PATCH, DELETE, OPTIONS',
+      'Accept-Patch': 'application/json, application/merge-patch+json',
+    },
   },
   { name: 'OPTIONS of nothing', as: nobody, method: 'OPTIONS', url: '/api/v1/nothing', status: 404 },
   {
