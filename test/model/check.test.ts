@@ -943,6 +943,18 @@ test('a long name never meets the pattern that it could keep busy for ever', () 
   )
 })
 
+test('nobody is asked at sign-up for what only some roles may write, however the rule says so', () => {
+  const signUpFaults = (write: typeof anyone) => {
+    const fields = { about: string({ optional: true, signUp: true, access: { write } }) }
+    return faultsOf(model({ users: users({ fields }) }))
+  }
+  const [admin, editor] = [role('admin'), role('editor')]
+  for (const rule of [admin, nobody, admin.or(editor), signedIn.and(admin), anyone.and(admin.or(nobody))])
+    assert.match(String(signUpFaults(rule)), /^users\.fields\.about\.signUp: .* its `write` rule forbids/)
+  for (const rule of [anyone, signedIn, owner('id').or(admin), signedIn.and(owner('id'))])
+    assert.deepEqual(signUpFaults(rule), [])
+})
+
 test('all faults are told at once, each with its place', () => {
   const declaration = model({
     posts: collection({
