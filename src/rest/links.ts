@@ -8,29 +8,39 @@ function link(path: string, query: string, relation: string): string {
   return `<${path}?${query}>; rel="${relation}"`
 }
 
-function joinShort(links: readonly string[]): string {
+/** As many of the links as fit, as a flat header; no header where none does. */
+function linkHeader(links: readonly string[]): readonly string[] {
   let header = ''
   for (const each of links) {
     if (header.length + each.length > LONGEST) break
     header = header === '' ? each : `${header}, ${each}`
   }
-  return header
+  return header === '' ? [] : ['Link', header]
 }
 
 /** `next`, `prev`, `first` and `last`, as far as there are such pages. */
-export function pageLinks(path: string, { rest, perPage }: BoundList, page: number, total: number): string {
+export function pageLinks(
+  path: string,
+  { rest, perPage }: BoundList,
+  page: number,
+  total: number,
+): readonly string[] {
   const last = Math.max(1, Math.ceil(total / perPage))
   const to = (target: number, relation: string) =>
     link(path, `${rest}page=${target}&per_page=${perPage}`, relation)
   const links = [to(1, 'first'), to(last, 'last')]
   if (page > 1) links.unshift(to(Math.min(page - 1, last), 'prev'))
   if (page < last) links.unshift(to(page + 1, 'next'))
-  return joinShort(links)
+  return linkHeader(links)
 }
 
 /** `next` where there is one, and `first`. */
-export function cursorLinks(path: string, { rest, perPage }: BoundList, next: string | null): string {
+export function cursorLinks(
+  path: string,
+  { rest, perPage }: BoundList,
+  next: string | null,
+): readonly string[] {
   const to = (cursor: string, relation: string) =>
     link(path, `${rest}cursor=${cursor}&per_page=${perPage}`, relation)
-  return joinShort(next === null ? [to('', 'first')] : [to(next, 'next'), to('', 'first')])
+  return linkHeader(next === null ? [to('', 'first')] : [to(next, 'next'), to('', 'first')])
 }

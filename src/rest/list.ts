@@ -162,7 +162,7 @@ function parseCount(parameters: readonly Parameter[], name: string, absent: numb
   requireValue(parameter)
   const count = parseId(parameter.value, 0, parameter.value.length)
   if (count >= 1 && count <= most) return count
-  const message = `The parameter "${name}" must be an integer from 1 to ${most}, not ${echo(parameter.value)}.`
+  const message = `The parameter "${name}" must be a whole number from 1 to ${most}, not ${echo(parameter.value)}.`
   throw parameterFault(name, 'wrong_type', message)
 }
 

@@ -61,11 +61,11 @@ function makeList(answer: ListAnswer, text: string, bound: BoundList, path: stri
   if (page !== undefined) {
     const total = answer.total ?? 0
     const body = `{"data":${text},"meta":{"total":${total},"page":${page},"per_page":${perPage}}}`
-    return new Rendered(body, headers, ['Link', pageLinks(path, bound, page, total)], true)
+    return new Rendered(body, headers, pageLinks(path, bound, page, total), true)
   }
   const next = answer.next ? template.cursors.encode(answer.next) : null
   const body = `{"data":${text},"meta":{"per_page":${perPage},"next_cursor":${next === null ? null : `"${next}"`}}}`
-  return new Rendered(body, headers, ['Link', cursorLinks(path, bound, next)], true)
+  return new Rendered(body, headers, cursorLinks(path, bound, next), true)
 }
 
 /** Throws NOT_FOUND when the parent is missing, or not one that the caller may see. */

@@ -18,7 +18,7 @@ import { makePresentation } from './presentation.ts'
 import { renderItem, renderList, renderText } from './read.ts'
 import { includedLimit } from './select.ts'
 import { type CollectionView, createViews, type ListScope, type View } from './view.ts'
-import { answerCreate, answerDelete, answerUpdate } from './write.ts'
+import { answerCreate, answerDelete, answerUpdate, mergePatch } from './write.ts'
 
 export { errorReply } from './error-reply.ts'
 
@@ -45,7 +45,10 @@ function refuseMethod(route: Route): never {
 function answerOptions(route: Route): Reply {
   const allowed = allowedMethods(route)
   if (allowed.length === 0) throw new ApiError('NOT_FOUND')
-  return { status: 204, headers: ['Allow', allowed.join(', '), 'Cache-Control', 'no-store'], body: null }
+  const headers = ['Allow', allowed.join(', '), 'Cache-Control', 'no-store']
+  // RFC 5789, 3.1
+  if (allowed.includes('PATCH')) headers.push('Accept-Patch', mergePatch.join(', '))
+  return { status: 204, headers, body: null }
 }
 
 function refuseParameters(query: string): void {

@@ -27,7 +27,8 @@ export interface Writing {
 }
 
 const json = ['application/json']
-const mergePatch = ['application/json', 'application/merge-patch+json']
+/** What a PATCH may be sent as. */
+export const mergePatch: readonly string[] = ['application/json', 'application/merge-patch+json']
 
 /** The fields that are set, in the model's order, so that bodies with the same fields share a shape. */
 function fieldsSet({ collection }: CollectionView, values: Values): readonly string[] {

@@ -37,6 +37,7 @@ import {
   uuid,
 } from '../../src/index.ts'
 import { singularOf } from '../../src/model/check/names.ts'
+import { bodyValidator, requireDocuments } from '../../src/model/validate.ts'
 import blog from '../models/blog.ts'
 import rich from '../models/rich.ts'
 
@@ -910,6 +911,48 @@ test('names of members, and values, are no keywords of a JSON Schema', () => {
   }
   const open = { type: 'object', properties: { maxLength: { type: 'string', pattern: '^x' } } }
   assert.match(String(fieldFaults({ a: json({ schema: open }) })), /A `pattern` may take long/)
+})
+
+test('patterns for the names of members meet no name of any length', () => {
+  const open = { type: 'object', patternProperties: { '^(x+)+$': { type: 'string' } } }
+  const place = 'posts.fields.a.schema'
+  assert.match(String(fieldFaults({ a: json({ schema: open }) })), new RegExp(`^${place}: .*propertyNames`))
+  const inner = { type: 'array', items: { ...open, propertyNames: { pattern: '^x', maxLength: 9 } } }
+  assert.deepEqual(fieldFaults({ a: json({ schema: inner }) }), [])
+})
+
+test('a long name never meets the pattern that it could keep busy for ever', () => {
+  const schema = {
+    type: 'object',
+    patternProperties: { '^(x+)+$': { type: 'string' } },
+    propertyNames: { maxLength: 20 },
+    additionalProperties: false,
+  }
+  const declared = model({ posts: collection({ fields: { a: json({ schema }) } }) })
+  const posts = checkModel(declared).collections.get('posts')
+  assert.ok(posts)
+  const body = { a: { [`${'x'.repeat(100)}y`]: 'z' } }
+  for (const mode of ['create', 'replace'] as const) {
+    assert.throws(() => bodyValidator(posts)[mode](body), { code: 'VALIDATION_FAILED' }, mode)
+  }
+  assert.throws(
+    () => requireDocuments([{ field: posts.fields.get('a') as never, value: body.a, longest: undefined }]),
+    {
+      code: 'VALIDATION_FAILED',
+    },
+  )
+})
+
+test('nobody is asked at sign-up for what only some roles may write, however the rule says so', () => {
+  const signUpFaults = (write: typeof anyone) => {
+    const fields = { about: string({ optional: true, signUp: true, access: { write } }) }
+    return faultsOf(model({ users: users({ fields }) }))
+  }
+  const [admin, editor] = [role('admin'), role('editor')]
+  for (const rule of [admin, nobody, admin.or(editor), signedIn.and(admin), anyone.and(admin.or(nobody))])
+    assert.match(String(signUpFaults(rule)), /^users\.fields\.about\.signUp: .* its `write` rule forbids/)
+  for (const rule of [anyone, signedIn, owner('id').or(admin), signedIn.and(owner('id'))])
+    assert.deepEqual(signUpFaults(rule), [])
 })
 
 test('all faults are told at once, each with its place', () => {

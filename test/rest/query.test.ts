@@ -84,3 +84,19 @@ test('a parameter is never taken for others that were understood before', async 
   for (const query of ['sort%3Dpriority=1', 'title%0Asort%3Dpriority=x', 'title%0Adone=x'])
     assert.match(await messageOf(`tasks?${query}`), /is not known here/, query)
 })
+
+test('links that no client would take are left out, each whole', async () => {
+  const linksOf = async (length: number, page: string) => {
+    const url = `/api/v1/tasks?title=${'x'.repeat(length)}&${page}`
+    const { status, headers } = await bench.send({ url }, admin)
+    assert.equal(status, 200)
+    const at = headers.indexOf('Link')
+    return at === -1 ? undefined : headers[at + 1]?.match(/rel="[a-z]+"/g)
+  }
+  for (const page of ['page=2', 'cursor=']) {
+    assert.ok(await linksOf(100, page))
+    assert.equal(await linksOf(7000, page), undefined)
+  }
+  assert.deepEqual(await linksOf(100, 'page=2'), ['rel="prev"', 'rel="first"', 'rel="last"'])
+  assert.deepEqual(await linksOf(4000, 'page=2'), ['rel="prev"'])
+})

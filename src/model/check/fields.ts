@@ -97,6 +97,13 @@ function checkAccount(field: Field, collection: string, place: string, faults: F
   )
 }
 
+/** Whether the rule holds for nobody without a role. */
+function needsRole(rule: Rule): boolean {
+  if (rule?.kind === 'and') return rule.rules.some(needsRole)
+  if (rule?.kind === 'or') return rule.rules.every(needsRole)
+  return rule?.kind === 'nobody' || rule?.kind === 'role'
+}
+
 /** Kinds of values that a form can ask for. */
 const askable: ReadonlySet<unknown> = new Set(['string', 'integer', 'number', 'boolean'])
 
@@ -113,8 +120,8 @@ function checkSignUp(field: Field, declared: FieldDeclaration, outline: Outline,
   if (field.reference || !askable.has(field.type.schema.type)) {
     faults.add(place, `A form cannot ask for a ${field.type.name} field. Leave it out.`)
   }
-  const write = optionsOf(declared).access?.write?.rule.kind
-  if (write === 'nobody' || write === 'role') {
+  const write = optionsOf(declared).access?.write?.rule
+  if (write && needsRole(write)) {
     faults.add(
       place,
       'Whoever signs up would write it, which its `write` rule forbids. Leave one of them out.',

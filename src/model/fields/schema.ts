@@ -51,6 +51,14 @@ function hasOpenPattern({ pattern, maxLength }: { pattern?: unknown; maxLength?:
   return typeof pattern === 'string' && maxLength === undefined
 }
 
+/** Whether patterns for names may meet names of any length. */
+function hasOpenNames(schema: {
+  patternProperties?: unknown
+  propertyNames?: { maxLength?: unknown }
+}): boolean {
+  return schema.patternProperties !== undefined && schema.propertyNames?.maxLength === undefined
+}
+
 /** What is wrong with a declared schema; undefined when nothing is. */
 export function schemaFault(schema: unknown): string | undefined {
   if (typeof schema !== 'object' || schema === null || Array.isArray(schema)) {
@@ -61,6 +69,12 @@ export function schemaFault(schema: unknown): string | undefined {
   if (found !== undefined) return `\`${found}\` cannot be used here. Write the schema out in one piece.`
   if (schemas.some(hasOpenPattern)) {
     return 'A `pattern` may take long over a long text. Write `maxLength` beside it, e.g. `maxLength: 1000`.'
+  }
+  if (schemas.some(hasOpenNames)) {
+    return (
+      'The patterns of `patternProperties` may take long over a long name. ' +
+      'Write `propertyNames` beside them, e.g. `propertyNames: { maxLength: 100 }`.'
+    )
   }
   const type: unknown = Reflect.get(schema, 'type')
   if (type === 'null' || (Array.isArray(type) && type.includes('null'))) {

@@ -443,7 +443,7 @@ const filtering: readonly Scenario[] = [
     has: {
       error: {
         code: 'BAD_REQUEST',
-        message: /"author_id" must be an integer, not "me"/,
+        message: /"author_id" must be a whole number, not "me"/,
         details: [{ field: 'author_id', code: 'wrong_type' }],
       },
     },
@@ -523,14 +523,14 @@ const filtering: readonly Scenario[] = [
     as: nobody,
     url: `/api/v1/posts?page=${page}`,
     status: 400,
-    has: error('BAD_REQUEST', /"page" must be an integer from 1/),
+    has: error('BAD_REQUEST', /"page" must be a whole number from 1/),
   })),
   ...['0', '101', '9007199254740993'].map(size => ({
     name: 'a bad page size',
     as: nobody,
     url: `/api/v1/posts?per_page=${size}`,
     status: 400,
-    has: error('BAD_REQUEST', /"per_page" must be an integer from 1 to 100/),
+    has: error('BAD_REQUEST', /"per_page" must be a whole number from 1 to 100/),
   })),
   {
     name: 'an item takes no filter',
@@ -1058,7 +1058,18 @@ const paths: readonly Scenario[] = [
     method: 'OPTIONS',
     url: '/api/v1/posts',
     status: 204,
-    sends: { Allow: 'GET, HEAD, POST, OPTIONS' },
+    sends: { Allow: 'GET, HEAD, POST, OPTIONS', 'Accept-Patch': null },
+  },
+  {
+    name: 'OPTIONS of an item also tells what a PATCH may be sent as (RFC 5789, 3.1)',
+    as: nobody,
+    method: 'OPTIONS',
+    url: '/api/v1/posts/1',
+    status: 204,
+    sends: {
+      Allow: 'GET, HEAD, PUT, PATCH, DELETE, OPTIONS',
+      'Accept-Patch': 'application/json, application/merge-patch+json',
+    },
   },
   { name: 'OPTIONS of nothing', as: nobody, method: 'OPTIONS', url: '/api/v1/nothing', status: 404 },
   {
