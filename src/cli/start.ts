@@ -4,6 +4,7 @@ import type { FirstAdministrator } from '../auth/bootstrap.ts'
 import { start } from '../serve.ts'
 import type { Command } from './commands.ts'
 import { database, model, type Project, projectOf } from './options.ts'
+import { printSurely } from './print.ts'
 
 /** What the first start prints, once. */
 export function welcome(made: FirstAdministrator, url: string): string {
@@ -41,7 +42,7 @@ async function startAndWait({ model, settings }: Project): Promise<string> {
   const stopped = stopSignal()
   const service = await start(model, settings)
   if (service.firstAdministrator) {
-    process.stdout.write(welcome(service.firstAdministrator, settings.baseUrl ?? service.url))
+    await printSurely(welcome(service.firstAdministrator, settings.baseUrl ?? service.url))
   }
   await stopped
   await service.close()
