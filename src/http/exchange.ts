@@ -13,8 +13,10 @@ const MAX_DRAINED = 65_536
 /** RFC 9112, 3.2.2: a client may send the whole URL. */
 function originForm(url: string): string {
   if (url.startsWith('/') || !/^https?:\/\//i.test(url)) return url
-  const path = url.indexOf('/', url.indexOf('//') + 2)
-  return path === -1 ? '/' : url.slice(path)
+  const rest = url.slice(url.indexOf('//') + 2)
+  const path = rest.search(/[/?]/)
+  if (path === -1) return '/'
+  return rest[path] === '?' ? `/${rest.slice(path)}` : rest.slice(path)
 }
 
 export class Exchange implements Call {
@@ -132,6 +134,8 @@ function collect(req: IncomingMessage, limit: number): Promise<Buffer> {
       resolve(first && chunks.length === 1 ? first : Buffer.concat(chunks, length))
     }
     const abort = () => stop(new ApiError('REQUEST_TIMEOUT', 'The connection ended before the body did.'))
+    // Its client has left while something else was waited for: none of the events will come.
+    if (req.destroyed) return abort()
     req.on('data', take).on('end', finish).on('close', abort)
     req.on('error', () => {})
   })
