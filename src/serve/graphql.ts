@@ -128,6 +128,12 @@ function engineOptions({ model, run, hooks, settings }: GraphqlFaceParts): Engin
   }
 }
 
+/** Of what follows the first `?`: more of them are part of it. */
+function queryOf(url: string): URLSearchParams {
+  const mark = url.indexOf('?')
+  return new URLSearchParams(mark === -1 ? '' : url.slice(mark + 1))
+}
+
 /** Only what is there: a header that is undefined is none. */
 function sentHeaders({ authorization, 'x-api-key': key }: CredentialHeaders) {
   return {
@@ -140,7 +146,7 @@ function sentHeaders({ authorization, 'x-api-key': key }: CredentialHeaders) {
 function credentialOf({ headers, req }: Exchange, principal: Principal): CredentialHeaders | undefined {
   if (isAnonymous(principal.access)) return undefined
   const { authorization } = headers
-  const key = headers['x-api-key'] ?? new URLSearchParams(req.url?.split('?')[1]).get('api_key') ?? undefined
+  const key = headers['x-api-key'] ?? queryOf(req.url ?? '').get('api_key') ?? undefined
   if (authorization !== undefined) return { authorization, proven: true }
   return { 'x-api-key': key === undefined ? undefined : String(key) }
 }
