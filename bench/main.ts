@@ -3,27 +3,28 @@
  * with `--postgres` on a PostgreSQL server of its own, with `--workers n` on that many threads
  * `npm run bench -- profile W1 [--hot]`
  * `npm run bench -- overload`
+ * `npm run bench -- postgres [--rounds n] [--seconds n] [--write-docs]`: what row security and a read replica cost
  * `npm run bench -- soak [lanes] [--minutes 30]`: bench/soak-load.ts names the lanes
  *
  * Names are W1 to W9, `start` and `walk`; without any, all of them, and what two workers and PostgreSQL give.
  */
 import { parseArgs } from 'node:util'
 import { type DataSet, dataSet } from './data.ts'
-import { type Figure, footprint, measure, type Pace, walk } from './measure.ts'
+import { type Figure, footprint, measure, measureBeside, type Pace, walk } from './measure.ts'
 import { measureOauth, oauthTable } from './oauth.ts'
 import { measureOverload, overloadTable } from './overload.ts'
 import { profile } from './profile.ts'
-import { figuresTable, footprintLines, machine, walkLine, writeDocs } from './report.ts'
+import { besideTable, figuresTable, footprintLines, machine, walkLine, writeDocs } from './report.ts'
 import { soak } from './soak.ts'
-import { postgres, type Stage, sqlite, withWorkers } from './stage.ts'
+import { postgres, postgresStages, type Stage, sqlite, withWorkers } from './stage.ts'
 import { type Delivery, deliver, deliveryTable } from './subscribers.ts'
 import { type Workload, workloads } from './workloads.ts'
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {
-    rounds: { type: 'string', default: '3' },
-    seconds: { type: 'string', default: '4' },
+    rounds: { type: 'string' },
+    seconds: { type: 'string' },
     rows: { type: 'string', default: '100000' },
     minutes: { type: 'string', default: '30' },
     cold: { type: 'boolean', default: false },
@@ -35,13 +36,17 @@ const { values, positionals } = parseArgs({
   },
 })
 
-function positive(name: 'rounds' | 'seconds' | 'rows' | 'minutes'): number {
-  const value = Number(values[name])
+function positive(name: 'rounds' | 'seconds' | 'rows' | 'minutes', otherwise?: number): number {
+  const value = Number(values[name] ?? otherwise)
   if (value > 0) return value
   throw new RangeError(`--${name} ${values[name]}: write a number above 0.`)
 }
 
-const pace: Pace = { rounds: positive('rounds'), seconds: positive('seconds') }
+const paceOr = (rounds: number, seconds: number): Pace => ({
+  rounds: positive('rounds', rounds),
+  seconds: positive('seconds', seconds),
+})
+const pace = paceOr(3, 4)
 
 function say(text: string): void {
   process.stdout.write(`${text}\n`)
@@ -113,7 +118,7 @@ async function bench(): Promise<void> {
   if (!isStage) lines.push(...(await otherLines(data, all)))
   const text = lines.join('\n\n')
   say(`\n${text}`)
-  if (values['write-docs']) writeDocs(text)
+  if (values['write-docs']) writeDocs('bench', text)
 }
 
 async function otherLines(data: DataSet, all: boolean): Promise<readonly string[]> {
@@ -144,9 +149,27 @@ async function soakFirst(): Promise<void> {
   if (!(await soak(await dataSet(positive('rows')), asked))) process.exitCode = 1
 }
 
+const beside = ['W1', 'W2', 'W4', 'W5@32', 'W6']
+
+async function postgresBeside(): Promise<void> {
+  const data = await dataSet(positive('rows'))
+  const stages = await postgresStages(data)
+  const figures: Figure[] = []
+  try {
+    for (const workload of workloads.filter(({ name }) => beside.includes(name)))
+      figures.push(...(await measureBeside(workload, 'cold', data, paceOr(5, 2), stages)))
+  } finally {
+    for (const stage of stages) await stage.close()
+  }
+  const text = [machine(), besideTable(figures)].join('\n\n')
+  say(text)
+  if (values['write-docs']) writeDocs('postgres', text)
+}
+
 const others: Readonly<Record<string, () => Promise<void>>> = {
   profile: profileFirst,
   soak: soakFirst,
+  postgres: postgresBeside,
   overload: async () => say(overloadTable(await measureOverload(await dataSet(positive('rows'))))),
 }
 await (others[positionals[0] ?? ''] ?? bench)()

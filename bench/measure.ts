@@ -63,6 +63,86 @@ function floorOf({ floor }: Workload, server: Figure['server'], rows: number, st
 const plainCursors = (rows: number) =>
   Array.from({ length: 200 }, (_, n) => String(Math.floor((n * (rows - 100)) / 200)))
 
+/** What Portico is measured on, beside the others. */
+interface Opened {
+  readonly stage: Stage
+  readonly running: Running
+  readonly load: Load
+  readonly rounds: { readonly own: number; readonly bare: number }[]
+}
+
+/** One of the stages, warm. */
+async function opened(
+  workload: Workload,
+  server: Figure['server'],
+  data: DataSet,
+  stage: Stage,
+  closing: (() => unknown)[],
+): Promise<Opened> {
+  const work = await stage.copy(data)
+  closing.push(() => work.remove())
+  const running = await started(server, work.data.database, stage)
+  closing.push(() => running.stop())
+  const cursors = server === 'limit' ? plainCursors(data.rows) : await cursorsOver(running, work.data)
+  const load: Load = {
+    requests: workload.requests(data.rows, cursors),
+    clients: workload.clients,
+    seconds: 1,
+    headers: { Authorization: `Bearer ${data.key}`, 'Content-Type': 'application/json' },
+  }
+  await requestsPerSecond(running.origin, load)
+  return { stage, running, load, rounds: [] }
+}
+
+/** The stages in turns, in the same rounds against one baseline. */
+export async function measureBeside(
+  workload: Workload,
+  server: Figure['server'],
+  data: DataSet,
+  { rounds, seconds }: Pace,
+  stages: readonly Stage[],
+): Promise<readonly Figure[]> {
+  const closing: (() => unknown)[] = []
+  try {
+    const baseline = await startBaseline()
+    closing.push(() => baseline.stop())
+    const all: Opened[] = []
+    for (const stage of stages) all.push(await opened(workload, server, data, stage, closing))
+    for (const { load } of all.slice(0, 1)) await requestsPerSecond(baseline.origin, load)
+    for (let round = 0; round < rounds; round++) {
+      let bare: number | undefined
+      for (const each of all) {
+        const load = { ...each.load, seconds }
+        bare ??= await requestsPerSecond(baseline.origin, load)
+        each.rounds.push({ bare, own: await requestsPerSecond(each.running.origin, load) })
+      }
+    }
+    for (const { stage, running } of all) if (workload.reads) await stage.check?.(running)
+    return all.map(each => figureOf(workload, server, data, each))
+  } finally {
+    for (const close of closing.toReversed()) await close()
+  }
+}
+
+function figureOf(
+  workload: Workload,
+  server: Figure['server'],
+  { rows }: DataSet,
+  { stage, rounds }: Opened,
+): Figure {
+  return {
+    workload: workload.name,
+    what: workload.what,
+    server,
+    stage: stage.name,
+    rows,
+    ratios: rounds.map(({ own, bare }) => own / bare),
+    perSecond: rounds.map(({ own }) => own),
+    baseline: rounds.map(({ bare }) => bare),
+    floor: floorOf(workload, server, rows, stage),
+  }
+}
+
 export async function measure(
   workload: Workload,
   server: Figure['server'],
@@ -70,39 +150,9 @@ export async function measure(
   pace: Pace,
   stage = sqlite,
 ): Promise<Figure> {
-  const work = await stage.copy(data)
-  const baseline = await startBaseline()
-  const measured = await started(server, work.data.database, stage)
-  try {
-    const cursors = server === 'limit' ? plainCursors(data.rows) : await cursorsOver(measured, work.data)
-    const load: Load = {
-      requests: workload.requests(data.rows, cursors),
-      clients: workload.clients,
-      seconds: pace.seconds,
-      headers: { Authorization: `Bearer ${data.key}`, 'Content-Type': 'application/json' },
-    }
-    await requestsPerSecond(measured.origin, { ...load, seconds: 1 })
-    await requestsPerSecond(baseline.origin, { ...load, seconds: 1 })
-    const rounds: { own: number; bare: number }[] = []
-    for (let round = 0; round < pace.rounds; round++) {
-      const bare = await requestsPerSecond(baseline.origin, load)
-      rounds.push({ bare, own: await requestsPerSecond(measured.origin, load) })
-    }
-    return {
-      workload: workload.name,
-      what: workload.what,
-      server,
-      stage: stage.name,
-      rows: data.rows,
-      ratios: rounds.map(({ own, bare }) => own / bare),
-      perSecond: rounds.map(({ own }) => own),
-      baseline: rounds.map(({ bare }) => bare),
-      floor: floorOf(workload, server, data.rows, stage),
-    }
-  } finally {
-    await Promise.all([baseline.stop(), measured.stop()])
-    await work.remove()
-  }
+  const [figure] = await measureBeside(workload, server, data, pace, [stage])
+  if (figure === undefined) throw new Error('Nothing was measured.')
+  return figure
 }
 
 export interface Footprint {

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import type { DataSet } from './data.ts'
 import { copyOf } from './data.ts'
 import type { Flood, Second } from './flood.ts'
-import { startPortico } from './server.ts'
+import { startBaseline, startPortico } from './server.ts'
 
 /** What became of the requests, second by second; the last, which is short, is left out. */
 export async function flood(asked: Flood): Promise<readonly Second[]> {
@@ -34,6 +34,8 @@ export interface OverloadFigure {
   /** In milliseconds. */
   readonly refused: { readonly count: number; readonly p50: number; readonly p99: number }
   readonly servedP99: number
+  /** What a bare `node:http` server that answers a constant makes of the same requests: more cannot be refused either. */
+  readonly bare: { readonly answered: number; readonly p50: number }
   readonly failed: number
   /** Seconds after the flood until it answers 90 % of the peak again. */
   readonly recovery: number | undefined
@@ -70,11 +72,30 @@ const loads = [
 
 const sum = (seconds: readonly Second[]) => seconds.reduce((total, { served }) => total + served.length, 0)
 
+const SECONDS = 12
+/** In which it comes to rest. */
+const FIRST = 2
+const CONNECTIONS = 4000
+
+type Asked = Omit<Flood, 'rate' | 'seconds' | 'connections'>
+
+async function bareServer(asked: Asked, rate: number): Promise<OverloadFigure['bare']> {
+  const server = await startBaseline()
+  try {
+    const port = Number(new URL(server.origin).port)
+    const seconds = await flood({ ...asked, port, rate, seconds: SECONDS, connections: CONNECTIONS })
+    const answered = seconds.slice(FIRST).flatMap(({ served }) => served)
+    return { answered: answered.length / (SECONDS - FIRST), p50: percentile(answered, 0.5) }
+  } finally {
+    await server.stop()
+  }
+}
+
 async function measureOne(data: DataSet, load: (typeof loads)[number]): Promise<OverloadFigure> {
   const work = copyOf(data)
   const server = await startPortico(work.data.database, { PORTICO_CACHE_BYTES: '0', LOG_LEVEL: 'warn' })
   const { what, ...request } = load
-  const asked: Omit<Flood, 'rate' | 'seconds' | 'connections'> = {
+  const asked: Asked = {
     ...request,
     port: Number(new URL(server.origin).port),
     headers: { Authorization: `Bearer ${data.key}`, 'Content-Type': 'application/json' },
@@ -82,9 +103,10 @@ async function measureOne(data: DataSet, load: (typeof loads)[number]): Promise<
   try {
     const calm = (await flood({ ...asked, rate: undefined, seconds: 5, connections: 32 })).slice(2)
     const peak = sum(calm) / calm.length
-    const seconds = await flood({ ...asked, rate: Math.round(10 * peak), seconds: 12, connections: 4000 })
+    const rate = Math.round(10 * peak)
+    const seconds = await flood({ ...asked, rate, seconds: SECONDS, connections: CONNECTIONS })
     const after = await flood({ ...asked, rate: undefined, seconds: 6, connections: 32 })
-    const steady = seconds.slice(2)
+    const steady = seconds.slice(FIRST)
     const refused = steady.flatMap(second => second.refused)
     const recovery = after.findIndex(({ served }) => served.length >= 0.9 * peak)
     return {
@@ -100,6 +122,7 @@ async function measureOne(data: DataSet, load: (typeof loads)[number]): Promise<
         steady.flatMap(({ served }) => served),
         0.99,
       ),
+      bare: await bareServer(asked, rate),
       failed: steady.reduce((total, { failed }) => total + failed, 0),
       recovery: recovery === -1 ? undefined : recovery + 1,
     }
@@ -121,11 +144,11 @@ export function overloadTable(figures: readonly OverloadFigure[]): string {
   return [
     'Ten times as many requests as one process can answer, sent whatever becomes of them, from the third second on:',
     '',
-    '| load | peak a second | answered a second | share | refused a second | p50 · p99 of a refusal | p99 of an answer | failed | normal again |',
-    '|---|---|---|---|---|---|---|---|---|',
+    '| load | peak a second | answered a second | share | refused a second | p50 · p99 of a refusal | p99 of an answer | failed | normal again | bare server: answered a second | p50 |',
+    '|---|---|---|---|---|---|---|---|---|---|---|',
     ...figures.map(
-      ({ what, peak, goodput, refused, servedP99, failed, recovery }) =>
-        `| ${what} | ${whole(peak)} | ${whole(goodput)} | ${(goodput / peak).toFixed(2)} | ${whole(refused.count)} | ${whole(refused.p50)} · ${whole(refused.p99)} ms | ${whole(servedP99)} ms | ${failed} | ${recovery === undefined ? 'not within 6 s' : `within ${recovery} s`} |`,
+      ({ what, peak, goodput, refused, servedP99, failed, recovery, bare }) =>
+        `| ${what} | ${whole(peak)} | ${whole(goodput)} | ${(goodput / peak).toFixed(2)} | ${whole(refused.count)} | ${whole(refused.p50)} · ${whole(refused.p99)} ms | ${whole(servedP99)} ms | ${failed} | ${recovery === undefined ? 'not within 6 s' : `within ${recovery} s`} | ${whole(bare.answered)} | ${whole(bare.p50)} ms |`,
     ),
   ].join('\n')
 }

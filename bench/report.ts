@@ -4,8 +4,13 @@ import { availableParallelism } from 'node:os'
 import { generator } from './load.ts'
 import { type Figure, type Footprint, median, type Walk } from './measure.ts'
 
-const start = '<!-- bench: written by `npm run bench -- --write-docs` -->'
-const end = '<!-- /bench -->'
+/** A part of docs/performance.md that the bench writes. */
+type Part = 'bench' | 'postgres'
+
+const markers: Readonly<Record<Part, readonly [start: string, end: string]>> = {
+  bench: ['<!-- bench: written by `npm run bench -- --write-docs` -->', '<!-- /bench -->'],
+  postgres: ['<!-- postgres: written by `npm run bench -- postgres --write-docs` -->', '<!-- /postgres -->'],
+}
 
 const names = { cold: 'from the database', hot: 'asked again', limit: 'hand-written limit' }
 
@@ -55,10 +60,36 @@ export function walkLine({ rows, seconds, earlyMiB, highestMiB }: Walk): string 
   )
 }
 
+/** Of each work what it took on the first stage, and on the others beside it. */
+export function besideTable(figures: readonly Figure[]): string {
+  return [
+    '| work | on | ratio, median | min–max | requests/s | of the first |',
+    '|---|---|---|---|---|---|',
+    ...figures.map(figure => {
+      const first = figures.find(({ workload }) => workload === figure.workload) ?? figure
+      const cells = [
+        `${figure.workload} · ${figure.what}`,
+        figure.stage,
+        two(median(figure.ratios)),
+        spread(figure.ratios),
+        Math.round(median(figure.perSecond)).toLocaleString('en'),
+        figure === first ? '' : `${percent(figure, first)} %`,
+      ]
+      return `| ${cells.join(' | ')} |`
+    }),
+  ].join('\n')
+}
+
+/** The median over rounds, in each of which they took turns. */
+function percent({ ratios }: Figure, first: Figure): number {
+  return Math.round(100 * median(ratios.map((ratio, round) => ratio / (first.ratios[round] ?? ratio))))
+}
+
 /** Puts the text between the markers of docs/performance.md. */
-export function writeDocs(text: string): void {
+export function writeDocs(part: Part, text: string): void {
   const file = new URL('../docs/performance.md', import.meta.url)
   const page = readFileSync(file, 'utf8')
+  const [start, end] = markers[part]
   const [from, to] = [page.indexOf(start), page.indexOf(end)]
   if (from === -1 || to === -1) throw new Error('docs/performance.md has lost its markers.')
   writeFileSync(file, `${page.slice(0, from + start.length)}\n\n${text}\n\n${page.slice(to)}`)

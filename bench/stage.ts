@@ -2,8 +2,9 @@
 import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import { PostgresServer, query } from '../test/databases/postgres.ts'
+import { caughtUp, startStandbys } from '../test/databases/replicated.ts'
 import { copyOf, type DataSet, type WorkCopy } from './data.ts'
-import { porticoEnvironment } from './server.ts'
+import { porticoEnvironment, type Running } from './server.ts'
 import type { Workload } from './workloads.ts'
 
 /** A part of `Workload['floor']`. */
@@ -15,6 +16,8 @@ export interface Stage {
   /** Which floor holds here for answers from the database. */
   readonly floor: Floor | undefined
   copy(data: DataSet): Promise<WorkCopy>
+  /** Throws where reads were not answered as the stage's name says. */
+  check?(running: Running): Promise<void>
   close(): Promise<void>
 }
 
@@ -50,31 +53,97 @@ function porticoCopy(from: string, to: string): void {
   if (status !== 0) throw new Error(`The data could not be copied into PostgreSQL:\n${stderr}`)
 }
 
-/** A server of its own with the settings that PostgreSQL has by itself, but for memory. */
-export async function postgres(data: DataSet): Promise<Stage> {
-  const server = new PostgresServer({ shared_buffers: '256MB' })
-  await server.start()
-  const urlOf = (name: string) => {
-    const url = new URL(server.url)
-    url.pathname = `/${name}`
-    return url.href
-  }
-  await query(server.url, 'CREATE DATABASE "base"')
+/** Those that PostgreSQL has by itself, but for memory. */
+const settings = { shared_buffers: '256MB' }
+/** Policies restrain no superuser, so none of the measured services is one. */
+const owner = 'bench'
+
+function urlOf({ url }: PostgresServer, database: string): string {
+  const made = new URL(url)
+  made.username = owner
+  made.pathname = `/${database}`
+  return made.href
+}
+
+async function fillBase(server: PostgresServer, data: DataSet): Promise<void> {
+  await query(server.url, `CREATE ROLE "${owner}" LOGIN`)
+  await query(server.url, `CREATE DATABASE "base" OWNER "${owner}"`)
   const original = copyOf(data)
-  porticoCopy(original.data.database, urlOf('base'))
+  porticoCopy(original.data.database, urlOf(server, 'base'))
   await original.remove()
+}
+
+async function copyOfBase(server: PostgresServer, name: string, data: DataSet): Promise<WorkCopy> {
+  await query(server.url, `CREATE DATABASE "${name}" TEMPLATE "base" OWNER "${owner}"`)
+  await query(urlOf(server, name), 'ANALYZE')
+  return {
+    data: { ...data, database: urlOf(server, name) },
+    remove: async () => void (await query(server.url, `DROP DATABASE "${name}" WITH (FORCE)`)),
+  }
+}
+
+function stageOn(server: PostgresServer): Stage {
   return {
     name: 'PostgreSQL',
     environment: {},
     floor: 'postgres',
-    async copy(asked) {
-      await query(server.url, 'CREATE DATABASE "work" TEMPLATE "base"')
-      await query(urlOf('work'), 'ANALYZE')
-      return {
-        data: { ...asked, database: urlOf('work') },
-        remove: async () => void (await query(server.url, 'DROP DATABASE "work" WITH (FORCE)')),
-      }
-    },
+    copy: data => copyOfBase(server, 'work', data),
     close: () => server.remove(),
   }
+}
+
+/** A server of its own. */
+export async function postgres(data: DataSet): Promise<Stage> {
+  const server = new PostgresServer(settings)
+  await server.start()
+  await fillBase(server, data)
+  return stageOn(server)
+}
+
+/** On the server of another stage, which closes it. */
+function withRowSecurity(server: PostgresServer): Stage {
+  return {
+    name: 'PostgreSQL with row security',
+    environment: { PORTICO_ROW_SECURITY: 'on' },
+    floor: undefined,
+    copy: data => copyOfBase(server, 'locked', data),
+    close: none,
+  }
+}
+
+/** Nothing is written while it is measured, so that the primary need not answer. */
+async function requireReplica({ origin }: Running): Promise<void> {
+  const text = await (await fetch(`${origin}/metrics`)).text()
+  const figure = (name: string) => Number(new RegExp(`^portico_${name}_total (\\d+)`, 'm').exec(text)?.[1])
+  const [asked, answered] = [figure('answer_cache_misses'), figure('replica_reads')]
+  if (!(answered > 0.95 * asked))
+    throw new Error(`The replica answered ${answered} of ${asked} reads: the figures are not its.`)
+}
+
+/** A server of its own, with a standby that answers reads. */
+async function withReplica(data: DataSet): Promise<Stage> {
+  const { primary, standbys, close } = await startStandbys(1, settings)
+  const [standby] = standbys
+  if (standby === undefined) throw new Error('There is no standby.')
+  await fillBase(primary, data)
+  return {
+    name: 'PostgreSQL with a replica',
+    environment: { DATABASE_REPLICA_URLS: urlOf(standby, 'work') },
+    floor: undefined,
+    async copy(asked) {
+      const copy = await copyOfBase(primary, 'work', asked)
+      await caughtUp(primary.url, standby.url)
+      return copy
+    },
+    check: requireReplica,
+    close,
+  }
+}
+
+/** What can be switched on there, beside PostgreSQL without it. */
+export async function postgresStages(data: DataSet): Promise<readonly Stage[]> {
+  const server = new PostgresServer(settings)
+  await server.start()
+  await fillBase(server, data)
+  return [stageOn(server), withRowSecurity(server), await withReplica(data)]
 }

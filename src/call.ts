@@ -37,6 +37,10 @@ export interface Kept {
   length: number
 }
 
+export function unsent(): Kept {
+  return { head: '', length: 0 }
+}
+
 /** In place of a reply: somebody else writes the response. */
 export interface TakenOver {
   /** Called once, with what every answer has set on the response. Resolves when it was ended. */

@@ -10,6 +10,7 @@ import { crossOrigin, isPreflight, preflight } from './http/cors.ts'
 import { Doors } from './http/doors.ts'
 import { Exchange } from './http/exchange.ts'
 import { Gate, type GateParts, type GateSettings } from './http/gate.ts'
+import { headersIn } from './http/head.ts'
 import { inOneGo, type Sender } from './http/in-one-go.ts'
 import { createNodeServer, type ServerSettings } from './http/node-server.ts'
 import { endWith, rawResponse, unreadableCall } from './http/raw-error.ts'
@@ -236,7 +237,7 @@ class Http implements HttpServer {
     }
     const failed = (error: unknown) => {
       const refused = this.#errorReply(error, exchange)
-      endWith(socket, rawResponse(refused, [...constant, ...exchange.added], exchange.requestId))
+      endWith(socket, rawResponse(refused, [...constant, ...headersIn(exchange.added)], exchange.requestId))
       parts.onSent(exchange, refused.status, undefined)
     }
     this.#openSocket(exchange, socket, head)

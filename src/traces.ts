@@ -92,7 +92,8 @@ function telling(exporter: SpanExporter, url: string, logger: Logger): SpanExpor
     export(spans: ReadableSpan[], done) {
       exporter.export(spans, result => {
         const failed = result.error !== undefined
-        if (failed && !failing) logger.warn({ err: result.error }, `traces cannot be sent to ${redact(shown)}`)
+        if (failed && !failing)
+          logger.warn({ err: result.error }, `traces cannot be sent to ${redact(shown)}`)
         if (!failed && failing) logger.info('traces can be sent again')
         failing = failed
         done(result)

@@ -1,13 +1,14 @@
 /** What making an API key takes beyond the client's values. */
 import { ApiError } from '../errors.ts'
+import { openidScopes } from '../model/builtin.ts'
 import type { JsonValue } from '../model/fields/type.ts'
 import type { CreateHook, Creation } from '../plan/run.ts'
 import { type AccessClass, hasScope, type Principal } from '../principal.ts'
 import { generateKey, keyHash, keyPrefix } from './key.ts'
 
-/** The scopes of a key that asks for none: the creator's own. */
+/** The scopes of a key that asks for none: the creator's own, but those that only a token of an app can have. */
 function ownScopes({ scopes }: AccessClass): readonly string[] {
-  return scopes === 'all' ? ['*'] : [...scopes].sort()
+  return scopes === 'all' ? ['*'] : [...scopes].filter(scope => !openidScopes.has(scope)).sort()
 }
 
 /** What a key has of the credential that makes it, where nothing else is asked for: its scopes, and its end. */

@@ -44,6 +44,9 @@ const FIRST_PAUSE = 1000
 
 const MAX_REMEMBERED = 10_000
 
+/** The last moment that a `datetime` can be: API keys take over the end of the token that makes them. */
+const LAST = Date.parse('9999-12-31T23:59:59.999Z')
+
 interface Remembered {
   readonly principal: Principal
   /** Milliseconds since 1970. */
@@ -141,7 +144,7 @@ export function outsideIssuerReader(options: OutsideIssuerOptions): PlainReader 
     const found = claims && (await userOf(claims, issuer, options))
     if (!claims || !found) return null
     const budget = `user:${found.id}:issuer:${issuer.issuer}`
-    const end = Number(claims.exp) * 1000
+    const end = Math.min(Number(claims.exp) * 1000, LAST)
     const principal = user(found.id, found.role, scopesOf(claims, options.scopes), budget, end)
     if (known.size >= MAX_REMEMBERED) known.clear()
     // Its issuer may take back the key before the token ends.

@@ -12,7 +12,8 @@ export interface LimitSettings {
 
 /** Where the headers go: they are on every answer, errors too. */
 export interface Answered {
-  added: readonly string[]
+  /** Header lines, each with its end (RFC 9112, 5). */
+  added: string
   /** What is left after the last draw. */
   budget?: { readonly limit: number; readonly remaining: number; readonly resetAt: number } | undefined
 }
@@ -37,34 +38,28 @@ export function budgetAddress(address: string): string {
   return `${groups.map(group => Number.parseInt(group, 16).toString(16)).join(':')}::/64`
 }
 
-/** The names and limits of one kind of budget, as header values. */
+/** One kind of budget, and what is always the same in the headers that tell of it. */
 interface Policy {
   readonly limit: number
-  readonly limitText: string
-  readonly name: string
-  /** draft-ietf-httpapi-ratelimit-headers-10, 3 */
-  readonly policyText: string
+  readonly start: string
+  readonly middle: string
+  readonly end: string
 }
 
 function policy(name: string, limit: number | 'off'): Policy | undefined {
   if (limit === 'off') return undefined
-  return { limit, limitText: String(limit), name, policyText: `"${name}";q=${limit};w=${WINDOW}` }
+  return {
+    limit,
+    start: `X-RateLimit-Limit: ${limit}\r\nX-RateLimit-Remaining: `,
+    middle: `\r\nRateLimit: "${name}";r=`,
+    end: `\r\nRateLimit-Policy: "${name}";q=${limit};w=${WINDOW}\r\n`,
+  }
 }
 
-function headersOf(budget: Budget, { limitText, name, policyText }: Policy, now: number): string[] {
-  const remaining = String(budget.remaining)
-  return [
-    'X-RateLimit-Limit',
-    limitText,
-    'X-RateLimit-Remaining',
-    remaining,
-    'X-RateLimit-Reset',
-    String(budget.resetAt),
-    'RateLimit',
-    `"${name}";r=${remaining};t=${secondsLeft(budget, now)}`,
-    'RateLimit-Policy',
-    policyText,
-  ]
+/** The last two are those of draft-ietf-httpapi-ratelimit-headers-10, 3 and 4. */
+function headersOf(budget: Budget, { start, middle, end }: Policy, now: number): string {
+  const { remaining, resetAt } = budget
+  return `${start}${remaining}\r\nX-RateLimit-Reset: ${resetAt}${middle}${remaining};t=${secondsLeft(budget, now)}${end}`
 }
 
 function secondsLeft({ resetAt }: Budget, now: number): number {

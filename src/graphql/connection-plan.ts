@@ -14,23 +14,25 @@ import { isRoot, type PlannedList, planPosition, planRows } from './list-plan.ts
 import { type Cost, given, limitOf, sum } from './parameters.ts'
 import type { Picked, Reshape } from './picked.ts'
 import { scanCost } from './scan-cost.ts'
-
-const DEFAULT_SIZE = 10
+import { DEFAULT_LIMIT } from './schema-parts.ts'
 
 export function planConnection(planning: Planning, asked: Asked, target: Collection): PlannedList {
   const inputs = argumentsOf(planning, asked)
   const { input, name, position, backward } = directionOf(inputs, asked.nodes[0])
-  const size = limitOf(name, input, Math.min(DEFAULT_SIZE, planning.listBound), planning.listBound)
+  const size = limitOf(name, input, Math.min(DEFAULT_LIMIT, planning.listBound), planning.listBound)
   const rows = planRows(planning, target, inputs)
   const after = planPosition(planning, target, rows.sort, position)
   const limit = planning.parameters.add(variables => size(variables) + 1)
   const inner = new ConnectionFields(planning, target, asked)
-  const scan = scanCost(rows, target, !isRoot(asked), inner.total)
+  const { model } = planning.ground
+  const total = inner.leaves.has('totalCount')
+  const scan = scanCost(rows, { model, target, inner: !isRoot(asked), counted: total })
+  const cursors = cursorsOf(target, rows.sort)
   const picked: Picked = {
     ...pickOf(asked),
     kind: 'object',
     children: inner.picked,
-    reshape: reshape({ cursors: cursorsOf(target, rows.sort), limit, backward, after: after !== undefined }),
+    reshape: reshape({ cursors, leaves: inner.leaves, limit, backward, after: after !== undefined }),
   }
   return {
     list: {
@@ -38,7 +40,7 @@ export function planConnection(planning: Planning, asked: Asked, target: Collect
       sort: backward ? reversed(rows.sort) : rows.sort,
       ...(after ? { after } : {}),
       limit,
-      connection: { total: inner.total },
+      connection: { total },
     },
     select: inner.select,
     picked,
@@ -79,7 +81,8 @@ class ConnectionFields {
   #selections = 0
   readonly select: Selected[] = []
   readonly picked: readonly Picked[]
-  total = false
+  /** Which leaves of the connection, its edges and its page info are asked for, by their names. */
+  readonly leaves = new Set<string>()
 
   constructor(planning: Planning, target: Collection, asked: Asked) {
     this.#planning = planning
@@ -116,10 +119,8 @@ class ConnectionFields {
         return { ...pick, kind: 'list', children: this.#object(asked) }
       case 'pageInfo':
         return { ...pick, kind: 'object', children: this.#object(asked) }
-      case 'totalCount':
-        this.total = true
-        return { ...pick, kind: 'leaf' }
       default:
+        this.leaves.add(definition.name)
         return { ...pick, kind: 'leaf' }
     }
   }
@@ -141,6 +142,7 @@ class ConnectionFields {
 
 interface Shown {
   readonly cursors: Cursors
+  readonly leaves: ReadonlySet<string>
   readonly limit: Param
   readonly backward: boolean
   /** Whether a position is given. */
@@ -149,27 +151,34 @@ interface Shown {
 
 /** What the store answers for a list in the form of a connection. */
 interface Rows {
-  readonly rows: readonly { readonly node: JsonValue; readonly keys: readonly JsonValue[] }[]
+  readonly rows: readonly Row[]
   readonly total?: number
 }
 
-function reshape({ cursors, limit, backward, after }: Shown): Reshape {
+interface Row {
+  readonly node: JsonValue
+  readonly keys: readonly JsonValue[]
+}
+
+/** Cursors that nobody asks for are not made: there may be none. */
+function reshape({ cursors, leaves, limit, backward, after }: Shown): Reshape {
+  const cursorAt = (row: Row | undefined, leaf: string) =>
+    row && leaves.has(leaf) ? cursors.encode(row.keys) : null
   return (value, args) => {
     const { rows: found, total } = value as Rows
     const size = Number(args[limit]) - 1
     const shown = found.slice(0, size)
     if (backward) shown.reverse()
-    const edges = shown.map(({ node, keys }) => ({ node, cursor: cursors.encode(keys) }))
     const more = found.length > size
     return {
-      edges,
+      edges: shown.map(row => ({ node: row.node, cursor: cursorAt(row, 'cursor') })),
       nodes: shown.map(({ node }) => node),
       totalCount: total,
       pageInfo: {
         hasNextPage: backward ? after : more,
         hasPreviousPage: backward ? more : after,
-        startCursor: edges[0]?.cursor ?? null,
-        endCursor: edges.at(-1)?.cursor ?? null,
+        startCursor: cursorAt(shown[0], 'startCursor'),
+        endCursor: cursorAt(shown.at(-1), 'endCursor'),
       },
     }
   }

@@ -49,6 +49,12 @@ const TRY_AGAIN_LATER = 1013
 /** How long a slow reader may take to read why it was dropped, in milliseconds. */
 const FAREWELL = 5_000
 
+/** A close frame has room for 123 bytes of reason (RFC 6455, 5.5.1), and `ws` throws on more. */
+function shortened(reason: string): Buffer {
+  const room = Buffer.alloc(123)
+  return room.subarray(0, new TextEncoder().encodeInto(reason, room).written)
+}
+
 export class Connection implements Client {
   readonly since = performance.now()
   readonly address: string
@@ -96,7 +102,7 @@ export class Connection implements Client {
 
   end(code: number, reason: string): void {
     this.#leave()
-    this.#socket.close(code, reason.slice(0, 120))
+    this.#socket.close(code, shortened(reason))
   }
 
   /** Ends, and cuts off whoever takes longer than so many milliseconds to notice. */
@@ -211,7 +217,7 @@ export class Connection implements Client {
     if (bound.prepared.operation === 'subscription') return this.#listen(running, bound, request)
     if (!this.#isRunning(running)) return
     const made = executeOperation(parts, bound, account)
-    const text = made instanceof Promise ? await made : made
+    const { text } = made instanceof Promise ? await made : made
     if (!this.#forget(running)) return
     const id = JSON.stringify(running.id)
     this.#send(`{"id":${id},"type":"next","payload":${text}}`)
@@ -220,6 +226,7 @@ export class Connection implements Client {
 
   async #listen(running: Running, bound: Bound, request: GraphqlRequest): Promise<void> {
     const { hub, figures } = this.#parts
+    const { principal } = this
     const over = this.#count()
     const id = JSON.stringify(running.id)
     const before = `{"id":${id},"type":"next","payload":`
@@ -236,13 +243,15 @@ export class Connection implements Client {
       },
     }
     try {
-      const opened = await hub.subscribe(bound, subscriptionKey(request), this.principal, sink)
+      const opened = await hub.subscribe(bound, subscriptionKey(request), principal, sink)
       const close = () => {
         over()
         opened.close()
       }
-      if (this.#isRunning(running)) running.subscription = { as: other => opened.as(other), close }
-      else close()
+      if (!this.#isRunning(running)) return close()
+      running.subscription = { as: other => opened.as(other), close }
+      // The credential may have got other rights meanwhile.
+      if (this.principal !== principal) opened.as(this.principal)
     } catch (error) {
       over()
       throw error

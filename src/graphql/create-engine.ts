@@ -9,11 +9,12 @@ import {
 import type { ApiError } from '../errors.ts'
 import type { JsonValue } from '../model/fields/type.ts'
 import type { Model } from '../model/model.ts'
+import { revealedByPortico } from '../model/revealed.ts'
 import { type CompositeAnswer, type RenderedAnswer, then } from '../plan/answer.ts'
 import type { CreateHooks, Run } from '../plan/run.ts'
 import type { Principal } from '../principal.ts'
 import { byPlace, Completion } from './completion.ts'
-import type { Bound, Engine, ItemChange, Prepared, Refused, Subscribed } from './engine.ts'
+import type { Bound, Engine, ItemChange, OnFault, Prepared, Refused, Subscribed } from './engine.ts'
 import { noVariables, structureOf, type Variables } from './input.ts'
 import { defaultLimits, type Limits, limitError } from './limits.ts'
 import { createMutation } from './mutation.ts'
@@ -22,7 +23,6 @@ import { placeOf } from './picked.ts'
 import { createPrepare, type Operation } from './prepare.ts'
 import { type BoundQuery, createQuery } from './query.ts'
 import { formatted, refused } from './reply.ts'
-import { revealedByPortico } from './revealed.ts'
 import { Json } from './scalars.ts'
 import { createSchema, type ModelSchema } from './schema.ts'
 import type { SubscriptionVariant, Variant } from './variant.ts'
@@ -71,10 +71,10 @@ export function createEngine(options: EngineOptions): Engine {
       if (variant.operation === 'mutation') return mutation({ ...ready, variant }, principal, context)
       throw new TypeError('a subscription is not executed: subscribe to it')
     },
-    subscribe(bound, principal) {
+    subscribe(bound, principal, onFault) {
       const ready = bound as Ready
       if (ready.variant.operation !== 'subscription') throw new TypeError('only a subscription has events')
-      return subscribe(run, ready, ready.variant, principal)
+      return subscribe(run, ready, ready.variant, { principal, onFault })
     },
   }
 }
@@ -105,7 +105,7 @@ function binder(model: Model, { schema, directory }: ModelSchema, limits: Limits
     const args = variant.getters.map(getter => getter(variables))
     const cost = Math.max(1, variant.cost(variables))
     if (cost > limits.cost) {
-      const message = `The operation costs ${cost} points; at most ${limits.cost} are allowed. Ask for shorter lists with "limit".`
+      const message = `The operation costs ${cost} points; at most ${limits.cost} are allowed. Ask for shorter lists with "limit", or for less with "filter".`
       throw limitError(message, { nodes: operation.node })
     }
     return { outcome: 'bound', prepared: operation, cost, variant, variables, given, args }
@@ -202,7 +202,7 @@ function subscribe(
   run: Run,
   { args, cost }: Ready,
   variant: SubscriptionVariant,
-  principal: Principal,
+  { principal, onFault }: { readonly principal: Principal; readonly onFault: OnFault },
 ): Subscribed | Refused {
   const { shape, picked, collection, kind } = variant
   const refusal = byPlace(run.refusals({ shape, args }, principal)).get(placeOf([picked.key]))
@@ -210,7 +210,7 @@ function subscribe(
   const render = (answer: CompositeAnswer): Rendered => {
     const data = JSON.parse(answer.text)
     if (data[picked.source] === null) return rendered(null)
-    const completion = new Completion(byPlace(run.refusals({ shape, args }, principal)), args, () => {})
+    const completion = new Completion(byPlace(run.refusals({ shape, args }, principal)), args, onFault)
     return rendered(completion.reply(cost, () => completion.object([picked], data, undefined)).text)
   }
   return {

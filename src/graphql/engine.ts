@@ -5,6 +5,7 @@
 import type { GraphQLFormattedError, GraphQLSchema } from 'graphql'
 import type { Awaitable } from '../plan/answer.ts'
 import type { Principal } from '../principal.ts'
+import type { Replies } from './http-reply.ts'
 
 export interface Engine {
   readonly schema: GraphQLSchema
@@ -21,7 +22,7 @@ export interface Engine {
   /** A query or mutation. Never rejects for what a client can see: errors are in the reply. */
   execute(bound: Bound, principal: Principal, context: ExecutionContext): Awaitable<Executed>
   /** The source of a subscription. Refused when the principal may never see what it asks for. */
-  subscribe(bound: Bound, principal: Principal): Subscribed | Refused
+  subscribe(bound: Bound, principal: Principal, onFault: OnFault): Subscribed | Refused
 }
 
 /** One operation of a valid document, within the limits that do not depend on variables. */
@@ -49,14 +50,18 @@ export interface Refused {
 /** `text` is the reply: `{"data":…}` with `errors` where fields failed, and `extensions.cost`. */
 export interface Executed {
   readonly text: string
+  /** Where the same reply is given out again and again: the HTTP replies that were made of it. */
+  readonly replies?: Replies
 }
 
 export interface ExecutionContext {
   /** What the field `rateLimit` tells; undefined: no limit is set, and the field is null. */
   readonly rateLimit: RateLimit | undefined
-  /** Told of faults that the client sees as INTERNAL_ERROR only. */
-  onFault(error: unknown): void
+  readonly onFault: OnFault
 }
+
+/** Told of faults that the client sees as INTERNAL_ERROR only. */
+export type OnFault = (error: unknown) => void
 
 export interface RateLimit {
   readonly limit: number

@@ -3,13 +3,19 @@ import {
   type DocumentNode,
   type FieldNode,
   type FragmentDefinitionNode,
+  GraphQLBoolean,
+  GraphQLNonNull,
   type GraphQLObjectType,
   Kind,
   type NamedTypeNode,
   type SelectionNode,
   type SelectionSetNode,
+  type VariableNode,
 } from 'graphql'
-import type { Variables } from './input.ts'
+import { refuseNull, type Variables } from './input.ts'
+
+/** Of the argument of `@skip` and `@include`. */
+const conditionType = new GraphQLNonNull(GraphQLBoolean)
 
 export type Fragments = ReadonlyMap<string, FragmentDefinitionNode>
 
@@ -59,13 +65,19 @@ function holds(condition: NamedTypeNode | undefined, type: GraphQLObjectType): b
   return name === undefined || name === type.name || type.getInterfaces().some(one => one.name === name)
 }
 
-export function isIncluded(node: SelectionNode, { coerced }: Variables): boolean {
+/** Throws a `GraphQLError` where it cannot be told. */
+function isIncluded(node: SelectionNode, variables: Variables): boolean {
   for (const { name, arguments: given = [] } of node.directives ?? []) {
     const value = given.find(each => each.name.value === 'if')?.value
     if (!value) continue
     const holds =
-      value.kind === Kind.VARIABLE ? coerced[value.name.value] : value.kind === Kind.BOOLEAN && value.value
+      value.kind === Kind.VARIABLE ? flagOf(value, variables) : value.kind === Kind.BOOLEAN && value.value
     if (name.value === 'skip' ? holds === true : name.value === 'include' && holds !== true) return false
   }
   return true
+}
+
+function flagOf(node: VariableNode, variables: Variables): unknown {
+  refuseNull(node, conditionType, variables)
+  return variables.coerced[node.name.value]
 }

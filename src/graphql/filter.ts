@@ -15,6 +15,8 @@ export interface Ground {
 }
 
 const MAX_SORTS = 10
+/** Databases bound how deep a statement may be: https://www.sqlite.org/limits.html, 5. */
+const MAX_RELATIONS = 10
 
 /** Throws a `GraphQLError` for what cannot be asked. */
 export function planFilter(
@@ -23,6 +25,27 @@ export function planFilter(
   ground: Ground,
   parameters: Parameters,
 ): Filter {
+  const filter = planParts(input, collection, ground, parameters)
+  const relations = relationsWithin(filter)
+  if (relations <= MAX_RELATIONS) return filter
+  const message = `The filter follows ${relations} relations, one within another; at most ${MAX_RELATIONS} are allowed.`
+  throw badRequest(message, input.node)
+}
+
+function relationsWithin(filter: Filter): number {
+  switch (filter.kind) {
+    case 'compare':
+      return 0
+    case 'not':
+      return relationsWithin(filter.filter)
+    case 'related':
+      return 1 + relationsWithin(filter.filter)
+    default:
+      return Math.max(0, ...filter.filters.map(relationsWithin))
+  }
+}
+
+function planParts(input: Input, collection: Collection, ground: Ground, parameters: Parameters): Filter {
   if (input.kind !== 'object') return all([])
   const filters = [...input.fields].flatMap(([key, value]) => {
     parameters.countCondition(value.node)
@@ -46,7 +69,7 @@ function planPart(
   ground: Ground,
   parameters: Parameters,
 ): Filter | readonly Filter[] {
-  const one = (input: Input) => planFilter(input, collection, ground, parameters)
+  const one = (input: Input) => planParts(input, collection, ground, parameters)
   if (key === 'not') return { kind: 'not', filter: one(value) }
   if (key === 'and' || key === 'or') {
     return { kind: key, filters: value.kind === 'list' ? value.items.map(one) : [] }
@@ -63,7 +86,7 @@ function planRelated(relation: Relation, value: Input, ground: Ground, parameter
   return {
     kind: 'related',
     relation: relation.name,
-    filter: planFilter(value, target, ground, parameters),
+    filter: planParts(value, target, ground, parameters),
   }
 }
 

@@ -1,6 +1,6 @@
 /** Subscribers who ask the same question with the same rights: each event is answered once for all of them. */
 import type { Principal } from '../principal.ts'
-import type { Bound, ChangeKind, Engine, Subscribed } from './engine.ts'
+import type { Bound, ChangeKind, Engine, OnFault, Subscribed } from './engine.ts'
 import type { Member } from './member.ts'
 import { RequestRefused, refusedByEngine } from './refusal.ts'
 
@@ -30,11 +30,13 @@ export function topicOf({
 
 export class Groups {
   readonly #engine: Engine
+  readonly #onFault: OnFault
   /** By topic, then by key. */
   readonly #topics = new Map<string, Map<string, Group>>()
 
-  constructor(engine: Engine) {
+  constructor(engine: Engine, onFault: OnFault) {
     this.#engine = engine
+    this.#onFault = onFault
   }
 
   /** Throws when the principal may never see what is asked for. */
@@ -76,7 +78,7 @@ export class Groups {
   }
 
   #make(key: string, bound: Bound, principal: Principal): Group {
-    const subscribed = this.#engine.subscribe(bound, principal)
+    const subscribed = this.#engine.subscribe(bound, principal, this.#onFault)
     if ('outcome' in subscribed) throw new RequestRefused(refusedByEngine(subscribed))
     const topic = topicOf(subscribed)
     const group: Group = { key, topic, subscribed, members: new Set() }

@@ -1,6 +1,7 @@
 /** Replies of the GraphQL face to HTTP requests. Imports nothing heavy: errors are told before it is loaded. */
-import type { Call, Reply } from '../call.ts'
+import { type Call, type Reply, unsent } from '../call.ts'
 import { type Accepted, readAccept } from './accept.ts'
+import type { Executed } from './engine.ts'
 import { type Refusal, refusalOf } from './refusal.ts'
 
 export const path = '/graphql'
@@ -16,6 +17,20 @@ export const jsonHeaders = {
     ...caching,
   ],
 } as const
+
+/** By media type. */
+export type Replies = { -readonly [Type in keyof typeof jsonHeaders]?: Reply }
+
+/** What was executed, as it is sent. */
+export function executedReply({ text, replies }: Executed, json: keyof typeof jsonHeaders): Reply {
+  const known = replies?.[json]
+  if (known) return known
+  const made = { status: 200, headers: jsonHeaders[json], body: text }
+  if (replies === undefined) return made
+  const kept = { ...made, kept: unsent() }
+  replies[json] = kept
+  return kept
+}
 
 /** Headers that a status asks for (RFC 6750, 3; RFC 9110, 10.2.3), before those that the refusal itself brings. */
 const special: Readonly<Record<number, Readonly<Record<string, string>>>> = {

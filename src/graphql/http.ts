@@ -6,7 +6,7 @@ import { isAnonymous, type Principal } from '../principal.ts'
 import { type Accepted, readAccept } from './accept.ts'
 import type { Client, Clients } from './clients.ts'
 import type { Bound } from './engine.ts'
-import { jsonHeaders, path, refusalReply } from './http-reply.ts'
+import { executedReply, path, refusalReply } from './http-reply.ts'
 import {
   type Account,
   executeOperation,
@@ -99,8 +99,8 @@ function operate(
       return subscribe(parts, call, account, subscriptionKey(request), bound)
     }
     const { json } = accepted
-    return then(executeOperation(parts, bound, account), text =>
-      json === undefined ? singleEvent(text) : { status: 200, headers: jsonHeaders[json], body: text },
+    return then(executeOperation(parts, bound, account), executed =>
+      json === undefined ? singleEvent(executed.text) : executedReply(executed, json),
     )
   })
 }

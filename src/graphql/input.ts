@@ -15,7 +15,9 @@ import {
   isNonNullType,
   Kind,
   type ValueNode,
+  type VariableNode,
 } from 'graphql'
+import { limitError } from './limits.ts'
 import { typeOfNode } from './node-id.ts'
 
 export type Variables = NonNullable<ReturnType<typeof getVariableValues>['variableValues']>
@@ -33,10 +35,11 @@ export type Input = { readonly node: ValueNode } & (
 
 export const noVariables: Variables = { sources: Object.create(null), coerced: Object.create(null) }
 
-/** The input that a value of a valid document stands for; undefined: none is given. */
+/** The input that a value of a valid document stands for; undefined: none is given. Throws a `GraphQLError` for a null that may not be. */
 export function inputOf(node: ValueNode, type: GraphQLInputType, variables: Variables): Input | undefined {
   if (node.kind === Kind.VARIABLE) {
     const name = node.name.value
+    if (isNonNullType(type)) refuseNull(node, type, variables)
     return symbolic(variables.coerced[name], type, ({ coerced }) => coerced[name], node)
   }
   if (isNonNullType(type)) return inputOf(node, type.ofType, variables)
@@ -48,6 +51,13 @@ export function inputOf(node: ValueNode, type: GraphQLInputType, variables: Vari
     return { kind: 'leaf', read: () => value, node }
   }
   return { kind: 'leaf', read: current => coerceInputLiteral(node, type, current), node }
+}
+
+/** A variable with a default may stand where no null may be, and be null all the same (GraphQL 6.4.1). */
+export function refuseNull(node: VariableNode, type: GraphQLInputType, { coerced }: Variables): void {
+  if (coerced[node.name.value] !== null) return
+  const message = `The variable "$${node.name.value}" is null, where a value of type "${type}" must be.`
+  throw limitError(message, { nodes: node })
 }
 
 function listInput(node: ValueNode, type: GraphQLInputType, variables: Variables): Input {

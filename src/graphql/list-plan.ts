@@ -24,7 +24,8 @@ export function planList(planning: Planning, asked: Asked, target: Collection): 
   const after = planPosition(planning, target, rows.sort, given(inputs.get('after')))
   const list = { ...rows, ...(after ? { after } : {}), limit: planning.parameters.add(limit) }
   const inner = planning.select(planning, target, asked.nodes, pick.at)
-  const scan = scanCost(rows, target, !isRoot(asked))
+  const { model } = planning.ground
+  const scan = scanCost(rows, { model, target, inner: !isRoot(asked), counted: false })
   return {
     list,
     select: inner.select,

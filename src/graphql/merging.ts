@@ -3,6 +3,7 @@
  * kind only, so this takes time in proportion to the fields, where the rule of graphql-js compares all pairs.
  */
 import {
+  type ArgumentNode,
   type FieldNode,
   GraphQLError,
   type GraphQLInterfaceType,
@@ -16,8 +17,10 @@ import {
   isNonNullType,
   isObjectType,
   Kind,
+  type ObjectFieldNode,
   print,
   type SelectionSetNode,
+  type ValueNode,
 } from 'graphql'
 import type { Fragments } from './fields.ts'
 
@@ -169,10 +172,20 @@ function isAlike(a: GraphQLOutputType, b: GraphQLOutputType): boolean {
 
 function argumentsOf({ node: { arguments: given = [] } }: Asked): string {
   if (given.length === 0) return ''
-  return given
-    .map(node => print(node))
+  return membersOf(given)
+}
+
+/** Their order says nothing, in an object's value neither. */
+function membersOf(members: readonly (ArgumentNode | ObjectFieldNode)[]): string {
+  return members
+    .map(({ name, value }) => `${name.value}:${textOf(value)}`)
     .sort()
     .join()
+}
+
+function textOf(value: ValueNode): string {
+  if (value.kind === Kind.OBJECT) return `{${membersOf(value.fields)}}`
+  return value.kind === Kind.LIST ? `[${value.values.map(textOf)}]` : print(value)
 }
 
 function difference({ node: a }: Asked, { node: b }: Asked): string {

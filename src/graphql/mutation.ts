@@ -14,6 +14,7 @@ import { readInput, type Variables } from './input.ts'
 import { camelCase } from './names.ts'
 import { idOf } from './parameters.ts'
 import { executed } from './reply.ts'
+import { revealedKey } from './revealed.ts'
 import type { MutationVariant, WriteStep } from './variant.ts'
 
 export interface BoundMutation {
@@ -111,7 +112,8 @@ const writes: Readonly<Record<WriteStep['kind'], Write>> = {
     })
     const plan = { shape, args }
     const { text } = await run.write(plan, principal)
-    return { value: text === null ? null : { ...JSON.parse(text), ...creation.revealed }, plan }
+    const told = Object.entries(creation.revealed).map(([name, value]) => [revealedKey(name), value])
+    return { value: text === null ? null : { ...JSON.parse(text), ...Object.fromEntries(told) }, plan }
   },
 
   async update({ run }, { step, variables, principal }) {
@@ -181,22 +183,24 @@ function shapeOf<S extends WriteShape>(step: WriteStep, set: readonly Assignment
 /** The fields that an error names, as the arguments they were given by. */
 function inArguments(error: ApiError): ApiError {
   const { code, message, scope, headers, cause } = error
-  const details = error.details?.map((fault): FieldFault => {
-    const [name = '', ...inner] = fault.field.split(/(?=[./[])/)
-    return {
-      field: camelCase(name) + inner.join(''),
-      code: fault.code,
-      message: renamed(fault.message, name),
-    }
+  if (!error.details) return error
+  const names = [...new Set(error.details.map(fieldOf))]
+  const details = error.details.map((fault): FieldFault => {
+    const name = fieldOf(fault)
+    const field = camelCase(name) + fault.field.slice(name.length)
+    return { field, code: fault.code, message: names.reduce(renamed, fault.message) }
   })
-  if (!details) return error
-  const [name = ''] = (error.details?.[0]?.field ?? '').split(/(?=[./[])/)
-  return new ApiError(code, renamed(message, name), {
+  return new ApiError(code, names.reduce(renamed, message), {
     details,
     ...(scope === undefined ? {} : { scope }),
     ...(headers === undefined ? {} : { headers }),
     cause,
   })
+}
+
+/** What leads to a part of a JSON field follows its name. */
+function fieldOf({ field }: FieldFault): string {
+  return /^\w*/.exec(field)?.[0] ?? ''
 }
 
 function renamed(message: string, name: string): string {

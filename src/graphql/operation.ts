@@ -3,7 +3,7 @@ import { type Awaitable, then } from '../plan/answer.ts'
 import type { Principal } from '../principal.ts'
 import type { CredentialHeaders } from './clients.ts'
 import type { Documents } from './documents.ts'
-import type { Bound, Engine, ExecutionContext, RateLimit } from './engine.ts'
+import type { Bound, Engine, Executed, ExecutionContext, RateLimit } from './engine.ts'
 import type { Figures } from './figures.ts'
 import { RequestRefused, refusedByEngine } from './refusal.ts'
 import type { GraphqlRequest } from './request.ts'
@@ -68,14 +68,13 @@ class AccountContext implements ExecutionContext {
   }
 }
 
-/** Runs a query or mutation. The reply's text. */
+/** Runs a query or mutation. */
 export function executeOperation(
   { engine, onFault }: OperationParts,
   bound: Bound,
   account: Account,
-): Awaitable<string> {
-  const context = new AccountContext(account, onFault)
-  return then(engine.execute(bound, account.principal, context), ({ text }) => text)
+): Awaitable<Executed> {
+  return engine.execute(bound, account.principal, new AccountContext(account, onFault))
 }
 
 /** Equal for equal subscriptions. */

@@ -42,6 +42,9 @@ export function createQuery(model: Model, run: Run, schema: GraphQLSchema): Exec
   return (bound, principal, context) => new Execution(parts, bound, principal, context).reply()
 }
 
+/** The HTTP replies of a text, beside the text. */
+const REPLIES_BYTES = 1000
+
 /** A reply, remembered with the answer that it was made of. */
 interface Kept extends Executed, RenderedAnswer {}
 
@@ -82,7 +85,7 @@ class Execution {
     const known = answer.rendered as Kept | undefined
     if (known) return known
     const made = this.#showsAll() ? executed(answer.text, [], this.#bound.cost) : this.#completed(answer)
-    const kept: Kept = { ...made, bytes: 2 * made.text.length }
+    const kept: Kept = { ...made, replies: {}, bytes: REPLIES_BYTES + 2 * made.text.length }
     answer.rendered = kept
     return kept
   }

@@ -1,8 +1,8 @@
 /** The schema in the schema definition language. */
 import { printSchema } from 'graphql'
 import type { Model } from '../model/model.ts'
+import { revealedByPortico } from '../model/revealed.ts'
 import { defaultLimits } from './limits.ts'
-import { revealedByPortico } from './revealed.ts'
 import { createSchema } from './schema.ts'
 
 export function schemaText(model: Model, listBound = defaultLimits.listBound): string {

@@ -15,6 +15,7 @@ import { planList } from './list-plan.ts'
 import { nodePrefix } from './node-id.ts'
 import { type Cost, free, sum } from './parameters.ts'
 import type { Picked } from './picked.ts'
+import { revealedKey } from './revealed.ts'
 import type { Member } from './types.ts'
 
 export const planSelection: Select = (planning, collection, nodes, place, prefix = '') => {
@@ -61,7 +62,8 @@ function planMember(planning: Planning, asked: Asked, member: Member): PlannedMe
       return { selected, picked: { ...pickOf(asked), kind: 'leaf' }, cost: free }
     }
     case 'revealed': {
-      const picked: Picked = { ...pickOf(asked), source: member.name, at: undefined, kind: 'leaf' }
+      const own = { source: revealedKey(member.name), at: undefined }
+      const picked: Picked = { ...pickOf(asked), ...own, kind: 'leaf' }
       return { selected: undefined, picked, cost: free }
     }
     case 'relation': {

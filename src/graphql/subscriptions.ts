@@ -38,7 +38,7 @@ export class Hub {
   constructor({ engine, feed, beforeDelivery, onFault, patience }: HubParts) {
     this.#feed = feed
     const outage = new Outage(() => feed.last(), onFault)
-    const groups = new Groups(engine)
+    const groups = new Groups(engine, onFault)
     const delivery = new Delivery({
       groups,
       outage,

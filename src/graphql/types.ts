@@ -8,7 +8,7 @@ export type Member =
   | { readonly kind: 'nodeId' }
   | { readonly kind: 'relation'; readonly relation: Relation; readonly target: Collection }
   | { readonly kind: 'connection'; readonly relation: ToMany | ManyToMany; readonly target: Collection }
-  /** Known only in the answer to the mutation that made it. */
+  /** Known only in the answer to its creation. */
   | { readonly kind: 'revealed'; readonly name: string }
 
 export type QueryField =

@@ -2,10 +2,10 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
 import type { Call } from '../call.ts'
 import { ApiError } from '../errors.ts'
+import { headersIn } from './head.ts'
 import { requestId } from './request-id.ts'
 
 const empty = Buffer.alloc(0)
-const none: readonly string[] = []
 
 /** An unwanted body up to this many bytes is read and dropped, so that the connection lives on. */
 const MAX_DRAINED = 65_536
@@ -30,8 +30,8 @@ export class Exchange implements Call {
   readonly requestId: string
   body: Buffer = empty
 
-  /** Flat headers that the stages add to whatever reply comes, e.g. the limit's. */
-  added: readonly string[] = none
+  /** Header lines, each with its end, that the stages add to whatever reply comes, e.g. the limit's. */
+  added = ''
   /** What the limit leaves of the caller's budget; undefined: nothing is limited. */
   budget: { readonly limit: number; readonly remaining: number; readonly resetAt: number } | undefined
   /** When the body has come: waits until there is time for what is to be done with it. */
@@ -68,7 +68,7 @@ export class Exchange implements Call {
 
   /** For whoever writes the response in our place: what every answer has, as far as nobody sets it anew. */
   prepareResponse(constant: readonly string[]): void {
-    const headers = [...constant, ...this.added, 'X-Request-Id', this.requestId]
+    const headers = [...constant, ...headersIn(this.added), 'X-Request-Id', this.requestId]
     for (let at = 0; at < headers.length; at += 2) {
       this.res.setHeader(headers[at] ?? '', headers[at + 1] ?? '')
     }
@@ -103,7 +103,7 @@ export class Exchange implements Call {
     const length = this.headers['content-length']
     if (length !== undefined && Number(length) > limit) throw tooLarge(limit)
     if (this.headers.expect?.toLowerCase() === '100-continue') this.res.writeContinue()
-    return collect(this.req, limit).then(body => {
+    return bodyOf(this.req, limit).then(body => {
       this.body = body
       return this.turn?.(this)
     })
@@ -114,29 +114,69 @@ function tooLarge(limit: number): ApiError {
   return new ApiError('PAYLOAD_TOO_LARGE', `The body may have at most ${limit} bytes.`)
 }
 
-function collect(req: IncomingMessage, limit: number): Promise<Buffer> {
+function brokenOff(): ApiError {
+  return new ApiError('REQUEST_TIMEOUT', 'The connection ended before the body did.')
+}
+
+interface Waiting {
+  readonly req: IncomingMessage
+  readonly limit: number
+  readonly resolve: (body: Buffer) => void
+  readonly reject: (error: Error) => void
+}
+
+/** Bodies that may come in the turn of the event loop that is now. */
+let coming: Waiting[] = []
+
+function takeAll(): void {
+  const waiting = coming
+  coming = []
+  for (const one of waiting) {
+    if (one.req.destroyed) one.reject(brokenOff())
+    else if (one.req.complete) takeWhole(one)
+    else collect(one)
+  }
+}
+
+/** A short body comes with its head: at the end of the turn it is there, and no event need be waited for. */
+function bodyOf(req: IncomingMessage, limit: number): Promise<Buffer> {
   return new Promise((resolve, reject) => {
-    const chunks: Buffer[] = []
-    let length = 0
-    const stop = (error: Error) => {
-      req.off('data', take).off('end', finish).off('close', abort)
-      req.pause()
-      reject(error)
-    }
-    const take = (chunk: Buffer) => {
-      length += chunk.length
-      if (length > limit) return stop(tooLarge(limit))
-      chunks.push(chunk)
-    }
-    const finish = () => {
-      req.off('close', abort)
-      const [first] = chunks
-      resolve(first && chunks.length === 1 ? first : Buffer.concat(chunks, length))
-    }
-    const abort = () => stop(new ApiError('REQUEST_TIMEOUT', 'The connection ended before the body did.'))
-    // Its client has left while something else was waited for: none of the events will come.
-    if (req.destroyed) return abort()
-    req.on('data', take).on('end', finish).on('close', abort)
-    req.on('error', () => {})
+    if (coming.length === 0) setImmediate(takeAll)
+    coming.push({ req, limit, resolve, reject })
   })
+}
+
+function takeWhole({ req, limit, resolve, reject }: Waiting): void {
+  const length = req.readableLength
+  const first: Buffer = req.read() ?? empty
+  if (length > limit) reject(tooLarge(limit))
+  else resolve(first.length === length ? first : Buffer.concat([first, ...rest(req)]))
+}
+
+/** What is left in the stream's memory, whose pieces come one by one. */
+function* rest(req: IncomingMessage): Generator<Buffer> {
+  while (req.readableLength > 0) yield req.read()
+}
+
+function collect({ req, limit, resolve, reject }: Waiting): void {
+  const chunks: Buffer[] = []
+  let length = 0
+  const stop = (error: Error) => {
+    req.off('data', take).off('end', finish).off('close', abort)
+    req.pause()
+    reject(error)
+  }
+  const take = (chunk: Buffer) => {
+    length += chunk.length
+    if (length > limit) return stop(tooLarge(limit))
+    chunks.push(chunk)
+  }
+  const finish = () => {
+    req.off('close', abort)
+    const [first] = chunks
+    resolve(first && chunks.length === 1 ? first : Buffer.concat(chunks, length))
+  }
+  const abort = () => stop(brokenOff())
+  req.on('data', take).on('end', finish).on('close', abort)
+  req.on('error', () => {})
 }

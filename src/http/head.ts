@@ -32,6 +32,14 @@ export function headerLines(headers: readonly string[]): string {
   return lines
 }
 
+/** What `headerLines` has joined, flat again. */
+export function headersIn(lines: string): string[] {
+  return lines
+    .split('\r\n')
+    .slice(0, -1)
+    .flatMap(line => line.split(/: (.*)/s, 2))
+}
+
 export function statusLine(status: number): string {
   return `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? 'unknown'}\r\n`
 }
@@ -89,11 +97,7 @@ export function direct(keepAlive: number): EndResponse {
 
 /** By what Node documents. */
 export const documented: EndResponse = (res, status, head, body) => {
-  const headers = head
-    .split('\r\n')
-    .slice(1, -1)
-    .flatMap(line => line.split(/: (.*)/s, 2))
-  res.writeHead(status, headers)
+  res.writeHead(status, headersIn(head.slice(head.indexOf('\r\n') + 2)))
   end(res, body)
 }
 

@@ -1,7 +1,7 @@
 /** A reply onto the wire. */
 import type { Kept, Reply } from '../call.ts'
 import type { Exchange } from './exchange.ts'
-import { headerLines, isBodiless, responseEnder, statusLine } from './head.ts'
+import { headerLines, headersIn, isBodiless, responseEnder, statusLine } from './head.ts'
 
 /** How long the rest of a refused body is read before the connection ends, in milliseconds. */
 const LINGER = 10_000
@@ -40,7 +40,7 @@ export function createSend({ constant, keepAlive }: SendOptions): Send {
     if (closing || !isPlain(exchange, body)) return sendSlowly(exchange, reply, constant, closing)
     const kept = reply.kept ?? { head: '', length: 0 }
     if (kept.head === '') fixed(reply, kept)
-    const head = `${kept.head}${headerLines(exchange.added)}X-Request-Id: ${exchange.requestId}\r\n`
+    const head = `${kept.head}${exchange.added}X-Request-Id: ${exchange.requestId}\r\n`
     if (body === null || exchange.method === 'HEAD' || isBodiless(status)) {
       endResponse(res, status, head, undefined)
       return 0
@@ -63,7 +63,13 @@ function isPlain(exchange: Exchange, body: Reply['body']): body is string | Buff
 function sendSlowly(exchange: Exchange, reply: Reply, constant: readonly string[], closing: boolean) {
   const { res } = exchange
   const { body, status } = reply
-  const headers = [...reply.headers, ...constant, ...exchange.added, 'X-Request-Id', exchange.requestId]
+  const headers = [
+    ...reply.headers,
+    ...constant,
+    ...headersIn(exchange.added),
+    'X-Request-Id',
+    exchange.requestId,
+  ]
   const unread = exchange.isEndless
   if (closing || unread) headers.push('Connection', 'close')
   if (body !== null && typeof body === 'object' && !Buffer.isBuffer(body)) {

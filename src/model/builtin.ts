@@ -17,6 +17,7 @@ import { relation } from './fields/relation.ts'
 import { string } from './fields/string.ts'
 import type { JsonSchema } from './fields/type.ts'
 import { url } from './fields/url.ts'
+import { publicPicture, redirection } from './patterns.ts'
 
 const readOnly = { readOnly: true } as const
 
@@ -127,26 +128,7 @@ const separator = {
 
 const MOST_REDIRECTS = 50
 
-/**
- * RFC 8252, 7 and RFC 9700, 2.1: https, a loopback over http, or a scheme of the app's own, which has a dot.
- * No fragment (RFC 6749, 3.1.2), no user name.
- */
-const redirectUri = {
-  type: 'string',
-  maxLength: 2048,
-  pattern:
-    '^(?:https://[A-Za-z0-9.:\\[\\]-]+(?:[/?][!-"$-\\[\\]-~]*)?' +
-    '|http://(?:localhost|127\\.0\\.0\\.1|\\[::1\\])(?::[0-9]{1,5})?(?:[/?][!-"$-\\[\\]-~]*)?' +
-    '|[a-z][a-z0-9+-]*(?:\\.[a-z0-9+-]+)+:/[!-"$-\\[\\]-~]*)$',
-}
-
-/**
- * Browsers of users load it: no host by number, of this machine or of a network that only they can reach,
- * where loading alone could do something.
- */
-const publicPicture =
-  '^https://(?![^/?:]*\\.(?:local|localhost|internal|lan|home|intranet)(?:[:/?]|$))' +
-  '(?:[A-Za-z0-9-]{1,63}\\.)+[A-Za-z][A-Za-z0-9-]{0,62}(?::[0-9]{1,5})?(?:[/?][!-"$-\\[\\]-~]*)?$'
+const redirectUri = { type: 'string', maxLength: 2048, pattern: redirection }
 
 /** The fields of an OAuth app (RFC 6749, 2). */
 function oauthAppFields(scopes: readonly string[]) {

@@ -1,9 +1,9 @@
 /** What a client or a model's author reads when a value does not fit a schema. */
 import type { ErrorObject } from 'ajv/dist/2020.js'
 import { compile } from './fields/schema.ts'
-import { linePattern } from './fields/string.ts'
 import type { FieldType, JsonSchema, JsonValue } from './fields/type.ts'
 import { formats } from './formats.ts'
+import { inWords } from './patterns.ts'
 
 export interface Fault {
   /** Stable, e.g. `too_long`. */
@@ -39,8 +39,9 @@ function anyOf(words: readonly string[]): string {
   return words.length < 2 ? last : `${words.slice(0, -1).join(', ')} or ${last}`
 }
 
-function typeNamed(params: Params): string {
-  return `be ${anyOf([params.type].flat().map(name => typeNames[String(name)] ?? String(name)))}`
+/** A `type` of JSON Schema, e.g. `a whole number`. */
+export function typeInWords(type: unknown): string {
+  return anyOf([type].flat().map(name => typeNames[String(name)] ?? String(name)))
 }
 
 function allowed(params: Params): string {
@@ -50,11 +51,10 @@ function allowed(params: Params): string {
 
 const characters = (limit: unknown) => (limit === 1 ? '1 character' : `${limit} characters`)
 const items = (limit: unknown) => (limit === 1 ? '1 item' : `${limit} items`)
-const patterns: Readonly<Record<string, string>> = { [linePattern]: 'be a single line' }
 
 /** By JSON Schema keyword. */
 const rows: Readonly<Record<string, Row>> = {
-  type: ['wrong_type', typeNamed],
+  type: ['wrong_type', params => `be ${typeInWords(params.type)}`],
   required: ['required', params => `have \`${brief(String(params.missingProperty))}\``],
   additionalProperties: [
     'unknown_field',
@@ -74,7 +74,7 @@ const rows: Readonly<Record<string, Row>> = {
   const: ['not_allowed', allowed],
   pattern: [
     'bad_pattern',
-    params => patterns[String(params.pattern)] ?? `match the pattern ${params.pattern}`,
+    params => inWords.get(String(params.pattern)) ?? `match the pattern ${params.pattern}`,
   ],
   format: [
     'bad_format',

@@ -20,10 +20,16 @@ function nullable(schema: JsonSchema): JsonSchema {
   }
 }
 
+/** The value that a field which is left out of a body gets. A PATCH, and a PUT by some, leaves it as it is. */
+function defaultIn(field: Field, mode: BodyMode): JsonSchema {
+  if (field.default?.kind !== 'value') return {}
+  const given = mode === 'create' || (mode === 'replace' && field.access.write.kind === 'anyone')
+  return given ? { default: field.default.value } : {}
+}
+
 function annotations(field: Field): JsonSchema {
   return {
     ...(field.description === undefined ? {} : { description: field.description }),
-    ...(field.default?.kind === 'value' ? { default: field.default.value } : {}),
     ...(field.deprecated ? { deprecated: true } : {}),
     ...(field.readOnly ? { readOnly: true } : {}),
     ...(field.writeOnly ? { writeOnly: true } : {}),
@@ -69,7 +75,7 @@ export function bodySchema(collection: Collection, mode: BodyMode): JsonSchema {
     type: 'object',
     properties: propertiesOf(fields, field => {
       const schema = valueSchema(field, mode)
-      return field.optional ? nullable(schema) : schema
+      return { ...(field.optional ? nullable(schema) : schema), ...defaultIn(field, mode) }
     }),
     ...required(fields.filter(field => isRequired(field, mode))),
     additionalProperties: false,

@@ -104,7 +104,8 @@ function bodyFaults(body: object, collection: Collection, mode: BodyMode): reado
 
 function refusal(faults: readonly FieldFault[]): ApiError {
   const first = faults[0]?.message ?? 'The body does not fit the collection.'
-  const message = faults.length > 1 ? `The body has ${faults.length} faults. ${first}` : first
+  const count = faults.length < MOST_FAULTS ? faults.length : `at least ${MOST_FAULTS}`
+  const message = faults.length > 1 ? `The body has ${count} faults. ${first}` : first
   return new ApiError('VALIDATION_FAILED', message, { details: faults })
 }
 

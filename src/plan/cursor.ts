@@ -56,7 +56,7 @@ function tooLong(keys: readonly Sort[]): ApiError {
   const names = keys.map(key => key.field).join(', ')
   return new ApiError(
     'BAD_REQUEST',
-    `The values are too long to page by cursor with sort=${names}. Use page.`,
+    `The values of ${names} are too long for a cursor. Sort by other fields, or, in REST, use page.`,
   )
 }
 

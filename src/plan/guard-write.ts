@@ -65,13 +65,13 @@ export function guardUpdate(shape: UpdateShape, view: View): GuardedUpdate {
     over(one, collection, view, shape.documents === 'merge'),
   )
   const reset = shape.mode === 'replace' ? leftOut(chosen, collection, view) : []
-  const set = [...chosen, ...reset]
+  const set = touch([...chosen, ...reset], collection)
   const refusals: Refusal[] = []
   return {
     kind: 'update',
     collection,
     id: shape.id,
-    set: touch(set, collection),
+    set,
     references: references(chosen, view),
     ifMatch: shape.ifMatch,
     rows,

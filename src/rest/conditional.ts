@@ -1,9 +1,9 @@
 /** Conditional requests (RFC 9110, 13). */
 import { ApiError } from '../errors.ts'
 
-/** RFC 9110, 8.8.3: `[W/]"etagc*"`. */
+/** RFC 9110, 8.8.3: `[W/]"etagc*"`, in a list that may have empty elements (5.6.1.2). */
 const entityTags =
-  /^(?:W\/)?"[\x21\x23-\x7e\x80-\xff]*"(?:[ \t]*,[ \t]*(?:W\/)?"[\x21\x23-\x7e\x80-\xff]*")*$/
+  /^[ \t,]*(?:W\/)?"[\x21\x23-\x7e\x80-\xff]*"(?:[ \t]*,[ \t,]*(?:W\/)?"[\x21\x23-\x7e\x80-\xff]*")*(?:[ \t]*,)*[ \t]*$/
 const entityTag = /(?:W\/)?"[^"]*"/g
 const MOST_TAGS = 100
 

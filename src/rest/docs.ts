@@ -163,7 +163,8 @@ export function createDocs(baseUrl: string | undefined): (call: Call) => Reply {
     const known = pages.get(call.path)
     if (!known) throw new ApiError('NOT_FOUND')
     const Allow = 'GET, HEAD, OPTIONS'
-    if (call.method === 'OPTIONS') return { status: 204, headers: ['Allow', Allow], body: null }
+    if (call.method === 'OPTIONS')
+      return { status: 204, headers: ['Allow', Allow, 'Cache-Control', 'no-store'], body: null }
     if (call.method !== 'GET' && call.method !== 'HEAD') {
       throw new ApiError('METHOD_NOT_ALLOWED', `This path takes ${Allow}.`, { headers: { Allow } })
     }

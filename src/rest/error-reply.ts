@@ -2,6 +2,7 @@
 import type { Call, Reply } from '../call.ts'
 import { ApiError, type ErrorCode } from '../errors.ts'
 import { readAccept } from './accept.ts'
+import { vary } from './presentation.ts'
 
 const realm = 'realm="api"'
 
@@ -75,7 +76,7 @@ export function errorReply(thrown: unknown, call: Call): Reply {
     'Cache-Control',
     'no-store',
     'Vary',
-    'Authorization, X-API-Key, Accept',
+    vary,
   ]
   for (const [name, value] of Object.entries(specialHeaders(error, call))) headers.push(name, value)
   return { status: error.status, headers, body: problem ? problemBody(error, call) : jsonBody(error) }

@@ -1,5 +1,7 @@
 /** `?field=value` and `?field[operator]=value` → conditions and their arguments. */
+import { typeInWords } from '../model/fault.ts'
 import type { JsonSchema, JsonValue } from '../model/fields/type.ts'
+import { formats } from '../model/formats.ts'
 import type { Field } from '../model/model.ts'
 import type { FilterTemplate } from './list-template.ts'
 import { echo, type Parameter, parameterFault, requireValue, unknownParameter } from './parameters.ts'
@@ -10,11 +12,14 @@ export const mostListed = 100
 
 const written = /^([a-z][a-z0-9_]*)(?:\[([a-z]+)\])?$/
 
+/** The parameters of every list that are no filters. */
+const ofEveryList = ['page', 'per_page', 'cursor', 'sort', 'fields', 'include']
+
 /** The filter that a parameter's name stands for. Throws BAD_REQUEST when there is none. */
 export function parseFilterName(view: CollectionView, name: string): FilterTemplate {
   const [, fieldName = '', operator = 'eq'] = written.exec(name) ?? []
   const field = view.fields.get(fieldName)
-  if (!field) throw unknownParameter(name)
+  if (!field) throw unknownParameter(name, [...ofEveryList, ...view.fields.keys()])
   const known = field.type.operators.find(candidate => candidate === operator)
   if (!known) {
     const operators = field.type.operators.map(candidate => `${fieldName}[${candidate}]`)
@@ -24,11 +29,13 @@ export function parseFilterName(view: CollectionView, name: string): FilterTempl
   return { field, operator: known }
 }
 
-/** What a value must be, in words, e.g. `an integer`, `a date-time`, `one of draft, published`. */
-export function describeSchema(schema: JsonSchema): string {
-  if (Array.isArray(schema.enum)) return `one of ${schema.enum.join(', ')}`
-  const word = String(schema.format ?? schema.type ?? 'value')
-  return /^[aeiou]/.test(word) && !word.startsWith('u') ? `an ${word}` : `a ${word}`
+const storable = 'text without U+0000'
+
+/** What a value must be, in words, e.g. `a whole number`, `one of draft, published`. */
+function describeSchema({ enum: values, format, type }: JsonSchema): string {
+  if (Array.isArray(values)) return `one of ${values.join(', ')}`
+  const sentence = formats.get(String(format))?.sentence
+  return sentence ?? (type === 'string' ? storable : typeInWords(type))
 }
 
 function wrongType(parameter: Parameter, expected: string): Error {
@@ -39,7 +46,7 @@ function wrongType(parameter: Parameter, expected: string): Error {
 function parseValue(parameter: Parameter, text: string, field: Field): JsonValue {
   const value = field.type.fromText(text)
   if (value === undefined) {
-    throw wrongType({ name: parameter.name, value: text }, describeSchema(field.type.schema))
+    throw wrongType({ name: parameter.name, value: text }, describeSchema(field.type.filterSchema))
   }
   return value
 }
@@ -56,7 +63,7 @@ function parseListed(parameter: Parameter, field: Field): JsonValue {
 /** A value that is any text. Throws BAD_REQUEST for U+0000, which no stored text holds. */
 export function parseText(parameter: Parameter): string {
   requireValue(parameter)
-  if (parameter.value.includes('\0')) throw wrongType(parameter, 'a text without U+0000')
+  if (parameter.value.includes('\0')) throw wrongType(parameter, storable)
   return parameter.value
 }
 

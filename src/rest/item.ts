@@ -5,6 +5,7 @@ import { makeSelection } from './select.ts'
 import { type CollectionView, createForms, type ItemTemplate } from './view.ts'
 
 const LONGEST_MEMO = 400
+const known: readonly string[] = ['fields', 'include']
 
 function given(parameters: readonly Parameter[], name: string): string | undefined {
   const parameter = parameters.find(candidate => candidate.name === name)
@@ -15,7 +16,7 @@ function given(parameters: readonly Parameter[], name: string): string | undefin
 function makeTemplate(view: CollectionView, query: string): ItemTemplate {
   const parameters = parseQuery(query)
   for (const { name } of parameters) {
-    if (name !== 'fields' && name !== 'include') throw unknownParameter(name)
+    if (!known.includes(name)) throw unknownParameter(name, known)
   }
   let includes = false
   const selection = makeSelection(view, given(parameters, 'fields'), given(parameters, 'include'), () => {
@@ -25,6 +26,7 @@ function makeTemplate(view: CollectionView, query: string): ItemTemplate {
   return {
     shape: { kind: 'item', collection: view.collection.name, id: 0, select: selection.select },
     presentation: makePresentation(selection.secret, selection.deprecations),
+    deprecations: selection.deprecations,
     plain: selection.plain,
     includes,
     creates: createForms(),

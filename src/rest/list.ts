@@ -30,8 +30,8 @@ const LONGEST_MEMO = 400
 
 const structural = new Set(['sort', 'fields', 'include'])
 const paging = new Set(['page', 'per_page', 'cursor'])
-/** Nothing but names may decide a shape; this also keeps keys apart. */
-const names = /^[a-z0-9_,.-]+$/
+/** Nothing but names may decide a shape. */
+const names = /^[A-Za-z0-9_,.-]+$/
 
 /** How a list is paged, as far as it decides the shape: by page, from the first item, or from a cursor on. */
 type Paging = 'page' | 'first' | 'after'
@@ -51,7 +51,7 @@ function pagingOf(parameters: readonly Parameter[]): Paging {
 
 function shapeKeyOf(parameter: Parameter): string {
   const { name, value } = parameter
-  if (!structural.has(name)) return name
+  if (!structural.has(name)) return JSON.stringify(name)
   requireValue(parameter)
   if (names.test(value)) return `${name}=${value}`
   const message = `The parameter "${name}" must be names separated by commas, not ${echo(value)}.`
@@ -67,7 +67,7 @@ function parseSort(view: CollectionView, value: string | undefined): readonly So
   for (const listed of value === undefined ? [] : parseNames('sort', value, MOST_SORTS)) {
     const descending = listed.startsWith('-')
     const field = descending ? listed.slice(1) : listed
-    if (!view.fields.has(field)) throw unknownName('sort', 'field', field, view.collection.name)
+    if (!view.fields.has(field)) throw unknownName('sort', 'field', field, view)
     if (sort.some(known => known.field === field)) {
       throw parameterFault('sort', 'given_twice', `The parameter "sort" lists ${echo(field)} twice.`)
     }

@@ -3,11 +3,13 @@ import type { JsonSchema, JsonValue } from '../model/fields/type.ts'
 import type { Collection, Field } from '../model/model.ts'
 import { mostListed } from './filter.ts'
 import { defaultPerPage, lastPage, mostPerPage } from './list.ts'
-import { visibleFields } from './openapi-schemas.ts'
+import { visibleFields } from './operations.ts'
 
 const names = {
   fields: 'Only these fields, separated by commas.',
-  include: 'Relations to expand in place, separated by commas; a dot goes one relation further.',
+  include:
+    'Relations to expand in place, separated by commas; a dot goes one relation further. A credential that is ' +
+    'limited to scopes needs those to read what they lead to.',
 }
 
 function query(name: string, description: string, schema: JsonSchema): JsonSchema {
@@ -71,8 +73,9 @@ export function itemParameters(precondition?: 'If-Match' | 'If-None-Match'): Jso
 function filterSchema(field: Field, operator: string): JsonSchema {
   if (operator === 'null') return { type: 'boolean' }
   if (operator === 'contains') return text
-  if (operator !== 'in') return field.type.schema
-  return { type: 'array', items: field.type.schema, minItems: 1, maxItems: mostListed }
+  const { filterSchema: schema } = field.type
+  if (operator === 'in') return { type: 'array', items: schema, minItems: 1, maxItems: mostListed }
+  return schema.type === 'string' && Object.keys(schema).length === 1 ? text : schema
 }
 
 const words: Record<string, string> = {

@@ -15,7 +15,10 @@ const components: { readonly [name: string]: JsonSchema } = {
   'X-RateLimit-Limit': header('Requests allowed in the window.', integer),
   'X-RateLimit-Remaining': header('Requests left in the window.', integer),
   'X-RateLimit-Reset': header('When the window ends, in Unix seconds.', integer),
+  RateLimit: header('What is left of the budget (draft-ietf-httpapi-ratelimit-headers).', string),
+  'RateLimit-Policy': header('The budget (draft-ietf-httpapi-ratelimit-headers).', string),
   'Cache-Control': header('Who may keep the answer (RFC 9111).', string),
+  Vary: header('The request headers that the answer depends on (RFC 9110, 12.5.5).', string),
   ETag: header('The entity tag (RFC 9110, 8.8.3).', string),
   Link: header('first, prev, next and last page (RFC 8288).', string),
   Location: header('The path of the new item.', string),
@@ -23,6 +26,9 @@ const components: { readonly [name: string]: JsonSchema } = {
   Sunset: header('When it stops working (RFC 8594).', string),
   'Retry-After': header('Seconds to wait.', integer),
   'WWW-Authenticate': header('How to authenticate (RFC 6750).', string),
+  Accept: header('The media types that the body may have.', string),
+  'Accept-Patch': header('The media types that the body of a PATCH may have (RFC 5789).', string),
+  'Accept-Encoding': header('The codings that the body may have.', string),
 }
 
 function listed(...names: string[]): JsonSchema {
@@ -35,13 +41,16 @@ const always = [
   'X-RateLimit-Limit',
   'X-RateLimit-Remaining',
   'X-RateLimit-Reset',
+  'RateLimit',
+  'RateLimit-Policy',
   'Cache-Control',
+  'Vary',
 ]
 const deprecation = ['Deprecation', 'Sunset']
 
 export const headers = {
   components,
-  all: listed(...always),
+  gone: listed(...always, ...deprecation),
   read: listed(...always, ...deprecation, 'ETag'),
   list: listed(...always, ...deprecation, 'ETag', 'Link'),
   written: listed(...always, ...deprecation, 'ETag'),
@@ -56,6 +65,7 @@ export function success(description: string, schema: JsonSchema, sent: JsonSchem
 const special: Record<number, readonly string[]> = {
   401: ['WWW-Authenticate'],
   403: ['WWW-Authenticate'],
+  415: ['Accept', 'Accept-Patch', 'Accept-Encoding'],
   429: ['Retry-After'],
   503: ['Retry-After'],
 }

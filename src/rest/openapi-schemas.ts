@@ -1,34 +1,22 @@
 /** The schemas of the OpenAPI document. Bodies have the very schemas that they are checked with. */
 import { catalogue } from '../errors.ts'
 import type { JsonSchema, JsonValue } from '../model/fields/type.ts'
-import type { Collection, Field, Model, Relation } from '../model/model.ts'
+import type { Collection, Relation } from '../model/model.ts'
+import { revealedByPortico } from '../model/revealed.ts'
+import type { BodyMode } from '../model/schemas.ts'
 import { bodySchema, itemSchema } from '../model/validate.ts'
-import { exists } from './operations.ts'
+import type { Document } from './openapi-names.ts'
+import { canFollow, exists, visibleFields } from './operations.ts'
 import { includedLimit } from './select.ts'
 
-type Mode = 'create' | 'replace' | 'merge'
-
-/** `blog_post` → `BlogPost`. */
-export function typeName({ singular }: Collection): string {
-  return singular.replace(/(?:^|_)([a-z0-9])/g, (_, letter: string) => letter.toUpperCase())
-}
-
-/** The name of a body's schema, e.g. `PostCreate`. */
-export function bodyName(collection: Collection, mode: Mode): string {
-  return `${typeName(collection)}${mode.charAt(0).toUpperCase()}${mode.slice(1)}`
-}
-
-/** The fields that anybody can ever read. */
-export function visibleFields(collection: Collection): readonly Field[] {
-  return [...collection.fields.values()].filter(
-    field => !field.internal && !field.writeOnly && field.access.read.kind !== 'nobody',
-  )
-}
-
-function relationSchema(model: Model, relation: Relation): JsonSchema | undefined {
-  const target = model.collections.get(relation.target)
-  if (!target || !exists(target, 'read')) return undefined
-  const schema = { $ref: `#/components/schemas/${typeName(target)}` }
+function relationSchema(
+  document: Document,
+  collection: Collection,
+  relation: Relation,
+): JsonSchema | undefined {
+  const target = document.model.collections.get(relation.target)
+  if (!target || !canFollow(document.model, collection, relation)) return undefined
+  const schema = document.schema(target, 'item')
   const description = `With \`include=${relation.name}\`.`
   return relation.kind === 'one'
     ? { anyOf: [schema, { type: 'null' }], description }
@@ -41,25 +29,25 @@ function relationSchema(model: Model, relation: Relation): JsonSchema | undefine
 }
 
 /** An item as `fields` and `include` shape it: so nothing is required, and related items may be there. */
-function shapedSchema(model: Model, collection: Collection): JsonSchema {
+function shapedSchema(document: Document, collection: Collection): JsonSchema {
   const visible = new Set(visibleFields(collection).map(({ name }) => name))
   const properties: [string, JsonValue][] = Object.entries(itemSchema(collection)['properties'] ?? {}).filter(
     ([name]) => visible.has(name),
   )
   for (const relation of collection.relations.values()) {
-    const schema = relationSchema(model, relation)
+    const schema = relationSchema(document, collection, relation)
     if (schema) properties.push([relation.name, schema])
   }
   return { type: 'object', properties: Object.fromEntries(properties) }
 }
 
-function listSchema(collection: Collection): JsonSchema {
+function listSchema(document: Document, collection: Collection): JsonSchema {
   const perPage = { type: 'integer' }
   return {
     type: 'object',
     required: ['data', 'meta'],
     properties: {
-      data: { type: 'array', items: { $ref: `#/components/schemas/${typeName(collection)}` } },
+      data: { type: 'array', items: document.schema(collection, 'item') },
       meta: {
         oneOf: [
           {
@@ -80,19 +68,36 @@ function listSchema(collection: Collection): JsonSchema {
   }
 }
 
-function bodyModes(collection: Collection): readonly Mode[] {
-  const update: readonly Mode[] = exists(collection, 'update') ? ['replace', 'merge'] : []
+/** Whether the answer to a create tells more than the item. */
+export function isRevealing({ name }: Collection): boolean {
+  return revealedByPortico.has(name)
+}
+
+function createdSchema(document: Document, collection: Collection): JsonSchema {
+  const revealed = Object.entries(revealedByPortico.get(collection.name) ?? {})
+  const properties = revealed.map(([name, description]) => [name, { type: 'string', description }])
+  return {
+    allOf: [
+      document.schema(collection, 'item'),
+      { type: 'object', properties: Object.fromEntries(properties) },
+    ],
+  }
+}
+
+function bodyModes(collection: Collection): readonly BodyMode[] {
+  const update: readonly BodyMode[] = exists(collection, 'update') ? ['replace', 'merge'] : []
   return exists(collection, 'create') ? ['create', ...update] : update
 }
 
 /** The schemas of one collection, by name. */
-export function collectionSchemas(model: Model, collection: Collection): [string, JsonSchema][] {
-  const name = typeName(collection)
+export function collectionSchemas(document: Document, collection: Collection): [string, JsonSchema][] {
+  const created = isRevealing(collection) ? createdSchema(document, collection) : undefined
   return [
-    [name, shapedSchema(model, collection)],
-    [`${name}List`, listSchema(collection)],
+    [document.schemaName(collection, 'item'), shapedSchema(document, collection)],
+    [document.schemaName(collection, 'list'), listSchema(document, collection)],
+    ...(created ? [[document.schemaName(collection, 'created'), created] as [string, JsonSchema]] : []),
     ...bodyModes(collection).map((mode): [string, JsonSchema] => [
-      bodyName(collection, mode),
+      document.schemaName(collection, mode),
       bodySchema(collection, mode),
     ]),
   ]

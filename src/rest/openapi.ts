@@ -1,155 +1,123 @@
 /** The OpenAPI 3.1 document of a model: exactly the operations that exist. */
-import type { JsonSchema, JsonValue } from '../model/fields/type.ts'
+import type { JsonSchema } from '../model/fields/type.ts'
 import type { Collection, ManyToMany, Model, ToMany } from '../model/model.ts'
-import { staticRule } from '../plan/guard.ts'
-import { anonymous } from '../principal.ts'
+import type { BodyMode } from '../model/schemas.ts'
+import { access, type Deed, securitySchemes } from './openapi-access.ts'
+import { createDocument, type Document } from './openapi-names.ts'
 import { itemParameters, listParameters, parameters } from './openapi-parameters.ts'
 import { headers, responses, success } from './openapi-responses.ts'
-import { bodyName, collectionSchemas, shared, typeName, visibleFields } from './openapi-schemas.ts'
-import { exists, type Operation } from './operations.ts'
+import { collectionSchemas, isRevealing, shared } from './openapi-schemas.ts'
+import { canFollow, collectionsAlong, exists } from './operations.ts'
 import { prefix } from './path.ts'
-import { inWords } from './rule-words.ts'
 
-const nobodyYet = anonymous('').access
-const securitySchemes = {
-  bearer: {
-    type: 'http',
-    scheme: 'bearer',
-    description: 'An API key (`pk_…`), an OAuth access token, or a JWT of a trusted issuer (RFC 6750).',
-  },
-  dpop: {
-    type: 'http',
-    scheme: 'dpop',
-    description:
-      'An OAuth access token that is bound to a key, with a proof of it in the header `DPoP` (RFC 9449, 7.1).',
-  },
-  apiKeyHeader: { type: 'apiKey', in: 'header', name: 'X-API-Key' },
-  apiKeyQuery: { type: 'apiKey', in: 'query', name: 'api_key' },
-}
-const credentials = Object.keys(securitySchemes)
-const writes = { read: 'read', create: 'write', update: 'write', delete: 'write' } as const
-
-function scopeOf(collection: Collection, operation: Operation): string {
-  return `${writes[operation]}:${collection.singular}`
-}
-
-function security(model: Model, collection: Collection, operation: Operation): JsonValue {
-  const scope = scopeOf(collection, operation)
-  const needed = credentials.map(name => ({ [name]: [scope] }))
-  const open = staticRule(model, collection, collection.access[operation], nobodyYet) !== 'never'
-  return open ? [{}, ...needed] : needed
-}
+/** What a writer sees of what was written. */
+const shown = '; whoever may not read it is told its `id`.'
 
 interface Described {
   readonly id: string
   readonly summary: string
-  readonly operation: Operation
+  /** What it does, first to the collection that it belongs to. */
+  readonly deeds: readonly [Deed, ...Deed[]]
+  readonly signedIn?: boolean
 }
 
 /** What every operation on a collection has. */
-function base(model: Model, collection: Collection, { id, summary, operation }: Described) {
-  const scope = scopeOf(collection, operation)
-  const who = inWords(collection.access[operation])
+function base(document: Document, { id, summary, deeds, signedIn }: Described): JsonSchema {
+  const [{ collection }] = deeds
   return {
-    operationId: id,
+    operationId: document.operationId(id),
     summary,
-    description: `Who may: ${who}. A credential that is limited to scopes needs \`${scope}\`.`,
     tags: [collection.name],
-    security: security(model, collection, operation),
-    'x-required-scopes': [scope],
+    ...access(document.model, deeds, signedIn),
     ...(collection.deprecated && { deprecated: true }),
   }
 }
 
-function requestBody(collection: Collection, mode: 'create' | 'replace' | 'merge'): JsonSchema {
-  const schema = { schema: { $ref: `#/components/schemas/${bodyName(collection, mode)}` } }
+function requestBody(document: Document, collection: Collection, mode: BodyMode): JsonSchema {
+  const schema = { schema: document.schema(collection, mode) }
   const merge = mode === 'merge' && { 'application/merge-patch+json': schema }
   return { required: true, content: { 'application/json': schema, ...merge } }
 }
 
-function item(collection: Collection): JsonSchema {
-  return { $ref: `#/components/schemas/${typeName(collection)}` }
-}
-
-function listOperation(model: Model, collection: Collection, described: Described): JsonSchema {
+function listOperation(document: Document, collection: Collection, described: Described): JsonSchema {
   return {
-    ...base(model, collection, described),
+    ...base(document, described),
     parameters: listParameters(collection),
     responses: {
-      200: success(
-        'A page of items.',
-        { $ref: `#/components/schemas/${typeName(collection)}List` },
-        headers.list,
-      ),
+      200: success('A page of items.', document.schema(collection, 'list'), headers.list),
       304: { description: 'Nothing has changed.', headers: headers.read },
       ...responses(400, 401, 403, 404, 406, 429, 500, 503),
     },
   }
 }
 
-function readOperation(model: Model, collection: Collection): JsonSchema {
-  const described = {
+function readOperation(document: Document, collection: Collection): JsonSchema {
+  const described: Described = {
     id: `get_${collection.singular}`,
     summary: `Read one of ${collection.name}`,
-    operation: 'read' as const,
+    deeds: [{ collection, operation: 'read' }],
   }
   return {
-    ...base(model, collection, described),
+    ...base(document, described),
     parameters: itemParameters('If-None-Match'),
     responses: {
-      200: success('The item.', item(collection), headers.read),
+      200: success('The item.', document.schema(collection, 'item'), headers.read),
       304: { description: 'Nothing has changed.', headers: headers.read },
       ...responses(400, 401, 403, 404, 406, 429, 500, 503),
     },
   }
 }
 
-function createOperation(model: Model, collection: Collection): JsonSchema {
-  const described = {
+function createOperation(document: Document, collection: Collection): JsonSchema {
+  const described: Described = {
     id: `create_${collection.singular}`,
     summary: `Add to ${collection.name}`,
-    operation: 'create' as const,
+    deeds: [{ collection, operation: 'create' }],
   }
   return {
-    ...base(model, collection, described),
+    ...base(document, described),
     parameters: itemParameters(),
-    requestBody: requestBody(collection, 'create'),
+    requestBody: requestBody(document, collection, 'create'),
     responses: {
-      201: success('The new item.', item(collection), headers.created),
+      201: success(
+        `The new item${shown}`,
+        document.schema(collection, isRevealing(collection) ? 'created' : 'item'),
+        headers.created,
+      ),
       ...responses(400, 401, 403, 406, 408, 409, 413, 415, 429, 500, 503),
     },
   }
 }
 
-function updateOperation(model: Model, collection: Collection, mode: 'replace' | 'merge'): JsonSchema {
+function updateOperation(document: Document, collection: Collection, mode: 'replace' | 'merge'): JsonSchema {
   const summary = mode === 'replace' ? 'Replace all writable fields' : 'Change some fields'
-  const described = {
+  const described: Described = {
     id: `${mode === 'replace' ? 'replace' : 'update'}_${collection.singular}`,
     summary,
-    operation: 'update' as const,
+    deeds: [{ collection, operation: 'update' }],
   }
   return {
-    ...base(model, collection, described),
+    ...base(document, described),
     parameters: itemParameters('If-Match'),
-    requestBody: requestBody(collection, mode),
+    requestBody: requestBody(document, collection, mode),
     responses: {
-      200: success('The item as it is now.', item(collection), headers.written),
+      200: success(`The item as it is now${shown}`, document.schema(collection, 'item'), headers.written),
       ...responses(400, 401, 403, 404, 406, 408, 409, 412, 413, 415, 429, 500, 503),
     },
   }
 }
 
-function deleteOperation(model: Model, collection: Collection): JsonSchema {
-  const described = {
+function deleteOperation(document: Document, collection: Collection): JsonSchema {
+  const described: Described = {
     id: `delete_${collection.singular}`,
     summary: `Delete one of ${collection.name}`,
-    operation: 'delete' as const,
+    deeds: [{ collection, operation: 'delete' }],
   }
   return {
-    ...base(model, collection, described),
+    ...base(document, described),
     parameters: [{ $ref: '#/components/parameters/If-Match' }],
     responses: {
-      204: { description: 'It is gone.', headers: headers.all },
+      204: { description: 'It is gone.', headers: headers.gone },
       ...responses(400, 401, 403, 404, 406, 409, 412, 429, 500, 503),
     },
   }
@@ -157,81 +125,79 @@ function deleteOperation(model: Model, collection: Collection): JsonSchema {
 
 const idParameter = { $ref: '#/components/parameters/id' }
 
-function collectionPath(model: Model, collection: Collection): JsonSchema {
-  const described = {
+function collectionPath(document: Document, collection: Collection): JsonSchema {
+  const described: Described = {
     id: `list_${collection.name}`,
     summary: `List ${collection.name}`,
-    operation: 'read' as const,
+    deeds: [{ collection, operation: 'read' }],
   }
   return {
     ...(collection.description !== undefined && { description: collection.description }),
-    ...(exists(collection, 'read') && { get: listOperation(model, collection, described) }),
-    ...(exists(collection, 'create') && { post: createOperation(model, collection) }),
+    ...(exists(collection, 'read') && { get: listOperation(document, collection, described) }),
+    ...(exists(collection, 'create') && { post: createOperation(document, collection) }),
   }
 }
 
-function itemPath(model: Model, collection: Collection): JsonSchema {
+function itemPath(document: Document, collection: Collection): JsonSchema {
   return {
     parameters: [idParameter],
-    ...(exists(collection, 'read') && { get: readOperation(model, collection) }),
+    ...(exists(collection, 'read') && { get: readOperation(document, collection) }),
     ...(exists(collection, 'update') && {
-      put: updateOperation(model, collection, 'replace'),
-      patch: updateOperation(model, collection, 'merge'),
+      put: updateOperation(document, collection, 'replace'),
+      patch: updateOperation(document, collection, 'merge'),
     }),
-    ...(exists(collection, 'delete') && { delete: deleteOperation(model, collection) }),
+    ...(exists(collection, 'delete') && { delete: deleteOperation(document, collection) }),
   }
 }
 
 function sublistPath(
-  model: Model,
+  document: Document,
   collection: Collection,
   relation: ToMany | ManyToMany,
 ): JsonSchema | undefined {
-  const target = model.collections.get(relation.target)
-  if (!target || !exists(collection, 'read') || !exists(target, 'read')) return undefined
-  const described = {
+  const [target, ...through] = collectionsAlong(document.model, relation)
+  if (!target || !exists(collection, 'read') || !canFollow(document.model, collection, relation))
+    return undefined
+  const read = (each: Collection): Deed => ({ collection: each, operation: 'read' })
+  const described: Described = {
     id: `list_${relation.name}_of_${collection.singular}`,
     summary: `List the ${relation.name} of one of ${collection.name}`,
-    operation: 'read' as const,
+    deeds: [read(target), read(collection), ...through.map(read)],
   }
-  return { parameters: [idParameter], get: listOperation(model, target, described) }
+  return { parameters: [idParameter], get: listOperation(document, target, described) }
 }
 
 function hasMethods(path: JsonSchema): boolean {
   return Object.keys(path).some(key => key !== 'parameters' && key !== 'description')
 }
 
-/** A relation through a field that no caller may ever read is not there. */
-function canFollow(model: Model, relation: ToMany | ManyToMany): boolean {
-  const names = relation.kind === 'many' ? [relation.field] : [relation.from, relation.to]
-  const holder = model.collections.get(relation.kind === 'many' ? relation.target : relation.through)
-  return holder !== undefined && names.every(name => visibleFields(holder).some(field => field.name === name))
-}
-
-function collectionPaths(model: Model, collection: Collection): [string, JsonSchema][] {
+function collectionPaths(document: Document, collection: Collection): [string, JsonSchema][] {
   const root = `${prefix}/${collection.name}`
   const paths: [string, JsonSchema][] = [
-    [root, collectionPath(model, collection)],
-    [`${root}/{id}`, itemPath(model, collection)],
+    [root, collectionPath(document, collection)],
+    [`${root}/{id}`, itemPath(document, collection)],
   ]
   for (const relation of collection.relations.values()) {
-    if (relation.kind === 'one' || !canFollow(model, relation)) continue
-    const path = sublistPath(model, collection, relation)
+    const path = relation.kind === 'one' ? undefined : sublistPath(document, collection, relation)
     if (path) paths.push([`${root}/{id}/${relation.name}`, path])
   }
   return paths.filter(([, path]) => hasMethods(path))
 }
 
-function mePath(model: Model): [string, JsonSchema][] {
-  const users = model.collections.get('users')
+function mePath(document: Document): [string, JsonSchema][] {
+  const users = document.model.collections.get('users')
   if (!users || !exists(users, 'read')) return []
-  const described = { id: 'get_me', summary: 'Read your own user', operation: 'read' as const }
+  const described: Described = {
+    id: 'get_me',
+    summary: 'Read your own user',
+    deeds: [{ collection: users, operation: 'read' }],
+    signedIn: true,
+  }
   const get = {
-    ...base(model, users, described),
-    security: credentials.map(name => ({ [name]: [scopeOf(users, 'read')] })),
+    ...base(document, described),
     parameters: itemParameters('If-None-Match'),
     responses: {
-      200: success('The user behind the credential.', item(users), headers.read),
+      200: success('The user behind the credential.', document.schema(users, 'item'), headers.read),
       304: { description: 'Nothing has changed.', headers: headers.read },
       ...responses(400, 401, 403, 404, 406, 429, 500, 503),
     },
@@ -239,11 +205,11 @@ function mePath(model: Model): [string, JsonSchema][] {
   return [[`${prefix}/me`, { get }]]
 }
 
-const documentPath: [string, JsonSchema] = [
+const documentPath = (document: Document): [string, JsonSchema] => [
   `${prefix}/openapi.json`,
   {
     get: {
-      operationId: 'get_openapi',
+      operationId: document.operationId('get_openapi'),
       summary: 'Read this document',
       tags: ['openapi'],
       security: [{}],
@@ -263,6 +229,7 @@ const documentPath: [string, JsonSchema] = [
  */
 export function openapi(model: Model, baseUrl: string | undefined): JsonSchema {
   const collections = [...model.collections.values()]
+  const document = createDocument(model, Object.keys(shared.schemas))
   return {
     openapi: '3.1.1',
     info: { title: 'REST API', version: '1', description: shared.introduction },
@@ -272,13 +239,13 @@ export function openapi(model: Model, baseUrl: string | undefined): JsonSchema {
       ...(description !== undefined && { description }),
     })),
     paths: Object.fromEntries([
-      ...collections.flatMap(collection => collectionPaths(model, collection)),
-      ...mePath(model),
-      documentPath,
+      ...collections.flatMap(collection => collectionPaths(document, collection)),
+      ...mePath(document),
+      documentPath(document),
     ]),
     components: {
       schemas: {
-        ...Object.fromEntries(collections.flatMap(collection => collectionSchemas(model, collection))),
+        ...Object.fromEntries(collections.flatMap(collection => collectionSchemas(document, collection))),
         ...shared.schemas,
       },
       parameters,

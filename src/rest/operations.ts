@@ -1,5 +1,5 @@
 /** Which operations exist: one that the model allows to nobody is not there. */
-import type { Collection } from '../model/model.ts'
+import type { Collection, Field, Model, Relation } from '../model/model.ts'
 import type { Route } from './path.ts'
 
 export type Operation = 'read' | 'create' | 'update' | 'delete'
@@ -7,6 +7,39 @@ export type Operation = 'read' | 'create' | 'update' | 'delete'
 /** Whether the model lets anybody do it at all. */
 export function exists(collection: Collection, operation: Operation): boolean {
   return collection.access[operation].kind !== 'nobody'
+}
+
+/** The fields that anybody can ever read. */
+export function visibleFields(collection: Collection): readonly Field[] {
+  return [...collection.fields.values()].filter(
+    field => !field.internal && !field.writeOnly && field.access.read.kind !== 'nobody',
+  )
+}
+
+/** The collections that whoever follows a relation reads: the target, and the join collection where there is one. */
+export function collectionsAlong(model: Model, relation: Relation): readonly Collection[] {
+  const names = relation.kind === 'manyToMany' ? [relation.target, relation.through] : [relation.target]
+  return names.flatMap(name => model.collections.get(name) ?? [])
+}
+
+function isFollowable(model: Model, collection: Collection, relation: Relation): boolean {
+  const along = collectionsAlong(model, relation)
+  const holder = { one: collection, many: along[0], manyToMany: along[1] }[relation.kind]
+  const links = relation.kind === 'manyToMany' ? [relation.from, relation.to] : [relation.field]
+  const seen = new Set(holder && visibleFields(holder).map(({ name }) => name))
+  return along.every(each => exists(each, 'read')) && links.every(name => seen.has(name))
+}
+
+const followed = new WeakMap<Collection, ReadonlySet<Relation>>()
+
+/** Whether the model lets anybody follow the relation at all. */
+export function canFollow(model: Model, collection: Collection, relation: Relation): boolean {
+  const found = followed.get(collection)
+  if (found) return found.has(relation)
+  const relations = [...collection.relations.values()]
+  const made = new Set(relations.filter(each => isFollowable(model, collection, each)))
+  followed.set(collection, made)
+  return made.has(relation)
 }
 
 const methodsOf = {

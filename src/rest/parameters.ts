@@ -1,5 +1,6 @@
 /** The query string as pairs, strictly: `application/x-www-form-urlencoded` with every escape well-formed. */
 import { ApiError } from '../errors.ts'
+import { didYouMean } from '../model/nearest.ts'
 
 export interface Parameter {
   readonly name: string
@@ -21,9 +22,10 @@ export function parameterFault(name: string, code: string, message: string): Api
   })
 }
 
-/** A parameter that nobody knows; also what a hidden field looks like. */
-export function unknownParameter(name: string): ApiError {
-  return parameterFault(name, 'unknown_parameter', `The parameter ${echo(name)} is not known here.`)
+/** A parameter that nobody knows; also what a hidden field looks like. `known`: those that this caller has. */
+export function unknownParameter(name: string, known: Iterable<string> = []): ApiError {
+  const meant = didYouMean(name.replace(/\[.*/s, ''), known)
+  return parameterFault(name, 'unknown_parameter', `The parameter ${echo(name)} is not known here.${meant}`)
 }
 
 function decode(text: string): string {

@@ -1,5 +1,6 @@
 /** The paths under `/api/v1`: read as they were sent, without decoding, so that no spelling slips past. */
 import type { Collection, ManyToMany, Model, ToMany } from '../model/model.ts'
+import { canFollow, exists } from './operations.ts'
 
 export const prefix = '/api/v1'
 
@@ -36,8 +37,13 @@ export function parseId(text: string, from: number, to: number): number {
   return id <= Number.MAX_SAFE_INTEGER ? id : 0
 }
 
+function readsUsers({ collections }: Model): boolean {
+  const users = collections.get('users')
+  return users !== undefined && exists(users, 'read')
+}
+
 function rootRoute(model: Model, name: string): Route | undefined {
-  if (name === 'me') return model.collections.has('users') ? { kind: 'me' } : undefined
+  if (name === 'me') return readsUsers(model) ? { kind: 'me' } : undefined
   if (name === 'openapi.json') return { kind: 'openapi' }
   const collection = model.collections.get(name)
   return collection && { kind: 'collection', collection }
@@ -56,5 +62,6 @@ export function findRoute(model: Model, path: string): Route | undefined {
   if (idEnd === -1) return { kind: 'item', collection, id }
   const relation = collection.relations.get(path.slice(idEnd + 1))
   if (!relation || relation.kind === 'one') return undefined
+  if (!exists(collection, 'read') || !canFollow(model, collection, relation)) return undefined
   return { kind: 'within', collection, id, relation }
 }

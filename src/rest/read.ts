@@ -1,5 +1,5 @@
 /** Answers to GET and HEAD: rendered once per answer, then given out as often as the answer stays valid. */
-import type { Call, Kept, Reply } from '../call.ts'
+import { type Call, type Reply, unsent } from '../call.ts'
 import { ApiError } from '../errors.ts'
 import { entityTag, type ItemAnswer, type ListAnswer, type RenderedAnswer } from '../plan/answer.ts'
 import type { AccessClass } from '../principal.ts'
@@ -11,8 +11,6 @@ import type { ItemTemplate } from './view.ts'
 
 /** Two replies, their headers and the entity tag. */
 const REPLIES_BYTES = 1000
-
-const unsent = (): Kept => ({ head: '', length: 0 })
 
 /** A whole reply and its short form (RFC 9110, 15.4.5). Kept in `answer.rendered`. */
 class Rendered implements RenderedAnswer {

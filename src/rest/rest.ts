@@ -5,7 +5,7 @@ import type { Model } from '../model/model.ts'
 import { type Awaitable, then } from '../plan/answer.ts'
 import { admit } from '../plan/guard.ts'
 import type { CreateHooks, Run } from '../plan/run.ts'
-import type { Principal } from '../principal.ts'
+import { isAnonymous, type Principal } from '../principal.ts'
 import { requireJson } from './accept.ts'
 import { createDocs } from './docs.ts'
 import { parseItem } from './item.ts'
@@ -50,6 +50,11 @@ function answerOptions(route: Route): Reply {
 
 function refuseParameters(query: string): void {
   for (const { name } of parseQuery(query)) throw unknownParameter(name)
+}
+
+function isNobody({ access }: Principal): ApiError {
+  if (isAnonymous(access)) return new ApiError('UNAUTHORIZED')
+  return new ApiError('FORBIDDEN', 'An app by itself is no user: there is nobody to read.')
 }
 
 class Face {
@@ -122,7 +127,7 @@ class Face {
   }
 
   #readMe(call: Call, principal: Principal): Awaitable<Reply> {
-    if (principal.userId === null) throw new ApiError('UNAUTHORIZED')
+    if (principal.userId === null) throw isNobody(principal)
     return this.#readItem(this.#view('users', principal), principal.userId, call, principal)
   }
 

@@ -1,5 +1,6 @@
 /** `fields` and `include` → what is selected of each item. */
 import type { Deprecation } from '../model/model.ts'
+import { didYouMean } from '../model/nearest.ts'
 import type { Param, Selected, SelectedRelation } from '../plan/plan.ts'
 import { echo, parameterFault } from './parameters.ts'
 import type { CollectionView } from './view.ts'
@@ -42,8 +43,14 @@ export function parseNames(name: string, value: string, most: number): readonly 
 }
 
 /** A name in `fields`, `sort` or `include` that is not there, or that the caller may not read. */
-export function unknownName(parameter: string, what: string, name: string, collection: string) {
-  const message = `The parameter "${parameter}" names ${echo(name)}, which is no ${what} of ${collection}.`
+export function unknownName(
+  parameter: string,
+  what: 'field' | 'relation',
+  name: string,
+  { collection, fields, relations }: CollectionView,
+) {
+  const meant = didYouMean(name, what === 'field' ? fields.keys() : relations.keys())
+  const message = `The parameter "${parameter}" names ${echo(name)}, which is no ${what} of ${collection.name}.${meant}`
   return parameterFault(parameter, `unknown_${what}`, message)
 }
 
@@ -67,7 +74,7 @@ function parseIncludes(value: string): Includes {
 
 function selectFields(view: CollectionView, value: string): readonly Selected[] {
   return parseNames('fields', value, view.fields.size + 1).map(name => {
-    if (!view.fields.has(name)) throw unknownName('fields', 'field', name, view.collection.name)
+    if (!view.fields.has(name)) throw unknownName('fields', 'field', name, view)
     return { kind: 'field', key: name, field: name }
   })
 }
@@ -86,7 +93,7 @@ function selectRelation(
 ): SelectedRelation {
   const relation = view.relations.get(name)
   const target = relation && view.view.get(relation.target)
-  if (!relation || !target) throw unknownName('include', 'relation', name, view.collection.name)
+  if (!relation || !target) throw unknownName('include', 'relation', name, view)
   const many = relation.kind !== 'one'
   if (many && inMany) {
     const message = `The parameter "include" takes one to-many relation in a path; ${echo(name)} is a second one.`

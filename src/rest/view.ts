@@ -2,19 +2,21 @@
  * What callers who may read the same fields see of the model. Shapes are made once per view and shared by
  * its callers, so that the guard and the store meet the same shape again.
  */
-import type { Collection, Field, ManyToMany, Model, Relation, ToMany } from '../model/model.ts'
+import type { Collection, Deprecation, Field, ManyToMany, Model, Relation, ToMany } from '../model/model.ts'
 import { readableFields, readableRelations } from '../plan/guard.ts'
 import type { CreateShape, ItemShape, Selected, WriteShape } from '../plan/plan.ts'
 import type { AccessClass } from '../principal.ts'
 import type { BoundList, ListTemplate } from './list-template.ts'
 import { Memo } from './memo.ts'
-import { exists } from './operations.ts'
+import { canFollow } from './operations.ts'
 import type { Presentation } from './presentation.ts'
 
 /** What is selected of one item, and the headers that go with it. */
 export interface ItemTemplate {
   readonly shape: ItemShape
   readonly presentation: Presentation
+  /** What of it is going away. */
+  readonly deprecations: readonly Deprecation[]
   /** Whether this is the item as a plain read shows it: what `If-Match` is compared with. */
   readonly plain: boolean
   /** Whether the shape takes `includedLimit` as its second argument. */
@@ -73,7 +75,7 @@ export class CollectionView {
     const known = this.#sublists.get(relation.name)
     if (known) return known
     const target = this.view.get(relation.target)
-    if (!target || !this.relations.has(relation.name) || !exists(target.collection, 'read')) return undefined
+    if (!target || !this.relations.has(relation.name)) return undefined
     const made = new ListScope(target, { collection: this.collection.name, relation: relation.name })
     this.#sublists.set(relation.name, made)
     return made
@@ -118,7 +120,9 @@ export function createViews(
   const findView = (access: AccessClass): View => {
     const visible = collections.map(collection => ({
       fields: readableFields(model, collection, access),
-      relations: readableRelations(model, collection, access),
+      relations: readableRelations(model, collection, access).filter(relation =>
+        canFollow(model, collection, relation),
+      ),
     }))
     const key = visible.map(keyOf).join('\n')
     const known = byVisible.get(key)

@@ -67,17 +67,11 @@ function bodyOf(answer: WriteAnswer): string {
   return answer.text ?? `{"id":${answer.id}}`
 }
 
-function deprecatedIn(view: CollectionView, names: readonly string[]) {
-  return names.flatMap(name => view.collection.fields.get(name)?.deprecated ?? [])
-}
-
 /** The headers of an answer to a write; a body that sets a deprecated field is told so. */
 function headersFor(view: CollectionView, template: ItemTemplate, names: readonly string[]) {
-  const deprecated = deprecatedIn(view, names)
-  if (deprecated.length === 0) return template.presentation.unstored
-  const own = view.collection.deprecated ? [view.collection.deprecated] : []
-  const read = deprecatedIn(view, [...view.fields.keys()])
-  return makePresentation(true, [...own, ...read, ...deprecated]).unstored
+  const written = names.flatMap(name => view.collection.fields.get(name)?.deprecated ?? [])
+  if (written.length === 0) return template.presentation.unstored
+  return makePresentation(true, [...template.deprecations, ...written]).unstored
 }
 
 function makeCreateForm(
@@ -216,7 +210,8 @@ export function answerDelete(
     ifMatch: ifMatch === undefined ? undefined : 1,
   }))
   // No content, so no media type either.
-  const headers = parseItem(view, '').presentation.unstored.slice(2)
+  const { deprecated } = view.collection
+  const headers = makePresentation(true, deprecated ? [deprecated] : []).unstored.slice(2)
   return writing.run
     .write({ shape, args: [id, ifMatch ?? null] }, principal)
     .then(() => ({ status: 204, headers, body: null }))

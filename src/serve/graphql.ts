@@ -178,7 +178,7 @@ class ExchangeAccount implements Account {
 
 /** The same for an operation over a WebSocket, whose messages have no headers. */
 class SocketAccount implements Account, Answered {
-  added: readonly string[] = []
+  added = ''
   budget: RateLimit | undefined
   readonly principal: Principal
   readonly credential: CredentialHeaders | undefined

@@ -1,12 +1,13 @@
 /** The accounts that JWTs of outside issuers stand for. */
 import { createAddresses } from '../auth/accounts/addresses.ts'
+import { findByEmail } from '../auth/accounts/users.ts'
 import type { CredentialReader } from '../auth/authenticate.ts'
 import type { OutsideUser } from '../auth/outside-issuer.ts'
 import type { Settings } from '../config.ts'
 import type { Logger } from '../log.ts'
 import type { Model } from '../model/model.ts'
-import { type Awaitable, type ItemAnswer, type ListAnswer, then } from '../plan/answer.ts'
-import type { ItemShape, ListShape, Selected } from '../plan/plan.ts'
+import { type Awaitable, type ItemAnswer, then } from '../plan/answer.ts'
+import type { ItemShape, Selected } from '../plan/plan.ts'
 import type { Run } from '../plan/run.ts'
 import { system } from '../principal.ts'
 import type { Records } from '../records.ts'
@@ -26,17 +27,6 @@ const select: readonly Selected[] = ['id', 'role'].map(field => ({ kind: 'field'
 
 const byId: ItemShape = { kind: 'item', collection: 'users', id: 0, select }
 
-const byEmail: ListShape = {
-  kind: 'list',
-  collection: 'users',
-  within: undefined,
-  filter: { kind: 'compare', field: 'email', operator: 'eq', param: 0 },
-  search: undefined,
-  sort: [],
-  window: { kind: 'page', offset: 1, limit: 2, total: false },
-  select,
-}
-
 /** Reads JWTs of the trusted issuers; what checks them is loaded with the first one. None where none is trusted. */
 export async function outsideReaders(parts: OutsideParts): Promise<readonly CredentialReader[]> {
   const { model, run, records, version, settings, logger } = parts
@@ -50,9 +40,8 @@ export async function outsideReaders(parts: OutsideParts): Promise<readonly Cred
       text === null ? undefined : JSON.parse(text),
     )
   /** Not one who has only just taken the address, or signed up with one that nobody has confirmed. */
-  const findByEmail = async (email: string): Promise<OutsideUser | undefined> => {
-    const { text }: ListAnswer = await run.list({ shape: byEmail, args: [email, 0, 1] }, system)
-    const [found] = JSON.parse(text ?? '[]') as OutsideUser[]
+  const findByAddress = async (email: string): Promise<OutsideUser | undefined> => {
+    const found = await findByEmail(run, email)
     if (!found || (await addresses.isUnproven(found.id))) return undefined
     return (await addresses.isTrusted(found.id, email)) ? found : undefined
   }
@@ -64,5 +53,15 @@ export async function outsideReaders(parts: OutsideParts): Promise<readonly Cred
           { issuer, reason },
           'the keys of the issuer cannot be fetched: tokens that need them are refused',
         )
-  return [outsideIssuerReader({ issuers, fetchKeys, findById, findByEmail, version, scopes, onChange })]
+  return [
+    outsideIssuerReader({
+      issuers,
+      fetchKeys,
+      findById,
+      findByEmail: findByAddress,
+      version,
+      scopes,
+      onChange,
+    }),
+  ]
 }

@@ -55,6 +55,24 @@ test('what a key makes ends with it, or before', async () => {
   })
 })
 
+test('what a token of an app makes has its scopes, but none that only such a token can have', async () => {
+  await withFixture({}, async fixture => {
+    const app = await fixture.app({ scopes: null })
+    const { access_token: token = '' } = await newTokens(fixture, app, {
+      browser: fixture.browser(),
+      person: fixture.ann,
+      scope: 'openid profile email offline_access read:post write:api_key',
+    })
+    const made = await fixture.call('/api/v1/api_keys', {
+      method: 'POST',
+      key: token,
+      body: { name: 'a key' },
+    })
+    assert.equal(made.status, 201, made.text)
+    assert.deepEqual(made.json.scopes, ['read:post', 'write:api_key'])
+  })
+})
+
 test('no key extends itself or another; it may shorten both, and change their names', async () => {
   await withFixture({}, async fixture => {
     const { call, ann, ben } = fixture

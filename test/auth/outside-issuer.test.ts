@@ -74,6 +74,15 @@ test('a token of a trusted issuer stands for the account with its address, with 
   assert.deepEqual(asked, ['ann@example.com'])
 })
 
+test('an end beyond every date is the last one that there is: what takes over its end can store it', async () => {
+  const { token, read, clock } = await setup()
+  assert.equal((await read(await token()))?.expiresAt, clock.now + 600_000)
+  for (const exp of [1e12, 1e15, 1e300]) {
+    const { expiresAt = 0 } = (await read(await token(good, { exp }))) ?? {}
+    assert.equal(new Date(expiresAt).toISOString(), '9999-12-31T23:59:59.999Z', String(exp))
+  }
+})
+
 test('an address that the issuer has not verified stands for nobody', async () => {
   const { token, read, asked } = await setup()
   for (const email_verified of [false, undefined, 'true', 1]) {

@@ -14,10 +14,10 @@ function clock(at = start) {
   return time
 }
 
-function headersOf(added: readonly string[]): Record<string, string> {
-  const headers: Record<string, string> = {}
-  for (let at = 0; at < added.length; at += 2) headers[added[at] ?? ''] = added[at + 1] ?? ''
-  return headers
+function headersOf(added: string): Record<string, string> {
+  const lines = added.split('\r\n')
+  assert.equal(lines.pop(), '', 'every line has its end')
+  return Object.fromEntries(lines.map(line => line.split(': ')))
 }
 
 test('a budget counts down to nothing, is refused, and is whole again with the next window', () => {
@@ -100,7 +100,7 @@ test('keys do not share a budget, and no more than the bound are kept', () => {
 test('every answer says the limit, what is left and when it is whole again', () => {
   const time = clock(start + 15_400)
   const limits = createLimits({ user: 1000, address: 120 }, memoryCounters(time), time.now)
-  const answer = { added: [] as readonly string[] }
+  const answer = { added: '' }
   limits.draw(user(7, 'user', 'all'), answer)
   assert.deepEqual(headersOf(answer.added), {
     'X-RateLimit-Limit': '1000',
@@ -116,7 +116,7 @@ test('every answer says the limit, what is left and when it is whole again', () 
 test('beyond the limit: RATE_LIMITED with Retry-After, the headers, and a count', () => {
   const time = clock(start + 59_999)
   const limits = createLimits({ user: 1, address: 1 }, memoryCounters(time), time.now)
-  const answer = { added: [] as readonly string[] }
+  const answer = { added: '' }
   const somebody = anonymous('192.0.2.1')
   limits.draw(somebody, answer)
   assert.throws(
@@ -132,15 +132,15 @@ test('beyond the limit: RATE_LIMITED with Retry-After, the headers, and a count'
 
 test('a limit that is off counts nothing and says nothing', () => {
   const limits = createLimits({ user: 'off', address: 1 }, memoryCounters(clock()))
-  const answer = { added: [] as readonly string[] }
+  const answer = { added: '' }
   for (let at = 0; at < 5; at++) limits.draw(user(7, 'user', 'all'), answer)
-  assert.deepEqual(answer.added, [])
+  assert.equal(answer.added, '')
 })
 
 test('counters that answer later are waited for', async () => {
   const budget = { limit: 1, remaining: 0, resetAt: start / 1000 + 60, granted: false }
   const limits = createLimits({ user: 1, address: 1 }, { take: async () => budget, give() {} }, () => start)
-  const answer = { added: [] as readonly string[] }
+  const answer = { added: '' }
   await assert.rejects(async () => limits.draw(user(7, 'user', 'all'), answer), { code: 'RATE_LIMITED' })
   assert.equal(headersOf(answer.added)['X-RateLimit-Limit'], '1')
 })
@@ -162,7 +162,7 @@ for (const [address, budget] of addresses) {
 
 test('a draw of more than one takes so many, or nothing at all', () => {
   const limits = createLimits({ user: 10, address: 10 }, memoryCounters(clock()))
-  const answer: Answered = { added: [] }
+  const answer: Answered = { added: '' }
   const somebody = anonymous('192.0.2.1')
   limits.draw(somebody, answer)
   limits.draw(somebody, answer, 6)

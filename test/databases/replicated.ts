@@ -1,7 +1,7 @@
 /** A primary with hot standbys, and databases on them. */
 import { setTimeout as wait } from 'node:timers/promises'
 import { query } from './postgres.ts'
-import { fast, PostgresServer } from './postgres-server.ts'
+import { fast, PostgresServer, type PostgresSettings } from './postgres-server.ts'
 
 const PATIENCE = 60_000
 
@@ -29,16 +29,16 @@ export interface Everywhere {
 }
 
 /** Servers of a test's own. */
-export async function startStandbys(count: number): Promise<Replicated> {
+export async function startStandbys(count: number, settings: PostgresSettings = fast): Promise<Replicated> {
   const servers: PostgresServer[] = []
   const close = async () => {
     for (const server of servers.toReversed()) await server.remove()
   }
   try {
-    const primary = new PostgresServer(fast)
+    const primary = new PostgresServer(settings)
     servers.push(primary)
     await primary.start()
-    for (let made = 0; made < count; made++) servers.push(new PostgresServer(fast, primary))
+    for (let made = 0; made < count; made++) servers.push(new PostgresServer(settings, primary))
     const standbys = servers.slice(1)
     await Promise.all(standbys.map(standby => standby.start()))
     let databases = 0

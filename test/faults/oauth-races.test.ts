@@ -18,6 +18,7 @@ import {
   withFixture,
 } from '../conformance/oauth/server.ts'
 import blog from '../models/blog.ts'
+import { lockedNodes } from '../setups/postgres.ts'
 import type { Setup } from '../setups/setup.ts'
 import { setups } from '../setups/setups.ts'
 
@@ -96,7 +97,7 @@ async function racing(
   })
 }
 
-for (const setup of setups) {
+for (const setup of [...setups, lockedNodes]) {
   test(`${ROUNDS} rounds of ${PARALLEL} redemptions of one code (${setup.name})`, async () => {
     await racing(setup, async (fixture, app, browser, agent) => {
       for (let round = 0; round < ROUNDS; round++) {

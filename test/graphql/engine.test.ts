@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
+import { ApiError } from '../../src/errors.ts'
 import { createEngine, type EngineOptions } from '../../src/graphql/create-engine.ts'
 import type { Bound, Engine, ExecutionContext, ItemChange } from '../../src/graphql/engine.ts'
 import { checkModel } from '../../src/model/check.ts'
@@ -192,6 +193,27 @@ describe('queries', () => {
     assert.equal(ids(await page('last: 2')), '21')
     assert.ok([first, second, third, back].every(({ totalCount }) => totalCount === 5))
     assert.equal(first.edges[1].cursor, first.pageInfo.endCursor)
+  })
+
+  test('values too long for a cursor are told where a cursor is asked for, and there alone', async () => {
+    await data('mutation($body: String) { updatePost(id: 5, body: $body) { id } }', ada, {
+      body: 'x'.repeat(9000),
+    })
+    const ordered = (fields: string) =>
+      `{ postsConnection(orderBy: BODY_DESC, first: 1) { nodes { id } ${fields} } }`
+    const shown = await data(ordered('edges { node { id } } pageInfo { hasNextPage } totalCount'))
+    assert.deepEqual(shown.postsConnection, {
+      nodes: [{ id: '5' }],
+      edges: [{ node: { id: '5' } }],
+      pageInfo: { hasNextPage: true },
+      totalCount: 5,
+    })
+    for (const fields of ['edges { cursor }', 'pageInfo { startCursor }', 'pageInfo { endCursor }']) {
+      const { errors } = await ask(ordered(fields))
+      assert.equal(errors.length, 1)
+      assert.match(errors[0].message, /values of body, id are too long for a cursor/)
+    }
+    await data('mutation { updatePost(id: 5, body: "Body 5") { id } }')
   })
 
   test('a list of an item begins after a cursor too', async () => {
@@ -438,6 +460,28 @@ describe('mutations', () => {
     assert.doesNotMatch(JSON.stringify(errors), /author_id/)
   })
 
+  test('every field that a message names is told by the name of its argument', async () => {
+    const names = ['author_id', 'created_at']
+    const details = names.map(field => ({
+      field,
+      code: 'taken',
+      message: 'Not these author_id and created_at.',
+    }))
+    const write = async () => {
+      throw new ApiError('CONFLICT', 'Taken: author_id, created_at.', { details })
+    }
+    const taken = engineWith({ run: { ...run, write } })
+    const { errors } = await ask(
+      'mutation { createPost(title: "t", authorId: 1) { id } }',
+      ada,
+      undefined,
+      taken,
+    )
+    assert.equal(errors[0].message, 'Taken: authorId, createdAt.')
+    const told = errors[0].extensions.details.map(({ message }: { message: string }) => message)
+    assert.deepEqual(told, Array(2).fill('Not these authorId and createdAt.'))
+  })
+
   test('whoever may not is told so before anything of the values', async () => {
     const bad = 'mutation { createPost(title: "", authorId: "x") { id } }'
     assert.equal((await ask(bad, nobody)).errors[0].extensions.code, 'UNAUTHORIZED')
@@ -464,6 +508,14 @@ describe('mutations', () => {
     assert.deepEqual(shown, { key: 'pk_test_secret', name: 'k', prefix: 'pk_test' })
     const again = await data('query($id: ID!) { apiKey(id: $id) { key name } }', ben, { id })
     assert.deepEqual(again, { apiKey: { key: null, name: 'k' } })
+  })
+
+  test('what a create reveals and what another field is called do not mix', async () => {
+    const fields = '{ key: name k: key }'
+    const { createApiKey } = await data(`mutation { createApiKey(name: "n") ${fields} }`, ben)
+    assert.deepEqual(createApiKey, { key: 'n', k: 'pk_test_secret' })
+    const { apiKeys } = await data(`{ apiKeys(filter: { name: { eq: "n" } }) ${fields} }`, ben)
+    assert.deepEqual(apiKeys, [{ key: 'n', k: null }])
   })
 })
 
@@ -495,6 +547,32 @@ describe('requests that are refused', () => {
         ['query($n: Int!) { posts(limit: $n) { id } }', /\$n" has invalid value/, { n: 'x' }],
         ['{ posts(filter: { createdAt: { gt: "soon" } }) { id } }', /DateTime/],
         ['{ users(filter: { email: { eq: "no address" } }) { id } }', /e-mail address/],
+        // A variable with a default fits where no null may be (GraphQL 5.8.5), and null may still come.
+        ['query($v: ID = 1) { user(id: $v) { id } }', /\$v" is null.*"ID!"/, { v: null }],
+        ['mutation($v: ID = 1) { deletePost(id: $v) }', /\$v" is null.*"ID!"/, { v: null }],
+        [
+          'query($v: PostFilter = {}) { posts(filter: { or: [$v] }) { id } }',
+          /\$v" is null.*"PostFilter!"/,
+          { v: null },
+        ],
+        [
+          'query($v: PostOrderBy = ID_DESC) { posts(orderBy: [$v]) { id } }',
+          /\$v" is null.*"PostOrderBy!"/,
+          { v: null },
+        ],
+        [
+          'query($v: ID = 1) { posts(filter: { id: { in: [$v] } }) { id } }',
+          /\$v" is null.*"ID!"/,
+          { v: null },
+        ],
+        ...['skip', 'include'].map(
+          name =>
+            [
+              `query($v: Boolean = true) { posts { id @${name}(if: $v) } }`,
+              /\$v" is null.*"Boolean!"/,
+              { v: null },
+            ] as const,
+        ),
       ]
     for (const [source, message, variables, name] of rows) {
       const [error] = refused(source, variables, engine, name)
@@ -574,7 +652,7 @@ describe('subscriptions', () => {
   const second = { title: 'Post 2', author_id: 1 }
 
   const open = (source: string, who: Principal) => {
-    const subscribed = engine.subscribe(bound(source), who)
+    const subscribed = engine.subscribe(bound(source), who, context.onFault)
     if ('outcome' in subscribed) assert.fail(subscribed.text)
     return subscribed
   }
@@ -588,6 +666,19 @@ describe('subscriptions', () => {
     })
     assert.equal(open('subscription { postUpdated { id } }', ada).kind, 'updated')
     assert.equal(open('subscription { postDeleted { id } }', ada).kind, 'deleted')
+  })
+
+  test('tell of a fault that the client sees as an internal error', async () => {
+    const faults: unknown[] = []
+    // Of a list, the answer holds none.
+    const composite = () => ({ kind: 'composite', text: '{"newUser":{"posts":1}}' }) as const
+    const of = engineWith({ run: { ...run, composite } })
+    const source = 'subscription { newUser { posts { id } } }'
+    const subscribed = of.subscribe(bound(source, undefined, of), ada, fault => faults.push(fault))
+    if ('outcome' in subscribed) assert.fail(subscribed.text)
+    const text = await subscribed.deliver(changed(3))
+    assert.match(text ?? '', /INTERNAL_ERROR/)
+    assert.match(String(faults), /posts must be a list/)
   })
 
   test('deliver nothing of an item that is hidden', async () => {
@@ -635,9 +726,9 @@ describe('subscriptions', () => {
   })
 
   test('are refused to who may see none of it', () => {
-    const denied = engine.subscribe(bound('subscription { newUser { id } }'), nobody)
+    const denied = engine.subscribe(bound('subscription { newUser { id } }'), nobody, context.onFault)
     assert.equal('outcome' in denied && denied.errors[0]?.extensions?.code, 'UNAUTHORIZED')
-    const scoped = engine.subscribe(bound('subscription { newUser { id } }'), reader)
+    const scoped = engine.subscribe(bound('subscription { newUser { id } }'), reader, context.onFault)
     assert.equal('outcome' in scoped && scoped.errors[0]?.extensions?.code, 'INSUFFICIENT_SCOPE')
   })
 

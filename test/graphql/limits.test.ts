@@ -185,6 +185,14 @@ test('a list that no index leads to costs what it has to look through', () => {
     [filtered('or: []'), 51],
     [filtered('not: {authorId: {eq: 1}}'), 51],
     [filtered('author: {id: {eq: 1}}'), 51],
+    [filtered('author: {posts: {title: {eq: "x"}}}'), 51],
+    // The lists that a filter goes through multiply, whatever else it asks for.
+    [filtered('author: {posts: {author: {posts: {title: {eq: "x"}}}}}'), 1 + 50 * 50],
+    [filtered('id: {gt: 0}, not: {author: {posts: {or: [{author: {posts: {}}}]}}}'), 1 + 50 * 50],
+    [
+      '{ users(limit: 10) { posts(limit: 1, filter: {author: {posts: {author: {posts: {}}}}}) { id } } }',
+      10 * (1 + 5 * 50 + 1),
+    ],
     [filtered('email: {eq: "x@example.org"}', 'users(limit: 1'), 1],
     ['{ postsConnection(first: 1, filter: {authorId: {eq: 1}}) { nodes { id } } }', 2],
     ['{ postsConnection(first: 1, filter: {authorId: {eq: 1}}) { totalCount } }', 52],
@@ -198,6 +206,21 @@ test('a list that no index leads to costs what it has to look through', () => {
     i => `a${i}: users(limit: 10) { posts(limit: 1, filter: {title: {eq: "x"}}) { id } }`,
   )
   assert.equal(costOf(`{ ${scans} }`), 30 * 70)
+})
+
+test('a filter that goes through list after list of list is refused', () => {
+  const filter = `${'{author: {posts: '.repeat(3)}{title: {eq: "x"}}${'}}'.repeat(3)}`
+  assert.match(
+    refusalOf(`{ posts(limit: 1, filter: ${filter}) { id } }`),
+    /costs 125001 points; at most 5000/,
+  )
+})
+
+test('a filter follows no more relations than a statement has room for', () => {
+  let filter: object = { id: { eq: '1' } }
+  for (let i = 0; i < 20; i++) filter = { author: { posts: filter } }
+  const source = 'query($f: PostFilter) { posts(filter: {or: [{not: $f}]}) { id } }'
+  assert.match(refusalOf(source, { f: filter }), /follows 40 relations, one within another; at most 10/)
 })
 
 test('a search costs what it has to look through', () => {

@@ -44,6 +44,7 @@ const node = (inner: string) => `{ node(nodeId: "User:1") { ${inner} } }`
 const right = [
   '{ me { id id } me { name } }',
   '{ a: posts(limit: 1) { id } a: posts(limit: 1) { title } }',
+  '{ posts(limit: 1, filter: {or: [{id: {gt: 1, lt: 3}}, {}]}) { id } posts(filter: {or: [{id: {lt: 3, gt: 1}}, {}]}, limit: 1) { id } }',
   node('... on User { x: name } ... on Post { x: title }'),
   node('nodeId ... on User { nodeId posts { id } } ... on Post { nodeId author { name } }'),
   node('... on User { x: posts { y: title } } ... on OauthApp { x: secrets { y: prefix } }'),
@@ -53,6 +54,8 @@ const right = [
 const wrong = [
   '{ me { x: id x: name } }',
   '{ posts(limit: 1) { id } posts(limit: 2) { id } }',
+  '{ posts(filter: {or: [{id: {gt: 1}}, {}]}) { id } posts(filter: {or: [{}, {id: {gt: 1}}]}) { id } }',
+  '{ posts(filter: {id: {in: [1, 2]}}) { id } posts(filter: {id: {in: ["1,2"]}}) { id } }',
   '{ me { posts { x: id } } me { posts { x: title } } }',
   node('... on User { x: name } ... on Post { x: body }'),
   node('... on User { x: posts { id } } ... on Post { x: author { id } }'),

@@ -30,8 +30,8 @@ function world(patience = 60_000) {
   const inner = stubEngine()
   const engine: Engine = {
     ...inner,
-    subscribe(bound, principal) {
-      const made = inner.subscribe(bound, principal)
+    subscribe(bound, principal, onFault) {
+      const made = inner.subscribe(bound, principal, onFault)
       if ('outcome' in made) return made
       const deliver = async (change: ItemChange) => {
         await pause(1)

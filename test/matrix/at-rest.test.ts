@@ -169,7 +169,7 @@ async function useEverything(fixture: Fixture, secrets: Secrets): Promise<void> 
 async function privateKeys(file: string, secrets: Secrets): Promise<void> {
   const store = openSqlite(checkModel(blog), { file })
   try {
-    const records = await recordsBeside(store, file)
+    const records = await recordsBeside(store, { database: file, settings: {} })
     for (const { jwk } of await loadKeys(records)) {
       for (const part of ['d', 'p', 'q', 'dp', 'dq', 'qi'] as const)
         if (jwk[part] !== undefined) secrets.set(`${jwk.alg} ${part}`, jwk[part])

@@ -870,6 +870,48 @@ for (const [what, found, faults] of wrong) {
   })
 }
 
+test('what is no text where a text belongs is a fault, not a crash', () => {
+  const link = (options: object) => fieldFaults({ writer_id: relation('users', untyped(options)) })
+  for (const option of ['as', 'inverse'])
+    assert.deepEqual(link({ [option]: 5 }), [`posts.fields.writer_id.${option}: Write a text in quotes.`])
+  const deprecated = untyped({ since: '2026-01-01', reason: 5 })
+  const place = 'deprecated.reason: Write a text in quotes.'
+  assert.deepEqual(postFaults({ deprecated }), [`posts.${place}`])
+  assert.deepEqual(fieldFaults({ a: string({ deprecated }) }), [`posts.fields.a.${place}`])
+})
+
+test('a JSON Schema that holds itself is a fault', () => {
+  const schema: { type: string; properties?: object } = { type: 'object' }
+  schema.properties = { child: schema, other: schema }
+  const [fault] = fieldFaults({ a: json({ schema: untyped(schema) }) })
+  assert.match(String(fault), /^posts\.fields\.a\.schema: This is no valid JSON Schema \(2020-12\)/)
+})
+
+test('names of members, and values, are no keywords of a JSON Schema', () => {
+  const properties = {
+    $schema: { type: 'string' },
+    $ref: { type: 'string' },
+    pattern: { type: 'object', properties: { maxLength: { type: 'integer' } } },
+  }
+  const fine = [
+    { type: 'object', properties },
+    { enum: [{ pattern: 'x' }, { $ref: 'y' }] },
+    { type: 'object', default: { pattern: 'x', $id: 'y' } },
+    { type: 'object', dependentSchemas: { $id: { required: ['$ref'] } } },
+  ]
+  for (const schema of fine) assert.deepEqual(fieldFaults({ a: json({ schema }) }), [])
+  const hidden = [
+    { type: 'object', properties: { $ref: { $ref: '#' } } },
+    { anyOf: [{ items: { $id: 'x' } }] },
+    { type: 'object', dependentSchemas: { a: { $anchor: 'x' } } },
+  ]
+  for (const schema of hidden) {
+    assert.match(String(fieldFaults({ a: json({ schema: untyped(schema) }) })), /cannot be used here/)
+  }
+  const open = { type: 'object', properties: { maxLength: { type: 'string', pattern: '^x' } } }
+  assert.match(String(fieldFaults({ a: json({ schema: open }) })), /A `pattern` may take long/)
+})
+
 test('all faults are told at once, each with its place', () => {
   const declaration = model({
     posts: collection({

@@ -171,9 +171,24 @@ test('names that every object has are unknown fields, and change nothing', () =>
   assert.equal(Reflect.get({}, 'polluted'), undefined)
 })
 
+test('a pattern of our own is told in words', () => {
+  const body = {
+    name: 'x',
+    redirect_uris: ['http://example.com/', 'https://a@b.c/'],
+    logo_uri: 'https://10.0.0.1/x',
+  }
+  const { details = [] } = refusal('oauth_apps', 'create', body)
+  const told = Object.fromEntries(details.map(({ field, message }) => [field, message]))
+  assert.match(String(told['redirect_uris/0']), /must be an https address, an http address of localhost, /)
+  assert.match(String(told.logo_uri), /must be an https address with a public host name/)
+  const [first] = refusal('tasks', 'merge', { link: 'ftp://x' }).details ?? []
+  assert.equal(first?.message, 'link must begin with http:// or https://.')
+})
+
 test('a refusal is small, however large the body', () => {
   const many = Object.fromEntries(Array.from({ length: 50_000 }, (_, at) => [`field_${at}`, at]))
   assert.equal(refusal('tasks', 'merge', many).details?.length, 100)
+  assert.match(refusal('tasks', 'merge', many).message, /^The body has at least 100 faults\. /)
   const long = refusal('tasks', 'merge', { ['x'.repeat(100_000)]: 1, title: 'y'.repeat(100_000) })
   assert.ok(JSON.stringify(long.details).length < 1000)
   const columns = Array.from({ length: 50_000 }, () => 1)

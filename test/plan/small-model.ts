@@ -41,6 +41,7 @@ function fieldType(
     operators,
     sortable: encoding !== 'json',
     schema: {},
+    filterSchema: {},
     canonical: value => value,
     fromText: text => text,
   }

@@ -44,13 +44,20 @@ test('If-Match compares strongly', () => {
   assert.equal(readIfMatch(undefined), undefined)
 })
 
+test('empty elements of a list are passed over (RFC 9110, 5.6.1.2)', () => {
+  assert.deepEqual(readIfMatch('"a",,"b" , , "c",'), ['"a"', '"b"', '"c"'])
+  assert.deepEqual(readIfMatch(', "a"'), ['"a"'])
+  assert.equal(matchesNone(',"a",', '"a"'), true)
+})
+
 test('malformed tags are refused', () => {
   for (const header of [
     '',
     'a',
     '"a',
     '"a" "b"',
-    '"a",',
+    ',',
+    '"a", b',
     '*, "a"',
     'w/"a"',
     '"a\u0001"',
@@ -61,7 +68,8 @@ test('malformed tags are refused', () => {
 })
 
 test('a long list of almost-tags is refused at once', () => {
-  assert.throws(() => readIfMatch(`${'"a" , '.repeat(1000)}x`), { code: 'BAD_REQUEST' })
+  for (const repeated of ['"a" , ', ', ', ' ,\t', '"a",,'])
+    assert.throws(() => readIfMatch(`${repeated.repeat(1000)}x`), { code: 'BAD_REQUEST' }, repeated)
 })
 
 test('a memo forgets, and keeps what is used', () => {

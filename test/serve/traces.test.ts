@@ -195,7 +195,10 @@ describe('a service', () => {
 
   it('goes on without a collector, says so once, without a password, and stops in time', () =>
     withFile(async file => {
-      const environment = { ...environmentOf(file, 'http://user:hunter2@127.0.0.1:9'), OTEL_BSP_SCHEDULE_DELAY: '50' }
+      const environment = {
+        ...environmentOf(file, 'http://user:hunter2@127.0.0.1:9'),
+        OTEL_BSP_SCHEDULE_DELAY: '50',
+      }
       const service = await startProcess({ environment })
       for (let at = 0; at < 5; at++) {
         assert.equal((await service.call('/api/v1/posts')).status, 200)

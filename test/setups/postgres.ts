@@ -1,10 +1,10 @@
-/** PostgreSQL and Redis, served by three processes. */
+/** PostgreSQL: with Redis, served by three processes; with row security by this one too. */
 import type { GivenSettings } from '../../src/config.ts'
 import { openPostgres } from '../../src/store/postgres.ts'
 import { ordinaryDatabase } from '../databases/ordinary.ts'
 import { newDatabase, query } from '../databases/postgres.ts'
 import { RedisServer } from '../databases/redis.ts'
-import { serveNodes } from './serve.ts'
+import { serveHere, serveNodes } from './serve.ts'
 import type { Place, Setup } from './setup.ts'
 
 const CONNECTIONS = 4
@@ -28,13 +28,11 @@ interface Given {
   drop(): Promise<void>
 }
 
-async function openPlace({ url, admin, drop }: Given, own: GivenSettings): Promise<Place> {
-  const redis = await RedisServer.start()
+function openPlace({ url, admin, drop }: Given, serve: typeof serveHere, own: GivenSettings): Place {
   const { rowSecurity = false } = own
   const settings = {
     database: url,
     databaseConnections: CONNECTIONS,
-    redis: { url: redis.url },
     secretKeys: [secretKey],
     ...own,
   }
@@ -48,9 +46,18 @@ async function openPlace({ url, admin, drop }: Given, own: GivenSettings): Promi
     },
     openStore: model => openPostgres(model, { url, connections: CONNECTIONS, rowSecurity }),
     dump: () => dump(admin),
-    serve: (declaration, given) => serveNodes(declaration, { ...settings, ...given }),
+    serve: (declaration, given) => serve(declaration, { ...settings, ...given }),
+    close: drop,
+  }
+}
+
+async function openNodes(given: Given, own: GivenSettings = {}): Promise<Place> {
+  const redis = await RedisServer.start()
+  const place = openPlace(given, serveNodes, { redis: { url: redis.url }, ...own })
+  return {
+    ...place,
     async close() {
-      await Promise.all([drop(), redis.remove()])
+      await Promise.all([place.close(), redis.remove()])
     },
   }
 }
@@ -59,12 +66,18 @@ export const postgresNodes: Setup = {
   name: 'PostgreSQL and Redis, three nodes',
   async open() {
     const { url, drop } = await newDatabase()
-    return openPlace({ url, admin: url, drop }, {})
+    return openNodes({ url, admin: url, drop })
   },
 }
 
 /** The same, and the database locks the rows. */
 export const lockedNodes: Setup = {
   name: 'PostgreSQL with row security and Redis, three nodes',
-  open: async () => openPlace(await ordinaryDatabase(), { rowSecurity: true }),
+  open: async () => openNodes(await ordinaryDatabase(), { rowSecurity: true }),
+}
+
+/** What is about the rows alone needs one node, which starts sooner. */
+export const locked: Setup = {
+  name: 'PostgreSQL with row security',
+  open: async () => openPlace(await ordinaryDatabase(), serveHere, { rowSecurity: true }),
 }

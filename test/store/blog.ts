@@ -69,15 +69,18 @@ export class Client {
   readonly store: Store
   readonly #guard: ReturnType<typeof createGuard>
   readonly #model: Model
+  /** Who asks, where it is not told. */
+  readonly #as: Principal
   readonly #shapes = new Map<string, WriteShape | ReadShape>()
 
-  constructor(store: Store, model: Model = blog) {
+  constructor(store: Store, model: Model = blog, as: Principal = system) {
+    this.#as = as
     this.store = store
     this.#model = model
     this.#guard = createGuard(model)
   }
 
-  create(collection: string, values: Values, as: Principal = system): Promise<WriteAnswer> {
+  create(collection: string, values: Values, as: Principal = this.#as): Promise<WriteAnswer> {
     const shape: CreateShape = {
       kind: 'create',
       collection,
@@ -88,7 +91,7 @@ export class Client {
     return this.write({ shape: this.#same(shape), args: Object.values(values) }, as)
   }
 
-  update(collection: string, id: number, values: Values, as: Principal = system): Promise<WriteAnswer> {
+  update(collection: string, id: number, values: Values, as: Principal = this.#as): Promise<WriteAnswer> {
     return this.#update('merge', collection, id, values, undefined, as)
   }
 
@@ -97,27 +100,27 @@ export class Client {
     id: number,
     values: Values,
     match: JsonValue,
-    as = system,
+    as = this.#as,
   ): Promise<WriteAnswer> {
     return this.#update('merge', collection, id, values, match, as)
   }
 
-  replace(collection: string, id: number, values: Values, as: Principal = system): Promise<WriteAnswer> {
+  replace(collection: string, id: number, values: Values, as: Principal = this.#as): Promise<WriteAnswer> {
     return this.#update('replace', collection, id, values, undefined, as)
   }
 
-  remove(collection: string, id: number, as: Principal = system, match?: JsonValue): Promise<WriteAnswer> {
+  remove(collection: string, id: number, as: Principal = this.#as, match?: JsonValue): Promise<WriteAnswer> {
     const ifMatch = match === undefined ? undefined : 1
     const shape: DeleteShape = { kind: 'delete', collection, id: 0, ifMatch }
     return this.write({ shape: this.#same(shape), args: match === undefined ? [id] : [id, match] }, as)
   }
 
-  item(collection: string, id: number, as: Principal = system): Promise<unknown> {
+  item(collection: string, id: number, as: Principal = this.#as): Promise<unknown> {
     const shape: ItemShape = { kind: 'item', collection, id: 0, select: this.#shown(collection) }
     return this.read({ shape: this.#same(shape), args: [id] }, as).then(({ text }) => parsed(text))
   }
 
-  async list(shape: ListShape, args: readonly JsonValue[], as: Principal = system) {
+  async list(shape: ListShape, args: readonly JsonValue[], as: Principal = this.#as) {
     const answer = await this.read({ shape, args }, as)
     if (answer.kind !== 'list') throw new TypeError('not a list')
     return {

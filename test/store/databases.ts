@@ -72,7 +72,7 @@ export const postgres: TestDatabase = {
 }
 
 /** Its policies lock the rows. */
-const lockedPostgres: TestDatabase = {
+export const lockedPostgres: TestDatabase = {
   name: 'PostgreSQL with row security',
   within: use =>
     withOrdinary(({ url, admin }) =>

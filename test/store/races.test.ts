@@ -5,10 +5,10 @@ import { ApiError } from '../../src/errors.ts'
 import { anyone, collection, model, relation, string } from '../../src/index.ts'
 import { checkModel } from '../../src/model/check.ts'
 import { entityTag } from '../../src/plan/answer.ts'
-import type { Store } from '../../src/store/store.ts'
+import { user } from '../../src/principal.ts'
 import { Client } from './blog.ts'
 import { failure } from './contract.ts'
-import { type OpenOptions, type Place, postgres } from './databases.ts'
+import { lockedPostgres, type OpenOptions, type Place, postgres } from './databases.ts'
 
 const access = { read: anyone, create: anyone, update: anyone, delete: anyone }
 const shop = checkModel(
@@ -18,22 +18,26 @@ const shop = checkModel(
   }),
 )
 
-async function withStores(
-  use: (clients: readonly Client[], place: Place, stores: readonly Store[]) => Promise<void>,
+/** A test on each PostgreSQL, with the clients of two stores. */
+function race(
+  title: string,
+  use: (clients: readonly Client[], place: Place) => Promise<void>,
   options?: OpenOptions,
-): Promise<void> {
-  await postgres.within(async place => {
-    const stores = [await place.open(shop, options), await place.open(shop, options)]
-    try {
-      await use(
-        stores.map(store => new Client(store, shop)),
-        place,
-        stores,
-      )
-    } finally {
-      for (const store of stores) await store.close()
-    }
-  })
+): void {
+  for (const { name, within } of [postgres, lockedPostgres]) {
+    test(`${title} (${name})`, () =>
+      within(async place => {
+        const stores = [await place.open(shop, options), await place.open(shop, options)]
+        try {
+          await use(
+            stores.map(store => new Client(store, shop, user(1, 'user', 'all'))),
+            place,
+          )
+        } finally {
+          for (const store of stores) await store.close()
+        }
+      }))
+  }
 }
 
 const each = <T>(
@@ -53,69 +57,69 @@ function codes(outcomes: readonly PromiseSettledResult<unknown>[]): readonly str
   return [...new Set(failed.map(error => (error instanceof ApiError ? error.code : String(error))))].sort()
 }
 
-test('of many who change an item only if it is as they know it, one does', () =>
-  withStores(async clients => {
-    const [one] = clients
-    assert.ok(one)
-    const { id, text } = await one.create('shelves', { name: 'a' })
-    const tag = [entityTag(text ?? '')]
-    const outcomes = await each(30, clients, (client, at) =>
-      client.updateIf('shelves', id, { name: `n${at}` }, tag),
-    )
-    assert.equal(done(outcomes), 1)
-    assert.deepEqual(codes(outcomes), ['PRECONDITION_FAILED'])
-  }))
+race('of many who change an item only if it is as they know it, one does', async clients => {
+  const [one] = clients
+  assert.ok(one)
+  const { id, text } = await one.create('shelves', { name: 'a' })
+  const tag = [entityTag(text ?? '')]
+  const outcomes = await each(30, clients, (client, at) =>
+    client.updateIf('shelves', id, { name: `n${at}` }, tag),
+  )
+  assert.equal(done(outcomes), 1)
+  assert.deepEqual(codes(outcomes), ['PRECONDITION_FAILED'])
+})
 
-test('of many who want one unique value, one gets it; the others of the group are not harmed', () =>
-  withStores(async clients => {
+race(
+  'of many who want one unique value, one gets it; the others of the group are not harmed',
+  async clients => {
     const outcomes = await each(40, clients, (client, at) =>
       client.create('shelves', { name: at % 2 === 0 ? 'wanted' : `own ${at}` }),
     )
     assert.equal(done(outcomes), 21)
     assert.deepEqual(codes(outcomes), ['CONFLICT'])
-  }))
+  },
+)
 
-test('nothing refers to what was deleted meanwhile, and the totals are right', () =>
-  withStores(async (clients, place) => {
-    const [one] = clients
-    assert.ok(one)
-    const made = await each(12, clients, (client, at) => client.create('shelves', { name: `s${at}` }))
-    const ids = made.flatMap(outcome => (outcome.status === 'fulfilled' ? [outcome.value.id] : []))
-    const deeds = await each(72, clients, async (client, at) => {
-      const shelf = ids[at % ids.length] ?? 0
-      if (at % 3 === 0) await client.remove('shelves', shelf)
-      else await client.create('goods', { name: `g${at}`, shelf_id: shelf })
-    })
-    assert.ok(
-      codes(deeds).every(code => ['CONFLICT', 'NOT_FOUND', 'VALIDATION_FAILED'].includes(code)),
-      `${codes(deeds)}`,
+race('nothing refers to what was deleted meanwhile, and the totals are right', async (clients, place) => {
+  const [one] = clients
+  assert.ok(one)
+  const made = await each(12, clients, (client, at) => client.create('shelves', { name: `s${at}` }))
+  const ids = made.flatMap(outcome => (outcome.status === 'fulfilled' ? [outcome.value.id] : []))
+  const deeds = await each(72, clients, async (client, at) => {
+    const shelf = ids[at % ids.length] ?? 0
+    if (at % 3 === 0) await client.remove('shelves', shelf)
+    else await client.create('goods', { name: `g${at}`, shelf_id: shelf })
+  })
+  assert.ok(
+    codes(deeds).every(code => ['CONFLICT', 'NOT_FOUND', 'VALIDATION_FAILED'].includes(code)),
+    `${codes(deeds)}`,
+  )
+  const count = async (table: string) =>
+    Number((await place.rows(`SELECT count(*) AS n FROM ${table}`))[0]?.n)
+  for (const table of ['shelves', 'goods']) {
+    const [total] = await place.rows(`SELECT sum(n) AS n FROM _totals WHERE collection = '${table}'`)
+    assert.equal(Number(total?.n ?? 0), await count(table), table)
+  }
+  const lost = await place.rows('SELECT 1 FROM goods WHERE shelf_id NOT IN (SELECT id FROM shelves)')
+  assert.deepEqual(lost, [])
+})
+
+race('transactions that lock rows in different orders all come to an end', async clients => {
+  const [one] = clients
+  assert.ok(one)
+  const made = await each(6, clients, (client, at) => client.create('shelves', { name: `s${at}` }))
+  const ids = made.flatMap(outcome => (outcome.status === 'fulfilled' ? [outcome.value.id] : []))
+  for (let round = 0; round < 8; round++) {
+    const outcomes = await each(36, clients, (client, at) =>
+      client.update('shelves', ids[(at * 5 + round) % ids.length] ?? 0, { name: `${round}.${at}` }),
     )
-    const count = async (table: string) =>
-      Number((await place.rows(`SELECT count(*) AS n FROM ${table}`))[0]?.n)
-    for (const table of ['shelves', 'goods']) {
-      const [total] = await place.rows(`SELECT sum(n) AS n FROM _totals WHERE collection = '${table}'`)
-      assert.equal(Number(total?.n ?? 0), await count(table), table)
-    }
-    const lost = await place.rows('SELECT 1 FROM goods WHERE shelf_id NOT IN (SELECT id FROM shelves)')
-    assert.deepEqual(lost, [])
-  }))
+    assert.equal(done(outcomes), 36, `${codes(outcomes)}`)
+  }
+})
 
-test('transactions that lock rows in different orders all come to an end', () =>
-  withStores(async clients => {
-    const [one] = clients
-    assert.ok(one)
-    const made = await each(6, clients, (client, at) => client.create('shelves', { name: `s${at}` }))
-    const ids = made.flatMap(outcome => (outcome.status === 'fulfilled' ? [outcome.value.id] : []))
-    for (let round = 0; round < 8; round++) {
-      const outcomes = await each(36, clients, (client, at) =>
-        client.update('shelves', ids[(at * 5 + round) % ids.length] ?? 0, { name: `${round}.${at}` }),
-      )
-      assert.equal(done(outcomes), 36, `${codes(outcomes)}`)
-    }
-  }))
-
-test('whatever connections are cut, what was acknowledged is there, and reads and writes go on', () =>
-  withStores(async (clients, place) => {
+race(
+  'whatever connections are cut, what was acknowledged is there, and reads and writes go on',
+  async (clients, place) => {
     let over = false
     const cutting = (async () => {
       while (!over) {
@@ -146,22 +150,24 @@ test('whatever connections are cut, what was acknowledged is there, and reads an
     assert.ok(acknowledged.length > 20, `${acknowledged.length}`)
     await new Promise(resolve => setTimeout(resolve, 300))
     await clients[0]?.create('shelves', { name: 'after all' })
-  }))
+  },
+)
 
-test('a text that no index can hold is a fault of its field', () =>
-  withStores(async ([client]) => {
-    const text = (length: number) =>
-      Array.from({ length }, () => String.fromCodePoint(0x4e00 + Math.floor(Math.random() * 20_000))).join('')
-    const create = async (name: string) => client?.create('shelves', { name })
-    await assert.rejects(create(text(2000)), failure('VALIDATION_FAILED', 'name', 'too_long'))
-    await assert.rejects(create(text(9000)), failure('VALIDATION_FAILED'))
-    await create(text(500))
-  }))
+race('a text that no index can hold is a fault of its field', async ([client]) => {
+  const text = (length: number) =>
+    Array.from({ length }, () => String.fromCodePoint(0x4e00 + Math.floor(Math.random() * 20_000))).join('')
+  const create = async (name: string) => client?.create('shelves', { name })
+  await assert.rejects(create(text(2000)), failure('VALIDATION_FAILED', 'name', 'too_long'))
+  await assert.rejects(create(text(9000)), failure('VALIDATION_FAILED'))
+  await create(text(500))
+})
 
-test('old events and traces of commits go with later writes; ids are never given out again', async () => {
-  const clock = { now: Date.parse('2026-01-01T00:00:00Z') }
-  const hour = 3_600_000
-  const use = async ([client, other]: readonly Client[], place: Place) => {
+const clock = { now: Date.parse('2026-01-01T00:00:00Z') }
+const hour = 3_600_000
+
+race(
+  'old events and traces of commits go with later writes; ids are never given out again',
+  async ([client, other], place) => {
     assert.ok(client && other)
     for (const name of ['a', 'b', 'c']) await client.create('shelves', { name })
     const nameOf = async (id: number) => ((await other.item('shelves', id)) as { name: string }).name
@@ -186,6 +192,6 @@ test('old events and traces of commits go with later writes; ids are never given
     await client.create('shelves', { name: 'f' })
     assert.ok(Number((await ids()).at(-1)) >= 7)
     assert.equal(await nameOf(6), 'f')
-  }
-  await withStores(use, { eventsKept: hour, now: () => clock.now })
-})
+  },
+  { eventsKept: hour, now: () => clock.now },
+)

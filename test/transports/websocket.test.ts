@@ -67,6 +67,12 @@ describe('the protocol', () => {
     ['a subscription before the acknowledgement', [subscribe('1', newPost)], 4401],
     ['two initialisations', [init, init], 4429],
     ['the same id twice', [init, subscribe('1', newPost), subscribe('1', newPost)], 4409],
+    // The reason of a close has room for 123 bytes (RFC 6455, 5.5.1).
+    [
+      'the same long id twice, of wide characters',
+      [init, subscribe('€'.repeat(128), newPost), subscribe('€'.repeat(128), newPost)],
+      4409,
+    ],
     ['a wrong credential', [{ type: 'connection_init', payload: { authorization: 'Bearer no' } }], 4403],
     ['a credential that is a number', [{ type: 'connection_init', payload: { Authorization: 1 } }], 4400],
     [
@@ -370,6 +376,27 @@ describe('the credential', () => {
     assert.equal(heard(opened, 'next').length, 1)
     assert.equal(openSubscriptions(service), 0)
   })
+})
+
+it('rights that change while a subscription begins are those that count', async () => {
+  const service = await open()
+  const opened = await ready(service, adaInit)
+  const gate = Promise.withResolvers<number>()
+  Object.assign(service.feed, { last: () => gate.promise })
+  opened.say(subscribe('1', newPost))
+  await until(() => openSubscriptions(service) === 1)
+  service.accounts.keys.set('ada', user(9, 'hidden', 'all'))
+  let asked = 1
+  await until(() => {
+    opened.say(subscribe(String(++asked), '{ secret }'))
+    return opened.heard.some(text => text.includes('user 9'))
+  })
+  gate.resolve(0)
+  await until(() => heard(opened, 'error').length === 1)
+  const [{ id, payload } = {}] = heard(opened, 'error')
+  assert.equal(id, '1')
+  assert.match(JSON.stringify(payload), /FORBIDDEN/)
+  assert.equal(openSubscriptions(service), 0)
 })
 
 describe('those who do not read', () => {

@@ -53,8 +53,9 @@ export function findUser(run: Run, id: number): Promise<UserRow | undefined> {
 }
 
 /** `email` as it was typed. */
-export function findByEmail(run: Run, email: string): Promise<UserRow | undefined> {
-  return first(run, byEmail, email.trim().toLowerCase())
+export async function findByEmail(run: Run, email: string): Promise<UserRow | undefined> {
+  // No address has one, and PostgreSQL refuses a text with it.
+  return email.includes('\0') ? undefined : first(run, byEmail, email.trim().toLowerCase())
 }
 
 /** Whether the password is still the one that was read: to compare one takes long, above all in a queue. */

@@ -2,8 +2,10 @@
  * Records as oidc-provider stores them. Ids that are secrets are stored by their hash; whoever is found by
  * another key gets the hash as its id, marked so that it is never taken for the secret itself.
  */
+import { ApiError } from '../../errors.ts'
 import type { Awaitable } from '../../plan/answer.ts'
 import type { NewRecord, Records, StoredRecord } from '../../records.ts'
+import { isEnded } from './ended.ts'
 import { scopeSet, withCovered } from './scopes.ts'
 import { secretHash } from './secret.ts'
 import { together } from './together.ts'
@@ -15,6 +17,9 @@ const openIds = new Set(['Grant'])
 
 /** What a token request gives out: nobody has it before the answer. */
 const issued = new Set(['AccessToken', 'RefreshToken', 'ClientCredentials'])
+
+/** What a browser's session lets apps have. */
+const ofSessions = new Set(['AuthorizationCode', 'DeviceCode'])
 
 /** What stands before an id that is a hash already. Not a character of any id. */
 const MARK = '#'
@@ -56,9 +61,24 @@ export class Adapter {
     const { records, usedUp } = this.#parts
     const record = this.#recordOf(id, payload, expiresIn)
     if (issued.has(this.#kind)) return together(() => records.put(record))
+    if (this.#kind === 'Session') return this.#putOfSession(record, payload.uid)
+    if (ofSessions.has(this.#kind)) return this.#putOfSession(record, payload.sessionUid)
     if (this.#kind !== 'ReplayDetection') return records.put(record)
     // The library looks for it and stores it later: of many parallel uses one must win.
     if (!(await records.add(record))) throw usedUp()
+  }
+
+  /** Stores what a session is or has made, unless the session has ended meanwhile. */
+  async #putOfSession(record: NewRecord, uid: unknown): Promise<void> {
+    const { records } = this.#parts
+    try {
+      await records.put(record)
+    } catch (error) {
+      // Another request of this browser has given the session a new cookie: it stands under that.
+      if (this.#kind !== 'Session' || !(error instanceof ApiError) || error.code !== 'CONFLICT') throw error
+      return
+    }
+    if (typeof uid === 'string' && (await isEnded(records, uid))) await records.delete(record.kind, record.id)
   }
 
   async find(id: string): Promise<Payload | undefined> {
@@ -120,7 +140,7 @@ export class Adapter {
       expiresAt: exp ?? (expiresIn === undefined ? null : Date.now() + expiresIn * 1000),
       grant: textOf(payload.grantId),
       alias: this.#aliasOf(payload),
-      owner: textOf(payload.accountId) ?? textOf(sessionOf(payload)?.accountId),
+      owner: ownerOf(payload),
     }
   }
 
@@ -160,15 +180,20 @@ function payloadOf(record: StoredRecord, id: string): Payload {
   return payload
 }
 
-/** In which an interaction began. */
-function sessionOf({ session }: Payload): Payload | undefined {
-  return typeof session === 'object' && session !== null ? (session as Payload) : undefined
+function partOf(value: unknown): Payload {
+  return typeof value === 'object' && value !== null ? (value as Payload) : {}
+}
+
+/** Of an interaction, whoever has just signed in there, or did before it began. */
+function ownerOf({ accountId, result, session }: Payload): string | undefined {
+  return (
+    textOf(accountId) ?? textOf(partOf(partOf(result).login).accountId) ?? textOf(partOf(session).accountId)
+  )
 }
 
 /** The provider keeps the session's secret in it, and never looks at it. */
 function hideCookie(payload: Payload): void {
-  const session = sessionOf(payload)
-  if (session === undefined) return
-  const { cookie: _secret, ...shown } = session
+  if (payload.session === undefined) return
+  const { cookie: _secret, ...shown } = partOf(payload.session)
   payload.session = shown
 }

@@ -101,6 +101,13 @@ function fail(provider: Provider, ctx: Context, error: unknown): void {
   ctx.body = { error: 'server_error', error_description: 'Something went wrong on our side.' }
 }
 
+/** What of the answers is for everybody, and how long; what signs is asked for whenever it is not known. */
+function cachingOf({ path, status }: Context): string {
+  if (status !== 200) return 'no-store'
+  if (path === routes.jwks) return 'public, no-cache'
+  return path.startsWith('/.well-known/') ? 'public, max-age=3600' : 'no-store'
+}
+
 /** RFC 7009, 2.2: the body says nothing; some clients insist that it be JSON. */
 function shapeRevocation(ctx: Context): void {
   if (ctx.path === routes.revocation && ctx.status === 200) ctx.body = {}
@@ -149,6 +156,7 @@ export function shapeAnswers(provider: Provider, answers: Answers): void {
     const { body } = ctx
     if (isObject(body)) shapeOf(ctx.path)?.(ctx, body, answers)
     keepToHost(ctx, answers.issuer)
+    if (!ctx.response.get('cache-control')) ctx.set('cache-control', cachingOf(ctx))
     if (!ctx.type?.includes('html')) ctx.response.remove('content-security-policy')
     else ctx.set('x-frame-options', 'DENY')
   })

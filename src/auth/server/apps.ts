@@ -113,6 +113,9 @@ export interface Apps {
 
 const MAX_REMEMBERED = 10_000
 
+/** RFC 6749, A.1; PostgreSQL refuses a text with U+0000. */
+const isClientId = /^[\x20-\x7e]{1,100}$/
+
 /** Apps, remembered while nothing about any of them has changed. `version`: see `Store.version`. */
 export function createApps(run: Run, version: (collection: string) => number): Apps {
   const remembered = new Map<string, AppRow | undefined>()
@@ -125,6 +128,7 @@ export function createApps(run: Run, version: (collection: string) => number): A
       if (now !== at) remembered.clear()
       at = now
       if (remembered.has(clientId)) return remembered.get(clientId)
+      if (!isClientId.test(clientId)) return undefined
       return then(findBy(run, byClientId, clientId), app => {
         if (remembered.size >= MAX_REMEMBERED) remembered.clear()
         if (at === now && app) remembered.set(clientId, app)

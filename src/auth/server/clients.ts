@@ -51,7 +51,7 @@ export function clientMetadata(app: AppRow, secretOverlap: number): Record<strin
     ...(app.logo_uri === null ? undefined : { logo_uri: app.logo_uri }),
     ...(app.homepage_uri === null ? undefined : { client_uri: app.homepage_uri }),
     app_id: app.id,
-    default_scopes: app.default_scopes ?? app.scopes ?? [],
+    default_scopes: app.default_scopes ?? [],
     ...(app.scope_separator === null ? undefined : { scope_separator: app.scope_separator }),
     ...(app.access_token_format === null ? undefined : { access_token_format: app.access_token_format }),
   }

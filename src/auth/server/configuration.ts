@@ -4,7 +4,7 @@ import type { Awaitable } from '../../plan/answer.ts'
 import { dpopAlgorithms } from '../dpop-challenge.ts'
 import { ownMetadata } from './clients.ts'
 import type { SigningKey } from './keys.ts'
-import { requireKnown } from './scopes.ts'
+import { requireKnown, requireSome } from './scopes.ts'
 import type { FindAccount, HasAccount } from './server.ts'
 import type { OauthSettings } from './settings.ts'
 
@@ -140,6 +140,11 @@ function account({ hasAccount, findAccount }: ConfigurationParts) {
   }
 }
 
+function requireScope(ctx: Context, known: ReadonlySet<string>): void {
+  requireKnown(ctx, known)
+  requireSome(ctx.oidc.params.scope)
+}
+
 export function configurationOf(parts: ConfigurationParts): Options {
   const { settings, scopes, keys, adapter, loadGrant, sources, secureCookies } = parts
   const host = secureCookies ? '__Host-' : ''
@@ -153,7 +158,7 @@ export function configurationOf(parts: ConfigurationParts): Options {
     // ID tokens carry name and address too: many clients look nowhere else.
     conformIdTokenClaims: false,
     // Ignored, but not when it comes twice. That it is looked at is when scopes can be, too.
-    extraParams: { claims: (ctx: Context) => requireKnown(ctx, known) },
+    extraParams: { claims: (ctx: Context) => requireScope(ctx, known) },
     routes,
     ttl: ttl(settings),
     features: features(parts),

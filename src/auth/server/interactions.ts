@@ -50,7 +50,9 @@ export class Interactions {
 
   async finishLogin(asked: Asked, { userId, remember, methods }: SignIn): Promise<NextPath> {
     await detailsOf(asked)
-    const login = { accountId: String(userId), remember, ...(methods && { amr: methods }) }
+    // The request may go on much later: this is when the user was there.
+    const ts = Math.floor(Date.now() / 1000)
+    const login = { accountId: String(userId), remember, ts, ...(methods && { amr: methods }) }
     return finish(asked, { login }, false)
   }
 

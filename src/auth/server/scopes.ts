@@ -1,5 +1,5 @@
 /** Scopes as apps ask for them and get them: `write:x` covers `read:x`, and none is unknown. */
-import type { Context, Grant, Model } from 'oidc-provider'
+import type { Client, Context, Grant, Model } from 'oidc-provider'
 import { commonScopes, hasScope } from '../../principal.ts'
 import { currentContext } from './browsers.ts'
 import { errors, type Provider } from './library.ts'
@@ -32,6 +32,17 @@ export function requireKnown(ctx: Context, known: ReadonlySet<string>): void {
   if (unknown !== undefined) throw new errors.InvalidScope('there is no such scope', unknown)
 }
 
+/** RFC 6749, 3.3: without a scope, and a default for it, a request fails. */
+export function requireSome(scope: string | undefined): void {
+  if (scopeSet(scope).size > 0) return
+  throw new errors.InvalidScope('no scope is named, and the app has no default_scopes')
+}
+
+/** What a client asks for when it names no scope. */
+function defaultScope({ default_scopes: defaults, scope }: Client): string | undefined {
+  return Array.isArray(defaults) ? defaults.join(' ') : scope
+}
+
 /** Lets write cover read in what is granted and refreshed, and takes from tokens what their app lost. */
 export function coverScopes(provider: Provider, known: ReadonlySet<string>): void {
   provider.Grant.prototype.getOIDCScopeFiltered = function filtered(this: Grant, filter) {
@@ -50,7 +61,11 @@ export function coverScopes(provider: Provider, known: ReadonlySet<string>): voi
   const { getValueAndPayload } = provider.ClientCredentials.prototype
   provider.ClientCredentials.prototype.getValueAndPayload = function checked(this: Model) {
     const ctx = currentContext()
-    if (ctx?.oidc.route === 'token') requireKnown(ctx, known)
+    if (ctx?.oidc.route === 'token') {
+      requireKnown(ctx, known)
+      this.scope ||= defaultScope(ctx.oidc.client) ?? ''
+      requireSome(this.scope)
+    }
     return getValueAndPayload.call(this)
   }
 }

@@ -3,6 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type Provider from 'oidc-provider'
 import type { Session } from 'oidc-provider'
 import type { Records, StoredRecord } from '../../records.ts'
+import { noteEnd } from './ended.ts'
 import type { SessionInfo, SignIn } from './server.ts'
 
 interface StoredSession {
@@ -10,6 +11,10 @@ interface StoredSession {
   readonly accountId?: string
   readonly loginTs?: number
   readonly browser?: { readonly userAgent?: string; readonly address?: string }
+}
+
+interface StoredInteraction {
+  readonly session?: { readonly uid?: string }
 }
 
 function infoOf(record: StoredRecord, currentId: string | undefined): SessionInfo | undefined {
@@ -53,8 +58,7 @@ export class Sessions {
     { userId, remember, methods }: SignIn,
   ): Promise<SessionInfo> {
     const ctx = provider.createContext(req, res)
-    const before = await provider.Session.get(ctx)
-    if (before.exp !== undefined) await before.destroy()
+    await this.#endCurrent(await provider.Session.get(ctx))
     const session = new provider.Session()
     session.loginAccount({
       accountId: String(userId),
@@ -70,8 +74,7 @@ export class Sessions {
 
   async signOut(provider: Provider, req: IncomingMessage, res: ServerResponse): Promise<void> {
     const ctx = provider.createContext(req, res)
-    const session = await provider.Session.get(ctx)
-    if (session.exp !== undefined) await session.destroy()
+    await this.#endCurrent(await provider.Session.get(ctx))
     ctx.cookies.set(provider.cookieName('session'), null, {
       httpOnly: true,
       sameSite: 'lax',
@@ -89,13 +92,33 @@ export class Sessions {
 
   async revoke(userId: number, sessionId: string): Promise<boolean> {
     const found = await this.#records.byAlias('Session', sessionId)
-    return found?.owner === String(userId) && this.#records.delete('Session', found.id)
+    if (found?.owner !== String(userId)) return false
+    await this.#end(found.alias, found.owner)
+    return true
   }
 
+  /** Also what was begun by signing in, and would go on to be a session. */
   async revokeAll(userId: number, except: string | undefined): Promise<void> {
-    for (const { id, alias } of await this.#records.byOwner('Session', String(userId))) {
-      if (alias === null || alias !== except) await this.#records.delete('Session', id)
+    const owner = String(userId)
+    for (const { id, payload } of await this.#records.byOwner('Interaction', owner)) {
+      const { session }: StoredInteraction = JSON.parse(payload)
+      if (session?.uid === undefined || session.uid !== except) await this.#records.delete('Interaction', id)
     }
+    for (const { alias } of await this.#records.byOwner('Session', owner)) {
+      if (alias !== except) await this.#end(alias, owner)
+    }
+  }
+
+  async #endCurrent({ exp, uid, accountId }: Session): Promise<void> {
+    if (exp !== undefined) await this.#end(uid, accountId)
+  }
+
+  async #end(uid: string | null, owner: string | undefined): Promise<void> {
+    if (uid === null) return
+    await noteEnd(this.#records, uid, owner)
+    // Looked for anew: until the end was noted, it may have got another cookie.
+    const found = await this.#records.byAlias('Session', uid)
+    if (found) await this.#records.delete('Session', found.id)
   }
 
   async #find(uid: string, currentId: string): Promise<SessionInfo | undefined> {

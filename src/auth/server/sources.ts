@@ -34,9 +34,20 @@ function show(ctx: Context, document: string): void {
   ctx.body = document
 }
 
+/** Where browsers are sent. What else asks is a program, whatever it says that it accepts (RFC 6749, 5.2). */
+const forPeople = [routes.authorization, routes.code_verification, routes.end_session]
+
+function isForPeople({ path }: Context): boolean {
+  return forPeople.some(route => path === route || path.startsWith(`${route}/`))
+}
+
 export function sourcesOf(pages: ProtocolPages): Sources {
   return {
-    error: (ctx, { error, error_description: description }) => show(ctx, pages.error({ error, description })),
+    error: (ctx, out) => {
+      const { error, error_description: description } = out
+      if (isForPeople(ctx)) show(ctx, pages.error({ error, description }))
+      else ctx.body = out
+    },
     deviceCode: (ctx, _out, fault) => {
       const hidden = { xsrf: formSecret(ctx) }
       const page = {

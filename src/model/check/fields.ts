@@ -33,6 +33,9 @@ export function deprecationOf(
   if (declared.sunset !== undefined && sunset === undefined) {
     faults.add(`${place}.sunset`, "Write a date that exists, e.g. '2026-12-31'.")
   }
+  if (declared.reason !== undefined && typeof declared.reason !== 'string') {
+    faults.add(`${place}.reason`, 'Write a text in quotes.')
+  }
   if (since !== undefined && sunset !== undefined && sunset < since) {
     faults.add(`${place}.sunset`, 'The end is before the beginning. Write a later date.')
   }

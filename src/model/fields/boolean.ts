@@ -15,6 +15,8 @@ const fromText = new Map([
   ['false', false],
 ])
 
+const schema = { type: 'boolean' }
+
 const booleanType: FieldType = {
   name: 'boolean',
   encoding: 'boolean',
@@ -22,7 +24,8 @@ const booleanType: FieldType = {
   graphql: 'Boolean',
   operators: ['eq', 'ne', 'null'],
   sortable: true,
-  schema: { type: 'boolean' },
+  schema,
+  filterSchema: schema,
   canonical: truth,
   fromText: text => fromText.get(text),
 }

@@ -38,6 +38,7 @@ function choiceType(values: readonly string[]): FieldType {
     if (known.has(value)) return value
     throw new RangeError(`The value must be one of ${values.join(', ')}.`)
   }
+  const schema = { type: 'string', enum: values }
   return {
     name: 'choice',
     encoding: 'text',
@@ -45,7 +46,8 @@ function choiceType(values: readonly string[]): FieldType {
     graphql: 'Enum',
     operators: ['eq', 'ne', 'in', 'null'],
     sortable: true,
-    schema: { type: 'string', enum: values },
+    schema,
+    filterSchema: schema,
     canonical: member,
     fromText: textOr(member),
   }

@@ -29,6 +29,8 @@ function calendarDay(value: JsonValue): string {
   throw new RangeError('The value must be a date that exists, as YYYY-MM-DD.')
 }
 
+const schema = { type: 'string', format: 'date' }
+
 const dateType: FieldType = {
   name: 'date',
   encoding: 'date',
@@ -36,7 +38,8 @@ const dateType: FieldType = {
   graphql: 'Date',
   operators: orderedOperators,
   sortable: true,
-  schema: { type: 'string', format: 'date' },
+  schema,
+  filterSchema: schema,
   canonical: calendarDay,
   fromText: textOr(calendarDay),
 }

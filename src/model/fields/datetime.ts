@@ -36,6 +36,8 @@ function instant(value: JsonValue): string {
   throw new RangeError('The value must be a date and time with its zone, e.g. 2026-01-31T12:00:00Z.')
 }
 
+const schema = { type: 'string', format: 'date-time' }
+
 const datetimeType: FieldType = {
   name: 'datetime',
   encoding: 'datetime',
@@ -43,7 +45,8 @@ const datetimeType: FieldType = {
   graphql: 'DateTime',
   operators: orderedOperators,
   sortable: true,
-  schema: { type: 'string', format: 'date-time' },
+  schema,
+  filterSchema: schema,
   canonical: instant,
   fromText: textOr(instant),
 }

@@ -41,6 +41,7 @@ export function integerType(name: string, min: number, max: number, graphql?: st
     operators: orderedOperators,
     sortable: true,
     schema: { type: 'integer', minimum: min, maximum: max },
+    filterSchema: { type: 'integer', minimum: Number.MIN_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER },
     canonical: whole,
     fromText: wholeFromText,
   }

@@ -56,6 +56,7 @@ export function jsonType(schema: JsonSchema): FieldType {
     operators: ['null'],
     sortable: false,
     schema: schema.type === undefined ? { ...schema, type: present } : schema,
+    filterSchema: {},
     canonical: documentOf,
     fromText,
   }

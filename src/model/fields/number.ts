@@ -39,6 +39,7 @@ function numberType(schema: JsonSchema): FieldType {
     operators: orderedOperators,
     sortable: true,
     schema,
+    filterSchema: { type: 'number' },
     canonical: finite,
     fromText: finiteFromText,
   }

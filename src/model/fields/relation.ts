@@ -24,6 +24,9 @@ const ways = ['restrict', 'cascade', 'clear']
 const onDelete = (value: unknown) =>
   ways.includes(String(value)) ? undefined : `Write one of ${ways.join(', ')}.`
 
+/** Undefined for what `words` calls a fault. */
+const textOf = (value: unknown) => (typeof value === 'string' ? value : undefined)
+
 /** The id of an item of the collection `target`. */
 export function relation<const O extends RelationOptions>(
   target: string,
@@ -36,8 +39,8 @@ export function relation<const O extends RelationOptions>(
     checks: { default: mayBeUser, as: words, inverse: words, onDelete },
     link: {
       target,
-      as: options?.as,
-      inverse: options?.inverse,
+      as: textOf(options?.as),
+      inverse: textOf(options?.inverse),
       onDelete: options?.onDelete ?? 'restrict',
     },
   })

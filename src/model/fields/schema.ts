@@ -30,19 +30,25 @@ export function compile(schema: JsonSchema, allErrors = false): ValidateFunction
 /** Keywords that lead elsewhere or name a place; a field's schema becomes part of a larger document. */
 const unmovable = new Set(['$id', '$anchor', '$dynamicAnchor', '$ref', '$dynamicRef', '$defs', '$schema'])
 
-const DEEPEST = 32
+/** Keywords whose members are called what the author likes, each a schema. */
+const named = new Set(['properties', 'patternProperties', 'dependentSchemas'])
+/** Keywords that hold values or names, no schemas. */
+const plain = new Set(['enum', 'const', 'default', 'examples', 'required', 'dependentRequired'])
 
-function keywordsIn(value: unknown, depth = 0): string[] {
-  if (typeof value !== 'object' || value === null || depth > DEEPEST) return []
-  return Object.entries(value).flatMap(([key, part]) => [key, ...keywordsIn(part, depth + 1)])
+/** A schema and all that are in it, each once. */
+function schemasIn(value: unknown, found = new Set<object>()): ReadonlySet<object> {
+  if (typeof value !== 'object' || value === null || found.has(value)) return found
+  found.add(value)
+  for (const [key, part] of Object.entries(value)) {
+    if (plain.has(key)) continue
+    for (const schema of named.has(key) ? Object.values(part ?? {}) : [part]) schemasIn(schema, found)
+  }
+  return found
 }
 
-/** Whether a pattern in a schema may meet texts of any length. */
-function hasOpenPattern(value: unknown, depth = 0): boolean {
-  if (typeof value !== 'object' || value === null || depth > DEEPEST) return false
-  const { pattern, maxLength }: { pattern?: unknown; maxLength?: unknown } = value
-  if (typeof pattern === 'string' && maxLength === undefined) return true
-  return Object.values(value).some(part => hasOpenPattern(part, depth + 1))
+/** Whether a schema's pattern may meet texts of any length. */
+function hasOpenPattern({ pattern, maxLength }: { pattern?: unknown; maxLength?: unknown }): boolean {
+  return typeof pattern === 'string' && maxLength === undefined
 }
 
 /** What is wrong with a declared schema; undefined when nothing is. */
@@ -50,9 +56,10 @@ export function schemaFault(schema: unknown): string | undefined {
   if (typeof schema !== 'object' || schema === null || Array.isArray(schema)) {
     return "Write a JSON Schema as an object, e.g. `{ type: 'array', items: { type: 'string' } }`."
   }
-  const found = keywordsIn(schema).find(key => unmovable.has(key))
+  const schemas = [...schemasIn(schema)]
+  const found = schemas.flatMap(one => Object.keys(one)).find(key => unmovable.has(key))
   if (found !== undefined) return `\`${found}\` cannot be used here. Write the schema out in one piece.`
-  if (hasOpenPattern(schema)) {
+  if (schemas.some(hasOpenPattern)) {
     return 'A `pattern` may take long over a long text. Write `maxLength` beside it, e.g. `maxLength: 1000`.'
   }
   const type: unknown = Reflect.get(schema, 'type')
@@ -60,8 +67,8 @@ export function schemaFault(schema: unknown): string | undefined {
     return 'Null stands for a missing value. Leave it out of `type` and write `optional: true`.'
   }
   const ajv = compilerFor(false)
-  if (!ajv.validateSchema(schema)) return `This is no valid JSON Schema (2020-12): ${ajv.errorsText()}.`
   try {
+    if (!ajv.validateSchema(schema)) return `This is no valid JSON Schema (2020-12): ${ajv.errorsText()}.`
     compile(schema as JsonSchema)
     return undefined
   } catch (error) {

@@ -1,3 +1,4 @@
+import { line as singleLine } from '../patterns.ts'
 import { declared, type FieldDeclaration } from './declared.ts'
 import {
   lengthFaults,
@@ -12,9 +13,6 @@ import type { JsonValue } from './type.ts'
 
 const DEFAULT_MAX = 255
 
-/** No line breaks. */
-export const linePattern = '^[^\\r\\n]*$'
-
 const lineBreak = /[\r\n]/
 
 function line(value: JsonValue): string {
@@ -25,7 +23,7 @@ function line(value: JsonValue): string {
 
 /** One line of text, at most 255 characters unless `max` says otherwise. */
 export function string<const O extends TextualOptions>(options?: O): FieldDeclaration<string, O> {
-  const schema = { pattern: linePattern, ...textSchema(options, DEFAULT_MAX) }
+  const schema = { pattern: singleLine, ...textSchema(options, DEFAULT_MAX) }
   return declared({
     type: textual({ name: 'string', schema, canonical: line, fromText: textOr(storableText) }),
     options,

@@ -110,6 +110,7 @@ export function textual({ name, schema, canonical = storableText, fromText }: Te
     operators: textOperators,
     sortable: true,
     schema,
+    filterSchema: { type: 'string' },
     canonical,
     fromText: fromText ?? textOr(canonical),
   }

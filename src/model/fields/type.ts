@@ -37,6 +37,8 @@ export interface FieldType {
    * Throws a `RangeError` with a sentence for the client when the value has none.
    */
   canonical(value: JsonValue): JsonValue
+  /** The schema of what a filter may compare with: more than `schema`, where a bound or a part is asked for. */
+  readonly filterSchema: JsonSchema
   /** The canonical value that a query parameter's text stands for; undefined when it stands for none. */
   fromText(text: string): JsonValue | undefined
 }

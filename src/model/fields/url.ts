@@ -1,3 +1,4 @@
+import { web } from '../patterns.ts'
 import { count, declared, defaultOf, type FieldDeclaration, type FieldOptions, flag } from './declared.ts'
 import { storableText, textOr, textual } from './textual.ts'
 import type { JsonValue } from './type.ts'
@@ -32,7 +33,7 @@ export function url<const O extends UrlOptions>(options?: O): FieldDeclaration<s
       schema: {
         type: 'string',
         format: 'uri',
-        pattern: '^https?://',
+        pattern: web,
         maxLength: options?.max ?? DEFAULT_MAX,
       },
       canonical: absolute,

@@ -20,6 +20,8 @@ function lowerCase(value: JsonValue): string {
   throw new RangeError('The value must be a UUID, e.g. 0b1c9c1e-6f5d-4c39-9a53-2f6f3b8e4d10.')
 }
 
+const schema = { type: 'string', format: 'uuid' }
+
 const uuidType: FieldType = {
   name: 'uuid',
   encoding: 'text',
@@ -27,7 +29,8 @@ const uuidType: FieldType = {
   graphql: 'String',
   operators: orderedOperators,
   sortable: true,
-  schema: { type: 'string', format: 'uuid' },
+  schema,
+  filterSchema: schema,
   canonical: lowerCase,
   fromText: textOr(lowerCase),
 }

@@ -133,7 +133,7 @@ test('links name the service, whatever host a request claims to be for', async (
 async function turnOnCodes(place: Place, userId: number): Promise<string> {
   const store = await place.openStore(checkModel(blog))
   try {
-    const codes = createOneTimeCodes(await recordsBeside(store, place.database))
+    const codes = createOneTimeCodes(await recordsBeside(store, place))
     const { secret } = await codes.start(userId, 'ann@example.com', 'Example')
     const code = new TOTP({ secret: Secret.fromBase32(secret) }).generate()
     assert.ok(await codes.confirm(userId, code))

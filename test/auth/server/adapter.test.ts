@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { Adapter, storedId } from '../../../src/auth/server/adapter.ts'
 import { secretHash } from '../../../src/auth/server/secret.ts'
+import { Sessions } from '../../../src/auth/server/sessions.ts'
 import { checkModel } from '../../../src/model/check.ts'
 import { openSqlite, type SqliteStore } from '../../../src/store/sqlite.ts'
 import blog from '../../models/blog.ts'
@@ -110,4 +111,58 @@ test('apps come before those that registered themselves, whose secrets are kept 
   assert.equal(found?.client_secret, secretHash('hush-hush'))
   assert.ok(!JSON.stringify(store.records.all('Client')).includes('hush-hush'))
   assert.equal(await clients.find('nobody'), undefined)
+})
+
+/** As a request stores it that has read the session before. */
+function saved(id: string, uid: string) {
+  return adapter('Session').upsert(id, { jti: id, uid, exp, accountId: '7' }, 600)
+}
+
+test('a request that is under way does not bring back the session that was ended meanwhile', async () => {
+  const sessions = new Sessions(store.records, 600)
+  await saved('cookie', 'ended')
+  assert.equal(await sessions.revoke(7, 'ended'), true)
+  await saved('cookie', 'ended')
+  assert.equal(await adapter('Session').find('cookie'), undefined)
+  await saved('new cookie', 'ended')
+  assert.equal(await adapter('Session').find('new cookie'), undefined)
+  assert.equal(await sessions.revoke(7, 'ended'), false)
+})
+
+test('nor does it get a code, or allow a device anything', async () => {
+  const sessions = new Sessions(store.records, 600)
+  await saved('mine', 'kept')
+  await saved('another', 'over')
+  await sessions.revokeAll(7, 'kept')
+  for (const kind of ['AuthorizationCode', 'DeviceCode']) {
+    for (const sessionUid of ['kept', 'over']) {
+      await adapter(kind).upsert(sessionUid, { jti: sessionUid, exp, accountId: '7', sessionUid }, 600)
+    }
+    assert.equal((await adapter(kind).find('kept'))?.sessionUid, 'kept', kind)
+    assert.equal(await adapter(kind).find('over'), undefined, kind)
+  }
+  await saved('mine', 'kept')
+  assert.equal((await adapter('Session').find('mine'))?.uid, 'kept')
+})
+
+test('a session that another request has given a new cookie keeps that one', async () => {
+  await saved('old', 'renamed')
+  await adapter('Session').destroy('old')
+  await saved('renewed', 'renamed')
+  await saved('old', 'renamed')
+  assert.equal(await adapter('Session').find('old'), undefined)
+  assert.equal((await adapter('Session').find('renewed'))?.uid, 'renamed')
+})
+
+test('of an ended account’s requests, those go that would still sign it in', async () => {
+  const sessions = new Sessions(store.records, 600)
+  const interactions = adapter('Interaction')
+  const login = { login: { accountId: '8' } }
+  await interactions.upsert('proven', { jti: 'proven', exp, result: login }, 600)
+  await interactions.upsert('other', { jti: 'other', exp, result: { login: { accountId: '9' } } }, 600)
+  await interactions.upsert('mine', { jti: 'mine', exp, session: { uid: 'kept', accountId: '8' } }, 600)
+  await sessions.revokeAll(8, 'kept')
+  assert.equal(await interactions.find('proven'), undefined)
+  assert.notEqual(await interactions.find('other'), undefined)
+  assert.notEqual(await interactions.find('mine'), undefined)
 })

@@ -304,7 +304,7 @@ test('new signing keys break no live token, and sign from then on without a rest
     const app = await fixture.app()
     const { access_token: old = '' } = await tokensOf(fixture, app)
     const store = await fixture.place.openStore(checkModel(blog))
-    await rotateKeys(await recordsBeside(store, fixture.place.database), 3600)
+    await rotateKeys(await recordsBeside(store, fixture.place), 3600)
     await store.close()
     assert.equal(await status(fixture, old), 200)
     const { access_token: fresh = '' } = await tokensOf(fixture, app)
@@ -328,7 +328,7 @@ test('an app by itself has its scopes and no user', async () => {
     assert.deepEqual([users.status, users.code], [403, 'FORBIDDEN'])
     const body = { title: 'x' }
     assert.equal((await fixture.call('/api/v1/posts', { method: 'POST', headers, body })).status, 403)
-    assert.equal((await fixture.call('/api/v1/me', { headers })).status, 401)
+    assert.equal((await fixture.call('/api/v1/me', { headers })).status, 403)
     const { json: narrow } = await ownToken(fixture.url, app, { scope: 'read:user' })
     const refused = await fixture.call('/api/v1/posts', {
       headers: { Authorization: `Bearer ${narrow.access_token}` },

@@ -104,6 +104,8 @@ async function tokensOf(fixture: Fixture, app: App): Promise<readonly Made[]> {
 
 for (const format of ['opaque', 'jwt'] as const) {
   test(`for every sort of token and whoever asks, before and after its app changes: ${format}`, async () => {
+    // Other files may have asked in this process.
+    spy.mock.resetCalls()
     await withFixture({}, async fixture => {
       const { url, call, ann } = fixture
       const app = await fixture.app({ access_token_format: format })

@@ -253,7 +253,7 @@ test('a proof works once, on whichever node, after a restart, and of many at onc
     const other = await serve(blog, {
       port: 0,
       host: '127.0.0.1',
-      database: fixture.place.database,
+      ...fixture.place.settings,
       logLevel: 'silent',
       rateLimit: 'off',
       baseUrl,

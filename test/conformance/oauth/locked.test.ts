@@ -1,10 +1,26 @@
-/** Where the database locks the rows: the tests of revocation, which write most of what the server keeps. */
+/**
+ * Where the database locks the rows, on one node: what makes, shows and removes accounts, consent, apps, keys, tokens.
+ * `PORTICO_MATRIX=whole` runs every test of the authorization server there, as before a release.
+ */
 import { describe } from 'node:test'
-import { lockedNodes } from '../../setups/postgres.ts'
+import { isWhole } from '../../matrix/service.ts'
+import { locked } from '../../setups/postgres.ts'
 import { useSetup } from './server.ts'
 
-useSetup(lockedNodes)
+useSetup(locked)
 
-describe(lockedNodes.name, async () => {
-  await import('./revocation.test.ts')
+describe(locked.name, async () => {
+  await import('./clients.test.ts')
+  await import('./deleted-user.test.ts')
+  await import('./jwt.test.ts')
+  await import('./other-account.test.ts')
+  await import('./scopes.test.ts')
+  if (!isWhole) return
+  await import('./attacks.test.ts')
+  await import('./dpop.test.ts')
+  await import('./outside.test.ts')
+  await import('./parameters.test.ts')
+  await import('./redirect-uri.test.ts')
+  await import('./registration.test.ts')
+  await import('./requests.test.ts')
 })

@@ -9,6 +9,7 @@ describe(postgresNodes.name, async () => {
   await import('./attacks.test.ts')
   await import('./clients.test.ts')
   await import('./deleted-user.test.ts')
+  await import('./ended-sessions.test.ts')
   await import('./jwt.test.ts')
   await import('./parameters.test.ts')
   await import('./redirect-uri.test.ts')

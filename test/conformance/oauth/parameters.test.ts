@@ -5,6 +5,7 @@ import { test } from 'node:test'
 import {
   authorizationUrl,
   authorize,
+  formWith,
   newCode,
   newTokens,
   post,
@@ -160,5 +161,32 @@ test('a form that is none, or too long, is refused', async () => {
       const answer = await post(`${fixture.url}/oauth/token`, strange)
       assert.ok(answer.status === 400 || answer.status === 401, `${strange}: ${answer.status}`)
     }
+  })
+})
+
+test('a client, or an address, with U+0000 in it is one that is not there', async () => {
+  await withFixture({}, async ({ url, ann, browser: open }) => {
+    const browser = open()
+    const page = await browser.open(authorizationUrl(url, { client_id: 'app_\0', redirect_uri: redirectUri }))
+    assert.ok('status' in page)
+    assert.equal(page.status, 400, page.text)
+    const forms: Record<string, Record<string, string>> = {
+      token: { grant_type: 'client_credentials' },
+      par: { redirect_uri: redirectUri },
+      device: { scope: 'read:post' },
+      revoke: { token: 'x' },
+      introspect: { token: 'x' },
+    }
+    for (const [endpoint, form] of Object.entries(forms)) {
+      const shown = { ...form, client_id: 'app_\0', client_secret: 's\0' }
+      const { status, text } = await post(`${url}/oauth/${endpoint}`, shown)
+      assert.deepEqual([status, JSON.parse(text).error], [401, 'invalid_client'], `${endpoint}: ${text}`)
+    }
+    const signIn = await browser.open('/account/sign-in')
+    const form = 'forms' in signIn ? formWith(signIn, 'password') : undefined
+    assert.ok(form)
+    const wrong = await browser.submit(form, { email: 'ann\0@example.com', password: ann.password })
+    assert.ok('status' in wrong)
+    assert.equal(wrong.status, 400, wrong.text)
   })
 })

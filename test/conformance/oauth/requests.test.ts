@@ -301,3 +301,45 @@ test('every answer of the authorization server carries the id, the version and t
     }
   })
 })
+
+/** What Java's own client sends, and a browser. */
+const accepts = ['text/html, image/gif, image/jpeg, *; q=.2, */*; q=.2', 'text/html', '*/*', '']
+
+test('what programs ask is answered in JSON, errors too, whatever they say that they accept', async () => {
+  await withFixture({}, async ({ url }) => {
+    for (const path of ['token', 'par', 'device', 'revoke', 'introspect', 'userinfo']) {
+      for (const accept of accepts) {
+        const { status, headers, json } = await post(`${url}/oauth/${path}`, { x: 'y' }, { Accept: accept })
+        assert.ok(status === 400 || status === 401, `${path}: ${status}`)
+        assert.match(String(headers.get('content-type')), /^application\/json/, `${path} ${accept}`)
+        assert.equal(typeof json.error, 'string', `${path} ${accept}`)
+      }
+    }
+    const page = await fetch(`${url}/oauth/authorize?client_id=x`, { headers: { Accept: 'text/html' } })
+    assert.match(await page.text(), /^<!doctype html>/)
+  })
+})
+
+test('whatever is for one alone is stored by nobody, and what is for all is', async () => {
+  await withFixture({}, async fixture => {
+    const { url } = fixture
+    const app = await fixture.app()
+    const caching = async (path: string, form?: Readonly<Record<string, string>>) => {
+      const { headers } = form ? await post(url + path, form) : await fetch(url + path)
+      return headers.get('cache-control')
+    }
+    for (const form of [{ x: 'y' }, { token: 'x', ...secretOf(app) }]) {
+      for (const path of ['token', 'par', 'device', 'revoke', 'introspect', 'userinfo', 'device/verify']) {
+        assert.equal(await caching(`/oauth/${path}`, form), 'no-store', path)
+      }
+    }
+    for (const path of ['device', 'device/verify', 'authorize', 'userinfo', 'logout', 'logout/success']) {
+      assert.equal(await caching(`/oauth/${path}`), 'no-store', path)
+    }
+    // New keys sign at once: whoever does not know one must get it.
+    assert.equal(await caching('/oauth/jwks'), 'public, no-cache')
+    for (const name of ['openid-configuration', 'oauth-authorization-server', 'oauth-protected-resource']) {
+      assert.equal(await caching(`/.well-known/${name}`), 'public, max-age=3600', name)
+    }
+  })
+})

@@ -17,16 +17,27 @@ import {
 
 const deviceGrant = 'urn:ietf:params:oauth:grant-type:device_code'
 
-/** What every way of asking for a scope answers. */
-async function askEverywhere({ url, browser, ...fixture }: Fixture, app: App, scope: string) {
-  const secret = secretOf(app)
+async function posted(
+  { url }: Fixture,
+  app: App,
+  path: string,
+  form: Readonly<Record<string, string>>,
+): Promise<Answered> {
+  const { status, json, text } = await post(`${url}/oauth/${path}`, { ...form, ...secretOf(app) })
+  assert.equal(status, 400, text)
+  return { error: json.error, error_description: json.error_description }
+}
+
+interface Answered {
+  readonly error: unknown
+  readonly error_description: unknown
+}
+
+/** What every way of beginning with a scope answers. */
+async function askToBegin(fixture: Fixture, app: App, scope: string): Promise<Record<string, Answered>> {
+  const { url, browser } = fixture
   const parameters = { client_id: app.client_id, redirect_uri: redirectUri, scope, state: 'a state' }
   const long = { ...parameters, response_type: 'code' }
-  const { refresh_token: refresh = '' } = await newTokens({ url, browser, ...fixture }, app, {
-    browser: browser(),
-    person: fixture.ann,
-    scope: 'offline_access read:post',
-  })
   const redirected = async (given: Readonly<Record<string, string>>) => {
     const { headers } = await browser().send(authorizationUrl(url, given))
     const to = new URL(String(headers.location), url)
@@ -37,18 +48,26 @@ async function askEverywhere({ url, browser, ...fixture }: Fixture, app: App, sc
       error_description: to.searchParams.get('error_description'),
     }
   }
-  const posted = async (path: string, form: Readonly<Record<string, string>>) => {
-    const { status, json, text } = await post(`${url}/oauth/${path}`, { ...form, ...secret })
-    assert.equal(status, 400, text)
-    return { error: json.error, error_description: json.error_description }
-  }
   return {
     authorize: await redirected(parameters),
     'authorize, RFC 6749': await redirected(long),
-    'pushed request': await posted('par', long),
-    device: await posted('device', { scope }),
-    'client credentials': await posted('token', { grant_type: 'client_credentials', scope }),
-    refresh: await posted('token', { grant_type: 'refresh_token', refresh_token: refresh, scope }),
+    'pushed request': await posted(fixture, app, 'par', long),
+    device: await posted(fixture, app, 'device', { scope }),
+    'client credentials': await posted(fixture, app, 'token', { grant_type: 'client_credentials', scope }),
+  }
+}
+
+/** What every way of asking for a scope answers. */
+async function askEverywhere(fixture: Fixture, app: App, scope: string): Promise<Record<string, Answered>> {
+  const { refresh_token = '' } = await newTokens(fixture, app, {
+    browser: fixture.browser(),
+    person: fixture.ann,
+    scope: 'offline_access read:post',
+  })
+  const refresh = { grant_type: 'refresh_token', refresh_token, scope }
+  return {
+    ...(await askToBegin(fixture, app, scope)),
+    refresh: await posted(fixture, app, 'token', refresh),
   }
 }
 
@@ -74,6 +93,23 @@ test('a scope that is unknown, or not the app’s to ask for, is an invalid_scop
     const free = await fixture.app({ scopes: null, default_scopes: null })
     for (const [way, { error }] of Object.entries(await askEverywhere(fixture, free, 'read:post nothing'))) {
       assert.equal(error, 'invalid_scope', way)
+    }
+  })
+})
+
+test('without a scope an app asks for its default ones, and where it has none that is an invalid_scope', async () => {
+  await withFixture({}, async fixture => {
+    const own = (app: App, more = {}) =>
+      post(`${fixture.url}/oauth/token`, { grant_type: 'client_credentials', ...secretOf(app), ...more })
+    const app = await fixture.app({ default_scopes: ['read:post', 'read:user'] })
+    assert.equal(scopeOf(await own(app)), 'read:post read:user')
+    assert.equal(scopeOf(await own(app, { scope: '' })), 'read:post read:user')
+    const none = await fixture.app({ scopes: null, default_scopes: null })
+    for (const [way, { error, error_description: told }] of Object.entries(
+      await askToBegin(fixture, none, ''),
+    )) {
+      assert.equal(error, 'invalid_scope', way)
+      assert.match(String(told), /default_scopes/, way)
     }
   })
 })

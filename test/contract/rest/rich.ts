@@ -319,7 +319,7 @@ const fields: readonly Scenario[] = [
     as: ann,
     url: '/api/v1/tasks?done=0',
     status: 400,
-    has: { error: { message: /"done" must be a boolean, not "0"/ } },
+    has: { error: { message: /"done" must be true or false, not "0"/ } },
   },
   {
     name: 'by choices',

@@ -1,0 +1,14 @@
+/** What the answers to some creates of Portico's own collections tell once, by collection: a sentence each. */
+export const revealedByPortico: ReadonlyMap<string, Readonly<Record<string, string>>> = new Map<
+  string,
+  Readonly<Record<string, string>>
+>([
+  ['api_keys', { key: 'The key itself. Only the answer to its creation tells it.' }],
+  [
+    'oauth_apps',
+    {
+      client_secret: 'The secret of a confidential app. Only the answer to its creation tells it.',
+    },
+  ],
+  ['oauth_app_secrets', { client_secret: 'The secret itself. Only the answer to its creation tells it.' }],
+])

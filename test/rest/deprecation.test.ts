@@ -1,0 +1,71 @@
+/** What an answer says is going away: what the request touched, and nothing else (RFC 9745, RFC 8594). */
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { anyone, collection, model, relation, string } from '../../src/index.ts'
+import { checkModel } from '../../src/model/check.ts'
+import { user } from '../../src/principal.ts'
+import { type Bench, openBench, type Request } from '../contract/rest/bench.ts'
+import { openStore, sqlite } from '../contract/rest/databases.ts'
+
+const until = (year: number) => ({ since: `${year - 10}-01-01`, sunset: `${year}-01-01` })
+
+const declared = model({
+  boxes: collection({
+    deprecated: until(2041),
+    fields: { label: string() },
+    access: { read: anyone },
+  }),
+  things: collection({
+    fields: {
+      name: string(),
+      first: string({ optional: true, deprecated: until(2042) }),
+      second: string({ optional: true, deprecated: until(2043) }),
+      box_id: relation('boxes', { optional: true }),
+    },
+    access: { read: anyone },
+  }),
+})
+
+let bench: Bench
+
+before(async () => {
+  bench = await openBench(checkModel(declared), each => openStore(sqlite, each))
+  await bench.seed('users', { name: 'Root', email: 'root@example.com', role: 'admin' })
+  await bench.seed('boxes', { label: 'Box' })
+  for (const name of ['One', 'Two']) await bench.seed('things', { name, box_id: 1 })
+})
+after(() => bench.close())
+
+/** The year in which what was touched ends; undefined where nothing was. */
+async function sunsetOf(request: Request): Promise<string | undefined> {
+  const { status, headers, body } = await bench.send(request, user(1, 'admin', 'all'))
+  assert.ok(status < 300, `${status} ${body}`)
+  const at = headers.indexOf('Sunset')
+  assert.equal(at === -1, !headers.includes('Deprecation'))
+  return at === -1 ? undefined : /\d{4}/.exec(headers[at + 1] ?? '')?.[0]
+}
+
+const cases: readonly (readonly [request: Request, year: string | undefined])[] = [
+  [{ url: '/api/v1/things/1?fields=name' }, undefined],
+  [{ url: '/api/v1/things/1?fields=second' }, '2043'],
+  [{ url: '/api/v1/things/1' }, '2042'],
+  [{ url: '/api/v1/things/1?fields=name&include=box' }, '2041'],
+  [{ method: 'PATCH', url: '/api/v1/things/1?fields=name', body: { name: 'x' } }, undefined],
+  [{ method: 'PATCH', url: '/api/v1/things/1?fields=name', body: { second: 'x' } }, '2043'],
+  [{ method: 'PATCH', url: '/api/v1/things/1?fields=name&include=box', body: { second: 'x' } }, '2041'],
+  [{ method: 'POST', url: '/api/v1/things?fields=name', body: { name: 'x' } }, undefined],
+  [{ method: 'POST', url: '/api/v1/things?fields=name', body: { name: 'x', second: 'x' } }, '2043'],
+  [{ method: 'DELETE', url: '/api/v1/things/2' }, undefined],
+]
+
+for (const [request, year] of cases) {
+  const { method = 'GET', url, body } = request
+  test(`${method} ${url} ${JSON.stringify(body ?? '')} touches what ends in ${year}`, async () => {
+    assert.equal(await sunsetOf(request), year)
+  })
+}
+
+test('a deletion from a collection that is going away says so', async () => {
+  const id = await bench.seed('boxes', { label: 'Another' })
+  assert.equal(await sunsetOf({ method: 'DELETE', url: `/api/v1/boxes/${id}` }), '2041')
+})

@@ -1,0 +1,234 @@
+/** Whether the OpenAPI document says what the face does: held against requests. */
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import formats from 'ajv-formats'
+import type { Reply } from '../../src/call.ts'
+import {
+  anyone,
+  collection,
+  model,
+  nobody,
+  relation,
+  role,
+  signedIn,
+  string,
+  users,
+} from '../../src/index.ts'
+import { checkModel } from '../../src/model/check.ts'
+import { anonymous, app, type Principal, user } from '../../src/principal.ts'
+import { openapi } from '../../src/rest/openapi.ts'
+import { type Document, type Operation, operationsOf, resolve } from '../conformance/generate.ts'
+import { type Bench, openBench } from '../contract/rest/bench.ts'
+import { kinds, openStore } from '../contract/rest/databases.ts'
+import rich from '../models/rich.ts'
+
+const [sqlite] = kinds
+assert.ok(sqlite)
+
+/** Names and rules that are hard to write down. */
+const awkward = model({
+  tasks: collection({
+    fields: {
+      title: string({ optional: true }),
+      task_list_id: relation('task_lists', { inverse: 'tasks', optional: true }),
+      /** No caller ever reads these, so nobody follows them either. */
+      judge_id: relation('users', { inverse: 'judged', optional: true, internal: true }),
+      vault_id: relation('vaults', { inverse: 'kept', optional: true }),
+    },
+    access: { read: anyone, create: signedIn },
+  }),
+  task_lists: collection({ fields: { label: string() }, access: { read: anyone } }),
+  vaults: collection({ fields: { code: string() }, access: { read: nobody, create: role('admin') } }),
+  problems: collection({ fields: { cause: string() }, access: { read: anyone } }),
+  errors: collection({ fields: { place: string() }, access: { read: anyone } }),
+  tasks_of_task_list: collection({ singular: 'tasks_of', fields: { size: string() } }),
+})
+
+const declared = { rich, awkward }
+
+function documentOf(declaration: Parameters<typeof checkModel>[0]): Document {
+  return JSON.parse(JSON.stringify(openapi(checkModel(declaration), undefined)))
+}
+
+const documents = { rich: documentOf(rich), awkward: documentOf(awkward) }
+const benches = new Map<string, Bench>()
+
+before(async () => {
+  for (const [name, declaration] of Object.entries(declared)) {
+    const bench = await openBench(checkModel(declaration), each => openStore(sqlite, each))
+    benches.set(name, bench)
+    await bench.seed('users', { name: 'Root', email: 'root@example.com', role: 'admin' })
+  }
+})
+
+after(async () => {
+  for (const bench of benches.values()) await bench.close()
+})
+
+function benchOf(name: string): Bench {
+  const bench = benches.get(name)
+  assert.ok(bench)
+  return bench
+}
+
+const admin = user(1, 'admin', 'all')
+const urlOf = ({ path }: Operation) => path.replace('{id}', '1')
+const codeOf = ({ body }: Reply) => JSON.parse(String(body ?? '{}')).error?.code
+
+function ask(name: string, operation: Operation, principal: Principal): Promise<Reply> {
+  return benchOf(name).send({ method: operation.method, url: urlOf(operation) }, principal)
+}
+
+for (const [name, document] of Object.entries(documents)) {
+  test(`what ${name} says is open is open, and nothing else`, async () => {
+    for (const operation of operationsOf(document)) {
+      const open = operation.operation.security.some((one: object) => Object.keys(one).length === 0)
+      const reply = await ask(name, operation, anonymous('192.0.2.1'))
+      const told = `${operation.method} ${operation.path}: ${reply.status}`
+      assert.equal(codeOf(reply) !== 'UNAUTHORIZED', open, told)
+    }
+  })
+
+  test(`the scopes that ${name} asks for are enough, and each of them is needed`, async () => {
+    for (const operation of operationsOf(document)) {
+      const scopes: readonly string[] = operation.operation['x-required-scopes'] ?? []
+      // A user who has just deleted themselves could do nothing more.
+      if (operation.method === 'DELETE') continue
+      for (const missing of [undefined, ...scopes]) {
+        const held = new Set(scopes.filter(scope => scope !== missing))
+        const reply = await ask(name, operation, user(1, 'admin', held))
+        const told = `${operation.method} ${operation.path} without ${missing}: ${reply.body}`
+        assert.equal(codeOf(reply) === 'INSUFFICIENT_SCOPE', missing !== undefined, told)
+      }
+    }
+  })
+
+  test(`each operation of ${name} has a name and schemas of its own`, () => {
+    const ids = operationsOf(document).map(({ operation }) => operation.operationId)
+    assert.equal(new Set(ids).size, ids.length)
+    for (const of of checkModel(declared[name as keyof typeof declared]).collections.values()) {
+      const path = document.paths[`/api/v1/${of.name}`]
+      const answer = path?.get?.responses[200]?.content['application/json'].schema
+      if (answer === undefined) continue
+      const item = resolve(document, resolve(document, answer).properties.data.items)
+      for (const field of of.fields.values()) {
+        const shown = !field.internal && !field.writeOnly
+        assert.equal(item.properties[field.name] !== undefined, shown, `${of.name}.${field.name}`)
+      }
+    }
+    const { Error: error, Problem: problem } = document.components.schemas
+    assert.ok(error.properties.error && problem.properties.detail)
+  })
+}
+
+test('relations that nobody can follow are neither in the document nor there', async () => {
+  const { schemas } = documents.awkward.components
+  assert.equal(schemas.Task.properties.judge, undefined)
+  assert.equal(schemas.Task.properties.vault, undefined)
+  assert.equal(schemas.User.properties.judged, undefined)
+  assert.ok(schemas.Task.properties.task_list)
+  const bench = benchOf('awkward')
+  for (const include of ['judge', 'vault', 'nothing']) {
+    const { status, body } = await bench.send({ url: `/api/v1/tasks?include=${include}` }, admin)
+    assert.equal(status, 400, include)
+    assert.match(String(body), /which is no relation of tasks/)
+  }
+  for (const url of ['/api/v1/users/1/judged', '/api/v1/vaults/1/kept', '/api/v1/users/1/nothing']) {
+    for (const method of ['GET', 'HEAD', 'OPTIONS', 'POST']) {
+      assert.equal((await bench.send({ method, url }, admin)).status, 404, `${method} ${url}`)
+    }
+  }
+})
+
+test('where nobody reads users, there is no path to oneself', async () => {
+  const hidden = model({ users: users({ access: { read: nobody } }) })
+  assert.equal(documentOf(hidden).paths['/api/v1/me'], undefined)
+  const bench = await openBench(checkModel(hidden), each => openStore(sqlite, each))
+  try {
+    for (const method of ['GET', 'OPTIONS', 'POST'])
+      assert.equal((await bench.send({ method, url: '/api/v1/me' }, admin)).status, 404, method)
+  } finally {
+    await bench.close()
+  }
+})
+
+test('an app by itself has a valid credential, but nobody to read', async () => {
+  const reply = await benchOf('rich').send({ url: '/api/v1/me' }, app('some-app', new Set(['read:user'])))
+  assert.equal(codeOf(reply), 'FORBIDDEN')
+})
+
+const texts = [
+  ...['', '0', '-1', '6', '1001', '1.5', '-0.5', '9007199254740991', '9007199254740993', '1e999'],
+  ...['x', 'ABC', 'Ünï', 'true', 'false', 'open', 'doing', 'open,doing', '1,2', '1,x', 'a,b'],
+  ...['2026-01-01', '2026-02-30', '2026-01-01T00:00:00Z', '2026-01-01T00:00:00+02:00', '2026-01-01 00:00'],
+  ...['00000000-0000-4000-8000-000000000000', '00000000', 'https://example.com/', 'javascript:alert(1)'],
+  ...['a@example.com', 'A@', 'x'.repeat(300), 'two\nlines'],
+]
+
+/** Their names are told in words. */
+const structural: ReadonlySet<string> = new Set(['fields', 'sort', 'include', 'cursor'])
+
+/** What a client means that sends this text as a value of the schema. */
+function meant({ type }: { type?: unknown }, text: string): unknown {
+  if ((type === 'integer' || type === 'number') && /^-?(0|[1-9][0-9]*)([.][0-9]+)?(e[0-9]+)?$/.test(text))
+    return Number(text)
+  if (type === 'boolean' && (text === 'true' || text === 'false')) return text === 'true'
+  return text
+}
+
+test('a parameter takes exactly what its schema takes', async () => {
+  const ajv = new Ajv2020({ strict: false, strictNumbers: true, validateFormats: true })
+  formats.default(ajv)
+  let taken = 0
+  for (const path of ['/api/v1/tasks', '/api/v1/contacts', '/api/v1/users', '/api/v1/projects']) {
+    const all: readonly Document[] = documents.rich.paths[path].get.parameters
+    const named = all.map(one => resolve(documents.rich, one)).filter(one => one.in === 'query')
+    for (const { name, schema } of named.filter(one => !structural.has(one.name))) {
+      const validate = ajv.compile(schema)
+      for (const text of texts) {
+        const listed = text === '' ? [] : text.split(',')
+        const { items } = schema
+        const valid = validate(items ? listed.map(each => meant(items, each)) : meant(schema, text))
+        const url = `${path}?${encodeURIComponent(name)}=${encodeURIComponent(text)}`
+        const { status, body } = await benchOf('rich').send({ url }, admin)
+        assert.equal(status, valid ? 200 : 400, `${name}=${text}: ${body}`)
+        if (valid) taken += 1
+      }
+    }
+  }
+  assert.ok(taken > 500, String(taken))
+})
+
+test('what a body may leave out has the default that the document names', () => {
+  const { schemas } = documents.rich.components
+  assert.equal(schemas.TaskCreate.properties.state.default, 'open')
+  assert.equal(schemas.TaskReplace.properties.state.default, 'open')
+  // A PATCH leaves alone what it does not name, and so does a PUT what not everyone may write.
+  assert.equal(schemas.TaskMerge.properties.state.default, undefined)
+  assert.equal(schemas.ContactReplace.properties.blocked.default, undefined)
+  // An item may lack a field because `fields` does not name it.
+  assert.equal(schemas.Task.properties.state.default, undefined)
+})
+
+test('what is told once is in the schema of the answer that tells it, and in no other', async () => {
+  const bodies = {
+    api_keys: { name: 'x' },
+    oauth_apps: { name: 'x', redirect_uris: ['https://example.com/'] },
+    oauth_app_secrets: { app_id: 1 },
+  }
+  for (const [name, body] of Object.entries(bodies)) {
+    const path = documents.rich.paths[`/api/v1/${name}`]
+    const { schema } = path.post.responses[201].content['application/json']
+    const parts: readonly Document[] = resolve(documents.rich, schema).allOf
+    const known = parts.flatMap(part => Object.keys(resolve(documents.rich, part).properties))
+    const reply = await benchOf('rich').send({ method: 'POST', url: `/api/v1/${name}`, body }, admin)
+    assert.equal(reply.status, 201, String(reply.body))
+    for (const key of Object.keys(JSON.parse(String(reply.body)))) assert.ok(known.includes(key), key)
+    const secret = name === 'api_keys' ? 'key' : 'client_secret'
+    assert.ok(String(reply.body).includes(`"${secret}"`))
+    const listed = resolve(documents.rich, path.get.responses[200].content['application/json'].schema)
+    const item = resolve(documents.rich, listed.properties.data.items)
+    assert.equal(item.properties[secret], undefined)
+  }
+})

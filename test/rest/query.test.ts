@@ -1,0 +1,86 @@
+/** What a client reads whose query is wrong: what, where, and what would be right. */
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { checkModel } from '../../src/model/check.ts'
+import { user } from '../../src/principal.ts'
+import { type Bench, openBench } from '../contract/rest/bench.ts'
+import { openStore, sqlite } from '../contract/rest/databases.ts'
+import rich from '../models/rich.ts'
+
+let bench: Bench
+
+before(async () => {
+  bench = await openBench(checkModel(rich), each => openStore(sqlite, each))
+  await bench.seed('users', { name: 'Root', email: 'root@example.com', role: 'admin' })
+})
+after(() => bench.close())
+
+const admin = user(1, 'admin', 'all')
+const ann = user(1, 'user', 'all')
+
+async function messageOf(url: string, principal = admin): Promise<string> {
+  const { status, body } = await bench.send({ url: `/api/v1/${url}` }, principal)
+  assert.equal(status, 400, url)
+  const { message, details } = JSON.parse(String(body)).error
+  assert.equal(details[0].message, message)
+  return message
+}
+
+test('a name in another spelling is unknown, and the right one is told', async () => {
+  const rows: readonly (readonly [url: string, message: string])[] = [
+    [
+      'tasks?sort=createdAt',
+      '"sort" names "createdAt", which is no field of tasks. Did you mean `created_at`?',
+    ],
+    ['tasks?sort=-Title', '"sort" names "Title", which is no field of tasks. Did you mean `title`?'],
+    ['tasks?fields=id,titel', '"fields" names "titel", which is no field of tasks. Did you mean `title`?'],
+    ['tasks/1?fields=dueOn', '"fields" names "dueOn", which is no field of tasks. Did you mean `due_on`?'],
+    [
+      'tasks?include=asignee',
+      '"include" names "asignee", which is no relation of tasks. Did you mean `assignee`?',
+    ],
+    [
+      'tasks?include=parent.label',
+      '"include" names "label", which is no relation of tasks. Did you mean `labels`?',
+    ],
+    ['tasks?perPage=3', '"perPage" is not known here. Did you mean `per_page`?'],
+    ['tasks?Page=3', '"Page" is not known here. Did you mean `page`?'],
+    ['tasks?titel[contains]=x', '"titel[contains]" is not known here. Did you mean `title`?'],
+    ['tasks/1?field=id', '"field" is not known here. Did you mean `fields`?'],
+    ['tasks?xyzzy=1', '"xyzzy" is not known here.'],
+    ['openapi.json?page=1', '"page" is not known here.'],
+  ]
+  for (const [url, message] of rows) assert.equal(await messageOf(url), `The parameter ${message}`, url)
+})
+
+test('no name that is hidden from the caller is told', async () => {
+  assert.match(await messageOf('projects?budgte=1'), /Did you mean `budget`\?/)
+  for (const url of ['projects?budgte=1', 'projects?sort=budgte', 'projects?fields=budgte'])
+    assert.doesNotMatch(await messageOf(url, ann), /budget/)
+  for (const url of ['contacts?passphrases=x', 'contacts?sort=pass_phrase', 'tasks?tickets=1'])
+    assert.doesNotMatch(await messageOf(url), /Did you mean `(passphrase|ticket)`/)
+})
+
+test('a value of the wrong type is told what it must be', async () => {
+  const rows: readonly (readonly [query: string, message: string])[] = [
+    ['priority=high', '"priority" must be a whole number, not "high".'],
+    ['estimate=1,5', '"estimate" must be a number, not "1,5".'],
+    ['done=1', '"done" must be true or false, not "1".'],
+    ['due_on=tomorrow', '"due_on" must be a date that exists, as YYYY-MM-DD, not "tomorrow".'],
+    [
+      'seen_at[gte]=2026-01-01',
+      '"seen_at[gte]" must be a date and time with its zone, e.g. 2026-01-31T12:00:00Z, not "2026-01-01".',
+    ],
+    ['state[in]=open,lost', '"state[in]" must be one of open, doing, done, not "lost".'],
+    ['title=%00', '"title" must be text without U+0000, not "\\u0000".'],
+  ]
+  for (const [query, message] of rows)
+    assert.equal(await messageOf(`tasks?${query}`), `The parameter ${message}`, query)
+})
+
+test('a parameter is never taken for others that were understood before', async () => {
+  for (const query of ['sort=priority', 'title=x&sort=priority', 'title=x&done=true'])
+    assert.equal((await bench.send({ url: `/api/v1/tasks?${query}` }, admin)).status, 200, query)
+  for (const query of ['sort%3Dpriority=1', 'title%0Asort%3Dpriority=x', 'title%0Adone=x'])
+    assert.match(await messageOf(`tasks?${query}`), /is not known here/, query)
+})
