@@ -35,9 +35,16 @@ const { values, positionals } = parseArgs({
     'write-docs': { type: 'boolean', default: false },
   },
 })
+
+function positive(name: 'rounds' | 'seconds' | 'rows' | 'minutes', otherwise?: number): number {
+  const value = Number(values[name] ?? otherwise)
+  if (value > 0) return value
+  throw new RangeError(`--${name} ${values[name]}: write a number above 0.`)
+}
+
 const paceOr = (rounds: number, seconds: number): Pace => ({
-  rounds: Number(values.rounds ?? rounds),
-  seconds: Number(values.seconds ?? seconds),
+  rounds: positive('rounds', rounds),
+  seconds: positive('seconds', seconds),
 })
 const pace = paceOr(3, 4)
 
@@ -90,8 +97,19 @@ async function stageOf(data: DataSet): Promise<Stage> {
   return values.workers === undefined ? sqlite : withWorkers(Number(values.workers))
 }
 
+/** What measures nothing must not look as if all were well. */
+function requireKnown(): void {
+  const known = [...workloads.map(({ name }) => name), 'W8', 'W9', 'start', 'walk']
+  const unknown = positionals.filter(
+    asked => !known.some(name => name === asked || name.startsWith(`${asked}@`)),
+  )
+  if (unknown.length === 0) return
+  throw new RangeError(`There is no ${unknown.join(', ')}. There is ${known.join(', ')}.`)
+}
+
 async function bench(): Promise<void> {
-  const data = await dataSet(Number(values.rows))
+  requireKnown()
+  const data = await dataSet(positive('rows'))
   const isStage = values.postgres || values.workers !== undefined
   const all = positionals.length === 0 && !isStage
   const asked = workloads.filter(({ name }) => wanted(name))
@@ -123,18 +141,18 @@ async function profileFirst(): Promise<void> {
   const workload = workloads.find(({ name }) => name === (positionals[1] ?? 'W1'))
   if (workload === undefined)
     throw new Error(`Profile one of ${workloads.map(({ name }) => name).join(', ')}.`)
-  say(await profile(workload, await dataSet(Number(values.rows)), values.hot))
+  say(await profile(workload, await dataSet(positive('rows')), values.hot))
 }
 
 async function soakFirst(): Promise<void> {
-  const asked = { minutes: Number(values.minutes), lanes: positionals.slice(1), say }
-  if (!(await soak(await dataSet(Number(values.rows)), asked))) process.exitCode = 1
+  const asked = { minutes: positive('minutes'), lanes: positionals.slice(1), say }
+  if (!(await soak(await dataSet(positive('rows')), asked))) process.exitCode = 1
 }
 
 const beside = ['W1', 'W2', 'W4', 'W5@32', 'W6']
 
 async function postgresBeside(): Promise<void> {
-  const data = await dataSet(Number(values.rows))
+  const data = await dataSet(positive('rows'))
   const stages = await postgresStages(data)
   const figures: Figure[] = []
   try {
@@ -152,6 +170,6 @@ const others: Readonly<Record<string, () => Promise<void>>> = {
   profile: profileFirst,
   soak: soakFirst,
   postgres: postgresBeside,
-  overload: async () => say(overloadTable(await measureOverload(await dataSet(Number(values.rows))))),
+  overload: async () => say(overloadTable(await measureOverload(await dataSet(positive('rows'))))),
 }
 await (others[positionals[0] ?? ''] ?? bench)()

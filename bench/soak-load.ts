@@ -221,6 +221,14 @@ const lanes: readonly (readonly [name: string, count: number, act: (target: Targ
   ['grants', 1, grants],
 ]
 
+/** Throws for a name that no lane has: without load, all would look well. */
+export function requireLanes(names: readonly string[]): void {
+  const known = lanes.map(([name]) => name)
+  const unknown = names.filter(name => !known.includes(name))
+  if (unknown.length === 0) return
+  throw new RangeError(`There is no lane ${unknown.join(', ')}. The lanes are ${known.join(', ')}.`)
+}
+
 /** Runs the lanes of these names, all where none is named, until `stopped`, and counts what they do. */
 export async function soakLoad(
   target: Target,

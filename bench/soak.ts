@@ -6,7 +6,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { copyOf, type DataSet } from './data.ts'
 import { median } from './measure.ts'
 import { freePort, startPortico } from './server.ts'
-import { person, soakLoad, type Tally } from './soak-load.ts'
+import { person, requireLanes, soakLoad, type Tally } from './soak-load.ts'
 
 export interface Sample {
   /** Bytes in use after a collection, within V8's heap and outside of it. */
@@ -77,6 +77,7 @@ export interface Soak {
 
 /** Runs the soak and tells what it sees. Returns whether all is well. */
 export async function soak(data: DataSet, { minutes, lanes, say }: Soak): Promise<boolean> {
+  requireLanes(lanes)
   const work = copyOf(data)
   const port = await freePort()
   const environment = {

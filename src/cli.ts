@@ -1,6 +1,7 @@
 /** The command line: every command is a row of this table and a file below `cli/`. */
 import { readFileSync } from 'node:fs'
 import { type Commands, commandHelp, findCommand, generalHelp, readWritten } from './cli/commands.ts'
+import { print } from './cli/print.ts'
 
 const commands: Commands = {
   start: {
@@ -133,7 +134,7 @@ async function execute(words: readonly string[]): Promise<string> {
 /** Runs a command. Returns the exit code: 0 done, 1 not done, 2 written wrongly. */
 export async function main(words: readonly string[]): Promise<number> {
   try {
-    process.stdout.write(await execute(words))
+    await print(await execute(words))
     return 0
   } catch (error) {
     const { explain } = await import('./cli/explain.ts')

@@ -96,6 +96,8 @@ class Http implements HttpServer {
   readonly #constant: readonly string[]
   readonly #send: Send
   readonly #reply: Sender
+  /** Of which Node no longer knows. */
+  readonly #handedOut = new Set<Duplex>()
   #closing = false
   #running = 0
 
@@ -145,7 +147,11 @@ class Http implements HttpServer {
   async close(): Promise<void> {
     this.#closing = true
     const server = this.server
-    const timer = setTimeout(() => server.closeAllConnections(), this.#settings.shutdownGrace * 1000)
+    const end = () => {
+      server.closeAllConnections()
+      for (const socket of this.#handedOut) socket.destroy()
+    }
+    const timer = setTimeout(end, this.#settings.shutdownGrace * 1000)
     // A stream that ends now has promised to keep its connection.
     const idle = setInterval(() => server.closeIdleConnections(), 50)
     await this.#doors.close()
@@ -221,8 +227,7 @@ class Http implements HttpServer {
   }
 
   #upgrade(req: IncomingMessage, socket: Duplex, head: Buffer): void {
-    // Until somebody takes the socket over, nobody hears of its faults.
-    socket.on('error', () => {})
+    this.#handOut(socket)
     const exchange = this.#exchangeOf(req, new ServerResponse(req))
     const parts = this.#parts
     const constant = this.#constant
@@ -249,7 +254,15 @@ class Http implements HttpServer {
     await sockets.upgrade(exchange, socket, head)
   }
 
+  #handOut(socket: Duplex): void {
+    // Until somebody takes the socket over, nobody hears of its faults.
+    socket.on('error', () => {})
+    this.#handedOut.add(socket)
+    socket.once('close', () => this.#handedOut.delete(socket))
+  }
+
   #refuseUnread(error: ApiError, socket: Duplex): void {
+    this.#handOut(socket)
     const call = unreadableCall()
     endWith(socket, rawResponse(this.#parts.errorReply(error, call), this.#constant, call.requestId))
   }

@@ -1,6 +1,7 @@
 /** The log: JSON lines on standard output. No credential ever gets into it. */
 import pino, { type DestinationStream, type Logger } from 'pino'
 import type { Settings } from './config.ts'
+import { LineOutput } from './log/output.ts'
 
 export type { Logger } from 'pino'
 
@@ -124,7 +125,7 @@ function flushAtExit(): void {
 
 function standardOutput(): BlockOutput {
   flushAtExit()
-  const output = inBlocks(pino.destination({ dest: 1, sync: false }))
+  const output = inBlocks(new LineOutput(1))
   open.add(output)
   return output
 }

@@ -61,15 +61,16 @@ export async function start(model: Model, settings: Settings, crew?: Crew): Prom
     return startWorkers({ model, settings, log, prepare: () => prepare(model, settings, log) })
   }
   const store = await openStore(model, settings, { log, crew })
-  const cluster = await openCluster(settings, log.logger, crew?.cluster)
+  let cluster: Cluster | undefined
   let traces: Traces | undefined
   try {
+    cluster = await openCluster(settings, log.logger, crew?.cluster)
     traces = await openTraces(settings, log.logger)
     const sealed = await openSealed(store, settings, log)
     return await assemble({ model, store, sealed, cluster, log, traces, settings, crew })
   } catch (error) {
     await traces?.close()
-    await cluster.close()
+    await cluster?.close()
     await store.close()
     throw error
   }

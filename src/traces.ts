@@ -87,11 +87,13 @@ export async function openTraces(
 /** Says once that spans are not taken, and once that they are again. */
 function telling(exporter: SpanExporter, url: string, logger: Logger): SpanExporter {
   let failing = false
+  const shown = url.replace(/\/\/[^/]*@/, '//')
   return {
     export(spans: ReadableSpan[], done) {
       exporter.export(spans, result => {
         const failed = result.error !== undefined
-        if (failed && !failing) logger.warn({ err: result.error }, `traces cannot be sent to ${redact(url)}`)
+        if (failed && !failing)
+          logger.warn({ err: result.error }, `traces cannot be sent to ${redact(shown)}`)
         if (!failed && failing) logger.info('traces can be sent again')
         failing = failed
         done(result)

@@ -18,7 +18,8 @@ export interface Opened {
 type Row = Readonly<Record<string, JsonValue>>
 type Values = Readonly<Record<string, JsonValue>>
 
-const MOST_ROWS = 10_000
+/** Read at once. */
+const PAGE = 10_000
 
 function listShape(collection: string, fields: readonly string[], by: string | undefined): ListShape {
   const select: readonly Selected[] = fields.map(field => ({ kind: 'field', key: field, field }))
@@ -35,6 +36,7 @@ function listShape(collection: string, fields: readonly string[], by: string | u
   }
 }
 
+/** All rows, or all whose field `by` has the value. */
 export async function rows(
   run: Run,
   collection: string,
@@ -42,20 +44,31 @@ export async function rows(
   by?: string,
   value?: JsonValue,
 ) {
-  const args: JsonValue[] = [0, MOST_ROWS]
-  if (value !== undefined) args.push(value)
-  const answer = await run.list({ shape: listShape(collection, fields, by), args }, system)
-  return JSON.parse(answer.text ?? '[]') as Row[]
+  const shape = listShape(collection, fields, by)
+  const found: Row[] = []
+  for (;;) {
+    const args: JsonValue[] = [found.length, PAGE]
+    if (value !== undefined) args.push(value)
+    const { text } = await run.list({ shape, args }, system)
+    const page = JSON.parse(text ?? '[]') as Row[]
+    found.push(...page)
+    if (page.length < PAGE) return found
+  }
+}
+
+/** What would move the cursor of a terminal, or turn the direction of its text, is shown as its code. */
+function visible(text: string): string {
+  const code = (sign: string) => `\\u${sign.charCodeAt(0).toString(16).padStart(4, '0')}`
+  return text.replace(/[\p{Cc}\p{Bidi_Control}]/gu, code)
+}
+
+function cellOf(value: JsonValue | undefined): string {
+  return visible(Array.isArray(value) ? value.join(' ') : String(value ?? '–'))
 }
 
 /** Rows as aligned columns, the names above. */
 export function table(names: readonly string[], shownRows: readonly Row[]): string {
-  const cells = [
-    [...names],
-    ...shownRows.map(row =>
-      names.map(name => (Array.isArray(row[name]) ? row[name].join(' ') : String(row[name] ?? '–'))),
-    ),
-  ]
+  const cells = [[...names], ...shownRows.map(row => names.map(name => cellOf(row[name])))]
   const widths = names.map((_, at) => Math.max(...cells.map(line => line[at]?.length ?? 0)))
   return cells
     .map(line =>
@@ -76,9 +89,8 @@ export async function userId(run: Run, email: string): Promise<number> {
 /** `30d`, `12h`, or a time as ISO 8601. */
 export function expiry(text: string, now: number): string {
   const [, count, unit] = /^(\d{1,5})([dh])$/.exec(text) ?? []
-  if (count !== undefined)
-    return new Date(now + Number(count) * (unit === 'd' ? 86_400_000 : 3_600_000)).toISOString()
-  const time = /^\d{4}-\d\d-\d\d/.test(text) ? Date.parse(text) : Number.NaN
+  const written = () => (/^\d{4}-\d\d-\d\d/.test(text) ? Date.parse(text) : Number.NaN)
+  const time = count === undefined ? written() : now + Number(count) * (unit === 'd' ? 86_400_000 : 3_600_000)
   if (Number.isNaN(time))
     throw new Failure(`\`--expires ${text}\` is no time: write e.g. 30d, 12h or 2027-01-31T00:00:00Z.`, 2)
   if (time <= now) throw new Failure(`\`--expires ${text}\` has passed already.`, 2)
@@ -89,10 +101,8 @@ function scopeList(model: Model, text: string): readonly string[] {
   const scopes = [...new Set(text.split(/[\s,]+/).filter(scope => scope !== ''))]
   const wrong = scopes.filter(scope => scope !== '*' && !model.scopes.has(scope))
   if (wrong.length === 0 && scopes.length > 0) return scopes
-  throw new Failure(
-    `There is no scope ${wrong.join(', ')}. The scopes are *, ${[...model.scopes.keys()].join(', ')}.`,
-    2,
-  )
+  const fault = wrong.length === 0 ? '`--scopes` names none' : `There is no scope ${wrong.join(', ')}`
+  throw new Failure(`${fault}. The scopes are *, ${[...model.scopes.keys()].join(', ')}.`, 2)
 }
 
 export interface KeyOptions {

@@ -1,5 +1,5 @@
 /** `portico documents`: which GraphQL documents are answered where only registered ones are. */
-import { existsSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import type { Settings } from '../config.ts'
 import { documentHash } from '../graphql/documents.ts'
 import type { Engine } from '../graphql/engine.ts'
@@ -26,10 +26,21 @@ async function engineOf(model: Model, settings: Settings): Promise<Engine> {
   return createEngine({ model, run: noRun, hooks: new Map(), limits })
 }
 
+function textOf(file: string): string {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException
+    if (code === 'ENOENT') throw new Failure(`${file}: there is no such file.`)
+    if (code === 'EISDIR')
+      throw new Failure(`${file} is a folder: name the files in it, e.g. ${file}/*.graphql.`)
+    throw new Failure(`${file} cannot be read: ${message}.`)
+  }
+}
+
 /** A manifest of documents, or one document: its text without the space around it. */
 function readDocuments(file: string): Manifest {
-  if (!existsSync(file)) throw new Failure(`${file}: there is no such file.`)
-  const text = readFileSync(file, 'utf8').trim()
+  const text = textOf(file).trim()
   if (!file.endsWith('.json')) return new Map([[documentHash(text), text]])
   try {
     return parseManifest(text)

@@ -17,6 +17,20 @@ function databaseFault(error: Error): Failure | undefined {
   )
 }
 
+const listenFaults: Readonly<Record<string, string>> = {
+  EADDRINUSE: 'another program listens there. Set PORT to a free one.',
+  EACCES: 'this user may not listen there. Set PORT to one above 1023.',
+  EADDRNOTAVAIL: 'this machine has no such address. HOST names one that it has, or 0.0.0.0 for all.',
+}
+
+/** Why nobody can listen where the settings say. */
+function listenFault(error: NodeJS.ErrnoException): Failure | undefined {
+  const { code = '', syscall, message } = error
+  if (syscall === 'getaddrinfo') return new Failure(`HOST: ${message}: there is no such host.`)
+  const advice = syscall === 'listen' || code === 'EADDRINUSE' ? listenFaults[code] : undefined
+  return advice === undefined ? undefined : new Failure(`${message}: ${advice}`)
+}
+
 /** An `ApiError` in the words of the command line. */
 function refusal(error: ApiError): Failure {
   const details = (error.details ?? []).filter(fault => fault.message !== error.message)
@@ -30,8 +44,5 @@ export function explain(error: unknown): Failure | undefined {
   if (error instanceof ApiError) return refusal(error)
   if (!(error instanceof Error)) return undefined
   if (plain.includes(error.name)) return new Failure(error.message)
-  if ('code' in error && error.code === 'EADDRINUSE') {
-    return new Failure(`${error.message}: another program listens there. Set PORT to a free one.`)
-  }
-  return databaseFault(error)
+  return listenFault(error) ?? databaseFault(error)
 }

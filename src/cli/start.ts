@@ -4,6 +4,7 @@ import type { FirstAdministrator } from '../auth/bootstrap.ts'
 import { start } from '../serve.ts'
 import type { Command } from './commands.ts'
 import { database, model, type Project, projectOf } from './options.ts'
+import { printSurely } from './print.ts'
 
 /** What the first start prints, once. */
 export function welcome(made: FirstAdministrator, url: string): string {
@@ -24,13 +25,16 @@ export function welcome(made: FirstAdministrator, url: string): string {
   ].join('\n')
 }
 
-/** Resolves at the first SIGTERM or SIGINT; a second one ends the process at once. */
+/** Ctrl-C reaches the whole group of processes, and npm and the scripts pass it on: that is one signal, for so many milliseconds. */
+const ONE_SIGNAL = 1000
+
+/** Resolves at the first SIGTERM or SIGINT; a later one ends the process at once. */
 function stopSignal(): Promise<void> {
   return new Promise(resolve => {
-    let asked = false
+    let asked: number | undefined
     const stop = () => {
-      if (asked) process.exit(1)
-      asked = true
+      if (asked !== undefined && performance.now() - asked > ONE_SIGNAL) process.exit(1)
+      asked ??= performance.now()
       resolve()
     }
     process.on('SIGTERM', stop).on('SIGINT', stop)
@@ -41,7 +45,7 @@ async function startAndWait({ model, settings }: Project): Promise<string> {
   const stopped = stopSignal()
   const service = await start(model, settings)
   if (service.firstAdministrator) {
-    process.stdout.write(welcome(service.firstAdministrator, settings.baseUrl ?? service.url))
+    await printSurely(welcome(service.firstAdministrator, settings.baseUrl ?? service.url))
   }
   await stopped
   await service.close()

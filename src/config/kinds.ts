@@ -53,9 +53,9 @@ export function choice<const T extends string>(...values: readonly T[]): Kind<T>
 }
 
 function webAddress(value: unknown): string | undefined {
-  if (typeof value !== 'string' || !URL.canParse(value)) return undefined
-  const url = new URL(value)
-  if ((url.protocol !== 'http:' && url.protocol !== 'https:') || url.search || url.hash) return undefined
+  // `URL` forgives spaces, line breaks and a missing slash, which would stand in every link.
+  if (typeof value !== 'string' || !/^https?:\/\/[^\s?#]+$/i.test(value) || !URL.canParse(value))
+    return undefined
   return value.replace(/\/+$/, '')
 }
 

@@ -9,6 +9,7 @@ function flat(table: Table, values: Values): Values {
   const groups = new Set(Object.keys(table).flatMap(name => name.split('.').slice(0, -1)))
   return Object.fromEntries(
     Object.entries(values).flatMap(([name, value]) => {
+      if (groups.has(name) && value === undefined) return []
       if (!groups.has(name) || typeof value !== 'object' || value === null) return [[name, value]]
       return Object.entries(value).map(([member, one]) => [`${name}.${member}`, one])
     }),
@@ -139,5 +140,5 @@ function checked(setting: Row<unknown>, { place, value, parse }: Found, faults: 
 
 /** Of a URL that was written where something else belongs. */
 function withoutPassword(text: string | undefined): string | undefined {
-  return text?.replace(/(:\/\/[^/@:]*):[^/]*@/, '$1:…@')
+  return text?.replace(/(:\/\/[^/@:]*):.*@/, '$1:…@')
 }

@@ -15,10 +15,20 @@ function isSocket({ protocol, pathname, searchParams, hash }: URL): boolean {
   return [...searchParams].every(([name, value]) => name === 'db' && databaseNumber.test(value))
 }
 
+function requireDecodable({ protocol, username, password, pathname }: URL): void {
+  try {
+    for (const part of [username, password, protocol === 'unix:' ? pathname : '']) decodeURIComponent(part)
+  } catch {
+    throw new RangeError('has a `%` that begins no code of a character: write `%25` for the sign itself')
+  }
+}
+
 function redisAddress(value: unknown): string | undefined {
   if (typeof value !== 'string' || !URL.canParse(value)) return undefined
   const url = new URL(value)
-  return isNetwork(url) || isSocket(url) ? value : undefined
+  if (!isNetwork(url) && !isSocket(url)) return undefined
+  requireDecodable(url)
+  return value
 }
 
 const address: Kind<string> = {

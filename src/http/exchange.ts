@@ -13,8 +13,10 @@ const MAX_DRAINED = 65_536
 /** RFC 9112, 3.2.2: a client may send the whole URL. */
 function originForm(url: string): string {
   if (url.startsWith('/') || !/^https?:\/\//i.test(url)) return url
-  const path = url.indexOf('/', url.indexOf('//') + 2)
-  return path === -1 ? '/' : url.slice(path)
+  const rest = url.slice(url.indexOf('//') + 2)
+  const path = rest.search(/[/?]/)
+  if (path === -1) return '/'
+  return rest[path] === '?' ? `/${rest.slice(path)}` : rest.slice(path)
 }
 
 export class Exchange implements Call {

@@ -63,6 +63,20 @@ export function rawResponse(reply: Reply, constant: readonly string[], id: strin
   return `${text}Content-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`
 }
 
+/** How long the client may take to end its side, in milliseconds. */
+const LINGER = 10_000
+
+/**
+ * Sends the last that is to be said. A client that then keeps its side open would keep the socket for good: Node no
+ * longer watches over one that was handed out.
+ */
+function endSoon(socket: Duplex, response?: string): void {
+  const timer = setTimeout(() => socket.destroy(), LINGER).unref()
+  socket.once('close', () => clearTimeout(timer))
+  // Else nobody would notice that the client has ended.
+  socket.end(response).resume()
+}
+
 /** Node keeps the response that a socket is busy with here. */
 interface BusySocket extends Duplex {
   readonly _httpMessage?: ServerResponse | null
@@ -75,12 +89,12 @@ interface BusySocket extends Duplex {
 export function endWith(socket: BusySocket, response: string): void {
   const busy = socket._httpMessage
   const finish = () => {
-    if (socket.writable) socket.end(response)
+    if (socket.writable) endSoon(socket, response)
     else socket.destroy()
   }
   const isAnswered = !busy || busy.writableFinished
   if (!isAnswered && busy.req.complete) busy.once('finish', finish)
   // Otherwise the fault lies in the body of the request that is being answered.
-  else if (!isAnswered && busy.headersSent) socket.end()
+  else if (!isAnswered && busy.headersSent) endSoon(socket)
   else finish()
 }

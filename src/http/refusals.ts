@@ -23,7 +23,10 @@ export function createRefusals(errorReply: ErrorReply): (call: Call) => Reply {
     count = (count + 1) % WAITS.length
     const known = kept[count] ?? new Map()
     const face = faceOf(call.path)
-    const key = face === undefined ? undefined : `${face} ${call.headers.accept ?? ''}`
+    const { accept = '' } = call.headers
+    // Problem details name the request.
+    const isKept = face !== undefined && !/problem/i.test(accept)
+    const key = isKept ? `${face} ${accept}` : undefined
     const found = key === undefined ? undefined : known.get(key)
     if (found) return found
     const headers = { 'Retry-After': String(WAITS[count]) }

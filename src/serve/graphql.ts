@@ -1,6 +1,7 @@
 /** The GraphQL face as the service uses it: loaded when it is first asked for, since a start should be short. */
 import type { Duplex } from 'node:stream'
 import type { Authenticate } from '../auth/authenticate.ts'
+import { findCredential } from '../auth/credentials.ts'
 import type { Reply } from '../call.ts'
 import { type Answered, budgetAddress, type Limits } from '../cluster/limits.ts'
 import { type Settings, SettingsError } from '../config.ts'
@@ -136,13 +137,18 @@ function sentHeaders({ authorization, 'x-api-key': key }: CredentialHeaders) {
   }
 }
 
-/** What a signed-in caller came with, to be asked for again. The query has lost its `api_key` by now. */
+/** What a signed-in caller came with, to be asked for again. The query has lost its `api_key` by now, the URL has not. */
 function credentialOf({ headers, req }: Exchange, principal: Principal): CredentialHeaders | undefined {
   if (isAnonymous(principal.access)) return undefined
   const { authorization } = headers
-  const key = headers['x-api-key'] ?? new URLSearchParams(req.url?.split('?')[1]).get('api_key') ?? undefined
   if (authorization !== undefined) return { authorization, proven: true }
+  const key = headers['x-api-key'] ?? keyInQuery(req.url ?? '')
   return { 'x-api-key': key === undefined ? undefined : String(key) }
+}
+
+function keyInQuery(url: string): string | undefined {
+  const mark = url.indexOf('?')
+  return mark === -1 ? undefined : findCredential({ headers: {}, query: url.slice(mark + 1) })?.text
 }
 
 /** Draws from the budget of an HTTP request's caller; its reply tells what is left. */

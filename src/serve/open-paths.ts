@@ -24,9 +24,11 @@ interface OpenParts {
 export function openPaths({ store, cluster, figuresText, state }: OpenParts): OpenPaths {
   const ready = async () => {
     if (state.closing) throw new ApiError('UNAVAILABLE', 'The service is stopping.')
-    await Promise.resolve(store.ping()).catch(cause => {
+    try {
+      await store.ping()
+    } catch (cause) {
       throw new ApiError('UNAVAILABLE', 'The database does not answer.', { cause })
-    })
+    }
     const troubles = [cluster.trouble(), replicaTrouble(store)].filter(trouble => trouble !== undefined)
     if (troubles.length === 0) return plainText(200, json, '{"status":"ok"}')
     return plainText(200, json, JSON.stringify({ status: 'degraded', reason: troubles.join(' ') }))

@@ -6,10 +6,12 @@ const sum: Rule = (one, other) => one + other
 const highest: Rule = Math.max
 const lowest: Rule = Math.min
 
+const yesOrNo: ReadonlySet<string> = new Set(['nodejs_version_info', 'portico_overloaded'])
+
 /** What the threads of one process have in common is told by each of them. */
 function ruleOf(name: string): Rule {
   if (name.endsWith('_up')) return lowest
-  if (name.startsWith('process_') || name === 'nodejs_version_info') return highest
+  if (name.startsWith('process_') || yesOrNo.has(name)) return highest
   return name.startsWith('nodejs_eventloop_lag') || name.endsWith('_lag_bytes') ? highest : sum
 }
 

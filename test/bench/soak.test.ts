@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { directionOf, growthOf, rises, type Sample, verdict } from '../../bench/soak.ts'
+import { requireLanes } from '../../bench/soak-load.ts'
 
 const MIB = 1024 * 1024
 const series = (make: (at: number) => number) => Array.from({ length: 60 }, (_, at) => make(at))
@@ -44,5 +45,13 @@ describe('the verdict of a soak', () => {
     assert.equal(directionOf([1, 2, 3]), 1)
     assert.equal(directionOf([3, 2, 1]), -1)
     assert.equal(rises([], { absolute: 0, relative: 0 }), false)
+  })
+})
+
+describe('the lanes of a soak', () => {
+  it('are known, or the soak does not begin', () => {
+    requireLanes([])
+    requireLanes(['reads', 'grants'])
+    assert.throws(() => requireLanes(['reads', 'reeds']), /no lane reeds\. The lanes are reads, writes/)
   })
 })

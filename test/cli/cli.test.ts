@@ -3,8 +3,11 @@ import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { after, before, test } from 'node:test'
-import { expiry } from '../../src/cli/accounts.ts'
+import { setTimeout as wait } from 'node:timers/promises'
+import { expiry, rows, table } from '../../src/cli/accounts.ts'
 import { configurationPage } from '../../src/config/page.ts'
+import type { ListShape, Plan } from '../../src/plan/plan.ts'
+import type { Run } from '../../src/plan/run.ts'
 import { bin, portico as command, type Ended, type Environment } from '../processes/command.ts'
 import { startProcess } from '../processes/portico.ts'
 import { call } from '../serve/service.ts'
@@ -58,6 +61,12 @@ const mistakes: readonly (readonly [string[], Environment, number, RegExp])[] = 
   [['start'], { DATABASE_URL: '/dev/null/data.db' }, 1, /\/dev\/null is not a folder/],
   [['start'], { DATABASE_URL: '/dev/zero' }, 1, /\/dev\/zero is not a file/],
   [['start'], { DATABASE_URL: '.' }, 1, /is not a file/],
+  [['start'], { HOST: 'nowhere.invalid' }, 1, /^HOST: .*nowhere\.invalid: there is no such host\.$/m],
+  [['start'], { HOST: '192.0.2.1' }, 1, /192\.0\.2\.1: this machine has no such address\. HOST names/],
+  [['start'], { REDIS_URL: 'redis://:hunter2%zz@127.0.0.1:1' }, 1, /REDIS_URL \(environment\): .*`%25`/],
+  [['documents', 'register', '.'], {}, 1, /^\. is a folder: name the files in it/],
+  [['keys', 'create', '--user', 'a@b.example', '--scopes', ','], {}, 2, /`--scopes` names none\. The scopes/],
+  [['keys', 'create', '--user', 'a@b.example', '--expires', '0d'], {}, 2, /has passed already/],
   [['backup'], {}, 2, /portico backup <file>/],
   [['backup', 'copy.db'], { DATABASE_URL: './none.db' }, 1, /no database at .*none\.db/],
   [['restore', 'copy.db'], { DATABASE_URL: './none.db' }, 1, /no backup at copy\.db/],
@@ -112,6 +121,31 @@ test('the config file is read, and its faults are named', async () => {
   writeFileSync(file, '{"port": ')
   assert.match((await portico(['check'])).err, /portico\.config\.json: the config file is not JSON/)
   rmSync(file)
+})
+
+test('a list of more rows than are read at once has them all', async () => {
+  const all = Array.from({ length: 25_000 }, (_, at) => ({ id: at + 1 }))
+  const list = async ({ args }: Plan<ListShape>) => {
+    const [offset, limit] = args.map(Number)
+    return { text: JSON.stringify(all.slice(offset, (offset ?? 0) + (limit ?? 0))) }
+  }
+  assert.deepEqual(await rows({ list } as unknown as Run, 'users', ['id']), all)
+})
+
+test('what users call themselves does nothing to the terminal of an operator', () => {
+  const shown = table(['name'], [{ name: 'a\u001b[31m\r\nb\u009b2J\u202ec' }])
+  assert.equal(shown, 'name\na\\u001b[31m\\u000d\\u000ab\\u009b2J\\u202ec')
+})
+
+test('one Ctrl-C may come as several signals; a later one ends the process at once', async () => {
+  const environment = { DATABASE_URL: join(folder, 'signals.db'), PORTICO_SHUTDOWN_DELAY: '1' }
+  const service = await startProcess({ folder, environment })
+  for (let count = 0; count < 3; count++) process.kill(service.pid, 'SIGINT')
+  assert.equal(await service.end('SIGINT'), 0)
+  const slow = await startProcess({ folder, environment: { ...environment, PORTICO_SHUTDOWN_DELAY: '60' } })
+  process.kill(slow.pid, 'SIGINT')
+  await wait(1500)
+  assert.equal(await slow.end('SIGINT'), 1)
 })
 
 test('what is printed can be read by others', async () => {

@@ -72,7 +72,17 @@ const origins: Examples = {
     ['http://localhost:3000/', 'http://localhost:3000'],
     ['https://example.com/sub/', 'https://example.com/sub'],
   ],
-  wrong: ['example.com', 'ftp://example.com', 'https://example.com?x', 'https://example.com#x'],
+  wrong: [
+    'https://api.example.com ',
+    'https://api.\nexample.com',
+    'https:api.example.com',
+    'https://api.example.com?',
+    'https://api.example.com#',
+    'example.com',
+    'ftp://example.com',
+    'https://example.com?x',
+    'https://example.com#x',
+  ],
   wrongValues: ['', 1, {}],
 }
 
@@ -269,6 +279,8 @@ const examples: { readonly [N in Name]: Examples } = {
       'redis://127.0.0.1?enableOfflineQueue=true',
       'unix://',
       'unix:///run/redis.sock?path=/etc',
+      'redis://:50%@127.0.0.1',
+      'unix:///run/50%.sock',
     ],
     wrongValues: ['redis', 6379, null, {}],
   },
@@ -388,7 +400,12 @@ test('a secret that does not fit is not repeated', () => {
 })
 
 test('a password in the name of a database is told to nobody', () => {
-  for (const name of ['postgres://u:hunter2@h', 'postgres://u:hunter2@h:x/d', 'mysql://u:hunter2@h/d']) {
+  for (const name of [
+    'postgres://u:hunter2@h',
+    'postgres://u:hunter2@h:x/d',
+    'mysql://u:hunter2@h/d',
+    'mysql://u:a/hunter2@h/d',
+  ]) {
     const [fault] = faultsOf(() => readSettings({ environment: { DATABASE_URL: name } }))
     assert.match(fault?.message ?? '', /postgres:\/\/user:password@host/)
     assert.doesNotMatch(fault?.message ?? '', /hunter2/)
@@ -432,6 +449,11 @@ test('a group of settings is an object, or names with a dot', () => {
   assert.equal(grouped['graphql.documents'], 'registered')
   assert.equal(dotted['graphql.documents'], 'registered')
   assert.equal(filed['graphql.maxDepth'], 5)
+})
+
+test('a group that is left undefined says nothing', () => {
+  const settings = readSettings({ given: { graphql: undefined, redis: undefined } })
+  assert.equal(settings['graphql.documents'], 'any')
 })
 
 test('an unknown member of a group, and a group that is none, are faults', () => {

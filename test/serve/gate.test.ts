@@ -216,13 +216,22 @@ test('a refusal is made once for each face and kind of answer, and says three di
   assert.equal(made.length, 3)
   for (let turn = 0; turn < 3; turn++) assert.equal(refusal(call('/graphql')).body, '/graphql')
   assert.equal(made.length, 6)
-  for (let turn = 0; turn < 3; turn++) refusal(call('/api/v1/users', 'application/problem+json'))
+  for (let turn = 0; turn < 3; turn++) refusal(call('/api/v1/users', 'application/xml'))
   assert.equal(made.length, 9)
   for (let turn = 0; turn < 5; turn++) refusal(call('/account'))
   assert.equal(made.length, 14)
   // What clients make up is not kept for ever.
   for (let turn = 0; turn < 1000; turn++) refusal(call('/api/v1/posts', `text/x${turn}`))
   assert.equal(refusal(call('/api/v1/posts')).status, 503)
+})
+
+test('a refusal as problem details names the request that was refused, and no other', () => {
+  const refusal = createRefusals(errorReply)
+  const headers = { accept: 'application/problem+json' }
+  for (let turn = 0; turn < 9; turn++) {
+    const { body } = refusal({ path: '/api/v1/posts', headers, requestId: `r${turn}` } as unknown as Call)
+    assert.equal(JSON.parse(String(body)).instance, `urn:portico:request:r${turn}`)
+  }
 })
 
 const hold = () => new Promise<Reply>(() => {})

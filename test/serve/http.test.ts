@@ -1,10 +1,14 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { get, request } from 'node:http'
+import { connect } from 'node:net'
+import { Duplex } from 'node:stream'
 import { test } from 'node:test'
+import { setTimeout as wait } from 'node:timers/promises'
 import type { Reply } from '../../src/call.ts'
 import { readSettings, type Settings } from '../../src/config.ts'
 import { ApiError } from '../../src/errors.ts'
+import { endWith } from '../../src/http/raw-error.ts'
 import { createHttp, type Exchange, type HttpServer } from '../../src/http.ts'
 import { errorReply } from '../../src/rest/error-reply.ts'
 import { closedAfterEach } from '../closing.ts'
@@ -94,6 +98,7 @@ test('a request comes in with method, path and query as they were sent', async (
 const oddTargets = [
   ['http://other.example/a?b=1', '/a', 'b=1'],
   ['HTTPS://other.example', '/', ''],
+  ['http://other.example?a=/b', '/', 'a=/b'],
   ['/%', '/%', ''],
   ['/%c0%ae/%2e%2e', '/%c0%ae/%2e%2e', ''],
   ['//a//b;c', '//a//b;c', ''],
@@ -329,6 +334,33 @@ test('a body that is cut off does not reach the face, and hurts nobody', async (
   assert.equal(sent.filter(({ exchange, status }) => exchange.path === '/cut' && status < 400).length, 0)
 })
 
+for (const [what, body] of [
+  ['a part of its body', 'abc'],
+  ['all of its body', 'abcdefghij'],
+] as const) {
+  test(`a client that leaves after ${what}, before anybody reads it, leaves nothing running`, async () => {
+    const came = Promise.withResolvers<Exchange>()
+    const read = Promise.withResolvers<void>()
+    const { port, server, sent } = await open(async exchange => {
+      came.resolve(exchange)
+      await read.promise
+      return echo(exchange)
+    })
+    const socket = await dial(port)
+    socket.write(`POST /gone HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n${body}`)
+    const { req } = await came.promise
+    const left = new Promise(resolve => req.once('close', resolve))
+    socket.destroy()
+    await left
+    read.resolve()
+    while (server.running() > 0) await wait(5)
+    assert.deepEqual(
+      sent.map(({ status }) => status),
+      [408],
+    )
+  })
+}
+
 test('X-Request-Id is taken over when it is well-formed, else made anew and unique', async () => {
   const { port } = await open()
   const idFor = async (sent?: string) => {
@@ -476,6 +508,50 @@ test('a stop waits no longer than the grace for what never ends', async () => {
   await started.promise
   await server.close()
   assert.equal(await said, '')
+})
+
+const refusedForGood = [
+  ['a malformed request', 'nonsense\r\n\r\n'],
+  ['CONNECT', 'CONNECT x:1 HTTP/1.1\r\nHost: x\r\n\r\n'],
+  [
+    'a WebSocket that is not opened',
+    'GET /socket HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n',
+  ],
+] as const
+
+for (const [what, request] of refusedForGood) {
+  test(`a stop does not wait for a client that keeps its side open after ${what}`, {
+    timeout: 8000,
+  }, async () => {
+    const settings = readSettings({ given: { port: 0, host: '127.0.0.1', shutdownGrace: 0 } })
+    const server = createHttp(settings, {
+      answer: echo,
+      errorReply,
+      onSent: () => {},
+      onFault: () => {},
+      sockets: { paths: new Set(['/socket']), upgrade: () => Promise.reject(new ApiError('UNAVAILABLE')) },
+    })
+    await server.listen()
+    const socket = connect({ port: server.port(), host: '127.0.0.1', allowHalfOpen: true })
+    try {
+      socket.write(request)
+      socket.on('error', () => {}).resume()
+      await once(socket, 'end')
+      await server.close()
+    } finally {
+      socket.destroy()
+    }
+  })
+}
+
+test('a socket whose client keeps its side open after the last answer ends all the same', async t => {
+  t.mock.timers.enable({ apis: ['setTimeout'] })
+  const socket = new Duplex({ read() {}, write: (_chunk, _encoding, done) => done() })
+  endWith(socket, 'the end')
+  t.mock.timers.tick(9000)
+  assert.equal(socket.destroyed, false)
+  t.mock.timers.tick(2000)
+  assert.equal(socket.destroyed, true)
 })
 
 test('keep-alive: one connection carries many requests', async () => {

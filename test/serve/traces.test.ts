@@ -193,9 +193,12 @@ describe('a service', () => {
       })
     }))
 
-  it('goes on without a collector, says so once, and stops in time', () =>
+  it('goes on without a collector, says so once, without a password, and stops in time', () =>
     withFile(async file => {
-      const environment = { ...environmentOf(file, 'http://127.0.0.1:9'), OTEL_BSP_SCHEDULE_DELAY: '50' }
+      const environment = {
+        ...environmentOf(file, 'http://user:hunter2@127.0.0.1:9'),
+        OTEL_BSP_SCHEDULE_DELAY: '50',
+      }
       const service = await startProcess({ environment })
       for (let at = 0; at < 5; at++) {
         assert.equal((await service.call('/api/v1/posts')).status, 200)
@@ -203,6 +206,8 @@ describe('a service', () => {
       }
       assert.equal(await service.end(), 0)
       assert.equal(service.said().split('traces cannot be sent').length, 2)
+      assert.match(service.said(), /sent to http:\/\/127\.0\.0\.1:9\/v1\/traces/)
+      assert.doesNotMatch(service.said(), /hunter2/)
     }))
 
   it('takes its name from OTEL_SERVICE_NAME, and stops with everything sent', () =>

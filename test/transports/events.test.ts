@@ -26,9 +26,9 @@ const subscriptions = async () =>
   )
 
 /** A subscriber who already listens. `key` undefined: nobody is signed in. */
-async function listen(query: string, key?: string): Promise<Subscriber> {
+async function listen(query: string, key?: string, url = blog.socket): Promise<Subscriber> {
   const before = await subscriptions()
-  const opened = await wire(blog.socket)
+  const opened = await wire(url)
   const got: unknown[] = []
   const errors: unknown[] = []
   opened.socket.on('message', data => {
@@ -180,6 +180,14 @@ describe('a credential', () => {
     assert.ok(await endWithinSecond([closed], () => fetch(`${blog.url}/healthz`)))
     assert.equal((await closed).code, 4403)
     assert.deepEqual(subscriber.got, [])
+  })
+  it('that came in the query and is revoked does so too, whatever else stands there', async () => {
+    const quentin = await blog.newUser('quentin')
+    const subscriber = await listen(newPost, undefined, `${blog.socket}?what=is?it&api_key=${quentin.key}`)
+    const { closed } = subscriber.opened
+    await blog.rest('DELETE', `api_keys/${quentin.keyId}`, undefined, quentin.key)
+    assert.ok(await endWithinSecond([closed], () => fetch(`${blog.url}/healthz`)))
+    assert.equal((await closed).code, 4403)
   })
   it('that is revoked by another process too', async () => {
     const dan = await blog.newUser('dan')

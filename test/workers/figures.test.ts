@@ -46,3 +46,10 @@ test('figures that are no numbers stay what they are', () => {
   for (const value of ['+Inf', '-Inf', 'NaN', '1e+22', '0.1'])
     assert.equal(merged([text(value)]), text(value))
 })
+
+test('what is a yes or no of each worker is one of all', () => {
+  const text = (value: number) =>
+    `# HELP portico_overloaded Whether.\n# TYPE portico_overloaded gauge\nportico_overloaded ${value}\n`
+  assert.equal(merged([text(1), text(0), text(1)]), text(1))
+  assert.equal(merged([text(0), text(0)]), text(0))
+})
