@@ -12,9 +12,18 @@ function isTrusted(networks: BlockList, address: string): boolean {
   return version !== 0 && networks.check(address, version === 6 ? 'ipv6' : 'ipv4')
 }
 
+/** RFC 7239, 6: some proxies tell the port too, and an IPv6 address stands in brackets then. */
+const withPort = /^(?:\[([0-9A-Fa-f:.]+)\]|([0-9.]+))(?::[0-9]{1,5})?$/
+
+function listedAddress(part: string): string {
+  const text = part.trim()
+  const [, inBrackets, beforePort] = withPort.exec(text) ?? []
+  return plainAddress(inBrackets ?? beforePort ?? text)
+}
+
 /** From the nearest proxy to the farthest hop: the socket first, then `X-Forwarded-For` from its end. */
 function hops(socket: string, forwarded: string): string[] {
-  const listed = forwarded.split(',').map(part => plainAddress(part.trim()))
+  const listed = forwarded.split(',').map(listedAddress)
   return [socket, ...listed.reverse()]
 }
 
