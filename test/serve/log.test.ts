@@ -71,6 +71,13 @@ test('probes that went well are for `debug` only', () => {
   }
 })
 
+test('a client secret in a path does not reach the log', () => {
+  const { log, lines } = open()
+  const secret = `ps_${'aB3-_'.repeat(9).slice(0, 43)}`
+  log.access({ ...request, path: `/oauth/${secret}` }, 404, 1, 1)
+  assert.equal(JSON.parse(lines[0] ?? '').path, '/oauth/ps_[hidden]')
+})
+
 test('below `info` no request is logged', () => {
   const { log, lines } = open('warn')
   log.access(request, 200, 1, 1)
