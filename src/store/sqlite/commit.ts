@@ -128,12 +128,12 @@ export class CommitQueue<T, A> {
       return
     }
     this.#patience = Math.min(this.#clock() - began, LONGEST_WAIT)
-    for (const [index, { resolve, reject }] of batch.entries()) {
+    batch.forEach(({ resolve, reject }, index) => {
       const outcome = outcomes[index]
       if (outcome === undefined) reject(new ApiError('INTERNAL_ERROR'))
       else if ('error' in outcome) reject(outcome.error)
       else resolve(this.#options.answer(outcome.value))
-    }
+    })
   }
 
   #transaction(batch: readonly Waiting<T, A>[]): readonly Outcome<T>[] {
