@@ -6,6 +6,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { createClient } from 'graphql-ws'
 import { WebSocket } from 'ws'
 import { catalogue } from '../../src/errors.ts'
+import { earlyInMinute } from '../cluster/window.ts'
 import type { Process } from '../processes/portico.ts'
 import { call } from '../serve/service.ts'
 import { type Balanced, getFrom, key, withBalancer } from './haproxy.ts'
@@ -33,6 +34,7 @@ describe('behind the load balancer', () => {
   it('a client is known by its own address, whatever it claims', () =>
     withBalancer({ PORTICO_ADDRESS_RATE_LIMIT: '3' }, async ({ url }) => {
       const list = `${url}/api/v1/posts`
+      await earlyInMinute()
       let first = await getFrom(list, '127.0.0.2')
       for (let tries = 0; tries < 20 && first.status !== 429; tries++)
         first = await getFrom(list, '127.0.0.2')

@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { secretHashes } from '../../../src/auth/server/apps.ts'
 import { rotateKeys } from '../../../src/auth/server/keys.ts'
 import { checkModel } from '../../../src/model/check.ts'
+import { earlyInMinute } from '../../cluster/window.ts'
 import {
   type App,
   type Fixture,
@@ -363,6 +364,7 @@ test('a refresh is answered again to the very same request, where the service is
 
 test('the token endpoint has a tighter budget of its own', async () => {
   await withFixture({ rateLimit: 1000, 'oauth.tokenRateLimit': 3 }, async fixture => {
+    await earlyInMinute()
     const app = await fixture.app()
     const wrong = { ...app, client_secret: 'ps_guess' }
     const statuses: number[] = []

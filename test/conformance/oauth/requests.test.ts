@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { hash, randomBytes } from 'node:crypto'
 import { test } from 'node:test'
+import { earlyInMinute } from '../../cluster/window.ts'
 import {
   authorizationUrl,
   authorize,
@@ -346,6 +347,7 @@ test('whatever is for one alone is stored by nobody, and what is for all is', as
 
 test('who is sent to the authorization server is told of errors by a page, a program in JSON', async () => {
   await withFixture({ rateLimit: 20 }, async ({ url }) => {
+    await earlyInMinute()
     const typeOf = async (path: string, accept: string) => {
       const { status, headers } = await fetch(url + path, { headers: { Accept: accept }, redirect: 'manual' })
       return [status, String(headers.get('content-type')).split(';')[0]]
@@ -363,6 +365,7 @@ test('who is sent to the authorization server is told of errors by a page, a pro
 test('who asks for claims with a good token draws from its budget, not from that of the address', async () => {
   await withFixture({ rateLimit: 1000 }, async fixture => {
     const { url } = fixture
+    await earlyInMinute()
     const app = await fixture.app()
     const { access_token: token } = await newTokens(fixture, app, {
       browser: fixture.browser(),
