@@ -6,7 +6,7 @@ import type { CredentialSource } from '../auth/credentials.ts'
 import { dpopAlgorithms } from '../auth/dpop-challenge.ts'
 import type { MailLog } from '../auth/mail.ts'
 import type { Apps } from '../auth/server/apps.ts'
-import { postedLogout } from '../auth/server/logout.ts'
+import { sentOnByGet } from '../auth/server/posted.ts'
 import type { AuthorizationServer } from '../auth/server/server.ts'
 import type { Call, Reply, TakenOver } from '../call.ts'
 import type { RateCounters } from '../cluster/cluster.ts'
@@ -73,7 +73,7 @@ const programs: ReadonlySet<string> = new Set([
 ])
 
 const methods: ReadonlyMap<string, readonly string[]> = new Map([
-  ['/oauth/authorize', ['GET']],
+  ['/oauth/authorize', ['GET', 'POST']],
   ['/oauth/token', ['POST']],
   ['/oauth/par', ['POST']],
   ['/oauth/device', ['GET', 'POST']],
@@ -88,6 +88,12 @@ const methods: ReadonlyMap<string, readonly string[]> = new Map([
   ['/oauth/logout/success', ['GET']],
   ['/.well-known/openid-configuration', ['GET']],
   ['/.well-known/oauth-authorization-server', ['GET']],
+])
+
+/** What apps may post in place of sending the browser there, and how it is made shorter. */
+const postable: ReadonlyMap<string, string> = new Map([
+  ['/oauth/authorize', 'push it to /oauth/par (RFC 9126)'],
+  ['/oauth/logout', 'leave out `id_token_hint`, and send `client_id`'],
 ])
 
 /** Where an authorization request goes on after its interaction. */
@@ -159,7 +165,8 @@ export function oauthFace(parts: OauthFaceParts): OauthFace {
     const server = await load()
     await readForm(exchange)
     const { req, res, body, method } = exchange
-    if (exchange.path === '/oauth/logout' && method === 'POST') return postedLogout(exchange)
+    const shorter = method === 'POST' ? postable.get(exchange.path) : undefined
+    if (shorter !== undefined) return sentOnByGet(exchange, shorter)
     const carries = method === 'POST' || method === 'PUT'
     const handled = () => server.handle(req, res, carries ? body : undefined, exchange.address)
     const quickly = () => server.quick(exchange.path, exchange)

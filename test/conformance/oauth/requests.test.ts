@@ -345,6 +345,39 @@ test('whatever is for one alone is stored by nobody, and what is for all is', as
   })
 })
 
+test('an authorization request may be posted: it goes on as the same by GET', async () => {
+  await withFixture({}, async fixture => {
+    const app = await fixture.app()
+    const endpoint = `${fixture.url}/oauth/authorize`
+    const asked = {
+      client_id: app.client_id,
+      redirect_uri: redirectUri,
+      response_type: 'code',
+      scope: 'read:post',
+      state: 'a b&c',
+    }
+    const send = (body: URLSearchParams | string, headers = {}) =>
+      fetch(endpoint, { method: 'POST', body, redirect: 'manual', headers })
+    const posted = await send(new URLSearchParams(asked))
+    assert.equal(posted.status, 303)
+    assert.deepEqual(posted.headers.getSetCookie(), [])
+    const to = new URL(posted.headers.get('location') ?? '', fixture.url)
+    assert.equal(to.origin + to.pathname, endpoint)
+    assert.deepEqual([...to.searchParams], Object.entries(asked))
+    const left = await authorize(fixture.browser(), to, fixture.ann)
+    assert.equal(left.searchParams.get('state'), asked.state)
+    assert.ok(left.searchParams.get('code'))
+
+    const twice = await send(new URLSearchParams([...Object.entries(asked), ['state', 'other']]))
+    const refused = await fixture.browser().open(new URL(twice.headers.get('location') ?? '', fixture.url))
+    assert.ok(!('left' in refused) || refused.left.searchParams.get('error') === 'invalid_request')
+    assert.equal((await send('{}', { 'Content-Type': 'application/json' })).status, 415)
+    const long = await send(new URLSearchParams({ ...asked, state: 'x'.repeat(9000) }))
+    assert.equal(long.status, 413)
+    assert.match(await long.text(), /\/oauth\/par/)
+  })
+})
+
 test('who is sent to the authorization server is told of errors by a page, a program in JSON', async () => {
   await withFixture({ rateLimit: 20 }, async ({ url }) => {
     await earlyInMinute()
