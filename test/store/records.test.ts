@@ -319,7 +319,8 @@ function scenarios(database: TestDatabase): void {
         left = now
       }
       assert.equal(left, 1)
-      assert.ok(steps.length > 1 && steps.every(step => step <= most), String(steps))
+      // A write does not wait for the step that follows it, so two of them may come between two looks.
+      assert.ok(steps.length > 1 && steps.every(step => step <= 2 * most), String(steps))
     }),
   )
 
