@@ -1,5 +1,5 @@
 /** A reply onto the wire. */
-import type { Kept, Reply } from '../call.ts'
+import { type Kept, type Reply, unsent } from '../call.ts'
 import type { Exchange } from './exchange.ts'
 import { headerLines, headersIn, isBodiless, responseEnder, statusLine } from './head.ts'
 
@@ -38,7 +38,7 @@ export function createSend({ constant, keepAlive }: SendOptions): Send {
     const { body, status } = reply
     if (res.destroyed || res.headersSent) return abandon(body)
     if (closing || !isPlain(exchange, body)) return sendSlowly(exchange, reply, constant, closing)
-    const kept = reply.kept ?? { head: '', length: 0 }
+    const kept = reply.kept ?? unsent()
     if (kept.head === '') fixed(reply, kept)
     const head = `${kept.head}${exchange.added}X-Request-Id: ${exchange.requestId}\r\n`
     if (body === null || exchange.method === 'HEAD' || isBodiless(status)) {

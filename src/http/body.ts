@@ -1,0 +1,80 @@
+/** Bodies of requests, whole and within a bound. */
+import type { IncomingMessage } from 'node:http'
+import { ApiError } from '../errors.ts'
+
+const empty = Buffer.alloc(0)
+
+export function tooLarge(limit: number): ApiError {
+  return new ApiError('PAYLOAD_TOO_LARGE', `The body may have at most ${limit} bytes.`)
+}
+
+function brokenOff(): ApiError {
+  return new ApiError('REQUEST_TIMEOUT', 'The connection ended before the body did.')
+}
+
+interface Waiting {
+  readonly req: IncomingMessage
+  readonly limit: number
+  readonly resolve: (body: Buffer) => void
+  readonly reject: (error: Error) => void
+}
+
+/** Bodies that may come in the turn of the event loop that is now. */
+let coming: Waiting[] = []
+
+function takeAll(): void {
+  const waiting = coming
+  coming = []
+  for (const one of waiting) {
+    if (one.req.destroyed) one.reject(brokenOff())
+    else if (one.req.complete) takeWhole(one)
+    else collect(one)
+  }
+}
+
+/**
+ * The whole body, of at most `limit` bytes: rejects with PAYLOAD_TOO_LARGE beyond, with REQUEST_TIMEOUT where the
+ * connection ends first. A short body comes with its head: at the end of the turn it is there, and no event need be
+ * waited for.
+ */
+export function bodyOf(req: IncomingMessage, limit: number): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    if (coming.length === 0) setImmediate(takeAll)
+    coming.push({ req, limit, resolve, reject })
+  })
+}
+
+function takeWhole({ req, limit, resolve, reject }: Waiting): void {
+  const length = req.readableLength
+  const first: Buffer = req.read() ?? empty
+  if (length > limit) reject(tooLarge(limit))
+  else resolve(first.length === length ? first : Buffer.concat([first, ...rest(req)]))
+}
+
+/** What is left in the stream's memory, whose pieces come one by one. */
+function* rest(req: IncomingMessage): Generator<Buffer> {
+  while (req.readableLength > 0) yield req.read()
+}
+
+function collect({ req, limit, resolve, reject }: Waiting): void {
+  const chunks: Buffer[] = []
+  let length = 0
+  const stop = (error: Error) => {
+    req.off('data', take).off('end', finish).off('close', abort)
+    req.pause()
+    reject(error)
+  }
+  const take = (chunk: Buffer) => {
+    length += chunk.length
+    if (length > limit) return stop(tooLarge(limit))
+    chunks.push(chunk)
+  }
+  const finish = () => {
+    req.off('close', abort)
+    const [first] = chunks
+    resolve(first && chunks.length === 1 ? first : Buffer.concat(chunks, length))
+  }
+  const abort = () => stop(brokenOff())
+  req.on('data', take).on('end', finish).on('close', abort)
+  req.on('error', () => {})
+}
