@@ -18,9 +18,11 @@ describe(locked.name, async () => {
   if (!isWhole) return
   await import('./attacks.test.ts')
   await import('./dpop.test.ts')
+  await import('./ended-sessions.test.ts')
   await import('./outside.test.ts')
   await import('./parameters.test.ts')
   await import('./redirect-uri.test.ts')
   await import('./registration.test.ts')
   await import('./requests.test.ts')
+  await import('./revocation.test.ts')
 })
