@@ -11,7 +11,7 @@ import { Doors } from './http/doors.ts'
 import { Exchange } from './http/exchange.ts'
 import { Gate, type GateParts, type GateSettings } from './http/gate.ts'
 import { headersIn } from './http/head.ts'
-import { inOneGo, type Sender } from './http/in-one-go.ts'
+import { inOneGo, type Outbox } from './http/in-one-go.ts'
 import { createNodeServer, type ServerSettings } from './http/node-server.ts'
 import { endWith, rawResponse, unreadableCall } from './http/raw-error.ts'
 import { createSend, type Send } from './http/send.ts'
@@ -72,12 +72,20 @@ function checkRequestLine(exchange: Exchange): void {
 }
 
 /** As cheap as can be: no line in the log, no credential, nobody's budget. */
-function createRefuse(send: GateParts['refuse']): GateParts['refuse'] {
+function refusalsInOneGo(
+  send: (exchange: Exchange, reply: Reply, ends: boolean) => void,
+): GateParts['refusals'] {
   const failed = ({ res }: Exchange) => void res.destroy()
   // A short body comes with its head: at the end of the turn it is there, and the connection can live on.
-  const refuse = (ends: boolean) => inOneGo((exchange, reply) => send(exchange, reply, ends), failed, false)
-  const [refuseOnly, refuseAndEnd] = [refuse(false), refuse(true)]
-  return (exchange, reply, ends) => (ends ? refuseAndEnd : refuseOnly)(exchange, reply)
+  const outbox = (ends: boolean) => inOneGo((exchange, reply) => send(exchange, reply, ends), failed, false)
+  const [others, lastOnes] = [outbox(false), outbox(true)]
+  return {
+    put: (exchange, reply, ends) => (ends ? lastOnes : others).put(exchange, reply),
+    sendAll() {
+      others.sendAll()
+      lastOnes.sendAll()
+    },
+  }
 }
 
 export function createHttp(settings: HttpSettings, parts: HttpParts): HttpServer {
@@ -95,7 +103,7 @@ class Http implements HttpServer {
   /** Flat headers of every answer. */
   readonly #constant: readonly string[]
   readonly #send: Send
-  readonly #reply: Sender
+  readonly #outbox: Outbox
   /** Of which Node no longer knows. */
   readonly #handedOut = new Set<Duplex>()
   #closing = false
@@ -107,7 +115,7 @@ class Http implements HttpServer {
     this.#addressOf = addressReader(settings.trustProxy)
     this.#constant = settings.cors ? [...everyAnswer, ...crossOrigin] : everyAnswer
     this.#send = createSend({ constant: this.#constant, keepAlive: settings.keepAliveTimeout })
-    this.#reply = inOneGo(
+    this.#outbox = inOneGo(
       (exchange, reply) => this.#sendNow(exchange, reply),
       (exchange, error) => this.#sendFailed(exchange, error),
     )
@@ -122,7 +130,7 @@ class Http implements HttpServer {
       errorReply: parts.errorReply,
       onOverload: parts.onOverload,
       run: exchange => this.#run(exchange),
-      refuse: createRefuse((exchange, reply, ends) => {
+      refusals: refusalsInOneGo((exchange, reply, ends) => {
         this.#send(exchange, reply, ends || this.#closing)
       }),
     })
@@ -170,7 +178,7 @@ class Http implements HttpServer {
     try {
       checkRequestLine(exchange)
       if (this.#settings.cors && isPreflight(exchange)) {
-        this.#reply(exchange, preflight)
+        this.#outbox.put(exchange, preflight)
         return
       }
       const made = this.#parts.answer(exchange)
@@ -183,7 +191,7 @@ class Http implements HttpServer {
 
   #answered(exchange: Exchange, made: Reply | TakenOver): void {
     if ('takeOver' in made) this.#takeOver(exchange, made)
-    else this.#reply(exchange, made)
+    else this.#outbox.put(exchange, made)
   }
 
   #sendNow(exchange: Exchange, reply: Reply): void {
@@ -203,7 +211,7 @@ class Http implements HttpServer {
   }
 
   #fail(exchange: Exchange, error: unknown): void {
-    this.#reply(exchange, this.#errorReply(error, exchange))
+    this.#outbox.put(exchange, this.#errorReply(error, exchange))
   }
 
   #errorReply(error: unknown, exchange: Exchange): Reply {

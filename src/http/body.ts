@@ -25,11 +25,13 @@ let coming: Waiting[] = []
 function takeAll(): void {
   const waiting = coming
   coming = []
-  for (const one of waiting) {
-    if (one.req.destroyed) one.reject(brokenOff())
-    else if (one.req.complete) takeWhole(one)
-    else collect(one)
-  }
+  for (const one of waiting) take(one)
+}
+
+function take(one: Waiting): void {
+  if (one.req.destroyed) one.reject(brokenOff())
+  else if (one.req.complete) takeWhole(one)
+  else collect(one)
 }
 
 /**
@@ -39,6 +41,7 @@ function takeAll(): void {
  */
 export function bodyOf(req: IncomingMessage, limit: number): Promise<Buffer> {
   return new Promise((resolve, reject) => {
+    if (req.complete) return take({ req, limit, resolve, reject })
     if (coming.length === 0) setImmediate(takeAll)
     coming.push({ req, limit, resolve, reject })
   })
@@ -60,11 +63,11 @@ function collect({ req, limit, resolve, reject }: Waiting): void {
   const chunks: Buffer[] = []
   let length = 0
   const stop = (error: Error) => {
-    req.off('data', take).off('end', finish).off('close', abort)
+    req.off('data', add).off('end', finish).off('close', abort)
     req.pause()
     reject(error)
   }
-  const take = (chunk: Buffer) => {
+  const add = (chunk: Buffer) => {
     length += chunk.length
     if (length > limit) return stop(tooLarge(limit))
     chunks.push(chunk)
@@ -75,6 +78,6 @@ function collect({ req, limit, resolve, reject }: Waiting): void {
     resolve(first && chunks.length === 1 ? first : Buffer.concat(chunks, length))
   }
   const abort = () => stop(brokenOff())
-  req.on('data', take).on('end', finish).on('close', abort)
+  req.on('data', add).on('end', finish).on('close', abort)
   req.on('error', () => {})
 }

@@ -6,7 +6,7 @@
 import type { Server } from 'node:http'
 import { createServer, type ListenOptions, type Server as NetServer } from 'node:net'
 
-const DOORS = 16
+const DOORS = 64
 /** How many connections may wait at each. */
 const BACKLOG = 1024
 

@@ -14,8 +14,12 @@ export interface GateParts {
   readonly errorReply: (error: unknown, call: Call) => Reply
   readonly onOverload?: ((isOver: boolean, refused: number) => void) | undefined
   readonly run: (exchange: Exchange) => void
-  /** Sends the reply to one who is not let in. `ends`: and ends the connection. */
-  readonly refuse: (exchange: Exchange, reply: Reply, ends: boolean) => void
+  readonly refusals: {
+    /** The reply to one who is not let in, sent when the turn ends. `ends`: and ends the connection. */
+    readonly put: (exchange: Exchange, reply: Reply, ends: boolean) => void
+    /** Sends them now. */
+    readonly sendAll: () => void
+  }
 }
 
 /** Whoever looks after the service must always hear. */
@@ -36,7 +40,8 @@ export class Gate {
     this.line = new Line({
       delay: settings.maxDelay,
       run: parts.run,
-      refuse: exchange => parts.refuse(exchange, this.refusal(exchange), false),
+      refuse: exchange => parts.refusals.put(exchange, this.refusal(exchange), false),
+      beforeWork: parts.refusals.sendAll,
       onChange: parts.onOverload,
     })
     this.connections = new Connections(server, settings.maxConnections, () => this.line.press())
@@ -47,7 +52,7 @@ export class Gate {
   pass(exchange: Exchange): void {
     if (neverRefused.has(exchange.path)) this.#parts.run(exchange)
     else if (this.connections.isSurplus(exchange.req)) {
-      this.#parts.refuse(exchange, this.refusal(exchange), true)
+      this.#parts.refusals.put(exchange, this.refusal(exchange), true)
     } else {
       exchange.turn = this.#turn
       this.line.take(exchange)

@@ -2,17 +2,21 @@
 import type { Reply } from '../call.ts'
 import type { Exchange } from './exchange.ts'
 
-export type Sender = (exchange: Exchange, reply: Reply) => void
+export interface Outbox {
+  readonly put: (exchange: Exchange, reply: Reply) => void
+  /** Sends now what waits for the end of the turn. */
+  readonly sendAll: () => void
+}
 
 /**
  * Sends all that one turn of the event loop has answered at its end, in one go: readers that wait are woken
  * once for many replies, not for each (`decisions/replies-in-one-go.md`).
  */
 export function inOneGo(
-  send: Sender,
+  send: Outbox['put'],
   failed: (exchange: Exchange, error: unknown) => void,
   tellsSenders = true,
-): Sender {
+): Outbox {
   let waiting: { readonly exchange: Exchange; readonly reply: Reply }[] = []
   const sendAll = () => {
     const ready = waiting
@@ -25,10 +29,11 @@ export function inOneGo(
       }
     }
   }
-  return (exchange, reply) => {
+  const put: Outbox['put'] = (exchange, reply) => {
     if (waiting.length === 0) setImmediate(sendAll)
     waiting.push({ exchange, reply })
     // A client that still sends is told at once that nobody listens.
     if (tellsSenders && exchange.isUnread) sendAll()
   }
+  return { put, sendAll }
 }

@@ -12,7 +12,7 @@ const SHORT_SLICE = 4
 /** The same while connections come: Node accepts one in each turn, however many stand at the door. */
 const SHORTEST_SLICE = 1
 /** While requests are refused, work has as long as all else had since it was last worked, but no longer than this. */
-const LONGEST_SLICE = 100
+const LONGEST_SLICE = 200
 /** It is over when so long nobody was refused, in milliseconds. */
 const CALM = 2000
 /** How much the last turn counts in what a request costs. */
@@ -46,6 +46,8 @@ export interface LineOptions<T> {
   readonly delay: number
   readonly run: (request: T) => void
   readonly refuse: (request: T) => void
+  /** The line is about to be worked on, for some time. */
+  readonly beforeWork?: (() => void) | undefined
   /** Requests are refused from now on, or no longer. `refused`: how many were meanwhile. */
   readonly onChange?: ((isOver: boolean, refused: number) => void) | undefined
 }
@@ -62,9 +64,9 @@ export class Line<T extends Waiting> {
   /** Those whose body has come; they have stood in line before. */
   #ready: (() => void)[] = []
   #isWorking = false
+  #workBegan = 0
   #workEnds = 0
   #workEnded = 0
-  #lastWork = 0
   #inTurn = false
   #turnBegan = 0
   /** Whether a connection came in this turn, or in the last one. */
@@ -159,6 +161,7 @@ export class Line<T extends Waiting> {
     this.#ran = 0
   }
 
+  /** `elapsed`: how long it took to work on the requests that were, in milliseconds. */
   #learn(elapsed: number): void {
     const sample = Math.min(elapsed / this.#ran, STEEPEST * this.#cost)
     this.#cost += WEIGHT * (sample - this.#cost)
@@ -167,19 +170,17 @@ export class Line<T extends Waiting> {
   #schedule(): void {
     if (this.#isWorking) return
     this.#isWorking = true
-    this.#lastWork = 0
+    this.#workEnded = performance.now()
     setImmediate(this.#drain)
   }
 
   #work(): void {
+    this.#options.beforeWork?.()
     const now = performance.now()
-    // From one turn's work to the next one's: how fast the line really moves.
-    if (this.#lastWork === 0) this.#ran = 0
-    else if (this.#ran > 0) this.#learn(now - this.#lastWork)
-    // A turn in which none was done is a part of what the next one costs.
-    if (this.#lastWork === 0 || this.#ran > 0) this.#lastWork = now
-    this.#ran = 0
     const elsewhere = this.#isRefusing ? Math.min(LONGEST_SLICE, now - this.#workEnded) : 0
+    // What was done before there was a line says nothing about how fast it moves.
+    this.#ran = 0
+    this.#workBegan = now
     this.#workEnds = now + Math.max(this.#slice, elsewhere)
     this.#age++
     this.#workOn()
@@ -187,17 +188,33 @@ export class Line<T extends Waiting> {
 
   #workOn(): void {
     for (let now = performance.now(); this.length > 0 && now < this.#workEnds; now = performance.now()) {
-      const resolve = this.#ready.shift()
-      if (resolve) {
-        this.#ran++
-        resolve()
+      if (this.#resumeReady() || this.#runFirst(now)) {
         // What follows a promise is done when this function has returned, before the next tick.
         queueMicrotask(this.#afterThat)
         return
       }
-      this.#runFirst(now)
     }
-    this.#workEnded = performance.now()
+    this.#endWork()
+  }
+
+  /** Whether there is one whose body has come: it goes on. */
+  #resumeReady(): boolean {
+    const resolve = this.#ready.shift()
+    if (resolve === undefined) return false
+    this.#ran++
+    resolve()
+    return true
+  }
+
+  #endWork(): void {
+    const now = performance.now()
+    const worked = now - this.#workBegan
+    // How fast the line moves: work has a part of the time, and the line may be empty before that is over.
+    const given = Math.max(worked, this.#workEnds - this.#workBegan)
+    const part = given / (this.#workBegan - this.#workEnded + given)
+    if (this.#ran > 0) this.#learn(worked / part)
+    this.#ran = 0
+    this.#workEnded = now
     if (this.length > 0) setImmediate(this.#drain)
     else {
       this.#isWorking = false
@@ -205,21 +222,24 @@ export class Line<T extends Waiting> {
     }
   }
 
-  #runFirst(now: number): void {
+  /** Returns whether it has a body, which is there as a rule: then it is ready at once. */
+  #runFirst(now: number): boolean {
     const request = this.#waiting[this.#first] as T
     this.#first++
     if (this.#first >= MOVE_UP || this.#first === this.#waiting.length) {
       this.#waiting = this.#waiting.slice(this.#first)
       this.#first = 0
     }
-    if (request.isGone) return
+    if (request.isGone) return false
     request.hasWaited = true
     // The line has become slower than it was thought to be.
-    if (now - request.start > 2 * this.#options.delay && this.#isStanding(this.length)) this.#refuse(request)
-    else {
-      if (!request.hasBody) this.#ran++
-      this.#options.run(request)
+    if (now - request.start > 2 * this.#options.delay && this.#isStanding(this.length)) {
+      this.#refuse(request)
+      return false
     }
+    if (!request.hasBody) this.#ran++
+    this.#options.run(request)
+    return request.hasBody
   }
 
   #refuse(request: T): void {

@@ -1,0 +1,96 @@
+/** The line by itself, without connections. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { Line } from '../../src/http/overload.ts'
+
+class Asked {
+  readonly start = performance.now()
+  readonly isGone = false
+  hasWaited = false
+  readonly hasBody: boolean
+
+  constructor(hasBody = false) {
+    this.hasBody = hasBody
+  }
+}
+
+function workFor(milliseconds: number): void {
+  const end = performance.now() + milliseconds
+  while (performance.now() < end);
+}
+
+/** Requests of one turn, more than can be worked on. */
+function manyCome(line: Line<Asked>): void {
+  for (let each = 0; each < 2000; each++) line.take(new Asked())
+}
+
+test('when requests have become cheap, more of them may wait, though the line is empty after each turn', async () => {
+  let cost = 5
+  const line: Line<Asked> = new Line({
+    delay: 200,
+    run: () => workFor(cost),
+    refuse: () => workFor(0.005),
+  })
+  while (!line.isRefusing) {
+    manyCome(line)
+    await nextTurn()
+  }
+  for (let turn = 0; turn < 20; turn++) {
+    manyCome(line)
+    await nextTurn()
+  }
+  assert.ok(line.length < 100, `${line.length} wait for 5 ms each`)
+  cost = 0.01
+  let longest = 0
+  for (let turn = 0; turn < 500 && longest < 800; turn++) {
+    manyCome(line)
+    longest = Math.max(longest, line.length)
+    await nextTurn()
+  }
+  assert.ok(longest >= 800, `at most ${longest} waited for 0.01 ms each`)
+})
+
+test('a request whose body is there is worked on in the turn in which it leaves the line', async () => {
+  const line: Line<Asked> = new Line({
+    delay: 60_000,
+    run: request => void work(request),
+    refuse: () => assert.fail('refused'),
+  })
+  let done = 0
+  const work = async (request: Asked) => {
+    await Promise.resolve()
+    await line.turn(request)
+    done++
+  }
+  // The first one takes the whole of the turn.
+  line.take(new Asked())
+  workFor(30)
+  for (let each = 0; each < 50; each++) line.take(new Asked(true))
+  await nextTurn()
+  assert.ok(done >= 2, `${done} were done in the turn`)
+  for (let turn = 0; turn < 1000 && done < 51; turn++) await nextTurn()
+  assert.equal(done, 51)
+})
+
+test('those who are refused hear so before others are worked on', async () => {
+  const order: string[] = []
+  const line: Line<Asked> = new Line({
+    delay: 100,
+    run() {
+      workFor(5)
+      order.push('worked')
+    },
+    refuse: () => order.push('refused'),
+    beforeWork: () => order.push('told'),
+  })
+  while (!line.isRefusing) {
+    manyCome(line)
+    await nextTurn()
+  }
+  manyCome(line)
+  order.length = 0
+  line.take(new Asked())
+  await nextTurn()
+  assert.deepEqual(order.slice(0, 3), ['refused', 'told', 'worked'])
+})
