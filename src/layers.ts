@@ -11,7 +11,7 @@ export interface Room {
 }
 
 /** What every room may import. */
-export const shared: readonly string[] = ['errors', 'principal', 'call', 'records', 'files']
+export const shared: readonly string[] = ['errors', 'principal', 'call', 'records', 'files', 'probes']
 
 export const rooms: Readonly<Record<string, Room>> = {
   errors: { imports: [] },
@@ -19,6 +19,7 @@ export const rooms: Readonly<Record<string, Room>> = {
   call: { imports: [] },
   records: { imports: ['plan'] },
   files: { imports: [] },
+  probes: { imports: [] },
   model: { imports: [], packages: ['ajv', 'ajv-formats'] },
   plan: { imports: ['model'] },
   store: { imports: ['plan', 'model'], packages: ['node:sqlite', 'pg'] },

@@ -2,6 +2,7 @@
 import pino, { type DestinationStream, type Logger } from 'pino'
 import type { Settings } from './config.ts'
 import { LineOutput } from './log/output.ts'
+import { isProbe } from './probes.ts'
 
 export type { Logger } from 'pino'
 
@@ -51,9 +52,6 @@ export interface Log {
 
 const DEBUG = 20
 const INFO = 30
-/** What asks for them asks every second or so, and would bury the rest. */
-const probes = new Set(['/readyz', '/healthz', '/metrics'])
-const LONGEST_PROBE = 8
 const MAX_PATH = 2000
 /** What `redact` looks for begins so, or may be written with escapes. */
 const mayHoldSecret = /p[ks]_|[=%]/
@@ -158,9 +156,10 @@ export function createLog({ logLevel }: Pick<Settings, 'logLevel'>, output?: Des
     access(request, status, milliseconds, bytes) {
       if (!writes) return
       const { path } = request
-      const isProbe = path.length <= LONGEST_PROBE && status < 400 && probes.has(path)
-      if (isProbe && !writesProbes) return
-      destination.write(accessLine(isProbe ? DEBUG : INFO, request, status, milliseconds, bytes))
+      // Whoever asks for a probe asks every second or so, and would bury the rest.
+      const isQuiet = status < 400 && isProbe(path)
+      if (isQuiet && !writesProbes) return
+      destination.write(accessLine(isQuiet ? DEBUG : INFO, request, status, milliseconds, bytes))
     },
     write: lines => void destination.write(lines),
     flush() {

@@ -18,6 +18,7 @@ import { type Awaitable, then } from './plan/answer.ts'
 import { createGuard } from './plan/guard.ts'
 import type { Run } from './plan/run.ts'
 import { anonymous, type Principal } from './principal.ts'
+import { isProbe } from './probes.ts'
 import type { Records } from './records.ts'
 import { closer, type State } from './serve/close.ts'
 import { clusterFigures, followOthers, openCluster } from './serve/cluster.ts'
@@ -187,7 +188,7 @@ interface Stages {
 function createPipeline({ open, refresh, authenticate, limits, bodyLimit, oauth, face }: Stages) {
   const identify = identifier(authenticate, limits)
   return (exchange: Exchange): Awaitable<Reply | TakenOver> => {
-    const opened = open.get(exchange.path)
+    const opened = isProbe(exchange.path) ? open.get(exchange.path) : undefined
     if (opened) return opened(exchange)
     return then(refresh(), () => {
       if (oauth.owns(exchange.path)) return oauth.answer(exchange)

@@ -2,6 +2,7 @@
 import type { Server } from 'node:http'
 import type { Call, Reply } from '../call.ts'
 import type { Settings } from '../config.ts'
+import { isProbe } from '../probes.ts'
 import { Connections } from './connections.ts'
 import type { Exchange } from './exchange.ts'
 import { Line } from './overload.ts'
@@ -21,9 +22,6 @@ export interface GateParts {
     readonly sendAll: () => void
   }
 }
-
-/** Whoever looks after the service must always hear. */
-const neverRefused: ReadonlySet<string> = new Set(['/healthz', '/readyz', '/metrics'])
 
 export class Gate {
   readonly line: Line<Exchange>
@@ -50,7 +48,8 @@ export class Gate {
 
   /** Runs the exchange, now or when it is its turn, or refuses it. */
   pass(exchange: Exchange): void {
-    if (neverRefused.has(exchange.path)) this.#parts.run(exchange)
+    // Whoever looks after the service must always hear.
+    if (isProbe(exchange.path)) this.#parts.run(exchange)
     else if (this.connections.isSurplus(exchange.req)) {
       this.#parts.refusals.put(exchange, this.refusal(exchange), true)
     } else {
