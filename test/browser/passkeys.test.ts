@@ -90,6 +90,21 @@ test('a passkey is added, signs its owner in, and does no more once it is remove
   })
 })
 
+test('an authenticator makes one passkey for an account: a second would take the place of the first unseen', async () => {
+  await scene(true, async here => {
+    const { page } = here
+    await addPasskey(here)
+    await page.getByText('The passkey is added.').waitFor()
+    await addPasskey(here)
+    await page.getByText('This device has a passkey for this account already.').waitFor()
+    await page.reload()
+    assert.equal(await page.getByRole('heading', { name: 'My laptop' }).count(), 1)
+    await signOut(here)
+    await page.getByRole('button', { name: 'Sign in with a passkey' }).click()
+    await page.getByText('Signed in as ada@example.com').waitFor()
+  })
+})
+
 test('an authenticator that does not know its owner is not enough', async () => {
   await scene(false, async here => {
     await addPasskey(here)

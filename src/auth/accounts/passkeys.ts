@@ -13,6 +13,8 @@ const algorithms = [-8, -7, -257]
 interface Stored {
   readonly userId: number
   readonly name: string
+  /** Missing where it was made before ids were kept. */
+  readonly credentialId?: string
   /** Base64url. */
   readonly publicKey: string
   readonly counter: number
@@ -108,6 +110,10 @@ interface Desk {
   }
 }
 
+function storedIn(payload: string): Stored {
+  return JSON.parse(payload)
+}
+
 function owned({ records }: Desk, userId: number) {
   return records.byOwner(kind, String(userId))
 }
@@ -130,13 +136,15 @@ async function redeem(
 async function list(desk: Desk, userId: number): Promise<readonly Passkey[]> {
   const found = await owned(desk, userId)
   return found
-    .map(({ id, payload }) => ({ id, stored: JSON.parse(payload) as Stored }))
+    .map(({ id, payload }) => ({ id, stored: storedIn(payload) }))
     .map(({ id, stored: { name, createdAt } }) => ({ id, name, createdAt }))
     .sort((a, b) => a.createdAt - b.createdAt)
 }
 
-async function creationOptions({ tokens, rpName, rpID }: Desk, owner: PasskeyOwner): Promise<object> {
+async function creationOptions(desk: Desk, owner: PasskeyOwner): Promise<object> {
+  const { tokens, rpName, rpID } = desk
   const { userId, email, name } = owner
+  const known = (await owned(desk, userId)).map(({ payload }) => storedIn(payload))
   const { generateRegistrationOptions } = await library()
   const options = await generateRegistrationOptions({
     rpName,
@@ -147,6 +155,8 @@ async function creationOptions({ tokens, rpName, rpID }: Desk, owner: PasskeyOwn
     attestationType: 'none',
     supportedAlgorithmIDs: algorithms,
     authenticatorSelection: { residentKey: 'required', userVerification: 'required' },
+    // An authenticator keeps one for each account: a second one would replace the first.
+    excludeCredentials: known.flatMap(({ credentialId: id }) => (id === undefined ? [] : [{ id }])),
   })
   await tokens.issue('PasskeyChallenge', { userId }, { owner: String(userId), token: options.challenge })
   return options
@@ -166,7 +176,8 @@ async function add(desk: Desk, userId: number, name: string, text: string): Prom
   if (!checked?.verified) return false
   const { id, publicKey, counter, transports = [] } = checked.registrationInfo.credential
   const key = Buffer.from(publicKey).toString('base64url')
-  const stored: Stored = { userId, name, publicKey: key, counter, transports, createdAt: desk.now() }
+  const createdAt = desk.now()
+  const stored: Stored = { userId, name, credentialId: id, publicKey: key, counter, transports, createdAt }
   return desk.records.add(recordOf(idOf(id), stored))
 }
 
@@ -182,7 +193,7 @@ async function verify(desk: Desk, text: string): Promise<number | undefined> {
   const challenge = response && (await redeem(desk, response, null))
   const record = response && (await desk.records.get(kind, idOf(response.id)))
   if (!response || challenge === undefined || !record) return undefined
-  const stored: Stored = JSON.parse(record.payload)
+  const stored = storedIn(record.payload)
   const { verifyAuthenticationResponse } = await library()
   const publicKey = new Uint8Array(Buffer.from(stored.publicKey, 'base64url'))
   const checked = await verifyAuthenticationResponse({

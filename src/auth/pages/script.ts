@@ -46,16 +46,17 @@ async function create(csrf) {
 
 for (const part of window.PublicKeyCredential ? document.querySelectorAll('[data-passkey]') : []) {
   const form = part.querySelector('form')
-  const fault = part.querySelector('[role=alert]')
+  const [fault, known = fault] = part.querySelectorAll('[role=alert]')
   part.hidden = false
   part.querySelector('button').addEventListener('click', async () => {
-    fault.hidden = true
+    fault.hidden = known.hidden = true
     try {
       const ceremony = part.dataset.passkey === 'create' ? create : get
       form.elements.passkey.value = JSON.stringify(await ceremony(form.elements.csrf.value))
       form.submit()
-    } catch {
-      fault.hidden = false
+    } catch (error) {
+      const shown = error.name === 'InvalidStateError' ? known : fault
+      shown.hidden = false
     }
   })
 }

@@ -51,7 +51,8 @@ ${passkeys.map(passkey => passkeyRow(passkey, csrf))}
     { action, csrf, hidden: { change: 'add-passkey', passkey: '' } },
     html`${field({ name: 'passkey_name', label: 'Name', hint: 'To recognise it by, e.g. My phone.', autocomplete: 'off', maxlength: 60, required: false }, faults)}
 ${button('Add a passkey', undefined, { type: 'button' })}
-<p class="fault" role="alert" hidden>The passkey was not added. Try again.</p>`,
+<p class="fault" role="alert" hidden>The passkey was not added. Try again.</p>
+<p class="fault" role="alert" hidden>This device has a passkey for this account already.</p>`,
   )}</div></section>`
 }
 
