@@ -170,6 +170,7 @@ export class Line<T extends Waiting> {
   #schedule(): void {
     if (this.#isWorking) return
     this.#isWorking = true
+    // What was before the line is no part of the time between two works on it.
     this.#workEnded = performance.now()
     setImmediate(this.#drain)
   }

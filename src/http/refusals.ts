@@ -1,5 +1,5 @@
 /** The 503 of whoever is refused because too much is asked. It must cost next to nothing. */
-import type { Call, Reply } from '../call.ts'
+import { type Call, type Reply, unsent } from '../call.ts'
 import { ApiError } from '../errors.ts'
 
 /** Seconds after which to come again: not for all the same, so that they do not come at once. */
@@ -33,7 +33,7 @@ export function createRefusals(errorReply: ErrorReply): (call: Call) => Reply {
     const error = new ApiError('UNAVAILABLE', 'More is asked of the service than it can answer in time.', {
       headers,
     })
-    const made: Reply = { ...errorReply(error, call), kept: { head: '', length: 0 } }
+    const made: Reply = { ...errorReply(error, call), kept: unsent() }
     if (key !== undefined && known.size < MOST_KEPT) known.set(key, made)
     return made
   }
