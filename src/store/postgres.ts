@@ -20,7 +20,7 @@ export async function openPostgres(model: Model, options: PostgresOptions): Prom
   await preparePostgres(url, model, { autoMigrate, isLocked, onSurplus: options.onSurplus })
   const store = new OpenStore(partsOf(model, settings))
   try {
-    await store.refresh()
+    await store.ping()
   } catch (error) {
     await store.close()
     throw error
@@ -58,7 +58,7 @@ class OpenStore implements Store {
     return this.#parts.writer.write(plan)
   }
 
-  refresh(): Promise<void> {
+  refresh(): Awaitable<void> {
     this.#requireOpen()
     return this.#parts.checks.refresh()
   }
@@ -76,7 +76,8 @@ class OpenStore implements Store {
   async rewrite(): Promise<void> {}
 
   ping(): Promise<void> {
-    return this.refresh()
+    this.#requireOpen()
+    return this.#parts.checks.look()
   }
 
   async close(): Promise<void> {

@@ -40,7 +40,7 @@ export class ChangeLog implements Changes {
     const rows = results[2] ?? []
     const settled = rows.filter(([id]) => Number(id) <= bound)
     if (settled.length < rows.length) this.#lookAgain()
-    if (settled.length > 0) await this.#checks.refresh()
+    if (settled.length > 0) await this.#checks.look()
     return settled.map(changeOf)
   }
 
@@ -50,7 +50,7 @@ export class ChangeLog implements Changes {
   }
 
   look(): Promise<void> {
-    return this.#checks.refresh()
+    return this.#checks.look()
   }
 
   tell(from: 'here' | 'elsewhere'): void {

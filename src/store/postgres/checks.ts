@@ -3,13 +3,15 @@
  * reads those that the snapshot of the check before did not see. One check serves all who asked before it was sent.
  */
 import { ApiError } from '../../errors.ts'
+import type { Awaitable } from '../../plan/answer.ts'
 import { slot, sql } from '../sql/writer.ts'
 import { slotted } from '../values.ts'
 import type { Versions } from '../versions.ts'
+import type { Lease } from './lease.ts'
 import { floorRow } from './log.ts'
 import type { Pool } from './pool.ts'
 import type { Positions } from './positions.ts'
-import { type Query, type Row, statementOf } from './statement.ts'
+import { type Query, type Row, type Rows, statementOf } from './statement.ts'
 
 /** Beyond so many commits since the last check, all that is remembered counts as changed. */
 const MOST = 1000
@@ -26,6 +28,7 @@ const placed = sql`SELECT q.*, pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0
 export interface ChecksParts {
   readonly pool: Pool
   readonly versions: Versions
+  readonly lease: Lease
   /** Something was committed that this node had not noticed. */
   readonly onChange: () => void
   /** Where there are standbys. */
@@ -74,11 +77,20 @@ export class Checks {
   /** Counts everything as changed: another server may answer from now on, which knows other transactions. */
   forget(): void {
     this.#isLost = true
+    this.#parts.lease.end()
     this.#parts.positions?.forget()
   }
 
-  /** Afterwards the versions count every commit that was acknowledged before the call. */
-  refresh(): Promise<void> {
+  /** Afterwards the versions count every commit that was acknowledged before the call. Asks only where it must. */
+  refresh(): Awaitable<void> {
+    const { lease } = this.#parts
+    const now = performance.now()
+    if (!lease.holds(now)) return this.look()
+    if (lease.isDue(now)) this.look().catch(() => {})
+  }
+
+  /** The same, of every commit that was visible before the call, whether acknowledged or not. */
+  look(): Promise<void> {
     if (this.#next === undefined) {
       this.#next = Promise.withResolvers<void>()
       if (!this.#running) setImmediate(() => void this.#run())
@@ -100,9 +112,7 @@ export class Checks {
     this.#running = true
     this.#next = undefined
     try {
-      const row = await this.#ask()
-      if (row === undefined) throw new ApiError('UNAVAILABLE')
-      this.#apply(row)
+      await this.#ask()
       served.resolve()
     } catch (error) {
       served.reject(error)
@@ -112,15 +122,24 @@ export class Checks {
     }
   }
 
-  async #ask(): Promise<Row | undefined> {
-    const { pool, positions } = this.#parts
-    if (positions === undefined) return (await pool.bundle([this.query], true))[0]?.[0]
-    positions.sent()
-    return (await pool.bundle([this.#placed.with(slotted([this.#snapshot, MOST + 1]))], true))[0]?.[0]
+  async #ask(): Promise<void> {
+    const { pool, positions, lease } = this.#parts
+    const now = performance.now()
+    if (positions !== undefined) {
+      positions.sent()
+      this.#apply((await pool.bundle([this.#placed.with(slotted([this.#snapshot, MOST + 1]))], true))[0])
+    } else if (lease.isDue(now)) {
+      const { query, answered } = lease.question(now)
+      const [writers = [], rows] = await pool.bundle([query, this.query], true)
+      this.#apply(rows)
+      answered(writers)
+    } else this.#apply((await pool.bundle([this.query], true))[0])
   }
 
-  #apply(row: Row): void {
+  #apply(rows: Rows | undefined): void {
     const { positions, onChange } = this.#parts
+    const row = rows?.[0]
+    if (row === undefined) throw new ApiError('UNAVAILABLE')
     const commits = commitsOf(row)
     this.#snapshot = String(row[0])
     if (commits === undefined || this.#isLost) {

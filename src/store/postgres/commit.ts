@@ -110,6 +110,7 @@ export class CommitQueue<T> {
       let wire: Wire | undefined
       try {
         wire = await this.#wires.one()
+        await this.#admit(wire)
         await this.#groups.transact(wire, group)
         return
       } catch (cause) {
@@ -119,6 +120,12 @@ export class CommitQueue<T> {
         if (wire !== undefined) await this.#rest(wire)
       }
     }
+  }
+
+  async #admit(wire: Wire): Promise<void> {
+    await this.#options.lease.admit(wire).catch(cause => {
+      throw new Again(cause)
+    })
   }
 
   async #rest(wire: Wire): Promise<void> {

@@ -3,6 +3,7 @@ import { ApiError } from '../../errors.ts'
 import { sql } from '../sql/writer.ts'
 import { noInputs } from '../values.ts'
 import { ConnectionLost, failureOf, isPassing } from './failure.ts'
+import type { Lease } from './lease.ts'
 import { type Ordered, ordered, sideBySide } from './order.ts'
 import { statementOf } from './statement.ts'
 import { Scope, Transaction } from './transaction.ts'
@@ -43,6 +44,7 @@ export interface GroupsOptions<T> {
   readonly patience: number
   /** Queues what belongs to the commit; what it returns is called after the commit. */
   readonly beforeCommit: (transaction: Transaction, done: readonly Done<T>[]) => () => void
+  readonly lease: Lease
 }
 
 export class Groups<T> {
@@ -62,11 +64,18 @@ export class Groups<T> {
       (await this.#plainly(transaction, group)) ?? (await this.#withSavepoints(transaction, group))
     const done = [...outcomes.values()].filter(outcome => 'value' in outcome)
     const after = this.#options.beforeCommit(transaction, done)
-    await transaction.rows(commit, noInputs).catch(cause => this.#failedCommit(wire, transaction, cause))
-    if (transaction.tag !== 'COMMIT') throw unavailable(transaction.failure)
-    this.counts.commits++
-    this.counts.writes += done.length
-    after()
+    const over = this.#options.lease.commit()
+    try {
+      await transaction.rows(commit, noInputs).catch(cause => this.#failedCommit(wire, transaction, cause))
+      if (transaction.tag !== 'COMMIT') throw unavailable(transaction.failure)
+      this.counts.commits++
+      this.counts.writes += done.length
+      after()
+    } catch (cause) {
+      over(false)
+      throw cause
+    }
+    over(true)
     for (const [{ resolve, reject }, outcome] of outcomes) {
       if ('error' in outcome) reject(outcome.error)
       else resolve(outcome.value)

@@ -8,6 +8,7 @@ import { ChangeLog } from './change-log.ts'
 import { Checks } from './checks.ts'
 import { Cleaning } from './cleaning.ts'
 import { Connections } from './connections.ts'
+import { Lease } from './lease.ts'
 import { Lineage } from './lineage.ts'
 import { Pool } from './pool.ts'
 import { Positions } from './positions.ts'
@@ -54,11 +55,12 @@ export function partsOf(model: Model, settings: Settings): StoreParts {
   const positions = settings.replicas.length > 0 ? new Positions() : undefined
   const watch = watchOf(settings, connect, signals)
   const onChange = () => signals.emit('change')
-  const checks = new Checks({ pool: watch, versions, positions, onChange })
+  const lease = new Lease()
+  const checks = new Checks({ pool: watch, versions, lease, positions, onChange })
   const changes = new ChangeLog(watch, checks)
   const size = Math.max(1, settings.connections - lanes - 1)
   const pool = new Pool({ open: () => connect.reading(url), size, maxWaiting })
-  const writer = writerOf(model, settings, { connect, security, checks, changes })
+  const writer = writerOf(model, settings, { connect, security, lease, checks, changes })
   const lineage = new Lineage(watch, writer)
   listen(signals, { checks, changes, pool, writer, lineage })
   const replicas = positions && replicasOf(settings, { connect, positions, pool, lineage, checks })
@@ -86,6 +88,7 @@ function watchOf({ url, maxWaiting }: Settings, connect: Connections, signals: E
 interface WriterParts {
   readonly connect: Connections
   readonly security: Security
+  readonly lease: Lease
   readonly checks: Checks
   readonly changes: ChangeLog
 }
@@ -93,12 +96,13 @@ interface WriterParts {
 function writerOf(
   model: Model,
   settings: Settings,
-  { connect, security, checks, changes }: WriterParts,
+  { connect, security, lease, checks, changes }: WriterParts,
 ): Writer {
   const { url, lanes, timeout, maxWaiting, now } = settings
   const cleaning = new Cleaning(settings)
   return new Writer(model, {
     open: () => connect.writing(url),
+    lease,
     lanes,
     patience: timeout,
     security,
@@ -115,7 +119,7 @@ function writerOf(
 type Listening = Pick<StoreParts, 'checks' | 'changes' | 'pool' | 'writer'> & { readonly lineage: Lineage }
 
 function listen(signals: EventEmitter<Signals>, { checks, changes, pool, writer, lineage }: Listening): void {
-  const ask = (): void => void checks.refresh().catch(() => {})
+  const ask = (): void => void checks.look().catch(() => {})
   signals.on('opening', () => {
     checks.forget()
     lineage.forget()

@@ -89,6 +89,11 @@ export class Wire {
     return this.#isClosed
   }
 
+  /** By which the server names the session (https://www.postgresql.org/docs/15/protocol-flow.html, BackendKeyData). */
+  get pid(): number {
+    return (this.#client as unknown as { readonly processID: number }).processID
+  }
+
   onClose(listener: () => void): void {
     this.#onClose.add(listener)
   }

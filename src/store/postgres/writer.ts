@@ -11,6 +11,7 @@ import type { WriteRun } from './context.ts'
 import { createRun } from './create.ts'
 import { deleteRun } from './delete.ts'
 import type { Done, Job } from './group.ts'
+import type { Lease } from './lease.ts'
 import { addEvents, addTotals, lockLog, touch } from './log.ts'
 import { Removal } from './removal.ts'
 import { itemKey, roomKey } from './room.ts'
@@ -22,6 +23,7 @@ import type { Wire } from './wire.ts'
 
 export interface WriterOptions {
   readonly open: () => Promise<Wire>
+  readonly lease: Lease
   readonly lanes: number
   /** See `Groups`. */
   readonly patience: number
@@ -44,12 +46,13 @@ export class Writer {
   readonly #runOf: (shape: GuardedWrite['shape']) => WriteRun
 
   constructor(model: Model, options: WriterOptions) {
-    const { open, lanes, patience, maxWaiting, now, atRest, security } = options
+    const { open, lease, lanes, patience, maxWaiting, now, atRest, security } = options
     this.#options = options
     const removal = new Removal(model, security)
     this.#runOf = once(shape => runOf(shape, removal, security))
     this.#queue = new CommitQueue({
       open,
+      lease,
       lanes,
       patience,
       maxWaiting,

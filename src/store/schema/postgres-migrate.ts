@@ -17,7 +17,7 @@ import {
 } from './postgres-plan.ts'
 import { catchUp, type Filled, fillSearch } from './postgres-search.ts'
 import { requireRestrained, securitySql } from './postgres-security.ts'
-import { connected, locked, unlessLocked } from './postgres-session.ts'
+import { announce, connected, locked, unlessLocked } from './postgres-session.ts'
 import type { Preparation } from './postgres-sql.ts'
 import { destroys, MigrationError } from './refusal.ts'
 import { fits, requireByItself, type Start } from './start.ts'
@@ -114,6 +114,7 @@ async function migrate(client: pg.Client, aim: Aim, check: Check): Promise<reado
   const schema = schemaOf(aim.model)
   try {
     const filled = await prepare(client, steps)
+    if (state.stored !== undefined) await announce(client)
     await transact(client, { own: lackingOwn(state.catalog), filled, steps, schema })
   } catch (error) {
     await clean(client).catch(() => {})

@@ -57,8 +57,21 @@ export async function connect(url: string): Promise<pg.Client> {
   throw new MigrationError(`The database keeps texts as ${encoding}: make one with the encoding UTF8.`)
 }
 
-/** The upper half of the keys of our advisory locks. */
+/** The advisory lock of whoever changes the tables. */
 const LOCK = '20591, 1'
+/** The upper half of the keys of the locks of those who may write; the lower is the node's number, 0 for migrations. */
+export const WRITERS = '20592'
+/** How long a node may believe that nobody else writes, in milliseconds since it asked. */
+export const LEASE = 50
+/** How long whoever has taken the lock of writers waits before the first commit: a timer may end a little early. */
+export const NOTICE = LEASE + 10
+
+/** Before the first change to rows that nodes may know: see `lease.ts`. The lock is held until the connection ends. */
+export async function announce(client: pg.Client): Promise<void> {
+  await client.query(`SELECT pg_advisory_lock_shared(${WRITERS}, 0)`)
+  await wait(NOTICE)
+}
+
 const LOCK_WAIT = 10 * 60 * 1000
 
 /**

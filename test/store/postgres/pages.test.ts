@@ -5,6 +5,7 @@ import { createGuard } from '../../../src/plan/guard.ts'
 import { system } from '../../../src/principal.ts'
 import { Answers } from '../../../src/store/answers.ts'
 import { Checks } from '../../../src/store/postgres/checks.ts'
+import { Lease } from '../../../src/store/postgres/lease.ts'
 import { pageReader } from '../../../src/store/postgres/pages.ts'
 import { Pool } from '../../../src/store/postgres/pool.ts'
 import { unlocked } from '../../../src/store/postgres/security.ts'
@@ -34,7 +35,7 @@ async function statementsFor(checks: readonly Rows[]): Promise<string[]> {
     ask,
     answers: new Answers(0),
     versions,
-    checks: new Checks({ pool, versions, onChange() {} }),
+    checks: new Checks({ pool, versions, lease: new Lease(), onChange() {} }),
     security: unlocked,
   })
   while (said.length > 0) await read({ args: [500, 2], userId: null, slots: noSlots }, [])
