@@ -56,6 +56,7 @@ This page is generated from the table in \`src/errors.ts\`.
 
 Every error has the form \`{"error":{"code":"NOT_FOUND","message":"…"}}\`. With \`Accept: application/problem+json\`
 the same facts come as RFC 9457. The code is stable; the message is for people and may be more precise than here.
+The endpoints of OAuth that apps call tell their errors in [the words of RFC 6749](oauth.md#errors).
 
 | status | code | message | what to do |
 |---|---|---|---|

@@ -57,7 +57,8 @@ export function parserError(error: Error): ApiError {
 /** A whole response as text. The connection ends after it. */
 export function rawResponse(reply: Reply, constant: readonly string[], id: string): string {
   const body = typeof reply.body === 'string' ? reply.body : String(reply.body ?? '')
-  const headers = [...reply.headers, ...constant, 'X-Request-Id', id]
+  const date = new Date().toUTCString()
+  const headers = [...reply.headers, ...constant, 'X-Request-Id', id, 'Date', date]
   let text = `HTTP/1.1 ${reply.status} ${STATUS_CODES[reply.status]}\r\n`
   for (let at = 0; at < headers.length; at += 2) text += `${headers[at]}: ${headers[at + 1]}\r\n`
   return `${text}Content-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`

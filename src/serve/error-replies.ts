@@ -1,4 +1,5 @@
 /** What becomes of an error, at each face. */
+import { asOauthError } from '../auth/oauth-error.ts'
 import type { Call, Reply } from '../call.ts'
 import { assetsPath, errorReply as graphqlErrorReply, path as graphqlPath } from '../graphql/http-reply.ts'
 import { errorReply as restErrorReply } from '../rest/rest.ts'
@@ -10,9 +11,13 @@ export function isGraphql(path: string): boolean {
 
 /** `issuer`: who gives out credentials. */
 export function errorReplies(oauth: OauthFace, issuer: () => string): (error: unknown, call: Call) => Reply {
-  return (error, call) =>
-    oauth.errorReply(error, call) ??
-    withMetadata(isGraphql(call.path) ? graphqlErrorReply(error, call) : restErrorReply(error, call), issuer)
+  return (error, call) => oauth.errorReply(error, call) ?? withMetadata(replyTo(error, call, oauth), issuer)
+}
+
+function replyTo(error: unknown, call: Call, oauth: OauthFace): Reply {
+  if (isGraphql(call.path)) return graphqlErrorReply(error, call)
+  const reply = restErrorReply(error, call)
+  return oauth.isForApps(call.path) ? asOauthError(reply, error) : reply
 }
 
 /** RFC 9728, 5.1: a challenge tells where to learn who gives out credentials. */

@@ -43,6 +43,8 @@ export interface OauthFaceParts {
 export interface OauthFace {
   /** Whether a path is one of this face's. */
   owns(path: string): boolean
+  /** Whether apps call the path, which know OAuth's errors. */
+  isForApps(path: string): boolean
   answer(exchange: Exchange): Awaitable<Reply | TakenOver>
   /** An error of a page as a page; undefined where it is not for a person. */
   errorReply(error: unknown, call: Call): Reply | undefined
@@ -193,6 +195,7 @@ export function oauthFace(parts: OauthFaceParts): OauthFace {
   }
   return {
     owns: path => isAccountPath(path) || path.startsWith('/oauth/') || path.startsWith('/.well-known/'),
+    isForApps: path => isThere(path) && (programs.has(path) || registered.test(path)),
     idle: pages.idle,
     errorReply: (error, call) => (isPage(call) ? pages.errorReply(error) : undefined),
     answer(exchange) {
