@@ -130,9 +130,7 @@ class Http implements HttpServer {
       errorReply: parts.errorReply,
       onOverload: parts.onOverload,
       run: exchange => this.#run(exchange),
-      refusals: refusalsInOneGo((exchange, reply, ends) => {
-        this.#send(exchange, reply, ends || this.#closing)
-      }),
+      refusals: refusalsInOneGo((exchange, reply, ends) => this.#refuse(exchange, reply, ends)),
     })
   }
 
@@ -199,6 +197,14 @@ class Http implements HttpServer {
     if (bytes !== undefined) this.gate.readers.answered(exchange.res)
     this.#running--
     this.#parts.onSent(exchange, reply.status, bytes)
+  }
+
+  #refuse(exchange: Exchange, reply: Reply, ends: boolean): void {
+    const began = performance.now()
+    this.#send(exchange, reply, ends || this.#closing)
+    if (exchange.res.shouldKeepAlive) {
+      this.gate.backpressure.refused(exchange.req.socket, performance.now() - began)
+    }
   }
 
   #sendFailed(exchange: Exchange, error: unknown): void {

@@ -3,6 +3,7 @@ import type { Server } from 'node:http'
 import type { Call, Reply } from '../call.ts'
 import type { Settings } from '../config.ts'
 import { isProbe } from '../probes.ts'
+import { Backpressure } from './backpressure.ts'
 import { Connections } from './connections.ts'
 import type { Exchange } from './exchange.ts'
 import { Line } from './overload.ts'
@@ -25,6 +26,7 @@ export interface GateParts {
 
 export class Gate {
   readonly line: Line<Exchange>
+  readonly backpressure = new Backpressure()
   readonly connections: Connections
   readonly readers: SlowReaders
   /** The reply to one who is not let in. */
@@ -40,6 +42,7 @@ export class Gate {
       run: parts.run,
       refuse: exchange => parts.refusals.put(exchange, this.refusal(exchange), false),
       beforeWork: parts.refusals.sendAll,
+      onWorked: worked => this.backpressure.worked(worked),
       onChange: parts.onOverload,
     })
     this.connections = new Connections(server, settings.maxConnections, () => this.line.press())

@@ -4,6 +4,7 @@
  * is so long that a request would wait for longer than it may, the request is refused at once.
  */
 import { performance } from 'node:perf_hooks'
+import type { Worked } from './backpressure.ts'
 
 /** How long requests are worked on in one phase of a turn, in milliseconds. */
 const SLICE = 12
@@ -48,6 +49,8 @@ export interface LineOptions<T> {
   readonly refuse: (request: T) => void
   /** The line is about to be worked on, for some time. */
   readonly beforeWork?: (() => void) | undefined
+  /** The line was worked on, for this turn. */
+  readonly onWorked?: ((worked: Worked) => void) | undefined
   /** Requests are refused from now on, or no longer. `refused`: how many were meanwhile. */
   readonly onChange?: ((isOver: boolean, refused: number) => void) | undefined
 }
@@ -213,7 +216,10 @@ export class Line<T extends Waiting> {
     // How fast the line moves: work has a part of the time, and the line may be empty before that is over.
     const given = Math.max(worked, this.#workEnds - this.#workBegan)
     const part = given / (this.#workBegan - this.#workEnded + given)
-    if (this.#ran > 0) this.#learn(worked / part)
+    const requests = this.#ran
+    if (requests > 0) this.#learn(worked / part)
+    const isShort = this.length * this.#cost < this.#options.delay / 2
+    this.#options.onWorked?.({ time: worked, requests, isShort })
     this.#ran = 0
     this.#workEnded = now
     if (this.length > 0) setImmediate(this.#drain)
