@@ -1,5 +1,5 @@
 /** What becomes of an error, at each face. */
-import { asOauthError } from '../auth/oauth-error.ts'
+import { asOauthError } from '../auth/server/oauth-error.ts'
 import type { Call, Reply } from '../call.ts'
 import { assetsPath, errorReply as graphqlErrorReply, path as graphqlPath } from '../graphql/http-reply.ts'
 import { errorReply as restErrorReply } from '../rest/rest.ts'

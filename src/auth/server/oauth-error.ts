@@ -1,6 +1,6 @@
 /** Errors at the endpoints that apps call, in the words that they know. */
-import type { Reply } from '../call.ts'
-import { ApiError } from '../errors.ts'
+import type { Reply } from '../../call.ts'
+import { ApiError } from '../../errors.ts'
 
 /** RFC 6749, 4.1.2.1 and 5.2: by the status. All else that is refused here is no request that the endpoint takes. */
 const names: Readonly<Record<number, string>> = {
