@@ -3,6 +3,7 @@
  * there is time for it: whoever asks again at once waits, in the order of refusals, and whoever comes back after
  * `Retry-After` notices nothing.
  */
+import { Queue } from './queue.ts'
 
 /** Of the time that is worked. */
 const SHARE = 0.15
@@ -17,8 +18,6 @@ const LONGEST = 1000
 const PAUSE = 5
 /** So many are read again at a time. */
 const STEP = 32
-/** The queue is moved up when so many have left it. */
-const MOVE_UP = 1024
 
 /** What Node's own HTTP server stops reading by when a body comes too fast. */
 interface Readable {
@@ -43,8 +42,7 @@ export interface Worked {
 export class Backpressure {
   /** The time that refusals have left, in milliseconds. */
   #saved = 0
-  #unread: Unread[] = []
-  #first = 0
+  readonly #unread = new Queue<Unread>()
   #isWorking = false
   readonly #look = (): void => {
     if (!this.#isWorking) this.#readAgain(STEP)
@@ -54,7 +52,7 @@ export class Backpressure {
 
   /** How many are not read. */
   get length(): number {
-    return this.#unread.length - this.#first
+    return this.#unread.length
   }
 
   /** A refusal was sent, which took so long, in milliseconds; the connection stays open. */
@@ -77,15 +75,12 @@ export class Backpressure {
   /** So many, and those who were left unread for long. */
   #readAgain(count: number): void {
     const old = performance.now() - LONGEST
-    for (let left = count; this.length > 0; left--) {
-      const { socket, since } = this.#unread[this.#first] as Unread
-      if (left <= 0 && since > old) break
-      this.#first++
-      socket._handle?.readStart()
-    }
-    if (this.#first >= MOVE_UP || this.length === 0) {
-      this.#unread = this.#unread.slice(this.#first)
-      this.#first = 0
+    let left = count
+    for (let next = this.#unread.first; next !== undefined; next = this.#unread.first) {
+      if (left <= 0 && next.since > old) return
+      left--
+      this.#unread.shift()
+      next.socket._handle?.readStart()
     }
   }
 }

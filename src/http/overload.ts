@@ -5,6 +5,7 @@
  */
 import { performance } from 'node:perf_hooks'
 import type { Worked } from './backpressure.ts'
+import { Queue } from './queue.ts'
 
 /** How long requests are worked on in one phase of a turn, in milliseconds. */
 const SLICE = 12
@@ -27,8 +28,6 @@ const STEEPEST = 4
 /** Nobody is refused where fewer wait, or where the line is that young, in turns: it may be gone at once. */
 const SHORT_LINE = 16
 const YOUNG_LINE = 8
-/** The line is moved up when so many have left it. */
-const MOVE_UP = 1024
 
 /** A request that waits. */
 interface Waiting {
@@ -61,9 +60,7 @@ export class Line<T extends Waiting> {
   readonly #drain = (): void => this.#work()
   readonly #goOn = (): void => this.#workOn()
   readonly #afterThat = (): void => process.nextTick(this.#goOn)
-  #waiting: T[] = []
-  /** Where the line begins. */
-  #first = 0
+  readonly #waiting = new Queue<T>()
   /** Those whose body has come; they have stood in line before. */
   #ready: (() => void)[] = []
   #isWorking = false
@@ -91,7 +88,7 @@ export class Line<T extends Waiting> {
   }
 
   get length(): number {
-    return this.#waiting.length - this.#first + this.#ready.length
+    return this.#waiting.length + this.#ready.length
   }
 
   /** Whether requests are refused these days. */
@@ -231,13 +228,8 @@ export class Line<T extends Waiting> {
 
   /** Returns whether it has a body, which is there as a rule: then it is ready at once. */
   #runFirst(now: number): boolean {
-    const request = this.#waiting[this.#first] as T
-    this.#first++
-    if (this.#first >= MOVE_UP || this.#first === this.#waiting.length) {
-      this.#waiting = this.#waiting.slice(this.#first)
-      this.#first = 0
-    }
-    if (request.isGone) return false
+    const request = this.#waiting.shift()
+    if (request === undefined || request.isGone) return false
     request.hasWaited = true
     // The line has become slower than it was thought to be.
     if (now - request.start > 2 * this.#options.delay && this.#isStanding(this.length)) {
