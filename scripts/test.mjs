@@ -46,6 +46,8 @@ const child = spawn(
     env: {
       // Tests share the processor with each other: nobody is refused for that, but where a test is about it.
       PORTICO_MAX_DELAY: '60000',
+      // Each test file is a process of its own: they share what is compiled.
+      NODE_COMPILE_CACHE: join(root, '.cache', 'compiled'),
       ...sourceEnvironment(),
       ...(databases && { PORTICO_TEST_SERVERS: databases.path }),
     },
