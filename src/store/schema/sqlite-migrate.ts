@@ -12,7 +12,7 @@ import { destroys, isHalfCopied, lacks, MigrationError } from './refusal.ts'
 import { createSchema, ownTables } from './sqlite-ddl.ts'
 import { sqliteSteps } from './sqlite-steps.ts'
 import { fits, requireByItself, type Start } from './start.ts'
-import { type Schema, schemaOf, type Table } from './tables.ts'
+import { type Column, type Schema, schemaOf, type Table } from './tables.ts'
 
 export type { Step } from './diff.ts'
 export { MigrationError } from './refusal.ts'
@@ -23,7 +23,12 @@ export function schemaSql(model: Model): string {
 
 /** The steps that bring `file` to `model`; none when it is there. A missing file is not made. */
 export function planMigration(file: string, model: Model): readonly Step[] {
-  if (file !== ':memory:' && !existsSync(file)) return diff({ tables: [] }, schemaOf(model), sqliteSteps)
+  if (file !== ':memory:' && !existsSync(file))
+    return diff(
+      { tables: [] },
+      schemaOf(model),
+      sqliteSteps(() => true),
+    )
   const database = openDatabase({ file, busyTimeout: 5000 })
   try {
     return stepsFor(database, model)
@@ -109,7 +114,10 @@ function stepsFor(database: DatabaseSync, model: Model): Step[] {
   if (copyMark(database) !== undefined) throw isHalfCopied()
   const stored = storedSchema(database) ?? { tables: [] }
   requireTables(database, stored)
-  return diff(stored, schemaOf(model), sqliteSteps)
+  const defaultOf = database.prepare('SELECT "dflt_value" FROM pragma_table_info(?) WHERE "name" = ?')
+  const fillsDefault = (table: string, { name }: Column) =>
+    (defaultOf.get(table, name)?.dflt_value ?? null) !== null
+  return diff(stored, schemaOf(model), sqliteSteps(fillsDefault))
 }
 
 /** The mark of a copy that is not done yet: see `copy/sides.ts`. */
