@@ -39,4 +39,4 @@ for (let n = 0; !isStopped; n++) {
 }
 await store.close()
 process.send?.({ writes, failures: [...failures] })
-process.disconnect()
+process.disconnect?.()
