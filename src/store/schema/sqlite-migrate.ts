@@ -111,7 +111,8 @@ function makeOneFolder(folder: string): void {
 }
 
 function stepsFor(database: DatabaseSync, model: Model): Step[] {
-  if (copyMark(database) !== undefined) throw isHalfCopied()
+  // See `copy/sides.ts`.
+  if (storedValue(database, 'copy') !== undefined) throw isHalfCopied()
   const stored = storedSchema(database) ?? { tables: [] }
   requireTables(database, stored)
   const defaultOf = database.prepare('SELECT "dflt_value" FROM pragma_table_info(?) WHERE "name" = ?')
@@ -120,18 +121,16 @@ function stepsFor(database: DatabaseSync, model: Model): Step[] {
   return diff(stored, schemaOf(model), sqliteSteps(fillsDefault))
 }
 
-/** The mark of a copy that is not done yet: see `copy/sides.ts`. */
-export function copyMark(database: DatabaseSync): string | undefined {
+/** What Portico has stored of itself under a key. */
+export function storedValue(database: DatabaseSync, key: string): string | undefined {
   const known = database.prepare(`SELECT 1 FROM "sqlite_schema" WHERE "name" = '_portico'`).get()
-  const row = known && database.prepare(`SELECT "value" FROM "_portico" WHERE "key" = 'copy'`).get()
+  const row = known && database.prepare('SELECT "value" FROM "_portico" WHERE "key" = ?').get(key)
   return row === undefined ? undefined : String(row.value)
 }
 
 function storedSchema(database: DatabaseSync): Schema | undefined {
-  const known = database.prepare(`SELECT 1 FROM "sqlite_schema" WHERE "name" = '_portico'`).get()
-  if (known === undefined) return undefined
-  const row = database.prepare(`SELECT "value" FROM "_portico" WHERE "key" = 'schema'`).get()
-  return row === undefined ? undefined : (JSON.parse(String(row.value)) as Schema)
+  const text = storedValue(database, 'schema')
+  return text === undefined ? undefined : (JSON.parse(text) as Schema)
 }
 
 /** Throws when the tables are not those that were made: somebody else changed them. */

@@ -139,7 +139,10 @@ export class CommitQueue<T, A> {
       outcomes = this.#transaction(batch)
       this.#retryMs = 0
     } catch (cause) {
-      if (isBusy(cause) && !this.#connection.isTransaction) return this.#putBack(batch, cause)
+      if (isBusy(cause) && !this.#connection.isTransaction) {
+        this.#putBack(batch, cause)
+        return
+      }
       const error = this.#undo(cause)
       // A reference that is checked at the end does not tell whose it is: each is tried by itself.
       if (isForeignKeyFailure(cause) && batch.length > 1) for (const one of batch) this.#commit([one])
