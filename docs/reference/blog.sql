@@ -36,9 +36,9 @@ CREATE TABLE "users" (
   "id" INTEGER PRIMARY KEY AUTOINCREMENT,
   "name" TEXT NOT NULL,
   "email" TEXT NOT NULL,
-  "role" TEXT NOT NULL,
+  "role" TEXT DEFAULT 'user' NOT NULL,
   "password_hash" TEXT,
-  "created_at" TEXT NOT NULL
+  "created_at" TEXT DEFAULT (strftime('%Y-%m-%dT%H:%M:%fZ', 'now')) NOT NULL
 ) STRICT;
 
 CREATE UNIQUE INDEX "users__email__unique" ON "users" ("email");
@@ -54,7 +54,7 @@ CREATE TABLE "posts" (
   "title" TEXT NOT NULL,
   "body" TEXT,
   "author_id" INTEGER NOT NULL REFERENCES "users" ("id") ON DELETE NO ACTION,
-  "created_at" TEXT NOT NULL
+  "created_at" TEXT DEFAULT (strftime('%Y-%m-%dT%H:%M:%fZ', 'now')) NOT NULL
 ) STRICT;
 
 CREATE INDEX "posts__author_id__index" ON "posts" ("author_id");
@@ -73,7 +73,7 @@ CREATE TABLE "api_keys" (
   "expires_at" TEXT,
   "prefix" TEXT NOT NULL,
   "hash" TEXT NOT NULL,
-  "created_at" TEXT NOT NULL
+  "created_at" TEXT DEFAULT (strftime('%Y-%m-%dT%H:%M:%fZ', 'now')) NOT NULL
 ) STRICT;
 
 CREATE UNIQUE INDEX "api_keys__hash__unique" ON "api_keys" ("hash");
@@ -90,7 +90,7 @@ CREATE TABLE "oauth_apps" (
   "id" INTEGER PRIMARY KEY AUTOINCREMENT,
   "user_id" INTEGER NOT NULL REFERENCES "users" ("id") ON DELETE CASCADE,
   "name" TEXT NOT NULL,
-  "type" TEXT NOT NULL,
+  "type" TEXT DEFAULT 'confidential' NOT NULL,
   "redirect_uris" TEXT NOT NULL,
   "scopes" TEXT,
   "default_scopes" TEXT,
@@ -100,7 +100,7 @@ CREATE TABLE "oauth_apps" (
   "homepage_uri" TEXT,
   "client_id" TEXT NOT NULL,
   "secret_hash" TEXT,
-  "created_at" TEXT NOT NULL
+  "created_at" TEXT DEFAULT (strftime('%Y-%m-%dT%H:%M:%fZ', 'now')) NOT NULL
 ) STRICT;
 
 CREATE UNIQUE INDEX "oauth_apps__client_id__unique" ON "oauth_apps" ("client_id");
@@ -118,7 +118,7 @@ CREATE TABLE "oauth_app_secrets" (
   "app_id" INTEGER NOT NULL REFERENCES "oauth_apps" ("id") ON DELETE CASCADE,
   "prefix" TEXT NOT NULL,
   "hash" TEXT NOT NULL,
-  "created_at" TEXT NOT NULL
+  "created_at" TEXT DEFAULT (strftime('%Y-%m-%dT%H:%M:%fZ', 'now')) NOT NULL
 ) STRICT;
 
 CREATE UNIQUE INDEX "oauth_app_secrets__hash__unique" ON "oauth_app_secrets" ("hash");

@@ -3,10 +3,12 @@
  * again: so a copy that was interrupted goes on, and one of a database that was being written to is brought up to date.
  */
 import type { Model } from '../model/model.ts'
-import { CopyError, type Source, type Target } from './copy/sides.ts'
+import { type Copied, CopyError, type DoneMark, type Source, type Target } from './copy/sides.ts'
 import { type CopyTable, copyTables, type Row, Sum, type Total } from './copy/tables.ts'
 import { isBroken } from './schema/refusal.ts'
 import { schemaOf } from './schema/tables.ts'
+
+export type { Copied } from './copy/sides.ts'
 
 /** A database as an operator names it. */
 export interface Place {
@@ -31,10 +33,6 @@ export interface Progress {
   readonly table: string
   readonly done: number
   readonly of: number
-}
-
-export interface Copied extends Total {
-  readonly table: string
 }
 
 async function openSource({ at, kind }: Place, model: Model): Promise<Source> {
@@ -92,8 +90,9 @@ class Copy {
     const schema = schemaOf(this.#model)
     const tables = copyTables(schema)
     const mark = { from: this.#options.from.name, schema: JSON.stringify(schema) }
-    const isNew = (await this.#target.claim(mark, this.#model)) === 'new'
-    for (const table of tables) await this.#copy(table, isNew)
+    const claim = await this.#target.claim(mark, this.#model)
+    if (typeof claim === 'object') return this.#requireDone(claim, tables)
+    for (const table of tables) await this.#copy(table, claim === 'new')
     const copied: Copied[] = []
     const lastNumbers = new Map<string, number>()
     for (const table of tables) {
@@ -103,7 +102,20 @@ class Copy {
     const hasChanged = await this.#source.hasChanged()
     if (hasChanged && !this.#options.live) throw hasMoved()
     await this.#options.onProgress({ doing: 'finish', table: '', done: 0, of: 0 })
-    await this.#target.finish(this.#model, lastNumbers)
+    await this.#target.finish(this.#model, lastNumbers, { ...mark, copied })
+    return copied
+  }
+
+  /** Both sides are as they were when the copy was done; with `live` the source may have moved on. */
+  async #requireDone({ copied }: DoneMark, tables: readonly CopyTable[]): Promise<readonly Copied[]> {
+    const sides = this.#options.live ? [this.#target] : [this.#target, this.#source]
+    for (const table of tables) {
+      const was = copied.find(one => one.table === table.name)
+      for (const side of sides) {
+        const is = await this.#total(side, table)
+        if (is.count !== was?.count || is.checksum !== was.checksum) throw isDoneAlready(table.name)
+      }
+    }
     return copied
   }
 
@@ -144,6 +156,12 @@ class Copy {
 
 function equal(left: readonly Row[], right: readonly Row[]): boolean {
   return left.length === right.length && JSON.stringify(left) === JSON.stringify(right)
+}
+
+function isDoneAlready(table: string): CopyError {
+  return new CopyError(
+    `The target is a copy of this source that is done, and ${table} of one of the two was changed since. Nothing was changed now: to copy again, name an empty database.`,
+  )
 }
 
 function hasMoved(): CopyError {

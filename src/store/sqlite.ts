@@ -72,7 +72,7 @@ export function openSqlite(model: Model, options: SqliteOptions): SqliteStore {
   const versions = new Versions()
   const orders = new Versions()
   let changes: ChangeLog | undefined
-  const connection = new Connection(database, { file, neighbours }, () => {
+  const connection = new Connection(database, { file, neighbours, busyTimeout }, () => {
     versions.bumpAll()
     orders.bumpAll()
     changes?.tell('elsewhere')
@@ -86,6 +86,7 @@ export function openSqlite(model: Model, options: SqliteOptions): SqliteStore {
     { model, connection, events, search: new SearchIndex(connection) },
     {
       maxWaiting,
+      lockWaitMs: busyTimeout,
       lock: neighbours.lock,
       now,
       atCommit: ({ changed, removed, quiet }) => {

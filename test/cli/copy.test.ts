@@ -41,8 +41,12 @@ test('a copy says what it does, and at the end what it holds', () =>
     assert.match(out, /^Done: .* holds all of .*one\.db\.$/m)
     assert.match((await portico('users', 'list', '--database', url)).out, /a@b\.example/)
     const again = await portico('copy', '--from', 'one.db', '--to', url)
-    assert.equal(again.code, 1)
-    assert.match(again.err, /^The target is not empty\. [^\n]*\n$/)
+    assert.deepEqual([again.code, again.out], [0, out])
+    const added = await portico('users', 'create', '--email', 'c@b.example', '--database', url)
+    assert.equal(added.code, 0, added.err)
+    const taken = await portico('copy', '--from', 'one.db', '--to', url)
+    assert.equal(taken.code, 1)
+    assert.match(taken.err, /^The target is a copy of this source that is done, and users of one[^\n]*\n$/m)
   }))
 
 test('what is written wrongly is one sentence, without a password', async () => {

@@ -339,6 +339,25 @@ for (const [name, within] of directions) {
       assert.ok(!(await withStore(blog, from, source => new Client(source).item('posts', 1200))))
     }))
 
+  test(`${name}: a copy that is done is known to be, until one of the two is written to`, () =>
+    within(async (from, to) => {
+      await fillBlog(from)
+      const first = await copyOf(blog, from, to)
+      // As after a `kill -9` before it could say so.
+      assert.deepEqual(await copyOf(blog, from, to), first)
+      const rename = (place: Place) =>
+        withStore(blog, place, store => new Client(store).update('posts', 1200, { title: 'changed since' }))
+      await rename(from)
+      await assert.rejects(copyOf(blog, from, to), /a copy of this source that is done, and posts of one/)
+      assert.deepEqual(await copyOf(blog, from, to, true), first)
+      await rename(to)
+      await assert.rejects(copyOf(blog, from, to, true), /and posts of one of the two was changed since/)
+      await withStore(blog, to, async store => {
+        const post = (await new Client(store).item('posts', 1200)) as { title: string }
+        assert.equal(post.title, 'changed since')
+      })
+    }))
+
   test(`${name}: what cannot be copied, or copied into, is refused and left as it is`, () =>
     within((from, to) =>
       withFile(async other => {

@@ -127,14 +127,10 @@ function others(database: Migratable): void {
       )
     }))
 
-  test('a new field with a default keeps an older version from starting where only Portico fills it', () =>
+  test('without autoMigrate an older version starts beside a new field that has a default', () =>
     withBooks(database, async at => {
       const newer = books({ fields: { ...keep, stock: integer({ default: 7 }) } })
       await database.apply(at, newer, { allowDestructive: false })
-      if (database.name === 'SQLite') {
-        await assert.rejects(database.open(at, plain, false), /Drop the field books\.stock/)
-        return
-      }
       const store = await database.open(at, plain, false)
       await new Client(store, plain).create('books', { title: 'Ulysses' })
       await store.close()

@@ -16,7 +16,19 @@ import { connect, tryLock } from '../schema/postgres-session.ts'
 import { ident, literal } from '../schema/quoted.ts'
 import { type Schema, schemaOf } from '../schema/tables.ts'
 import { searchTable } from '../sql/dialect.ts'
-import { CopyError, isTaken, type Mark, requireSame, type Source, type Target } from './sides.ts'
+import {
+  begunKey,
+  type Claim,
+  CopyError,
+  type DoneMark,
+  doneKey,
+  doneMark,
+  isTaken,
+  type Mark,
+  requireSame,
+  type Source,
+  type Target,
+} from './sides.ts'
 import { Batch, type CopyTable, type Row, type Value } from './tables.ts'
 
 /** How many rows come at once, each of which may be long. */
@@ -190,7 +202,7 @@ export class PostgresTarget implements Target {
     throw new CopyError('Another process is copying into the target, or migrating it.')
   }
 
-  claim(mark: Mark, model: Model): Promise<'new' | 'begun'> {
+  claim(mark: Mark, model: Model): Promise<Claim> {
     const client = this.#client
     return this.#transaction(async () => {
       const tables = await readRows(
@@ -198,7 +210,10 @@ export class PostgresTarget implements Target {
         `SELECT "relname" FROM pg_class WHERE "relnamespace" = current_schema()::regnamespace AND "relkind" IN ('r', 'p', 'v', 'm', 'f')`,
       )
       const isOurs = tables.some(([name]) => name === '_portico')
-      const found = isOurs && (await readOne(client, `SELECT "value" FROM "_portico" WHERE "key" = 'copy'`))
+      const found = isOurs && (await this.#stored(begunKey))
+      const copied = isOurs && (await this.#stored(doneKey))
+      const done = typeof copied === 'string' && doneMark(copied, mark)
+      if (done) return done
       if (typeof found === 'string') {
         requireSame(found, mark)
         return 'begun'
@@ -244,7 +259,7 @@ export class PostgresTarget implements Target {
     await this.#client.query('COMMIT')
   }
 
-  async finish(model: Model, lastNumbers: ReadonlyMap<string, number>): Promise<void> {
+  async finish(model: Model, lastNumbers: ReadonlyMap<string, number>, done: DoneMark): Promise<void> {
     const client = this.#client
     const schema = schemaOf(model)
     await client.query('SET synchronous_commit = on')
@@ -259,12 +274,20 @@ export class PostgresTarget implements Target {
       }
       await storePostgresSchema(client, schema)
       await client.query(`DELETE FROM "_portico" WHERE "key" = 'copy'`)
+      await client.query('INSERT INTO "_portico" ("key", "value") VALUES ($1, $2)', [
+        doneKey,
+        JSON.stringify(done),
+      ])
     })
     await client.query('ANALYZE')
   }
 
   async close(): Promise<void> {
     await this.#client.end()
+  }
+
+  #stored(key: string): Promise<Value> {
+    return readOne(this.#client, 'SELECT "value" FROM "_portico" WHERE "key" = $1', [key])
   }
 
   async #complete(table: Schema['tables'][number]): Promise<void> {

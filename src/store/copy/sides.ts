@@ -1,6 +1,6 @@
 /** The two sides of a copy. */
 import type { Model } from '../../model/model.ts'
-import type { CopyTable, Row } from './tables.ts'
+import type { CopyTable, Row, Total } from './tables.ts'
 
 /** What keeps a copy from being made; the message says what to do. */
 export class CopyError extends Error {
@@ -19,7 +19,7 @@ export interface Source {
   close(): Promise<void>
 }
 
-/** What a database remembers of a copy that is not done. */
+/** What a database remembers of the copy that it is. */
 export interface Mark {
   /** Where it comes from. */
   readonly from: string
@@ -27,9 +27,25 @@ export interface Mark {
   readonly schema: string
 }
 
+/** What a database remembers of a copy that is done: whoever was killed before it could say so runs it again. */
+export interface DoneMark extends Mark {
+  readonly copied: readonly Copied[]
+}
+
+export interface Copied extends Total {
+  readonly table: string
+}
+
+/** An empty target, a half-done copy, or one that is done. */
+export type Claim = 'new' | 'begun' | DoneMark
+
+/** The keys of the marks in `_portico`. */
+export const begunKey = 'copy'
+export const doneKey = 'copied'
+
 export interface Target {
-  /** Makes the tables in an empty database, or finds its own half-done copy. Throws a `CopyError` for any other. */
-  claim(mark: Mark, model: Model): Promise<'new' | 'begun'>
+  /** Makes the tables in an empty database, or finds this very copy, begun or done. Throws a `CopyError` for any other. */
+  claim(mark: Mark, model: Model): Promise<Claim>
   /** The rows whose keys come after one and not after another; undefined: from the first, to the last. */
   between(table: CopyTable, after: Row | undefined, last: Row | undefined): Promise<readonly Row[]>
   /** Puts these in place of those. */
@@ -40,8 +56,8 @@ export interface Target {
     rows: readonly Row[],
   ): Promise<void>
   batches(table: CopyTable): AsyncIterable<readonly Row[]>
-  /** Makes what is made from the rows, and the copy a database like any other. */
-  finish(model: Model, lastNumbers: ReadonlyMap<string, number>): Promise<void>
+  /** Makes what is made from the rows, and the copy a database like any other, which remembers `done`. */
+  finish(model: Model, lastNumbers: ReadonlyMap<string, number>, done: DoneMark): Promise<void>
   close(): Promise<void>
 }
 
@@ -50,6 +66,12 @@ export function isTaken(): CopyError {
   return new CopyError(
     'The target is not empty. Name a database that is, or a half-done copy of this source. Nothing was changed.',
   )
+}
+
+/** The mark of a copy that is done, if it is of this one. */
+export function doneMark(found: string, mark: Mark): DoneMark | undefined {
+  const done = JSON.parse(found) as DoneMark
+  return done.from === mark.from && done.schema === mark.schema ? done : undefined
 }
 
 /** The text of a mark fits another copy, or none. */

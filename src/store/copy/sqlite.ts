@@ -5,16 +5,28 @@ import type { Model } from '../../model/model.ts'
 import { ident, literal } from '../schema/quoted.ts'
 import { createIndex, createTable, createUpkeep, ownTables } from '../schema/sqlite-ddl.ts'
 import {
-  copyMark,
   fillSearch,
   makeFolder,
   planMigration,
   requireReferences,
+  storedValue,
   storeSchema,
 } from '../schema/sqlite-migrate.ts'
 import { schemaOf } from '../schema/tables.ts'
 import { openDatabase } from '../sqlite/connection.ts'
-import { CopyError, isTaken, type Mark, requireSame, type Source, type Target } from './sides.ts'
+import {
+  begunKey,
+  type Claim,
+  CopyError,
+  type DoneMark,
+  doneKey,
+  doneMark,
+  isTaken,
+  type Mark,
+  requireSame,
+  type Source,
+  type Target,
+} from './sides.ts'
 import { Batch, type CopyTable, type Row } from './tables.ts'
 
 function open(file: string): DatabaseSync {
@@ -118,11 +130,16 @@ export class SqliteTarget implements Target {
     this.#database.exec('PRAGMA foreign_keys = OFF; PRAGMA synchronous = NORMAL')
   }
 
-  async claim(mark: Mark, model: Model): Promise<'new' | 'begun'> {
+  async claim(mark: Mark, model: Model): Promise<Claim> {
     const database = this.#database
     database.exec('BEGIN IMMEDIATE')
     try {
-      const found = copyMark(database)
+      const found = storedValue(database, begunKey)
+      const done = this.#doneMark(mark)
+      if (done !== undefined) {
+        database.exec('COMMIT')
+        return done
+      }
       if (found !== undefined) requireSame(found, mark)
       else {
         if (database.prepare('SELECT 1 FROM "sqlite_schema"').get() !== undefined) throw isTaken()
@@ -168,7 +185,7 @@ export class SqliteTarget implements Target {
     return batchesOf(this.#database, table)
   }
 
-  async finish(model: Model, lastNumbers: ReadonlyMap<string, number>): Promise<void> {
+  async finish(model: Model, lastNumbers: ReadonlyMap<string, number>, done: DoneMark): Promise<void> {
     const database = this.#database
     const schema = schemaOf(model)
     database.exec('PRAGMA synchronous = FULL')
@@ -186,12 +203,20 @@ export class SqliteTarget implements Target {
       requireReferences(database)
       storeSchema(database, schema)
       database.exec(`DELETE FROM "_portico" WHERE "key" = 'copy'`)
+      database
+        .prepare('INSERT INTO "_portico" ("key", "value") VALUES (?, ?)')
+        .run(doneKey, JSON.stringify(done))
     })
     database.exec('PRAGMA wal_checkpoint(TRUNCATE)')
   }
 
   async close(): Promise<void> {
     this.#database.close()
+  }
+
+  #doneMark(mark: Mark): DoneMark | undefined {
+    const text = storedValue(this.#database, doneKey)
+    return text === undefined ? undefined : doneMark(text, mark)
   }
 
   #transaction(work: () => void): void {

@@ -15,8 +15,8 @@ export interface Step<S = readonly string[]> {
 
 /** What a database does for each kind of step. */
 export interface Maker<S> {
-  /** Whether a field with a default gets it from the database where a new item does not name it. */
-  readonly fillsDefaults: boolean
+  /** Whether the database itself fills a column that an INSERT does not name. */
+  fillsDefault(table: string, column: Column): boolean
   make(table: Table): S
   drop(table: Table, before: Schema): S
   change(change: TableChange): S
@@ -90,6 +90,8 @@ function changeTable<S>(from: Table, to: Table, after: Schema, maker: Maker<S>):
   const renamed = from.name !== to.name
   const indexes = indexChanges(from, to)
   const searchChanged = from.search.join() !== to.search.join() || renamed
+  // Running nodes of the older model write the columns that they know.
+  const keepsSearch = from.search.every(name => to.search.includes(name))
   if (columns.length === 0 && indexes.length === 0 && !searchChanged) return []
   const sentences = [
     ...(renamed ? [`Rename the collection ${from.name} to ${to.name}.`] : []),
@@ -102,7 +104,7 @@ function changeTable<S>(from: Table, to: Table, after: Schema, maker: Maker<S>):
       sentence: sentences.join(' '),
       sql: maker.change({ from, to, columns, searchChanged }),
       destructive: columns.some(change => change.destructive),
-      additive: !renamed && [...columns, ...indexes].every(change => change.additive),
+      additive: !renamed && keepsSearch && [...columns, ...indexes].every(change => change.additive),
       surplus: !renamed && !searchChanged && [...columns, ...indexes].every(change => change.surplus),
     },
   ]
@@ -131,7 +133,7 @@ function addColumn(is: Column, table: Table): Told<ColumnChange> {
   }
 }
 
-function droppedColumns<S>(from: Table, to: Table, { fillsDefaults }: Maker<S>): Told<ColumnChange>[] {
+function droppedColumns<S>(from: Table, to: Table, maker: Maker<S>): Told<ColumnChange>[] {
   const kept = new Set(to.columns.flatMap(column => predecessor(column, columnsByName(from))?.name ?? []))
   return from.columns
     .filter(column => !kept.has(column.name))
@@ -141,7 +143,7 @@ function droppedColumns<S>(from: Table, to: Table, { fillsDefaults }: Maker<S>):
       sentence: `Drop the field ${from.name}.${was.name} with its values.`,
       destructive: true,
       additive: false,
-      surplus: was.optional || (fillsDefaults && was.initial !== null),
+      surplus: was.optional || maker.fillsDefault(from.name, was),
     }))
 }
 
@@ -192,6 +194,13 @@ function reference({ reference }: Column, after: Schema): string {
   return `${renamed?.name ?? reference.table} ${reference.onDelete}`
 }
 
+/** Whether a new column has no value or one of its own in every row, also in those that older nodes still insert. */
+function isDistinct(column: string, from: Table, to: Table): boolean {
+  if (columnsByName(from).has(column)) return false
+  const initial = columnsByName(to).get(column)?.initial ?? null
+  return initial === null || initial.kind === 'uuid'
+}
+
 interface IndexChange {
   readonly sentence: string
   readonly additive: boolean
@@ -210,8 +219,7 @@ function indexChanges(from: Table, to: Table): IndexChange[] {
       .filter(([key]) => !old.has(key))
       .map(([, index]) => ({
         sentence: `Add the ${words(index)}.`,
-        // It fails where two items share a value: not for a start to find out.
-        additive: !index.unique || !index.columns.every(column => columnsByName(from).has(column)),
+        additive: !index.unique || index.columns.some(column => isDistinct(column, from, to)),
         surplus: false,
       })),
     ...[...old]

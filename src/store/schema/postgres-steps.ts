@@ -19,7 +19,12 @@ export function postgresSteps(before: Schema, after: Schema): Maker<PostgresSql>
     const old = new Map(before.tables.map(each => [each.name, each]))
     return table && predecessor(table, old)?.name
   }
-  return { fillsDefaults: true, make, drop, change: change => changeTable(change, oldName) }
+  return {
+    fillsDefault: (_, column) => column.initial !== null,
+    make,
+    drop,
+    change: change => changeTable(change, oldName),
+  }
 }
 
 function make(table: Table): PostgresSql {

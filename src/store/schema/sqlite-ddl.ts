@@ -56,10 +56,35 @@ export function createTable(table: Table, as = table.name): string {
 export function columnDefinition(column: Column): string {
   if (column.name === 'id') return '"id" INTEGER PRIMARY KEY AUTOINCREMENT'
   const parts = [ident(column.name), column.sqlite]
+  // For nodes of an older model, which do not know the column: Portico itself writes every column that it knows.
+  if (column.initial !== null) parts.push(`DEFAULT ${defaultSql(column)}`)
   if (!column.optional) parts.push('NOT NULL')
   if (column.encoding === 'boolean') parts.push(`CHECK (${ident(column.name)} IN (0, 1))`)
   if (column.reference) parts.push(referenceClause(column.reference))
   return parts.join(' ')
+}
+
+const now = `strftime('%Y-%m-%dT%H:%M:%fZ', 'now')`
+const hex = (bytes: number) => `lower(hex(randomblob(${bytes})))`
+/** RFC 9562, 5.4. */
+const uuid = `${hex(4)} || '-' || ${hex(2)} || '-4' || substr(${hex(2)}, 2) || '-' || substr('89ab', 1 + (abs(random()) % 4), 1) || substr(${hex(2)}, 2) || '-' || ${hex(6)}`
+
+/** What a column has where nothing is written into it. */
+export function initialSql({ initial, encoding }: Column): string {
+  if (initial === null) return 'NULL'
+  if (initial.kind === 'now') return encoding === 'date' ? `date('now')` : now
+  if (initial.kind === 'uuid') return uuid
+  const { value } = initial
+  if (value === null) return 'NULL'
+  if (encoding === 'json') return literal(JSON.stringify(value))
+  if (typeof value === 'boolean') return value ? '1' : '0'
+  return typeof value === 'number' ? String(value) : literal(String(value))
+}
+
+/** `ADD COLUMN` takes no parentheses. */
+function defaultSql(column: Column): string {
+  const text = initialSql(column)
+  return column.initial?.kind === 'value' ? text : `(${text})`
 }
 
 /** Cascades and clears are carried out by the store, for their events; the clause is the safety net. */

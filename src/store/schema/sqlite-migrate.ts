@@ -12,7 +12,7 @@ import { destroys, isHalfCopied, lacks, MigrationError } from './refusal.ts'
 import { createSchema, ownTables } from './sqlite-ddl.ts'
 import { sqliteSteps } from './sqlite-steps.ts'
 import { fits, requireByItself, type Start } from './start.ts'
-import { type Schema, schemaOf, type Table } from './tables.ts'
+import { type Column, type Schema, schemaOf, type Table } from './tables.ts'
 
 export type { Step } from './diff.ts'
 export { MigrationError } from './refusal.ts'
@@ -23,7 +23,12 @@ export function schemaSql(model: Model): string {
 
 /** The steps that bring `file` to `model`; none when it is there. A missing file is not made. */
 export function planMigration(file: string, model: Model): readonly Step[] {
-  if (file !== ':memory:' && !existsSync(file)) return diff({ tables: [] }, schemaOf(model), sqliteSteps)
+  if (file !== ':memory:' && !existsSync(file))
+    return diff(
+      { tables: [] },
+      schemaOf(model),
+      sqliteSteps(() => true),
+    )
   const database = openDatabase({ file, busyTimeout: 5000 })
   try {
     return stepsFor(database, model)
@@ -106,24 +111,26 @@ function makeOneFolder(folder: string): void {
 }
 
 function stepsFor(database: DatabaseSync, model: Model): Step[] {
-  if (copyMark(database) !== undefined) throw isHalfCopied()
+  // See `copy/sides.ts`.
+  if (storedValue(database, 'copy') !== undefined) throw isHalfCopied()
   const stored = storedSchema(database) ?? { tables: [] }
   requireTables(database, stored)
-  return diff(stored, schemaOf(model), sqliteSteps)
+  const defaultOf = database.prepare('SELECT "dflt_value" FROM pragma_table_info(?) WHERE "name" = ?')
+  const fillsDefault = (table: string, { name }: Column) =>
+    (defaultOf.get(table, name)?.dflt_value ?? null) !== null
+  return diff(stored, schemaOf(model), sqliteSteps(fillsDefault))
 }
 
-/** The mark of a copy that is not done yet: see `copy/sides.ts`. */
-export function copyMark(database: DatabaseSync): string | undefined {
+/** What Portico has stored of itself under a key. */
+export function storedValue(database: DatabaseSync, key: string): string | undefined {
   const known = database.prepare(`SELECT 1 FROM "sqlite_schema" WHERE "name" = '_portico'`).get()
-  const row = known && database.prepare(`SELECT "value" FROM "_portico" WHERE "key" = 'copy'`).get()
+  const row = known && database.prepare('SELECT "value" FROM "_portico" WHERE "key" = ?').get(key)
   return row === undefined ? undefined : String(row.value)
 }
 
 function storedSchema(database: DatabaseSync): Schema | undefined {
-  const known = database.prepare(`SELECT 1 FROM "sqlite_schema" WHERE "name" = '_portico'`).get()
-  if (known === undefined) return undefined
-  const row = database.prepare(`SELECT "value" FROM "_portico" WHERE "key" = 'schema'`).get()
-  return row === undefined ? undefined : (JSON.parse(String(row.value)) as Schema)
+  const text = storedValue(database, 'schema')
+  return text === undefined ? undefined : (JSON.parse(text) as Schema)
 }
 
 /** Throws when the tables are not those that were made: somebody else changed them. */

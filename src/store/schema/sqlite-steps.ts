@@ -16,14 +16,20 @@ import {
   createUpkeep,
   createWhole,
   dropUpkeep,
+  initialSql,
 } from './sqlite-ddl.ts'
 import type { Column, Table } from './tables.ts'
 
-export const sqliteSteps: Maker<readonly string[]> = {
-  fillsDefaults: false,
-  make: createWhole,
-  drop: table => [...dropUpkeep(table), `DROP TABLE ${ident(table.name)}`],
-  change: changeTable,
+/** `fillsDefault`: tables that an earlier version made have no defaults. */
+export function sqliteSteps(
+  fillsDefault: Maker<readonly string[]>['fillsDefault'],
+): Maker<readonly string[]> {
+  return {
+    fillsDefault,
+    make: createWhole,
+    drop: table => [...dropUpkeep(table), `DROP TABLE ${ident(table.name)}`],
+    change: changeTable,
+  }
 }
 
 function changeTable({ from, to, columns, searchChanged }: TableChange): string[] {
@@ -46,8 +52,13 @@ function dropIndex({ name }: { readonly name: string }): string {
 }
 
 function needsRebuild(change: ColumnChange): boolean {
-  if (change.kind === 'add') return !change.is.optional || change.is.initial !== null
+  if (change.kind === 'add') return !isAddable(change.is)
   return change.kind !== 'rename' && change.kind !== 'values'
+}
+
+/** Whether `ADD COLUMN` can give every row what the column has at first: a constant (https://sqlite.org/lang_altertable.html, 4). */
+function isAddable({ initial, optional }: Column): boolean {
+  return initial === null ? optional : initial.kind === 'value'
 }
 
 function alter(from: Table, to: Table, changes: readonly ColumnChange[]): string[] {
@@ -87,20 +98,4 @@ function copied(was: Column | undefined, is: Column): string {
   const value = isSame ? ident(was.name) : converted(was, is)
   if (was.optional && !is.optional && is.initial !== null) return `coalesce(${value}, ${initialSql(is)})`
   return value
-}
-
-const now = `strftime('%Y-%m-%dT%H:%M:%fZ', 'now')`
-const hex = (bytes: number) => `lower(hex(randomblob(${bytes})))`
-/** RFC 9562, 5.4. */
-const uuid = `${hex(4)} || '-' || ${hex(2)} || '-4' || substr(${hex(2)}, 2) || '-' || substr('89ab', 1 + (abs(random()) % 4), 1) || substr(${hex(2)}, 2) || '-' || ${hex(6)}`
-
-function initialSql({ initial, encoding }: Column): string {
-  if (initial === null) return 'NULL'
-  if (initial.kind === 'now') return encoding === 'date' ? `date('now')` : now
-  if (initial.kind === 'uuid') return uuid
-  const { value } = initial
-  if (value === null) return 'NULL'
-  if (encoding === 'json') return literal(JSON.stringify(value))
-  if (typeof value === 'boolean') return value ? '1' : '0'
-  return typeof value === 'number' ? String(value) : literal(String(value))
 }

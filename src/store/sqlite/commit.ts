@@ -4,7 +4,7 @@
  */
 import { ApiError } from '../../errors.ts'
 import type { Connection } from './connection.ts'
-import { failureOf, isForeignKeyFailure } from './failure.ts'
+import { failureOf, isBusy, isForeignKeyFailure } from './failure.ts'
 import type { Neighbours } from './neighbours.ts'
 
 const MAX_BATCH = 1000
@@ -13,8 +13,14 @@ const LONGEST_WAIT = 10
 /** How many batches take savepoints from the start after one that needed them. */
 const CAREFUL = 100
 
+/** How soon the lock of another process is asked for again; later and later, as SQLite does. In milliseconds. */
+const firstRetryMs = 1
+const lastRetryMs = 25
+
 interface Waiting<T, A> {
   readonly job: () => T
+  /** When it was added, by the clock. */
+  readonly since: number
   readonly resolve: (answer: A) => void
   readonly reject: (error: ApiError) => void
 }
@@ -24,6 +30,8 @@ type Outcome<T> = { readonly value: T } | { readonly error: ApiError }
 export interface CommitOptions<T, A> {
   /** How many writes may wait; beyond, they are refused as UNAVAILABLE. */
   readonly maxWaiting: number
+  /** How long a write may wait for another process's lock, from when it was added, in milliseconds. */
+  readonly lockWaitMs: number
   /** Without it a commit would sleep until other threads have committed. */
   readonly lock: Neighbours['lock']
   /** Within the transaction, before the writes. */
@@ -50,6 +58,8 @@ export class CommitQueue<T, A> {
   #since = 0
   /** How long a write may wait for others: as long as the last transaction took, in milliseconds. */
   #patience = 0
+  /** When to ask again for a lock that another process has, in milliseconds; 0: nobody is known to have it. */
+  #retryMs = 0
   /** Commits, and the writes that they hold. */
   readonly counts = { commits: 0, writes: 0 }
 
@@ -65,12 +75,12 @@ export class CommitQueue<T, A> {
       return Promise.reject(new ApiError('UNAVAILABLE', 'Too many changes are waiting to be stored.'))
     }
     const { promise, resolve, reject } = Promise.withResolvers<A>()
-    this.#waiting.push({ job, resolve, reject })
+    this.#waiting.push({ job, since: this.#clock(), resolve, reject })
     this.#schedule()
     return promise
   }
 
-  /** Commits everything that waits, now. */
+  /** Commits everything that waits, now, or refuses it when its time is over. */
   flush(): void {
     while (this.#waiting.length > 0) this.#commit(this.#take())
   }
@@ -104,7 +114,14 @@ export class CommitQueue<T, A> {
     this.#scheduled = false
     if (this.#waiting.length > 0) this.#commit(this.#take())
     lock.release()
-    if (this.#waiting.length > 0) this.#schedule()
+    if (this.#waiting.length === 0) return
+    if (this.#retryMs === 0) this.#schedule()
+    else this.#retryLater()
+  }
+
+  #retryLater(): void {
+    this.#scheduled = true
+    setTimeout(this.#locked, this.#retryMs)
   }
 
   #take(): readonly Waiting<T, A>[] {
@@ -120,7 +137,12 @@ export class CommitQueue<T, A> {
     let outcomes: readonly Outcome<T>[]
     try {
       outcomes = this.#transaction(batch)
+      this.#retryMs = 0
     } catch (cause) {
+      if (isBusy(cause) && !this.#connection.isTransaction) {
+        this.#putBack(batch, cause)
+        return
+      }
       const error = this.#undo(cause)
       // A reference that is checked at the end does not tell whose it is: each is tried by itself.
       if (isForeignKeyFailure(cause) && batch.length > 1) for (const one of batch) this.#commit([one])
@@ -134,6 +156,14 @@ export class CommitQueue<T, A> {
       else if ('error' in outcome) reject(outcome.error)
       else resolve(this.#options.answer(outcome.value))
     })
+  }
+
+  /** Another process has the lock, and nothing is done: those whose time is not over wait on. */
+  #putBack(batch: readonly Waiting<T, A>[], cause: unknown): void {
+    const late = this.#clock() - this.#options.lockWaitMs
+    this.#waiting = [...batch.filter(({ since }) => since > late), ...this.#waiting]
+    for (const { since, reject } of batch) if (since <= late) reject(failureOf(cause))
+    this.#retryMs = Math.min(Math.max(firstRetryMs, this.#retryMs * 2), lastRetryMs)
   }
 
   #transaction(batch: readonly Waiting<T, A>[]): readonly Outcome<T>[] {

@@ -99,6 +99,9 @@ export function openDatabase({ file, busyTimeout }: ConnectionOptions): Database
   return database
 }
 
+/** How long one attempt at the write lock may sleep: `CommitQueue` tries again, and the event loop goes on meanwhile. */
+const attemptMs = 2
+
 /** Connections of this process by file: a commit of one ends the shared reads of the others. */
 const open = new Map<string, Set<Connection>>()
 
@@ -108,6 +111,8 @@ export class Connection {
   readonly #onForeignCommit: () => void
   readonly #begin: StatementSync
   readonly #beginImmediate: StatementSync
+  readonly #waitShortly: StatementSync
+  readonly #waitLong: StatementSync
   readonly #end: StatementSync
   readonly #dataVersion: StatementSync
   readonly #savepoint: StatementSync
@@ -125,7 +130,7 @@ export class Connection {
   /** `onForeignCommit` is called before a read or write that may see another connection's commit. */
   constructor(
     database: DatabaseSync,
-    { file, neighbours }: { readonly file: string; readonly neighbours: Neighbours },
+    { file, neighbours, busyTimeout }: ConnectionOptions & { readonly neighbours: Neighbours },
     onForeignCommit: () => void,
   ) {
     this.#database = database
@@ -133,6 +138,8 @@ export class Connection {
     this.#onForeignCommit = onForeignCommit
     this.#begin = this.#database.prepare('BEGIN')
     this.#beginImmediate = this.#database.prepare('BEGIN IMMEDIATE')
+    this.#waitShortly = this.#database.prepare(`PRAGMA busy_timeout = ${attemptMs}`)
+    this.#waitLong = this.#database.prepare(`PRAGMA busy_timeout = ${busyTimeout}`)
     this.#end = this.#database.prepare('COMMIT')
     this.#savepoint = this.#database.prepare('SAVEPOINT one_write')
     this.#releaseSavepoint = this.#database.prepare('RELEASE one_write')
@@ -201,9 +208,15 @@ export class Connection {
     if (this.#database.isTransaction) this.#end.get()
   }
 
+  /** Fails as busy, at once, where another process has the write lock. */
   beginWrite(): void {
     this.release()
-    this.#beginImmediate.get()
+    this.#waitShortly.get()
+    try {
+      this.#beginImmediate.get()
+    } finally {
+      this.#waitLong.get()
+    }
     this.#noticeCommits()
   }
 

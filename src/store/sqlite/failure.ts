@@ -3,6 +3,7 @@ import { ApiError } from '../../errors.ts'
 import { taken } from '../write/checks.ts'
 import { referredElsewhere } from '../write/doomed.ts'
 
+const BUSY = 5
 const CONSTRAINT = 19
 const FOREIGN_KEY = 787
 const UNIQUE = 2067
@@ -11,7 +12,7 @@ const ROW_ID = 2579
 
 /** Primary codes that pass or that an operator can mend: the request itself was right. */
 const unavailable = new Set([
-  5, // BUSY
+  BUSY,
   6, // LOCKED
   7, // NOMEM
   8, // READONLY
@@ -31,6 +32,11 @@ export function failureOf(cause: unknown): ApiError {
     return new ApiError('UNAVAILABLE', undefined, { cause })
   }
   return new ApiError('INTERNAL_ERROR', undefined, { cause })
+}
+
+/** Whether another connection has the lock (SQLITE_BUSY). */
+export function isBusy(cause: unknown): boolean {
+  return ((resultCode(cause) ?? 0) & 0xff) === BUSY
 }
 
 export function isForeignKeyFailure(cause: unknown): boolean {

@@ -15,6 +15,7 @@ import { updateRun } from './update.ts'
 
 export interface WriterOptions {
   readonly maxWaiting: number
+  readonly lockWaitMs: number
   readonly lock: Neighbours['lock']
   /** The time, in milliseconds since 1970. */
   readonly now: () => number
@@ -27,7 +28,7 @@ export class Writer {
   /** The time of the transaction: one for all its writes. */
   #at = ''
 
-  constructor(context: WriteContext, { maxWaiting, lock, now, atCommit }: WriterOptions) {
+  constructor(context: WriteContext, { maxWaiting, lockWaitMs, lock, now, atCommit }: WriterOptions) {
     const removal = new Removal(context)
     this.#runOf = once(shape => runOf(shape, context, removal))
     const pruning = new RecordPruning(context.connection)
@@ -39,6 +40,7 @@ export class Writer {
     }
     this.#queue = new CommitQueue(context.connection, {
       maxWaiting,
+      lockWaitMs,
       lock,
       atBegin,
       atCommit,

@@ -16,7 +16,7 @@ import { failure } from '../contract.ts'
 /** A database whose statements can be made to fail. */
 class Failing extends DatabaseSync {
   /** The text of the statement that fails, and how often. */
-  fails = { text: '', times: 0 }
+  fails: { readonly text: string; times: number; readonly errcode?: number } = { text: '', times: 0 }
 
   override prepare(text: string): StatementSync {
     const statement = super.prepare(text)
@@ -24,7 +24,7 @@ class Failing extends DatabaseSync {
     const failing = (...values: SQLInputValue[]) => {
       if (this.fails.text === text && this.fails.times > 0) {
         this.fails.times--
-        throw Object.assign(new Error('disk I/O error'), { errcode: 10 })
+        throw Object.assign(new Error('disk I/O error'), { errcode: this.fails.errcode ?? 10 })
       }
       return get(...values)
     }
@@ -48,19 +48,25 @@ interface Bench {
 interface QueueOptions {
   readonly maxWaiting?: number
   readonly clock?: () => number
+  readonly lockWaitMs?: number
 }
 
 function withQueue(use: (bench: Bench) => Promise<void>, options: QueueOptions = {}): Promise<void> {
-  const { maxWaiting = 100, clock = () => 0 } = options
+  const { maxWaiting = 100, clock = () => 0, lockWaitMs = 5000 } = options
   return withFile(async file => {
     const database = new Failing(file)
     database.exec('CREATE TABLE numbers (n INTEGER PRIMARY KEY)')
-    const connection = new Connection(database, { file, neighbours: noNeighbours }, () => {})
+    const connection = new Connection(
+      database,
+      { file, neighbours: noNeighbours, busyTimeout: 5000 },
+      () => {},
+    )
     const statement = connection.prepare(sql`INSERT INTO numbers VALUES (${slot(0)}) RETURNING n`)
     const committed: number[] = []
     let began = 0
     const queue = new CommitQueue<number, string>(connection, {
       maxWaiting,
+      lockWaitMs,
       lock: noNeighbours.lock,
       atBegin: () => began++,
       atCommit: n => committed.push(n),
@@ -181,6 +187,43 @@ test('a write alone that fails is undone', () =>
     assert.deepEqual(stored(), [])
     assert.equal(await queue.add(insert(1)), 'stored 1')
   }))
+
+const BUSY = 5
+
+test('a lock that is taken before the writes are done again is waited for once, in the time of each write', () =>
+  withQueue(async ({ database, queue, insert, stored, began }) => {
+    const fails = (n: number) => () => {
+      insert(n)()
+      database.fails = { text: 'BEGIN IMMEDIATE', times: 3, errcode: BUSY }
+      throw new ApiError('FORBIDDEN')
+    }
+    const results = await Promise.allSettled([
+      queue.add(insert(1)),
+      queue.add(fails(2)),
+      queue.add(insert(3)),
+    ])
+    assert.deepEqual(states(results), ['stored 1', 'FORBIDDEN', 'stored 3'])
+    assert.deepEqual(stored(), [1, 3])
+    assert.equal(began(), 2)
+  }))
+
+test('a write whose time is over is refused at the next attempt; later ones wait on', async () => {
+  let time = 0
+  await withQueue(
+    async ({ database, queue, insert, stored }) => {
+      database.fails = { text: 'BEGIN IMMEDIATE', times: 1000, errcode: BUSY }
+      const first = queue.add(insert(1))
+      time = 60
+      const second = queue.add(insert(2))
+      time = 100
+      await assert.rejects(first, failure('UNAVAILABLE'))
+      database.fails.times = 0
+      assert.equal(await second, 'stored 2')
+      assert.deepEqual(stored(), [2])
+    },
+    { clock: () => time, lockWaitMs: 100 },
+  )
+})
 
 test('a commit that fails refuses every write of it, and the next one works', () =>
   withQueue(async ({ database, queue, insert, stored, committed }) => {
