@@ -179,7 +179,7 @@ class OpenStore implements SqliteStore {
   async close(): Promise<void> {
     if (this.#closed) return
     this.#closed = true
-    this.#writer.flush()
+    this.#writer.close()
     this.#connection.close()
   }
 

@@ -201,6 +201,15 @@ export class Connection {
     if (this.#database.isTransaction) this.#end.get()
   }
 
+  /** As `release`; a failure is left to the next statement: the commit that calls this is done. */
+  #endSnapshot(): void {
+    try {
+      this.release()
+    } catch {
+      this.#reading = false
+    }
+  }
+
   beginWrite(): void {
     this.release()
     this.#beginImmediate.get()
@@ -210,7 +219,27 @@ export class Connection {
   commit(): void {
     this.#end.get()
     this.#neighbours.committed()
-    for (const sibling of this.#siblings) sibling.release()
+    for (const sibling of this.#siblings) sibling.#endSnapshot()
+  }
+
+  /**
+   * Commits a page that holds what it held before. Throws where that cannot be made durable. `waits`: for a write of
+   * another process, as long as every write does; otherwise it fails at once.
+   */
+  mark(waits: boolean): void {
+    const timeout = this.#readNumber('PRAGMA busy_timeout')
+    if (!waits) this.#database.exec('PRAGMA busy_timeout = 0')
+    try {
+      this.beginWrite()
+      // SQLite writes the page whether or not the number changes.
+      this.#database.exec(`PRAGMA user_version = ${this.#readNumber('PRAGMA user_version')}`)
+      this.commit()
+    } catch (cause) {
+      this.rollback()
+      throw cause
+    } finally {
+      this.#database.exec(`PRAGMA busy_timeout = ${timeout}`)
+    }
   }
 
   savepoint(): void {
@@ -250,6 +279,10 @@ export class Connection {
     this.#siblings.delete(this)
     // The last connection to close moves the log into the file; to force it would wait for other readers.
     this.#database.close()
+  }
+
+  #readNumber(pragma: string): number {
+    return Number(Object.values(this.#database.prepare(pragma).get() ?? {})[0])
   }
 
   #readDataVersion(): unknown {

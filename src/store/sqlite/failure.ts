@@ -33,6 +33,34 @@ export function failureOf(cause: unknown): ApiError {
   return new ApiError('INTERNAL_ERROR', undefined, { cause })
 }
 
+/** Failures of a COMMIT that come before its last frame is written to the log, or that undo it. */
+const undone = new Set([
+  5, // BUSY
+  6, // LOCKED
+  13, // FULL
+  19, // CONSTRAINT
+])
+
+/**
+ * Whether a COMMIT that failed in this way has surely left nothing that could be applied later. After a sync that
+ * failed, or where the index of the log could not grow, the log holds the whole transaction with valid checksums.
+ */
+export function isSurelyUndone(cause: unknown): boolean {
+  const code = resultCode(cause)
+  return code !== undefined && undone.has(code & 0xff)
+}
+
+/** Another connection has the lock (https://sqlite.org/rescode.html#busy). */
+export function isBusy(cause: unknown): boolean {
+  const code = resultCode(cause)
+  return code !== undefined && (code & 0xff) === 5
+}
+
+/** A sync of the log or of the database file has failed (https://sqlite.org/rescode.html#ioerr_fsync). */
+export function isSyncFailure(cause: unknown): boolean {
+  return resultCode(cause) === 1034
+}
+
 export function isForeignKeyFailure(cause: unknown): boolean {
   return resultCode(cause) === FOREIGN_KEY
 }

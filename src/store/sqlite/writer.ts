@@ -69,9 +69,14 @@ export class Writer {
     return this.#queue.counts
   }
 
-  /** Commits everything that waits. */
-  flush(): void {
-    this.#queue.flush()
+  /** See `CommitQueue`. */
+  confirm(): Promise<void> {
+    return this.#queue.confirm()
+  }
+
+  /** Commits everything that waits, then nothing more. */
+  close(): void {
+    this.#queue.close()
   }
 }
 
