@@ -8,6 +8,9 @@ export class ConnectionLost extends Error {
   override readonly name = 'ConnectionLost'
 }
 
+/** The connection had ended before anything was sent by it: what was asked has surely not been done. */
+export class NotSent extends ConnectionLost {}
+
 /** No connection could be made. `isAnswered`: the database was there, and has refused it. */
 export class Unreachable extends ConnectionLost {
   readonly isAnswered: boolean
