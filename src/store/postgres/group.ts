@@ -1,7 +1,7 @@
 /** A group of writes as one transaction: each is done wholly or not at all, and none is answered before the COMMIT. */
 import { ApiError } from '../../errors.ts'
+import { unconfirmed } from '../refusals.ts'
 import { sql } from '../sql/writer.ts'
-import { unconfirmed } from '../unconfirmed.ts'
 import { noInputs } from '../values.ts'
 import { ConnectionLost, failureOf, isPassing, NotSent } from './failure.ts'
 import type { Lease } from './lease.ts'

@@ -3,16 +3,18 @@
  * wholly or not at all, and none is answered before the commit that covers it is on disk.
  */
 import { ApiError } from '../../errors.ts'
-import { unconfirmed } from '../unconfirmed.ts'
+import { unconfirmed } from '../refusals.ts'
 import type { WriteHealth } from '../write-health.ts'
 import type { Connection } from './connection.ts'
-import { failureOf, isForeignKeyFailure, isSurelyUndone } from './failure.ts'
+import { failureOf, isBusy, isForeignKeyFailure, isSurelyUndone, storageTrouble } from './failure.ts'
 import type { Neighbours } from './neighbours.ts'
 import { LogTail } from './tail.ts'
 
 const MAX_BATCH = 1000
 /** No write waits longer for others, in milliseconds. */
 const LONGEST_WAIT = 10
+/** For so long another process may write before that keeps this one from being ready, in milliseconds. */
+const LONGEST_BUSY = 5000
 /** How many batches take savepoints from the start after one that needed them. */
 const CAREFUL = 100
 
@@ -62,6 +64,9 @@ export class CommitQueue<T, A> {
   #probes: Probe[] = []
   /** Whether the end of the log should be settled again. */
   #isSettlingDue = false
+  /** Since when another process has had the lock, as probes find it; and what they have found last beside that. */
+  #busySince: number | undefined
+  #trouble: ApiError | undefined
   #scheduled = false
   #careful = 0
   /** Of the writes that wait: how many there were a turn ago, and since when there are any. */
@@ -177,10 +182,15 @@ export class CommitQueue<T, A> {
     batch.forEach(({ resolve, reject }, index) => {
       const outcome = outcomes[index]
       if (outcome === undefined) reject(new ApiError('INTERNAL_ERROR'))
-      else if ('error' in outcome) reject(outcome.error)
+      else if ('error' in outcome) this.#refuse(reject, outcome.error)
       else resolve(this.#options.answer(outcome.value))
     })
     return true
+  }
+
+  #refuse(reject: (error: ApiError) => void, error: ApiError): void {
+    if (error.code === 'UNAVAILABLE') this.#options.health?.suspect()
+    reject(error)
   }
 
   /** Refuses what the transaction held. Returns whether some of it was stored after all. */
@@ -201,26 +211,35 @@ export class CommitQueue<T, A> {
   /** No write can be taken: what came of it could not be told truly. */
   #closed(): ApiError {
     const { failure } = this.#tail
-    return new ApiError('UNAVAILABLE', 'Changes cannot be stored: the disk fails.', { cause: failure })
+    return new ApiError('UNAVAILABLE', storageTrouble(failure), { cause: failure })
   }
 
   #settleAgain(): void {
     this.#isSettlingDue = false
     const { failure } = this.#tail
-    if (failure !== undefined && this.#tail.settle(failure, false)) this.#options.health?.stored()
+    if (failure !== undefined && this.#tail.settle(failure, false)) this.#stored()
   }
 
+  /** Why nothing can be stored now; undefined: it can. Does not wait for another process's write. */
   #probed(): ApiError | undefined {
-    const { health } = this.#options
+    if (this.#tail.failure !== undefined) return this.#closed()
     try {
-      if (this.#tail.failure !== undefined) return this.#closed()
       this.#connection.mark(false)
-      health?.stored()
-      return undefined
+      this.#stored()
     } catch (cause) {
-      health?.suspect()
-      return new ApiError('UNAVAILABLE', undefined, { cause })
+      const now = this.#clock()
+      if (isBusy(cause)) this.#busySince ??= now
+      if (isBusy(cause) && now - (this.#busySince ?? now) < LONGEST_BUSY) return this.#trouble
+      this.#options.health?.suspect()
+      this.#trouble = new ApiError('UNAVAILABLE', storageTrouble(cause), { cause })
     }
+    return this.#trouble
+  }
+
+  #stored(): void {
+    this.#trouble = undefined
+    this.#busySince = undefined
+    this.#options.health?.stored()
   }
 
   #answerProbes(error: ApiError | undefined): void {
@@ -238,7 +257,7 @@ export class CommitQueue<T, A> {
       throw new CommitFailed('COMMIT has failed.', { cause })
     }
     this.counts.commits++
-    this.#options.health?.stored()
+    this.#stored()
     for (const outcome of outcomes) {
       if (!('value' in outcome)) continue
       this.counts.writes++

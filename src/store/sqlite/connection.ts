@@ -110,6 +110,7 @@ export class Connection {
   readonly #beginImmediate: StatementSync
   readonly #end: StatementSync
   readonly #dataVersion: StatementSync
+  readonly #logState: StatementSync
   readonly #savepoint: StatementSync
   readonly #releaseSavepoint: StatementSync
   readonly #changes: Changes = { count: 0 }
@@ -138,6 +139,7 @@ export class Connection {
     this.#releaseSavepoint = this.#database.prepare('RELEASE one_write')
     this.#dataVersion = this.#database.prepare('PRAGMA data_version')
     this.#dataVersion.setReturnArrays(true)
+    this.#logState = this.#database.prepare('PRAGMA wal_checkpoint(NOOP)')
     this.#lastDataVersion = this.#readDataVersion()
     this.#siblings = open.get(file) ?? new Set()
     this.#siblings.add(this)
@@ -240,6 +242,28 @@ export class Connection {
     } finally {
       this.#database.exec(`PRAGMA busy_timeout = ${timeout}`)
     }
+  }
+
+  /** How many pages the log has, and how many of them a checkpoint has copied; outside of a transaction. */
+  log(): { readonly pages: number; readonly copied: number } {
+    this.release()
+    const [, pages, copied] = Object.values(this.#logState.get() ?? {})
+    return { pages: Number(pages), copied: Number(copied) }
+  }
+
+  /** Copies the log into the file, as far as no reader needs the file as it is. */
+  checkpoint(): void {
+    this.release()
+    this.#database.exec('PRAGMA wal_checkpoint(PASSIVE)')
+  }
+
+  /** From now on `checkpoint` is called. False: this SQLite cannot say how long its log is, and does so itself. */
+  takeOverCheckpoints(): boolean {
+    const version: unknown = this.#database.prepare('SELECT sqlite_version() AS "v"').get()?.v
+    const [major = 0, minor = 0] = String(version).split('.').map(Number)
+    if (major === 3 && minor < 51) return false
+    this.#database.exec('PRAGMA wal_autocheckpoint = 0')
+    return true
   }
 
   savepoint(): void {

@@ -56,6 +56,20 @@ export function isBusy(cause: unknown): boolean {
   return code !== undefined && (code & 0xff) === 5
 }
 
+/** Why changes cannot be stored, in words for whoever runs the service. */
+export function storageTrouble(cause: unknown): string {
+  const code = resultCode(cause)
+  const reason = reasons.get(code === undefined ? 0 : code & 0xff) ?? 'the disk fails'
+  return `Changes cannot be stored: ${reason}.`
+}
+
+const reasons: ReadonlyMap<number, string> = new Map([
+  [5, 'another process has had the database to itself for seconds'],
+  [8, 'the database is read-only'],
+  [11, 'the database is damaged'],
+  [13, 'the disk is full'],
+])
+
 /** A sync of the log or of the database file has failed (https://sqlite.org/rescode.html#ioerr_fsync). */
 export function isSyncFailure(cause: unknown): boolean {
   return resultCode(cause) === 1034
