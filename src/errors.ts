@@ -95,7 +95,7 @@ export const catalogue = {
   UNAVAILABLE: {
     status: 503,
     message: 'The service cannot answer now.',
-    hint: 'Try again after the seconds in `Retry-After`.',
+    hint: 'Try again after the seconds in `Retry-After`. Where the message says that the change may have been stored, that header is missing: read what is there before you send it again.',
   },
 } as const satisfies Record<string, CatalogueRow>
 
@@ -115,6 +115,8 @@ interface ApiErrorOptions {
   readonly scope?: string
   /** Reply headers that belong to this error, e.g. `Allow`. */
   readonly headers?: Readonly<Record<string, string>>
+  /** Whether the change may have been stored all the same: it must not be repeated without a look. */
+  readonly isUnconfirmed?: boolean
   readonly cause?: unknown
 }
 
@@ -125,6 +127,7 @@ export class ApiError extends Error {
   readonly details: readonly FieldFault[] | undefined
   readonly scope: string | undefined
   readonly headers: Readonly<Record<string, string>> | undefined
+  readonly isUnconfirmed: boolean
 
   constructor(code: ErrorCode, message?: string, options: ApiErrorOptions = {}) {
     super(
@@ -137,5 +140,6 @@ export class ApiError extends Error {
     this.details = options.details
     this.scope = options.scope
     this.headers = options.headers
+    this.isUnconfirmed = options.isUnconfirmed === true
   }
 }

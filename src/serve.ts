@@ -29,7 +29,7 @@ import { figures, recorder, replicaFigures, storeFigures } from './serve/figures
 import { gateFigures } from './serve/gate.ts'
 import type { GraphqlFace } from './serve/graphql.ts'
 import type { OauthFace } from './serve/oauth.ts'
-import { type OpenPaths, openPaths } from './serve/open-paths.ts'
+import { type OpenPaths, openPaths, requireStarted } from './serve/open-paths.ts'
 import { createRun, openSealed, openStore, prepare } from './serve/store.ts'
 import { tracedGuard, tracedRequests, tracedSent, tracedStore } from './serve/traces.ts'
 import type { Store } from './store/store.ts'
@@ -108,8 +108,9 @@ async function assemble(parts: Parts): Promise<Service> {
     () => graphql.figures(),
   )
   crew?.tellBy(() => metrics.text())
-  const state: State = { closing: false }
+  const state: State = { starting: crew === undefined, closing: false }
   const stages: Stages = {
+    state,
     open: openPaths({ store, cluster, figuresText: crew ? crew.gather : metrics.text, state }),
     refresh: () => store.refresh(),
     authenticate: credentials.authenticate,
@@ -132,6 +133,7 @@ async function assemble(parts: Parts): Promise<Service> {
   })
   await http.listen(crew !== undefined)
   const firstAdministrator = crew ? undefined : await bootstrapped(parts, run, http)
+  state.starting = false
   const url = listeningUrl(settings, http)
   if (!crew) log.logger.info({ database: publicName(settings.database) }, `listening on ${url}`)
   const delay = settings.shutdownDelay
@@ -172,6 +174,7 @@ function listeningUrl({ host }: Settings, http: HttpServer): string {
 type Face = (exchange: Exchange, principal: Principal) => Awaitable<Reply>
 
 interface Stages {
+  readonly state: Readonly<State>
   /** Paths that take no credential and draw no budget. */
   readonly open: OpenPaths
   /** Notices what other nodes have committed. */
@@ -185,11 +188,12 @@ interface Stages {
 }
 
 /** others' commits → credential → Principal → budget → body → face → reply. At once where nothing has to be waited for. */
-function createPipeline({ open, refresh, authenticate, limits, bodyLimit, oauth, face }: Stages) {
+function createPipeline({ state, open, refresh, authenticate, limits, bodyLimit, oauth, face }: Stages) {
   const identify = identifier(authenticate, limits)
   return (exchange: Exchange): Awaitable<Reply | TakenOver> => {
     const opened = isProbe(exchange.path) ? open.get(exchange.path) : undefined
     if (opened) return opened(exchange)
+    requireStarted(state)
     return then(refresh(), () => {
       if (oauth.owns(exchange.path)) return oauth.answer(exchange)
       return then(identify(exchange), principal => {
@@ -203,9 +207,10 @@ function createPipeline({ open, refresh, authenticate, limits, bodyLimit, oauth,
 }
 
 /** credential → Principal → budget → the connection is taken over. */
-function createUpgrade({ refresh, authenticate, limits }: Stages, graphql: GraphqlFace) {
+function createUpgrade({ state, refresh, authenticate, limits }: Stages, graphql: GraphqlFace) {
   const identify = identifier(authenticate, limits)
   return async (exchange: Exchange, socket: Duplex, head: Buffer): Promise<void> => {
+    requireStarted(state)
     await refresh()
     const principal = await identify(exchange)
     exchange.userId = principal.userId

@@ -59,7 +59,7 @@ function specialHeaders(error: ApiError, call: Call): Record<string, string> {
   const authenticate = challenge(error, call)
   if (authenticate !== undefined) headers['WWW-Authenticate'] = authenticate
   const wait = retryAfter[error.code]
-  if (wait !== undefined) headers['Retry-After'] = wait
+  if (wait !== undefined && !error.isUnconfirmed) headers['Retry-After'] = wait
   return { ...headers, ...error.headers }
 }
 

@@ -8,8 +8,9 @@ import type { Traces } from '../traces.ts'
 import type { GraphqlFace } from './graphql.ts'
 import type { OauthFace } from './oauth.ts'
 
-/** Whether `/readyz` still says that it serves. */
+/** Whether the service serves yet, and still. */
 export interface State {
+  starting: boolean
   closing: boolean
 }
 

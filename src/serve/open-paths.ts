@@ -5,6 +5,8 @@ import { ApiError } from '../errors.ts'
 import type { Exchange } from '../http.ts'
 import type { Awaitable } from '../plan/answer.ts'
 import type { Store } from '../store/store.ts'
+import type { State } from './close.ts'
+import { Readiness } from './readiness.ts'
 
 export type OpenPaths = ReadonlyMap<string, (exchange: Exchange) => Awaitable<Reply>>
 
@@ -18,18 +20,17 @@ interface OpenParts {
   readonly store: Store
   readonly cluster: Cluster
   readonly figuresText: () => Promise<string>
-  readonly state: { readonly closing: boolean }
+  readonly state: Readonly<State>
 }
 
 export function openPaths({ store, cluster, figuresText, state }: OpenParts): OpenPaths {
+  const readiness = new Readiness(async () => store.check())
   const ready = async () => {
     if (state.closing) throw new ApiError('UNAVAILABLE', 'The service is stopping.')
-    try {
-      await store.ping()
-    } catch (cause) {
-      throw new ApiError('UNAVAILABLE', 'The database does not answer.', { cause })
-    }
-    const troubles = [cluster.trouble(), replicaTrouble(store)].filter(trouble => trouble !== undefined)
+    requireStarted(state)
+    await readiness.ask()
+    const all = [store.trouble(), cluster.trouble(), replicaTrouble(store)]
+    const troubles = all.filter(trouble => trouble !== undefined)
     if (troubles.length === 0) return plainText(200, json, '{"status":"ok"}')
     return plainText(200, json, JSON.stringify({ status: 'degraded', reason: troubles.join(' ') }))
   }
@@ -39,6 +40,11 @@ export function openPaths({ store, cluster, figuresText, state }: OpenParts): Op
     '/metrics': async () => plainText(200, 'text/plain; version=0.0.4; charset=utf-8', await figuresText()),
   }
   return new Map(Object.entries(handlers).map(([path, handler]) => [path, readOnly(handler)]))
+}
+
+/** Before the first administrator is there, a credential that was given would be called wrong. */
+export function requireStarted({ starting }: Readonly<State>): void {
+  if (starting) throw new ApiError('UNAVAILABLE', 'The service is starting.')
 }
 
 function replicaTrouble({ replicas }: Store): string | undefined {

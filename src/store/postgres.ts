@@ -5,8 +5,10 @@ import type { Awaitable, CompositeAnswer, ReadAnswer, WriteAnswer } from '../pla
 import type { GuardedCompositeRead, GuardedRead, GuardedWrite } from '../plan/guarded.ts'
 import type { Records } from '../records.ts'
 import type { ChangeLog } from './postgres/change-log.ts'
+import { storageTrouble } from './postgres/failure.ts'
 import { partsOf, type StoreParts } from './postgres/parts.ts'
 import { type PostgresOptions, settled } from './postgres/settings.ts'
+import { unfit } from './refusals.ts'
 import { preparePostgres } from './schema/postgres-migrate.ts'
 import type { Store, StoreCounts } from './store.ts'
 
@@ -18,9 +20,11 @@ export async function openPostgres(model: Model, options: PostgresOptions): Prom
   const settings = settled(options)
   const { url, autoMigrate, rowSecurity: isLocked } = settings
   await preparePostgres(url, model, { autoMigrate, isLocked, onSurplus: options.onSurplus })
-  const store = new OpenStore(partsOf(model, settings))
+  const parts = partsOf(model, settings)
+  const store = new OpenStore(parts)
   try {
     await store.ping()
+    await parts.fit.remember()
   } catch (error) {
     await store.close()
     throw error
@@ -79,6 +83,18 @@ class OpenStore implements Store {
     this.#requireOpen()
     return this.#parts.checks.look()
   }
+
+  async check(): Promise<void> {
+    await this.ping()
+    const { fit, health, writer } = this.#parts
+    if (!(await fit.isFit())) throw unfit()
+    if (health.isProven) return
+    await writer.confirm().catch(cause => {
+      throw new ApiError('UNAVAILABLE', storageTrouble(cause), { cause })
+    })
+  }
+
+  trouble(): undefined {}
 
   async close(): Promise<void> {
     if (this.#closed) return

@@ -5,19 +5,24 @@ import type { Model } from '../model/model.ts'
 import type { CompositeAnswer, ReadAnswer, WriteAnswer } from '../plan/answer.ts'
 import type { GuardedCompositeRead, GuardedRead, GuardedWrite } from '../plan/guarded.ts'
 import { Answers } from './answers.ts'
+import { unfit } from './refusals.ts'
+import { SqliteFit } from './schema/sqlite-fit.ts'
 import { makeFolder, prepareDatabase } from './schema/sqlite-migrate.ts'
 import { ChangeLog } from './sqlite/change-log.ts'
+import { Checkpoints } from './sqlite/checkpoints.ts'
 import { Connection, openDatabase } from './sqlite/connection.ts'
 import { EventLog } from './sqlite/event-log.ts'
 import { failureOf } from './sqlite/failure.ts'
+import { FileIdentity } from './sqlite/identity.ts'
 import { type Neighbours, noNeighbours } from './sqlite/neighbours.ts'
 import { Reader } from './sqlite/reader.ts'
 import { SqliteRecords } from './sqlite/records.ts'
 import { SearchIndex } from './sqlite/search-index.ts'
 import { Totals } from './sqlite/totals.ts'
-import { Writer } from './sqlite/writer.ts'
+import { moved, Writer } from './sqlite/writer.ts'
 import type { Store, StoreCounts } from './store.ts'
 import { Versions } from './versions.ts'
+import { WriteHealth } from './write-health.ts'
 
 export { applyMigration, MigrationError, planMigration, schemaSql } from './schema/sqlite-migrate.ts'
 
@@ -38,6 +43,8 @@ export interface SqliteOptions {
   readonly busyTimeout?: number
   /** Other threads of this process with the same file. */
   readonly neighbours?: Neighbours | undefined
+  /** Called when only a new start of the process can make the file whole again: see `sqlite/checkpoints.ts`. */
+  readonly onUnsafe?: (cause: unknown) => void
   /** The time, in milliseconds since 1970. */
   readonly now?: () => number
 }
@@ -82,6 +89,10 @@ export function openSqlite(model: Model, options: SqliteOptions): SqliteStore {
   const events = new EventLog(connection, eventsKept)
   const log = new ChangeLog(connection)
   changes = log
+  const health = new WriteHealth(neighbours)
+  const identity = new FileIdentity(file)
+  const checkpoints = new Checkpoints(connection, { onUnsafe: options.onUnsafe ?? (() => {}) })
+  const isOurs = connection.takeOverCheckpoints()
   const writer = new Writer(
     { model, connection, events, search: new SearchIndex(connection) },
     {
@@ -94,10 +105,27 @@ export function openSqlite(model: Model, options: SqliteOptions): SqliteStore {
         orders.bump(removed)
         if (quiet === undefined) log.tell('here')
       },
+      afterCommit: () => {
+        if (isOurs) checkpoints.run()
+      },
+      health,
+      identity,
     },
   )
   const records = new SqliteRecords({ connection, writer, versions, now })
-  return new OpenStore({ connection, reader, writer, versions, changes: log, records })
+  const fit = new SqliteFit(database, model)
+  return new OpenStore({
+    connection,
+    reader,
+    writer,
+    versions,
+    changes: log,
+    records,
+    health,
+    identity,
+    checkpoints,
+    fit,
+  })
 }
 
 interface StoreParts {
@@ -107,6 +135,10 @@ interface StoreParts {
   readonly versions: Versions
   readonly changes: ChangeLog
   readonly records: SqliteRecords
+  readonly health: WriteHealth
+  readonly identity: FileIdentity
+  readonly checkpoints: Checkpoints
+  readonly fit: SqliteFit
 }
 
 class OpenStore implements SqliteStore {
@@ -116,9 +148,12 @@ class OpenStore implements SqliteStore {
   readonly #reader: Reader
   readonly #writer: Writer
   readonly #versions: Versions
+  readonly #parts: StoreParts
   #closed = false
 
-  constructor({ connection, reader, writer, versions, changes, records }: StoreParts) {
+  constructor(parts: StoreParts) {
+    const { connection, reader, writer, versions, changes, records } = parts
+    this.#parts = parts
     this.#connection = connection
     this.#reader = reader
     this.#writer = writer
@@ -177,10 +212,22 @@ class OpenStore implements SqliteStore {
     this.#connection.hold()
   }
 
+  async check(): Promise<void> {
+    const { health, identity, fit } = this.#parts
+    if (!identity.isSame()) throw moved()
+    this.ping()
+    if (!fit.isFit()) throw unfit()
+    if (!health.isProven) await this.#writer.confirm()
+  }
+
+  trouble(): string | undefined {
+    return this.#parts.checkpoints.trouble
+  }
+
   async close(): Promise<void> {
     if (this.#closed) return
     this.#closed = true
-    this.#writer.flush()
+    this.#writer.close()
     this.#connection.close()
   }
 

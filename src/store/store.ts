@@ -60,6 +60,14 @@ export interface Store {
   rewrite(): Promise<void>
   /** Throws when the database cannot answer. */
   ping(): Awaitable<void>
+  /**
+   * Rejects with an `ApiError` when an ordinary read or an ordinary write could not be done now: where the database
+   * is away or gone, where its tables do not fit the model any more, where nothing can be stored. Writes something
+   * where no commit of late shows that it can. Its message says why, in words for whoever runs the service.
+   */
+  check(): Promise<void>
+  /** What is wrong and keeps nothing from being done yet, in such words. */
+  trouble(): string | undefined
   /** Finishes the writes that wait, then closes. */
   close(): Promise<void>
 }

@@ -4,7 +4,7 @@ import type { Cluster } from '../cluster/cluster.ts'
 import type { MemoryCounters } from '../cluster/memory.ts'
 import { sharedCounters } from '../cluster/shared-counters.ts'
 import type { Neighbours } from '../store/sqlite/neighbours.ts'
-import { COMMITS } from './memory.ts'
+import { COMMITS, FAILURES } from './memory.ts'
 import type { Bell, FromWorker, Orders, ToWorker } from './messages.ts'
 import { enlist, WriteLock } from './write-lock.ts'
 
@@ -82,6 +82,8 @@ export function board({ worker, memory }: Orders, main: MessagePort, stop: () =>
     neighbours: {
       commits: () => Atomics.load(words, COMMITS),
       committed: () => void Atomics.add(words, COMMITS, 1),
+      failures: () => Atomics.load(words, FAILURES),
+      failed: () => void Atomics.add(words, FAILURES, 1),
       lock,
     },
     log,

@@ -12,7 +12,9 @@ export interface SharedMemory {
 export const COMMITS = 0
 /** Who writes: a worker's number plus one; 0: nobody. */
 export const WRITER = 1
-const FIRST = 2
+/** Grows with each write that the database could not store. */
+export const FAILURES = 2
+const FIRST = 3
 
 /** Where stands whether a worker lives. */
 export function livesAt(worker: number): number {

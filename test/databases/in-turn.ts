@@ -65,6 +65,8 @@ function inTurn(nodes: readonly Node[]): Store {
     counts: () => first.counts(),
     rewrite: () => first.rewrite(),
     ping: () => first.ping(),
+    check: () => first.check(),
+    trouble: () => first.trouble(),
     async close() {
       for (const { store, cluster } of nodes) {
         await cluster.close()

@@ -8,6 +8,9 @@ export class ConnectionLost extends Error {
   override readonly name = 'ConnectionLost'
 }
 
+/** The connection had ended before anything was sent by it: what was asked has surely not been done. */
+export class NotSent extends ConnectionLost {}
+
 /** No connection could be made. `isAnswered`: the database was there, and has refused it. */
 export class Unreachable extends ConnectionLost {
   readonly isAnswered: boolean
@@ -46,6 +49,20 @@ export function failureOf(cause: unknown): ApiError {
   }
   return new ApiError('INTERNAL_ERROR', undefined, { cause })
 }
+
+/** Why changes cannot be stored, in words for whoever runs the service. */
+export function storageTrouble(error: unknown): string {
+  let cause = error
+  while (cause instanceof ApiError && cause.cause !== undefined) cause = cause.cause
+  const reason = reasons.get(sqlState(cause) ?? '') ?? 'the database does not take them'
+  return `Changes cannot be stored: ${reason}.`
+}
+
+const reasons: ReadonlyMap<string, string> = new Map([
+  ['25006', 'the database is read-only'],
+  ['42501', 'the database does not let this user'],
+  ['53100', 'the disk of the database is full'],
+])
 
 export function isLost(cause: unknown): boolean {
   return cause instanceof ConnectionLost || cause instanceof TransactionFailed

@@ -1,8 +1,9 @@
 /** A group of writes as one transaction: each is done wholly or not at all, and none is answered before the COMMIT. */
 import { ApiError } from '../../errors.ts'
+import { unconfirmed } from '../refusals.ts'
 import { sql } from '../sql/writer.ts'
 import { noInputs } from '../values.ts'
-import { ConnectionLost, failureOf, isPassing } from './failure.ts'
+import { ConnectionLost, failureOf, isPassing, NotSent } from './failure.ts'
 import type { Lease } from './lease.ts'
 import { type Ordered, ordered, sideBySide } from './order.ts'
 import { statementOf } from './statement.ts'
@@ -68,14 +69,13 @@ export class Groups<T> {
     try {
       await transaction.rows(commit, noInputs).catch(cause => this.#failedCommit(wire, transaction, cause))
       if (transaction.tag !== 'COMMIT') throw unavailable(transaction.failure)
-      this.counts.commits++
-      this.counts.writes += done.length
-      after()
     } catch (cause) {
       over(false)
       throw cause
     }
-    over(true)
+    this.counts.commits++
+    this.counts.writes += done.length
+    over(isDone(after))
     for (const [{ resolve, reject }, outcome] of outcomes) {
       if ('error' in outcome) reject(outcome.error)
       else resolve(outcome.value)
@@ -85,7 +85,8 @@ export class Groups<T> {
   /** Where the connection broke, nobody knows whether the COMMIT was done: it must not be tried again. */
   async #failedCommit(wire: Wire, transaction: Transaction, cause: unknown): Promise<never> {
     const failure = transaction.failure ?? cause
-    if (failure instanceof ConnectionLost) throw unavailable(failure)
+    if (failure instanceof NotSent) throw new Again(failure)
+    if (failure instanceof ConnectionLost) throw unconfirmed(failure)
     transaction.recover()
     await transaction.rows(rollback).catch(() => wire.destroy())
     throw isPassing(failure) ? new Again(failure) : unavailable(failure)
@@ -161,6 +162,17 @@ export class Groups<T> {
     transaction.recover()
     await transaction.rows(rollback)
     if (failure !== undefined && isPassing(failure)) throw new Again(failure)
+  }
+}
+
+/** What is stored is not refused because a listener failed. */
+function isDone(after: () => void): boolean {
+  try {
+    after()
+    return true
+  } catch (cause) {
+    process.emitWarning(cause instanceof Error ? cause : String(cause))
+    return false
   }
 }
 

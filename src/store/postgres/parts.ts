@@ -3,7 +3,9 @@ import { EventEmitter } from 'node:events'
 import type { Model } from '../../model/model.ts'
 import type { Records } from '../../records.ts'
 import { Answers } from '../answers.ts'
+import { PostgresFit } from '../schema/postgres-fit.ts'
 import { Versions } from '../versions.ts'
+import { WriteHealth } from '../write-health.ts'
 import { ChangeLog } from './change-log.ts'
 import { Checks } from './checks.ts'
 import { Cleaning } from './cleaning.ts'
@@ -30,6 +32,8 @@ export interface StoreParts {
   readonly checks: Checks
   readonly changes: ChangeLog
   readonly records: Records
+  readonly health: WriteHealth
+  readonly fit: PostgresFit
 }
 
 /** What connections tell those parts that are made after them. */
@@ -60,14 +64,16 @@ export function partsOf(model: Model, settings: Settings): StoreParts {
   const changes = new ChangeLog(watch, checks)
   const size = Math.max(1, settings.connections - lanes - 1)
   const pool = new Pool({ open: () => connect.reading(url), size, maxWaiting })
-  const writer = writerOf(model, settings, { connect, security, lease, checks, changes })
+  const health = new WriteHealth()
+  const writer = writerOf(model, settings, { connect, security, lease, checks, changes, health })
   const lineage = new Lineage(watch, writer)
   listen(signals, { checks, changes, pool, writer, lineage })
   const replicas = positions && replicasOf(settings, { connect, positions, pool, lineage, checks })
   const answers = new Answers(settings.cacheBytes)
   const reader = new Reader({ pool, replicas, answers, versions, checks, security })
   const records = new PostgresRecords({ pool, writer, versions, now })
-  return { pool, watch, replicas, reader, writer, versions, checks, changes, records }
+  const fit = new PostgresFit(url, model, watch)
+  return { pool, watch, replicas, reader, writer, versions, checks, changes, records, health, fit }
 }
 
 /** The connection that tells what was committed, and whether the database is there. */
@@ -91,12 +97,13 @@ interface WriterParts {
   readonly lease: Lease
   readonly checks: Checks
   readonly changes: ChangeLog
+  readonly health: WriteHealth
 }
 
 function writerOf(
   model: Model,
   settings: Settings,
-  { connect, security, lease, checks, changes }: WriterParts,
+  { connect, security, lease, checks, changes, health }: WriterParts,
 ): Writer {
   const { url, lanes, timeout, maxWaiting, now } = settings
   const cleaning = new Cleaning(settings)
@@ -107,6 +114,7 @@ function writerOf(
     patience: timeout,
     security,
     maxWaiting,
+    health,
     now,
     atRest: wire => cleaning.clean(wire),
     atCommit: ({ xid, names, quiet }) => {

@@ -4,7 +4,7 @@
  */
 import pg from 'pg'
 import { withActors, withoutActors } from './acting.ts'
-import { AnswerTimeout, ConnectionLost, isFarewell, Unreachable } from './failure.ts'
+import { AnswerTimeout, ConnectionLost, isFarewell, NotSent, Unreachable } from './failure.ts'
 import type { Outcome, Query, Rows, Statement } from './statement.ts'
 
 export interface WireOptions {
@@ -112,7 +112,7 @@ export class Wire {
   #run(queries: readonly Query[]): Promise<Outcome> {
     const { promise, resolve } = Promise.withResolvers<Outcome>()
     if (this.#isClosed) {
-      resolve({ done: [], tags: [], error: new ConnectionLost('The connection to the database is closed.') })
+      resolve({ done: [], tags: [], error: new NotSent('The connection to the database is closed.') })
       return promise
     }
     this.#watch()

@@ -6,6 +6,7 @@ import type { GuardedWrite } from '../../plan/guarded.ts'
 import { once } from '../once.ts'
 import { slotted } from '../values.ts'
 import { none, type Written } from '../write/written.ts'
+import type { WriteHealth } from '../write-health.ts'
 import { CommitQueue } from './commit.ts'
 import type { WriteRun } from './context.ts'
 import { createRun } from './create.ts'
@@ -29,6 +30,7 @@ export interface WriterOptions {
   readonly patience: number
   readonly security: Security
   readonly maxWaiting: number
+  readonly health: WriteHealth
   /** The time, in milliseconds since 1970. */
   readonly now: () => number
   readonly atRest: (wire: Wire) => Promise<void>
@@ -63,8 +65,17 @@ export class Writer {
   }
 
   async write(plan: GuardedWrite): Promise<WriteAnswer> {
-    const { id, text } = await this.#queue.add(this.#jobOf(plan))
+    const { id, text } = await this.#add(this.#jobOf(plan))
     return { id, text }
+  }
+
+  /** Resolves once a commit of nothing but its trace is durable. */
+  async confirm(): Promise<void> {
+    const run = async (scope: Scope): Promise<Written> => {
+      scope.hasChanged = true
+      return { id: 0, text: null, changed: none, removed: none, quiet: true }
+    }
+    await this.#add({ key: undefined, alone: false, run })
   }
 
   /**
@@ -81,7 +92,7 @@ export class Writer {
       result = { value }
       return { id: 0, text: null, changed, removed: none, quiet: true }
     }
-    await this.#queue.add({ key, alone: false, run })
+    await this.#add({ key, alone: false, run })
     if (result === undefined) throw new ApiError('INTERNAL_ERROR')
     return result.value
   }
@@ -101,6 +112,15 @@ export class Writer {
   /** Finishes the writes that wait. */
   close(): Promise<void> {
     return this.#queue.close()
+  }
+
+  async #add(job: Job<Written>): Promise<Written> {
+    try {
+      return await this.#queue.add(job)
+    } catch (error) {
+      if (error instanceof ApiError && error.code === 'UNAVAILABLE') this.#options.health.suspect()
+      throw error
+    }
   }
 
   #jobOf(plan: GuardedWrite): Job<Written> {
@@ -125,14 +145,17 @@ export class Writer {
       transaction.queue(addEvents, slotted(columnsOf(events)))
     }
     let xid = ''
-    const { now, atCommit } = this.#options
+    const { now, health, atCommit } = this.#options
     transaction.rows(touch, slotted([names.join('\n'), now()])).then(
       rows => {
         xid = String(first(rows)[0])
       },
       () => {},
     )
-    return () => atCommit({ xid, names, quiet: events.length === 0 })
+    return () => {
+      health.stored()
+      atCommit({ xid, names, quiet: events.length === 0 })
+    }
   }
 }
 

@@ -110,7 +110,8 @@ function makeOneFolder(folder: string): void {
   }
 }
 
-function stepsFor(database: DatabaseSync, model: Model): Step[] {
+/** The steps that bring an open database to `model`. Throws a `MigrationError` for one that is none of ours. */
+export function stepsFor(database: DatabaseSync, model: Model): Step[] {
   // See `copy/sides.ts`.
   if (storedValue(database, 'copy') !== undefined) throw isHalfCopied()
   const stored = storedSchema(database) ?? { tables: [] }

@@ -3,13 +3,18 @@
  * wholly or not at all, and none is answered before the commit that covers it is on disk.
  */
 import { ApiError } from '../../errors.ts'
+import { unconfirmed } from '../refusals.ts'
+import type { WriteHealth } from '../write-health.ts'
 import type { Connection } from './connection.ts'
-import { failureOf, isBusy, isForeignKeyFailure } from './failure.ts'
+import { failureOf, isBusy, isForeignKeyFailure, isSurelyUndone, storageTrouble } from './failure.ts'
 import type { Neighbours } from './neighbours.ts'
+import { LogTail } from './tail.ts'
 
 const MAX_BATCH = 1000
 /** No write waits longer for others, in milliseconds. */
 const LONGEST_WAIT = 10
+/** For so long another process may write before that keeps this one from being ready, in milliseconds. */
+const LONGEST_BUSY = 5000
 /** How many batches take savepoints from the start after one that needed them. */
 const CAREFUL = 100
 
@@ -25,6 +30,15 @@ interface Waiting<T, A> {
   readonly reject: (error: ApiError) => void
 }
 
+/** Somebody who asks whether changes can be stored. */
+interface Probe {
+  readonly resolve: () => void
+  readonly reject: (error: ApiError) => void
+}
+
+/** A COMMIT that has failed, and nobody knows yet what it has left. */
+class CommitFailed extends Error {}
+
 type Outcome<T> = { readonly value: T } | { readonly error: ApiError }
 
 export interface CommitOptions<T, A> {
@@ -38,6 +52,9 @@ export interface CommitOptions<T, A> {
   readonly atBegin: () => void
   /** After the commit, with the result of each write that it holds. */
   readonly atCommit: (result: T) => void
+  /** After a commit and its answers, while the lock is still ours. */
+  readonly afterCommit?: () => void
+  readonly health?: WriteHealth
   readonly answer: (result: T) => A
   /** In milliseconds. */
   readonly clock?: () => number
@@ -50,7 +67,14 @@ export class CommitQueue<T, A> {
   readonly #clock: () => number
   readonly #drain = (): void => this.#next()
   readonly #locked = (): void => this.#commitNext()
+  readonly #tail: LogTail
   #waiting: Waiting<T, A>[] = []
+  #probes: Probe[] = []
+  /** Whether the end of the log should be settled again. */
+  #isSettlingDue = false
+  /** Since when another process has had the lock, as probes find it; and what they have found last beside that. */
+  #busySince: number | undefined
+  #trouble: ApiError | undefined
   #scheduled = false
   #careful = 0
   /** Of the writes that wait: how many there were a turn ago, and since when there are any. */
@@ -67,6 +91,10 @@ export class CommitQueue<T, A> {
     this.#connection = connection
     this.#options = options
     this.#clock = options.clock ?? (() => performance.now())
+    this.#tail = new LogTail(connection, () => {
+      this.#isSettlingDue = true
+      this.#schedule()
+    })
   }
 
   /** Runs `job` within the next transaction, perhaps several times. What it throws undoes it, and only it. */
@@ -74,8 +102,18 @@ export class CommitQueue<T, A> {
     if (this.#waiting.length >= this.#options.maxWaiting) {
       return Promise.reject(new ApiError('UNAVAILABLE', 'Too many changes are waiting to be stored.'))
     }
+    if (this.#tail.failure !== undefined) return Promise.reject(this.#closed())
     const { promise, resolve, reject } = Promise.withResolvers<A>()
     this.#waiting.push({ job, since: this.#clock(), resolve, reject })
+    this.#schedule()
+    return promise
+  }
+
+  /** Resolves once a commit was durable, of writes that wait or of nothing; rejects where none can be made so. */
+  confirm(): Promise<void> {
+    if (this.#tail.failure !== undefined) return Promise.reject(this.#closed())
+    const { promise, resolve, reject } = Promise.withResolvers<void>()
+    this.#probes.push({ resolve, reject })
     this.#schedule()
     return promise
   }
@@ -83,6 +121,14 @@ export class CommitQueue<T, A> {
   /** Commits everything that waits, now, or refuses it when its time is over. */
   flush(): void {
     while (this.#waiting.length > 0) this.#commit(this.#take())
+  }
+
+  /** Commits everything that waits; then nothing more is tried. */
+  close(): void {
+    this.flush()
+    this.#answerProbes(new ApiError('UNAVAILABLE', 'The service is stopping.'))
+    if (this.#tail.failure !== undefined) this.#tail.settle(this.#tail.failure, false)
+    this.#tail.stop()
   }
 
   #schedule(): void {
@@ -109,10 +155,14 @@ export class CommitQueue<T, A> {
   }
 
   #commitNext(): void {
-    const { lock } = this.#options
-    if (this.#waiting.length > 0 && !lock.take(this.#locked)) return
+    const { lock, afterCommit } = this.#options
+    const hasWork = this.#waiting.length > 0 || this.#probes.length > 0 || this.#isSettlingDue
+    if (hasWork && !lock.take(this.#locked)) return
     this.#scheduled = false
-    if (this.#waiting.length > 0) this.#commit(this.#take())
+    if (this.#isSettlingDue) this.#settleAgain()
+    const isStored = this.#waiting.length > 0 && this.#commit(this.#take())
+    if (this.#probes.length > 0) this.#answerProbes(isStored ? undefined : this.#probed())
+    if (isStored) afterCommit?.()
     lock.release()
     if (this.#waiting.length === 0) return
     if (this.#retryMs === 0) this.#schedule()
@@ -131,51 +181,126 @@ export class CommitQueue<T, A> {
     return batch
   }
 
-  #commit(batch: readonly Waiting<T, A>[]): void {
+  /** Returns whether a commit was made durable. */
+  #commit(batch: readonly Waiting<T, A>[]): boolean {
     const began = this.#clock()
     this.#seen = 0
+    if (this.#tail.failure !== undefined) {
+      for (const { reject } of batch) reject(this.#closed())
+      return false
+    }
     let outcomes: readonly Outcome<T>[]
     try {
       outcomes = this.#transaction(batch)
       this.#retryMs = 0
     } catch (cause) {
-      if (isBusy(cause) && !this.#connection.isTransaction) {
-        this.#putBack(batch, cause)
-        return
-      }
-      const error = this.#undo(cause)
-      // A reference that is checked at the end does not tell whose it is: each is tried by itself.
-      if (isForeignKeyFailure(cause) && batch.length > 1) for (const one of batch) this.#commit([one])
-      else for (const { reject } of batch) reject(error)
-      return
+      if (isBusy(cause) && !this.#connection.isTransaction) return this.#putBack(batch, cause)
+      return this.#failed(batch, cause)
     }
     this.#patience = Math.min(this.#clock() - began, LONGEST_WAIT)
     batch.forEach(({ resolve, reject }, index) => {
       const outcome = outcomes[index]
       if (outcome === undefined) reject(new ApiError('INTERNAL_ERROR'))
-      else if ('error' in outcome) reject(outcome.error)
+      else if ('error' in outcome) this.#refuse(reject, outcome.error)
       else resolve(this.#options.answer(outcome.value))
     })
+    return true
+  }
+
+  #refuse(reject: (error: ApiError) => void, error: ApiError): void {
+    if (error.code === 'UNAVAILABLE') this.#options.health?.suspect()
+    reject(error)
+  }
+
+  /** Refuses what the transaction held. Returns whether some of it was stored after all. */
+  #failed(batch: readonly Waiting<T, A>[], thrown: unknown): boolean {
+    const cause = thrown instanceof CommitFailed ? thrown.cause : thrown
+    const error = this.#undo(cause)
+    // A reference that is checked at the end does not tell whose it is: each is tried by itself.
+    if (isForeignKeyFailure(cause) && batch.length > 1) {
+      return batch.map(one => this.#commit([one])).some(isStored => isStored)
+    }
+    this.#options.health?.suspect()
+    const isUndone =
+      !(thrown instanceof CommitFailed) || isSurelyUndone(cause) || this.#tail.settle(cause, true)
+    for (const { reject } of batch) reject(isUndone ? error : unconfirmed(cause))
+    return false
+  }
+
+  /** No write can be taken: what came of it could not be told truly. */
+  #closed(): ApiError {
+    const { failure } = this.#tail
+    return new ApiError('UNAVAILABLE', storageTrouble(failure), { cause: failure })
+  }
+
+  #settleAgain(): void {
+    this.#isSettlingDue = false
+    const { failure } = this.#tail
+    if (failure !== undefined && this.#tail.settle(failure, false)) this.#stored()
+  }
+
+  /** Why nothing can be stored now; undefined: it can. Does not wait for another process's write. */
+  #probed(): ApiError | undefined {
+    if (this.#tail.failure !== undefined) return this.#closed()
+    try {
+      this.#connection.mark(false)
+      this.#stored()
+    } catch (cause) {
+      const now = this.#clock()
+      if (isBusy(cause)) this.#busySince ??= now
+      if (isBusy(cause) && now - (this.#busySince ?? now) < LONGEST_BUSY) return this.#trouble
+      this.#options.health?.suspect()
+      this.#trouble = new ApiError('UNAVAILABLE', storageTrouble(cause), { cause })
+    }
+    return this.#trouble
+  }
+
+  #stored(): void {
+    this.#trouble = undefined
+    this.#busySince = undefined
+    this.#options.health?.stored()
+  }
+
+  #answerProbes(error: ApiError | undefined): void {
+    for (const { resolve, reject } of this.#probes.splice(0)) {
+      if (error === undefined) resolve()
+      else reject(error)
+    }
   }
 
   /** Another process has the lock, and nothing is done: those whose time is not over wait on. */
-  #putBack(batch: readonly Waiting<T, A>[], cause: unknown): void {
+  #putBack(batch: readonly Waiting<T, A>[], cause: unknown): false {
     const late = this.#clock() - this.#options.lockWaitMs
     this.#waiting = [...batch.filter(({ since }) => since > late), ...this.#waiting]
-    for (const { since, reject } of batch) if (since <= late) reject(failureOf(cause))
+    for (const { since, reject } of batch) if (since <= late) this.#refuse(reject, failureOf(cause))
     this.#retryMs = Math.min(Math.max(firstRetryMs, this.#retryMs * 2), lastRetryMs)
+    return false
   }
 
   #transaction(batch: readonly Waiting<T, A>[]): readonly Outcome<T>[] {
     const outcomes = this.#plainly(batch) ?? this.#withSavepoints(batch)
-    this.#connection.commit()
+    try {
+      this.#connection.commit()
+    } catch (cause) {
+      throw new CommitFailed('COMMIT has failed.', { cause })
+    }
     this.counts.commits++
+    this.#stored()
     for (const outcome of outcomes) {
       if (!('value' in outcome)) continue
       this.counts.writes++
-      this.#options.atCommit(outcome.value)
+      this.#notify(outcome.value)
     }
     return outcomes
+  }
+
+  /** What is stored is not refused because a listener failed. */
+  #notify(result: T): void {
+    try {
+      this.#options.atCommit(result)
+    } catch (cause) {
+      process.emitWarning(cause instanceof Error ? cause : String(cause))
+    }
   }
 
   #begin(): void {

@@ -115,6 +115,7 @@ export class Connection {
   readonly #waitLong: StatementSync
   readonly #end: StatementSync
   readonly #dataVersion: StatementSync
+  readonly #logState: StatementSync
   readonly #savepoint: StatementSync
   readonly #releaseSavepoint: StatementSync
   readonly #changes: Changes = { count: 0 }
@@ -145,6 +146,7 @@ export class Connection {
     this.#releaseSavepoint = this.#database.prepare('RELEASE one_write')
     this.#dataVersion = this.#database.prepare('PRAGMA data_version')
     this.#dataVersion.setReturnArrays(true)
+    this.#logState = this.#database.prepare('PRAGMA wal_checkpoint(NOOP)')
     this.#lastDataVersion = this.#readDataVersion()
     this.#siblings = open.get(file) ?? new Set()
     this.#siblings.add(this)
@@ -208,10 +210,19 @@ export class Connection {
     if (this.#database.isTransaction) this.#end.get()
   }
 
-  /** Fails as busy, at once, where another process has the write lock. */
-  beginWrite(): void {
+  /** As `release`; a failure is left to the next statement: the commit that calls this is done. */
+  #endSnapshot(): void {
+    try {
+      this.release()
+    } catch {
+      this.#reading = false
+    }
+  }
+
+  /** Where another process has the write lock: fails as busy, at once; with `waits`, after the whole of `busyTimeout`. */
+  beginWrite(waits = false): void {
     this.release()
-    this.#waitShortly.get()
+    if (!waits) this.#waitShortly.get()
     try {
       this.#beginImmediate.get()
     } finally {
@@ -223,7 +234,45 @@ export class Connection {
   commit(): void {
     this.#end.get()
     this.#neighbours.committed()
-    for (const sibling of this.#siblings) sibling.release()
+    for (const sibling of this.#siblings) sibling.#endSnapshot()
+  }
+
+  /**
+   * Commits a page that holds what it held before. Throws where that cannot be made durable. `waits`: for a write of
+   * another process, as long as every write does; otherwise it fails at once.
+   */
+  mark(waits: boolean): void {
+    try {
+      this.beginWrite(waits)
+      // SQLite writes the page whether or not the number changes.
+      this.#database.exec(`PRAGMA user_version = ${this.#readNumber('PRAGMA user_version')}`)
+      this.commit()
+    } catch (cause) {
+      this.rollback()
+      throw cause
+    }
+  }
+
+  /** How many pages the log has, and how many of them a checkpoint has copied; outside of a transaction. */
+  log(): { readonly pages: number; readonly copied: number } {
+    this.release()
+    const [, pages, copied] = Object.values(this.#logState.get() ?? {})
+    return { pages: Number(pages), copied: Number(copied) }
+  }
+
+  /** Copies the log into the file, as far as no reader needs the file as it is. */
+  checkpoint(): void {
+    this.release()
+    this.#database.exec('PRAGMA wal_checkpoint(PASSIVE)')
+  }
+
+  /** From now on `checkpoint` is called. False: this SQLite cannot say how long its log is, and does so itself. */
+  takeOverCheckpoints(): boolean {
+    const version: unknown = this.#database.prepare('SELECT sqlite_version() AS "v"').get()?.v
+    const [major = 0, minor = 0] = String(version).split('.').map(Number)
+    if (major === 3 && minor < 51) return false
+    this.#database.exec('PRAGMA wal_autocheckpoint = 0')
+    return true
   }
 
   savepoint(): void {
@@ -263,6 +312,10 @@ export class Connection {
     this.#siblings.delete(this)
     // The last connection to close moves the log into the file; to force it would wait for other readers.
     this.#database.close()
+  }
+
+  #readNumber(pragma: string): number {
+    return Number(Object.values(this.#database.prepare(pragma).get() ?? {})[0])
   }
 
   #readDataVersion(): unknown {

@@ -34,9 +34,45 @@ export function failureOf(cause: unknown): ApiError {
   return new ApiError('INTERNAL_ERROR', undefined, { cause })
 }
 
-/** Whether another connection has the lock (SQLITE_BUSY). */
+/** Failures of a COMMIT that come before its last frame is written to the log, or that undo it. */
+const undone = new Set([
+  BUSY,
+  6, // LOCKED
+  13, // FULL
+  19, // CONSTRAINT
+])
+
+/**
+ * Whether a COMMIT that failed in this way has surely left nothing that could be applied later. After a sync that
+ * failed, or where the index of the log could not grow, the log holds the whole transaction with valid checksums.
+ */
+export function isSurelyUndone(cause: unknown): boolean {
+  const code = resultCode(cause)
+  return code !== undefined && undone.has(code & 0xff)
+}
+
+/** Another connection has the lock (https://sqlite.org/rescode.html#busy). */
 export function isBusy(cause: unknown): boolean {
   return ((resultCode(cause) ?? 0) & 0xff) === BUSY
+}
+
+/** Why changes cannot be stored, in words for whoever runs the service. */
+export function storageTrouble(cause: unknown): string {
+  const code = resultCode(cause)
+  const reason = reasons.get(code === undefined ? 0 : code & 0xff) ?? 'the disk fails'
+  return `Changes cannot be stored: ${reason}.`
+}
+
+const reasons: ReadonlyMap<number, string> = new Map([
+  [BUSY, 'another process has had the database to itself for seconds'],
+  [8, 'the database is read-only'],
+  [11, 'the database is damaged'],
+  [13, 'the disk is full'],
+])
+
+/** A sync of the log or of the database file has failed (https://sqlite.org/rescode.html#ioerr_fsync). */
+export function isSyncFailure(cause: unknown): boolean {
+  return resultCode(cause) === 1034
 }
 
 export function isForeignKeyFailure(cause: unknown): boolean {

@@ -4,6 +4,10 @@ export interface Neighbours {
   commits(): number
   /** This store has committed. */
   committed(): void
+  /** Grows whenever a write of one of them was refused for a reason that is not its own. */
+  failures(): number
+  /** A write of this store was. */
+  failed(): void
   readonly lock: {
     /** Whether one may write now. If not, calls `again` when it should be asked anew. */
     take(again: () => void): boolean
@@ -16,5 +20,7 @@ export interface Neighbours {
 export const noNeighbours: Neighbours = {
   commits: () => 0,
   committed() {},
+  failures: () => 0,
+  failed() {},
   lock: { take: () => true, release() {} },
 }

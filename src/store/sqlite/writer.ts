@@ -4,10 +4,12 @@ import type { WriteAnswer } from '../../plan/answer.ts'
 import type { GuardedWrite } from '../../plan/guarded.ts'
 import { once } from '../once.ts'
 import { none, type Written } from '../write/written.ts'
+import type { WriteHealth } from '../write-health.ts'
 import { CommitQueue } from './commit.ts'
 import type { WriteContext, WriteRun } from './context.ts'
 import { createRun } from './create.ts'
 import { deleteRun } from './delete.ts'
+import type { FileIdentity } from './identity.ts'
 import type { Neighbours } from './neighbours.ts'
 import { RecordPruning } from './record-pruning.ts'
 import { Removal } from './removal.ts'
@@ -20,6 +22,9 @@ export interface WriterOptions {
   /** The time, in milliseconds since 1970. */
   readonly now: () => number
   readonly atCommit: (written: Written) => void
+  readonly afterCommit: () => void
+  readonly health: WriteHealth
+  readonly identity: FileIdentity
 }
 
 export class Writer {
@@ -28,11 +33,13 @@ export class Writer {
   /** The time of the transaction: one for all its writes. */
   #at = ''
 
-  constructor(context: WriteContext, { maxWaiting, lockWaitMs, lock, now, atCommit }: WriterOptions) {
+  constructor(context: WriteContext, options: WriterOptions) {
+    const { maxWaiting, lockWaitMs, lock, now, atCommit, afterCommit, health, identity } = options
     const removal = new Removal(context)
     this.#runOf = once(shape => runOf(shape, context, removal))
     const pruning = new RecordPruning(context.connection)
     const atBegin = (): void => {
+      if (!identity.wasSame()) throw moved()
       const at = now()
       this.#at = new Date(at).toISOString()
       context.events.prune(at)
@@ -44,6 +51,8 @@ export class Writer {
       lock,
       atBegin,
       atCommit,
+      afterCommit,
+      health,
       answer: answerOf,
     })
   }
@@ -71,10 +80,20 @@ export class Writer {
     return this.#queue.counts
   }
 
-  /** Commits everything that waits. */
-  flush(): void {
-    this.#queue.flush()
+  /** See `CommitQueue`. */
+  confirm(): Promise<void> {
+    return this.#queue.confirm()
   }
+
+  /** Commits everything that waits, then nothing more. */
+  close(): void {
+    this.#queue.close()
+  }
+}
+
+/** What is stored in a file that has no name any more would be lost. */
+export function moved(): ApiError {
+  return new ApiError('UNAVAILABLE', 'The file of the database was moved, replaced or removed.')
 }
 
 function runOf(shape: GuardedWrite['shape'], context: WriteContext, removal: Removal): WriteRun {

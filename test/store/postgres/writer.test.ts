@@ -3,8 +3,10 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import pg from 'pg'
+import { ApiError } from '../../../src/errors.ts'
 import { openPostgres } from '../../../src/store/postgres.ts'
 import { query, withPostgres } from '../../databases/postgres.ts'
+import { proxyOf } from '../../databases/proxy.ts'
 import { blog, Client } from '../blog.ts'
 
 const waiting = `SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'portico' AND wait_event_type = 'Lock'`
@@ -91,6 +93,48 @@ test('writes that each wait for a lock in vain are refused together, and those b
     } finally {
       await other.end()
       await client.store.close()
+    }
+  })
+})
+
+/** Every COMMIT of a post waits until nobody holds this lock. */
+const gated = `CREATE FUNCTION gate() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_advisory_xact_lock_shared(777); RETURN NULL; END $$;
+CREATE CONSTRAINT TRIGGER gate AFTER INSERT ON posts DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION gate()`
+
+test('a write whose COMMIT lost its connection is told that it may have been stored, and is not done again', async () => {
+  await withPostgres(async direct => {
+    const proxy = await proxyOf(direct)
+    const client = new Client(await openPostgres(blog, { url: proxy.url }))
+    const other = new pg.Client({ connectionString: direct })
+    await other.connect()
+    try {
+      const { id: author } = await client.create('users', { name: 'Ada', email: 'ada@example.com' })
+      await other.query(gated)
+      await other.query('SELECT pg_advisory_lock(777)')
+      const create = client.create('posts', { title: 'lost', author_id: author }).then(
+        () => assert.fail('acknowledged'),
+        (cause: unknown) => cause,
+      )
+      while ((await query(direct, waiting)).length === 0) await wait(20)
+      const link = proxy.linkOf('COMMIT')
+      link.down.destroy()
+      const error = await create
+      assert.ok(error instanceof ApiError)
+      assert.equal(error.code, 'UNAVAILABLE')
+      assert.match(error.message, /may have been stored/)
+      assert.equal(error.isUnconfirmed, true)
+      await other.query('SELECT pg_advisory_unlock(777)')
+      const stored = () => query(direct, 'SELECT title FROM posts')
+      while ((await stored()).length === 0) await wait(20)
+      const found = await stored()
+      assert.deepEqual(
+        found.map(row => row.title),
+        ['lost'],
+      )
+    } finally {
+      await other.end()
+      await client.store.close()
+      proxy.close()
     }
   })
 })

@@ -5,6 +5,8 @@ export function neighboursIn(words: Int32Array): Neighbours {
   return {
     commits: () => Atomics.load(words, 0),
     committed: () => void Atomics.add(words, 0, 1),
+    failures: () => 0,
+    failed() {},
     lock: { take: () => true, release() {} },
   }
 }

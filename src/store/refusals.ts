@@ -1,0 +1,15 @@
+/** What both stores refuse in the same words. */
+import { ApiError } from '../errors.ts'
+
+const MESSAGE =
+  'This change may have been stored: the database failed before it could confirm it. Read what is there before you send it again.'
+
+/** The tables have changed under a running service. */
+export function unfit(): ApiError {
+  return new ApiError('UNAVAILABLE', 'The tables of the database do not fit the model any more.')
+}
+
+/** The error of a write of which nobody knows whether it is stored. The reply has no `Retry-After`. */
+export function unconfirmed(cause: unknown): ApiError {
+  return new ApiError('UNAVAILABLE', MESSAGE, { isUnconfirmed: true, cause })
+}

@@ -1,0 +1,54 @@
+/** Checks of readiness: one serves all who ask within a second, and none waits for ever. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { setTimeout as wait } from 'node:timers/promises'
+import { ApiError } from '../../src/errors.ts'
+import { Readiness } from '../../src/serve/readiness.ts'
+
+test('all who ask at once, and within the time that a check counts, share one', async () => {
+  let checks = 0
+  const check = async () => void checks++
+  const readiness = new Readiness(check, { sharedMs: 60_000 })
+  await Promise.all(Array.from({ length: 100 }, () => readiness.ask()))
+  await readiness.ask()
+  assert.equal(checks, 1)
+})
+
+test('a check that is too old to count is done again', async () => {
+  let checks = 0
+  const readiness = new Readiness(async () => void checks++, { sharedMs: 0 })
+  await readiness.ask()
+  await readiness.ask()
+  assert.equal(checks, 2)
+})
+
+test('a failure is shared as well, and is over with the next check', async () => {
+  let fails = true
+  const check = async () => {
+    if (fails) throw new ApiError('UNAVAILABLE', 'The disk is full.')
+  }
+  const readiness = new Readiness(check, { sharedMs: 50 })
+  await Promise.all([1, 2].map(() => assert.rejects(readiness.ask(), { message: 'The disk is full.' })))
+  fails = false
+  await assert.rejects(readiness.ask(), { message: 'The disk is full.' })
+  await wait(60)
+  await readiness.ask()
+})
+
+test('a check that hangs is not begun again, and who asks is told in time', async () => {
+  let checks = 0
+  const hanging = Promise.withResolvers<void>()
+  const check = () => {
+    checks++
+    return hanging.promise
+  }
+  const readiness = new Readiness(check, { sharedMs: 0, timeoutMs: 20 })
+  const late = { code: 'UNAVAILABLE', message: 'The database does not answer in time.' }
+  await Promise.all([assert.rejects(readiness.ask(), late), assert.rejects(readiness.ask(), late)])
+  await assert.rejects(readiness.ask(), late)
+  assert.equal(checks, 1)
+  hanging.resolve()
+  await wait(0)
+  await readiness.ask()
+  assert.equal(checks, 2)
+})

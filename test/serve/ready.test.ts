@@ -1,0 +1,84 @@
+/** `/readyz` of a whole service on SQLite: whether it would answer an ordinary read and an ordinary write. */
+import assert from 'node:assert/strict'
+import { copyFileSync, renameSync, rmSync } from 'node:fs'
+import { DatabaseSync } from 'node:sqlite'
+import { test } from 'node:test'
+import { setTimeout as wait } from 'node:timers/promises'
+import { collection, model, text } from '../../src/index.ts'
+import { checkModel } from '../../src/model/check.ts'
+import { applyMigration } from '../../src/store/sqlite.ts'
+import blog from '../models/blog.ts'
+import { type Answer, type TestService, withService } from './service.ts'
+
+/** Longer than a check counts. */
+const next = () => wait(1050)
+
+async function ready({ call }: TestService): Promise<readonly [number, string]> {
+  const answer = await call('/readyz')
+  return [answer.status, messageOf(answer)]
+}
+
+function messageOf({ json }: Answer): string {
+  return String((json.error as { message?: string } | undefined)?.message ?? json.status)
+}
+
+const gone = [503, 'The file of the database was moved, replaced or removed.']
+const unfit = [503, 'The tables of the database do not fit the model any more.']
+
+test('a database file that is taken away makes the service not ready, and no write is acknowledged', () =>
+  withService({}, async service => {
+    assert.deepEqual(await ready(service), [200, 'ok'])
+    const { file, key, call } = service
+    renameSync(file, `${file}.away`)
+    await next()
+    assert.deepEqual(await ready(service), gone)
+    const refused = await call('/api/v1/posts', { method: 'POST', key, body: { title: 'lost' } })
+    assert.deepEqual([refused.status, messageOf(refused)], gone)
+    renameSync(`${file}.away`, file)
+    await next()
+    assert.deepEqual(await ready(service), [200, 'ok'])
+  }))
+
+test('so does one that another file has replaced, and a log that was removed', () =>
+  withService({}, async service => {
+    const { file } = service
+    copyFileSync(file, `${file}.copy`)
+    renameSync(`${file}.copy`, file)
+    assert.deepEqual(await ready(service), gone)
+  }))
+
+test('a log that was removed does too', () =>
+  withService({}, async service => {
+    rmSync(`${service.file}-wal`)
+    assert.deepEqual(await ready(service), gone)
+  }))
+
+test('tables that were dropped or migrated away make it not ready; what was added does not', () =>
+  withService({}, async service => {
+    const { file } = service
+    const { collections } = blog
+    const more = model({ ...collections, extras: collection({ fields: { name: text({ max: 10 }) } }) })
+    applyMigration(file, checkModel(more), { allowDestructive: false })
+    assert.deepEqual(await ready(service), [200, 'ok'])
+    const other = new DatabaseSync(file)
+    other.exec('ALTER TABLE posts RENAME COLUMN title TO headline')
+    await next()
+    assert.deepEqual(await ready(service), unfit)
+    other.exec('ALTER TABLE posts RENAME COLUMN headline TO title')
+    await next()
+    assert.deepEqual(await ready(service), [200, 'ok'])
+    other.close()
+  }))
+
+test('a service that nobody writes to shows now and then that it can store, and not with each question', () =>
+  withService({}, async service => {
+    const file = new DatabaseSync(service.file)
+    const pages = () => Number(file.prepare('PRAGMA wal_checkpoint(NOOP)').get()?.log)
+    const before = pages()
+    for (let round = 0; round < 3; round++) {
+      assert.deepEqual(await ready(service), [200, 'ok'])
+      await next()
+    }
+    assert.ok(pages() - before <= 1, `${pages() - before} pages`)
+    file.close()
+  }))
