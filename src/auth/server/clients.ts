@@ -1,8 +1,8 @@
 /** Apps as clients of oidc-provider: metadata (RFC 7591, 2), and how a client proves who it is. */
 import type Provider from 'oidc-provider'
 import type { Client } from 'oidc-provider'
-import type { AppRow, Apps, SecretHash } from './apps.ts'
-import { secretHashes } from './apps.ts'
+import { type SecretHash, secretHashes } from './app-secrets.ts'
+import type { AppRow, Apps } from './apps.ts'
 import { withCovered } from './scopes.ts'
 import { sameHash, secretHash } from './secret.ts'
 import type { App } from './server.ts'
