@@ -76,8 +76,8 @@ export async function authorizationRequest(sent: Pairs, rules: RequestRules): Pr
   // What was pushed (RFC 9126) is whole already.
   if (has(sent, 'request_uri')) return sent
   // The library would take the only address that is registered.
-  if (has(sent, 'redirect_uri') && only(sent, 'redirect_uri') === undefined) {
-    return [...sent.filter(([name]) => name !== 'redirect_uri'), ['redirect_uri', 'named twice']]
+  if (has(sent, 'redirect_uri') && !only(sent, 'redirect_uri')) {
+    return [...sent.filter(([name]) => name !== 'redirect_uri'), ['redirect_uri', 'named twice, or empty']]
   }
   const pairs = await withScope(normalised(sent, rules), rules)
   const scopes = scopesIn(pairs)
