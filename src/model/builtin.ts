@@ -149,7 +149,8 @@ function oauthAppFields(scopes: readonly string[]) {
         '`confidential`: it can keep a secret. `public`: it runs where its users can look into it.',
     }),
     redirect_uris: texts(redirectUri, MOST_REDIRECTS, {
-      description: 'Where a browser may be sent back to; compared exactly, but for the port of a loopback.',
+      description:
+        'Where a browser may be sent back to; compared exactly, but for the port of 127.0.0.1 and [::1].',
     }),
     scopes: texts(among, scopes.length, {
       optional: true,

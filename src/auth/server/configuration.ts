@@ -4,6 +4,7 @@ import type { Awaitable } from '../../plan/answer.ts'
 import { dpopAlgorithms } from '../dpop-challenge.ts'
 import { claimsOfScopes, narrowClaims } from './claims.ts'
 import { ownMetadata } from './clients.ts'
+import { withoutRedirectUri } from './dialect.ts'
 import type { SigningKey } from './keys.ts'
 import { errors } from './library.ts'
 import { promptPolicy } from './prompts.ts'
@@ -169,7 +170,7 @@ export function configurationOf(parts: ConfigurationParts): Options {
     // ID tokens carry name and address too: many clients look nowhere else.
     conformIdTokenClaims: false,
     // Parameters may be looked at here once all that the library knows of them has been.
-    extraParams: { claims: (ctx: Context) => checkRequest(ctx, known) },
+    extraParams: { claims: (ctx: Context) => checkRequest(ctx, known), [withoutRedirectUri]: null },
     routes,
     ttl: ttl(settings),
     features: features(parts),

@@ -23,6 +23,7 @@ declare module 'oidc-provider' {
     new (payload?: Payload): M
     find(value: string, options?: Payload): Promise<M | undefined>
     instantiate(payload: Payload): M
+    readonly IN_PAYLOAD: readonly string[]
     prototype: M
   }
 
@@ -129,6 +130,7 @@ declare module 'oidc-provider' {
     readonly issuer: string
     proxy: boolean
     readonly AccessToken: ModelClass<Model>
+    readonly AuthorizationCode: ModelClass<Model>
     readonly ClientCredentials: ModelClass<Model>
     readonly RefreshToken: ModelClass<Model>
     readonly Grant: ModelClass<Grant>
