@@ -92,6 +92,14 @@ const commands: Commands = {
     sentence: 'Make a new secret for an app, named by its client id; the old ones end after a while.',
     load: () => import('./cli/apps/rotate-secret.ts'),
   },
+  'apps secrets': {
+    sentence: 'List the secrets of an app, named by its client id, and when each ends.',
+    load: () => import('./cli/apps/secrets.ts'),
+  },
+  'apps end-secret': {
+    sentence: 'End a secret of an app at once, by the id that `apps secrets` shows.',
+    load: () => import('./cli/apps/end-secret.ts'),
+  },
   'apps delete': {
     sentence: 'Delete an app, named by its client id; its tokens work no more.',
     load: () => import('./cli/apps/delete.ts'),

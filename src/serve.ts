@@ -96,6 +96,7 @@ async function assemble(parts: Parts): Promise<Service> {
   const limits = createLimits(limitSettings(settings), cluster.counters)
   const issuer = () => settings.baseUrl ?? listeningUrl(settings, http)
   const credentials = await openCredentials({ ...parts, run, issuer })
+  await credentials.secrets.moveAll()
   const { rest, graphql, oauth } = openFaces({ ...parts, ...credentials, run, limits, issuer })
   const metrics = createMetrics(
     () => [

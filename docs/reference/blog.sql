@@ -117,6 +117,7 @@ CREATE TABLE "oauth_app_secrets" (
   "id" INTEGER PRIMARY KEY AUTOINCREMENT,
   "app_id" INTEGER NOT NULL REFERENCES "oauth_apps" ("id") ON DELETE CASCADE,
   "prefix" TEXT NOT NULL,
+  "expires_at" TEXT,
   "hash" TEXT NOT NULL,
   "created_at" TEXT DEFAULT (strftime('%Y-%m-%dT%H:%M:%fZ', 'now')) NOT NULL
 ) STRICT;

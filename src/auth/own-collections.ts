@@ -2,7 +2,8 @@
 import type { CreateHooks, Run, WriteRule } from '../plan/run.ts'
 import { keyRule } from './key-bounds.ts'
 import { newKeyHook } from './new-key.ts'
-import { appRule, newAppHook, newSecretHook } from './server/apps.ts'
+import { type AppSecrets, newAppHook, newSecretHook, secretRule } from './server/app-secrets.ts'
+import { appRule } from './server/apps.ts'
 
 interface OwnCollections {
   /** For whoever makes plans of what clients send. */
@@ -10,15 +11,16 @@ interface OwnCollections {
   readonly hooks: CreateHooks
 }
 
-export function ownCollections(run: Run, maxKeysPerUser: number): OwnCollections {
+export function ownCollections(run: Run, maxKeysPerUser: number, secrets: AppSecrets): OwnCollections {
   const rules = new Map([
     ['api_keys', keyRule(run)],
     ['oauth_apps', appRule(run)],
+    ['oauth_app_secrets', secretRule(secrets)],
   ])
   const hooks = new Map([
     ['api_keys', newKeyHook(maxKeysPerUser)],
-    ['oauth_apps', newAppHook],
-    ['oauth_app_secrets', newSecretHook(run)],
+    ['oauth_apps', newAppHook(secrets)],
+    ['oauth_app_secrets', newSecretHook(run, secrets)],
   ])
   return { run: withRules(run, rules), hooks }
 }

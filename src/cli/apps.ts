@@ -1,8 +1,7 @@
 /** `portico apps` and `portico keys rotate`: what an operator does to OAuth, beside a running service. */
 import { createBySystem } from '../auth/bootstrap.ts'
-import { newAppHook } from '../auth/server/apps.ts'
+import { AppSecrets, newAppHook } from '../auth/server/app-secrets.ts'
 import { rotateKeys } from '../auth/server/keys.ts'
-import { newClientSecret, secretHash, secretPrefix } from '../auth/server/secret.ts'
 import type { Settings } from '../config.ts'
 import type { JsonValue } from '../model/fields/type.ts'
 import { bodyValidator } from '../model/validate.ts'
@@ -10,6 +9,7 @@ import { system } from '../principal.ts'
 import type { Records } from '../records.ts'
 import { type Opened, rows, table, userId } from './accounts.ts'
 import { Failure } from './failure.ts'
+import type { OpenedDatabase } from './opened.ts'
 
 const columns = ['id', 'name', 'type', 'client_id', 'redirect_uris', 'scopes', 'created_at']
 
@@ -33,7 +33,12 @@ function listed(text: string): readonly string[] {
   return [...new Set(text.split(/[\s,]+/).filter(one => one !== ''))]
 }
 
-export async function createApp({ model, run }: Opened, options: AppOptions): Promise<string> {
+function secretsOf({ run, stored: records, settings }: OpenedDatabase): AppSecrets {
+  return new AppSecrets({ run, records, overlapSeconds: settings['oauth.secretOverlap'] })
+}
+
+export async function createApp(opened: OpenedDatabase, options: AppOptions): Promise<string> {
+  const { model, run } = opened
   const apps = model.collections.get('oauth_apps')
   if (!apps) throw new Failure('The model has no OAuth apps.')
   const { values } = bodyValidator(apps).create({
@@ -42,9 +47,10 @@ export async function createApp({ model, run }: Opened, options: AppOptions): Pr
     ...(options.type === undefined ? undefined : { type: options.type }),
     ...(options.scopes === undefined ? undefined : { scopes: [...listed(options.scopes)] }),
   })
-  const { computed, revealed } = await newAppHook(values, system)
+  const { computed, revealed, afterwards } = await newAppHook(secretsOf(opened))(values, system)
   const owner = await userId(run, options.user)
   const id = await createBySystem(run, 'oauth_apps', values, { ...computed, user_id: owner })
+  await afterwards?.(id)
   const secret = 'client_secret' in revealed ? `client_secret  ${revealed.client_secret} (shown once)\n` : ''
   return `Created app ${id}, ${options.name}\nclient_id      ${computed.client_id}\n${secret}`
 }
@@ -58,15 +64,42 @@ async function appNamed({ run }: Opened, named: string): Promise<Readonly<Record
   throw new Failure(`There is no app ${named.slice(0, 60)}. \`portico apps list\` shows all.`)
 }
 
-/** Makes a new secret; those before it end after the setting `oauth.secretOverlap`. */
-export async function rotateSecret(opened: Opened, named: string, settings: Settings): Promise<string> {
+async function confidentialApp(opened: Opened, named: string) {
   const app = await appNamed(opened, named)
   if (app.type === 'public') throw new Failure(`${app.name} is a public app: it has no secret.`)
-  const secret = newClientSecret()
-  const computed = { app_id: Number(app.id), hash: secretHash(secret), prefix: secretPrefix(secret) }
-  await createBySystem(opened.run, 'oauth_app_secrets', {}, computed)
-  const overlap = settings['oauth.secretOverlap']
+  return { id: Number(app.id), name: String(app.name) }
+}
+
+/** Makes a new secret; those before it end after the setting `oauth.secretOverlap`. */
+export async function rotateSecret(opened: OpenedDatabase, named: string): Promise<string> {
+  const { id } = await confidentialApp(opened, named)
+  const secret = await secretsOf(opened).rotate(id)
+  const overlap = opened.settings['oauth.secretOverlap']
   return `client_secret  ${secret} (shown once)\nThe secrets before it work for ${overlap} s more.\n`
+}
+
+const secretColumns = ['id', 'prefix', 'created_at', 'expires_at']
+
+/** The secrets of an app, those that have ended too. */
+export async function listSecrets(opened: OpenedDatabase, named: string): Promise<string> {
+  const { id, name } = await confidentialApp(opened, named)
+  await secretsOf(opened).settle(id)
+  const found = await rows(opened.run, 'oauth_app_secrets', secretColumns, 'app_id', id)
+  return found.length === 0 ? `${name} has no secret.\n` : `${table(secretColumns, found)}\n`
+}
+
+/** Ends a secret at once, by the id that the list of secrets shows. */
+export async function endSecret(opened: OpenedDatabase, named: string, secret: string): Promise<string> {
+  const { id, name } = await confidentialApp(opened, named)
+  const secrets = secretsOf(opened)
+  await secrets.settle(id)
+  const found = await rows(opened.run, 'oauth_app_secrets', ['id'], 'app_id', id)
+  if (!found.some(row => String(row.id) === secret)) {
+    const hint = `\`portico apps secrets ${named}\` shows all.`
+    throw new Failure(`${name} has no secret ${secret.slice(0, 60)}. ${hint}`)
+  }
+  await secrets.end(Number(secret))
+  return `Ended secret ${secret} of ${name}.\n`
 }
 
 export async function deleteApp(opened: Opened, named: string): Promise<string> {

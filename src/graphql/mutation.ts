@@ -112,6 +112,7 @@ const writes: Readonly<Record<WriteStep['kind'], Write>> = {
     })
     const plan = { shape, args }
     const { id, text } = await run.write(plan, principal)
+    await creation.afterwards?.(id)
     if (text === null) throw unseen(collection, id)
     const told = Object.entries(creation.revealed).map(([name, value]) => [revealedKey(name), value])
     return { value: { ...JSON.parse(text), ...Object.fromEntries(told) }, plan }

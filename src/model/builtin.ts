@@ -149,7 +149,8 @@ function oauthAppFields(scopes: readonly string[]) {
         '`confidential`: it can keep a secret. `public`: it runs where its users can look into it.',
     }),
     redirect_uris: texts(redirectUri, MOST_REDIRECTS, {
-      description: 'Where a browser may be sent back to; compared exactly, but for the port of a loopback.',
+      description:
+        'Where a browser may be sent back to; compared exactly, but for the port of 127.0.0.1 and [::1].',
     }),
     scopes: texts(among, scopes.length, {
       optional: true,
@@ -181,6 +182,7 @@ function oauthAppFields(scopes: readonly string[]) {
       max: 100,
       description: 'By which it is known to the authorization server.',
     }),
+    // Where older versions keep the first secret: see `auth/server/app-secrets.ts`.
     secret_hash: string({ optional: true, internal: true }),
   } as const
 }
@@ -205,14 +207,20 @@ const oauthAppSecretFields = {
     description: 'Whose secret it is.',
   }),
   prefix: string({ readOnly: true, max: 20, description: 'How the secret begins, to recognise it by.' }),
+  expires_at: datetime({
+    optional: true,
+    readOnly: true,
+    description: 'When it ends, which is stored when a newer one is made; null: not before that.',
+  }),
   hash: string({ internal: true, unique: true }),
 } as const
 
-/** The secrets that apps have beside their first one: to make one ends the others after a while. */
+/** The secrets of apps, the first one too: making one ends the others after a while, deleting one ends it at once. */
 export function oauthAppSecrets(): CollectionDeclaration {
   const ofOwnApp = related('app', ownApps)
   return collection({
-    description: 'New secrets of apps. A new one ends those before it after a while, not at once.',
+    description:
+      'The secrets of confidential apps. Making one ends those before it after a while; deleting one ends it at once.',
     fields: oauthAppSecretFields,
     access: { read: ofOwnApp, create: ofOwnApp, update: nobody, delete: ofOwnApp },
   })

@@ -5,14 +5,20 @@ export const line = '^[^\\r\\n]*$'
 
 export const web = '^https?://'
 
+/** 1 to 65535, as it is written without zeros in front. */
+const port = ':(?:[1-9][0-9]{0,3}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5])'
+
+/** Of the characters of RFC 3986, 2, no `#`; brackets too, which many write into a query. */
+const rest = "[!$%&'()*+,./0-9:;=?@A-Z\\[\\]_a-z~-]*"
+
 /**
  * RFC 8252, 7 and RFC 9700, 2.1: https, a loopback over http, or a scheme of the app's own, which has a dot.
- * No fragment (RFC 6749, 3.1.2), no user name.
+ * No fragment (RFC 6749, 3.1.2), no user name. In lower case up to the path: it is compared letter by letter.
  */
 export const redirection =
-  '^(?:https://[A-Za-z0-9.:\\[\\]-]+(?:[/?][!-"$-\\[\\]-~]*)?' +
-  '|http://(?:localhost|127\\.0\\.0\\.1|\\[::1\\])(?::[0-9]{1,5})?(?:[/?][!-"$-\\[\\]-~]*)?' +
-  '|[a-z][a-z0-9+-]*(?:\\.[a-z0-9+-]+)+:/[!-"$-\\[\\]-~]*)$'
+  `^(?:https://(?:[a-z0-9-]+(?:\\.[a-z0-9-]+)*\\.?|\\[[0-9a-f:.]+\\])(?:${port})?(?:[/?]${rest})?` +
+  `|http://(?:localhost|127\\.0\\.0\\.1|\\[::1\\])(?:${port})?(?:[/?]${rest})?` +
+  `|[a-z][a-z0-9+-]*(?:\\.[a-z0-9+-]+)+:/${rest})$`
 
 /**
  * Browsers of users load it: no host by number, of this machine or of a network that only they can reach,
@@ -28,7 +34,8 @@ export const inWords: ReadonlyMap<string, string> = new Map([
   [
     redirection,
     'be an https address, an http address of localhost, 127.0.0.1 or [::1], or one of a scheme with a dot, ' +
-      'e.g. com.example.app:/callback; without a fragment and without a user name',
+      'e.g. com.example.app:/callback; in lower case up to the path, with a port of at most 65535, without spaces, ' +
+      'a fragment or a user name',
   ],
   [publicPicture, 'be an https address with a public host name, e.g. https://example.com/logo.png'],
 ])

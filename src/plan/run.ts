@@ -31,6 +31,8 @@ export interface Creation {
   readonly revealed: Readonly<Record<string, JsonValue>>
   /** The same for every item of a collection. */
   readonly most?: Most
+  /** What is left to do once the item is stored, before the client is answered. Where it fails, so does the create. */
+  readonly afterwards?: (id: number) => Promise<void>
 }
 
 /** Fails with an `ApiError` when the principal may not create an item with these values. */

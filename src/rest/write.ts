@@ -123,7 +123,10 @@ function create(
   const args: JsonValue[] = [null, includedLimit]
   for (const name of names) args.push(values[name] ?? null)
   for (const name of computed) args.push(creation.computed[name] ?? null)
-  return writing.run.write({ shape, args }, principal).then(answer => {
+  const written = writing.run.write({ shape, args }, principal)
+  const { afterwards } = creation
+  const done = afterwards ? written.then(answer => afterwards(answer.id).then(() => answer)) : written
+  return done.then(answer => {
     const body = withRevealed(bodyOf(answer), creation.revealed)
     const location = `${prefix}/${view.collection.name}/${answer.id}`
     const tagged = template.plain && body === answer.text

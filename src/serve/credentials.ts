@@ -2,6 +2,7 @@
 import { accessTokenReader } from '../auth/access-token.ts'
 import { apiKeyReader } from '../auth/api-key.ts'
 import { type Authenticate, createAuthenticate } from '../auth/authenticate.ts'
+import { AppSecrets } from '../auth/server/app-secrets.ts'
 import { type Apps, createApps, scopesOfApp } from '../auth/server/apps.ts'
 import { withDenials } from '../auth/server/denials.ts'
 import type { Settings } from '../config.ts'
@@ -32,6 +33,7 @@ interface Credentials {
   /** How often a key was known without asking the database. */
   readonly counts: { readonly hits: number; readonly misses: number }
   readonly apps: Apps
+  readonly secrets: AppSecrets
   readonly records: Records
 }
 
@@ -44,7 +46,10 @@ export async function openCredentials(parts: CredentialParts): Promise<Credentia
   })
   const life = settings['oauth.accessTokenLife']
   const records = withDenials(sealed, life)
-  const apps = createApps(run, collection => store.version(collection))
+  const overlapSeconds = settings['oauth.secretOverlap']
+  const secrets = new AppSecrets({ run, records, overlapSeconds })
+  const version = (collection: string) => store.version(collection)
+  const apps = createApps(run, version, appId => secrets.settle(appId))
   const tokens = accessTokenReader({
     run,
     records,
@@ -63,5 +68,5 @@ export async function openCredentials(parts: CredentialParts): Promise<Credentia
     logger: log.logger,
   })
   const authenticate = tracedAuthenticate(createAuthenticate([keys, tokens, ...outside]), traces)
-  return { authenticate, counts: keys.counts, apps, records }
+  return { authenticate, counts: keys.counts, apps, secrets, records }
 }

@@ -1,6 +1,7 @@
 /** REST, GraphQL and the authorization server over one model. */
 import type { Authenticate } from '../auth/authenticate.ts'
 import { ownCollections } from '../auth/own-collections.ts'
+import type { AppSecrets } from '../auth/server/app-secrets.ts'
 import type { Apps } from '../auth/server/apps.ts'
 import type { Reply } from '../call.ts'
 import type { Cluster } from '../cluster/cluster.ts'
@@ -25,6 +26,7 @@ interface FaceParts {
   readonly store: Store
   readonly records: Records
   readonly apps: Apps
+  readonly secrets: AppSecrets
   readonly authenticate: Authenticate
   readonly limits: Limits
   readonly cluster: Cluster
@@ -44,7 +46,7 @@ export function openFaces(parts: FaceParts): Faces {
   const { model, run, store, records, apps, authenticate, limits, cluster, settings, issuer } = parts
   const { logger } = parts.log
   const faultsOf = (what: string) => (error: unknown) => logger.error({ err: error }, `${what} failed`)
-  const { run: faceRun, hooks } = ownCollections(run, settings.maxKeysPerUser)
+  const { run: faceRun, hooks } = ownCollections(run, settings.maxKeysPerUser, parts.secrets)
   return {
     rest: createRest({ model, run: faceRun, hooks, baseUrl: settings.baseUrl }),
     graphql: graphqlFace({

@@ -3,16 +3,18 @@ import { ApiError } from '../../errors.ts'
 import type { JsonValue } from '../../model/fields/type.ts'
 import { type Awaitable, type ListAnswer, then } from '../../plan/answer.ts'
 import type { Filter, ListShape, Selected } from '../../plan/plan.ts'
-import type { CreateHook, Creation, Run, WriteRule } from '../../plan/run.ts'
+import type { Run, WriteRule } from '../../plan/run.ts'
 import { hasScope, system } from '../../principal.ts'
 import type { Records } from '../../records.ts'
-import { newClientId, newClientSecret, secretHash, secretPrefix } from './secret.ts'
 
-/** A secret of an app, as it is compared. */
-export interface SecretHash {
+/** A secret of an app as it is stored. */
+export interface AppSecretRow {
+  readonly id: number
   readonly hash: string
-  /** Milliseconds since 1970; undefined: never. */
-  readonly expiresAt: number | undefined
+  readonly prefix: string
+  readonly created_at: string
+  /** Null: not before another is made. */
+  readonly expires_at: string | null
 }
 
 /** An app as it is stored. */
@@ -29,8 +31,11 @@ export interface AppRow {
   readonly logo_uri: string | null
   readonly homepage_uri: string | null
   readonly client_id: string
+  /** Where older versions keep the first secret. */
   readonly secret_hash: string | null
-  readonly secrets: readonly { readonly hash: string; readonly created_at: string }[]
+  /** The newest first. */
+  readonly secrets: readonly AppSecretRow[]
+  readonly created_at: string
 }
 
 const fields = [
@@ -47,9 +52,10 @@ const fields = [
   'homepage_uri',
   'client_id',
   'secret_hash',
+  'created_at',
 ]
 
-const MOST_SECRETS = 20
+const maxSecrets = 20
 
 function fieldsOf(names: readonly string[]): Selected[] {
   return names.map(field => ({ kind: 'field', key: field, field }))
@@ -72,7 +78,7 @@ function appsWhere(field: string): ListShape {
         kind: 'relation',
         key: 'secrets',
         relation: 'secrets',
-        select: fieldsOf(['hash', 'created_at']),
+        select: fieldsOf(['id', 'hash', 'prefix', 'created_at', 'expires_at']),
         list: { filter: undefined, sort: [{ field: 'id', descending: true }], limit: 3 },
       },
     ],
@@ -87,21 +93,12 @@ function rowsOf(answer: ListAnswer): readonly AppRow[] {
 }
 
 function findBy(run: Run, shape: ListShape, value: JsonValue): Awaitable<AppRow | undefined> {
-  return then(run.list({ shape, args: [value, 0, 1, MOST_SECRETS] }, system), answer => rowsOf(answer)[0])
+  return then(run.list({ shape, args: [value, 0, 1, maxSecrets] }, system), answer => rowsOf(answer)[0])
 }
 
-/**
- * The secrets that an app may use. A new one ends those before it after `overlap` seconds, so that the app can
- * be given it meanwhile.
- */
-export function secretHashes(app: AppRow, overlap: number): readonly SecretHash[] {
-  let expiresAt: number | undefined
-  const hashes = app.secrets.map(({ hash, created_at }): SecretHash => {
-    const one = { hash, expiresAt }
-    expiresAt = Math.min(expiresAt ?? Number.POSITIVE_INFINITY, Date.parse(created_at) + overlap * 1000)
-    return one
-  })
-  return app.secret_hash === null ? hashes : [...hashes, { hash: app.secret_hash, expiresAt }]
+/** By the id of its row. */
+export function appById(run: Run, id: number): Awaitable<AppRow | undefined> {
+  return findBy(run, byId, id)
 }
 
 export interface Apps {
@@ -116,8 +113,15 @@ const MAX_REMEMBERED = 10_000
 /** RFC 6749, A.1; PostgreSQL refuses a text with U+0000. */
 const isClientId = /^[\x20-\x7e]{1,100}$/
 
-/** Apps, remembered while nothing about any of them has changed. `version`: see `Store.version`. */
-export function createApps(run: Run, version: (collection: string) => number): Apps {
+/**
+ * Apps, remembered while nothing about any of them has changed. `version`: see `Store.version`; `settle`: for an app
+ * as an older version stores it, before it is looked at.
+ */
+export function createApps(
+  run: Run,
+  version: (collection: string) => number,
+  settle: (appId: number) => Promise<void> = async () => {},
+): Apps {
   const remembered = new Map<string, AppRow | undefined>()
   let at = -1
   const current = () => version('oauth_apps') + version('oauth_app_secrets')
@@ -129,7 +133,13 @@ export function createApps(run: Run, version: (collection: string) => number): A
       at = now
       if (remembered.has(clientId)) return remembered.get(clientId)
       if (!isClientId.test(clientId)) return undefined
-      return then(findBy(run, byClientId, clientId), app => {
+      const found = then(findBy(run, byClientId, clientId), app => {
+        if (!app || app.secret_hash === null) return app
+        // Where nothing can be written now, the app is taken as it is.
+        const settled = settle(app.id).catch(() => undefined)
+        return settled.then(() => findBy(run, byClientId, clientId))
+      })
+      return then(found, app => {
         if (remembered.size >= MAX_REMEMBERED) remembered.clear()
         if (at === now && app) remembered.set(clientId, app)
         return app
@@ -169,18 +179,6 @@ export function scopesOfApp(
   })
 }
 
-/** For creates of `oauth_apps`: a client id, and for a confidential app a secret. */
-export const newAppHook: CreateHook = ({ type, scopes, default_scopes: defaults }): Creation => {
-  requireWithin(defaults, scopes)
-  const clientId = newClientId()
-  if (type === 'public') return { computed: { client_id: clientId }, revealed: {} }
-  const secret = newClientSecret()
-  return {
-    computed: { client_id: clientId, secret_hash: secretHash(secret) },
-    revealed: { client_secret: secret },
-  }
-}
-
 /**
  * For writes of `oauth_apps`: holds changes to the same, also where only one of both is changed. Two changes at once
  * may still get past it; then a request without scopes is refused as one for a scope that the app may not ask for.
@@ -203,7 +201,8 @@ export function appRule(run: Run): WriteRule {
   }
 }
 
-function requireWithin(
+/** VALIDATION_FAILED where an app asks by default for what it may not ask for. */
+export function requireWithin(
   defaults: JsonValue | readonly string[] | undefined,
   scopes: JsonValue | readonly string[] | undefined,
 ): void {
@@ -215,20 +214,4 @@ function requireWithin(
   throw new ApiError('VALIDATION_FAILED', message, {
     details: [{ field: 'default_scopes', code: 'not_allowed', message }],
   })
-}
-
-/** For creates of `oauth_app_secrets`: a new secret. */
-export function newSecretHook(run: Run): CreateHook {
-  return ({ app_id: id }, principal) =>
-    then(findBy(run, byId, Number(id)), app => {
-      // What is not the caller's own is refused by the guard, as if it did not exist.
-      if (app?.type === 'public' && app.user_id === principal.userId) {
-        throw new ApiError('CONFLICT', 'A public app has no secret.')
-      }
-      const secret = newClientSecret()
-      return {
-        computed: { hash: secretHash(secret), prefix: secretPrefix(secret) },
-        revealed: { client_secret: secret },
-      }
-    })
 }

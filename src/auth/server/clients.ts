@@ -1,8 +1,8 @@
 /** Apps as clients of oidc-provider: metadata (RFC 7591, 2), and how a client proves who it is. */
 import type Provider from 'oidc-provider'
 import type { Client } from 'oidc-provider'
-import type { AppRow, Apps, SecretHash } from './apps.ts'
-import { secretHashes } from './apps.ts'
+import { type SecretHash, secretHashes } from './app-secrets.ts'
+import type { AppRow, Apps } from './apps.ts'
 import { withCovered } from './scopes.ts'
 import { sameHash, secretHash } from './secret.ts'
 import type { App } from './server.ts'
@@ -69,10 +69,16 @@ export function isSecretOf(hashes: readonly SecretHash[], actual: string): boole
   return hashes.filter(one => isCurrent(one, given, now)).length > 0
 }
 
-/** `http://127.0.0.1:4711/cb` → `http://127.0.0.1/cb`; undefined for what is no loopback. */
+const loopbackAddress = /^(http:\/\/(?:127\.0\.0\.1|\[::1\]))(?::([1-9]\d{0,4}))?(?=[/?]|$)/
+
+/**
+ * `http://127.0.0.1:4711/cb` → `http://127.0.0.1/cb`; undefined for what is no loopback address. `localhost` is none:
+ * the name may lead elsewhere (RFC 8252, 7.3 and 8.3).
+ */
 function withoutPort(uri: string): string | undefined {
-  if (!isLoopback(uri)) return undefined
-  return uri.replace(/^(http:\/\/(?:localhost|127\.0\.0\.1|\[::1\])):\d{1,5}(?=[/?]|$)/, '$1')
+  const [found, host = '', port = '80'] = loopbackAddress.exec(uri) ?? []
+  if (found === undefined || Number(port) > 65_535) return undefined
+  return host + uri.slice(found.length)
 }
 
 /** Replaces how the library compares secrets, which it would do with plain texts, and redirect URIs. */

@@ -2,8 +2,12 @@
 import type { Context, Grant } from 'oidc-provider'
 import type { Awaitable } from '../../plan/answer.ts'
 import { dpopAlgorithms } from '../dpop-challenge.ts'
+import { claimsOfScopes, narrowClaims } from './claims.ts'
 import { ownMetadata } from './clients.ts'
+import { withoutRedirectUri } from './dialect.ts'
 import type { SigningKey } from './keys.ts'
+import { errors } from './library.ts'
+import { promptPolicy } from './prompts.ts'
 import { requireKnown, requireSome } from './scopes.ts'
 import type { FindAccount, HasAccount } from './server.ts'
 import type { OauthSettings } from './settings.ts'
@@ -70,6 +74,7 @@ function features(parts: ConfigurationParts): Options {
   return {
     devInteractions: { enabled: false },
     clientCredentials: { enabled: true },
+    claimsParameter: { enabled: true, assertClaimsParameter: narrowClaims },
     deviceFlow: {
       enabled: true,
       userCodeInputSource: (ctx: Context, _form: string, out: unknown, fault: unknown) =>
@@ -140,7 +145,14 @@ function account({ hasAccount, findAccount }: ConfigurationParts) {
   }
 }
 
-function requireScope(ctx: Context, known: ReadonlySet<string>): void {
+/** RFC 6749, 3.1.1: a list of response types, which the library rids of what is there twice. */
+function requireResponseType(ctx: Context): void {
+  const { response_type: type = 'code' } = ctx.oidc.body ?? ctx.query
+  if (type !== 'code') throw new errors.UnsupportedResponseType()
+}
+
+function checkRequest(ctx: Context, known: ReadonlySet<string>): void {
+  if (ctx.oidc.params.response_type !== undefined) requireResponseType(ctx)
   requireKnown(ctx, known)
   requireSome(ctx.oidc.params.scope)
 }
@@ -154,14 +166,16 @@ export function configurationOf(parts: ConfigurationParts): Options {
     adapter,
     jwks: { keys: keys.map(({ jwk }) => jwk) },
     scopes: [...scopes],
-    claims: { openid: ['sub'], profile: ['name'], email: ['email', 'email_verified'] },
+    claims: claimsOfScopes,
     // ID tokens carry name and address too: many clients look nowhere else.
     conformIdTokenClaims: false,
-    // Ignored, but not when it comes twice. That it is looked at is when scopes can be, too.
-    extraParams: { claims: (ctx: Context) => requireScope(ctx, known) },
+    // Parameters may be looked at here once all that the library knows of them has been.
+    extraParams: { claims: (ctx: Context) => checkRequest(ctx, known), [withoutRedirectUri]: null },
     routes,
     ttl: ttl(settings),
     features: features(parts),
+    // Initiating User Registration 1.0, 4.
+    discovery: { prompt_values_supported: ['none', 'login', 'consent', 'select_account'] },
     responseTypes: ['code'],
     clientAuthMethods: ['client_secret_basic', 'client_secret_post', 'none'],
     clientDefaults: { grant_types: ['authorization_code', 'refresh_token'], response_types: ['code'] },
@@ -185,7 +199,10 @@ export function configurationOf(parts: ConfigurationParts): Options {
       long: cookie,
       short: cookie,
     },
-    interactions: { url: (_ctx: Context, { uid }: { uid: string }) => interactionPath + uid },
+    interactions: {
+      policy: promptPolicy(),
+      url: (_ctx: Context, { uid }: { uid: string }) => interactionPath + uid,
+    },
     findAccount: account(parts),
     loadExistingGrant: loadGrant,
     pkce: {

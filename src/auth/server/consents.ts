@@ -3,6 +3,7 @@ import type Provider from 'oidc-provider'
 import type { Context, Grant } from 'oidc-provider'
 import { hasScope } from '../../principal.ts'
 import type { Records } from '../../records.ts'
+import { decideClaims, scopesAskedFor } from './claims.ts'
 
 const KIND = 'Consent'
 
@@ -68,11 +69,6 @@ export class Consents {
   }
 }
 
-/** What of the asked scopes is a scope at all. */
-function scopesAsked(ctx: Context): readonly string[] {
-  return [...ctx.oidc.requestParamScopes]
-}
-
 /**
  * The grant of a request: the one just consented to, or a new one where the user has allowed all of it before.
  * Each authorization has a grant of its own, so that what ends one leaves the app's others alone.
@@ -85,13 +81,14 @@ export async function loadGrant(
   const consented = ctx.oidc.result?.consent?.grantId
   if (consented !== undefined) return provider.Grant.find(consented)
   const { client, account } = ctx.oidc
-  const scopes = scopesAsked(ctx)
+  const scopes = scopesAskedFor(ctx.oidc.params)
   if (!account || scopes.length === 0 || ctx.oidc.prompts.has('consent')) return undefined
   const before = await consents.find(Number(account.accountId), client.clientId)
   const allowed = new Set(before?.scopes)
   if (!scopes.every(scope => hasScope(allowed, scope))) return undefined
   const grant = new provider.Grant({ accountId: account.accountId, clientId: client.clientId })
-  grant.addOIDCScope(scopes.join(' '))
+  grant.addOIDCScope([...ctx.oidc.requestParamScopes].join(' '))
+  grant.addOIDCClaims(decideClaims(ctx.oidc.params.claims, scopes).granted)
   await grant.save()
   return grant
 }

@@ -119,6 +119,10 @@ export class Server implements AuthorizationServer {
     return this.#interactions.finishLogin(await this.#asked(req, res), signIn)
   }
 
+  async keepAccount(req: IncomingMessage, res: ServerResponse): Promise<NextPath> {
+    return this.#interactions.keepAccount(await this.#asked(req, res))
+  }
+
   async finishConsent(
     req: IncomingMessage,
     res: ServerResponse,

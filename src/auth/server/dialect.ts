@@ -68,20 +68,24 @@ function scopesIn(pairs: Pairs): readonly string[] {
   return pairs.flatMap(([name, value]) => (name === 'scope' ? value.split(' ') : []))
 }
 
+/** Marks a request without `redirect_uri`, whose code is taken without one (RFC 6749, 4.1.3). Clients cannot send it. */
+export const withoutRedirectUri = 'portico_without_redirect_uri'
+
 /**
  * An authorization request (RFC 6749, 4.1.1), also as it is pushed. A request for `openid` must name its
  * `response_type` (OpenID Connect Core, 3.1.2.1). Lasting access takes consent (11), so it is asked for.
  */
-export async function authorizationRequest(sent: Pairs, rules: RequestRules): Promise<Pairs> {
+export async function authorizationRequest(given: Pairs, rules: RequestRules): Promise<Pairs> {
+  const sent = given.filter(([name]) => name !== withoutRedirectUri)
   // What was pushed (RFC 9126) is whole already.
   if (has(sent, 'request_uri')) return sent
   // The library would take the only address that is registered.
-  if (has(sent, 'redirect_uri') && only(sent, 'redirect_uri') === undefined) {
-    return [...sent.filter(([name]) => name !== 'redirect_uri'), ['redirect_uri', 'named twice']]
+  if (has(sent, 'redirect_uri') && !only(sent, 'redirect_uri')) {
+    return [...sent.filter(([name]) => name !== 'redirect_uri'), ['redirect_uri', 'named twice, or empty']]
   }
   const pairs = await withScope(normalised(sent, rules), rules)
   const scopes = scopesIn(pairs)
-  const added: [string, string][] = []
+  const added: [string, string][] = has(pairs, 'redirect_uri') ? [] : [[withoutRedirectUri, 'yes']]
   if (!has(pairs, 'response_type') && !scopes.includes('openid')) added.push(['response_type', 'code'])
   if (!has(pairs, 'prompt') && scopes.includes('offline_access')) added.push(['prompt', 'consent'])
   return [...pairs, ...added]

@@ -7,6 +7,7 @@ import { shapeAnswers } from './answers.ts'
 import type { Apps } from './apps.ts'
 import { type Browsers, currentContext } from './browsers.ts'
 import { clientMetadata, guardClients, rememberClients } from './clients.ts'
+import { requireRedirectUri } from './codes.ts'
 import { configurationOf, routes } from './configuration.ts'
 import { type Consents, loadGrant } from './consents.ts'
 import { TokenSigner } from './jwt.ts'
@@ -110,6 +111,7 @@ function makeEngine(parts: EngineParts, keys: readonly SigningKey[]): Engine {
   provider.proxy = true
   guardClients(provider)
   coverScopes(provider, new Set(scopes))
+  requireRedirectUri(provider)
   rememberClients(provider, parts.apps)
   const findClient = (id: string) => provider.Client.find(id)
   allowJwts(provider, { issuer, records, signer, findClient, format: settings.accessTokenFormat })

@@ -2,6 +2,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { InteractionDetails } from 'oidc-provider'
 import { ApiError } from '../../errors.ts'
+import { decideClaims, scopesAskedFor } from './claims.ts'
 import { appOf } from './clients.ts'
 import { interactionPath } from './configuration.ts'
 import type { Consents } from './consents.ts'
@@ -38,7 +39,7 @@ export class Interactions {
     const before = userId === undefined ? undefined : await consents.find(userId, client.clientId)
     return {
       uid,
-      prompt: prompt.name === 'login' ? 'login' : 'consent',
+      prompt: promptOf(prompt.name),
       app: appOf(client),
       destination: details.deviceCode === undefined ? destinationOf(params.redirect_uri) : undefined,
       scopes: sentencesOf(scopesOf(details)),
@@ -56,20 +57,30 @@ export class Interactions {
     return finish(asked, { login }, false)
   }
 
-  async finishConsent(asked: Asked, scopes: readonly string[]): Promise<NextPath> {
+  /** The user goes on as who is signed in. */
+  async keepAccount(asked: Asked): Promise<NextPath> {
+    await detailsOf(asked)
+    return finish(asked, { select_account: {} }, true)
+  }
+
+  async finishConsent(asked: Asked, ticked: readonly string[]): Promise<NextPath> {
     const { provider } = asked
     const details = await detailsOf(asked)
     const { params, session } = details
     if (session?.accountId === undefined) throw new ApiError('FORBIDDEN', 'Sign in first.')
     const wanted = scopesOf(details)
-    const allowed = wanted.filter(scope => scopes.includes(scope))
+    const allowed = wanted.filter(scope => ticked.includes(scope))
     if (allowed.length === 0) return this.deny(asked)
     // Without `openid` there is no signing in: who allows anything allows it too.
     if (wanted.includes('openid') && !allowed.includes('openid')) allowed.push('openid')
     const grant = new provider.Grant({ accountId: session.accountId, clientId: params.client_id })
-    grant.addOIDCScope(allowed.join(' '))
+    const scopes = (params.scope ?? '').split(' ')
+    grant.addOIDCScope(scopes.filter(scope => allowed.includes(scope)).join(' '))
     const rejected = wanted.filter(scope => !allowed.includes(scope))
     if (rejected.length > 0) grant.rejectOIDCScope(rejected.join(' '))
+    const claims = decideClaims(params.claims, allowed)
+    grant.addOIDCClaims(claims.granted)
+    grant.rejectOIDCClaims(claims.rejected)
     const grantId = await grant.save()
     await this.#parts.consents.remember(Number(session.accountId), params.client_id, wanted, allowed)
     return finish(asked, { consent: { grantId } }, true)
@@ -122,7 +133,11 @@ async function finish(
 }
 
 function scopesOf({ params }: InteractionDetails): readonly string[] {
-  return (params.scope ?? '').split(' ').filter(scope => scope !== '')
+  return scopesAskedFor(params)
+}
+
+function promptOf(name: string): Interaction['prompt'] {
+  return name === 'login' || name === 'select_account' ? name : 'consent'
 }
 
 /** Where a redirect URI leads, as a person can compare it. */

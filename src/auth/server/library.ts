@@ -21,4 +21,4 @@ const library = await withoutSentence(() => import('oidc-provider'))
 
 export const Provider = library.default
 export type Provider = InstanceType<typeof Provider>
-export const { errors } = library
+export const { errors, interactionPolicy } = library

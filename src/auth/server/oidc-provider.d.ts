@@ -23,6 +23,7 @@ declare module 'oidc-provider' {
     new (payload?: Payload): M
     find(value: string, options?: Payload): Promise<M | undefined>
     instantiate(payload: Payload): M
+    readonly IN_PAYLOAD: readonly string[]
     prototype: M
   }
 
@@ -31,6 +32,9 @@ declare module 'oidc-provider' {
     getOIDCScopeFiltered(filter: Iterable<string>): string
     addOIDCScope(scope: string): void
     rejectOIDCScope(scope: string): void
+    addOIDCClaims(claims: readonly string[]): void
+    rejectOIDCClaims(claims: readonly string[]): void
+    getOIDCClaimsFiltered(filter: ReadonlySet<string>): string[]
   }
 
   interface Session extends Model {
@@ -65,7 +69,13 @@ declare module 'oidc-provider' {
   interface InteractionDetails extends Model {
     uid: string
     returnTo: string
-    params: Payload & { client_id: string; scope?: string; redirect_uri?: string; login_hint?: string }
+    params: Payload & {
+      client_id: string
+      scope?: string
+      claims?: string
+      redirect_uri?: string
+      login_hint?: string
+    }
     prompt: { name: string; reasons?: string[]; details: { missingOIDCScope?: string[] } & Payload }
     session?: { accountId?: string; uid?: string } | undefined
     grantId?: string | undefined
@@ -82,7 +92,8 @@ declare module 'oidc-provider' {
     client: Client
     session: Session
     account?: { accountId: string }
-    result?: { consent?: { grantId?: string } }
+    result?: { consent?: { grantId?: string }; login?: Payload }
+    promptPending(name: string): boolean
     provider: Provider
     requestParamScopes: Set<string>
     prompts: Set<string>
@@ -119,6 +130,7 @@ declare module 'oidc-provider' {
     readonly issuer: string
     proxy: boolean
     readonly AccessToken: ModelClass<Model>
+    readonly AuthorizationCode: ModelClass<Model>
     readonly ClientCredentials: ModelClass<Model>
     readonly RefreshToken: ModelClass<Model>
     readonly Grant: ModelClass<Grant>
@@ -142,12 +154,40 @@ declare module 'oidc-provider' {
   }
 
   export const errors: Record<
-    'InvalidGrant' | 'InvalidTarget' | 'InvalidScope' | 'InvalidRequest' | 'InvalidToken',
+    | 'InvalidGrant'
+    | 'InvalidTarget'
+    | 'InvalidScope'
+    | 'InvalidRequest'
+    | 'InvalidToken'
+    | 'LoginRequired'
+    | 'UnmetAuthenticationRequirements'
+    | 'UnsupportedResponseType',
     new (
       message?: string,
       scope?: string,
     ) => Error
   >
 
-  export const interactionPolicy: { base(): Payload[] }
+  /** `check`: whether its prompt is needed. */
+  interface PromptCheck {
+    readonly reason: string
+    check: (ctx: Context) => boolean | Promise<boolean>
+  }
+
+  type PromptChecks = PromptCheck[] & { get(reason: string): PromptCheck | undefined }
+
+  interface Prompt {
+    readonly name: string
+    readonly checks: PromptChecks
+  }
+
+  type InteractionPolicy = Prompt[] & {
+    get(name: string): Prompt | undefined
+    add(prompt: Prompt, at?: number): void
+  }
+
+  export const interactionPolicy: {
+    base(): InteractionPolicy
+    Prompt: new (info: { name: string; requestable: boolean }) => Prompt
+  }
 }

@@ -4,8 +4,8 @@
  */
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Reply } from '../../call.ts'
+import { secretHashes } from './app-secrets.ts'
 import type { AppRow, Apps } from './apps.ts'
-import { secretHashes } from './apps.ts'
 import { isSecretOf } from './clients.ts'
 import { pairsOf } from './dialect.ts'
 import type { TokenSigner } from './jwt.ts'

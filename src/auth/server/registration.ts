@@ -70,7 +70,7 @@ const names: Readonly<Record<string, string>> = {
 }
 
 const uriRule =
-  'each must be an https address, http on localhost, 127.0.0.1 or [::1], or of a scheme of its own with a dot in it; no fragment, no user name, at most 2048 characters, none twice'
+  'each must be an https address, http on localhost, 127.0.0.1 or [::1], or of a scheme of its own with a dot in it, in lower case up to the path, with a port of at most 65535; no fragment, no user name, no spaces, at most 2048 characters, none twice'
 
 /** Throws a `Refused` in the words of `oauth_apps`, with the names that metadata have. */
 function checkAsApp(apps: Collection, body: Metadata, shown: (field: string) => string): void {

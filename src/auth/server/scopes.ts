@@ -2,6 +2,7 @@
 import type { Client, Context, Grant, Model } from 'oidc-provider'
 import { commonScopes, hasScope } from '../../principal.ts'
 import { currentContext } from './browsers.ts'
+import { boundClaims } from './claims.ts'
 import { errors, type Provider } from './library.ts'
 
 /** The scopes of a text that separates them by spaces. */
@@ -43,13 +44,19 @@ function defaultScope({ default_scopes: defaults, scope }: Client): string | und
   return Array.isArray(defaults) ? defaults.join(' ') : scope
 }
 
+/** Whose request is being answered. */
+function currentClient(): Client | undefined {
+  return currentContext()?.oidc.entities.Client as Client | undefined
+}
+
 /** Lets write cover read in what is granted and refreshed, and takes from tokens what their app lost. */
 export function coverScopes(provider: Provider, known: ReadonlySet<string>): void {
   provider.Grant.prototype.getOIDCScopeFiltered = function filtered(this: Grant, filter) {
     const granted = scopeSet(this.getOIDCScope())
     const scope = [...filter].filter(one => hasScope(granted, one)).join(' ')
-    return allowedScope(scope, currentContext()?.oidc.entities.Client as { scope?: string } | undefined)
+    return allowedScope(scope, currentClient())
   }
+  boundClaims(provider, currentClient)
   Object.defineProperty(provider.RefreshToken.prototype, 'scopes', {
     configurable: true,
     // Asked for by name, a narrower scope is one that is covered (RFC 6749, 6).

@@ -21,11 +21,11 @@ export interface ScopeSentence {
 /** What an authorization request waits for. */
 export interface Interaction {
   readonly uid: string
-  readonly prompt: 'login' | 'consent'
+  readonly prompt: 'login' | 'select_account' | 'consent'
   readonly app: App
   /** Where the answer goes, to be shown: scheme and host of the redirect URI; undefined for a device. */
   readonly destination: string | undefined
-  /** Everything that the app asks for, in order. */
+  /** Everything that the app asks for, in order; what it asks for by claims under the scope that tells it. */
   readonly scopes: readonly ScopeSentence[]
   /** What the user has allowed this app before; the rest is new since then. */
   readonly allowedBefore: ReadonlySet<string>
@@ -87,6 +87,8 @@ export interface AuthorizationServer {
   interaction(req: IncomingMessage, res: ServerResponse): Promise<Interaction>
   /** The user has signed in: the authorization request goes on. */
   finishLogin(req: IncomingMessage, res: ServerResponse, signIn: SignIn): Promise<NextPath>
+  /** The user goes on as who is signed in in this browser. */
+  keepAccount(req: IncomingMessage, res: ServerResponse): Promise<NextPath>
   /** The user has allowed exactly these scopes, all of them requested; none denies the request. */
   finishConsent(req: IncomingMessage, res: ServerResponse, scopes: readonly string[]): Promise<NextPath>
   /** Ends the request with `access_denied`. */

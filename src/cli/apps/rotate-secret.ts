@@ -5,6 +5,5 @@ import { files, withDatabase } from '../opened.ts'
 export const command: Command = {
   arguments: ['app'],
   options: files,
-  run: written =>
-    withDatabase(written, opened => rotateSecret(opened, written.arguments[0] ?? '', opened.settings)),
+  run: written => withDatabase(written, opened => rotateSecret(opened, written.arguments[0] ?? '')),
 }

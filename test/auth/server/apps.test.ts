@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { secretHashes } from '../../../src/auth/server/apps.ts'
 import { rotateKeys } from '../../../src/auth/server/keys.ts'
 import { checkModel } from '../../../src/model/check.ts'
 import { earlyInMinute } from '../../cluster/window.ts'
@@ -209,50 +208,6 @@ test('what is no redirect URI is none to begin with, and none later', async () =
       assert.match(changed.text, /VALIDATION_FAILED/, uri)
     }
   })
-})
-
-test('with a new secret the old one works for a while, and a deleted one at once no more', async () => {
-  await withFixture({}, async fixture => {
-    const { call, ann, url } = fixture
-    const app = await fixture.app()
-    const made = await call('/api/v1/oauth_app_secrets', {
-      method: 'POST',
-      key: ann.key,
-      body: { app_id: app.id },
-    })
-    assert.equal(made.status, 201, made.text)
-    const renewed = { ...app, client_secret: String(made.json.client_secret) }
-    assert.equal((await ownToken(url, renewed)).status, 200)
-    assert.equal((await ownToken(url, app)).status, 200)
-    assert.equal((await ownToken(url, { ...app, client_secret: 'ps_wrong' })).status, 401)
-    await call(`/api/v1/oauth_app_secrets/${made.json.id}`, { method: 'DELETE', key: ann.key })
-    assert.equal((await ownToken(url, renewed)).status, 401)
-    const shown = await call(`/api/v1/oauth_app_secrets`, { key: ann.key })
-    assert.ok(!shown.text.includes('hash'))
-  })
-  await withFixture({ 'oauth.secretOverlap': 0 }, async fixture => {
-    const app = await fixture.app()
-    const body = { app_id: app.id }
-    await fixture.call('/api/v1/oauth_app_secrets', { method: 'POST', key: fixture.ann.key, body })
-    assert.equal((await ownToken(fixture.url, app)).status, 401)
-  })
-})
-
-test('each newer secret ends those before it, at the earliest time', () => {
-  const at = (hour: number) => new Date(Date.UTC(2026, 0, 1, hour)).toISOString()
-  const row = {
-    secret_hash: 'first',
-    secrets: [
-      { hash: 'c', created_at: at(9) },
-      { hash: 'b', created_at: at(2) },
-    ],
-  }
-  const hashes = secretHashes(row as unknown as Parameters<typeof secretHashes>[0], 3600)
-  assert.deepEqual(hashes, [
-    { hash: 'c', expiresAt: undefined },
-    { hash: 'b', expiresAt: Date.UTC(2026, 0, 1, 10) },
-    { hash: 'first', expiresAt: Date.UTC(2026, 0, 1, 3) },
-  ])
 })
 
 test('a deleted app, a deleted user and a lost role end what a token can do, at once', async () => {

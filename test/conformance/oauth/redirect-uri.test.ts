@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Browser } from './browser.ts'
-import { authorizationUrl, authorize, type Fixture, post, withFixture } from './server.ts'
+import { authorizationUrl, authorize, type Fixture, post, secretOf, withFixture } from './server.ts'
 
 const registered = 'https://app.example.com/callback?from=portico'
 
@@ -235,12 +235,82 @@ test('loopback addresses may differ in the port, and in nothing else', async () 
       'http://127.0.0.1.evil.example:8000/callback',
       'http://127.0.0.1:8000@evil.example/callback',
       'http://127.0.0.1:8000/callback?x',
+      'http://127.0.0.1:99999/callback',
+      'http://127.0.0.1:65536/callback',
+      'http://127.0.0.1:0/callback',
+      'http://127.0.0.1:08000/callback',
+      'http://127.0.0.1:/callback',
       'http://2130706433:8000/callback',
       'http://0x7f.1:8000/callback',
     ]) {
       const answer = await browser.send(ask(other))
       assert.equal(answer.status, 400, other)
       assert.equal(answer.headers.location, undefined, other)
+    }
+  })
+})
+
+test('`localhost` is a name, and its port is compared (RFC 8252, 8.3)', async () => {
+  await withFixture({}, async fixture => {
+    const app = await fixture.app({ redirect_uris: ['http://localhost:5555/callback'] })
+    const parameters = { response_type: 'code', client_id: app.client_id, scope: 'read:post', state: 's' }
+    const browser = fixture.browser()
+    const ask = (redirect_uri: string) => authorizationUrl(fixture.url, { ...parameters, redirect_uri })
+    const left = await authorize(browser, ask('http://localhost:5555/callback'), fixture.ann)
+    assert.equal(left.port, '5555')
+    for (const other of ['http://localhost:5556/callback', 'http://localhost/callback']) {
+      const answer = await browser.send(ask(other))
+      assert.deepEqual([answer.status, answer.headers.location], [400, undefined], other)
+    }
+  })
+})
+
+test('a code is taken with the `redirect_uri` that its request had, and without one only where it had none', async () => {
+  await withFixture({}, async fixture => {
+    const { url } = fixture
+    const app = await fixture.app({ redirect_uris: [registered] })
+    const browser = fixture.browser()
+    const parameters = { client_id: app.client_id, response_type: 'code', scope: 'read:post', state: 's' }
+    const codeOf = async (more: Readonly<Record<string, string>>) => {
+      const left = await authorize(browser, authorizationUrl(url, { ...parameters, ...more }), fixture.ann)
+      return String(left.searchParams.get('code'))
+    }
+    const pushed = async (more: Readonly<Record<string, string>>) => {
+      const { json } = await post(`${url}/oauth/par`, { ...parameters, ...more, ...secretOf(app) })
+      return codeOf({ request_uri: String(json.request_uri) })
+    }
+    const basic = Buffer.from(`${app.client_id}:${app.client_secret}`).toString('base64')
+    const named = { redirect_uri: registered }
+    // The last are dealt with by the library alone: the form that it takes is a slightly different one.
+    const forms = [secretOf(app), { grant_type: 'authorization_code', ...secretOf(app) }]
+    const ways: ((form: Readonly<Record<string, string>>) => ReturnType<typeof post>)[] = [
+      ...forms.map(form => (more: object) => post(`${url}/oauth/token`, { ...form, ...more })),
+      more =>
+        post(
+          `${url}/oauth/token`,
+          { grant_type: 'authorization_code', ...more },
+          { Authorization: `Basic ${basic}` },
+        ),
+      more => post(`${url}/oauth/token`, { ...secretOf(app), ...more, unknown: 'x' }),
+    ]
+    for (const redeem of ways) {
+      for (const code of [await codeOf(named), await pushed(named)]) {
+        for (const wrong of [{}, { redirect_uri: '' }]) {
+          const { status, json, text } = await redeem({ code, ...wrong })
+          assert.deepEqual([status, json.error], [400, 'invalid_request'], text)
+          assert.match(String(json.error_description), /redirect_uri/)
+        }
+        const other = await redeem({ code, redirect_uri: `${registered}x` })
+        assert.deepEqual([other.status, other.json.error], [400, 'invalid_grant'], other.text)
+        assert.equal((await redeem({ code, ...named })).status, 200)
+      }
+      // What a client calls itself counts for nothing.
+      const forged = await codeOf({ ...named, portico_without_redirect_uri: 'yes' })
+      assert.equal((await redeem({ code: forged })).status, 400)
+      for (const code of [await codeOf({}), await pushed({})]) {
+        assert.equal((await redeem({ code })).status, 200, 'a request without an address')
+      }
+      assert.equal((await redeem({ code: await codeOf({}), ...named })).status, 200)
     }
   })
 })
@@ -257,6 +327,27 @@ test('an app cannot be registered with an address that is none', async () => {
       '',
       'https://*.example.com/callback',
       'https://user:pw@app.example.com/',
+      'https://app.example.com:99999/callback',
+      'https://app.example.com:65536/callback',
+      'https://app.example.com:0/callback',
+      'https://app.example.com:/callback',
+      'http://localhost:99999/callback',
+      'http://127.0.0.1:99999/callback',
+      'https://App.example.com/callback',
+      'HTTPS://app.example.com/callback',
+      'https://app..example.com/callback',
+      'https://:443/callback',
+      'https://[::1/callback',
+      'https://[/callback',
+      'https://app.example.com/call back',
+      'https://app.example.com/call\\back',
+      'https://app.example.com\\@evil.example/',
+      'https://app.example.com/cäll',
+      'https://äpp.example.com/callback',
+      'https://app.example.com/<callback>',
+      'https://app.example.com/call\nback',
+      'COM.example.app:/callback',
+      'com.example.app:callback',
       'http://app.example.com/callback',
     ]) {
       const { status, text } = await fixture.call('/api/v1/oauth_apps', {
@@ -265,6 +356,24 @@ test('an app cannot be registered with an address that is none', async () => {
         body: { name: 'Wrong', type: 'confidential', redirect_uris: [wrong], scopes: ['read:post'] },
       })
       assert.equal(status, 400, `${wrong}: ${text}`)
+      assert.match(text, /redirect_uris/)
+    }
+    for (const right of [
+      'https://app.example.com',
+      'https://app.example.com:65535/callback?a[]=1&b=%20',
+      'https://xn--pp-wia.example.com/Callback',
+      'https://[2001:db8::1]:8443/callback',
+      'http://localhost:5555/callback',
+      'http://[::1]:5555/callback',
+      'com.example.app:/callback',
+      'com.example.app://callback/path',
+    ]) {
+      const { status, text } = await fixture.call('/api/v1/oauth_apps', {
+        method: 'POST',
+        key: fixture.ann.key,
+        body: { name: 'Right', type: 'confidential', redirect_uris: [right], scopes: ['read:post'] },
+      })
+      assert.equal(status, 201, `${right}: ${text}`)
     }
   })
 })

@@ -1,6 +1,6 @@
 /** A REST face over a store of its own, and a way to see everything that the store holds. */
 import { randomUUID } from 'node:crypto'
-import { newAppHook } from '../../../src/auth/server/apps.ts'
+import { newAppHook } from '../../../src/auth/server/app-secrets.ts'
 import type { Call, Reply } from '../../../src/call.ts'
 import type { JsonValue } from '../../../src/model/fields/type.ts'
 import type { Model } from '../../../src/model/model.ts'
@@ -45,7 +45,7 @@ const hooks: CreateHooks = new Map([
       revealed: { key: 'pk_test_secret' },
     }),
   ],
-  ['oauth_apps', newAppHook],
+  ['oauth_apps', newAppHook({ addFirst: async () => {} })],
   [
     'oauth_app_secrets',
     () => ({ computed: { prefix: 'test', hash: randomUUID() }, revealed: { client_secret: 'test_secret' } }),

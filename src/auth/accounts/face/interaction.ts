@@ -4,9 +4,10 @@ import { ApiError } from '../../../errors.ts'
 import { consentPage } from '../../pages/consent.ts'
 import { noFaults } from '../../pages/form.ts'
 import { pageReply } from '../../pages/reply.ts'
+import { selectAccountPage } from '../../pages/select-account.ts'
 import type { Interaction } from '../../server/server.ts'
 import { interactionPrefix } from '../paths.ts'
-import { findUser } from '../users.ts'
+import { findUser, type UserRow } from '../users.ts'
 import { type FaceParts, redirect, type Visit } from './context.ts'
 import { readForm, readQuery } from './form-body.ts'
 import { type Desk, handleSignIn, handleSignUp, type SignUpDesk, showSignIn, showSignUp } from './sign-in.ts'
@@ -64,8 +65,39 @@ async function newAccount(parts: FaceParts, visit: Visit, interaction: Interacti
   return handleSignUp(parts, visit, desk, form)
 }
 
+/** `prompt=select_account`: as who is signed in, or as another. */
+async function selectAccount(parts: FaceParts, visit: Visit, interaction: Interaction): Promise<Reply> {
+  const { server, csrf, theme } = parts
+  if (visit.method === 'POST') {
+    const form = readForm(visit)
+    csrf.check(visit, form.text('csrf'))
+    const answer = form.text('answer')
+    if (answer === 'deny') return redirect(await server.deny(visit.req, visit.res))
+    if (answer === 'other-account') return redirect(await server.switchAccount(visit.req, visit.res))
+    if (answer === 'continue') return redirect(await server.keepAccount(visit.req, visit.res))
+    throw new ApiError('BAD_REQUEST', '`answer` must be `continue`, `other-account` or `deny`.')
+  }
+  const { email } = await whoIs(parts, interaction)
+  const page = selectAccountPage({
+    action: pathOf(interaction),
+    csrf: csrf.token(visit, visit.res),
+    app: interaction.app,
+    email,
+  })
+  return pageReply(theme, page, {
+    leadsTo: schemeOf(interaction.destination),
+    images: [interaction.app.logoUri],
+  })
+}
+
+async function whoIs({ base }: FaceParts, { userId }: Interaction): Promise<UserRow> {
+  const user = userId === undefined ? undefined : await findUser(base.run, userId)
+  if (user) return user
+  throw new ApiError('NOT_FOUND', 'This request is over. Go back to the app and start again.')
+}
+
 async function consent(parts: FaceParts, visit: Visit, interaction: Interaction): Promise<Reply> {
-  const { server, csrf, theme, base } = parts
+  const { server, csrf, theme } = parts
   if (visit.method === 'POST') {
     const form = readForm(visit)
     csrf.check(visit, form.text('csrf'))
@@ -79,13 +111,12 @@ async function consent(parts: FaceParts, visit: Visit, interaction: Interaction)
       await server.finishConsent(visit.req, visit.res, allowed(interaction, form.list('scope'))),
     )
   }
-  const user = interaction.userId === undefined ? undefined : await findUser(base.run, interaction.userId)
-  if (!user) throw new ApiError('NOT_FOUND', 'This request is over. Go back to the app and start again.')
+  const { email } = await whoIs(parts, interaction)
   const page = consentPage({
     action: pathOf(interaction),
     csrf: csrf.token(visit, visit.res),
     interaction,
-    email: user.email,
+    email,
   })
   return pageReply(theme, page, {
     leadsTo: schemeOf(interaction.destination),
@@ -108,6 +139,7 @@ export async function interactionRoute(parts: FaceParts, visit: Visit, uid: stri
     throw new ApiError('NOT_FOUND', 'This request is over. Go back to the app and start again.')
   }
   visit.userId = interaction.userId ?? null
+  if (interaction.prompt === 'select_account') return selectAccount(parts, visit, interaction)
   if (interaction.prompt === 'consent') return consent(parts, visit, interaction)
   const isNew = readQuery(visit).text('page') === 'sign-up'
   return isNew ? newAccount(parts, visit, interaction) : login(parts, visit, interaction)
