@@ -1,6 +1,8 @@
 /** What the service's own collections take beyond the rules of the model: keys, apps and their secrets. */
 import type { CreateHooks, Run, WriteRule } from '../plan/run.ts'
+import type { Records } from '../records.ts'
 import { keyRule } from './key-bounds.ts'
+import { keysAfterEnd } from './keys-after-end.ts'
 import { newKeyHook } from './new-key.ts'
 import { appRule, newAppHook, newSecretHook } from './server/apps.ts'
 
@@ -10,7 +12,7 @@ interface OwnCollections {
   readonly hooks: CreateHooks
 }
 
-export function ownCollections(run: Run, maxKeysPerUser: number): OwnCollections {
+export function ownCollections(run: Run, records: Records, maxKeysPerUser: number): OwnCollections {
   const rules = new Map([
     ['api_keys', keyRule(run)],
     ['oauth_apps', appRule(run)],
@@ -20,13 +22,14 @@ export function ownCollections(run: Run, maxKeysPerUser: number): OwnCollections
     ['oauth_apps', newAppHook],
     ['oauth_app_secrets', newSecretHook(run)],
   ])
-  return { run: withRules(run, rules), hooks }
+  return { run: withRules(run, keysAfterEnd(run, records), rules), hooks }
 }
 
-function withRules(run: Run, rules: ReadonlyMap<string, WriteRule>): Run {
+/** `checked`: what writes of collections with rules run on. */
+function withRules(run: Run, checked: Run, rules: ReadonlyMap<string, WriteRule>): Run {
   const ruled: Run['write'] = async (plan, principal) => {
     await rules.get(plan.shape.collection)?.(plan, principal)
-    return run.write(plan, principal)
+    return checked.write(plan, principal)
   }
   return {
     ...run,

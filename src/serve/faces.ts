@@ -44,7 +44,7 @@ export function openFaces(parts: FaceParts): Faces {
   const { model, run, store, records, apps, authenticate, limits, cluster, settings, issuer } = parts
   const { logger } = parts.log
   const faultsOf = (what: string) => (error: unknown) => logger.error({ err: error }, `${what} failed`)
-  const { run: faceRun, hooks } = ownCollections(run, settings.maxKeysPerUser)
+  const { run: faceRun, hooks } = ownCollections(run, records, settings.maxKeysPerUser)
   return {
     rest: createRest({ model, run: faceRun, hooks, baseUrl: settings.baseUrl }),
     graphql: graphqlFace({
