@@ -1,4 +1,5 @@
 /** The API keys of a user. */
+import { ApiError } from '../errors.ts'
 import type { DeleteShape, ListShape } from '../plan/plan.ts'
 import type { Run } from '../plan/run.ts'
 import { system } from '../principal.ts'
@@ -16,12 +17,25 @@ const ofUser: ListShape = {
 }
 
 const remove: DeleteShape = { kind: 'delete', collection: 'api_keys', id: 0, ifMatch: undefined }
-const AT_ONCE = 1000
+/** Read at once. */
+const PAGE = 1000
 
-/** All at once: after a reset nothing of before works. */
-export async function removeKeys(run: Run, userId: number): Promise<void> {
-  const answer = await run.list({ shape: ofUser, args: [userId, 0, AT_ONCE] }, system)
-  const rows: readonly { readonly id: number }[] = JSON.parse(answer.text ?? '[]')
-  await Promise.all(rows.map(({ id }) => run.write({ shape: remove, args: [id] }, system)))
-  if (rows.length === AT_ONCE) await removeKeys(run, userId)
+/** The ids of all of them. */
+export async function keysOf(run: Run, userId: number): Promise<readonly number[]> {
+  const found: number[] = []
+  for (;;) {
+    const answer = await run.list({ shape: ofUser, args: [userId, found.length, PAGE] }, system)
+    const rows: readonly { readonly id: number }[] = JSON.parse(answer.text ?? '[]')
+    found.push(...rows.map(({ id }) => id))
+    if (rows.length < PAGE) return found
+  }
+}
+
+/** One that is gone already is gone. */
+export async function removeKey(run: Run, id: number): Promise<void> {
+  try {
+    await run.write({ shape: remove, args: [id] }, system)
+  } catch (error) {
+    if (!(error instanceof ApiError) || error.code !== 'NOT_FOUND') throw error
+  }
 }

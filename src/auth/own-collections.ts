@@ -1,6 +1,8 @@
 /** What the service's own collections take beyond the rules of the model: keys, apps and their secrets. */
 import type { CreateHooks, Run, WriteRule } from '../plan/run.ts'
+import type { Records } from '../records.ts'
 import { keyRule } from './key-bounds.ts'
+import { keysAfterEnd } from './keys-after-end.ts'
 import { newKeyHook } from './new-key.ts'
 import { type AppSecrets, newAppHook, newSecretHook, secretRule } from './server/app-secrets.ts'
 import { appRule } from './server/apps.ts'
@@ -11,7 +13,15 @@ interface OwnCollections {
   readonly hooks: CreateHooks
 }
 
-export function ownCollections(run: Run, maxKeysPerUser: number, secrets: AppSecrets): OwnCollections {
+interface OwnCollectionsParts {
+  readonly run: Run
+  readonly records: Records
+  readonly secrets: AppSecrets
+  readonly maxKeysPerUser: number
+}
+
+export function ownCollections(parts: OwnCollectionsParts): OwnCollections {
+  const { run, records, secrets, maxKeysPerUser } = parts
   const rules = new Map([
     ['api_keys', keyRule(run)],
     ['oauth_apps', appRule(run)],
@@ -22,13 +32,14 @@ export function ownCollections(run: Run, maxKeysPerUser: number, secrets: AppSec
     ['oauth_apps', newAppHook(secrets)],
     ['oauth_app_secrets', newSecretHook(run, secrets)],
   ])
-  return { run: withRules(run, rules), hooks }
+  return { run: withRules(run, keysAfterEnd(run, records), rules), hooks }
 }
 
-function withRules(run: Run, rules: ReadonlyMap<string, WriteRule>): Run {
+/** `checked`: what writes of collections with rules run on. */
+function withRules(run: Run, checked: Run, rules: ReadonlyMap<string, WriteRule>): Run {
   const ruled: Run['write'] = async (plan, principal) => {
     await rules.get(plan.shape.collection)?.(plan, principal)
-    return run.write(plan, principal)
+    return checked.write(plan, principal)
   }
   return {
     ...run,

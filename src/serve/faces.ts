@@ -46,7 +46,8 @@ export function openFaces(parts: FaceParts): Faces {
   const { model, run, store, records, apps, authenticate, limits, cluster, settings, issuer } = parts
   const { logger } = parts.log
   const faultsOf = (what: string) => (error: unknown) => logger.error({ err: error }, `${what} failed`)
-  const { run: faceRun, hooks } = ownCollections(run, settings.maxKeysPerUser, parts.secrets)
+  const { maxKeysPerUser } = settings
+  const { run: faceRun, hooks } = ownCollections({ run, records, secrets: parts.secrets, maxKeysPerUser })
   return {
     rest: createRest({ model, run: faceRun, hooks, baseUrl: settings.baseUrl }),
     graphql: graphqlFace({

@@ -63,7 +63,7 @@ test('an account that a stranger made with this address is nobody’s until the 
     assert.equal(await whoIs('Victim@Example.com'), null)
     const link = await world.token()
     assert.equal(await addressToConfirm(base, link), 'victim@example.com')
-    assert.ok(await confirmAddress(base, link, answer.userId))
+    assert.ok(await confirmAddress(base, link, answer.userId, 's'))
     assert.equal(await whoIs('victim@example.com'), answer.userId)
     // One that an administrator has made counts, until its user puts another address there.
     const made = await user('made@example.com', 'correct horse battery')

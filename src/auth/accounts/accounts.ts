@@ -31,6 +31,8 @@ export interface AccountParts {
   readonly signUp: SignUpMode
   /** After a reset or a new password: see `AuthorizationServer.revokeAll`. */
   readonly revokeAll: (userId: number, exceptSession?: string) => Promise<void>
+  /** After the first proof of an address: see `AuthorizationServer.revokeOthers`. */
+  readonly revokeOthers: (userId: number, session: string) => Promise<void>
   readonly onFault: (error: unknown) => void
   readonly now?: () => number
 }

@@ -17,6 +17,10 @@ interface Stored {
   readonly secret: string
   /** Until a first code has proved that the app knows it. */
   readonly confirmed: boolean
+  /** Milliseconds since 1970; missing where it was made before this was kept. */
+  readonly createdAt?: number
+  /** In which they were turned on. */
+  readonly session?: string | undefined
 }
 
 export interface Enrolment {
@@ -27,12 +31,14 @@ export interface Enrolment {
 
 export interface OneTimeCodes {
   isOn(userId: number): Promise<boolean>
+  /** Whether they were turned on, or begun, less than so many milliseconds ago. */
+  isYoungerThan(userId: number, ageMs: number): Promise<boolean>
   /** A new secret, which does nothing until `confirm`. */
   start(userId: number, email: string, issuer: string): Promise<Enrolment>
   /** The secret that waits to be confirmed, with its picture's address. */
   waiting(userId: number, email: string, issuer: string): Promise<Enrolment | undefined>
   /** Turns codes on, where `code` fits. Returns the recovery codes, shown once; undefined where it does not. */
-  confirm(userId: number, code: string): Promise<readonly string[] | undefined>
+  confirm(userId: number, code: string, session?: string): Promise<readonly string[] | undefined>
   /** Whether the code is right: of a device, once in its time; or a recovery code, once ever. */
   check(userId: number, code: string): Promise<boolean>
   recoveryCodesLeft(userId: number): Promise<number>
@@ -99,19 +105,23 @@ export function createOneTimeCodes(records: Records, now: () => number = Date.no
     async isOn(userId) {
       return (await find(userId))?.confirmed === true
     },
+    async isYoungerThan(userId, ageMs) {
+      const createdAt = (await find(userId))?.createdAt
+      return createdAt !== undefined && now() - createdAt < ageMs
+    },
     async start(userId, email, issuer) {
       const made = await enrolment(undefined, email, issuer)
-      await store(userId, { secret: made.secret, confirmed: false })
+      await store(userId, { secret: made.secret, confirmed: false, createdAt: now() })
       return made
     },
     async waiting(userId, email, issuer) {
       const stored = await find(userId)
       return stored && !stored.confirmed ? enrolment(stored.secret, email, issuer) : undefined
     },
-    async confirm(userId, code) {
+    async confirm(userId, code, session) {
       const stored = await find(userId)
       if (!stored || stored.confirmed || !(await fits(userId, stored.secret, code))) return undefined
-      await store(userId, { ...stored, confirmed: true })
+      await store(userId, { ...stored, confirmed: true, createdAt: now(), session })
       return newRecoveryCodes(userId)
     },
     async check(userId, code) {

@@ -21,6 +21,8 @@ interface Stored {
   readonly transports: readonly string[]
   /** Milliseconds since 1970. */
   readonly createdAt: number
+  /** In which it was made. */
+  readonly session?: string
 }
 
 export interface Passkey {
@@ -28,6 +30,12 @@ export interface Passkey {
   readonly id: string
   readonly name: string
   readonly createdAt: number
+}
+
+export interface PasskeyProof {
+  readonly userId: number
+  /** Seconds since 1970: see `signInTime`. */
+  readonly at: number
 }
 
 interface Challenge {
@@ -41,17 +49,23 @@ export interface PasskeyOwner {
   readonly name: string
 }
 
+export interface PasskeyMaker {
+  readonly userId: number
+  /** In which it is made. */
+  readonly session: string
+}
+
 export interface Passkeys {
   list(userId: number): Promise<readonly Passkey[]>
   remove(userId: number, id: string): Promise<boolean>
   /** What a browser needs to make one. */
   creationOptions(owner: PasskeyOwner): Promise<object>
-  /** Whether what the browser made is good, and now kept. */
-  add(userId: number, name: string, response: string): Promise<boolean>
+  /** Keeps what the browser made, and returns its id; undefined when it is not good. */
+  add(maker: PasskeyMaker, name: string, response: string): Promise<string | undefined>
   /** What a browser needs to sign in with any of its passkeys. */
   requestOptions(): Promise<object>
-  /** Whose passkey has answered; undefined when the answer is wrong. */
-  verify(response: string): Promise<number | undefined>
+  /** Whose passkey has answered; undefined when the answer is wrong. `timeOf`: asked before it is looked at. */
+  verify(response: string, timeOf: (userId: number) => Promise<number>): Promise<PasskeyProof | undefined>
 }
 
 interface PasskeySettings {
@@ -162,10 +176,16 @@ async function creationOptions(desk: Desk, owner: PasskeyOwner): Promise<object>
   return options
 }
 
-async function add(desk: Desk, userId: number, name: string, text: string): Promise<boolean> {
+async function add(
+  desk: Desk,
+  { userId, session }: PasskeyMaker,
+  name: string,
+  text: string,
+): Promise<string | undefined> {
   const response = parsed<RegistrationResponseJSON>(text)
   const challenge = response && (await redeem(desk, response, userId))
-  if (!response || challenge === undefined || (await owned(desk, userId)).length >= MAX_PASSKEYS) return false
+  if (!response || challenge === undefined) return undefined
+  if ((await owned(desk, userId)).length >= MAX_PASSKEYS) return undefined
   const { verifyRegistrationResponse } = await library()
   const checked = await verifyRegistrationResponse({
     response,
@@ -173,12 +193,21 @@ async function add(desk: Desk, userId: number, name: string, text: string): Prom
     supportedAlgorithmIDs: algorithms,
     ...desk.expected,
   }).catch(() => undefined)
-  if (!checked?.verified) return false
+  if (!checked?.verified) return undefined
   const { id, publicKey, counter, transports = [] } = checked.registrationInfo.credential
   const key = Buffer.from(publicKey).toString('base64url')
   const createdAt = desk.now()
-  const stored: Stored = { userId, name, credentialId: id, publicKey: key, counter, transports, createdAt }
-  return desk.records.add(recordOf(idOf(id), stored))
+  const stored: Stored = {
+    userId,
+    name,
+    credentialId: id,
+    publicKey: key,
+    counter,
+    transports,
+    createdAt,
+    session,
+  }
+  return (await desk.records.add(recordOf(idOf(id), stored))) ? idOf(id) : undefined
 }
 
 async function requestOptions({ tokens, rpID }: Desk): Promise<object> {
@@ -188,11 +217,18 @@ async function requestOptions({ tokens, rpID }: Desk): Promise<object> {
   return options
 }
 
-async function verify(desk: Desk, text: string): Promise<number | undefined> {
+async function verify(
+  desk: Desk,
+  text: string,
+  timeOf: (userId: number) => Promise<number>,
+): Promise<PasskeyProof | undefined> {
   const response = parsed<AuthenticationResponseJSON>(text)
   const challenge = response && (await redeem(desk, response, null))
-  const record = response && (await desk.records.get(kind, idOf(response.id)))
-  if (!response || challenge === undefined || !record) return undefined
+  const owner = response && (await desk.records.get(kind, idOf(response.id)))?.owner
+  if (!response || challenge === undefined || !owner) return undefined
+  const at = await timeOf(Number(owner))
+  const record = await desk.records.get(kind, idOf(response.id))
+  if (!record) return undefined
   const stored = storedIn(record.payload)
   const { verifyAuthenticationResponse } = await library()
   const publicKey = new Uint8Array(Buffer.from(stored.publicKey, 'base64url'))
@@ -209,7 +245,7 @@ async function verify(desk: Desk, text: string): Promise<number | undefined> {
   const isHere =
     newCounter === stored.counter ||
     (await desk.records.swap(record, record.payload, JSON.stringify(counted)))
-  return isHere ? stored.userId : undefined
+  return isHere ? { userId: stored.userId, at } : undefined
 }
 
 export function createPasskeys({
@@ -229,8 +265,8 @@ export function createPasskeys({
       return record?.owner === String(userId) && records.delete(kind, id)
     },
     creationOptions: owner => creationOptions(desk, owner),
-    add: (userId, name, response) => add(desk, userId, name, response),
+    add: (maker, name, response) => add(desk, maker, name, response),
     requestOptions: () => requestOptions(desk),
-    verify: response => verify(desk, response),
+    verify: (response, timeOf) => verify(desk, response, timeOf),
   }
 }

@@ -1,11 +1,12 @@
 /** New passwords: by a link, for who has forgotten theirs, and by the old one. */
 
-import { removeKeys } from '../keys-of.ts'
 import { hashPassword } from '../password.ts'
 import type { AccountBase } from './accounts.ts'
+import { type Ended, replacePassword } from './ending.ts'
+import { notifyOfPassword } from './notices.ts'
 import { passwordFault } from './rules.ts'
 import { confirmPassword } from './sign-in.ts'
-import { findByEmail, findUser, hasStill, storePasswordHash, type UserRow } from './users.ts'
+import { findByEmail, findUser, hasStill } from './users.ts'
 
 interface Pending {
   readonly userId: number
@@ -36,19 +37,8 @@ export async function requestReset(
   return seconds
 }
 
-async function store(
-  { run, records, revokeAll }: AccountBase,
-  { id }: UserRow,
-  hashed: string,
-  exceptSession?: string,
-): Promise<void> {
-  await storePasswordHash(run, id, hashed)
-  await records.deleteOwned(String(id), ['PasswordReset', 'SecondFactor'])
-  await revokeAll(id, exceptSession)
-}
-
 export type ResetAnswer =
-  | { readonly kind: 'done' }
+  | { readonly kind: 'done'; readonly userId: number; readonly ended: Ended }
   | { readonly kind: 'over' }
   | { readonly kind: 'fault'; readonly field: string; readonly message: string }
 
@@ -56,12 +46,19 @@ export async function canReset({ tokens }: AccountBase, token: string): Promise<
   return (await tokens.peek('PasswordReset', token)) !== undefined
 }
 
+const DAY = 24 * 60 * 60 * 1000
 /**
- * Sets the password, and ends every session and token of the user. An account whose address nobody had
- * confirmed may have been made by somebody else: then what they left behind goes too.
+ * One-time codes that were turned on within this time before a reset may be those of somebody who had the account.
+ * Older ones stay: who can only read the user's mail must not get past them.
+ */
+const SUSPECT_CODES_AGE = 7 * DAY
+
+/**
+ * Sets the password, and ends everything by which somebody else may still get in: sessions, passkeys, keys, consents,
+ * tokens, links, and one-time codes where they are new or the address was never confirmed.
  */
 export async function reset(base: AccountBase, token: string, password: string): Promise<ResetAnswer> {
-  const { tokens, addresses, run, records } = base
+  const { tokens, addresses, run, codes: oneTime } = base
   const waiting = await tokens.peek<Pending>('PasswordReset', token)
   if (!waiting) return { kind: 'over' }
   const message = passwordFault(password, waiting.email)
@@ -71,13 +68,12 @@ export async function reset(base: AccountBase, token: string, password: string):
   const pending = await tokens.redeem<Pending>('PasswordReset', token)
   const user = pending && (await findUser(run, pending.userId))
   if (user?.email !== waiting.email) return { kind: 'over' }
-  if (await addresses.isUnproven(user.id)) {
-    await records.deleteOwned(String(user.id), ['Passkey', 'Totp', 'RecoveryCode'])
-    await removeKeys(run, user.id)
-  }
+  const codes =
+    (await addresses.isUnproven(user.id)) || (await oneTime.isYoungerThan(user.id, SUSPECT_CODES_AGE))
   await addresses.confirm(user.id, user.email)
-  await store(base, user, hashed)
-  return { kind: 'done' }
+  const ended = await replacePassword(base, user.id, hashed, { keys: true, passkeys: true, codes })
+  notifyOfPassword(base, user, 'was set anew by a link', ended)
+  return { kind: 'done', userId: user.id, ended }
 }
 
 interface Change {
@@ -87,6 +83,8 @@ interface Change {
   readonly address: string
   /** The session that asks, which stays. */
   readonly session: string
+  /** Whether the API keys end too. */
+  readonly keys: boolean
 }
 
 export async function changePassword(base: AccountBase, change: Change): Promise<ResetAnswer> {
@@ -105,6 +103,8 @@ export async function changePassword(base: AccountBase, change: Change): Promise
   const hashed = await hashPassword(change.password)
   // A reset meanwhile has ended what the old password was good for.
   if (!(await hasStill(base.run, user))) return { kind: 'over' }
-  await store(base, user, hashed, change.session)
-  return { kind: 'done' }
+  const { session: except, keys } = change
+  const ended = await replacePassword(base, user.id, hashed, { except, keys, passkeys: false, codes: false })
+  notifyOfPassword(base, user, 'was changed', ended)
+  return { kind: 'done', userId: user.id, ended }
 }

@@ -1,5 +1,6 @@
 /** Signing in: by password and perhaps a one-time code, or by a passkey. */
 import { verifyPassword } from '../password.ts'
+import { signInTime } from '../server/ended.ts'
 import type { AccountBase } from './accounts.ts'
 import type { Passkeys } from './passkeys.ts'
 import { findByEmail, findUser, hasStill } from './users.ts'
@@ -10,6 +11,8 @@ export interface Proven {
   readonly userId: number
   readonly remember: boolean
   readonly methods: readonly string[]
+  /** Seconds since 1970: see `signInTime`. */
+  readonly at: number
 }
 
 export type SignInAnswer =
@@ -30,30 +33,32 @@ export interface PasswordAttempt {
 interface Pending {
   readonly userId: number
   readonly remember: boolean
+  readonly at: number
 }
 
 const wrong = { kind: 'wrong' } as const
 
 /** A wrong address and a wrong password answer alike, after the same work. */
 export async function signInByPassword(base: AccountBase, attempt: PasswordAttempt): Promise<SignInAnswer> {
-  const { run, attempts, addresses, codes, tokens } = base
+  const { run, records, attempts, addresses, codes, tokens, now } = base
   const { password, remember, address } = attempt
   const email = attempt.email.trim().toLowerCase()
   const seconds = await attempts.take(email, address)
   if (seconds !== undefined) return { kind: 'throttled', seconds }
   const user = await findByEmail(run, email)
+  const at = await signInTime(records, user?.id ?? 0, now())
   const isRight = await verifyPassword(password, user?.password_hash ?? undefined)
   if (!user || !isRight || !(await hasStill(run, user))) return wrong
   attempts.succeed(email, address)
   if (await codes.isOn(user.id)) {
-    const pending: Pending = { userId: user.id, remember }
+    const pending: Pending = { userId: user.id, remember, at }
     return {
       kind: 'second-factor',
       token: await tokens.issue('SecondFactor', pending, { owner: String(user.id) }),
     }
   }
   await addresses.remember(user.id, user.email)
-  return { kind: 'proven', userId: user.id, remember, methods: ['pwd'] }
+  return { kind: 'proven', userId: user.id, remember, methods: ['pwd'], at }
 }
 
 /** A password alone, of somebody who is signed in already; `undefined`: right. */
@@ -89,7 +94,8 @@ export async function signInByCode(
   if (!(await codes.check(user.id, code))) return wrong
   if (!(await tokens.redeem('SecondFactor', token))) return { kind: 'over' }
   attempts.succeed(key, address)
-  return { kind: 'proven', userId: user.id, remember: pending.remember, methods: ['pwd', 'otp', 'mfa'] }
+  const { remember, at } = pending
+  return { kind: 'proven', userId: user.id, remember, methods: ['pwd', 'otp', 'mfa'], at }
 }
 
 /** What asking for a challenge is counted by. */
@@ -99,7 +105,7 @@ export function optionsKey(address: string): string {
 
 /** A passkey asks for its owner's own lock, so it counts as two factors and needs no code. */
 export async function signInByPasskey(
-  { run, attempts }: AccountBase,
+  { run, records, attempts, now }: AccountBase,
   passkeys: Passkeys,
   response: string,
   address: string,
@@ -108,9 +114,10 @@ export async function signInByPasskey(
   const key = `passkey:${address}`
   const seconds = await attempts.take(key, address)
   if (seconds !== undefined) return { kind: 'throttled', seconds }
-  const userId = await passkeys.verify(response)
-  if (userId === undefined || !(await findUser(run, userId))) return wrong
+  const proof = await passkeys.verify(response, id => signInTime(records, id, now()))
+  if (proof === undefined || !(await findUser(run, proof.userId))) return wrong
+  const { userId, at } = proof
   attempts.succeed(key, address)
   attempts.succeed(optionsKey(address), address)
-  return { kind: 'proven', userId, remember: true, methods: ['hwk', 'user', 'mfa'] }
+  return { kind: 'proven', userId, remember: true, methods: ['hwk', 'user', 'mfa'], at }
 }

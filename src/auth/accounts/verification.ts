@@ -1,5 +1,6 @@
 /** Showing that an e-mail address is one's own. */
 import type { AccountBase } from './accounts.ts'
+import { endBeforeProof } from './ending.ts'
 import { findUser } from './users.ts'
 
 interface Claimed {
@@ -24,12 +25,18 @@ export async function addressToConfirm({ tokens }: AccountBase, token: string): 
  * The owner of the account has opened the link. False when the link is used or too old, was made for another
  * user, or the account has another address by now.
  */
-export async function confirmAddress(base: AccountBase, token: string, signedIn: number): Promise<boolean> {
+export async function confirmAddress(
+  base: AccountBase,
+  token: string,
+  signedIn: number,
+  session: string,
+): Promise<boolean> {
   const waiting = await base.tokens.peek<Claimed>('AddressVerification', token)
   if (waiting?.userId !== signedIn) return false
   const claimed = await base.tokens.redeem<Claimed>('AddressVerification', token)
   const user = claimed && (await findUser(base.run, claimed.userId))
   if (!claimed || user?.email !== claimed.email) return false
+  if (await base.addresses.isUnproven(user.id)) await endBeforeProof(base, user.id, session)
   await base.addresses.confirm(user.id, claimed.email)
   return true
 }

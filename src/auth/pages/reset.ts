@@ -33,7 +33,7 @@ interface ResetPage {
 export function resetPage({ csrf, faults, token }: ResetPage): Page {
   const content = html`<h1>Set a new password</h1>
 ${summary(faults)}
-<p>You are then signed out everywhere, and connected apps must ask you again.</p>
+<p>This takes the account back: every session, passkey and API key ends, and connected apps must ask you again.</p>
 ${form(
   { action: '/account/reset', csrf, hidden: { token } },
   html`

@@ -21,18 +21,27 @@ export interface SecurityPage {
   readonly totp: boolean
   /** How many recovery codes are left. */
   readonly recoveryCodes: number
+  /** How many API keys there are. */
+  readonly keys: number
 }
 
 const action = '/account/security'
 
-function passwordSection(csrf: string, faults: Faults): Html {
+/** Ticked at first: who suspects somebody need not think of it. */
+function keysChoice(keys: number): Html {
+  const label = keys === 1 ? 'Revoke my API key too' : `Revoke my ${keys} API keys too`
+  return html`<div class="choice"><input type="checkbox" id="keys" name="keys" value="yes" checked><label for="keys">${label}</label></div>`
+}
+
+function passwordSection({ menu: { csrf }, faults, keys }: SecurityPage): Html {
   return html`<section aria-labelledby="password-heading"><h2 id="password-heading">Password</h2>
-<p>A new password signs you out everywhere else, and connected apps must ask you again.</p>
+<p>A new password signs you out everywhere else, and connected apps must ask you again. Your passkeys and one-time codes stay: look through them below.</p>
 ${form(
   { action, csrf, hidden: { change: 'password' } },
   html`
 ${field({ name: 'current_password', label: 'Current password', type: 'password', autocomplete: 'current-password', maxlength: 256 }, faults)}
 ${newPassword('new_password', 'New password', faults)}
+${keys > 0 && keysChoice(keys)}
 ${button('Change the password')}`,
 )}</section>`
 }
@@ -71,7 +80,7 @@ export function securityPage(page: SecurityPage): Page {
   const content = html`<h1>Security</h1>
 ${note(page.note)}
 ${summary(faults)}
-${passwordSection(menu.csrf, faults)}
+${passwordSection(page)}
 ${passkeySection(page)}
 ${totpSection(page)}`
   return { title: 'Security', content, menu, faulty: faults.size > 0, script: true }

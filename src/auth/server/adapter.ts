@@ -5,7 +5,7 @@
 import { ApiError } from '../../errors.ts'
 import type { Awaitable } from '../../plan/answer.ts'
 import type { NewRecord, Records, StoredRecord } from '../../records.ts'
-import { isEnded, noteEnd } from './ended.ts'
+import { isEnded, isEndedWithAccount, noteEnd } from './ended.ts'
 import { scopeSet, withCovered } from './scopes.ts'
 import { secretHash } from './secret.ts'
 import { together } from './together.ts'
@@ -63,15 +63,17 @@ export class Adapter {
     const { records, usedUp } = this.#parts
     const record = this.#recordOf(id, payload, expiresIn)
     if (issued.has(this.#kind)) return together(() => records.put(record))
-    if (this.#kind === 'Session') return this.#putOfSession(record, payload.uid)
-    if (ofSessions.has(this.#kind)) return this.#putOfSession(record, payload.sessionUid)
+    if (this.#kind === 'Session') return this.#putOfSession(record, payload.uid, payload.loginTs)
+    if (ofSessions.has(this.#kind)) {
+      return this.#putOfSession(record, payload.sessionUid, payload.authTime)
+    }
     if (this.#kind !== 'ReplayDetection') return records.put(record)
     // The library looks for it and stores it later: of many parallel uses one must win.
     if (!(await records.add(record))) throw usedUp()
   }
 
   /** Stores what a session is or has made, unless the session has ended meanwhile. */
-  async #putOfSession(record: NewRecord, uid: unknown): Promise<void> {
+  async #putOfSession(record: NewRecord, uid: unknown, signedInAt: unknown): Promise<void> {
     const { records } = this.#parts
     try {
       await records.put(record)
@@ -80,7 +82,16 @@ export class Adapter {
       if (this.#kind !== 'Session' || !(error instanceof ApiError) || error.code !== 'CONFLICT') throw error
       return
     }
-    if (typeof uid === 'string' && (await isEnded(records, uid))) await records.delete(record.kind, record.id)
+    if (typeof uid === 'string' && (await this.#isOver(uid, record.owner, signedInAt))) {
+      await records.delete(record.kind, record.id)
+    }
+  }
+
+  async #isOver(uid: string, owner: string | undefined, signedInAt: unknown): Promise<boolean> {
+    const { records } = this.#parts
+    if (await isEnded(records, uid)) return true
+    if (owner === undefined || typeof signedInAt !== 'number') return false
+    return isEndedWithAccount(records, owner, uid, signedInAt)
   }
 
   async find(id: string): Promise<Payload | undefined> {

@@ -7,6 +7,12 @@ import { decideClaims, scopesAskedFor } from './claims.ts'
 
 const KIND = 'Consent'
 
+/** Which app is allowed something, and in which session. */
+interface Asked {
+  readonly clientId: string
+  readonly sessionUid: string | undefined
+}
+
 export interface Consent {
   readonly clientId: string
   readonly scopes: readonly string[]
@@ -14,8 +20,15 @@ export interface Consent {
   readonly at: number
 }
 
+interface Stored extends Consent {
+  /** In which it was last allowed something. */
+  readonly session?: string | undefined
+}
+
 /** The kinds of records that let an app act for a user. */
-const granting = ['AccessToken', 'RefreshToken', 'AuthorizationCode', 'DeviceCode', 'Grant']
+const granting = ['AccessToken', 'RefreshToken', 'AuthorizationCode', 'DeviceCode', 'Grant', KIND]
+/** Those of them that know their session. */
+const ofSessions = ['AccessToken', 'RefreshToken', 'AuthorizationCode', 'DeviceCode']
 
 function idOf(userId: number, clientId: string): string {
   return `${userId}:${clientId}`
@@ -38,11 +51,16 @@ export class Consents {
     return found.map(({ payload }) => JSON.parse(payload) as Consent)
   }
 
-  /** `asked` of which `allowed`: what else was allowed before stays. */
-  async remember(userId: number, clientId: string, asked: readonly string[], allowed: readonly string[]) {
+  /** `asked` of which `allowed`: what else was allowed before stays. Nothing by a session that has ended meanwhile. */
+  async remember(
+    userId: number,
+    { clientId, sessionUid }: Asked,
+    asked: readonly string[],
+    allowed: readonly string[],
+  ): Promise<void> {
     const before = (await this.find(userId, clientId))?.scopes ?? []
     const kept = before.filter(scope => !asked.includes(scope))
-    const consent: Consent = { clientId, scopes: [...kept, ...allowed], at: Date.now() }
+    const consent: Stored = { clientId, scopes: [...kept, ...allowed], at: Date.now(), session: sessionUid }
     const id = idOf(userId, clientId)
     await this.#records.put({
       kind: KIND,
@@ -51,6 +69,8 @@ export class Consents {
       expiresAt: null,
       owner: String(userId),
     })
+    if (sessionUid === undefined || (await this.#records.byAlias('Session', sessionUid))) return
+    await this.#records.delete(KIND, id)
   }
 
   /** Takes everything from the app: every grant, and with it every token. */
@@ -58,14 +78,37 @@ export class Consents {
     await this.#records.delete(KIND, idOf(userId, clientId))
     for (const { id, payload } of await this.#records.byOwner('Grant', String(userId))) {
       if ((JSON.parse(payload) as { clientId?: string }).clientId !== clientId) continue
-      await this.#records.delete('Grant', id)
-      await this.#records.deleteGrant(id)
+      await this.#endGrant(id)
     }
   }
 
-  /** Ends every token and pending code of the user; what was allowed stays remembered. */
+  /** Ends every token and pending code of the user, and forgets what was allowed. */
   async endAll(userId: number): Promise<void> {
     await this.#records.deleteOwned(String(userId), granting)
+  }
+
+  /** As `endAll`, for what was not allowed in this session. */
+  async endOthers(userId: number, session: string): Promise<void> {
+    const owner = String(userId)
+    const spared = await this.#grantsOf(owner, session)
+    for (const { id, payload } of await this.#records.byOwner(KIND, owner)) {
+      if ((JSON.parse(payload) as Stored).session !== session) await this.#records.delete(KIND, id)
+    }
+    for (const { id } of await this.#records.byOwner('Grant', owner)) {
+      if (!spared.has(id)) await this.#endGrant(id)
+    }
+  }
+
+  /** What a session has let apps have. */
+  async #grantsOf(owner: string, session: string): Promise<ReadonlySet<string>> {
+    const found = await Promise.all(ofSessions.map(kind => this.#records.byOwner(kind, owner)))
+    const own = found.flat().filter(({ payload }) => JSON.parse(payload).sessionUid === session)
+    return new Set(own.flatMap(({ grant }) => (grant === null ? [] : [grant])))
+  }
+
+  async #endGrant(id: string): Promise<void> {
+    await this.#records.delete('Grant', id)
+    await this.#records.deleteGrant(id)
   }
 }
 

@@ -187,6 +187,11 @@ export class Server implements AuthorizationServer {
     await this.#consents.endAll(userId)
   }
 
+  async revokeOthers(userId: number, session: string): Promise<void> {
+    await this.#sessions.revokeAll(userId, session)
+    await this.#consents.endOthers(userId, session)
+  }
+
   /** Cookies are secure where the issuer is, whoever ends TLS. */
   async #engineFor(req: IncomingMessage): Promise<Engine> {
     asIssuer(req, this.issuer)

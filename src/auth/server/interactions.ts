@@ -49,10 +49,8 @@ export class Interactions {
     }
   }
 
-  async finishLogin(asked: Asked, { userId, remember, methods }: SignIn): Promise<NextPath> {
+  async finishLogin(asked: Asked, { userId, remember, methods, at: ts }: SignIn): Promise<NextPath> {
     await detailsOf(asked)
-    // The request may go on much later: this is when the user was there.
-    const ts = Math.floor(Date.now() / 1000)
     const login = { accountId: String(userId), remember, ts, ...(methods && { amr: methods }) }
     return finish(asked, { login }, false)
   }
@@ -82,7 +80,9 @@ export class Interactions {
     grant.addOIDCClaims(claims.granted)
     grant.rejectOIDCClaims(claims.rejected)
     const grantId = await grant.save()
-    await this.#parts.consents.remember(Number(session.accountId), params.client_id, wanted, allowed)
+    const userId = Number(session.accountId)
+    const about = { clientId: params.client_id, sessionUid: session.uid }
+    await this.#parts.consents.remember(userId, about, wanted, allowed)
     return finish(asked, { consent: { grantId } }, true)
   }
 

@@ -68,6 +68,8 @@ export interface SignIn {
   /** How the user has proved who they are (RFC 8176), e.g. `['pwd', 'otp']`. */
   readonly methods?: readonly string[]
   readonly address?: string
+  /** Seconds since 1970: see `signInTime`. */
+  readonly at: number
 }
 
 export interface AuthorizationServer {
@@ -107,8 +109,10 @@ export interface AuthorizationServer {
   connectedApps(userId: number): Promise<readonly ConnectedApp[]>
   /** Takes from an app everything that the user allowed it: its tokens work no more. */
   revokeApp(userId: number, clientId: string): Promise<void>
-  /** After a password reset: every session, token and pending code of the user ends. `exceptSession` stays. */
+  /** Every session, token, pending code and remembered consent of the user ends. `exceptSession` stays. */
   revokeAll(userId: number, exceptSession?: string): Promise<void>
+  /** As `revokeAll`, but what the session itself has allowed stays, with its tokens. */
+  revokeOthers(userId: number, session: string): Promise<void>
 }
 
 /** What pages the authorization server itself shows. Each returns a whole HTML document. */

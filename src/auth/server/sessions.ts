@@ -2,6 +2,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type Provider from 'oidc-provider'
 import type { Session } from 'oidc-provider'
+import { ApiError } from '../../errors.ts'
 import type { Records, StoredRecord } from '../../records.ts'
 import { noteEnd } from './ended.ts'
 import type { SessionInfo, SignIn } from './server.ts'
@@ -55,20 +56,22 @@ export class Sessions {
     provider: Provider,
     req: IncomingMessage,
     res: ServerResponse,
-    { userId, remember, methods }: SignIn,
+    { userId, remember, methods, at: loginTs }: SignIn,
   ): Promise<SessionInfo> {
     const ctx = provider.createContext(req, res)
     await this.#endCurrent(await provider.Session.get(ctx))
     const session = new provider.Session()
     session.loginAccount({
       accountId: String(userId),
+      loginTs,
       transient: !remember,
       ...(methods && { amr: methods }),
     })
     await session.save(this.#life)
     this.#setCookie(provider, req, res, session, remember)
     const info = await this.#find(session.uid, session.uid)
-    if (!info) throw new Error('The session was not stored.')
+    // Everything of the account was ended since the proof was checked.
+    if (!info) throw new ApiError('FORBIDDEN', 'The account was changed meanwhile. Sign in again.')
     return info
   }
 

@@ -4,11 +4,9 @@ import { test } from 'node:test'
 import { Secret, TOTP } from 'otpauth'
 import { createOneTimeCodes } from '../../../src/auth/accounts/one-time-codes.ts'
 import { checkModel } from '../../../src/model/check.ts'
-import type { Browser, Departure, Form, Page } from '../../conformance/oauth/browser.ts'
 import {
   authorizationUrl,
   consentOf,
-  type Fixture,
   newTokens,
   redirectUri,
   withFixture,
@@ -16,37 +14,7 @@ import {
 import blog from '../../models/blog.ts'
 import type { Place } from '../../setups/setup.ts'
 import { recordsBeside } from '../sealing/beside.ts'
-import { type Received, withSmtp } from '../smtp.ts'
-
-function page(answer: Page | Departure): Page {
-  assert.ok('text' in answer)
-  return answer
-}
-
-function form({ forms, url }: Page, has: string): Form {
-  const found = forms.find(({ fields }) => fields.some(({ name }) => name === has))
-  assert.ok(found, `${url.pathname} has no form with ${has}`)
-  return found
-}
-
-async function open(browser: Browser, path: string | URL): Promise<Page> {
-  return page(await browser.open(path))
-}
-
-/** The path of the newest link; messages are sent after the answer. */
-async function link(received: Received, pattern: RegExp): Promise<string> {
-  for (let count = 0; count < 200; count++) {
-    const text = received.data.replace(/=\n/g, '').replace(/=3D/g, '=')
-    const [found] = [...text.matchAll(pattern)].map(([path]) => path).reverse()
-    if (found !== undefined) return found
-    await new Promise(resolve => setTimeout(resolve, 20))
-  }
-  assert.fail(`no message has ${pattern}`)
-}
-
-async function withMail(use: (fixture: Fixture, received: Received) => Promise<void>): Promise<void> {
-  await withSmtp((smtp, received) => withFixture({ 'mail.smtp': smtp }, fixture => use(fixture, received)))
-}
+import { form, link, open, page, withMail } from './mailed.ts'
 
 test('with a mail server an account exists once its link was opened, and not before', async () => {
   await withMail(async ({ browser, admin, call }, received) => {

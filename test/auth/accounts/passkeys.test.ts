@@ -64,7 +64,9 @@ async function desk({ base }: World, records: Records = base.records) {
   })
   const answer = async (counter: number) => {
     const { challenge } = (await passkeys.requestOptions()) as { challenge: string }
-    return passkeys.verify(assertion(privateKey, challenge, counter))
+    const proof = await passkeys.verify(assertion(privateKey, challenge, counter), async () => 7)
+    if (proof !== undefined) assert.equal(proof.at, 7)
+    return proof?.userId
   }
   return { passkeys, answer, id }
 }

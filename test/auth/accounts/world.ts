@@ -60,6 +60,7 @@ export async function withWorld(
     name: 'Example',
     signUp,
     revokeAll: async (userId, except) => void revoked.push([userId, except]),
+    revokeOthers: async (userId, session) => void revoked.push([userId, session]),
     onFault: error => faults.push(error),
     now,
   })

@@ -4,6 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { Adapter, storedId } from '../../../src/auth/server/adapter.ts'
+import { Consents } from '../../../src/auth/server/consents.ts'
+import { accountEndRecord, signInTime } from '../../../src/auth/server/ended.ts'
 import { secretHash } from '../../../src/auth/server/secret.ts'
 import { Sessions } from '../../../src/auth/server/sessions.ts'
 import { checkModel } from '../../../src/model/check.ts'
@@ -173,4 +175,50 @@ test('of an ended account’s requests, those go that would still sign it in', a
   assert.equal(await interactions.find('proven'), undefined)
   assert.notEqual(await interactions.find('other'), undefined)
   assert.notEqual(await interactions.find('mine'), undefined)
+})
+
+test('a sign-in that goes on while its account is ended stores neither session nor code, within the same second too', async () => {
+  const { records } = store
+  const nowMs = Date.now()
+  const proven = await signInTime(records, 11, nowMs)
+  await records.put(await accountEndRecord(records, 11, nowMs, 'spared'))
+  const afterwards = await signInTime(records, 11, nowMs)
+  assert.ok(afterwards > proven)
+  const seen: Record<string, unknown> = {}
+  for (const [uid, at] of [
+    ['resumed', proven],
+    ['spared', proven],
+    ['again', afterwards],
+  ] as const) {
+    const shared = { exp, accountId: '11' }
+    await adapter('Session').upsert(uid, { ...shared, jti: uid, uid, loginTs: at }, 600)
+    seen[uid] = [(await adapter('Session').find(uid)) !== undefined]
+    for (const kind of ['AuthorizationCode', 'DeviceCode']) {
+      await adapter(kind).upsert(uid, { ...shared, jti: uid, sessionUid: uid, authTime: at }, 600)
+      seen[uid] = [...(seen[uid] as boolean[]), (await adapter(kind).find(uid)) !== undefined]
+    }
+  }
+  const [none, all] = [Array(3).fill(false), Array(3).fill(true)]
+  assert.deepEqual(seen, { resumed: none, spared: all, again: all })
+  await records.put(await accountEndRecord(records, 11, nowMs, undefined))
+  await adapter('Session').upsert(
+    'again',
+    { exp, accountId: '11', jti: 'again', uid: 'again', loginTs: afterwards },
+    600,
+  )
+  assert.equal(await adapter('Session').find('again'), undefined)
+})
+
+test('what is allowed in a session that has ended meanwhile is not remembered', async () => {
+  const consents = new Consents(store.records)
+  const about = { clientId: 'app', sessionUid: 'gone' }
+  await consents.remember(12, about, ['read:post'], ['read:post'])
+  assert.equal(await consents.find(12, 'app'), undefined)
+  await adapter('Session').upsert('here', { jti: 'here', uid: 'here', exp, accountId: '12' }, 600)
+  await consents.remember(12, { clientId: 'app', sessionUid: 'here' }, ['read:post'], ['read:post'])
+  assert.deepEqual((await consents.find(12, 'app'))?.scopes, ['read:post'])
+  await consents.endOthers(12, 'here')
+  assert.notEqual(await consents.find(12, 'app'), undefined)
+  await consents.endOthers(12, 'another')
+  assert.equal(await consents.find(12, 'app'), undefined)
 })

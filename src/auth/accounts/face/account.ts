@@ -14,7 +14,6 @@ const notes: ReadonlyMap<string, string> = new Map([
   ['disconnected', 'The app is disconnected. What it held works no more.'],
   ['signed-out', 'That session is over.'],
   ['others', 'You are signed out everywhere else.'],
-  ['password', 'Your password is changed, and every other session is over.'],
   ['passkey-added', 'The passkey is added.'],
   ['passkey-removed', 'The passkey is removed.'],
   ['totp-off', 'One-time codes are turned off.'],

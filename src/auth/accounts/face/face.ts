@@ -22,8 +22,9 @@ import { signInRoute, signOutRoute, signUpRoute } from './sign-in.ts'
 
 export type { Visit } from './context.ts'
 
-/** `issuer`, `name` and `revokeAll` come from the server and the theme. */
-export interface AccountFaceOptions extends Omit<AccountParts, 'issuer' | 'name' | 'revokeAll'> {
+/** `issuer`, `name`, `revokeAll` and `revokeOthers` come from the server and the theme. */
+export interface AccountFaceOptions
+  extends Omit<AccountParts, 'issuer' | 'name' | 'revokeAll' | 'revokeOthers'> {
   readonly server: AuthorizationServer
   readonly theme: Theme
   readonly throttleAddress: (address: string) => string
@@ -127,6 +128,7 @@ export function createAccountFace(options: AccountFaceOptions): AccountFace {
     issuer,
     name: theme.name,
     revokeAll: (userId, exceptSession) => server.revokeAll(userId, exceptSession),
+    revokeOthers: (userId, session) => server.revokeOthers(userId, session),
   })
   const { records, now } = base
   const passkeys = createPasskeys({ records, tokens: base.tokens, issuer, rpName: theme.name, now })

@@ -43,8 +43,8 @@ function desks(
     next: undefined,
     note: undefined,
     leadsTo,
-    finish: ({ userId, remember, methods }) =>
-      parts.server.finishLogin(visit.req, visit.res, { userId, remember, methods, address: visit.address }),
+    finish: ({ kind: _proven, ...proof }) =>
+      parts.server.finishLogin(visit.req, visit.res, { ...proof, address: visit.address }),
   }
 }
 

@@ -1,9 +1,11 @@
 /** `/account/reset` and `/account/verify`: what links in messages open. */
 import type { Reply } from '../../../call.ts'
+import { endedPage } from '../../pages/ended.ts'
 import { type Faults, noFaults } from '../../pages/form.ts'
 import { messagePage } from '../../pages/message.ts'
 import { pageReply } from '../../pages/reply.ts'
 import { finishPage, resetPage, resetRequestPage, verifyPage } from '../../pages/reset.ts'
+import { signInTime } from '../../server/ended.ts'
 import { canReset, requestReset, reset } from '../reset.ts'
 import { finishSignUp, pendingAddress } from '../sign-up.ts'
 import { addressToConfirm, confirmAddress, sendConfirmation } from '../verification.ts'
@@ -59,15 +61,8 @@ async function setPassword(parts: FaceParts, visit: Visit, form: FormBody, token
   if (answer.kind === 'over') return resetOver(parts)
   if (answer.kind === 'fault')
     return showReset(parts, visit, token, new Map([[answer.field, answer.message]]))
-  const page = messagePage({
-    title: 'Your password is set',
-    paragraphs: [
-      'Every session is over, and connected apps must ask you again.',
-      'Your API keys still work. If somebody else knew your password, look through them.',
-    ],
-    link: { href: '/account/sign-in', label: 'Sign in' },
-  })
-  return pageReply(parts.theme, page)
+  const link = { href: '/account/sign-in', label: 'Sign in' }
+  return pageReply(parts.theme, endedPage({ title: 'Your password is set', ended: answer.ended, link }))
 }
 
 export async function resetRoute(parts: FaceParts, visit: Visit): Promise<Reply> {
@@ -136,7 +131,8 @@ async function finishAccount(
   if (answer.kind === 'over') return over(parts, '/account/sign-up', 'Create an account')
   const { userId } = answer
   const { req, res, address } = visit
-  await server.signIn(req, res, { userId, remember: false, methods: ['pwd'], address })
+  const at = await signInTime(base.records, userId, base.now())
+  await server.signIn(req, res, { userId, remember: false, methods: ['pwd'], address, at })
   return redirect('/account?done=verified')
 }
 
@@ -156,6 +152,6 @@ export async function verifyRoute(parts: FaceParts, visit: Visit): Promise<Reply
   const who = await signedIn(parts, visit)
   if (!who) return signInFirst(parts)
   if (form.text('send') === 'yes') return sendAgain(parts, visit, who)
-  const confirmed = await confirmAddress(parts.base, form.text('token'), who.user.id)
+  const confirmed = await confirmAddress(parts.base, form.text('token'), who.user.id, who.session.id)
   return confirmed ? redirect('/account?done=verified') : verifyOver(parts)
 }

@@ -1,10 +1,13 @@
 /** `/account/security` and `/account/passkeys/…`: how an account is protected. */
 import type { Reply } from '../../../call.ts'
 import { ApiError } from '../../../errors.ts'
+import { keysOf } from '../../keys-of.ts'
+import { endedPage } from '../../pages/ended.ts'
 import { type Faults, noFaults } from '../../pages/form.ts'
 import { drawing } from '../../pages/html.ts'
 import { pageReply } from '../../pages/reply.ts'
 import { recoveryCodesPage, securityPage, totpPage } from '../../pages/security.ts'
+import { notifyOfProtection } from '../notices.ts'
 import type { Enrolment } from '../one-time-codes.ts'
 import { changePassword } from '../reset.ts'
 import { optionsKey } from '../sign-in.ts'
@@ -27,6 +30,7 @@ async function show(parts: FaceParts, visit: Visit, who: SignedIn, faults: Fault
     passkeys: await passkeys.list(id),
     totp: await base.codes.isOn(id),
     recoveryCodes: await base.codes.recoveryCodesLeft(id),
+    keys: (await keysOf(base.run, id)).length,
   })
   return pageReply(theme, page, { status: faults.size > 0 ? 400 : 200 })
 }
@@ -52,16 +56,35 @@ const password: Change = async (parts, visit, who, form) => {
     password: form.text('new_password'),
     address: parts.throttleAddress(visit.address),
     session: who.session.id,
+    keys: form.text('keys') === 'yes',
   })
-  if (answer.kind === 'done') return redirect(`${here}?done=password`)
+  if (answer.kind === 'done') {
+    const link = { href: here, label: 'Back to security' }
+    const { menu } = who
+    return pageReply(
+      parts.theme,
+      endedPage({ title: 'Your password is changed', ended: answer.ended, link, menu }),
+    )
+  }
   if (answer.kind === 'over') throw new ApiError('NOT_FOUND')
   return show(parts, visit, who, new Map([[answer.field, answer.message]]))
 }
 
+/** Whoever takes the account back ends this session: what it makes meanwhile must not stay. */
+async function isStillSignedIn({ server }: FaceParts, { req, res }: Visit): Promise<boolean> {
+  return (await server.session(req, res)) !== undefined
+}
+
 const addPasskey: Change = async (parts, visit, who, form) => {
   const name = form.text('passkey_name').trim().slice(0, 60) || 'Passkey'
-  const added = await parts.passkeys.add(who.user.id, name, form.text('passkey'))
-  if (added) return redirect(`${here}?done=passkey-added`)
+  const maker = { userId: who.user.id, session: who.session.id }
+  const added = await parts.passkeys.add(maker, name, form.text('passkey'))
+  if (added !== undefined && !(await isStillSignedIn(parts, visit)))
+    await parts.passkeys.remove(who.user.id, added)
+  else if (added !== undefined) {
+    notifyOfProtection(parts.base, who.user, 'A passkey was added to your account')
+    return redirect(`${here}?done=passkey-added`)
+  }
   return show(parts, visit, who, new Map([['form', 'The passkey was not added. Try again.']]))
 }
 
@@ -84,8 +107,10 @@ const confirmTotp: Change = async (parts, visit, who, form) => {
   const address = parts.throttleAddress(visit.address)
   const seconds = await base.attempts.take(key, address)
   if (seconds !== undefined) return tooMany(theme, seconds)
-  const codes = await base.codes.confirm(id, form.text('code'))
-  if (codes) {
+  const codes = await base.codes.confirm(id, form.text('code'), who.session.id)
+  if (codes && !(await isStillSignedIn(parts, visit))) await base.codes.turnOff(id)
+  else if (codes) {
+    notifyOfProtection(base, who.user, 'One-time codes were turned on for your account')
     base.attempts.succeed(key, address)
     return pageReply(theme, recoveryCodesPage({ menu: who.menu, codes }))
   }
@@ -103,6 +128,7 @@ const recoveryCodes: Change = async ({ base, theme }, _visit, who) => {
 
 const removeTotp: Change = async ({ base }, _visit, who) => {
   await base.codes.turnOff(who.user.id)
+  notifyOfProtection(base, who.user, 'One-time codes were turned off for your account')
   return redirect(`${here}?done=totp-off`)
 }
 

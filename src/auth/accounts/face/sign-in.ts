@@ -7,6 +7,7 @@ import { messagePage } from '../../pages/message.ts'
 import { pageReply } from '../../pages/reply.ts'
 import { secondFactorPage, signInPage } from '../../pages/sign-in.ts'
 import { signUpPage } from '../../pages/sign-up.ts'
+import { signInTime } from '../../server/ended.ts'
 import type { NextPath } from '../../server/server.ts'
 import { type Asked, askedFields } from '../asked-fields.ts'
 import {
@@ -140,8 +141,8 @@ function accountDesk({ server }: FaceParts, visit: Visit, next: string | undefin
     next,
     note,
     leadsTo: undefined,
-    async finish({ userId, remember, methods }) {
-      await server.signIn(visit.req, visit.res, { userId, remember, methods, address: visit.address })
+    async finish({ kind: _proven, ...proof }) {
+      await server.signIn(visit.req, visit.res, { ...proof, address: visit.address })
       return next ?? '/account'
     },
   }
@@ -231,7 +232,9 @@ export async function handleSignUp(
   if (answer.kind === 'faults')
     return showSignUp(parts, visit, desk, { faults: answer.faults, name, email, answers })
   if (answer.kind === 'sent') return linkSent(parts, desk.signIn)
-  const proven: Proven = { kind: 'proven', userId: answer.userId, remember: false, methods: ['pwd'] }
+  const { userId } = answer
+  const at = await signInTime(parts.base.records, userId, parts.base.now())
+  const proven: Proven = { kind: 'proven', userId, remember: false, methods: ['pwd'], at }
   return redirect(await desk.finish(proven))
 }
 

@@ -1,0 +1,55 @@
+/** Messages that tell a user what was done to their account. Nobody waits for them. */
+import type { AccountBase } from './accounts.ts'
+import type { Ended, Holdings } from './ending.ts'
+import type { UserRow } from './users.ts'
+
+function some(count: number, one: string, many = `${one}s`): string[] {
+  return count === 0 ? [] : [`${count} ${count === 1 ? one : many}`]
+}
+
+/** E.g. `2 sessions, 1 API key`; empty where there is nothing. */
+export function listOf({ sessions, apps, keys, passkeys, codes }: Holdings): readonly string[] {
+  return [
+    ...some(sessions, 'session'),
+    ...some(apps, 'connected app'),
+    ...some(keys, 'API key'),
+    ...some(passkeys, 'passkey'),
+    ...(codes ? ['one-time codes'] : []),
+  ]
+}
+
+function sentence(start: string, holdings: Holdings, none: string): string {
+  const listed = listOf(holdings)
+  return `${start}: ${listed.length === 0 ? none : listed.join(', ')}.`
+}
+
+type Receiver = Pick<UserRow, 'id' | 'email'>
+
+/** Goes to the account's address, unless somebody has only just put it there. */
+function notify(base: AccountBase, { id, email }: Receiver, what: string, more: readonly string[]): void {
+  const { mail, addresses, issuer, name, background } = base
+  background(async () => {
+    if (!(await addresses.isTrusted(id, email))) return
+    const lines = [what, ...more, `If it was not you, set a new password: ${issuer}/account/reset`]
+    await mail.send({ to: email, subject: `Your account at ${name}`, text: `${lines.join('\n\n')}\n` })
+  })
+}
+
+/** `how`: e.g. `was changed`. */
+export function notifyOfPassword(
+  base: AccountBase,
+  user: Receiver,
+  how: string,
+  { ended, left, ownApps }: Ended,
+): void {
+  notify(base, user, `The password of your account at ${base.name} ${how}.`, [
+    sentence('Ended', ended, 'nothing was there to end'),
+    sentence('Still there', left, 'nothing that somebody could sign in with beside the password'),
+    ...(ownApps.length === 0 ? [] : [`Your own apps stay, with their secrets: ${ownApps.join(', ')}.`]),
+  ])
+}
+
+/** `what`: a sentence on what lets one sign in now, or asks for more than the password. */
+export function notifyOfProtection(base: AccountBase, user: Receiver, what: string): void {
+  notify(base, user, `${what} at ${base.name}.`, [])
+}

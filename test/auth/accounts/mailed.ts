@@ -1,0 +1,44 @@
+/** Pages that a service with a mail server shows, and the links of its messages. */
+import assert from 'node:assert/strict'
+import type { GivenSettings } from '../../../src/config.ts'
+import type { Browser, Departure, Form, Page } from '../../conformance/oauth/browser.ts'
+import { type Fixture, withFixture } from '../../conformance/oauth/server.ts'
+import blog from '../../models/blog.ts'
+import type { Setup } from '../../setups/setup.ts'
+import { type Received, withSmtp } from '../smtp.ts'
+
+export function page(answer: Page | Departure): Page {
+  assert.ok('text' in answer)
+  return answer
+}
+
+export function form({ forms, url }: Page, has: string): Form {
+  const found = forms.find(({ fields }) => fields.some(({ name }) => name === has))
+  assert.ok(found, `${url.pathname} has no form with ${has}`)
+  return found
+}
+
+export async function open(browser: Browser, path: string | URL): Promise<Page> {
+  return page(await browser.open(path))
+}
+
+/** The path of the newest link; messages are sent after the answer. */
+export async function link(received: Received, pattern: RegExp): Promise<string> {
+  for (let count = 0; count < 200; count++) {
+    const text = received.data.replace(/=\n/g, '').replace(/=3D/g, '=')
+    const [found] = [...text.matchAll(pattern)].map(([path]) => path).reverse()
+    if (found !== undefined) return found
+    await new Promise(resolve => setTimeout(resolve, 20))
+  }
+  assert.fail(`no message has ${pattern}`)
+}
+
+/** A service whose mail arrives. */
+export async function withMail(
+  use: (fixture: Fixture, received: Received) => Promise<void>,
+  { setup, ...given }: GivenSettings & { readonly setup?: Setup } = {},
+): Promise<void> {
+  await withSmtp((smtp, received) =>
+    withFixture({ 'mail.smtp': smtp, ...given }, fixture => use(fixture, received), blog, setup),
+  )
+}

@@ -1,0 +1,43 @@
+/** A key that is stored while its user takes the account back. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { keysAfterEnd } from '../../src/auth/keys-after-end.ts'
+import { keysOf } from '../../src/auth/keys-of.ts'
+import { keyCreation } from '../../src/auth/new-key.ts'
+import { accountEndRecord } from '../../src/auth/server/ended.ts'
+import type { CreateShape } from '../../src/plan/plan.ts'
+import { user } from '../../src/principal.ts'
+import { MINUTE, withWorld } from './accounts/world.ts'
+
+const create: CreateShape = {
+  kind: 'create',
+  collection: 'api_keys',
+  set: [{ field: 'name', param: 0 }],
+  computed: [
+    { field: 'prefix', param: 1 },
+    { field: 'hash', param: 2 },
+  ],
+  select: [{ kind: 'field', key: 'id', field: 'id' }],
+}
+
+test('a request that was let in before the end makes no key after it; a minute later one can be made', async () => {
+  await withWorld({}, async world => {
+    const { base, pass } = world
+    const { run, records, now } = base
+    const id = await world.user('ada@example.com', 'correct horse battery')
+    const other = await world.user('ben@example.com', 'correct horse battery')
+    const checked = keysAfterEnd(run, records, now)
+    const make = (userId: number) => {
+      const { prefix = '', hash = '' } = keyCreation().computed
+      return checked.write({ shape: create, args: ['a key', prefix, hash] }, user(userId, 'user', 'all'))
+    }
+    await make(id)
+    await records.put(await accountEndRecord(records, id, now(), undefined))
+    await assert.rejects(make(id), { code: 'FORBIDDEN' })
+    await make(other)
+    assert.equal((await keysOf(run, id)).length, 1)
+    pass(MINUTE)
+    await make(id)
+    assert.equal((await keysOf(run, id)).length, 2)
+  })
+})
