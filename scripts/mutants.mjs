@@ -6,5 +6,9 @@ await install()
 const node = pinnedNode()
 const databases = await serveDatabases(node)
 const env = { PORTICO_MAX_DELAY: '60000', ...sourceEnvironment(), PORTICO_TEST_SERVERS: databases.path }
-process.exitCode = await run(node, ['scripts/mutants/main.ts', ...process.argv.slice(2)], { env })
+process.exitCode = await run(
+  node,
+  ['--disable-warning=ExperimentalWarning', 'scripts/mutants/main.ts', ...process.argv.slice(2)],
+  { env },
+)
 await databases.stop()

@@ -8,4 +8,12 @@ import { plan } from './plan.ts'
 import { postgres } from './postgres.ts'
 import { store } from './store.ts'
 
-export const all: readonly Mutant[] = [...plan, ...auth, ...oauth, ...store, ...postgres, ...cluster, ...graphql]
+export const all: readonly Mutant[] = [
+  ...plan,
+  ...auth,
+  ...oauth,
+  ...store,
+  ...postgres,
+  ...cluster,
+  ...graphql,
+]

@@ -8,6 +8,8 @@ import { fileURLToPath } from 'node:url'
 export const root = fileURLToPath(new URL('../..', import.meta.url))
 
 const leftOut = new Set(['node_modules', '.git', 'dist'])
+/** Runs before each test. */
+const firstFailure = fileURLToPath(new URL('first-failure.ts', import.meta.url))
 /** Of what a test printed, in characters. */
 const keptOutput = 20_000
 
@@ -44,7 +46,7 @@ export class Copy {
   /** Runs one test file. One that takes longer is ended, and has failed. */
   async run(test: string, limitMs: number): Promise<Run> {
     const began = performance.now()
-    const child = spawn(process.execPath, [test], {
+    const child = spawn(process.execPath, ['--import', firstFailure, test], {
       cwd: this.#root,
       env: { ...process.env, TMPDIR: this.#temporary },
       stdio: ['ignore', 'pipe', 'pipe'],

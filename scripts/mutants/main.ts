@@ -27,14 +27,20 @@ const workers = Math.min(2, availableParallelism())
 
 const args = process.argv.slice(2)
 const folders = args.filter(arg => !arg.startsWith('--'))
-const chosen = all.filter(({ file }) => folders.length === 0 || folders.some(folder => file.startsWith(folder)))
+const chosen = all.filter(
+  ({ file }) => folders.length === 0 || folders.some(folder => file.startsWith(folder)),
+)
 
 function say(line: string): void {
   process.stdout.write(`${line}\n`)
 }
 
 /** Does `work` for all, with each of the copies one at a time. */
-async function inParallel<T>(copies: readonly Copy[], items: readonly T[], work: (item: T, copy: Copy) => Promise<void>) {
+async function inParallel<T>(
+  copies: readonly Copy[],
+  items: readonly T[],
+  work: (item: T, copy: Copy) => Promise<void>,
+) {
   const left = items.values()
   await Promise.all(
     copies.map(async copy => {
@@ -74,6 +80,7 @@ async function tried(mutant: Mutant, copy: Copy, times: ReadonlyMap<string, numb
 
 async function runAll(): Promise<readonly Result[]> {
   const copies = Array.from({ length: workers }, () => new Copy())
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.once(signal, () => process.exit(1))
   try {
     const times = await baseline(copies)
     say(`${times.size} test files pass without a mutant. ${chosen.length} mutants follow.`)

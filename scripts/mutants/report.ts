@@ -25,7 +25,9 @@ function folderOf(file: string): string {
 }
 
 function shareOf(results: readonly Result[]): number {
-  return results.length === 0 ? 1 : results.filter(({ outcome }) => outcome.kind === 'noticed').length / results.length
+  return results.length === 0
+    ? 1
+    : results.filter(({ outcome }) => outcome.kind === 'noticed').length / results.length
 }
 
 function line(name: string, results: readonly Result[]): string {
@@ -47,7 +49,10 @@ export function report(results: readonly Result[]): Report {
     .toSorted(([one], [other]) => (one < other ? -1 : 1))
     .map(([folder, within = []]) => line(folder, within))
   const rest = results.filter(({ outcome }) => outcome.kind !== 'noticed').map(told)
-  const head = ['| folder | mutants | matter | noticed | survived | stale | share |', '|---|---|---|---|---|---|---|']
+  const head = [
+    '| folder | mutants | matter | noticed | survived | stale | share |',
+    '|---|---|---|---|---|---|---|',
+  ]
   return {
     text: ['', ...head, ...rows, line('all', results), '', ...rest.toSorted()].join('\n'),
     share: shareOf(matter),
