@@ -1,7 +1,13 @@
 /** Plans, the guard, cursors. */
 import { type Mutant, mutantsOf } from './mutant.ts'
 
-const guard = ['plan/guard', 'plan/guard.property', 'plan/interference.property', 'plan/store.property']
+const guard = [
+  'plan/guard',
+  'plan/guard-composite',
+  'plan/guard.property',
+  'plan/interference.property',
+  'plan/store.property',
+]
 
 export const plan: readonly Mutant[] = [
   ...mutantsOf(
