@@ -293,7 +293,7 @@ const sealing: readonly Mutant[] = [
       [
         'the code that a device shows stays readable',
         'const hidden = alias !== undefined && hiddenAliases.has(kind)',
-        'const hidden = alias === undefined && hiddenAliases.has(kind)',
+        'const hidden = alias !== undefined && hiddenAliases.has(alias)',
       ],
       [
         'what is swapped in is not sealed',

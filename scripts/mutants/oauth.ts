@@ -143,9 +143,9 @@ export const oauth: readonly Mutant[] = [
       ],
       ['a code used twice leaves its grant', "      await records.delete('Grant', grant)\n", ''],
       [
-        'whether a session has ended is not awaited',
-        "typeof uid === 'string' && (await isEnded(records, uid))",
-        "typeof uid !== 'string' && (await isEnded(records, String(uid)))",
+        'of a session that has ended another record is deleted',
+        'await records.delete(record.kind, record.id)',
+        'await records.delete(record.kind, uid)',
       ],
       [
         'milliseconds for seconds in when a code was used',
