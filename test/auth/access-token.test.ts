@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { accessTokenReader } from '../../src/auth/access-token.ts'
 import { createUser } from '../../src/auth/bootstrap.ts'
+import type { Credential } from '../../src/auth/credentials.ts'
 import { grantHash, withDenials } from '../../src/auth/server/denials.ts'
 import { TokenSigner } from '../../src/auth/server/jwt.ts'
 import { loadKeys } from '../../src/auth/server/keys.ts'
@@ -29,8 +30,8 @@ let files = 0
 type Scopes = ReadonlySet<string> | 'all' | undefined
 
 /** One node: a reader on a database, which counts what it reads of the records. */
-function node(file: string, app: { scopes: Scopes }) {
-  const store = openSqlite(model, { file, autoMigrate: true })
+function node(file: string, app: { scopes: Scopes }, now = Date.now) {
+  const store = openSqlite(model, { file, autoMigrate: true, now })
   const run = createRun(createGuard(model), store)
   const asked: string[] = []
   const counting = new Proxy(store.records, {
@@ -51,11 +52,14 @@ function node(file: string, app: { scopes: Scopes }) {
     issuer: () => issuer,
     life,
     refreshLife: 2_592_000,
+    now,
   })
-  const read = async (text: string): Promise<Principal | null | undefined> => {
+  const read = async (
+    text: string,
+    { place = 'bearer', proven = false }: { place?: Credential['place']; proven?: boolean } = {},
+  ): Promise<Principal | null | undefined> => {
     await store.refresh()
-    const source = { headers: {}, query: '', method: 'GET', path: '/' }
-    return reader.read({ place: 'bearer', text }, source)
+    return reader.read({ place, text }, { headers: {}, query: '', method: 'GET', path: '/', proven })
   }
   return { store, run, asked, read, records: withDenials(store.records, life) }
 }
@@ -83,17 +87,19 @@ interface Issue {
   readonly userId?: number
   readonly scope?: string
   readonly claims?: object
+  /** The thumbprint of the key that it is bound to. */
+  readonly jkt?: string
 }
 
 /** A token as the authorization server would store and sign it. */
-async function issue({ records }: Node, { format, userId, scope = 'read:post', claims = {} }: Issue) {
+async function issue({ records }: Node, { format, userId, scope = 'read:post', claims = {}, jkt }: Issue) {
   const text = randomBytes(32).toString('base64url')
   const jti = hash('sha256', text, 'base64url')
   const kind = userId === undefined ? 'ClientCredentials' : 'AccessToken'
   const grant = randomBytes(8).toString('hex')
   const expiresAt = Date.now() + life * 1000
   const of = userId === undefined ? {} : { accountId: String(userId), grantId: grant }
-  const payload = JSON.stringify({ clientId: 'app', scope, ...of })
+  const payload = JSON.stringify({ clientId: 'app', scope, ...of, jkt })
   if (userId !== undefined) {
     await records.put({ kind: 'Grant', id: grant, payload: '{}', expiresAt: null, owner: String(userId) })
   }
@@ -110,6 +116,7 @@ async function issue({ records }: Node, { format, userId, scope = 'read:post', c
     jti,
     scope,
     ...(userId === undefined ? undefined : { grant_id: grantHash(grant) }),
+    ...(jkt === undefined ? undefined : { cnf: { jkt } }),
     ...claims,
   })
   return { text: signed, jti, kind, grant }
@@ -196,6 +203,39 @@ for (const format of ['opaque', 'jwt'] as const) {
     })
   })
 
+  test(`${format}: a token ends at its time, also where it is remembered, and what it makes ends with it`, async () => {
+    await withNodes(async one => {
+      const time = { at: Date.now() }
+      const late = node(join(folder, `${files}.db`), { scopes: 'all' }, () => time.at)
+      const userId = await person(one.run)
+      const { text } = await issue(one, { format, userId })
+      const lasting = await issue(one, { format, userId, scope: 'read:post offline_access' })
+      const end = (await late.read(text))?.expiresAt ?? 0
+      assert.ok(Math.abs(end - time.at - life * 1000) < 2000, 'in milliseconds since 1970')
+      const refreshable = (await late.read(lasting.text))?.expiresAt ?? 0
+      assert.ok(Math.abs(refreshable - time.at - 2_592_000_000) < 2000, 'as long as it can be refreshed')
+      assert.equal((await late.read(text))?.userId, userId, 'by now it is remembered by itself too')
+      time.at = end - 1
+      assert.equal((await late.read(text))?.userId, userId)
+      time.at = end
+      assert.equal((await late.read(text)) ?? null, null)
+      await late.store.close()
+    })
+  })
+
+  test(`${format}: a token that is bound to a key is none without its proof, and no other takes one`, async () => {
+    await withNodes(async one => {
+      const userId = await person(one.run)
+      const bound = await issue(one, { format, userId, jkt: 'a-thumbprint' })
+      await assert.rejects(one.read(bound.text), { code: 'UNAUTHORIZED' })
+      await assert.rejects(one.read(bound.text, { place: 'dpop' }), { code: 'UNAUTHORIZED' })
+      assert.equal((await one.read(bound.text, { place: 'dpop', proven: true }))?.userId, userId)
+      const bearer = await issue(one, { format, userId })
+      await assert.rejects(one.read(bearer.text, { place: 'dpop', proven: true }), { code: 'UNAUTHORIZED' })
+      assert.equal((await one.read(bearer.text))?.userId, userId)
+    })
+  })
+
   test(`${format}: a token has what its app may still ask for`, async () => {
     const rows: readonly (readonly [
       scope: string,
@@ -219,6 +259,16 @@ for (const format of ['opaque', 'jwt'] as const) {
     })
   })
 }
+
+test('a JWT that is remembered is checked again with other keys', async () => {
+  await withNodes(async one => {
+    const token = await issue(one, { format: 'jwt', userId: await person(one.run) })
+    assert.ok(await one.read(token.text))
+    await one.store.records.put({ kind: 'SigningKeys', id: 'all', payload: '[]', expiresAt: null })
+    await one.store.records.delete('SigningKeys', 'all')
+    assert.equal(await one.read(token.text), null)
+  })
+})
 
 test('a JWT that could outlive its denial, or names no grant, has its record looked at', async () => {
   await withNodes(async one => {

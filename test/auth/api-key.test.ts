@@ -21,7 +21,13 @@ const start = Date.parse('2026-01-01T00:00:00Z')
 /** A database of keys that counts how often it is asked. */
 function open() {
   const rows = new Map<string, Row>()
-  const state = { asked: 0, now: start, version: 1, later: false }
+  const state = { asked: 0, now: start, later: false }
+  const versions: Record<string, number> = { api_keys: 1, users: 1 }
+  const version = (collection: string) =>
+    versions[collection] ?? assert.fail(`keys do not depend on ${collection}`)
+  const change = (collection: 'api_keys' | 'users') => {
+    versions[collection] = version(collection) + 1
+  }
   const run = {
     list({ args }: { args: readonly JsonValue[] }, principal: unknown) {
       assert.equal(principal, system)
@@ -36,14 +42,14 @@ function open() {
       return state.later ? Promise.resolve(answer) : answer
     },
   } as unknown as Run
-  const reader = apiKeyReader({ run, version: () => state.version, now: () => state.now })
+  const reader = apiKeyReader({ run, version, now: () => state.now })
   const add = (row: Partial<Row> = {}) => {
     const key = generateKey()
     rows.set(keyHash(key), { user_id: 7, scopes: ['*'], expires_at: null, user: { role: 'user' }, ...row })
     return key
   }
   const read = (text: string) => reader.read({ place: 'bearer', text })
-  return { rows, state, run, reader, add, read }
+  return { rows, state, run, reader, change, add, read }
 }
 
 test('a key is its user, with the user’s role and the key’s scopes', () => {
@@ -53,34 +59,36 @@ test('a key is its user, with the user’s role and the key’s scopes', () => {
   assert.deepEqual(limited, user(7, 'admin', new Set(['read:post'])))
 })
 
-test('a key is looked up once, and again after keys or users have changed', () => {
-  const { add, read, state, rows } = open()
-  const key = add()
-  for (let at = 0; at < 5; at++) assert.ok(read(key))
-  assert.equal(state.asked, 1)
-  rows.clear()
-  state.version++
-  assert.equal(read(key), null)
-  assert.equal(read(key), null)
-  assert.equal(state.asked, 2, 'that there is none is remembered too')
-})
+for (const changed of ['api_keys', 'users'] as const) {
+  test(`a key is looked up once, and again after ${changed} have changed`, () => {
+    const { add, read, state, rows, change } = open()
+    const key = add()
+    for (let at = 0; at < 5; at++) assert.ok(read(key))
+    assert.equal(state.asked, 1)
+    rows.clear()
+    change(changed)
+    assert.equal(read(key), null)
+    assert.equal(read(key), null)
+    assert.equal(state.asked, 2, 'that there is none is remembered too')
+  })
+}
 
 test('a key that was refused works as soon as it exists', () => {
-  const { read, rows, state } = open()
+  const { read, rows, change } = open()
   const key = generateKey()
   assert.equal(read(key), null)
   rows.set(keyHash(key), { user_id: 7, scopes: null, expires_at: null, user: { role: 'user' } })
-  state.version++
+  change('api_keys')
   assert.ok(read(key))
 })
 
 test('a change while the database is asked is not missed', async () => {
-  const { add, read, state, rows } = open()
+  const { add, read, state, rows, change } = open()
   const key = add()
   state.later = true
   const reading = read(key)
   rows.clear()
-  state.version++
+  change('users')
   assert.ok(await reading)
   assert.equal(await read(key), null)
 })
@@ -93,6 +101,15 @@ test('a key ends at its time to the millisecond, remembered or not', () => {
   state.now = start + 10_000
   assert.equal(read(key), null)
   assert.equal(read(add({ expires_at: '2025-12-31T23:59:59.999Z' })), null)
+})
+
+test('what a key makes ends no later than the key', async () => {
+  const { add, read } = open()
+  const ends = [await read(add({ expires_at: '2026-01-01T00:00:10.000Z' })), await read(add())]
+  assert.deepEqual(
+    ends.map(principal => principal?.expiresAt),
+    [start + 10_000, Number.POSITIVE_INFINITY],
+  )
 })
 
 test('a wrong checksum is refused without asking the database', () => {

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { type Answered, budgetAddress, createLimits } from '../../src/cluster/limits.ts'
 import { memoryCounters } from '../../src/cluster/memory.ts'
 import { ApiError } from '../../src/errors.ts'
-import { anonymous, user } from '../../src/principal.ts'
+import { anonymous, app, user } from '../../src/principal.ts'
 
 const minute = 60_000
 /** A whole minute. */
@@ -128,6 +128,21 @@ test('beyond the limit: RATE_LIMITED with Retry-After, the headers, and a count'
   assert.equal(limits.counts.refused, 1)
   limits.draw(anonymous('192.0.2.2'), answer)
   limits.draw(user(1, 'user', 'all'), answer)
+})
+
+test('an app without a user has a budget of its own, as large as a user’s', () => {
+  const limits = createLimits({ user: 1000, address: 1 }, memoryCounters(clock()))
+  const answer: Answered = { added: '' }
+  const [one, other] = [app('app_one', new Set()), app('app_other', new Set())]
+  for (const left of [999, 998]) {
+    limits.draw(one, answer)
+    assert.deepEqual([answer.budget?.limit, answer.budget?.remaining], [1000, left])
+  }
+  limits.draw(other, answer)
+  assert.equal(answer.budget?.remaining, 999)
+  limits.give(one)
+  limits.draw(one, answer)
+  assert.equal(answer.budget?.remaining, 998)
 })
 
 test('a limit that is off counts nothing and says nothing', () => {

@@ -72,6 +72,12 @@ const row: readonly [string, Condition, readonly GuardedAssignment[], boolean | 
     five,
     undefined,
   ],
+  [
+    'a field that is set in some rows only',
+    is('n', 'eq', literal(5)),
+    [{ ...sets('n', literal(5)), when: is('t', 'eq', literal('a')) }],
+    undefined,
+  ],
   ['and: one false settles it', and(is('t', 'eq', literal('a')), is('n', 'eq', literal(6))), five, false],
   [
     'and: one open leaves it open',

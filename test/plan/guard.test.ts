@@ -307,6 +307,11 @@ describe('sort, filter, search, reads', () => {
     }
     assert.deepEqual(searched(ann, smallModel({ fields })), ['title'])
     assert.deepEqual(searched(root, smallModel({ fields })), ['title', 'note'])
+    const inSomeRows = {
+      ...fields,
+      'posts.note': { searchable: true, access: { read: owner('author_id'), write: anyone } },
+    }
+    assert.deepEqual(searched(ann, smallModel({ fields: inSomeRows })), ['title'])
     const onlyNote = smallModel({ fields: { 'posts.note': fields['posts.note'] } })
     const none = refusal(() => searched(ann, smallModel()))
     assert.equal(refusal(() => searched(ann, onlyNote)).message, none.message)
@@ -328,6 +333,56 @@ describe('sort, filter, search, reads', () => {
     assert.deepEqual(guardList(smallModel(), ann, listOf('posts', { within })).reads, ['posts', 'users'])
     assert.equal(guardList(model, ann, listOf('tags')).personal, true)
     assert.equal(guardList(model, ann, listOf('posts')).personal, false)
+  })
+
+  test('it depends on the rules of what is selected, sorted by, joined and listed within, and is personal by them', () => {
+    const own = { read: owner('author_id'), write: anyone }
+    const rows: readonly (readonly [string, Model, ListShape, readonly string[]])[] = [
+      [
+        'a field of a related row',
+        smallModel({ fields: { 'posts.note': { access: own } } }),
+        listOf('users', {
+          select: [{ ...nested('posts'), select: [{ ...id, key: 'note', field: 'note' }] } as Selected],
+        }),
+        ['posts', 'users'],
+      ],
+      [
+        'a hidden sort key',
+        smallModel({ fields: { 'posts.note': { access: own } } }),
+        listOf('posts', { sort: [{ field: 'note', descending: false }] }),
+        ['posts'],
+      ],
+      [
+        'the rows of a join',
+        smallModel({ access: { post_tags: { read: relatedTo('post', owner('author_id')) } } }),
+        listOf('tags', { select: [nested('posts')] }),
+        ['post_tags', 'posts', 'tags'],
+      ],
+      [
+        'a rule behind a join row',
+        smallModel({
+          access: { post_tags: { read: relatedTo('post', relatedTo('author', owner('boss_id'))) } },
+        }),
+        listOf('tags', { select: [nested('posts')] }),
+        ['post_tags', 'posts', 'tags', 'users'],
+      ],
+      [
+        'the parent of a nested list',
+        smallModel({ access: { users: { read: owner('id') } } }),
+        listOf('posts', { within: { collection: 'users', relation: 'posts', id: 0 } }),
+        ['posts', 'users'],
+      ],
+      [
+        'the rows of a related list',
+        smallModel({ access: { posts: { read: owner('author_id') } } }),
+        listOf('users', { select: [nested('posts')] }),
+        ['posts', 'users'],
+      ],
+    ]
+    for (const [what, model, shape, reads] of rows) {
+      const guarded = guardList(model, ann, shape)
+      assert.deepEqual([guarded.personal, guarded.reads], [true, reads], what)
+    }
   })
 })
 
@@ -367,6 +422,12 @@ describe('writes', () => {
     assert.deepEqual(values.rank, { kind: 'literal', value: null })
     assert.deepEqual(values.created_at, { kind: 'default', default: { kind: 'now' } })
     assert.equal('id' in values, false)
+  })
+
+  test('what Portico computes stands, whatever is given for it', () => {
+    const { set } = made(smallModel(), ann, create(['title', 'note'], 'posts', ['note']), ['a', 'b', 'c'])
+    const values = set.filter(({ field }) => field.name === 'note').map(({ value }) => value)
+    assert.deepEqual(values, [{ kind: 'param', param: 2 }])
   })
 
   test('what cannot be set is refused, all at once', () => {
@@ -519,6 +580,14 @@ describe('writes', () => {
     const keeping = changed(model, ann, change('merge', ['author_id']), [1, 1])
     assert.deepEqual([keeping.before.length, keeping.after.length], [1, 0])
     assert.deepEqual(changed(model, root, change('merge', ['author_id']), [2, 1]).before, [])
+  })
+
+  test('a replacement is checked again where what it resets is what the rule looks at', () => {
+    const model = smallModel({
+      access: { posts: { update: either(equals('public', true), equals('rank', 1)) } },
+    })
+    assert.equal(changed(model, ann, change('merge', ['title']), ['a', 1]).after.length, 0)
+    assert.equal(changed(model, ann, change('replace', ['title']), ['a', 1]).after.length, 1)
   })
 
   test('a rule over related rows is always checked again after an update', () => {

@@ -31,6 +31,16 @@ test('an answer is found by its key while the versions stay, by its shape only',
   assert.equal(other.get(1, 7), undefined)
 })
 
+test('an answer that has grown old is found while the versions stay, and not after', () => {
+  const shape = new Answers(100_000).shape()
+  shape.set('kept', 7, item('a'))
+  shape.set('stale', 7, item('b'))
+  shape.turn()
+  assert.equal(shape.get('stale', 8), undefined)
+  assert.equal(shape.get('kept', 7)?.text, 'a')
+  assert.equal(shape.get('kept', 8), undefined)
+})
+
 test('nothing is remembered without memory, nor what would take too much of it', () => {
   const none = new Answers(0).shape()
   none.set(1, 1, item(null))

@@ -257,6 +257,27 @@ test('a commit that a reference keeps from being done refuses the write that it 
     assert.equal(database.prepare('SELECT count(*) AS n FROM others').get()?.n, 1)
   }))
 
+test('of two writes the one without a fault is done, whichever came first', () =>
+  withQueue(async ({ database, queue, insert, stored }) => {
+    database.exec(
+      'PRAGMA foreign_keys = ON; CREATE TABLE others (n INTEGER REFERENCES numbers (n) DEFERRABLE INITIALLY DEFERRED)',
+    )
+    const refer = () => {
+      database.exec('INSERT INTO others VALUES (99)')
+      return 99
+    }
+    const one = await Promise.allSettled([queue.add(insert(1)), queue.add(refer)])
+    const other = await Promise.allSettled([queue.add(refer), queue.add(insert(2))])
+    assert.deepEqual(
+      [states(one), states(other)],
+      [
+        ['stored 1', 'CONFLICT'],
+        ['CONFLICT', 'stored 2'],
+      ],
+    )
+    assert.deepEqual(stored(), [1, 2])
+  }))
+
 test('more writes than may wait are refused at once; those that wait are done', () =>
   withQueue(
     async ({ queue, insert, stored }) => {

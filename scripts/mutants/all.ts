@@ -1,0 +1,19 @@
+/** Every mutant. */
+import { auth } from './auth.ts'
+import { cluster } from './cluster.ts'
+import { graphql } from './graphql.ts'
+import type { Mutant } from './mutant.ts'
+import { oauth } from './oauth.ts'
+import { plan } from './plan.ts'
+import { postgres } from './postgres.ts'
+import { store } from './store.ts'
+
+export const all: readonly Mutant[] = [
+  ...plan,
+  ...auth,
+  ...oauth,
+  ...store,
+  ...postgres,
+  ...cluster,
+  ...graphql,
+]

@@ -1,0 +1,85 @@
+/** A copy of the repository in a temporary folder, in which mutants stand while their tests run. */
+import { spawn } from 'node:child_process'
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { basename, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+export const root = fileURLToPath(new URL('../..', import.meta.url))
+
+const leftOut = new Set(['node_modules', '.git', 'dist'])
+/** Runs before each test. */
+const firstFailure = fileURLToPath(new URL('first-failure.ts', import.meta.url))
+/** Of what a test printed, in characters. */
+const keptOutput = 20_000
+
+export interface Run {
+  readonly passed: boolean
+  readonly output: string
+  readonly ms: number
+}
+
+export class Copy {
+  readonly #folder = mkdtempSync(join(tmpdir(), 'mutants-'))
+  readonly #root = join(this.#folder, 'repository')
+  /** What tests leave when they are ended goes with the copy. */
+  readonly #temporary = join(this.#folder, 'tmp')
+  /** The process group of the test that runs. */
+  #group: number | undefined
+  readonly #onExit = () => this.remove()
+
+  constructor() {
+    cpSync(root, this.#root, { recursive: true, filter: path => !leftOut.has(basename(path)) })
+    symlinkSync(join(root, 'node_modules'), join(this.#root, 'node_modules'))
+    mkdirSync(this.#temporary)
+    process.once('exit', this.#onExit)
+  }
+
+  read(file: string): string {
+    return readFileSync(join(this.#root, file), 'utf8')
+  }
+
+  write(file: string, text: string): void {
+    writeFileSync(join(this.#root, file), text)
+  }
+
+  /** Runs one test file. One that takes longer is ended, and has failed. */
+  async run(test: string, limitMs: number): Promise<Run> {
+    const began = performance.now()
+    const child = spawn(process.execPath, ['--import', firstFailure, test], {
+      cwd: this.#root,
+      env: { ...process.env, TMPDIR: this.#temporary },
+      stdio: ['ignore', 'pipe', 'pipe'],
+      detached: true,
+    })
+    this.#group = child.pid
+    let output = ''
+    for (const stream of [child.stdout, child.stderr]) {
+      stream.on('data', (chunk: Buffer) => {
+        output = (output + chunk).slice(-keptOutput)
+      })
+    }
+    const timer = setTimeout(() => this.#endGroup(), limitMs)
+    const code = await new Promise<number | null>(resolve => child.once('exit', resolve))
+    clearTimeout(timer)
+    this.#endGroup()
+    return { passed: code === 0, output, ms: performance.now() - began }
+  }
+
+  remove(): void {
+    process.off('exit', this.#onExit)
+    this.#endGroup()
+    rmSync(this.#folder, { recursive: true, force: true, maxRetries: 5 })
+  }
+
+  /** A test may have started processes of its own. */
+  #endGroup(): void {
+    if (this.#group === undefined) return
+    try {
+      process.kill(-this.#group, 'SIGKILL')
+    } catch {
+      // All of them have ended.
+    }
+    this.#group = undefined
+  }
+}

@@ -1,0 +1,163 @@
+/** What a document may ask for, and conditional requests. */
+import { type Mutant, mutantsOf } from './mutant.ts'
+
+const limits = ['graphql/limits']
+
+export const graphql: readonly Mutant[] = [
+  ...mutantsOf('graphql/limits', limits, [
+    [
+      'spread fragments are not counted',
+      'return joined(this.fragment(node.name.value), { ...own, fields: 1 })',
+      'return joined(nothing, { ...own, fields: 1 })',
+    ],
+    ['empty spreads cost nothing', '{ ...own, fields: 1 })', 'own)'],
+    [
+      'a default value is nested without end',
+      '    for (const { defaultValue } of variableDefinitions) if (defaultValue) checkNesting(defaultValue)\n',
+      '',
+    ],
+    [
+      'a cycle that no operation uses is not found',
+      '  for (const name of fragments.keys()) meter.fragment(name)\n',
+      '',
+    ],
+    [
+      'the bound itself is refused',
+      '    if (figure <= bound) return\n    const shown = figure >= ENOUGH ? `more than ${ENOUGH}` : figure\n    throw limitError(`The operation',
+      '    if (figure < bound) return\n    const shown = figure >= ENOUGH ? `more than ${ENOUGH}` : figure\n    throw limitError(`The operation',
+    ],
+    [
+      'selections side by side are the deepest one',
+      'aliases: Math.min(ENOUGH, a.aliases + b.aliases)',
+      'aliases: Math.max(a.aliases, b.aliases)',
+    ],
+    ['depths side by side are added', 'depth: Math.max(a.depth, b.depth)', 'depth: a.depth + b.depth'],
+    [
+      'introspection counts as depth',
+      'depth: isIntrospection ? 1 : inner.depth + 1',
+      'depth: inner.depth + 1',
+    ],
+    [
+      'directives of fields are not counted',
+      'directives: Math.min(ENOUGH, inner.directives + own.directives)',
+      'directives: inner.directives',
+    ],
+    [
+      'directives of the operation are not counted',
+      'return joined(this.#set(selectionSet), { ...nothing, directives: directives.length })',
+      'return joined(this.#set(selectionSet), { ...nothing, directives: Math.min(0, directives.length) })',
+    ],
+    [
+      'an object’s fields are not nested',
+      'checkNesting(field.value, depth + 1)',
+      'checkNesting(field.value, depth)',
+    ],
+    [
+      'what an operation holds is forgotten at the next',
+      '    all = joined(all, measure)\n',
+      '    all = measure\n',
+    ],
+    [
+      'lists of an introspection multiply without bound',
+      'lists: inner.lists + (introspectionLists.has(name) ? 1 : 0)',
+      'lists: inner.lists',
+    ],
+    ['a fragment is measured anew at every spread', '    this.#measured.set(name, measure)\n', ''],
+    [
+      'a document of any length is read',
+      '  if (source.length <= bound) return\n',
+      '  if (source.length > 0) return\n',
+    ],
+  ]),
+  ...mutantsOf(
+    'graphql/quota',
+    ['graphql/quota'],
+    [
+      ['one more may be open', 'if (open >= this.#most) {', 'if (open > this.#most) {'],
+      [
+        'what was closed stays open',
+        'if (open > 0) this.#open.set(key, open)',
+        'if (open > 0) this.#open.set(key, open + 1)',
+      ],
+      [
+        'callers without anything open are remembered',
+        'else this.#open.delete(key)',
+        'else this.#open.set(key, 0)',
+        'they have nothing open either way; memory alone grows, by a key for each caller',
+      ],
+      [
+        'who closes more than is open may have more',
+        'if (open > 0) this.#open.set(key, open)\n    else this.#open.delete(key)',
+        'this.#open.set(key, open)',
+      ],
+    ],
+  ),
+  ...mutantsOf(
+    'graphql/scan-cost',
+    ['graphql/scan-cost', ...limits],
+    [
+      [
+        'a list of an item costs what a collection does',
+        'times * (inner ? INNER_SCAN_COST : SCAN_COST)',
+        'times * SCAN_COST',
+      ],
+      [
+        'a total of some rows costs nothing',
+        'if (search !== undefined || (counted && filter)) return true',
+        'if (search !== undefined) return true',
+      ],
+      [
+        'a choice that one index serves costs nothing',
+        'filter.filters.length > 0 && filter.filters.every(one => leads(one, target))',
+        'filter.filters.length > 0 && filter.filters.some(one => leads(one, target))',
+      ],
+      [
+        'a conjunction takes an index for every part',
+        "return filter.filters.some(one => leads(one, target))\n    case 'or'",
+        "return filter.filters.every(one => leads(one, target))\n    case 'or'",
+      ],
+      [
+        'an index serves its second field',
+        'indexes.some(({ fields: [first] }) => first === name)',
+        'indexes.some(({ fields: all }) => all.includes(name))',
+      ],
+      ['lists within lists cost once', 'FAN ** (lists - 1)', 'FAN * (lists - 1)'],
+      [
+        'a comparison that no index serves is narrow',
+        "'gt', 'gte', 'lt', 'lte'])",
+        "'gt', 'gte', 'lt', 'lte', 'ne'])",
+      ],
+    ],
+  ),
+  ...mutantsOf(
+    'graphql/rules',
+    ['graphql/rules'],
+    [
+      [
+        'the types of variables need not exist',
+        "[KnownTypeNamesRule, ['...', 'fragment', '$']]",
+        "[KnownTypeNamesRule, ['...', 'fragment']]",
+      ],
+      [
+        'several fields of a subscription are taken',
+        "[SingleFieldSubscriptionsRule, ['subscription']]",
+        "[SingleFieldSubscriptionsRule, ['subscription {']]",
+      ],
+      [
+        'introspection is always there',
+        'return introspection ? rules : [...rules, NoSchemaIntrospectionCustomRule]',
+        'return rules',
+      ],
+    ],
+  ),
+  ...mutantsOf(
+    'rest/conditional',
+    ['rest/conditional'],
+    [
+      ['exactly as many tags as may be are refused', 'tags.length > MOST_TAGS', 'tags.length >= MOST_TAGS'],
+      ['one more tag is taken than may be', 'tags.length > MOST_TAGS', 'tags.length > MOST_TAGS + 1'],
+      ['a weak tag matches strongly', "tags.filter(tag => !tag.startsWith('W/'))", 'tags'],
+      ['a weak tag does not match weakly', 'tag === etag || tag === `W/${etag}`', 'tag === etag'],
+    ],
+  ),
+]

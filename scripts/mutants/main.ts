@@ -1,0 +1,117 @@
+/**
+ * Puts one mutant after another into a copy of the repository and runs the tests that must notice it.
+ *
+ *   npm run mutants                 all of them
+ *   npm run mutants -- src/plan     those of a folder or file
+ *   npm run mutants -- --text       whether each one's text still occurs exactly once; runs no test
+ *
+ * Fails where fewer than nine in ten of those that matter are noticed, where a text is stale, and where a test fails
+ * without any mutant.
+ */
+import { readFileSync } from 'node:fs'
+import { availableParallelism } from 'node:os'
+import { join } from 'node:path'
+import { all } from './all.ts'
+import { Copy, root } from './copy.ts'
+import type { Mutant } from './mutant.ts'
+import { faultOf } from './placed.ts'
+import { type Outcome, type Result, report } from './report.ts'
+
+const wantedShare = 0.9
+/** The tests are given this many times as long as they took without a mutant, and at least `shortestLimitMs`. */
+const patience = 10
+const shortestLimitMs = 60_000
+/** Without a mutant. */
+const baselineLimitMs = 600_000
+const workers = Math.min(2, availableParallelism())
+
+const args = process.argv.slice(2)
+const folders = args.filter(arg => !arg.startsWith('--'))
+const chosen = all.filter(
+  ({ file }) => folders.length === 0 || folders.some(folder => file.startsWith(folder)),
+)
+
+function say(line: string): void {
+  process.stdout.write(`${line}\n`)
+}
+
+/** Does `work` for all, with each of the copies one at a time. */
+async function inParallel<T>(
+  copies: readonly Copy[],
+  items: readonly T[],
+  work: (item: T, copy: Copy) => Promise<void>,
+) {
+  const left = items.values()
+  await Promise.all(
+    copies.map(async copy => {
+      for (const item of left) await work(item, copy)
+    }),
+  )
+}
+
+/** How long each test file takes as things are, in milliseconds. Throws where one fails. */
+async function baseline(copies: readonly Copy[]): Promise<ReadonlyMap<string, number>> {
+  const times = new Map<string, number>()
+  const files = [...new Set(chosen.flatMap(({ tests }) => tests))]
+  await inParallel(copies, files, async (file, copy) => {
+    const run = await copy.run(file, baselineLimitMs)
+    if (!run.passed) throw new Error(`${file} fails without any mutant:\n${run.output}`)
+    times.set(file, run.ms)
+  })
+  return times
+}
+
+async function tried(mutant: Mutant, copy: Copy, times: ReadonlyMap<string, number>): Promise<Outcome> {
+  const source = copy.read(mutant.file)
+  const fault = faultOf(mutant, source)
+  if (fault !== undefined) return { kind: 'stale', fault }
+  copy.write(mutant.file, source.split(mutant.text).join(mutant.instead))
+  try {
+    for (const test of mutant.tests) {
+      const limitMs = Math.max(shortestLimitMs, patience * (times.get(test) ?? 0))
+      const { passed } = await copy.run(test, limitMs)
+      if (!passed) return { kind: 'noticed', by: test }
+    }
+    return { kind: 'survived' }
+  } finally {
+    copy.write(mutant.file, source)
+  }
+}
+
+async function runAll(): Promise<readonly Result[]> {
+  const copies = Array.from({ length: workers }, () => new Copy())
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.once(signal, () => process.exit(1))
+  try {
+    const times = await baseline(copies)
+    say(`${times.size} test files pass without a mutant. ${chosen.length} mutants follow.`)
+    const results: Result[] = []
+    await inParallel(copies, chosen, async (mutant, copy) => {
+      const began = performance.now()
+      const outcome = await tried(mutant, copy, times)
+      results.push({ mutant, outcome })
+      const seconds = ((performance.now() - began) / 1000).toFixed(1)
+      const by = outcome.kind === 'noticed' ? ` (by ${outcome.by})` : ''
+      say(`${outcome.kind} ${mutant.file}: ${mutant.mistake}${by}, ${seconds} s`)
+    })
+    return results
+  } finally {
+    for (const copy of copies) copy.remove()
+  }
+}
+
+function checkTexts(): readonly Result[] {
+  return chosen.flatMap(mutant => {
+    const fault = faultOf(mutant, readFileSync(join(root, mutant.file), 'utf8'))
+    return fault === undefined ? [] : [{ mutant, outcome: { kind: 'stale', fault } as const }]
+  })
+}
+
+if (args.includes('--text')) {
+  const stale = checkTexts()
+  say(report(stale).text)
+  process.exitCode = stale.length === 0 ? 0 : 1
+} else {
+  const { text, share, stale } = report(await runAll())
+  say(text)
+  process.exitCode = share >= wantedShare && stale === 0 ? 0 : 1
+}

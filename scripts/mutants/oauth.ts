@@ -1,0 +1,281 @@
+/** The authorization server. */
+import { type Mutant, mutantsOf } from './mutant.ts'
+
+const quick = ['auth/server/quick-grants', 'auth/server/together']
+
+export const oauth: readonly Mutant[] = [
+  ...mutantsOf(
+    'auth/server/jwt',
+    ['auth/server/keys'],
+    [
+      ['a JWT does not end', 'exp > seconds &&', 'exp * 1000 > seconds &&'],
+      ['an extension that nobody knows is ignored', " || 'crit' in header", ''],
+      ['a JWT for another service is taken', '    aud === issuer &&\n', ''],
+      ['a JWT of another issuer is taken', '    iss === issuer &&\n', ''],
+      [
+        'a JWT has several spellings',
+        "  if (signature.toString('base64url') !== token.slice(end + 1)) return false\n",
+        '',
+      ],
+      ['an ID token is an access token', ' || header.typ !== TYPE', ''],
+      ['a JWT from the future is taken', '    iat <= seconds + 60\n', '    iat <= now + 60\n'],
+      ['the oldest key signs', 'const [newest] = own', 'const newest = own.at(-1)'],
+    ],
+  ),
+  ...mutantsOf(
+    'auth/server/keys',
+    ['auth/server/keys'],
+    [
+      [
+        'seconds for milliseconds in how long a retired key stays',
+        'now - longest * 1000 - MARGIN',
+        'now - longest - MARGIN',
+      ],
+      [
+        'a key that was retired is retired again',
+        'key.retiredAt === null ? { ...key, retiredAt: now } : key',
+        '({ ...key, retiredAt: now })',
+      ],
+      [
+        'a rotation that was overtaken is lost',
+        'isDone = await records.swap(found',
+        'isDone = true\n    await records.swap(found',
+      ],
+      [
+        'whose keys were made first does not count',
+        '  return stored(records, now)\n',
+        '  return { kind: KIND, id: ID, payload, expiresAt: null, consumedAt: null, grant: null, alias: null, owner: null }\n',
+      ],
+    ],
+  ),
+  ...mutantsOf(
+    'auth/server/denials',
+    ['auth/server/denials', 'auth/access-token'],
+    [
+      ['seconds for milliseconds in how long a denial lasts', 'life * 1000', 'life'],
+      [
+        'a deleted grant is denied after it is deleted',
+        "if (kind === 'Grant') await deny(grantHash(id))",
+        "if (kind === 'Grant') void records.delete(kind, id).then(() => deny(grantHash(id)))",
+      ],
+      ['a deleted token is not denied', '      if (tokenKinds.includes(kind)) await deny(id)\n', ''],
+      [
+        'the grants of a user are not denied',
+        '      await Promise.all(grants.map(({ id }) => deny(grantHash(id))))\n',
+        '',
+      ],
+      [
+        'a grant is denied by its own id',
+        '    async deleteGrant(grant) {\n      await deny(grantHash(grant))',
+        '    async deleteGrant(grant) {\n      await deny(grant)',
+      ],
+      [
+        'a revocation that leaves only a refresh token is not noticed',
+        "['Grant', 'RefreshToken', ...tokenKinds]",
+        "['Grant', ...tokenKinds]",
+      ],
+    ],
+  ),
+  ...mutantsOf(
+    'auth/server/consents',
+    ['auth/server/consents'],
+    [
+      [
+        'scopes that were not ticked are remembered',
+        'scopes: [...kept, ...allowed]',
+        'scopes: [...kept, ...asked]',
+      ],
+      ['scopes that were unticked stay allowed', 'before.filter(scope => !asked.includes(scope))', 'before'],
+      ['what was allowed before is forgotten', 'scopes: [...kept, ...allowed]', 'scopes: allowed'],
+      ['what one user allowed is allowed for all', 'return `${userId}:${clientId}`', 'return clientId'],
+      [
+        'to revoke one app revokes all',
+        '      if ((JSON.parse(payload) as { clientId?: string }).clientId !== clientId) continue\n',
+        '',
+      ],
+      [
+        'one scope that was allowed allows all that are asked for',
+        'if (!scopes.every(scope => hasScope(allowed, scope)))',
+        'if (!scopes.some(scope => hasScope(allowed, scope)))',
+      ],
+      ['an app that wants consent asked gets none', " || ctx.oidc.prompts.has('consent')", ''],
+      ['a revoked app keeps its tokens', '      await this.#records.deleteGrant(id)\n', ''],
+    ],
+  ),
+  ...mutantsOf(
+    'auth/server/clients',
+    ['auth/server/apps', 'auth/server/quick-grants'],
+    [
+      ['an ended secret works', ' && (expiresAt === undefined || expiresAt > now)', ''],
+      [
+        'an app without redirect URIs gets codes',
+        "uris.length > 0 ? ['authorization_code', ...always] : always",
+        "uris.length >= 0 ? ['authorization_code', ...always] : always",
+      ],
+    ],
+  ),
+  ...mutantsOf(
+    'auth/server/apps',
+    ['auth/server/app-memory', 'auth/server/apps'],
+    [
+      ['an app that changed during its look-up is remembered', 'if (at === now && app)', 'if (app)'],
+      [
+        'a change of a secret is not noticed',
+        "version('oauth_apps') + version('oauth_app_secrets')",
+        "version('oauth_apps')",
+      ],
+      ['apps are remembered for ever', '      if (now !== at) remembered.clear()\n', ''],
+      [
+        'default scopes need not be among the scopes',
+        'scope => !hasScope(allowed, String(scope))',
+        'scope => hasScope(allowed, String(scope))',
+      ],
+    ],
+  ),
+  ...mutantsOf(
+    'auth/server/adapter',
+    ['auth/server/adapter', 'auth/server/together'],
+    [
+      [
+        'a mark stands for a code',
+        " && (this.#kind !== 'DeviceCode' || this.#parts.isExposed())",
+        " && this.#kind !== 'DeviceCode'",
+      ],
+      ['a code used twice leaves its grant', "      await records.delete('Grant', grant)\n", ''],
+      [
+        'of a session that has ended another record is deleted',
+        'await records.delete(record.kind, record.id)',
+        'await records.delete(record.kind, uid)',
+      ],
+      [
+        'milliseconds for seconds in when a code was used',
+        'Math.floor(record.consumedAt / 1000)',
+        'record.consumedAt',
+      ],
+      [
+        'a second use of a replay token is not refused',
+        'if (!(await records.add(record))) throw usedUp()',
+        'if (!records.add(record)) throw usedUp()',
+      ],
+      [
+        'the secret of an app that registered itself is stored readable',
+        'secret === undefined || secret === known ? secret : secretHash(secret)',
+        'secret',
+      ],
+    ],
+  ),
+  ...mutantsOf(
+    'auth/server/replay',
+    ['auth/server/replay', 'auth/server/apps'],
+    [
+      [
+        'another app gets the answer to a refresh',
+        "idOf([`${form}`, ctx.get('authorization'), ctx.get('dpop')])",
+        'idOf([`${form}`])',
+      ],
+      ['a refused refresh is answered again', 'if (status === 200) payload', 'if (status > 0) payload'],
+      [
+        'seconds for milliseconds in how long an answer is kept',
+        'expiresAt: Date.now() + seconds * 1000',
+        'expiresAt: Date.now() + seconds',
+      ],
+    ],
+  ),
+  ...mutantsOf(
+    'auth/server/introspection',
+    ['auth/server/introspection'],
+    [
+      [
+        'a token that was used up is active',
+        'if (consumedAt !== null || token.clientId',
+        'if (token.clientId',
+      ],
+      ['any app may ask about a token', ' || token.clientId !== app.client_id', ''],
+      [
+        'a token without its grant is active',
+        'if (token.grantId !== undefined && !(await this.#isGranted(token, token.grantId))) return undefined',
+        '',
+      ],
+      [
+        'a deleted user’s token is active',
+        '!(await this.#parts.hasAccount(Number(accountId)))',
+        '!this.#parts.hasAccount(Number(accountId))',
+      ],
+    ],
+  ),
+  ...mutantsOf('auth/server/quick-grants', quick, [
+    [
+      'a code is taken without the redirect URI',
+      'if (uri === undefined || uri !== redirectUri) return false',
+      'if (uri !== undefined && uri !== redirectUri) return false',
+    ],
+    [
+      'a code that was used up is exchanged',
+      'if (!found || found.consumedAt !== null) return undefined',
+      'if (!found) return undefined',
+    ],
+    [
+      'a proof of possession is not compared',
+      "return hash('sha256', shown, 'base64url') === challenge",
+      'return true',
+    ],
+    [
+      'another app’s code is taken',
+      'if (stored?.clientId !== app.client_id) return undefined',
+      'if (stored === undefined) return undefined',
+    ],
+    ['rotations are not counted', '(stored.rotations ?? 0) + 1', '(stored.rotations ?? 0)'],
+    [
+      'a refreshed token starts the life of its chain anew',
+      "iiat: kind === 'RefreshToken' ? stored.iiat : iat",
+      'iiat: iat',
+    ],
+    [
+      'the last of the writes is awaited only',
+      'await Promise.allSettled(writes)',
+      'await Promise.allSettled(writes.slice(-1))',
+    ],
+    [
+      'a deleted user’s token is refreshed',
+      'if (!(await this.#parts.hasAccount(Number(accountId)))) return undefined',
+      '',
+    ],
+  ]),
+  ...mutantsOf(
+    'auth/server/sessions',
+    ['auth/accounts/pages', 'auth/accounts/links', 'auth/accounts/reset'],
+    [
+      [
+        'anybody ends anybody’s session',
+        'if (found?.owner !== String(userId)) return false',
+        'if (!found) return false',
+      ],
+      [
+        'to end all sessions spares none',
+        'if (alias !== except) await this.#end(alias, owner)',
+        'await this.#end(alias, owner)',
+      ],
+    ],
+  ),
+  ...mutantsOf(
+    'auth/server/registration',
+    ['auth/server/apps', 'auth/server/registration'],
+    [
+      [
+        'an app without a secret acts by itself',
+        "if (method === 'none' && types.includes('client_credentials')) {",
+        "if (method === undefined && types.includes('client_credentials')) {",
+      ],
+      [
+        'codes without a redirect URI can be registered',
+        'if (withCode && uris.length === 0) {',
+        'if (withCode && uris.length < 0) {',
+      ],
+    ],
+  ),
+  ...mutantsOf('auth/server/quick', quick, [
+    ['a parameter that comes twice counts', ' || name in form || value', ' || value'],
+    ['two ways to show the secret are taken', ' === encoded && secret === undefined', ' === encoded'],
+    ['the id in the form need not be the header’s', '(id ?? shownId) === shownId ?', 'shownId.length > 0 ?'],
+  ]),
+]

@@ -1,0 +1,261 @@
+/** PostgreSQL. */
+import { type Mutant, mutantsOf } from './mutant.ts'
+
+export const postgres: readonly Mutant[] = [
+  ...mutantsOf(
+    'store/postgres/commit',
+    ['store/postgres/commit', 'store/postgres/writer'],
+    [
+      [
+        'closing does not wait for writes that wait',
+        'if (this.#lanes > 0 || this.#waiting.length > 0) {',
+        'if (this.#lanes > 0) {',
+      ],
+      [
+        'closing does not wait for writes that are under way',
+        'if (this.#lanes > 0 || this.#waiting.length > 0) {',
+        'if (this.#waiting.length > 0) {',
+      ],
+      [
+        'one more waits than may',
+        'this.#waiting.length >= this.#options.maxWaiting',
+        'this.#waiting.length > this.#options.maxWaiting',
+      ],
+      [
+        'a write is taken while the service stops',
+        "    if (this.#isClosed) return 'The service is stopping.'\n",
+        '',
+      ],
+      [
+        'a group is tried once more than is said',
+        'tries >= TRIES',
+        'tries > TRIES',
+        'five tries or six: nobody counts them',
+      ],
+      [
+        'a group that may be done again is refused',
+        'if (!(cause instanceof Again) || tries >= TRIES)',
+        'if (!(cause instanceof Again) || tries > 0)',
+      ],
+      ['a connection is not given back', '    this.#wires.giveBack(wire)\n', ''],
+    ],
+  ),
+  ...mutantsOf(
+    'store/postgres/order',
+    ['store/postgres/order', 'store/races'],
+    [
+      ['writes of one item are done side by side', '      last.set(key, mine)\n', ''],
+      [
+        'deletions are done beside the others',
+        'if (isAlone) alone.push(waiting)',
+        'if (isAlone) running.push(run(waiting))',
+      ],
+      [
+        'keys are in no order',
+        'one < other ? -1 : one > other ? 1 : 0',
+        'one < other ? 1 : one > other ? 1 : 0',
+      ],
+    ],
+  ),
+  ...mutantsOf(
+    'store/postgres/lease',
+    ['store/postgres/lease-rules', 'store/postgres/lease'],
+    [
+      [
+        'a lease holds while commits are unanswered',
+        'now < this.#until && this.#unanswered === 0',
+        'now < this.#until',
+      ],
+      [
+        'a doubt that came meanwhile does not count',
+        'if (isAlone && doubts === this.#doubts)',
+        'if (isAlone)',
+      ],
+      [
+        'a lease begins when its answer comes',
+        'this.#until = sent + LEASE',
+        'this.#until = performance.now() + LEASE',
+      ],
+      [
+        'another node’s lock does not count',
+        'const isAlone = rows.every(',
+        'const isAlone = rows.length === 0 || rows.some(',
+      ],
+      [
+        'whoever means to write does not wait',
+        'if (error === undefined && !isSpokenFor) await wait(NOTICE)',
+        'if (error === undefined && isSpokenFor) await wait(NOTICE)',
+      ],
+      ['a commit whose outcome nobody knows leaves the lease', '      if (!isKnown) this.end()\n', ''],
+      [
+        'a session of another server is taken for this node’s',
+        'return node === this.#node && wires.has(Number(pid))',
+        'return wires.has(Number(pid))',
+      ],
+    ],
+  ),
+  ...mutantsOf(
+    'store/postgres/positions',
+    ['store/postgres/positions'],
+    [
+      [
+        'what was committed since the check was sent has a place',
+        'if (this.#unplaced.has(name) || this.#sent.has(name))',
+        'if (this.#sent.has(name))',
+      ],
+      [
+        'what a check under way will see has a place',
+        'if (this.#unplaced.has(name) || this.#sent.has(name))',
+        'if (this.#unplaced.has(name))',
+      ],
+      ['the earliest place counts', 'place = Math.max(place,', 'place = Math.min(place,'],
+      [
+        'another server’s log is taken for the same',
+        '  forget(): void {\n    this.#floor = Number.POSITIVE_INFINITY\n',
+        '  forget(): void {\n',
+      ],
+    ],
+  ),
+  ...mutantsOf(
+    'store/postgres/checks',
+    ['store/postgres/checks', 'store/races', 'store/stale.property'],
+    [
+      [
+        'a node’s own commits count as others’',
+        'if (this.#own.delete(xid) || names',
+        'if (names',
+        'answers are read once more, and are the same',
+      ],
+      ['a lost place in the log is nothing', '  if (isLost === 1) return undefined\n', ''],
+      [
+        'more commits than were read are none',
+        'return commits.length > MOST ? undefined :',
+        'return commits.length > MOST ? [] :',
+      ],
+      [
+        'what another node changed is not counted',
+        '      this.#parts.versions.bump(names)\n    }\n',
+        '    }\n',
+      ],
+      ['another server’s answers are the same', '    this.#isLost = true\n', ''],
+      ['nobody hears of others’ changes', '    if (others) onChange()\n', ''],
+    ],
+  ),
+  ...mutantsOf(
+    'store/postgres/reader',
+    ['store/postgres/reader', 'store/races', 'store/stale.property'],
+    [
+      [
+        'an answer that is under way is given after a change',
+        'if (coming?.stamp === stamp) return coming.answer',
+        'if (coming !== undefined) return coming.answer',
+      ],
+      [
+        'the version is taken when the answer comes',
+        'answers.set(key, stamp, made)',
+        'answers.set(key, stampOf(reader.reads), made)',
+      ],
+      [
+        'with row security an answer is not personal',
+        'const personal = shape.personal || security.isOn',
+        'const personal = shape.personal',
+      ],
+    ],
+  ),
+  ...mutantsOf(
+    'store/postgres/records',
+    ['store/records'],
+    [
+      [
+        'a text that PostgreSQL refuses is asked for',
+        "if (keys.some(key => String(key).includes('\\0'))) return []",
+        '',
+      ],
+      [
+        'a record that is replaced changes no version',
+        'changed: row?.[0] === 1 ? none : [kind]',
+        'changed: row?.[0] === 1 ? [kind] : none',
+      ],
+    ],
+  ),
+  ...mutantsOf(
+    'store/postgres/create',
+    ['store/store'],
+    [
+      ['the checks of a create are not asked', '    requireChecks(after, result, places.checks)\n', ''],
+      [
+        'whether there is room is not looked at',
+        'if (requireRoom !== undefined) await requireRoom(values, scope)',
+        'if (requireRoom !== undefined) void requireRoom(values, scope).catch(() => {})',
+      ],
+      ['a new row does not count', '    scope.count(collection.name, 1)\n', ''],
+    ],
+  ),
+  ...mutantsOf(
+    'store/postgres/update',
+    ['store/store', 'store/races'],
+    [
+      ['a row that is changed is not locked', 'WHERE "id" = ${id} FOR NO KEY UPDATE`', 'WHERE "id" = ${id}`'],
+      ['the rule is not asked of what the row became', '    requireAllowed(shape, became)\n', ''],
+    ],
+  ),
+  ...mutantsOf(
+    'store/postgres/group',
+    ['store/postgres/commit', 'store/postgres/writer', 'store/races'],
+    [
+      [
+        'a commit whose outcome nobody knows is tried again',
+        'if (failure instanceof ConnectionLost) throw unavailable(failure)',
+        'if (failure instanceof ConnectionLost) throw new Again(failure)',
+      ],
+      ['of two writes in a group one’s fault undoes both', '      transaction.queue(rollbackTo)\n', ''],
+      [
+        'a COMMIT that was a ROLLBACK is a success',
+        "      if (transaction.tag !== 'COMMIT') throw unavailable(transaction.failure)\n",
+        '',
+      ],
+      [
+        'what a refused write had changed stays',
+        'undone ||= scope.hasChanged || !(cause instanceof ApiError)',
+        'undone ||= !(cause instanceof ApiError)',
+      ],
+    ],
+  ),
+  ...mutantsOf(
+    'store/postgres/pool',
+    ['store/postgres/pool'],
+    [
+      [
+        'a read is asked again for ever',
+        'if (isAgain && bundle.tries < this.#tries && !',
+        'if (isAgain && !',
+      ],
+      [
+        'one more waits than may',
+        'this.#waiting.length >= this.#options.maxWaiting',
+        'this.#waiting.length > this.#options.maxWaiting',
+      ],
+      [
+        'one more connection is opened than may',
+        'this.#wires.size + this.#opening >= size',
+        'this.#wires.size + this.#opening > size',
+      ],
+    ],
+  ),
+  ...mutantsOf(
+    'store/postgres/pages',
+    ['store/postgres/pages'],
+    [
+      [
+        'a page from an anchor is taken though rows have moved',
+        '    if (isTouched(check?.[0], shape.reads)) return undefined\n',
+        '',
+      ],
+      [
+        'the row before a page is part of it',
+        'const [check, [before, ...rows] = [], ...results]',
+        'const [check, rows = [], ...results] = await ask([checks.query, query, ...others])\n    const [before] = rows\n    if (rows.length < 0) return [[before]]\n    const [] ',
+      ],
+    ],
+  ),
+]

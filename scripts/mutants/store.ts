@@ -1,0 +1,588 @@
+/** What both databases share, and SQLite. */
+import { type Mutant, mutantsOf } from './mutant.ts'
+
+/** The contract in memory, then what looks at more. */
+const contract = ['store/sqlite', 'store/golden', 'store/golden-more', 'store/store']
+
+const shared: readonly Mutant[] = [
+  ...mutantsOf(
+    'store/answers',
+    ['store/answers', 'store/sqlite/memory'],
+    [
+      [
+        'an answer of the older half has no stamp',
+        'if (old === undefined || old.stamp !== stamp) return undefined',
+        'if (old === undefined) return undefined',
+      ],
+      [
+        'an answer of the younger half has no stamp',
+        '      if (entry.stamp !== stamp) return undefined\n',
+        '',
+      ],
+      [
+        'a personal answer is given to others',
+        'if (personal) return `${userId}:${JSON.stringify(args)}`',
+        'if (personal) return JSON.stringify(args)',
+      ],
+      ['two numbers are one', 'return `${first},${second}`', 'return `${first}${second}`'],
+      [
+        'what is replaced counts twice',
+        'this.#bytes += entry.bytes - replaced',
+        'this.#bytes += entry.bytes',
+      ],
+      ['the older half is never forgotten', '    this.#young = new Map()\n', ''],
+      ['a text counts one byte a character', 'ENTRY_BYTES + 2 * characters', 'ENTRY_BYTES + characters'],
+      ['what a transport made of an answer does not count', '    this.#bytes += rendered.bytes\n', ''],
+    ],
+  ),
+  ...mutantsOf(
+    'store/anchors',
+    ['store/anchors', 'store/sqlite/pages', 'store/sqlite'],
+    [
+      ['one user’s anchors are another’s', 'this.#shape.personal ? [userId, others] : others', 'others'],
+      ['anchors outlive changes', 'if (stamp !== this.#stamp || this.#lists', 'if (this.#lists'],
+      [
+        'anchors belong to all arguments of a shape',
+        'args.map((value, index) => (index === offset || index === limit ? null : value))',
+        'args.map((value, index) => (index === offset || index === limit ? value : null))',
+      ],
+      [
+        'the anchor at the offset itself is not found',
+        'this.#anchors[this.#index(offset + 1) - 1]',
+        'this.#anchors[this.#index(offset) - 1]',
+        'the one before it is used, which is slower and as right',
+      ],
+      [
+        'an anchor behind the offset is used',
+        'this.#anchors[this.#index(offset + 1) - 1]',
+        'this.#anchors[this.#index(offset + 1)]',
+      ],
+      [
+        'anchors are not kept in order',
+        'else this.#anchors.splice(at, 0, anchor)',
+        'else this.#anchors.push(anchor)',
+      ],
+    ],
+  ),
+  ...mutantsOf('store/lists', contract, [
+    [
+      'a full last page has a next one',
+      'rows.length > size ? rows[size - 1] : undefined',
+      'rows.length >= size ? rows[size - 1] : undefined',
+    ],
+    [
+      'the next page begins after the row that was looked ahead at',
+      'rows.length > size ? rows[size - 1] : undefined',
+      'rows.length > size ? rows[size] : undefined',
+    ],
+    [
+      'a cursor carries a truth value as a number',
+      "if (field.field.type.encoding === 'boolean') return value === 1",
+      '',
+    ],
+  ]),
+  ...mutantsOf('store/versions', contract, [
+    ['only the last version counts', 'sum += version.value', 'sum = version.value'],
+  ]),
+  ...mutantsOf(
+    'store/records',
+    ['store/records'],
+    [
+      [
+        'a record whose time is over is found',
+        '("expires_at" IS NULL OR "expires_at" > ${slot(0)})',
+        '("expires_at" IS NULL OR "expires_at" > 0)',
+      ],
+      ['a record ends one millisecond late', '"expires_at" > ${slot(0)})', '"expires_at" >= ${slot(0)})'],
+      ['a record is used up twice', ' AND "consumed_at" IS NULL AND ', ' AND '],
+      ['a swap takes what changed meanwhile', ' AND "payload" = ${slot(2)} RETURNING 1', ' RETURNING 1'],
+      ['a record whose time is over holds its id', '"expires_at" <= ${slot(0)}`', '"expires_at" < 0`'],
+      [
+        'what is deleted of an owner is of every kind',
+        'WHERE "kind" = ${slot(0)} AND "owner" = ${slot(1)} RETURNING 1',
+        'WHERE "owner" = ${slot(1)} AND ${slot(0)} <> \'\' RETURNING 1',
+      ],
+      ['a record that is put again keeps its old end', ' "expires_at" = excluded."expires_at",', ''],
+      ['a record that is put again keeps its old owner', ', "owner" = excluded."owner"`', '`'],
+      ['a part begins with the last of the one before', '"id" > ${slot(2)} AND', '"id" >= ${slot(2)} AND'],
+    ],
+  ),
+  ...mutantsOf(
+    'store/sql/condition',
+    [...contract, 'plan/store.property'],
+    [
+      [
+        'a hidden field can be filtered by',
+        "  if (when.kind === 'always') return twoValued\n",
+        '  if (when.kind !== undefined) return twoValued\n',
+      ],
+      [
+        'below a negation an unknown comparison is not false',
+        'const twoValued = exact && unknown ?',
+        'const twoValued = exact && !unknown ?',
+      ],
+      [
+        'a hidden field that is missing is told',
+        'return sql`${visible(condition.field, row)} IS NULL`',
+        'return sql`${row.column(condition.field.field.name)} IS NULL`',
+      ],
+      [
+        'a negation is not exact',
+        'conditionSql(condition.condition, row, true)',
+        'conditionSql(condition.condition, row)',
+      ],
+      [
+        'an empty choice is true',
+        "' OR ', isFalse, row",
+        "' OR ', isTrue, row",
+        'the guard makes no empty choice',
+      ],
+      [
+        'join rows of the other side lead somewhere',
+        'where([sql`${through.column(from)} = ${id}`, conditionSql(path.joinRows, through)])',
+        'where([sql`${through.column(from)} = ${id}`])',
+      ],
+    ],
+  ),
+  ...mutantsOf(
+    'store/sql/keyset',
+    [...contract, 'plan/store.property'],
+    [
+      [
+        'a page of mixed directions begins with the row before',
+        'descending ? sql`${value} < ${at}` : sql`${value} > ${at}`\n  if',
+        'descending ? sql`${value} <= ${at}` : sql`${value} >= ${at}`\n  if',
+      ],
+      [
+        'rows without a value are left out going down',
+        'sql`(${value} < ${at} OR (${value} IS NULL AND ${at} IS NOT NULL))`',
+        'sql`${value} < ${at}`',
+      ],
+      [
+        'rows after those without a value are left out',
+        'sql`(${value} > ${at} OR (${value} IS NOT NULL AND ${at} IS NULL))`',
+        'sql`${value} > ${at}`',
+      ],
+      [
+        'a hidden key is taken for one that is always there',
+        "const nullable = field.field.optional || field.when.kind !== 'always'",
+        'const nullable = field.field.optional',
+      ],
+      [
+        'directions need not be the same to be compared together',
+        ' && key.descending === first.descending)) return',
+        ')) return',
+      ],
+    ],
+  ),
+  ...mutantsOf('store/sql/select', contract, [
+    [
+      'a hidden field is shown',
+      "return when.kind === 'always' ? json : sql`CASE WHEN ${conditionSql(when, row)} THEN ${json} END`",
+      'return json',
+    ],
+    [
+      'a hidden link is followed',
+      "return when.kind === 'always' ? query : sql`CASE WHEN ${conditionSql(when, row)} THEN ${query} END`",
+      'return query',
+    ],
+    [
+      'a related row that may not be read is shown',
+      'where([linked(path, target, row), conditionSql(rows, target)])\n',
+      'where([linked(path, target, row)])\n',
+    ],
+    ['what an event refers to is taken for there', '    !row.isLogged &&\n', ''],
+    [
+      'a total counts rows that may not be read',
+      'sql`(SELECT ${target.dialect.count} FROM ${target.from()}${where(matching(target))})`',
+      'sql`(SELECT ${target.dialect.count} FROM ${target.from()}${where(matching(target).slice(0, 0))})`',
+    ],
+  ]),
+  ...mutantsOf(
+    'store/sql/write',
+    [...contract, 'store/update-rule'],
+    [
+      [
+        'the answer shows an item that may not be read',
+        "return rows.kind === 'always' ? text : sql`CASE WHEN ${conditionSql(rows, row)} THEN ${text} END`",
+        'return text',
+      ],
+      [
+        'the event log keeps what is write-only',
+        '.filter(field => !field.internal && !field.writeOnly)',
+        '.filter(field => !field.internal)',
+      ],
+      [
+        'what is reset is reset in every row',
+        '  if (when === undefined) return [slot(index)]\n',
+        '  if (when !== undefined || stored) return [slot(index)]\n',
+      ],
+      [
+        'a field that is hidden tells whether it is the same',
+        'seen === undefined ? same : sql`${same} AND ${conditionSql(seen, row, true)}`',
+        'same',
+      ],
+      [
+        'a reference to what may not be read is taken',
+        "where([sql`${row.column('id')} = ${id}`, conditionSql(rows, row)])\n    // In",
+        "where([sql`${row.column('id')} = ${id}`])\n    // In",
+      ],
+    ],
+  ),
+]
+
+const writes: readonly Mutant[] = [
+  ...mutantsOf(
+    'store/write/create',
+    ['store/write', ...contract, 'store/composite'],
+    [
+      [
+        'checks that look at the row are asked before it is there',
+        "    case 'related':\n    case 'search':\n      return false\n",
+        "    case 'related':\n    case 'search':\n      return true\n",
+      ],
+      [
+        'a rule over what a create became is asked at once',
+        ' && after.every(({ condition }) => isOwn(condition))',
+        '',
+      ],
+      [
+        'related rows are selected before the row is there',
+        'return isAlone(select) && isOwn(rows)',
+        'return isOwn(rows)',
+      ],
+      ['an answer of other fields is the event', '    select.length === fields.length &&\n', ''],
+      [
+        'an answer in which fields are hidden is the event',
+        " &&\n        each.field.when.kind === 'always',",
+        ',',
+      ],
+    ],
+  ),
+  ...mutantsOf(
+    'store/write/update',
+    ['store/write', 'store/update-rule', ...contract, 'store/documents'],
+    [
+      [
+        'write-only names are told as changed',
+        'field }) => !field.internal && !field.writeOnly)',
+        'field }) => !field.internal)',
+      ],
+      [
+        '`updated_at` alone is a change',
+        "return changed.every(({ field }) => field.name === 'updated_at') ? [] : changed",
+        'return changed',
+      ],
+      [
+        'an update of what is hidden goes on',
+        'if (stored === undefined || stored[0] !== 1)',
+        'if (stored === undefined)',
+      ],
+      [
+        'the stored state is not compared',
+        '  if (ifMatch !== undefined) requireMatch(plan.args[ifMatch], stored[1])\n',
+        '',
+      ],
+      [
+        'what is internal leaves an event',
+        '  if (changed.every(({ field }) => field.internal)) return undefined\n',
+        '',
+      ],
+      [
+        'a rule is asked of fields that stay as they are',
+        'requireChecks(before, stored, STORED_CHECKS, unchanged)',
+        'requireChecks(before, stored, STORED_CHECKS)',
+      ],
+    ],
+  ),
+  ...mutantsOf('store/write/assign', contract, [
+    [
+      'a required field is emptied',
+      '!field.optional && values[index] === null && changes',
+      '!field.optional && values[index] === undefined && changes',
+    ],
+  ]),
+  ...mutantsOf('store/write/checks', contract, [
+    [
+      'a check that is unknown counts as fulfilled',
+      'return row[at + index] !== 1 &&',
+      'return row[at + index] === 0 &&',
+    ],
+    [
+      'a tag that is part of another matches',
+      '!Array.isArray(wanted) || !wanted.includes(tag)',
+      '!String(wanted).includes(tag)',
+    ],
+  ]),
+  ...mutantsOf(
+    'store/write/documents',
+    ['store/documents'],
+    [
+      [
+        'null is stored in a merged document',
+        'if (value === null) merged.delete(name)',
+        'if (value === undefined) merged.delete(name)',
+      ],
+      [
+        'a patch of a text makes an empty document of it',
+        'if (!isObject(patch)) return patch',
+        'if (patch === null) return patch',
+      ],
+      [
+        'a document that is merged may grow without end',
+        'text.length > Math.max(before, LONGEST) ? LONGEST : undefined',
+        'before > Math.max(text.length, LONGEST) ? LONGEST : undefined',
+      ],
+      [
+        'what is hidden is merged as if it did not change',
+        'changed: hidden || text !== before',
+        'changed: text !== before',
+      ],
+    ],
+  ),
+  ...mutantsOf(
+    'store/write/removal',
+    ['store/removal'],
+    [
+      [
+        'a row that stays may lose what it must refer to',
+        'doomed.countOf(collection) + 1',
+        'doomed.countOf(collection)',
+      ],
+      [
+        'a reference is cleared in rows that go',
+        '      return items.filter(item => !doomed.has(item))\n',
+        '      return items\n',
+      ],
+      [
+        'a ring of rows is walked for ever',
+        'if (doomed.add(item)) found.push(item)\n',
+        'doomed.add(item)\n          if (found.length < 1000) found.push(item)\n',
+      ],
+      [
+        'the versions of cleared references do not grow',
+        '...removed, ...cleared, ...forgotten',
+        '...removed, ...forgotten',
+      ],
+      [
+        'a deleted user keeps its records',
+        "({ collection }) => collection.name === 'users'",
+        "({ collection }) => collection.name === 'user'",
+      ],
+      ['the event of a cleared reference is that of the row before', 'states[2 * at + 1]', 'states[2 * at]'],
+    ],
+  ),
+  ...mutantsOf(
+    'store/write/room',
+    ['auth/most-keys', 'auth/api-keys'],
+    [['there is room for one more than may be', 'Number(found) >= count', 'Number(found) > count']],
+  ),
+]
+
+const sqlite: readonly Mutant[] = [
+  ...mutantsOf(
+    'store/sqlite/commit',
+    ['store/sqlite/commit'],
+    [
+      [
+        'of two writes one’s reference refuses both',
+        'if (isForeignKeyFailure(cause) && batch.length > 1) for',
+        'if (isForeignKeyFailure(cause) && batch.length > 2) for',
+      ],
+      [
+        'what a refused write had changed stays',
+        'if (this.#connection.changes !== before) {',
+        'if (this.#connection.changes === before) {',
+      ],
+      [
+        'one more waits than may',
+        'this.#waiting.length >= this.#options.maxWaiting',
+        'this.#waiting.length > this.#options.maxWaiting',
+      ],
+      [
+        'writes are answered before the commit',
+        '    this.#connection.commit()\n    this.counts.commits++\n',
+        '    this.counts.commits++\n    setImmediate(() => this.#connection.commit())\n',
+      ],
+      [
+        'what closing flushes leaves all but the first thousand',
+        'while (this.#waiting.length > 0) this.#commit',
+        'if (this.#waiting.length > 0) this.#commit',
+      ],
+      [
+        'a write waits for others for ever',
+        'return now - this.#since < this.#patience',
+        'return now - this.#since >= 0',
+      ],
+      [
+        'a write whose statement failed is not rolled back',
+        '      this.#connection.rollbackSavepoint()\n',
+        '',
+      ],
+      ['the lock of writers is kept', '    lock.release()\n', ''],
+      [
+        'a write that changes nothing and fails refuses its whole group',
+        '        outcomes.push({ error: failureOf(cause) })\n',
+        '        throw cause\n',
+      ],
+    ],
+  ),
+  ...mutantsOf('store/sqlite/reader', contract, [
+    [
+      'answers do not depend on what they were read from',
+      'const stamp = stampOf(reads)',
+      'const stamp = stampOf(reads.slice(0, 0))',
+    ],
+    [
+      'answers depend on the first collection only',
+      'const stamp = stampOf(reads)',
+      'const stamp = stampOf(reads.slice(0, 1))',
+    ],
+    [
+      'the answer about an absent parent is an empty list',
+      '(parent.get(inputs) === undefined ? absent(window) : rows(inputs))',
+      '(parent.get(inputs) === null ? absent(window) : rows(inputs))',
+    ],
+  ]),
+  ...mutantsOf(
+    'store/sqlite/pages',
+    ['store/sqlite/pages', ...contract, 'store/sqlite/memory'],
+    [
+      [
+        'anchors of a list that goes down outlive new rows',
+        'shape.sort[0]?.descending === false',
+        'shape.sort[0]?.descending !== undefined',
+      ],
+      [
+        'a list of some rows is walked as if it were of all',
+        "isById(shape) && shape.rows.kind === 'always' && shape.within === undefined",
+        'isById(shape) && shape.within === undefined',
+      ],
+      ['a walk is one row short', 'withSlots(inputs, SPACING - 1, from)', 'withSlots(inputs, SPACING, from)'],
+      [
+        'an anchor is remembered for the first row after it',
+        'const after = offset + rows.length',
+        'const after = offset + rows.length + 1',
+      ],
+    ],
+  ),
+  ...mutantsOf(
+    'store/sqlite/create',
+    ['store/write', ...contract],
+    [
+      ['whether there is room is not looked at', '    requireRoom(values)\n', ''],
+      ['the checks of a create are not asked', '    requireChecks(after, result, places.checks)\n', ''],
+      ['a new row cannot be found by its words', '    search.write(collection, id, true)\n', ''],
+    ],
+  ),
+  ...mutantsOf(
+    'store/sqlite/update',
+    ['store/update-rule', ...contract, 'store/changes'],
+    [
+      ['the rule is not asked of what the row became', '    requireAllowed(shape, became)\n', ''],
+      [
+        'search finds the words of before',
+        'if (changed.some(({ field }) => field.searchable)) search',
+        'if (changed.every(({ field }) => field.searchable)) search',
+      ],
+      [
+        'an update that changes nothing makes answers stale',
+        'changed: changed.length > 0 ? touched : none',
+        'changed: touched',
+        'answers are read once more, and are the same',
+      ],
+      [
+        'references that stay as they are must lead somewhere',
+        'requireReferences(plan, unchanged)',
+        'requireReferences(plan)',
+      ],
+    ],
+  ),
+  ...mutantsOf(
+    'store/sqlite/records',
+    ['store/records'],
+    [
+      [
+        'a record that is replaced changes no version',
+        'return { value: undefined, changed: [record.kind] }',
+        'return { value: undefined, changed: none }',
+      ],
+      [
+        'the version does not see other processes’ changes',
+        '  version(kind: string): number {\n    this.#connection.hold()\n',
+        '  version(kind: string): number {\n',
+      ],
+      [
+        'what is deleted changes no version',
+        'return { value: done, changed: done ? kinds : none }',
+        'return { value: done, changed: done ? none : kinds }',
+      ],
+    ],
+  ),
+  ...mutantsOf(
+    'store/sqlite/event-log',
+    ['store/sqlite/events'],
+    [
+      [
+        'seconds for milliseconds in how long events are kept',
+        'new Date(now - this.#kept)',
+        'new Date(now - this.#kept / 1000)',
+      ],
+      [
+        'after a full round nothing is pruned for a while',
+        'pruned.length < PRUNE ? now + PRUNE_EVERY : now',
+        'pruned.length <= PRUNE ? now + PRUNE_EVERY : now',
+      ],
+    ],
+  ),
+  ...mutantsOf(
+    'store/sqlite/totals',
+    ['store/counts', ...contract],
+    [
+      [
+        'the total of a filtered list is that of the collection',
+        "if (rows.kind === 'always' && within === undefined) return",
+        'if (within === undefined) return',
+      ],
+      [
+        'a total is remembered for ever',
+        'if (known?.version === version) return known.total',
+        'if (known !== undefined) return known.total',
+      ],
+    ],
+  ),
+  ...mutantsOf(
+    'store/sqlite/change-log',
+    ['store/changes'],
+    [
+      [
+        'the last change that was seen is told again',
+        '"id" > ${slot(0)} ORDER BY',
+        '"id" >= ${slot(0)} ORDER BY',
+      ],
+      [
+        'a listener that has left is told',
+        'return () => void this.#listeners.delete(listener)',
+        'return () => void this.#listeners.has(listener)',
+      ],
+    ],
+  ),
+  ...mutantsOf(
+    'store/sqlite/removal',
+    ['store/removal'],
+    [
+      [
+        'a ring of rows cannot be deleted',
+        'if (items.length > 1) for (const { id, referrer } of again)',
+        'if (items.length > 2) for (const { id, referrer } of again)',
+      ],
+      [
+        'references stay unchecked after a removal',
+        '      if (items.length > 1) connection.deferReferences(false)\n',
+        '',
+      ],
+    ],
+  ),
+]
+
+export const store: readonly Mutant[] = [...shared, ...writes, ...sqlite]

@@ -1,0 +1,103 @@
+/** Counters over Redis without Redis: what goes there, in which parts, and what is counted here while it is away. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { setImmediate as turn } from 'node:timers/promises'
+import type { Redis } from 'ioredis'
+import { memoryCounters } from '../../src/cluster/memory.ts'
+import { RedisCounters } from '../../src/cluster/redis-counters.ts'
+
+const now = 1_800_000_000_000
+const end = now / 1000 + 60
+
+/** What one script was asked: keys; limit, cost and window of each. */
+interface Script {
+  readonly keys: readonly string[]
+  readonly args: readonly number[]
+}
+
+function open() {
+  const state = { isUp: true, fails: false, used: 0 }
+  const scripts: Script[] = []
+  const drawAll = async (count: number, ...all: (string | number)[]) => {
+    if (state.fails) throw new Error('away')
+    const [keys, args] = [all.slice(0, count).map(String), all.slice(count).map(Number)]
+    scripts.push({ keys, args })
+    return keys.flatMap((_, at) => [state.used + at < Number(args[3 * at]) ? 1 : 0, state.used + at, end])
+  }
+  const memory = memoryCounters({ now: () => now })
+  const line = {
+    get isUp() {
+      return state.isUp
+    },
+    ask: <T>(send: (client: Redis) => Promise<T>) => send({ drawAll } as unknown as Redis),
+  }
+  return { state, scripts, memory, counters: new RedisCounters(() => line, 'p:', memory) }
+}
+
+test('what one turn draws goes together, and everybody gets their own answer', async () => {
+  const { counters, scripts } = open()
+  const budgets = await Promise.all([
+    counters.take('a', 2, 1),
+    counters.take('b', 2, 5, 900),
+    counters.take('c', 2, 1),
+  ])
+  assert.deepEqual(scripts, [
+    { keys: ['p:rate:60:a', 'p:rate:900:b', 'p:rate:60:c'], args: [2, 1, 60, 2, 5, 900, 2, 1, 60] },
+  ])
+  assert.deepEqual(budgets, [
+    { limit: 2, remaining: 2, resetAt: end, granted: true },
+    { limit: 2, remaining: 1, resetAt: end, granted: true },
+    { limit: 2, remaining: 0, resetAt: end, granted: false },
+  ])
+})
+
+test('more than a script may draw goes in several', async () => {
+  const { counters, scripts } = open()
+  const draws = Array.from({ length: 1200 }, (_, n) => counters.take(`k${n}`, 10_000, 1))
+  assert.equal((await Promise.all(draws)).length, 1200)
+  assert.deepEqual(
+    scripts.map(({ keys }) => keys.length),
+    [500, 500, 200],
+  )
+})
+
+test('what is given back costs less than nothing', async () => {
+  const { counters, scripts } = open()
+  counters.give('a', 3)
+  await turn()
+  await turn()
+  assert.deepEqual(scripts[0]?.args, [0, -3, 60])
+})
+
+test('without Redis a node goes on from what it heard last', async () => {
+  const { counters, state } = open()
+  state.used = 7
+  await counters.take('a', 10, 1)
+  state.isUp = false
+  assert.equal((await counters.take('a', 10, 1)).remaining, 2)
+  assert.equal(counters.counts.localDraws, 1)
+})
+
+test('draws that Redis does not answer are counted here', async () => {
+  const { counters, state } = open()
+  state.fails = true
+  const budgets = await Promise.all([counters.take('a', 1, 1), counters.take('a', 1, 1)])
+  assert.deepEqual(
+    budgets.map(({ granted }) => granted),
+    [true, false],
+  )
+  assert.equal(counters.counts.localDraws, 2)
+})
+
+test('only so many draws wait; those that were answered wait no more', async () => {
+  const { counters, scripts } = open()
+  for (let round = 0; round < 3; round++) {
+    const draws = Array.from({ length: 4000 }, () => counters.take('a', 1_000_000, 1))
+    await Promise.all(draws)
+  }
+  assert.equal(counters.counts.localDraws, 0)
+  const draws = Array.from({ length: 10_001 }, () => counters.take('a', 1_000_000, 1))
+  await Promise.all(draws)
+  assert.equal(counters.counts.localDraws, 1)
+  assert.equal(scripts.length, 3 * 8 + 20)
+})

@@ -1,0 +1,94 @@
+/** What lists cost where no index leads to their rows. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { scanCost } from '../../src/graphql/scan-cost.ts'
+import { anyone, collection, index, integer, model, relation, string } from '../../src/index.ts'
+import { checkModel } from '../../src/model/check.ts'
+import type { Filter } from '../../src/plan/plan.ts'
+
+const access = { read: anyone, create: anyone, update: anyone, delete: anyone }
+const checked = checkModel(
+  model({
+    shops: collection({ access, fields: { name: string() } }),
+    items: collection({
+      access,
+      fields: {
+        shop_id: relation('shops', { inverse: 'items' }),
+        code: string({ unique: true }),
+        name: string(),
+        price: integer(),
+        weight: integer(),
+      },
+      indexes: [index('price', 'weight')],
+    }),
+  }),
+)
+
+const is = (field: string, operator: 'eq' | 'ne' | 'gt' = 'eq'): Filter => ({
+  kind: 'compare',
+  field,
+  operator,
+  param: 0,
+})
+const items = (filter: Filter): Filter => ({ kind: 'related', relation: 'items', filter })
+const shop = (filter: Filter): Filter => ({ kind: 'related', relation: 'shop', filter })
+const both = (...filters: readonly Filter[]): Filter => ({ kind: 'and', filters })
+const either = (...filters: readonly Filter[]): Filter => ({ kind: 'or', filters })
+
+function costOf(
+  of: string,
+  filter: Filter | undefined,
+  {
+    sort,
+    search,
+    inner = false,
+    counted = false,
+  }: { sort?: string; search?: number; inner?: boolean; counted?: boolean } = {},
+): number {
+  const target = checked.collections.get(of) ?? assert.fail(of)
+  const rows = {
+    filter,
+    ...(search !== undefined && { search }),
+    sort: sort === undefined ? [] : [{ field: sort, descending: false }],
+  }
+  return scanCost(rows, { model: checked, target, inner, counted })
+}
+
+const filters: readonly (readonly [what: string, filter: Filter | undefined, cost: number])[] = [
+  ['no filter', undefined, 0],
+  ['the id', is('id'), 0],
+  ['a unique field', is('code'), 0],
+  ['a reference', is('shop_id'), 0],
+  ['the first field of an index', is('price', 'gt'), 0],
+  ['the second field of an index', is('weight'), 50],
+  ['a field without an index', is('name'), 50],
+  ['what is not equal', is('code', 'ne'), 50],
+  ['what is not so', { kind: 'not', filter: is('code') }, 50],
+  ['one of two that an index serves', both(is('name'), is('code')), 0],
+  ['a choice of which an index serves both', either(is('id'), is('code')), 0],
+  ['a choice of which an index serves one', either(is('name'), is('code')), 50],
+  ['a choice of nothing', either(), 50],
+  ['a relation to one', shop(is('id')), 50],
+]
+
+for (const [what, filter, cost] of filters) {
+  test(`${what}: ${cost} of a collection, a tenth of that of a list that belongs to an item`, () => {
+    assert.equal(costOf('items', filter), cost)
+    assert.equal(costOf('items', filter, { inner: true }), cost / 10)
+  })
+}
+
+test('each list within a list is followed for each of the items that the outer one finds', () => {
+  assert.equal(costOf('shops', items(is('code'))), 50)
+  assert.equal(costOf('shops', items(shop(items(is('code'))))), 50 * 50)
+  assert.equal(costOf('shops', items(shop(items(shop(items(is('code'))))))), 50 * 50 ** 2)
+  assert.equal(costOf('shops', both(items(is('code')), items(is('code')))), 50, 'side by side')
+})
+
+test('a search, an order without an index, and a total of some rows look at them all', () => {
+  assert.equal(costOf('items', undefined, { search: 0 }), 50)
+  assert.equal(costOf('items', undefined, { sort: 'name' }), 50)
+  assert.equal(costOf('items', undefined, { sort: 'price' }), 0)
+  assert.equal(costOf('items', undefined, { counted: true }), 0)
+  assert.equal(costOf('items', is('code'), { counted: true }), 50)
+})

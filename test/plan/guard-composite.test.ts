@@ -1,0 +1,127 @@
+/** Several reads in one: each root is held to the rules as if it were alone, and what is refused is left out and told. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Model } from '../../src/model/model.ts'
+import { createGuard } from '../../src/plan/guard.ts'
+import type { GuardedComposite } from '../../src/plan/guarded.ts'
+import type { ItemRoot, ListRoot, Root, Selected } from '../../src/plan/plan.ts'
+import { anonymous, type Principal, user } from '../../src/principal.ts'
+import { admin, anyone, nobody, owner, relatedTo, signedIn, smallModel } from './small-model.ts'
+
+const ann = user(1, 'user', 'all')
+const root = user(9, 'admin', 'all')
+const id: Selected = { kind: 'field', key: 'id', field: 'id' }
+
+const item = (collection: string, select: readonly Selected[] = [id]): ItemRoot => ({
+  kind: 'item',
+  key: `one of ${collection}`,
+  collection,
+  id: 0,
+  select,
+})
+const list = (collection: string, more: Partial<ListRoot['list']> = {}): ListRoot => ({
+  kind: 'list',
+  key: `all ${collection}`,
+  collection,
+  list: { filter: undefined, sort: [], limit: 0, ...more },
+  select: [id],
+})
+
+function guarded(model: Model, roots: readonly Root[], who: Principal = ann): GuardedComposite {
+  return createGuard(model)({ shape: { kind: 'composite', roots }, args: [0] }, who).shape
+}
+
+const ofOwn = smallModel({ access: { posts: { read: owner('author_id') } } })
+
+test('each root has the rule of its rows, a list beside what it asks for', () => {
+  const filter = { kind: 'compare', field: 'rank', operator: 'eq', param: 0 } as const
+  const { roots } = guarded(ofOwn, [item('posts'), list('posts'), list('posts', { filter })])
+  assert.deepEqual(
+    roots.map(({ rows }) => (rows.kind === 'and' ? rows.conditions.length : rows.kind)),
+    ['compare', 'compare', 2],
+  )
+})
+
+const hidden = smallModel({
+  fields: { 'posts.note': { access: { read: owner('author_id'), write: anyone } } },
+})
+const behind = smallModel({
+  access: { posts: { read: relatedTo('author', relatedTo('boss', owner('id'))) } },
+})
+const note: Selected = { kind: 'field', key: 'note', field: 'note' }
+
+const answers: readonly (readonly [
+  what: string,
+  model: Model,
+  roots: readonly Root[],
+  personal: boolean,
+  reads: readonly string[],
+])[] = [
+  ['what all may see', smallModel(), [item('posts'), list('tags')], false, ['posts', 'tags']],
+  ['the caller’s own rows, by id', ofOwn, [item('posts')], true, ['posts']],
+  ['the caller’s own rows, listed', ofOwn, [list('posts')], true, ['posts']],
+  ['one root of several', ofOwn, [list('tags'), list('posts')], true, ['posts', 'tags']],
+  ['a field that some rows hide', hidden, [item('posts', [note])], true, ['posts']],
+  [
+    'an order by such a field',
+    hidden,
+    [list('posts', { sort: [{ field: 'note', descending: true }] })],
+    true,
+    ['posts'],
+  ],
+  ['a rule over others', behind, [list('posts')], true, ['posts', 'users']],
+]
+
+for (const [what, model, roots, personal, reads] of answers) {
+  test(`an answer about ${what} is ${personal ? '' : 'not '}personal`, () => {
+    const shape = guarded(model, roots)
+    assert.deepEqual([shape.personal, shape.reads], [personal, reads])
+  })
+}
+
+test('a root that is refused is left out and told, by its keys, and the others are there', () => {
+  const model = smallModel({
+    access: { tags: { read: nobody }, users: { read: signedIn } },
+    fields: { 'posts.note': { access: { read: admin, write: anyone } } },
+  })
+  const roots = [list('tags'), item('posts', [id, note]), item('users')]
+  const told = (who: Principal) => {
+    const shape = guarded(model, roots, who)
+    return [
+      shape.roots.map(({ key, select }) => [key, select.map(each => each.key)]),
+      shape.refusals.map(({ keys, error }) => [keys.join('.'), error.code]),
+    ]
+  }
+  assert.deepEqual(told(ann), [
+    [
+      ['one of posts', ['id']],
+      ['one of users', ['id']],
+    ],
+    [
+      ['all tags', 'FORBIDDEN'],
+      ['one of posts.note', 'FORBIDDEN'],
+    ],
+  ])
+  assert.deepEqual(told(root)[1], [['all tags', 'FORBIDDEN']])
+  assert.deepEqual(told(anonymous('192.0.2.1'))[1], [
+    ['all tags', 'UNAUTHORIZED'],
+    ['one of posts.note', 'UNAUTHORIZED'],
+    ['one of users', 'UNAUTHORIZED'],
+  ])
+})
+
+test('each root needs the scope of its collection', () => {
+  const { roots, refusals } = guarded(
+    smallModel(),
+    [item('posts'), list('posts'), item('tags'), list('tags')],
+    user(1, 'user', new Set(['read:tag'])),
+  )
+  assert.deepEqual(
+    roots.map(({ key }) => key),
+    ['one of tags', 'all tags'],
+  )
+  assert.deepEqual(
+    refusals.map(({ error }) => error.scope),
+    ['read:post', 'read:post'],
+  )
+})
