@@ -16,6 +16,7 @@ import { createNodeServer, type ServerSettings } from './http/node-server.ts'
 import { endWith, rawResponse, unreadableCall } from './http/raw-error.ts'
 import { createSend, type Send } from './http/send.ts'
 import { keepTicksSteady } from './http/steady-ticks.ts'
+import { checkTarget } from './http/target.ts'
 
 export type { Exchange } from './http/exchange.ts'
 
@@ -59,17 +60,6 @@ type HttpSettings = GateSettings &
   Pick<Settings, 'bodyLimit' | 'cors' | 'host' | 'port' | 'shutdownGrace' | 'trustProxy'>
 
 const everyAnswer = ['API-Version', '1', 'X-Content-Type-Options', 'nosniff']
-
-/** RFC 9112, 3.2: exactly one Host. The server joins a header that came twice with a comma. */
-function checkRequestLine(exchange: Exchange): void {
-  const { host } = exchange.headers
-  if (host === undefined ? exchange.req.httpVersion !== '1.0' : host.includes(',')) {
-    throw new ApiError('BAD_REQUEST', 'The request needs exactly one `Host` header.')
-  }
-  if (!exchange.path.startsWith('/') && exchange.path !== '*') {
-    throw new ApiError('BAD_REQUEST', 'The path must begin with a slash.')
-  }
-}
 
 /** As cheap as can be: no line in the log, no credential, nobody's budget. */
 function refusalsInOneGo(
@@ -174,7 +164,7 @@ class Http implements HttpServer {
   #run(exchange: Exchange): void {
     this.#running++
     try {
-      checkRequestLine(exchange)
+      checkTarget(exchange.req)
       if (this.#settings.cors && isPreflight(exchange)) {
         this.#outbox.put(exchange, preflight)
         return
@@ -260,7 +250,7 @@ class Http implements HttpServer {
   }
 
   async #openSocket(exchange: Exchange, socket: Duplex, head: Buffer): Promise<void> {
-    checkRequestLine(exchange)
+    checkTarget(exchange.req)
     const { sockets } = this.#parts
     if (!sockets?.paths.has(exchange.path)) {
       throw new ApiError('NOT_FOUND', 'No WebSocket is opened here.')

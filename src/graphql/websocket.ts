@@ -58,6 +58,22 @@ export function createWebSockets(parts: ConnectionParts, maxMessage: number): We
     }
   }, 1000).unref()
 
+  /** What was wrong with the last handshake. */
+  const faults: Error[] = []
+  server.on('wsClientError', error => faults.push(error))
+  /** Takes the connection over. Throws BAD_REQUEST for a handshake that is broken (RFC 6455, 4.2.1). */
+  const accept = ({ req, socket, head }: Upgrade): WebSocket | undefined => {
+    let accepted: WebSocket | undefined
+    // Calls back before it returns, or not at all: the server has no `verifyClient`.
+    server.handleUpgrade(req, socket, head, opened => {
+      accepted = opened
+    })
+    const fault = faults.pop()
+    if (fault === undefined) return accepted
+    const message = `The handshake for a WebSocket is broken: ${fault.message}.`
+    throw new ApiError('BAD_REQUEST', message, { headers: { 'Sec-WebSocket-Version': '13' } })
+  }
+
   let isClosed = false
   const begin = (socket: WebSocket, { address, credential, principal }: Upgrade) => {
     if (socket.protocol !== GRAPHQL_TRANSPORT_WS_PROTOCOL) {
@@ -78,8 +94,8 @@ export function createWebSockets(parts: ConnectionParts, maxMessage: number): We
   return {
     upgrade(upgrade) {
       if (isClosed) throw new ApiError('UNAVAILABLE', 'The service is stopping.')
-      const { req, socket, head } = upgrade
-      server.handleUpgrade(req, socket, head, accepted => begin(accepted, upgrade))
+      const accepted = accept(upgrade)
+      if (accepted) begin(accepted, upgrade)
     },
     close() {
       isClosed = true

@@ -10,15 +10,6 @@ const empty = Buffer.alloc(0)
 /** An unwanted body up to this many bytes is read and dropped, so that the connection lives on. */
 const MAX_DRAINED = 65_536
 
-/** RFC 9112, 3.2.2: a client may send the whole URL. */
-function originForm(url: string): string {
-  if (url.startsWith('/') || !/^https?:\/\//i.test(url)) return url
-  const rest = url.slice(url.indexOf('//') + 2)
-  const path = rest.search(/[/?]/)
-  if (path === -1) return '/'
-  return rest[path] === '?' ? `/${rest.slice(path)}` : rest.slice(path)
-}
-
 export class Exchange implements Call {
   readonly method: string
   readonly path: string
@@ -47,7 +38,7 @@ export class Exchange implements Call {
     this.start = performance.now()
     this.req = req
     this.res = res
-    const url = originForm(req.url ?? '/')
+    const { url = '/' } = req
     const mark = url.indexOf('?')
     this.method = req.method ?? 'GET'
     this.path = mark === -1 ? url : url.slice(0, mark)
@@ -77,6 +68,11 @@ export class Exchange implements Call {
   /** Whether nobody waits for the answer any more. */
   get isGone(): boolean {
     return this.res.destroyed
+  }
+
+  /** Whether the client has ended its side: as a rule it has gone, but it may still read. */
+  get hasEnded(): boolean {
+    return this.req.socket.readableEnded
   }
 
   /** Whether some of the body has not come yet. */

@@ -85,7 +85,8 @@ export function direct(keepAlive: number): EndResponse {
     const raw = res as unknown as RawResponse
     res.statusCode = status
     if (isBodiless(status)) raw._hasBody = false
-    if (res.shouldKeepAlive) {
+    // `_last`: the client has ended its side.
+    if (res.shouldKeepAlive && !raw._last) {
       raw._header = head + dateLine() + persistent
     } else {
       raw._last = true

@@ -1,10 +1,13 @@
 /** Node's server with our bounds and timeouts, and what becomes of that which is no plain request. */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import type { Settings } from '../config.ts'
 import type { ApiError } from '../errors.ts'
 import { socketOptions } from './doors.ts'
+import { oneAtATime } from './pipelining.ts'
 import { parserError, unknownMethod } from './raw-error.ts'
+import { takeOriginForm } from './target.ts'
 
 export type ServerSettings = Pick<
   Settings,
@@ -19,19 +22,31 @@ export interface Handlers {
   readonly sockets: ReadonlySet<string> | undefined
 }
 
+/** Node keeps the response that a socket is busy with here. */
+interface BusySocket extends Socket {
+  readonly _httpMessage?: ServerResponse | null
+}
+
 /**
  * RFC 6455, 4.1. Every other wish to upgrade is ignored, as RFC 9110, 7.8 allows; Node before 24.9 cannot
- * ignore one, and hands it over too.
+ * ignore one, and hands it over too. One that comes before earlier requests are answered would answer out of turn.
  */
-function wantsSocket({ method, headers, url = '' }: IncomingMessage, paths: ReadonlySet<string>): boolean {
+function wantsSocket(req: IncomingMessage, paths: ReadonlySet<string>): boolean {
+  takeOriginForm(req)
+  const { method, headers, url = '' } = req
+  const { _httpMessage: busyWith }: BusySocket = req.socket
   const path = url.split('?', 1)[0] ?? ''
-  return method === 'GET' && headers.upgrade?.toLowerCase() === 'websocket' && paths.has(path)
+  return method === 'GET' && headers.upgrade?.toLowerCase() === 'websocket' && paths.has(path) && !busyWith
 }
 
 export function createNodeServer(
   settings: ServerSettings,
   { handle, refuse, upgrade, sockets }: Handlers,
 ): Server {
+  const begin = oneAtATime((req, res) => {
+    takeOriginForm(req)
+    handle(req, res)
+  })
   const server = createServer(
     {
       joinDuplicateHeaders: true,
@@ -44,10 +59,12 @@ export function createNodeServer(
       connectionsCheckingInterval: Math.min(5000, settings.headersTimeout * 500),
       shouldUpgradeCallback: req => sockets !== undefined && wantsSocket(req, sockets),
     },
-    handle,
+    begin,
   )
+  // A client that has ended its side may still read: what it has asked for is answered (RFC 9112, 9.6).
+  Object.assign(server, { httpAllowHalfOpen: true })
   if (sockets) server.on('upgrade', upgrade)
-  server.on('checkContinue', handle).on('checkExpectation', handle)
+  server.on('checkContinue', begin).on('checkExpectation', begin)
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) => {
     if (error.code === 'ECONNRESET' || socket.destroyed) socket.destroy()
     else refuse(parserError(error), socket)

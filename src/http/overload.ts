@@ -37,6 +37,8 @@ interface Waiting {
   readonly hasBody: boolean
   /** Whether nobody waits for the answer any more. */
   readonly isGone: boolean
+  /** Whether the client has ended its side: as a rule it has gone, but it may still read. */
+  readonly hasEnded: boolean
   /** Whether it has stood in line. */
   hasWaited: boolean
 }
@@ -231,8 +233,9 @@ export class Line<T extends Waiting> {
     const request = this.#waiting.shift()
     if (request === undefined || request.isGone) return false
     request.hasWaited = true
-    // The line has become slower than it was thought to be.
-    if (now - request.start > 2 * this.#options.delay && this.#isStanding(this.length)) {
+    // The line has become slower than it was thought to be, or has no time for those who do not wait for it.
+    const isLate = now - request.start > 2 * this.#options.delay && this.#isStanding(this.length)
+    if (isLate || (this.#isRefusing && request.hasEnded)) {
       this.#refuse(request)
       return false
     }

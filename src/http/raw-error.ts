@@ -94,7 +94,8 @@ export function endWith(socket: BusySocket, response: string): void {
     else socket.destroy()
   }
   const isAnswered = !busy || busy.writableFinished
-  if (!isAnswered && busy.req.complete) busy.once('finish', finish)
+  // Others may come between: they begin when it is finished.
+  if (!isAnswered && busy.req.complete) busy.once('finish', () => endWith(socket, response))
   // Otherwise the fault lies in the body of the request that is being answered.
   else if (!isAnswered && busy.headersSent) endSoon(socket)
   else finish()

@@ -1,4 +1,5 @@
 /** A reply onto the wire. */
+import type { Socket } from 'node:net'
 import { type Kept, type Reply, unsent } from '../call.ts'
 import type { Exchange } from './exchange.ts'
 import { headerLines, headersIn, isBodiless, responseEnder, statusLine } from './head.ts'
@@ -115,12 +116,13 @@ function linger({ req, res }: Exchange, body: string | Buffer | undefined): void
   req.on('error', end).on('close', end).on('end', end).resume()
 }
 
-async function stream({ res, method }: Exchange, parts: AsyncIterable<string>): Promise<void> {
+async function stream({ req, res, method }: Exchange, parts: AsyncIterable<string>): Promise<void> {
   const iterator = parts[Symbol.asyncIterator]()
   // Who waits for the next part must hear at once that nobody will read it.
   const left = () => leave(iterator)
   res.once('close', left)
   if (method === 'HEAD') return void res.end()
+  endWithReader(req.socket, res)
   try {
     for (let next = await iterator.next(); !next.done; next = await iterator.next()) {
       if (res.destroyed) return
@@ -131,6 +133,17 @@ async function stream({ res, method }: Exchange, parts: AsyncIterable<string>): 
   } catch {
     res.destroy()
   }
+}
+
+/**
+ * A stream has no end that a client which has ended its side could wait for, and one that has gone looks the same until
+ * something is written.
+ */
+function endWithReader(socket: Socket, res: Exchange['res']): void {
+  const end = () => void res.destroy()
+  if (socket.readableEnded) end()
+  else socket.once('end', end)
+  res.once('close', () => socket.off('end', end))
 }
 
 function drained(res: Exchange['res']): Promise<void> {

@@ -7,6 +7,7 @@ import { Line } from '../../src/http/overload.ts'
 class Asked {
   readonly start = performance.now()
   readonly isGone = false
+  readonly hasEnded: boolean = false
   hasWaited = false
   readonly hasBody: boolean
 
