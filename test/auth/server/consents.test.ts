@@ -16,6 +16,8 @@ before(() => {
 })
 after(() => store.close())
 
+const app = { clientId: 'app', sessionUid: undefined }
+
 /** An id that no other test has. */
 let users = 0
 const newUser = () => ++users
@@ -26,20 +28,20 @@ async function allowed(userId: number, clientId = 'app'): Promise<readonly strin
 
 test('only what was ticked is remembered', async () => {
   const user = newUser()
-  await consents.remember(user, 'app', ['read:post', 'write:post', 'read:user'], ['read:post'])
+  await consents.remember(user, app, ['read:post', 'write:post', 'read:user'], ['read:post'])
   assert.deepEqual(await allowed(user), ['read:post'])
 })
 
 test('what was unticked is allowed no more; what was not asked about stays', async () => {
   const user = newUser()
-  await consents.remember(user, 'app', ['read:post', 'read:user'], ['read:post', 'read:user'])
-  await consents.remember(user, 'app', ['read:user', 'write:post'], ['write:post'])
+  await consents.remember(user, app, ['read:post', 'read:user'], ['read:post', 'read:user'])
+  await consents.remember(user, app, ['read:user', 'write:post'], ['write:post'])
   assert.deepEqual(await allowed(user), ['read:post', 'write:post'])
 })
 
 test('it is one user’s, for one app', async () => {
   const [user, other] = [newUser(), newUser()]
-  await consents.remember(user, 'app', ['read:post'], ['read:post'])
+  await consents.remember(user, app, ['read:post'], ['read:post'])
   assert.deepEqual([await allowed(other), await allowed(user, 'other')], [[], []])
   assert.deepEqual(
     (await consents.all(user)).map(({ clientId, scopes }) => [clientId, scopes]),
@@ -71,7 +73,7 @@ async function kindsLeft(grant: string): Promise<readonly string[]> {
 
 test('to take it back ends everything of this app and nothing of another, or of another user', async () => {
   const [user, other] = [newUser(), newUser()]
-  await consents.remember(user, 'app', ['read:post'], ['read:post'])
+  await consents.remember(user, app, ['read:post'], ['read:post'])
   const [own, ofOther, ofAnother] = [
     await grantOf(user, 'app'),
     await grantOf(user, 'other'),
@@ -93,6 +95,7 @@ class Grant {
   addOIDCScope(scope: string) {
     this.#scopes.push(scope)
   }
+  addOIDCClaims() {}
   async save() {}
   get scopes() {
     return this.#scopes
@@ -110,6 +113,7 @@ async function granted({ scopes, prompts = [], userId }: Asking): Promise<unknow
   const oidc = {
     client: { clientId: 'app' },
     account: userId === undefined ? undefined : { accountId: String(userId) },
+    params: { scope: scopes.join(' ') },
     requestParamScopes: new Set(scopes),
     prompts: new Set(prompts),
     result: undefined,
@@ -122,7 +126,7 @@ async function granted({ scopes, prompts = [], userId }: Asking): Promise<unknow
 
 test('nobody is asked again for what was allowed, and everybody for anything more', async () => {
   const userId = newUser()
-  await consents.remember(userId, 'app', ['write:post', 'read:user'], ['write:post', 'read:user'])
+  await consents.remember(userId, app, ['write:post', 'read:user'], ['write:post', 'read:user'])
   assert.deepEqual(await granted({ userId, scopes: ['read:user'] }), ['read:user'])
   assert.deepEqual(await granted({ userId, scopes: ['read:post', 'read:user'] }), ['read:post read:user'])
   assert.equal(await granted({ userId, scopes: ['read:user', 'write:user'] }), undefined)
