@@ -89,7 +89,7 @@ function mergeSchema(field: Field, schema: JsonSchema): JsonSchema {
   const { type, ...keywords } = field.type.schema
   if (!mergesObjects(field)) return schema
   if (Object.keys(keywords).length === 0) return schema
-  const whole: JsonSchema = { type: 'object' }
+  const whole: JsonSchema = { type: 'object', additionalProperties: true }
   return type === 'object' ? whole : { anyOf: [schema, whole] }
 }
 

@@ -20,14 +20,24 @@ function itemsOf({ type, items, prefixItems }: JsonSchema): JsonSchema {
   return isOpen ? { items: {} } : {}
 }
 
+/** An object of anything says so: openapi-typescript takes it for one without members otherwise. */
+function membersOf({ type, properties, patternProperties, additionalProperties }: JsonSchema): JsonSchema {
+  const isOpen = [type].flat().includes('object') && additionalProperties === undefined
+  return isOpen && properties === undefined && patternProperties === undefined
+    ? { additionalProperties: true }
+    : {}
+}
+
 function withDetails(schema: JsonSchema): JsonSchema {
-  return { ...schema, ...numberFormat(schema), ...itemsOf(schema) }
+  return { ...schema, ...numberFormat(schema), ...itemsOf(schema), ...membersOf(schema) }
 }
 
 /** Values of every type but null; of several types: one schema each, since oapi-codegen takes no list of types. */
 function typesApart({ type, ...keywords }: JsonSchema): JsonSchema | undefined {
   const types = [type].flat().filter(one => one !== 'null')
-  if (types.length < 2 || keywords.enum !== undefined || keywords.anyOf !== undefined) return undefined
+  if (types.length < 2 || keywords.anyOf !== undefined) return undefined
+  // The values tell their types.
+  if (keywords.enum !== undefined) return keywords
   if (types.length === presentTypes.length) return { ...keywords, ...notNull }
   const all = [type].flat() as JsonValue[]
   return { anyOf: all.map(one => withDetails({ type: one, ...(one === 'null' ? {} : keywords) })) }
@@ -54,5 +64,7 @@ export function shownWithNames(
   schema: JsonSchema,
   give: (enumeration: JsonSchema, path: readonly string[]) => JsonSchema,
 ): JsonSchema {
-  return mapSchemas(schema, (each, path) => (isEnumeration(each) ? give(each, path) : shown(each)))
+  return mapSchemas(schema, (each, path) =>
+    isEnumeration(each) ? give({ ...each, type: 'string' }, path) : shown(each),
+  )
 }

@@ -216,7 +216,7 @@ const documentPath = (document: Document): [string, JsonSchema] => [
       security: [{}],
       parameters: [{ $ref: '#/components/parameters/If-None-Match' }],
       responses: {
-        200: success('OpenAPI 3.1.', { type: 'object' }, headers.read),
+        200: success('OpenAPI 3.1.', { type: 'object', additionalProperties: true }, headers.read),
         304: { description: 'Nothing has changed.', headers: headers.read },
         ...responses(400, 401, 406, 429, 500, 503),
       },
