@@ -98,7 +98,12 @@ const LONG_TEXT = 1000
 export function schemaFaults(schema: JsonSchema, value: JsonValue, document: boolean): readonly Fault[] {
   const firstOnly = document || (typeof value === 'string' && value.length > LONG_TEXT)
   const validate = compile(schema, !firstOnly)
-  return validate(value) ? [] : (validate.errors ?? []).map(faultOf)
+  if (validate(value)) return []
+  // A format and a pattern may say the same.
+  const faults = new Map(
+    (validate.errors ?? []).map(faultOf).map(fault => [`${fault.at} ${fault.must}`, fault]),
+  )
+  return [...faults.values()]
 }
 
 /** The canonical form of a value of this type, or what is wrong with it. */

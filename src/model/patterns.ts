@@ -3,7 +3,26 @@
 /** No line breaks. */
 export const line = '^[^\\r\\n]*$'
 
-export const web = '^https?://'
+const characters = "[A-Za-z0-9._~!$&'()*+,;=:@/-]|%[0-9A-Fa-f]{2}"
+const octet = '(?:25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])'
+/** The last label of a name is no number: WHATWG URL reads such a host as an IPv4 address. */
+const lastLabel = '(?!(?:[0-9]+|0[xX][0-9A-Fa-f]*)\\.?(?:[:/?#]|$))[A-Za-z0-9_-]{1,63}'
+const host = `(?:(?:[A-Za-z0-9_-]{1,63}\\.)*${lastLabel}\\.?|${octet}(?:\\.${octet}){3}|\\[[0-9A-Fa-f:.]+\\])`
+const port = '(?:6553[0-5]|655[0-2][0-9]|65[0-4][0-9]{2}|6[0-4][0-9]{3}|[1-5][0-9]{4}|[0-9]{1,4})'
+
+/**
+ * An absolute http or https URL (RFC 9110, 4.2) with a host that is not empty, as RFC 3986 writes it and WHATWG URL
+ * reads it: no encoded host, and no colon without a port.
+ */
+export const web =
+  `^https?://(?:(?:[A-Za-z0-9._~!$&'()*+,;=:-]|%[0-9A-Fa-f]{2})*@)?${host}(?::${port})?` +
+  `(?:/(?:${characters})*)?(?:\\?(?:${characters}|\\?)*)?(?:#(?:${characters}|\\?)*)?$`
+
+const label = '[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?'
+const atom = "[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+"
+
+/** A dot-atom at a domain of two labels or more (RFC 5321, 4.1.2), in ASCII; no quoted local part. */
+export const mailbox = `^(?=.{1,64}@)${atom}(?:\\.${atom})*@(?:${label}\\.)+${label}$`
 
 /** 1 to 65535, as it is written without zeros in front. */
 const port = ':(?:[1-9][0-9]{0,3}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5])'
@@ -30,7 +49,8 @@ export const publicPicture =
 
 export const inWords: ReadonlyMap<string, string> = new Map([
   [line, 'be a single line'],
-  [web, 'begin with http:// or https://'],
+  [mailbox, 'be an e-mail address, e.g. ada@example.com'],
+  [web, 'be an http or https URL, e.g. https://example.com/page'],
   [
     redirection,
     'be an https address, an http address of localhost, 127.0.0.1 or [::1], or one of a scheme with a dot, ' +

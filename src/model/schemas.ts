@@ -7,10 +7,18 @@ import type { Collection, Field } from './model.ts'
 export type BodyMode = 'create' | 'replace' | 'merge'
 
 /** Keywords that say something about null too, so that a further type does not let it in. */
-const aboutNull = ['const', 'anyOf', 'oneOf', 'allOf', 'not', 'if']
+const aboutNull = ['$ref', 'const', 'anyOf', 'oneOf', 'allOf', 'not', 'if']
+
+const nothing: JsonSchema = { type: 'null' }
+
+/** Any value but null. */
+export const notNull: JsonSchema = { not: nothing }
 
 function nullable(schema: JsonSchema): JsonSchema {
-  if (aboutNull.some(keyword => keyword in schema)) return { anyOf: [schema, { type: 'null' }] }
+  const { anyOf, not, ...others } = schema
+  if (not === nothing && Object.keys(others).length === 0 && anyOf === undefined) return {}
+  if (Array.isArray(anyOf) && Object.keys(schema).length === 1) return { anyOf: [...anyOf, nothing] }
+  if (aboutNull.some(keyword => keyword in schema)) return { anyOf: [schema, nothing] }
   const types = [schema.type].flat() as JsonValue[]
   const { enum: values } = schema
   return {
@@ -58,23 +66,46 @@ function required(fields: readonly Field[]): JsonSchema {
   return fields.length === 0 ? {} : { required: fields.map(field => field.name) }
 }
 
+/** Whether a value that fulfils the schema may be an object; where in doubt, it may. */
+function mayBeObject({ type, enum: values, const: value, anyOf, oneOf }: JsonSchema): boolean {
+  const among = (schemas: JsonValue | undefined) =>
+    !Array.isArray(schemas) || schemas.some(schema => mayBeObject(schema))
+  if (type !== undefined && ![type].flat().includes('object')) return false
+  if (Array.isArray(values) && !values.some(one => typeof one === 'object')) return false
+  if (value !== undefined && typeof value !== 'object') return false
+  return among(anyOf) && among(oneOf)
+}
+
 /** Whether an object in a PATCH is merged into what is stored (RFC 7396): only the result must fit. */
 export function mergesObjects({ type }: Field): boolean {
-  return type.encoding === 'json'
+  return type.encoding === 'json' && mayBeObject(type.schema)
 }
 
-function valueSchema(field: Field, mode: BodyMode): JsonSchema {
-  const { schema } = field.type
-  return mode === 'merge' && mergesObjects(field) ? { anyOf: [schema, { type: 'object' }] } : schema
+/** The schema of a field's values: that of its type, or how a document shows it. */
+type SchemaOf = (field: Field) => JsonSchema
+
+/** A field's value in a PATCH: where objects are merged, any object as well. */
+function mergeSchema(field: Field, schema: JsonSchema): JsonSchema {
+  const { type, ...keywords } = field.type.schema
+  if (!mergesObjects(field)) return schema
+  if (Object.keys(keywords).length === 0) return schema
+  const whole: JsonSchema = { type: 'object', additionalProperties: true }
+  return type === 'object' ? whole : { anyOf: [schema, whole] }
 }
+
+const schemaOfType: SchemaOf = ({ type }) => type.schema
 
 /** The schema of a body of this mode; a field that is not in it is refused. */
-export function bodySchema(collection: Collection, mode: BodyMode): JsonSchema {
+export function bodySchema(
+  collection: Collection,
+  mode: BodyMode,
+  schemaOf: SchemaOf = schemaOfType,
+): JsonSchema {
   const fields = [...collection.fields.values()].filter(field => isWritable(field, mode))
   return {
     type: 'object',
     properties: propertiesOf(fields, field => {
-      const schema = valueSchema(field, mode)
+      const schema = mode === 'merge' ? mergeSchema(field, schemaOf(field)) : schemaOf(field)
       return { ...(field.optional ? nullable(schema) : schema), ...defaultIn(field, mode) }
     }),
     ...required(fields.filter(field => isRequired(field, mode))),
@@ -83,13 +114,13 @@ export function bodySchema(collection: Collection, mode: BodyMode): JsonSchema {
 }
 
 /** The schema of a whole item as it is given out. A field that not everyone may read may be left out. */
-export function itemSchema(collection: Collection): JsonSchema {
+export function itemSchema(collection: Collection, schemaOf: SchemaOf = schemaOfType): JsonSchema {
   const fields = [...collection.fields.values()].filter(field => !field.writeOnly && !field.internal)
   const mayBeNull = (field: Field) => field.optional || dependsOnRow(field.access.read)
   return {
     type: 'object',
     properties: propertiesOf(fields, field =>
-      mayBeNull(field) ? nullable(field.type.schema) : field.type.schema,
+      mayBeNull(field) ? nullable(schemaOf(field)) : schemaOf(field),
     ),
     ...required(fields.filter(field => field.access.read.kind === 'anyone')),
   }

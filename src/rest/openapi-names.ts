@@ -1,7 +1,9 @@
 /** The names that the OpenAPI document gives: each only once, whatever a model's collections are called. */
 import { pascalCase } from '../model/check/names.ts'
-import type { Collection, Model } from '../model/model.ts'
+import type { JsonSchema } from '../model/fields/type.ts'
+import type { Collection, Field, Model } from '../model/model.ts'
 import type { BodyMode } from '../model/schemas.ts'
+import { shownWithNames } from './openapi-values.ts'
 
 export type SchemaKind = 'item' | 'list' | 'created' | BodyMode
 
@@ -21,6 +23,10 @@ export interface Document {
   /** A reference to one of a collection's schemas, e.g. to `PostCreate`. */
   schema(collection: Collection, kind: SchemaKind): { readonly $ref: string }
   schemaName(collection: Collection, kind: SchemaKind): string
+  /** The schema of a field's values, in which each enumeration is a reference, e.g. to `TaskState`. */
+  valueSchema(collection: Collection, field: Field): JsonSchema
+  /** The enumerations that `valueSchema` has named so far. */
+  readonly enumerations: ReadonlyMap<string, JsonSchema>
   /** An operation's id, as it is wished for where that is free. */
   operationId(wished: string): string
 }
@@ -30,6 +36,33 @@ function given(taken: Set<string>, wished: string): string {
   for (let count = 2; taken.has(name); count += 1) name = `${wished}_${count}`
   taken.add(name)
   return name
+}
+
+function reference(name: string): { readonly $ref: string } {
+  return { $ref: `#/components/schemas/${name}` }
+}
+
+/** In words, of what may be any text: `fooBar baz` becomes `FooBarBaz`. */
+function wordsOf(path: readonly string[]): string {
+  const words = path.flatMap(name => (name === 'items' ? 'item' : name).match(/[A-Za-z0-9]+/g) ?? [])
+  return words.map(word => word.charAt(0).toUpperCase() + word.slice(1)).join('')
+}
+
+function createValueSchemas(schemas: Set<string>) {
+  const enumerations = new Map<string, JsonSchema>()
+  const known = new Map<Field, JsonSchema>()
+  const valueSchema = ({ singular }: Collection, field: Field): JsonSchema => {
+    const found = known.get(field)
+    if (found) return found
+    const made = shownWithNames(field.type.schema, (enumeration, path) => {
+      const name = given(schemas, pascalCase(`${singular}_${field.name}`) + wordsOf(path))
+      enumerations.set(name, enumeration)
+      return reference(name)
+    })
+    known.set(field, made)
+    return made
+  }
+  return { enumerations, valueSchema }
 }
 
 /** `taken`: the names of schemas that belong to no collection. */
@@ -47,7 +80,8 @@ export function createDocument(model: Model, taken: Iterable<string>): Document 
   return {
     model,
     schemaName,
-    schema: (collection, kind) => ({ $ref: `#/components/schemas/${schemaName(collection, kind)}` }),
+    schema: (collection, kind) => reference(schemaName(collection, kind)),
+    ...createValueSchemas(schemas),
     operationId: wished => given(operations, wished),
   }
 }

@@ -3,10 +3,13 @@ import type { JsonSchema, JsonValue } from '../model/fields/type.ts'
 import type { Collection, Field } from '../model/model.ts'
 import { mostListed } from './filter.ts'
 import { defaultPerPage, lastPage, mostPerPage } from './list.ts'
+import type { Document } from './openapi-names.ts'
+import { shownSchema } from './openapi-values.ts'
 import { visibleFields } from './operations.ts'
 
 const names = {
-  fields: 'Only these fields, separated by commas.',
+  fields:
+    'Only these fields, separated by commas: the items of the answer have these alone, whatever their schema requires.',
   include:
     'Relations to expand in place, separated by commas; a dot goes one relation further. A credential that is ' +
     'limited to scopes needs those to read what they lead to.',
@@ -25,21 +28,20 @@ export const parameters: { readonly [name: string]: JsonSchema } = {
     in: 'path',
     required: true,
     description: 'The item.',
-    schema: { type: 'integer', minimum: 1, maximum: Number.MAX_SAFE_INTEGER },
+    schema: shownSchema({ type: 'integer', minimum: 1, maximum: Number.MAX_SAFE_INTEGER }),
     example: 1,
   },
-  page: query('page', 'The page, from 1. Not with `cursor`.', {
-    type: 'integer',
-    minimum: 1,
-    maximum: lastPage,
-    default: 1,
-  }),
-  per_page: query('per_page', 'Items on a page.', {
-    type: 'integer',
-    minimum: 1,
-    maximum: mostPerPage,
-    default: defaultPerPage,
-  }),
+  // Without a default: a client that sends defaults could never send `cursor`.
+  page: query(
+    'page',
+    'The page; the first where neither this nor `cursor` is there. Not with `cursor`.',
+    shownSchema({ type: 'integer', minimum: 1, maximum: lastPage }),
+  ),
+  per_page: query(
+    'per_page',
+    'Items on a page.',
+    shownSchema({ type: 'integer', minimum: 1, maximum: mostPerPage, default: defaultPerPage }),
+  ),
   cursor: {
     ...query('cursor', '`next_cursor` of the page before; empty for the first page.', { type: 'string' }),
     allowEmptyValue: true,
@@ -70,10 +72,22 @@ export function itemParameters(precondition?: 'If-Match' | 'If-None-Match'): Jso
   return precondition ? [...listed, reference(precondition)] : listed
 }
 
-function filterSchema(field: Field, operator: string): JsonSchema {
+/** A field of a collection, as a document shows it. */
+interface Filtered {
+  readonly document: Document
+  readonly collection: Collection
+  readonly field: Field
+}
+
+function comparedSchema({ document, collection, field }: Filtered): JsonSchema {
+  const { schema, filterSchema } = field.type
+  return filterSchema === schema ? document.valueSchema(collection, field) : shownSchema(filterSchema)
+}
+
+function filterSchema(filtered: Filtered, operator: string): JsonSchema {
   if (operator === 'null') return { type: 'boolean' }
   if (operator === 'contains') return text
-  const { filterSchema: schema } = field.type
+  const schema = comparedSchema(filtered)
   if (operator === 'in') return { type: 'array', items: schema, minItems: 1, maxItems: mostListed }
   return schema.type === 'string' && Object.keys(schema).length === 1 ? text : schema
 }
@@ -90,10 +104,11 @@ const words: Record<string, string> = {
   null: 'without (true) or with (false) a value',
 }
 
-function filter(field: Field, operator: string): JsonSchema {
+function filter(filtered: Filtered, operator: string): JsonSchema {
+  const { field } = filtered
   const name = operator === 'eq' ? field.name : `${field.name}[${operator}]`
   return {
-    ...query(name, `${field.name} ${words[operator]}`, filterSchema(field, operator)),
+    ...query(name, `${field.name} ${words[operator]}`, filterSchema(filtered, operator)),
     ...(operator === 'in' && { style: 'form', explode: false }),
     ...(field.deprecated && { deprecated: true }),
   }
@@ -113,14 +128,14 @@ function sortParameter(collection: Collection): JsonSchema {
 }
 
 /** Every parameter of a list. */
-export function listParameters(collection: Collection): JsonValue {
+export function listParameters(document: Document, collection: Collection): JsonValue {
   const searchable = collection.searchable.some(field => visibleFields(collection).includes(field))
   return [
     ...['page', 'per_page', 'cursor', 'fields', 'include'].map(reference),
     sortParameter(collection),
     ...(searchable ? [query('q', 'Words that must all occur.', text)] : []),
     ...visibleFields(collection).flatMap(field =>
-      field.type.operators.map(operator => filter(field, operator)),
+      field.type.operators.map(operator => filter({ document, collection, field }, operator)),
     ),
     reference('If-None-Match'),
   ]

@@ -3,7 +3,7 @@ import { catalogue } from '../errors.ts'
 import type { JsonSchema } from '../model/fields/type.ts'
 
 const string = { type: 'string' }
-const integer = { type: 'integer' }
+const integer = { type: 'integer', format: 'int64', minimum: 0, maximum: Number.MAX_SAFE_INTEGER }
 
 function header(description: string, schema: JsonSchema): JsonSchema {
   return { description, schema }
@@ -85,11 +85,12 @@ function errorResponse(status: number): JsonSchema {
   }
 }
 
-const statuses = [...new Set(Object.values(catalogue).map(row => row.status))]
+/** All but 405: what is described here has only methods that are taken. */
+const statuses = new Set(Object.values(catalogue).flatMap(({ status }) => (status === 405 ? [] : status)))
 
 /** References to the error responses of these statuses. */
 export function responses(...wanted: number[]): JsonSchema {
   return Object.fromEntries(wanted.map(status => [status, { $ref: `#/components/responses/${status}` }]))
 }
 
-responses.components = Object.fromEntries(statuses.map(status => [status, errorResponse(status)]))
+responses.components = Object.fromEntries([...statuses].map(status => [status, errorResponse(status)]))

@@ -1,11 +1,13 @@
 /** The schemas of the OpenAPI document. Bodies have the very schemas that they are checked with. */
 import { catalogue } from '../errors.ts'
-import type { JsonSchema, JsonValue } from '../model/fields/type.ts'
+import type { JsonSchema } from '../model/fields/type.ts'
 import type { Collection, Relation } from '../model/model.ts'
 import { revealedByPortico } from '../model/revealed.ts'
 import type { BodyMode } from '../model/schemas.ts'
 import { bodySchema, itemSchema } from '../model/validate.ts'
+import { lastPage, mostPerPage } from './list.ts'
 import type { Document } from './openapi-names.ts'
+import { shownSchema } from './openapi-values.ts'
 import { canFollow, exists, visibleFields } from './operations.ts'
 import { includedLimit } from './select.ts'
 
@@ -28,41 +30,33 @@ function relationSchema(
       }
 }
 
-/** An item as `fields` and `include` shape it: so nothing is required, and related items may be there. */
+/** An item without `fields`, with the relations that `include` may add. Whoever may not read it is told its id. */
 function shapedSchema(document: Document, collection: Collection): JsonSchema {
-  const visible = new Set(visibleFields(collection).map(({ name }) => name))
-  const properties: [string, JsonValue][] = Object.entries(itemSchema(collection)['properties'] ?? {}).filter(
-    ([name]) => visible.has(name),
-  )
-  for (const relation of collection.relations.values()) {
+  const isReadable = exists(collection, 'read')
+  const visible = new Set(isReadable ? visibleFields(collection).map(({ name }) => name) : ['id'])
+  const whole = itemSchema(collection, field => document.valueSchema(collection, field))
+  const properties = Object.entries(whole['properties'] ?? {}).filter(([name]) => visible.has(name))
+  const required = [whole['required'] ?? []].flat().filter(name => visible.has(String(name)))
+  for (const relation of isReadable ? collection.relations.values() : []) {
     const schema = relationSchema(document, collection, relation)
     if (schema) properties.push([relation.name, schema])
   }
-  return { type: 'object', properties: Object.fromEntries(properties) }
+  return {
+    type: 'object',
+    description: 'With `fields`, only those that it names.',
+    properties: Object.fromEntries(properties),
+    ...(required.length > 0 && { required }),
+  }
 }
 
 function listSchema(document: Document, collection: Collection): JsonSchema {
-  const perPage = { type: 'integer' }
   return {
     type: 'object',
     required: ['data', 'meta'],
     properties: {
-      data: { type: 'array', items: document.schema(collection, 'item') },
+      data: { type: 'array', items: document.schema(collection, 'item'), maxItems: mostPerPage },
       meta: {
-        oneOf: [
-          {
-            type: 'object',
-            required: ['total', 'page', 'per_page'],
-            properties: { total: { type: 'integer' }, page: { type: 'integer' }, per_page: perPage },
-          },
-          {
-            type: 'object',
-            description: 'With `cursor`.',
-            required: ['per_page', 'next_cursor'],
-            properties: { per_page: perPage, next_cursor: { type: ['string', 'null'] } },
-            not: { required: ['total'] },
-          },
-        ],
+        anyOf: [{ $ref: '#/components/schemas/PageMeta' }, { $ref: '#/components/schemas/CursorMeta' }],
       },
     },
   }
@@ -98,26 +92,63 @@ export function collectionSchemas(document: Document, collection: Collection): [
     ...(created ? [[document.schemaName(collection, 'created'), created] as [string, JsonSchema]] : []),
     ...bodyModes(collection).map((mode): [string, JsonSchema] => [
       document.schemaName(collection, mode),
-      bodySchema(collection, mode),
+      bodySchema(collection, mode, field => document.valueSchema(collection, field)),
     ]),
   ]
 }
 
-const code = { type: 'string', enum: Object.keys(catalogue) }
-const fault = {
-  type: 'object',
-  required: ['field', 'code', 'message'],
-  properties: { field: { type: 'string' }, code: { type: 'string' }, message: { type: 'string' } },
-}
-const faults = { type: 'array', items: fault }
+const code = { $ref: '#/components/schemas/ErrorCode' }
+const faults = { type: 'array', items: { $ref: '#/components/schemas/FieldFault' }, maxItems: 100 }
+const perPage = { type: 'integer', minimum: 1, maximum: mostPerPage }
 
 export const shared = {
   introduction: [
     'Items are read with GET and written with POST, PUT, PATCH and DELETE. Lists come in pages (`page`) or by',
-    '`cursor`; the cursor form costs the same at any depth. Times are ISO 8601 in UTC. Errors are',
+    '`cursor`; the cursor form costs the same at any depth. Items have every field that their schema requires, unless',
+    '`fields` names some: then they have those alone. Times are given out in UTC, and taken as RFC 3339 has them, without',
+    'leap seconds. Whole numbers stay within ±(2^53 − 1). Errors are',
     '`{"error": {"code", "message"}}`, or problem details (RFC 9457) with `Accept: application/problem+json`.',
   ].join('\n'),
   schemas: {
+    PageMeta: shownSchema({
+      type: 'object',
+      description: 'Of a list by `page`.',
+      required: ['total', 'page', 'per_page'],
+      properties: {
+        total: { type: 'integer', minimum: 0, maximum: Number.MAX_SAFE_INTEGER },
+        page: { type: 'integer', minimum: 1, maximum: lastPage },
+        per_page: perPage,
+      },
+    }),
+    CursorMeta: shownSchema({
+      type: 'object',
+      description: 'Of a list by `cursor`.',
+      required: ['per_page', 'next_cursor'],
+      properties: {
+        per_page: perPage,
+        next_cursor: {
+          type: ['string', 'null'],
+          description: 'The `cursor` of the next page; null: this is the last.',
+        },
+      },
+    }),
+    ErrorCode: {
+      type: 'string',
+      description: 'What went wrong. Later versions may add codes.',
+      enum: Object.keys(catalogue),
+    },
+    FieldFault: {
+      type: 'object',
+      required: ['field', 'code', 'message'],
+      properties: {
+        field: {
+          type: 'string',
+          description: 'Its name, and where in its value, as a JSON Pointer (RFC 6901).',
+        },
+        code: { type: 'string' },
+        message: { type: 'string' },
+      },
+    },
     Error: {
       type: 'object',
       required: ['error'],
@@ -135,7 +166,7 @@ export const shared = {
       properties: {
         type: { type: 'string', format: 'uri-reference' },
         title: { type: 'string' },
-        status: { type: 'integer' },
+        status: { type: 'integer', format: 'int32', minimum: 400, maximum: 599 },
         detail: { type: 'string' },
         instance: { type: 'string', format: 'uri' },
         code,

@@ -42,7 +42,7 @@ function requestBody(document: Document, collection: Collection, mode: BodyMode)
 function listOperation(document: Document, collection: Collection, described: Described): JsonSchema {
   return {
     ...base(document, described),
-    parameters: listParameters(collection),
+    parameters: listParameters(document, collection),
     responses: {
       200: success('A page of items.', document.schema(collection, 'list'), headers.list),
       304: { description: 'Nothing has changed.', headers: headers.read },
@@ -211,11 +211,12 @@ const documentPath = (document: Document): [string, JsonSchema] => [
     get: {
       operationId: document.operationId('get_openapi'),
       summary: 'Read this document',
+      description: 'Who may: anyone.',
       tags: ['openapi'],
       security: [{}],
       parameters: [{ $ref: '#/components/parameters/If-None-Match' }],
       responses: {
-        200: success('OpenAPI 3.1.', { type: 'object' }, headers.read),
+        200: success('OpenAPI 3.1.', { type: 'object', additionalProperties: true }, headers.read),
         304: { description: 'Nothing has changed.', headers: headers.read },
         ...responses(400, 401, 406, 429, 500, 503),
       },
@@ -230,22 +231,23 @@ const documentPath = (document: Document): [string, JsonSchema] => [
 export function openapi(model: Model, baseUrl: string | undefined): JsonSchema {
   const collections = [...model.collections.values()]
   const document = createDocument(model, Object.keys(shared.schemas))
+  const schemas = collections.flatMap(collection => collectionSchemas(document, collection))
+  const paths = collections.flatMap(collection => collectionPaths(document, collection))
   return {
     openapi: '3.1.1',
     info: { title: 'REST API', version: '1', description: shared.introduction },
     servers: [{ url: baseUrl ?? '/' }],
-    tags: collections.map(({ name, description }) => ({
-      name,
-      ...(description !== undefined && { description }),
-    })),
-    paths: Object.fromEntries([
-      ...collections.flatMap(collection => collectionPaths(document, collection)),
-      ...mePath(document),
-      documentPath(document),
-    ]),
+    tags: [
+      ...collections.map(({ name, description }) => ({
+        name,
+        ...(description !== undefined && { description }),
+      })),
+      { name: 'openapi', description: 'This document.' },
+    ],
+    paths: Object.fromEntries([...paths, ...mePath(document), documentPath(document)]),
     components: {
       schemas: {
-        ...Object.fromEntries(collections.flatMap(collection => collectionSchemas(document, collection))),
+        ...Object.fromEntries([...schemas, ...document.enumerations]),
         ...shared.schemas,
       },
       parameters,

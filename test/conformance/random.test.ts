@@ -44,6 +44,15 @@ function createAjv(document: Document): Ajv2020 {
   return ajv.addSchema({ ...document, $id: 'document:' }, 'document:')
 }
 
+/** What the document says in words: with `fields`, or for whoever may not read it, an item lacks what it requires. */
+function withoutRequired(document: Document): Document {
+  const copy = structuredClone(document)
+  for (const schema of Object.values<Document>(copy.components.schemas)) {
+    if (String(schema.description).startsWith('With `fields`')) delete schema.required
+  }
+  return copy
+}
+
 /** Finds the documented schema of an operation's answer. */
 function createChecker(document: Document) {
   const ajv = createAjv(document)
@@ -109,6 +118,7 @@ interface Run {
   readonly bench: Bench
   readonly document: Document
   readonly check: (reference: string) => ValidateFunction
+  readonly checkPart: (reference: string) => ValidateFunction
   readonly statuses: Map<number, number>
 }
 
@@ -141,7 +151,8 @@ function assertDocumented(run: Run, operation: Operation, request: Request, repl
   if (request.method !== operation.method) return
   const reference = schemaReference(run.document, operation, reply.status)
   if (reference === undefined) return
-  const validate = run.check(reference)
+  const isPart = request.url.includes('fields=') || /^\{"id":\d+\}$/.test(String(reply.body))
+  const validate = isPart ? run.checkPart(reference) : run.check(reference)
   assert.ok(validate(JSON.parse(String(reply.body))), `${told} ${JSON.stringify(validate.errors)}`)
 }
 
@@ -176,7 +187,8 @@ async function attack(declaration: Declaration, fill: Fill, open: OpenBench, req
   const statuses = new Map<number, number>()
   try {
     await fill(bench)
-    const run = { bench, document, check: createChecker(document), statuses }
+    const check = createChecker(document)
+    const run = { bench, document, check, checkPart: createChecker(withoutRequired(document)), statuses }
     await runRequests(run, new Generator(document, seeded(chosen + requests)), requests)
   } finally {
     await bench.close()

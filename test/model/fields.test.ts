@@ -245,7 +245,21 @@ const rows: Readonly<Record<string, Row>> = {
   },
   url: {
     field: url({ max: 60 }),
-    same: ['https://example.com', 'http://a.b:8080/c?d=e&f=%20#g', 'https://[::1]/', 'https://EXAMPLE.com/A'],
+    same: [
+      ...['https://example.com', 'http://a.b:8080/c?d=e&f=%20#g', 'https://[::1]/', 'https://EXAMPLE.com/A'],
+      ...[
+        'http://localhost',
+        'http://127.0.0.1:65535',
+        'https://a_b.example./',
+        'https://x?y/z?#/?',
+        'http://1x.2y',
+      ],
+      ...[
+        "https://u:p@e.com/a;b=c,d/(e)'!*~$&+@:",
+        'https://xn--bcher-kva.example/',
+        'http://[2001:db8::1.2.3.4]:1/',
+      ],
+    ],
     refused: [
       ...[
         'example.com',
@@ -265,6 +279,34 @@ const rows: Readonly<Record<string, Row>> = {
         'HTTPS://example.com',
         ' https://example.com',
         'https://example.com:99999',
+        // No host (RFC 9110, 4.2.1); a colon without a port; a host that reads as another when decoded.
+        ...[
+          'http:///x',
+          'http://?x',
+          'http://#x',
+          'http://@/',
+          'http://:80/',
+          'https://a:/',
+          'http://%41/',
+          'https://a@/',
+        ],
+        // Not as RFC 3986 writes them, or no address by WHATWG URL.
+        ...[
+          'http://e.com/[x]',
+          'http://e.com/?a[]=1',
+          'http://e.com/#a#b',
+          'http://a@b@c/',
+          'http://e.com/\\x',
+        ],
+        ...[
+          'http://256.1.1.1/',
+          'http://1.2.3',
+          'http://08.1.1.1',
+          'http://0x7f.1',
+          'http://1.2.3.4.5',
+          'http://x.0xa/',
+        ],
+        ...['http://[1::2::3]/', 'http://[::1', 'http://a..b/', 'http://a!b/', 'http://e.com:-1/'],
         `https://e.com/${'a'.repeat(60)}`,
       ],
       1,

@@ -22,6 +22,7 @@ import { type Document, type Operation, operationsOf, resolve } from '../conform
 import { type Bench, openBench } from '../contract/rest/bench.ts'
 import { kinds, openStore } from '../contract/rest/databases.ts'
 import rich from '../models/rich.ts'
+import values from '../models/values.ts'
 
 const [sqlite] = kinds
 assert.ok(sqlite)
@@ -45,13 +46,13 @@ const awkward = model({
   tasks_of_task_list: collection({ singular: 'tasks_of', fields: { size: string() } }),
 })
 
-const declared = { rich, awkward }
+const declared = { rich, awkward, values }
 
 function documentOf(declaration: Parameters<typeof checkModel>[0]): Document {
   return JSON.parse(JSON.stringify(openapi(checkModel(declaration), undefined)))
 }
 
-const documents = { rich: documentOf(rich), awkward: documentOf(awkward) }
+const documents = { rich: documentOf(rich), awkward: documentOf(awkward), values: documentOf(values) }
 const benches = new Map<string, Bench>()
 
 before(async () => {
@@ -184,7 +185,9 @@ test('a parameter takes exactly what its schema takes', async () => {
   for (const path of ['/api/v1/tasks', '/api/v1/contacts', '/api/v1/users', '/api/v1/projects']) {
     const all: readonly Document[] = documents.rich.paths[path].get.parameters
     const named = all.map(one => resolve(documents.rich, one)).filter(one => one.in === 'query')
-    for (const { name, schema } of named.filter(one => !structural.has(one.name))) {
+    for (const { name, schema: given } of named.filter(one => !structural.has(one.name))) {
+      const { items: each, ...whole } = resolve(documents.rich, given)
+      const schema = { ...whole, ...(each && { items: resolve(documents.rich, each) }) }
       const validate = ajv.compile(schema)
       for (const text of texts) {
         const listed = text === '' ? [] : text.split(',')
@@ -209,6 +212,205 @@ test('what a body may leave out has the default that the document names', () => 
   assert.equal(schemas.ContactReplace.properties.blocked.default, undefined)
   // An item may lack a field because `fields` does not name it.
   assert.equal(schemas.Task.properties.state.default, undefined)
+})
+
+test('what everyone who reads an item sees of it is required, and the document says what `fields` does', () => {
+  const { schemas, parameters } = documents.rich.components
+  const { id, title, extra, ticket } = schemas.Task.properties
+  assert.ok(id && title && extra && !ticket)
+  for (const name of ['id', 'title', 'state', 'extra', 'created_at'])
+    assert.ok(schemas.Task.required.includes(name), name)
+  // Only with `include`; only for some.
+  assert.ok(!schemas.Task.required.includes('project'))
+  const visible = new Set(Object.keys(schemas.User.properties))
+  for (const name of schemas.User.required) assert.ok(visible.has(name), name)
+  assert.match(parameters.fields.description, /these alone, whatever their schema requires/)
+  assert.match(schemas.Task.description, /`fields`/)
+  // Whoever adds to what nobody reads is told the id.
+  assert.deepEqual(Object.keys(documents.awkward.components.schemas.Vault.properties), ['id'])
+})
+
+test('a page has no default: a client that sends defaults can still send `cursor`', async () => {
+  const { parameters } = documents.rich.components
+  const defaults = Object.values<Document>(parameters).filter(({ schema }) => schema.default !== undefined)
+  assert.deepEqual(
+    defaults.map(({ name }) => name),
+    ['per_page'],
+  )
+  const sent = defaults.map(({ name, schema }) => `&${name}=${schema.default}`).join('')
+  const { status, body } = await benchOf('rich').send({ url: `/api/v1/tasks?cursor=${sent}` }, admin)
+  assert.equal(status, 200, String(body))
+})
+
+test('enumerations have names of their own, in bodies, items and filters', () => {
+  const { components, paths } = documents.rich
+  const reference = { $ref: '#/components/schemas/TaskState' }
+  assert.deepEqual(components.schemas.TaskState.enum, ['open', 'doing', 'done'])
+  assert.deepEqual(components.schemas.Task.properties.state, reference)
+  assert.deepEqual(components.schemas.TaskCreate.properties.state, { ...reference, default: 'open' })
+  const parameters: readonly Document[] = paths['/api/v1/tasks'].get.parameters
+  assert.deepEqual(parameters.find(({ name }) => name === 'state')?.schema, reference)
+  assert.deepEqual(parameters.find(({ name }) => name === 'state[in]')?.schema.items, reference)
+  for (const [name, schema] of Object.entries<Document>(components.schemas)) {
+    assert.equal(JSON.stringify(schema).split('"enum":').length - 1, schema.enum === undefined ? 0 : 1, name)
+  }
+  assert.deepEqual(components.schemas.OauthApp.properties.access_token_format.anyOf, [
+    { $ref: '#/components/schemas/OauthAppAccessTokenFormat' },
+    { type: 'null' },
+  ])
+})
+
+/** Every schema in the document. */
+function schemasOf(value: Document, found: Document[] = []): readonly Document[] {
+  if (typeof value !== 'object' || value === null) return found
+  if (!Array.isArray(value) && value.type !== undefined) found.push(value)
+  for (const part of Object.values(value)) schemasOf(part, found)
+  return found
+}
+
+test('every whole number has its size, every array its items, and no schema several types', () => {
+  const all = schemasOf(documents.rich)
+  assert.ok(all.length > 500)
+  for (const schema of all.filter(({ type }) => typeof type === 'string' || Array.isArray(type))) {
+    const types = [schema.type].flat().filter(type => type !== 'null')
+    const told = JSON.stringify(schema)
+    assert.ok(types.length <= 1, told)
+    if (types[0] === 'integer') assert.match(schema.format, /^int(32|64)$/, told)
+    if (types[0] === 'integer') assert.equal(schema.format === 'int64', schema.maximum >= 2 ** 31, told)
+    if (types[0] === 'number') assert.equal(schema.format, 'double', told)
+    if (types[0] === 'array') assert.ok(schema.items, told)
+  }
+})
+
+test('what a validator of others takes for a URL or an address by its schema, the service takes, and nothing else', async () => {
+  const ajv = new Ajv2020({ strict: false })
+  formats.default(ajv)
+  const { mail, link } = documents.values.components.schemas.ThingCreate.properties
+  const cases = {
+    link: [
+      ...[
+        'http://e.com',
+        'https://e.com:1/x?y#z',
+        'http:///x',
+        'https://a:/',
+        'http://%41/',
+        'http://1.2.3/',
+      ],
+      ...[
+        'http://127.0.0.1/',
+        'http://256.0.0.1/',
+        'ftp://e.com',
+        'http://e.com/[',
+        'http://e.com:65536/',
+        'http://a b/',
+      ],
+      ...[
+        'http://[::1]/',
+        'http://',
+        'http://e.com/#a#b',
+        'http://e.com./',
+        'http://e..com/',
+        'HTTP://e.com/',
+        '//e.com',
+      ],
+    ],
+    mail: [
+      ...[
+        'a@b.co',
+        'A.B+c@d-e.example',
+        'a@localhost',
+        '"a b"@e.com',
+        'a@[127.0.0.1]',
+        'a..b@e.com',
+        '.a@e.com',
+      ],
+      ...['a@e.com.', 'a@-e.com', 'a b@e.com', 'a@e.com\n', 'ä@e.com', `${'a'.repeat(65)}@e.com`, '', 'a@'],
+    ],
+  }
+  for (const [name, schema] of Object.entries({ link, mail })) {
+    for (const [index, text] of cases[name as keyof typeof cases].entries()) {
+      const body = { name: `${name} of others ${index}`, [name]: text }
+      const reply = await benchOf('values').send({ method: 'POST', url: '/api/v1/things', body }, admin)
+      assert.equal(reply.status === 201, ajv.validate(schema, text), `${text}: ${reply.body}`)
+    }
+  }
+})
+
+/** By field, JSON values that a body may hold or not. */
+const candidates: readonly unknown[] = [
+  null,
+  true,
+  1,
+  1.5,
+  'low',
+  'x',
+  [],
+  ['x'],
+  [1],
+  {},
+  { width: 1 },
+  { x: null },
+]
+
+test('a body takes exactly what its schema says, merged objects too', async () => {
+  const ajv = new Ajv2020({ strict: false })
+  formats.default(ajv)
+  ajv.addSchema({ ...documents.values, $id: 'document:' }, 'document:')
+  const bench = benchOf('values')
+  const names = ['payload', 'anything', 'tags', 'list', 'shape', 'either', 'level', 'state', 'mood', 'body']
+  let taken = 0
+  for (const [index, value] of candidates.entries()) {
+    for (const name of names) {
+      const requests = [
+        {
+          method: 'POST',
+          url: '/api/v1/things',
+          body: { name: `${name} ${index}`, [name]: value },
+          kind: 'Create',
+        },
+        { method: 'PATCH', url: '/api/v1/things/1', body: { [name]: value }, kind: 'Merge' },
+      ]
+      if (index + names.indexOf(name) === 0)
+        await bench.send({ method: 'POST', url: '/api/v1/things', body: { name: 'first' } }, admin)
+      for (const { kind, ...request } of requests) {
+        const valid = ajv.validate({ $ref: `document:#/components/schemas/Thing${kind}` }, request.body)
+        const { status, body } = await bench.send(request, admin)
+        // What is merged is checked as a whole: an object without `width` may have one already.
+        const mayLack = kind === 'Merge' && /shape must have `width`/.test(String(body))
+        if (!mayLack) assert.equal(status < 300, valid, `${JSON.stringify(request)}: ${status} ${body}`)
+        if (valid) taken += 1
+      }
+    }
+  }
+  assert.ok(taken > 80, String(taken))
+})
+
+test('an object for a field that can hold none is refused as one, and the document does not offer it', async () => {
+  for (const name of ['redirect_uris', 'scopes', 'default_scopes', 'scope_separator']) {
+    const text = JSON.stringify(documents.rich.components.schemas.OauthAppMerge.properties[name])
+    assert.ok(!text.includes('"object"'), text)
+  }
+  const request = { method: 'PATCH', url: '/api/v1/things/1', body: { tags: { 0: 'x' } } }
+  const { body } = await benchOf('values').send(request, admin)
+  assert.match(String(body), /tags must be an array/)
+})
+
+test('every example fits its schema', () => {
+  const ajv = new Ajv2020({ strict: false })
+  formats.default(ajv)
+  ajv.addSchema({ ...documents.rich, $id: 'document:' }, 'document:')
+  let count = 0
+  const look = (value: Document): void => {
+    if (typeof value !== 'object' || value === null) return
+    if (value.example !== undefined && value.schema !== undefined) {
+      const schema = value.schema.$ref ? { $ref: `document:${value.schema.$ref}` } : value.schema
+      assert.ok(ajv.validate(schema, value.example), JSON.stringify(value))
+      count += 1
+    }
+    for (const part of Object.values(value)) look(part)
+  }
+  look(documents.rich)
+  assert.ok(count > 20, String(count))
 })
 
 test('what is told once is in the schema of the answer that tells it, and in no other', async () => {

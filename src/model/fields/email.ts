@@ -1,3 +1,4 @@
+import { mailbox } from '../patterns.ts'
 import { declared, defaultOf, type FieldDeclaration, type FieldOptions, flag } from './declared.ts'
 import { storableText, textOr, textual } from './textual.ts'
 import type { JsonValue } from './type.ts'
@@ -10,9 +11,7 @@ interface EmailOptions extends FieldOptions {
 /** The longest path of RFC 5321, 4.5.3.1.3, without its angle brackets. */
 const LONGEST = 254
 
-/** A dot-atom at a domain of two labels or more (RFC 5321, 4.1.2), in ASCII; no quoted local part. */
-const grammar =
-  /^(?=.{1,64}@)[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+(?:\.[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+)*@(?:[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?\.)+[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?$/
+const grammar = new RegExp(mailbox)
 
 /** Whether the text is an e-mail address. */
 export function isEmail(text: string): boolean {
@@ -29,7 +28,7 @@ const part = textOr(value => storableText(value).toLowerCase())
 
 const emailType = textual({
   name: 'email',
-  schema: { type: 'string', format: 'email', maxLength: LONGEST },
+  schema: { type: 'string', format: 'email', pattern: mailbox, maxLength: LONGEST },
   canonical: address,
   fromText: part,
 })

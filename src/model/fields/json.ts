@@ -18,7 +18,7 @@ interface JsonOptions extends FieldOptions {
 const DEEPEST = 64
 
 /** Null stands for a missing value, so it is not among them. */
-const present = ['object', 'array', 'string', 'number', 'boolean']
+export const presentTypes = ['object', 'array', 'string', 'number', 'boolean']
 
 function checkStorable(value: JsonValue, depth: number): void {
   if (depth > DEEPEST) throw new RangeError(`The value is nested more than ${DEEPEST} levels deep.`)
@@ -55,7 +55,7 @@ export function jsonType(schema: JsonSchema): FieldType {
     graphql: 'JSON',
     operators: ['null'],
     sortable: false,
-    schema: schema.type === undefined ? { ...schema, type: present } : schema,
+    schema: schema.type === undefined ? { ...schema, type: presentTypes } : schema,
     filterSchema: {},
     canonical: documentOf,
     fromText,

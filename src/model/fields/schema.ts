@@ -2,7 +2,7 @@
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import addFormats from 'ajv-formats'
 import { formats } from '../formats.ts'
-import type { JsonSchema } from './type.ts'
+import type { JsonSchema, JsonValue } from './type.ts'
 
 function compiler(allErrors: boolean): Ajv2020 {
   // Checking a schema by the meta-schema costs 40 ms at the first one: only `schemaFault` does it.
@@ -44,6 +44,26 @@ function schemasIn(value: unknown, found = new Set<object>()): ReadonlySet<objec
     for (const schema of named.has(key) ? Object.values(part ?? {}) : [part]) schemasIn(schema, found)
   }
   return found
+}
+
+/** What takes the place of a schema; `path`: the keywords and names that lead to it from the outermost one. */
+type Change = (schema: JsonSchema, path: readonly string[]) => JsonSchema
+
+function isSchema(value: JsonValue): value is JsonSchema {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** A copy of the schema in which it and all that are in it were changed, the innermost first. */
+export function mapSchemas(schema: JsonSchema, change: Change, path: readonly string[] = []): JsonSchema {
+  const inside = (value: JsonValue, name: string) =>
+    isSchema(value) ? mapSchemas(value, change, [...path, name]) : value
+  const entries = Object.entries(schema).map(([key, part]): [string, JsonValue] => {
+    if (plain.has(key)) return [key, part]
+    if (Array.isArray(part)) return [key, part.map((one, index) => inside(one, `${key}${index + 1}`))]
+    if (!named.has(key) || !isSchema(part)) return [key, inside(part, key)]
+    return [key, Object.fromEntries(Object.entries(part).map(([name, one]) => [name, inside(one, name)]))]
+  })
+  return change(Object.fromEntries(entries), path)
 }
 
 /** Whether a schema's pattern may meet texts of any length. */

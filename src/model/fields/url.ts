@@ -12,8 +12,7 @@ interface UrlOptions extends FieldOptions {
 
 const DEFAULT_MAX = 2048
 
-/** The characters of a URI (RFC 3986, 2), after a scheme that is safe to follow. */
-const grammar = /^https?:\/\/(?:[A-Za-z0-9\-._~:/?#[\]@!$&'()*+,;=]|%[0-9A-Fa-f]{2})+$/
+const grammar = new RegExp(web)
 
 /** Whether the text is an absolute http or https URL. */
 export function isUrl(text: string): boolean {
