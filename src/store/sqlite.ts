@@ -7,7 +7,7 @@ import type { GuardedCompositeRead, GuardedRead, GuardedWrite } from '../plan/gu
 import { Answers } from './answers.ts'
 import { makeFolder, prepareDatabase } from './schema/sqlite-migrate.ts'
 import { ChangeLog } from './sqlite/change-log.ts'
-import { Connection, openDatabase } from './sqlite/connection.ts'
+import { Connection } from './sqlite/connection.ts'
 import { EventLog } from './sqlite/event-log.ts'
 import { failureOf } from './sqlite/failure.ts'
 import { type Neighbours, noNeighbours } from './sqlite/neighbours.ts'
@@ -15,6 +15,7 @@ import { Reader } from './sqlite/reader.ts'
 import { SqliteRecords } from './sqlite/records.ts'
 import { SearchIndex } from './sqlite/search-index.ts'
 import { Totals } from './sqlite/totals.ts'
+import { openWritable } from './sqlite/writable.ts'
 import { Writer } from './sqlite/writer.ts'
 import type { Store, StoreCounts } from './store.ts'
 import { Versions } from './versions.ts'
@@ -62,7 +63,7 @@ export function openSqlite(model: Model, options: SqliteOptions): SqliteStore {
   const { maxWaiting = 10_000, busyTimeout = 5000, now = Date.now, neighbours = noNeighbours } = options
   const file = options.file === ':memory:' ? options.file : resolve(options.file)
   makeFolder(file)
-  const database = openDatabase({ file, busyTimeout })
+  const database = openWritable({ file, busyTimeout })
   try {
     prepareDatabase(database, model, { autoMigrate, onSurplus: options.onSurplus })
   } catch (error) {

@@ -5,6 +5,7 @@ import type { DatabaseSync } from 'node:sqlite'
 import type { Model } from '../../model/model.ts'
 import { searchTable } from '../sql/dialect.ts'
 import { openDatabase } from '../sqlite/connection.ts'
+import { openWritable } from '../sqlite/writable.ts'
 import { wordsOf } from '../words.ts'
 import { diff, type Step } from './diff.ts'
 import { ident } from './quoted.ts'
@@ -48,7 +49,7 @@ export interface MigrationOptions {
  */
 export function applyMigration(file: string, model: Model, options: MigrationOptions): readonly Step[] {
   makeFolder(file)
-  const database = openDatabase({ file, busyTimeout: 5000 })
+  const database = openWritable({ file, busyTimeout: 5000 })
   try {
     return migrate(database, model, steps => {
       const destructive = steps.filter(step => step.destructive)

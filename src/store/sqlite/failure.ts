@@ -4,6 +4,8 @@ import { taken } from '../write/checks.ts'
 import { referredElsewhere } from '../write/doomed.ts'
 
 const BUSY = 5
+const READONLY = 8
+const CANTOPEN = 14
 const CONSTRAINT = 19
 const FOREIGN_KEY = 787
 const UNIQUE = 2067
@@ -15,11 +17,11 @@ const unavailable = new Set([
   BUSY,
   6, // LOCKED
   7, // NOMEM
-  8, // READONLY
+  READONLY,
   10, // IOERR
   11, // CORRUPT
   13, // FULL
-  14, // CANTOPEN
+  CANTOPEN,
 ])
 
 /** Any failure as an `ApiError`. */
@@ -37,6 +39,12 @@ export function failureOf(cause: unknown): ApiError {
 /** Whether another connection has the lock (SQLITE_BUSY). */
 export function isBusy(cause: unknown): boolean {
   return ((resultCode(cause) ?? 0) & 0xff) === BUSY
+}
+
+/** Whether the file, or one beside it, may not be written or made (SQLITE_READONLY, SQLITE_CANTOPEN). */
+export function isUnwritable(cause: unknown): boolean {
+  const code = (resultCode(cause) ?? 0) & 0xff
+  return code === READONLY || code === CANTOPEN
 }
 
 export function isForeignKeyFailure(cause: unknown): boolean {
