@@ -2,7 +2,7 @@
 import type { FirstAdministrator } from './auth/bootstrap.ts'
 import { publicName } from './config/database.ts'
 import { type Settings, SettingsError } from './config.ts'
-import { type Place, requireFree, requireSharing } from './http/doors.ts'
+import { type Place, requireFree, requireSharing, withPortLock } from './http/doors.ts'
 import type { Log } from './log.ts'
 import type { Model } from './model/model.ts'
 import { loadModel, modelFingerprint } from './project.ts'
@@ -59,9 +59,13 @@ export async function startWorkers({ model, settings, log, prepare }: Parts): Pr
 }
 
 /** The first one tells which port it is, where any may be taken. */
-async function startAll(pool: Pool, { workers }: Settings, onPort: (port: number) => void): Promise<string> {
+async function startAll(pool: Pool, settings: Settings, onPort: (port: number) => void): Promise<string> {
+  const { workers } = settings
   try {
-    const url = await pool.start(0)
+    const url = await withPortLock(settings.port, async () => {
+      if (settings.port !== 0) await requireFree(settings)
+      return pool.start(0)
+    })
     onPort(Number(new URL(url).port))
     await Promise.all(Array.from({ length: workers - 1 }, (_, other) => pool.start(other + 1)))
     return url
@@ -122,7 +126,7 @@ async function requireModelFile(model: Model, settings: Settings): Promise<void>
   )
 }
 
-/** Whether several threads can listen on one port here, and whether nobody else listens there. */
+/** Whether several threads can listen on one port here, and whether nobody else listens there yet. */
 async function requireSharedPort(place: Place): Promise<void> {
   if (place.port !== 0) await requireFree(place)
   await requireSharing(place.host).catch(cause => {

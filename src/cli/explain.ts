@@ -20,6 +20,8 @@ function databaseFault(error: Error): Failure | undefined {
 const listenFaults: Readonly<Record<string, string>> = {
   EADDRINUSE: 'another program listens there. Set PORT to a free one.',
   EACCES: 'this user may not listen there. Set PORT to one above 1023.',
+  EMFILE:
+    'this process may not open more files. Raise `ulimit -n` (under systemd LimitNOFILE) to 1024 or more.',
   EADDRNOTAVAIL: 'this machine has no such address. HOST names one that it has, or 0.0.0.0 for all.',
 }
 

@@ -9,18 +9,22 @@ import type { Command } from './commands.ts'
 import { Failure } from './failure.ts'
 import { database, model, projectOf } from './options.ts'
 
-/** What happens to one table is one step; each of its sentences gets a line. */
+/** What happens to one table is one step; each of its sentences gets a line, and those that lose data a mark. */
 function shown(steps: readonly Step[], withSql: boolean): string {
-  const lines = (sentence: string) => sentence.replaceAll(/\. (?=[A-Z])/g, '.\n    ')
+  const mark = (destructive: boolean, at: number) => (destructive ? '! ' : at === 0 ? '- ' : '  ')
   const statements = (sql: readonly string[]) =>
     withSql ? sql.map(text => `        ${text.replaceAll('\n', '\n        ')};\n`).join('') : ''
   return steps
-    .map(
-      ({ sentence, destructive, sql }) =>
-        `  ${destructive ? '! ' : '- '}${lines(sentence)}\n${statements(sql)}`,
-    )
+    .map(({ sql, faults = [], ...step }) => {
+      const parts = (step.parts ?? [step]).map(
+        ({ sentence, destructive }, at) => `  ${mark(destructive, at)}${sentence}\n`,
+      )
+      return [...parts, ...faults.map(fault => `  x ${fault}\n`), statements(sql)].join('')
+    })
     .join('')
 }
+
+const doesNotFit = 'The data does not fit where a line is marked x: mend that first.'
 
 interface Migration {
   plan(): Promise<readonly Step[]>
@@ -72,9 +76,11 @@ async function migrate(model: Model, settings: Settings, options: MigrateOptions
   }
   const plan = `The model changes the database:\n${shown(steps, options.sql)}`
   const destroys = steps.some(step => step.destructive)
+  const isFitting = steps.every(step => step.faults === undefined)
   if (!options.apply) {
     const flags = destroys ? '--apply --allow-destructive' : '--apply'
     const warning = destroys ? 'Steps marked ! lose data. ' : ''
+    if (!isFitting) return `${plan}\n${warning}${doesNotFit} Nothing is done yet.\n`
     return `${plan}\n${warning}Nothing is done yet: run \`portico migrate ${flags}\` to do it, all or nothing.\n`
   }
   if (destroys && !options.allowDestructive) {
@@ -82,6 +88,7 @@ async function migrate(model: Model, settings: Settings, options: MigrateOptions
       `${plan}\nSteps marked ! lose data: add \`--allow-destructive\` if that is meant. Nothing was done.`,
     )
   }
+  if (!isFitting) throw new Failure(`${plan}\n${doesNotFit} Nothing was changed.`)
   await migration.apply({ allowDestructive: options.allowDestructive })
   return `${plan}\nDone.\n`
 }

@@ -5,6 +5,7 @@
  */
 import type { Server } from 'node:http'
 import { createServer, type ListenOptions, type Server as NetServer } from 'node:net'
+import { setTimeout as wait } from 'node:timers/promises'
 
 const DOORS = 64
 /** How many connections may wait at each. */
@@ -51,9 +52,41 @@ export async function requireSharing(host: string): Promise<void> {
   await closed(probe)
 }
 
+/** How long a start waits for others that are starting on the same port, in milliseconds. */
+const portLockWaitMs = 10_000
+
+/**
+ * Runs `use` while no other process of this machine looks whether the port is free, or begins to listen there: between
+ * the look and the first shared socket another start would succeed as well. A name in the abstract namespace, which
+ * belongs to the network namespace as ports do, ends with its process (unix(7)). Elsewhere than on Linux there is none.
+ */
+export async function withPortLock<T>(port: number, use: () => Promise<T>): Promise<T> {
+  if (process.platform !== 'linux' || port === 0) return use()
+  const lock = await portLock(port)
+  try {
+    return await use()
+  } finally {
+    await closed(lock)
+  }
+}
+
+async function portLock(port: number): Promise<NetServer> {
+  const until = performance.now() + portLockWaitMs
+  for (;;) {
+    const lock = createServer()
+    try {
+      await listenOn(lock, { path: `\0portico-port-${port}` })
+      return lock
+    } catch (error) {
+      if (codeOf(error) !== 'EADDRINUSE' || performance.now() > until) throw error
+      await wait(10 + Math.random() * 10)
+    }
+  }
+}
+
 export class Doors {
   readonly #server: Server
-  #others: readonly NetServer[] = []
+  #others: NetServer[] = []
 
   constructor(server: Server) {
     this.#server = server
@@ -61,22 +94,54 @@ export class Doors {
 
   /** `shared`: others of this process listen at the same place. */
   async open(place: Place, shared: boolean): Promise<void> {
-    // Nobody is given a port that another one has, where any may be taken.
-    if (!shared && place.port !== 0) await requireFree(place)
-    try {
-      await listenOn(this.#server, { ...place, reusePort: true })
-    } catch (error) {
-      if (shared || !isUnsupported(error)) throw error
-      return listenOn(this.#server, place)
-    }
+    const isSharing = shared
+      ? await this.#share(place)
+      : await withPortLock(place.port, () => this.#first(place))
+    if (!isSharing) return
     const address = this.#server.address()
     const port = typeof address === 'object' && address !== null ? address.port : place.port
-    this.#others = Array.from({ length: DOORS - 1 }, () =>
-      createServer({ allowHalfOpen: true, ...socketOptions }, socket =>
+    try {
+      await this.#openOthers({ ...place, port })
+    } catch (error) {
+      // What still listens would keep the process from ending.
+      await this.close()
+      throw error
+    }
+  }
+
+  /** Whether others can listen at the place as well. */
+  async #first(place: Place): Promise<boolean> {
+    // Nobody is given a port that another one has, where any may be taken.
+    if (place.port !== 0) await requireFree(place)
+    try {
+      return await this.#share(place)
+    } catch (error) {
+      if (!isUnsupported(error)) throw error
+      await listenOn(this.#server, place)
+      return false
+    }
+  }
+
+  async #share(place: Place): Promise<true> {
+    await listenOn(this.#server, { ...place, reusePort: true })
+    return true
+  }
+
+  async #openOthers(place: Place): Promise<void> {
+    while (this.#others.length < DOORS - 1) {
+      const door = createServer({ allowHalfOpen: true, ...socketOptions }, socket =>
         this.#server.emit('connection', socket),
-      ),
-    )
-    await Promise.all(this.#others.map(door => listenOn(door, { ...place, port, reusePort: true })))
+      )
+      try {
+        await listenOn(door, { ...place, reusePort: true })
+        this.#others.push(door)
+      } catch (error) {
+        if (!isOutOfDescriptors(error)) throw error
+        // Connections need descriptors, too: a few sockets that accept are better than many that cannot.
+        await Promise.all(this.#others.splice(this.#others.length >> 2).map(closed))
+        return
+      }
+    }
   }
 
   /** Resolves when the last connection has ended. */
@@ -85,8 +150,18 @@ export class Doors {
   }
 }
 
+function codeOf(error: unknown): unknown {
+  return error instanceof Error && 'code' in error ? error.code : undefined
+}
+
+/** The process has as many files and sockets open as it may, or the system has. */
+function isOutOfDescriptors(error: unknown): boolean {
+  const code = codeOf(error)
+  return code === 'EMFILE' || code === 'ENFILE'
+}
+
 /** Not every system lets several sockets listen on one port. */
 function isUnsupported(error: unknown): boolean {
-  const code = error instanceof Error && 'code' in error ? error.code : undefined
+  const code = codeOf(error)
   return code === 'ENOTSUP' || code === 'EINVAL' || code === 'ENOPROTOOPT'
 }

@@ -25,7 +25,8 @@ const atom = "[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+"
 export const mailbox = `^(?=.{1,64}@)${atom}(?:\\.${atom})*@(?:${label}\\.)+${label}$`
 
 /** 1 to 65535, as it is written without zeros in front. */
-const port = ':(?:[1-9][0-9]{0,3}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5])'
+const canonicalPort =
+  ':(?:[1-9][0-9]{0,3}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5])'
 
 /** Of the characters of RFC 3986, 2, no `#`; brackets too, which many write into a query. */
 const rest = "[!$%&'()*+,./0-9:;=?@A-Z\\[\\]_a-z~-]*"
@@ -35,8 +36,8 @@ const rest = "[!$%&'()*+,./0-9:;=?@A-Z\\[\\]_a-z~-]*"
  * No fragment (RFC 6749, 3.1.2), no user name. In lower case up to the path: it is compared letter by letter.
  */
 export const redirection =
-  `^(?:https://(?:[a-z0-9-]+(?:\\.[a-z0-9-]+)*\\.?|\\[[0-9a-f:.]+\\])(?:${port})?(?:[/?]${rest})?` +
-  `|http://(?:localhost|127\\.0\\.0\\.1|\\[::1\\])(?:${port})?(?:[/?]${rest})?` +
+  `^(?:https://(?:[a-z0-9-]+(?:\\.[a-z0-9-]+)*\\.?|\\[[0-9a-f:.]+\\])(?:${canonicalPort})?(?:[/?]${rest})?` +
+  `|http://(?:localhost|127\\.0\\.0\\.1|\\[::1\\])(?:${canonicalPort})?(?:[/?]${rest})?` +
   `|[a-z][a-z0-9+-]*(?:\\.[a-z0-9+-]+)+:/${rest})$`
 
 /**

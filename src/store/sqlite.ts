@@ -10,7 +10,7 @@ import { SqliteFit } from './schema/sqlite-fit.ts'
 import { makeFolder, prepareDatabase } from './schema/sqlite-migrate.ts'
 import { ChangeLog } from './sqlite/change-log.ts'
 import { Checkpoints } from './sqlite/checkpoints.ts'
-import { Connection, openDatabase } from './sqlite/connection.ts'
+import { Connection } from './sqlite/connection.ts'
 import { EventLog } from './sqlite/event-log.ts'
 import { failureOf } from './sqlite/failure.ts'
 import { FileIdentity } from './sqlite/identity.ts'
@@ -19,6 +19,7 @@ import { Reader } from './sqlite/reader.ts'
 import { SqliteRecords } from './sqlite/records.ts'
 import { SearchIndex } from './sqlite/search-index.ts'
 import { Totals } from './sqlite/totals.ts'
+import { openWritable } from './sqlite/writable.ts'
 import { moved, Writer } from './sqlite/writer.ts'
 import type { Store, StoreCounts } from './store.ts'
 import { Versions } from './versions.ts'
@@ -69,7 +70,7 @@ export function openSqlite(model: Model, options: SqliteOptions): SqliteStore {
   const { maxWaiting = 10_000, busyTimeout = 5000, now = Date.now, neighbours = noNeighbours } = options
   const file = options.file === ':memory:' ? options.file : resolve(options.file)
   makeFolder(file)
-  const database = openDatabase({ file, busyTimeout })
+  const database = openWritable({ file, busyTimeout })
   try {
     prepareDatabase(database, model, { autoMigrate, onSurplus: options.onSurplus })
   } catch (error) {

@@ -171,6 +171,6 @@ export const cases: readonly Case[] = [
     name: 'fewer choices',
     to: books({ fields: { ...keep, genre: choice(['novel'], { optional: true }) } }),
     sentence: /^Allow fewer values in books\.genre\.$/,
-    kind: 'destructive',
+    kind: 'manual',
   },
 ]

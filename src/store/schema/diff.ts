@@ -1,4 +1,6 @@
 /** What turns one schema into another: steps, each with a sentence and whether data is lost. A database adds its SQL. */
+import type { JsonSchema, JsonValue } from '../../model/fields/type.ts'
+import { checksOf, type TableChecks } from './data-checks.ts'
 import type { Column, Schema, Table, TableIndex } from './tables.ts'
 
 export interface Step<S = readonly string[]> {
@@ -11,6 +13,19 @@ export interface Step<S = readonly string[]> {
   readonly additive: boolean
   /** Removes what a service of the new schema does not feel: one of an older version may start beside it. */
   readonly surplus: boolean
+  /** The parts of the sentence; where left out, it is one. */
+  readonly parts?: readonly Part[]
+  /** What the data must fulfil. */
+  readonly checks?: TableChecks
+  /** What in the data keeps the step from being done; of a plan. */
+  readonly faults?: readonly string[]
+  /** Only what the model allows changes: the tables stay as they are, and a start need not wait for it. */
+  readonly isQuiet?: boolean
+}
+
+export interface Part {
+  readonly sentence: string
+  readonly destructive: boolean
 }
 
 /** What a database does for each kind of step. */
@@ -37,9 +52,11 @@ export type ColumnChange =
       readonly kind: 'rename' | 'type' | 'require' | 'release' | 'reference' | 'values'
       readonly was: Column
       readonly is: Column
+      /** Of `values`: whether one that was allowed may not be any more. */
+      readonly narrows?: boolean
     }
 
-type Told<T> = T & Omit<Step<unknown>, 'sql'>
+type Told<T> = T & Pick<Step<unknown>, 'sentence' | 'destructive' | 'additive' | 'surplus' | 'isQuiet'>
 
 /** The steps in the order in which they are applied. */
 export function diff<S>(before: Schema, after: Schema, maker: Maker<S>): Step<S>[] {
@@ -49,7 +66,7 @@ export function diff<S>(before: Schema, after: Schema, maker: Maker<S>): Step<S>
   for (const table of after.tables) {
     const from = predecessor(table, old)
     if (from) kept.add(from.name)
-    if (from) steps.push(...changeTable(from, table, after, maker))
+    if (from) steps.push(...changeTable(from, table, { before, after }, maker))
     else steps.push(makeTable(table, maker))
   }
   const gone = before.tables.filter(table => !kept.has(table.name))
@@ -85,27 +102,37 @@ function dropTable<S>(table: Table, before: Schema, maker: Maker<S>): Step<S> {
   return { sentence, sql: maker.drop(table, before), destructive: true, additive: false, surplus: true }
 }
 
-function changeTable<S>(from: Table, to: Table, after: Schema, maker: Maker<S>): Step<S>[] {
-  const columns = [...columnChanges(from, to, after), ...droppedColumns(from, to, maker)]
+interface Schemas {
+  readonly before: Schema
+  readonly after: Schema
+}
+
+function changeTable<S>(from: Table, to: Table, schemas: Schemas, maker: Maker<S>): Step<S>[] {
+  const columns = [...columnChanges(from, to, schemas.after), ...droppedColumns(from, to, maker)]
   const renamed = from.name !== to.name
   const indexes = indexChanges(from, to)
   const searchChanged = from.search.join() !== to.search.join() || renamed
   // Running nodes of the older model write the columns that they know.
   const keepsSearch = from.search.every(name => to.search.includes(name))
   if (columns.length === 0 && indexes.length === 0 && !searchChanged) return []
-  const sentences = [
-    ...(renamed ? [`Rename the collection ${from.name} to ${to.name}.`] : []),
-    ...columns.map(change => change.sentence),
-    ...indexes.map(change => change.sentence),
-    ...(searchChanged && !renamed ? [`Make the search of ${to.name} anew.`] : []),
+  const harmless = (sentence: string): Part => ({ sentence, destructive: false })
+  const parts = [
+    ...(renamed ? [harmless(`Rename the collection ${from.name} to ${to.name}.`)] : []),
+    ...columns.map(({ sentence, destructive }) => ({ sentence, destructive })),
+    ...indexes.map(change => harmless(change.sentence)),
+    ...(searchChanged && !renamed ? [harmless(`Make the search of ${to.name} anew.`)] : []),
   ]
+  const made = indexes.flatMap(({ made }) => made ?? [])
   return [
     {
-      sentence: sentences.join(' '),
+      sentence: parts.map(part => part.sentence).join(' '),
+      parts,
+      checks: checksOf({ from, to, columns, indexes: made, ...schemas }),
       sql: maker.change({ from, to, columns, searchChanged }),
       destructive: columns.some(change => change.destructive),
       additive: !renamed && keepsSearch && [...columns, ...indexes].every(change => change.additive),
       surplus: !renamed && !searchChanged && [...columns, ...indexes].every(change => change.surplus),
+      isQuiet: columns.length === parts.length && columns.every(change => change.isQuiet === true),
     },
   ]
 }
@@ -127,7 +154,7 @@ function addColumn(is: Column, table: Table): Told<ColumnChange> {
     sentence: lacking
       ? `Add the field ${place}, which every item must have; it has no default, so the collection must be empty.`
       : `Add the field ${place}.`,
-    destructive: lacking,
+    destructive: false,
     additive: !lacking,
     surplus: false,
   }
@@ -161,16 +188,49 @@ function changeColumn(was: Column, is: Column, table: Table, after: Schema): Tol
   }
   if (was.optional && !is.optional) {
     const filled = is.initial !== null
-    change('require', `Make ${place} required${filled ? ', its default where it is missing' : ''}.`, {
-      destructive: !filled,
-    })
+    change('require', `Make ${place} required${filled ? ', its default where it is missing' : ''}.`)
   }
   if (!was.optional && is.optional) change('release', `Make ${place} optional.`, { additive: true })
   if (reference(was, after) !== reference(is, after)) change('reference', `Change what ${place} refers to.`)
-  // Faces and guard hold to the values.
-  if (narrows(was, is)) change('values', `Allow fewer values in ${place}.`, { destructive: true })
-  else if (narrows(is, was)) change('values', `Allow more values in ${place}.`, { additive: true })
-  return changes
+  return [...changes, ...changeValues(was, is, place, changes)]
+}
+
+/**
+ * The tables stay as they are, for transports and guard hold to the values; the data is looked at. A start need not wait
+ * for it but where an older node could not read what a newer one writes: a choice.
+ */
+function changeValues(
+  was: Column,
+  is: Column,
+  place: string,
+  changes: readonly Told<ColumnChange>[],
+): Told<ColumnChange>[] {
+  const isRetyped = changes.some(change => change.kind === 'type')
+  const same = { kind: 'values', was, is, destructive: false } as const
+  const fewer = `Allow fewer values in ${place}.`
+  const more = `Allow more values in ${place}.`
+  if (narrows(was, is)) return [{ ...same, sentence: fewer, narrows: true, additive: false, surplus: false }]
+  if (narrows(is, was)) return [{ ...same, sentence: more, additive: true, surplus: false }]
+  if (isRetyped || was.accepts === undefined || is.accepts === undefined) return []
+  const quiet = { ...same, additive: true, surplus: true, isQuiet: true }
+  if (!covers(is.accepts, was.accepts)) return [{ ...quiet, sentence: fewer, narrows: true }]
+  return covers(was.accepts, is.accepts) ? [] : [{ ...quiet, sentence: more }]
+}
+
+const atMost: ReadonlySet<string> = new Set(['maxLength', 'maximum', 'maxItems'])
+const atLeast: ReadonlySet<string> = new Set(['minLength', 'minimum', 'minItems'])
+
+/** Whether a schema surely allows all that another one does: each of its keywords is there, and no stricter. */
+function covers(schema: JsonSchema, other: JsonSchema): boolean {
+  return Object.entries(schema).every(([keyword, value]) => {
+    const theirs = other[keyword]
+    if (theirs === undefined) return false
+    if (atMost.has(keyword)) return Number(value) >= Number(theirs)
+    if (atLeast.has(keyword)) return Number(value) <= Number(theirs)
+    if (keyword === 'enum')
+      return (theirs as readonly JsonValue[]).every(one => (value as readonly JsonValue[]).includes(one))
+    return JSON.stringify(value) === JSON.stringify(theirs)
+  })
 }
 
 /** Whether every value of the one type is one of the other. */
@@ -203,6 +263,7 @@ function isDistinct(column: string, from: Table, to: Table): boolean {
 
 interface IndexChange {
   readonly sentence: string
+  readonly made?: TableIndex
   readonly additive: boolean
   readonly surplus: boolean
 }
@@ -219,6 +280,7 @@ function indexChanges(from: Table, to: Table): IndexChange[] {
       .filter(([key]) => !old.has(key))
       .map(([, index]) => ({
         sentence: `Add the ${words(index)}.`,
+        made: index,
         additive: !index.unique || index.columns.some(column => isDistinct(column, from, to)),
         surplus: false,
       })),

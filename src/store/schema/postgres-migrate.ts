@@ -1,8 +1,10 @@
 /** Brings a PostgreSQL database to a model, beside a service that runs and other processes that start. */
 import type pg from 'pg'
 import type { Model } from '../../model/model.ts'
+import { checksAfter, type TableChecks } from './data-checks.ts'
 import type { Step } from './diff.ts'
 import { lackingOwn, leftovers, readCatalog, type Unfinished, unfinished } from './postgres-catalog.ts'
+import { dataFaults } from './postgres-data.ts'
 import { addConstraint, createSchema, validate } from './postgres-ddl.ts'
 import { LOCK_TIMEOUT, patiently, reasonOf, retried, step } from './postgres-patience.ts'
 import {
@@ -19,9 +21,9 @@ import { catchUp, type Filled, fillSearch } from './postgres-search.ts'
 import { requireRestrained, securitySql } from './postgres-security.ts'
 import { announce, connected, locked, unlessLocked } from './postgres-session.ts'
 import type { Preparation } from './postgres-sql.ts'
-import { destroys, MigrationError } from './refusal.ts'
+import { destroys, doesNotFit, fitsNoMore, MigrationError } from './refusal.ts'
 import { fits, requireByItself, type Start } from './start.ts'
-import { type Schema, schemaOf } from './tables.ts'
+import { accepts, type Schema, schemaOf } from './tables.ts'
 
 /** The statements that make an empty PostgreSQL database for the model. */
 export function postgresSchemaSql(model: Model, isLocked = false): string {
@@ -33,7 +35,12 @@ export function postgresSchemaSql(model: Model, isLocked = false): string {
 export function planPostgres(url: string, model: Model, isLocked?: boolean): Promise<readonly Step[]> {
   return connected(url, async client => {
     const { left, steps } = planned(await stateOf(client), { model, isLocked })
-    return [...left.map(leftStep), ...steps.map(shown)]
+    const checked: Step[] = []
+    for (const step of steps) {
+      const faults = await dataFaults(client, model, checksIn([step]))
+      checked.push(faults.length === 0 ? shown(step) : { ...shown(step), faults })
+    }
+    return [...left.map(leftStep), ...checked]
   })
 }
 
@@ -91,6 +98,8 @@ export function preparePostgres(url: string, model: Model, start: PostgresStart)
 function isPrepared(state: State, aim: Aim, start: Start): boolean {
   try {
     const plan = planned(state, aim)
+    const { stored } = state
+    if (start.autoMigrate && stored !== undefined && !accepts(stored)) return false
     return isDone(state, { ...plan, steps: [] }) && fits(plan.steps, start)
   } catch (error) {
     if (error instanceof MigrationError) return false
@@ -105,11 +114,14 @@ async function migrate(client: pg.Client, aim: Aim, check: Check): Promise<reado
   const state = await stateOf(client)
   const plan = planned(state, aim)
   const { left, steps } = plan
-  const isNeeded = !isDone(state, plan)
+  const isNeeded = !isDone(state, plan) || (state.stored !== undefined && !accepts(state.stored))
   if (isNeeded) check([...left.map(leftStep), ...steps], state.stored === undefined)
   await clean(client)
   // Another process has done it meanwhile.
   if (!isNeeded) return []
+  const checks = checksIn(steps)
+  const faults = await dataFaults(client, aim.model, checks)
+  if (faults.length > 0) throw doesNotFit(faults)
   await finish(client, left)
   const schema = schemaOf(aim.model)
   try {
@@ -121,7 +133,13 @@ async function migrate(client: pg.Client, aim: Aim, check: Check): Promise<reado
     throw error
   }
   await finish(client, unfinished(await readCatalog(client), schema))
+  const late = await dataFaults(client, aim.model, checks.map(checksAfter))
+  if (late.length > 0) throw fitsNoMore(late)
   return [...left.map(leftStep), ...steps.map(shown)]
+}
+
+function checksIn(steps: readonly Pick<Step, 'checks'>[]): readonly TableChecks[] {
+  return steps.flatMap(step => step.checks ?? [])
 }
 
 /** Removes what a migration has prepared that did not come to its end. */

@@ -87,10 +87,11 @@ export function withSecurity(
   model: Model,
   isWanted: boolean | undefined,
 ): readonly Step<PostgresSql>[] {
+  const changesTables = steps.some(step => step.isQuiet !== true)
   const isThere = found.fingerprint !== undefined || found.objects.length > 0
   const wanted = (isWanted ?? isThere) ? rowSecurity(model) : undefined
   if (wanted === undefined && !isThere) return steps
-  if (wanted !== undefined && steps.length === 0 && isAsWanted(found, wanted)) return steps
+  if (wanted !== undefined && !changesTables && isAsWanted(found, wanted)) return steps
   const removal: Step<PostgresSql> = {
     sentence:
       wanted === undefined

@@ -5,14 +5,17 @@ import type { DatabaseSync } from 'node:sqlite'
 import type { Model } from '../../model/model.ts'
 import { searchTable } from '../sql/dialect.ts'
 import { openDatabase } from '../sqlite/connection.ts'
+import { openWritable } from '../sqlite/writable.ts'
 import { wordsOf } from '../words.ts'
+import { checksAfter, type TableChecks } from './data-checks.ts'
 import { diff, type Step } from './diff.ts'
 import { ident } from './quoted.ts'
-import { destroys, isHalfCopied, lacks, MigrationError } from './refusal.ts'
+import { destroys, doesNotFit, isHalfCopied, lacks, MigrationError } from './refusal.ts'
+import { dataFaults } from './sqlite-data.ts'
 import { createSchema, ownTables } from './sqlite-ddl.ts'
 import { sqliteSteps } from './sqlite-steps.ts'
 import { fits, requireByItself, type Start } from './start.ts'
-import { type Column, type Schema, schemaOf, type Table } from './tables.ts'
+import { accepts, type Column, type Schema, schemaOf, type Table } from './tables.ts'
 
 export type { Step } from './diff.ts'
 export { MigrationError } from './refusal.ts'
@@ -31,7 +34,10 @@ export function planMigration(file: string, model: Model): readonly Step[] {
     )
   const database = openDatabase({ file, busyTimeout: 5000 })
   try {
-    return stepsFor(database, model)
+    return stepsFor(database, model).map(step => {
+      const faults = dataFaults(database, model, checksIn([step]))
+      return faults.length === 0 ? step : { ...step, faults }
+    })
   } finally {
     database.close()
   }
@@ -48,7 +54,7 @@ export interface MigrationOptions {
  */
 export function applyMigration(file: string, model: Model, options: MigrationOptions): readonly Step[] {
   makeFolder(file)
-  const database = openDatabase({ file, busyTimeout: 5000 })
+  const database = openWritable({ file, busyTimeout: 5000 })
   try {
     return migrate(database, model, steps => {
       const destructive = steps.filter(step => step.destructive)
@@ -64,11 +70,9 @@ export function applyMigration(file: string, model: Model, options: MigrationOpt
  * everything else.
  */
 export function prepareDatabase(database: DatabaseSync, model: Model, start: Start): void {
-  if (
-    storedSchema(database) !== undefined &&
-    hasOwnTables(database) &&
-    fits(stepsFor(database, model), start)
-  )
+  const stored = storedSchema(database)
+  const isKnown = !start.autoMigrate || (stored !== undefined && accepts(stored))
+  if (stored !== undefined && isKnown && hasOwnTables(database) && fits(stepsFor(database, model), start))
     return
   migrate(database, model, steps => {
     // Another process may have made the tables meanwhile.
@@ -155,11 +159,15 @@ function migrate(
   try {
     const steps = stepsFor(database, model)
     check(steps)
+    const checks = checksIn(steps)
+    requireFit(dataFaults(database, model, checks))
     for (const text of ownTables) database.exec(text)
     for (const step of steps) apply(database, step)
     const after = schemaOf(model)
     for (const table of after.tables) if (remade(table, steps)) fillSearch(database, table)
     requireReferences(database)
+    requireTables(database, after)
+    requireFit(dataFaults(database, model, checks.map(checksAfter)))
     storeSchema(database, after)
     database.exec('COMMIT')
     return steps
@@ -169,6 +177,14 @@ function migrate(
   } finally {
     database.exec('PRAGMA foreign_keys = ON')
   }
+}
+
+function checksIn(steps: readonly Step[]): readonly TableChecks[] {
+  return steps.flatMap(step => step.checks ?? [])
+}
+
+function requireFit(faults: readonly string[]): void {
+  if (faults.length > 0) throw doesNotFit(faults)
 }
 
 function apply(database: DatabaseSync, step: Step): void {

@@ -9,13 +9,14 @@ export interface Start {
   readonly onSurplus?: ((sentences: readonly string[]) => void) | undefined
 }
 
-type Planned = Pick<Step, 'sentence' | 'additive' | 'surplus'>
+type Planned = Pick<Step, 'sentence' | 'additive' | 'surplus' | 'isQuiet'>
 
 /** Whether a service of the model may start with nothing done: an older version, after a newer one has migrated. */
 export function fits(steps: readonly Planned[], { autoMigrate, onSurplus }: Start): boolean {
   if (steps.length === 0) return true
   if (autoMigrate || !steps.every(step => step.surplus)) return false
-  onSurplus?.(steps.map(step => step.sentence))
+  const told = steps.filter(step => step.isQuiet !== true)
+  if (told.length > 0) onSurplus?.(told.map(step => step.sentence))
   return true
 }
 

@@ -1,5 +1,5 @@
 /** The tables that a model needs, as plain data: what is stored beside them, compared and made. */
-import type { JsonValue } from '../../model/fields/type.ts'
+import type { JsonSchema, JsonValue } from '../../model/fields/type.ts'
 import type { Collection, Field, Index, Model } from '../../model/model.ts'
 
 export interface Schema {
@@ -27,6 +27,11 @@ export interface Column {
   readonly reference: { readonly table: string; readonly onDelete: 'restrict' | 'cascade' | 'clear' } | null
   /** The only values that it may hold; null: any. */
   readonly values: readonly JsonValue[] | null
+  /**
+   * The schema that every value fulfils. Undefined: an earlier version made the table, or Portico itself sees to the
+   * values, whose schema may hold names of other collections.
+   */
+  readonly accepts?: JsonSchema
   /** What rows that are there already get when the column is added. */
   readonly initial: Initial
   readonly renamedFrom: string | null
@@ -51,14 +56,16 @@ export function schemaOf(model: Model): Schema {
 function tableOf(collection: Collection): Table {
   return {
     name: collection.name,
-    columns: [...collection.fields.values()].map(columnOf),
+    columns: [...collection.fields.values()].map(field => columnOf(field, collection)),
     indexes: indexesOf(collection),
     search: collection.searchable.map(field => field.name),
     renamedFrom: collection.renamedFrom ?? null,
   }
 }
 
-function columnOf(field: Field): Column {
+const ownCollections: ReadonlySet<string> = new Set(['api_keys', 'oauth_apps', 'oauth_app_secrets'])
+
+function columnOf(field: Field, { name: collection }: Collection): Column {
   const { type, reference } = field
   return {
     name: field.name,
@@ -70,6 +77,7 @@ function columnOf(field: Field): Column {
     unique: field.unique,
     reference: reference ? { table: reference.target, onDelete: reference.onDelete } : null,
     values: Array.isArray(type.schema.enum) ? type.schema.enum : null,
+    ...(ownCollections.has(collection) ? {} : { accepts: type.schema }),
     initial: initialOf(field),
     renamedFrom: field.renamedFrom ?? null,
   }
@@ -96,4 +104,11 @@ function indexesOf(collection: Collection): readonly TableIndex[] {
     byColumns.set(key, { name: `${collection.name}__${key}__${suffix}`, columns, unique })
   }
   return [...byColumns.values()]
+}
+
+/** Whether a stored schema knows what its columns accept: one of an earlier version does not. */
+export function accepts({ tables }: Schema): boolean {
+  return tables.every(
+    table => ownCollections.has(table.name) || table.columns.every(column => column.accepts),
+  )
 }

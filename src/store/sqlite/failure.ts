@@ -4,6 +4,8 @@ import { taken } from '../write/checks.ts'
 import { referredElsewhere } from '../write/doomed.ts'
 
 const BUSY = 5
+const READONLY = 8
+const CANTOPEN = 14
 const CONSTRAINT = 19
 const FOREIGN_KEY = 787
 const UNIQUE = 2067
@@ -15,11 +17,11 @@ const unavailable = new Set([
   BUSY,
   6, // LOCKED
   7, // NOMEM
-  8, // READONLY
+  READONLY,
   10, // IOERR
   11, // CORRUPT
   13, // FULL
-  14, // CANTOPEN
+  CANTOPEN,
 ])
 
 /** Any failure as an `ApiError`. */
@@ -65,7 +67,7 @@ export function storageTrouble(cause: unknown): string {
 
 const reasons: ReadonlyMap<number, string> = new Map([
   [BUSY, 'another process has had the database to itself for seconds'],
-  [8, 'the database is read-only'],
+  [READONLY, 'the database is read-only'],
   [11, 'the database is damaged'],
   [13, 'the disk is full'],
 ])
@@ -73,6 +75,12 @@ const reasons: ReadonlyMap<number, string> = new Map([
 /** A sync of the log or of the database file has failed (https://sqlite.org/rescode.html#ioerr_fsync). */
 export function isSyncFailure(cause: unknown): boolean {
   return resultCode(cause) === 1034
+}
+
+/** Whether the file, or one beside it, may not be written or made (SQLITE_READONLY, SQLITE_CANTOPEN). */
+export function isUnwritable(cause: unknown): boolean {
+  const code = (resultCode(cause) ?? 0) & 0xff
+  return code === READONLY || code === CANTOPEN
 }
 
 export function isForeignKeyFailure(cause: unknown): boolean {

@@ -1,0 +1,183 @@
+/** What the rows of a table must fulfil before its steps run, and what is said of those that do not. */
+
+import { brief, schemaFaults } from '../../model/fault.ts'
+import { compile } from '../../model/fields/schema.ts'
+import type { FieldType, JsonValue } from '../../model/fields/type.ts'
+import type { Model } from '../../model/model.ts'
+import { type ColumnChange, columnsByName, predecessor } from './diff.ts'
+import { ident } from './quoted.ts'
+import type { Column, Schema, Table, TableIndex } from './tables.ts'
+
+export type DataCheck =
+  /** A column that becomes required: no row is without a value. `was` undefined: no row is there. */
+  | { readonly kind: 'present'; readonly was: Column | undefined; readonly is: Column }
+  /** Every value, converted where its type changes, is one that the model allows. */
+  | { readonly kind: 'values'; readonly was: Column; readonly is: Column }
+  /** No two rows share the values. `columns`: as they were, and will be. */
+  | { readonly kind: 'unique'; readonly columns: readonly (readonly [Column | undefined, Column])[] }
+  /** Every value is the id of an item. `target`: the table's name before the migration; undefined: it is new. */
+  | {
+      readonly kind: 'target'
+      readonly was: Column | undefined
+      readonly is: Column
+      readonly target: string | undefined
+    }
+
+/** The checks of one table, which has the name `from` before the migration and `to` after it. */
+export interface TableChecks {
+  readonly from: string
+  readonly to: string
+  readonly checks: readonly DataCheck[]
+}
+
+interface Change {
+  readonly from: Table
+  readonly to: Table
+  readonly columns: readonly ColumnChange[]
+  /** The indexes that are made. */
+  readonly indexes: readonly TableIndex[]
+  readonly before: Schema
+  readonly after: Schema
+}
+
+export function checksOf({ from, to, columns, indexes, before, after }: Change): TableChecks {
+  const targetOf = ({ reference }: Column): string | undefined => {
+    const target = after.tables.find(table => table.name === reference?.table)
+    return target && predecessor(target, new Map(before.tables.map(table => [table.name, table])))?.name
+  }
+  const ofColumns = columns.flatMap((change): DataCheck[] => {
+    if (change.kind === 'add') return ofNewColumn(change.is, targetOf(change.is))
+    if (change.kind === 'reference' && change.is.reference !== null)
+      return [{ kind: 'target', was: change.was, is: change.is, target: targetOf(change.is) }]
+    if (change.kind === 'type' || (change.kind === 'values' && change.narrows === true))
+      return [{ kind: 'values', was: change.was, is: change.is }]
+    if (change.kind === 'require' && change.is.initial === null)
+      return [{ kind: 'present', was: change.was, is: change.is }]
+    return []
+  })
+  return {
+    from: from.name,
+    to: to.name,
+    checks: [...ofColumns, ...indexes.flatMap(index => ofIndex(index, from, to))],
+  }
+}
+
+function ofNewColumn(is: Column, target: string | undefined): DataCheck[] {
+  if (is.initial === null) return is.optional ? [] : [{ kind: 'present', was: undefined, is }]
+  return is.reference === null ? [] : [{ kind: 'target', was: undefined, is, target }]
+}
+
+function ofIndex({ columns, unique }: TableIndex, from: Table, to: Table): DataCheck[] {
+  if (!unique) return []
+  const old = columnsByName(from)
+  const now = columnsByName(to)
+  const pairs = columns.flatMap(name => {
+    const is = now.get(name)
+    return is ? [[predecessor(is, old), is] as const] : []
+  })
+  // A new column without a value, or with one of its own in every row, is shared by no two.
+  const isDistinct = pairs.some(
+    ([was, is]) => was === undefined && (is.initial === null || is.initial.kind === 'uuid'),
+  )
+  return isDistinct ? [] : [{ kind: 'unique', columns: pairs }]
+}
+
+/** The same of the table as it is after the migration: of all values that were checked, or converted. */
+export function checksAfter({ to, checks }: TableChecks): TableChecks {
+  return {
+    from: to,
+    to,
+    checks: checks.flatMap(check => (check.kind === 'values' ? [{ ...check, was: check.is }] : [])),
+  }
+}
+
+/** Whether a value has to be turned into one of another type. */
+export function isConverted(was: Column, is: Column): boolean {
+  return was.sqlite !== is.sqlite || was.encoding !== is.encoding
+}
+
+/** Rows that do not fit: how many, and the least id among them. */
+export interface Misfits {
+  readonly count: number
+  readonly example: number
+  /** Another row, with which the first one shares a value. */
+  readonly other?: number
+  /** What the example must be. */
+  readonly must?: string
+}
+
+/** Counts the values of a column that the model does not allow. */
+export class ValueJudge {
+  readonly #type: FieldType
+  readonly #fits: ReturnType<typeof compile>
+  #misfits: Misfits | undefined
+
+  constructor(type: FieldType) {
+    this.#type = type
+    this.#fits = compile(type.schema)
+  }
+
+  static of(model: Model, table: string, is: Column): ValueJudge | undefined {
+    const type = model.collections.get(table)?.fields.get(is.name)?.type
+    return type && new ValueJudge(type)
+  }
+
+  /** `value` undefined: the stored one cannot be converted. In the order of ids. */
+  add(id: number, value: JsonValue | undefined): void {
+    const must = this.#fault(value)
+    if (must === undefined) return
+    const { count = 0, example = id, must: first = must } = this.#misfits ?? {}
+    this.#misfits = { count: count + 1, example, must: first }
+  }
+
+  get misfits(): Misfits | undefined {
+    return this.#misfits
+  }
+
+  #fault(value: JsonValue | undefined): string | undefined {
+    const { name, schema, encoding } = this.#type
+    if (value === undefined || value === null) return `can be turned into ${name}`
+    if (!this.#fits(value))
+      return schemaFaults(schema, value, encoding === 'json')[0]?.must ?? 'fit the model'
+    try {
+      const canonical = this.#type.canonical(value)
+      const isKept = encoding === 'json' || canonical === value
+      return isKept ? undefined : `be written as ${brief(JSON.stringify(canonical))}`
+    } catch (error) {
+      if (error instanceof RangeError) return `fit: ${error.message.replace(/\.$/, '')}`
+      throw error
+    }
+  }
+}
+
+/** How many rows share their values with another one, and the first two that do. */
+export function sharedSql(table: string, values: readonly string[]): string {
+  const names = values.map((_, at) => `"v${at}"`)
+  const columns = values.map((value, at) => `${value} AS ${names[at]}`).join(', ')
+  const present = names.map(name => `${name} IS NOT NULL`).join(' AND ')
+  const groups = `SELECT count(*) AS "n", min("id") AS "id", max("id") AS "other" FROM (SELECT "id", ${columns} FROM ${ident(table)}) "r" WHERE ${present} GROUP BY ${names.join(', ')} HAVING count(*) > 1`
+  return `SELECT sum("n") OVER () AS "n", "id", "other" FROM (${groups}) "g" ORDER BY "id" LIMIT 1`
+}
+
+const items = (count: number) => (count === 1 ? '1 item' : `${count} items`)
+
+/** What is wrong with the rows, where they are, and what to do. */
+export function finding({ from, to }: TableChecks, check: DataCheck, misfits: Misfits): string {
+  const { count, example, other, must } = misfits
+  const of = from === to ? '' : ` (of ${from})`
+  const where = `e.g. item ${example}${of}`
+  switch (check.kind) {
+    case 'present': {
+      const place = `${to}.${check.is.name}`
+      return check.was === undefined
+        ? `${place}: ${items(count)} would be without a value, ${where}. Give the field a default, or make it optional.`
+        : `${place}: ${items(count)} without a value, ${where}. Give them one, or give the field a default.`
+    }
+    case 'values':
+      return `${to}.${check.is.name}: ${items(count)} with a value that the model does not allow, ${where}, which must ${must}. Change or delete them, or let the model allow what they have.`
+    case 'unique':
+      return `${to}.${check.columns.map(([, is]) => is.name).join(', ')}: ${items(count)} with a value that must be unique and is not, e.g. items ${example} and ${other}${of}. Change or delete all but one of those that share it.`
+    case 'target':
+      return `${to}.${check.is.name}: ${items(count)} would refer to items of ${check.is.reference?.table} that do not exist, ${where}. Change them, or make those items first.`
+  }
+}
