@@ -12,7 +12,7 @@ import { strace } from './trace.ts'
 
 const key = 'k'.repeat(32)
 const LANES = 6
-const STEPS = 30
+const STEPS = 25
 
 /** What clients were told. */
 interface Told {
@@ -82,6 +82,14 @@ function checkTitles(file: string, { posts, unconfirmed }: Told): void {
   }
 }
 
+/** While nothing can be stored it says so, and reads are answered. */
+async function requireClosed(service: Process): Promise<void> {
+  const ready = await service.call('/readyz')
+  assert.equal(ready.status, 503)
+  assert.match(ready.text, /Changes cannot be stored: the disk fails\./)
+  assert.equal((await service.call('/api/v1/posts')).status, 200)
+}
+
 interface Round {
   readonly environment?: Readonly<Record<string, string>>
   /** Which syncs fail, as strace counts them. */
@@ -105,6 +113,7 @@ async function round(file: string, { when, end, environment: more }: Round): Pro
   const told: Told = { posts: new Map(), unconfirmed: new Set(), refused: 0, doubted: 0 }
   try {
     await load(service, told)
+    if (when.endsWith('+')) await requireClosed(service)
   } finally {
     await service.end(end)
   }
@@ -125,7 +134,7 @@ for (const end of ['SIGTERM', 'SIGKILL'] as const) {
           end,
           environment: { WORKERS: workers },
         })
-        assert.ok(told.refused > told.doubted)
+        assert.ok(told.refused > told.doubted, 'those behind it are refused')
         assert.ok(told.doubted > 0)
       }))
 
