@@ -60,10 +60,12 @@ async function step(service: Process, told: Told, own: number[], title: string):
   }
 }
 
-async function load(service: Process, told: Told): Promise<void> {
+async function load(service: Process, told: Told, name = ''): Promise<void> {
   const lane = async (at: number) => {
     const own: number[] = []
-    for (let count = 0; count < STEPS; count++) await step(service, told, own, `lane${at} step${count}`)
+    for (let count = 0; count < STEPS; count++) {
+      await step(service, told, own, `${name}lane${at} step${count}`)
+    }
   }
   await Promise.all(Array.from({ length: LANES }, (_, at) => lane(at)))
 }
@@ -95,9 +97,11 @@ interface Round {
   /** Which syncs fail, as strace counts them. */
   readonly when: string
   readonly end: NodeJS.Signals
+  /** Whether another process, whose syncs work, writes to the same file. */
+  readonly beside?: boolean
 }
 
-async function round(file: string, { when, end, environment: more }: Round): Promise<Told> {
+async function round(file: string, { when, end, environment: more, beside }: Round): Promise<Told> {
   const environment = {
     DATABASE_URL: file,
     PORTICO_ADMIN_API_KEY: key,
@@ -110,12 +114,14 @@ async function round(file: string, { when, end, environment: more }: Round): Pro
   const inject = `inject=fsync,fdatasync:error=EIO:when=${when}`
   const traced = ['-e', 'trace=fsync,fdatasync', '-e', inject]
   const service = await startProcess({ environment, under: strace(output, traced) })
+  const other = beside ? await startProcess({ environment }) : undefined
   const told: Told = { posts: new Map(), unconfirmed: new Set(), refused: 0, doubted: 0 }
   try {
-    await load(service, told)
+    await Promise.all([load(service, told), other && load(other, told, 'other ')])
     if (when.endsWith('+')) await requireClosed(service)
   } finally {
     await service.end(end)
+    await other?.end(end)
   }
   assert.match(readFileSync(output, 'latin1'), /\(INJECTED\)/)
   const again = await startProcess({ environment })
@@ -146,4 +152,12 @@ for (const end of ['SIGTERM', 'SIGKILL'] as const) {
         assert.ok(told.refused > 0)
       }))
   }
+}
+
+for (const end of ['SIGTERM', 'SIGKILL'] as const) {
+  test(`syncs of one of two processes fail for good, then ${end}: what was refused is not there, what was not is`, () =>
+    withFile(async file => {
+      const told = await round(file, { when: `${randomInt(2, 10)}+`, end, beside: true })
+      assert.ok(told.refused > 0)
+    }))
 }

@@ -2,9 +2,11 @@
 import { existsSync, mkdirSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
+import { syncName } from '../../files.ts'
 import type { Model } from '../../model/model.ts'
 import { searchTable } from '../sql/dialect.ts'
 import { openDatabase } from '../sqlite/connection.ts'
+import { commitSurely, Unsettled } from '../sqlite/mark.ts'
 import { wordsOf } from '../words.ts'
 import { diff, type Step } from './diff.ts'
 import { ident } from './quoted.ts'
@@ -99,6 +101,7 @@ function unopened(why: string): MigrationError {
 function makeOneFolder(folder: string): void {
   try {
     mkdirSync(folder)
+    syncName(folder)
   } catch (error) {
     // Another process may have been quicker.
     if (!existsSync(folder)) throw error
@@ -154,13 +157,31 @@ function migrate(
     for (const table of after.tables) if (remade(table, steps)) fillSearch(database, table)
     requireReferences(database)
     storeSchema(database, after)
-    database.exec('COMMIT')
+    commit(database)
     return steps
   } catch (error) {
     if (database.isTransaction) database.exec('ROLLBACK')
     throw error
   } finally {
     database.exec('PRAGMA foreign_keys = ON')
+  }
+}
+
+/** Throws where it fails, and says truly whether the migration may still come to be. */
+function commit(database: DatabaseSync): void {
+  try {
+    commitSurely(database)
+  } catch (cause) {
+    if (cause instanceof Unsettled) {
+      throw new MigrationError(
+        'The migration may have been applied: the disk failed before it could be confirmed. Run `portico migrate` to see what is left to do.',
+        { cause },
+      )
+    }
+    throw new MigrationError(
+      `Nothing was changed. It could not be stored: ${cause instanceof Error ? cause.message : cause}.`,
+      { cause },
+    )
   }
 }
 

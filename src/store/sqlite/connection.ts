@@ -6,6 +6,7 @@ import { sqlite } from '../sql/sqlite.ts'
 import { type Bind, compile, type Sql } from '../sql/writer.ts'
 import { bound, type Inputs, type ResultRow, type SqlValue } from '../values.ts'
 import { isConstraintFailure } from './failure.ts'
+import { mark } from './mark.ts'
 import type { Neighbours } from './neighbours.ts'
 import { converted } from './values.ts'
 
@@ -229,16 +230,12 @@ export class Connection {
    * another process, as long as every write does; otherwise it fails at once.
    */
   mark(waits: boolean): void {
-    const timeout = this.#readNumber('PRAGMA busy_timeout')
+    this.release()
+    const timeout = this.#database.prepare('PRAGMA busy_timeout').get()?.timeout
     if (!waits) this.#database.exec('PRAGMA busy_timeout = 0')
     try {
-      this.beginWrite()
-      // SQLite writes the page whether or not the number changes.
-      this.#database.exec(`PRAGMA user_version = ${this.#readNumber('PRAGMA user_version')}`)
-      this.commit()
-    } catch (cause) {
-      this.rollback()
-      throw cause
+      mark(this.#database)
+      this.#neighbours.committed()
     } finally {
       this.#database.exec(`PRAGMA busy_timeout = ${timeout}`)
     }
@@ -303,10 +300,6 @@ export class Connection {
     this.#siblings.delete(this)
     // The last connection to close moves the log into the file; to force it would wait for other readers.
     this.#database.close()
-  }
-
-  #readNumber(pragma: string): number {
-    return Number(Object.values(this.#database.prepare(pragma).get() ?? {})[0])
   }
 
   #readDataVersion(): unknown {
