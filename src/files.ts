@@ -1,5 +1,5 @@
-/** The files of one's data: who may read them, and whose they are. */
-import { closeSync, constants, fchmodSync, fchownSync, openSync, statSync } from 'node:fs'
+/** The files of one's data: who may read them, whose they are, and when they are on disk. */
+import { closeSync, constants, fchmodSync, fchownSync, fsyncSync, openSync, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 
 /**
@@ -25,6 +25,25 @@ export function makePrivate(path: string): void {
   try {
     fchmodSync(handle, 0o600)
     leaveToFolderOwner(handle, path)
+  } finally {
+    closeSync(handle)
+  }
+}
+
+/** Waits until what `path` holds is on disk. */
+export function syncFile(path: string): void {
+  sync(path, 'r+')
+}
+
+/** Waits until the name of `path` is on disk, or is gone from there: a name belongs to its folder. */
+export function syncName(path: string): void {
+  if (process.platform !== 'win32') sync(dirname(resolve(path)), 'r')
+}
+
+function sync(path: string, flags: string): void {
+  const handle = openSync(path, flags)
+  try {
+    fsyncSync(handle)
   } finally {
     closeSync(handle)
   }

@@ -1,6 +1,5 @@
 /** The database of a service, and what runs on it. */
 import { writeSync } from 'node:fs'
-import { isMainThread } from 'node:worker_threads'
 import { bootstrap, type FirstAdministrator } from '../auth/bootstrap.ts'
 import { openRecords } from '../auth/sealing/open.ts'
 import { isPostgres, publicName } from '../config/database.ts'
@@ -36,7 +35,7 @@ export async function openStore(model: Model, settings: Settings, serving?: Serv
   refuseReplicas(settings)
   requireUnlocked(settings)
   const neighbours = serving?.crew?.neighbours
-  const unsafe = serving && { onUnsafe: endProcess }
+  const unsafe = serving && { onUnsafe: (cause: unknown) => endProcess(cause, serving.crew) }
   return openSqlite(model, { file: database, cacheBytes, autoMigrate, onSurplus, neighbours, ...unsafe })
 }
 
@@ -44,14 +43,15 @@ export async function openStore(model: Model, settings: Settings, serving?: Serv
  * Ends the process as it is, as PostgreSQL does (`data_sync_retry`): to close the file would move the log into it.
  * The next start copies every page of the log again. See `decisions/syncs-that-fail.md`.
  */
-function endProcess(cause: unknown): void {
+function endProcess(cause: unknown, crew: Crew | undefined): void {
   const message =
     'a sync of the database file has failed after pages of its log were copied: the process ends, and the next start copies them all again'
   const error = cause instanceof Error ? cause.message : String(cause)
   writeSync(2, `${JSON.stringify({ level: 60, time: Date.now(), error, msg: message })}\n`)
   process.kill(process.pid, 'SIGKILL')
-  // Process 1 of a container does not hear its own signal.
-  if (isMainThread) process.abort()
+  // Process 1 of a container does not hear its own signal; only the main thread can abort.
+  if (crew) crew.abort()
+  process.abort()
 }
 
 function surplusIn({ logger }: Log) {

@@ -27,6 +27,8 @@ export type FromWorker =
   | { readonly kind: 'log'; readonly text: string }
   /** Wants the figures of all workers. */
   | { readonly kind: 'gather'; readonly id: number }
+  /** The process must end at once, and close no file. */
+  | { readonly kind: 'abort' }
   /** Its own figures. */
   | { readonly kind: 'figures'; readonly id: number; readonly text: string }
 

@@ -174,6 +174,7 @@ class Threads implements Pool {
 
   #hear(member: Member, message: Exclude<FromWorker, { kind: 'ready' | 'failed' }>): void {
     if (message.kind === 'log') this.#options.log(message.text)
+    else if (message.kind === 'abort') process.abort()
     else if (message.kind === 'figures') {
       member.told = message.text
       member.tells.get(message.id)?.()

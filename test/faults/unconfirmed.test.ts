@@ -12,7 +12,7 @@ import { strace } from './trace.ts'
 
 const key = 'k'.repeat(32)
 const LANES = 6
-const STEPS = 30
+const STEPS = 25
 
 /** What clients were told. */
 interface Told {
@@ -60,10 +60,12 @@ async function step(service: Process, told: Told, own: number[], title: string):
   }
 }
 
-async function load(service: Process, told: Told): Promise<void> {
+async function load(service: Process, told: Told, name = ''): Promise<void> {
   const lane = async (at: number) => {
     const own: number[] = []
-    for (let count = 0; count < STEPS; count++) await step(service, told, own, `lane${at} step${count}`)
+    for (let count = 0; count < STEPS; count++) {
+      await step(service, told, own, `${name}lane${at} step${count}`)
+    }
   }
   await Promise.all(Array.from({ length: LANES }, (_, at) => lane(at)))
 }
@@ -82,14 +84,24 @@ function checkTitles(file: string, { posts, unconfirmed }: Told): void {
   }
 }
 
+/** While nothing can be stored it says so, and reads are answered. */
+async function requireClosed(service: Process): Promise<void> {
+  const ready = await service.call('/readyz')
+  assert.equal(ready.status, 503)
+  assert.match(ready.text, /Changes cannot be stored: the disk fails\./)
+  assert.equal((await service.call('/api/v1/posts')).status, 200)
+}
+
 interface Round {
   readonly environment?: Readonly<Record<string, string>>
   /** Which syncs fail, as strace counts them. */
   readonly when: string
   readonly end: NodeJS.Signals
+  /** Whether another process, whose syncs work, writes to the same file. */
+  readonly beside?: boolean
 }
 
-async function round(file: string, { when, end, environment: more }: Round): Promise<Told> {
+async function round(file: string, { when, end, environment: more, beside }: Round): Promise<Told> {
   const environment = {
     DATABASE_URL: file,
     PORTICO_ADMIN_API_KEY: key,
@@ -102,11 +114,14 @@ async function round(file: string, { when, end, environment: more }: Round): Pro
   const inject = `inject=fsync,fdatasync:error=EIO:when=${when}`
   const traced = ['-e', 'trace=fsync,fdatasync', '-e', inject]
   const service = await startProcess({ environment, under: strace(output, traced) })
+  const other = beside ? await startProcess({ environment }) : undefined
   const told: Told = { posts: new Map(), unconfirmed: new Set(), refused: 0, doubted: 0 }
   try {
-    await load(service, told)
+    await Promise.all([load(service, told), other && load(other, told, 'other ')])
+    if (when.endsWith('+')) await requireClosed(service)
   } finally {
     await service.end(end)
+    await other?.end(end)
   }
   assert.match(readFileSync(output, 'latin1'), /\(INJECTED\)/)
   const again = await startProcess({ environment })
@@ -116,25 +131,37 @@ async function round(file: string, { when, end, environment: more }: Round): Pro
   return told
 }
 
-for (const end of ['SIGTERM', 'SIGKILL'] as const) {
-  for (const workers of ['1', '2']) {
-    test(`syncs fail for good, then ${end} with ${workers} workers: nothing that was refused is there`, () =>
-      withFile(async file => {
-        const told = await round(file, {
-          when: `${randomInt(2, 40)}+`,
-          end,
-          environment: { WORKERS: workers },
-        })
-        assert.ok(told.refused > told.doubted)
-        assert.ok(told.doubted > 0)
-      }))
+for (const [end, workers] of [
+  ['SIGTERM', '1'],
+  ['SIGKILL', '1'],
+  ['SIGKILL', '2'],
+] as const) {
+  test(`syncs fail for good, then ${end} (${workers} workers): nothing that was refused is there`, () =>
+    withFile(async file => {
+      const environment = { WORKERS: workers }
+      const told = await round(file, { when: `${randomInt(2, 40)}+`, end, environment })
+      assert.ok(told.refused > told.doubted, 'those behind it are refused')
+      assert.ok(told.doubted > 0)
+    }))
+}
 
-    test(`syncs fail now and then, then ${end} with ${workers} workers: nothing that was refused is there`, () =>
-      withFile(async file => {
-        const from = randomInt(2, 10)
-        const when = `${from}+${randomInt(2, 6)}`
-        const told = await round(file, { when, end, environment: { WORKERS: workers } })
-        assert.ok(told.refused > 0)
-      }))
-  }
+for (const [end, workers] of [
+  ['SIGTERM', '1'],
+  ['SIGKILL', '1'],
+  ['SIGTERM', '2'],
+] as const) {
+  test(`syncs fail now and then, then ${end} (${workers} workers): nothing that was refused is there`, () =>
+    withFile(async file => {
+      const when = `${randomInt(2, 10)}+${randomInt(2, 6)}`
+      const told = await round(file, { when, end, environment: { WORKERS: workers } })
+      assert.ok(told.refused > 0)
+    }))
+}
+
+for (const end of ['SIGTERM', 'SIGKILL'] as const) {
+  test(`syncs of one of two processes fail for good, then ${end}: what was refused is not there, what was not is`, () =>
+    withFile(async file => {
+      const told = await round(file, { when: `${randomInt(2, 10)}+`, end, beside: true })
+      assert.ok(told.refused > 0)
+    }))
 }

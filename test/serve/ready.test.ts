@@ -4,11 +4,15 @@ import { copyFileSync, renameSync, rmSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
+import { generateKey } from '../../src/auth/key.ts'
 import { collection, model, text } from '../../src/index.ts'
 import { checkModel } from '../../src/model/check.ts'
+import { serve } from '../../src/serve.ts'
 import { applyMigration } from '../../src/store/sqlite.ts'
 import blog from '../models/blog.ts'
-import { type Answer, type TestService, withService } from './service.ts'
+import { freePort } from '../processes/port.ts'
+import { withFile } from '../store/blog.ts'
+import { type Answer, call, type TestService, withService } from './service.ts'
 
 /** Longer than a check counts. */
 const next = () => wait(1050)
@@ -81,4 +85,34 @@ test('a service that nobody writes to shows now and then that it can store, and 
     }
     assert.ok(pages() - before <= 1, `${pages() - before} pages`)
     file.close()
+  }))
+
+test('until the first administrator is there nobody is answered but 503, and no key is called wrong', () =>
+  withFile(async database => {
+    const port = await freePort()
+    const adminApiKey = generateKey()
+    const url = `http://127.0.0.1:${port}`
+    const settings = { port, host: '127.0.0.1', database, logLevel: 'silent', adminApiKey } as const
+    let isServing = false
+    const starting = serve(blog, settings).finally(() => {
+      isServing = true
+    })
+    const told = new Set<string>()
+    const ask = async (path: string) => {
+      const answer = await call(url + path, { key: adminApiKey }).catch(() => undefined)
+      if (answer === undefined) return
+      const { status, headers } = answer
+      told.add(`${path} ${status} ${status === 503 ? headers.get('retry-after') : ''}`)
+    }
+    while (!isServing) await Promise.all(['/readyz', '/api/v1/me', '/healthz'].map(ask))
+    const service = await starting
+    await Promise.all(['/readyz', '/api/v1/me'].map(ask))
+    await service.close()
+    assert.deepEqual([...told].toSorted(), [
+      '/api/v1/me 200 ',
+      '/api/v1/me 503 1',
+      '/healthz 200 ',
+      '/readyz 200 ',
+      '/readyz 503 1',
+    ])
   }))

@@ -3,15 +3,14 @@ import {
   closeSync,
   fsyncSync,
   linkSync,
-  openSync,
   readFileSync,
   renameSync,
   rmSync,
   statSync,
   writeSync,
 } from 'node:fs'
-import { dirname, join, parse } from 'node:path'
-import { openPrivate } from '../../files.ts'
+import { join, parse } from 'node:path'
+import { openPrivate, syncName } from '../../files.ts'
 import { type KeySource, newKeyText, SealError, type SecretKey, secretKey } from './vault.ts'
 
 const KEY = /^[A-Za-z0-9._~+/=-]{32,200}$/
@@ -57,14 +56,11 @@ function writeDurably(file: string, keys: readonly string[]): void {
   }
 }
 
-/** The entry of a folder is durable once the folder is. */
-function syncFolder(file: string): void {
-  if (process.platform === 'win32') return
-  const handle = openSync(dirname(file), 'r')
+function linkUnlessThere(draft: string, file: string): void {
   try {
-    fsyncSync(handle)
-  } finally {
-    closeSync(handle)
+    linkSync(draft, file)
+  } catch (error) {
+    if (!isCode(error, 'EEXIST')) throw error
   }
 }
 
@@ -73,14 +69,13 @@ export function makeKeyFile(file: string): readonly string[] {
   const draft = `${file}.${process.pid}.${newKeyText().slice(0, 8)}`
   try {
     writeDurably(draft, [newKeyText()])
-    linkSync(draft, file)
-    syncFolder(file)
+    linkUnlessThere(draft, file)
+    // Also of another process's file: nothing may be sealed with a key that a loss of power could take.
+    syncName(file)
   } catch (error) {
-    if (!isCode(error, 'EEXIST')) {
-      throw new SealError(
-        `The key file ${file} cannot be made: ${error instanceof Error ? error.message : error}.`,
-      )
-    }
+    throw new SealError(
+      `The key file ${file} cannot be made: ${error instanceof Error ? error.message : error}.`,
+    )
   } finally {
     rmSync(draft, { force: true })
   }
@@ -95,7 +90,7 @@ export function writeKeyFile(file: string, keys: readonly string[]): void {
   try {
     writeDurably(draft, keys)
     renameSync(draft, file)
-    syncFolder(file)
+    syncName(file)
   } finally {
     rmSync(draft, { force: true })
   }

@@ -67,7 +67,7 @@ export function partsOf(model: Model, settings: Settings): StoreParts {
   const health = new WriteHealth()
   const writer = writerOf(model, settings, { connect, security, lease, checks, changes, health })
   const lineage = new Lineage(watch, writer)
-  listen(signals, { checks, changes, pool, writer, lineage })
+  listen(signals, { checks, changes, pool, writer, lineage, health })
   const replicas = positions && replicasOf(settings, { connect, positions, pool, lineage, checks })
   const answers = new Answers(settings.cacheBytes)
   const reader = new Reader({ pool, replicas, answers, versions, checks, security })
@@ -124,15 +124,19 @@ function writerOf(
   })
 }
 
-type Listening = Pick<StoreParts, 'checks' | 'changes' | 'pool' | 'writer'> & { readonly lineage: Lineage }
+type Listening = Pick<StoreParts, 'checks' | 'changes' | 'pool' | 'writer' | 'health'> & {
+  readonly lineage: Lineage
+}
 
-function listen(signals: EventEmitter<Signals>, { checks, changes, pool, writer, lineage }: Listening): void {
+function listen(signals: EventEmitter<Signals>, parts: Listening): void {
+  const { checks, changes, pool, writer, lineage, health } = parts
   const ask = (): void => void checks.look().catch(() => {})
   signals.on('opening', () => {
     checks.forget()
     lineage.forget()
   })
   signals.on('lost', () => {
+    health.suspect()
     pool.dropIdle()
     writer.dropIdle()
     ask()

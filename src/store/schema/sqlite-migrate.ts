@@ -2,9 +2,11 @@
 import { existsSync, mkdirSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
+import { syncName } from '../../files.ts'
 import type { Model } from '../../model/model.ts'
 import { searchTable } from '../sql/dialect.ts'
 import { openDatabase } from '../sqlite/connection.ts'
+import { commitSurely, Unsettled } from '../sqlite/mark.ts'
 import { openWritable } from '../sqlite/writable.ts'
 import { wordsOf } from '../words.ts'
 import { checksAfter, type TableChecks } from './data-checks.ts'
@@ -108,6 +110,7 @@ function unopened(why: string): MigrationError {
 function makeOneFolder(folder: string): void {
   try {
     mkdirSync(folder)
+    syncName(folder)
   } catch (error) {
     // Another process may have been quicker.
     if (!existsSync(folder)) throw error
@@ -169,7 +172,7 @@ function migrate(
     requireTables(database, after)
     requireFit(dataFaults(database, model, checks.map(checksAfter)))
     storeSchema(database, after)
-    database.exec('COMMIT')
+    commit(database)
     return steps
   } catch (error) {
     if (database.isTransaction) database.exec('ROLLBACK')
@@ -185,6 +188,24 @@ function checksIn(steps: readonly Step[]): readonly TableChecks[] {
 
 function requireFit(faults: readonly string[]): void {
   if (faults.length > 0) throw doesNotFit(faults)
+}
+
+/** Throws where it fails, and says truly whether the migration may still come to be. */
+function commit(database: DatabaseSync): void {
+  try {
+    commitSurely(database)
+  } catch (cause) {
+    if (cause instanceof Unsettled) {
+      throw new MigrationError(
+        'The migration may have been applied: the disk failed before it could be confirmed. Run `portico migrate` to see what is left to do.',
+        { cause },
+      )
+    }
+    throw new MigrationError(
+      `Nothing was changed. It could not be stored: ${cause instanceof Error ? cause.message : cause}.`,
+      { cause },
+    )
+  }
 }
 
 function apply(database: DatabaseSync, step: Step): void {

@@ -3,7 +3,6 @@ import {
   closeSync,
   copyFileSync,
   existsSync,
-  fsyncSync,
   linkSync,
   openSync,
   realpathSync,
@@ -13,7 +12,7 @@ import {
 } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { backup, DatabaseSync } from 'node:sqlite'
-import { makePrivate } from '../../files.ts'
+import { makePrivate, syncFile, syncName } from '../../files.ts'
 
 /** Something that keeps a copy from being made or put back; the message says what to do. */
 export class BackupError extends Error {
@@ -79,6 +78,8 @@ export async function restore({ from, to, overwrite }: RestoreOptions): Promise<
     if (existsSync(to)) requireUnused(to)
     // The log of the database that was there would be played into this one.
     for (const end of ['-wal', '-shm']) rmSync(to + end, { force: true })
+    // Else a loss of power could keep it and the new file.
+    syncName(to)
     putInPlace(partial, to, overwrite)
   })
 }
@@ -171,17 +172,13 @@ function requireUnused(file: string): void {
 
 /** The name is there wholly or not at all, after a loss of power too. */
 function putInPlace(partial: string, to: string, overwrite: boolean): void {
-  sync(partial, 'r+')
+  syncFile(partial)
   if (overwrite) renameSync(partial, to)
   else linkSync(partial, to)
-  if (process.platform !== 'win32') sync(dirname(resolve(to)), 'r')
-}
-
-function sync(path: string, flags: string): void {
-  const handle = openSync(path, flags)
   try {
-    fsyncSync(handle)
-  } finally {
-    closeSync(handle)
+    syncName(to)
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : error
+    throw new BackupError(`${to} is in place, but a loss of power may still undo that: ${reason}.`)
   }
 }

@@ -6,6 +6,7 @@ import { sqlite } from '../sql/sqlite.ts'
 import { type Bind, compile, type Sql } from '../sql/writer.ts'
 import { bound, type Inputs, type ResultRow, type SqlValue } from '../values.ts'
 import { isConstraintFailure } from './failure.ts'
+import { mark } from './mark.ts'
 import type { Neighbours } from './neighbours.ts'
 import { converted } from './values.ts'
 
@@ -219,10 +220,10 @@ export class Connection {
     }
   }
 
-  /** Where another process has the write lock: fails as busy, at once; with `waits`, after the whole of `busyTimeout`. */
-  beginWrite(waits = false): void {
+  /** Fails as busy, at once, where another process has the write lock. */
+  beginWrite(): void {
     this.release()
-    if (!waits) this.#waitShortly.get()
+    this.#waitShortly.get()
     try {
       this.#beginImmediate.get()
     } finally {
@@ -242,14 +243,13 @@ export class Connection {
    * another process, as long as every write does; otherwise it fails at once.
    */
   mark(waits: boolean): void {
+    this.release()
+    if (!waits) this.#waitShortly.get()
     try {
-      this.beginWrite(waits)
-      // SQLite writes the page whether or not the number changes.
-      this.#database.exec(`PRAGMA user_version = ${this.#readNumber('PRAGMA user_version')}`)
-      this.commit()
-    } catch (cause) {
-      this.rollback()
-      throw cause
+      mark(this.#database)
+      this.#neighbours.committed()
+    } finally {
+      this.#waitLong.get()
     }
   }
 
@@ -312,10 +312,6 @@ export class Connection {
     this.#siblings.delete(this)
     // The last connection to close moves the log into the file; to force it would wait for other readers.
     this.#database.close()
-  }
-
-  #readNumber(pragma: string): number {
-    return Number(Object.values(this.#database.prepare(pragma).get() ?? {})[0])
   }
 
   #readDataVersion(): unknown {

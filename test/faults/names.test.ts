@@ -1,0 +1,73 @@
+/** Names of files are on disk before anything is told to be: a folder keeps them, and is synced for itself. */
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { test } from 'node:test'
+import { backUp } from '../../src/store/sqlite/backup.ts'
+import { openSqlite } from '../../src/store/sqlite.ts'
+import { bin, blog as example } from '../processes/command.ts'
+import { blog, withFile } from '../store/blog.ts'
+import { parseTrace, type SystemCall, strace } from './trace.ts'
+
+const calls =
+  'trace=mkdir,mkdirat,unlink,unlinkat,rename,renameat,renameat2,link,linkat,rmdir,fsync,fdatasync,openat'
+
+/** What a command does to names of files, and what it syncs. */
+function traced(output: string, words: readonly string[]): readonly SystemCall[] {
+  const program = [process.execPath, '--conditions=portico-source', bin]
+  const [command = '', ...rest] = [...strace(output, ['-e', calls]), ...program, ...words]
+  const env = { PATH: process.env.PATH, PORTICO_MODEL: example }
+  const { status, stderr } = spawnSync(command, rest, { encoding: 'utf8', env })
+  assert.equal(status, 0, stderr)
+  return parseTrace(readFileSync(output, 'latin1')).filter(({ result }) => !result.startsWith('-1'))
+}
+
+const isSyncOf = (path: string) => (call: SystemCall) => call.name === 'fsync' && call.target === path
+const names = (call: SystemCall, name: string, path: string) =>
+  call.name.startsWith(name) && call.args.includes(`"${path}"`)
+
+test('the folders of a new database, and its name, are synced', () =>
+  withFile(file => {
+    const folder = dirname(file)
+    const database = join(folder, 'one', 'two', 'data.db')
+    const all = traced(`${file}.trace`, ['migrate', '--apply', '--database', database])
+    for (const [parent, made] of [
+      [folder, join(folder, 'one')],
+      [join(folder, 'one'), join(folder, 'one', 'two')],
+    ] as const) {
+      const at = all.findIndex(call => names(call, 'mkdir', made))
+      assert.ok(at >= 0, made)
+      assert.ok(all.slice(at).some(isSyncOf(parent)), `${parent} is synced after ${made}`)
+    }
+    const log = all.findIndex(isSyncOf(`${database}-wal`))
+    assert.ok(log >= 0)
+    assert.ok(
+      all.slice(log).some(isSyncOf(dirname(database))),
+      'SQLite syncs the folder with the first commit',
+    )
+  }))
+
+test('a restore removes the log of the database that was there before the copy gets its name, on disk too', () =>
+  withFile(async file => {
+    await openSqlite(blog, { file }).close()
+    const copy = `${file}.copy`
+    await backUp({ from: file, to: copy, overwrite: false })
+    // Its log is there, as after a kill: what `restore` must not leave beside the copy.
+    const { execPath } = process
+    const kill = `const { DatabaseSync } = require('node:sqlite'); const d = new DatabaseSync(${JSON.stringify(file)}); d.exec('PRAGMA journal_mode = WAL; PRAGMA user_version = 1'); process.kill(process.pid, 'SIGKILL')`
+    spawnSync(execPath, ['-e', kill])
+    const all = traced(`${file}.trace`, ['restore', copy, '--overwrite', '--database', file])
+    const renamed = all.findIndex(call => names(call, 'rename', file))
+    const removed = all.findLastIndex(call => names(call, 'unlink', `${file}-wal`))
+    assert.ok(removed >= 0 && renamed > removed, `${removed} ${renamed}`)
+    const syncs = all.flatMap((call, at) => (isSyncOf(dirname(file))(call) ? [at] : []))
+    assert.ok(
+      syncs.some(at => at > removed && at < renamed),
+      'between',
+    )
+    assert.ok(
+      syncs.some(at => at > renamed),
+      'after',
+    )
+  }))

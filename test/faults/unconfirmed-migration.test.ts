@@ -1,0 +1,66 @@
+/** A migration whose COMMIT cannot be synced: what it says of it is true, whoever opens the database next. */
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { copyFileSync } from 'node:fs'
+import { DatabaseSync } from 'node:sqlite'
+import { test } from 'node:test'
+import { openSqlite } from '../../src/store/sqlite.ts'
+import { bin, blog as example } from '../processes/command.ts'
+import { blog, withFile } from '../store/blog.ts'
+import { strace } from './trace.ts'
+
+/** `portico migrate --apply` to another model than the file's, while syncs of its log fail. */
+function migrateWhile(file: string, when: string): { readonly status: number | null; readonly said: string } {
+  const inject = ['-e', 'trace=fsync', '-P', `${file}-wal`, '-e', `inject=fsync:error=EIO:when=${when}`]
+  const program = [process.execPath, '--conditions=portico-source', bin]
+  const words = ['migrate', '--apply', '--allow-destructive', '--database', file]
+  const [command = '', ...rest] = [...strace(`${file}.trace`, inject), ...program, ...words]
+  const env = { PATH: process.env.PATH, PORTICO_MODEL: example }
+  const { status, stdout, stderr } = spawnSync(command, rest, { encoding: 'utf8', env })
+  return { status, said: stdout + stderr }
+}
+
+function tablesOf(file: string): readonly unknown[] {
+  const database = new DatabaseSync(file)
+  try {
+    return database
+      .prepare('SELECT sql FROM sqlite_schema ORDER BY name')
+      .all()
+      .map(row => row.sql)
+  } finally {
+    database.close()
+  }
+}
+
+/** A file of another model, whose log is there and stays there. */
+async function withOther(use: (file: string) => void): Promise<void> {
+  await withFile(async file => {
+    await openSqlite(blog, { file }).close()
+    const keeper = new DatabaseSync(file)
+    keeper.prepare('SELECT count(*) FROM posts').get()
+    try {
+      use(file)
+    } finally {
+      keeper.close()
+    }
+  })
+}
+
+test('one sync that fails: nothing was changed, and nothing is when the file is opened again', () =>
+  withOther(file => {
+    const before = tablesOf(file)
+    // The first one is of the head of the log.
+    const { status, said } = migrateWhile(file, '2')
+    assert.equal(status, 1, said)
+    assert.match(said, /Nothing was changed\./)
+    // As after a kill of all who have it open: the log alone tells what is there.
+    for (const end of ['', '-wal']) copyFileSync(file + end, `${file}.copy${end}`)
+    assert.deepEqual(tablesOf(`${file}.copy`), before)
+  }))
+
+test('every sync fails: it may have been applied', () =>
+  withOther(file => {
+    const { status, said } = migrateWhile(file, '2+')
+    assert.equal(status, 1, said)
+    assert.match(said, /The migration may have been applied/)
+  }))

@@ -1,0 +1,60 @@
+/** `/readyz` of a whole service on PostgreSQL: whether it would answer an ordinary read and an ordinary write. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { setTimeout as wait } from 'node:timers/promises'
+import { query, withPostgres } from '../databases/postgres.ts'
+import { type TestService, withService } from './service.ts'
+
+/** Waits until `/readyz` says this. Every answer until then was `before`. */
+async function until({ call }: TestService, expected: string, before: readonly string[]): Promise<void> {
+  for (const end = performance.now() + 30_000; ; await wait(100)) {
+    const { status, json } = await call('/readyz')
+    const message = String((json.error as { message?: string } | undefined)?.message ?? json.status)
+    const said = `${status} ${message}`
+    if (said === expected) return
+    assert.ok(before.includes(said), said)
+    assert.ok(performance.now() < end, said)
+  }
+}
+
+const unfit = '503 The tables of the database do not fit the model any more.'
+const readOnly = '503 Changes cannot be stored: the database is read-only.'
+const passing = ['200 ok', '503 The database does not answer.', '503 The database cannot be reached.']
+
+test('a database that takes no changes any more makes the service not ready, until it does again', () =>
+  withPostgres(url =>
+    withService({ database: url, secretKeys: ['s'.repeat(32)] }, async service => {
+      await until(service, '200 ok', [])
+      const set = async (value: string) => {
+        const [row] = await query(url, 'SELECT current_database() AS name')
+        await query(
+          url,
+          `BEGIN READ WRITE; ALTER DATABASE "${row?.name}" SET default_transaction_read_only = ${value}; COMMIT`,
+        )
+        await query(
+          url,
+          `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'portico'`,
+        )
+      }
+      await set('on')
+      await until(service, readOnly, [
+        ...passing,
+        '503 Changes cannot be stored: the database does not take them.',
+      ])
+      assert.equal((await service.call('/api/v1/posts')).status, 200)
+      await set('off')
+      await until(service, '200 ok', [...passing, readOnly])
+    }),
+  ))
+
+test('tables that were dropped make it not ready, and what was added does not', () =>
+  withPostgres(url =>
+    withService({ database: url, secretKeys: ['s'.repeat(32)] }, async service => {
+      await query(url, 'ALTER TABLE posts ADD COLUMN extra text')
+      await until(service, '200 ok', [])
+      await query(url, 'ALTER TABLE posts RENAME COLUMN title TO headline')
+      await until(service, unfit, ['200 ok'])
+      await query(url, 'ALTER TABLE posts RENAME COLUMN headline TO title')
+      await until(service, '200 ok', [unfit])
+    }),
+  ))
