@@ -11,15 +11,25 @@ interface OwnCollections {
   readonly hooks: CreateHooks
 }
 
-export function ownCollections(run: Run, maxKeysPerUser: number, secrets: AppSecrets): OwnCollections {
+interface OwnCollectionParts {
+  readonly maxKeysPerUser: number
+  readonly secrets: AppSecrets
+  /** What the service is called, and no app may be. */
+  readonly serviceName: string
+}
+
+export function ownCollections(
+  run: Run,
+  { maxKeysPerUser, secrets, serviceName }: OwnCollectionParts,
+): OwnCollections {
   const rules = new Map([
     ['api_keys', keyRule(run)],
-    ['oauth_apps', appRule(run)],
+    ['oauth_apps', appRule(run, serviceName)],
     ['oauth_app_secrets', secretRule(secrets)],
   ])
   const hooks = new Map([
     ['api_keys', newKeyHook(maxKeysPerUser)],
-    ['oauth_apps', newAppHook(secrets)],
+    ['oauth_apps', newAppHook(secrets, serviceName)],
     ['oauth_app_secrets', newSecretHook(run, secrets)],
   ])
   return { run: withRules(run, rules), hooks }

@@ -3,6 +3,20 @@
 /** No line breaks. */
 export const line = '^[^\\r\\n]*$'
 
+/**
+ * Control characters, breaks of lines, and marks that nobody sees or that turn the direction of what follows. Not
+ * U+200C and U+200D: Persian, Indic scripts and emoji are spelled with them.
+ */
+const unseenCharacters =
+  '\\u0000-\\u001f\\u007f-\\u009f\\u00ad\\u061c\\u115f\\u1160\\u180b-\\u180e\\u200b\\u200e\\u200f' +
+  '\\u2028-\\u202e\\u2060-\\u206f\\u3164\\ufeff\\uffa0\\ufff0-\\ufffb'
+
+/** One line, of which everything is seen. */
+export const visible = `^[^${unseenCharacters}]*$`
+
+/** What `visible` refuses. */
+export const unseen = new RegExp(`[${unseenCharacters}]`, 'gu')
+
 export const web = '^https?://'
 
 /** 1 to 65535, as it is written without zeros in front. */
@@ -30,6 +44,10 @@ export const publicPicture =
 
 export const inWords: ReadonlyMap<string, string> = new Map([
   [line, 'be a single line'],
+  [
+    visible,
+    'be a single line without control characters, and without marks that are not seen or turn its direction',
+  ],
   [web, 'begin with http:// or https://'],
   [
     redirection,
