@@ -65,7 +65,8 @@ const commands: Commands = {
     load: () => import('./cli/keys/generate.ts'),
   },
   'keys rotate': {
-    sentence: 'Make new signing keys for tokens; what the old ones signed stays valid.',
+    sentence:
+      'Make new signing keys for tokens; what the old ones signed stays valid, unless --end-old is given.',
     load: () => import('./cli/keys/rotate.ts'),
   },
   'secrets generate': {

@@ -18,18 +18,20 @@ interface OwnCollectionsParts {
   readonly records: Records
   readonly secrets: AppSecrets
   readonly maxKeysPerUser: number
+  /** What the service is called, and no app may be. */
+  readonly serviceName: string
 }
 
 export function ownCollections(parts: OwnCollectionsParts): OwnCollections {
-  const { run, records, secrets, maxKeysPerUser } = parts
+  const { run, records, secrets, maxKeysPerUser, serviceName } = parts
   const rules = new Map([
     ['api_keys', keyRule(run)],
-    ['oauth_apps', appRule(run)],
+    ['oauth_apps', appRule(run, serviceName)],
     ['oauth_app_secrets', secretRule(secrets)],
   ])
   const hooks = new Map([
     ['api_keys', newKeyHook(maxKeysPerUser)],
-    ['oauth_apps', newAppHook(secrets)],
+    ['oauth_apps', newAppHook(secrets, serviceName)],
     ['oauth_app_secrets', newSecretHook(run, secrets)],
   ])
   return { run: withRules(run, keysAfterEnd(run, records), rules), hooks }

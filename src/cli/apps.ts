@@ -47,7 +47,10 @@ export async function createApp(opened: OpenedDatabase, options: AppOptions): Pr
     ...(options.type === undefined ? undefined : { type: options.type }),
     ...(options.scopes === undefined ? undefined : { scopes: [...listed(options.scopes)] }),
   })
-  const { computed, revealed, afterwards } = await newAppHook(secretsOf(opened))(values, system)
+  const { computed, revealed, afterwards } = await newAppHook(
+    secretsOf(opened),
+    opened.settings['theme.name'],
+  )(values, system)
   const owner = await userId(run, options.user)
   const id = await createBySystem(run, 'oauth_apps', values, { ...computed, user_id: owner })
   await afterwards?.(id)
@@ -109,9 +112,12 @@ export async function deleteApp(opened: Opened, named: string): Promise<string> 
   return `Deleted app ${app.id}, ${app.name}; its tokens work no more.\n`
 }
 
-/** New keys sign from now on; what the old ones signed stays valid. */
-export async function rotate(records: Records, settings: Settings): Promise<string> {
+/** New keys sign from now on; what the old ones signed stays valid, unless they are to end at once. */
+export async function rotate(records: Records, settings: Settings, atOnce: boolean): Promise<string> {
   const longest = Math.max(settings['oauth.accessTokenLife'], settings['oauth.idTokenLife'])
-  const made = await rotateKeys(records, longest)
-  return `New signing keys: ${made.join(', ')}. Older ones stay published until what they signed has expired.\n`
+  const made = await rotateKeys(records, longest, Date.now(), atOnce)
+  const older = atOnce
+    ? 'The older ones have ended: no JWT that they signed is taken.'
+    : 'Older ones stay published until what they signed has expired.'
+  return `New signing keys: ${made.join(', ')}. ${older}\n`
 }

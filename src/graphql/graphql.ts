@@ -41,6 +41,8 @@ export interface GraphqlParts {
   readonly identify: Identify
   /** The account of operations that come over a WebSocket. */
   readonly accountOf: (principal: Principal, credential: CredentialHeaders | undefined) => Account
+  /** `WWW-Authenticate` of an answer that lacks something for want of a credential (RFC 6750, 3). */
+  readonly challenge: () => string
   readonly onFault: (error: unknown) => void
 }
 

@@ -5,7 +5,7 @@ import { type Awaitable, then } from '../plan/answer.ts'
 import { isAnonymous, type Principal } from '../principal.ts'
 import { type Accepted, readAccept } from './accept.ts'
 import type { Client, Clients } from './clients.ts'
-import type { Bound } from './engine.ts'
+import type { Bound, Executed } from './engine.ts'
 import { executedReply, path, refusalReply } from './http-reply.ts'
 import {
   type Account,
@@ -27,6 +27,8 @@ export interface HttpParts extends OperationParts {
   readonly clients: Clients
   readonly quota: Quota
   readonly maxBuffered: number
+  /** See `GraphqlParts`. */
+  readonly challenge: () => string
   /** For a browser that opens the path; undefined: there is none. */
   readonly page: ((call: Call) => Reply) | undefined
 }
@@ -100,9 +102,22 @@ function operate(
     }
     const { json } = accepted
     return then(executeOperation(parts, bound, account), executed =>
-      json === undefined ? singleEvent(executed.text) : executedReply(executed, json),
+      json === undefined
+        ? singleEvent(executed.text)
+        : challenged(executedReply(executed, json), executed, account, parts),
     )
   })
+}
+
+/**
+ * Whoever shows no credential and is refused a field for it is told how to get one. The status stays 200, as GraphQL
+ * over HTTP, 6.4 wants it; RFC 9110, 11.6.1 lets any answer have a challenge.
+ */
+function challenged(reply: Reply, { text }: Executed, { principal }: Account, parts: HttpParts): Reply {
+  if (!text.startsWith('{"errors"') || !isAnonymous(principal.access)) return reply
+  if (!text.includes('"code":"UNAUTHORIZED"')) return reply
+  const { kept: _kept, ...rest } = reply
+  return { ...rest, headers: [...reply.headers, 'WWW-Authenticate', parts.challenge()] }
 }
 
 /** A subscription is a stream; everything else can be one. */

@@ -17,7 +17,7 @@ import { relation } from './fields/relation.ts'
 import { string } from './fields/string.ts'
 import type { JsonSchema } from './fields/type.ts'
 import { url } from './fields/url.ts'
-import { publicPicture, redirection } from './patterns.ts'
+import { publicPicture, redirection, visible } from './patterns.ts'
 
 const readOnly = { readOnly: true } as const
 
@@ -35,7 +35,7 @@ export const timeFields = {
 }
 
 export const userFields = {
-  name: string({ max: 100 }),
+  name: string({ max: 100, pattern: visible }),
   email: email({ unique: true }),
   role: string({ default: 'user', max: 50, access: { write: role('admin') } }),
   password_hash: string({ optional: true, internal: true }),
@@ -77,7 +77,7 @@ function apiKeyFields(scopes: readonly string[]) {
       default: currentUser,
       description: 'Whose key it is.',
     }),
-    name: string({ max: 100, description: 'What the key is for, in your own words.' }),
+    name: string({ max: 100, pattern: visible, description: 'What the key is for, in your own words.' }),
     scopes: declared<readonly string[], typeof keyScopes>({
       type: jsonType({ type: 'array', items, uniqueItems: true, minItems: 1, maxItems: items.enum.length }),
       options: keyScopes,
@@ -141,7 +141,11 @@ function oauthAppFields(scopes: readonly string[]) {
       default: currentUser,
       description: 'Whose app it is.',
     }),
-    name: string({ max: 100, description: 'What users see when they are asked for consent.' }),
+    name: string({
+      max: 100,
+      pattern: visible,
+      description: 'What users see when they are asked for consent.',
+    }),
     type: choice(['confidential', 'public'], {
       immutable: true,
       default: 'confidential',

@@ -24,6 +24,20 @@ const atom = "[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+"
 /** A dot-atom at a domain of two labels or more (RFC 5321, 4.1.2), in ASCII; no quoted local part. */
 export const mailbox = `^(?=.{1,64}@)${atom}(?:\\.${atom})*@(?:${label}\\.)+${label}$`
 
+/**
+ * Control characters, breaks of lines, and marks that nobody sees or that turn the direction of what follows. Not
+ * U+200C and U+200D: Persian, Indic scripts and emoji are spelled with them.
+ */
+const unseenCharacters =
+  '\\u0000-\\u001f\\u007f-\\u009f\\u00ad\\u061c\\u115f\\u1160\\u180b-\\u180e\\u200b\\u200e\\u200f' +
+  '\\u2028-\\u202e\\u2060-\\u206f\\u3164\\ufeff\\uffa0\\ufff0-\\ufffb'
+
+/** One line, of which everything is seen. */
+export const visible = `^[^${unseenCharacters}]*$`
+
+/** What `visible` refuses. */
+export const unseen = new RegExp(`[${unseenCharacters}]`, 'gu')
+
 /** 1 to 65535, as it is written without zeros in front. */
 const canonicalPort =
   ':(?:[1-9][0-9]{0,3}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5])'
@@ -52,6 +66,10 @@ export const inWords: ReadonlyMap<string, string> = new Map([
   [line, 'be a single line'],
   [mailbox, 'be an e-mail address, e.g. ada@example.com'],
   [web, 'be an http or https URL, e.g. https://example.com/page'],
+  [
+    visible,
+    'be a single line without control characters, and without marks that are not seen or turn its direction',
+  ],
   [
     redirection,
     'be an https address, an http address of localhost, 127.0.0.1 or [::1], or one of a scheme with a dot, ' +

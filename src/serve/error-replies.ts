@@ -11,7 +11,8 @@ export function isGraphql(path: string): boolean {
 
 /** `issuer`: who gives out credentials. */
 export function errorReplies(oauth: OauthFace, issuer: () => string): (error: unknown, call: Call) => Reply {
-  return (error, call) => oauth.errorReply(error, call) ?? withMetadata(replyTo(error, call, oauth), issuer)
+  return (error, call) =>
+    oauth.errorReply(error, call) ?? withMetadata(replyTo(error, call, oauth), call.path, issuer)
 }
 
 function replyTo(error: unknown, call: Call, oauth: OauthFace): Reply {
@@ -20,10 +21,24 @@ function replyTo(error: unknown, call: Call, oauth: OauthFace): Reply {
   return oauth.isForApps(call.path) ? asOauthError(reply, error) : reply
 }
 
-/** RFC 9728, 5.1: a challenge tells where to learn who gives out credentials. */
-function withMetadata(reply: Reply, issuer: () => string): Reply {
+const apiPath = '/api/v1'
+
+function resourceOf(path: string): string {
+  if (isGraphql(path)) return graphqlPath
+  return path === apiPath || path.startsWith(`${apiPath}/`) ? apiPath : ''
+}
+
+/**
+ * RFC 9728, 5.1: a challenge tells where to learn who gives out credentials; the address that was asked is that of the
+ * resource, or below it (3.3).
+ */
+export function metadataParameter(path: string, issuer: string): string {
+  return `resource_metadata="${issuer}/.well-known/oauth-protected-resource${resourceOf(path)}"`
+}
+
+function withMetadata(reply: Reply, path: string, issuer: () => string): Reply {
   const at = reply.headers.indexOf('WWW-Authenticate') + 1
   if (at === 0) return reply
-  const metadata = `resource_metadata="${issuer()}/.well-known/oauth-protected-resource"`
+  const metadata = metadataParameter(path, issuer())
   return { ...reply, headers: reply.headers.with(at, `${reply.headers[at]}, ${metadata}`) }
 }

@@ -46,8 +46,13 @@ export function openFaces(parts: FaceParts): Faces {
   const { model, run, store, records, apps, authenticate, limits, cluster, settings, issuer } = parts
   const { logger } = parts.log
   const faultsOf = (what: string) => (error: unknown) => logger.error({ err: error }, `${what} failed`)
-  const { maxKeysPerUser } = settings
-  const { run: faceRun, hooks } = ownCollections({ run, records, secrets: parts.secrets, maxKeysPerUser })
+  const { run: faceRun, hooks } = ownCollections({
+    run,
+    records,
+    maxKeysPerUser: settings.maxKeysPerUser,
+    secrets: parts.secrets,
+    serviceName: settings['theme.name'],
+  })
   return {
     rest: createRest({ model, run: faceRun, hooks, baseUrl: settings.baseUrl }),
     graphql: graphqlFace({
@@ -59,6 +64,7 @@ export function openFaces(parts: FaceParts): Faces {
       refresh: () => store.refresh(),
       limits,
       settings,
+      issuer,
       onFault: faultsOf('a GraphQL operation'),
     }),
     oauth: oauthFace({

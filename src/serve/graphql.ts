@@ -9,6 +9,7 @@ import type { CredentialHeaders } from '../graphql/clients.ts'
 import type { EngineOptions } from '../graphql/create-engine.ts'
 import type { RateLimit } from '../graphql/engine.ts'
 import type { Account, Feed, Graphql } from '../graphql/graphql.ts'
+import { path as graphqlPath } from '../graphql/http-reply.ts'
 import { loadFace } from '../graphql/load.ts'
 import { type Manifest, readManifest } from '../graphql/manifest.ts'
 import type { Exchange } from '../http.ts'
@@ -16,6 +17,7 @@ import type { Model } from '../model/model.ts'
 import { type Awaitable, then } from '../plan/answer.ts'
 import type { CreateHooks, Run } from '../plan/run.ts'
 import { isAnonymous, type Principal } from '../principal.ts'
+import { metadataParameter } from './error-replies.ts'
 
 export interface GraphqlFaceParts {
   readonly model: Model
@@ -27,6 +29,8 @@ export interface GraphqlFaceParts {
   readonly refresh: () => Awaitable<void>
   readonly limits: Limits
   readonly settings: Settings
+  /** Where the service is reached. */
+  readonly issuer: () => string
   readonly onFault: (error: unknown) => void
 }
 
@@ -89,6 +93,7 @@ async function loadGraphql(parts: GraphqlFaceParts, registered: Manifest): Promi
           authenticate({ headers: sentHeaders(headers), query: '', proven: headers.proven }, address),
         ),
       accountOf: (principal, credential) => new SocketAccount({ limits, refresh }, principal, credential),
+      challenge: () => `Bearer realm="api", ${metadataParameter(graphqlPath, parts.issuer())}`,
       onFault,
     },
     {

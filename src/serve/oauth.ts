@@ -14,6 +14,7 @@ import { budgetAddress, type Limits } from '../cluster/limits.ts'
 import type { Settings } from '../config.ts'
 import { ApiError } from '../errors.ts'
 import type { Exchange } from '../http.ts'
+import type { Log } from '../log.ts'
 import type { Model } from '../model/model.ts'
 import { type Awaitable, then } from '../plan/answer.ts'
 import type { Run } from '../plan/run.ts'
@@ -35,8 +36,8 @@ export interface OauthFaceParts {
   readonly settings: Settings
   /** Where the service is reached, without a trailing slash. */
   readonly issuer: () => string
-  /** Where mails go that cannot be sent. */
-  readonly logger: MailLog
+  /** Where mails go that cannot be sent, and why tokens are refused. */
+  readonly logger: MailLog & Pick<Log['logger'], 'info'>
   readonly onFault: (error: unknown) => void
 }
 
@@ -217,7 +218,7 @@ async function loadServer(parts: OauthFaceParts): Promise<AuthorizationServer> {
   const { createAuthorizationServer } = await import('../auth/server/create.ts')
   const { createProtocolPages } = await import('../auth/pages/protocol.ts')
   const { accountFinder, claimsReader } = await import('../auth/accounts/accounts.ts')
-  const { model, run, records, apps, settings, issuer, onFault } = parts
+  const { model, run, records, apps, settings, issuer, logger, onFault } = parts
   return createAuthorizationServer({
     issuer: issuer(),
     settings: oauthSettingsOf(settings),
@@ -227,7 +228,10 @@ async function loadServer(parts: OauthFaceParts): Promise<AuthorizationServer> {
     hasAccount: accountFinder(run),
     findAccount: claimsReader(run, records),
     pages: createProtocolPages(themeOf(settings)),
+    serviceName: settings['theme.name'],
     onFault,
+    onGrantRefusal: ({ clientId: client_id, reason }) =>
+      logger.info({ client_id, reason }, 'a token request was refused'),
   })
 }
 

@@ -4,7 +4,7 @@ import { generateKey } from '../../src/auth/key.ts'
 import { type Answer, type TestService, withService } from '../serve/service.ts'
 
 /** RFC 9728, 5.1 */
-const metadataAt = (url: string) => `resource_metadata="${url}/.well-known/oauth-protected-resource"`
+const metadataAt = (url: string) => `resource_metadata="${url}/.well-known/oauth-protected-resource/api/v1"`
 
 const unlimited = { rateLimit: 'off' } as const
 

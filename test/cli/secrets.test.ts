@@ -33,6 +33,11 @@ test('a new key beside a running service; the old one is removed; sign-in and ke
     assert.equal((await kids()).length, 4)
     await restart()
     assert.equal((await kids()).length, 4)
+    const ended = await portico(['keys', 'rotate', '--end-old'], environment)
+    assert.match(ended.out, /older ones have ended/)
+    const left = await kids()
+    assert.equal(left.length, 2)
+    assert.ok(before.every(kid => !left.includes(kid)))
   })
 })
 

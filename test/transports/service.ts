@@ -48,6 +48,7 @@ export async function openService(given: Partial<GraphqlSettings> = {}): Promise
       feed,
       identify: accounts.identify,
       accountOf: accounts.account,
+      challenge: () => 'Bearer realm="api"',
       onFault: error => faults.push(error),
     },
     { ...defaults, ...given },

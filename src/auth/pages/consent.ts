@@ -1,7 +1,7 @@
 /** Where a user decides what an app may do. */
 import type { App, Interaction, ScopeSentence } from '../server/server.ts'
 import { button, form } from './form.ts'
-import { type Html, html, type Part } from './html.ts'
+import { type Html, html, named, type Part } from './html.ts'
 import type { Page } from './layout.ts'
 
 export interface ConsentPage {
@@ -33,7 +33,7 @@ function about({ type, homepageUri, name }: App, destination: string | undefined
   return html`<dl>
 ${homepageUri !== undefined && html`<dt>Website</dt><dd><a href="${homepageUri}" rel="noopener noreferrer nofollow">${homepageUri}</a></dd>`}
 ${destination !== undefined && html`<dt>Sends you back to</dt><dd>${destination}</dd>`}
-${type === 'public' && html`<dt>Kind</dt><dd>Runs on your device: anyone can call their app “${name}”, so check where it sends you.</dd>`}
+${type === 'public' && html`<dt>Kind</dt><dd>Runs on your device: anyone can call their app “${named(name)}”, so check where it sends you.</dd>`}
 </dl>`
 }
 
@@ -42,14 +42,14 @@ export function consentPage({ action, csrf, interaction, email }: ConsentPage): 
   const returning = allowedBefore.size > 0
   const isNew = ({ scope }: ScopeSentence) => returning && !allowedBefore.has(scope)
   const ordered = [...scopes.filter(isNew), ...scopes.filter(scope => !isNew(scope))]
-  const content = html`<div class="app">${logo(app)}<h1>${app.name} asks for access to your account</h1></div>
+  const content = html`<div class="app">${logo(app)}<h1>${named(app.name)} asks for access to your account</h1></div>
 <div class="who"><p class="faint">You are signed in as ${email}.</p>
 ${form({ action, csrf, hidden: { answer: 'other-account' } }, button('Use another account', 'plain'))}</div>
-${returning && html`<p class="note">You have allowed ${app.name} some of this before. What is new is marked.</p>`}
+${returning && html`<p class="note">You have allowed ${named(app.name)} some of this before. What is new is marked.</p>`}
 ${form(
   { action, csrf },
   html`
-<fieldset><legend>${app.name} will be able to:</legend>
+<fieldset><legend>${named(app.name)} will be able to:</legend>
 ${ordered.map(scope => choice(scope, isNew(scope)))}
 </fieldset>
 <p class="faint">Untick what you do not want to allow. It never gets your password, and never more than you may do yourself. You can take it back at any time under <a href="/account/apps">Connected apps</a>.</p>

@@ -49,6 +49,11 @@ export function html(strings: TemplateStringsArray, ...parts: readonly Part[]): 
   return piece(text)
 }
 
+/** What somebody called something: whatever its direction, it turns nothing around it. */
+export function named(name: string): Html {
+  return html`<bdi>${name}</bdi>`
+}
+
 /** Attributes in quotes: true has no value; false, null and undefined leave one out. */
 export function attributes(
   values: Readonly<Record<string, string | number | boolean | null | undefined>>,

@@ -2,7 +2,7 @@
 import type { App } from '../server/server.ts'
 import { logo } from './consent.ts'
 import { button, form } from './form.ts'
-import { html } from './html.ts'
+import { html, named } from './html.ts'
 import type { Page } from './layout.ts'
 
 export interface SelectAccountPage {
@@ -13,7 +13,7 @@ export interface SelectAccountPage {
 }
 
 export function selectAccountPage({ action, csrf, app, email }: SelectAccountPage): Page {
-  const content = html`<div class="app">${logo(app)}<h1>Choose an account for ${app.name}</h1></div>
+  const content = html`<div class="app">${logo(app)}<h1>Choose an account for ${named(app.name)}</h1></div>
 <p>You are signed in as ${email}.</p>
 ${form(
   { action, csrf },

@@ -1,6 +1,6 @@
 /** Where somebody signs in: with a password or a passkey, then perhaps a one-time code. */
 import { button, type Faults, field, form, summary } from './form.ts'
-import { html } from './html.ts'
+import { html, named } from './html.ts'
 import type { Page } from './layout.ts'
 
 export interface SignInPage {
@@ -31,7 +31,7 @@ ${form(
 
 export function signInPage(page: SignInPage): Page {
   const { action, csrf, faults, email, remember, app, signUp, next, note } = page
-  const content = html`<h1>Sign in${app !== undefined && html` to continue to ${app}`}</h1>
+  const content = html`<h1>Sign in${app !== undefined && html` to continue to ${named(app)}`}</h1>
 ${summary(faults)}
 ${note !== undefined && html`<p class="note">${note}</p>`}
 ${form(

@@ -2,7 +2,7 @@
 import { MAX_PASSWORD, MIN_PASSWORD } from '../accounts/rules.ts'
 import { type AskedField, askedField } from './asked-field.ts'
 import { button, type Faults, field, form, summary } from './form.ts'
-import { html } from './html.ts'
+import { html, named } from './html.ts'
 import type { Page } from './layout.ts'
 
 export interface SignUpPage {
@@ -33,7 +33,7 @@ export function newPassword(name: string, label: string, faults: Faults) {
 }
 
 export function signUpPage({ action, csrf, faults, name, email, app, signIn, asked }: SignUpPage): Page {
-  const content = html`<h1>Create an account${app !== undefined && html` to continue to ${app}`}</h1>
+  const content = html`<h1>Create an account${app !== undefined && html` to continue to ${named(app)}`}</h1>
 ${summary(faults)}
 ${form(
   { action, csrf },

@@ -21,6 +21,16 @@ const issued = new Set(['AccessToken', 'RefreshToken', 'ClientCredentials'])
 /** What a browser's session lets apps have. */
 const ofSessions = new Set(['AuthorizationCode', 'DeviceCode'])
 
+/**
+ * What is kept for so long after its end, in milliseconds, so that its client hears that it has expired. Whoever reads
+ * one of these looks at `exp`.
+ */
+const keptAfterEnd: Readonly<Record<string, number>> = {
+  AuthorizationCode: 10 * 60_000,
+  DeviceCode: 10 * 60_000,
+  RefreshToken: 24 * 60 * 60_000,
+}
+
 /** What stands before an id that is a hash already. Not a character of any id. */
 const MARK = '#'
 
@@ -151,11 +161,12 @@ export class Adapter {
     if (this.#kind === 'Session') Object.assign(stored, { browser: this.#parts.browser() })
     if (this.#kind === 'Interaction') hideCookie(stored)
     const exp = typeof payload.exp === 'number' ? payload.exp * 1000 : undefined
+    const end = exp ?? (expiresIn === undefined ? null : Date.now() + expiresIn * 1000)
     return {
       kind: this.#kind,
       id: storedId(this.#kind, id),
       payload: JSON.stringify(stored),
-      expiresAt: exp ?? (expiresIn === undefined ? null : Date.now() + expiresIn * 1000),
+      expiresAt: end === null ? null : end + (keptAfterEnd[this.#kind] ?? 0),
       grant: textOf(payload.grantId),
       alias: this.#aliasOf(payload),
       owner: ownerOf(payload),

@@ -2,14 +2,21 @@
 import type { IncomingMessage } from 'node:http'
 import type Provider from 'oidc-provider'
 import type { Client, Context } from 'oidc-provider'
+import type { Records } from '../../records.ts'
 import { routes } from './configuration.ts'
+import { isTooFast, pollIntervalSeconds, tooFast } from './device-pace.ts'
 import { formOf, tokenResponse, wantsForm } from './dialect.ts'
+import { noteReason, type OnGrantRefusal, withReason } from './grant-refusals.ts'
 import { type Refusal, refusalOf } from './requests.ts'
 import { allowedScope } from './scopes.ts'
 
 interface Answers {
   readonly separator: ',' | ' '
   readonly issuer: string
+  readonly records: Records
+  /** How long a device code lives, in milliseconds. */
+  readonly deviceCodeLifeMs: number
+  readonly onGrantRefusal: OnGrantRefusal
 }
 
 /**
@@ -25,7 +32,18 @@ function isObject(body: unknown): body is Body {
   return typeof body === 'object' && body !== null && !Buffer.isBuffer(body)
 }
 
-function shapeToken(ctx: Context, body: Body, { separator }: Answers): void {
+/** What a device hears whose code is not approved yet. */
+async function paced(ctx: Context, pending: Body, { records, deviceCodeLifeMs }: Answers): Promise<Body> {
+  const { device_code: code } = ctx.oidc.params
+  return typeof code === 'string' && (await isTooFast(records, code, deviceCodeLifeMs)) ? tooFast : pending
+}
+
+async function shapeToken(ctx: Context, given: Body, answers: Answers): Promise<void> {
+  const { separator, onGrantRefusal } = answers
+  const body =
+    given.error === 'authorization_pending'
+      ? await paced(ctx, given, answers)
+      : withReason(ctx, given, onGrantRefusal)
   const client = ctx.oidc.entities.Client as Client | undefined
   const own =
     client?.scope_separator === ',' || client?.scope_separator === ' ' ? client.scope_separator : separator
@@ -38,12 +56,17 @@ function shapeToken(ctx: Context, body: Body, { separator }: Answers): void {
   ctx.type = 'application/x-www-form-urlencoded'
 }
 
-/** RFC 8628, 3.2: the address that a person types is the short one. */
+/** RFC 8628, 3.2: the address that a person types is the short one. And how often a device may ask. */
 function shapeDevice(ctx: Context, body: Body): void {
   const shorten = (value: unknown) =>
     typeof value === 'string' ? value.replace(routes.code_verification, routes.device_authorization) : value
   const { verification_uri: uri, verification_uri_complete: complete } = body
-  ctx.body = { ...body, verification_uri: shorten(uri), verification_uri_complete: shorten(complete) }
+  ctx.body = {
+    ...body,
+    verification_uri: shorten(uri),
+    verification_uri_complete: shorten(complete),
+    interval: pollIntervalSeconds,
+  }
 }
 
 function refuseClient(ctx: Context): void {
@@ -77,7 +100,9 @@ function shapeRegistration(ctx: Context, body: Body): void {
   ctx.body = shown
 }
 
-const shapes: Readonly<Record<string, (ctx: Context, body: Body, answers: Answers) => void>> = {
+type Shape = (ctx: Context, body: Body, answers: Answers) => void | Promise<void>
+
+const shapes: Readonly<Record<string, Shape>> = {
   [routes.token]: shapeToken,
   [routes.device_authorization]: shapeDevice,
   [routes.introspection]: shapeIntrospection,
@@ -86,6 +111,11 @@ const shapes: Readonly<Record<string, (ctx: Context, body: Body, answers: Answer
 
 function shapeOf(path: string) {
   return path.startsWith(`${routes.registration}/`) ? shapeRegistration : shapes[path]
+}
+
+async function shape(ctx: Context, answers: Answers): Promise<void> {
+  const { body, path } = ctx
+  if (isObject(body)) await shapeOf(path)?.(ctx, body, answers)
 }
 
 /** A redirect within this server keeps to the name under which the browser found it. */
@@ -144,6 +174,7 @@ function refuse(ctx: Context, { error, description }: Refusal): void {
 }
 
 export function shapeAnswers(provider: Provider, answers: Answers): void {
+  provider.on('grant.error', (ctx: never, error: never) => noteReason(ctx, error))
   provider.use(async (ctx, next) => {
     ctx.set('content-security-policy', policy)
     ctx.set('referrer-policy', 'no-referrer')
@@ -153,8 +184,7 @@ export function shapeAnswers(provider: Provider, answers: Answers): void {
     if (refusal && isAboutMetadata(ctx)) refuse(ctx, refusal)
     noteRefusal(ctx)
     shapeRevocation(ctx)
-    const { body } = ctx
-    if (isObject(body)) shapeOf(ctx.path)?.(ctx, body, answers)
+    await shape(ctx, answers).catch(error => fail(provider, ctx, error))
     keepToHost(ctx, answers.issuer)
     if (!ctx.response.get('cache-control')) ctx.set('cache-control', cachingOf(ctx))
     if (!ctx.type?.includes('html')) ctx.response.remove('content-security-policy')

@@ -11,7 +11,8 @@ import type { CreateHook, Creation, Run, WriteRule } from '../../plan/run.ts'
 import { system } from '../../principal.ts'
 import type { Records } from '../../records.ts'
 import { createBySystem } from '../bootstrap.ts'
-import { type AppRow, type AppSecretRow, appById, requireWithin } from './apps.ts'
+import { requireName } from './app-name.ts'
+import { type AppRow, type AppSecretRow, appById, requireAddresses, requireWithin } from './apps.ts'
 import { newClientId, newClientSecret, secretHash, secretPrefix } from './secret.ts'
 
 /** A secret of an app, as it is compared. */
@@ -247,8 +248,10 @@ export class AppSecrets {
 }
 
 /** For creates of `oauth_apps`: a client id, and for a confidential app a secret. */
-export function newAppHook(secrets: Pick<AppSecrets, 'addFirst'>): CreateHook {
-  return ({ type, scopes, default_scopes: defaults }): Creation => {
+export function newAppHook(secrets: Pick<AppSecrets, 'addFirst'>, serviceName: string): CreateHook {
+  return ({ name, type, redirect_uris: uris, scopes, default_scopes: defaults }): Creation => {
+    requireName(name, serviceName)
+    requireAddresses(uris)
     requireWithin(defaults, scopes)
     const computed = { client_id: newClientId() }
     if (type === 'public') return { computed, revealed: {} }

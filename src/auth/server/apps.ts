@@ -6,6 +6,7 @@ import type { Filter, ListShape, Selected } from '../../plan/plan.ts'
 import type { Run, WriteRule } from '../../plan/run.ts'
 import { hasScope, system } from '../../principal.ts'
 import type { Records } from '../../records.ts'
+import { requireName } from './app-name.ts'
 
 /** A secret of an app as it is stored. */
 export interface AppSecretRow {
@@ -180,16 +181,18 @@ export function scopesOfApp(
 }
 
 /**
- * For writes of `oauth_apps`: holds changes to the same, also where only one of both is changed. Two changes at once
+ * For writes of `oauth_apps`: holds changes to what creates are held to, default scopes also where only one of both is changed. Two changes at once
  * may still get past it; then a request without scopes is refused as one for a scope that the app may not ask for.
  */
-export function appRule(run: Run): WriteRule {
+export function appRule(run: Run, serviceName: string): WriteRule {
   return ({ shape, args }, { userId }) => {
     if (shape.kind !== 'update') return
     const given = (field: string) => {
       const found = shape.set.find(assignment => assignment.field === field)
       return found && { value: args[found.param] ?? null }
     }
+    requireName(given('name')?.value, serviceName)
+    requireAddresses(given('redirect_uris')?.value)
     const [defaults, scopes] = [given('default_scopes'), given('scopes')]
     if (shape.mode === 'merge' && !defaults && !scopes) return
     return then(findBy(run, byId, Number(args[shape.id])), app => {
@@ -199,6 +202,17 @@ export function appRule(run: Run): WriteRule {
       requireWithin(defaults ? defaults.value : kept?.default_scopes, scopes ? scopes.value : kept?.scopes)
     })
   }
+}
+
+/** VALIDATION_FAILED for what looks like an address and leads nowhere, e.g. to the host 1.2.3.999. */
+export function requireAddresses(uris: JsonValue | undefined): void {
+  if (!Array.isArray(uris)) return
+  const wrong = uris.findIndex(uri => !URL.canParse(String(uri)))
+  if (wrong === -1) return
+  const message = `There can be no such address: ${String(uris[wrong])}.`
+  throw new ApiError('VALIDATION_FAILED', message, {
+    details: [{ field: `redirect_uris/${wrong}`, code: 'not_allowed', message }],
+  })
 }
 
 /** VALIDATION_FAILED where an app asks by default for what it may not ask for. */

@@ -1,6 +1,7 @@
 /** Apps as clients of oidc-provider: metadata (RFC 7591, 2), and how a client proves who it is. */
 import type Provider from 'oidc-provider'
 import type { Client } from 'oidc-provider'
+import { shownName } from './app-name.ts'
 import { type SecretHash, secretHashes } from './app-secrets.ts'
 import type { AppRow, Apps } from './apps.ts'
 import { withCovered } from './scopes.ts'
@@ -112,7 +113,7 @@ export function rememberClients({ Client }: Provider, apps: Apps): void {
 export function appOf(client: Client): App {
   return {
     clientId: client.clientId,
-    name: client.clientName ?? client.clientId,
+    name: shownName(client.clientName ?? '') || client.clientId,
     type: client.clientAuthMethod === 'none' ? 'public' : 'confidential',
     logoUri: client.logoUri,
     homepageUri: client.clientUri,

@@ -54,6 +54,8 @@ export const routes = {
 
 export const interactionPath = '/oauth/interaction/'
 
+export const deviceCodeLifeSeconds = 600
+
 /** A user's grant ends at the latest after this, however often it was refreshed. */
 const YEAR = 365 * 24 * 60 * 60
 
@@ -125,7 +127,7 @@ function ttl(settings: OauthSettings): Options {
     RefreshToken: settings.refreshTokenLife,
     Session: settings.sessionLife,
     Grant: Math.max(YEAR, settings.refreshTokenLife),
-    DeviceCode: 600,
+    DeviceCode: deviceCodeLifeSeconds,
     Interaction: 3600,
   }
 }

@@ -29,6 +29,8 @@ import { Sessions } from './sessions.ts'
 
 export interface ServerParts extends Omit<EngineParts, 'scopes' | 'consents' | 'browsers'> {
   readonly model: Pick<Model, 'scopes' | 'collections'>
+  /** What the service is called, and no app may be. */
+  readonly serviceName: string
 }
 
 export async function createAuthorizationServer(parts: ServerParts): Promise<Server> {
@@ -44,6 +46,7 @@ function scopeSentences(model: Pick<Model, 'scopes'>): ReadonlyMap<string, strin
 
 export class Server implements AuthorizationServer {
   readonly issuer: string
+  readonly #serviceName: string
   readonly #sentences: ReadonlyMap<string, string>
   readonly #oauthApps: Collection
   readonly #consents: Consents
@@ -58,6 +61,7 @@ export class Server implements AuthorizationServer {
     const { issuer, model, records, apps, hasAccount, settings } = parts
     const { secretOverlap } = settings
     this.issuer = issuer
+    this.#serviceName = parts.serviceName
     const oauthApps = model.collections.get('oauth_apps')
     if (!oauthApps) throw new Error('The model has no OAuth apps.')
     this.#oauthApps = oauthApps
@@ -98,6 +102,7 @@ export class Server implements AuthorizationServer {
       signer: engine.signer,
       rules: this.#rules,
       oauthApps: this.#oauthApps,
+      serviceName: this.#serviceName,
     }
     const prepared = await prepareRequest(req, body, incoming)
     this.#browsers.see(prepared, address)

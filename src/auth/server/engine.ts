@@ -8,10 +8,11 @@ import type { Apps } from './apps.ts'
 import { type Browsers, currentContext } from './browsers.ts'
 import { clientMetadata, guardClients, rememberClients } from './clients.ts'
 import { requireRedirectUri } from './codes.ts'
-import { configurationOf, routes } from './configuration.ts'
+import { configurationOf, deviceCodeLifeSeconds, routes } from './configuration.ts'
 import { type Consents, loadGrant } from './consents.ts'
+import type { OnGrantRefusal } from './grant-refusals.ts'
 import { TokenSigner } from './jwt.ts'
-import { keysVersion, loadKeys, type SigningKey } from './keys.ts'
+import { isTrusted, keysVersion, loadKeys, type SigningKey } from './keys.ts'
 import { errors, Provider } from './library.ts'
 import { replayRefreshes } from './replay.ts'
 import { tokenForm } from './requests.ts'
@@ -36,6 +37,8 @@ export interface EngineParts {
   readonly browsers: Browsers
   /** An error that no client may see. */
   readonly onFault: (error: unknown) => void
+  /** A code or refresh token that was refused. */
+  readonly onGrantRefusal: OnGrantRefusal
 }
 
 /** The provider with one set of signing keys. */
@@ -45,10 +48,17 @@ export interface Engine {
   readonly signer: TokenSigner
 }
 
-/** The current one; made anew when the signing keys have changed. */
+interface Current {
+  readonly engine: Engine
+  readonly version: number
+  /** When the next of its keys ends, in milliseconds since 1970. */
+  readonly until: number
+}
+
+/** The current one; made anew when the signing keys have changed, or one of them has ended. */
 export class Engines {
   readonly #parts: EngineParts
-  #current: { readonly engine: Engine; readonly version: number } | undefined
+  #current: Current | undefined
   #making: Promise<Engine> | undefined
 
   constructor(parts: EngineParts) {
@@ -57,7 +67,7 @@ export class Engines {
 
   async current(): Promise<Engine> {
     const version = keysVersion(this.#parts.records)
-    if (this.#current?.version === version) return this.#current.engine
+    if (this.#current?.version === version && Date.now() < this.#current.until) return this.#current.engine
     this.#making ??= this.#make(version).finally(() => {
       this.#making = undefined
     })
@@ -65,8 +75,11 @@ export class Engines {
   }
 
   async #make(version: number): Promise<Engine> {
-    const engine = makeEngine(this.#parts, await loadKeys(this.#parts.records))
-    this.#current = { engine, version }
+    const now = Date.now()
+    const keys = (await loadKeys(this.#parts.records)).filter(key => isTrusted(key, now))
+    const engine = makeEngine(this.#parts, keys)
+    const until = Math.min(...keys.map(({ endsAt }) => endsAt ?? Number.POSITIVE_INFINITY))
+    this.#current = { engine, version, until }
     return engine
   }
 }
@@ -120,7 +133,13 @@ function makeEngine(parts: EngineParts, keys: readonly SigningKey[]): Engine {
     const formOf = (ctx: Context) => tokenForm(ctx.req)
     provider.use(replayRefreshes({ records, seconds: refreshReplay, formOf, onFault }))
   }
-  shapeAnswers(provider, { separator: settings.scopeSeparator, issuer })
+  shapeAnswers(provider, {
+    separator: settings.scopeSeparator,
+    issuer,
+    records,
+    deviceCodeLifeMs: deviceCodeLifeSeconds * 1000,
+    onGrantRefusal: parts.onGrantRefusal,
+  })
   writeTogether(provider, routes.token)
   provider.on('server_error', (_ctx: never, error: never) => onFault(error))
   provider.on('error', (error: never) => onFault(error))

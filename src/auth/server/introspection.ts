@@ -67,6 +67,7 @@ export class Introspection implements QuickEndpoint {
     const token = JSON.parse(payload) as StoredToken
     if (consumedAt !== null || token.clientId !== app.client_id) return undefined
     if (jti !== undefined && kind === 'RefreshToken') return undefined
+    if (token.exp * 1000 <= Date.now()) return undefined
     if (token.grantId !== undefined && !(await this.#isGranted(token, token.grantId))) return undefined
     const { accountId, clientId, exp, iat, sid, scope, jkt } = token
     if (accountId !== undefined && !(await this.#parts.hasAccount(Number(accountId)))) return undefined

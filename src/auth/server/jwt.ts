@@ -1,6 +1,6 @@
 /** JWT access tokens (RFC 9068): made and checked with our own keys only, at once. */
 import { createPrivateKey, type KeyObject, sign, verify } from 'node:crypto'
-import { publicKey, type SigningKey } from './keys.ts'
+import { isTrusted, publicKey, type SigningKey } from './keys.ts'
 
 export interface AccessClaims {
   readonly iss: string
@@ -47,7 +47,7 @@ function encoded(value: object): string {
 export class TokenSigner {
   readonly #kid: string
   readonly #private: KeyObject
-  readonly #public: ReadonlyMap<string, KeyObject>
+  readonly #public: ReadonlyMap<string, { readonly key: SigningKey; readonly object: KeyObject }>
 
   /** `keys`: the newest first. */
   constructor(keys: readonly SigningKey[]) {
@@ -56,7 +56,7 @@ export class TokenSigner {
     if (!newest) throw new Error('There is no ES256 key to sign access tokens with.')
     this.#kid = newest.jwk.kid
     this.#private = createPrivateKey({ key: newest.jwk, format: 'jwk' })
-    this.#public = new Map(own.map(key => [key.jwk.kid, publicKey(key)]))
+    this.#public = new Map(own.map(key => [key.jwk.kid, { key, object: publicKey(key) }]))
   }
 
   sign(claims: AccessClaims): string {
@@ -71,8 +71,8 @@ export class TokenSigner {
     const header = jwtPart(token, 0)
     // RFC 8725, 3.1 and 3.11; a `crit` that nobody here knows must be refused (RFC 7515, 4.1.11).
     if (header?.alg !== ALG || header.typ !== TYPE || 'crit' in header) return undefined
-    const key = typeof header.kid === 'string' ? this.#public.get(header.kid) : undefined
-    if (key === undefined || !isSigned(token, key)) return undefined
+    const known = typeof header.kid === 'string' ? this.#public.get(header.kid) : undefined
+    if (known === undefined || !isTrusted(known.key, now) || !isSigned(token, known.object)) return undefined
     const claims = jwtPart(token, 1) as AccessClaims | undefined
     return claims && isCurrent(claims, issuer, now) ? claims : undefined
   }

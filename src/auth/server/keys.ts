@@ -1,6 +1,6 @@
 /**
- * Signing keys. The newest of each algorithm signs; older ones stay published until everything that they
- * have signed has expired.
+ * Signing keys. The newest of each algorithm signs; older ones are published and trusted until everything that they have
+ * signed has expired, and no longer.
  */
 import { createPublicKey, generateKeyPair, hash, type KeyObject, type webcrypto } from 'node:crypto'
 import { promisify } from 'node:util'
@@ -20,6 +20,8 @@ export interface SigningKey {
   readonly createdAt: number
   /** When it stopped signing; null while it signs. */
   readonly retiredAt: number | null
+  /** From when on it is trusted no more; stored when it is retired, so those of older versions have none. */
+  readonly endsAt?: number
 }
 
 /** RS256 is what every OpenID Connect client takes (Core 1.0, 15.1); ES256 signs access tokens. */
@@ -60,23 +62,30 @@ export async function loadKeys(records: Records, now = Date.now()): Promise<read
   return keysIn(await stored(records, now))
 }
 
+/** Whether what the key has signed is still taken. */
+export function isTrusted({ endsAt }: SigningKey, now: number): boolean {
+  return endsAt === undefined || now < endsAt
+}
+
 /**
  * New keys sign from now on. `longest`: the longest life of a token in seconds; what was retired longer ago
- * is forgotten. Returns the ids of the new keys. Of several rotations at once each retires the keys of the one before.
+ * is forgotten. `atOnce`: the older keys end now, and what they signed with them. Returns the ids of the new keys. Of several rotations at once each retires the keys of the one before.
  */
 export async function rotateKeys(
   records: Records,
   longest: number,
   now = Date.now(),
+  atOnce = false,
 ): Promise<readonly string[]> {
-  const oldest = now - longest * 1000 - MARGIN
+  const life = longest * 1000 + MARGIN
   const made = await newKeys(now)
   for (let isDone = false; !isDone; ) {
     const found = await stored(records, now)
     const kept = keysIn(found)
-      .map(key => (key.retiredAt === null ? { ...key, retiredAt: now } : key))
-      .filter(({ retiredAt }) => (retiredAt ?? now) > oldest)
-    isDone = await records.swap(found, found.payload, JSON.stringify([...made, ...kept]))
+      .map(key => (key.retiredAt === null ? { ...key, retiredAt: now, endsAt: now + life } : key))
+      .filter(key => (key.retiredAt ?? now) > now - life && isTrusted(key, now))
+    const keys = atOnce ? made : [...made, ...kept]
+    isDone = await records.swap(found, found.payload, JSON.stringify(keys))
   }
   return made.map(({ jwk }) => jwk.kid)
 }

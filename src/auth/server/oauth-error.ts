@@ -23,6 +23,6 @@ export function asOauthError(reply: Reply, thrown: unknown): Reply {
 }
 
 /** RFC 6749, 5.2: of ASCII, and without quotation marks and backslashes. */
-function printable(message: string): string {
+export function printable(message: string): string {
   return message.replaceAll('"', "'").replace(/[^\x20-\x7e]|\\/g, '?')
 }

@@ -9,6 +9,7 @@ import type { Records } from '../../records.ts'
 import type { Adapter } from './adapter.ts'
 import type { AppRow } from './apps.ts'
 import { grantHash } from './denials.ts'
+import { type OnGrantRefusal, reasonOf } from './grant-refusals.ts'
 import type { TokenSigner } from './jwt.ts'
 import { type Form, opaque, type QuickEndpoint, type QuickRequest, quickHeaders } from './quick.ts'
 import { allowedScope, scopeSet, withCovered } from './scopes.ts'
@@ -24,6 +25,7 @@ export interface QuickGrantParts {
   readonly hasAccount: HasAccount
   /** As the library stores. */
   readonly adapter: (kind: string) => Adapter
+  readonly onGrantRefusal: OnGrantRefusal
 }
 
 /** What is stored of a code, a refresh token or a grant. */
@@ -33,6 +35,8 @@ interface Stored {
   readonly grantId: string
   readonly scope: string
   readonly sessionUid: string
+  /** Seconds since 1970. */
+  readonly exp: number
   readonly gty?: string
   readonly rotations?: number
   readonly iiat?: number
@@ -127,6 +131,7 @@ export class QuickGrants implements QuickEndpoint {
     const found = await this.#parts.records.get(kind, id)
     if (!found || found.consumedAt !== null) return undefined
     const stored = JSON.parse(found.payload) as Stored
+    if (stored.exp * 1000 <= Date.now()) return undefined
     return Object.keys(stored).every(name => members[kind].has(name)) ? stored : undefined
   }
 
@@ -165,7 +170,7 @@ export class QuickGrants implements QuickEndpoint {
     }
     // Asked for in one turn, they share a commit.
     const failed = (await Promise.allSettled(writes)).find(({ status }) => status === 'rejected')
-    if (failed?.status === 'rejected') return refused(failed.reason)
+    if (failed?.status === 'rejected') return this.#refused(failed.reason, clientId)
     const isJwt = (app.access_token_format ?? settings.accessTokenFormat) === 'jwt'
     return granted({
       access_token: isJwt ? this.#jwt(access, token, signer) : access,
@@ -174,6 +179,15 @@ export class QuickGrants implements QuickEndpoint {
       scope: scope.replaceAll(' ', app.scope_separator ?? settings.scopeSeparator),
       token_type: 'bearer',
     })
+  }
+
+  /** Somebody else was faster. */
+  #refused(error: unknown, clientId: string): Reply {
+    if (!isRefusal(error)) throw error
+    const reason = reasonOf(error)
+    this.#parts.onGrantRefusal({ clientId, reason })
+    const body = JSON.stringify({ error: error.error, error_description: reason })
+    return { status: error.statusCode, headers: quickHeaders, body }
   }
 
   #refreshToken(kind: Kind, stored: Stored, iat: number, gty: string): Record<string, unknown> {
@@ -221,12 +235,4 @@ function gtyOf(kind: Kind, { gty = '' }: Stored): string {
 
 function granted(body: object): Reply {
   return { status: 200, headers: quickHeaders, body: JSON.stringify(body) }
-}
-
-/** Somebody else was faster. */
-function refused(error: unknown): Reply {
-  if (!isRefusal(error)) throw error
-  const { error: name, error_description: description, statusCode } = error
-  const body = JSON.stringify({ error: name, error_description: description })
-  return { status: statusCode, headers: quickHeaders, body }
 }

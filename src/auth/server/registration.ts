@@ -6,9 +6,19 @@
 import { ApiError } from '../../errors.ts'
 import type { Collection } from '../../model/model.ts'
 import { bodyValidator } from '../../model/validate.ts'
+import { requireName } from './app-name.ts'
+import { requireAddresses } from './apps.ts'
 import { isNative } from './clients.ts'
 
 type Metadata = Readonly<Record<string, unknown>>
+
+/** What apps that register themselves are held to. */
+interface Rules {
+  /** The collection `oauth_apps`. */
+  readonly apps: Collection
+  /** What the service is called, and no app may be. */
+  readonly serviceName: string
+}
 
 /** RFC 7591, 3.2.2. */
 export interface RegistrationFault {
@@ -73,9 +83,11 @@ const uriRule =
   'each must be an https address, http on localhost, 127.0.0.1 or [::1], or of a scheme of its own with a dot in it, in lower case up to the path, with a port of at most 65535; no fragment, no user name, no spaces, at most 2048 characters, none twice'
 
 /** Throws a `Refused` in the words of `oauth_apps`, with the names that metadata have. */
-function checkAsApp(apps: Collection, body: Metadata, shown: (field: string) => string): void {
+function checkAsApp({ apps, serviceName }: Rules, body: Metadata, shown: (field: string) => string): void {
   try {
-    bodyValidator(apps).create(body)
+    const { values } = bodyValidator(apps).create(body)
+    requireName(values.name, serviceName)
+    requireAddresses(values.redirect_uris)
   } catch (error) {
     if (!(error instanceof ApiError)) throw error
     const [fault] = error.details ?? []
@@ -125,7 +137,7 @@ function checkedGrants(metadata: Metadata, method: string, uris: readonly string
   return types
 }
 
-function made(metadata: Metadata, apps: Collection): Metadata {
+function made(metadata: Metadata, rules: Rules): Metadata {
   const method = oneOf(metadata, 'token_endpoint_auth_method', methods) ?? 'client_secret_basic'
   const uris = uriList(metadata, 'redirect_uris')
   const goodbyes = uriList(metadata, 'post_logout_redirect_uris')
@@ -139,8 +151,8 @@ function made(metadata: Metadata, apps: Collection): Metadata {
     ...(logo !== undefined && { logo_uri: logo }),
     ...(homepage !== undefined && { homepage_uri: homepage }),
   }
-  checkAsApp(apps, body, field => names[field] ?? field)
-  checkAsApp(apps, { name: 'x', redirect_uris: goodbyes }, () => 'post_logout_redirect_uris')
+  checkAsApp(rules, body, field => names[field] ?? field)
+  checkAsApp(rules, { name: body.name, redirect_uris: goodbyes }, () => 'post_logout_redirect_uris')
   oneOf(metadata, 'subject_type', ['public'])
   const types = checkedGrants(metadata, method, uris)
   const optional = {
@@ -165,14 +177,14 @@ function made(metadata: Metadata, apps: Collection): Metadata {
   }
 }
 
-/** What of a client's metadata is registered. `apps`: the collection `oauth_apps`. */
-export function checkedRegistration(apps: Collection, given: unknown): Registration {
+/** What of a client's metadata is registered. */
+export function checkedRegistration(rules: Rules, given: unknown): Registration {
   if (typeof given !== 'object' || given === null || Array.isArray(given)) {
     const description = 'the body must be a JSON object of client metadata'
     return { kind: 'refused', fault: { error: 'invalid_client_metadata', description } }
   }
   try {
-    return { kind: 'fine', metadata: made(given as Metadata, apps) }
+    return { kind: 'fine', metadata: made(given as Metadata, rules) }
   } catch (error) {
     if (error instanceof Refused) return { kind: 'refused', fault: error.fault }
     throw error

@@ -23,6 +23,8 @@ export interface Incoming {
   readonly rules: RequestRules
   /** The collection whose rules a registration must fulfil. */
   readonly oauthApps: Collection
+  /** What the service is called, and no app may be. */
+  readonly serviceName: string
 }
 
 const FORM = 'application/x-www-form-urlencoded'
@@ -123,9 +125,13 @@ function identityOf(req: IncomingMessage, given: unknown): object {
 }
 
 /** A registration with what may be registered. One that may not be is given on as nothing, for its credential only. */
-function withMetadata(req: IncomingMessage, body: Buffer, { oauthApps }: Incoming): IncomingMessage {
+function withMetadata(
+  req: IncomingMessage,
+  body: Buffer,
+  { oauthApps: apps, serviceName }: Incoming,
+): IncomingMessage {
   const given = jsonOf(req, body)
-  const checked = checkedRegistration(oauthApps, given)
+  const checked = checkedRegistration({ apps, serviceName }, given)
   req.headers['content-type'] = 'application/json'
   if (checked.kind === 'fine') {
     return withBody(req, JSON.stringify({ ...checked.metadata, ...identityOf(req, given) }))

@@ -4,6 +4,7 @@
  */
 import type { Context } from 'oidc-provider'
 import { currentContext } from './browsers.ts'
+import { noteReason } from './grant-refusals.ts'
 import type { Provider } from './library.ts'
 
 type Write = () => Promise<unknown>
@@ -21,6 +22,7 @@ export async function together(write: Write): Promise<void> {
 interface Refusal {
   readonly error: string
   readonly error_description?: string
+  readonly error_detail?: string
   readonly statusCode: number
 }
 
@@ -36,6 +38,7 @@ async function settle(ctx: Context, writes: readonly Write[]): Promise<void> {
   if (!failed) return
   if (!isRefusal(failed.reason)) throw failed.reason
   const { error, error_description, statusCode } = failed.reason
+  noteReason(ctx, failed.reason)
   ctx.status = statusCode
   ctx.body = { error, error_description }
 }

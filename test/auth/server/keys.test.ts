@@ -107,6 +107,27 @@ test('tokens of retired keys are still taken', async () => {
   await store.close()
 })
 
+test('a retired key ends when all that it signed has expired, or at once, whether or not another rotation comes', async () => {
+  const { store } = open()
+  const { records } = store
+  const old = new TokenSigner(await loadKeys(records, 0)).sign({ ...claims, exp: 1e9 })
+  await rotateKeys(records, 3600, HOUR)
+  const signer = new TokenSigner(await loadKeys(records))
+  // An hour for what it signed, and one beyond it.
+  assert.ok(signer.verify(old, issuer, 3 * HOUR - 1))
+  assert.equal(signer.verify(old, issuer, 3 * HOUR), undefined)
+  const fresh = signer.sign({ ...claims, exp: 1e9 })
+  const made = await rotateKeys(records, 3600, 2 * HOUR, true)
+  const keys = await loadKeys(records)
+  assert.deepEqual(
+    keys.map(({ jwk }) => jwk.kid),
+    made,
+  )
+  for (const token of [old, fresh])
+    assert.equal(new TokenSigner(keys).verify(token, issuer, 2 * HOUR), undefined)
+  await store.close()
+})
+
 test('a JWT is what jose takes for one, and only in its time, for us', async () => {
   const { store } = open()
   const keys = await loadKeys(store.records)

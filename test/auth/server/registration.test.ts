@@ -6,6 +6,7 @@ import { checkModel } from '../../../src/model/check.ts'
 import blog from '../../models/blog.ts'
 
 const apps = checkModel(blog).collections.get('oauth_apps') ?? assert.fail()
+const rules = { apps, serviceName: 'Portico' }
 const uris = ['https://app.example/cb']
 const none = 'none'
 
@@ -68,7 +69,7 @@ const refused: readonly (readonly [what: string, metadata: object, error: string
 
 for (const [what, metadata, error, message] of refused) {
   test(`${what}: refused as ${error}`, () => {
-    const checked = checkedRegistration(apps, metadata)
+    const checked = checkedRegistration(rules, metadata)
     assert.ok(checked.kind === 'refused')
     assert.equal(checked.fault.error, error)
     assert.match(checked.fault.description, message)
@@ -76,7 +77,7 @@ for (const [what, metadata, error, message] of refused) {
 }
 
 test('only what is known is registered, with what RFC 7591 says where nothing is said', () => {
-  const checked = checkedRegistration(apps, {
+  const checked = checkedRegistration(rules, {
     redirect_uris: uris,
     jwks_uri: 'https://app.example/keys',
     scope: null,
@@ -94,7 +95,7 @@ test('only what is known is registered, with what RFC 7591 says where nothing is
 })
 
 test('an app that acts by itself needs no page', () => {
-  const checked = checkedRegistration(apps, { client_name: 'A job', grant_types: ['client_credentials'] })
+  const checked = checkedRegistration(rules, { client_name: 'A job', grant_types: ['client_credentials'] })
   assert.ok(checked.kind === 'fine')
   assert.deepEqual(checked.metadata.response_types, [])
 })

@@ -272,14 +272,38 @@ test('the metadata say what is there, in three documents', async () => {
   })
 })
 
-test('a challenge leads to the metadata of the resource', async () => {
-  await withFixture({}, async ({ url, call }) => {
-    const refused = await call('/api/v1/me')
-    const challenge = refused.headers.get('www-authenticate') ?? ''
-    const [, metadata] = /resource_metadata="([^"]+)"/.exec(challenge) ?? []
-    assert.equal(metadata, `${url}/.well-known/oauth-protected-resource`)
-    const document = (await (await fetch(metadata ?? '')).json()) as { authorization_servers: string[] }
-    assert.deepEqual(document.authorization_servers, [url])
+test('a challenge leads to the metadata of the resource that was asked (RFC 9728, 3.3 and 5.1)', async () => {
+  await withFixture({}, async ({ url, call, ann }) => {
+    const wrong = `pk_${'x'.repeat(43)}`
+    const query = { query: '{ me { id } }' }
+    const graphql = (more: object) => call('/graphql', { method: 'POST', body: query, ...more })
+    const rows: readonly [Awaited<ReturnType<typeof call>>, number, string][] = [
+      [await call('/api/v1/me'), 401, '/api/v1'],
+      [await call('/api/v1/posts', { key: wrong }), 401, '/api/v1'],
+      [await graphql({ key: wrong }), 401, '/graphql'],
+      [await graphql({ key: wrong, headers: { Accept: 'application/json' } }), 401, '/graphql'],
+      // GraphQL over HTTP, 6.4: executed, so 200.
+      [await graphql({}), 200, '/graphql'],
+      [await graphql({ headers: { Accept: 'application/graphql-response+json' } }), 200, '/graphql'],
+      [await graphql({}), 200, '/graphql'],
+      [await call('/nothing', { key: wrong }), 401, ''],
+    ]
+    for (const [answer, status, path] of rows) {
+      assert.equal(answer.status, status, answer.text)
+      const challenge = answer.headers.get('www-authenticate') ?? ''
+      const [, metadata] = /^Bearer realm="api".*, resource_metadata="([^"]+)"$/.exec(challenge) ?? []
+      assert.equal(metadata, `${url}/.well-known/oauth-protected-resource${path}`)
+      const document = (await (await fetch(metadata ?? '')).json()) as Record<string, unknown>
+      assert.deepEqual([document.resource, document.authorization_servers], [url + path, [url]])
+    }
+    // Who has a credential needs no other, and what is refused to nobody asks for none.
+    for (const answer of [
+      await graphql({ key: ann.key }),
+      await call('/graphql', { method: 'POST', body: { query: '{ posts { nodes { id } } }' } }),
+      await call('/graphql', { method: 'POST', key: ann.key, body: { query: '{ nothing }' } }),
+    ]) {
+      assert.equal(answer.headers.get('www-authenticate'), null, answer.text)
+    }
   })
 })
 

@@ -45,7 +45,7 @@ const hooks: CreateHooks = new Map([
       revealed: { key: 'pk_test_secret' },
     }),
   ],
-  ['oauth_apps', newAppHook({ addFirst: async () => {} })],
+  ['oauth_apps', newAppHook({ addFirst: async () => {} }, 'Portico')],
   [
     'oauth_app_secrets',
     () => ({ computed: { prefix: 'test', hash: randomUUID() }, revealed: { client_secret: 'test_secret' } }),

@@ -1,0 +1,41 @@
+/** What apps call themselves: users decide by it whom they let at their data. */
+import { ApiError } from '../../errors.ts'
+import type { JsonValue } from '../../model/fields/type.ts'
+import { unseen } from '../../model/patterns.ts'
+
+/** Cyrillic and Greek letters that look like Latin ones, in lower case. */
+const lookalikes: ReadonlyMap<string, string> = new Map(
+  [...'аaвbсcԁdеeһhіiјjкkмmоoрpԛqѕsтtуyхxԝwαaεeιiκkνvοoρpτtυuχx'.matchAll(/(.)(.)/gsu)].map(
+    ([, letter = '', latin = '']) => [letter, latin],
+  ),
+)
+
+/** What is left of a name for who reads it in passing: no case, no accents, no spaces, no signs, one alphabet. */
+function folded(name: string): string {
+  const letters = name
+    .normalize('NFKD')
+    .toLowerCase()
+    .replace(/[\p{M}\p{C}\p{Z}\p{P}\p{S}]/gu, '')
+  return [...letters].map(letter => lookalikes.get(letter) ?? letter).join('')
+}
+
+function refuse(message: string): never {
+  throw new ApiError('VALIDATION_FAILED', message, {
+    details: [{ field: 'name', code: 'not_allowed', message }],
+  })
+}
+
+/** VALIDATION_FAILED where a name is the service's own, or begins or ends with a space. `name`: of at most 100 characters. */
+export function requireName(name: JsonValue | undefined, serviceName: string): void {
+  if (typeof name !== 'string') return
+  if (name.trim() !== name || name === '')
+    refuse('The name must not be empty, nor begin or end with a space.')
+  const own = folded(serviceName)
+  if (own === '' || folded(name) !== own) return
+  refuse(`The name must not be that of this service, ${serviceName}: users would take the app for it.`)
+}
+
+/** A name as pages show it: one that was stored before such names were refused may hold what is not seen. */
+export function shownName(name: string): string {
+  return name.replace(unseen, '').trim()
+}

@@ -1,0 +1,66 @@
+/** How fast a device may ask (RFC 8628, 3.2 and 3.5), whichever node it asks. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { isTooFast, pollIntervalSeconds } from '../../../src/auth/server/device-pace.ts'
+import { checkModel } from '../../../src/model/check.ts'
+import blog from '../../models/blog.ts'
+import { type App, type Fixture, post, secretOf, withFixture } from './server.ts'
+
+const grant_type = 'urn:ietf:params:oauth:grant-type:device_code'
+
+async function started({ url }: Fixture, app: App) {
+  const { json } = await post(`${url}/oauth/device`, { scope: 'read:post', ...secretOf(app) })
+  return { interval: json.interval, device_code: String(json.device_code) }
+}
+
+async function asks({ url }: Fixture, app: App, device_code: string): Promise<unknown> {
+  const { status, json } = await post(`${url}/oauth/token`, { grant_type, device_code, ...secretOf(app) })
+  assert.equal(status, 400)
+  return json.error
+}
+
+test('a device is told the interval, and to slow down when it asks sooner', async () => {
+  await withFixture({}, async fixture => {
+    const app = await fixture.app()
+    const { interval, device_code } = await started(fixture, app)
+    assert.equal(interval, pollIntervalSeconds)
+    assert.equal(await asks(fixture, app, device_code), 'authorization_pending')
+    assert.equal(await asks(fixture, app, device_code), 'slow_down')
+    await fixture.restart()
+    assert.equal(await asks(fixture, app, device_code), 'slow_down')
+    // Another device has a pace of its own.
+    const other = await started(fixture, app)
+    assert.equal(await asks(fixture, app, other.device_code), 'authorization_pending')
+    // Of many at once, on whichever nodes, one is in time.
+    const { device_code: crowded } = await started(fixture, app)
+    const answers = await Promise.all(Array.from({ length: 9 }, () => asks(fixture, app, crowded)))
+    assert.equal(answers.filter(error => error === 'authorization_pending').length, 1)
+    assert.equal(answers.filter(error => error === 'slow_down').length, 8)
+    assert.equal(await asks(fixture, app, 'x'.repeat(43)), 'invalid_grant')
+  })
+})
+
+test('each time that it is too fast a device has to wait five seconds longer', async () => {
+  await withFixture({}, async ({ place }) => {
+    const store = await place.openStore(checkModel(blog))
+    try {
+      const begun = Date.now()
+      const at = (seconds: number) => isTooFast(store.records, 'a code', 600_000, begun + seconds * 1000)
+      const asked: readonly (readonly [seconds: number, tooFast: boolean])[] = [
+        [0, false],
+        [5, false],
+        [10.1, false],
+        [12, true],
+        // Ten seconds after the last.
+        [21, true],
+        // Fifteen.
+        [36, false],
+        [50, true],
+        [70, false],
+      ]
+      for (const [seconds, tooFast] of asked) assert.equal(await at(seconds), tooFast, `${seconds} s`)
+    } finally {
+      await store.close()
+    }
+  })
+})

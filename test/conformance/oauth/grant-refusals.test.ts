@@ -1,0 +1,158 @@
+/** Why a code or a token is refused: told to who has shown a secret, and to the log; to others not (RFC 6749, 5.2). */
+import assert from 'node:assert/strict'
+import { hash } from 'node:crypto'
+import { test } from 'node:test'
+import { checkModel } from '../../../src/model/check.ts'
+import type { Records, StoredRecord } from '../../../src/records.ts'
+import { recordsBeside } from '../../auth/sealing/beside.ts'
+import blog from '../../models/blog.ts'
+import {
+  type App,
+  authorizationUrl,
+  authorize,
+  type Fixture,
+  newCode,
+  newTokens,
+  post,
+  redeem,
+  redirectUri,
+  secretOf,
+  type TokenAnswer,
+  withFixture,
+} from './server.ts'
+
+const verifier = 'v'.repeat(43)
+const challenge = { code_challenge: hash('sha256', verifier, 'base64url'), code_challenge_method: 'S256' }
+
+function refused({ status, json, text }: TokenAnswer, error: string, words: RegExp): void {
+  assert.deepEqual([status, json.error], [400, error], text)
+  assert.match(String(json.error_description), words)
+}
+
+async function withRecords(fixture: Fixture, use: (records: Records) => Promise<void>): Promise<void> {
+  const store = await fixture.place.openStore(checkModel(blog))
+  try {
+    await use(await recordsBeside(store, fixture.place))
+  } finally {
+    await store.close()
+  }
+}
+
+/** As if the time of everything of a kind had come a second ago. */
+function expire(fixture: Fixture, kind: string): Promise<void> {
+  return withRecords(fixture, async records => {
+    for (const found of await records.all(kind)) {
+      const payload = { ...JSON.parse(found.payload), exp: Math.floor(Date.now() / 1000) - 1 }
+      const { grant, alias, owner, ...rest }: StoredRecord = found
+      const names = { grant: grant ?? undefined, alias: alias ?? undefined, owner: owner ?? undefined }
+      await records.put({ ...rest, ...names, payload: JSON.stringify(payload) })
+    }
+  })
+}
+
+function refresh({ url }: Fixture, app: App, token: string, more = {}): Promise<TokenAnswer> {
+  const form = { grant_type: 'refresh_token', refresh_token: token, ...secretOf(app), ...more }
+  return post(`${url}/oauth/token`, form)
+}
+
+// What is sent in another order of things is dealt with by the library alone.
+for (const more of [{}, { unknown: 'x' }]) {
+  const way = 'unknown' in more ? 'by the library' : 'by the short way'
+
+  test(`an app with a secret hears why its code is refused (${way})`, async () => {
+    await withFixture({}, async fixture => {
+      const { url, ann: person } = fixture
+      const app = await fixture.app()
+      const other = await fixture.app()
+      const browser = fixture.browser()
+      const code = () => newCode(fixture, app, { browser, person })
+      refused(await redeem(url, app, 'x'.repeat(43), more), 'invalid_grant', /not known/)
+      refused(await redeem(url, other, await code(), more), 'invalid_grant', /another client/)
+      const wrong = { redirect_uri: `${redirectUri}/x`, ...more }
+      refused(await redeem(url, app, await code(), wrong), 'invalid_grant', /redirect_uri/)
+      const bound = await newCode(fixture, app, { browser, person, parameters: challenge })
+      refused(await redeem(url, app, bound, more), 'invalid_grant', /code_verifier is missing/)
+      const guessed = { code_verifier: 'w'.repeat(43), ...more }
+      refused(await redeem(url, app, bound, guessed), 'invalid_grant', /code_verifier does not match/)
+      const used = await code()
+      assert.equal((await redeem(url, app, used, more)).status, 200)
+      refused(await redeem(url, app, used, more), 'invalid_grant', /used before/)
+      const late = await code()
+      await expire(fixture, 'AuthorizationCode')
+      refused(await redeem(url, app, late, more), 'invalid_grant', /code has expired/)
+      // Of many at once one gets tokens, and the others hear why they do not.
+      const wanted = await code()
+      const answers = await Promise.all(Array.from({ length: 5 }, () => redeem(url, app, wanted, more)))
+      const losers = answers.filter(({ status }) => status !== 200)
+      assert.equal(losers.length, 4)
+      for (const answer of losers) refused(answer, 'invalid_grant', /used before|not known|revoked/)
+    })
+  })
+
+  test(`an app with a secret hears why its refresh token is refused (${way})`, async () => {
+    await withFixture({}, async fixture => {
+      const { url, ann: person } = fixture
+      const app = await fixture.app()
+      const other = await fixture.app()
+      const browser = fixture.browser()
+      const scope = 'offline_access read:post'
+      const token = async () =>
+        String((await newTokens(fixture, app, { browser, person, scope })).refresh_token)
+      refused(await refresh(fixture, app, 'x'.repeat(43), more), 'invalid_grant', /not known/)
+      refused(await refresh(fixture, other, await token(), more), 'invalid_grant', /another client/)
+      const used = await token()
+      assert.equal((await refresh(fixture, app, used, more)).status, 200)
+      refused(await refresh(fixture, app, used, more), 'invalid_grant', /used before/)
+      const revoked = await token()
+      await post(`${url}/oauth/revoke`, { token: revoked, ...secretOf(app) })
+      refused(await refresh(fixture, app, revoked, more), 'invalid_grant', /revoked/)
+      const late = await token()
+      await expire(fixture, 'RefreshToken')
+      refused(await refresh(fixture, app, late, more), 'invalid_grant', /has expired/)
+      const told = await post(`${url}/oauth/introspect`, { token: late, ...secretOf(app), ...more })
+      assert.deepEqual(told.json, { active: false })
+    })
+  })
+}
+
+test('a public app hears the same whatever the reason', async () => {
+  await withFixture({}, async fixture => {
+    const { url, ann } = fixture
+    const app = await fixture.app({ type: 'public' })
+    const browser = fixture.browser()
+    const parameters = { client_id: app.client_id, response_type: 'code', redirect_uri: redirectUri }
+    const address = authorizationUrl(url, { ...parameters, ...challenge, scope: 'read:post' })
+    const code = async () => String((await authorize(browser, address, ann)).searchParams.get('code'))
+    const form = { grant_type: 'authorization_code', client_id: app.client_id, redirect_uri: redirectUri }
+    const redeemed = (given: Readonly<Record<string, string>>) =>
+      post(`${url}/oauth/token`, { ...form, code_verifier: verifier, ...given })
+    const used = await code()
+    assert.equal((await redeemed({ code: used })).status, 200)
+    const answers = [
+      await redeemed({ code: 'x'.repeat(43) }),
+      await redeemed({ code: await code(), code_verifier: 'w'.repeat(43) }),
+      await redeemed({ code: await code(), redirect_uri: 'http://127.0.0.1:9/other' }),
+      await redeemed({ code: used }),
+    ]
+    for (const answer of answers) refused(answer, 'invalid_grant', /^grant request is invalid$/)
+  })
+})
+
+test('the log says why, and for which app', async () => {
+  const lines: string[] = []
+  const { write } = process.stdout
+  await withFixture({ logLevel: 'info' }, async fixture => {
+    const app = await fixture.app()
+    process.stdout.write = ((chunk: string | Uint8Array, ...rest: never[]) => {
+      lines.push(String(chunk))
+      return write.call(process.stdout, chunk, ...rest)
+    }) as typeof write
+    try {
+      await redeem(fixture.url, app, 'x'.repeat(43))
+    } finally {
+      process.stdout.write = write
+    }
+    const said = lines.find(line => line.includes('a token request was refused'))
+    assert.ok(said?.includes(app.client_id) && said.includes('not known'), lines.join(''))
+  })
+})
