@@ -1,4 +1,5 @@
-/** What the service's own collections take beyond the rules of the model: keys, apps and their secrets. */
+/** What the service's own collections take beyond the rules of the model: users, keys, apps and their secrets. */
+import type { Plan, WriteShape } from '../plan/plan.ts'
 import type { CreateHooks, Run, WriteRule } from '../plan/run.ts'
 import type { Records } from '../records.ts'
 import { keyRule } from './key-bounds.ts'
@@ -12,7 +13,15 @@ interface OwnCollections {
   readonly hooks: CreateHooks
 }
 
-export function ownCollections(run: Run, records: Records, maxKeysPerUser: number): OwnCollections {
+interface OwnParts {
+  readonly run: Run
+  readonly records: Records
+  readonly maxKeysPerUser: number
+  /** Stands for the writes that give an account an e-mail address: see `addressChanges`. */
+  readonly writeAddress: Run['write']
+}
+
+export function ownCollections({ run, records, maxKeysPerUser, writeAddress }: OwnParts): OwnCollections {
   const rules = new Map([
     ['api_keys', keyRule(run)],
     ['oauth_apps', appRule(run)],
@@ -22,11 +31,20 @@ export function ownCollections(run: Run, records: Records, maxKeysPerUser: numbe
     ['oauth_apps', newAppHook],
     ['oauth_app_secrets', newSecretHook(run)],
   ])
-  return { run: withRules(run, keysAfterEnd(run, records), rules), hooks }
+  return { run: withRules(run, keysAfterEnd(run, records), rules, writeAddress), hooks }
+}
+
+function setsAddress({ shape }: Plan<WriteShape>): boolean {
+  return shape.kind !== 'delete' && shape.set.some(({ field }) => field === 'email')
 }
 
 /** `checked`: what writes of collections with rules run on. */
-function withRules(run: Run, checked: Run, rules: ReadonlyMap<string, WriteRule>): Run {
+function withRules(
+  run: Run,
+  checked: Run,
+  rules: ReadonlyMap<string, WriteRule>,
+  writeAddress: Run['write'],
+): Run {
   const ruled: Run['write'] = async (plan, principal) => {
     await rules.get(plan.shape.collection)?.(plan, principal)
     return checked.write(plan, principal)
@@ -34,7 +52,11 @@ function withRules(run: Run, checked: Run, rules: ReadonlyMap<string, WriteRule>
   return {
     ...run,
     // The hot path waits for nothing.
-    write: (plan, principal) =>
-      rules.has(plan.shape.collection) ? ruled(plan, principal) : run.write(plan, principal),
+    write(plan, principal) {
+      const { collection } = plan.shape
+      if (rules.has(collection)) return ruled(plan, principal)
+      if (collection === 'users' && setsAddress(plan)) return writeAddress(plan, principal)
+      return run.write(plan, principal)
+    },
   }
 }

@@ -6,6 +6,7 @@ import type { ItemShape } from '../../plan/plan.ts'
 import type { Run } from '../../plan/run.ts'
 import { system } from '../../principal.ts'
 import type { Records } from '../../records.ts'
+import type { BackgroundWork } from '../background.ts'
 import type { Mail } from '../mail.ts'
 import type { AccountClaims } from '../server/server.ts'
 import { type Addresses, createAddresses } from './addresses.ts'
@@ -33,44 +34,31 @@ export interface AccountParts {
   readonly revokeAll: (userId: number, exceptSession?: string) => Promise<void>
   /** After the first proof of an address: see `AuthorizationServer.revokeOthers`. */
   readonly revokeOthers: (userId: number, session: string) => Promise<void>
-  readonly onFault: (error: unknown) => void
+  readonly work: BackgroundWork
   readonly now?: () => number
 }
 
 /** What the parts of the accounts share. */
-export interface AccountBase extends AccountParts {
+export interface AccountBase extends AccountParts, BackgroundWork {
   readonly now: () => number
   readonly tokens: Tokens
   readonly addresses: Addresses
   readonly codes: OneTimeCodes
   readonly attempts: Throttle
   readonly mails: Throttle
-  /** Starts what nobody waits for, so that how long it takes tells nothing. */
-  background(work: () => Promise<void>): void
-  /** When everything that was started is done. */
-  idle(): Promise<void>
 }
 
 export function createAccountBase(parts: AccountParts): AccountBase {
-  const { records, counters, now = Date.now, onFault } = parts
-  const running = new Set<Promise<void>>()
+  const { records, counters, now = Date.now, work } = parts
   return {
     ...parts,
     now,
     tokens: createTokens(records, now),
-    addresses: createAddresses(records),
+    addresses: createAddresses(records, now),
     codes: createOneTimeCodes(records, now),
     attempts: createThrottle({ name: 'attempt', allowances: signInAllowances, counters, now }),
     mails: createThrottle({ name: 'mail', allowances: mailAllowances, counters, now }),
-    background(work) {
-      const job = work()
-        .catch(onFault)
-        .finally(() => running.delete(job))
-      running.add(job)
-    },
-    async idle() {
-      await Promise.all(running)
-    },
+    ...work,
   }
 }
 

@@ -5,12 +5,8 @@ import { claimsReader } from '../../../src/auth/accounts/accounts.ts'
 import { signInByPassword } from '../../../src/auth/accounts/sign-in.ts'
 import { finishSignUp, pendingAddress, signUp } from '../../../src/auth/accounts/sign-up.ts'
 import { findByEmail } from '../../../src/auth/accounts/users.ts'
-import {
-  addressToConfirm,
-  confirmAddress,
-  sendConfirmation,
-} from '../../../src/auth/accounts/verification.ts'
-import { MINUTE, withWorld } from './world.ts'
+import { addressToConfirm, sendConfirmation } from '../../../src/auth/accounts/verification.ts'
+import { confirms, MINUTE, withWorld } from './world.ts'
 
 const password = 'correct horse battery'
 const account = { name: ' Ada Lovelace ', email: 'Ada@Example.com', password, address: '192.0.2.1' }
@@ -29,10 +25,10 @@ test('open: the account is there at once, with the least role and an address tha
     assert.deepEqual(await claims(made.userId), expected)
     const link = await token()
     assert.equal(sent.length, 1)
-    assert.equal(await addressToConfirm(base, link), 'ada@example.com')
-    assert.equal(await confirmAddress(base, link, made.userId + 1, 's'), false)
-    assert.equal(await confirmAddress(base, link, made.userId, 's'), true)
-    assert.equal(await confirmAddress(base, link, made.userId, 's'), false)
+    assert.equal((await addressToConfirm(base, link))?.email, 'ada@example.com')
+    assert.equal(await confirms(base, link, made.userId + 1), false)
+    assert.equal(await confirms(base, link, made.userId), true)
+    assert.equal(await confirms(base, link, made.userId), false)
     assert.deepEqual(await claims(made.userId), { ...expected, emailVerified: true })
     assert.equal(await claims(made.userId + 1), undefined)
   })
@@ -171,7 +167,7 @@ test('a link confirms the address that it was sent to, not the one that the acco
   await withWorld({ signUp: 'open' }, async ({ base, user, token }) => {
     const id = await user('new@example.com', password)
     await sendConfirmation(base, id, 'old@example.com')
-    assert.equal(await confirmAddress(base, await token(), id, 's'), false)
+    assert.equal(await confirms(base, await token(), id), false)
     assert.equal(await base.addresses.isVerified(id, 'new@example.com'), false)
   })
 })

@@ -90,10 +90,15 @@ async function showVerify(parts: FaceParts, visit: Visit): Promise<Reply> {
     return showPending(parts, visit, account, address, noFaults)
   }
   const token = query.text('token')
-  const email = await addressToConfirm(parts.base, token)
-  if (email === undefined) return verifyOver(parts)
+  return showConfirm(parts, visit, token, noFaults)
+}
+
+async function showConfirm(parts: FaceParts, visit: Visit, token: string, faults: Faults): Promise<Reply> {
+  const asked = await addressToConfirm(parts.base, token)
+  if (asked === undefined) return verifyOver(parts)
   if (!(await signedIn(parts, visit))) return signInFirst(parts)
-  return pageReply(parts.theme, verifyPage({ csrf: parts.csrf.token(visit, visit.res), token, email }))
+  const page = verifyPage({ csrf: parts.csrf.token(visit, visit.res), token, ...asked, faults })
+  return pageReply(parts.theme, page, { status: faults.size > 0 ? 400 : 200 })
 }
 
 function signInFirst({ theme }: FaceParts): Reply {
@@ -152,6 +157,24 @@ export async function verifyRoute(parts: FaceParts, visit: Visit): Promise<Reply
   const who = await signedIn(parts, visit)
   if (!who) return signInFirst(parts)
   if (form.text('send') === 'yes') return sendAgain(parts, visit, who)
-  const confirmed = await confirmAddress(parts.base, form.text('token'), who.user.id, who.session.id)
-  return confirmed ? redirect('/account?done=verified') : verifyOver(parts)
+  if (form.text('drop') === 'yes') {
+    await parts.base.addresses.drop(who.user.id)
+    return redirect('/account?done=address-kept')
+  }
+  return confirm(parts, visit, form, who)
+}
+
+async function confirm(parts: FaceParts, visit: Visit, form: FormBody, who: SignedIn): Promise<Reply> {
+  const token = form.text('token')
+  const answer = await confirmAddress(parts.base, {
+    token,
+    userId: who.user.id,
+    session: who.session.id,
+    password: form.text('password'),
+    address: parts.throttleAddress(visit.address),
+  })
+  if (answer.kind === 'done') return redirect('/account?done=verified')
+  if (answer.kind === 'throttled') return tooMany(parts.theme, answer.seconds)
+  if (answer.kind === 'over') return verifyOver(parts)
+  return showConfirm(parts, visit, token, new Map([['password', 'This is not your password.']]))
 }
