@@ -10,8 +10,18 @@ import type { BackgroundWork } from '../background.ts'
 import type { Mail } from '../mail.ts'
 import type { AccountClaims } from '../server/server.ts'
 import { type Addresses, createAddresses } from './addresses.ts'
+import { createDevices, type Devices } from './devices.ts'
 import { createOneTimeCodes, type OneTimeCodes } from './one-time-codes.ts'
-import { createThrottle, mailAllowances, signInAllowances, type Throttle } from './throttle.ts'
+import {
+  type Allowances,
+  codeAllowances,
+  createThrottle,
+  mailAllowances,
+  passkeyAllowances,
+  resetAllowances,
+  signInAllowances,
+  type Throttle,
+} from './throttle.ts'
 import { createTokens, type Tokens } from './tokens.ts'
 import { findUser } from './users.ts'
 
@@ -44,20 +54,35 @@ export interface AccountBase extends AccountParts, BackgroundWork {
   readonly tokens: Tokens
   readonly addresses: Addresses
   readonly codes: OneTimeCodes
+  readonly devices: Devices
+  /** Passwords. */
   readonly attempts: Throttle
-  readonly mails: Throttle
+  readonly codeAttempts: Throttle
+  readonly passkeyAttempts: Throttle
+  /** Requests for a new password. */
+  readonly resets: Throttle
+  /** Each purpose has its own: what strangers use up of one keeps nobody from another. */
+  readonly signUpMails: Throttle
+  readonly confirmationMails: Throttle
 }
 
 export function createAccountBase(parts: AccountParts): AccountBase {
   const { records, counters, now = Date.now, work } = parts
+  const throttle = (name: string, allowances: Allowances) =>
+    createThrottle({ name, allowances, counters, now })
   return {
     ...parts,
     now,
     tokens: createTokens(records, now),
     addresses: createAddresses(records, now),
     codes: createOneTimeCodes(records, now),
-    attempts: createThrottle({ name: 'attempt', allowances: signInAllowances, counters, now }),
-    mails: createThrottle({ name: 'mail', allowances: mailAllowances, counters, now }),
+    devices: createDevices(records, now),
+    attempts: throttle('attempt', signInAllowances),
+    codeAttempts: throttle('code', codeAllowances),
+    passkeyAttempts: throttle('passkey', passkeyAllowances),
+    resets: throttle('reset', resetAllowances),
+    signUpMails: throttle('mail-sign-up', mailAllowances),
+    confirmationMails: throttle('mail-confirm', mailAllowances),
     ...work,
   }
 }

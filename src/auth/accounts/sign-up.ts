@@ -130,7 +130,7 @@ export async function signUp(base: AccountBase, account: NewAccount): Promise<Si
   if (base.signUp === 'off') throw new ApiError('NOT_FOUND', signUpIsOff)
   const { values, faults } = checked(base, account)
   if (faults.size > 0) return { kind: 'faults', faults }
-  const seconds = await base.mails.take(String(values.email), account.address)
+  const seconds = await base.signUpMails.take(String(values.email), account.address)
   if (seconds !== undefined) return { kind: 'throttled', seconds }
   const hashed = await hashPassword(account.password)
   if (base.signUp === 'open') return createOpen(base, values, hashed)

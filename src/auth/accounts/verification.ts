@@ -68,6 +68,8 @@ export interface Confirmation {
   readonly password: string
   /** Whose attempts are counted. */
   readonly address: string
+  /** See `Devices`. */
+  readonly secrets?: readonly string[]
 }
 
 export type ConfirmAnswer =
@@ -84,7 +86,7 @@ export async function confirmAddress(base: AccountBase, by: Confirmation): Promi
   const user = waiting?.userId === by.userId ? await findUser(run, by.userId) : undefined
   if (!waiting || !user) return { kind: 'over' }
   if (waiting.isNew) {
-    const refused = await confirmPassword(base, user.id, by.password, by.address)
+    const refused = await confirmPassword(base, user.id, by.password, by)
     if (refused) return refused.kind === 'throttled' ? refused : { kind: 'wrong' }
   }
   if (!(await tokens.redeem('AddressVerification', by.token))) return { kind: 'over' }

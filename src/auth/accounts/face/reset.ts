@@ -10,6 +10,7 @@ import { canReset, requestReset, reset } from '../reset.ts'
 import { finishSignUp, pendingAddress } from '../sign-up.ts'
 import { addressToConfirm, confirmAddress, sendConfirmation } from '../verification.ts'
 import { type FaceParts, redirect, type SignedIn, signedIn, tooMany, type Visit } from './context.ts'
+import { fromOf, rememberDevice } from './device-cookie.ts'
 import { type FormBody, readForm, readQuery } from './form-body.ts'
 import { missing } from './sign-in.ts'
 
@@ -40,16 +41,14 @@ function showRequest({ theme, csrf }: FaceParts, visit: Visit, faults: Faults): 
 async function ask(parts: FaceParts, visit: Visit, form: FormBody): Promise<Reply> {
   const faults = missing(form, { email: 'Enter your e-mail address.' })
   if (faults.size > 0) return showRequest(parts, visit, faults)
-  const seconds = await requestReset(
-    parts.base,
-    form.text('email').slice(0, 300),
-    parts.throttleAddress(visit.address),
-  )
+  const { address, secrets } = fromOf(parts, visit)
+  const seconds = await requestReset(parts.base, form.text('email').slice(0, 300), address, secrets)
   if (seconds !== undefined) return tooMany(parts.theme, seconds)
   const page = messagePage({
     title: 'Look into your mail',
     paragraphs: [
       'If there is an account with this address, we have sent a link to it. It works for an hour.',
+      'Every link of the last half hour works: take the newest one that you find.',
     ],
     link: { href: '/account/sign-in', label: 'Back to sign-in' },
   })
@@ -61,6 +60,7 @@ async function setPassword(parts: FaceParts, visit: Visit, form: FormBody, token
   if (answer.kind === 'over') return resetOver(parts)
   if (answer.kind === 'fault')
     return showReset(parts, visit, token, new Map([[answer.field, answer.message]]))
+  await rememberDevice(parts, visit, answer.userId)
   const link = { href: '/account/sign-in', label: 'Sign in' }
   return pageReply(parts.theme, endedPage({ title: 'Your password is set', ended: answer.ended, link }))
 }
@@ -137,12 +137,13 @@ async function finishAccount(
   const { userId } = answer
   const { req, res, address } = visit
   const at = await signInTime(base.records, userId, base.now())
+  await rememberDevice(parts, visit, userId)
   await server.signIn(req, res, { userId, remember: false, methods: ['pwd'], address, at })
   return redirect('/account?done=verified')
 }
 
 async function sendAgain(parts: FaceParts, visit: Visit, { user }: SignedIn): Promise<Reply> {
-  const seconds = await parts.base.mails.take(user.email, parts.throttleAddress(visit.address))
+  const seconds = await parts.base.confirmationMails.take(user.email, parts.throttleAddress(visit.address))
   if (seconds !== undefined) return tooMany(parts.theme, seconds)
   parts.base.background(() => sendConfirmation(parts.base, user.id, user.email))
   return redirect('/account?done=sent')
@@ -171,7 +172,7 @@ async function confirm(parts: FaceParts, visit: Visit, form: FormBody, who: Sign
     userId: who.user.id,
     session: who.session.id,
     password: form.text('password'),
-    address: parts.throttleAddress(visit.address),
+    ...fromOf(parts, visit),
   })
   if (answer.kind === 'done') return redirect('/account?done=verified')
   if (answer.kind === 'throttled') return tooMany(parts.theme, answer.seconds)

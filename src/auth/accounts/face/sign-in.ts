@@ -19,6 +19,7 @@ import {
 } from '../sign-in.ts'
 import { signUp, signUpIsOff } from '../sign-up.ts'
 import { type FaceParts, redirect, safeNext, signedIn, tooMany, type Visit } from './context.ts'
+import { fromOf, rememberDevice } from './device-cookie.ts'
 import { type FormBody, readForm, readQuery } from './form-body.ts'
 
 /** Where somebody signs in, and what follows. */
@@ -81,8 +82,7 @@ async function byCode(
   form: FormBody,
   token: string,
 ): Promise<Reply> {
-  const address = parts.throttleAddress(visit.address)
-  const answer = await signInByCode(parts.base, token, form.text('code'), address)
+  const answer = await signInByCode(parts.base, token, form.text('code'), fromOf(parts, visit))
   if (answer.kind === 'over') return showSignIn(parts, visit, desk, { faults: formFault(messages.over) })
   if (answer.kind === 'wrong') {
     return showSecondFactor(parts, visit, desk, token, new Map([['code', messages.code]]))
@@ -95,6 +95,7 @@ async function settled(parts: FaceParts, visit: Visit, desk: Desk, answer: SignI
   if (answer.kind === 'second-factor') return showSecondFactor(parts, visit, desk, answer.token, noFaults)
   if (answer.kind === 'wrong') return showSignIn(parts, visit, desk, { faults: formFault(messages.wrong) })
   visit.userId = answer.userId
+  await rememberDevice(parts, visit, answer.userId)
   return redirect(await desk.finish(answer))
 }
 
@@ -105,12 +106,12 @@ export async function handleSignIn(
   desk: Desk,
   form: FormBody,
 ): Promise<Reply> {
-  const address = parts.throttleAddress(visit.address)
+  const from = fromOf(parts, visit)
   const token = form.optional('second_factor')
   if (token !== undefined) return byCode(parts, visit, desk, form, token)
   const passkey = form.optional('passkey')
   if (passkey !== undefined) {
-    const answer = await signInByPasskey(parts.base, parts.passkeys, passkey, address)
+    const answer = await signInByPasskey(parts.base, parts.passkeys, passkey, from)
     if (answer.kind !== 'wrong') return settled(parts, visit, desk, answer)
     return showSignIn(parts, visit, desk, { faults: formFault(messages.passkey) })
   }
@@ -122,7 +123,7 @@ export async function handleSignIn(
     email,
     password: form.text('password'),
     remember,
-    address,
+    ...from,
   })
   if (answer.kind !== 'wrong') return settled(parts, visit, desk, answer)
   return showSignIn(parts, visit, desk, { faults: formFault(messages.wrong), email, remember })
