@@ -5,7 +5,7 @@ import { Secret, TOTP } from 'otpauth'
 import { canReset, changePassword, requestReset, reset } from '../../../src/auth/accounts/reset.ts'
 import { signInByPassword } from '../../../src/auth/accounts/sign-in.ts'
 import { signUp } from '../../../src/auth/accounts/sign-up.ts'
-import { findUser, storePasswordHash } from '../../../src/auth/accounts/users.ts'
+import { findByEmail, findUser, storePasswordHash } from '../../../src/auth/accounts/users.ts'
 import { sendConfirmation } from '../../../src/auth/accounts/verification.ts'
 import { hashPassword, verifyPassword } from '../../../src/auth/password.ts'
 import { system } from '../../../src/principal.ts'
@@ -170,13 +170,14 @@ test('a link is void once the account has another address', async () => {
 test('what a stranger left in an account of one’s own address is gone after the reset', async () => {
   await withWorld({}, async world => {
     const { base, key, token } = world
-    const made = await signUp(base, { name: 'Mallory', email, password: old, address })
-    assert.ok(made.kind === 'made')
-    await key(made.userId)
-    const owner = String(made.userId)
+    assert.equal((await signUp(base, { name: 'Mallory', email, password: old, address })).kind, 'ready')
+    const made = await findByEmail(base.run, email)
+    assert.ok(made)
+    await key(made.id)
+    const owner = String(made.id)
     await base.records.put({ kind: 'Passkey', id: 'p', payload: '{}', expiresAt: null, owner })
-    await base.codes.start(made.userId, email, 'Example')
-    const keys = async () => (await base.run.list(keysOf(made.userId), system)).text
+    await base.codes.start(made.id, email, 'Example')
+    const keys = async () => (await base.run.list(keysOf(made.id), system)).text
     assert.notEqual(await keys(), '[]')
     await requestReset(base, email, address)
     assert.equal((await reset(base, await token(), fresh)).kind, 'done')
