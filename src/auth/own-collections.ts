@@ -1,4 +1,5 @@
-/** What the service's own collections take beyond the rules of the model: keys, apps and their secrets. */
+/** What the service's own collections take beyond the rules of the model: users, keys, apps and their secrets. */
+import type { Plan, WriteShape } from '../plan/plan.ts'
 import type { CreateHooks, Run, WriteRule } from '../plan/run.ts'
 import type { Records } from '../records.ts'
 import { keyRule } from './key-bounds.ts'
@@ -20,10 +21,12 @@ interface OwnCollectionsParts {
   readonly maxKeysPerUser: number
   /** What the service is called, and no app may be. */
   readonly serviceName: string
+  /** Stands for the writes that give an account an e-mail address: see `addressChanges`. */
+  readonly writeAddress: Run['write']
 }
 
 export function ownCollections(parts: OwnCollectionsParts): OwnCollections {
-  const { run, records, secrets, maxKeysPerUser, serviceName } = parts
+  const { run, records, secrets, maxKeysPerUser, serviceName, writeAddress } = parts
   const rules = new Map([
     ['api_keys', keyRule(run)],
     ['oauth_apps', appRule(run, serviceName)],
@@ -34,11 +37,20 @@ export function ownCollections(parts: OwnCollectionsParts): OwnCollections {
     ['oauth_apps', newAppHook(secrets, serviceName)],
     ['oauth_app_secrets', newSecretHook(run, secrets)],
   ])
-  return { run: withRules(run, keysAfterEnd(run, records), rules), hooks }
+  return { run: withRules(run, keysAfterEnd(run, records), rules, writeAddress), hooks }
+}
+
+function setsAddress({ shape }: Plan<WriteShape>): boolean {
+  return shape.kind !== 'delete' && shape.set.some(({ field }) => field === 'email')
 }
 
 /** `checked`: what writes of collections with rules run on. */
-function withRules(run: Run, checked: Run, rules: ReadonlyMap<string, WriteRule>): Run {
+function withRules(
+  run: Run,
+  checked: Run,
+  rules: ReadonlyMap<string, WriteRule>,
+  writeAddress: Run['write'],
+): Run {
   const ruled: Run['write'] = async (plan, principal) => {
     await rules.get(plan.shape.collection)?.(plan, principal)
     return checked.write(plan, principal)
@@ -46,7 +58,11 @@ function withRules(run: Run, checked: Run, rules: ReadonlyMap<string, WriteRule>
   return {
     ...run,
     // The hot path waits for nothing.
-    write: (plan, principal) =>
-      rules.has(plan.shape.collection) ? ruled(plan, principal) : run.write(plan, principal),
+    write(plan, principal) {
+      const { collection } = plan.shape
+      if (rules.has(collection)) return ruled(plan, principal)
+      if (collection === 'users' && setsAddress(plan)) return writeAddress(plan, principal)
+      return run.write(plan, principal)
+    },
   }
 }

@@ -61,9 +61,9 @@ export function guardUpdate(shape: UpdateShape, view: View): GuardedUpdate {
   const allowed = view.writable(collection, 'update')
   requirePossible(view, allowed, `change ${collection.name}`)
   const rows = requireReadable(view, collection)
-  const chosen = settable(shape.set, collection, view, 'update').map(one =>
-    over(one, collection, view, shape.documents === 'merge'),
-  )
+  const chosen = settable(shape.set, collection, view, 'update')
+    .map(one => over(one, collection, view, shape.documents === 'merge'))
+    .map(one => (shape.withheld?.includes(one.field.name) ? { ...one, withheld: true as const } : one))
   const reset = shape.mode === 'replace' ? leftOut(chosen, collection, view) : []
   const set = touch([...chosen, ...reset], collection)
   const refusals: Refusal[] = []

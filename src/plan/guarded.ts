@@ -189,6 +189,8 @@ export interface GuardedAssignment {
   readonly seen?: Condition
   /** Updates only: a JSON object is merged into the stored one (RFC 7396, 2). */
   readonly merges?: true
+  /** Updates only: it is checked, and not made. */
+  readonly withheld?: true
 }
 
 /**

@@ -166,6 +166,8 @@ export interface UpdateShape {
   readonly set: readonly Assignment[]
   /** `merge`: an object that is set on a JSON field is merged into the stored one (RFC 7396). */
   readonly documents?: 'replace' | 'merge'
+  /** Fields whose assignments are allowed or refused as all others, but not made: they wait for something else. */
+  readonly withheld?: readonly string[]
   readonly ifMatch: Param | undefined
   readonly select: readonly Selected[]
   /** As for a create. */

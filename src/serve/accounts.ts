@@ -1,6 +1,7 @@
 /** The pages of accounts, loaded when the first one is asked for. */
 import type { AccountFace, Visit } from '../auth/accounts/face/face.ts'
-import { createMail, type MailLog } from '../auth/mail.ts'
+import type { BackgroundWork } from '../auth/background.ts'
+import type { Mail } from '../auth/mail.ts'
 import type { Theme } from '../auth/pages/theme.ts'
 import type { AuthorizationServer } from '../auth/server/server.ts'
 import type { Reply } from '../call.ts'
@@ -17,7 +18,8 @@ interface AccountParts {
   readonly records: Records
   readonly counters: RateCounters
   readonly settings: Settings
-  readonly logger: MailLog
+  readonly mail: Mail
+  readonly work: BackgroundWork
   readonly server: () => Promise<AuthorizationServer>
 }
 
@@ -40,10 +42,10 @@ export function accountPages({
   records,
   counters,
   settings,
-  logger,
+  mail,
+  work,
   server,
 }: AccountParts): AccountPages {
-  const smtp = settings['mail.smtp']
   const load = async (): Promise<AccountFace> => {
     const { createAccountFace } = await import('../auth/accounts/face/face.ts')
     return createAccountFace({
@@ -53,10 +55,10 @@ export function accountPages({
       counters,
       server: await server(),
       theme: themeOf(settings),
-      mail: createMail({ smtp, from: settings['mail.from'] }, logger),
-      signUp: settings['accounts.signUp'] ?? (smtp === undefined ? 'open' : 'confirmed'),
+      mail,
+      signUp: settings['accounts.signUp'] ?? (mail.delivers ? 'confirmed' : 'open'),
       throttleAddress: budgetAddress,
-      onFault: error => logger.error({ err: error }, 'something that nobody waited for has failed'),
+      work,
     })
   }
   let face: AccountFace | undefined
@@ -73,6 +75,6 @@ export function accountPages({
   return {
     answer: async visit => (await loaded()).answer(visit),
     errorReply: error => face?.errorReply(error),
-    idle: async () => face?.idle(),
+    idle: () => work.idle(),
   }
 }

@@ -2,9 +2,10 @@
 
 import { isAccountPath, isForPeople } from '../auth/accounts/paths.ts'
 import type { Authenticate } from '../auth/authenticate.ts'
+import type { BackgroundWork } from '../auth/background.ts'
 import type { CredentialSource } from '../auth/credentials.ts'
 import { dpopAlgorithms } from '../auth/dpop-challenge.ts'
-import type { MailLog } from '../auth/mail.ts'
+import type { Mail } from '../auth/mail.ts'
 import type { Apps } from '../auth/server/apps.ts'
 import { sentOnByGet } from '../auth/server/posted.ts'
 import type { AuthorizationServer } from '../auth/server/server.ts'
@@ -36,8 +37,11 @@ export interface OauthFaceParts {
   readonly settings: Settings
   /** Where the service is reached, without a trailing slash. */
   readonly issuer: () => string
-  /** Where mails go that cannot be sent, and why tokens are refused. */
-  readonly logger: MailLog & Pick<Log['logger'], 'info'>
+  /** Hears why tokens are refused. */
+  readonly logger: Pick<Log['logger'], 'info'>
+  readonly mail: Mail
+  /** What nobody waits for. */
+  readonly work: BackgroundWork
   readonly onFault: (error: unknown) => void
 }
 

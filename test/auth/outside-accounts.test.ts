@@ -3,10 +3,11 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { exportJWK, generateKeyPair, SignJWT } from 'jose'
 import { signUp } from '../../src/auth/accounts/sign-up.ts'
-import { addressToConfirm, confirmAddress } from '../../src/auth/accounts/verification.ts'
+import { findByEmail } from '../../src/auth/accounts/users.ts'
+import { addressToConfirm } from '../../src/auth/accounts/verification.ts'
 import { readSettings } from '../../src/config.ts'
 import { outsideReaders } from '../../src/serve/outside.ts'
-import { withWorld } from './accounts/world.ts'
+import { confirms, withWorld } from './accounts/world.ts'
 
 const issuer = {
   issuer: 'https://id.example.com',
@@ -58,13 +59,15 @@ test('an account that a stranger made with this address is nobody’s until the 
       password: 'correct horse battery',
       address: '192.0.2.1',
     })
-    assert.ok(answer.kind === 'made')
+    assert.equal(answer.kind, 'ready')
+    const mallorys = await findByEmail(run, 'victim@example.com')
+    assert.ok(mallorys)
     assert.equal(await whoIs('victim@example.com'), null)
     assert.equal(await whoIs('Victim@Example.com'), null)
     const link = await world.token()
-    assert.equal(await addressToConfirm(base, link), 'victim@example.com')
-    assert.ok(await confirmAddress(base, link, answer.userId, 's'))
-    assert.equal(await whoIs('victim@example.com'), answer.userId)
+    assert.equal((await addressToConfirm(base, link))?.email, 'victim@example.com')
+    assert.ok(await confirms(base, link, mallorys.id))
+    assert.equal(await whoIs('victim@example.com'), mallorys.id)
     // One that an administrator has made counts, until its user puts another address there.
     const made = await user('made@example.com', 'correct horse battery')
     assert.equal(await whoIs('made@example.com'), made)

@@ -65,6 +65,10 @@ async function signUp(page: Page, look: (shot: string) => Promise<void>, url: st
   await page.getByLabel('Plan').selectOption('team')
   await page.getByLabel('Send me news').check()
   await page.getByRole('button', { name: 'Create account' }).click()
+  await page.getByText('Sign in with the password that you have just chosen').waitFor()
+  await look('signed-up')
+  await page.getByLabel('Password').fill(password)
+  await page.getByRole('button', { name: 'Sign in', exact: true }).click()
   await page.getByRole('heading', { name: 'Your account' }).waitFor()
 }
 

@@ -41,6 +41,15 @@ async function signUp(page: Page): Promise<void> {
   await page.getByLabel('E-mail address').fill('ada@example.com')
   await page.getByLabel('Password').fill(password)
   await page.getByRole('button', { name: 'Create account' }).click()
+  await signInAnew(page)
+}
+
+/** To sign up tells nobody whether there was an account: who has one now signs in. */
+async function signInAnew(page: Page, look?: (shot: string) => Promise<void>): Promise<void> {
+  await page.getByText('Sign in with the password that you have just chosen').waitFor()
+  await look?.('signed-up')
+  await page.getByLabel('Password').fill(password)
+  await page.getByRole('button', { name: 'Sign in', exact: true }).click()
 }
 
 async function signIn(page: Page): Promise<void> {
@@ -206,6 +215,7 @@ for (const [name, options] of Object.entries(screens)) {
       await page.getByLabel('E-mail address').fill('ada@example.com')
       await page.getByLabel('Password').fill(password)
       await page.getByRole('button', { name: 'Create account' }).click()
+      await signInAnew(page, look)
       await page.getByRole('heading', { name: /asks for access/ }).waitFor()
       await look('consent')
       await allow(page)

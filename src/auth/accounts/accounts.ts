@@ -6,11 +6,22 @@ import type { ItemShape } from '../../plan/plan.ts'
 import type { Run } from '../../plan/run.ts'
 import { system } from '../../principal.ts'
 import type { Records } from '../../records.ts'
+import type { BackgroundWork } from '../background.ts'
 import type { Mail } from '../mail.ts'
 import type { AccountClaims } from '../server/server.ts'
 import { type Addresses, createAddresses } from './addresses.ts'
+import { createDevices, type Devices } from './devices.ts'
 import { createOneTimeCodes, type OneTimeCodes } from './one-time-codes.ts'
-import { createThrottle, mailAllowances, signInAllowances, type Throttle } from './throttle.ts'
+import {
+  type Allowances,
+  codeAllowances,
+  createThrottle,
+  mailAllowances,
+  passkeyAllowances,
+  resetAllowances,
+  signInAllowances,
+  type Throttle,
+} from './throttle.ts'
 import { createTokens, type Tokens } from './tokens.ts'
 import { findUser } from './users.ts'
 
@@ -33,44 +44,46 @@ export interface AccountParts {
   readonly revokeAll: (userId: number, exceptSession?: string) => Promise<void>
   /** After the first proof of an address: see `AuthorizationServer.revokeOthers`. */
   readonly revokeOthers: (userId: number, session: string) => Promise<void>
-  readonly onFault: (error: unknown) => void
+  readonly work: BackgroundWork
   readonly now?: () => number
 }
 
 /** What the parts of the accounts share. */
-export interface AccountBase extends AccountParts {
+export interface AccountBase extends AccountParts, BackgroundWork {
   readonly now: () => number
   readonly tokens: Tokens
   readonly addresses: Addresses
   readonly codes: OneTimeCodes
+  readonly devices: Devices
+  /** Passwords. */
   readonly attempts: Throttle
-  readonly mails: Throttle
-  /** Starts what nobody waits for, so that how long it takes tells nothing. */
-  background(work: () => Promise<void>): void
-  /** When everything that was started is done. */
-  idle(): Promise<void>
+  readonly codeAttempts: Throttle
+  readonly passkeyAttempts: Throttle
+  /** Requests for a new password. */
+  readonly resets: Throttle
+  /** Each purpose has its own: what strangers use up of one keeps nobody from another. */
+  readonly signUpMails: Throttle
+  readonly confirmationMails: Throttle
 }
 
 export function createAccountBase(parts: AccountParts): AccountBase {
-  const { records, counters, now = Date.now, onFault } = parts
-  const running = new Set<Promise<void>>()
+  const { records, counters, now = Date.now, work } = parts
+  const throttle = (name: string, allowances: Allowances) =>
+    createThrottle({ name, allowances, counters, now })
   return {
     ...parts,
     now,
     tokens: createTokens(records, now),
-    addresses: createAddresses(records),
+    addresses: createAddresses(records, now),
     codes: createOneTimeCodes(records, now),
-    attempts: createThrottle({ name: 'attempt', allowances: signInAllowances, counters, now }),
-    mails: createThrottle({ name: 'mail', allowances: mailAllowances, counters, now }),
-    background(work) {
-      const job = work()
-        .catch(onFault)
-        .finally(() => running.delete(job))
-      running.add(job)
-    },
-    async idle() {
-      await Promise.all(running)
-    },
+    devices: createDevices(records, now),
+    attempts: throttle('attempt', signInAllowances),
+    codeAttempts: throttle('code', codeAllowances),
+    passkeyAttempts: throttle('passkey', passkeyAllowances),
+    resets: throttle('reset', resetAllowances),
+    signUpMails: throttle('mail-sign-up', mailAllowances),
+    confirmationMails: throttle('mail-confirm', mailAllowances),
+    ...work,
   }
 }
 

@@ -5,6 +5,8 @@
 import type { Records } from '../../records.ts'
 
 const kind = 'AccountAddress'
+const waitingKind = 'PendingAddress'
+const DAY = 24 * 60 * 60 * 1000
 
 interface Stored {
   readonly email: string
@@ -25,9 +27,17 @@ export interface Addresses {
   signedUp(userId: number, email: string, verified: boolean): Promise<void>
   /** Remembers that the address is the user's. */
   confirm(userId: number, email: string): Promise<void>
+  /** Remembers an address that an administrator has given the account: nobody has proven it, but links may go there. */
+  assign(userId: number, email: string): Promise<void>
+  /** Remembers an address that is to be the account's once it is proven. One at a time, for a day. */
+  wait(userId: number, email: string): Promise<void>
+  /** The address that waits. */
+  waiting(userId: number): Promise<string | undefined>
+  /** Whether one was waiting. */
+  drop(userId: number): Promise<boolean>
 }
 
-export function createAddresses(records: Records): Addresses {
+export function createAddresses(records: Records, now: () => number = Date.now): Addresses {
   const find = async (userId: number): Promise<Stored | undefined> => {
     const record = await records.get(kind, String(userId))
     return record && JSON.parse(record.payload)
@@ -58,5 +68,19 @@ export function createAddresses(records: Records): Addresses {
       const signedUp = (await find(userId))?.signedUp === true
       await records.put(recordOf(userId, { email, verified: true, signedUp }))
     },
+    async assign(userId, email) {
+      const signedUp = (await find(userId))?.signedUp === true
+      await records.put(recordOf(userId, { email, verified: false, signedUp }))
+    },
+    wait(userId, email) {
+      const owner = String(userId)
+      const payload = JSON.stringify({ email })
+      return records.put({ kind: waitingKind, id: owner, payload, expiresAt: now() + DAY, owner })
+    },
+    async waiting(userId) {
+      const record = await records.get(waitingKind, String(userId))
+      return record && JSON.parse(record.payload).email
+    },
+    drop: userId => records.delete(waitingKind, String(userId)),
   }
 }

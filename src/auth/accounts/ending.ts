@@ -75,8 +75,15 @@ function difference(before: Holdings, left: Holdings): Holdings {
   }
 }
 
-/** Links and half-done sign-ins that the old password, or the old owner of the address, may have begun. */
-const begun = ['PasswordReset', 'SecondFactor', 'AddressVerification', 'PendingAddress', 'PasskeyChallenge']
+/** Devices, links and half-done sign-ins that the old password, or the old owner of the address, may have begun. */
+const begun = [
+  'KnownDevice',
+  'PasswordReset',
+  'SecondFactor',
+  'AddressVerification',
+  'PendingAddress',
+  'PasskeyChallenge',
+]
 const codeKinds = ['Totp', 'RecoveryCode']
 
 /** What goes beside the sessions, the consents and the tokens, which always go. */

@@ -53,3 +53,14 @@ export function notifyOfPassword(
 export function notifyOfProtection(base: AccountBase, user: Receiver, what: string): void {
   notify(base, user, `${what} at ${base.name}.`, [])
 }
+
+/** To the address that an account has had, or still has: `what` is done or asked for. */
+export function notifyOfAddress(
+  { background, mail, name, issuer }: Pick<AccountBase, 'background' | 'mail' | 'name' | 'issuer'>,
+  to: string,
+  what: string,
+): void {
+  const help = `If it was not you, sign in at ${issuer}/account, change your password, and look through your connected apps. If you cannot sign in, write to whoever runs ${name}.`
+  const text = `${what}\n\n${help}\n`
+  background(() => mail.send({ to, subject: `The address of your account at ${name}`, text }))
+}

@@ -1,11 +1,13 @@
 /** New passwords: by a link, for who has forgotten theirs, and by the old one. */
 
+import { hash } from 'node:crypto'
 import { hashPassword } from '../password.ts'
 import type { AccountBase } from './accounts.ts'
 import { type Ended, replacePassword } from './ending.ts'
 import { notifyOfPassword } from './notices.ts'
 import { passwordFault } from './rules.ts'
 import { confirmPassword } from './sign-in.ts'
+import { resetMails } from './throttle.ts'
 import { findByEmail, findUser, hasStill } from './users.ts'
 
 interface Pending {
@@ -26,15 +28,30 @@ async function sendLink(
   await mail.send({ to: user.email, subject: `A new password at ${name}`, text })
 }
 
-/** Seconds to wait when too many were asked for. Tells nothing about the account. */
+/** Whether one more message may go to the address now. Where not, links that were sent to it still work. */
+async function maySend({ counters }: AccountBase, email: string): Promise<boolean> {
+  const key = `mail-reset:${hash('sha256', email, 'base64url')}`
+  const { granted } = await counters.take(key, resetMails.attempts, 1, resetMails.window)
+  return granted
+}
+
+/**
+ * Seconds to wait when too many were asked for from there. Tells nothing about the account. What strangers ask for keeps
+ * the owner from nothing: the links that they caused are as good. `secrets`: see `Devices`.
+ */
 export async function requestReset(
   base: AccountBase,
-  email: string,
+  typed: string,
   address: string,
+  secrets: readonly string[] = [],
 ): Promise<number | undefined> {
-  const seconds = await base.mails.take(email.trim().toLowerCase(), address)
-  if (seconds === undefined) base.background(() => sendLink(base, email))
-  return seconds
+  const email = typed.trim().toLowerCase()
+  const user = await findByEmail(base.run, email)
+  const device = await base.devices.find(secrets, user?.id ?? 0)
+  const seconds = await base.resets.take(email, address, device)
+  if (seconds !== undefined) return seconds
+  if (device !== undefined || (await maySend(base, email))) base.background(() => sendLink(base, email))
+  return undefined
 }
 
 export type ResetAnswer =
@@ -81,6 +98,8 @@ interface Change {
   readonly current: string
   readonly password: string
   readonly address: string
+  /** See `Devices`. */
+  readonly secrets?: readonly string[]
   /** The session that asks, which stays. */
   readonly session: string
   /** Whether the API keys end too. */
@@ -92,7 +111,7 @@ export async function changePassword(base: AccountBase, change: Change): Promise
   if (!user) return { kind: 'over' }
   const message = passwordFault(change.password, user.email)
   if (message !== undefined) return { kind: 'fault', field: 'new_password', message }
-  const refused = await confirmPassword(base, user.id, change.current, change.address)
+  const refused = await confirmPassword(base, user.id, change.current, change)
   if (refused) {
     const said =
       refused.kind === 'throttled'

@@ -22,12 +22,17 @@ export type SignInAnswer =
   | { readonly kind: 'wrong' }
   | { readonly kind: 'throttled'; readonly seconds: number }
 
-export interface PasswordAttempt {
+/** Whose attempts are counted. */
+export interface From {
+  readonly address: string
+  /** What the browser keeps of its sign-ins: see `Devices`. */
+  readonly secrets?: readonly string[]
+}
+
+export interface PasswordAttempt extends From {
   readonly email: string
   readonly password: string
   readonly remember: boolean
-  /** Whose attempts are counted. */
-  readonly address: string
 }
 
 interface Pending {
@@ -40,16 +45,17 @@ const wrong = { kind: 'wrong' } as const
 
 /** A wrong address and a wrong password answer alike, after the same work. */
 export async function signInByPassword(base: AccountBase, attempt: PasswordAttempt): Promise<SignInAnswer> {
-  const { run, records, attempts, addresses, codes, tokens, now } = base
-  const { password, remember, address } = attempt
+  const { run, records, attempts, addresses, codes, tokens, devices, now } = base
+  const { password, remember, address, secrets = [] } = attempt
   const email = attempt.email.trim().toLowerCase()
-  const seconds = await attempts.take(email, address)
-  if (seconds !== undefined) return { kind: 'throttled', seconds }
   const user = await findByEmail(run, email)
+  const device = await devices.find(secrets, user?.id ?? 0)
+  const seconds = await attempts.take(email, address, device)
+  if (seconds !== undefined) return { kind: 'throttled', seconds }
   const at = await signInTime(records, user?.id ?? 0, now())
   const isRight = await verifyPassword(password, user?.password_hash ?? undefined)
   if (!user || !isRight || !(await hasStill(run, user))) return wrong
-  attempts.succeed(email, address)
+  attempts.succeed(email, address, device)
   if (await codes.isOn(user.id)) {
     const pending: Pending = { userId: user.id, remember, at }
     return {
@@ -63,61 +69,80 @@ export async function signInByPassword(base: AccountBase, attempt: PasswordAttem
 
 /** A password alone, of somebody who is signed in already; `undefined`: right. */
 export async function confirmPassword(
-  { run, attempts }: AccountBase,
+  { run, attempts, devices }: AccountBase,
   userId: number,
   password: string,
-  address: string,
+  { address, secrets = [] }: From,
 ): Promise<Exclude<SignInAnswer, Proven> | undefined> {
   const key = `confirm:${userId}`
-  const seconds = await attempts.take(key, address)
+  const device = await devices.find(secrets, userId)
+  const seconds = await attempts.take(key, address, device)
   if (seconds !== undefined) return { kind: 'throttled', seconds }
   const user = await findUser(run, userId)
   const isRight = await verifyPassword(password, user?.password_hash ?? undefined)
   if (!user || !isRight || !(await hasStill(run, user))) return wrong
-  attempts.succeed(key, address)
+  attempts.succeed(key, address, device)
   return undefined
 }
 
 /** `token`: from the answer `second-factor`. */
 export async function signInByCode(
-  { tokens, codes, attempts, run }: AccountBase,
+  { tokens, codes, codeAttempts, devices, run }: AccountBase,
   token: string,
   code: string,
-  address: string,
+  { address, secrets = [] }: From,
 ): Promise<SignInAnswer | { readonly kind: 'over' }> {
   const pending = await tokens.peek<Pending>('SecondFactor', token)
   const user = pending && (await findUser(run, pending.userId))
   if (!pending || !user) return { kind: 'over' }
   const key = `code:${user.id}`
-  const seconds = await attempts.take(key, address)
+  const device = await devices.find(secrets, user.id)
+  const seconds = await codeAttempts.take(key, address, device)
   if (seconds !== undefined) return { kind: 'throttled', seconds }
   if (!(await codes.check(user.id, code))) return wrong
   if (!(await tokens.redeem('SecondFactor', token))) return { kind: 'over' }
-  attempts.succeed(key, address)
+  codeAttempts.succeed(key, address, device)
   const { remember, at } = pending
   return { kind: 'proven', userId: user.id, remember, methods: ['pwd', 'otp', 'mfa'], at }
 }
 
 /** What asking for a challenge is counted by. */
-export function optionsKey(address: string): string {
-  return `passkey-options:${address}`
+function optionsKey(address: string): string {
+  return `options:${address}`
+}
+
+/** What a browser needs to sign in with a passkey; seconds to wait where too many were asked for. */
+export async function passkeyOptions(
+  { passkeyAttempts, devices }: AccountBase,
+  passkeys: Passkeys,
+  { address, secrets = [] }: From,
+): Promise<object | number> {
+  const device = await devices.findAny(secrets)
+  const seconds = await passkeyAttempts.take(optionsKey(address), address, device && `options:${device}`)
+  return seconds ?? passkeys.requestOptions()
 }
 
 /** A passkey asks for its owner's own lock, so it counts as two factors and needs no code. */
 export async function signInByPasskey(
-  { run, records, attempts, now }: AccountBase,
+  { run, records, passkeyAttempts, devices, now }: AccountBase,
   passkeys: Passkeys,
   response: string,
-  address: string,
+  { address, secrets = [] }: From,
 ): Promise<SignInAnswer> {
   // Whose it is, only the answer tells: until then all from one address count together.
-  const key = `passkey:${address}`
-  const seconds = await attempts.take(key, address)
+  const key = `answer:${address}`
+  const device = await devices.findAny(secrets)
+  const seconds = await passkeyAttempts.take(key, address, device)
   if (seconds !== undefined) return { kind: 'throttled', seconds }
   const proof = await passkeys.verify(response, id => signInTime(records, id, now()))
   if (proof === undefined || !(await findUser(run, proof.userId))) return wrong
-  const { userId, at } = proof
-  attempts.succeed(key, address)
-  attempts.succeed(optionsKey(address), address)
-  return { kind: 'proven', userId, remember: true, methods: ['hwk', 'user', 'mfa'], at }
+  passkeyAttempts.succeed(key, address, device)
+  passkeyAttempts.succeed(optionsKey(address), address, device && `options:${device}`)
+  return {
+    kind: 'proven',
+    userId: proof.userId,
+    remember: true,
+    methods: ['hwk', 'user', 'mfa'],
+    at: proof.at,
+  }
 }

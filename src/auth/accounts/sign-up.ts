@@ -1,4 +1,5 @@
 /** Making an account oneself. */
+import { hash } from 'node:crypto'
 import { ApiError } from '../../errors.ts'
 import type { JsonValue } from '../../model/fields/type.ts'
 import { bodyValidator } from '../../model/validate.ts'
@@ -22,7 +23,8 @@ export interface NewAccount {
 }
 
 export type SignUpAnswer =
-  | { readonly kind: 'made'; readonly userId: number }
+  /** There is an account with the address, now or already: nobody learns which. */
+  | { readonly kind: 'ready' }
   /** A link was sent, or would have been: nobody learns whether there was an account. */
   | { readonly kind: 'sent' }
   | { readonly kind: 'faults'; readonly faults: ReadonlyMap<string, string> }
@@ -90,36 +92,44 @@ async function create(base: AccountBase, values: Values, hashed: string, verifie
   return id
 }
 
-function takenFaults({ model }: AccountBase, { details = [] }: ApiError): ReadonlyMap<string, string> {
-  const taken = new Set(details.map(({ field }) => field))
-  const faults = askedFields(model)
-    .filter(({ name }) => taken.has(name))
-    .map(({ name, label }) => [name, `${label}: somebody else has this already.`] as const)
-  if (faults.length > 0) return new Map(faults)
-  return new Map([['email', 'This address has an account already. Sign in, or ask for a new password.']])
-}
-
 function isConflict(error: unknown): error is ApiError {
   return error instanceof ApiError && error.code === 'CONFLICT'
 }
 
-async function createOpen(base: AccountBase, values: Values, hashed: string): Promise<SignUpAnswer> {
-  try {
-    const userId = await create(base, values, hashed, false)
-    base.background(() => sendConfirmation(base, userId, String(values.email)))
-    return { kind: 'made', userId }
-  } catch (error) {
-    if (!isConflict(error)) throw error
-    return { kind: 'faults', faults: takenFaults(base, error) }
+async function sendKnown({ mail, issuer, name }: AccountBase, to: string): Promise<void> {
+  const text = `Somebody, perhaps you, wanted to make an account at ${name} with this address. It has one already:\n\n${issuer}/account/sign-in\n\nIf you have forgotten its password: ${issuer}/account/reset\nIf it was not you, do nothing.\n`
+  await mail.send({ to, subject: `Your account at ${name}`, text })
+}
+
+/** Known addresses and others take as many reads and commits: how long it takes tells nothing. */
+async function createOpen(base: AccountBase, values: Values, hashed: string): Promise<void> {
+  const email = String(values.email)
+  const isKnown = (await findByEmail(base.run, email)) !== undefined
+  if (!isKnown) {
+    try {
+      const userId = await create(base, values, hashed, false)
+      return base.background(() => sendConfirmation(base, userId, email))
+    } catch (error) {
+      // Somebody else has signed up with it just now.
+      if (!isConflict(error)) throw error
+    }
+  }
+  await asManyCommits(base, email)
+  base.background(() => sendKnown(base, email))
+}
+
+/** As a new account takes: for itself, and for its address. */
+async function asManyCommits({ records, now }: AccountBase, email: string): Promise<void> {
+  const id = hash('sha256', email, 'base64url')
+  for (let count = 0; count < 2; count++) {
+    await records.put({ kind: 'SignUpAttempt', id, payload: `{"count":${count}}`, expiresAt: now() + 60_000 })
   }
 }
 
-async function sendLink({ run, mail, tokens, issuer, name }: AccountBase, values: Values, hashed: string) {
+async function sendLink(base: AccountBase, values: Values, hashed: string): Promise<void> {
+  const { run, mail, tokens, issuer, name } = base
   const to = String(values.email)
-  if (await findByEmail(run, to)) {
-    const text = `Somebody, perhaps you, wanted to make an account at ${name} with this address. It has one already:\n\n${issuer}/account/sign-in\n\nIf you have forgotten its password: ${issuer}/account/reset\nIf it was not you, do nothing.\n`
-    return mail.send({ to, subject: `Your account at ${name}`, text })
-  }
+  if (await findByEmail(run, to)) return sendKnown(base, to)
   const pending: Pending = { values, hashed }
   const token = await tokens.issue('PendingAccount', pending)
   const text = `Open this link within 24 hours to finish your account at ${name}:\n\n${issuer}/account/verify?account=${token}\n\nIf you did not ask for one, do nothing.\n`
@@ -130,12 +140,15 @@ export async function signUp(base: AccountBase, account: NewAccount): Promise<Si
   if (base.signUp === 'off') throw new ApiError('NOT_FOUND', signUpIsOff)
   const { values, faults } = checked(base, account)
   if (faults.size > 0) return { kind: 'faults', faults }
-  const seconds = await base.mails.take(String(values.email), account.address)
+  const seconds = await base.signUpMails.take(String(values.email), account.address)
   if (seconds !== undefined) return { kind: 'throttled', seconds }
   const hashed = await hashPassword(account.password)
-  if (base.signUp === 'open') return createOpen(base, values, hashed)
   const taken = await takenAnswers(base, values)
   if (taken.size > 0) return { kind: 'faults', faults: taken }
+  if (base.signUp === 'open') {
+    await createOpen(base, values, hashed)
+    return { kind: 'ready' }
+  }
   base.background(() => sendLink(base, values, hashed))
   return { kind: 'sent' }
 }

@@ -66,6 +66,13 @@ export async function hasStill(
   return (await findUser(run, id))?.password_hash === password_hash
 }
 
+const newEmail: UpdateShape = { ...newHash, set: [{ field: 'email', param: 1 }] }
+
+/** CONFLICT where another account has it. */
+export async function storeEmail(run: Run, id: number, email: string): Promise<void> {
+  await run.write({ shape: newEmail, args: [id, email] }, system)
+}
+
 export async function storePasswordHash(run: Run, id: number, hashed: string): Promise<void> {
   await run.write({ shape: newHash, args: [id, hashed] }, system)
 }

@@ -1,42 +1,114 @@
-/** Showing that an e-mail address is one's own. */
+/** Showing that an e-mail address is one's own: that of the account, or one that is to be it. */
+import { ApiError } from '../../errors.ts'
 import type { AccountBase } from './accounts.ts'
 import { endBeforeProof } from './ending.ts'
-import { findUser } from './users.ts'
+import { notifyOfAddress } from './notices.ts'
+import { confirmPassword } from './sign-in.ts'
+import { findByEmail, findUser, storeEmail, type UserRow } from './users.ts'
 
 interface Claimed {
   readonly userId: number
   readonly email: string
+  /** Whether the account is to get this address. */
+  readonly isNew?: boolean
 }
 
-export async function sendConfirmation(base: AccountBase, userId: number, email: string): Promise<void> {
-  const { tokens, mail, issuer, name } = base
-  const claimed: Claimed = { userId, email }
-  const token = await tokens.issue('AddressVerification', claimed, { owner: String(userId) })
-  const text = `Open this link within 24 hours to confirm that this is your address at ${name}:\n\n${issuer}/account/verify?token=${token}\n\nIf you have no account there, do nothing.\n`
+type Sender = Pick<AccountBase, 'tokens' | 'mail' | 'issuer' | 'name'>
+
+async function linkFor({ tokens, issuer }: Sender, claimed: Claimed): Promise<string> {
+  const token = await tokens.issue('AddressVerification', claimed, { owner: String(claimed.userId) })
+  return `${issuer}/account/verify?token=${token}`
+}
+
+export async function sendConfirmation(base: Sender, userId: number, email: string): Promise<void> {
+  const { mail, name } = base
+  const link = await linkFor(base, { userId, email })
+  const text = `Open this link within 24 hours to confirm that this is your address at ${name}:\n\n${link}\n\nIf you have no account there, do nothing.\n`
   await mail.send({ to: email, subject: `Confirm your address at ${name}`, text })
 }
 
-/** The address that a link would confirm. */
-export async function addressToConfirm({ tokens }: AccountBase, token: string): Promise<string | undefined> {
-  return (await tokens.peek<Claimed>('AddressVerification', token))?.email
+/** To an address that is to be that of an account. Its owner is not asked to give up one that they have. */
+export async function sendNewAddress(
+  base: Sender & Pick<AccountBase, 'run'>,
+  userId: number,
+  email: string,
+): Promise<void> {
+  const { run, mail, name, issuer } = base
+  const subject = `Confirm your address at ${name}`
+  if (await findByEmail(run, email)) {
+    const text = `Somebody, perhaps you, wanted to give an account at ${name} this address. It has an account already, so nothing was changed:\n\n${issuer}/account/sign-in\n\nIf it was not you, do nothing.\n`
+    return mail.send({ to: email, subject, text })
+  }
+  const link = await linkFor(base, { userId, email, isNew: true })
+  const text = `Open this link within 24 hours to make this the address of your account at ${name}:\n\n${link}\n\nIf you did not ask for it, do nothing.\n`
+  await mail.send({ to: email, subject, text })
 }
 
-/**
- * The owner of the account has opened the link. False when the link is used or too old, was made for another
- * user, or the account has another address by now.
- */
-export async function confirmAddress(
-  base: AccountBase,
+export interface ToConfirm {
+  readonly email: string
+  /** Whether the account is to get it: that takes the password. */
+  readonly isNew: boolean
+}
+
+/** The address that a link would confirm. */
+export async function addressToConfirm(
+  { tokens }: AccountBase,
   token: string,
-  signedIn: number,
-  session: string,
-): Promise<boolean> {
-  const waiting = await base.tokens.peek<Claimed>('AddressVerification', token)
-  if (waiting?.userId !== signedIn) return false
-  const claimed = await base.tokens.redeem<Claimed>('AddressVerification', token)
-  const user = claimed && (await findUser(base.run, claimed.userId))
-  if (!claimed || user?.email !== claimed.email) return false
-  if (await base.addresses.isUnproven(user.id)) await endBeforeProof(base, user.id, session)
-  await base.addresses.confirm(user.id, claimed.email)
+): Promise<ToConfirm | undefined> {
+  const claimed = await tokens.peek<Claimed>('AddressVerification', token)
+  return claimed && { email: claimed.email, isNew: claimed.isNew === true }
+}
+
+export interface Confirmation {
+  readonly token: string
+  /** Who is signed in, and by which session. */
+  readonly userId: number
+  readonly session: string
+  /** Asked for where the account is to get another address: a stolen session must not be enough. */
+  readonly password: string
+  /** Whose attempts are counted. */
+  readonly address: string
+  /** See `Devices`. */
+  readonly secrets?: readonly string[]
+}
+
+export type ConfirmAnswer =
+  | { readonly kind: 'done' }
+  /** The link is used or too old, was made for another user, or the account has another address by now. */
+  | { readonly kind: 'over' }
+  | { readonly kind: 'wrong' }
+  | { readonly kind: 'throttled'; readonly seconds: number }
+
+/** The owner of the account has opened the link. */
+export async function confirmAddress(base: AccountBase, by: Confirmation): Promise<ConfirmAnswer> {
+  const { tokens, run } = base
+  const waiting = await tokens.peek<Claimed>('AddressVerification', by.token)
+  const user = waiting?.userId === by.userId ? await findUser(run, by.userId) : undefined
+  if (!waiting || !user) return { kind: 'over' }
+  if (waiting.isNew) {
+    const refused = await confirmPassword(base, user.id, by.password, by)
+    if (refused) return refused.kind === 'throttled' ? refused : { kind: 'wrong' }
+  }
+  if (!(await tokens.redeem('AddressVerification', by.token))) return { kind: 'over' }
+  const isStill = waiting.isNew ? await takeAddress(base, user, waiting.email) : user.email === waiting.email
+  if (!isStill) return { kind: 'over' }
+  if (await base.addresses.isUnproven(user.id)) await endBeforeProof(base, user.id, by.session)
+  await base.addresses.confirm(user.id, waiting.email)
+  return { kind: 'done' }
+}
+
+/** Gives the account the address that waits for it. Whether it still did, and nobody else has it by now. */
+async function takeAddress(base: AccountBase, user: UserRow, email: string): Promise<boolean> {
+  const { addresses, run, records } = base
+  if ((await addresses.waiting(user.id)) !== email || !(await addresses.drop(user.id))) return false
+  try {
+    await storeEmail(run, user.id, email)
+  } catch (error) {
+    if (error instanceof ApiError && error.code === 'CONFLICT') return false
+    throw error
+  }
+  // Links to the old address are for an account that had it.
+  await records.deleteOwned(String(user.id), ['PasswordReset'])
+  notifyOfAddress(base, user.email, `Your account now has the address ${email}.`)
   return true
 }

@@ -47,14 +47,27 @@ interface VerifyPage {
   readonly csrf: string
   readonly token: string
   readonly email: string
+  /** Whether the account is to get the address. */
+  readonly isNew: boolean
+  readonly faults: Faults
 }
 
+const ownPassword = {
+  name: 'password',
+  label: 'Your password',
+  type: 'password',
+  autocomplete: 'current-password',
+  maxlength: 256,
+} as const
+
 /** What a link to confirm an address opens. Only the button does it: programs that check mail open links too. */
-export function verifyPage({ csrf, token, email }: VerifyPage): Page {
+export function verifyPage({ csrf, token, email, isNew, faults }: VerifyPage): Page {
+  const question = isNew ? `Shall ${email} be the address of your account?` : `Is ${email} yours?`
   const content = html`<h1>Confirm your e-mail address</h1>
-<p>Is ${email} yours?</p>
-${form({ action: '/account/verify', csrf, hidden: { token } }, html`<div class="buttons">${button('Confirm the address')}</div>`)}`
-  return { title: 'Confirm your address', content }
+${summary(faults)}
+<p>${question}</p>
+${form({ action: '/account/verify', csrf, hidden: { token } }, html`${isNew && field(ownPassword, faults)}<div class="buttons">${button('Confirm the address')}</div>`)}`
+  return { title: 'Confirm your address', content, faulty: faults.size > 0 }
 }
 
 interface FinishPage {

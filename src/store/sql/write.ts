@@ -93,7 +93,8 @@ export function referencesSql(references: readonly ReferenceCheck[], dialect: Di
 }
 
 /** The new value, a slot; the stored one in the rows where the assignment is not made. */
-function assignedSql({ field, when }: GuardedAssignment, index: number, stored: Row): Sql {
+function assignedSql({ field, when, withheld }: GuardedAssignment, index: number, stored: Row): Sql {
+  if (withheld) return stored.column(field.name)
   if (when === undefined) return [slot(index)]
   return sql`CASE WHEN ${conditionSql(when, stored)} THEN ${slot(index)} ELSE ${stored.column(field.name)} END`
 }

@@ -82,12 +82,12 @@ function changesOf(
   return changes
 }
 
-/** `updated_at` alone is no change. */
+/** `updated_at` alone is no change, nor is what is withheld. */
 function changedAssignments(
   set: readonly GuardedAssignment[],
   changes: readonly boolean[],
 ): readonly GuardedAssignment[] {
-  const changed = set.filter((_, index) => changes[index])
+  const changed = set.filter(({ withheld }, index) => changes[index] && !withheld)
   return changed.every(({ field }) => field.name === 'updated_at') ? [] : changed
 }
 

@@ -65,11 +65,11 @@ test('every kind of field is asked for, and what was answered is stored', async 
         assert.ok(page.text.includes(`>${label}</label>`), label)
       assert.equal(fieldOf(form, 'field_plan')?.value, 'free')
       assert.equal(fieldOf(form, 'field_news')?.checked, false)
-      const landed = await visitor.submit(form, right)
-      assert.ok('text' in landed && landed.url.pathname === '/account', 'text' in landed ? landed.text : '')
+      const made = await visitor.submit(form, right)
+      assert.ok('text' in made && formWith(made, 'password'), 'text' in made ? made.text : '')
       const list = await fixture.call('/api/v1/users?email=ada@example.com', { key: fixture.admin.key })
-      const [made] = (list.json as unknown as { data: Record<string, unknown>[] }).data
-      const { id: _id, created_at: _at, ...stored } = made ?? {}
+      const [user] = (list.json as unknown as { data: Record<string, unknown>[] }).data
+      const { id: _id, created_at: _at, ...stored } = user ?? {}
       assert.deepEqual(stored, {
         name: 'Ada Lovelace',
         email: 'ada@example.com',
@@ -194,7 +194,7 @@ test('a field that nobody is asked for cannot be slipped in', async () => {
         ],
       }
       const landed = await visitor.submit(forged, right)
-      assert.ok('text' in landed && landed.url.pathname === '/account')
+      assert.ok('text' in landed && landed.status === 200)
       const list = await fixture.call('/api/v1/users?email=ada@example.com', { key: fixture.admin.key })
       const [made] = (list.json as unknown as { data: { role: string; notes: string | null }[] }).data
       assert.deepEqual([made?.role, made?.notes], ['user', null])
@@ -220,7 +220,10 @@ test('the same while an app waits, and the app goes on', async () => {
       const page = await visitor.open(`${first.url.pathname}?page=sign-up`)
       const form = 'text' in page ? formWith(page, 'password') : undefined
       assert.ok(form)
-      const consent = await visitor.submit(form, right)
+      const made = await visitor.submit(form, right)
+      const signIn = 'text' in made ? formWith(made, 'password') : undefined
+      assert.ok(signIn)
+      const consent = await visitor.submit(signIn, right)
       assert.ok(
         'text' in consent && consent.text.includes('You are signed in as ada@example.com.'),
         'text' in consent ? consent.text : '',

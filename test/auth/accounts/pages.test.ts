@@ -2,13 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Secret, TOTP } from 'otpauth'
-import {
-  type Browser,
-  type Departure,
-  type Form,
-  formsOf,
-  type Page,
-} from '../../conformance/oauth/browser.ts'
+import type { Browser, Departure, Form, Page } from '../../conformance/oauth/browser.ts'
 import { type Fixture, formWith, type Person, withFixture } from '../../conformance/oauth/server.ts'
 
 const own = { 'Content-Type': 'application/x-www-form-urlencoded', 'Sec-Fetch-Site': 'same-origin' }
@@ -430,12 +424,13 @@ test('fields that the form does not have are not taken: nobody makes themselves 
       headers: own,
       body,
     })
-    assert.equal(answer.status, 303)
+    assert.equal(answer.status, 200)
     const { json } = await call('/api/v1/users?email=eve@example.com', { key: admin.key })
     const [eve] = json.data as readonly { role: string; id: number }[]
     assert.equal(eve?.role, 'user')
     assert.notEqual(eve?.id, 1)
-    assert.ok(formsOf(answer.text, new URL(url)).length === 0)
+    // Nobody is signed in by it.
+    assert.equal((await open(visitor, '/account')).url.pathname, '/account/sign-in')
   })
 })
 
@@ -451,5 +446,28 @@ test('a request that is one too many is told so on a page', async () => {
     assert.ok(last?.headers.get('retry-after'))
     assert.equal(last?.headers.get('x-ratelimit-remaining'), '0')
     assert.match((await last?.text()) ?? '', /<h1>Too many attempts<\/h1>/)
+  })
+})
+
+test('to sign up answers alike for an address that is known and one that is not, and signs nobody in', async () => {
+  await withFixture({ 'accounts.signUp': 'open' }, async ({ ann, browser }) => {
+    const visitor = browser()
+    const asking = form(await open(visitor, '/account/sign-up'), 'password')
+    const answers = new Set<string>()
+    for (const email of [ann.email, 'nobody@example.com']) {
+      const values = { name: 'Eve', email, password: 'a long enough one' }
+      const { status, text, headers } = page(await visitor.submit(asking, values))
+      const names = Object.keys(headers).filter(name => name !== 'x-request-id')
+      answers.add(`${status} ${names.join()} ${text.replaceAll(email, '…')}`)
+      assert.equal((await open(visitor, '/account')).url.pathname, '/account/sign-in')
+    }
+    assert.equal(answers.size, 1)
+    const landed = await signIn(visitor, {
+      ...ann,
+      email: 'nobody@example.com',
+      password: 'a long enough one',
+    })
+    assert.equal(landed.url.pathname, '/account')
+    assert.equal((await signIn(browser(), ann)).url.pathname, '/account')
   })
 })

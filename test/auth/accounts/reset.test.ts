@@ -5,11 +5,11 @@ import { Secret, TOTP } from 'otpauth'
 import { canReset, changePassword, requestReset, reset } from '../../../src/auth/accounts/reset.ts'
 import { signInByPassword } from '../../../src/auth/accounts/sign-in.ts'
 import { signUp } from '../../../src/auth/accounts/sign-up.ts'
-import { findUser, storePasswordHash } from '../../../src/auth/accounts/users.ts'
-import { confirmAddress, sendConfirmation } from '../../../src/auth/accounts/verification.ts'
+import { findByEmail, findUser, storePasswordHash } from '../../../src/auth/accounts/users.ts'
+import { sendConfirmation } from '../../../src/auth/accounts/verification.ts'
 import { hashPassword, verifyPassword } from '../../../src/auth/password.ts'
 import { system } from '../../../src/principal.ts'
-import { MINUTE, type World, withWorld } from './world.ts'
+import { confirms, MINUTE, type World, withWorld } from './world.ts'
 
 const email = 'ada@example.com'
 const address = '192.0.2.1'
@@ -150,7 +150,7 @@ test('who can write to an account cannot take it over by giving it another addre
     await base.idle()
     assert.deepEqual(sent, [])
     await sendConfirmation(base, id, 'mallory@example.com')
-    assert.equal(await confirmAddress(base, await token(), id, 'a session'), true)
+    assert.equal(await confirms(base, await token(), id), true)
     await requestReset(base, 'mallory@example.com', address)
     assert.equal(await canReset(base, await token()), true)
   })
@@ -170,13 +170,14 @@ test('a link is void once the account has another address', async () => {
 test('what a stranger left in an account of one’s own address is gone after the reset', async () => {
   await withWorld({}, async world => {
     const { base, key, token } = world
-    const made = await signUp(base, { name: 'Mallory', email, password: old, address })
-    assert.ok(made.kind === 'made')
-    await key(made.userId)
-    const owner = String(made.userId)
+    assert.equal((await signUp(base, { name: 'Mallory', email, password: old, address })).kind, 'ready')
+    const made = await findByEmail(base.run, email)
+    assert.ok(made)
+    await key(made.id)
+    const owner = String(made.id)
     await base.records.put({ kind: 'Passkey', id: 'p', payload: '{}', expiresAt: null, owner })
-    await base.codes.start(made.userId, email, 'Example')
-    const keys = async () => (await base.run.list(keysOf(made.userId), system)).text
+    await base.codes.start(made.id, email, 'Example')
+    const keys = async () => (await base.run.list(keysOf(made.id), system)).text
     assert.notEqual(await keys(), '[]')
     await requestReset(base, email, address)
     assert.equal((await reset(base, await token(), fresh)).kind, 'done')
@@ -197,7 +198,7 @@ test('a reset ends passkeys and keys of a confirmed account too; old one-time co
       const owner = String(id)
       await key(id)
       await sendConfirmation(base, id, email)
-      assert.equal(await confirmAddress(base, await token(), id, 'a session'), true)
+      assert.equal(await confirms(base, await token(), id), true)
       await base.records.put({ kind: 'Passkey', id: 'p', payload: '{}', expiresAt: null, owner })
       const { secret } = await base.codes.start(id, email, 'Example')
       const code = new TOTP({ secret: Secret.fromBase32(secret) }).generate({ timestamp: base.now() })

@@ -105,16 +105,20 @@ test('with one-time codes on, the password alone signs nobody in', async () => {
     assert.ok('token' in first)
     const right = codeAt(secret, base.now())
     const wrong = right === '000000' ? '000001' : '000000'
-    assert.deepEqual(await signInByCode(base, first.token, wrong, '192.0.2.1'), { kind: 'wrong' })
-    assert.deepEqual(await signInByCode(base, `${first.token}x`, right, '192.0.2.1'), { kind: 'over' })
-    assert.deepEqual(await signInByCode(base, first.token, right, '192.0.2.1'), {
+    assert.deepEqual(await signInByCode(base, first.token, wrong, { address: '192.0.2.1' }), {
+      kind: 'wrong',
+    })
+    assert.deepEqual(await signInByCode(base, `${first.token}x`, right, { address: '192.0.2.1' }), {
+      kind: 'over',
+    })
+    assert.deepEqual(await signInByCode(base, first.token, right, { address: '192.0.2.1' }), {
       kind: 'proven',
       userId: id,
       remember: true,
       methods: ['pwd', 'otp', 'mfa'],
       at: Math.floor(base.now() / 1000),
     })
-    assert.deepEqual(await signInByCode(base, first.token, right, '192.0.2.1'), { kind: 'over' })
+    assert.deepEqual(await signInByCode(base, first.token, right, { address: '192.0.2.1' }), { kind: 'over' })
   })
 })
 
@@ -142,11 +146,13 @@ test('guessing codes is throttled, over several sign-ins too', async () => {
       const first = await signInByPassword(base, attempt)
       assert.ok('token' in first)
       const wrong = String((Number(right) + 1 + count) % 1_000_000).padStart(6, '0')
-      assert.deepEqual(await signInByCode(base, first.token, wrong, '192.0.2.1'), { kind: 'wrong' })
+      assert.deepEqual(await signInByCode(base, first.token, wrong, { address: '192.0.2.1' }), {
+        kind: 'wrong',
+      })
     }
     const last = await signInByPassword(base, attempt)
     assert.ok('token' in last)
-    assert.equal((await signInByCode(base, last.token, right, '192.0.2.1')).kind, 'throttled')
+    assert.equal((await signInByCode(base, last.token, right, { address: '192.0.2.1' })).kind, 'throttled')
   })
 })
 
@@ -194,17 +200,19 @@ test('the second step is over after five minutes', async () => {
     assert.ok('token' in first)
     pass(5 * MINUTE)
     const code = codeAt(secret, base.now())
-    assert.deepEqual(await signInByCode(base, first.token, code, '192.0.2.1'), { kind: 'over' })
+    assert.deepEqual(await signInByCode(base, first.token, code, { address: '192.0.2.1' }), { kind: 'over' })
   })
 })
 
 test('confirming one’s password is counted as signing in is', async () => {
   await withWorld({}, async ({ base, user }) => {
     const id = await user(attempt.email, password)
-    assert.equal(await confirmPassword(base, id, password, '192.0.2.1'), undefined)
-    assert.deepEqual(await confirmPassword(base, id, 'wrong', '192.0.2.1'), { kind: 'wrong' })
-    assert.deepEqual(await confirmPassword(base, id + 1, password, '192.0.2.1'), { kind: 'wrong' })
-    for (let count = 0; count < 9; count++) await confirmPassword(base, id, 'wrong', '192.0.2.1')
-    assert.equal((await confirmPassword(base, id, password, '192.0.2.1'))?.kind, 'throttled')
+    assert.equal(await confirmPassword(base, id, password, { address: '192.0.2.1' }), undefined)
+    assert.deepEqual(await confirmPassword(base, id, 'wrong', { address: '192.0.2.1' }), { kind: 'wrong' })
+    assert.deepEqual(await confirmPassword(base, id + 1, password, { address: '192.0.2.1' }), {
+      kind: 'wrong',
+    })
+    for (let count = 0; count < 9; count++) await confirmPassword(base, id, 'wrong', { address: '192.0.2.1' })
+    assert.equal((await confirmPassword(base, id, password, { address: '192.0.2.1' }))?.kind, 'throttled')
   })
 })

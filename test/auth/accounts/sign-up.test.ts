@@ -1,65 +1,86 @@
 /** Making an account oneself, and showing that its address is one's own. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { claimsReader } from '../../../src/auth/accounts/accounts.ts'
-import { signInByPassword } from '../../../src/auth/accounts/sign-in.ts'
+import { type AccountBase, claimsReader } from '../../../src/auth/accounts/accounts.ts'
+import { createAddresses } from '../../../src/auth/accounts/addresses.ts'
 import { finishSignUp, pendingAddress, signUp } from '../../../src/auth/accounts/sign-up.ts'
-import { findByEmail } from '../../../src/auth/accounts/users.ts'
-import {
-  addressToConfirm,
-  confirmAddress,
-  sendConfirmation,
-} from '../../../src/auth/accounts/verification.ts'
-import { MINUTE, withWorld } from './world.ts'
+import { findByEmail, findUser } from '../../../src/auth/accounts/users.ts'
+import { addressToConfirm, sendConfirmation } from '../../../src/auth/accounts/verification.ts'
+import type { Records } from '../../../src/records.ts'
+import { confirms, MINUTE, withWorld } from './world.ts'
 
 const password = 'correct horse battery'
 const account = { name: ' Ada Lovelace ', email: 'Ada@Example.com', password, address: '192.0.2.1' }
 
 test('open: the account is there at once, with the least role and an address that is not confirmed', async () => {
   await withWorld({ signUp: 'open' }, async ({ base, sent, token }) => {
-    const made = await signUp(base, account)
-    assert.ok(made.kind === 'made')
+    assert.deepEqual(await signUp(base, account), { kind: 'ready' })
     const user = await findByEmail(base.run, 'ada@example.com')
-    assert.equal(user?.id, made.userId)
-    assert.equal(user?.name, 'Ada Lovelace')
+    assert.ok(user)
+    assert.equal(user.name, 'Ada Lovelace')
     assert.equal(user?.role, 'user')
     assert.match(user?.password_hash ?? '', /^\$argon2id\$/)
     const claims = claimsReader(base.run, base.records)
     const expected = { name: 'Ada Lovelace', email: 'ada@example.com', emailVerified: false }
-    assert.deepEqual(await claims(made.userId), expected)
+    assert.deepEqual(await claims(user.id), expected)
     const link = await token()
     assert.equal(sent.length, 1)
-    assert.equal(await addressToConfirm(base, link), 'ada@example.com')
-    assert.equal(await confirmAddress(base, link, made.userId + 1, 's'), false)
-    assert.equal(await confirmAddress(base, link, made.userId, 's'), true)
-    assert.equal(await confirmAddress(base, link, made.userId, 's'), false)
-    assert.deepEqual(await claims(made.userId), { ...expected, emailVerified: true })
-    assert.equal(await claims(made.userId + 1), undefined)
+    assert.equal((await addressToConfirm(base, link))?.email, 'ada@example.com')
+    assert.equal(await confirms(base, link, user.id + 1), false)
+    assert.equal(await confirms(base, link, user.id), true)
+    assert.equal(await confirms(base, link, user.id), false)
+    assert.deepEqual(await claims(user.id), { ...expected, emailVerified: true })
+    assert.equal(await claims(user.id + 1), undefined)
   })
 })
 
-test('open: a taken address is a fault of its field, and nothing changes', async () => {
-  await withWorld({ signUp: 'open' }, async ({ base, user }) => {
+test('open: a known address is answered as a new one, after as many commits; its owner hears of it', async () => {
+  await withWorld({ signUp: 'open' }, async ({ base, user, sent }) => {
     const id = await user('ada@example.com', 'the first password')
-    const answer = await signUp(base, account)
-    assert.ok(answer.kind === 'faults')
-    assert.deepEqual([...answer.faults.keys()], ['email'])
-    const known = await signInByPassword(base, {
-      email: 'ada@example.com',
-      password: 'the first password',
-      remember: false,
-      address: '',
-    })
-    assert.deepEqual('userId' in known && known.userId, id)
+    const before = await findUser(base.run, id)
+    const commits: number[] = []
+    const counted = counting(base)
+    for (const email of ['ada@example.com', 'new@example.com', 'other@example.com', 'Ada@Example.com']) {
+      const from = counted.writes()
+      assert.deepEqual(await signUp(counted.base, { ...account, email }), { kind: 'ready' })
+      commits.push(counted.writes() - from)
+    }
+    assert.deepEqual(commits, [2, 2, 2, 2])
+    assert.deepEqual(await findUser(base.run, id), before)
+    await base.idle()
+    const texts = sent.filter(({ to }) => to === 'ada@example.com').map(({ text }) => text)
+    assert.equal(texts.length, 2)
+    for (const text of texts) assert.match(text, /It has one already.*account\/sign-in.*account\/reset/s)
   })
 })
+
+/** Counts the writes that an answer waits for, one after the other. */
+function counting(base: AccountBase) {
+  let writes = 0
+  const { run } = base
+  const records = new Proxy<Records>(base.records, {
+    get(target, name: keyof Records) {
+      if (name === 'put') writes++
+      return target[name].bind(target)
+    },
+  })
+  const write: typeof run.write = (plan, principal) => {
+    writes++
+    return run.write(plan, principal)
+  }
+  const addresses = createAddresses(records, base.now)
+  return { base: { ...base, records, addresses, run: { ...run, write } }, writes: () => writes }
+}
 
 test('of many who sign up with one address at once, one gets it', async () => {
-  await withWorld({ signUp: 'open' }, async ({ base }) => {
+  await withWorld({ signUp: 'open' }, async ({ base, sent }) => {
     const answers = await Promise.all(
       Array.from({ length: 8 }, (_, at) => signUp(base, { ...account, address: `192.0.2.${at}` })),
     )
-    assert.equal(answers.filter(({ kind }) => kind === 'made').length, 1)
+    assert.deepEqual(new Set(answers.map(({ kind }) => kind)), new Set(['ready']))
+    await base.idle()
+    assert.equal(sent.filter(({ text }) => text.includes('verify?token=')).length, 1)
+    assert.equal(sent.filter(({ text }) => text.includes('It has one already')).length, 7)
   })
 })
 
@@ -146,7 +167,7 @@ test('a passphrase of any script is taken, and counted in characters', async () 
   await withWorld({}, async ({ base }) => {
     const long = `${'🦊'.repeat(3)}wald und wiese`
     const made = await signUp(base, { ...account, password: long })
-    assert.equal(made.kind, 'made')
+    assert.equal(made.kind, 'ready')
     const nine = await signUp(base, { ...account, email: 'b@example.com', password: '🦊🐻🐼🐨🐯🦁🐮🐷🐸' })
     assert.equal(nine.kind, 'faults')
   })
@@ -171,7 +192,7 @@ test('a link confirms the address that it was sent to, not the one that the acco
   await withWorld({ signUp: 'open' }, async ({ base, user, token }) => {
     const id = await user('new@example.com', password)
     await sendConfirmation(base, id, 'old@example.com')
-    assert.equal(await confirmAddress(base, await token(), id, 's'), false)
+    assert.equal(await confirms(base, await token(), id), false)
     assert.equal(await base.addresses.isVerified(id, 'new@example.com'), false)
   })
 })

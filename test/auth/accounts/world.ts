@@ -3,6 +3,8 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type AccountBase, createAccountBase, type SignUpMode } from '../../../src/auth/accounts/accounts.ts'
+import { confirmAddress } from '../../../src/auth/accounts/verification.ts'
+import { createBackground } from '../../../src/auth/background.ts'
 import { createKey, createUser } from '../../../src/auth/bootstrap.ts'
 import type { Message } from '../../../src/auth/mail.ts'
 import { memoryCounters } from '../../../src/cluster/memory.ts'
@@ -61,7 +63,7 @@ export async function withWorld(
     signUp,
     revokeAll: async (userId, except) => void revoked.push([userId, except]),
     revokeOthers: async (userId, session) => void revoked.push([userId, session]),
-    onFault: error => faults.push(error),
+    work: createBackground(error => faults.push(error)),
     now,
   })
   try {
@@ -88,3 +90,15 @@ export async function withWorld(
 }
 
 export const MINUTE = 60_000
+
+/** Whether the link confirms the address of the account, opened by its owner. */
+export async function confirms(base: AccountBase, token: string, userId: number): Promise<boolean> {
+  const answer = await confirmAddress(base, {
+    token,
+    userId,
+    session: 'a session',
+    password: '',
+    address: '192.0.2.1',
+  })
+  return answer.kind === 'done'
+}

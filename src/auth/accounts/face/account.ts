@@ -11,6 +11,7 @@ import { readForm, readQuery } from './form-body.ts'
 const notes: ReadonlyMap<string, string> = new Map([
   ['sent', 'We have sent you a message with a link.'],
   ['verified', 'Your address is confirmed.'],
+  ['address-kept', 'Your account keeps its address.'],
   ['disconnected', 'The app is disconnected. What it held works no more.'],
   ['signed-out', 'That session is over.'],
   ['others', 'You are signed out everywhere else.'],
@@ -26,7 +27,9 @@ export function noteOf(visit: Visit): string | undefined {
 export async function accountRoute({ base, theme }: FaceParts, visit: Visit, who: SignedIn): Promise<Reply> {
   const { id, name, email } = who.user
   const verified = await base.addresses.isVerified(id, email)
-  return pageReply(theme, accountPage({ menu: who.menu, name, email, verified, note: noteOf(visit) }))
+  const waiting = await base.addresses.waiting(id)
+  const { menu } = who
+  return pageReply(theme, accountPage({ menu, name, email, verified, waiting, note: noteOf(visit) }))
 }
 
 export async function appsRoute(parts: FaceParts, visit: Visit, who: SignedIn): Promise<Reply> {

@@ -3,6 +3,7 @@ import { hash, randomBytes, timingSafeEqual } from 'node:crypto'
 import type { ServerResponse } from 'node:http'
 import type { Call } from '../../../call.ts'
 import { ApiError } from '../../../errors.ts'
+import { cookieOf } from './cookie.ts'
 
 const BYTES = 32
 const form = /^[A-Za-z0-9_-]{43}$/
@@ -14,14 +15,9 @@ export interface Csrf {
   check(call: Call, token: string): void
 }
 
-function cookieOf({ headers }: Call, name: string): string | undefined {
-  const values = (headers.cookie ?? '')
-    .split(';')
-    .map(pair => pair.trim())
-    .filter(pair => pair.startsWith(`${name}=`))
-    .map(pair => pair.slice(name.length + 1))
-  const [value, ...others] = values
-  return value !== undefined && others.length === 0 && form.test(value) ? value : undefined
+function secretOf(call: Call, name: string): string | undefined {
+  const value = cookieOf(call, name)
+  return value !== undefined && form.test(value) ? value : undefined
 }
 
 function tokenOf(secret: string): string {
@@ -52,7 +48,7 @@ export function createCsrf(issuer: string): Csrf {
   const tail = `; Path=/; HttpOnly; SameSite=Lax${secure ? '; Secure' : ''}`
   return {
     token(call, res) {
-      const known = cookieOf(call, name)
+      const known = secretOf(call, name)
       if (known !== undefined) return tokenOf(known)
       const secret = randomBytes(BYTES).toString('base64url')
       // Not in the reply's own headers: those would replace the cookies that the session has set.
@@ -60,7 +56,7 @@ export function createCsrf(issuer: string): Csrf {
       return tokenOf(secret)
     },
     check(call, token) {
-      const secret = cookieOf(call, name)
+      const secret = secretOf(call, name)
       if (secret === undefined || !isEqual(token, tokenOf(secret)) || isForeign(call, origin))
         throw forbidden()
     },

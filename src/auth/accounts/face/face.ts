@@ -35,8 +35,6 @@ export interface AccountFace {
   answer(visit: Visit): Promise<Reply>
   /** An error as a page. */
   errorReply(error: unknown): Reply
-  /** When every message is sent that was promised. */
-  idle(): Promise<void>
 }
 
 type Route = (parts: FaceParts, visit: Visit) => Promise<Reply>
@@ -145,7 +143,6 @@ export function createAccountFace(options: AccountFaceOptions): AccountFace {
     return entry.route(parts, visit)
   }
   return {
-    idle: () => base.idle(),
     errorReply: error => errorPageReply(theme, error),
     async answer(visit) {
       try {

@@ -26,30 +26,23 @@ function pathOf({ uid }: Interaction): string {
   return `${interactionPrefix}${encodeURIComponent(uid)}`
 }
 
-function desks(
-  parts: FaceParts,
-  visit: Visit,
-  interaction: Interaction,
-): Desk & SignUpDesk & { signUpAction: string } {
+function signInDesk(parts: FaceParts, visit: Visit, interaction: Interaction): Desk {
   const action = pathOf(interaction)
-  const leadsTo = schemeOf(interaction.destination)
   return {
     action,
     signUp: `${action}?page=sign-up`,
-    signUpAction: `${action}?page=sign-up`,
-    signIn: action,
     app: interaction.app.name,
     email: interaction.loginHint,
     next: undefined,
     note: undefined,
-    leadsTo,
+    leadsTo: schemeOf(interaction.destination),
     finish: ({ kind: _proven, ...proof }) =>
       parts.server.finishLogin(visit.req, visit.res, { ...proof, address: visit.address }),
   }
 }
 
 async function login(parts: FaceParts, visit: Visit, interaction: Interaction): Promise<Reply> {
-  const desk = desks(parts, visit, interaction)
+  const desk = signInDesk(parts, visit, interaction)
   if (visit.method !== 'POST') return showSignIn(parts, visit, desk, { faults: noFaults })
   const form = readForm(visit)
   parts.csrf.check(visit, form.text('csrf'))
@@ -57,8 +50,9 @@ async function login(parts: FaceParts, visit: Visit, interaction: Interaction): 
 }
 
 async function newAccount(parts: FaceParts, visit: Visit, interaction: Interaction): Promise<Reply> {
-  const { signUpAction, ...rest } = desks(parts, visit, interaction)
-  const desk: SignUpDesk = { ...rest, action: signUpAction }
+  const signIn = signInDesk(parts, visit, interaction)
+  const { signUp: action, app, leadsTo } = signIn
+  const desk: SignUpDesk = { action, signIn, app, leadsTo }
   if (visit.method !== 'POST') return showSignUp(parts, visit, desk, { faults: noFaults })
   const form = readForm(visit)
   parts.csrf.check(visit, form.text('csrf'))

@@ -10,6 +10,7 @@ import { canReset, requestReset, reset } from '../reset.ts'
 import { finishSignUp, pendingAddress } from '../sign-up.ts'
 import { addressToConfirm, confirmAddress, sendConfirmation } from '../verification.ts'
 import { type FaceParts, redirect, type SignedIn, signedIn, tooMany, type Visit } from './context.ts'
+import { fromOf, rememberDevice } from './device-cookie.ts'
 import { type FormBody, readForm, readQuery } from './form-body.ts'
 import { missing } from './sign-in.ts'
 
@@ -40,16 +41,14 @@ function showRequest({ theme, csrf }: FaceParts, visit: Visit, faults: Faults): 
 async function ask(parts: FaceParts, visit: Visit, form: FormBody): Promise<Reply> {
   const faults = missing(form, { email: 'Enter your e-mail address.' })
   if (faults.size > 0) return showRequest(parts, visit, faults)
-  const seconds = await requestReset(
-    parts.base,
-    form.text('email').slice(0, 300),
-    parts.throttleAddress(visit.address),
-  )
+  const { address, secrets } = fromOf(parts, visit)
+  const seconds = await requestReset(parts.base, form.text('email').slice(0, 300), address, secrets)
   if (seconds !== undefined) return tooMany(parts.theme, seconds)
   const page = messagePage({
     title: 'Look into your mail',
     paragraphs: [
       'If there is an account with this address, we have sent a link to it. It works for an hour.',
+      'Every link of the last half hour works: take the newest one that you find.',
     ],
     link: { href: '/account/sign-in', label: 'Back to sign-in' },
   })
@@ -61,6 +60,7 @@ async function setPassword(parts: FaceParts, visit: Visit, form: FormBody, token
   if (answer.kind === 'over') return resetOver(parts)
   if (answer.kind === 'fault')
     return showReset(parts, visit, token, new Map([[answer.field, answer.message]]))
+  await rememberDevice(parts, visit, answer.userId)
   const link = { href: '/account/sign-in', label: 'Sign in' }
   return pageReply(parts.theme, endedPage({ title: 'Your password is set', ended: answer.ended, link }))
 }
@@ -90,10 +90,15 @@ async function showVerify(parts: FaceParts, visit: Visit): Promise<Reply> {
     return showPending(parts, visit, account, address, noFaults)
   }
   const token = query.text('token')
-  const email = await addressToConfirm(parts.base, token)
-  if (email === undefined) return verifyOver(parts)
+  return showConfirm(parts, visit, token, noFaults)
+}
+
+async function showConfirm(parts: FaceParts, visit: Visit, token: string, faults: Faults): Promise<Reply> {
+  const asked = await addressToConfirm(parts.base, token)
+  if (asked === undefined) return verifyOver(parts)
   if (!(await signedIn(parts, visit))) return signInFirst(parts)
-  return pageReply(parts.theme, verifyPage({ csrf: parts.csrf.token(visit, visit.res), token, email }))
+  const page = verifyPage({ csrf: parts.csrf.token(visit, visit.res), token, ...asked, faults })
+  return pageReply(parts.theme, page, { status: faults.size > 0 ? 400 : 200 })
 }
 
 function signInFirst({ theme }: FaceParts): Reply {
@@ -132,12 +137,13 @@ async function finishAccount(
   const { userId } = answer
   const { req, res, address } = visit
   const at = await signInTime(base.records, userId, base.now())
+  await rememberDevice(parts, visit, userId)
   await server.signIn(req, res, { userId, remember: false, methods: ['pwd'], address, at })
   return redirect('/account?done=verified')
 }
 
 async function sendAgain(parts: FaceParts, visit: Visit, { user }: SignedIn): Promise<Reply> {
-  const seconds = await parts.base.mails.take(user.email, parts.throttleAddress(visit.address))
+  const seconds = await parts.base.confirmationMails.take(user.email, parts.throttleAddress(visit.address))
   if (seconds !== undefined) return tooMany(parts.theme, seconds)
   parts.base.background(() => sendConfirmation(parts.base, user.id, user.email))
   return redirect('/account?done=sent')
@@ -152,6 +158,24 @@ export async function verifyRoute(parts: FaceParts, visit: Visit): Promise<Reply
   const who = await signedIn(parts, visit)
   if (!who) return signInFirst(parts)
   if (form.text('send') === 'yes') return sendAgain(parts, visit, who)
-  const confirmed = await confirmAddress(parts.base, form.text('token'), who.user.id, who.session.id)
-  return confirmed ? redirect('/account?done=verified') : verifyOver(parts)
+  if (form.text('drop') === 'yes') {
+    await parts.base.addresses.drop(who.user.id)
+    return redirect('/account?done=address-kept')
+  }
+  return confirm(parts, visit, form, who)
+}
+
+async function confirm(parts: FaceParts, visit: Visit, form: FormBody, who: SignedIn): Promise<Reply> {
+  const token = form.text('token')
+  const answer = await confirmAddress(parts.base, {
+    token,
+    userId: who.user.id,
+    session: who.session.id,
+    password: form.text('password'),
+    ...fromOf(parts, visit),
+  })
+  if (answer.kind === 'done') return redirect('/account?done=verified')
+  if (answer.kind === 'throttled') return tooMany(parts.theme, answer.seconds)
+  if (answer.kind === 'over') return verifyOver(parts)
+  return showConfirm(parts, visit, token, new Map([['password', 'This is not your password.']]))
 }

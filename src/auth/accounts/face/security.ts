@@ -10,9 +10,10 @@ import { recoveryCodesPage, securityPage, totpPage } from '../../pages/security.
 import { notifyOfProtection } from '../notices.ts'
 import type { Enrolment } from '../one-time-codes.ts'
 import { changePassword } from '../reset.ts'
-import { optionsKey } from '../sign-in.ts'
+import { passkeyOptions } from '../sign-in.ts'
 import { noteOf } from './account.ts'
 import { type FaceParts, redirect, type SignedIn, signedIn, tooMany, type Visit } from './context.ts'
+import { fromOf, rememberDevice } from './device-cookie.ts'
 import { type FormBody, readForm } from './form-body.ts'
 
 /** How long after signing in one may change how the account is protected, in milliseconds. */
@@ -54,11 +55,12 @@ const password: Change = async (parts, visit, who, form) => {
     userId: who.user.id,
     current: form.text('current_password'),
     password: form.text('new_password'),
-    address: parts.throttleAddress(visit.address),
+    ...fromOf(parts, visit),
     session: who.session.id,
     keys: form.text('keys') === 'yes',
   })
   if (answer.kind === 'done') {
+    await rememberDevice(parts, visit, who.user.id)
     const link = { href: here, label: 'Back to security' }
     const { menu } = who
     return pageReply(
@@ -105,13 +107,13 @@ const confirmTotp: Change = async (parts, visit, who, form) => {
   const { id, email } = who.user
   const key = `code:${id}`
   const address = parts.throttleAddress(visit.address)
-  const seconds = await base.attempts.take(key, address)
+  const seconds = await base.codeAttempts.take(key, address)
   if (seconds !== undefined) return tooMany(theme, seconds)
   const codes = await base.codes.confirm(id, form.text('code'), who.session.id)
   if (codes && !(await isStillSignedIn(parts, visit))) await base.codes.turnOff(id)
   else if (codes) {
     notifyOfProtection(base, who.user, 'One-time codes were turned on for your account')
-    base.attempts.succeed(key, address)
+    base.codeAttempts.succeed(key, address)
     return pageReply(theme, recoveryCodesPage({ menu: who.menu, codes }))
   }
   const waiting = await base.codes.waiting(id, email, theme.name)
@@ -175,8 +177,7 @@ async function creationOptions(parts: FaceParts, visit: Visit): Promise<object> 
 }
 
 async function requestOptions(parts: FaceParts, visit: Visit): Promise<object> {
-  const address = parts.throttleAddress(visit.address)
-  const seconds = await parts.base.attempts.take(optionsKey(address), address)
-  if (seconds === undefined) return parts.passkeys.requestOptions()
-  throw new ApiError('RATE_LIMITED', undefined, { headers: { 'Retry-After': String(seconds) } })
+  const options = await passkeyOptions(parts.base, parts.passkeys, fromOf(parts, visit))
+  if (typeof options !== 'number') return options
+  throw new ApiError('RATE_LIMITED', undefined, { headers: { 'Retry-After': String(options) } })
 }

@@ -7,7 +7,6 @@ import { messagePage } from '../../pages/message.ts'
 import { pageReply } from '../../pages/reply.ts'
 import { secondFactorPage, signInPage } from '../../pages/sign-in.ts'
 import { signUpPage } from '../../pages/sign-up.ts'
-import { signInTime } from '../../server/ended.ts'
 import type { NextPath } from '../../server/server.ts'
 import { type Asked, askedFields } from '../asked-fields.ts'
 import {
@@ -19,6 +18,7 @@ import {
 } from '../sign-in.ts'
 import { signUp, signUpIsOff } from '../sign-up.ts'
 import { type FaceParts, redirect, safeNext, signedIn, tooMany, type Visit } from './context.ts'
+import { fromOf, rememberDevice } from './device-cookie.ts'
 import { type FormBody, readForm, readQuery } from './form-body.ts'
 
 /** Where somebody signs in, and what follows. */
@@ -38,6 +38,8 @@ export interface Desk {
 const messages = {
   wrong: 'The e-mail address or the password is wrong.',
   code: 'The code is wrong, or was used already.',
+  ready:
+    'If this address had no account yet, it has one now. Sign in with the password that you have just chosen.',
   over: 'That took too long. Sign in again.',
   passkey: 'The passkey was not accepted. Try again, or use your password.',
 }
@@ -81,8 +83,7 @@ async function byCode(
   form: FormBody,
   token: string,
 ): Promise<Reply> {
-  const address = parts.throttleAddress(visit.address)
-  const answer = await signInByCode(parts.base, token, form.text('code'), address)
+  const answer = await signInByCode(parts.base, token, form.text('code'), fromOf(parts, visit))
   if (answer.kind === 'over') return showSignIn(parts, visit, desk, { faults: formFault(messages.over) })
   if (answer.kind === 'wrong') {
     return showSecondFactor(parts, visit, desk, token, new Map([['code', messages.code]]))
@@ -95,6 +96,7 @@ async function settled(parts: FaceParts, visit: Visit, desk: Desk, answer: SignI
   if (answer.kind === 'second-factor') return showSecondFactor(parts, visit, desk, answer.token, noFaults)
   if (answer.kind === 'wrong') return showSignIn(parts, visit, desk, { faults: formFault(messages.wrong) })
   visit.userId = answer.userId
+  await rememberDevice(parts, visit, answer.userId)
   return redirect(await desk.finish(answer))
 }
 
@@ -105,12 +107,12 @@ export async function handleSignIn(
   desk: Desk,
   form: FormBody,
 ): Promise<Reply> {
-  const address = parts.throttleAddress(visit.address)
+  const from = fromOf(parts, visit)
   const token = form.optional('second_factor')
   if (token !== undefined) return byCode(parts, visit, desk, form, token)
   const passkey = form.optional('passkey')
   if (passkey !== undefined) {
-    const answer = await signInByPasskey(parts.base, parts.passkeys, passkey, address)
+    const answer = await signInByPasskey(parts.base, parts.passkeys, passkey, from)
     if (answer.kind !== 'wrong') return settled(parts, visit, desk, answer)
     return showSignIn(parts, visit, desk, { faults: formFault(messages.passkey) })
   }
@@ -122,7 +124,7 @@ export async function handleSignIn(
     email,
     password: form.text('password'),
     remember,
-    address,
+    ...from,
   })
   if (answer.kind !== 'wrong') return settled(parts, visit, desk, answer)
   return showSignIn(parts, visit, desk, { faults: formFault(messages.wrong), email, remember })
@@ -166,10 +168,10 @@ export async function signInRoute(parts: FaceParts, visit: Visit): Promise<Reply
 
 export interface SignUpDesk {
   readonly action: string
-  readonly signIn: string
+  /** Where to sign in, with or without a new account. */
+  readonly signIn: Desk
   readonly app: string | undefined
   readonly leadsTo: string | undefined
-  finish(proven: Proven): Promise<NextPath>
 }
 
 interface SignUpShown {
@@ -193,7 +195,8 @@ function proposed({ field }: Asked): string | undefined {
 }
 
 export function showSignUp(parts: FaceParts, visit: Visit, desk: SignUpDesk, shown: SignUpShown): Reply {
-  const { action, signIn, app, leadsTo } = desk
+  const { action, app, leadsTo } = desk
+  const signIn = desk.signIn.action
   const { faults, name, email, answers } = shown
   if (parts.base.signUp === 'off') throw new ApiError('NOT_FOUND', signUpIsOff)
   const csrf = parts.csrf.token(visit, visit.res)
@@ -231,22 +234,13 @@ export async function handleSignUp(
   if (answer.kind === 'throttled') return tooMany(parts.theme, answer.seconds)
   if (answer.kind === 'faults')
     return showSignUp(parts, visit, desk, { faults: answer.faults, name, email, answers })
-  if (answer.kind === 'sent') return linkSent(parts, desk.signIn)
-  const { userId } = answer
-  const at = await signInTime(parts.base.records, userId, parts.base.now())
-  const proven: Proven = { kind: 'proven', userId, remember: false, methods: ['pwd'], at }
-  return redirect(await desk.finish(proven))
+  if (answer.kind === 'sent') return linkSent(parts, desk.signIn.action)
+  return showSignIn(parts, visit, { ...desk.signIn, note: messages.ready }, { faults: noFaults, email })
 }
 
 export async function signUpRoute(parts: FaceParts, visit: Visit): Promise<Reply> {
-  const { finish } = accountDesk(parts, visit, undefined)
-  const desk = {
-    action: '/account/sign-up',
-    signIn: '/account/sign-in',
-    app: undefined,
-    leadsTo: undefined,
-    finish,
-  }
+  const signIn = accountDesk(parts, visit, undefined)
+  const desk: SignUpDesk = { action: '/account/sign-up', signIn, app: undefined, leadsTo: undefined }
   if (visit.method !== 'POST') return showSignUp(parts, visit, desk, { faults: noFaults })
   const form = readForm(visit)
   parts.csrf.check(visit, form.text('csrf'))

@@ -1,0 +1,101 @@
+/**
+ * Another e-mail address for an account, by the API. Whoever can write to an account must not become its owner by it:
+ * the address stays the old one until the new one is proven, by a link that takes the owner's password. Only an
+ * administrator gives another's account an address at once.
+ */
+import type { RateCounters } from '../../cluster/cluster.ts'
+import { ApiError } from '../../errors.ts'
+import type { CreateShape, Plan, UpdateShape } from '../../plan/plan.ts'
+import type { Run } from '../../plan/run.ts'
+import type { Principal } from '../../principal.ts'
+import type { Records } from '../../records.ts'
+import type { Background } from '../background.ts'
+import type { Mail } from '../mail.ts'
+import { createAddresses } from './addresses.ts'
+import { notifyOfAddress } from './notices.ts'
+import { createThrottle, mailAllowances } from './throttle.ts'
+import { createTokens } from './tokens.ts'
+import { findUser, type UserRow } from './users.ts'
+import { sendNewAddress } from './verification.ts'
+
+export interface AddressChangeParts {
+  readonly run: Run
+  readonly records: Records
+  readonly counters: RateCounters
+  readonly mail: Mail
+  /** The service's own address, for links. */
+  readonly issuer: () => string
+  /** What the service is called. */
+  readonly name: string
+  readonly background: Background
+  readonly now?: () => number
+}
+
+function isAdministrator({ access }: Principal): boolean {
+  return access.role === 'admin'
+}
+
+/** For writes of users that set `email`. RATE_LIMITED where too many messages would be sent. */
+export function addressChanges(parts: AddressChangeParts): Run['write'] {
+  const { run, records, counters, background, name, mail, now = Date.now } = parts
+  const addresses = createAddresses(records, now)
+  const mails = createThrottle({ name: 'mail-address', allowances: mailAllowances, counters, now })
+  const sender = () => ({
+    run,
+    mail,
+    name,
+    background,
+    issuer: parts.issuer(),
+    tokens: createTokens(records, now),
+  })
+
+  const create = async (plan: Plan<CreateShape>, principal: Principal, email: string) => {
+    const answer = await run.write(plan, principal)
+    // As if they had signed up: nobody vouches for the address.
+    if (!isAdministrator(principal)) await addresses.signedUp(answer.id, email.toLowerCase(), false)
+    return answer
+  }
+  const assign = async (plan: Plan<UpdateShape>, principal: Principal, user: UserRow, email: string) => {
+    const answer = await run.write(plan, principal)
+    await addresses.assign(user.id, email)
+    await records.deleteOwned(String(user.id), ['PendingAddress', 'AddressVerification', 'PasswordReset'])
+    notifyOfAddress(sender(), user.email, `An administrator has given your account the address ${email}.`)
+    return answer
+  }
+  const wait = async (plan: Plan<UpdateShape>, principal: Principal, user: UserRow, email: string) => {
+    const seconds = await mails.take(email, `user:${principal.userId}`)
+    if (seconds !== undefined) {
+      const headers = { 'Retry-After': String(seconds) }
+      throw new ApiError('RATE_LIMITED', 'The address was changed too often: try again later.', { headers })
+    }
+    const answer = await run.write({ ...plan, shape: withholding(plan.shape) }, principal)
+    await addresses.wait(user.id, email)
+    const asked = `Somebody asked to give your account the address ${email}. Until a link that was sent there is opened, it keeps this one.`
+    notifyOfAddress(sender(), user.email, asked)
+    background(() => sendNewAddress(sender(), user.id, email))
+    return answer
+  }
+  return async (plan, principal) => {
+    const { shape, args } = plan
+    if (shape.kind === 'delete') return run.write(plan, principal)
+    const param = shape.set.find(({ field }) => field === 'email')?.param
+    const email = param === undefined ? undefined : args[param]
+    if (typeof email !== 'string') return run.write(plan, principal)
+    if (shape.kind === 'create') return create({ shape, args }, principal, email)
+    const user = await findUser(run, Number(args[shape.id]))
+    if (!user || user.email === email) return run.write(plan, principal)
+    const isOther = isAdministrator(principal) && principal.userId !== user.id
+    return (isOther ? assign : wait)({ shape, args }, principal, user, email)
+  }
+}
+
+const withholdings = new WeakMap<UpdateShape, UpdateShape>()
+
+/** One for each shape, since shapes are compiled once. */
+function withholding(shape: UpdateShape): UpdateShape {
+  const known = withholdings.get(shape)
+  if (known) return known
+  const made = { ...shape, withheld: ['email'] }
+  withholdings.set(shape, made)
+  return made
+}
