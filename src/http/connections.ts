@@ -64,16 +64,14 @@ export class Connections {
       this.#http.delete(socket)
     })
     const { most } = this.#options
+    const now = performance.now()
+    if (this.#open > most) this.#makeRoom(now)
     if (this.#open > most * 1.1 + 1) {
       this.counts.refused++
       socket.destroy()
       return
     }
-    const now = performance.now()
-    if (this.#open > most) {
-      this.#surplus.add(socket)
-      this.#makeRoom(now)
-    }
+    if (this.#open > most) this.#surplus.add(socket)
     this.#http.set(socket, now)
   }
 
