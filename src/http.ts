@@ -38,6 +38,8 @@ export interface Sockets {
   readonly paths: ReadonlySet<string>
   /** Takes over the connection of a request for one. What it throws becomes a reply. */
   readonly upgrade: (exchange: Exchange, socket: Duplex, head: Buffer) => Promise<void>
+  /** Ends up to `count` of them on which nothing runs, and returns how many it has ended. */
+  readonly endIdle?: (count: number) => number
 }
 
 export interface HttpServer {
@@ -120,6 +122,7 @@ class Http implements HttpServer {
       errorReply: parts.errorReply,
       onOverload: parts.onOverload,
       run: exchange => this.#run(exchange),
+      endIdle: parts.sockets?.endIdle,
       refusals: refusalsInOneGo((exchange, reply, ends) => this.#refuse(exchange, reply, ends)),
     })
   }
@@ -261,6 +264,7 @@ class Http implements HttpServer {
   #handOut(socket: Duplex): void {
     // Until somebody takes the socket over, nobody hears of its faults.
     socket.on('error', () => {})
+    this.gate.connections.handedOut(socket)
     this.#handedOut.add(socket)
     socket.once('close', () => this.#handedOut.delete(socket))
   }

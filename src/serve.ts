@@ -127,6 +127,7 @@ async function assemble(parts: Parts): Promise<Service> {
     sockets: {
       paths: new Set([graphqlPath]),
       upgrade: tracedRequests(createUpgrade(stages, graphql), traces),
+      endIdle: count => graphql.endIdle(count),
     },
     errorReply: errorReplies(oauth, issuer),
     onSent: tracedSent(recorder(log, metrics, routeOf), traces, routeOf),

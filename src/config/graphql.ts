@@ -72,6 +72,34 @@ export const graphqlSettings = {
     default: 1000,
     sentence: 'Open GraphQL subscriptions of each user, and of each client address without a credential.',
   }),
+  'graphql.maxSubscriptionBytes': row({
+    variable: 'PORTICO_GRAPHQL_MAX_SUBSCRIPTION_BYTES',
+    kind: integer(1024, 1_073_741_824),
+    default: 262_144,
+    sentence:
+      'The memory that one open GraphQL subscription may keep for its document and its arguments, in bytes, by an estimate: 300 for each token, and two for each character.',
+  }),
+  'graphql.maxCallerBytes': row({
+    variable: 'PORTICO_GRAPHQL_MAX_CALLER_BYTES',
+    kind: integer(1024, 68_719_476_736),
+    default: 4_194_304,
+    sentence:
+      'The same for all open subscriptions of each user, and of each client address without a credential, in each worker. Subscriptions with the same document count it once.',
+  }),
+  'graphql.maxAnonymousConnections': row({
+    variable: 'PORTICO_GRAPHQL_MAX_ANONYMOUS_CONNECTIONS',
+    kind: integer(0, 1_000_000),
+    default: 50,
+    sentence:
+      'Open WebSockets and streams of server-sent events of each client address without a credential, in each worker, but no more than half of `maxConnections`. IPv6 addresses count by their /64 network.',
+  }),
+  'graphql.maxConnections': row({
+    variable: 'PORTICO_GRAPHQL_MAX_CONNECTIONS',
+    kind: integer(0, 1_000_000),
+    default: 2000,
+    sentence:
+      'The same of each user, and of each app for each user, in each worker, but no more than half of `maxConnections`.',
+  }),
   'graphql.maxOperations': row({
     variable: 'PORTICO_GRAPHQL_MAX_OPERATIONS',
     kind: integer(1, 100_000),

@@ -7,22 +7,17 @@ import type { Client, Clients, CredentialHeaders, Identify } from './clients.ts'
 import type { Bound } from './engine.ts'
 import type { Sink } from './member.ts'
 import { credentialOf, type Message, parseMessage, pong } from './messages.ts'
-import {
-  type Account,
-  executeOperation,
-  type OperationParts,
-  readyOperation,
-  subscriptionKey,
-} from './operation.ts'
-import type { Quota } from './quota.ts'
+import { type Account, executeOperation, type OperationParts, readyOperation } from './operation.ts'
+import type { ConnectionQuota, Release, SubscriptionQuota } from './quota.ts'
 import { refusalOf } from './refusal.ts'
-import { type GraphqlRequest, requestOf } from './request.ts'
+import { requestOf } from './request.ts'
 import type { Hub, Subscription } from './subscriptions.ts'
 
 export interface ConnectionParts extends OperationParts {
   readonly hub: Hub
   readonly clients: Clients
-  readonly quota: Quota
+  readonly quota: SubscriptionQuota
+  readonly connectionQuota: ConnectionQuota
   readonly identify: Identify
   /** An account that is drawn from outside of an HTTP exchange. */
   readonly accountOf: (principal: Principal, credential: CredentialHeaders | undefined) => Account
@@ -35,6 +30,8 @@ export interface Peer {
   readonly address: string
   readonly credential: CredentialHeaders | undefined
   readonly principal: Principal
+  /** Gives back what the connection counts as, for this principal. */
+  readonly release: Release
 }
 
 /** An operation that runs. */
@@ -43,6 +40,10 @@ interface Running {
   /** Of a subscription, once it has begun. */
   subscription: Subscription | undefined
 }
+
+/** Messages and frames that begin no operation: so many in a minute are free, each beyond draws a request. */
+const FREE_MESSAGES = 60
+const MINUTE = 60_000
 
 /** RFC 6455 has no code for it: 1013, try again later. */
 const TRY_AGAIN_LATER = 1013
@@ -65,23 +66,36 @@ export class Connection implements Client {
   #state: 'new' | 'identifying' | 'ready' | 'over' = 'new'
   #alive = true
   #running: Map<string, Running> | undefined
+  #release: Release
+  #messages = 0
+  /** Since when they are counted. */
+  #minute = performance.now()
 
-  constructor(parts: ConnectionParts, socket: WebSocket, { address, credential, principal }: Peer) {
+  constructor(parts: ConnectionParts, socket: WebSocket, { address, credential, principal, release }: Peer) {
     this.#parts = parts
     this.#socket = socket
     this.address = address
     this.credential = credential
     this.principal = principal
+    this.#release = release
     socket.on('message', (data, isBinary) => this.#receive(data, isBinary))
     socket.on('pong', () => {
       this.#alive = true
+      this.#count(() => {})
     })
+    // Answered by `ws`.
+    socket.on('ping', () => this.#count(() => {}))
     // What is wrong with a frame, `ws` tells the client itself by its close code.
     socket.on('error', () => {})
   }
 
   get isReady(): boolean {
     return this.#state === 'ready' || this.#state === 'over'
+  }
+
+  /** Whether nothing runs on it. */
+  get isIdle(): boolean {
+    return this.#state !== 'over' && (this.#running?.size ?? 0) === 0
   }
 
   /** A ping; whoever did not answer the last one has gone. */
@@ -108,12 +122,19 @@ export class Connection implements Client {
   /** Ends, and cuts off whoever takes longer than so many milliseconds to notice. */
   leave(code: number, reason: string, patience: number): void {
     this.end(code, reason)
-    setTimeout(() => this.#socket.terminate(), patience).unref()
+    if (patience === 0) this.#socket.terminate()
+    else setTimeout(() => this.#socket.terminate(), patience).unref()
+  }
+
+  /** Ends at once: others need the connection. */
+  giveWay(): void {
+    this.leave(TRY_AGAIN_LATER, 'Idle, and others need the connection', 0)
   }
 
   /** The socket is closed. */
   closed(): void {
     this.#leave()
+    this.#release()
   }
 
   #leave(): void {
@@ -133,13 +154,33 @@ export class Connection implements Client {
       case 'connection_init':
         return void this.#init(message.payload)
       case 'ping':
-        return void this.#send(message.payload === undefined ? '{"type":"pong"}' : pong(message.payload))
+        return void this.#count(() =>
+          this.#send(message.payload === undefined ? '{"type":"pong"}' : pong(message.payload)),
+        )
       case 'pong':
-        return
+        return void this.#count(() => {})
       case 'subscribe':
         return void this.#subscribe(message)
       case 'complete':
         return void this.#stop(message.id)
+    }
+  }
+
+  /** Of a message that begins nothing: `act` follows, unless the caller has sent too many. */
+  #count(act: () => void): void {
+    if (this.#state === 'over') return
+    const now = performance.now()
+    if (now - this.#minute > MINUTE) {
+      this.#minute = now
+      this.#messages = 0
+    }
+    if (++this.#messages <= FREE_MESSAGES) return void act()
+    try {
+      const drawn = this.#parts.accountOf(this.principal, this.credential).draw(1)
+      if (drawn instanceof Promise) drawn.then(act).catch(error => this.#reject(error))
+      else act()
+    } catch (error) {
+      this.#reject(error)
     }
   }
 
@@ -166,14 +207,30 @@ export class Connection implements Client {
 
   #acknowledge(principal: Principal): void {
     if (this.#state === 'over') return
+    try {
+      this.#countFor(principal)
+    } catch (error) {
+      return void this.#reject(error)
+    }
     this.principal = principal
     this.#state = 'ready'
     this.#parts.clients.add(this)
     this.#send('{"type":"connection_ack"}')
   }
 
+  /** From now on the connection is one of this caller's, and no longer one of the address. */
+  #countFor(principal: Principal): void {
+    if (principal.budgetKey === this.principal.budgetKey) return
+    const release = this.#parts.connectionQuota.take(principal)
+    this.#release()
+    this.#release = release
+  }
+
   #reject(error: unknown): void {
     if (this.#state === 'over') return
+    if (error instanceof ApiError && error.code === 'RATE_LIMITED') {
+      return void this.end(TRY_AGAIN_LATER, error.message)
+    }
     const known = error instanceof ApiError && error.status < 500
     if (!known) this.#parts.onFault(error)
     if (!known) this.end(CloseCode.InternalServerError, 'Internal error')
@@ -211,10 +268,9 @@ export class Connection implements Client {
         `A connection may have ${parts.maxOperations} operations at once: complete one first.`,
       )
     }
-    const request = requestOf(payload)
-    const ready = readyOperation(parts, request, account)
+    const ready = readyOperation(parts, requestOf(payload), account)
     const bound = ready instanceof Promise ? await ready : ready
-    if (bound.prepared.operation === 'subscription') return this.#listen(running, bound, request)
+    if (bound.prepared.operation === 'subscription') return this.#listen(running, bound)
     if (!this.#isRunning(running)) return
     const made = executeOperation(parts, bound, account)
     const { text } = made instanceof Promise ? await made : made
@@ -224,10 +280,10 @@ export class Connection implements Client {
     this.#send(`{"id":${id},"type":"complete"}`)
   }
 
-  async #listen(running: Running, bound: Bound, request: GraphqlRequest): Promise<void> {
+  async #listen(running: Running, bound: Bound): Promise<void> {
     const { hub, figures } = this.#parts
     const { principal } = this
-    const over = this.#count()
+    const over = this.#open(bound)
     const id = JSON.stringify(running.id)
     const before = `{"id":${id},"type":"next","payload":`
     const sink: Sink = {
@@ -243,7 +299,7 @@ export class Connection implements Client {
       },
     }
     try {
-      const opened = await hub.subscribe(bound, subscriptionKey(request), principal, sink)
+      const opened = await hub.subscribe(bound, principal, sink)
       const close = () => {
         over()
         opened.close()
@@ -259,16 +315,15 @@ export class Connection implements Client {
   }
 
   /** Counts a subscription as open, until what is returned is called. */
-  #count(): () => void {
+  #open(bound: Bound): Release {
     const { quota, figures } = this.#parts
-    const { budgetKey } = this.principal
-    quota.take(budgetKey)
+    const release = quota.take(this.principal, bound)
     figures.subscriptions++
     let isOver = false
     return () => {
       if (isOver) return
       isOver = true
-      quota.give(budgetKey)
+      release()
       figures.subscriptions--
     }
   }
@@ -284,7 +339,7 @@ export class Connection implements Client {
 
   #stop(id: string): void {
     const running = this.#running?.get(id)
-    if (!running) return
+    if (!running) return void this.#count(() => {})
     this.#forget(running)
     running.subscription?.close()
   }

@@ -1,4 +1,5 @@
 /** Makes the engine of a model. */
+import { hash } from 'node:crypto'
 import {
   GraphQLError,
   type GraphQLFormattedError,
@@ -108,12 +109,13 @@ function binder(model: Model, { schema, directory }: ModelSchema, limits: Limits
       const message = `The operation costs ${cost} points; at most ${limits.cost} are allowed. Ask for shorter lists with "limit", or for less with "filter".`
       throw limitError(message, { nodes: operation.node })
     }
+    if (variant.operation === 'subscription') return lasting({ operation, variant, args, cost })
     return { outcome: 'bound', prepared: operation, cost, variant, variables, given, args }
   }
 
   function attempt(operation: Operation, given: unknown): Ready | Refused {
     try {
-      const values = givenVariables(given)
+      const values = declared(operation, givenVariables(given))
       checkSizes(operation, values)
       return ready(operation, coerced(schema, operation, values), values)
     } catch (error) {
@@ -127,6 +129,49 @@ function binder(model: Model, { schema, directory }: ModelSchema, limits: Limits
     if (operation.types.length > 0) return attempt(operation, given)
     operation.bound ??= attempt(operation, undefined)
     return operation.bound
+  }
+}
+
+/** Each variant's own, for keys. */
+const variantNumbers = new WeakMap<Variant, number>()
+let variantCount = 0
+
+function numberOf(variant: Variant): number {
+  const known = variantNumbers.get(variant)
+  if (known !== undefined) return known
+  variantNumbers.set(variant, ++variantCount)
+  return variantCount
+}
+
+/**
+ * A subscription keeps its arguments and nothing else of the request. They are made anew: a text could be a part of a
+ * larger one, which it would keep in memory.
+ */
+function lasting({
+  operation,
+  variant,
+  args,
+  cost,
+}: {
+  readonly operation: Operation
+  readonly variant: Variant
+  readonly args: readonly JsonValue[]
+  readonly cost: number
+}): Ready {
+  const text = JSON.stringify(args)
+  return {
+    outcome: 'bound',
+    prepared: operation,
+    cost,
+    variant,
+    variables: noVariables,
+    given: {},
+    args: JSON.parse(text),
+    kept: {
+      key: `${numberOf(variant)} ${hash('sha256', text, 'base64url')}`,
+      documentBytes: operation.bytes,
+      argumentBytes: 2 * Buffer.byteLength(text),
+    },
   }
 }
 
@@ -152,6 +197,12 @@ function givenVariables(given: unknown): Readonly<Record<string, unknown>> {
     throw limitError('"variables" must be a JSON object.')
   }
   return given as Readonly<Record<string, unknown>>
+}
+
+/** Those that the operation declares: of others nothing is looked at, and nothing is kept. */
+function declared({ node }: Operation, given: Ready['given']): Ready['given'] {
+  const names = (node.variableDefinitions ?? []).map(({ variable }) => variable.name.value)
+  return Object.fromEntries(names.flatMap(name => (Object.hasOwn(given, name) ? [[name, given[name]]] : [])))
 }
 
 /**

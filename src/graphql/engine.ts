@@ -38,6 +38,17 @@ export interface Bound {
   readonly prepared: Prepared
   /** In points: one for each object that the answer may hold, by the bounds of its lists; more where rows are scanned. */
   readonly cost: number
+  /** Of a subscription: what it keeps for as long as it is open. */
+  readonly kept?: Kept
+}
+
+/** What outlives the request. */
+export interface Kept {
+  /** Equal only for equal operations with equal arguments. */
+  readonly key: string
+  /** About how much memory the document takes, which others may share, and the arguments, which are its own. */
+  readonly documentBytes: number
+  readonly argumentBytes: number
 }
 
 /** Nothing was executed: a request error (GraphQL 7.1.2). `text` is the reply: `{"errors":[…]}`. */

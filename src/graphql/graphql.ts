@@ -11,7 +11,7 @@ import { graphiqlAsset, graphiqlPage } from './graphiql.ts'
 import { createAnswer } from './http.ts'
 import { assetsPath } from './http-reply.ts'
 import type { Account } from './operation.ts'
-import { Quota } from './quota.ts'
+import { ConnectionQuota, SubscriptionQuota } from './quota.ts'
 import { Hub } from './subscriptions.ts'
 import { createWebSockets, type Upgrade } from './websocket.ts'
 
@@ -26,6 +26,12 @@ export interface GraphqlSettings {
   readonly costPerRequest: number
   /** Open subscriptions of one user, or of one address without a credential. */
   readonly maxSubscriptions: number
+  /** Bytes that one subscription, and that all of one caller, may keep. */
+  readonly maxSubscriptionBytes: number
+  readonly maxCallerBytes: number
+  /** WebSockets and streams of events of one address without a credential, and of one user. */
+  readonly maxAnonymousConnections: number
+  readonly maxConnections: number
   /** Operations at once on one connection. */
   readonly maxOperations: number
   /** Bytes that may wait for a reader. */
@@ -48,7 +54,10 @@ export interface GraphqlParts {
 
 export interface Graphql {
   answer(call: Call, account: Account): Awaitable<Reply>
+  /** Throws RATE_LIMITED where the caller has as many connections as one may. */
   upgrade(upgrade: Upgrade): void
+  /** Ends up to `count` WebSockets on which nothing runs, and returns how many it has ended. */
+  endIdle(count: number): number
   /** For `/metrics`. */
   figures(): string
   /** Ends every subscription and every connection. */
@@ -66,15 +75,17 @@ export function createGraphql(parts: GraphqlParts, settings: GraphqlSettings): G
   const hub = new Hub({ engine, feed, beforeDelivery, onFault })
   const figures = new Figures()
   const documents = new Documents(settings.documents)
-  const quota = new Quota(settings.maxSubscriptions, 'subscriptions')
+  const quota = new SubscriptionQuota(settings)
+  const connectionQuota = new ConnectionQuota(settings.maxAnonymousConnections, settings.maxConnections)
   const page = settings.graphiql ? graphiqlPage : undefined
-  const all = { ...parts, ...settings, documents, figures, hub, clients, quota, page }
+  const all = { ...parts, ...settings, documents, figures, hub, clients, quota, connectionQuota, page }
   const answer = createAnswer(all)
   const sockets = createWebSockets(all, settings.maxMessage)
   return {
     answer: (call, account) =>
       call.path.startsWith(assetsPath) ? graphiqlAsset(call) : answer(call, account),
     upgrade: sockets.upgrade,
+    endIdle: sockets.endIdle,
     figures: () => figures.text(),
     close() {
       sockets.close()

@@ -12,12 +12,6 @@ export interface Group {
   readonly members: Set<Member>
 }
 
-/** `key`: equal for equal operations with equal variables. */
-export interface Question {
-  readonly bound: Bound
-  readonly key: string
-}
-
 export function topicOf({
   kind,
   collection,
@@ -40,8 +34,9 @@ export class Groups {
   }
 
   /** Throws when the principal may never see what is asked for. */
-  join(member: Member, { bound, key }: Question, principal: Principal): void {
-    const full = `${principal.userId} ${principal.access.key} ${key}`
+  join(member: Member, bound: Bound, principal: Principal): void {
+    if (!bound.kept) throw new TypeError('only a subscription has a group')
+    const full = `${principal.userId} ${principal.access.key} ${bound.kept.key}`
     const group = this.#known(full) ?? this.#make(full, bound, principal)
     group.members.add(member)
     member.group = group

@@ -7,14 +7,8 @@ import { type Accepted, readAccept } from './accept.ts'
 import type { Client, Clients } from './clients.ts'
 import type { Bound, Executed } from './engine.ts'
 import { executedReply, path, refusalReply } from './http-reply.ts'
-import {
-  type Account,
-  executeOperation,
-  type OperationParts,
-  readyOperation,
-  subscriptionKey,
-} from './operation.ts'
-import type { Quota } from './quota.ts'
+import { type Account, executeOperation, type OperationParts, readyOperation } from './operation.ts'
+import type { ConnectionQuota, Release, SubscriptionQuota } from './quota.ts'
 import { refusalOf } from './refusal.ts'
 import { bodyRequest, type GraphqlRequest, queryRequest } from './request.ts'
 import { EventStream, singleEvent } from './sse.ts'
@@ -25,7 +19,8 @@ const methods = 'GET, HEAD, POST, OPTIONS'
 export interface HttpParts extends OperationParts {
   readonly hub: Hub
   readonly clients: Clients
-  readonly quota: Quota
+  readonly quota: SubscriptionQuota
+  readonly connectionQuota: ConnectionQuota
   readonly maxBuffered: number
   /** See `GraphqlParts`. */
   readonly challenge: () => string
@@ -98,7 +93,7 @@ function operate(
   }
   return then(readyOperation(parts, request, account, check), bound => {
     if (bound.prepared.operation === 'subscription') {
-      return subscribe(parts, call, account, subscriptionKey(request), bound)
+      return subscribe(parts, call, account, bound)
     }
     const { json } = accepted
     return then(executeOperation(parts, bound, account), executed =>
@@ -129,22 +124,40 @@ function requireForm({ json, stream }: Accepted, isSubscription: boolean): void 
   throw new ApiError('NOT_ACCEPTABLE', message)
 }
 
+/** A stream is a subscription and a connection. */
+function takeBoth(
+  quota: SubscriptionQuota,
+  connectionQuota: ConnectionQuota,
+  principal: Principal,
+  bound: Bound,
+): Release {
+  const releaseConnection = connectionQuota.take(principal)
+  try {
+    const release = quota.take(principal, bound)
+    return () => {
+      release()
+      releaseConnection()
+    }
+  } catch (error) {
+    releaseConnection()
+    throw error
+  }
+}
+
 async function subscribe(
-  { hub, clients, quota, figures, maxBuffered }: HttpParts,
-  call: Call,
+  { hub, clients, quota, connectionQuota, figures, maxBuffered }: HttpParts,
+  { address }: Call,
   { principal, credential }: Account,
-  key: string,
   bound: Bound,
 ): Promise<Reply> {
-  const { budgetKey } = principal
-  quota.take(budgetKey)
+  const release = takeBoth(quota, connectionQuota, principal, bound)
   figures.subscriptions++
   let opened: Subscription | undefined
   let isOver = false
   const over = () => {
     if (isOver) return
     isOver = true
-    quota.give(budgetKey)
+    release()
     figures.subscriptions--
     clients.remove(client)
     opened?.close()
@@ -159,7 +172,7 @@ async function subscribe(
   }
   const client: Client & { principal: Principal } = {
     credential,
-    address: call.address,
+    address,
     principal,
     become(now) {
       client.principal = now
@@ -172,7 +185,7 @@ async function subscribe(
     stream.send(text)
   }
   try {
-    opened = await hub.subscribe(bound, key, principal, { next, end })
+    opened = await hub.subscribe(bound, principal, { next, end })
   } catch (error) {
     stream.end(undefined)
     over()

@@ -60,9 +60,14 @@ export function refuseNull(node: VariableNode, type: GraphQLInputType, { coerced
   throw limitError(message, { nodes: node })
 }
 
-function listInput(node: ValueNode, type: GraphQLInputType, variables: Variables): Input {
+function itemsOf(node: ValueNode, type: GraphQLInputType, variables: Variables): readonly Input[] {
   const nodes = node.kind === Kind.LIST ? node.values : [node]
-  const items = nodes.map((each): Input => inputOf(each, type, variables) ?? { kind: 'null', node: each })
+  return nodes.map((each): Input => inputOf(each, type, variables) ?? { kind: 'null', node: each })
+}
+
+function listInput(node: ValueNode, type: GraphQLInputType, variables: Variables): Input {
+  // Not here: what a function closes over is one for all closures in it, and `read` is kept longer than `variables`.
+  const items = itemsOf(node, type, variables)
   return { kind: 'list', items, read: current => items.map(item => readInput(item, current)), node }
 }
 

@@ -76,14 +76,3 @@ export function executeOperation(
 ): Awaitable<Executed> {
   return engine.execute(bound, account.principal, new AccountContext(account, onFault))
 }
-
-/** Equal for equal subscriptions. */
-export function subscriptionKey({
-  query,
-  documentId,
-  sha256Hash,
-  operationName,
-  variables,
-}: GraphqlRequest): string {
-  return JSON.stringify([query, documentId, sha256Hash, operationName, variables])
-}

@@ -29,7 +29,12 @@ export interface Operation extends Prepared {
   readonly variants: Variants
   /** Where there are no variables, there is only one. */
   bound: Bound | Refused | undefined
+  /** About how much memory the document takes: its text, and what was made of it. */
+  readonly bytes: number
 }
+
+/** Of a token with its node and where both stand, measured. */
+const TOKEN_BYTES = 300
 
 export interface PrepareOptions {
   readonly schema: GraphQLSchema
@@ -139,6 +144,7 @@ function operationOf(
     types,
     variants: new Variants(grow),
     bound: undefined,
+    bytes: TOKEN_BYTES * (document.tokenCount ?? 0) + 2 * (document.loc?.source.body.length ?? 0),
   }
 }
 

@@ -7,7 +7,7 @@ import type { Principal } from '../principal.ts'
 import { Delivery, type DeliveryParts } from './delivery.ts'
 import type { Bound, Engine } from './engine.ts'
 import type { Feed } from './feed.ts'
-import { Groups, type Question } from './groups.ts'
+import { Groups } from './groups.ts'
 import { LogReader, type LogReaderParts } from './log-reader.ts'
 import { Member, type Sink } from './member.ts'
 import { Outage } from './outage.ts'
@@ -62,18 +62,16 @@ export class Hub {
   }
 
   /**
-   * Every change after this call that `bound` asks for goes to `sink`. `key`: equal for equal operations with
-   * equal variables. Throws when the principal may never see it.
+   * Every change after this call that `bound` asks for goes to `sink`. Throws when the principal may never see it.
    */
-  async subscribe(bound: Bound, key: string, principal: Principal, sink: Sink): Promise<Subscription> {
+  async subscribe(bound: Bound, principal: Principal, sink: Sink): Promise<Subscription> {
     if (this.#isClosed) throw new ApiError('UNAVAILABLE', 'The service is stopping.')
     // Claims the feed before anything is awaited, so that no commit between goes unseen.
     this.#size++
     const member = new Member(sink)
-    const question = { bound, key }
     try {
       await this.#reader.start()
-      this.#groups.join(member, question, principal)
+      this.#groups.join(member, bound, principal)
     } catch (error) {
       this.#release()
       throw error
@@ -85,7 +83,7 @@ export class Hub {
       throw error
     }
     return {
-      as: other => this.#rejoin(member, question, other),
+      as: other => this.#rejoin(member, bound, other),
       close: () => void this.#leave(member),
     }
   }
@@ -96,10 +94,10 @@ export class Hub {
     for (const member of this.#groups.members()) this.#end(member, undefined)
   }
 
-  #rejoin(member: Member, question: Question, principal: Principal): void {
+  #rejoin(member: Member, bound: Bound, principal: Principal): void {
     if (!this.#groups.leave(member)) return
     try {
-      this.#groups.join(member, question, principal)
+      this.#groups.join(member, bound, principal)
       this.#delivery.catchUp(member)
     } catch (error) {
       this.#release()

@@ -7,9 +7,10 @@ import type { Duplex } from 'node:stream'
 import { CloseCode, GRAPHQL_TRANSPORT_WS_PROTOCOL } from 'graphql-ws'
 import { type WebSocket, WebSocketServer } from 'ws'
 import { ApiError } from '../errors.ts'
-import type { Principal } from '../principal.ts'
+import { isAnonymous, type Principal } from '../principal.ts'
 import type { CredentialHeaders } from './clients.ts'
 import { Connection, type ConnectionParts } from './connection.ts'
+import type { Release } from './quota.ts'
 
 export interface Upgrade {
   readonly req: IncomingMessage
@@ -22,7 +23,10 @@ export interface Upgrade {
 }
 
 export interface WebSockets {
+  /** Throws RATE_LIMITED where the caller has as many as one may. */
   upgrade(upgrade: Upgrade): void
+  /** Ends up to `count` connections on which nothing runs, those without a credential first; returns how many. */
+  endIdle(count: number): number
   /** Ends every connection with 1001. */
   close(): void
 }
@@ -75,12 +79,12 @@ export function createWebSockets(parts: ConnectionParts, maxMessage: number): We
   }
 
   let isClosed = false
-  const begin = (socket: WebSocket, { address, credential, principal }: Upgrade) => {
+  const begin = (socket: WebSocket, { address, credential, principal }: Upgrade, release: Release) => {
     if (socket.protocol !== GRAPHQL_TRANSPORT_WS_PROTOCOL) {
-      socket.on('error', () => {})
+      socket.on('error', () => {}).on('close', release)
       return socket.close(CloseCode.SubprotocolNotAcceptable, 'Subprotocol not acceptable')
     }
-    const connection = new Connection(parts, socket, { address, credential, principal })
+    const connection = new Connection(parts, socket, { address, credential, principal, release })
     open.add(connection)
     waiting.add(connection)
     parts.figures.connections++
@@ -94,8 +98,24 @@ export function createWebSockets(parts: ConnectionParts, maxMessage: number): We
   return {
     upgrade(upgrade) {
       if (isClosed) throw new ApiError('UNAVAILABLE', 'The service is stopping.')
-      const accepted = accept(upgrade)
-      if (accepted) begin(accepted, upgrade)
+      const release = parts.connectionQuota.take(upgrade.principal)
+      try {
+        const accepted = accept(upgrade)
+        if (accepted) begin(accepted, upgrade, release)
+        else release()
+      } catch (error) {
+        release()
+        throw error
+      }
+    },
+    endIdle(count) {
+      const idle = [...open].filter(connection => connection.isIdle)
+      const [anonymous, known] = [true, false].map(wanted =>
+        idle.filter(({ principal: { access } }) => isAnonymous(access) === wanted),
+      )
+      const ending = [...(anonymous ?? []), ...(known ?? [])].slice(0, count)
+      for (const connection of ending) connection.giveWay()
+      return ending.length
     },
     close() {
       isClosed = true

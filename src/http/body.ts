@@ -59,11 +59,16 @@ function* rest(req: IncomingMessage): Generator<Buffer> {
   while (req.readableLength > 0) yield req.read()
 }
 
+/** Not a function of `collect`, which would hold on to all that its closures share. */
+function ignore(): void {}
+
 function collect({ req, limit, resolve, reject }: Waiting): void {
   const chunks: Buffer[] = []
   let length = 0
+  // The request lives as long as its response, which may be a stream: it must not keep the body.
+  const leave = () => req.off('data', add).off('end', finish).off('close', abort)
   const stop = (error: Error) => {
-    req.off('data', add).off('end', finish).off('close', abort)
+    leave()
     req.pause()
     reject(error)
   }
@@ -73,11 +78,11 @@ function collect({ req, limit, resolve, reject }: Waiting): void {
     chunks.push(chunk)
   }
   const finish = () => {
-    req.off('close', abort)
+    leave()
     const [first] = chunks
     resolve(first && chunks.length === 1 ? first : Buffer.concat(chunks, length))
   }
   const abort = () => stop(brokenOff())
   req.on('data', add).on('end', finish).on('close', abort)
-  req.on('error', () => {})
+  req.on('error', ignore)
 }

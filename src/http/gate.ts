@@ -16,6 +16,8 @@ export interface GateParts {
   readonly errorReply: (error: unknown, call: Call) => Reply
   readonly onOverload?: ((isOver: boolean, refused: number) => void) | undefined
   readonly run: (exchange: Exchange) => void
+  /** Ends up to `count` taken-over connections on which nothing runs, and returns how many it has ended. */
+  readonly endIdle?: ((count: number) => number) | undefined
   readonly refusals: {
     /** The reply to one who is not let in, sent when the turn ends. `ends`: and ends the connection. */
     readonly put: (exchange: Exchange, reply: Reply, ends: boolean) => void
@@ -45,7 +47,11 @@ export class Gate {
       onWorked: worked => this.backpressure.worked(worked),
       onChange: parts.onOverload,
     })
-    this.connections = new Connections(server, settings.maxConnections, () => this.line.press())
+    this.connections = new Connections(server, {
+      most: settings.maxConnections,
+      onOpen: () => this.line.press(),
+      endIdle: parts.endIdle ?? (() => 0),
+    })
     this.readers = new SlowReaders({ timeout: settings.readTimeout, mostBytes: settings.maxUnread })
   }
 

@@ -27,16 +27,20 @@ interface BusySocket extends Socket {
   readonly _httpMessage?: ServerResponse | null
 }
 
+function wantsUpgrade({ headers }: IncomingMessage): boolean {
+  return headers.upgrade?.toLowerCase() === 'websocket'
+}
+
 /**
  * RFC 6455, 4.1. Every other wish to upgrade is ignored, as RFC 9110, 7.8 allows; Node before 24.9 cannot
  * ignore one, and hands it over too. One that comes before earlier requests are answered would answer out of turn.
  */
 function wantsSocket(req: IncomingMessage, paths: ReadonlySet<string>): boolean {
   takeOriginForm(req)
-  const { method, headers, url = '' } = req
+  const { method, url = '' } = req
   const { _httpMessage: busyWith }: BusySocket = req.socket
   const path = url.split('?', 1)[0] ?? ''
-  return method === 'GET' && headers.upgrade?.toLowerCase() === 'websocket' && paths.has(path) && !busyWith
+  return method === 'GET' && wantsUpgrade(req) && paths.has(path) && !busyWith
 }
 
 export function createNodeServer(
@@ -45,6 +49,9 @@ export function createNodeServer(
 ): Server {
   const begin = oneAtATime((req, res) => {
     takeOriginForm(req)
+    // Node drops what came together with, and behind, a wish to upgrade that was ignored: who wanted a WebSocket is
+    // told not to wait for more answers. Clients that offer HTTP/2 (h2c) do so again and again, and do not pipeline.
+    if (req.headers.upgrade !== undefined && wantsUpgrade(req)) res.shouldKeepAlive = false
     handle(req, res)
   })
   const server = createServer(

@@ -4,6 +4,26 @@ import type { Socket } from 'node:net'
 
 type Handle = (req: IncomingMessage, res: ServerResponse) => void
 
+/** What Node's HTTP server itself stops reading by. `pause` alone is undone when a resume was under way. */
+interface Readable {
+  readonly _handle?: { reading: boolean; readStop(): void; readStart(): void } | null
+}
+
+function stopReading(this: object): void {
+  const { _handle: handle }: Readable = this
+  if (!handle) return
+  handle.reading = false
+  handle.readStop()
+}
+
+function readOn(socket: Socket): void {
+  socket.off('resume', stopReading)
+  const { _handle: handle }: Readable = socket as object
+  if (!handle) return
+  handle.reading = true
+  handle.readStart()
+}
+
 /**
  * Handles the requests of a connection one at a time: each begins when the one before it is answered, so that none runs
  * beside a write that it may depend on, and none is begun on a connection that ends before its turn.
@@ -14,13 +34,14 @@ export function oneAtATime(handle: Handle): Handle {
     // Node gives a response its socket when those before it are finished.
     if (res.socket !== null) return handle(req, res)
     const { socket } = req
-    lastHeld.set(socket, res)
     // What is held takes memory, so no more is read than has come.
-    socket.pause()
+    if (!lastHeld.has(socket)) socket.on('resume', stopReading)
+    stopReading.call(socket)
+    lastHeld.set(socket, res)
     res.once('socket', () => {
       if (lastHeld.get(socket) === res) {
         lastHeld.delete(socket)
-        socket.resume()
+        readOn(socket)
       }
       handle(req, res)
     })

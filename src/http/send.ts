@@ -10,6 +10,8 @@ const LINGER = 10_000
 /** How long a client may read nothing of a stream that is ready for it, in milliseconds. */
 const UNREAD = 60_000
 
+const empty = Buffer.alloc(0)
+
 function byteLength(body: Reply['body']): number {
   if (typeof body === 'string') return Buffer.byteLength(body)
   return Buffer.isBuffer(body) ? body.length : 0
@@ -89,6 +91,8 @@ function sendSlowly(exchange: Exchange, reply: Reply, constant: readonly string[
   if (closing || unread) headers.push('Connection', 'close')
   if (isStream(body)) {
     res.writeHead(status, headers)
+    // Nobody looks at it any more, and the stream may last for days.
+    exchange.body = empty
     stream(exchange, body)
     return undefined
   }

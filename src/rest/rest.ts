@@ -11,7 +11,7 @@ import { createDocs } from './docs.ts'
 import { parseItem } from './item.ts'
 import { parseList } from './list.ts'
 import { openapi } from './openapi.ts'
-import { allowedMethods, isReadable } from './operations.ts'
+import { allowedMethods, collectionsAlong, isReadable, type Operation } from './operations.ts'
 import { parseQuery, unknownParameter } from './parameters.ts'
 import { findRoute, type Route } from './path.ts'
 import { makePresentation } from './presentation.ts'
@@ -51,6 +51,13 @@ function answerOptions(route: Route): Reply {
   return { status: 204, headers, body: null }
 }
 
+const operationOf: Readonly<Record<string, Operation>> = {
+  POST: 'create',
+  PUT: 'update',
+  PATCH: 'update',
+  DELETE: 'delete',
+}
+
 function refuseParameters(query: string): void {
   for (const { name } of parseQuery(query)) throw unknownParameter(name)
 }
@@ -80,13 +87,38 @@ class Face {
     }
     const reads = call.method === 'GET' || call.method === 'HEAD'
     if (reads && isReadable(route)) {
-      requireJson(call.headers.accept)
+      this.#requireJson(route, 'read', call, principal)
       return this.#read(route, call, principal)
     }
     if (call.method === 'OPTIONS') return answerOptions(route)
     if (!allowedMethods(route).includes(call.method)) refuseMethod(route)
-    requireJson(call.headers.accept)
+    this.#requireJson(route, operationOf[call.method] ?? 'update', call, principal)
     return this.#write(route, call, principal)
+  }
+
+  #requireJson(route: Route, operation: Operation, call: Call, principal: Principal): void {
+    try {
+      requireJson(call.headers.accept)
+    } catch (error) {
+      this.#admit(route, operation, principal)
+      throw error
+    }
+  }
+
+  /** Whoever may do this to no item at all hears that first, not what is wrong with the request. */
+  #admit(route: Route, operation: Operation, principal: Principal): void {
+    const { model } = this.#options
+    const { access } = principal
+    if (route.kind === 'openapi') return
+    if (route.kind === 'me') {
+      if (principal.userId === null) throw isNobody(principal)
+      const users = model.collections.get('users')
+      if (users) admit(model, users, 'read', access)
+      return
+    }
+    admit(model, route.collection, operation, access)
+    if (route.kind !== 'within') return
+    for (const along of collectionsAlong(model, route.relation)) admit(model, along, 'read', access)
   }
 
   #view(collection: string, principal: Principal): CollectionView {
@@ -97,41 +129,52 @@ class Face {
 
   #read(route: Route, call: Call, principal: Principal): Awaitable<Reply> {
     if (route.kind === 'openapi') return this.#readDocument(call)
-    if (route.kind === 'me') return this.#readMe(call, principal)
+    if (route.kind === 'me') return this.#readMe(route, call, principal)
     const view = this.#view(route.collection.name, principal)
-    if (route.kind === 'item') return this.#readItem(view, route.id, call, principal)
-    if (route.kind === 'collection') return this.#readList(view.list, undefined, call, principal)
+    if (route.kind === 'item') return this.#readItem(route, view, route.id, call, principal)
+    if (route.kind === 'collection') return this.#readList(route, view.list, undefined, call, principal)
     const scope = view.sublist(route.relation)
     if (!scope) throw new ApiError('NOT_FOUND')
-    return this.#readList(scope, route.id, call, principal)
+    return this.#readList(route, scope, route.id, call, principal)
   }
 
-  #readItem(view: CollectionView, id: number, call: Call, principal: Principal): Awaitable<Reply> {
+  #readItem(
+    route: Route,
+    view: CollectionView,
+    id: number,
+    call: Call,
+    principal: Principal,
+  ): Awaitable<Reply> {
     const template =
-      view.items.get(call.query) ?? this.#parse(view, principal, () => parseItem(view, call.query))
+      view.items.get(call.query) ?? this.#parse(route, principal, () => parseItem(view, call.query))
     const args = template.includes ? [id, includedLimit] : [id]
     const answer = this.#options.run.item({ shape: template.shape, args }, principal)
     return then(answer, found => renderItem(found, template, principal.access, call))
   }
 
-  #readList(scope: ListScope, id: number | undefined, call: Call, principal: Principal): Awaitable<Reply> {
+  #readList(
+    route: Route,
+    scope: ListScope,
+    id: number | undefined,
+    call: Call,
+    principal: Principal,
+  ): Awaitable<Reply> {
     const { query } = call
-    const bound =
-      scope.bound.get(query) ?? this.#parse(scope.target, principal, () => parseList(scope, query))
+    const bound = scope.bound.get(query) ?? this.#parse(route, principal, () => parseList(scope, query))
     const args = id === undefined ? bound.args : [id, ...bound.args]
     const answer = this.#options.run.list({ shape: bound.template.shape, args }, principal)
     return then(answer, found => renderList(found, bound, principal.access, call))
   }
 
-  /** Whoever may not read the collection at all hears that first, not what is wrong with the parameters. */
-  #parse<T>(view: CollectionView, principal: Principal, parse: () => T): T {
-    admit(this.#options.model, view.collection, 'read', principal.access)
+  #parse<T>(route: Route, principal: Principal, parse: () => T): T {
+    this.#admit(route, 'read', principal)
     return parse()
   }
 
-  #readMe(call: Call, principal: Principal): Awaitable<Reply> {
+  #readMe(route: Route, call: Call, principal: Principal): Awaitable<Reply> {
     if (principal.userId === null) throw isNobody(principal)
-    return this.#readItem(this.#view('users', principal), principal.userId, call, principal)
+    const view = this.#view('users', principal)
+    return this.#readItem(route, view, principal.userId, call, principal)
   }
 
   #readDocument(call: Call): Reply {

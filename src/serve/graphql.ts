@@ -37,6 +37,8 @@ export interface GraphqlFaceParts {
 export interface GraphqlFace {
   answer(exchange: Exchange, principal: Principal): Awaitable<Reply>
   upgrade(exchange: Exchange, principal: Principal, socket: Duplex, head: Buffer): Awaitable<void>
+  /** Ends up to `count` WebSockets on which nothing runs, and returns how many it has ended. */
+  endIdle(count: number): number
   /** For `/metrics`; nothing before the first use. */
   figures(): string
   close(): void
@@ -73,6 +75,7 @@ export function graphqlFace(parts: GraphqlFaceParts): GraphqlFace {
       const credential = credentialOf(exchange, principal)
       loaded.upgrade({ req: exchange.req, socket, head, address, credential, principal })
     },
+    endIdle: count => face?.endIdle(count) ?? 0,
     figures: () => face?.figures() ?? '',
     close() {
       isClosed = true
@@ -101,11 +104,20 @@ async function loadGraphql(parts: GraphqlFaceParts, registered: Manifest): Promi
       graphiql: settings['graphql.graphiql'],
       costPerRequest: settings['graphql.costPerRequest'],
       maxSubscriptions: settings['graphql.maxSubscriptions'],
+      maxSubscriptionBytes: settings['graphql.maxSubscriptionBytes'],
+      maxCallerBytes: settings['graphql.maxCallerBytes'],
+      maxAnonymousConnections: share(settings['graphql.maxAnonymousConnections'], settings),
+      maxConnections: share(settings['graphql.maxConnections'], settings),
       maxOperations: settings['graphql.maxOperations'],
       maxBuffered: settings['graphql.maxBuffered'],
       maxMessage: settings.bodyLimit,
     },
   )
+}
+
+/** No caller holds more than half of the connections that there may be. */
+function share(most: number, { maxConnections }: Settings): number {
+  return Math.min(most, Math.max(1, Math.floor(maxConnections / 2)))
 }
 
 /** A file that cannot be used stops the start. */

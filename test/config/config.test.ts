@@ -223,6 +223,10 @@ const examples: { readonly [N in Name]: Examples } = {
   'graphql.maxListSize': numberOf(1, 10_000),
   'graphql.costPerRequest': numberOf(1, 1_000_000_000),
   'graphql.maxSubscriptions': numberOf(0, 10_000_000),
+  'graphql.maxSubscriptionBytes': numberOf(1024, 1_073_741_824),
+  'graphql.maxCallerBytes': numberOf(1024, 68_719_476_736),
+  'graphql.maxAnonymousConnections': numberOf(0, 1_000_000),
+  'graphql.maxConnections': numberOf(0, 1_000_000),
   'graphql.maxOperations': numberOf(1, 100_000),
   'graphql.maxBuffered': numberOf(1024, 1_073_741_824),
   'oauth.accessTokenFormat': {

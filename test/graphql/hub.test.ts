@@ -35,7 +35,7 @@ function subscriber(hub: Hub, engine: ReturnType<typeof stubEngine>) {
     next: (text: string) => got.push(Number(JSON.parse(text).data.newPost.id)),
     end: (text: string | undefined) => assert.fail(`ended: ${text}`),
   }
-  return { got, joined: hub.subscribe(bound, 'key', user(1, 'user', 'all'), sink) }
+  return { got, joined: hub.subscribe(bound, user(1, 'user', 'all'), sink) }
 }
 
 function hubOn(feed: Feed) {

@@ -55,7 +55,7 @@ function world(patience = 60_000) {
     if (prepared.outcome !== 'prepared') throw new Error('not prepared')
     const bound = engine.bind(prepared, undefined)
     if (bound.outcome !== 'bound') throw new Error('not bound')
-    const { as, close } = await hub.subscribe(bound, 'key', user(id, role, 'all'), {
+    const { as, close } = await hub.subscribe(bound, user(id, role, 'all'), {
       next: text => got.push(Number(JSON.parse(text).data.newPost.id)),
       end: text => ends.push(text),
     })

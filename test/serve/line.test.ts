@@ -7,7 +7,7 @@ import { Line } from '../../src/http/overload.ts'
 class Asked {
   readonly start = performance.now()
   readonly isGone = false
-  readonly hasEnded: boolean = false
+  hasEnded = false
   hasWaited = false
   readonly hasBody: boolean
 
@@ -94,4 +94,39 @@ test('those who are refused hear so before others are worked on', async () => {
   line.take(new Asked())
   await nextTurn()
   assert.deepEqual(order.slice(0, 3), ['refused', 'told', 'worked'])
+})
+
+test('who has ended its side is worked on in its turn, but refused while there is no time for all', async () => {
+  const ran: string[] = []
+  const refused: string[] = []
+  class Named extends Asked {
+    readonly name: string
+
+    constructor(name: string, hasEnded: boolean) {
+      super()
+      this.name = name
+      this.hasEnded = hasEnded
+    }
+  }
+  const line: Line<Named> = new Line({
+    delay: 50,
+    run: ({ name }) => {
+      ran.push(name)
+      workFor(2)
+    },
+    refuse: ({ name }) => void refused.push(name),
+  })
+  for (let nth = 0; nth < 10; nth++) line.take(new Named('early', nth > 0))
+  while (line.length > 0) await nextTurn()
+  assert.equal(ran.length, 10)
+  while (!line.isRefusing) {
+    for (let nth = 0; nth < 100; nth++) line.take(new Named('other', false))
+    await nextTurn()
+  }
+  while (line.length > 0) await nextTurn()
+  refused.length = 0
+  // The first has time at once, so that the next ones wait.
+  for (let nth = 0; nth < 8; nth++) line.take(new Named(nth < 6 ? 'other' : 'ended', nth >= 6))
+  while (line.length > 0) await nextTurn()
+  assert.deepEqual(refused, ['ended', 'ended'])
 })

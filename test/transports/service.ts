@@ -32,6 +32,10 @@ export const defaults: GraphqlSettings = {
   graphiql: true,
   costPerRequest: 100,
   maxSubscriptions: 1000,
+  maxSubscriptionBytes: 100_000,
+  maxCallerBytes: 1_000_000,
+  maxAnonymousConnections: 1000,
+  maxConnections: 1000,
   maxOperations: 5,
   maxBuffered: 65_536,
   maxMessage: 100_000,
@@ -69,6 +73,7 @@ export async function openService(given: Partial<GraphqlSettings> = {}): Promise
       upgrade: async (exchange, socket, head) => {
         graphql.upgrade({ req: exchange.req, socket, head, address: exchange.address, ...who(exchange) })
       },
+      endIdle: graphql.endIdle,
     },
     errorReply,
     onSent: () => {},

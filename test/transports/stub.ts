@@ -88,6 +88,11 @@ export function stubEngine(): StubEngine {
         prepared: prepared as StubPrepared,
         cost,
         variables: (variables ?? {}) as Readonly<Record<string, unknown>>,
+        kept: {
+          key: JSON.stringify([(prepared as StubPrepared).document, variables]),
+          documentBytes: 100,
+          argumentBytes: text.length,
+        },
       }
       return bound
     },

@@ -1,0 +1,96 @@
+/** Who may not do something hears that, whatever else is wrong with the request. */
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { type Answer, type TestService, withService } from '../serve/service.ts'
+
+let it: TestService
+let close = () => {}
+let ended: Promise<void>
+
+before(async () => {
+  await new Promise<void>(ready => {
+    ended = withService({ rateLimit: 'off' }, async service => {
+      it = service
+      ready()
+      await new Promise<void>(resolve => {
+        close = resolve
+      })
+    })
+  })
+})
+after(() => {
+  close()
+  return ended
+})
+
+const reads = [
+  '/api/v1/users?name[in]=',
+  '/api/v1/users?nonsense=1',
+  '/api/v1/users?page=x',
+  '/api/v1/users?%zz',
+  '/api/v1/users/1?fields=nonsense',
+  '/api/v1/users/1/posts?title[in]=',
+  '/api/v1/users/1/posts?nonsense',
+  '/api/v1/users/1/posts?page=0',
+  '/api/v1/me?nonsense=1',
+  '/api/v1/api_keys?nonsense=1',
+  '/api/v1/users/1/api_keys?nonsense=1',
+]
+
+function isUnauthorized({ status, code, headers }: Answer, what: string): void {
+  assert.deepEqual([status, code], [401, 'UNAUTHORIZED'], what)
+  assert.ok(headers.get('WWW-Authenticate'), what)
+}
+
+test('a read without a credential that needs one is a 401 before its parameters are looked at', async () => {
+  for (const path of reads) {
+    isUnauthorized(await it.call(path), path)
+    isUnauthorized(await it.call(path, { headers: { Accept: 'image/png' } }), `${path} as an image`)
+    isUnauthorized(await it.call(path, { method: 'HEAD' }).then(withCode), `HEAD ${path}`)
+    assert.equal((await it.call(path, { key: it.key })).status, 400, `${path} of an administrator`)
+  }
+})
+
+/** An answer to HEAD has no body that tells the code. */
+function withCode(answer: Answer): Answer {
+  return { ...answer, code: answer.status === 401 ? 'UNAUTHORIZED' : undefined }
+}
+
+test('a write without a credential is a 401 before its body, headers and parameters are looked at', async () => {
+  const writes = [
+    ['POST', '/api/v1/posts'],
+    ['POST', '/api/v1/users?nonsense=1'],
+    ['PUT', '/api/v1/posts/1'],
+    ['PATCH', '/api/v1/posts/1?nonsense'],
+    ['DELETE', '/api/v1/posts/1?nonsense'],
+    ['DELETE', '/api/v1/users/99'],
+  ] as const
+  const wrong = [
+    { headers: { 'Content-Type': 'text/plain' } },
+    { headers: { 'If-None-Match': '*' } },
+    { headers: { 'If-Match': 'nonsense' } },
+    { headers: { Accept: 'image/png' } },
+    { body: 'no object' },
+    {},
+  ]
+  for (const [method, path] of writes) {
+    for (const options of wrong) {
+      const answer = await it.call(path, { method, ...options })
+      isUnauthorized(answer, `${method} ${path} ${JSON.stringify(options)}`)
+    }
+  }
+})
+
+test('a mutation without a credential is UNAUTHORIZED before its values are looked at', async () => {
+  const documents = [
+    'mutation { createPost(title: "", authorId: "0") { id } }',
+    'mutation { createUser(name: "", email: "no address") { id } }',
+    'mutation { updatePost(id: "nonsense", title: "") { id } }',
+    'mutation { deletePost(id: "nonsense") }',
+  ]
+  for (const query of documents) {
+    const { json } = await it.call('/graphql', { method: 'POST', body: { query } })
+    const [error] = json.errors as readonly { readonly extensions: { readonly code: string } }[]
+    assert.equal(error?.extensions.code, 'UNAUTHORIZED', `${query} ${JSON.stringify(json)}`)
+  }
+})
