@@ -3,9 +3,9 @@ import { existsSync, mkdirSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
 import type { Model } from '../../model/model.ts'
+import { indexedTerms } from '../../plan/text-search.ts'
 import { searchTable } from '../sql/dialect.ts'
 import { openDatabase } from '../sqlite/connection.ts'
-import { wordsOf } from '../words.ts'
 import { diff, type Step } from './diff.ts'
 import { ident } from './quoted.ts'
 import { destroys, isHalfCopied, lacks, MigrationError } from './refusal.ts'
@@ -198,7 +198,7 @@ export function fillSearch(database: DatabaseSync, { name, search }: Table): voi
   const table = ident(searchTable(name))
   const insert = database.prepare(`INSERT INTO ${table} (rowid, ${columns}) VALUES (?, ${marks})`)
   for (const row of database.prepare(`SELECT "id", ${columns} FROM ${ident(name)}`).iterate()) {
-    const words = search.map(column => wordsOf(String(row[column] ?? '')).join(' '))
+    const words = search.map(column => indexedTerms(String(row[column] ?? '')).join(' '))
     insert.run(Number(row.id), ...words)
   }
 }
