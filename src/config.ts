@@ -10,6 +10,7 @@ import {
   flag,
   integer,
   origin,
+  password,
   rateLimit,
   secretKeyList,
   text,
@@ -96,7 +97,7 @@ export const settingsTable = {
   }),
   adminPassword: optional({
     variable: 'PORTICO_ADMIN_PASSWORD',
-    kind: text,
+    kind: password,
     secret: true,
     defaultText: 'a generated one, printed once',
     sentence: 'The password of that administrator. A given one is never printed.',

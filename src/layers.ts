@@ -11,7 +11,15 @@ export interface Room {
 }
 
 /** What every room may import. */
-export const shared: readonly string[] = ['errors', 'principal', 'call', 'records', 'files', 'probes']
+export const shared: readonly string[] = [
+  'errors',
+  'principal',
+  'call',
+  'records',
+  'files',
+  'probes',
+  'unicode',
+]
 
 export const rooms: Readonly<Record<string, Room>> = {
   errors: { imports: [] },
@@ -20,6 +28,7 @@ export const rooms: Readonly<Record<string, Room>> = {
   records: { imports: ['plan'] },
   files: { imports: [] },
   probes: { imports: [] },
+  unicode: { imports: [] },
   model: { imports: [], packages: ['ajv', 'ajv-formats'] },
   plan: { imports: ['model'] },
   store: { imports: ['plan', 'model'], packages: ['node:sqlite', 'pg'] },

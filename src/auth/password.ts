@@ -3,6 +3,14 @@ import { argon2, randomBytes, timingSafeEqual } from 'node:crypto'
 import { promisify } from 'node:util'
 import { isMainThread } from 'node:worker_threads'
 import { ApiError } from '../errors.ts'
+import { isLongerThan, normalize } from '../unicode.ts'
+
+/** In characters (Unicode code points). A longer one is wrong, whatever it is compared with. */
+export const maxPasswordCharacters = 256
+
+export function isPasswordTooLong(password: string): boolean {
+  return isLongerThan(password, maxPasswordCharacters)
+}
 
 interface Parameters {
   /** In KiB. */
@@ -51,12 +59,18 @@ function unpadded(bytes: Buffer): string {
 }
 
 function tagOf(password: string, nonce: Buffer, chosen: Parameters): Promise<Buffer> {
-  const message = Buffer.from(password.normalize('NFC'))
+  const message = Buffer.from(normalize(password, 'NFC'))
   return inTurn(() => derive('argon2id', { message, nonce, ...chosen }))
 }
 
-/** `$argon2id$v=19$m=…,t=…,p=…$salt$tag`. Takes 20 ms of a thread of the pool. */
+/**
+ * `$argon2id$v=19$m=…,t=…,p=…$salt$tag`. Takes 20 ms of a thread of the pool.
+ * Throws a `RangeError` for a password that is too long, since nobody could sign in with it.
+ */
 export async function hashPassword(password: string): Promise<string> {
+  if (isPasswordTooLong(password)) {
+    throw new RangeError(`A password may have at most ${maxPasswordCharacters} characters.`)
+  }
   const salt = randomBytes(SALT)
   const tag = await tagOf(password, salt, parameters)
   const { memory, passes, parallelism } = parameters
@@ -71,17 +85,18 @@ const nobodys = `$argon2id$v=19$m=${parameters.memory},t=${parameters.passes},p=
 
 /**
  * Whether the password is the one that was hashed. Without a hash it is false, after the same work:
- * how long it takes does not tell whether there is an account.
+ * how long it takes does not tell whether there is an account. One that is too long is not looked at.
  */
 export async function verifyPassword(password: string, hashed: string | undefined): Promise<boolean> {
   const [, memory, passes, parallelism, salt = '', tag = ''] =
     phc.exec(hashed ?? nobodys) ?? phc.exec(nobodys) ?? []
   const expected = Buffer.from(tag, 'base64')
-  const computed = await tagOf(password, Buffer.from(salt, 'base64'), {
+  const isTooLong = isPasswordTooLong(password)
+  const computed = await tagOf(isTooLong ? '' : password, Buffer.from(salt, 'base64'), {
     memory: Number(memory),
     passes: Number(passes),
     parallelism: Number(parallelism),
     tagLength: expected.length,
   })
-  return timingSafeEqual(computed, expected) && hashed !== undefined
+  return timingSafeEqual(computed, expected) && hashed !== undefined && !isTooLong
 }

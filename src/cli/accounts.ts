@@ -1,6 +1,7 @@
 /** `portico keys` and `portico users`: what an operator does to accounts, beside a running service. */
 import { createKey, createUser, generatePassword } from '../auth/bootstrap.ts'
 import { generateKey } from '../auth/key.ts'
+import { isPasswordTooLong, maxPasswordCharacters } from '../auth/password.ts'
 import type { JsonValue } from '../model/fields/type.ts'
 import type { Model } from '../model/model.ts'
 import { bodyValidator } from '../model/validate.ts'
@@ -193,6 +194,9 @@ export interface UserOptions {
 
 export async function createUserAs({ model, run }: Opened, options: UserOptions): Promise<string> {
   const password = options.password ?? generatePassword()
+  if (isPasswordTooLong(password)) {
+    throw new Failure(`\`--password\` may have at most ${maxPasswordCharacters} characters.`, 2)
+  }
   const id = await createUser(run, userBody(model, options), password)
   const shown = options.password === undefined ? `, with the password ${password} (shown once)` : ''
   return `Created user ${id}, ${options.email}${shown}\n`

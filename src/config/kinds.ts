@@ -1,5 +1,6 @@
 /** Kinds of settings: what text of the environment and what value of a config file each takes. */
 import { availableParallelism } from 'node:os'
+import { isLongerThan } from '../unicode.ts'
 import { type TrustProxy, trustedNetworks } from './networks.ts'
 
 export interface Kind<T> {
@@ -45,6 +46,20 @@ export const text: Kind<string> = {
   says: 'a text that is not empty',
   fromText: value => (value === '' ? undefined : value),
   fromValue: value => (typeof value === 'string' && value !== '' ? value : undefined),
+}
+
+/** As accounts take it: see `maxPasswordCharacters`. */
+const LONGEST_PASSWORD = 256
+
+function passwordText(value: unknown): string | undefined {
+  const isText = typeof value === 'string' && value !== ''
+  return isText && !isLongerThan(value, LONGEST_PASSWORD) ? value : undefined
+}
+
+export const password: Kind<string> = {
+  says: `a text of at most ${LONGEST_PASSWORD} characters that is not empty`,
+  fromText: passwordText,
+  fromValue: passwordText,
 }
 
 export function choice<const T extends string>(...values: readonly T[]): Kind<T> {

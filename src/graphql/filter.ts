@@ -3,6 +3,7 @@ import type { GraphQLSchema } from 'graphql'
 import type { FilterOperator, JsonValue } from '../model/fields/type.ts'
 import type { Collection, Field, Model, Relation } from '../model/model.ts'
 import type { Filter, Sort } from '../plan/plan.ts'
+import { containedFault } from '../plan/text-search.ts'
 import type { Input, Variables } from './input.ts'
 import { badRequest, getterOf, idOf, MAX_LISTED, type Parameters } from './parameters.ts'
 import type { Directory } from './types.ts'
@@ -129,8 +130,12 @@ function listed(value: unknown): readonly unknown[] {
 
 function containedText(value: unknown): string {
   const text = String(value)
-  if (text.isWellFormed() && !text.includes('\0')) return text
-  throw new RangeError('The text holds a character that no stored text has.')
+  if (!text.isWellFormed() || text.includes('\0')) {
+    throw new RangeError('The text holds a character that no stored text has.')
+  }
+  const fault = containedFault(text)
+  if (!fault) return text
+  throw new RangeError(`The text that "contains" asks for ${fault.message}.`)
 }
 
 /** In the order that is asked for; what is asked for twice counts once. */

@@ -14,6 +14,7 @@ import {
 } from 'graphql'
 import type { FilterOperator } from '../model/fields/type.ts'
 import type { Collection, Field } from '../model/model.ts'
+import { maxSearchCharacters } from '../plan/text-search.ts'
 import { choiceName, type Names, pascalCase, typeName } from './names.ts'
 import { DateOnly, DateTime, Json } from './scalars.ts'
 
@@ -36,7 +37,7 @@ const operatorWords: Readonly<Record<FilterOperator, string>> = {
   lt: 'Is less.',
   lte: 'Is less, or this.',
   in: 'Is one of these; at most 100.',
-  contains: 'Contains this text, in the same case.',
+  contains: `Contains this text, in the same case; at most ${maxSearchCharacters} characters.`,
   null: 'Has no value (true), or has one (false).',
 }
 

@@ -2,6 +2,7 @@
 import type { Collection } from '../model/model.ts'
 import { cursorsOf, effectiveSort } from '../plan/cursor.ts'
 import type { Param, Selected, SelectedList, Sort } from '../plan/plan.ts'
+import { searchFault } from '../plan/text-search.ts'
 import { type Asked, argumentsOf, type Planning, pickOf } from './asked.ts'
 import { planFilter, planSort } from './filter.ts'
 import type { Input } from './input.ts'
@@ -54,14 +55,16 @@ export function planRows(
   return {
     filter: filter && planFilter(filter, target, ground, parameters),
     sort: planSort(given(inputs.get('orderBy')), variables),
-    ...(search ? { search: parameters.add(getterOf(search, words)) } : {}),
+    ...(search ? { search: parameters.add(getterOf(search, searchedText)) } : {}),
   }
 }
 
-function words(value: unknown): string {
+function searchedText(value: unknown): string {
   const text = String(value)
-  if (!text.includes('\0')) return text
-  throw new RangeError('The text holds U+0000, which no stored text has.')
+  if (text.includes('\0')) throw new RangeError('The text holds U+0000, which no stored text has.')
+  const fault = searchFault(text)
+  if (!fault) return text
+  throw new RangeError(`The search ${fault.message}.`)
 }
 
 /** The position that a cursor stands for: one parameter per sort key. */

@@ -13,6 +13,7 @@ import {
   GraphQLString,
 } from 'graphql'
 import type { Collection, Field, Model, Relation } from '../model/model.ts'
+import { maxSearchCharacters, maxSearchTerms } from '../plan/text-search.ts'
 import type { Leaves } from './leaves.ts'
 import { camelCase, type Names, orderName, typeName } from './names.ts'
 import {
@@ -200,7 +201,12 @@ export class ItemTypes {
     if (!filter || !order) throw new Error(`there is no filter for ${target.name}`)
     const search: Arguments =
       target.searchable.length > 0
-        ? { search: { type: GraphQLString, description: 'Only what contains all of these words.' } }
+        ? {
+            search: {
+              type: GraphQLString,
+              description: `Only what contains all of these words; at most ${maxSearchTerms}, in ${maxSearchCharacters} characters.`,
+            },
+          }
         : {}
     return {
       filter: { type: filter, description: 'Only what fulfils this.' },

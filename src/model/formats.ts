@@ -11,6 +11,8 @@ interface Format {
   readonly sentence: string
 }
 
+const webAddress: Format = { has: isUrl, sentence: 'an http or https URL, e.g. https://example.com/page' }
+
 /** By the name that JSON Schema gives them (2020-12 validation, 7.3). */
 export const formats: ReadonlyMap<string, Format> = new Map<string, Format>([
   [
@@ -23,5 +25,7 @@ export const formats: ReadonlyMap<string, Format> = new Map<string, Format>([
   ['date', { has: isDate, sentence: 'a date that exists, as YYYY-MM-DD' }],
   ['email', { has: isEmail, sentence: 'an e-mail address, e.g. ada@example.com' }],
   ['uuid', { has: isUuid, sentence: 'a UUID, e.g. 0b1c9c1e-6f5d-4c39-9a53-2f6f3b8e4d10' }],
-  ['uri', { has: isUrl, sentence: 'an http or https URL, e.g. https://example.com/page' }],
+  ['uri', webAddress],
+  // No format of JSON Schema; that of ajv-formats takes time that is quadratic in the text.
+  ['url', webAddress],
 ])

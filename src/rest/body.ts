@@ -19,7 +19,7 @@ const parameter = /^[ \t]*(?:([!#$%&'*+.^_`|~0-9a-z-]+)=([!#$%&'*+.^_`|~0-9a-z-]
 /** Whether a Content-Type is one of `types`, in UTF-8. */
 function isMediaType(header: string, types: readonly string[]): boolean {
   const [type = '', ...parameters] = header.toLowerCase().split(';')
-  if (!types.includes(type.replace(/[ \t]+$/, ''))) return false
+  if (!types.includes(/^([^ \t]*)[ \t]*$/.exec(type)?.[1] ?? '')) return false
   return parameters.every(text => {
     const found = parameter.exec(text)
     return found !== null && (found[1] !== 'charset' || found[2] === 'utf-8' || found[2] === '"utf-8"')

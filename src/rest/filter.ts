@@ -3,6 +3,7 @@ import { typeInWords } from '../model/fault.ts'
 import type { JsonSchema, JsonValue } from '../model/fields/type.ts'
 import { formats } from '../model/formats.ts'
 import type { Field } from '../model/model.ts'
+import { containedFault, searchFault } from '../plan/text-search.ts'
 import type { FilterTemplate } from './list-template.ts'
 import { echo, type Parameter, parameterFault, requireValue, unknownParameter } from './parameters.ts'
 import type { CollectionView } from './view.ts'
@@ -60,18 +61,25 @@ function parseListed(parameter: Parameter, field: Field): JsonValue {
   return texts.map(text => parseValue(parameter, text, field))
 }
 
-/** A value that is any text. Throws BAD_REQUEST for U+0000, which no stored text holds. */
-export function parseText(parameter: Parameter): string {
+function parseText(parameter: Parameter, faultOf: typeof searchFault): string {
+  const { name, value } = parameter
   requireValue(parameter)
-  if (parameter.value.includes('\0')) throw wrongType(parameter, storable)
-  return parameter.value
+  if (value.includes('\0')) throw wrongType(parameter, storable)
+  const fault = faultOf(value)
+  if (!fault) return value
+  throw parameterFault(name, fault.code, `The parameter ${echo(name)} ${fault.message}.`)
+}
+
+/** What is searched for. Throws BAD_REQUEST for too much, and for U+0000, which no stored text holds. */
+export function parseSearch(parameter: Parameter): string {
+  return parseText(parameter, searchFault)
 }
 
 /** The argument of a filter. Throws BAD_REQUEST, naming the parameter, for a value that does not fit its field. */
 export function parseFilterValue(parameter: Parameter, { field, operator }: FilterTemplate): JsonValue {
   requireValue(parameter)
   if (operator === 'in') return parseListed(parameter, field)
-  if (operator === 'contains') return parseText(parameter)
+  if (operator === 'contains') return parseText(parameter, containedFault)
   if (operator !== 'null') return parseValue(parameter, parameter.value, field)
   if (parameter.value !== 'true' && parameter.value !== 'false') throw wrongType(parameter, 'true or false')
   return parameter.value === 'true'

@@ -6,7 +6,7 @@ import type { JsonValue } from '../model/fields/type.ts'
 import type { Field } from '../model/model.ts'
 import { cursorsOf, effectiveSort } from '../plan/cursor.ts'
 import type { Filter, ListShape, Param, Sort } from '../plan/plan.ts'
-import { parseFilterName, parseFilterValue, parseText } from './filter.ts'
+import { parseFilterName, parseFilterValue, parseSearch } from './filter.ts'
 import type { BoundList, FilterTemplate, ListTemplate } from './list-template.ts'
 import {
   echo,
@@ -173,7 +173,7 @@ function encode({ name, value }: Parameter): string {
 function bindValues(template: ListTemplate, parameters: readonly Parameter[]): JsonValue[] {
   return template.values.map(({ at, filter }) => {
     const parameter = parameters[at] ?? { name: '', value: '' }
-    return filter ? parseFilterValue(parameter, filter) : parseText(parameter)
+    return filter ? parseFilterValue(parameter, filter) : parseSearch(parameter)
   })
 }
 

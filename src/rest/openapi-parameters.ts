@@ -1,6 +1,7 @@
 /** The parameters of the OpenAPI document. */
 import type { JsonSchema, JsonValue } from '../model/fields/type.ts'
 import type { Collection, Field } from '../model/model.ts'
+import { maxSearchCharacters, maxSearchTerms } from '../plan/text-search.ts'
 import { mostListed } from './filter.ts'
 import { defaultPerPage, lastPage, mostPerPage } from './list.ts'
 import type { Document } from './openapi-names.ts'
@@ -133,7 +134,14 @@ export function listParameters(document: Document, collection: Collection): Json
   return [
     ...['page', 'per_page', 'cursor', 'fields', 'include'].map(reference),
     sortParameter(collection),
-    ...(searchable ? [query('q', 'Words that must all occur.', text)] : []),
+    ...(searchable
+      ? [
+          query('q', `Words that must all occur; at most ${maxSearchTerms}.`, {
+            ...text,
+            maxLength: maxSearchCharacters,
+          }),
+        ]
+      : []),
     ...visibleFields(collection).flatMap(field =>
       field.type.operators.map(operator => filter({ document, collection, field }, operator)),
     ),

@@ -96,3 +96,21 @@ test('a flood is refused instead of queued without end, and the rest is answered
   for (const { reason } of refused as PromiseRejectedResult[]) assert.equal(reason.code, 'UNAVAILABLE')
   assert.equal(await verifyPassword('a password', stored), true)
 })
+
+test('a password of more than 256 characters is wrong before anything else looks at it', async () => {
+  const longest = '😀'.repeat(256)
+  const stored = await hashPassword(longest)
+  assert.equal(await verifyPassword(longest, stored), true)
+  assert.equal(await verifyPassword(`${longest}x`, stored), false)
+  await assert.rejects(hashPassword('x'.repeat(257)), {
+    name: 'RangeError',
+    message: /at most 256 characters/,
+  })
+  // As it would be compared with, were it cut or left out.
+  const ofNothing = await hashPassword('')
+  assert.equal(await verifyPassword('x'.repeat(257), ofNothing), false)
+  // To bring these marks into their order would take minutes.
+  const marks = `a${'\u0301\u0323'.repeat(300_000)}`
+  assert.equal(await verifyPassword(marks, stored), false)
+  await assert.rejects(hashPassword(marks), { name: 'RangeError' })
+})

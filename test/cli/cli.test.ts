@@ -227,6 +227,9 @@ test('keys and roles that another process changes count at once in a running ser
     assert.match(nobody.err, /No user has the e-mail address x@example\.com/)
     const again = await portico(['users', 'create', '--email', 'ann@example.com'], environment)
     assert.equal(again.code, 1)
+    const long = ['users', 'create', '--email', 'bob@example.com', '--password', 'x'.repeat(257)]
+    const refused = await portico(long, environment)
+    assert.deepEqual([refused.code, refused.err], [2, '`--password` may have at most 256 characters.\n'])
   })
 })
 

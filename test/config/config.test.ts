@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { availableParallelism } from 'node:os'
 import { isAbsolute, resolve } from 'node:path'
 import { test } from 'node:test'
+import { maxPasswordCharacters } from '../../src/auth/password.ts'
 import { publicName } from '../../src/config/database.ts'
 import { configurationPage, errorsPage } from '../../src/config/page.ts'
 import { readSettings, SettingsError, settingsTable } from '../../src/config.ts'
@@ -169,7 +170,11 @@ const examples: { readonly [N in Name]: Examples } = {
     wrong: ['root', 'a b@c', '@', 'a@'],
     wrongValues: ['', 1],
   },
-  adminPassword: words,
+  adminPassword: {
+    text: same('hunter2', 'x'.repeat(maxPasswordCharacters), '😀'.repeat(maxPasswordCharacters)),
+    wrong: ['x'.repeat(maxPasswordCharacters + 1)],
+    wrongValues: ['', 1, 'x'.repeat(maxPasswordCharacters + 1)],
+  },
   adminApiKey: {
     text: same('pk_0123456789abcdef'),
     wrong: ['short', 'with space in it 12345', 'ümlaut_0123456789abc', 'x'.repeat(201)],

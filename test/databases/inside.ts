@@ -6,13 +6,13 @@ import { DatabaseSync, type SQLInputValue } from 'node:sqlite'
 import pg from 'pg'
 import type { JsonValue } from '../../src/model/fields/type.ts'
 import type { Collection, Field, Model } from '../../src/model/model.ts'
+import { indexedTerms } from '../../src/plan/text-search.ts'
 import { openPostgres } from '../../src/store/postgres.ts'
 import { preparePostgres } from '../../src/store/schema/postgres-migrate.ts'
 import { searchTable } from '../../src/store/sql/dialect.ts'
 import { allWords } from '../../src/store/sql/postgres.ts'
 import { openSqlite } from '../../src/store/sqlite.ts'
 import type { Store } from '../../src/store/store.ts'
-import { wordsOf } from '../../src/store/words.ts'
 import { openNodes } from './in-turn.ts'
 import { ordinaryDatabase } from './ordinary.ts'
 import { preparedDatabase } from './prepared.ts'
@@ -109,7 +109,7 @@ function fillSqlite(database: DatabaseSync, { name, fields, searchable }: Collec
       .run(...values)
     if (searchable.length === 0) continue
     const columns = searchable.map(field => `"${field.name}"`).join()
-    const words = searchable.map(field => wordsOf(String(row[field.name] ?? '')).join(' '))
+    const words = searchable.map(field => indexedTerms(String(row[field.name] ?? '')).join(' '))
     database
       .prepare(`INSERT INTO "${searchTable(name)}" (rowid, ${columns}) VALUES (${marks(words.length + 1)})`)
       .run(Number(row.id), ...words)
@@ -204,7 +204,7 @@ async function fillPostgres(
     await client.query(`INSERT INTO "${name}" (${columnsOf(row)}) VALUES (${marks(values.length)})`, values)
     if (searchable.length === 0) continue
     const columns = searchable.map(field => `"${field.name}"`).join()
-    const words = searchable.map(field => wordsOf(String(row[field.name] ?? '')))
+    const words = searchable.map(field => indexedTerms(String(row[field.name] ?? '')))
     await client.query(
       `INSERT INTO "${searchTable(name)}" ("id", "${allWords}", ${columns}) VALUES (${marks(words.length + 2)})`,
       [row.id, words.flat(), ...words],

@@ -223,8 +223,32 @@ test('a filter follows no more relations than a statement has room for', () => {
   assert.match(refusalOf(source, { f: filter }), /follows 40 relations, one within another; at most 10/)
 })
 
+const searchable = createEngine({ model: checkModel(rich), run, hooks: new Map() })
+
+test('a search is for few words, and a text that is to be contained is short', () => {
+  const source = 'query($s: String) { tasks(search: $s) { id } }'
+  const words = (count: number) => times(count, at => `w${at}`)
+  assert.equal(
+    refusalOf(source, { s: words(33) }, searchable),
+    'The search has 33 different words; at most 32 are allowed.',
+  )
+  assert.equal(
+    refusalOf(`{ tasksConnection(search: "${'x'.repeat(501)}") { totalCount } }`, {}, searchable),
+    'The search has 501 characters; at most 500 are allowed.',
+  )
+  assert.match(refusalOf(source, { s: words(200_000) }, searchable), /has 1488889 characters; at most 500/)
+  for (const s of [words(32), 'again '.repeat(83), '😀'.repeat(500)]) {
+    const prepared = searchable.prepare(source, undefined)
+    assert.equal(prepared.outcome === 'prepared' && searchable.bind(prepared, { s }).outcome, 'bound', s)
+  }
+  const contains = 'query($s: String) { tasks(filter: {title: {contains: $s}}) { id } }'
+  assert.equal(
+    refusalOf(contains, { s: 'x'.repeat(501) }, searchable),
+    'The text that "contains" asks for has 501 characters; at most 500 are allowed.',
+  )
+})
+
 test('a search costs what it has to look through', () => {
-  const searchable = createEngine({ model: checkModel(rich), run, hooks: new Map() })
   const prepared = searchable.prepare('{ tasks(limit: 1, search: "x") { id } }', undefined)
   const bound = prepared.outcome === 'prepared' ? searchable.bind(prepared, undefined) : prepared
   assert.equal(bound.outcome === 'bound' && bound.cost, 51)

@@ -6,9 +6,9 @@ import { setTimeout as wait } from 'node:timers/promises'
 import pg from 'pg'
 import { collection, index, integer, model, relation, string, text, unique } from '../../src/index.ts'
 import { checkModel } from '../../src/model/check.ts'
+import { indexedTerms } from '../../src/plan/text-search.ts'
 import { openPostgres } from '../../src/store/postgres.ts'
 import { applyPostgres, planPostgres } from '../../src/store/schema/postgres-migrate.ts'
-import { wordsOf } from '../../src/store/words.ts'
 import { postgres, shapeOf } from '../databases/migratable.ts'
 import { query, withPostgres } from '../databases/postgres.ts'
 import { Client } from './blog.ts'
@@ -143,7 +143,7 @@ test('what is written while a search is made anew is in it', () =>
     const written = rows.filter(row => /^(fresh|changed)/.test(String(row.title)))
     assert.ok(written.length > 0)
     for (const row of rows) {
-      const words = wordsOf(String(row.title))
+      const words = indexedTerms(String(row.title))
       assert.deepEqual(row.words, [...new Set(words)], String(row.id))
       assert.deepEqual(row._all, row.words)
     }

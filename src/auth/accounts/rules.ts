@@ -1,8 +1,8 @@
 /** What a password must be: long enough, and none that everybody tries (NIST SP 800-63B-4, 3.1.1.2). */
+import { isPasswordTooLong, maxPasswordCharacters } from '../password.ts'
 
 /** In characters. */
 export const MIN_PASSWORD = 10
-export const MAX_PASSWORD = 256
 
 /** The common ones that are long enough to pass otherwise; without digits and marks at the end. */
 const common = new Set(
@@ -20,9 +20,8 @@ function isCommon(password: string): boolean {
 
 /** What is wrong with a new password, in a sentence; undefined: nothing. */
 export function passwordFault(password: string, email: string): string | undefined {
-  const length = [...password].length
-  if (length < MIN_PASSWORD) return `Enter at least ${MIN_PASSWORD} characters.`
-  if (length > MAX_PASSWORD) return `Enter at most ${MAX_PASSWORD} characters.`
+  if (isPasswordTooLong(password)) return `Enter at most ${maxPasswordCharacters} characters.`
+  if ([...password].length < MIN_PASSWORD) return `Enter at least ${MIN_PASSWORD} characters.`
   if (password.toLowerCase() === email.toLowerCase()) return 'Choose something else than your e-mail address.'
   if (isCommon(password)) return 'This password is too easy to guess. Choose another one.'
   return undefined

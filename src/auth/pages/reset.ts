@@ -1,4 +1,5 @@
 /** A forgotten password: asking for the link, and what the link opens. */
+import { maxPasswordCharacters } from '../password.ts'
 import { button, type Faults, field, form, summary } from './form.ts'
 import { html } from './html.ts'
 import type { Page } from './layout.ts'
@@ -86,7 +87,7 @@ export function finishPage({ csrf, faults, account, email }: FinishPage): Page {
       type: 'password',
       hint: 'The one that you chose when you asked for the account.',
       autocomplete: 'current-password',
-      maxlength: 256,
+      maxlength: maxPasswordCharacters,
     },
     faults,
   )

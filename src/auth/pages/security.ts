@@ -1,4 +1,5 @@
 /** Passwords, passkeys and one-time codes of an account. */
+import { maxPasswordCharacters } from '../password.ts'
 import { note } from './account.ts'
 import { button, type Faults, field, form, summary } from './form.ts'
 import { type Html, html } from './html.ts'
@@ -39,7 +40,7 @@ function passwordSection({ menu: { csrf }, faults, keys }: SecurityPage): Html {
 ${form(
   { action, csrf, hidden: { change: 'password' } },
   html`
-${field({ name: 'current_password', label: 'Current password', type: 'password', autocomplete: 'current-password', maxlength: 256 }, faults)}
+${field({ name: 'current_password', label: 'Current password', type: 'password', autocomplete: 'current-password', maxlength: maxPasswordCharacters }, faults)}
 ${newPassword('new_password', 'New password', faults)}
 ${keys > 0 && keysChoice(keys)}
 ${button('Change the password')}`,

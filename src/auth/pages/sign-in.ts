@@ -1,4 +1,5 @@
 /** Where somebody signs in: with a password or a passkey, then perhaps a one-time code. */
+import { maxPasswordCharacters } from '../password.ts'
 import { button, type Faults, field, form, summary } from './form.ts'
 import { html, named } from './html.ts'
 import type { Page } from './layout.ts'
@@ -38,7 +39,7 @@ ${form(
   { action, csrf, hidden: { next } },
   html`
 ${field({ name: 'email', label: 'E-mail address', type: 'email', value: email, autocomplete: 'username webauthn', maxlength: 254 }, faults)}
-${field({ name: 'password', label: 'Password', type: 'password', autocomplete: 'current-password', maxlength: 256 }, faults)}
+${field({ name: 'password', label: 'Password', type: 'password', autocomplete: 'current-password', maxlength: maxPasswordCharacters }, faults)}
 <div class="choice"><input type="checkbox" id="remember" name="remember" value="yes"${remember && html` checked`}><label for="remember">Stay signed in on this device</label></div>
 <div class="buttons">${button('Sign in')}</div>`,
 )}

@@ -1,5 +1,6 @@
 /** Where somebody makes an account. */
-import { MAX_PASSWORD, MIN_PASSWORD } from '../accounts/rules.ts'
+import { MIN_PASSWORD } from '../accounts/rules.ts'
+import { maxPasswordCharacters } from '../password.ts'
 import { type AskedField, askedField } from './asked-field.ts'
 import { button, type Faults, field, form, summary } from './form.ts'
 import { html, named } from './html.ts'
@@ -26,7 +27,7 @@ export function newPassword(name: string, label: string, faults: Faults) {
       hint: `At least ${MIN_PASSWORD} characters. A few words in a row are easy to keep and hard to guess.`,
       autocomplete: 'new-password',
       minlength: MIN_PASSWORD,
-      maxlength: MAX_PASSWORD,
+      maxlength: maxPasswordCharacters,
     },
     faults,
   )

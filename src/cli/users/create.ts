@@ -7,7 +7,10 @@ export const command: Command = {
     email: { value: 'email', sentence: 'The e-mail address.', required: true },
     name: { value: 'text', sentence: 'The name; else the part before the @.' },
     role: { value: 'role', sentence: 'The role; else the default one.' },
-    password: { value: 'text', sentence: 'The password; else one is made and printed once.' },
+    password: {
+      value: 'text',
+      sentence: 'The password, of at most 256 characters; else one is made and printed once.',
+    },
     set: { value: 'field=value', sentence: 'Another field of users; can be given again.', multiple: true },
     ...files,
   },

@@ -30,9 +30,10 @@ function checkStorable(value: JsonValue, depth: number): void {
 }
 
 function checkMembers(value: object, depth: number): void {
-  for (const [key, member] of Object.entries(value)) {
+  // By keys: of an object with very many members, to list the entries takes several times as long.
+  for (const key of Object.keys(value)) {
     storableText(key)
-    checkStorable(member, depth + 1)
+    checkStorable(Reflect.get(value, key), depth + 1)
   }
 }
 

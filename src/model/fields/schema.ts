@@ -9,7 +9,29 @@ function compiler(allErrors: boolean): Ajv2020 {
   const ajv = new Ajv2020({ allErrors, allowUnionTypes: true, validateSchema: false, logger: false })
   addFormats.default(ajv)
   for (const [name, format] of formats) ajv.addFormat(name, format.has)
-  return ajv
+  // The library's own compares every item with every other.
+  ajv.removeKeyword('uniqueItems')
+  return ajv.addKeyword({
+    keyword: 'uniqueItems',
+    type: 'array',
+    schemaType: 'boolean',
+    before: 'const',
+    compile: (unique: boolean) => (items: readonly JsonValue[]) => !unique || areDifferent(items),
+  })
+}
+
+function areDifferent(items: readonly JsonValue[]): boolean {
+  const seen = new Set<string>()
+  for (const item of items) seen.add(keyOf(item))
+  return seen.size === items.length
+}
+
+/** Equal for equal values (JSON Schema 2020-12 core, 4.2.2): the order of an object's members says nothing. */
+function keyOf(value: JsonValue): string {
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value)
+  if (Array.isArray(value)) return `[${value.map(keyOf)}]`
+  const members = Object.keys(value).sort()
+  return `{${members.map(name => `${JSON.stringify(name)}:${keyOf(Reflect.get(value, name))}`)}}`
 }
 
 const compilers = new Map<boolean, Ajv2020>()

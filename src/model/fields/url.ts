@@ -14,9 +14,15 @@ const DEFAULT_MAX = 2048
 
 const grammar = new RegExp(web)
 
+/**
+ * The longest authority (RFC 3986, 3.2). `URL` decodes and normalises it in time that is quadratic in its marks; a host
+ * name has at most 253 characters (RFC 1035, 2.3.4).
+ */
+const authority = /^https?:\/\/[^/?#]{1,1000}(?:[/?#]|$)/
+
 /** Whether the text is an absolute http or https URL. */
 export function isUrl(text: string): boolean {
-  return grammar.test(text) && URL.canParse(text)
+  return authority.test(text) && grammar.test(text) && URL.canParse(text)
 }
 
 function absolute(value: JsonValue): string {

@@ -104,8 +104,9 @@ function isPolicy(cause: unknown): boolean {
  */
 export function keyFields(cause: unknown): readonly string[] {
   const detail = cause instanceof Error && 'detail' in cause ? String(cause.detail) : ''
-  const [, list] = /\((.*?)\)=\(/.exec(detail) ?? []
-  if (list === undefined) return constraintFields(cause as Constrained)
+  const end = detail.indexOf(')=(')
+  if (end === -1) return constraintFields(cause as Constrained)
+  const list = detail.slice(detail.indexOf('(') + 1, end)
   return list.split(', ').map(name => name.replaceAll('"', ''))
 }
 

@@ -1,10 +1,10 @@
 /** Keeps the search words of rows. Deleted rows lose theirs by their reference. */
 import type { Collection } from '../../model/model.ts'
+import { indexedTerms } from '../../plan/text-search.ts'
 import { searchTable } from '../sql/dialect.ts'
 import { allWords } from '../sql/postgres.ts'
 import { join, name, slot, sql } from '../sql/writer.ts'
 import { type SqlValue, slotted } from '../values.ts'
-import { wordsOf } from '../words.ts'
 import { arrayOf, type Statement, statementOf } from './statement.ts'
 import type { Scope } from './transaction.ts'
 
@@ -20,9 +20,8 @@ export class SearchWords {
   /** Stores the words of a row that was just made or changed. `held`: what its searchable fields hold. */
   write(id: number, held: (field: string) => SqlValue | undefined, scope: Scope): void {
     if (this.#write === undefined) return
-    const words = this.#collection.searchable.map(field => wordsOf(String(held(field.name) ?? '')))
-    const arrays = words.map(each => arrayOf([...new Set(each)]))
-    scope.queue(this.#write, slotted([id, arrayOf([...new Set(words.flat())]), ...arrays]))
+    const terms = this.#collection.searchable.map(field => indexedTerms(String(held(field.name) ?? '')))
+    scope.queue(this.#write, slotted([id, arrayOf([...new Set(terms.flat())]), ...terms.map(arrayOf)]))
   }
 }
 

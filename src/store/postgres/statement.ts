@@ -1,9 +1,9 @@
 /** Statements as PostgreSQL prepares them: by a name, once on every connection that runs them. */
 import type { JsonValue } from '../../model/fields/type.ts'
+import { searchTerms } from '../../plan/text-search.ts'
 import { postgres } from '../sql/postgres.ts'
 import { type Bind, type Conversion, compile, type Sql } from '../sql/writer.ts'
 import { type Actor, bound, convert, type Inputs, type SqlValue } from '../values.ts'
-import { wordsOf } from '../words.ts'
 
 export type Value = string | null
 
@@ -101,8 +101,8 @@ const nowhere = arrayOf([''])
 
 function converted(value: JsonValue | undefined, as: Conversion): SqlValue {
   if (as === 'words' && value !== null && value !== undefined) {
-    const words = wordsOf(String(value))
-    return words.length === 0 ? nowhere : arrayOf(words)
+    const terms = searchTerms(String(value))
+    return terms.length === 0 ? nowhere : arrayOf(terms)
   }
   if (as === 'list' && Array.isArray(value)) return arrayOf(value)
   return convert(value, as)

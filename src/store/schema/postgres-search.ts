@@ -1,8 +1,8 @@
 /** Fills a new search table beside others' writes, and catches up with them under a lock. */
 import type { ClientBase } from 'pg'
+import { indexedTerms } from '../../plan/text-search.ts'
 import { searchTable } from '../sql/dialect.ts'
 import { allWords } from '../sql/postgres.ts'
-import { wordsOf } from '../words.ts'
 import { createSearchIndex, createSearchTable, temporaryName } from './postgres-ddl.ts'
 import type { SearchPreparation } from './postgres-sql.ts'
 import { ident } from './quoted.ts'
@@ -83,10 +83,10 @@ async function store(
   const values: unknown[] = []
   const rows = batch.map(([id, ...texts]) => {
     let next = 0
-    const words = sources.map(({ from, text }) => [
-      ...new Set(wordsOf((from === undefined ? text : texts[next++]) ?? '')),
-    ])
-    const marks = [id, [...new Set(words.flat())], ...words].map(value => `$${values.push(value)}`)
+    const terms = sources.map(({ from, text }) =>
+      indexedTerms((from === undefined ? text : texts[next++]) ?? ''),
+    )
+    const marks = [id, [...new Set(terms.flat())], ...terms].map(value => `$${values.push(value)}`)
     return `(${marks.join(', ')})`
   })
   const updates = columns.map(column => `${ident(column)} = excluded.${ident(column)}`)

@@ -4,11 +4,11 @@ import { dirname } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
 import { syncName } from '../../files.ts'
 import type { Model } from '../../model/model.ts'
+import { indexedTerms } from '../../plan/text-search.ts'
 import { searchTable } from '../sql/dialect.ts'
 import { openDatabase } from '../sqlite/connection.ts'
 import { commitSurely, Unsettled } from '../sqlite/mark.ts'
 import { openWritable } from '../sqlite/writable.ts'
-import { wordsOf } from '../words.ts'
 import { checksAfter, type TableChecks } from './data-checks.ts'
 import { diff, type Step } from './diff.ts'
 import { ident } from './quoted.ts'
@@ -243,7 +243,7 @@ export function fillSearch(database: DatabaseSync, { name, search }: Table): voi
   const table = ident(searchTable(name))
   const insert = database.prepare(`INSERT INTO ${table} (rowid, ${columns}) VALUES (?, ${marks})`)
   for (const row of database.prepare(`SELECT "id", ${columns} FROM ${ident(name)}`).iterate()) {
-    const words = search.map(column => wordsOf(String(row[column] ?? '')).join(' '))
+    const words = search.map(column => indexedTerms(String(row[column] ?? '')).join(' '))
     insert.run(Number(row.id), ...words)
   }
 }

@@ -1,10 +1,10 @@
 /** Keeps the search words of rows. Deleted rows lose theirs by a trigger. */
 import type { Collection } from '../../model/model.ts'
+import { indexedTerms } from '../../plan/text-search.ts'
 import { once } from '../once.ts'
 import { searchTable } from '../sql/dialect.ts'
 import { join, name, slot, sql } from '../sql/writer.ts'
 import { slotted } from '../values.ts'
-import { wordsOf } from '../words.ts'
 import type { Connection, Statement } from './connection.ts'
 
 interface Statements {
@@ -26,7 +26,7 @@ export class SearchIndex {
     const { values, remove, insert } = this.#of(collection)
     const texts = values.get(slotted([id])) ?? []
     if (!isNew) remove.run(slotted([id]))
-    insert.run(slotted([id, ...texts.map(text => wordsOf(String(text ?? '')).join(' '))]))
+    insert.run(slotted([id, ...texts.map(text => indexedTerms(String(text ?? '')).join(' '))]))
   }
 }
 

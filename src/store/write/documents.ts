@@ -14,11 +14,18 @@ function isObject(value: JsonValue | undefined): value is Members {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
+function memberOf(members: Members, name: string): JsonValue {
+  return Reflect.get(members, name)
+}
+
 /** The algorithm of RFC 7396, 2. Members called `__proto__` are members like all others. */
 export function mergePatch(target: JsonValue | undefined, patch: JsonValue): JsonValue {
   if (!isObject(patch)) return patch
-  const merged = new Map(isObject(target) ? Object.entries(target) : [])
-  for (const [name, value] of Object.entries(patch)) {
+  // By keys: of an object with very many members, to list the entries takes several times as long.
+  const merged = new Map<string, JsonValue>()
+  if (isObject(target)) for (const name of Object.keys(target)) merged.set(name, memberOf(target, name))
+  for (const name of Object.keys(patch)) {
+    const value = memberOf(patch, name)
     if (value === null) merged.delete(name)
     else merged.set(name, mergePatch(merged.get(name), value))
   }

@@ -11,6 +11,10 @@ const ann = user(2, 'user', 'all')
 const ben = user(3, 'user', 'all')
 const accountant = user(4, 'accountant', 'all')
 
+function wordsUpTo(count: number): string {
+  return Array.from({ length: count }, (_, at) => `w${at}`).join('+')
+}
+
 /** Ann owns project 1, with Ben a member; project 2 is Ben's alone; project 3 is open to all. */
 const seed: Seed = async bench => {
   await bench.seed('users', { name: 'Root', email: 'root@example.com', role: 'admin', phone: '111' })
@@ -362,6 +366,63 @@ const fields: readonly Scenario[] = [
     url: '/api/v1/tasks?q=',
     status: 400,
     has: { error: { message: /"q" is empty/ } },
+  },
+  {
+    name: 'search for a word again and again is a search for it',
+    as: ann,
+    url: `/api/v1/tasks?q=${'GREY+'.repeat(80)}stones&fields=id`,
+    status: 200,
+    has: { data: [{ id: 1 }], meta: { total: 1 } },
+  },
+  {
+    name: 'search for as many words as are allowed',
+    as: ann,
+    url: `/api/v1/tasks?q=${wordsUpTo(32)}`,
+    status: 200,
+    has: { data: [] },
+  },
+  {
+    name: 'search for more words',
+    as: ann,
+    url: `/api/v1/tasks?q=${wordsUpTo(33)}`,
+    status: 400,
+    has: {
+      error: {
+        message: 'The parameter "q" has 33 different words; at most 32 are allowed.',
+        details: [{ field: 'q', code: 'too_many' }],
+      },
+    },
+  },
+  {
+    name: 'search for as long a text as is allowed',
+    as: ann,
+    url: `/api/v1/tasks?q=${'x'.repeat(500)}`,
+    status: 200,
+    has: { data: [] },
+  },
+  {
+    name: 'search for a longer text',
+    as: ann,
+    url: `/api/v1/tasks?q=${'x'.repeat(501)}`,
+    status: 400,
+    has: {
+      error: {
+        message: 'The parameter "q" has 501 characters; at most 500 are allowed.',
+        details: [{ field: 'q', code: 'too_long' }],
+      },
+    },
+  },
+  {
+    name: 'a filter for a longer text than may be contained',
+    as: ann,
+    url: `/api/v1/tasks?title[contains]=${'x'.repeat(501)}`,
+    status: 400,
+    has: {
+      error: {
+        message: 'The parameter "title[contains]" has 501 characters; at most 500 are allowed.',
+        details: [{ field: 'title[contains]', code: 'too_long' }],
+      },
+    },
   },
   {
     name: 'search in FTS syntax is words',

@@ -1,0 +1,55 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import {
+  containedFault,
+  indexedTerms,
+  maxIndexedLength,
+  searchFault,
+  searchTerms,
+} from '../../src/plan/text-search.ts'
+
+test('a text is its different words, without marks and in lower case', () => {
+  const rows: readonly (readonly [text: string, terms: readonly string[]])[] = [
+    ['', []],
+    [' -- !', []],
+    ['Grey STONES, grey', ['grey', 'stones']],
+    ['Ça, ÇA, ca', ['ca']],
+    ['ﬁne fine', ['fine']],
+    ['ΟΔΟΣ', ['οδος']],
+    ['"a" OR b*', ['a', 'or', 'b']],
+  ]
+  for (const [text, terms] of rows) {
+    assert.deepEqual(searchTerms(text), terms)
+    assert.deepEqual(indexedTerms(text), terms)
+  }
+})
+
+test('marks are no part of a word, however many there are', () => {
+  const marks = '\u0301\u0323'.repeat(300_000)
+  assert.deepEqual(searchTerms(`a${marks}b`), ['ab'])
+  assert.deepEqual(indexedTerms(`first a${marks}`), ['first'])
+})
+
+test('of a stored text the words are found that stand whole in its first 100,000 characters', () => {
+  const text = (length: number) => `first ${'x'.repeat(length - 6)}`
+  assert.equal(indexedTerms(text(maxIndexedLength)).length, 2)
+  assert.deepEqual(indexedTerms(text(maxIndexedLength + 1)), ['first'])
+  assert.deepEqual(indexedTerms(`${'a '.repeat(60_000)}last`), ['a'])
+})
+
+test('a search has at most 500 characters and 32 different words', () => {
+  const words = (count: number) => Array.from({ length: count }, (_, at) => `w${at}`).join(' ')
+  assert.equal(searchFault(words(32)), undefined)
+  assert.equal(searchFault('a '.repeat(250)), undefined)
+  assert.deepEqual(searchFault(words(33)), {
+    code: 'too_many',
+    message: 'has 33 different words; at most 32 are allowed',
+  })
+  for (const faultOf of [searchFault, containedFault]) {
+    assert.equal(faultOf('😀'.repeat(500)), undefined)
+    assert.deepEqual(faultOf('😀'.repeat(501)), {
+      code: 'too_long',
+      message: 'has 501 characters; at most 500 are allowed',
+    })
+  }
+})
