@@ -466,7 +466,7 @@ const accounts: readonly Mutant[] = [
   ),
   ...mutantsOf(
     'auth/accounts/addresses',
-    ['auth/accounts/reset', 'auth/accounts/sign-up', 'auth/accounts/links'],
+    ['auth/accounts/addresses', 'auth/accounts/reset', 'auth/accounts/sign-up'],
     [
       [
         'a confirmed address stays confirmed when it changes',
