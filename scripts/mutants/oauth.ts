@@ -104,7 +104,7 @@ export const oauth: readonly Mutant[] = [
   ),
   ...mutantsOf(
     'auth/server/clients',
-    ['auth/server/apps', 'auth/server/quick-grants'],
+    ['auth/server/clients', 'auth/server/apps'],
     [
       ['an ended secret works', ' && (expiresAt === undefined || expiresAt > now)', ''],
       [
