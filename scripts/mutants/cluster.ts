@@ -111,7 +111,7 @@ export const cluster: readonly Mutant[] = [
   ),
   ...mutantsOf(
     'cluster/redis-counters',
-    ['cluster/redis-counters', 'cluster/redis'],
+    ['cluster/redis-counters'],
     [
       ['giving back draws', 'cost: -cost, window', 'cost, window'],
       ['draws that were answered wait on', '    this.#waiting -= draws.length\n', ''],
