@@ -19,6 +19,7 @@ export const cluster: readonly Mutant[] = [
         'the zone of an address makes another of it',
         "(address.split('%')[0] ?? '').split('::')",
         "address.split('::')",
+        'a zone stands in the last group, of which no budget knows',
       ],
       [
         'the wait is told in milliseconds',

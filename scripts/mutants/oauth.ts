@@ -166,7 +166,7 @@ export const oauth: readonly Mutant[] = [
   ),
   ...mutantsOf(
     'auth/server/replay',
-    ['auth/server/replay', 'auth/server/apps'],
+    ['auth/server/replay-rules'],
     [
       [
         'another app gets the answer to a refresh',
@@ -183,7 +183,7 @@ export const oauth: readonly Mutant[] = [
   ),
   ...mutantsOf(
     'auth/server/introspection',
-    ['auth/server/introspection'],
+    ['auth/server/introspection-rules'],
     [
       [
         'a token that was used up is active',
