@@ -19,6 +19,7 @@ export const cluster: readonly Mutant[] = [
         'the zone of an address makes another of it',
         "(address.split('%')[0] ?? '').split('::')",
         "address.split('::')",
+        'a zone stands in the last group, of which no budget knows',
       ],
       [
         'the wait is told in milliseconds',
@@ -111,7 +112,7 @@ export const cluster: readonly Mutant[] = [
   ),
   ...mutantsOf(
     'cluster/redis-counters',
-    ['cluster/redis-counters', 'cluster/redis'],
+    ['cluster/redis-counters'],
     [
       ['giving back draws', 'cost: -cost, window', 'cost, window'],
       ['draws that were answered wait on', '    this.#waiting -= draws.length\n', ''],

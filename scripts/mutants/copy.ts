@@ -43,10 +43,12 @@ export class Copy {
     writeFileSync(join(this.#root, file), text)
   }
 
-  /** Runs one test file. One that takes longer is ended, and has failed. */
+  /** Runs one test file: see `Mutant.tests`. One that takes longer is ended, and has failed. */
   async run(test: string, limitMs: number): Promise<Run> {
     const began = performance.now()
-    const child = spawn(process.execPath, ['--import', firstFailure, test], {
+    const [file = '', only] = test.split('#')
+    const chosen = only === undefined ? [] : [`--test-name-pattern=${only}`]
+    const child = spawn(process.execPath, ['--import', firstFailure, ...chosen, file], {
       cwd: this.#root,
       env: { ...process.env, TMPDIR: this.#temporary },
       stdio: ['ignore', 'pipe', 'pipe'],

@@ -49,49 +49,53 @@ async function inParallel<T>(
   )
 }
 
-/** How long each test file takes as things are, in milliseconds. Throws where one fails. */
-async function baseline(copies: readonly Copy[]): Promise<ReadonlyMap<string, number>> {
-  const times = new Map<string, number>()
-  const files = [...new Set(chosen.flatMap(({ tests }) => tests))]
-  await inParallel(copies, files, async (file, copy) => {
-    const run = await copy.run(file, baselineLimitMs)
-    if (!run.passed) throw new Error(`${file} fails without any mutant:\n${run.output}`)
-    times.set(file, run.ms)
-  })
-  return times
+/** How long tests may take: each is run as things are before the first mutant that it must notice. */
+class Limits {
+  readonly #limits = new Map<string, Promise<number>>()
+
+  /** In milliseconds. `copy`: without any mutant. Rejects where the test fails. */
+  of(test: string, copy: Copy): Promise<number> {
+    const known = this.#limits.get(test) ?? this.#measured(test, copy)
+    this.#limits.set(test, known)
+    return known
+  }
+
+  async #measured(test: string, copy: Copy): Promise<number> {
+    const { passed, output, ms } = await copy.run(test, baselineLimitMs)
+    if (!passed) throw new Error(`${test} fails without any mutant:\n${output}`)
+    return Math.max(shortestLimitMs, patience * ms)
+  }
 }
 
-async function tried(mutant: Mutant, copy: Copy, times: ReadonlyMap<string, number>): Promise<Outcome> {
+async function tried(mutant: Mutant, copy: Copy, limits: Limits): Promise<Outcome> {
   const source = copy.read(mutant.file)
   const fault = faultOf(mutant, source)
   if (fault !== undefined) return { kind: 'stale', fault }
-  copy.write(mutant.file, source.split(mutant.text).join(mutant.instead))
-  try {
-    for (const test of mutant.tests) {
-      const limitMs = Math.max(shortestLimitMs, patience * (times.get(test) ?? 0))
-      const { passed } = await copy.run(test, limitMs)
-      if (!passed) return { kind: 'noticed', by: test }
-    }
-    return { kind: 'survived' }
-  } finally {
+  for (const test of mutant.tests) {
+    const limitMs = await limits.of(test, copy)
+    copy.write(mutant.file, source.split(mutant.text).join(mutant.instead))
+    const { passed } = await copy.run(test, limitMs)
     copy.write(mutant.file, source)
+    if (!passed) return { kind: 'noticed', by: test }
   }
+  return { kind: 'survived' }
 }
 
 async function runAll(): Promise<readonly Result[]> {
   const copies = Array.from({ length: workers }, () => new Copy())
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.once(signal, () => process.exit(1))
   try {
-    const times = await baseline(copies)
-    say(`${times.size} test files pass without a mutant. ${chosen.length} mutants follow.`)
+    const limits = new Limits()
     const results: Result[] = []
     await inParallel(copies, chosen, async (mutant, copy) => {
       const began = performance.now()
-      const outcome = await tried(mutant, copy, times)
+      const outcome = await tried(mutant, copy, limits)
       results.push({ mutant, outcome })
       const seconds = ((performance.now() - began) / 1000).toFixed(1)
       const by = outcome.kind === 'noticed' ? ` (by ${outcome.by})` : ''
-      say(`${outcome.kind} ${mutant.file}: ${mutant.mistake}${by}, ${seconds} s`)
+      say(
+        `${results.length}/${chosen.length} ${outcome.kind} ${mutant.file}: ${mutant.mistake}${by}, ${seconds} s`,
+      )
     })
     return results
   } finally {

@@ -7,7 +7,7 @@ export interface Mutant {
   /** The exact text, which occurs once in the file, and what stands in its place. */
   readonly text: string
   readonly instead: string
-  /** The test files that must notice, run in this order until one fails. */
+  /** The test files that must notice, run in this order until one fails; after `#` which of its tests, by a part of their names. */
   readonly tests: readonly string[]
   /** Why nobody has to notice: it changes nothing that matters. */
   readonly harmless: string | undefined
@@ -23,7 +23,10 @@ export function mutantsOf(file: string, tests: readonly string[], rows: readonly
     mistake,
     text,
     instead,
-    tests: tests.map(name => `test/${name}.test.ts`),
+    tests: tests.map(name => {
+      const [path, only] = name.split('#')
+      return `test/${path}.test.ts${only === undefined ? '' : `#${only}`}`
+    }),
     harmless,
   }))
 }

@@ -1,7 +1,7 @@
 /** The authorization server. */
 import { type Mutant, mutantsOf } from './mutant.ts'
 
-const quick = ['auth/server/quick-grants', 'auth/server/together']
+const quick = ['auth/server/quick-grants-rules', 'auth/server/quick-grants']
 
 export const oauth: readonly Mutant[] = [
   ...mutantsOf(
@@ -104,7 +104,7 @@ export const oauth: readonly Mutant[] = [
   ),
   ...mutantsOf(
     'auth/server/clients',
-    ['auth/server/apps', 'auth/server/quick-grants'],
+    ['auth/server/clients', 'auth/server/apps'],
     [
       ['an ended secret works', ' && (expiresAt === undefined || expiresAt > now)', ''],
       [
@@ -166,7 +166,7 @@ export const oauth: readonly Mutant[] = [
   ),
   ...mutantsOf(
     'auth/server/replay',
-    ['auth/server/replay', 'auth/server/apps'],
+    ['auth/server/replay-rules'],
     [
       [
         'another app gets the answer to a refresh',
@@ -183,7 +183,7 @@ export const oauth: readonly Mutant[] = [
   ),
   ...mutantsOf(
     'auth/server/introspection',
-    ['auth/server/introspection'],
+    ['auth/server/introspection-rules'],
     [
       [
         'a token that was used up is active',
@@ -213,6 +213,7 @@ export const oauth: readonly Mutant[] = [
       'a code that was used up is exchanged',
       'if (!found || found.consumedAt !== null) return undefined',
       'if (!found) return undefined',
+      'it is found used up when it is to be used up, as one that is sent twice at once is',
     ],
     [
       'a proof of possession is not compared',
@@ -243,7 +244,7 @@ export const oauth: readonly Mutant[] = [
   ]),
   ...mutantsOf(
     'auth/server/sessions',
-    ['auth/accounts/pages', 'auth/accounts/links', 'auth/accounts/reset'],
+    ['auth/server/sessions'],
     [
       [
         'anybody ends anybody’s session',
@@ -273,9 +274,17 @@ export const oauth: readonly Mutant[] = [
       ],
     ],
   ),
-  ...mutantsOf('auth/server/quick', quick, [
-    ['a parameter that comes twice counts', ' || name in form || value', ' || value'],
-    ['two ways to show the secret are taken', ' === encoded && secret === undefined', ' === encoded'],
-    ['the id in the form need not be the header’s', '(id ?? shownId) === shownId ?', 'shownId.length > 0 ?'],
-  ]),
+  ...mutantsOf(
+    'auth/server/quick',
+    ['auth/server/quick'],
+    [
+      ['a parameter that comes twice counts', ' || name in form || value', ' || value'],
+      ['two ways to show the secret are taken', ' === encoded && secret === undefined', ' === encoded'],
+      [
+        'the id in the form need not be the header’s',
+        '(id ?? shownId) === shownId ?',
+        'shownId.length > 0 ?',
+      ],
+    ],
+  ),
 ]

@@ -42,7 +42,7 @@ export const postgres: readonly Mutant[] = [
   ),
   ...mutantsOf(
     'store/postgres/order',
-    ['store/postgres/order', 'store/races'],
+    ['store/postgres/order', 'store/races#PostgreSQL'],
     [
       ['writes of one item are done side by side', '      last.set(key, mine)\n', ''],
       [
@@ -118,7 +118,7 @@ export const postgres: readonly Mutant[] = [
   ),
   ...mutantsOf(
     'store/postgres/checks',
-    ['store/postgres/checks', 'store/races', 'store/stale.property'],
+    ['store/postgres/checks', 'store/races#PostgreSQL', 'store/stale.property#PostgreSQL'],
     [
       [
         'a node’s own commits count as others’',
@@ -143,7 +143,7 @@ export const postgres: readonly Mutant[] = [
   ),
   ...mutantsOf(
     'store/postgres/reader',
-    ['store/postgres/reader', 'store/races', 'store/stale.property'],
+    ['store/postgres/reader', 'store/races#PostgreSQL', 'store/stale.property#PostgreSQL'],
     [
       [
         'an answer that is under way is given after a change',
@@ -164,7 +164,7 @@ export const postgres: readonly Mutant[] = [
   ),
   ...mutantsOf(
     'store/postgres/records',
-    ['store/records'],
+    ['store/records#PostgreSQL'],
     [
       [
         'a text that PostgreSQL refuses is asked for',
@@ -180,7 +180,7 @@ export const postgres: readonly Mutant[] = [
   ),
   ...mutantsOf(
     'store/postgres/create',
-    ['store/store'],
+    ['store/store#PostgreSQL'],
     [
       ['the checks of a create are not asked', '    requireChecks(after, result, places.checks)\n', ''],
       [
@@ -193,7 +193,7 @@ export const postgres: readonly Mutant[] = [
   ),
   ...mutantsOf(
     'store/postgres/update',
-    ['store/store', 'store/races'],
+    ['store/store#PostgreSQL', 'store/races#PostgreSQL'],
     [
       ['a row that is changed is not locked', 'WHERE "id" = ${id} FOR NO KEY UPDATE`', 'WHERE "id" = ${id}`'],
       ['the rule is not asked of what the row became', '    requireAllowed(shape, became)\n', ''],
@@ -201,7 +201,7 @@ export const postgres: readonly Mutant[] = [
   ),
   ...mutantsOf(
     'store/postgres/group',
-    ['store/postgres/commit', 'store/postgres/writer', 'store/races'],
+    ['store/postgres/commit', 'store/postgres/writer', 'store/races#PostgreSQL'],
     [
       [
         'a commit whose outcome nobody knows is tried again',

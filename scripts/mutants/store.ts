@@ -2,7 +2,7 @@
 import { type Mutant, mutantsOf } from './mutant.ts'
 
 /** The contract in memory, then what looks at more. */
-const contract = ['store/sqlite', 'store/golden', 'store/golden-more', 'store/store']
+const contract = ['store/sqlite', 'store/golden', 'store/golden-more', 'store/store#SQLite']
 
 const shared: readonly Mutant[] = [
   ...mutantsOf(
@@ -86,7 +86,7 @@ const shared: readonly Mutant[] = [
   ]),
   ...mutantsOf(
     'store/records',
-    ['store/records'],
+    ['store/records#SQLite'],
     [
       [
         'a record whose time is over is found',
@@ -200,7 +200,7 @@ const shared: readonly Mutant[] = [
   ]),
   ...mutantsOf(
     'store/sql/write',
-    [...contract, 'store/update-rule'],
+    [...contract, 'store/update-rule#SQLite'],
     [
       [
         'the answer shows an item that may not be read',
@@ -261,7 +261,7 @@ const writes: readonly Mutant[] = [
   ),
   ...mutantsOf(
     'store/write/update',
-    ['store/write', 'store/update-rule', ...contract, 'store/documents'],
+    ['store/write', 'store/update-rule#SQLite', ...contract, 'store/documents#SQLite'],
     [
       [
         'write-only names are told as changed',
@@ -316,7 +316,7 @@ const writes: readonly Mutant[] = [
   ]),
   ...mutantsOf(
     'store/write/documents',
-    ['store/documents'],
+    ['store/documents#SQLite'],
     [
       [
         'null is stored in a merged document',
@@ -342,7 +342,7 @@ const writes: readonly Mutant[] = [
   ),
   ...mutantsOf(
     'store/write/removal',
-    ['store/removal'],
+    ['store/removal#SQLite'],
     [
       [
         'a row that stays may lose what it must refer to',
@@ -477,7 +477,7 @@ const sqlite: readonly Mutant[] = [
   ),
   ...mutantsOf(
     'store/sqlite/update',
-    ['store/update-rule', ...contract, 'store/changes'],
+    ['store/update-rule#SQLite', ...contract, 'store/changes#SQLite'],
     [
       ['the rule is not asked of what the row became', '    requireAllowed(shape, became)\n', ''],
       [
@@ -500,7 +500,7 @@ const sqlite: readonly Mutant[] = [
   ),
   ...mutantsOf(
     'store/sqlite/records',
-    ['store/records'],
+    ['store/records#SQLite'],
     [
       [
         'a record that is replaced changes no version',
@@ -553,7 +553,7 @@ const sqlite: readonly Mutant[] = [
   ),
   ...mutantsOf(
     'store/sqlite/change-log',
-    ['store/changes'],
+    ['store/changes#SQLite'],
     [
       [
         'the last change that was seen is told again',
@@ -569,7 +569,7 @@ const sqlite: readonly Mutant[] = [
   ),
   ...mutantsOf(
     'store/sqlite/removal',
-    ['store/removal'],
+    ['store/removal#SQLite'],
     [
       [
         'a ring of rows cannot be deleted',

@@ -29,8 +29,14 @@ let files = 0
 
 type Scopes = ReadonlySet<string> | 'all' | undefined
 
+interface App {
+  scopes: Scopes
+  /** Grows with every change of an app. */
+  version: number
+}
+
 /** One node: a reader on a database, which counts what it reads of the records. */
-function node(file: string, app: { scopes: Scopes }, now = Date.now) {
+function node(file: string, app: App, now = Date.now) {
   const store = openSqlite(model, { file, autoMigrate: true, now })
   const run = createRun(createGuard(model), store)
   const asked: string[] = []
@@ -47,7 +53,7 @@ function node(file: string, app: { scopes: Scopes }, now = Date.now) {
   const reader = accessTokenReader({
     run,
     records: counting,
-    version: name => store.version(name),
+    version: name => store.version(name) + (name === 'oauth_apps' ? app.version : 0),
     scopesOfApp: () => app.scopes,
     issuer: () => issuer,
     life,
@@ -66,9 +72,9 @@ function node(file: string, app: { scopes: Scopes }, now = Date.now) {
 
 type Node = ReturnType<typeof node>
 
-async function withNodes(use: (one: Node, other: Node, app: { scopes: Scopes }) => Promise<void>) {
+async function withNodes(use: (one: Node, other: Node, app: App) => Promise<void>) {
   const file = join(folder, `${++files}.db`)
-  const app: { scopes: Scopes } = { scopes: 'all' }
+  const app: App = { scopes: 'all', version: 1 }
   const one = node(file, app)
   const other = node(file, app)
   try {
@@ -169,12 +175,38 @@ for (const format of ['opaque', 'jwt'] as const) {
           assert.equal(await read(token.text), null)
           assert.equal((await read(stranger.text))?.userId, strangerId)
         }
-        const late = node(join(folder, `${files}.db`), { scopes: 'all' })
+        const late = node(join(folder, `${files}.db`), { scopes: 'all', version: 1 })
         assert.equal(await late.read(token.text), null, 'a node that starts later believes it')
         await late.store.close()
       })
     })
   }
+
+  test(`${format}: a token of an app alone works no more on any node when it was revoked; another's does`, async () => {
+    await withNodes(async (one, other) => {
+      const [token, stranger] = [await issue(one, { format }), await issue(one, { format })]
+      for (const { read } of [one, other]) {
+        assert.equal((await read(token.text))?.budgetKey, 'app:app')
+        assert.ok(await read(stranger.text))
+      }
+      await one.records.delete(token.kind, token.jti)
+      for (const { read } of [one, other]) {
+        assert.equal(await read(token.text), null)
+        assert.ok(await read(stranger.text))
+      }
+    })
+  })
+
+  test(`${format}: what an app may ask for counts for living tokens from its change on`, async () => {
+    await withNodes(async (one, _other, app) => {
+      const token = await issue(one, { format, userId: await person(one.run), scope: 'read:post read:user' })
+      const scopes = async () => (await one.read(token.text))?.access.scopes
+      assert.deepEqual(await scopes(), new Set(['read:post', 'read:user']))
+      app.scopes = new Set(['read:user'])
+      app.version++
+      assert.deepEqual(await scopes(), new Set(['read:user']))
+    })
+  })
 
   test(`${format}: a changed role, a deleted user and a deleted app count at once`, async () => {
     await withNodes(async (one, other, app) => {
@@ -206,7 +238,7 @@ for (const format of ['opaque', 'jwt'] as const) {
   test(`${format}: a token ends at its time, also where it is remembered, and what it makes ends with it`, async () => {
     await withNodes(async one => {
       const time = { at: Date.now() }
-      const late = node(join(folder, `${files}.db`), { scopes: 'all' }, () => time.at)
+      const late = node(join(folder, `${files}.db`), { scopes: 'all', version: 1 }, () => time.at)
       const userId = await person(one.run)
       const { text } = await issue(one, { format, userId })
       const lasting = await issue(one, { format, userId, scope: 'read:post offline_access' })

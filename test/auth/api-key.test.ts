@@ -165,6 +165,24 @@ test('readers are asked in order; a credential that none knows is refused', asyn
   await assert.rejects(async () => ask('other'), { code: 'UNAUTHORIZED' })
 })
 
+test('a credential that no reader knows is refused, not taken for none', async () => {
+  const authenticate = createAuthenticate([{ read: () => undefined }])
+  assert.throws(() => authenticate({ headers: { authorization: 'Bearer x' }, query: '' }, '192.0.2.1'), {
+    code: 'UNAUTHORIZED',
+  })
+})
+
+test('a new key ends with its maker’s credential, and has no scopes that only apps can have', async () => {
+  const hook = newKeyHook(3)
+  const end = Date.parse('2026-01-01T00:00:10.000Z')
+  const maker = user(7, 'user', new Set(['openid', 'offline_access', 'read:a']), undefined, end)
+  const { computed } = await hook({ name: 'a' }, maker)
+  assert.deepEqual([computed.scopes, computed.expires_at], [['read:a'], '2026-01-01T00:00:10.000Z'])
+  const asked = await hook({ name: 'a', expires_at: '2026-01-01T00:00:05.000Z' }, maker)
+  assert.ok(!('expires_at' in asked.computed), 'the client’s own end is held to the maker’s by `keyRule`')
+  assert.ok(!('expires_at' in (await hook({ name: 'a' }, user(7, 'user', 'all'))).computed))
+})
+
 test('a new key has what its maker has, never more', async () => {
   const hook = newKeyHook(3)
   const make = async (values: Record<string, JsonValue>, scopes: 'all' | ReadonlySet<string>) =>

@@ -21,7 +21,8 @@ const good: JWTPayload = {
 }
 
 async function setup(given: Partial<OutsideIssuer> = {}) {
-  const clock = { now: Date.parse('2026-01-01T00:00:00Z'), version: 1 }
+  /** `during`: happens while an account is looked for. */
+  const clock = { now: Date.parse('2026-01-01T00:00:00Z'), version: 1, during: () => {} }
   const pairs = new Map(
     await Promise.all(
       ['one', 'two'].map(async kid => [kid, await generateKeyPair('ES256', { extractable: true })] as const),
@@ -47,19 +48,19 @@ async function setup(given: Partial<OutsideIssuer> = {}) {
     findById: id => (id === 7 ? { id, role: 'user' } : undefined),
     findByEmail: email => {
       asked.push(email)
+      clock.during()
       return email === 'ann@example.com' ? { id: 7, role: 'user' } : undefined
     },
   })
   const token = async (
     claims: JWTPayload = good,
-    { kid = 'one', signer = 'one', header = {}, exp = 600 } = {},
+    { kid = 'one', signer = 'one', header = {}, exp = 600, ends = true } = {},
   ) => {
     const key = pairs.get(signer)?.privateKey
     assert.ok(key)
-    return new SignJWT({ iss: issuer.issuer, aud: issuer.audience, ...claims })
-      .setProtectedHeader({ alg: 'ES256', kid, ...header })
-      .setExpirationTime(Math.floor(clock.now / 1000) + exp)
-      .sign(key)
+    const made = new SignJWT({ iss: issuer.issuer, aud: issuer.audience, ...claims })
+    if (ends) made.setExpirationTime(Math.floor(clock.now / 1000) + exp)
+    return made.setProtectedHeader({ alg: 'ES256', kid, ...header }).sign(key)
   }
   const read = async (text: string) => reader.read({ place: 'bearer', text })
   return { clock, published, fetched, asked, token, read, reader }
@@ -93,6 +94,24 @@ test('an end beyond every date is the last one that there is: what takes over it
   for (const exp of [1e12, 1e15, 1e300]) {
     const { expiresAt = 0 } = (await read(await token(good, { exp }))) ?? {}
     assert.equal(new Date(expiresAt).toISOString(), '9999-12-31T23:59:59.999Z', String(exp))
+  }
+})
+
+test('a token that never ends is refused', async () => {
+  const { token, read } = await setup()
+  assert.equal(await read(await token(good, { ends: false })), null)
+})
+
+test('an account that changes while it is looked for is looked for again', async () => {
+  const { token, read, asked, clock } = await setup()
+  const text = await token()
+  clock.during = () => {
+    clock.version++
+    clock.during = () => {}
+  }
+  for (const count of [1, 2, 2]) {
+    assert.equal((await read(text))?.userId, 7)
+    assert.equal(asked.length, count)
   }
 })
 

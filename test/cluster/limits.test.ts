@@ -160,6 +160,16 @@ test('counters that answer later are waited for', async () => {
   assert.equal(headersOf(answer.added)['X-RateLimit-Limit'], '1')
 })
 
+test('who is refused waits for a second at least, whatever the clock of the counters says', async () => {
+  const budget = { limit: 1, remaining: 0, resetAt: start / 1000 - 5, granted: false }
+  const limits = createLimits({ user: 1, address: 1 }, { take: async () => budget, give() {} }, () => start)
+  const answer = { added: '' }
+  await assert.rejects(async () => limits.draw(user(7, 'user', 'all'), answer), {
+    headers: { 'Retry-After': '1' },
+  })
+  assert.match(headersOf(answer.added).RateLimit ?? '', /;t=1$/)
+})
+
 const addresses = [
   ['192.0.2.1', '192.0.2.1'],
   ['2001:db8:1:2:3:4:5:6', '2001:db8:1:2::/64'],

@@ -110,6 +110,47 @@ test('a slot whose window is over goes first, and its new key begins with nothin
   assert.equal(told(counters, 'old', 100, 1).remaining, 99)
 })
 
+test('a count that another thread makes between a look and a count is not lost', t => {
+  const memory = counterMemory(64)
+  const [one, other] = [
+    sharedCounters(memory, { now: () => start }),
+    sharedCounters(memory, { now: () => start }),
+  ]
+  told(one, 'a', 10, 1)
+  told(other, 'a', 10, 1)
+  const { compareExchange } = Atomics
+  let isOver = false
+  t.mock.method(Atomics, 'compareExchange', (...args: Parameters<typeof compareExchange>) => {
+    if (!isOver) {
+      isOver = true
+      assert.equal(told(other, 'a', 10, 3).remaining, 5)
+    }
+    return compareExchange(...args)
+  })
+  assert.equal(told(one, 'a', 10, 1).remaining, 4)
+  assert.ok(isOver)
+  assert.equal(told(other, 'a', 10, 0).remaining, 4)
+})
+
+test('a key whose slot another thread has given away looks for a new one', () => {
+  const memory = counterMemory(1)
+  const [one, other] = [
+    sharedCounters(memory, { now: () => start }),
+    sharedCounters(memory, { now: () => start }),
+  ]
+  assert.equal(told(one, 'a', 10, 1).remaining, 9)
+  assert.equal(told(other, 'b', 10, 5).remaining, 5)
+  assert.equal(told(one, 'a', 10, 1).remaining, 9, 'nothing of the other key’s')
+})
+
+test('of two slots the one goes whose window ends first, however much of it is used', () => {
+  const counters = sharedCounters(counterMemory(2), { now: () => start })
+  told(counters, 'long', 100, 1, 900)
+  told(counters, 'short', 100, 90)
+  told(counters, 'new', 100, 1)
+  assert.equal(told(counters, 'long', 100, 0, 900).remaining, 99)
+})
+
 test('threads at the same keys are granted exactly the limit, all together', async () => {
   const keys = ['a', 'b', 'c']
   const [threads, times, limit] = [4, 20_000, 30_000]

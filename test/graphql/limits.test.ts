@@ -47,6 +47,10 @@ interface Bomb {
 
 const nested = (depth: number) => `${'{ posts { author '.repeat(depth)}{ id }${' } }'.repeat(depth)}`
 
+/** `...F0`, with its spreads: 3 · 2 ** levels - 1 fields. */
+const doubling = (levels: number) =>
+  `${times(levels, i => `fragment F${i} on User { ...F${i + 1} ...F${i + 1} }`)} fragment F${levels} on User { id }`
+
 const bombs: readonly Bomb[] = [
   {
     name: '10,000 aliases',
@@ -101,6 +105,21 @@ const bombs: readonly Bomb[] = [
     message: /has 201 directives; at most 200/,
   },
   {
+    name: 'directives of the operation itself',
+    source: `query ${times(201, () => '@a', '')} { me { id } }`,
+    message: /has 201 directives; at most 200/,
+  },
+  {
+    name: 'fragments that hold little but each other',
+    source: `{ me { ...F0 } } ${doubling(11)}`,
+    message: /selects 6144 fields, its fragments written out; at most 5000/,
+  },
+  {
+    name: 'operations that are too much together only',
+    source: `query a { me { ...F0 } } query b { me { ...F0 } } ${doubling(10)}`,
+    message: /selects 6144 fields, its fragments written out; at most 5000/,
+  },
+  {
     name: 'one megabyte of tokens',
     source: `{ me { ${'id '.repeat(350_000)} } }`,
     message: /has 1050011 characters; at most 100000/,
@@ -108,6 +127,16 @@ const bombs: readonly Bomb[] = [
   {
     name: 'an argument that is nested',
     source: `{ posts(orderBy: ${'['.repeat(65)}${']'.repeat(65)}) { id } }`,
+    message: /nested more than 64 levels/,
+  },
+  {
+    name: 'an object that is nested',
+    source: `{ posts(filter: ${'{a:'.repeat(64)}{}${'}'.repeat(64)}) { id } }`,
+    message: /nested more than 64 levels/,
+  },
+  {
+    name: 'a default value that is nested',
+    source: `query ($a: [Int] = ${'['.repeat(65)}${']'.repeat(65)}) { me { id } }`,
     message: /nested more than 64 levels/,
   },
   {

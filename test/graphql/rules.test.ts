@@ -18,6 +18,7 @@ const broken = [
   'query a { me { id } } query a { me { id } }',
   '{ me { id } } { me { id } }',
   'subscription { newPost { id } postUpdated { id } }',
+  'subscription named { newPost { id } postUpdated { id } }',
   'subscription { __typename }',
   'query($a: Nothing) { posts(limit: $a) { id } }',
   '{ me { ... on Nothing { id } } }',

@@ -99,6 +99,9 @@ describe('cursors', () => {
       refused(() => cursors.decode(text))
     }
     refused(() => cursors.decode('A'.repeat(MAX_CURSOR_LENGTH + 1)))
+    const byNote = cursorsOf(posts, [up('note')])
+    const [binding] = JSON.parse(Buffer.from(byNote.encode(['a', 1]), 'base64url').toString())
+    refused(() => byNote.decode(packed([binding, 'x'.repeat(MAX_CURSOR_LENGTH), 1])))
     fc.assert(fc.property(fc.string(), text => refused(() => cursors.decode(text))))
   })
 

@@ -52,6 +52,11 @@ test('nothing is remembered without memory, nor what would take too much of it',
   assert.ok(some.get(2, 1))
 })
 
+test('numbers side by side are two, and no other text is taken for them', () => {
+  const all = [[1, 23], [12, 3], [123], ['1,23'], [[1, 23]], [1, '23'], [1, 2, 3]]
+  assert.equal(new Set(all.map(args => keyOf(args, null, false))).size, all.length)
+})
+
 test('what is asked for again and again outlives what is asked for once', () => {
   const shape = new Answers(100_000).shape()
   shape.set('often', 1, item('kept'))

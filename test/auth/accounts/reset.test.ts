@@ -283,3 +283,32 @@ test('who knows the old password cannot put another in place of the one that a r
     assert.deepEqual(revoked, [])
   })
 })
+
+test('nor where the reset comes between the proof of the old password and the new one', async () => {
+  await withWorld({}, async ({ base, user, revoked }) => {
+    const userId = await user(email, old)
+    const owners = await hashPassword('the owner has set this')
+    let meanwhile: Promise<unknown> = Promise.resolve()
+    const attempts = {
+      ...base.attempts,
+      // The old password was right. As many as keep the new one waiting for its turn.
+      succeed(account: string, from: string) {
+        base.attempts.succeed(account, from)
+        const busy = Array.from({ length: 8 }, () => verifyPassword('x', undefined))
+        meanwhile = Promise.all([storePasswordHash(base.run, userId, owners), ...busy])
+      },
+    }
+    const stolen = {
+      userId,
+      current: old,
+      password: 'what a thief would like',
+      address,
+      session: 's',
+      keys: false,
+    }
+    assert.deepEqual(await changePassword({ ...base, attempts }, stolen), { kind: 'over' })
+    await meanwhile
+    assert.equal((await findUser(base.run, userId))?.password_hash, owners)
+    assert.deepEqual(revoked, [])
+  })
+})

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Secret, TOTP } from 'otpauth'
+import { requestReset, reset } from '../../../src/auth/accounts/reset.ts'
 import { confirmPassword, signInByCode, signInByPassword } from '../../../src/auth/accounts/sign-in.ts'
 import { storePasswordHash } from '../../../src/auth/accounts/users.ts'
 import { hashPassword } from '../../../src/auth/password.ts'
@@ -118,6 +119,20 @@ test('with one-time codes on, the password alone signs nobody in', async () => {
       methods: ['pwd', 'otp', 'mfa'],
       at: Math.floor(base.now() / 1000),
     })
+    assert.deepEqual(await signInByCode(base, first.token, right, { address: '192.0.2.1' }), { kind: 'over' })
+  })
+})
+
+test('a second step that is under way is over when the password is set anew', async () => {
+  await withWorld({}, async world => {
+    const { base, pass, token } = world
+    const { secret } = await protectedUser(world)
+    pass(MINUTE)
+    const first = await signInByPassword(base, attempt)
+    assert.ok('token' in first)
+    await requestReset(base, attempt.email, '192.0.2.1')
+    assert.deepEqual(await reset(base, await token(), 'what the owner has set'), { kind: 'done' })
+    const right = codeAt(secret, base.now())
     assert.deepEqual(await signInByCode(base, first.token, right, { address: '192.0.2.1' }), { kind: 'over' })
   })
 })

@@ -65,6 +65,13 @@ test('success forgives the pair, and gives back only itself elsewhere', async ()
   assert.equal(await take('ada', 'c'), 120)
 })
 
+test('success forgives all attempts of its pair', async () => {
+  const { take, succeed } = throttleAt(clock().now)
+  for (let count = 0; count < 3; count++) await take('ada', 'a')
+  succeed('ada', 'a')
+  assert.deepEqual(await inTurn([1, 2, 3], () => take('ada', 'a')), [undefined, undefined, undefined])
+})
+
 test('what is refused for one reason takes nothing for another', async () => {
   const { take } = throttleAt(clock().now)
   for (let count = 0; count < 50; count++) await take('ada', 'a')
@@ -83,6 +90,12 @@ test('of a thousand at once no more come through than may, on counters that answ
   const waits = await Promise.all(
     Array.from({ length: 1000 }, (_, at) => nodes[at % 3]?.take('ada', 'a') ?? Promise.reject(new Error())),
   )
+  assert.equal(waits.filter(wait => wait === undefined).length, 3)
+})
+
+test('of a thousand at once as many come through as may, on counters that answer at once', async () => {
+  const { take } = throttleAt(clock().now)
+  const waits = await Promise.all(Array.from({ length: 1000 }, () => take('ada', 'a')))
   assert.equal(waits.filter(wait => wait === undefined).length, 3)
 })
 

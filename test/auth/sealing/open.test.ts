@@ -227,6 +227,18 @@ test('rotation beside a running service: all is sealed anew, and the old key can
   })
 })
 
+test('what was sealed with an older key after the rotation is sealed anew before that key goes', async () => {
+  await withBase(async ({ database, keyFile, stored, open }) => {
+    await open()
+    const slow = await open(readKeyFile(keyFile))
+    const parts = { records: stored, keys: undefined, database, wait: async () => undefined }
+    await rotateSecrets(parts)
+    await slow.put(totp)
+    assert.equal(await forgetSecrets(parts), 1)
+    assert.equal((await (await open()).get('Totp', '7'))?.payload, totp.payload)
+  })
+})
+
 test('rotation by the setting: the first key seals, then the second can be left out', async () => {
   await withBase(async ({ database, keyFile, stored, open }) => {
     const [old, young] = [newKeyText(), newKeyText()]

@@ -84,7 +84,19 @@ test('a used code says when it was used', async () => {
   await codes.upsert('once', { jti: 'once', exp }, 600)
   assert.ok(!('consumed' in ((await codes.find('once')) ?? {})))
   await codes.consume('once')
-  assert.equal(typeof (await codes.find('once'))?.consumed, 'number')
+  const consumed = Number((await codes.find('once'))?.consumed)
+  assert.ok(Math.abs(consumed - Date.now() / 1000) < 60, `in seconds since 1970: ${consumed}`)
+})
+
+test('of parallel uses of what may be used once one is stored, and the others are refused', async () => {
+  const payload = { exp, iss: 'app' }
+  const outcomes = await Promise.allSettled(
+    [1, 2, 3].map(() => adapter('ReplayDetection').upsert('a-jti', payload, 600)),
+  )
+  assert.equal(outcomes.filter(({ status }) => status === 'fulfilled').length, 1)
+  for (const outcome of outcomes)
+    if (outcome.status === 'rejected') assert.ok(outcome.reason instanceof UsedUp)
+  await adapter('ReplayDetection').upsert('another', payload, 600)
 })
 
 test('a session is found by its uid, with what is known of the browser kept apart', async () => {

@@ -2,13 +2,62 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { setTimeout as wait } from 'node:timers/promises'
+import { setImmediate as turn, setTimeout as wait } from 'node:timers/promises'
+import { ConnectionLost } from '../../../src/store/postgres/failure.ts'
 import { Pool } from '../../../src/store/postgres/pool.ts'
 import { statementOf } from '../../../src/store/postgres/statement.ts'
 import { Wire } from '../../../src/store/postgres/wire.ts'
 import { sql } from '../../../src/store/sql/writer.ts'
 import { noInputs } from '../../../src/store/values.ts'
 import { query, withPostgres } from '../../databases/postgres.ts'
+import { type Answer, stubWire } from './stub-wire.ts'
+
+const ask = statementOf(sql`SELECT 1`)
+
+/** A pool on connections that answer as a test says, by their number. */
+function stubPool(answer: (wire: number) => Answer, { size = 1, maxWaiting = 10 } = {}) {
+  const wires: ReturnType<typeof stubWire>[] = []
+  const open = async () => {
+    const made = stubWire(answer(wires.length))
+    wires.push(made)
+    return made.wire
+  }
+  return { pool: new Pool({ open, size, maxWaiting }), wires }
+}
+
+test('a read is asked three times where connections break, and then refused', async () => {
+  const { pool, wires } = stubPool(() => () => new ConnectionLost('broken'))
+  await assert.rejects(pool.rows(ask, noInputs), { code: 'UNAVAILABLE' })
+  assert.equal(wires.length, 3)
+  const mending = stubPool(wire => () => (wire < 2 ? new ConnectionLost('broken') : [[7]]))
+  assert.deepEqual(await mending.pool.rows(ask, noInputs), [[7]])
+})
+
+test('no more connections are opened than may be, however many wait', async () => {
+  const answers: (() => void)[] = []
+  const slow: Answer = () => new Promise(resolve => answers.push(() => resolve([[1]])))
+  const { pool, wires } = stubPool(() => slow, { size: 2, maxWaiting: 200 })
+  let isDone = false
+  const all = Promise.all(Array.from({ length: 150 }, () => pool.rows(ask, noInputs))).then(() => {
+    isDone = true
+  })
+  while (!isDone) {
+    await turn()
+    assert.ok(wires.length <= 2)
+    for (const answer of answers.splice(0)) answer()
+  }
+  await all
+  assert.equal(wires.length, 2)
+})
+
+test('exactly so many reads may wait', async () => {
+  const { pool } = stubPool(() => () => [[1]], { maxWaiting: 2 })
+  const outcomes = await Promise.allSettled([1, 2, 3].map(() => pool.rows(ask, noInputs)))
+  assert.deepEqual(
+    outcomes.map(({ status }) => status),
+    ['fulfilled', 'fulfilled', 'rejected'],
+  )
+})
 
 test('a read whose connection the server ends is asked again on another', async () => {
   await withPostgres(async url => {

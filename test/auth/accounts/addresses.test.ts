@@ -1,0 +1,55 @@
+/** Which address of an account is known to be its owner's: the one that was confirmed, not the one that it has by now. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { createAddresses } from '../../../src/auth/accounts/addresses.ts'
+import { checkModel } from '../../../src/model/check.ts'
+import { openSqlite } from '../../../src/store/sqlite.ts'
+import blog from '../../models/blog.ts'
+import { createUsers } from '../../store/blog.ts'
+
+async function withAddresses(
+  use: (addresses: ReturnType<typeof createAddresses>) => Promise<void>,
+): Promise<void> {
+  const store = openSqlite(checkModel(blog), { file: ':memory:' })
+  await createUsers(store, 1)
+  try {
+    await use(createAddresses(store.records))
+  } finally {
+    await store.close()
+  }
+}
+
+const [own, other] = ['ann@example.com', 'mallory@example.com']
+
+test('an address is confirmed by itself: another one in its place is not', () =>
+  withAddresses(async addresses => {
+    assert.equal(await addresses.isVerified(1, own), false)
+    await addresses.confirm(1, own)
+    assert.deepEqual(
+      [await addresses.isVerified(1, own), await addresses.isVerified(1, other)],
+      [true, false],
+    )
+    assert.deepEqual([await addresses.isTrusted(1, own), await addresses.isTrusted(1, other)], [true, false])
+    await addresses.confirm(1, other)
+    assert.deepEqual(
+      [await addresses.isVerified(1, own), await addresses.isVerified(1, other)],
+      [false, true],
+    )
+  }))
+
+test('an account that somebody signed up for is unproven until its address is confirmed', () =>
+  withAddresses(async addresses => {
+    assert.equal(await addresses.isUnproven(1), false, 'an administrator has made it')
+    await addresses.signedUp(1, own, false)
+    assert.deepEqual([await addresses.isUnproven(1), await addresses.isVerified(1, own)], [true, false])
+    await addresses.confirm(1, own)
+    assert.deepEqual([await addresses.isUnproven(1), await addresses.isVerified(1, own)], [false, true])
+  }))
+
+test('the address of a sign-in does not take the place of one that is known', () =>
+  withAddresses(async addresses => {
+    await addresses.remember(1, own)
+    await addresses.remember(1, other)
+    assert.deepEqual([await addresses.isTrusted(1, own), await addresses.isTrusted(1, other)], [true, false])
+    assert.equal(await addresses.isVerified(1, own), false)
+  }))

@@ -1,0 +1,109 @@
+/** One-time codes: each is one user's, for its time, and once; and so are the recovery codes beside them. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { Secret, TOTP } from 'otpauth'
+import { createOneTimeCodes } from '../../../src/auth/accounts/one-time-codes.ts'
+import { checkModel } from '../../../src/model/check.ts'
+import { openSqlite } from '../../../src/store/sqlite.ts'
+import blog from '../../models/blog.ts'
+import { createUsers } from '../../store/blog.ts'
+
+const start = Date.parse('2026-01-01T00:00:00Z')
+const period = 30_000
+
+type Codes = ReturnType<typeof createOneTimeCodes>
+
+async function withCodes(use: (codes: Codes, time: { at: number }) => Promise<void>): Promise<void> {
+  const time = { at: start }
+  const store = openSqlite(checkModel(blog), { file: ':memory:', now: () => time.at })
+  await createUsers(store, 2)
+  try {
+    await use(
+      createOneTimeCodes(store.records, () => time.at),
+      time,
+    )
+  } finally {
+    await store.close()
+  }
+}
+
+/** What the user's device shows. */
+function shown(secret: string, at: number): string {
+  return new TOTP({ secret: Secret.fromBase32(secret), period: 30 }).generate({ timestamp: at })
+}
+
+/** Turns codes on, by the code of the period before: that of now is still good. */
+async function turnedOn(codes: Codes, user: number, at: number) {
+  const { secret } = await codes.start(user, 'ann@example.com', 'Blog')
+  const recovery = await codes.confirm(user, shown(secret, at - period))
+  return { secret, recovery: recovery ?? assert.fail('the code does not fit') }
+}
+
+test('a code is good one period before and after its own, and once', () =>
+  withCodes(async (codes, time) => {
+    const { secret } = await turnedOn(codes, 1, time.at)
+    const code = shown(secret, start + 2 * period)
+    assert.equal(await codes.check(1, code), false, 'two periods too early')
+    time.at = start + period
+    assert.equal(await codes.check(1, code), true)
+    for (const later of [0, 1000, period, 2 * period - 1]) {
+      time.at = start + period + later
+      assert.equal(await codes.check(1, code), false, `${later} ms later`)
+    }
+    const late = shown(secret, start + 10 * period)
+    time.at = start + 12 * period
+    assert.equal(await codes.check(1, late), false, 'two periods too late')
+  }))
+
+test('two users may use codes of one period', () =>
+  withCodes(async (codes, time) => {
+    const [ann, ben] = [await turnedOn(codes, 1, time.at), await turnedOn(codes, 2, time.at)]
+    assert.equal(await codes.check(2, shown(ann.secret, time.at)), false)
+    assert.equal(await codes.check(1, shown(ann.secret, time.at)), true)
+    assert.equal(await codes.check(2, shown(ben.secret, time.at)), true)
+  }))
+
+test('codes are confirmed once: nobody who knows one gets new recovery codes by it', () =>
+  withCodes(async (codes, time) => {
+    const { secret } = await codes.start(1, 'ann@example.com', 'Blog')
+    assert.equal(await codes.confirm(1, '000000'), undefined)
+    assert.equal(await codes.isOn(1), false)
+    assert.ok(await codes.confirm(1, shown(secret, time.at)))
+    assert.equal(await codes.isOn(1), true)
+    time.at += period
+    assert.equal(await codes.confirm(1, shown(secret, time.at)), undefined)
+    assert.equal(await codes.confirm(2, shown(secret, time.at)), undefined)
+  }))
+
+test('until they are confirmed, neither a code nor an old recovery code is right', () =>
+  withCodes(async (codes, time) => {
+    const { recovery } = await turnedOn(codes, 1, time.at)
+    const { secret } = await codes.start(1, 'ann@example.com', 'Blog')
+    assert.equal(await codes.check(1, shown(secret, time.at)), false)
+    assert.equal(await codes.check(1, recovery[0] ?? ''), false)
+  }))
+
+test('a recovery code is good once, of whomever it is; new ones end the old', () =>
+  withCodes(async (codes, time) => {
+    const { recovery } = await turnedOn(codes, 1, time.at)
+    const [first = '', second = '', third = ''] = recovery
+    await turnedOn(codes, 2, time.at)
+    assert.equal(await codes.check(2, first), false)
+    const outcomes = await Promise.all([codes.check(1, first), codes.check(1, first), codes.check(1, first)])
+    assert.deepEqual(outcomes.toSorted(), [false, false, true])
+    assert.equal(await codes.check(1, ` ${second.toUpperCase().replace('-', ' ')} `), true)
+    assert.equal(await codes.recoveryCodesLeft(1), 8)
+    const fresh = await codes.newRecoveryCodes(1)
+    assert.equal(await codes.recoveryCodesLeft(1), 10)
+    assert.equal(await codes.check(1, third), false)
+    assert.equal(await codes.check(1, fresh[0] ?? ''), true)
+  }))
+
+test('turned off, nothing of them is left', () =>
+  withCodes(async (codes, time) => {
+    const { secret, recovery } = await turnedOn(codes, 1, time.at)
+    await codes.turnOff(1)
+    assert.deepEqual([await codes.isOn(1), await codes.recoveryCodesLeft(1)], [false, 0])
+    assert.equal(await codes.check(1, shown(secret, time.at)), false)
+    assert.equal(await codes.check(1, recovery[0] ?? ''), false)
+  }))

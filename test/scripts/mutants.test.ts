@@ -1,0 +1,45 @@
+/** What the run of the mutants makes of its results, and which mutants it refuses to count. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { mutantsOf } from '../../scripts/mutants/mutant.ts'
+import { faultOf } from '../../scripts/mutants/placed.ts'
+import { type Outcome, report } from '../../scripts/mutants/report.ts'
+
+const [wrong = assert.fail(), harmless = assert.fail()] = mutantsOf(
+  'plan/x',
+  ['plan/x'],
+  [
+    ['off by one', 'a < b', 'a <= b'],
+    ['in other words', 'a < b', 'b > a', 'it says the same'],
+  ],
+)
+
+test('a mutant names its file and the tests that must notice it', () => {
+  assert.deepEqual([wrong.file, wrong.tests], ['src/plan/x.ts', ['test/plan/x.test.ts']])
+})
+
+test('a mutant that does not fit the sources is stale, and so is one that no file could be loaded with', () => {
+  assert.equal(faultOf(wrong, 'const c: boolean = a < b'), undefined)
+  assert.match(faultOf(wrong, 'const c = a > b') ?? '', /occurs 0 times/)
+  assert.match(faultOf(wrong, 'const c = a < b && a < b') ?? '', /occurs 2 times/)
+  assert.match(faultOf({ ...wrong, instead: 'a < b' }, 'a < b') ?? '', /changes nothing/)
+  assert.match(faultOf({ ...wrong, instead: 'a <' }, 'if (a < b) c()') ?? '', /no TypeScript/)
+})
+
+test('only mutants that matter count, a survivor is told with why, and stale ones are counted apart', () => {
+  const noticed: Outcome = { kind: 'noticed', by: 'test/plan/x.test.ts' }
+  const results = [
+    { mutant: wrong, outcome: noticed },
+    { mutant: wrong, outcome: { kind: 'survived' } as const },
+    { mutant: harmless, outcome: { kind: 'survived' } as const },
+    { mutant: { ...wrong, file: 'src/auth/y.ts' }, outcome: noticed },
+    { mutant: wrong, outcome: { kind: 'stale', fault: 'its text occurs 0 times' } as const },
+  ]
+  const { text, share, stale } = report(results)
+  assert.deepEqual([share, stale], [0.5, 1])
+  assert.ok(text.includes('| src/plan | 4 | 3 | 1 | 2 | 1 | 33.3 % |'))
+  assert.ok(text.includes('| src/auth | 1 | 1 | 1 | 0 | 0 | 100.0 % |'))
+  assert.ok(text.includes('- src/plan/x.ts: off by one: not noticed'))
+  assert.ok(text.includes('- src/plan/x.ts: in other words: it says the same'))
+  assert.ok(text.includes('- src/plan/x.ts: off by one: stale, its text occurs 0 times'))
+})
