@@ -2,7 +2,8 @@
 import type { CreateHooks, Run, WriteRule } from '../plan/run.ts'
 import { keyRule } from './key-bounds.ts'
 import { newKeyHook } from './new-key.ts'
-import { type AppSecrets, newAppHook, newSecretHook, secretRule } from './server/app-secrets.ts'
+import { newAppHook, newSecretHook, secretRule } from './server/app-hooks.ts'
+import type { AppSecrets } from './server/app-secrets.ts'
 import { appRule } from './server/apps.ts'
 
 interface OwnCollections {
