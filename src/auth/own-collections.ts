@@ -5,7 +5,8 @@ import type { Records } from '../records.ts'
 import { keyRule } from './key-bounds.ts'
 import { keysAfterEnd } from './keys-after-end.ts'
 import { newKeyHook } from './new-key.ts'
-import { type AppSecrets, newAppHook, newSecretHook, secretRule } from './server/app-secrets.ts'
+import { newAppHook, newSecretHook, secretRule } from './server/app-hooks.ts'
+import type { AppSecrets } from './server/app-secrets.ts'
 import { appRule } from './server/apps.ts'
 
 interface OwnCollections {

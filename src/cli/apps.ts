@@ -1,6 +1,7 @@
 /** `portico apps` and `portico keys rotate`: what an operator does to OAuth, beside a running service. */
 import { createBySystem } from '../auth/bootstrap.ts'
-import { AppSecrets, newAppHook } from '../auth/server/app-secrets.ts'
+import { newAppHook } from '../auth/server/app-hooks.ts'
+import { AppSecrets } from '../auth/server/app-secrets.ts'
 import { rotateKeys } from '../auth/server/keys.ts'
 import type { Settings } from '../config.ts'
 import type { JsonValue } from '../model/fields/type.ts'

@@ -47,6 +47,8 @@ export interface AdapterParts {
   readonly isSignOut: () => boolean
   /** The error for a code or token that somebody else has used up. */
   readonly usedUp: () => Error
+  /** The error for a token that has ended meanwhile. */
+  readonly unknownToken: () => Error
 }
 
 /** The id under which a record is stored. */
@@ -138,13 +140,15 @@ export class Adapter {
   }
 
   async destroy(id: string): Promise<void> {
-    const { records, isSignOut } = this.#parts
+    const { records, isSignOut, unknownToken } = this.#parts
     const stored = this.#kind === 'Client' ? id : storedId(this.#kind, id)
     if (this.#kind === 'Session' && isSignOut()) {
       const session = await records.get(this.#kind, stored)
       if (session?.alias) await noteEnd(records, session.alias, session.owner ?? undefined)
     }
-    await records.delete(this.#kind, stored)
+    const wasThere = await records.delete(this.#kind, stored)
+    // RFC 7592: each change gives a new token for the old one. Of several at once only one may.
+    if (this.#kind === 'RegistrationAccessToken' && !wasThere) throw unknownToken()
   }
 
   async revokeByGrantId(grantId: string): Promise<void> {

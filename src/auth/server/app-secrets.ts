@@ -5,15 +5,13 @@
  */
 import { ApiError } from '../../errors.ts'
 import type { JsonValue } from '../../model/fields/type.ts'
-import { type Awaitable, then } from '../../plan/answer.ts'
 import type { Filter, ListShape, UpdateShape } from '../../plan/plan.ts'
-import type { CreateHook, Creation, Run, WriteRule } from '../../plan/run.ts'
+import type { Run } from '../../plan/run.ts'
 import { system } from '../../principal.ts'
 import type { Records } from '../../records.ts'
 import { createBySystem } from '../bootstrap.ts'
-import { requireName } from './app-name.ts'
-import { type AppRow, type AppSecretRow, appById, requireAddresses, requireWithin } from './apps.ts'
-import { newClientId, newClientSecret, secretHash, secretPrefix } from './secret.ts'
+import { type AppRow, type AppSecretRow, appById } from './apps.ts'
+import { newClientSecret, secretHash, secretPrefix } from './secret.ts'
 
 /** A secret of an app, as it is compared. */
 export interface SecretHash {
@@ -45,20 +43,35 @@ function earliest(ends: readonly End[]): End {
   return known.length === 0 ? undefined : Math.min(...known)
 }
 
-/** A secret without a stored end ends those before it, so that a rotation counts before its ends are stored. */
-function endedBy(secrets: readonly AppSecretRow[], overlapSeconds: number): End {
-  return earliest(
-    secrets
-      .filter(({ expires_at }) => expires_at === null)
-      .map(({ created_at }) => Date.parse(created_at) + overlapSeconds * 1000),
+/** When a secret ends that is older than these. */
+function endedBy(newer: readonly AppSecretRow[], overlapSeconds: number): End {
+  return earliest(newer.map(({ created_at }) => Date.parse(created_at) + overlapSeconds * 1000))
+}
+
+/**
+ * When a secret ends, in milliseconds since 1970: what is stored counts, and where nothing is yet, what is newer, so that
+ * a rotation counts before its ends are stored.
+ */
+function endOf(secret: AppSecretRow, all: readonly AppSecretRow[], overlapSeconds: number): End {
+  if (secret.expires_at !== null) return Date.parse(secret.expires_at)
+  return endedBy(
+    all.filter(one => isNewer(one, secret)),
+    overlapSeconds,
   )
 }
 
-/** When a secret ends, in milliseconds since 1970. */
-function endOf(secret: AppSecretRow, all: readonly AppSecretRow[], overlapSeconds: number): End {
-  const newer = all.filter(one => isNewer(one, secret))
-  const stored = secret.expires_at === null ? undefined : Date.parse(secret.expires_at)
-  return earliest([stored, endedBy(newer, overlapSeconds)])
+/** Of the secret in the column: what was moved from there before is none that came after it. */
+function endOfFirst(secrets: readonly AppSecretRow[], overlapSeconds: number): End {
+  return endedBy(
+    secrets.filter(one => !isMoved(one)),
+    overlapSeconds,
+  )
+}
+
+/** What is to be stored of it: a rotation after the overlap was shortened ends earlier what was to end later. */
+function endToStore(secret: AppSecretRow, all: readonly AppSecretRow[], overlapSeconds: number): End {
+  const current = all.filter(one => one.expires_at === null && isNewer(one, secret))
+  return earliest([endOf(secret, all, overlapSeconds), endedBy(current, overlapSeconds)])
 }
 
 /**
@@ -75,7 +88,7 @@ export function secretHashes(
   }))
   // Where there is a row of it, that one counts.
   if (first === null || secrets.some(({ hash }) => hash === first)) return hashes
-  return [...hashes, { hash: first, expiresAt: endedBy(secrets, overlapSeconds) }]
+  return [...hashes, { hash: first, expiresAt: endOfFirst(secrets, overlapSeconds) }]
 }
 
 function updateOf(collection: string, field: string): UpdateShape {
@@ -203,7 +216,7 @@ export class AppSecrets {
     if (!app) return
     const { secrets } = app
     const writes = secrets.flatMap(secret => {
-      const end = endOf(secret, secrets, overlapSeconds)
+      const end = endToStore(secret, secrets, overlapSeconds)
       if (end === undefined || (secret.expires_at !== null && end === Date.parse(secret.expires_at)))
         return []
       const args = [secret.id, new Date(end).toISOString()]
@@ -230,7 +243,7 @@ export class AppSecrets {
   /** The row first: a node that stops in between leaves the secret where the next one finds it. */
   async #move(app: AppRow, hash: string): Promise<void> {
     const { run, records, overlapSeconds } = this.#parts
-    const end = endedBy(app.secrets, overlapSeconds)
+    const end = endOfFirst(app.secrets, overlapSeconds)
     const isOver = end !== undefined && end <= Date.now()
     if (!isOver && app.secrets.every(one => one.hash !== hash)) {
       const computed: Record<string, JsonValue> = { app_id: app.id, hash, prefix: movedPrefix }
@@ -245,45 +258,4 @@ export class AppSecrets {
     }
     await unlessRefused(run.write({ shape: setColumn, args: [app.id, null] }, system))
   }
-}
-
-/** For creates of `oauth_apps`: a client id, and for a confidential app a secret. */
-export function newAppHook(secrets: Pick<AppSecrets, 'addFirst'>, serviceName: string): CreateHook {
-  return ({ name, type, redirect_uris: uris, scopes, default_scopes: defaults }): Creation => {
-    requireName(name, serviceName)
-    requireAddresses(uris)
-    requireWithin(defaults, scopes)
-    const computed = { client_id: newClientId() }
-    if (type === 'public') return { computed, revealed: {} }
-    const first = newSecret()
-    return {
-      computed,
-      revealed: { client_secret: first.secret },
-      afterwards: id => secrets.addFirst(id, first),
-    }
-  }
-}
-
-/** For creates of `oauth_app_secrets`: a new secret. */
-export function newSecretHook(run: Run, secrets: AppSecrets): CreateHook {
-  return ({ app_id: id }, principal) =>
-    then(appById(run, Number(id)), app => {
-      // What is not the caller's own is refused by the guard, as if it did not exist.
-      if (app?.type === 'public' && app.user_id === principal.userId) {
-        throw new ApiError('CONFLICT', 'A public app has no secret.')
-      }
-      const { secret, computed } = newSecret()
-      return {
-        computed,
-        revealed: { client_secret: secret },
-        // It is made, and its caller must get it: until the ends are stored, they are computed.
-        afterwards: () => secrets.settle(Number(id)).catch(() => undefined),
-      }
-    })
-}
-
-/** For deletes of `oauth_app_secrets`. */
-export function secretRule(secrets: AppSecrets): WriteRule {
-  return ({ shape, args }): Awaitable<void> =>
-    shape.kind === 'delete' ? secrets.beforeDelete(Number(args[shape.id])) : undefined
 }

@@ -2,7 +2,7 @@
  * The parameter `claims` (OpenID Connect Core 1.0, 5.5): single claims of a user, for userinfo or the ID token. A claim
  * is allowed with the scope that it is part of, so that users are asked about both in one sentence.
  */
-import type { Client, Context } from 'oidc-provider'
+import type { Client, Context, Grant } from 'oidc-provider'
 import { errors, type Provider } from './library.ts'
 
 /** What each scope tells (Core 1.0, 5.4). */
@@ -83,11 +83,14 @@ export function scopesAskedFor(params: { readonly scope?: string; readonly claim
   return [...new Set([...scopes, ...askedClaims(params.claims).map(claim => scopeOfClaim.get(claim) ?? '')])]
 }
 
-/** The claims of a request by whether their scope is among the allowed ones. */
-export function decideClaims(claims: unknown, allowed: readonly string[]) {
-  const isAllowed = (claim: string) => allowed.includes(scopeOfClaim.get(claim) ?? '')
+/** Puts the claims of a request into a grant, by whether their scope is among the allowed ones. */
+export function grantClaims(grant: Grant, claims: unknown, allowed: readonly string[]): void {
   const asked = askedClaims(claims)
-  return { granted: asked.filter(isAllowed), rejected: asked.filter(claim => !isAllowed(claim)) }
+  // A grant without any stays the usual one.
+  if (asked.length === 0) return
+  const isAllowed = (claim: string) => allowed.includes(scopeOfClaim.get(claim) ?? '')
+  grant.addOIDCClaims(asked.filter(isAllowed))
+  grant.rejectOIDCClaims(asked.filter(claim => !isAllowed(claim)))
 }
 
 /** Takes from tokens the claims that their app may not ask for any more. */

@@ -1,8 +1,19 @@
 /** Authorization codes: taken only with the `redirect_uri` that their request had (RFC 6749, 4.1.3). */
 import type { Context, Model } from 'oidc-provider'
 import { currentContext } from './browsers.ts'
-import { withoutRedirectUri } from './dialect.ts'
+import type { Pairs } from './dialect.ts'
 import { errors, type Provider } from './library.ts'
+
+/** Marks an authorization request without an address. No client can send it. */
+export const withoutRedirectUri = 'portico_without_redirect_uri'
+
+/** The parameters of an authorization request as `make` makes them of what was sent, marked where they have no address. */
+export async function markedRequest(sent: Pairs, make: (own: Pairs) => Promise<Pairs>): Promise<Pairs> {
+  const made = await make(sent.filter(([name]) => name !== withoutRedirectUri))
+  // What was pushed is marked already.
+  const isWhole = made.some(([name]) => name === 'redirect_uri' || name === 'request_uri')
+  return isWhole ? made : [...made, [withoutRedirectUri, 'yes']]
+}
 
 interface Code extends Model {
   /** Whether its request left the address to the only one that is registered. */

@@ -3,7 +3,7 @@ import type Provider from 'oidc-provider'
 import type { Context, Grant } from 'oidc-provider'
 import { hasScope } from '../../principal.ts'
 import type { Records } from '../../records.ts'
-import { decideClaims, scopesAskedFor } from './claims.ts'
+import { grantClaims, scopesAskedFor } from './claims.ts'
 
 const KIND = 'Consent'
 
@@ -131,7 +131,7 @@ export async function loadGrant(
   if (!scopes.every(scope => hasScope(allowed, scope))) return undefined
   const grant = new provider.Grant({ accountId: account.accountId, clientId: client.clientId })
   grant.addOIDCScope([...ctx.oidc.requestParamScopes].join(' '))
-  grant.addOIDCClaims(decideClaims(ctx.oidc.params.claims, scopes).granted)
+  grantClaims(grant, ctx.oidc.params.claims, scopes)
   await grant.save()
   return grant
 }

@@ -68,15 +68,11 @@ function scopesIn(pairs: Pairs): readonly string[] {
   return pairs.flatMap(([name, value]) => (name === 'scope' ? value.split(' ') : []))
 }
 
-/** Marks a request without `redirect_uri`, whose code is taken without one (RFC 6749, 4.1.3). Clients cannot send it. */
-export const withoutRedirectUri = 'portico_without_redirect_uri'
-
 /**
  * An authorization request (RFC 6749, 4.1.1), also as it is pushed. A request for `openid` must name its
  * `response_type` (OpenID Connect Core, 3.1.2.1). Lasting access takes consent (11), so it is asked for.
  */
-export async function authorizationRequest(given: Pairs, rules: RequestRules): Promise<Pairs> {
-  const sent = given.filter(([name]) => name !== withoutRedirectUri)
+export async function authorizationRequest(sent: Pairs, rules: RequestRules): Promise<Pairs> {
   // What was pushed (RFC 9126) is whole already.
   if (has(sent, 'request_uri')) return sent
   // The library would take the only address that is registered.
@@ -85,7 +81,7 @@ export async function authorizationRequest(given: Pairs, rules: RequestRules): P
   }
   const pairs = await withScope(normalised(sent, rules), rules)
   const scopes = scopesIn(pairs)
-  const added: [string, string][] = has(pairs, 'redirect_uri') ? [] : [[withoutRedirectUri, 'yes']]
+  const added: [string, string][] = []
   if (!has(pairs, 'response_type') && !scopes.includes('openid')) added.push(['response_type', 'code'])
   if (!has(pairs, 'prompt') && scopes.includes('offline_access')) added.push(['prompt', 'consent'])
   return [...pairs, ...added]

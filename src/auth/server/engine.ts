@@ -100,6 +100,7 @@ export function adapterOf({ records, apps, settings, browsers }: EngineParts) {
         return route === 'end_session_confirm' && params?.logout !== undefined
       },
       usedUp: () => new errors.InvalidGrant('it was used already'),
+      unknownToken: () => new errors.InvalidToken('registration access token not found'),
     })
 }
 

@@ -2,7 +2,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { InteractionDetails } from 'oidc-provider'
 import { ApiError } from '../../errors.ts'
-import { decideClaims, scopesAskedFor } from './claims.ts'
+import { grantClaims, scopesAskedFor } from './claims.ts'
 import { appOf } from './clients.ts'
 import { interactionPath } from './configuration.ts'
 import type { Consents } from './consents.ts'
@@ -76,9 +76,7 @@ export class Interactions {
     grant.addOIDCScope(scopes.filter(scope => allowed.includes(scope)).join(' '))
     const rejected = wanted.filter(scope => !allowed.includes(scope))
     if (rejected.length > 0) grant.rejectOIDCScope(rejected.join(' '))
-    const claims = decideClaims(params.claims, allowed)
-    grant.addOIDCClaims(claims.granted)
-    grant.rejectOIDCClaims(claims.rejected)
+    grantClaims(grant, params.claims, allowed)
     const grantId = await grant.save()
     const userId = Number(session.accountId)
     const about = { clientId: params.client_id, sessionUid: session.uid }

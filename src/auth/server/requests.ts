@@ -1,6 +1,7 @@
 /** A request on its way to the library: in the dialect that it takes, and with nothing forged in it. */
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import type { Collection } from '../../model/model.ts'
+import { markedRequest } from './codes.ts'
 import { routes } from './configuration.ts'
 import {
   authorizationRequest,
@@ -46,7 +47,7 @@ async function formFor(path: string, pairs: Pairs, incoming: Incoming): Promise<
     case routes.token:
       return textOf(tokenRequest(pairs, rules))
     case routes.pushed_authorization_request:
-      return textOf(await authorizationRequest(pairs, rules))
+      return textOf(await markedRequest(pairs, own => authorizationRequest(own, rules)))
     case routes.device_authorization:
       return textOf(await deviceRequest(pairs, rules))
     case routes.introspection:
@@ -101,7 +102,8 @@ export function tokenForm(req: IncomingMessage): string | undefined {
 }
 
 async function authorizeUrl(query: string, { rules }: Incoming): Promise<string> {
-  return `${routes.authorization}?${textOf(await authorizationRequest(pairsOf(query), rules))}`
+  const made = await markedRequest(pairsOf(query), own => authorizationRequest(own, rules))
+  return `${routes.authorization}?${textOf(made)}`
 }
 
 function jsonOf(req: IncomingMessage, body: Buffer): unknown {

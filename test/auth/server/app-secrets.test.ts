@@ -211,6 +211,28 @@ test('a stranger ends no secret; its owner does, by GraphQL too', async () => {
   })
 })
 
+test('a rotation with a shorter overlap ends earlier what was to end later, and a longer one nothing later', async () => {
+  await withFixture({}, async fixture => {
+    const app = await fixture.app()
+    await beside(fixture.place, async (run, records) => {
+      const ends = async () => (await appById(run, app.id))?.secrets.map(({ expires_at }) => expires_at)
+      const rotate = (overlapSeconds: number) =>
+        new AppSecrets({ run, records, overlapSeconds }).rotate(app.id)
+      await rotate(day)
+      const [, first] = (await ends()) ?? []
+      assert.ok(first && Date.parse(first) > Date.now() + (day - 600) * 1000)
+      await rotate(0)
+      const [newest, ...older] = (await ends()) ?? []
+      assert.equal(newest, null)
+      assert.equal(older.length, 2)
+      for (const end of older) assert.ok(end && Date.parse(end) <= Date.now(), String(end))
+      await rotate(day)
+      assert.deepEqual((await ends())?.slice(2), older)
+    })
+    assert.ok(!(await works(fixture, secretOf(app))))
+  })
+})
+
 test('an app whose first secret cannot be stored is taken back', async () => {
   await withFixture({}, async ({ place, ann, call }) => {
     await beside(place, async (run, records) => {
@@ -244,8 +266,9 @@ test('each newer secret ends those before it, at the earliest time', () => {
     [[row(3, 1, null), row(2, 9, null)], null, [undefined, 2]],
     // Once stored, an end is no later, whatever is deleted or set.
     [[row(2, 2, at(3))], null, [3]],
-    [[row(4, 2, null), row(2, 0, at(9))], null, [undefined, 3]],
-    [[row(4, 20, null), row(2, 0, at(9))], null, [undefined, 9]],
+    [[row(4, 2, null), row(2, 0, at(9))], null, [undefined, 9]],
+    // One that has an end has ended those before it all the same.
+    [[row(3, 4, at(7)), row(2, 0, null)], 'first', [7, 5, 1]],
     // What was moved is the oldest, whatever its id, and has one end in both places.
     [[row(9, 0, null, 'ps_'), row(2, 5, null)], 'hash 9', [6, undefined]],
     [[row(2, 5, null)], 'hash 2', [undefined]],

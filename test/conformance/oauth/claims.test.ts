@@ -151,7 +151,7 @@ test('with `select_account` the user goes on, takes another account, or stops', 
     const address = addressOf(fixture, app, { prompt: 'select_account' })
     const answered = async (value: string) => {
       const page = pageOf(await browser.open(address))
-      assert.match(page.text, /Choose an account for Reader/)
+      assert.match(page.text, /Choose an account for <bdi>Reader<\/bdi>/)
       assert.match(page.text, /ann@example\.com/)
       const [form] = page.forms
       const button = form?.buttons.find(one => one.value === value)

@@ -253,3 +253,42 @@ test('every pushed and every device request is taken or refused, whatever its pa
     assert.equal(device.status, 200, device.text)
   })
 })
+
+/** Of the other pages that apps and people open. */
+const elsewhere: readonly (readonly [path: string, Parameters])[] = [
+  ['/oauth/logout', { id_token_hint: 'garbage' }],
+  ['/oauth/logout', { id_token_hint: 'a.b.c' }],
+  ['/oauth/logout', { id_token_hint: ['a', 'b'] }],
+  ['/oauth/logout', { post_logout_redirect_uri: 'garbage' }],
+  ['/oauth/logout', { post_logout_redirect_uri: redirectUri }],
+  ['/oauth/logout', { client_id: '__proto__', post_logout_redirect_uri: redirectUri }],
+  ['/oauth/logout', { client_id: '\0', state: '\0', ui_locales: '\0', logout_hint: long }],
+  ['/oauth/logout', { state: ['a', 'b'] }],
+  ['/oauth/logout/success', { client_id: '__proto__' }],
+  ['/oauth/logout/success', { client_id: ['a', 'b'] }],
+  ['/oauth/device', { user_code: '\0' }],
+  ['/oauth/device', { user_code: long }],
+  ['/oauth/device', { user_code: ['ABCD-EFGH', 'x'] }],
+  ['/oauth/device', { user_code: '<script>' }],
+  ['/oauth/device/verify', { user_code: '%', claims: '{bad' }],
+  ['/oauth/authorize/none', {}],
+  ['/oauth/device/verify/none', {}],
+  ['/oauth/interaction/none', { page: 'sign-up' }],
+  ['/oauth/userinfo', { access_token: 'x', scope: '\0' }],
+]
+
+test('no other page of the authorization server fails, whatever its parameters', async () => {
+  await withFixture({}, async ({ url, browser: open }) => {
+    const browser = open()
+    for (const [path, given] of elsewhere) {
+      const address = new URL(path, url)
+      for (const [name, values] of Object.entries(given)) {
+        for (const value of [values].flat()) address.searchParams.append(name, value)
+      }
+      const { status, headers, text } = await browser.send(address)
+      const shown = `${address.href.slice(0, 200)}: ${status} ${text.slice(0, 300)}`
+      assert.ok([200, 400, 401, 404].includes(status), shown)
+      assert.equal(headers.location, undefined, shown)
+    }
+  })
+})

@@ -1,11 +1,17 @@
 /** Why a code or a token is refused: told to who has shown a secret, and to the log; to others not (RFC 6749, 5.2). */
 import assert from 'node:assert/strict'
 import { hash } from 'node:crypto'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { test } from 'node:test'
+import { generateKey } from '../../../src/auth/key.ts'
 import { checkModel } from '../../../src/model/check.ts'
 import type { Records, StoredRecord } from '../../../src/records.ts'
 import { recordsBeside } from '../../auth/sealing/beside.ts'
 import blog from '../../models/blog.ts'
+import { startProcess } from '../../processes/portico.ts'
+import { call } from '../../serve/service.ts'
 import {
   type App,
   authorizationUrl,
@@ -139,20 +145,26 @@ test('a public app hears the same whatever the reason', async () => {
 })
 
 test('the log says why, and for which app', async () => {
-  const lines: string[] = []
-  const { write } = process.stdout
-  await withFixture({ logLevel: 'info' }, async fixture => {
-    const app = await fixture.app()
-    process.stdout.write = ((chunk: string | Uint8Array, ...rest: never[]) => {
-      lines.push(String(chunk))
-      return write.call(process.stdout, chunk, ...rest)
-    }) as typeof write
-    try {
-      await redeem(fixture.url, app, 'x'.repeat(43))
-    } finally {
-      process.stdout.write = write
-    }
-    const said = lines.find(line => line.includes('a token request was refused'))
-    assert.ok(said?.includes(app.client_id) && said.includes('not known'), lines.join(''))
+  const folder = mkdtempSync(join(tmpdir(), 'portico-refusals-'))
+  const key = generateKey()
+  const service = await startProcess({
+    folder,
+    environment: { PORTICO_ADMIN_API_KEY: key, LOG_LEVEL: 'info' },
   })
+  try {
+    const { url } = service
+    const body = { name: 'Reader', redirect_uris: [redirectUri] }
+    const { json } = await call(`${url}/api/v1/oauth_apps`, { method: 'POST', key, body })
+    const app = json as unknown as App
+    refused(await redeem(url, app, 'x'.repeat(43)), 'invalid_grant', /not known/)
+    await service.end()
+    const line = service
+      .said()
+      .split('\n')
+      .find(said => said.includes('a token request was refused'))
+    assert.ok(line?.includes(app.client_id) && line.includes('not known'), service.said())
+  } finally {
+    await service.end()
+    rmSync(folder, { recursive: true, force: true })
+  }
 })

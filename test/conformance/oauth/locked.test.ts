@@ -10,6 +10,7 @@ import { useSetup } from './server.ts'
 useSetup(locked)
 
 describe(locked.name, async () => {
+  await import('./claims.test.ts')
   await import('./clients.test.ts')
   await import('./deleted-user.test.ts')
   await import('./jwt.test.ts')
@@ -18,7 +19,10 @@ describe(locked.name, async () => {
   if (!isWhole) return
   await import('./attacks.test.ts')
   await import('./dpop.test.ts')
+  await import('./device-pace.test.ts')
   await import('./ended-sessions.test.ts')
+  await import('./endings.test.ts')
+  await import('./grant-refusals.test.ts')
   await import('./outside.test.ts')
   await import('./parameters.test.ts')
   await import('./redirect-uri.test.ts')

@@ -473,3 +473,19 @@ for (const format of ['opaque', 'jwt'] as const) {
     })
   })
 }
+
+test('of many changes at once by one token one gets the next token, so nobody keeps one beside it', async () => {
+  await withFixture(on, async fixture => {
+    const made = await registered(fixture)
+    const { client_id = '', registration_access_token: key = '' } = made
+    const path = `/oauth/register/${client_id}`
+    const body = { client_id, redirect_uris: [callback] }
+    const answers = await Promise.all(
+      Array.from({ length: 6 }, () => fixture.call(path, { method: 'PUT', key, body })),
+    )
+    const told = answers.map(({ json }) => json.registration_access_token).filter(one => one !== undefined)
+    assert.equal(told.length, 1, answers.map(({ status, text }) => `${status} ${text}`).join('\n'))
+    assert.equal((await fixture.call(path, { key })).status, 401)
+    assert.equal((await fixture.call(path, { key: String(told[0]) })).status, 200)
+  })
+})

@@ -1,6 +1,6 @@
 /** A REST face over a store of its own, and a way to see everything that the store holds. */
 import { randomUUID } from 'node:crypto'
-import { newAppHook } from '../../../src/auth/server/app-secrets.ts'
+import { newAppHook } from '../../../src/auth/server/app-hooks.ts'
 import type { Call, Reply } from '../../../src/call.ts'
 import type { JsonValue } from '../../../src/model/fields/type.ts'
 import type { Model } from '../../../src/model/model.ts'
