@@ -3,9 +3,17 @@
  * of them every connection. So `lock_timeout` ends each wait soon, and from then on such reads are asked apart, on a few
  * connections, until the lock is gone or their time is over.
  */
+import type { ApiError } from '../../errors.ts'
 import { failureOf } from './failure.ts'
-import type { Bundle } from './pool.ts'
-import type { Query, Statement } from './statement.ts'
+import type { Query, Rows, Statement } from './statement.ts'
+
+/** Queries that see one snapshot. */
+export interface Bundle {
+  readonly queries: readonly Query[]
+  readonly resolve: (rows: readonly Rows[]) => void
+  readonly reject: (error: ApiError) => void
+  tries: number
+}
 
 /** How long a table counts as locked, or as free, after a read of it has shown so, in milliseconds. */
 const knownMs = 1000

@@ -9,7 +9,7 @@ import {
   isOutdated,
   Unreachable,
 } from './failure.ts'
-import { LockedReads } from './locked-reads.ts'
+import { type Bundle, LockedReads } from './locked-reads.ts'
 import type { Query, Rows, Statement } from './statement.ts'
 import type { Wire } from './wire.ts'
 import { AWAY, Wires } from './wires.ts'
@@ -27,14 +27,6 @@ export interface PoolOptions {
   readonly lockWaitMs?: number
   /** The database neither answers nor refuses. */
   readonly onSilence?: () => void
-}
-
-/** Queries that see one snapshot. */
-export interface Bundle {
-  readonly queries: readonly Query[]
-  readonly resolve: (rows: readonly Rows[]) => void
-  readonly reject: (error: ApiError) => void
-  tries: number
 }
 
 /** So many bundles are sent together at most: each trip has its price, but a slow one delays those beside it. */
