@@ -100,6 +100,34 @@ test('what loses data is marked, refused without the flag, and then done', async
   assert.deepEqual(query('SELECT title FROM notes'), [{ title: 'One' }])
 })
 
+test('of several changes of a collection, the mark stands at those that lose data', async () => {
+  declare('notes', '', "name: string({ renamedFrom: 'title' }), words: text({ optional: true })")
+  const { out } = await portico('migrate')
+  assert.match(
+    out,
+    /^ {2}- Rename the field notes\.title to name\.\n {2}! Drop the field notes\.stars with its values\.$/m,
+  )
+  const { err } = await portico('start', '--port', '0')
+  assert.match(err, /Rename the field notes\.title/)
+})
+
+test('what the data does not allow is told in the plan, and no flag does it', async () => {
+  declare('notes', '', 'title: string(), words: text({ optional: true }), stars: integer({ max: 4 })')
+  const fault =
+    /^ {2}x notes\.stars: 1 item with a value that the model does not allow, e\.g\. item 1, which must .*4.*\. Change or delete them/m
+  const shown = await portico('migrate')
+  assert.equal(shown.code, 0)
+  assert.match(shown.out, /^ {2}- Make notes\.stars required\.$/m)
+  assert.match(shown.out, fault)
+  assert.match(shown.out, /marked x: mend that first\. Nothing is done yet\.\n$/)
+  const refused = await portico('migrate', '--apply', '--allow-destructive')
+  assert.equal(refused.code, 1)
+  assert.match(refused.err, fault)
+  assert.match(refused.err, /Nothing was changed\.\n$/)
+  query('UPDATE notes SET stars = 4')
+  assert.match((await portico('migrate', '--apply')).out, /Done\.\n$/)
+})
+
 test('an older version starts in production on what a newer one has added, and says so', async () => {
   declare('notes', '', `${fields}, mood: string({ optional: true })`)
   assert.equal((await portico('migrate', '--apply')).code, 0)

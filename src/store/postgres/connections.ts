@@ -8,6 +8,12 @@ const QUICK = 1500
 /** For what only Portico asks; and for all where no policies lock the rows: a migration beside this node may make some. */
 const everything = `; SET portico.service = 'on'`
 
+/**
+ * How long a read may hold up those that were sent with it by waiting for a table that somebody has locked, e.g. a
+ * migration: see `LockedReads`. In milliseconds.
+ */
+const readLockMs = 100
+
 interface ConnectionsOptions {
   /** How long a statement may take, in milliseconds. */
   readonly timeout: number
@@ -52,7 +58,7 @@ export class Connections {
   }
 
   get #reading(): string {
-    return `${this.#common}; SET default_transaction_isolation = 'repeatable read'; SET default_transaction_read_only = on`
+    return `${this.#common}; SET lock_timeout = ${readLockMs}; SET default_transaction_isolation = 'repeatable read'; SET default_transaction_read_only = on`
   }
 
   #open(url: string, settings: string, onSlow?: () => void): Promise<Wire> {

@@ -33,6 +33,7 @@ const UNIQUE = '23505'
 const FOREIGN_KEY = '23503'
 const TOO_LARGE = '54000'
 const PRIVILEGE = '42501'
+const LOCK_TIMEOUT = '55P03'
 
 /** Classes and codes that pass or that an operator can mend: the request itself was right. */
 const unavailable = /^(08|40|53|55P03|57|58|25006|XX001|XX002)/
@@ -84,6 +85,11 @@ export function isPassing(cause: unknown): boolean {
  */
 export function isFarewell(cause: unknown): boolean {
   return /^(57P01|57P02|57P04|57P05|25P03)$/.test(sqlState(cause) ?? '')
+}
+
+/** The statement waited for a lock for as long as `lock_timeout` allows. */
+export function isLockTimeout(cause: unknown): boolean {
+  return sqlState(cause) === LOCK_TIMEOUT
 }
 
 /** A statement that was prepared for tables that have changed since, or that a proxy has dropped. */

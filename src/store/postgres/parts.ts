@@ -63,7 +63,7 @@ export function partsOf(model: Model, settings: Settings): StoreParts {
   const checks = new Checks({ pool: watch, versions, lease, positions, onChange })
   const changes = new ChangeLog(watch, checks)
   const size = Math.max(1, settings.connections - lanes - 1)
-  const pool = new Pool({ open: () => connect.reading(url), size, maxWaiting })
+  const pool = new Pool({ open: () => connect.reading(url), size, maxWaiting, lockWaitMs: timeout })
   const health = new WriteHealth()
   const writer = writerOf(model, settings, { connect, security, lease, checks, changes, health })
   const lineage = new Lineage(watch, writer)

@@ -1,7 +1,15 @@
 /** Connections that read. What arrives in one turn of the event loop is sent together. */
 import { ApiError } from '../../errors.ts'
 import type { Inputs } from '../values.ts'
-import { AnswerTimeout, ConnectionLost, failureOf, isOutdated, Unreachable } from './failure.ts'
+import {
+  AnswerTimeout,
+  ConnectionLost,
+  failureOf,
+  isLockTimeout,
+  isOutdated,
+  Unreachable,
+} from './failure.ts'
+import { type Bundle, LockedReads } from './locked-reads.ts'
 import type { Query, Rows, Statement } from './statement.ts'
 import type { Wire } from './wire.ts'
 import { AWAY, Wires } from './wires.ts'
@@ -15,16 +23,10 @@ export interface PoolOptions {
   readonly before?: () => readonly Query[]
   /** How often a bundle is sent for which the server or the connection is not right; 3 by default. */
   readonly tries?: number
+  /** How long a read waits for a table that somebody has locked, in milliseconds; 10,000 by default. */
+  readonly lockWaitMs?: number
   /** The database neither answers nor refuses. */
   readonly onSilence?: () => void
-}
-
-/** Queries that see one snapshot. */
-interface Bundle {
-  readonly queries: readonly Query[]
-  readonly resolve: (rows: readonly Rows[]) => void
-  readonly reject: (error: ApiError) => void
-  tries: number
 }
 
 /** So many bundles are sent together at most: each trip has its price, but a slow one delays those beside it. */
@@ -39,6 +41,7 @@ export class Pool {
     this.#scheduled = false
     this.#send()
   }
+  readonly #locked: LockedReads
   #waiting: Bundle[] = []
   #opening = 0
   #scheduled = false
@@ -48,6 +51,7 @@ export class Pool {
     this.#options = options
     this.#tries = options.tries ?? TRIES
     this.#wires = new Wires(options.open)
+    this.#locked = new LockedReads(options.size, options.lockWaitMs ?? 10_000)
   }
 
   async rows(statement: Statement, inputs: Inputs): Promise<Rows> {
@@ -88,7 +92,7 @@ export class Pool {
 
   #refusal(): string | undefined {
     if (this.#isClosed) return 'The service is stopping.'
-    if (this.#waiting.length >= this.#options.maxWaiting)
+    if (this.#waiting.length + this.#locked.waiting >= this.#options.maxWaiting)
       return 'Too many requests are waiting for the database.'
     return this.#wires.isAway ? AWAY : undefined
   }
@@ -100,12 +104,25 @@ export class Pool {
   }
 
   #send(): void {
+    if (this.#locked.isAny) this.#waiting = this.#locked.setAside(this.#waiting)
     while (this.#waiting.length > 0) {
       const wire = this.#wires.take()
       if (wire === undefined) break
       void this.#run(wire, this.#waiting.splice(0, MOST))
     }
-    if (this.#waiting.length > 0) this.#openMore()
+    if (this.#locked.isAny) this.#sendLocked()
+    if (this.#waiting.length + this.#locked.waiting > 0) this.#openMore()
+  }
+
+  #sendLocked(): void {
+    while (this.#locked.mayAsk) {
+      const wire = this.#wires.take()
+      if (wire === undefined) return
+      void this.#run(wire, this.#locked.next(MOST)).finally(() => {
+        this.#locked.asked()
+        this.#schedule()
+      })
+    }
   }
 
   async #run(wire: Wire, bundles: readonly Bundle[]): Promise<void> {
@@ -118,8 +135,15 @@ export class Pool {
     for (const bundle of bundles) {
       const end = at + bundle.queries.length
       const rows = done.slice(at, end)
-      if (done.length >= end) bundle.resolve(told === undefined ? rows : [...told, ...rows])
-      else if (failed && this.#tries > 1) this.#waiting.push(bundle)
+      if (done.length >= end) {
+        if (this.#locked.isAny) this.#locked.answered(bundle)
+        bundle.resolve(told === undefined ? rows : [...told, ...rows])
+      } else if (isLockTimeout(error)) {
+        // It has kept those behind it waiting: it waits on by itself, and they are asked again at once.
+        if (failed) this.#waiting.push(bundle)
+        else this.#locked.add(bundle, bundle.queries[done.length - at], error)
+        failed = true
+      } else if (failed && this.#tries > 1) this.#waiting.push(bundle)
       else {
         failed = true
         this.#fail(bundle, error)
@@ -128,7 +152,7 @@ export class Pool {
     }
     if (error !== undefined && isOutdated(error)) wire.destroy()
     this.#wires.giveBack(wire)
-    if (this.#waiting.length > 0) this.#send()
+    if (this.#waiting.length + this.#locked.waiting > 0) this.#send()
   }
 
   /** Reads change nothing: one whose connection broke is asked again on another. */
@@ -142,7 +166,11 @@ export class Pool {
 
   #openMore(): void {
     const { size } = this.#options
-    if (this.#wires.size + this.#opening >= size || this.#opening >= this.#waiting.length) return
+    if (
+      this.#wires.size + this.#opening >= size ||
+      this.#opening >= this.#waiting.length + this.#locked.waiting
+    )
+      return
     this.#opening++
     this.#wires
       .open()
@@ -152,7 +180,7 @@ export class Pool {
       )
       .finally(() => {
         this.#opening--
-        if (this.#waiting.length > 0) this.#schedule()
+        if (this.#waiting.length + this.#locked.waiting > 0) this.#schedule()
       })
   }
 
@@ -169,7 +197,7 @@ export class Pool {
   }
 
   #refuseAll(error: ApiError): void {
-    const waiting = this.#waiting
+    const waiting = [...this.#waiting, ...this.#locked.takeAll()]
     this.#waiting = []
     for (const { reject } of waiting) reject(error)
   }

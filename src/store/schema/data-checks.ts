@@ -4,7 +4,7 @@ import { brief, schemaFaults } from '../../model/fault.ts'
 import { compile } from '../../model/fields/schema.ts'
 import type { FieldType, JsonValue } from '../../model/fields/type.ts'
 import type { Model } from '../../model/model.ts'
-import { type ColumnChange, columnsByName, predecessor } from './diff.ts'
+import { type ColumnChange, columnsByName, predecessor } from './changes.ts'
 import { ident } from './quoted.ts'
 import type { Column, Schema, Table, TableIndex } from './tables.ts'
 

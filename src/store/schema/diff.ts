@@ -1,5 +1,6 @@
 /** What turns one schema into another: steps, each with a sentence and whether data is lost. A database adds its SQL. */
 import type { JsonSchema, JsonValue } from '../../model/fields/type.ts'
+import { type ColumnChange, columnsByName, predecessor } from './changes.ts'
 import { checksOf, type TableChecks } from './data-checks.ts'
 import type { Column, Schema, Table, TableIndex } from './tables.ts'
 
@@ -44,18 +45,6 @@ export interface TableChange {
   readonly searchChanged: boolean
 }
 
-export type ColumnChange =
-  | { readonly kind: 'add'; readonly is: Column }
-  | { readonly kind: 'drop'; readonly was: Column }
-  | {
-      /** `values`: which values are allowed, of which a table knows nothing. */
-      readonly kind: 'rename' | 'type' | 'require' | 'release' | 'reference' | 'values'
-      readonly was: Column
-      readonly is: Column
-      /** Of `values`: whether one that was allowed may not be any more. */
-      readonly narrows?: boolean
-    }
-
 type Told<T> = T & Pick<Step<unknown>, 'sentence' | 'destructive' | 'additive' | 'surplus' | 'isQuiet'>
 
 /** The steps in the order in which they are applied. */
@@ -72,18 +61,6 @@ export function diff<S>(before: Schema, after: Schema, maker: Maker<S>): Step<S>
   const gone = before.tables.filter(table => !kept.has(table.name))
   // Tables go first, so that a new one may take an old one's name.
   return [...gone.map(table => dropTable(table, before, maker)), ...steps]
-}
-
-/** What a thing was, by its own or its old name. */
-export function predecessor<T extends { readonly name: string; readonly renamedFrom: string | null }>(
-  item: T,
-  old: ReadonlyMap<string, T>,
-): T | undefined {
-  return old.get(item.name) ?? (item.renamedFrom === null ? undefined : old.get(item.renamedFrom))
-}
-
-export function columnsByName(table: Table): ReadonlyMap<string, Column> {
-  return new Map(table.columns.map(column => [column.name, column]))
 }
 
 /** Those that are not, the very same, among others. */

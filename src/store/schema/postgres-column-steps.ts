@@ -1,5 +1,6 @@
 /** The steps of a migration on PostgreSQL that change the columns of a table, and what they refer to. */
-import type { ColumnChange, TableChange } from './diff.ts'
+import type { ColumnChange } from './changes.ts'
+import type { TableChange } from './diff.ts'
 import { converted } from './postgres-conversion.ts'
 import {
   addConstraint,

@@ -1,5 +1,6 @@
 /** The steps of a migration on PostgreSQL that change the indexes of a table. */
-import { columnsByName, predecessor, type TableChange } from './diff.ts'
+import { columnsByName, predecessor } from './changes.ts'
+import type { TableChange } from './diff.ts'
 import { createIndex, createIndexBeside, shortened, temporaryName } from './postgres-ddl.ts'
 import type { Part } from './postgres-sql.ts'
 import { ident } from './quoted.ts'

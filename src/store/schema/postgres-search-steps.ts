@@ -1,6 +1,7 @@
 /** The steps of a migration on PostgreSQL that make the search of a table anew. */
 import { searchTable } from '../sql/dialect.ts'
-import { columnsByName, predecessor, type TableChange } from './diff.ts'
+import { columnsByName, predecessor } from './changes.ts'
+import type { TableChange } from './diff.ts'
 import { createSearchTrigger, searchIndexName, searchKeyName, temporaryName } from './postgres-ddl.ts'
 import type { Part, SearchPreparation } from './postgres-sql.ts'
 import { ident } from './quoted.ts'

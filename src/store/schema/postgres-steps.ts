@@ -3,7 +3,8 @@
  * under other names; one short transaction changes the tables; then what could not be prepared is finished.
  */
 import { searchTable } from '../sql/dialect.ts'
-import { type Maker, predecessor, type TableChange } from './diff.ts'
+import { predecessor } from './changes.ts'
+import type { Maker, TableChange } from './diff.ts'
 import { addReference, changeColumn, dropConstraint, type OldName } from './postgres-column-steps.ts'
 import { createWhole, referenceName } from './postgres-ddl.ts'
 import { changeIndexes } from './postgres-index-steps.ts'

@@ -1,12 +1,6 @@
 /** The steps of a migration as SQLite's statements, run within one transaction and without foreign keys. */
-import {
-  type ColumnChange,
-  columnsByName,
-  different,
-  type Maker,
-  predecessor,
-  type TableChange,
-} from './diff.ts'
+import { type ColumnChange, columnsByName, predecessor } from './changes.ts'
+import { different, type Maker, type TableChange } from './diff.ts'
 import { ident, literal } from './quoted.ts'
 import { converted } from './sqlite-conversion.ts'
 import {
