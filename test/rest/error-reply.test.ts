@@ -64,3 +64,10 @@ test('the faults come with both formats', () => {
   assert.deepEqual(reply(error).body.error.details, details)
   assert.deepEqual(reply(error, { accept: 'application/problem+json' }).body.errors, details)
 })
+
+test('a change that may have been stored is not to be repeated by itself', () => {
+  const { status, names, body } = reply(new ApiError('UNAVAILABLE', 'Perhaps.', { isUnconfirmed: true }))
+  assert.equal(status, 503)
+  assert.ok(!names.includes('Retry-After'))
+  assert.deepEqual(body, { error: { code: 'UNAVAILABLE', message: 'Perhaps.' } })
+})

@@ -139,7 +139,7 @@ test('where nobody will ever read, nothing is kept', async () => {
 /** Waits until it answers. */
 async function answering(url: string): Promise<void> {
   for (let count = 0; count < 400; count++) {
-    const status = await call(`${url}/healthz`).then(
+    const status = await call(`${url}/readyz`).then(
       answer => answer.status,
       () => 0,
     )

@@ -160,8 +160,12 @@ export class CommitQueue<T, A> {
     if (hasWork && !lock.take(this.#locked)) return
     this.#scheduled = false
     if (this.#isSettlingDue) this.#settleAgain()
-    const isStored = this.#waiting.length > 0 && this.#commit(this.#take())
-    if (this.#probes.length > 0) this.#answerProbes(isStored ? undefined : this.#probed())
+    let isStored = this.#waiting.length > 0 && this.#commit(this.#take())
+    if (this.#probes.length > 0) {
+      const error = isStored ? undefined : this.#probed()
+      this.#answerProbes(error)
+      isStored ||= error === undefined
+    }
     if (isStored) afterCommit?.()
     lock.release()
     if (this.#waiting.length === 0) return

@@ -51,6 +51,8 @@ interface Bench {
   readonly database: Failing
   readonly health: WriteHealth
   readonly queue: CommitQueue<number, number>
+  /** How often checkpoints were given their turn. */
+  readonly after: { readonly count: number }
   insert(n: number): Promise<number>
   stored(): unknown[]
 }
@@ -62,6 +64,7 @@ function withQueue(use: (bench: Bench) => Promise<void>): Promise<void> {
     const connection = new Connection(database, { file, neighbours: noNeighbours, busyTimeout: 0 }, () => {})
     const statement = connection.prepare(sql`INSERT INTO numbers VALUES (${slot(0)})`)
     const health = new WriteHealth()
+    const after = { count: 0 }
     const { lock } = noNeighbours
     const queue = new CommitQueue<number, number>(connection, {
       maxWaiting: 100,
@@ -69,6 +72,7 @@ function withQueue(use: (bench: Bench) => Promise<void>): Promise<void> {
       lock,
       atBegin() {},
       atCommit() {},
+      afterCommit: () => void after.count++,
       answer: n => n,
       health,
     })
@@ -83,7 +87,7 @@ function withQueue(use: (bench: Bench) => Promise<void>): Promise<void> {
         .all()
         .map(row => row.n)
     try {
-      await use({ database, health, queue, insert, stored })
+      await use({ database, health, queue, after, insert, stored })
     } finally {
       queue.close()
       connection.close()
@@ -168,12 +172,13 @@ test('a full disk needs no such commit', () =>
   }))
 
 test('who asks whether changes can be stored is answered by the writes that wait, else by a commit of nothing', () =>
-  withQueue(async ({ database, health, queue, insert }) => {
+  withQueue(async ({ database, health, queue, after, insert }) => {
     assert.equal(health.isProven, false)
     await Promise.all([queue.confirm(), insert(1), queue.confirm()])
     assert.equal(database.marks, 0)
     await Promise.all([queue.confirm(), queue.confirm()])
     assert.equal(database.marks, 1)
+    assert.equal(after.count, 2, 'else commits of nothing would fill the log')
     assert.equal(health.isProven, true)
     database.broken = true
     assert.equal((await refusalOf(queue.confirm())).message, 'Changes cannot be stored: the disk fails.')
