@@ -35,13 +35,14 @@ function defaultIn(field: Field, mode: BodyMode): JsonSchema {
   return given ? { default: field.default.value } : {}
 }
 
+/** In words what `readOnly` and `writeOnly` say: generators make optional, or leave out, what those mark. */
+function describe({ description, readOnly, writeOnly }: Field): string {
+  return [description, readOnly && 'Read-only.', writeOnly && 'Never given out.'].filter(Boolean).join(' ')
+}
+
 function annotations(field: Field): JsonSchema {
-  return {
-    ...(field.description === undefined ? {} : { description: field.description }),
-    ...(field.deprecated ? { deprecated: true } : {}),
-    ...(field.readOnly ? { readOnly: true } : {}),
-    ...(field.writeOnly ? { writeOnly: true } : {}),
-  }
+  const description = describe(field)
+  return { ...(description !== '' && { description }), ...(field.deprecated && { deprecated: true }) }
 }
 
 /** Whether a body of this mode may hold the field. */

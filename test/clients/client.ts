@@ -16,28 +16,32 @@ export interface Client {
   readonly folder: string
   /** Runs a program that an installed package brings. */
   tool(name: string, args: readonly string[], environment?: Readonly<Record<string, string>>): Promise<Ended>
+  /** Runs a program of the machine. */
+  program(path: string, args: readonly string[], environment?: object): Promise<Ended>
   /** Runs what was compiled. */
   run(environment: Readonly<Record<string, string>>): Promise<Ended>
   close(): void
 }
 
-/** `name`: of the folder beside this file. */
-export function openClient(name: string): Client {
+/** `name`: of the folder beside this file. `packages`: the node_modules that it uses. */
+export function openClient(name: string, packages = join(root, 'node_modules')): Client {
   const folder = mkdtempSync(join(tmpdir(), `portico-${name}-`))
-  const packages = join(root, 'node_modules')
   cpSync(join(import.meta.dirname, name), folder, { recursive: true })
   symlinkSync(packages, join(folder, 'node_modules'))
-  const start = (args: readonly string[], environment: Readonly<Record<string, string>> = {}) =>
+  const start = (program: string, args: readonly string[], environment = {}) =>
     new Promise<Ended>(ended => {
       const env = { PATH: process.env.PATH, HOME: folder, ...environment }
-      execFile(process.execPath, args, { cwd: folder, env, timeout: 180_000 }, (error, out, err) =>
+      const limits = { timeout: 300_000, maxBuffer: 2 ** 26 }
+      execFile(program, args, { cwd: folder, env, ...limits }, (error, out, err) =>
         ended({ code: error ? 1 : 0, out, err }),
       )
     })
   return {
     folder,
-    tool: (tool, args, environment) => start([join(packages, '.bin', tool), ...args], environment),
-    run: environment => start([join('out', 'main.js')], environment),
+    program: start,
+    tool: (tool, args, environment) =>
+      start(process.execPath, [join(packages, '.bin', tool), ...args], environment),
+    run: environment => start(process.execPath, [join('out', 'main.js')], environment),
     close: () => rmSync(folder, { recursive: true, force: true }),
   }
 }

@@ -1,0 +1,107 @@
+/** Writes and reads things by nothing but the functions and types that hey-api has made. */
+import { client } from './api/client.gen.js'
+import type { Thing, ThingCreate } from './api/index.js'
+import * as api from './api/index.js'
+
+declare const process: {
+  readonly env: Readonly<Record<string, string>>
+  stdout: { write(text: string): void }
+}
+const { SERVICE = '', TOKEN = '' } = process.env
+client.setConfig({ baseUrl: SERVICE, auth: TOKEN })
+
+function given<T>({ data, error }: { data?: T; error?: unknown }): T {
+  if (data === undefined) throw new Error(JSON.stringify(error))
+  return data
+}
+
+async function create(body: ThingCreate): Promise<Thing> {
+  return given(await api.createThing({ body }))
+}
+
+const names = (things: readonly Thing[]): string[] => things.map(({ name }) => name)
+
+async function page() {
+  const query = { page: 2, per_page: 2, sort: 'name' }
+  const { data, meta } = given(await api.listThings({ query }))
+  if (!('total' in meta)) throw new Error('no page')
+  return { names: names(data), total: meta.total, page: meta.page }
+}
+
+async function cursor() {
+  const pages: string[][] = []
+  for (let next: string | null = ''; next !== null; ) {
+    const query: { cursor: string; per_page: number } = { cursor: next, per_page: 2 }
+    const { data, meta } = given(await api.listThings({ query }))
+    if (!('next_cursor' in meta)) throw new Error('no cursor')
+    pages.push(names(data))
+    next = meta.next_cursor
+  }
+  return pages
+}
+
+async function main() {
+  const one = await create({
+    name: 'one',
+    large: 2 ** 53 - 1,
+    ratio: 0.5,
+    state: 'in-between',
+    payload: { a: [1, null] },
+    tags: ['x'],
+    shape: { width: 3, unit: 'mm' },
+    either: 7,
+    level: 'low',
+    day: '2026-01-31',
+    at: '2026-01-31T12:00:00Z',
+    mail: 'ada@example.com',
+    link: 'https://example.com/',
+    owner_id: 1,
+  })
+  const two = await create({ name: 'two', parent_id: one.id })
+  const three = await create({ name: 'three' })
+  const path = (id: number) => ({ path: { id } })
+  const include = given(await api.getThing({ ...path(two.id), query: { include: 'parent.owner' } }))
+  const updated = given(
+    await api.updateThing({
+      ...path(one.id),
+      body: { body: 'changed', mood: 'good', mail: null, payload: { a: null, b: 1 }, shape: { unit: null } },
+      headers: { 'Content-Type': 'application/merge-patch+json' },
+    }),
+  )
+  const lists = { page: await page(), cursor: await cursor() }
+  const filter = { query: { 'state[in]': ['in-between' as const, 'done' as const] } }
+  const filtered = given(await api.listThings(filter))
+  const replaced = given(await api.replaceThing({ ...path(one.id), body: { name: 'replaced' } }))
+  const conflict = await api.createThing({ body: { name: 'two' } })
+  const deleted = await api.deleteThing(path(three.id))
+  const missing = await api.getThing(path(three.id))
+  return {
+    created: [
+      one.large,
+      one.ratio,
+      one.state,
+      one.mood,
+      one.payload,
+      one.tags,
+      one.shape,
+      one.either,
+      one.level,
+    ],
+    dates: [one.day, new Date(one.at ?? '').toISOString(), one.link],
+    defaults: [three.state, three.active, three.payload, three.tags, three.shape, three.owner_id],
+    included: [include.parent?.name, include.parent?.owner?.name],
+    updated: [updated.body, updated.mood, updated.mail, updated.payload, updated.shape],
+    ...lists,
+    filtered: names(filtered.data),
+    replaced: [replaced.name, replaced.state, replaced.mood],
+    conflict: [
+      conflict.response?.status,
+      conflict.error?.error.code,
+      conflict.error?.error.details?.[0]?.field,
+    ],
+    deleted: deleted.response?.status,
+    missing: [missing.response?.status, missing.error?.error.code],
+  }
+}
+
+process.stdout.write(JSON.stringify(await main()))

@@ -1,0 +1,91 @@
+/** Tools that only the tests of clients need, in a cache beside the sources: installed anew when their lock file changes. */
+import { execFile } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { findProgram } from '../programs.ts'
+
+const run = promisify(execFile)
+const cache = join(import.meta.dirname, '..', '..', '.cache', 'clients')
+
+interface Tools {
+  /** The files that say what is installed, the lock file among them. */
+  readonly files: readonly string[]
+  /** The folder that has them. */
+  readonly from: string
+  /** What it takes, for whoever lacks it. */
+  readonly needs: string
+  install(folder: string): Promise<unknown>
+}
+
+function nameOf({ files, from }: Tools): string {
+  const hash = createHash('sha256')
+  for (const file of files) hash.update(readFileSync(join(from, file)))
+  return `${from.split(/[\\/]/).at(-1)}-${hash.digest('hex').slice(0, 16)}`
+}
+
+/** The folder with the tools. Throws with what it takes when they cannot be had. */
+async function installed(tools: Tools): Promise<string> {
+  const folder = join(cache, nameOf(tools))
+  if (existsSync(folder)) return folder
+  mkdirSync(cache, { recursive: true })
+  // Test files run at the same time: each makes its own, and the first one stays.
+  const made = mkdtempSync(join(cache, 'new-'))
+  try {
+    for (const file of tools.files) cpSync(join(tools.from, file), join(made, file))
+    await tools.install(made)
+    if (!existsSync(folder)) renameSync(made, folder)
+    return folder
+  } catch (error) {
+    throw new Error(`${tools.needs}\n${(error as { stderr?: string }).stderr ?? error}`)
+  } finally {
+    rmSync(made, { recursive: true, force: true })
+  }
+}
+
+const limits = { timeout: 300_000, maxBuffer: 2 ** 26 }
+
+/** The node_modules of a folder beside this file that has a package.json with its lock file. */
+export async function npmPackages(name: string): Promise<string> {
+  const args = ['ci', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error', '--prefer-offline']
+  const folder = await installed({
+    from: join(import.meta.dirname, 'packages', name),
+    files: ['package.json', 'package-lock.json'],
+    needs: `The test needs the npm packages of test/clients/packages/${name}, from a registry or npm's cache.`,
+    install: cwd => run('npm', args, { ...limits, cwd }),
+  })
+  return join(folder, 'node_modules')
+}
+
+/** A Python that has the packages which requirements.txt in this folder names. */
+export async function pythonWith(from: string): Promise<string> {
+  const python = findProgram({
+    names: ['python3'],
+    variable: 'PYTHON',
+    package: 'python3-venv',
+    otherwise: 'name a Python 3.10 or later in PYTHON',
+  })
+  const pip = ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', '-r', 'requirements.txt']
+  const folder = await installed({
+    from,
+    files: ['requirements.txt'],
+    needs: `The test needs Python 3.10 or later with venv, and the packages of ${from}/requirements.txt from PyPI.`,
+    async install(cwd) {
+      await run(python, ['-m', 'venv', 'venv'], { ...limits, cwd })
+      await run(join(cwd, 'venv', 'bin', 'python'), pip, { ...limits, cwd })
+    },
+  })
+  return join(folder, 'venv', 'bin', 'python')
+}
+
+/** Go, which fetches the modules of a go.mod by itself, each with its checksum in go.sum. */
+export function findGo(): string {
+  return findProgram({
+    names: ['go'],
+    variable: 'GO',
+    package: 'golang-go',
+    folders: ['/usr/local/go/bin'],
+    otherwise: 'name a Go 1.24 or later, from https://go.dev/dl, in GO',
+  })
+}

@@ -1,0 +1,140 @@
+"""Writes and reads things by nothing but the classes that openapi-python-client has made."""
+
+import datetime
+import json
+import os
+from typing import TypeVar
+
+from rest_api_client import AuthenticatedClient
+from rest_api_client.api.things import (
+    create_thing,
+    delete_thing,
+    get_thing,
+    list_things,
+    replace_thing,
+    update_thing,
+)
+from rest_api_client.models import (
+    CursorMeta,
+    Error,
+    PageMeta,
+    Thing,
+    ThingCreate,
+    ThingCreateShapeType0,
+    ThingLevel,
+    ThingMerge,
+    ThingMergeShapeType0,
+    ThingMood,
+    ThingReplace,
+    ThingShapeUnit,
+    ThingState,
+)
+from rest_api_client.types import Response, Unset
+
+T = TypeVar("T")
+client = AuthenticatedClient(base_url=os.environ["SERVICE"], token=os.environ["TOKEN"])
+
+
+def given(found: T | Error | None | Unset) -> T:
+    if found is None or isinstance(found, (Error, Unset)):
+        raise RuntimeError(str(found))
+    return found
+
+
+def code(response: Response[T | Error]) -> list[object]:
+    error = response.parsed
+    assert isinstance(error, Error)
+    return [response.status_code.value, error.error.code.value]
+
+
+def names(things: list[Thing]) -> list[str]:
+    return [thing.name for thing in things]
+
+
+def shape(thing: Thing) -> object:
+    return None if thing.shape is None else thing.shape.to_dict()
+
+
+def page() -> dict[str, object]:
+    found = given(list_things.sync(client=client, page=2, per_page=2, sort="name"))
+    assert isinstance(found.meta, PageMeta)
+    return {"names": names(found.data), "total": found.meta.total, "page": found.meta.page}
+
+
+def cursor() -> list[list[str]]:
+    pages: list[list[str]] = []
+    at: str | None = ""
+    while at is not None:
+        found = given(list_things.sync(client=client, cursor=at, per_page=2))
+        assert isinstance(found.meta, CursorMeta)
+        pages.append(names(found.data))
+        at = found.meta.next_cursor
+    return pages
+
+
+def create(body: ThingCreate) -> Thing:
+    return given(create_thing.sync(client=client, body=body))
+
+
+def main() -> dict[str, object]:
+    one = create(
+        ThingCreate(
+            name="one",
+            large=2**53 - 1,
+            ratio=0.5,
+            state=ThingState.IN_BETWEEN,
+            payload={"a": [1, None]},
+            tags=["x"],
+            shape=ThingCreateShapeType0(width=3, unit=ThingShapeUnit.MM),
+            either=7,
+            level=ThingLevel.LOW,
+            day=datetime.date(2026, 1, 31),
+            at=datetime.datetime(2026, 1, 31, 12, tzinfo=datetime.timezone.utc),
+            mail="ada@example.com",
+            link="https://example.com/",
+            owner_id=1,
+        )
+    )
+    two = create(ThingCreate(name="two", parent_id=one.id))
+    three = create(ThingCreate(name="three"))
+    included = given(get_thing.sync(two.id, client=client, include="parent.owner")).parent
+    assert included and included.owner
+    merged = ThingMergeShapeType0.from_dict({"unit": None})
+    change = ThingMerge(
+        body="changed", mood=ThingMood.GOOD, mail=None, payload={"a": None, "b": 1}, shape=merged
+    )
+    updated = given(update_thing.sync(one.id, client=client, body=change))
+    pages, cursors = page(), cursor()
+    filtered = given(list_things.sync(client=client, state=ThingState.IN_BETWEEN))
+    replaced = given(replace_thing.sync(one.id, client=client, body=ThingReplace(name="replaced")))
+    conflict = create_thing.sync_detailed(client=client, body=ThingCreate(name="two"))
+    assert isinstance(conflict.parsed, Error) and conflict.parsed.error.details
+    deleted = delete_thing.sync_detailed(three.id, client=client)
+    missing = get_thing.sync_detailed(three.id, client=client)
+    assert one.day and one.at
+    instant = one.at.astimezone(datetime.timezone.utc).isoformat(timespec="milliseconds")
+    return {
+        "created": [
+            *[one.large, one.ratio, one.state.value, one.mood, one.payload, one.tags],
+            *[shape(one), one.either, one.level.value if one.level else None],
+        ],
+        "dates": [one.day.isoformat(), instant.replace("+00:00", "Z"), one.link],
+        "defaults": [
+            *[three.state.value, three.active, three.payload, three.tags, shape(three), three.owner_id],
+        ],
+        "included": [included.name, included.owner.name],
+        "updated": [
+            *[updated.body, updated.mood and updated.mood.value, updated.mail, updated.payload],
+            shape(updated),
+        ],
+        "page": pages,
+        "cursor": cursors,
+        "filtered": names(filtered.data),
+        "replaced": [replaced.name, replaced.state.value, replaced.mood],
+        "conflict": [*code(conflict), conflict.parsed.error.details[0].field],
+        "deleted": deleted.status_code.value,
+        "missing": code(missing),
+    }
+
+
+print(json.dumps(main()))
