@@ -28,7 +28,12 @@ after(() => rmSync(folder, { recursive: true, force: true }))
 
 /** What a linter writes; it ends with 1 where it found errors. */
 function lint(program: string, ...args: readonly string[]): Promise<string> {
-  const environment = { PATH: process.env.PATH, HOME: folder, REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true' }
+  const environment = {
+    PATH: process.env.PATH,
+    HOME: folder,
+    REDOCLY_TELEMETRY: 'off',
+    REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true',
+  }
   const options = { cwd: folder, env: environment, maxBuffer: 2 ** 26, timeout: 300_000 }
   return new Promise((ended, failed) =>
     execFile(process.execPath, [join(packages, '.bin', program), ...args], options, (_, out, err) =>
