@@ -86,6 +86,6 @@ export function findGo(): string {
     variable: 'GO',
     package: 'golang-go',
     folders: ['/usr/local/go/bin'],
-    otherwise: 'name a Go 1.24 or later, from https://go.dev/dl, in GO',
+    otherwise: 'name a Go 1.25 or later, from https://go.dev/dl, in GO',
   })
 }

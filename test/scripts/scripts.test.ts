@@ -42,6 +42,17 @@ describe('a library that the pinned Node needs and this machine lacks', () => {
   })
 })
 
+describe('the lock files of the tests', () => {
+  for (const name of ['generators', 'linters']) {
+    it(`${name}: every platform, no address of a registry`, () => {
+      const file = join(root, 'test', 'clients', 'packages', name, 'package-lock.json')
+      const text = readFileSync(file, 'utf8')
+      assert.deepEqual(completeLock(JSON.parse(text)), [])
+      assert.doesNotMatch(text, /"resolved"/)
+    })
+  }
+})
+
 describe('the lock file', () => {
   it('names every optional package of every platform', () => {
     const lock = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8'))

@@ -7,7 +7,12 @@ declare const process: {
   stdout: { write(text: string): void }
 }
 const { SERVICE = '', TOKEN = '' } = process.env
-const client = createClient<paths>({ baseUrl: SERVICE, headers: { Authorization: `Bearer ${TOKEN}` } })
+const client = createClient<paths>({
+  baseUrl: SERVICE,
+  headers: { Authorization: `Bearer ${TOKEN}` },
+  // Types do not tell it how the document writes lists.
+  querySerializer: { array: { style: 'form', explode: false } },
+})
 
 type Thing = components['schemas']['Thing']
 type NewThing = components['schemas']['ThingCreate']
