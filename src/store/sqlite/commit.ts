@@ -4,29 +4,22 @@
  */
 import { ApiError } from '../../errors.ts'
 import { unconfirmed } from '../refusals.ts'
-import type { WriteHealth } from '../write-health.ts'
+import { WriteHealth } from '../write-health.ts'
 import type { Connection } from './connection.ts'
-import { failureOf, isBusy, isForeignKeyFailure, isSurelyUndone, storageTrouble } from './failure.ts'
+import { failureOf, isForeignKeyFailure, isSurelyUndone, storageTrouble } from './failure.ts'
 import type { Neighbours } from './neighbours.ts'
+import { Probes } from './probes.ts'
 import { LogTail } from './tail.ts'
 
 const MAX_BATCH = 1000
 /** No write waits longer for others, in milliseconds. */
 const LONGEST_WAIT = 10
-/** For so long another process may write before that keeps this one from being ready, in milliseconds. */
-const LONGEST_BUSY = 5000
 /** How many batches take savepoints from the start after one that needed them. */
 const CAREFUL = 100
 
 interface Waiting<T, A> {
   readonly job: () => T
   readonly resolve: (answer: A) => void
-  readonly reject: (error: ApiError) => void
-}
-
-/** Somebody who asks whether changes can be stored. */
-interface Probe {
-  readonly resolve: () => void
   readonly reject: (error: ApiError) => void
 }
 
@@ -60,13 +53,11 @@ export class CommitQueue<T, A> {
   readonly #drain = (): void => this.#next()
   readonly #locked = (): void => this.#commitNext()
   readonly #tail: LogTail
+  readonly #health: WriteHealth
+  readonly #probes: Probes
   #waiting: Waiting<T, A>[] = []
-  #probes: Probe[] = []
   /** Whether the end of the log should be settled again. */
   #isSettlingDue = false
-  /** Since when another process has had the lock, as probes find it; and what they have found last beside that. */
-  #busySince: number | undefined
-  #trouble: ApiError | undefined
   #scheduled = false
   #careful = 0
   /** Of the writes that wait: how many there were a turn ago, and since when there are any. */
@@ -81,6 +72,8 @@ export class CommitQueue<T, A> {
     this.#connection = connection
     this.#options = options
     this.#clock = options.clock ?? (() => performance.now())
+    this.#health = options.health ?? new WriteHealth()
+    this.#probes = new Probes({ connection, health: this.#health, clock: this.#clock })
     this.#tail = new LogTail(connection, () => {
       this.#isSettlingDue = true
       this.#schedule()
@@ -102,10 +95,8 @@ export class CommitQueue<T, A> {
   /** Resolves once a commit was durable, of writes that wait or of nothing; rejects where none can be made so. */
   confirm(): Promise<void> {
     if (this.#tail.failure !== undefined) return Promise.reject(this.#closed())
-    const { promise, resolve, reject } = Promise.withResolvers<void>()
-    this.#probes.push({ resolve, reject })
     this.#schedule()
-    return promise
+    return this.#probes.add()
   }
 
   /** Commits everything that waits, now. */
@@ -116,7 +107,7 @@ export class CommitQueue<T, A> {
   /** Commits everything that waits; then nothing more is tried. */
   close(): void {
     this.flush()
-    this.#answerProbes(new ApiError('UNAVAILABLE', 'The service is stopping.'))
+    this.#probes.answer(new ApiError('UNAVAILABLE', 'The service is stopping.'))
     if (this.#tail.failure !== undefined) this.#tail.settle(this.#tail.failure, false)
     this.#tail.stop()
   }
@@ -146,19 +137,19 @@ export class CommitQueue<T, A> {
 
   #commitNext(): void {
     const { lock, afterCommit } = this.#options
-    const hasWork = this.#waiting.length > 0 || this.#probes.length > 0 || this.#isSettlingDue
+    const hasWork = this.#waiting.length > 0 || this.#probes.areWaiting || this.#isSettlingDue
     if (hasWork && !lock.take(this.#locked)) return
     this.#scheduled = false
     if (this.#isSettlingDue) this.#settleAgain()
     let isStored = this.#waiting.length > 0 && this.#commit(this.#take())
-    if (this.#probes.length > 0) {
+    if (this.#probes.areWaiting) {
       const error = isStored ? undefined : this.#probed()
-      this.#answerProbes(error)
+      this.#probes.answer(error)
       isStored ||= error === undefined
     }
     if (isStored) afterCommit?.()
     lock.release()
-    if (this.#waiting.length > 0) this.#schedule()
+    if (this.#waiting.length > 0 || this.#probes.areWaiting) this.#schedule()
   }
 
   #take(): readonly Waiting<T, A>[] {
@@ -168,7 +159,7 @@ export class CommitQueue<T, A> {
     return batch
   }
 
-  /** Returns whether a commit was made durable. */
+  /** Returns whether something was made durable. */
   #commit(batch: readonly Waiting<T, A>[]): boolean {
     const began = this.#clock()
     this.#seen = 0
@@ -189,11 +180,11 @@ export class CommitQueue<T, A> {
       else if ('error' in outcome) this.#refuse(reject, outcome.error)
       else resolve(this.#options.answer(outcome.value))
     })
-    return true
+    return outcomes.some(outcome => 'value' in outcome)
   }
 
   #refuse(reject: (error: ApiError) => void, error: ApiError): void {
-    if (error.code === 'UNAVAILABLE') this.#options.health?.suspect()
+    if (error.code === 'UNAVAILABLE') this.#health.suspect()
     reject(error)
   }
 
@@ -205,7 +196,7 @@ export class CommitQueue<T, A> {
     if (isForeignKeyFailure(cause) && batch.length > 1) {
       return batch.map(one => this.#commit([one])).some(isStored => isStored)
     }
-    this.#options.health?.suspect()
+    this.#health.suspect()
     const isUndone =
       !(thrown instanceof CommitFailed) || isSurelyUndone(cause) || this.#tail.settle(cause, true)
     for (const { reject } of batch) reject(isUndone ? error : unconfirmed(cause))
@@ -221,36 +212,11 @@ export class CommitQueue<T, A> {
   #settleAgain(): void {
     this.#isSettlingDue = false
     const { failure } = this.#tail
-    if (failure !== undefined && this.#tail.settle(failure, false)) this.#stored()
+    if (failure !== undefined && this.#tail.settle(failure, false)) this.#probes.stored()
   }
 
-  /** Why nothing can be stored now; undefined: it can. Does not wait for another process's write. */
   #probed(): ApiError | undefined {
-    if (this.#tail.failure !== undefined) return this.#closed()
-    try {
-      this.#connection.mark(false)
-      this.#stored()
-    } catch (cause) {
-      const now = this.#clock()
-      if (isBusy(cause)) this.#busySince ??= now
-      if (isBusy(cause) && now - (this.#busySince ?? now) < LONGEST_BUSY) return this.#trouble
-      this.#options.health?.suspect()
-      this.#trouble = new ApiError('UNAVAILABLE', storageTrouble(cause), { cause })
-    }
-    return this.#trouble
-  }
-
-  #stored(): void {
-    this.#trouble = undefined
-    this.#busySince = undefined
-    this.#options.health?.stored()
-  }
-
-  #answerProbes(error: ApiError | undefined): void {
-    for (const { resolve, reject } of this.#probes.splice(0)) {
-      if (error === undefined) resolve()
-      else reject(error)
-    }
+    return this.#tail.failure === undefined ? this.#probes.look() : this.#closed()
   }
 
   #transaction(batch: readonly Waiting<T, A>[]): readonly Outcome<T>[] {
@@ -261,7 +227,7 @@ export class CommitQueue<T, A> {
       throw new CommitFailed('COMMIT has failed.', { cause })
     }
     this.counts.commits++
-    this.#stored()
+    if (outcomes.some(outcome => 'value' in outcome)) this.#probes.stored()
     for (const outcome of outcomes) {
       if (!('value' in outcome)) continue
       this.counts.writes++
