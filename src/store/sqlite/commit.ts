@@ -4,17 +4,16 @@
  */
 import { ApiError } from '../../errors.ts'
 import { unconfirmed } from '../refusals.ts'
-import type { WriteHealth } from '../write-health.ts'
+import { WriteHealth } from '../write-health.ts'
 import type { Connection } from './connection.ts'
 import { failureOf, isBusy, isForeignKeyFailure, isSurelyUndone, storageTrouble } from './failure.ts'
 import type { Neighbours } from './neighbours.ts'
+import { Probes } from './probes.ts'
 import { LogTail } from './tail.ts'
 
 const MAX_BATCH = 1000
 /** No write waits longer for others, in milliseconds. */
 const LONGEST_WAIT = 10
-/** For so long another process may write before that keeps this one from being ready, in milliseconds. */
-const LONGEST_BUSY = 5000
 /** How many batches take savepoints from the start after one that needed them. */
 const CAREFUL = 100
 
@@ -27,12 +26,6 @@ interface Waiting<T, A> {
   /** When it was added, by the clock. */
   readonly since: number
   readonly resolve: (answer: A) => void
-  readonly reject: (error: ApiError) => void
-}
-
-/** Somebody who asks whether changes can be stored. */
-interface Probe {
-  readonly resolve: () => void
   readonly reject: (error: ApiError) => void
 }
 
@@ -68,13 +61,11 @@ export class CommitQueue<T, A> {
   readonly #drain = (): void => this.#next()
   readonly #locked = (): void => this.#commitNext()
   readonly #tail: LogTail
+  readonly #health: WriteHealth
+  readonly #probes: Probes
   #waiting: Waiting<T, A>[] = []
-  #probes: Probe[] = []
   /** Whether the end of the log should be settled again. */
   #isSettlingDue = false
-  /** Since when another process has had the lock, as probes find it; and what they have found last beside that. */
-  #busySince: number | undefined
-  #trouble: ApiError | undefined
   #scheduled = false
   #careful = 0
   /** Of the writes that wait: how many there were a turn ago, and since when there are any. */
@@ -91,6 +82,8 @@ export class CommitQueue<T, A> {
     this.#connection = connection
     this.#options = options
     this.#clock = options.clock ?? (() => performance.now())
+    this.#health = options.health ?? new WriteHealth()
+    this.#probes = new Probes({ connection, health: this.#health, clock: this.#clock })
     this.#tail = new LogTail(connection, () => {
       this.#isSettlingDue = true
       this.#schedule()
@@ -112,10 +105,8 @@ export class CommitQueue<T, A> {
   /** Resolves once a commit was durable, of writes that wait or of nothing; rejects where none can be made so. */
   confirm(): Promise<void> {
     if (this.#tail.failure !== undefined) return Promise.reject(this.#closed())
-    const { promise, resolve, reject } = Promise.withResolvers<void>()
-    this.#probes.push({ resolve, reject })
     this.#schedule()
-    return promise
+    return this.#probes.add()
   }
 
   /** Commits everything that waits, now, or refuses it when its time is over. */
@@ -126,7 +117,7 @@ export class CommitQueue<T, A> {
   /** Commits everything that waits; then nothing more is tried. */
   close(): void {
     this.flush()
-    this.#answerProbes(new ApiError('UNAVAILABLE', 'The service is stopping.'))
+    this.#probes.answer(new ApiError('UNAVAILABLE', 'The service is stopping.'))
     if (this.#tail.failure !== undefined) this.#tail.settle(this.#tail.failure, false)
     this.#tail.stop()
   }
@@ -156,19 +147,19 @@ export class CommitQueue<T, A> {
 
   #commitNext(): void {
     const { lock, afterCommit } = this.#options
-    const hasWork = this.#waiting.length > 0 || this.#probes.length > 0 || this.#isSettlingDue
+    const hasWork = this.#waiting.length > 0 || this.#probes.areWaiting || this.#isSettlingDue
     if (hasWork && !lock.take(this.#locked)) return
     this.#scheduled = false
     if (this.#isSettlingDue) this.#settleAgain()
     let isStored = this.#waiting.length > 0 && this.#commit(this.#take())
-    if (this.#probes.length > 0) {
+    if (this.#probes.areWaiting) {
       const error = isStored ? undefined : this.#probed()
-      this.#answerProbes(error)
+      this.#probes.answer(error)
       isStored ||= error === undefined
     }
     if (isStored) afterCommit?.()
     lock.release()
-    if (this.#waiting.length === 0) return
+    if (this.#waiting.length === 0 && !this.#probes.areWaiting) return
     if (this.#retryMs === 0) this.#schedule()
     else this.#retryLater()
   }
@@ -185,7 +176,7 @@ export class CommitQueue<T, A> {
     return batch
   }
 
-  /** Returns whether a commit was made durable. */
+  /** Returns whether something was made durable. */
   #commit(batch: readonly Waiting<T, A>[]): boolean {
     const began = this.#clock()
     this.#seen = 0
@@ -208,11 +199,11 @@ export class CommitQueue<T, A> {
       else if ('error' in outcome) this.#refuse(reject, outcome.error)
       else resolve(this.#options.answer(outcome.value))
     })
-    return true
+    return outcomes.some(outcome => 'value' in outcome)
   }
 
   #refuse(reject: (error: ApiError) => void, error: ApiError): void {
-    if (error.code === 'UNAVAILABLE') this.#options.health?.suspect()
+    if (error.code === 'UNAVAILABLE') this.#health.suspect()
     reject(error)
   }
 
@@ -224,7 +215,7 @@ export class CommitQueue<T, A> {
     if (isForeignKeyFailure(cause) && batch.length > 1) {
       return batch.map(one => this.#commit([one])).some(isStored => isStored)
     }
-    this.#options.health?.suspect()
+    this.#health.suspect()
     const isUndone =
       !(thrown instanceof CommitFailed) || isSurelyUndone(cause) || this.#tail.settle(cause, true)
     for (const { reject } of batch) reject(isUndone ? error : unconfirmed(cause))
@@ -240,36 +231,11 @@ export class CommitQueue<T, A> {
   #settleAgain(): void {
     this.#isSettlingDue = false
     const { failure } = this.#tail
-    if (failure !== undefined && this.#tail.settle(failure, false)) this.#stored()
+    if (failure !== undefined && this.#tail.settle(failure, false)) this.#probes.stored()
   }
 
-  /** Why nothing can be stored now; undefined: it can. Does not wait for another process's write. */
   #probed(): ApiError | undefined {
-    if (this.#tail.failure !== undefined) return this.#closed()
-    try {
-      this.#connection.mark(false)
-      this.#stored()
-    } catch (cause) {
-      const now = this.#clock()
-      if (isBusy(cause)) this.#busySince ??= now
-      if (isBusy(cause) && now - (this.#busySince ?? now) < LONGEST_BUSY) return this.#trouble
-      this.#options.health?.suspect()
-      this.#trouble = new ApiError('UNAVAILABLE', storageTrouble(cause), { cause })
-    }
-    return this.#trouble
-  }
-
-  #stored(): void {
-    this.#trouble = undefined
-    this.#busySince = undefined
-    this.#options.health?.stored()
-  }
-
-  #answerProbes(error: ApiError | undefined): void {
-    for (const { resolve, reject } of this.#probes.splice(0)) {
-      if (error === undefined) resolve()
-      else reject(error)
-    }
+    return this.#tail.failure === undefined ? this.#probes.look() : this.#closed()
   }
 
   /** Another process has the lock, and nothing is done: those whose time is not over wait on. */
@@ -289,7 +255,7 @@ export class CommitQueue<T, A> {
       throw new CommitFailed('COMMIT has failed.', { cause })
     }
     this.counts.commits++
-    this.#stored()
+    if (outcomes.some(outcome => 'value' in outcome)) this.#probes.stored()
     for (const outcome of outcomes) {
       if (!('value' in outcome)) continue
       this.counts.writes++

@@ -185,6 +185,16 @@ test('who asks whether changes can be stored is answered by the writes that wait
     assert.equal(health.isProven, false)
   }))
 
+test('a commit that holds nothing but refusals proves nothing', () =>
+  withQueue(async ({ database, health, queue }) => {
+    const wrong = queue.add(() => {
+      throw new ApiError('NOT_FOUND')
+    })
+    await Promise.all([queue.confirm(), assert.rejects(wrong, { code: 'NOT_FOUND' })])
+    assert.equal(database.marks, 1)
+    assert.equal(health.isProven, true)
+  }))
+
 test('another process that writes at this moment does not make a service that can write look as if it could not', () =>
   withQueue(async ({ database, queue, health }) => {
     const other = new DatabaseSync(database.location() ?? '')
