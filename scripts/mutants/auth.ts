@@ -420,7 +420,7 @@ const accounts: readonly Mutant[] = [
   ),
   ...mutantsOf(
     'auth/accounts/reset',
-    ['auth/accounts/reset', 'auth/accounts/links'],
+    ['auth/accounts/reset', 'auth/accounts/sign-in', 'auth/accounts/links'],
     [
       [
         'a link outlives a change of the address',

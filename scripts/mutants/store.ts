@@ -64,26 +64,32 @@ const shared: readonly Mutant[] = [
       ],
     ],
   ),
-  ...mutantsOf('store/lists', contract, [
+  ...mutantsOf(
+    'store/lists',
+    ['store/lists', ...contract],
     [
-      'a full last page has a next one',
-      'rows.length > size ? rows[size - 1] : undefined',
-      'rows.length >= size ? rows[size - 1] : undefined',
+      [
+        'a full last page has a next one',
+        'rows.length > size ? rows[size - 1] : undefined',
+        'rows.length >= size ? rows[size - 1] : undefined',
+      ],
+      [
+        'the next page begins after the row that was looked ahead at',
+        'rows.length > size ? rows[size - 1] : undefined',
+        'rows.length > size ? rows[size] : undefined',
+      ],
+      [
+        'a cursor carries a truth value as a number',
+        "if (field.field.type.encoding === 'boolean') return value === 1",
+        '',
+      ],
     ],
-    [
-      'the next page begins after the row that was looked ahead at',
-      'rows.length > size ? rows[size - 1] : undefined',
-      'rows.length > size ? rows[size] : undefined',
-    ],
-    [
-      'a cursor carries a truth value as a number',
-      "if (field.field.type.encoding === 'boolean') return value === 1",
-      '',
-    ],
-  ]),
-  ...mutantsOf('store/versions', contract, [
-    ['only the last version counts', 'sum += version.value', 'sum = version.value'],
-  ]),
+  ),
+  ...mutantsOf(
+    'store/versions',
+    ['store/lists'],
+    [['only the last version counts', 'sum += version.value', 'sum = version.value']],
+  ),
   ...mutantsOf(
     'store/records',
     ['store/records#SQLite'],
