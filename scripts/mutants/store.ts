@@ -2,7 +2,7 @@
 import { type Mutant, mutantsOf } from './mutant.ts'
 
 /** The contract in memory, then what looks at more. */
-const contract = ['store/sqlite', 'store/golden', 'store/golden-more', 'store/store#SQLite']
+const contract = ['store/sqlite', 'store/hidden', 'store/golden', 'store/golden-more', 'store/store#SQLite']
 
 const shared: readonly Mutant[] = [
   ...mutantsOf(
@@ -113,74 +113,66 @@ const shared: readonly Mutant[] = [
       ['a part begins with the last of the one before', '"id" > ${slot(2)} AND', '"id" >= ${slot(2)} AND'],
     ],
   ),
-  ...mutantsOf(
-    'store/sql/condition',
-    [...contract, 'plan/store.property'],
+  ...mutantsOf('store/sql/condition', contract, [
     [
-      [
-        'a hidden field can be filtered by',
-        "  if (when.kind === 'always') return twoValued\n",
-        '  if (when.kind !== undefined) return twoValued\n',
-      ],
-      [
-        'below a negation an unknown comparison is not false',
-        'const twoValued = exact && unknown ?',
-        'const twoValued = exact && !unknown ?',
-      ],
-      [
-        'a hidden field that is missing is told',
-        'return sql`${visible(condition.field, row)} IS NULL`',
-        'return sql`${row.column(condition.field.field.name)} IS NULL`',
-      ],
-      [
-        'a negation is not exact',
-        'conditionSql(condition.condition, row, true)',
-        'conditionSql(condition.condition, row)',
-      ],
-      [
-        'an empty choice is true',
-        "' OR ', isFalse, row",
-        "' OR ', isTrue, row",
-        'the guard makes no empty choice',
-      ],
-      [
-        'join rows of the other side lead somewhere',
-        'where([sql`${through.column(from)} = ${id}`, conditionSql(path.joinRows, through)])',
-        'where([sql`${through.column(from)} = ${id}`])',
-      ],
+      'a hidden field can be filtered by',
+      "  if (when.kind === 'always') return twoValued\n",
+      '  if (when.kind !== undefined) return twoValued\n',
     ],
-  ),
-  ...mutantsOf(
-    'store/sql/keyset',
-    [...contract, 'plan/store.property'],
     [
-      [
-        'a page of mixed directions begins with the row before',
-        'descending ? sql`${value} < ${at}` : sql`${value} > ${at}`\n  if',
-        'descending ? sql`${value} <= ${at}` : sql`${value} >= ${at}`\n  if',
-      ],
-      [
-        'rows without a value are left out going down',
-        'sql`(${value} < ${at} OR (${value} IS NULL AND ${at} IS NOT NULL))`',
-        'sql`${value} < ${at}`',
-      ],
-      [
-        'rows after those without a value are left out',
-        'sql`(${value} > ${at} OR (${value} IS NOT NULL AND ${at} IS NULL))`',
-        'sql`${value} > ${at}`',
-      ],
-      [
-        'a hidden key is taken for one that is always there',
-        "const nullable = field.field.optional || field.when.kind !== 'always'",
-        'const nullable = field.field.optional',
-      ],
-      [
-        'directions need not be the same to be compared together',
-        ' && key.descending === first.descending)) return',
-        ')) return',
-      ],
+      'below a negation an unknown comparison is not false',
+      'const twoValued = exact && unknown ?',
+      'const twoValued = exact && !unknown ?',
     ],
-  ),
+    [
+      'a hidden field that is missing is told',
+      'return sql`${visible(condition.field, row)} IS NULL`',
+      'return sql`${row.column(condition.field.field.name)} IS NULL`',
+    ],
+    [
+      'a negation is not exact',
+      'conditionSql(condition.condition, row, true)',
+      'conditionSql(condition.condition, row)',
+    ],
+    [
+      'an empty choice is true',
+      "' OR ', isFalse, row",
+      "' OR ', isTrue, row",
+      'the guard makes no empty choice',
+    ],
+    [
+      'join rows of the other side lead somewhere',
+      'where([sql`${through.column(from)} = ${id}`, conditionSql(path.joinRows, through)])',
+      'where([sql`${through.column(from)} = ${id}`])',
+    ],
+  ]),
+  ...mutantsOf('store/sql/keyset', contract, [
+    [
+      'a page of mixed directions begins with the row before',
+      'descending ? sql`${value} < ${at}` : sql`${value} > ${at}`\n  if',
+      'descending ? sql`${value} <= ${at}` : sql`${value} >= ${at}`\n  if',
+    ],
+    [
+      'rows without a value are left out going down',
+      'sql`(${value} < ${at} OR (${value} IS NULL AND ${at} IS NOT NULL))`',
+      'sql`${value} < ${at}`',
+    ],
+    [
+      'rows after those without a value are left out',
+      'sql`(${value} > ${at} OR (${value} IS NOT NULL AND ${at} IS NULL))`',
+      'sql`${value} > ${at}`',
+    ],
+    [
+      'a hidden key is taken for one that is always there',
+      "const nullable = field.field.optional || field.when.kind !== 'always'",
+      'const nullable = field.field.optional',
+    ],
+    [
+      'directions need not be the same to be compared together',
+      ' && key.descending === first.descending)) return',
+      ')) return',
+    ],
+  ]),
   ...mutantsOf('store/sql/select', contract, [
     [
       'a hidden field is shown',
