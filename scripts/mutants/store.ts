@@ -128,6 +128,7 @@ const shared: readonly Mutant[] = [
       'a hidden field that is missing is told',
       'return sql`${visible(condition.field, row)} IS NULL`',
       'return sql`${row.column(condition.field.field.name)} IS NULL`',
+      'only rules ask so, and rules see fields as they are stored',
     ],
     [
       'a negation is not exact',
@@ -173,29 +174,33 @@ const shared: readonly Mutant[] = [
       ')) return',
     ],
   ]),
-  ...mutantsOf('store/sql/select', contract, [
+  ...mutantsOf(
+    'store/sql/select',
+    ['store/hidden', 'store/composite', ...contract],
     [
-      'a hidden field is shown',
-      "return when.kind === 'always' ? json : sql`CASE WHEN ${conditionSql(when, row)} THEN ${json} END`",
-      'return json',
+      [
+        'a hidden field is shown',
+        "return when.kind === 'always' ? json : sql`CASE WHEN ${conditionSql(when, row)} THEN ${json} END`",
+        'return json',
+      ],
+      [
+        'a hidden link is followed',
+        "return when.kind === 'always' ? query : sql`CASE WHEN ${conditionSql(when, row)} THEN ${query} END`",
+        'return query',
+      ],
+      [
+        'a related row that may not be read is shown',
+        'where([linked(path, target, row), conditionSql(rows, target)])\n',
+        'where([linked(path, target, row)])\n',
+      ],
+      ['what an event refers to is taken for there', '    !row.isLogged &&\n', ''],
+      [
+        'a total counts rows that may not be read',
+        'sql`(SELECT ${target.dialect.count} FROM ${target.from()}${where(matching(target))})`',
+        'sql`(SELECT ${target.dialect.count} FROM ${target.from()}${where(matching(target).slice(0, 0))})`',
+      ],
     ],
-    [
-      'a hidden link is followed',
-      "return when.kind === 'always' ? query : sql`CASE WHEN ${conditionSql(when, row)} THEN ${query} END`",
-      'return query',
-    ],
-    [
-      'a related row that may not be read is shown',
-      'where([linked(path, target, row), conditionSql(rows, target)])\n',
-      'where([linked(path, target, row)])\n',
-    ],
-    ['what an event refers to is taken for there', '    !row.isLogged &&\n', ''],
-    [
-      'a total counts rows that may not be read',
-      'sql`(SELECT ${target.dialect.count} FROM ${target.from()}${where(matching(target))})`',
-      'sql`(SELECT ${target.dialect.count} FROM ${target.from()}${where(matching(target).slice(0, 0))})`',
-    ],
-  ]),
+  ),
   ...mutantsOf(
     'store/sql/write',
     [...contract, 'store/update-rule#SQLite'],
