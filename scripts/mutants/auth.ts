@@ -49,7 +49,6 @@ const credentials: readonly Mutant[] = [
         'a role that changed during its look-up is remembered',
         'if (this.#rolesAt === at) this.#roles.set(id, role)',
         'this.#roles.set(id, role)',
-        'a change of users is in the stamp, so whoever asks next asks with another `at`, which clears the roles',
       ],
       [
         'roles outlive changes of users',
@@ -420,7 +419,7 @@ const accounts: readonly Mutant[] = [
   ),
   ...mutantsOf(
     'auth/accounts/reset',
-    ['auth/accounts/reset', 'auth/accounts/links'],
+    ['auth/accounts/reset', 'auth/accounts/sign-in', 'auth/accounts/links'],
     [
       [
         'a link outlives a change of the address',

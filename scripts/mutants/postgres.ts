@@ -252,9 +252,9 @@ export const postgres: readonly Mutant[] = [
         '',
       ],
       [
-        'the row before a page is part of it',
-        'const [check, [before, ...rows] = [], ...results]',
-        'const [check, rows = [], ...results] = await ask([checks.query, query, ...others])\n    const [before] = rows\n    if (rows.length < 0) return [[before]]\n    const [] ',
+        'an anchor is one row off',
+        'remember(anchors, offset, before)',
+        'remember(anchors, offset - 1, before)',
       ],
     ],
   ),

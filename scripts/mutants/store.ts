@@ -2,7 +2,7 @@
 import { type Mutant, mutantsOf } from './mutant.ts'
 
 /** The contract in memory, then what looks at more. */
-const contract = ['store/sqlite', 'store/golden', 'store/golden-more', 'store/store#SQLite']
+const contract = ['store/sqlite', 'store/hidden', 'store/golden', 'store/golden-more', 'store/store#SQLite']
 
 const shared: readonly Mutant[] = [
   ...mutantsOf(
@@ -64,26 +64,32 @@ const shared: readonly Mutant[] = [
       ],
     ],
   ),
-  ...mutantsOf('store/lists', contract, [
+  ...mutantsOf(
+    'store/lists',
+    ['store/lists', ...contract],
     [
-      'a full last page has a next one',
-      'rows.length > size ? rows[size - 1] : undefined',
-      'rows.length >= size ? rows[size - 1] : undefined',
+      [
+        'a full last page has a next one',
+        'rows.length > size ? rows[size - 1] : undefined',
+        'rows.length >= size ? rows[size - 1] : undefined',
+      ],
+      [
+        'the next page begins after the row that was looked ahead at',
+        'rows.length > size ? rows[size - 1] : undefined',
+        'rows.length > size ? rows[size] : undefined',
+      ],
+      [
+        'a cursor carries a truth value as a number',
+        "if (field.field.type.encoding === 'boolean') return value === 1",
+        '',
+      ],
     ],
-    [
-      'the next page begins after the row that was looked ahead at',
-      'rows.length > size ? rows[size - 1] : undefined',
-      'rows.length > size ? rows[size] : undefined',
-    ],
-    [
-      'a cursor carries a truth value as a number',
-      "if (field.field.type.encoding === 'boolean') return value === 1",
-      '',
-    ],
-  ]),
-  ...mutantsOf('store/versions', contract, [
-    ['only the last version counts', 'sum += version.value', 'sum = version.value'],
-  ]),
+  ),
+  ...mutantsOf(
+    'store/versions',
+    ['store/lists'],
+    [['only the last version counts', 'sum += version.value', 'sum = version.value']],
+  ),
   ...mutantsOf(
     'store/records',
     ['store/records#SQLite'],
@@ -107,97 +113,94 @@ const shared: readonly Mutant[] = [
       ['a part begins with the last of the one before', '"id" > ${slot(2)} AND', '"id" >= ${slot(2)} AND'],
     ],
   ),
-  ...mutantsOf(
-    'store/sql/condition',
-    [...contract, 'plan/store.property'],
+  ...mutantsOf('store/sql/condition', contract, [
     [
-      [
-        'a hidden field can be filtered by',
-        "  if (when.kind === 'always') return twoValued\n",
-        '  if (when.kind !== undefined) return twoValued\n',
-      ],
-      [
-        'below a negation an unknown comparison is not false',
-        'const twoValued = exact && unknown ?',
-        'const twoValued = exact && !unknown ?',
-      ],
-      [
-        'a hidden field that is missing is told',
-        'return sql`${visible(condition.field, row)} IS NULL`',
-        'return sql`${row.column(condition.field.field.name)} IS NULL`',
-      ],
-      [
-        'a negation is not exact',
-        'conditionSql(condition.condition, row, true)',
-        'conditionSql(condition.condition, row)',
-      ],
-      [
-        'an empty choice is true',
-        "' OR ', isFalse, row",
-        "' OR ', isTrue, row",
-        'the guard makes no empty choice',
-      ],
-      [
-        'join rows of the other side lead somewhere',
-        'where([sql`${through.column(from)} = ${id}`, conditionSql(path.joinRows, through)])',
-        'where([sql`${through.column(from)} = ${id}`])',
-      ],
-    ],
-  ),
-  ...mutantsOf(
-    'store/sql/keyset',
-    [...contract, 'plan/store.property'],
-    [
-      [
-        'a page of mixed directions begins with the row before',
-        'descending ? sql`${value} < ${at}` : sql`${value} > ${at}`\n  if',
-        'descending ? sql`${value} <= ${at}` : sql`${value} >= ${at}`\n  if',
-      ],
-      [
-        'rows without a value are left out going down',
-        'sql`(${value} < ${at} OR (${value} IS NULL AND ${at} IS NOT NULL))`',
-        'sql`${value} < ${at}`',
-      ],
-      [
-        'rows after those without a value are left out',
-        'sql`(${value} > ${at} OR (${value} IS NOT NULL AND ${at} IS NULL))`',
-        'sql`${value} > ${at}`',
-      ],
-      [
-        'a hidden key is taken for one that is always there',
-        "const nullable = field.field.optional || field.when.kind !== 'always'",
-        'const nullable = field.field.optional',
-      ],
-      [
-        'directions need not be the same to be compared together',
-        ' && key.descending === first.descending)) return',
-        ')) return',
-      ],
-    ],
-  ),
-  ...mutantsOf('store/sql/select', contract, [
-    [
-      'a hidden field is shown',
-      "return when.kind === 'always' ? json : sql`CASE WHEN ${conditionSql(when, row)} THEN ${json} END`",
-      'return json',
+      'a hidden field can be filtered by',
+      "  if (when.kind === 'always') return twoValued\n",
+      '  if (when.kind !== undefined) return twoValued\n',
     ],
     [
-      'a hidden link is followed',
-      "return when.kind === 'always' ? query : sql`CASE WHEN ${conditionSql(when, row)} THEN ${query} END`",
-      'return query',
+      'below a negation an unknown comparison is not false',
+      'const twoValued = exact && unknown ?',
+      'const twoValued = exact && !unknown ?',
     ],
     [
-      'a related row that may not be read is shown',
-      'where([linked(path, target, row), conditionSql(rows, target)])\n',
-      'where([linked(path, target, row)])\n',
+      'a hidden field that is missing is told',
+      'return sql`${visible(condition.field, row)} IS NULL`',
+      'return sql`${row.column(condition.field.field.name)} IS NULL`',
+      'only rules ask so, and rules see fields as they are stored',
     ],
-    ['what an event refers to is taken for there', '    !row.isLogged &&\n', ''],
     [
-      'a total counts rows that may not be read',
-      'sql`(SELECT ${target.dialect.count} FROM ${target.from()}${where(matching(target))})`',
-      'sql`(SELECT ${target.dialect.count} FROM ${target.from()}${where(matching(target).slice(0, 0))})`',
+      'a negation is not exact',
+      'conditionSql(condition.condition, row, true)',
+      'conditionSql(condition.condition, row)',
+    ],
+    [
+      'an empty choice is true',
+      "' OR ', isFalse, row",
+      "' OR ', isTrue, row",
+      'the guard makes no empty choice',
+    ],
+    [
+      'join rows of the other side lead somewhere',
+      'where([sql`${through.column(from)} = ${id}`, conditionSql(path.joinRows, through)])',
+      'where([sql`${through.column(from)} = ${id}`])',
     ],
   ]),
+  ...mutantsOf('store/sql/keyset', contract, [
+    [
+      'a page of mixed directions begins with the row before',
+      'descending ? sql`${value} < ${at}` : sql`${value} > ${at}`\n  if',
+      'descending ? sql`${value} <= ${at}` : sql`${value} >= ${at}`\n  if',
+    ],
+    [
+      'rows without a value are left out going down',
+      'sql`(${value} < ${at} OR (${value} IS NULL AND ${at} IS NOT NULL))`',
+      'sql`${value} < ${at}`',
+    ],
+    [
+      'rows after those without a value are left out',
+      'sql`(${value} > ${at} OR (${value} IS NOT NULL AND ${at} IS NULL))`',
+      'sql`${value} > ${at}`',
+    ],
+    [
+      'a hidden key is taken for one that is always there',
+      "const nullable = field.field.optional || field.when.kind !== 'always'",
+      'const nullable = field.field.optional',
+    ],
+    [
+      'directions need not be the same to be compared together',
+      ' && key.descending === first.descending)) return',
+      ')) return',
+    ],
+  ]),
+  ...mutantsOf(
+    'store/sql/select',
+    ['store/hidden', 'store/composite', ...contract],
+    [
+      [
+        'a hidden field is shown',
+        "return when.kind === 'always' ? json : sql`CASE WHEN ${conditionSql(when, row)} THEN ${json} END`",
+        'return json',
+      ],
+      [
+        'a hidden link is followed',
+        "return when.kind === 'always' ? query : sql`CASE WHEN ${conditionSql(when, row)} THEN ${query} END`",
+        'return query',
+      ],
+      [
+        'a related row that may not be read is shown',
+        'where([linked(path, target, row), conditionSql(rows, target)])\n',
+        'where([linked(path, target, row)])\n',
+      ],
+      ['what an event refers to is taken for there', '    !row.isLogged &&\n', ''],
+      [
+        'a total counts rows that may not be read',
+        'sql`(SELECT ${target.dialect.count} FROM ${target.from()}${where(matching(target))})`',
+        'sql`(SELECT ${target.dialect.count} FROM ${target.from()}${where(matching(target).slice(0, 0))})`',
+      ],
+    ],
+  ),
   ...mutantsOf(
     'store/sql/write',
     [...contract, 'store/update-rule#SQLite'],

@@ -5,6 +5,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
+import { setImmediate as turn } from 'node:timers/promises'
 import { accessTokenReader } from '../../src/auth/access-token.ts'
 import { createUser } from '../../src/auth/bootstrap.ts'
 import type { Credential } from '../../src/auth/credentials.ts'
@@ -13,6 +14,7 @@ import { TokenSigner } from '../../src/auth/server/jwt.ts'
 import { loadKeys } from '../../src/auth/server/keys.ts'
 import { checkModel } from '../../src/model/check.ts'
 import { createGuard } from '../../src/plan/guard.ts'
+import type { Run } from '../../src/plan/run.ts'
 import { type Principal, system } from '../../src/principal.ts'
 import type { Records } from '../../src/records.ts'
 import { createRun } from '../../src/serve/store.ts'
@@ -327,4 +329,45 @@ test('a JWT for a grant that was denied while it was issued never works', async 
     await one.records.put(late)
     assert.equal(await one.read(token.text), null)
   })
+})
+
+test('a role that changes while it is looked for is not remembered for tokens that come later', async () => {
+  const asked: ((role: string) => void)[] = []
+  let users = 1
+  const stored = {
+    payload: JSON.stringify({ clientId: 'app', accountId: '7', grantId: 'g' }),
+    expiresAt: Date.now() + 60_000,
+  }
+  const reader = accessTokenReader({
+    run: {
+      item: () =>
+        new Promise(resolve => asked.push(role => resolve({ kind: 'item', text: JSON.stringify({ role }) }))),
+    } as unknown as Run,
+    records: {
+      get: async (kind: string) => (kind === 'ClientCredentials' ? undefined : stored),
+      version: () => 1,
+    } as unknown as Records,
+    version: name => (name === 'users' ? users : 1),
+    scopesOfApp: () => 'all',
+    issuer: () => issuer,
+    life,
+    refreshLife: life,
+  })
+  const roleBy = async (letter: string) => {
+    const read = reader.read(
+      { place: 'bearer', text: letter.repeat(43) },
+      { headers: {}, query: '', method: 'GET' },
+    )
+    return (await read)?.access.role
+  }
+  const early = roleBy('a')
+  while (asked.length < 1) await turn()
+  users++
+  const late = roleBy('b')
+  while (asked.length < 2) await turn()
+  asked[1]?.('user')
+  assert.equal(await late, 'user')
+  asked[0]?.('admin')
+  assert.equal(await early, 'admin', 'as it was when the request came')
+  assert.equal(await roleBy('c'), 'user')
 })

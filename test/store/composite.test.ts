@@ -55,6 +55,11 @@ test('a related item is looked up, but not for its id alone', () => {
     texts(composite(author([id])), [1]).sqlite,
     `SELECT json_object('post', (SELECT json_object('author', CASE WHEN "t1"."author_id" IS NOT NULL THEN json_object('id', CAST("t1"."author_id" AS TEXT)) END) FROM "posts" AS "t1" WHERE "t1"."id" = ?1))`,
   )
+  // What an event refers to may be gone.
+  assert.match(
+    texts(composite({ ...author([id]), event: 1 } as Root), [1, 0]).sqlite,
+    /FROM "users" AS "t\d" WHERE/,
+  )
   // Where only some may be seen, the row decides.
   const guard = createGuard(smallModel({ access: { users: { read: owner('id') } } }))
   assert.match(texts(composite(author([id])), [1], guard, ann).sqlite, /FROM "users" AS "t2" WHERE/)

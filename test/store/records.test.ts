@@ -143,6 +143,38 @@ function scenarios(database: TestDatabase): void {
   )
 
   it(
+    'replaces all of a record, and deletes of an owner only what is named',
+    within(database, async ({ records }) => {
+      await records.put(record('1', { grant: 'g', alias: 'short', owner: '7' }))
+      await records.put(
+        record('1', { payload: '{}', expiresAt: null, grant: 'h', alias: 'long', owner: '70' }),
+      )
+      const { consumedAt: _, ...stored } = (await records.get('Token', '1')) ?? assert.fail()
+      const expected = { payload: '{}', expiresAt: null, grant: 'h', alias: 'long', owner: '70' }
+      assert.deepEqual(stored, { kind: 'Token', id: '1', ...expected })
+      await records.put(record('2', { owner: '70' }))
+      await records.put(record('1', { kind: 'Other', owner: '70' }))
+      assert.equal(await records.deleteOwned('7', ['Token', 'Other']), 0)
+      assert.equal(await records.deleteOwned('70', ['Token', 'Third']), 2)
+      assert.deepEqual(idsOf(await records.byOwner('Other', '70')), ['1'])
+    }),
+  )
+
+  it(
+    'gives the id of one whose time is over to the next, cleaned away or not',
+    within(database, async ({ records, clock }) => {
+      await records.put(record('1'))
+      clock.now = 1_999_999
+      // What is cleaned now and then was cleaned just before.
+      await records.put(record('2'))
+      assert.equal(await records.add(record('1', { expiresAt: 3_000_000 })), false)
+      clock.now = 2_000_000
+      assert.equal(await records.add(record('1', { expiresAt: 3_000_000 })), true)
+      assert.equal((await records.get('Token', '1'))?.expiresAt, 3_000_000)
+    }),
+  )
+
+  it(
     'gives out nothing whose time is over',
     within(database, async ({ records, clock }) => {
       await records.put(record('1', { alias: 'a', owner: '7' }))

@@ -42,6 +42,8 @@ interface Case {
   readonly hasAccount?: boolean
   readonly form?: Readonly<Record<string, string | undefined>>
   readonly refreshReplay?: number
+  /** Somebody else has used it up meanwhile. */
+  readonly isLate?: boolean
 }
 
 /** What the request is answered, and what is stored and used up for it. */
@@ -63,6 +65,7 @@ async function asked(first: Readonly<Record<string, string>>, changes: Case = {}
   const stored: Record<string, Record<string, unknown>> = {}
   const adapter = (kind: string) => ({
     async consume(id: string) {
+      if (changes.isLate) throw Object.assign(new Error(), { error: 'invalid_grant', statusCode: 400 })
       consumed.push(`${kind} ${id}`)
     },
     async upsert(_id: string, payload: Record<string, unknown>) {
@@ -107,6 +110,14 @@ test('a refresh counts its rotations, and its chain goes on from where it began'
   const { RefreshToken: next } = stored
   assert.deepEqual([next?.rotations, next?.iiat, next?.gty], [4, 1000, 'authorization_code refresh_token'])
 })
+
+for (const request of [exchange, refresh]) {
+  test(`whoever comes second with a ${request.grant_type} gets no token`, async () => {
+    const { reply } = await asked(request, { isLate: true })
+    assert.equal(reply?.status, 400)
+    assert.deepEqual(JSON.parse(String(reply?.body)), { error: 'invalid_grant' })
+  })
+}
 
 const left: readonly (readonly [what: string, first: Readonly<Record<string, string>>, changes: Case])[] = [
   [
