@@ -18,7 +18,11 @@ export interface Delivery {
 const starts: Readonly<Record<Delivery['server'], (data: DataSet) => Promise<Running>>> = {
   ws: () => startServer(['bench/servers/graphql-ws.mjs'], { PLAIN: '1' }, '/'),
   'graphql-ws': () => startServer(['bench/servers/graphql-ws.mjs'], {}, '/'),
-  Portico: ({ database }) => startPortico(database, { PORTICO_GRAPHQL_MAX_SUBSCRIPTIONS: '100000' }),
+  Portico: ({ database }) =>
+    startPortico(database, {
+      PORTICO_GRAPHQL_MAX_SUBSCRIPTIONS: '100000',
+      PORTICO_GRAPHQL_MAX_CONNECTIONS: '100000',
+    }),
 }
 
 interface Audience {

@@ -204,7 +204,7 @@ export const settingsTable = {
     kind: integer(1, 1_000_000),
     default: 10_000,
     sentence:
-      'How many connections may be open, WebSockets included, to all workers together. Beyond, idle ones end, then requests on new ones are answered with 503; a tenth beyond, new ones end at once.',
+      'How many connections may be open, WebSockets included, to all workers together. Beyond, idle ones end, WebSockets on which nothing runs first, then requests on new ones are answered with 503; a tenth beyond, new ones end at once.',
   }),
   maxDelay: row({
     variable: 'PORTICO_MAX_DELAY',

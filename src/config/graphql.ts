@@ -82,7 +82,7 @@ export const graphqlSettings = {
   'graphql.maxCallerBytes': row({
     variable: 'PORTICO_GRAPHQL_MAX_CALLER_BYTES',
     kind: integer(1024, 68_719_476_736),
-    default: 4_194_304,
+    default: 16_777_216,
     sentence:
       'The same for all open subscriptions of each user, and of each client address without a credential, in each worker. Subscriptions with the same document count it once.',
   }),

@@ -115,7 +115,7 @@ function binder(model: Model, { schema, directory }: ModelSchema, limits: Limits
 
   function attempt(operation: Operation, given: unknown): Ready | Refused {
     try {
-      const values = declared(operation, givenVariables(given))
+      const values = givenVariables(given)
       checkSizes(operation, values)
       return ready(operation, coerced(schema, operation, values), values)
     } catch (error) {
@@ -197,12 +197,6 @@ function givenVariables(given: unknown): Readonly<Record<string, unknown>> {
     throw limitError('"variables" must be a JSON object.')
   }
   return given as Readonly<Record<string, unknown>>
-}
-
-/** Those that the operation declares: of others nothing is looked at, and nothing is kept. */
-function declared({ node }: Operation, given: Ready['given']): Ready['given'] {
-  const names = (node.variableDefinitions ?? []).map(({ variable }) => variable.name.value)
-  return Object.fromEntries(names.flatMap(name => (Object.hasOwn(given, name) ? [[name, given[name]]] : [])))
 }
 
 /**

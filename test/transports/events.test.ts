@@ -9,7 +9,7 @@ import { client, json, post, until, type Wire, wire } from './service.ts'
 
 let blog: Blog
 before(async () => {
-  blog = await openBlog()
+  blog = await openBlog({ graphql: { maxAnonymousConnections: 1000 } })
 })
 after(() => blog.close())
 
