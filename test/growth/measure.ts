@@ -11,13 +11,13 @@ export interface GrowthInput {
 /** What takes no longer is harmless, however it grows. */
 const harmlessMs = 8
 /** What takes as long at any size is no fault of noise. */
-const endlessMs = 5000
+const endlessMs = 2000
 /**
  * Of a time, when the input becomes four times and sixteen times as large: 4 and 16 where it is linear, little more
  * for n log n, 16 and 256 for n². Both: where memory is laid out another way, a time can grow at once.
  */
 const maxGrowth = { four: 9, sixteen: 100 }
-const maxAttempts = 6
+const maxAttempts = 5
 
 /** The processor time of this process in milliseconds: what others do does not count. That of a thread is too coarse. */
 export async function cpuMs(run: () => unknown): Promise<number> {
