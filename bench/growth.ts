@@ -2,7 +2,7 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { setTimeout as wait } from 'node:timers/promises'
 import { inputs } from '../test/growth/inputs.ts'
-import type { GrowthInput } from '../test/growth/measure.ts'
+import { cpuMs, type GrowthInput } from '../test/growth/measure.ts'
 import { callsOf } from '../test/growth/requests.ts'
 import { withTarget } from '../test/growth/target.ts'
 
@@ -20,11 +20,7 @@ interface Held {
 type Clock = (call: () => unknown) => Promise<number>
 
 /** Of a call that does all its work at once. */
-const atOnce: Clock = async call => {
-  const start = performance.now()
-  call()
-  return performance.now() - start
-}
+const atOnce: Clock = cpuMs
 
 /** The longest time in which nobody else got a turn, in the process of both the service and its client. */
 const heldBy: Clock = async call => {
