@@ -4,12 +4,14 @@
  * `npm run bench -- profile W1 [--hot]`
  * `npm run bench -- overload`
  * `npm run bench -- postgres [--rounds n] [--seconds n] [--write-docs]`: what row security and a read replica cost
+ * `npm run bench -- growth [--write-docs]`: how long the largest inputs hold the event loop
  * `npm run bench -- soak [lanes] [--minutes 30]`: bench/soak-load.ts names the lanes
  *
  * Names are W1 to W9, `start` and `walk`; without any, all of them, and what two workers and PostgreSQL give.
  */
 import { parseArgs } from 'node:util'
 import { type DataSet, dataSet } from './data.ts'
+import { growthTable, measureGrowth, slowRows } from './growth.ts'
 import { type Figure, footprint, measure, measureBeside, type Pace, walk } from './measure.ts'
 import { measureOauth, oauthTable } from './oauth.ts'
 import { measureOverload, overloadTable } from './overload.ts'
@@ -166,10 +168,19 @@ async function postgresBeside(): Promise<void> {
   if (values['write-docs']) writeDocs('postgres', text)
 }
 
+async function growth(): Promise<void> {
+  const rows = await measureGrowth()
+  const text = [machine(), growthTable(rows)].join('\n\n')
+  say(text)
+  if (values['write-docs']) writeDocs('growth', text)
+  if (slowRows(rows) > 0) process.exitCode = 1
+}
+
 const others: Readonly<Record<string, () => Promise<void>>> = {
   profile: profileFirst,
   soak: soakFirst,
   postgres: postgresBeside,
+  growth,
   overload: async () => say(overloadTable(await measureOverload(await dataSet(positive('rows'))))),
 }
 await (others[positionals[0] ?? ''] ?? bench)()

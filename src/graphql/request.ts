@@ -28,7 +28,7 @@ function isObject(value: unknown): value is Values {
 
 function isWithin(value: unknown, levels: number): boolean {
   if (typeof value !== 'object' || value === null) return true
-  return levels > 0 && Object.values(value).every(one => isWithin(one, levels - 1))
+  return levels > 0 && Object.keys(value).every(key => isWithin(Reflect.get(value, key), levels - 1))
 }
 
 function textOf(values: Values, name: string): string | undefined {

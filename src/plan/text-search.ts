@@ -10,13 +10,19 @@ export const maxSearchCharacters = 500
 export const maxSearchTerms = 32
 /** In UTF-16 code units. What stands behind them in a stored text is not found, so that a write takes no longer. */
 export const maxIndexedLength = 100_000
+/** Of the same text, decomposed: a letter becomes two characters, or, of those that stand for words, up to 18. */
+const maxDecomposedLength = 2 * maxIndexedLength
 
 const separators = /[^\p{L}\p{N}]+/u
 const marks = /\p{M}+/gu
 
+function decomposed(text: string): string {
+  return normalize(text, 'NFKD')
+}
+
+/** `text`: decomposed. */
 function wordsOf(text: string): readonly string[] {
-  const lowerCase = normalize(text, 'NFKD').toLowerCase()
-  return normalize(lowerCase, 'NFKD')
+  return decomposed(text.toLowerCase())
     .replace(marks, '')
     .split(separators)
     .filter(word => word !== '')
@@ -24,14 +30,17 @@ function wordsOf(text: string): readonly string[] {
 
 /** The different terms of a search: compatibility-decomposed, without marks, in lower case. */
 export function searchTerms(text: string): readonly string[] {
-  return [...new Set(wordsOf(text))]
+  return [...new Set(wordsOf(decomposed(text)))]
 }
 
 /** The different terms by which a stored text is found. */
 export function indexedTerms(text: string): readonly string[] {
-  if (text.length <= maxIndexedLength) return searchTerms(text)
+  const whole = decomposed(text.slice(0, maxIndexedLength))
+  if (text.length <= maxIndexedLength && whole.length <= maxDecomposedLength) {
+    return [...new Set(wordsOf(whole))]
+  }
   // The last word may be cut.
-  return [...new Set(wordsOf(text.slice(0, maxIndexedLength)).slice(0, -1))]
+  return [...new Set(wordsOf(whole.slice(0, maxDecomposedLength)).slice(0, -1))]
 }
 
 interface TextFault {

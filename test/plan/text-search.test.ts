@@ -35,6 +35,9 @@ test('of a stored text the words are found that stand whole in its first 100,000
   assert.equal(indexedTerms(text(maxIndexedLength)).length, 2)
   assert.deepEqual(indexedTerms(text(maxIndexedLength + 1)), ['first'])
   assert.deepEqual(indexedTerms(`${'a '.repeat(60_000)}last`), ['a'])
+  // Each of these letters stands for four words.
+  assert.deepEqual(indexedTerms(`${'\uFDFA '.repeat(40_000)}last`), searchTerms('\uFDFA'))
+  assert.deepEqual(indexedTerms(`${'é '.repeat(40_000)}last`), ['e', 'last'])
 })
 
 test('a search has at most 500 characters and 32 different words', () => {

@@ -1,0 +1,82 @@
+/** How long inputs of the largest size, a half and a quarter of it hold the event loop. */
+import { monitorEventLoopDelay } from 'node:perf_hooks'
+import { setTimeout as wait } from 'node:timers/promises'
+import { inputs } from '../test/growth/inputs.ts'
+import { cpuMs, type GrowthInput } from '../test/growth/measure.ts'
+import { callsOf } from '../test/growth/requests.ts'
+import { withTarget } from '../test/growth/target.ts'
+
+/** Nothing within the bounds may hold it for longer. */
+const maxHeldMs = 50
+const rounds = 5
+
+interface Held {
+  readonly name: string
+  readonly bound: number
+  /** By a quarter, a half and the whole of the bound. */
+  readonly ms: readonly number[]
+}
+
+type Clock = (call: () => unknown) => Promise<number>
+
+/** Of a call that does all its work at once. */
+const atOnce: Clock = cpuMs
+
+/** The longest time in which nobody else got a turn, in the process of both the service and its client. */
+const heldBy: Clock = async call => {
+  const delay = monitorEventLoopDelay({ resolution: 1 })
+  delay.enable()
+  await wait(3)
+  delay.reset()
+  await call()
+  await wait(3)
+  delay.disable()
+  return delay.max / 1e6
+}
+
+/** The least of a few rounds: other processes of the machine are not the input's. */
+async function held({ name, bound, call }: GrowthInput, clock: Clock): Promise<Held> {
+  const ms: number[] = []
+  for (const part of [4, 2, 1]) {
+    let least = Number.POSITIVE_INFINITY
+    for (let round = 0; round < rounds; round++) least = Math.min(least, await clock(call(bound / part)))
+    ms.push(least)
+  }
+  return { name, bound, ms }
+}
+
+const kind = (name: string) => name.split(':')[0]?.replace(/^(format|field|pattern) .*/, '$1') ?? name
+
+/** Of each kind of input the one that a first look finds to take longest. */
+async function worst(): Promise<readonly GrowthInput[]> {
+  const looked: { readonly input: GrowthInput; readonly ms: number }[] = []
+  for (const input of inputs) looked.push({ input, ms: await atOnce(input.call(input.bound)) })
+  return [...Map.groupBy(looked, ({ input }) => kind(input.name)).values()].map(
+    same => same.reduce((one, other) => (other.ms > one.ms ? other : one)).input,
+  )
+}
+
+export async function measureGrowth(): Promise<readonly Held[]> {
+  const called: Held[] = []
+  for (const input of await worst()) called.push(await held(input, atOnce))
+  const asked: Held[] = []
+  await withTarget(async target => {
+    for (const input of callsOf(target)) asked.push(await held(input, heldBy))
+  })
+  return [...called, ...asked]
+}
+
+export function growthTable(rows: readonly Held[]): string {
+  return [
+    '| input | size | ms at a quarter | at a half | at the whole | |',
+    '|---|---|---|---|---|---|',
+    ...rows.map(({ name, bound, ms }) => {
+      const cells = [name, bound.toLocaleString('en'), ...ms.map(each => each.toFixed(1))]
+      return `| ${cells.join(' | ')} | ${(ms.at(-1) ?? 0) > maxHeldMs ? `over ${maxHeldMs} ms` : ''} |`
+    }),
+  ].join('\n')
+}
+
+export function slowRows(rows: readonly Held[]): number {
+  return rows.filter(({ ms }) => (ms.at(-1) ?? 0) > maxHeldMs).length
+}

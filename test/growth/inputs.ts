@@ -1,0 +1,355 @@
+/** What takes input from outside, called in this process: a row each. */
+import formats from 'ajv-formats/dist/formats.js'
+import { readForm } from '../../src/auth/accounts/face/form-body.ts'
+import { passwordFault } from '../../src/auth/accounts/rules.ts'
+import { findCredential } from '../../src/auth/credentials.ts'
+import { isKey } from '../../src/auth/key.ts'
+import { isPasswordTooLong } from '../../src/auth/password.ts'
+import { doubled, pairsOf, textOf } from '../../src/auth/server/dialect.ts'
+import { ApiError } from '../../src/errors.ts'
+import { readAccept as graphqlAccept } from '../../src/graphql/accept.ts'
+import { createEngine } from '../../src/graphql/create-engine.ts'
+import { addressReader } from '../../src/http/address.ts'
+import { requestId } from '../../src/http/request-id.ts'
+import { checkModel } from '../../src/model/check.ts'
+import { schemaFaults } from '../../src/model/fault.ts'
+import type { JsonValue } from '../../src/model/fields/type.ts'
+import { formats as ownFormats } from '../../src/model/formats.ts'
+import { nearest } from '../../src/model/nearest.ts'
+import { publicPicture, redirection } from '../../src/model/patterns.ts'
+import { bodyValidator } from '../../src/model/validate.ts'
+import { cursorsOf } from '../../src/plan/cursor.ts'
+import type { Run } from '../../src/plan/run.ts'
+import { containedFault, indexedTerms, maxIndexedLength, searchFault } from '../../src/plan/text-search.ts'
+import { readAccept } from '../../src/rest/accept.ts'
+import { readBody } from '../../src/rest/body.ts'
+import { matchesNone, readIfMatch } from '../../src/rest/conditional.ts'
+import { parseQuery, unknownParameter } from '../../src/rest/parameters.ts'
+import { arrayOf } from '../../src/store/postgres/statement.ts'
+import { mergePatch } from '../../src/store/write/documents.ts'
+import { normalize } from '../../src/unicode.ts'
+import type { GrowthInput } from './measure.ts'
+import declaration from './model.ts'
+import { hostile, type MakeText, unicode, word } from './texts.ts'
+
+/** The bounds of the settings as they are when nobody sets them, in bytes. */
+export const headerBound = 16_384
+export const formBound = 65_536
+export const bodyBound = 1_048_576
+
+const model = checkModel(declaration)
+const things = model.collections.get('things')
+if (!things) throw new Error('the model has no things')
+
+/** A refusal is an answer too. */
+function answered(call: () => unknown): unknown {
+  try {
+    return call()
+  } catch (error) {
+    if (error instanceof ApiError || error instanceof SyntaxError || error instanceof RangeError) return error
+    throw error
+  }
+}
+
+/** A row for each of the texts. */
+function rows(
+  name: string,
+  texts: ReadonlyMap<string, MakeText>,
+  bound: number,
+  call: (text: string) => unknown,
+): readonly GrowthInput[] {
+  return [...texts].map(([kind, make]) => ({
+    name: `${name}: ${kind}`,
+    bound,
+    call: size => {
+      const text = make(size)
+      return () => answered(() => call(text))
+    },
+  }))
+}
+
+let salt = 0
+
+const headers: readonly GrowthInput[] = [
+  // What was read before is remembered, so each is another.
+  ...rows('Accept, REST', hostile, headerBound, text => readAccept(`${text}${salt++}`)),
+  ...rows('Accept, GraphQL', hostile, headerBound, text => graphqlAccept(`${text}${salt++}`)),
+  ...rows('If-None-Match', hostile, headerBound, text => matchesNone(`"a"${text}`, '"b"')),
+  ...rows('If-Match', hostile, headerBound, text => readIfMatch(`"a"${text}`)),
+  ...rows('Authorization', hostile, headerBound, text =>
+    findCredential({ headers: { authorization: `Bearer ${text}` }, query: '' }),
+  ),
+  ...rows('X-API-Key', hostile, headerBound, text =>
+    findCredential({ headers: { 'x-api-key': text }, query: '' }),
+  ),
+  ...rows('API key', hostile, headerBound, text => isKey(`pk_${text}`)),
+  ...rows('X-Request-Id', hostile, headerBound, requestId),
+  ...rows('Content-Type', hostile, headerBound, text =>
+    readBody(callWith('{}', `application/json${text}`), ['application/json']),
+  ),
+  ...rows('X-Forwarded-For', hostile, headerBound, text => addressReader(['10.0.0.0/8'])('10.0.0.1', text)),
+]
+
+function callWith(body: string, contentType = 'application/json') {
+  const call = { method: 'POST', url: '/', path: '/', query: '', address: '', requestId: '' }
+  return { ...call, headers: { 'content-type': contentType }, body: Buffer.from(body) }
+}
+
+const queries: readonly GrowthInput[] = [
+  ...rows('query', hostile, headerBound, parseQuery),
+  ...rows(
+    'query, parameters',
+    new Map([['many', length => `${word(1)}=1&`.repeat(length / 10)]]),
+    headerBound,
+    parseQuery,
+  ),
+  ...rows(
+    'query, api_key',
+    new Map([['many', length => 'api_key=a&'.repeat(length / 10)]]),
+    headerBound,
+    query => findCredential({ headers: {}, query }),
+  ),
+  ...rows('parameter that nobody knows', hostile, headerBound, text =>
+    unknownParameter(text, things.fields.keys()),
+  ),
+  ...rows('cursor', hostile, 6000, text => cursorsOf(things, []).decode(text)),
+  ...rows('cursor, base64', hostile, 4500, text =>
+    cursorsOf(things, []).decode(Buffer.from(text).toString('base64url')),
+  ),
+  ...rows('did you mean', hostile, headerBound, text => nearest(text, [text.slice(1), 'title'])),
+]
+
+const forms: readonly GrowthInput[] = [
+  ...rows('form', hostile, formBound, text =>
+    readForm({ headers: { 'content-type': 'application/x-www-form-urlencoded' }, body: Buffer.from(text) }),
+  ),
+  ...rows('OAuth parameters', hostile, formBound, text => doubled(pairsOf(textOf(pairsOf(text))))),
+  ...rows('password', unicode, formBound, text => passwordFault(text, 'a@example.com')),
+  ...rows('password, length', unicode, formBound, isPasswordTooLong),
+]
+
+const fieldNames = ['title', 'body', 'code', 'at', 'mail', 'link'] as const
+
+const bodies: readonly GrowthInput[] = [
+  ...rows('normalisation', unicode, bodyBound, text => normalize(text, 'NFC')),
+  ...rows('search', unicode, bodyBound, searchFault),
+  ...rows('contained text', unicode, bodyBound, containedFault),
+  ...rows('stored text', unicode, maxIndexedLength, indexedTerms),
+  ...rows('JSON', hostile, bodyBound, text => readBody(callWith(text), ['application/json'])),
+  ...rows('JSON text', unicode, bodyBound, text =>
+    readBody(callWith(JSON.stringify([text])), ['application/json']),
+  ),
+  ...fieldNames.flatMap(name =>
+    rows(`field ${name}`, unicode, bodyBound, text => bodyValidator(things).create({ [name]: text })),
+  ),
+  ...rows('array for PostgreSQL', unicode, bodyBound, text => arrayOf([text, 'a'])),
+]
+
+const stringFormats = new Set([...ownFormats.keys(), ...Object.keys(formats.fullFormats)])
+
+const patterns: readonly GrowthInput[] = [
+  ...[...stringFormats].flatMap(format =>
+    rows(`format ${format}`, hostile, bodyBound, text =>
+      schemaFaults({ type: 'string', format }, text, true),
+    ),
+  ),
+  ...[redirection, publicPicture].flatMap((pattern, at) =>
+    rows(`pattern ${at}`, hostile, 2048, text => new RegExp(pattern, 'u').test(`https://a.example${text}`)),
+  ),
+]
+
+/** Values of so many bytes as JSON, about. */
+const values = new Map<string, (size: number) => JsonValue>([
+  ['numbers', size => Array.from({ length: size / 6 }, (_, at) => at)],
+  ['texts', size => Array.from({ length: size / 10 }, (_, at) => word(at))],
+  ['texts and numbers', size => Array.from({ length: size / 8 }, (_, at) => (at % 2 ? at : word(at)))],
+  ['arrays', size => Array.from({ length: size / 8 }, (_, at) => [at])],
+  ['objects', size => Array.from({ length: size / 12 }, (_, at) => ({ a: at }))],
+  ['objects of other names', size => Array.from({ length: size / 14 }, (_, at) => ({ [word(at)]: 1 }))],
+  ['members', size => Object.fromEntries(Array.from({ length: size / 12 }, (_, at) => [word(at), at]))],
+  [
+    'members that are indices',
+    size => Object.fromEntries(Array.from({ length: size / 12 }, (_, at) => [at * 7, at])),
+  ],
+])
+
+function valueRows(name: string, bound: number, call: (value: JsonValue) => unknown): readonly GrowthInput[] {
+  return [...values].map(([kind, make]) => ({
+    name: `${name}: ${kind}`,
+    bound,
+    call: size => {
+      const value = make(size)
+      return () => answered(() => call(value))
+    },
+  }))
+}
+
+const documents: readonly GrowthInput[] = [
+  ...valueRows('document', bodyBound, value => bodyValidator(things).create({ document: value })),
+  ...valueRows('unique items', bodyBound, value => bodyValidator(things).create({ different: value })),
+  ...valueRows('links', bodyBound, value => bodyValidator(things).create({ links: value })),
+  ...valueRows('body', bodyBound, value => bodyValidator(things).create(value)),
+  ...valueRows('merge patch', bodyBound, value => mergePatch(value, value)),
+  ...[...values].map(([kind, make]) => ({
+    name: `JSON: ${kind}`,
+    bound: bodyBound,
+    call: (size: number) => {
+      const call = callWith(JSON.stringify(make(size)))
+      return () => answered(() => readBody(call, ['application/json']))
+    },
+  })),
+  {
+    name: 'JSON: a key given twice, at the end',
+    bound: bodyBound,
+    call: size => {
+      const members = Array.from({ length: size / 12 }, (_, at) => `"${word(at)}":1`)
+      const call = callWith(`{${members.join()},"a":1,"a":1}`)
+      return () => answered(() => readBody(call, ['application/json']))
+    },
+  },
+]
+
+const run = new Proxy({} as Run, {
+  get(_, name) {
+    throw new Error(`run.${String(name)} was reached`)
+  },
+})
+const engine = createEngine({ model, run, hooks: new Map() })
+
+/** Parts of a document, one for each token or so. */
+const parts: ReadonlyMap<string, (count: number) => string> = new Map([
+  ['fields', count => `{ things { ${'id '.repeat(count)} } }`],
+  ['other fields', count => `{ things { ${many(count, at => `x${at}`)} } }`],
+  ['aliases', count => `{ ${many(count / 6, at => `a${at}: things { id }`)} }`],
+  ['an argument again', count => `{ things(${'limit: 1 '.repeat(count / 3)}) { id } }`],
+  ['other arguments', count => `{ things(${many(count / 3, at => `x${at}: 1`)}) { id } }`],
+  ['variables', count => `query(${many(count / 4, at => `$v${at}: Int`)}) { things { id } }`],
+  ['a variable again', count => `query(${'$v: Int '.repeat(count / 4)}) { things(limit: $v) { id } }`],
+  ['conditions', count => `{ things(filter: { and: [${'{ id: { eq: 1 } } '.repeat(count / 9)}] }) { id } }`],
+  ['a condition again', count => `{ things(filter: { ${'id: { eq: 1 } '.repeat(count / 7)} }) { id } }`],
+  ['values', count => `{ things(filter: { id: { in: [${'1 '.repeat(count)}] } }) { id } }`],
+  ['sort keys', count => `{ things(orderBy: [${'ID_ASC '.repeat(count)}]) { id } }`],
+  ['other sort keys', count => `{ things(orderBy: [${many(count, at => `ID_AS${at}`)}]) { id } }`],
+  [
+    'fragments',
+    count => `{ things { ...F0 } } ${many(count / 9, at => `fragment F${at} on Thing { id ...F${at + 1} }`)}`,
+  ],
+  ['a fragment again', count => `{ things { ${'...F '.repeat(count / 2)} } } fragment F on Thing { id }`],
+  ['fragments that are not there', count => `{ things { ${many(count / 2, at => `...F${at}`)} } }`],
+  ['parts by type', count => `{ node(nodeId: "a") { ${'... on Thing { id } '.repeat(count / 7)} } }`],
+  ['directives', count => `{ things { id ${'@skip(if: false) '.repeat(count / 6)} } }`],
+  ['operations', count => many(count / 7, at => `query Q${at} { things { id } }`)],
+  ['operations of one name', count => 'query Q { things { id } } '.repeat(count / 7)],
+  ['lists in lists', count => `{ things(filter: ${'['.repeat(count / 2)}${']'.repeat(count / 2)}) { id } }`],
+  [
+    'an object',
+    count => `mutation { createThing(document: { ${many(count / 3, at => `x${at}: 1`)} }) { id } }`,
+  ],
+])
+
+function many(count: number, part: (at: number) => string): string {
+  return Array.from({ length: Math.floor(count) }, (_, at) => part(at)).join(' ')
+}
+
+/** Long texts within a document of few tokens. */
+const longTexts: ReadonlyMap<string, (length: number) => string> = new Map([
+  ['a name', length => `{ things { ${'a'.repeat(length)} } }`],
+  ['a text', length => `{ things(search: "${'a'.repeat(length)}") { id } }`],
+  ['escapes', length => `{ things(search: "${'\\n'.repeat(length / 2)}") { id } }`],
+  ['a block', length => `{ things(search: """${'\n '.repeat(length / 2)}""") { id } }`],
+  ['quotes of a block', length => `{ things(search: """${'\\"""'.repeat(length / 4)}""") { id } }`],
+  ['a number', length => `{ things(limit: ${'1'.repeat(length)}) { id } }`],
+  ['comments', length => `{ things { id } } ${'#\n'.repeat(length / 2)}`],
+  ['lines before faults', length => `{ ${'\n'.repeat(length)} things(${'limit: 1 '.repeat(600)}) { id } }`],
+])
+
+function documentRow(kind: string, bound: number, make: (size: number) => string): GrowthInput {
+  return {
+    name: `GraphQL document: ${kind}`,
+    bound,
+    call: size => {
+      const source = `${make(size)}#${salt++}`
+      return () => {
+        const prepared = engine.prepare(source, undefined)
+        return prepared.outcome === 'prepared' ? engine.bind(prepared, {}) : prepared
+      }
+    },
+  }
+}
+
+const variables: ReadonlyMap<string, readonly [type: string, use: string, make: (count: number) => unknown]> =
+  new Map([
+    [
+      'conditions',
+      ['ThingFilter', 'things(filter: $v) { id }', (count: number) => ({ and: objects(count) })],
+    ],
+    ['one in another', ['ThingFilter', 'things(filter: $v) { id }', (count: number) => nested(count)]],
+    [
+      'sort keys',
+      ['[ThingOrderBy!]', 'things(orderBy: $v) { id }', (count: number) => new Array(count).fill('ID_ASC')],
+    ],
+    ['words', ['String', 'things(search: $v) { id }', (count: number) => many(count, word)]],
+    ['marks', ['String', 'things(search: $v) { id }', (count: number) => `a${'\u0301\u0323'.repeat(count)}`]],
+    [
+      'a contained text',
+      [
+        'ThingFilter',
+        'things(filter: $v) { id }',
+        (count: number) => ({ note: { contains: 'a'.repeat(count) } }),
+      ],
+    ],
+    [
+      'a cursor',
+      [
+        'String',
+        'thingsConnection(first: 1, after: $v) { totalCount }',
+        (count: number) => 'a'.repeat(count),
+      ],
+    ],
+    ['an id', ['ID!', 'node(nodeId: $v) { nodeId }', (count: number) => `Thing:${'1'.repeat(count)}`]],
+    [
+      'members that nobody knows',
+      [
+        'ThingFilter',
+        'things(filter: $v) { id }',
+        (count: number) => Object.fromEntries(Array.from({ length: count }, (_, at) => [word(at), 1])),
+      ],
+    ],
+  ])
+
+function objects(count: number) {
+  return Array.from({ length: count }, () => ({ id: { eq: '1' } }))
+}
+
+function nested(count: number): object {
+  let value: object = { id: { eq: '1' } }
+  for (let level = 0; level < count; level++) value = { and: [value] }
+  return value
+}
+
+const graphql: readonly GrowthInput[] = [
+  ...[...parts].map(([kind, make]) => documentRow(kind, 1920, make)),
+  ...[...longTexts].map(([kind, make]) => documentRow(kind, 90_000, make)),
+  ...[...variables].map(([kind, [type, use, make]]): GrowthInput => {
+    const prepared = engine.prepare(`query($v: ${type}) { ${use} }`, undefined)
+    if (prepared.outcome !== 'prepared') throw new Error(prepared.text)
+    return {
+      name: `GraphQL variable: ${kind}`,
+      bound: 65_536,
+      call: size => {
+        const v = make(size)
+        return () => answered(() => engine.bind(prepared, { v }))
+      },
+    }
+  }),
+]
+
+export const inputs: readonly GrowthInput[] = [
+  ...headers,
+  ...queries,
+  ...forms,
+  ...bodies,
+  ...patterns,
+  ...documents,
+  ...graphql,
+]

@@ -1,0 +1,39 @@
+/** A service to ask, with an app, a page's form, and items to search. */
+import assert from 'node:assert/strict'
+import type { GivenSettings } from '../../src/config.ts'
+import { withService } from '../serve/service.ts'
+import declaration from './model.ts'
+import type { Target } from './requests.ts'
+
+const settings: GivenSettings = {
+  rateLimit: 'off',
+  addressRateLimit: 'off',
+  trustProxy: 1,
+  // What takes long is to be measured, not refused.
+  maxDelay: 60_000,
+}
+
+export function withTarget(use: (target: Target) => Promise<void>): Promise<void> {
+  return withService(
+    settings,
+    async ({ url, key, call }) => {
+      const body = { name: 'App', redirect_uris: ['https://app.example/cb'] }
+      const made = await call('/api/v1/oauth_apps', { method: 'POST', key, body })
+      assert.equal(made.status, 201, made.text)
+      for (let at = 0; at < 50; at++) {
+        const item = { title: `thing ${at}`, body: 'a b c d e', note: 'a'.repeat(10_000) }
+        await call('/api/v1/things', { method: 'POST', key, body: item })
+      }
+      const page = await call('/account/sign-in')
+      const csrf = /name="csrf" value="([^"]+)"/.exec(page.text)?.[1] ?? ''
+      const cookie = page.headers
+        .getSetCookie()
+        .map(each => each.split(';')[0])
+        .join('; ')
+      assert.notEqual(csrf, '')
+      const { client_id: clientId, client_secret: clientSecret } = made.json
+      await use({ url, key, csrf, cookie, clientId: String(clientId), clientSecret: String(clientSecret) })
+    },
+    declaration,
+  )
+}

@@ -1,0 +1,53 @@
+/** Texts of a given length that make parsers, patterns and normalisation work most. */
+
+export type MakeText = (length: number) => string
+
+/** `part` again and again, cut to the length. */
+export function repeated(part: string, before = '', after = ''): MakeText {
+  return length => {
+    const rest = Math.max(0, length - before.length - after.length)
+    return before + part.repeat(Math.ceil(rest / part.length)).slice(0, rest) + after
+  }
+}
+
+/** Parts that are all different, each of about eight characters. */
+export function differing(part: (at: number) => string, separator: string): MakeText {
+  return length => Array.from({ length: Math.floor(length / 8) }, (_, at) => part(at)).join(separator)
+}
+
+export const word = (at: number) => at.toString(36).padStart(7, 'q')
+
+/** By what they are, for whatever takes any text. */
+export const hostile: ReadonlyMap<string, MakeText> = new Map([
+  ['one letter', repeated('a', '', '!')],
+  ['spaces', repeated(' ', 'a', 'a')],
+  ['commas', repeated(',', 'a', '!')],
+  ['commas and spaces', repeated(', ', 'a', '!')],
+  ['semicolons', repeated(';q=1', 'a', '!')],
+  ['equals signs', repeated('=', 'a=', '!')],
+  ['quotes', repeated('"')],
+  ['backslashes', repeated('\\', '"')],
+  ['opening brackets', repeated('(')],
+  ['nested brackets', length => '['.repeat(length / 2) + ']'.repeat(length / 2)],
+  ['percent escapes', repeated('%CC%81%CC%A3', 'http://a')],
+  ['dots', repeated('a.', '', '!')],
+  ['at signs', repeated('a@', '', '!')],
+  ['colons', repeated(':', 'http://', ' ')],
+  ['slashes', repeated('/a', 'http://a', ' ')],
+  ['hyphens', repeated('a-', 'http://', '!')],
+  ['digits', repeated('1', '', '!')],
+  ['line breaks', repeated('\n', 'a', '!')],
+  ['words', differing(word, ' ')],
+])
+
+/** For whatever takes Unicode too. */
+export const unicode: ReadonlyMap<string, MakeText> = new Map([
+  ...hostile,
+  ['alternating marks', repeated('\u0301\u0323', 'a')],
+  ['marks that are called letters', repeated('\uFF9E\u0301', 'a')],
+  ['letters with many marks each', repeated(`a${'\u0301\u0323'.repeat(12)}`)],
+  ['letters that are many', repeated('\uFDFA')],
+  ['sigmas', repeated('Σ\u0323')],
+  ['pairs of surrogates', repeated('😀')],
+  ['halves of surrogate pairs', repeated('\uD83D')],
+])
