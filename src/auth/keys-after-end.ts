@@ -22,7 +22,10 @@ export function keysAfterEnd(run: Run, records: Records, now: () => number = Dat
     const since = userId === null ? undefined : await sinceAccountEnd(records, userId, now())
     if (since === undefined || since >= PAUSE) return answer
     await removeKey(run, answer.id)
-    throw new ApiError('FORBIDDEN', 'The password was changed a moment ago: make the key in a minute.')
+    throw new ApiError(
+      'FORBIDDEN',
+      'What the account had given away was ended a moment ago: make the key in a minute.',
+    )
   }
   return {
     ...run,

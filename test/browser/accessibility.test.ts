@@ -3,8 +3,12 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { Secret, TOTP } from 'otpauth'
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
+import { createAddresses } from '../../src/auth/accounts/addresses.ts'
 import { createTokens } from '../../src/auth/accounts/tokens.ts'
+import { createKey } from '../../src/auth/bootstrap.ts'
 import { checkModel } from '../../src/model/check.ts'
+import { createGuard } from '../../src/plan/guard.ts'
+import { createRun } from '../../src/serve/store.ts'
 import { openSqlite } from '../../src/store/sqlite.ts'
 import asking from '../models/asking.ts'
 import { type TestService, withService } from '../serve/service.ts'
@@ -32,6 +36,38 @@ async function resetToken(file: string, userId: number): Promise<string> {
   } finally {
     await store.close()
   }
+}
+
+/** A key, and an address that waits for its link, whose token is returned. */
+async function plant(file: string, userId: number): Promise<string> {
+  const model = checkModel(asking)
+  const store = openSqlite(model, { file })
+  try {
+    await createKey(createRun(createGuard(model), store), userId, { name: 'a key', scopes: ['*'] })
+    const fresh = 'ada.new@example.com'
+    await createAddresses(store.records).wait(userId, fresh)
+    const claimed = { userId, email: fresh, isNew: true }
+    return await createTokens(store.records).issue('AddressVerification', claimed, { owner: String(userId) })
+  } finally {
+    await store.close()
+  }
+}
+
+async function newAddress(page: Page, look: (shot: string) => Promise<void>, service: TestService) {
+  const { url, file } = service
+  const token = await plant(file, 2)
+  await page.goto(`${url}/account`)
+  await page.getByRole('heading', { name: 'New address' }).waitFor()
+  await look('account-waiting')
+  await page.goto(`${url}/account/verify?token=${token}`)
+  await look('verify-new')
+  await page.getByLabel('Your password').fill('not that one')
+  await page.getByRole('button', { name: 'Confirm the address' }).click()
+  await page.getByRole('link', { name: 'This is not your password.' }).waitFor()
+  await look('verify-new-fault')
+  await page.goto(`${url}/account/security`)
+  await page.getByLabel('Revoke my API key too').waitFor()
+  await look('security-with-key')
 }
 
 async function signUp(page: Page, look: (shot: string) => Promise<void>, url: string): Promise<void> {
@@ -108,6 +144,10 @@ async function reset(page: Page, look: (shot: string) => Promise<void>, service:
   await page.locator('main button').click()
   await page.getByRole('heading', { name: 'There is a problem' }).waitFor()
   await look('reset-fault')
+  await page.getByLabel('New password').fill('a staple in the meadow')
+  await page.locator('main button').click()
+  await page.getByRole('heading', { name: 'Your password is set' }).waitFor()
+  await look('reset-done')
   await page.goto(`${url}/account/verify?token=${'x'.repeat(43)}`)
   await look('verify-over')
 }
@@ -131,6 +171,7 @@ for (const [name, options] of Object.entries(screens)) {
           const { url } = service
           await signUp(page, look, url)
           const secret = await turnOnCodes(page, look, url)
+          await newAddress(page, look, service)
           await page.goto(`${url}/account/sessions`)
           await look('sessions')
           await page.goto(`${url}/oauth/logout`)

@@ -164,6 +164,10 @@ test('everything can be done by keyboard, and the focus is seen', async () => {
       await page.keyboard.type(value)
     }
     await page.keyboard.press('Enter')
+    await page.getByText('Sign in with the password that you have just chosen').waitFor()
+    await tabTo(page, 'Password')
+    await page.keyboard.type(password)
+    await page.keyboard.press('Enter')
     await page.getByRole('heading', { name: /asks for access/ }).waitFor()
     const box = page.locator('input[name=scope][value="write:post"]')
     const label = (await page.locator('.choice', { has: box }).textContent())?.trim() ?? ''

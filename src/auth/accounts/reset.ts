@@ -87,8 +87,8 @@ export async function reset(base: AccountBase, token: string, password: string):
   if (user?.email !== waiting.email) return { kind: 'over' }
   const codes =
     (await addresses.isUnproven(user.id)) || (await oneTime.isYoungerThan(user.id, SUSPECT_CODES_AGE))
-  await addresses.confirm(user.id, user.email)
   const ended = await replacePassword(base, user.id, hashed, { keys: true, passkeys: true, codes })
+  await addresses.confirm(user.id, user.email)
   notifyOfPassword(base, user, 'was set anew by a link', ended)
   return { kind: 'done', userId: user.id, ended }
 }

@@ -73,7 +73,8 @@ export interface Confirmation {
 }
 
 export type ConfirmAnswer =
-  | { readonly kind: 'done' }
+  /** `isFirst`: what others may have made in the account before has ended. */
+  | { readonly kind: 'done'; readonly isFirst: boolean }
   /** The link is used or too old, was made for another user, or the account has another address by now. */
   | { readonly kind: 'over' }
   | { readonly kind: 'wrong' }
@@ -92,9 +93,10 @@ export async function confirmAddress(base: AccountBase, by: Confirmation): Promi
   if (!(await tokens.redeem('AddressVerification', by.token))) return { kind: 'over' }
   const isStill = waiting.isNew ? await takeAddress(base, user, waiting.email) : user.email === waiting.email
   if (!isStill) return { kind: 'over' }
-  if (await base.addresses.isUnproven(user.id)) await endBeforeProof(base, user.id, by.session)
+  const isFirst = await base.addresses.isUnproven(user.id)
+  if (isFirst) await endBeforeProof(base, user.id, by.session)
   await base.addresses.confirm(user.id, waiting.email)
-  return { kind: 'done' }
+  return { kind: 'done', isFirst }
 }
 
 /** Gives the account the address that waits for it. Whether it still did, and nobody else has it by now. */

@@ -43,7 +43,7 @@ ${form(
 ${field({ name: 'current_password', label: 'Current password', type: 'password', autocomplete: 'current-password', maxlength: maxPasswordCharacters }, faults)}
 ${newPassword('new_password', 'New password', faults)}
 ${keys > 0 && keysChoice(keys)}
-${button('Change the password')}`,
+<div class="buttons">${button('Change the password')}</div>`,
 )}</section>`
 }
 

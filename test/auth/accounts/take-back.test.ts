@@ -174,7 +174,7 @@ test('to confirm the address ends what others have made in the account before, a
       const lost = await newTokens(fixture, foreignApp, { browser: stranger, ...options })
 
       const done = page(await owner.submit(form(await open(owner, path), 'token')))
-      assert.match(done.text, /Your address is confirmed/)
+      assert.match(done.text, /Your address is confirmed\. Other sessions are over/)
       const status = async (key = '') => (await call('/api/v1/me', { key })).status
       assert.deepEqual([await status(kept.access_token), await status(lost.access_token)], [200, 401])
       assert.equal((await open(stranger, '/account')).url.pathname, '/account/sign-in')

@@ -1,9 +1,11 @@
 /** A user who is deleted leaves nothing behind that still works, or that tells of them. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { createAddresses } from '../../../src/auth/accounts/addresses.ts'
 import { createOneTimeCodes } from '../../../src/auth/accounts/one-time-codes.ts'
 import { createPasskeys } from '../../../src/auth/accounts/passkeys.ts'
 import { createTokens } from '../../../src/auth/accounts/tokens.ts'
+import { accountEndRecord } from '../../../src/auth/server/ended.ts'
 import { checkModel } from '../../../src/model/check.ts'
 import type { Records } from '../../../src/records.ts'
 import blog from '../../models/blog.ts'
@@ -27,15 +29,18 @@ import {
 const kinds = [
   'AccessToken',
   'AccountAddress',
+  'AccountEnd',
   'AddressVerification',
   'AuthorizationCode',
   'Consent',
   'DeviceCode',
   'Grant',
   'Interaction',
+  'KnownDevice',
   'Passkey',
   'PasskeyChallenge',
   'PasswordReset',
+  'PendingAddress',
   'RecoveryCode',
   'RefreshToken',
   'SecondFactor',
@@ -68,6 +73,8 @@ async function remember(fixture: Fixture, { id, email, name }: Person): Promise<
     for (const kind of ['Passkey', 'TotpUsed']) {
       await records.put({ kind, id: `${kind} of ${owner}`, payload: '{}', expiresAt: null, owner })
     }
+    await createAddresses(records).wait(id, 'another@example.com')
+    await records.put(await accountEndRecord(records, id, Date.now() - 3_600_000, undefined))
     const codes = createOneTimeCodes(records)
     await codes.start(id, email, 'Portico')
     await codes.newRecoveryCodes(id)

@@ -11,6 +11,10 @@ import { readForm, readQuery } from './form-body.ts'
 const notes: ReadonlyMap<string, string> = new Map([
   ['sent', 'We have sent you a message with a link.'],
   ['verified', 'Your address is confirmed.'],
+  [
+    'first-verified',
+    'Your address is confirmed. Other sessions are over, with what was made or allowed in them, and so are API keys.',
+  ],
   ['address-kept', 'Your account keeps its address.'],
   ['disconnected', 'The app is disconnected. What it held works no more.'],
   ['signed-out', 'That session is over.'],

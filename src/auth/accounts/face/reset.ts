@@ -174,7 +174,10 @@ async function confirm(parts: FaceParts, visit: Visit, form: FormBody, who: Sign
     password: form.text('password'),
     ...fromOf(parts, visit),
   })
-  if (answer.kind === 'done') return redirect('/account?done=verified')
+  if (answer.kind === 'done') {
+    await rememberDevice(parts, visit, who.user.id)
+    return redirect(`/account?done=${answer.isFirst ? 'first-verified' : 'verified'}`)
+  }
   if (answer.kind === 'throttled') return tooMany(parts.theme, answer.seconds)
   if (answer.kind === 'over') return verifyOver(parts)
   return showConfirm(parts, visit, token, new Map([['password', 'This is not your password.']]))

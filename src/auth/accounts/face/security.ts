@@ -125,6 +125,7 @@ const confirmTotp: Change = async (parts, visit, who, form) => {
 const recoveryCodes: Change = async ({ base, theme }, _visit, who) => {
   if (!(await base.codes.isOn(who.user.id))) return redirect(here)
   const codes = await base.codes.newRecoveryCodes(who.user.id)
+  notifyOfProtection(base, who.user, 'New recovery codes were made for your account')
   return pageReply(theme, recoveryCodesPage({ menu: who.menu, codes }))
 }
 
