@@ -341,6 +341,31 @@ for (const database of migratables) {
         assert.match(step?.faults?.[0] ?? '', /^things\.a, b: 2 items .*, e\.g\. items 1 and 5\./)
       }))
 
+    test('what a database of an earlier version allows is noted by a start that may, and by the command', () =>
+      database.withEmpty(async at => {
+        const each = {
+          ...cases[0],
+          from: string({ max: 20 }),
+          values: ['longer than ten'],
+        } as unknown as Case
+        const narrow = modelOf(string({ max: 10 }))
+        await fill(database, at, each)
+        const [[stored] = []] = await database.rows(at, `SELECT value FROM _portico WHERE key = 'schema'`)
+        const forget = async () => {
+          const old = JSON.parse(String(stored), (key, value) => (key === 'accepts' ? undefined : value))
+          await database.run(at, `UPDATE _portico SET value = '${JSON.stringify(old)}' WHERE key = 'schema'`)
+          assert.deepEqual(await database.plan(at, narrow), [])
+        }
+        await forget()
+        await (await database.open(at, modelOf(each.from), false)).close()
+        assert.deepEqual(await database.plan(at, narrow), [])
+        await (await database.open(at, modelOf(each.from))).close()
+        await assert.rejects(database.open(at, narrow), /at most 10 characters/)
+        await forget()
+        await database.apply(at, modelOf(each.from), { allowDestructive: false })
+        await assert.rejects(database.apply(at, narrow, { allowDestructive: true }), /at most 10 characters/)
+      }))
+
     test('bounds that only widen, or that no item is beyond, are no reason to refuse a start', () =>
       database.withEmpty(async at => {
         const each = { ...cases[0], from: string({ max: 20 }), values: ['short'] } as unknown as Case

@@ -94,6 +94,20 @@ for (const database of migratables) {
         await next.close()
       }))
 
+    test('a default that only the model has does not let an older version start beside its field', () =>
+      database.withEmpty(async at => {
+        const required = { fields: { title, code: string() } }
+        await (await database.open(at, books(required))).close()
+        const later = books({
+          fields: { title, code: string({ default: 'x' }), note: string({ optional: true }) },
+        })
+        await database.apply(at, later, { allowDestructive: false })
+        await assert.rejects(
+          database.open(at, books({ fields: { title } }), false),
+          /Drop the field books\.code/,
+        )
+      }))
+
     test('a search that loses a field is not for a start to make: nodes that run write it', () =>
       database.withEmpty(async at => {
         const from = books({ fields: { ...keep, title: string({ searchable: true }) } })

@@ -23,6 +23,11 @@ interface ConnectionsOptions {
   readonly onSlow: () => void
 }
 
+/** How long a write waits for a lock, in milliseconds, of what a statement may take. */
+export function lockWaitOf(timeoutMs: number): number {
+  return Math.ceil(timeoutMs / 2)
+}
+
 export class Connections {
   readonly #options: ConnectionsOptions
   readonly #common: string
@@ -44,7 +49,7 @@ export class Connections {
   }
 
   writing(url: string): Promise<Wire> {
-    const lockTimeout = `SET lock_timeout = ${Math.ceil(this.#options.timeout / 2)}`
+    const lockTimeout = `SET lock_timeout = ${lockWaitOf(this.#options.timeout)}`
     return this.#open(url, `${this.#common}; ${lockTimeout}`, this.#options.onSlow)
   }
 

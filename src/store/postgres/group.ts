@@ -1,8 +1,8 @@
 /** A group of writes as one transaction: each is done wholly or not at all, and none is answered before the COMMIT. */
 import { ApiError } from '../../errors.ts'
 import { unconfirmed } from '../refusals.ts'
-import { sql } from '../sql/writer.ts'
-import { noInputs } from '../values.ts'
+import { slot, sql } from '../sql/writer.ts'
+import { noInputs, slotted } from '../values.ts'
 import { ConnectionLost, failureOf, isPassing, NotSent } from './failure.ts'
 import type { Lease } from './lease.ts'
 import { type Ordered, ordered, sideBySide } from './order.ts'
@@ -37,12 +37,18 @@ const rollback = statementOf(sql`ROLLBACK`)
 const savepoint = statementOf(sql`SAVEPOINT "one_write"`)
 const release = statementOf(sql`RELEASE "one_write"`)
 const rollbackTo = statementOf(sql`ROLLBACK TO "one_write"`)
+const limitLockWait = statementOf(sql`SELECT set_config('lock_timeout', ${slot(0)}, true)`)
+
+/** What is left for a write's lock when others of its group have used up the time, in milliseconds: enough for a free one. */
+const leastLockMs = 100
 
 export interface GroupsOptions<T> {
   /** The time, in milliseconds since 1970. */
   readonly now: () => number
   /** How long writes are done one after the other, in milliseconds, until those that are left are refused. */
   readonly patience: number
+  /** How long the writes of a group wait for locks, all in all; the `lock_timeout` of the connections. In milliseconds. */
+  readonly lockWaitMs: number
   /** Queues what belongs to the commit; what it returns is called after the commit. */
   readonly beforeCommit: (transaction: Transaction, done: readonly Done<T>[]) => () => void
   readonly lease: Lease
@@ -61,8 +67,9 @@ export class Groups<T> {
   /** Answers each write. When none of them is done, throws: `Again` where another try may do it. */
   async transact(wire: Wire, group: readonly Waiting<T>[]): Promise<void> {
     const transaction = new Transaction(wire)
+    const began = performance.now()
     const outcomes =
-      (await this.#plainly(transaction, group)) ?? (await this.#withSavepoints(transaction, group))
+      (await this.#plainly(transaction, group)) ?? (await this.#withSavepoints(transaction, group, began))
     const done = [...outcomes.values()].filter(outcome => 'value' in outcome)
     const after = this.#options.beforeCommit(transaction, done)
     const over = this.#options.lease.commit()
@@ -121,19 +128,33 @@ export class Groups<T> {
     return undefined
   }
 
-  async #withSavepoints(transaction: Transaction, group: readonly Waiting<T>[]): Promise<Outcomes<T>> {
+  /** `began`: when the group was tried first, by the clock. */
+  async #withSavepoints(
+    transaction: Transaction,
+    group: readonly Waiting<T>[],
+    began: number,
+  ): Promise<Outcomes<T>> {
     transaction.queue(begin)
     const at = new Date(this.#options.now()).toISOString()
     const outcomes = new Map<Waiting<T>, Outcome<T>>()
     // Each may wait for a lock as long as a statement may: all of them together must not.
-    const until = performance.now() + this.#options.patience
+    const until = began + this.#options.patience
     for (const waiting of ordered(group)) {
       const scope = new Scope(transaction, at)
+      this.#limitLockWait(transaction, began)
       const isLate = performance.now() > until
       const outcome = isLate ? tooLate() : await this.#savepoint(transaction, scope, waiting.job)
       outcomes.set(waiting, outcome)
     }
     return outcomes
+  }
+
+  /** One that has waited for its lock in the first try does not wait as long again. */
+  #limitLockWait(transaction: Transaction, began: number): void {
+    const { lockWaitMs } = this.#options
+    const used = performance.now() - began
+    if (used < leastLockMs) return
+    transaction.queue(limitLockWait, slotted([String(Math.ceil(Math.max(leastLockMs, lockWaitMs - used)))]))
   }
 
   async #savepoint(transaction: Transaction, scope: Scope, job: Job<T>): Promise<Outcome<T>> {

@@ -9,7 +9,7 @@ import { WriteHealth } from '../write-health.ts'
 import { ChangeLog } from './change-log.ts'
 import { Checks } from './checks.ts'
 import { Cleaning } from './cleaning.ts'
-import { Connections } from './connections.ts'
+import { Connections, lockWaitOf } from './connections.ts'
 import { Lease } from './lease.ts'
 import { Lineage } from './lineage.ts'
 import { Pool } from './pool.ts'
@@ -112,6 +112,7 @@ function writerOf(
     lease,
     lanes,
     patience: timeout,
+    lockWaitMs: lockWaitOf(timeout),
     security,
     maxWaiting,
     health,

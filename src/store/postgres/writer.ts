@@ -28,6 +28,7 @@ export interface WriterOptions {
   readonly lanes: number
   /** See `Groups`. */
   readonly patience: number
+  readonly lockWaitMs: number
   readonly security: Security
   readonly maxWaiting: number
   readonly health: WriteHealth
@@ -48,7 +49,7 @@ export class Writer {
   readonly #runOf: (shape: GuardedWrite['shape']) => WriteRun
 
   constructor(model: Model, options: WriterOptions) {
-    const { open, lease, lanes, patience, maxWaiting, now, atRest, security } = options
+    const { open, lease, lanes, patience, lockWaitMs, maxWaiting, now, atRest, security } = options
     this.#options = options
     const removal = new Removal(model, security)
     this.#runOf = once(shape => runOf(shape, removal, security))
@@ -57,6 +58,7 @@ export class Writer {
       lease,
       lanes,
       patience,
+      lockWaitMs,
       maxWaiting,
       now,
       atRest,

@@ -19,6 +19,8 @@ import type { Schema } from './tables.ts'
 export interface Catalog {
   /** The names of columns by table. */
   readonly tables: ReadonlyMap<string, ReadonlySet<string>>
+  /** The columns that have a default, each as `table.column`. */
+  readonly defaults: ReadonlySet<string>
   /** Whether it is valid. */
   readonly indexes: ReadonlyMap<string, boolean>
   /** By table, then name; whether it is valid. */
@@ -27,7 +29,7 @@ export interface Catalog {
 
 const here = 'current_schema()::regnamespace'
 
-const columns = `SELECT c.relname, a.attname FROM pg_class c
+const columns = `SELECT c.relname, a.attname, coalesce(a.atthasdef, false) FROM pg_class c
   LEFT JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
   WHERE c.relnamespace = ${here} AND c.relkind IN ('r', 'p')`
 const indexes = `SELECT c.relname, i.indisvalid FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid
@@ -43,9 +45,11 @@ async function rows(client: ClientBase, text: string): Promise<readonly Row[]> {
 
 export async function readCatalog(client: ClientBase): Promise<Catalog> {
   const tables = new Map<string, Set<string>>()
-  for (const [table, column] of await rows(client, columns)) {
+  const defaults = new Set<string>()
+  for (const [table, column, hasDefault] of await rows(client, columns)) {
     const known = tables.get(table) ?? new Set()
     tables.set(table, known.add(column))
+    if (hasDefault) defaults.add(`${table}.${column}`)
   }
   const byTable = new Map<string, Map<string, boolean>>()
   for (const [table, name, isValid] of await rows(client, constraints)) {
@@ -53,7 +57,7 @@ export async function readCatalog(client: ClientBase): Promise<Catalog> {
     byTable.set(table, known.set(name, isValid))
   }
   const valid = (await rows(client, indexes)).map(([name, isValid]) => [name, Boolean(isValid)] as const)
-  return { tables, indexes: new Map(valid), constraints: byTable }
+  return { tables, defaults, indexes: new Map(valid), constraints: byTable }
 }
 
 export function hasOwnTables({ tables }: Catalog): boolean {

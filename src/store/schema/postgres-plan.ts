@@ -56,7 +56,7 @@ export function planned(
   const missing = missingColumns(catalog, stored)
   if (missing.length > 0) throw lacks(missing)
   const after = schemaOf(model)
-  const steps = diff(stored, after, postgresSteps(stored, after))
+  const steps = diff(stored, after, postgresSteps(stored, after, catalog.defaults))
   return { left: unfinished(catalog, stored), steps: withSecurity(steps, security, model, isLocked) }
 }
 

@@ -11,17 +11,22 @@ import { changeIndexes } from './postgres-index-steps.ts'
 import { changeSearch } from './postgres-search-steps.ts'
 import { nothing, type Part, type PostgresSql } from './postgres-sql.ts'
 import { ident, literal } from './quoted.ts'
-import type { Schema, Table } from './tables.ts'
+import type { Column, Schema, Table } from './tables.ts'
 
-/** `before`: the tables that are there, to which new references can be prepared. */
-export function postgresSteps(before: Schema, after: Schema): Maker<PostgresSql> {
+/** `before`: the tables that are there, to which new references can be prepared. `defaults`: as in the catalogue. */
+export function postgresSteps(
+  before: Schema,
+  after: Schema,
+  defaults: ReadonlySet<string>,
+): Maker<PostgresSql> {
   const oldName = (target: string): string | undefined => {
     const table = after.tables.find(each => each.name === target)
     const old = new Map(before.tables.map(each => [each.name, each]))
     return table && predecessor(table, old)?.name
   }
+  const fillsDefault = (table: string, { name }: Column) => defaults.has(`${table}.${name}`)
   return {
-    fillsDefault: (_, column) => column.initial !== null,
+    fillsDefault,
     make,
     drop,
     change: change => changeTable(change, oldName),

@@ -92,3 +92,31 @@ test('a read of a locked table is refused when its time is over, and answered ag
     await unlock()
     assert.match(JSON.stringify(await next), /"name":"x"/)
   }))
+
+test('writes that meet a lock are refused within the time for one wait, and the others of their group are stored', () =>
+  withPostgres(async url => {
+    const timeout = 4000
+    const store = await openPostgres(two, { url, connections: 10, timeout })
+    const client = new Client(store, two)
+    for (const name of ['a', 'b', 'c', 'd']) await client.create('locks', { name })
+    const other = new pg.Client({ connectionString: url })
+    await other.connect()
+    try {
+      await other.query('BEGIN; SELECT 1 FROM locks WHERE id <= 3 FOR UPDATE')
+      // The second round takes savepoints from the start.
+      for (const round of [1, 2]) {
+        const began = performance.now()
+        const writes = [1, 2, 3, 4].map(id => client.update('locks', id, { name: `changed ${round}` }))
+        const results = await Promise.allSettled(writes)
+        const waited = performance.now() - began
+        assert.deepEqual(
+          results.map(result => (result.status === 'fulfilled' ? 'stored' : result.reason.code)),
+          ['UNAVAILABLE', 'UNAVAILABLE', 'UNAVAILABLE', 'stored'],
+        )
+        assert.ok(waited > timeout * 0.45 && waited < timeout * 0.85, `${waited} ms`)
+      }
+    } finally {
+      await other.end()
+      await store.close()
+    }
+  }))
