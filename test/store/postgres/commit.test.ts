@@ -30,6 +30,7 @@ function open(answer: (wire: number) => Answer, { maxWaiting = 100, opening }: O
     lanes: 1,
     maxWaiting,
     patience: 10_000,
+    lockWaitMs: 5000,
     now: () => 0,
     // Nobody else writes: whoever is admitted is so at once.
     lease: Object.assign(new Lease(), { admit: async () => {} }),
