@@ -14,8 +14,8 @@ function busy(steps: (size: number) => number) {
 }
 
 test('linear and n log n pass, though they take long', async () => {
-  const linear = { name: 'linear', bound: 8000, call: busy(n => n * 400) }
-  const almost = { name: 'n log n', bound: 8000, call: busy(n => n * 20 * Math.log2(n)) }
+  const linear = { name: 'linear', bound: 8000, call: busy(n => n * 4000) }
+  const almost = { name: 'n log n', bound: 8000, call: busy(n => n * 300 * Math.log2(n)) }
   assert.equal(await growthFault(linear), undefined)
   assert.equal(await growthFault(almost), undefined)
 })
@@ -31,7 +31,7 @@ test('quadratic does not, also where most of a short input is linear', async () 
 })
 
 test('a time that grows once passes', async () => {
-  const jump = { name: 'jump', bound: 8000, call: busy(n => n * (n > 4000 ? 2000 : 400)) }
+  const jump = { name: 'jump', bound: 8000, call: busy(n => n * (n > 4000 ? 20_000 : 4000)) }
   assert.equal(await growthFault(jump), undefined)
 })
 
