@@ -19,24 +19,42 @@ async function asks({ url }: Fixture, app: App, device_code: string): Promise<un
   return json.error
 }
 
+/** Well below the interval: on a machine under load requests may take longer than that. */
+const soonMs = 3000
+const attempts = 8
+
+/** What `ask` gave, of a try that took no longer than that. */
+async function quickly<T>(ask: () => Promise<T>): Promise<T> {
+  for (let attempt = 0; attempt < attempts; attempt++) {
+    const begun = performance.now()
+    const answer = await ask()
+    if (performance.now() - begun < soonMs) return answer
+  }
+  throw new Error('the machine is too slow to ask twice within the interval')
+}
+
 test('a device is told the interval, and to slow down when it asks sooner', async () => {
   await withFixture({}, async fixture => {
     const app = await fixture.app()
-    const { interval, device_code } = await started(fixture, app)
-    assert.equal(interval, pollIntervalSeconds)
-    assert.equal(await asks(fixture, app, device_code), 'authorization_pending')
-    assert.equal(await asks(fixture, app, device_code), 'slow_down')
-    await fixture.restart()
-    assert.equal(await asks(fixture, app, device_code), 'slow_down')
-    // Another device has a pace of its own.
-    const other = await started(fixture, app)
-    assert.equal(await asks(fixture, app, other.device_code), 'authorization_pending')
+    const twice = await quickly(async () => {
+      const { interval, device_code } = await started(fixture, app)
+      assert.equal(interval, pollIntervalSeconds)
+      return [await asks(fixture, app, device_code), await asks(fixture, app, device_code)]
+    })
+    assert.deepEqual(twice, ['authorization_pending', 'slow_down'])
     // Of many at once, on whichever nodes, one is in time.
-    const { device_code: crowded } = await started(fixture, app)
-    const answers = await Promise.all(Array.from({ length: 9 }, () => asks(fixture, app, crowded)))
+    const answers = await quickly(async () => {
+      const { device_code } = await started(fixture, app)
+      return Promise.all(Array.from({ length: 9 }, () => asks(fixture, app, device_code)))
+    })
     assert.equal(answers.filter(error => error === 'authorization_pending').length, 1)
     assert.equal(answers.filter(error => error === 'slow_down').length, 8)
     assert.equal(await asks(fixture, app, 'x'.repeat(43)), 'invalid_grant')
+    // Kept where every node, and the next start, finds it.
+    const store = await fixture.place.openStore(checkModel(blog))
+    const kept = await store.records.all('DevicePoll')
+    await store.close()
+    assert.ok(kept.some(({ payload }) => JSON.parse(payload).intervalMs === 9 * pollIntervalSeconds * 1000))
   })
 })
 

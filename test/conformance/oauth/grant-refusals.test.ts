@@ -50,7 +50,9 @@ function expire(fixture: Fixture, kind: string): Promise<void> {
     for (const found of await records.all(kind)) {
       const payload = { ...JSON.parse(found.payload), exp: Math.floor(Date.now() / 1000) - 1 }
       const { grant, alias, owner, ...rest }: StoredRecord = found
-      const names = { grant: grant ?? undefined, alias: alias ?? undefined, owner: owner ?? undefined }
+      // What a device shows is stored under another name.
+      const shown = payload.userCode ?? alias ?? undefined
+      const names = { grant: grant ?? undefined, alias: shown, owner: owner ?? undefined }
       await records.put({ ...rest, ...names, payload: JSON.stringify(payload) })
     }
   })
@@ -141,6 +143,32 @@ test('a public app hears the same whatever the reason', async () => {
       await redeemed({ code: used }),
     ]
     for (const answer of answers) refused(answer, 'invalid_grant', /^grant request is invalid$/)
+  })
+})
+
+test('a device whose code has expired is told so (RFC 8628, 3.5), and nobody can approve it', async () => {
+  await withFixture({}, async fixture => {
+    const { url, ann } = fixture
+    const app = await fixture.app()
+    const begun = await post(`${url}/oauth/device`, { scope: 'read:post', ...secretOf(app) })
+    const { device_code, verification_uri_complete } = begun.json
+    await expire(fixture, 'DeviceCode')
+    const grant_type = 'urn:ietf:params:oauth:grant-type:device_code'
+    const polled = await post(`${url}/oauth/token`, {
+      grant_type,
+      device_code: String(device_code),
+      ...secretOf(app),
+    })
+    assert.deepEqual([polled.status, polled.json.error], [400, 'expired_token'], polled.text)
+    const browser = fixture.browser()
+    const page = await browser.open(String(verification_uri_complete))
+    assert.ok('forms' in page)
+    const [form] = page.forms
+    assert.ok(form, page.text)
+    const after = await browser.submit(form)
+    assert.ok('text' in after)
+    assert.match(after.text, /The code has expired/)
+    assert.doesNotMatch(after.text, new RegExp(ann.email))
   })
 })
 
