@@ -203,7 +203,7 @@ const shared: readonly Mutant[] = [
   ),
   ...mutantsOf(
     'store/sql/write',
-    [...contract, 'store/update-rule#SQLite'],
+    ['store/hidden', 'store/write', ...contract, 'store/update-rule#SQLite'],
     [
       [
         'the answer shows an item that may not be read',
@@ -298,13 +298,17 @@ const writes: readonly Mutant[] = [
       ],
     ],
   ),
-  ...mutantsOf('store/write/assign', contract, [
+  ...mutantsOf(
+    'store/write/assign',
+    ['store/write'],
     [
-      'a required field is emptied',
-      '!field.optional && values[index] === null && changes',
-      '!field.optional && values[index] === undefined && changes',
+      [
+        'a required field is emptied',
+        '!field.optional && values[index] === null && changes',
+        '!field.optional && values[index] === undefined && changes',
+      ],
     ],
-  ]),
+  ),
   ...mutantsOf('store/write/checks', contract, [
     [
       'a check that is unknown counts as fulfilled',

@@ -13,6 +13,8 @@ import type {
   Path,
 } from '../../src/plan/guarded.ts'
 import { type Principal, system, user } from '../../src/principal.ts'
+import { publicFields } from '../../src/store/sql/write.ts'
+import { requireValues } from '../../src/store/write/assign.ts'
 import { isToldAtOnce, placesOf, TEXT } from '../../src/store/write/create.ts'
 import { eventOf } from '../../src/store/write/update.ts'
 import { fields } from './blog.ts'
@@ -133,4 +135,27 @@ test('an event names what changed, but for what nobody may read, and there is no
   assert.deepEqual(changed(accounts, 'password_hash', 'name')?.changed, ['name'])
   assert.equal(changed(accounts, 'password_hash'), undefined)
   assert.equal(changed(players, 'name')?.data, 'event')
+})
+
+test('events keep every field that may ever be shown, and no other', () => {
+  const accounts = checkModel(model({})).collections.get('users') ?? assert.fail()
+  const kept = (of: typeof players) => publicFields(of).map(each => each.name)
+  assert.ok(kept(players).includes('salary'), 'some may see it')
+  assert.ok(!kept(players).includes('secret'), 'it is write-only')
+  assert.ok(!kept(accounts).includes('password_hash'), 'it is internal')
+})
+
+test('a required field must have a value, where it is assigned at all', () => {
+  const set = ['name', 'team_id'].map(each => ({
+    field: players.fields.get(each) ?? assert.fail(each),
+    value: { kind: 'literal', value: null } as const,
+  }))
+  requireValues(set, ['Ann', null])
+  requireValues(set, [null, null], [false, true])
+  for (const changes of [undefined, [true, false]]) {
+    assert.throws(() => requireValues(set, [null, null], changes), {
+      code: 'VALIDATION_FAILED',
+      details: [{ field: 'name', code: 'required', message: 'This field must have a value.' }],
+    })
+  }
 })
