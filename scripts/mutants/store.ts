@@ -309,21 +309,25 @@ const writes: readonly Mutant[] = [
       ],
     ],
   ),
-  ...mutantsOf('store/write/checks', contract, [
+  ...mutantsOf(
+    'store/write/checks',
+    ['store/write'],
     [
-      'a check that is unknown counts as fulfilled',
-      'return row[at + index] !== 1 &&',
-      'return row[at + index] === 0 &&',
+      [
+        'a check that is unknown counts as fulfilled',
+        'return row[at + index] !== 1 &&',
+        'return row[at + index] === 0 &&',
+      ],
+      [
+        'a tag that is part of another matches',
+        '!Array.isArray(wanted) || !wanted.includes(tag)',
+        '!String(wanted).includes(tag)',
+      ],
     ],
-    [
-      'a tag that is part of another matches',
-      '!Array.isArray(wanted) || !wanted.includes(tag)',
-      '!String(wanted).includes(tag)',
-    ],
-  ]),
+  ),
   ...mutantsOf(
     'store/write/documents',
-    ['store/documents#SQLite'],
+    ['store/write', 'store/documents#SQLite'],
     [
       [
         'null is stored in a merged document',
@@ -349,7 +353,7 @@ const writes: readonly Mutant[] = [
   ),
   ...mutantsOf(
     'store/write/removal',
-    ['store/removal#SQLite'],
+    ['store/write', 'store/removal#SQLite'],
     [
       [
         'a row that stays may lose what it must refer to',
