@@ -203,7 +203,7 @@ const shared: readonly Mutant[] = [
   ),
   ...mutantsOf(
     'store/sql/write',
-    [...contract, 'store/update-rule#SQLite'],
+    ['store/hidden', 'store/write', ...contract, 'store/update-rule#SQLite'],
     [
       [
         'the answer shows an item that may not be read',
@@ -298,28 +298,36 @@ const writes: readonly Mutant[] = [
       ],
     ],
   ),
-  ...mutantsOf('store/write/assign', contract, [
+  ...mutantsOf(
+    'store/write/assign',
+    ['store/write'],
     [
-      'a required field is emptied',
-      '!field.optional && values[index] === null && changes',
-      '!field.optional && values[index] === undefined && changes',
+      [
+        'a required field is emptied',
+        '!field.optional && values[index] === null && changes',
+        '!field.optional && values[index] === undefined && changes',
+      ],
     ],
-  ]),
-  ...mutantsOf('store/write/checks', contract, [
+  ),
+  ...mutantsOf(
+    'store/write/checks',
+    ['store/write'],
     [
-      'a check that is unknown counts as fulfilled',
-      'return row[at + index] !== 1 &&',
-      'return row[at + index] === 0 &&',
+      [
+        'a check that is unknown counts as fulfilled',
+        'return row[at + index] !== 1 &&',
+        'return row[at + index] === 0 &&',
+      ],
+      [
+        'a tag that is part of another matches',
+        '!Array.isArray(wanted) || !wanted.includes(tag)',
+        '!String(wanted).includes(tag)',
+      ],
     ],
-    [
-      'a tag that is part of another matches',
-      '!Array.isArray(wanted) || !wanted.includes(tag)',
-      '!String(wanted).includes(tag)',
-    ],
-  ]),
+  ),
   ...mutantsOf(
     'store/write/documents',
-    ['store/documents#SQLite'],
+    ['store/write', 'store/documents#SQLite'],
     [
       [
         'null is stored in a merged document',
@@ -345,7 +353,7 @@ const writes: readonly Mutant[] = [
   ),
   ...mutantsOf(
     'store/write/removal',
-    ['store/removal#SQLite'],
+    ['store/write', 'store/removal#SQLite'],
     [
       [
         'a row that stays may lose what it must refer to',

@@ -1,21 +1,29 @@
 /** What writes ask of the database, and when; and what their events tell. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { anyone, collection, model, owner, relation, role, string } from '../../src/index.ts'
+import { anyone, collection, json, model, owner, relation, role, string } from '../../src/index.ts'
 import { checkModel } from '../../src/model/check.ts'
+import type { JsonValue } from '../../src/model/fields/type.ts'
+import { entityTag } from '../../src/plan/answer.ts'
 import { always, and, not } from '../../src/plan/condition.ts'
 import { createGuard } from '../../src/plan/guard.ts'
 import type {
   Condition,
   GuardedCreate,
+  GuardedPlan,
   GuardedSelected,
   GuardedUpdate,
   Path,
 } from '../../src/plan/guarded.ts'
 import { type Principal, system, user } from '../../src/principal.ts'
+import { publicFields } from '../../src/store/sql/write.ts'
+import { openSqlite } from '../../src/store/sqlite.ts'
+import { requireValues } from '../../src/store/write/assign.ts'
+import { requireChecks, requireMatch } from '../../src/store/write/checks.ts'
 import { isToldAtOnce, placesOf, TEXT } from '../../src/store/write/create.ts'
+import { mergedDocuments } from '../../src/store/write/documents.ts'
 import { eventOf } from '../../src/store/write/update.ts'
-import { fields } from './blog.ts'
+import { Client, fields } from './blog.ts'
 
 const access = { read: anyone, create: anyone, update: anyone, delete: anyone }
 
@@ -26,7 +34,8 @@ const teams = checkModel(
       access,
       fields: {
         name: string({ searchable: true }),
-        team_id: relation('teams', { optional: true }),
+        team_id: relation('teams', { optional: true, onDelete: 'clear' }),
+        notes: json({ optional: true }),
         user_id: relation('users', { optional: true }),
         secret: string({ optional: true, writeOnly: true }),
         salary: string({ optional: true, access: { read: role('admin').or(owner('user_id')) } }),
@@ -133,4 +142,88 @@ test('an event names what changed, but for what nobody may read, and there is no
   assert.deepEqual(changed(accounts, 'password_hash', 'name')?.changed, ['name'])
   assert.equal(changed(accounts, 'password_hash'), undefined)
   assert.equal(changed(players, 'name')?.data, 'event')
+})
+
+test('events keep every field that may ever be shown, and no other', () => {
+  const accounts = checkModel(model({})).collections.get('users') ?? assert.fail()
+  const kept = (of: typeof players) => publicFields(of).map(each => each.name)
+  assert.ok(kept(players).includes('salary'), 'some may see it')
+  assert.ok(!kept(players).includes('secret'), 'it is write-only')
+  assert.ok(!kept(accounts).includes('password_hash'), 'it is internal')
+})
+
+test('a required field must have a value, where it is assigned at all', () => {
+  const set = ['name', 'team_id'].map(each => ({
+    field: players.fields.get(each) ?? assert.fail(each),
+    value: { kind: 'literal', value: null } as const,
+  }))
+  requireValues(set, ['Ann', null])
+  requireValues(set, [null, null], [false, true])
+  for (const changes of [undefined, [true, false]]) {
+    assert.throws(() => requireValues(set, [null, null], changes), {
+      code: 'VALIDATION_FAILED',
+      details: [{ field: 'name', code: 'required', message: 'This field must have a value.' }],
+    })
+  }
+})
+
+test('a check must be fulfilled: unknown is not enough', () => {
+  const check = { condition: always, field: undefined }
+  requireChecks([check], ['text', 1], 1)
+  for (const found of [0, null])
+    assert.throws(() => requireChecks([check], ['text', found], 1), { code: 'FORBIDDEN' })
+  const ofField = { condition: always, field: name }
+  assert.throws(() => requireChecks([ofField], [null], 0), /"name" of this item/)
+  requireChecks([ofField], [null], 0, new Set([name]))
+})
+
+test('a tag is compared whole', () => {
+  const tag = entityTag('{"id":1}')
+  requireMatch('*', '{"id":1}')
+  requireMatch(['"other"', tag], '{"id":1}')
+  for (const wanted of [[`W/${tag}`], [`"x", ${tag}`], [], ['*'], undefined]) {
+    assert.throws(() => requireMatch(wanted, '{"id":1}'), { code: 'PRECONDITION_FAILED' })
+  }
+})
+
+test('a patch that changes nothing is a change where the document is hidden', () => {
+  const notes = players.fields.get('notes') ?? assert.fail()
+  const set = [{ field: notes, value: { kind: 'param', param: 0 }, merges: true } as const]
+  const changed = (hidden: number, patch: JsonValue) =>
+    mergedDocuments(set, { args: [patch] } as unknown as GuardedPlan, ['{"a":1}', hidden], 0).map(
+      one => one.changed,
+    )
+  assert.deepEqual(
+    [changed(0, { a: 1 }), changed(0, { a: 2 }), changed(1, { a: 1 })],
+    [[false], [true], [true]],
+  )
+})
+
+test('what is remembered of rows that lose a reference is forgotten', async () => {
+  const store = openSqlite(teams, { file: ':memory:' })
+  const client = new Client(store, teams)
+  const { id: team_id } = await client.create('teams', { name: 'red' })
+  const { id } = await client.create('players', { name: 'Ann', team_id })
+  const team = async () => ((await client.item('players', id)) as { readonly team_id: unknown }).team_id
+  assert.deepEqual([await team(), await team()], [team_id, team_id])
+  await client.remove('teams', team_id)
+  assert.equal(await team(), null)
+  await store.close()
+})
+
+test('with a user goes what is kept of it, and nothing of another', async () => {
+  const store = openSqlite(teams, { file: ':memory:' })
+  const client = new Client(store, teams)
+  const ids: number[] = []
+  for (const name of ['ann', 'ben']) {
+    const { id } = await client.create('users', { name, email: `${name}@example.com` })
+    await store.records.put({ kind: 'Grant', id: name, payload: '{}', expiresAt: null, owner: String(id) })
+    ids.push(id)
+  }
+  const version = store.records.version('Grant')
+  await client.remove('users', ids[0] ?? 0)
+  assert.equal(store.records.get('Grant', 'ann'), undefined)
+  assert.ok(store.records.get('Grant', 'ben'))
+  assert.ok(store.records.version('Grant') > version)
+  await store.close()
 })

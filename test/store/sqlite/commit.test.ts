@@ -308,6 +308,17 @@ test('what waits when the queue is flushed is on disk when that returns', () =>
     assert.deepEqual(await Promise.all(answers), ['stored 1', 'stored 2'])
   }))
 
+test('more than fit into one transaction are on disk, too, when a flush returns', () =>
+  withQueue(
+    async ({ queue, insert, stored }) => {
+      const answers = Array.from({ length: 1500 }, (_, n) => queue.add(insert(n)))
+      queue.flush()
+      assert.equal(stored().length, 1500)
+      await Promise.all(answers)
+    },
+    { maxWaiting: 2000 },
+  ))
+
 test('a full database refuses what does not fit, keeps what it has, and goes on when there is room', () =>
   withQueue(async ({ database, queue, insert, stored }) => {
     database.exec('PRAGMA max_page_count = 5')
