@@ -385,7 +385,7 @@ const writes: readonly Mutant[] = [
   ),
   ...mutantsOf(
     'store/write/room',
-    ['auth/most-keys', 'auth/api-keys'],
+    ['store/sqlite/writes'],
     [['there is room for one more than may be', 'Number(found) >= count', 'Number(found) > count']],
   ),
 ]
@@ -438,23 +438,27 @@ const sqlite: readonly Mutant[] = [
       ],
     ],
   ),
-  ...mutantsOf('store/sqlite/reader', contract, [
+  ...mutantsOf(
+    'store/sqlite/reader',
+    ['store/sqlite/writes', ...contract],
     [
-      'answers do not depend on what they were read from',
-      'const stamp = stampOf(reads)',
-      'const stamp = stampOf(reads.slice(0, 0))',
+      [
+        'answers do not depend on what they were read from',
+        'const stamp = stampOf(reads)',
+        'const stamp = stampOf(reads.slice(0, 0))',
+      ],
+      [
+        'answers depend on the first collection only',
+        'const stamp = stampOf(reads)',
+        'const stamp = stampOf(reads.slice(0, 1))',
+      ],
+      [
+        'the answer about an absent parent is an empty list',
+        '(parent.get(inputs) === undefined ? absent(window) : rows(inputs))',
+        '(parent.get(inputs) === null ? absent(window) : rows(inputs))',
+      ],
     ],
-    [
-      'answers depend on the first collection only',
-      'const stamp = stampOf(reads)',
-      'const stamp = stampOf(reads.slice(0, 1))',
-    ],
-    [
-      'the answer about an absent parent is an empty list',
-      '(parent.get(inputs) === undefined ? absent(window) : rows(inputs))',
-      '(parent.get(inputs) === null ? absent(window) : rows(inputs))',
-    ],
-  ]),
+  ),
   ...mutantsOf(
     'store/sqlite/pages',
     ['store/sqlite/pages', ...contract, 'store/sqlite/memory'],
@@ -479,7 +483,7 @@ const sqlite: readonly Mutant[] = [
   ),
   ...mutantsOf(
     'store/sqlite/create',
-    ['store/write', ...contract],
+    ['store/sqlite/writes', ...contract],
     [
       ['whether there is room is not looked at', '    requireRoom(values)\n', ''],
       ['the checks of a create are not asked', '    requireChecks(after, result, places.checks)\n', ''],
