@@ -14,6 +14,8 @@ export interface Program {
   readonly folders?: readonly string[]
   /** What one can do who does not install it. */
   readonly otherwise?: string
+  /** Whether one that was found will do; by default each does. */
+  readonly accepts?: (path: string) => boolean
 }
 
 function isProgram(path: string): boolean {
@@ -28,9 +30,15 @@ function isProgram(path: string): boolean {
 /** Where servers are, and not on the path of everybody. */
 const more = ['/usr/sbin', '/usr/local/sbin']
 
-function onMachine({ names, folders = [] }: Program): string | undefined {
+/** The path of a program that the variable names or that is on the machine. */
+export function onMachine(program: Omit<Program, 'package'>): string | undefined {
+  const { names, variable, folders = [], accepts = () => true } = program
+  const given = variable === undefined ? undefined : process.env[variable]
+  if (given !== undefined && given !== '') return given
   const all = [...(process.env.PATH ?? '').split(delimiter), ...more, ...folders]
-  return all.flatMap(folder => names.map(name => join(folder, name))).find(isProgram)
+  return all
+    .flatMap(folder => names.map(name => join(folder, name)))
+    .find(path => isProgram(path) && accepts(path))
 }
 
 const TRIES = 40
@@ -69,8 +77,6 @@ function installPackage(name: string): void {
 /** The path of a program. Throws with what to do when it cannot be had. */
 export function findProgram(program: Program): string {
   const { names, variable, package: name } = program
-  const given = variable === undefined ? undefined : process.env[variable]
-  if (given !== undefined && given !== '') return given
   const found = onMachine(program)
   if (found !== undefined) return found
   installPackage(name)

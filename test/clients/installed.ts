@@ -1,10 +1,10 @@
 /** Tools that only the tests of clients need, in a cache beside the sources: installed anew when their lock file changes. */
-import { execFile } from 'node:child_process'
+import { execFile, spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
-import { findProgram } from '../programs.ts'
+import { findProgram, onMachine } from '../programs.ts'
 
 const run = promisify(execFile)
 const cache = join(import.meta.dirname, '..', '..', '.cache', 'clients')
@@ -65,6 +65,8 @@ export async function pythonWith(from: string): Promise<string> {
     variable: 'PYTHON',
     package: 'python3-venv',
     otherwise: 'name a Python 3.10 or later in PYTHON',
+    // Debian's python3 has no pip for a new environment without that package.
+    accepts: path => spawnSync(path, ['-c', 'import venv, ensurepip']).status === 0,
   })
   const pip = ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', '-r', 'requirements.txt']
   const folder = await installed({
@@ -79,13 +81,19 @@ export async function pythonWith(from: string): Promise<string> {
   return join(folder, 'venv', 'bin', 'python')
 }
 
-/** Go, which fetches the modules of a go.mod by itself, each with its checksum in go.sum. */
-export function findGo(): string {
-  return findProgram({
-    names: ['go'],
-    variable: 'GO',
-    package: 'golang-go',
-    folders: ['/usr/local/go/bin'],
-    otherwise: 'name a Go 1.25 or later, from https://go.dev/dl, in GO',
-  })
+const oldestGo = 25
+
+function isNewEnoughGo(path: string): boolean {
+  const { stdout } = spawnSync(path, ['version'], { encoding: 'utf8' })
+  return Number(/ go1\.(\d+)/.exec(stdout)?.[1] ?? 0) >= oldestGo
+}
+
+/**
+ * Go 1.25 or later: the one in GO or of the machine, else the one that PyPI has, as requirements.txt in this folder
+ * names it. Modules it fetches by itself, each with its checksum in go.sum.
+ */
+export async function goFor(from: string): Promise<string> {
+  const folders = ['/usr/local/go/bin']
+  const own = onMachine({ names: ['go'], variable: 'GO', folders, accepts: isNewEnoughGo })
+  return own ?? join(dirname(await pythonWith(from)), 'go')
 }

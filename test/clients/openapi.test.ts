@@ -7,7 +7,7 @@ import { describe, it } from 'node:test'
 import { serve } from '../../src/serve.ts'
 import values from '../models/values.ts'
 import { type Client, openClient } from './client.ts'
-import { findGo, npmPackages, pythonWith } from './installed.ts'
+import { goFor, npmPackages, pythonWith } from './installed.ts'
 
 const TOKEN = 'pk_0123456789abcdefghij'
 
@@ -109,7 +109,7 @@ describe('a client made by', () => {
   })
 
   it('oapi-codegen', async () => {
-    const go = findGo()
+    const go = await goFor(join(import.meta.dirname, 'oapi-codegen'))
     await withClient('oapi-codegen', undefined, async (client, { url, environment }) => {
       // What Go has fetched and compiled stays for the next run.
       const { GOPATH, GOCACHE, GOPROXY, GOFLAGS } = process.env
