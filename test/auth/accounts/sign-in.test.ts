@@ -131,7 +131,7 @@ test('a second step that is under way is over when the password is set anew', as
     const first = await signInByPassword(base, attempt)
     assert.ok('token' in first)
     await requestReset(base, attempt.email, '192.0.2.1')
-    assert.deepEqual(await reset(base, await token(), 'what the owner has set'), { kind: 'done' })
+    assert.equal((await reset(base, await token(), 'what the owner has set')).kind, 'done')
     const right = codeAt(secret, base.now())
     assert.deepEqual(await signInByCode(base, first.token, right, { address: '192.0.2.1' }), { kind: 'over' })
   })
