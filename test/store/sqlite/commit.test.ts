@@ -49,10 +49,11 @@ interface QueueOptions {
   readonly maxWaiting?: number
   readonly clock?: () => number
   readonly lockWaitMs?: number
+  readonly lock?: typeof noNeighbours.lock
 }
 
 function withQueue(use: (bench: Bench) => Promise<void>, options: QueueOptions = {}): Promise<void> {
-  const { maxWaiting = 100, clock = () => 0, lockWaitMs = 5000 } = options
+  const { maxWaiting = 100, clock = () => 0, lockWaitMs = 5000, lock = noNeighbours.lock } = options
   return withFile(async file => {
     const database = new Failing(file)
     database.exec('CREATE TABLE numbers (n INTEGER PRIMARY KEY)')
@@ -67,7 +68,7 @@ function withQueue(use: (bench: Bench) => Promise<void>, options: QueueOptions =
     const queue = new CommitQueue<number, string>(connection, {
       maxWaiting,
       lockWaitMs,
-      lock: noNeighbours.lock,
+      lock,
       atBegin: () => began++,
       atCommit: n => committed.push(n),
       answer: n => `stored ${n}`,
@@ -307,6 +308,27 @@ test('what waits when the queue is flushed is on disk when that returns', () =>
     assert.deepEqual(stored(), [1, 2])
     assert.deepEqual(await Promise.all(answers), ['stored 1', 'stored 2'])
   }))
+
+test('the lock of writers is given back after each commit, and after one that failed', () => {
+  let held = 0
+  const lock = {
+    take: () => {
+      assert.equal(held, 0)
+      held++
+      return true
+    },
+    release: () => void held--,
+  }
+  const use = async ({ database, queue, insert }: Bench) => {
+    await queue.add(insert(1))
+    assert.equal(held, 0)
+    database.fails = { text: 'COMMIT', times: 1 }
+    await assert.rejects(queue.add(insert(2)), failure('UNAVAILABLE'))
+    assert.equal(held, 0)
+    assert.equal(await queue.add(insert(2)), 'stored 2')
+  }
+  return withQueue(use, { lock })
+})
 
 test('more than fit into one transaction are on disk, too, when a flush returns', () =>
   withQueue(
