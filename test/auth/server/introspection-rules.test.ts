@@ -9,6 +9,8 @@ import type { Records, StoredRecord } from '../../../src/records.ts'
 
 const issuer = 'https://a.example'
 const token = 'x'.repeat(43)
+/** The year 2100. */
+const exp = 4_102_444_800
 const jwt = 'a.b.c'
 const app = { client_id: 'app', scopes: null } as AppRow
 const grant = { clientId: 'app', accountId: '7' }
@@ -18,7 +20,7 @@ const stored = {
   grantId: 'g',
   scope: 'read:post write:user',
   iat: 1,
-  exp: 2,
+  exp,
 }
 
 interface Case {
@@ -63,7 +65,7 @@ test('a token is active for its app, with what it says', async () => {
     active: true,
     sub: '7',
     client_id: 'app',
-    exp: 2,
+    exp,
     iat: 1,
     iss: issuer,
     aud: issuer,
@@ -81,6 +83,7 @@ test('a token is active for its app, with what it says', async () => {
 
 const inactive: readonly (readonly [what: string, changes: Case])[] = [
   ['one that was used up', { kind: 'RefreshToken', consumedAt: 1 }],
+  ['one past its end that is still stored', { kind: 'RefreshToken', payload: { exp: 2 } }],
   ['another app’s', { payload: { clientId: 'other' }, grant: { ...grant, clientId: 'other' } }],
   ['one whose grant is gone', { grant: undefined }],
   ['one with the grant of another app', { grant: { ...grant, clientId: 'other' } }],

@@ -12,7 +12,9 @@ const app = {
   client_id: id,
   type: 'confidential',
   secret_hash: null,
-  secrets: [{ hash: secretHash(secret), created_at: '2026-01-01T00:00:00Z' }],
+  secrets: [
+    { id: 1, hash: secretHash(secret), prefix: 'ps_', created_at: '2026-01-01T00:00:00Z', expires_at: null },
+  ],
 } as unknown as AppRow
 const basic = (user: string, password: string) =>
   `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`

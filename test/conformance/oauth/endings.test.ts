@@ -66,7 +66,7 @@ const rows: readonly (readonly [Parameters, string])[] = [
   [userinfo({ phone_number: { essential: true }, address: null, constructor: null }), 'code'],
   [{ claims: '{"userinfo":{"__proto__":{"name":null}}}' }, 'code'],
   [userinfo({ email: { essential: true }, email_verified: null }), 'code'],
-  [userinfo(Object.fromEntries(Array.from({ length: 800 }, (_, at) => [`c${at}`, null]))), 'invalid_request'],
+  [userinfo(Object.fromEntries(Array.from({ length: 300 }, (_, at) => [`c${at}`, null]))), 'invalid_request'],
   [{ claims: `{"userinfo":${'{"a":'.repeat(500)}1${'}'.repeat(500)}}` }, 'code'],
   [idToken({ name: { essential: true } }), 'code'],
   [idToken({ sub: null, auth_time: { essential: true } }), 'code'],
