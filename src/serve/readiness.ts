@@ -2,7 +2,7 @@
 import { ApiError } from '../errors.ts'
 
 /** All who ask within so long hear of one check, in milliseconds: however many ask, the database is not troubled. */
-const SHARED_MS = 1000
+const SHARED_MS = 250
 /** How long a check may take, in milliseconds. */
 const TIMEOUT_MS = 3000
 
