@@ -10,13 +10,13 @@ import { useSetup } from './server.ts'
 useSetup(locked)
 
 describe(locked.name, async () => {
-  await import('./claims.test.ts')
-  await import('./clients.test.ts')
   await import('./deleted-user.test.ts')
   await import('./jwt.test.ts')
   await import('./other-account.test.ts')
   await import('./scopes.test.ts')
   if (!isWhole) return
+  await import('./claims.test.ts')
+  await import('./clients.test.ts')
   await import('./attacks.test.ts')
   await import('./dpop.test.ts')
   await import('./device-pace.test.ts')
