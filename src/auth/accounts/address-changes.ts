@@ -49,6 +49,8 @@ export function addressChanges(parts: AddressChangeParts): Run['write'] {
     tokens: createTokens(records, now),
   })
 
+  /** Undefined: the mails may be sent; otherwise in how many seconds they may. */
+  const allowance = ({ userId }: Principal, email: string) => mails.take(email, `user:${userId}`)
   const create = async (plan: Plan<CreateShape>, principal: Principal, email: string) => {
     const answer = await run.write(plan, principal)
     // As if they had signed up: nobody vouches for the address.
@@ -63,12 +65,11 @@ export function addressChanges(parts: AddressChangeParts): Run['write'] {
     return answer
   }
   const wait = async (plan: Plan<UpdateShape>, principal: Principal, user: UserRow, email: string) => {
-    const seconds = await mails.take(email, `user:${principal.userId}`)
-    if (seconds !== undefined) {
-      const headers = { 'Retry-After': String(seconds) }
-      throw new ApiError('RATE_LIMITED', 'The address was changed too often: try again later.', { headers })
-    }
+    const isOwn = principal.userId === user.id
+    if (isOwn) requireAllowance(await allowance(principal, email))
     const answer = await run.write({ ...plan, shape: withholding(plan.shape) }, principal)
+    // After the write: who may not change this account neither learns that it exists nor uses up anybody's mails.
+    if (!isOwn && (await allowance(principal, email)) !== undefined) return answer
     await addresses.wait(user.id, email)
     const asked = `Somebody asked to give your account the address ${email}. Until a link that was sent there is opened, it keeps this one.`
     notifyOfAddress(sender(), user.email, asked)
@@ -87,6 +88,12 @@ export function addressChanges(parts: AddressChangeParts): Run['write'] {
     const isOther = isAdministrator(principal) && principal.userId !== user.id
     return (isOther ? assign : wait)({ shape, args }, principal, user, email)
   }
+}
+
+function requireAllowance(seconds: number | undefined): void {
+  if (seconds === undefined) return
+  const headers = { 'Retry-After': String(seconds) }
+  throw new ApiError('RATE_LIMITED', 'The address was changed too often: try again later.', { headers })
 }
 
 const withholdings = new WeakMap<UpdateShape, UpdateShape>()
