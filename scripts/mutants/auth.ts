@@ -437,7 +437,7 @@ const accounts: readonly Mutant[] = [
         'if (!user) return',
       ],
       [
-        'the codes that a stranger turned on stay after the reset, however young the account is',
+        'one-time codes that a stranger has turned on long ago stay after the reset',
         '(await addresses.isUnproven(user.id)) || (await',
         '(await',
       ],
@@ -456,7 +456,7 @@ const accounts: readonly Mutant[] = [
   ),
   ...mutantsOf(
     'auth/accounts/ending',
-    ['auth/accounts/reset', 'auth/accounts/take-back#SQLite|password change|confirm the address'],
+    ['auth/accounts/ending', 'auth/accounts/reset'],
     [
       [
         'a second step that is under way outlives a reset',
@@ -484,7 +484,7 @@ const accounts: readonly Mutant[] = [
   ),
   ...mutantsOf(
     'auth/accounts/devices',
-    ['auth/accounts/lock-out#device'],
+    ['auth/accounts/lock-out#device|secret'],
     [
       [
         'a device that one account knows is known to all',

@@ -244,7 +244,7 @@ export const postgres: readonly Mutant[] = [
   ),
   ...mutantsOf(
     'store/postgres/locked-reads',
-    ['store/postgres/locked-table#read'],
+    ['store/postgres/locked-reads', 'store/postgres/locked-table#read'],
     [
       [
         'a read of a locked table waits for ever',
