@@ -328,7 +328,7 @@ const accounts: readonly Mutant[] = [
     [
       [
         'what is refused for one reason is taken for the others',
-        '      for (const { key, window, budget } of drawn) if (budget.granted) counters.give(key, 1, window)\n',
+        '    for (const { key, window, budget } of drawn) if (budget.granted) counters.give(key, 1, window)\n',
         '',
       ],
       [
@@ -427,11 +427,6 @@ const accounts: readonly Mutant[] = [
         "if (!user) return { kind: 'over' }",
       ],
       [
-        'a second step that is under way outlives a reset',
-        "['PasswordReset', 'SecondFactor']",
-        "['PasswordReset']",
-      ],
-      [
         'a change by the old password overtakes a reset',
         "  if (!(await hasStill(base.run, user))) return { kind: 'over' }\n",
         '',
@@ -442,24 +437,65 @@ const accounts: readonly Mutant[] = [
         'if (!user) return',
       ],
       [
-        'what a stranger left stays after the reset',
-        'if (await addresses.isUnproven(user.id)) {',
-        'if (!addresses.isUnproven(user.id)) {',
+        'one-time codes that a stranger has turned on long ago stay after the reset',
+        '(await addresses.isUnproven(user.id)) || (await',
+        '(await',
       ],
       [
-        'sessions outlive a reset',
-        '  await revokeAll(id, exceptSession)\n',
-        '  if (exceptSession !== undefined) await revokeAll(id, exceptSession)\n',
+        'whoever can only read mail gets past one-time codes by a reset',
+        'isYoungerThan(user.id, SUSPECT_CODES_AGE)',
+        'isOn(user.id)',
       ],
-      [
-        'the session that asks is ended too',
-        'await store(base, user, hashed, change.session)',
-        'await store(base, user, hashed)',
-      ],
+      ['the session that asks is ended too', 'user.id, hashed, { except, keys,', 'user.id, hashed, { keys,'],
       [
         'the link is used up before the password is hashed',
         "  const hashed = await hashPassword(password)\n  const pending = await tokens.redeem<Pending>('PasswordReset', token)\n",
         "  const pending = await tokens.redeem<Pending>('PasswordReset', token)\n  const hashed = await hashPassword(password)\n",
+      ],
+    ],
+  ),
+  ...mutantsOf(
+    'auth/accounts/ending',
+    ['auth/accounts/ending', 'auth/accounts/reset'],
+    [
+      [
+        'a second step that is under way outlives a reset',
+        "  'SecondFactor',\n  'AddressVerification',",
+        "  'AddressVerification',",
+      ],
+      [
+        'a browser that somebody else made known stays known after a reset',
+        "  'KnownDevice',\n  'PasswordReset',",
+        "  'PasswordReset',",
+      ],
+      ['a sign-in that is under way outlives a reset', '    records.put(end),\n', ''],
+      ['keys that were made during a reset stay', '  if (extent.keys) await removeAll(run, userId)\n', ''],
+      [
+        'to confirm an address leaves what was made in other sessions',
+        '.session === session) continue',
+        '.session !== undefined) continue',
+      ],
+      [
+        'recovery codes stay when their one-time codes end',
+        "      if (kind === 'Totp') await records.deleteOwned(owner, codeKinds)\n",
+        '',
+      ],
+    ],
+  ),
+  ...mutantsOf(
+    'auth/accounts/devices',
+    ['auth/accounts/lock-out#device|secret'],
+    [
+      [
+        'a device that one account knows is known to all',
+        '(await stored(secrets)).find(({ owner }) => owner === String(userId))',
+        '(await stored(secrets))[0]',
+      ],
+      ['the newest devices are forgotten first', 'age(other) - age(one)', 'age(one) - age(other)'],
+      [
+        'a secret that somebody else put into the browser is made known',
+        'const secret = randomBytes(BYTES)',
+        'const secret = secrets[0] ?? randomBytes(BYTES)',
       ],
     ],
   ),
@@ -495,13 +531,13 @@ const accounts: readonly Mutant[] = [
       ],
       [
         'guessing codes is not counted',
-        '  const key = `code:${user.id}`\n  const seconds = await attempts.take(key, address)\n',
-        '  const key = `code:${token}`\n  const seconds = await attempts.take(key, address)\n',
+        '  const key = `code:${user.id}`\n',
+        '  const key = `code:${token}`\n',
       ],
       [
         'confirming a password is not counted',
-        '  const key = `confirm:${userId}`\n  const seconds = await attempts.take(key, address)\n',
-        '  const key = `confirm:${userId}:${password}`\n  const seconds = await attempts.take(key, address)\n',
+        '  const key = `confirm:${userId}`\n',
+        '  const key = `confirm:${userId}:${password}`\n',
       ],
       [
         'who has one-time codes signs in without',

@@ -28,13 +28,13 @@ export const oauth: readonly Mutant[] = [
     [
       [
         'seconds for milliseconds in how long a retired key stays',
-        'now - longest * 1000 - MARGIN',
-        'now - longest - MARGIN',
+        'const life = longest * 1000 + MARGIN',
+        'const life = longest + MARGIN',
       ],
       [
         'a key that was retired is retired again',
-        'key.retiredAt === null ? { ...key, retiredAt: now } : key',
-        '({ ...key, retiredAt: now })',
+        'key.retiredAt === null ? { ...key, retiredAt: now, endsAt: now + life } : key',
+        '({ ...key, retiredAt: now, endsAt: now + life })',
       ],
       [
         'a rotation that was overtaken is lost',
@@ -99,7 +99,72 @@ export const oauth: readonly Mutant[] = [
         'if (!scopes.some(scope => hasScope(allowed, scope)))',
       ],
       ['an app that wants consent asked gets none', " || ctx.oidc.prompts.has('consent')", ''],
-      ['a revoked app keeps its tokens', '      await this.#records.deleteGrant(id)\n', ''],
+      ['a revoked app keeps its tokens', '    await this.#records.deleteGrant(id)\n', ''],
+    ],
+  ),
+  ...mutantsOf(
+    'auth/server/app-secrets',
+    ['auth/server/app-secrets'],
+    [
+      [
+        'a rotation after the overlap was lengthened revives a secret',
+        'return earliest([endOf(secret, all, overlapSeconds), endedBy(current, overlapSeconds)])',
+        'return endedBy(current, overlapSeconds) ?? endOf(secret, all, overlapSeconds)',
+      ],
+      ['deleting the newest secret revives those before it', '    await this.settle(found.app_id)\n', ''],
+      [
+        'a secret that was moved from the column ends those that are newer',
+        'return isMoved(one) === isMoved(other) ? one.id > other.id : isMoved(other)',
+        'return one.id > other.id',
+      ],
+      [
+        'a node that comes too late brings a deleted secret back',
+        'if (made !== undefined && (await records.get(ENDED, hash))) {',
+        'if (made !== undefined && !records.get(ENDED, hash)) {',
+      ],
+    ],
+  ),
+  ...mutantsOf(
+    'auth/server/device-pace',
+    ['conformance/oauth/device-pace'],
+    [
+      [
+        'of many requests at once all are in time',
+        '      if (await records.add({ ...key, payload, expiresAt: now + lifeMs })) return false\n      continue\n',
+        '      await records.add({ ...key, payload, expiresAt: now + lifeMs })\n      return false\n',
+      ],
+      [
+        'a device that is too fast waits no longer than before',
+        'isEarly ? intervalMs + first : intervalMs',
+        'intervalMs',
+      ],
+      [
+        'a request that came too early does not count as the last',
+        'at: Math.max(at, now)',
+        'at: isEarly ? at : now',
+      ],
+    ],
+  ),
+  ...mutantsOf(
+    'auth/server/codes',
+    ['conformance/oauth/redirect-uri#a code is taken'],
+    [
+      [
+        'a code is taken without the address that its request had',
+        'code.redirectUriOmitted !== true',
+        'code.redirectUriOmitted === false',
+      ],
+      [
+        'a client marks its own request',
+        'make(sent.filter(([name]) => name !== withoutRedirectUri))',
+        'make(sent)',
+      ],
+      [
+        'a pushed request counts as one without an address',
+        " || name === 'request_uri'",
+        '',
+        'of a request that was pushed the library reads nothing but what was pushed',
+      ],
     ],
   ),
   ...mutantsOf(

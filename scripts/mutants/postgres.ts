@@ -205,7 +205,7 @@ export const postgres: readonly Mutant[] = [
     [
       [
         'a commit whose outcome nobody knows is tried again',
-        'if (failure instanceof ConnectionLost) throw unavailable(failure)',
+        'if (failure instanceof ConnectionLost) throw unconfirmed(failure)',
         'if (failure instanceof ConnectionLost) throw new Again(failure)',
       ],
       ['of two writes in a group one’s fault undoes both', '      transaction.queue(rollbackTo)\n', ''],
@@ -232,13 +232,30 @@ export const postgres: readonly Mutant[] = [
       ],
       [
         'one more waits than may',
-        'this.#waiting.length >= this.#options.maxWaiting',
-        'this.#waiting.length > this.#options.maxWaiting',
+        'this.#waiting.length + this.#locked.waiting >= this.#options.maxWaiting',
+        'this.#waiting.length + this.#locked.waiting > this.#options.maxWaiting',
       ],
       [
         'one more connection is opened than may',
         'this.#wires.size + this.#opening >= size',
         'this.#wires.size + this.#opening > size',
+      ],
+    ],
+  ),
+  ...mutantsOf(
+    'store/postgres/locked-reads',
+    ['store/postgres/locked-reads', 'store/postgres/locked-table#read'],
+    [
+      [
+        'a read of a locked table waits for ever',
+        'this.#deadlines.get(bundle) ?? now + this.#waitMs',
+        'now + this.#waitMs',
+      ],
+      ['reads of a locked table take every connection', ' && this.#connections < this.#maxConnections', ''],
+      [
+        'reads of a locked table are asked among the others',
+        'this.#suspects.set(table, now + knownMs)',
+        'this.#suspects.set(table, knownMs)',
       ],
     ],
   ),

@@ -397,8 +397,8 @@ const sqlite: readonly Mutant[] = [
     [
       [
         'of two writes one’s reference refuses both',
-        'if (isForeignKeyFailure(cause) && batch.length > 1) for',
-        'if (isForeignKeyFailure(cause) && batch.length > 2) for',
+        'if (isForeignKeyFailure(cause) && batch.length > 1) {',
+        'if (isForeignKeyFailure(cause) && batch.length > 2) {',
       ],
       [
         'what a refused write had changed stays',
@@ -412,8 +412,8 @@ const sqlite: readonly Mutant[] = [
       ],
       [
         'writes are answered before the commit',
-        '    this.#connection.commit()\n    this.counts.commits++\n',
-        '    this.counts.commits++\n    setImmediate(() => this.#connection.commit())\n',
+        '      this.#connection.commit()\n',
+        '      setImmediate(() => this.#connection.commit())\n',
       ],
       [
         'what closing flushes leaves all but the first thousand',
@@ -436,6 +436,79 @@ const sqlite: readonly Mutant[] = [
         '        outcomes.push({ error: failureOf(cause) })\n',
         '        throw cause\n',
       ],
+    ],
+  ),
+  ...mutantsOf(
+    'store/sqlite/commit',
+    ['store/sqlite/unconfirmed'],
+    [
+      [
+        'after a COMMIT that failed the end of the log is not settled',
+        ' || this.#tail.settle(cause, true)\n',
+        '\n',
+      ],
+      [
+        'a change that may have been stored is said to be refused',
+        'isUndone ? error : unconfirmed(cause)',
+        'error',
+      ],
+      [
+        'a commit of refusals alone proves that changes can be stored',
+        "if (outcomes.some(outcome => 'value' in outcome)) this.#probes.stored()",
+        'this.#probes.stored()',
+      ],
+      [
+        'whoever asks is told by refusals that changes can be stored',
+        "return outcomes.some(outcome => 'value' in outcome)\n",
+        'return outcomes.length > 0\n',
+      ],
+    ],
+  ),
+  ...mutantsOf(
+    'store/sqlite/tail',
+    ['store/sqlite/unconfirmed'],
+    [
+      [
+        'the end of the log is settled once or never',
+        '      this.#timer = setTimeout(this.#onDue, this.#pauseMs).unref()\n',
+        '',
+      ],
+      ['a service whose disk has recovered refuses all changes', '      this.#failure = undefined\n', ''],
+    ],
+  ),
+  ...mutantsOf(
+    'store/sqlite/probes',
+    ['store/sqlite/probes', 'store/sqlite/unconfirmed'],
+    [
+      [
+        'another process that writes makes this one look as if it could not',
+        '      if (isBusy(cause) && now - (this.#busySince ?? now) < LONGEST_BUSY_MS) return this.#trouble\n',
+        '',
+      ],
+      [
+        'another process that never stops writing is not noticed',
+        'this.#busySince ??= now',
+        'this.#busySince = now',
+      ],
+      [
+        'another process that writes hides a disk that fails',
+        '< LONGEST_BUSY_MS) return this.#trouble',
+        '< LONGEST_BUSY_MS) return undefined',
+      ],
+      ['what was busy once counts until the end', '    this.#busySince = undefined\n', ''],
+    ],
+  ),
+  ...mutantsOf(
+    'store/sqlite/checkpoints',
+    ['store/sqlite/unconfirmed#checkpoint|room'],
+    [
+      [
+        'pages that may be lost are taken for stored',
+        '    this.#pausedUntil = Number.POSITIVE_INFINITY\n',
+        '',
+      ],
+      ['the process is told to end where nothing can be lost', ' || this.#connection.log().copied === 0', ''],
+      ['a full disk ends the process', '!isSyncFailure(cause) || ', ''],
     ],
   ),
   ...mutantsOf(

@@ -233,6 +233,25 @@ test('a rotation with a shorter overlap ends earlier what was to end later, and 
   })
 })
 
+test('a secret that an older node has made is deleted only after the ends that it causes are stored', async () => {
+  await withFixture({}, async fixture => {
+    const app = await fixture.app()
+    await beside(fixture.place, async (run, records) => {
+      const id = await createBySystem(
+        run,
+        'oauth_app_secrets',
+        {},
+        { ...newSecret().computed, app_id: app.id },
+      )
+      await new AppSecrets({ run, records, overlapSeconds: 0 }).end(id)
+      const [first, ...more] = (await appById(run, app.id))?.secrets ?? []
+      assert.ok(first?.expires_at && more.length === 0)
+      assert.ok(Date.parse(first.expires_at) <= Date.now())
+    })
+    assert.ok(!(await works(fixture, secretOf(app))))
+  })
+})
+
 test('an app whose first secret cannot be stored is taken back', async () => {
   await withFixture({}, async ({ place, ann, call }) => {
     await beside(place, async (run, records) => {

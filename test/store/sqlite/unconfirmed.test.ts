@@ -187,10 +187,16 @@ test('who asks whether changes can be stored is answered by the writes that wait
 
 test('a commit that holds nothing but refusals proves nothing', () =>
   withQueue(async ({ database, health, queue }) => {
-    const wrong = queue.add(() => {
-      throw new ApiError('NOT_FOUND')
-    })
-    await Promise.all([queue.confirm(), assert.rejects(wrong, { code: 'NOT_FOUND' })])
+    const refused = () =>
+      assert.rejects(
+        queue.add(() => {
+          throw new ApiError('NOT_FOUND')
+        }),
+        { code: 'NOT_FOUND' },
+      )
+    await refused()
+    assert.equal(health.isProven, false)
+    await Promise.all([queue.confirm(), refused()])
     assert.equal(database.marks, 1)
     assert.equal(health.isProven, true)
   }))
