@@ -2,6 +2,7 @@
 import { ApiError } from '../../errors.ts'
 import type { JsonValue } from '../../model/fields/type.ts'
 import { unseen } from '../../model/patterns.ts'
+import { normalize } from '../../unicode.ts'
 
 /** Cyrillic and Greek letters that look like Latin ones, in lower case. */
 const lookalikes: ReadonlyMap<string, string> = new Map(
@@ -12,8 +13,7 @@ const lookalikes: ReadonlyMap<string, string> = new Map(
 
 /** What is left of a name for who reads it in passing: no case, no accents, no spaces, no signs, one alphabet. */
 function folded(name: string): string {
-  const letters = name
-    .normalize('NFKD')
+  const letters = normalize(name, 'NFKD')
     .toLowerCase()
     .replace(/[\p{M}\p{C}\p{Z}\p{P}\p{S}]/gu, '')
   return [...letters].map(letter => lookalikes.get(letter) ?? letter).join('')
