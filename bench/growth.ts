@@ -2,7 +2,7 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { setTimeout as wait } from 'node:timers/promises'
 import { inputs } from '../test/growth/inputs.ts'
-import { cpuMs, type GrowthInput } from '../test/growth/measure.ts'
+import type { GrowthInput } from '../test/growth/measure.ts'
 import { callsOf } from '../test/growth/requests.ts'
 import { withTarget } from '../test/growth/target.ts'
 
@@ -20,7 +20,11 @@ interface Held {
 type Clock = (call: () => unknown) => Promise<number>
 
 /** Of a call that does all its work at once. */
-const atOnce: Clock = cpuMs
+const atOnce: Clock = async call => {
+  const began = performance.now()
+  await call()
+  return performance.now() - began
+}
 
 /** The longest time in which nobody else got a turn, in the process of both the service and its client. */
 const heldBy: Clock = async call => {
@@ -72,11 +76,11 @@ export function growthTable(rows: readonly Held[]): string {
     '|---|---|---|---|---|---|',
     ...rows.map(({ name, bound, ms }) => {
       const cells = [name, bound.toLocaleString('en'), ...ms.map(each => each.toFixed(1))]
-      return `| ${cells.join(' | ')} | ${(ms.at(-1) ?? 0) > maxHeldMs ? `over ${maxHeldMs} ms` : ''} |`
+      return `| ${cells.join(' | ')} | ${Math.max(...ms) > maxHeldMs ? `over ${maxHeldMs} ms` : ''} |`
     }),
   ].join('\n')
 }
 
 export function slowRows(rows: readonly Held[]): number {
-  return rows.filter(({ ms }) => (ms.at(-1) ?? 0) > maxHeldMs).length
+  return rows.filter(({ ms }) => Math.max(...ms) > maxHeldMs).length
 }

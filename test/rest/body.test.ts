@@ -31,6 +31,18 @@ test('any bytes are read or refused as BAD_REQUEST', () => {
   )
 })
 
+test('a body has at most 40,000 members in its objects; elements of arrays do not count', () => {
+  const members = (count: number) =>
+    JSON.stringify({ list: Array.from({ length: count - 1 }, () => ({ a: 0 })) })
+  const ofMost: unknown = JSON.parse(members(40_000))
+  assert.deepEqual(read(members(40_000), json), ofMost)
+  assert.throws(() => read(members(40_001), json), {
+    code: 'BAD_REQUEST',
+    message: 'The body has 40,001 members in its objects; at most 40,000 are taken.',
+  })
+  assert.equal((read(JSON.stringify(Array(100_000).fill(0)), json) as unknown[]).length, 100_000)
+})
+
 test('a key given twice is refused, in whatever it is wrapped', () => {
   for (const text of ['{"a":1,"a":1}', '{"a":{"b":1},"\\u0061":2}', '{"__proto__":1,"__proto__":2}']) {
     assert.throws(() => read(text, json), { code: 'BAD_REQUEST', message: /twice/ }, text)
