@@ -1,27 +1,9 @@
 /** Who may not do something hears that, whatever else is wrong with the request. */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
-import { type Answer, type TestService, withService } from '../serve/service.ts'
+import { test } from 'node:test'
+import { type Answer, serviceOfFile } from '../serve/service.ts'
 
-let it: TestService
-let close = () => {}
-let ended: Promise<void>
-
-before(async () => {
-  await new Promise<void>(ready => {
-    ended = withService({ rateLimit: 'off' }, async service => {
-      it = service
-      ready()
-      await new Promise<void>(resolve => {
-        close = resolve
-      })
-    })
-  })
-})
-after(() => {
-  close()
-  return ended
-})
+const service = serviceOfFile({ rateLimit: 'off' })
 
 const reads = [
   '/api/v1/users?name[in]=',
@@ -44,10 +26,14 @@ function isUnauthorized({ status, code, headers }: Answer, what: string): void {
 
 test('a read without a credential that needs one is a 401 before its parameters are looked at', async () => {
   for (const path of reads) {
-    isUnauthorized(await it.call(path), path)
-    isUnauthorized(await it.call(path, { headers: { Accept: 'image/png' } }), `${path} as an image`)
-    isUnauthorized(await it.call(path, { method: 'HEAD' }).then(withCode), `HEAD ${path}`)
-    assert.equal((await it.call(path, { key: it.key })).status, 400, `${path} of an administrator`)
+    isUnauthorized(await service().call(path), path)
+    isUnauthorized(await service().call(path, { headers: { Accept: 'image/png' } }), `${path} as an image`)
+    isUnauthorized(await service().call(path, { method: 'HEAD' }).then(withCode), `HEAD ${path}`)
+    assert.equal(
+      (await service().call(path, { key: service().key })).status,
+      400,
+      `${path} of an administrator`,
+    )
   }
 })
 
@@ -75,7 +61,7 @@ test('a write without a credential is a 401 before its body, headers and paramet
   ]
   for (const [method, path] of writes) {
     for (const options of wrong) {
-      const answer = await it.call(path, { method, ...options })
+      const answer = await service().call(path, { method, ...options })
       isUnauthorized(answer, `${method} ${path} ${JSON.stringify(options)}`)
     }
   }
@@ -89,7 +75,7 @@ test('a mutation without a credential is UNAUTHORIZED before its values are look
     'mutation { deletePost(id: "nonsense") }',
   ]
   for (const query of documents) {
-    const { json } = await it.call('/graphql', { method: 'POST', body: { query } })
+    const { json } = await service().call('/graphql', { method: 'POST', body: { query } })
     const [error] = json.errors as readonly { readonly extensions: { readonly code: string } }[]
     assert.equal(error?.extensions.code, 'UNAUTHORIZED', `${query} ${JSON.stringify(json)}`)
   }

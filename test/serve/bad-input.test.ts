@@ -1,33 +1,15 @@
 /** What no proper client sends, over raw connections to a whole service: refused in the error format, and nothing stored. */
 import assert from 'node:assert/strict'
 import { DatabaseSync } from 'node:sqlite'
-import { after, before, suite, test } from 'node:test'
-import { type TestService, withService } from './service.ts'
+import { suite, test } from 'node:test'
+import { serviceOfFile } from './service.ts'
 import { dial, parseAnswers, readToEnd, say } from './wire.ts'
 
-let it: TestService
-let close = () => {}
-let ended: Promise<void>
-
-before(async () => {
-  await new Promise<void>(ready => {
-    ended = withService({ rateLimit: 'off' }, async service => {
-      it = service
-      ready()
-      await new Promise<void>(resolve => {
-        close = resolve
-      })
-    })
-  })
-})
-after(() => {
-  close()
-  return ended
-})
+const service = serviceOfFile({ rateLimit: 'off' })
 
 /** Everything that any table holds. */
 function stored(): string {
-  const database = new DatabaseSync(it.file, { readOnly: true })
+  const database = new DatabaseSync(service().file, { readOnly: true })
   try {
     const tables = database.prepare("SELECT name FROM sqlite_schema WHERE type = 'table'").all()
     return JSON.stringify(tables.map(({ name }) => [name, database.prepare(`SELECT * FROM "${name}"`).all()]))
@@ -38,7 +20,7 @@ function stored(): string {
 
 async function refuses(bytes: string | Buffer, status: number, code: string): Promise<void> {
   const was = stored()
-  const [answer, second] = parseAnswers(await say(it.port, bytes))
+  const [answer, second] = parseAnswers(await say(service().port, bytes))
   assert.ok(answer && !second)
   assert.equal(answer.status, status, answer.body)
   assert.equal(answer.headers['content-type'], 'application/json')
@@ -54,7 +36,7 @@ function post(body: string | Buffer, type = 'application/json', path = '/api/v1/
   const lines = [
     `POST ${path} HTTP/1.1`,
     'Host: x',
-    `Authorization: Bearer ${it.key}`,
+    `Authorization: Bearer ${service().key}`,
     `Content-Type: ${type}`,
     `Content-Length: ${bytes.length}`,
     'Connection: close',
@@ -139,7 +121,7 @@ suite('a parameter that is refused', () => {
   ]
   for (const query of rows) {
     test(query.slice(0, 60), async () => {
-      const { status, code, json } = await it.call(`/api/v1/posts?${query}`)
+      const { status, code, json } = await service().call(`/api/v1/posts?${query}`)
       assert.equal(status, 400, query)
       assert.ok(['BAD_REQUEST', 'INVALID_CURSOR'].includes(String(code)), code ?? 'no code')
       assert.deepEqual(Object.keys(json), ['error'])
@@ -174,13 +156,13 @@ suite('a path that leads nowhere', () => {
   ]
   const get = (path: string) =>
     Buffer.from(
-      `GET ${path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${it.key}\r\nConnection: close\r\n\r\n`,
+      `GET ${path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${service().key}\r\nConnection: close\r\n\r\n`,
       'latin1',
     )
   for (const path of rows) test(JSON.stringify(path.slice(0, 60)), () => refuses(get(path), 404, 'NOT_FOUND'))
   test('a path with a fragment, a space or bytes beyond ASCII is no path', async () => {
     for (const path of ['/api/v1/posts 1', '/api/v1/posts#1', '/api/v1/posts\\1', '/\xff\xfe']) {
-      const [answer] = parseAnswers(await say(it.port, get(path)))
+      const [answer] = parseAnswers(await say(service().port, get(path)))
       assert.ok(answer && [400, 404].includes(answer.status), `${path} ${answer?.status}`)
       assert.ok(JSON.parse(answer.body).error.code)
     }
@@ -202,7 +184,7 @@ suite('a header that means harm', () => {
   test('names of the prototype are only names', async () => {
     for (const name of ['__proto__', 'constructor', 'toString', 'hasOwnProperty']) {
       const bytes = `GET /api/v1/posts HTTP/1.1\r\nHost: x\r\n${name}: x\r\nConnection: close\r\n\r\n`
-      assert.equal(parseAnswers(await say(it.port, bytes))[0]?.status, 200, name)
+      assert.equal(parseAnswers(await say(service().port, bytes))[0]?.status, 200, name)
     }
   })
 })
@@ -211,9 +193,9 @@ test('50 MB are refused, announced or in chunks, whoever sends them', async () =
   const was = stored()
   const part = Buffer.alloc(1 << 20, 'a')
   for (const header of [`Content-Length: ${50 * part.length}`, 'Transfer-Encoding: chunked']) {
-    const socket = await dial(it.port)
+    const socket = await dial(service().port)
     const said = readToEnd(socket)
-    const auth = `Authorization: Bearer ${it.key}\r\nContent-Type: application/json\r\nConnection: close`
+    const auth = `Authorization: Bearer ${service().key}\r\nContent-Type: application/json\r\nConnection: close`
     socket.write(`POST /api/v1/posts HTTP/1.1\r\nHost: x\r\n${auth}\r\n${header}\r\n\r\n`)
     for (let sent = 0; sent < 50 && !socket.destroyed; sent++) {
       if (header.startsWith('Transfer')) socket.write(`${part.length.toString(16)}\r\n`)
@@ -228,5 +210,5 @@ test('50 MB are refused, announced or in chunks, whoever sends them', async () =
     assert.equal(JSON.parse(answer.body).error.code, 'PAYLOAD_TOO_LARGE')
   }
   assert.equal(stored(), was)
-  assert.equal((await it.call('/api/v1/posts')).status, 200)
+  assert.equal((await service().call('/api/v1/posts')).status, 200)
 })

@@ -1,32 +1,14 @@
 /** Requests of one connection: half-closed, pipelined, and handshakes that fail, over raw connections to a whole service. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { after, before, suite, test } from 'node:test'
-import { type TestService, withService } from './service.ts'
+import { suite, test } from 'node:test'
+import { serviceOfFile } from './service.ts'
 import { dial, parseAnswers, readToEnd, say, type WireAnswer } from './wire.ts'
 
-let it: TestService
-let close = () => {}
-let ended: Promise<void>
-
-before(async () => {
-  await new Promise<void>(ready => {
-    ended = withService({ rateLimit: 'off' }, async service => {
-      it = service
-      ready()
-      await new Promise<void>(resolve => {
-        close = resolve
-      })
-    })
-  })
-})
-after(() => {
-  close()
-  return ended
-})
+const service = serviceOfFile({ rateLimit: 'off' })
 
 function request(method: string, path: string, body?: string, ...more: readonly string[]): string {
-  const lines = [`${method} ${path} HTTP/1.1`, 'Host: x', `X-API-Key: ${it.key}`, ...more]
+  const lines = [`${method} ${path} HTTP/1.1`, 'Host: x', `X-API-Key: ${service().key}`, ...more]
   if (body !== undefined) lines.push('Content-Type: application/json', `Content-Length: ${body.length}`)
   return `${lines.join('\r\n')}\r\n\r\n${body ?? ''}`
 }
@@ -35,13 +17,13 @@ const post = (title: string) => request('POST', '/api/v1/posts', JSON.stringify(
 const get = (path: string, ...more: readonly string[]) => request('GET', path, undefined, ...more)
 
 async function titles(): Promise<unknown[]> {
-  const { json } = await it.call('/api/v1/posts?per_page=100&sort=-id', { key: it.key })
+  const { json } = await service().call('/api/v1/posts?per_page=100&sort=-id', { key: service().key })
   return (json.data as readonly { title: string }[]).map(({ title }) => title)
 }
 
 /** Sends all, ends the own side, and reads what is answered. */
 async function sayAndEnd(bytes: string): Promise<WireAnswer[]> {
-  const socket = await dial(it.port)
+  const socket = await dial(service().port)
   // Else Node would end the other side as well.
   socket.allowHalfOpen = true
   const said = readToEnd(socket)
@@ -95,10 +77,10 @@ suite('a client that has ended its side', () => {
   test('ends its stream of events', async () => {
     const body = JSON.stringify({ query: 'subscription { newPost { id } }' })
     const open = async () => {
-      const metrics = await it.call('/metrics')
+      const metrics = await service().call('/metrics')
       return /^portico_graphql_subscriptions (\d+)/m.exec(metrics.text)?.[1]
     }
-    const socket = await dial(it.port)
+    const socket = await dial(service().port)
     socket.write(request('POST', '/graphql', body, 'Accept: text/event-stream'))
     await once(socket, 'data')
     assert.equal(await open(), '1')
@@ -113,7 +95,10 @@ suite('a pipelined request', () => {
     const before = (await titles()).length
     const pipeline = post('first') + get('/api/v1/posts?per_page=1&sort=-id') + post('second')
     const answers = parseAnswers(
-      await say(it.port, `${pipeline}${get('/api/v1/posts?per_page=1&sort=-id', 'Connection: close')}`),
+      await say(
+        service().port,
+        `${pipeline}${get('/api/v1/posts?per_page=1&sort=-id', 'Connection: close')}`,
+      ),
     )
     assert.deepEqual(
       answers.map(({ status }) => status),
@@ -127,7 +112,7 @@ suite('a pipelined request', () => {
 
   test('of a hundred writes each is stored and answered in its turn', async () => {
     const wanted = Array.from({ length: 100 }, (_, nth) => `nth ${nth}`)
-    const said = await say(it.port, wanted.map(post).join('') + get('/healthz', 'Connection: close'))
+    const said = await say(service().port, wanted.map(post).join('') + get('/healthz', 'Connection: close'))
     const answers = parseAnswers(said)
     assert.deepEqual(
       answers.slice(0, -1).map(({ body }) => JSON.parse(body).title),
@@ -143,7 +128,7 @@ suite('a pipelined request', () => {
     const was = await titles()
     // Refused before its body is read, which is too long for the connection to live on.
     const refused = request('POST', '/api/v1/posts', undefined, 'Content-Length: 2000000')
-    const answers = parseAnswers(await say(it.port, refused + 'a'.repeat(2_000_000) + post('never')))
+    const answers = parseAnswers(await say(service().port, refused + 'a'.repeat(2_000_000) + post('never')))
     assert.deepEqual(
       answers.map(({ status }) => status),
       [413],
@@ -153,7 +138,7 @@ suite('a pipelined request', () => {
 
   test('that is no HTTP is answered after all those before it', async () => {
     const answers = parseAnswers(
-      await say(it.port, `${post('a')}${get('/healthz')}${post('b')}nonsense\r\n\r\n`),
+      await say(service().port, `${post('a')}${get('/healthz')}${post('b')}nonsense\r\n\r\n`),
     )
     assert.deepEqual(
       answers.map(({ status }) => status),
@@ -169,7 +154,7 @@ suite('a pipelined request', () => {
       'Sec-WebSocket-Version: 13',
       'Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==',
     )
-    const said = await say(it.port, post('before') + upgrade + get('/healthz'))
+    const said = await say(service().port, post('before') + upgrade + get('/healthz'))
     assert.deepEqual(
       parseAnswers(said).map(({ status, headers }) => [status, headers.connection]),
       [
@@ -201,7 +186,7 @@ suite('a handshake of a WebSocket that is broken', () => {
       const headers = Object.entries({ ...good, ...changed }).flatMap(([name, value]) =>
         value === '' ? [] : [`${name}: ${value}`],
       )
-      const [answer, ...others] = parseAnswers(await say(it.port, get('/graphql', ...headers)))
+      const [answer, ...others] = parseAnswers(await say(service().port, get('/graphql', ...headers)))
       assert.ok(answer)
       assert.deepEqual(others, [])
       assert.equal(answer.status, 400)

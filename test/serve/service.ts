@@ -1,7 +1,9 @@
 /** A whole service on a database of its own, for tests that speak HTTP to it. */
+import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { after, before } from 'node:test'
 import { generateKey } from '../../src/auth/key.ts'
 import type { GivenSettings } from '../../src/config.ts'
 import type { Declaration } from '../../src/model/declaration.ts'
@@ -93,4 +95,27 @@ export async function withService(
     await service.close()
     rmSync(folder, { recursive: true, force: true })
   }
+}
+
+/** One service for all tests of a file. Returns what gives it within them. */
+export function serviceOfFile(given: GivenSettings): () => TestService {
+  let service: TestService | undefined
+  let close = () => {}
+  let ended: Promise<void> | undefined
+  before(async () => {
+    const started = Promise.withResolvers<void>()
+    ended = withService(given, async made => {
+      service = made
+      started.resolve()
+      await new Promise<void>(resolve => {
+        close = resolve
+      })
+    })
+    await Promise.race([started.promise, ended])
+  })
+  after(() => {
+    close()
+    return ended
+  })
+  return () => service ?? assert.fail('The service is there within tests.')
 }
