@@ -1,7 +1,7 @@
 /** Whether this node would answer an ordinary read and an ordinary write now. */
 import { ApiError } from '../errors.ts'
 
-/** All who ask within so long hear of one check, in milliseconds: however many ask, the database is not troubled. */
+/** Probes within this time share one check, in milliseconds, so that frequent probes do not load the database. */
 const SHARED_MS = 250
 /** How long a check may take, in milliseconds. */
 const TIMEOUT_MS = 3000

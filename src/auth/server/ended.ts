@@ -1,6 +1,6 @@
 /**
- * Sessions that were ended before their time, one by one or all of an account. A request that is under way stores its session again when it is
- * answered, and perhaps a code: each looks here afterwards, so that neither outlives the end.
+ * Sessions that ended early, one by one or all of an account. A request under way stores its session again when it is
+ * answered, and perhaps a code: each checks here afterwards, so that neither outlives the end.
  */
 import type { NewRecord, Records } from '../../records.ts'
 
