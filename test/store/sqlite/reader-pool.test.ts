@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
-import { renameSync, writeFileSync } from 'node:fs'
+import { closeSync, openSync, renameSync, writeFileSync, writeSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -169,14 +169,14 @@ test('another file in the place of the database is never read', async () => {
 })
 
 test('a table that is gone and one that is damaged are the same errors as without a process', async () => {
-  await withPool({}, async ({ pool, database }) => {
+  await withPool({}, async ({ pool, database, file }) => {
     await assert.rejects(pool.run('a', [{ sql: 'SELECT * FROM "gone"', values: [] }]), {
       code: 'INTERNAL_ERROR',
     })
-    database.enableDefensive(false)
-    database.exec(
-      `PRAGMA writable_schema = ON; UPDATE sqlite_schema SET rootpage = 99999 WHERE name = 'notes'; PRAGMA writable_schema = RESET`,
-    )
+    database.exec('PRAGMA wal_checkpoint(TRUNCATE)')
+    const handle = openSync(file, 'r+')
+    writeSync(handle, Buffer.alloc(4096, 0xff), 0, 4096, 4096)
+    closeSync(handle)
     await assert.rejects(pool.run('a', first), unavailable)
   })
 })
