@@ -2,9 +2,9 @@
 import type { GuardedItem, GuardedList } from '../../plan/guarded.ts'
 import { conditionSql, reached, visible, where } from './condition.ts'
 import type { Dialect } from './dialect.ts'
-import { after } from './keyset.ts'
 import { Row } from './row.ts'
-import { objectSql, orderBy } from './select.ts'
+import { objectSql } from './select.ts'
+import { sortedSql } from './sorted.ts'
 import { arg, type Bind, join, type Sql, sql } from './writer.ts'
 
 /** One column: the item's text. */
@@ -30,11 +30,11 @@ export function listSql(list: GuardedList, slice: Slice, dialect: Dialect): Sql 
   const text = dialect.text(objectSql(list.select, row))
   const columns = join([text, ...(slice.keys ? keysSql(list, row) : [])], ', ')
   const skips = slice.offset !== undefined && dialect.makesSkipped
-  if (isById(list) && !skips) return sql`SELECT ${columns} FROM ${row.from()}${slicedSql(list, slice, row)}`
+  if (isById(list) && !skips) return slicedSql(list, slice, row, columns, [])
   // Were the texts made in the inner query, they would be made for every row that is sorted.
   const inner = new Row(dialect, list.collection.name)
-  const sliced = slicedSql(list, slice, inner)
-  return sql`SELECT ${columns} FROM ${row.of(sql`SELECT ${row.columns()} FROM ${row.from()}${sliced}`)}`
+  const sliced = slicedSql(list, slice, inner, row.columns(), row.used())
+  return sql`SELECT ${columns} FROM ${row.of(sliced)}`
 }
 
 /** Whether the rows come in the order of their ids, which needs no sorting. */
@@ -45,7 +45,8 @@ export function isById({ sort }: GuardedList): boolean {
 /** Only the sort keys, one column each: to find a position. */
 export function positionSql(list: GuardedList, slice: Slice, dialect: Dialect): Sql {
   const row = new Row(dialect, list.collection.name)
-  return sql`SELECT ${join(keysSql(list, row), ', ')} FROM ${row.from()}${slicedSql(list, slice, row)}`
+  const names = list.sort.map(({ field }) => field.field.name)
+  return slicedSql(list, slice, row, join(keysSql(list, row), ', '), names)
 }
 
 /** One column: how many rows there are. */
@@ -65,11 +66,11 @@ function keysSql({ sort }: GuardedList, row: Row): Sql[] {
   return sort.map(({ field }) => visible(field, row))
 }
 
-function slicedSql(list: GuardedList, slice: Slice, row: Row): Sql {
-  const position = slice.after === undefined ? [] : [after(list.sort, slice.after, row)]
-  const conditions = where([...conditionsOf(list, row), ...position])
-  const offset = slice.offset === undefined ? [] : sql` OFFSET ${slice.offset}`
-  return sql`${conditions}${orderBy(list.sort, row)} LIMIT ${slice.limit}${offset}`
+function slicedSql(list: GuardedList, slice: Slice, row: Row, columns: Sql, names: readonly string[]): Sql {
+  const { collection, sort } = list
+  const { after, limit, offset } = slice
+  const rows = { collection, conditions: conditionsOf(list, row), sort, after, limit, offset }
+  return sortedSql(rows, row, columns, names)
 }
 
 export function conditionsOf({ within, rows }: GuardedList, row: Row): Sql[] {
