@@ -79,7 +79,7 @@ function slicedSql(list: GuardedList, slice: Slice, row: Row, columns: Sql, name
   return sortedSql(rows, row, columns, names)
 }
 
-function conditionsOf({ within, rows }: GuardedList, row: Row): Sql[] {
+export function conditionsOf({ within, rows }: GuardedList, row: Row): Sql[] {
   const inside = within === undefined ? [] : [reached(within.path, row, [arg(within.id, 'number')])]
   return [...inside, conditionSql(rows, row)]
 }
