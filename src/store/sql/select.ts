@@ -9,7 +9,7 @@ import type {
   Path,
 } from '../../plan/guarded.ts'
 import type { FieldForm } from '../../plan/plan.ts'
-import { conditionSql, linked, visible, where } from './condition.ts'
+import { conditionSql, isTrue, linked, paced, visible, where } from './condition.ts'
 import { after } from './keyset.ts'
 import type { Row } from './row.ts'
 import { arg, join, quoted, type Sql, sql } from './writer.ts'
@@ -105,7 +105,7 @@ export function manySql(
             target,
           ),
         ]
-  const conditions = where([...matching(target), ...begin])
+  const conditions = where([paced(target), ...matching(target), ...begin])
   const sorted = sql`${conditions}${orderBy(sort, target)} LIMIT ${target.dialect.limit(arg(limit, 'number'))}`
   const query = sql`SELECT ${columns} FROM ${target.from()}${sorted}`
   const rows = sql`(SELECT ${array} FROM ${target.of(query)})`
@@ -129,7 +129,10 @@ function totalSql(
 ): readonly (readonly [string, Sql])[] {
   if (!wanted) return []
   const target = another()
-  return [['total', sql`(SELECT ${target.dialect.count} FROM ${target.from()}${where(matching(target))})`]]
+  const conditions = matching(target).filter(each => each !== isTrue)
+  // SQLite counts a whole table by its pages, unless there is a condition.
+  const kept = conditions.length === 0 ? [] : [paced(target), ...conditions]
+  return [['total', sql`(SELECT ${target.dialect.count} FROM ${target.from()}${where(kept)})`]]
 }
 
 /** ` ORDER BY …`, null being the smallest value. */

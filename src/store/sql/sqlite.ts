@@ -28,6 +28,17 @@ function search(collection: string, fields: readonly Field[], words: Parameters<
   return sql`SELECT rowid FROM ${table} WHERE ${table} MATCH ${quoted(`{${columns}} : `)} || ${words}`
 }
 
+/** The SQL function that throws once the statement has run for too long: see `sqlite/read-budget.ts`. */
+export const budgetFunction = '_within_budget'
+
+/**
+ * Calls the function for every 61st id, which costs less than what else is done with a row. A prime number: the ids of
+ * imported rows may all be odd, or multiples of ten.
+ */
+function pace(id: Sql): Sql {
+  return sql`(${id} % 61 <> 0 OR ${[`${budgetFunction}()`]})`
+}
+
 export const sqlite: Dialect = {
   sign: '?',
   object,
@@ -51,4 +62,11 @@ export const sqlite: Dialect = {
   nulls: () => nothing,
   stored: collection => collection,
   search,
+}
+
+/** As `sqlite`, for statements that may look at many rows on the event loop. */
+export const pacedSqlite: Dialect = {
+  ...sqlite,
+  pace,
+  search: (...asked) => sql`${search(...asked)} AND ${pace(['rowid'])}`,
 }

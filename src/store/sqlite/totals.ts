@@ -1,11 +1,14 @@
 /** How many items a list has. */
 import type { GuardedList } from '../../plan/guarded.ts'
 import { countSql } from '../sql/read.ts'
-import { sqlite } from '../sql/sqlite.ts'
 import { slot, sql } from '../sql/writer.ts'
 import { type Inputs, slotted } from '../values.ts'
 import type { Versions } from '../versions.ts'
 import type { Connection, Statement } from './connection.ts'
+import type { ReadContext } from './context.ts'
+
+/** How many rows the collection has that slot 0 names. */
+export const totalSql = sql`SELECT "n" FROM "_totals" WHERE "collection" = ${slot(0)}`
 
 /** How many rows whole collections have, from the table that triggers keep. */
 export class Totals {
@@ -23,9 +26,7 @@ export class Totals {
     const version = this.#versions.cell(collection).value
     const known = this.#known.get(collection)
     if (known?.version === version) return known.total
-    this.#statement ??= this.#connection.prepare(
-      sql`SELECT "n" FROM "_totals" WHERE "collection" = ${slot(0)}`,
-    )
+    this.#statement ??= this.#connection.prepare(totalSql)
     const row = this.#statement.get(slotted([collection]))
     const total = Number(row?.[0] ?? 0)
     this.#known.set(collection, { version, total })
@@ -35,11 +36,10 @@ export class Totals {
 
 export function totalReader(
   shape: GuardedList,
-  connection: Connection,
-  totals: Totals,
+  { connection, totals, dialect }: ReadContext,
 ): (inputs: Inputs) => number {
   const { collection, rows, within } = shape
   if (rows.kind === 'always' && within === undefined) return () => totals.of(collection.name)
-  const statement = connection.prepare(countSql(shape, sqlite))
+  const statement = connection.prepare(countSql(shape, dialect))
   return inputs => Number(statement.get(inputs)?.[0] ?? 0)
 }
