@@ -1,6 +1,6 @@
 /** The statements of reads. */
 import type { GuardedItem, GuardedList } from '../../plan/guarded.ts'
-import { conditionSql, reached, visible, where } from './condition.ts'
+import { conditionSql, paced, reached, visible, where } from './condition.ts'
 import type { Dialect } from './dialect.ts'
 import { Row } from './row.ts'
 import { searchedFirst } from './search.ts'
@@ -81,5 +81,5 @@ function slicedSql(list: GuardedList, slice: Slice, row: Row, columns: Sql, name
 
 export function conditionsOf({ within, rows }: GuardedList, row: Row): Sql[] {
   const inside = within === undefined ? [] : [reached(within.path, row, [arg(within.id, 'number')])]
-  return [...inside, conditionSql(rows, row)]
+  return [paced(row), ...inside, conditionSql(rows, row)]
 }

@@ -9,7 +9,7 @@ import type {
   Path,
 } from '../../plan/guarded.ts'
 import type { FieldForm } from '../../plan/plan.ts'
-import { conditionSql, linked, visible, where } from './condition.ts'
+import { conditionSql, isTrue, linked, paced, visible, where } from './condition.ts'
 import type { Row } from './row.ts'
 import { sortedSql } from './sorted.ts'
 import { arg, quoted, type Sql, sql } from './writer.ts'
@@ -104,7 +104,7 @@ export function manySql(
   if (isById(list)) find(inner)
   const found = {
     collection,
-    conditions: matching(inner),
+    conditions: [paced(inner), ...matching(inner)],
     sort,
     after: begin,
     limit: target.dialect.limit(arg(limit, 'number')),
@@ -134,8 +134,10 @@ function totalSql(
   if (!wanted) return []
   const target = another()
   find(target)
-  const conditions = where(matching(target))
-  return [['total', sql`(SELECT ${target.dialect.count} FROM ${target.from()}${conditions})`]]
+  const conditions = matching(target).filter(each => each !== isTrue)
+  // SQLite counts a whole table by its pages, unless there is a condition.
+  const kept = conditions.length === 0 ? [] : [paced(target), ...conditions]
+  return [['total', sql`(SELECT ${target.dialect.count} FROM ${target.from()}${where(kept)})`]]
 }
 
 /** Whether the rows come in the order of their ids, which needs no sorting. */
