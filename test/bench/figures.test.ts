@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { randomNumbers } from '../../bench/data.ts'
 import { type Figure, median } from '../../bench/measure.ts'
+import { randomNumbers } from '../../bench/posts.ts'
 import { topFunctions } from '../../bench/profile.ts'
 import { besideTable, figuresTable, footprintLines, walkLine } from '../../bench/report.ts'
 
