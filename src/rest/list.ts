@@ -5,7 +5,7 @@
 import type { JsonValue } from '../model/fields/type.ts'
 import type { Field } from '../model/model.ts'
 import { cursorsOf, effectiveSort } from '../plan/cursor.ts'
-import type { Filter, ListShape, Param, Sort } from '../plan/plan.ts'
+import type { ListShape, Param, Sort } from '../plan/plan.ts'
 import { parseFilterName, parseFilterValue, parseSearch } from './filter.ts'
 import type { BoundList, FilterTemplate, ListTemplate } from './list-template.ts'
 import {
@@ -17,8 +17,9 @@ import {
   unknownParameter,
 } from './parameters.ts'
 import { parseId } from './path.ts'
-import { makePresentation } from './presentation.ts'
-import { includedLimit, makeSelection, parseNames, unknownName } from './select.ts'
+import { makePresentation, type Presentation } from './presentation.ts'
+import { Conditions } from './related.ts'
+import { includedLimit, makeSelection, parseNames, type Selection, unknownName } from './select.ts'
 import type { CollectionView, ListScope } from './view.ts'
 
 export const defaultPerPage = 20
@@ -99,8 +100,31 @@ function makeWindow(kind: Paging, sort: readonly Sort[], slots: Slots): ListShap
   return { kind: 'cursor', limit, after: kind === 'first' ? undefined : sort.map(() => take(slots)) }
 }
 
-function allOf(filters: readonly Filter[]): Filter | undefined {
-  return filters.length > 1 ? { kind: 'and', filters } : filters[0]
+interface Wanted {
+  readonly filter: ListShape['filter']
+  readonly search: Param | undefined
+  readonly values: ListTemplate['values']
+}
+
+/** `parameters`: those that are not about paging. */
+function makeConditions(view: CollectionView, parameters: readonly Parameter[], slots: Slots): Wanted {
+  const conditions = new Conditions()
+  const values: { at: number; filter: FilterTemplate | undefined }[] = []
+  let search: Param | undefined
+  parameters.forEach(({ name }, at) => {
+    if (structural.has(name)) return
+    const param = take(slots)
+    if (name === 'q') {
+      if (!view.collection.searchable.some(field => view.fields.has(field.name))) throw unknownParameter('q')
+      search = param
+      values.push({ at, filter: undefined })
+      return
+    }
+    const filter = parseFilterName(view, name)
+    conditions.add(name, filter, param)
+    values.push({ at, filter })
+  })
+  return { filter: conditions.filter, search, values }
 }
 
 /** `parameters`: those that are not about paging. */
@@ -108,22 +132,7 @@ function makeTemplate(scope: ListScope, kind: Paging, parameters: readonly Param
   const view = scope.target
   const slots: Slots = { next: scope.within ? 1 : 0 }
   const sort = parseSort(view, given(parameters, 'sort'))
-  const filters: Filter[] = []
-  const values: { at: number; filter: FilterTemplate | undefined }[] = []
-  let search: Param | undefined
-  parameters.forEach((parameter, at) => {
-    if (structural.has(parameter.name)) return
-    const param = take(slots)
-    if (parameter.name === 'q') {
-      if (!view.collection.searchable.some(field => view.fields.has(field.name))) throw unknownParameter('q')
-      search = param
-      values.push({ at, filter: undefined })
-      return
-    }
-    const filter = parseFilterName(view, parameter.name)
-    filters.push({ kind: 'compare', field: filter.field.name, operator: filter.operator, param })
-    values.push({ at, filter })
-  })
+  const { filter, search, values } = makeConditions(view, parameters, slots)
   const window = makeWindow(kind, sort, slots)
   let included: Param | undefined
   const selection = makeSelection(
@@ -132,24 +141,35 @@ function makeTemplate(scope: ListScope, kind: Paging, parameters: readonly Param
     given(parameters, 'include'),
     () => (included ??= take(slots)),
   )
-  const used = [...values.flatMap(({ filter }) => filter?.field ?? []), ...sortedBy(view, sort)]
-  const deprecations = used.flatMap(field => field.deprecated ?? [])
   return {
     shape: {
       kind: 'list',
       collection: view.collection.name,
       within: scope.within && { ...scope.within, id: 0 },
-      filter: allOf(filters),
+      filter,
       search,
       sort,
       window,
       select: selection.select,
     },
-    presentation: makePresentation(selection.secret, [...selection.deprecations, ...deprecations]),
+    presentation: presentationOf(selection, values, sortedBy(view, sort)),
     cursors: cursorsOf(view.collection, sort),
     values,
     includes: included !== undefined,
   }
+}
+
+function presentationOf(
+  { secret, deprecations }: Selection,
+  values: ListTemplate['values'],
+  sorted: readonly Field[],
+): Presentation {
+  const filters = values.flatMap(({ filter }) => filter ?? [])
+  return makePresentation(secret || filters.some(filter => filter.secret), [
+    ...deprecations,
+    ...filters.flatMap(filter => filter.deprecations),
+    ...sorted.flatMap(field => field.deprecated ?? []),
+  ])
 }
 
 function sortedBy(view: CollectionView, sort: readonly Sort[]): readonly Field[] {
