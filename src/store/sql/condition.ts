@@ -91,7 +91,9 @@ export function bindOf(operand: Operand, as: Conversion): Bind {
   return { from: 'constant', value: operand.value, as }
 }
 
-function search({ fields, param }: Extract<Condition, { kind: 'search' }>, row: Row): Sql {
+function search(condition: Extract<Condition, { kind: 'search' }>, row: Row): Sql {
+  if (row.source?.search === condition) return row.source.matches
+  const { fields, param } = condition
   const ids = row.dialect.search(row.table, fields, arg(param, 'words'))
   return sql`${row.column('id')} IN (${ids})`
 }

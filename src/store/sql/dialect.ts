@@ -38,6 +38,18 @@ export interface Dialect {
   stored(collection: string): string
   /** A query for the ids of the rows of `table` in whose `fields` all the words occur. */
   search(table: string, fields: readonly Field[], words: Bind): Sql
+  /** Undefined where policies lock the rows: an index of words is of no use to a statement that they restrain. */
+  readonly searchIndex: SearchIndexSql | undefined
+}
+
+/** The search index of a collection as a table that statements begin with. */
+export interface SearchIndexSql {
+  /** Its column that holds the ids of rows. */
+  readonly id: string
+  /** Before the table of the rows that it leads to. */
+  readonly join: Sql
+  /** That all the words occur in `fields` of a row of the index, which the statement may call `alias`. */
+  matches(alias: Sql | undefined, table: string, fields: readonly Field[], words: Bind): Sql
 }
 
 /** The parent of a collection's table, which shows all its rows to rules: see `schema/row-security.ts`. */

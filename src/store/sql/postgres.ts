@@ -5,7 +5,7 @@
  */
 import type { Field } from '../../model/model.ts'
 import { type Dialect, searchTable, storedTable } from './dialect.ts'
-import { join, name, quoted, type Sql, sql } from './writer.ts'
+import { type Bind, join, name, of, quoted, type Sql, sql } from './writer.ts'
 
 /** The column of a search table with the words of all its fields; those of one field stand under its name. */
 export const allWords = '_all'
@@ -58,12 +58,16 @@ function bare({ type }: Field): Sql {
 }
 
 /** The words of all the fields are in an index; those of some are looked at in what it finds. */
-function search(collection: string, fields: readonly Field[], words: Parameters<Dialect['search']>[2]): Sql {
+function matches(alias: Sql | undefined, _collection: string, fields: readonly Field[], words: Bind): Sql {
   const columns = join(
-    fields.map(field => name(field.name)),
+    fields.map(field => sql`${of(alias)}${name(field.name)}`),
     ' || ',
   )
-  return sql`SELECT "id" FROM ${name(searchTable(collection))} WHERE ${name(allWords)} @> ${words} AND ${columns} @> ${words}`
+  return sql`${of(alias)}${name(allWords)} @> ${words} AND ${columns} @> ${words}`
+}
+
+function search(collection: string, fields: readonly Field[], words: Bind): Sql {
+  return sql`SELECT "id" FROM ${name(searchTable(collection))} WHERE ${matches(undefined, collection, fields, words)}`
 }
 
 export const postgres: Dialect = {
@@ -91,7 +95,8 @@ export const postgres: Dialect = {
   nulls: descending => (descending ? [' NULLS LAST'] : [' NULLS FIRST']),
   stored: collection => collection,
   search,
+  searchIndex: { id: 'id', join: [' JOIN '], matches },
 }
 
 /** For tables whose rows are locked by policies. */
-export const lockedPostgres: Dialect = { ...postgres, stored: storedTable }
+export const lockedPostgres: Dialect = { ...postgres, stored: storedTable, searchIndex: undefined }

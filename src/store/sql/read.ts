@@ -4,7 +4,8 @@ import { conditionSql, reached, visible, where } from './condition.ts'
 import type { Dialect } from './dialect.ts'
 import { after } from './keyset.ts'
 import { Row } from './row.ts'
-import { objectSql, orderBy } from './select.ts'
+import { searchedFirst } from './search.ts'
+import { isById, objectSql, orderBy } from './select.ts'
 import { arg, type Bind, join, type Sql, sql } from './writer.ts'
 
 /** One column: the item's text. */
@@ -26,32 +27,35 @@ export interface Slice {
 
 /** One line per item: its text, then its sort keys where the slice asks for them. */
 export function listSql(list: GuardedList, slice: Slice, dialect: Dialect): Sql {
-  const row = new Row(dialect, list.collection.name)
+  const skips = slice.offset !== undefined && dialect.makesSkipped
+  const isFlat = isById(list) && !skips
+  const row = isFlat ? rowOf(list, dialect) : new Row(dialect, list.collection.name)
   const text = dialect.text(objectSql(list.select, row))
   const columns = join([text, ...(slice.keys ? keysSql(list, row) : [])], ', ')
-  const skips = slice.offset !== undefined && dialect.makesSkipped
-  if (isById(list) && !skips) return sql`SELECT ${columns} FROM ${row.from()}${slicedSql(list, slice, row)}`
+  if (isFlat) {
+    const sliced = slicedSql(list, slice, row)
+    return sql`SELECT ${columns} FROM ${row.from()}${sliced}`
+  }
   // Were the texts made in the inner query, they would be made for every row that is sorted.
-  const inner = new Row(dialect, list.collection.name)
+  const inner = rowOf(list, dialect)
   const sliced = slicedSql(list, slice, inner)
-  return sql`SELECT ${columns} FROM ${row.of(sql`SELECT ${row.columns()} FROM ${row.from()}${sliced}`)}`
-}
-
-/** Whether the rows come in the order of their ids, which needs no sorting. */
-export function isById({ sort }: GuardedList): boolean {
-  return sort.length === 1 && sort[0]?.field.field.name === 'id'
+  return sql`SELECT ${columns} FROM ${row.of(sql`SELECT ${inner.columns(row)} FROM ${inner.from()}${sliced}`)}`
 }
 
 /** Only the sort keys, one column each: to find a position. */
 export function positionSql(list: GuardedList, slice: Slice, dialect: Dialect): Sql {
-  const row = new Row(dialect, list.collection.name)
-  return sql`SELECT ${join(keysSql(list, row), ', ')} FROM ${row.from()}${slicedSql(list, slice, row)}`
+  const row = rowOf(list, dialect)
+  const keys = join(keysSql(list, row), ', ')
+  const sliced = slicedSql(list, slice, row)
+  return sql`SELECT ${keys} FROM ${row.from()}${sliced}`
 }
 
 /** One column: how many rows there are. */
 export function countSql(list: GuardedList, dialect: Dialect): Sql {
   const row = new Row(dialect, list.collection.name)
-  return sql`SELECT count(*) FROM ${row.from()}${where(conditionsOf(list, row))}`
+  if (list.within === undefined) searchedFirst(row, list.collection, list.rows)
+  const conditions = where(conditionsOf(list, row))
+  return sql`SELECT count(*) FROM ${row.from()}${conditions}`
 }
 
 /** A row when the parent is there and visible. */
@@ -61,15 +65,22 @@ export function parentSql(within: NonNullable<GuardedList['within']>, dialect: D
   return sql`SELECT 1 FROM ${row.from()}${where(conditions)}`
 }
 
+/** A row of the list, found by the search index where that gives the list's order. */
+function rowOf(list: GuardedList, dialect: Dialect): Row {
+  const row = new Row(dialect, list.collection.name)
+  if (isById(list) && list.within === undefined) searchedFirst(row, list.collection, list.rows)
+  return row
+}
+
 function keysSql({ sort }: GuardedList, row: Row): Sql[] {
-  return sort.map(({ field }) => visible(field, row))
+  return sort.map(({ field }) => visible(field, row.sorted()))
 }
 
 function slicedSql(list: GuardedList, slice: Slice, row: Row): Sql {
-  const position = slice.after === undefined ? [] : [after(list.sort, slice.after, row)]
+  const position = slice.after === undefined ? [] : [after(list.sort, slice.after, row.sorted())]
   const conditions = where([...conditionsOf(list, row), ...position])
   const offset = slice.offset === undefined ? [] : sql` OFFSET ${slice.offset}`
-  return sql`${conditions}${orderBy(list.sort, row)} LIMIT ${slice.limit}${offset}`
+  return sql`${conditions}${orderBy(list.sort, row.sorted())} LIMIT ${slice.limit}${offset}`
 }
 
 function conditionsOf({ within, rows }: GuardedList, row: Row): Sql[] {

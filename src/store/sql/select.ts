@@ -82,19 +82,24 @@ function toMany({ path, rows, select }: GuardedRelation, list: GuardedSelectedLi
   return manySql(list, select, matching, () => row.another(path.target.name))
 }
 
-/** A list as a JSON array, or as a connection's object. `matching`: which rows of the target are in it. */
+/**
+ * A list as a JSON array, or as a connection's object. `matching`: which rows of the target are in it. `find`: lets the
+ * rows of a list by id, or of a count, be found by something other than their table.
+ */
 export function manySql(
   list: GuardedSelectedList,
   select: readonly GuardedSelected[],
   matching: (target: Row) => readonly Sql[],
   another: () => Row,
+  find: (target: Row) => void = () => {},
 ): Sql {
   const { sort, limit, after: position, connection } = list
   const target = another()
   const object = objectSql(select, target)
   const array = target.dialect.array(connection ? keyed(object, sort, target) : object)
   // Were the objects made in the inner query, they would be made for every row that is sorted.
-  const columns = target.columns()
+  const inner = target.inner()
+  if (isById(list)) find(inner)
   const begin =
     position === undefined
       ? []
@@ -102,15 +107,15 @@ export function manySql(
           after(
             sort,
             position.map((param, index) => arg(param, sort[index]?.field.field.type.encoding ?? 'text')),
-            target,
+            inner.sorted(),
           ),
         ]
-  const conditions = where([...matching(target), ...begin])
-  const sorted = sql`${conditions}${orderBy(sort, target)} LIMIT ${target.dialect.limit(arg(limit, 'number'))}`
-  const query = sql`SELECT ${columns} FROM ${target.from()}${sorted}`
+  const conditions = where([...matching(inner), ...begin])
+  const sorted = sql`${conditions}${orderBy(sort, inner.sorted())} LIMIT ${target.dialect.limit(arg(limit, 'number'))}`
+  const query = sql`SELECT ${inner.columns(target)} FROM ${inner.from()}${sorted}`
   const rows = sql`(SELECT ${array} FROM ${target.of(query)})`
   if (!connection) return rows
-  return target.dialect.object([['rows', rows], ...totalSql(connection.total, matching, another)])
+  return target.dialect.object([['rows', rows], ...totalSql(connection.total, matching, another, find)])
 }
 
 /** A row of a connection: its object, and its sort keys as a cursor carries them. */
@@ -126,10 +131,18 @@ function totalSql(
   wanted: boolean,
   matching: (target: Row) => readonly Sql[],
   another: () => Row,
+  find: (target: Row) => void,
 ): readonly (readonly [string, Sql])[] {
   if (!wanted) return []
   const target = another()
-  return [['total', sql`(SELECT ${target.dialect.count} FROM ${target.from()}${where(matching(target))})`]]
+  find(target)
+  const conditions = where(matching(target))
+  return [['total', sql`(SELECT ${target.dialect.count} FROM ${target.from()}${conditions})`]]
+}
+
+/** Whether the rows come in the order of their ids, which needs no sorting. */
+export function isById({ sort }: { readonly sort: readonly GuardedSort[] }): boolean {
+  return sort.length === 1 && sort[0]?.field.field.name === 'id'
 }
 
 /** ` ORDER BY …`, null being the smallest value. */

@@ -1,7 +1,7 @@
 /** SQLite: JSON by its functions, booleans as 0 and 1, search by FTS5. */
 import type { Field } from '../../model/model.ts'
 import { type Dialect, searchTable } from './dialect.ts'
-import { join, name, nothing, quoted, type Sql, sql } from './writer.ts'
+import { type Bind, join, name, nothing, of, quoted, type Sql, sql } from './writer.ts'
 
 /** SQLite prints a whole REAL as `1.0`; every other face and database shows `1`. */
 export function real(column: Sql): Sql {
@@ -22,10 +22,14 @@ function object(entries: readonly (readonly [string, Sql])[]): Sql {
 }
 
 /** The words are bound as an FTS5 query; the columns in which they may occur stand before it. */
-function search(collection: string, fields: readonly Field[], words: Parameters<Dialect['search']>[2]): Sql {
-  const table = name(searchTable(collection))
+function matches(alias: Sql | undefined, collection: string, fields: readonly Field[], words: Bind): Sql {
   const columns = fields.map(field => `"${field.name}"`).join(' ')
-  return sql`SELECT rowid FROM ${table} WHERE ${table} MATCH ${quoted(`{${columns}} : `)} || ${words}`
+  return sql`${of(alias)}${name(searchTable(collection))} MATCH ${quoted(`{${columns}} : `)} || ${words}`
+}
+
+function search(collection: string, fields: readonly Field[], words: Bind): Sql {
+  const table = name(searchTable(collection))
+  return sql`SELECT rowid FROM ${table} WHERE ${matches(undefined, collection, fields, words)}`
 }
 
 export const sqlite: Dialect = {
@@ -51,4 +55,6 @@ export const sqlite: Dialect = {
   nulls: () => nothing,
   stored: collection => collection,
   search,
+  // CROSS JOIN: the index is read first, which gives its rows in either order of their ids.
+  searchIndex: { id: 'rowid', join: [' CROSS JOIN '], matches },
 }
