@@ -10,7 +10,7 @@ export default model({
       status: choice(['published', 'draft', 'review', 'scheduled', 'archived']),
       author_id: relation('users', { inverse: 'posts', default: currentUser }),
     },
-    indexes: [index('status', 'created_at')],
+    indexes: [index('status', '-created_at')],
     access: { read: anyone, create: role('admin'), update: role('admin'), delete: role('admin') },
   }),
 })
