@@ -65,7 +65,7 @@ export function walkLine({ rows, seconds, earlyMiB, highestMiB }: Walk): string 
 /** What W10 to W19 took: a median over the rounds each. */
 export function askedTable(figures: readonly AskedFigure[]): string {
   return [
-    '| work | posts | database | requests/s | of the bare server | of the hand-written one | floor | p50 · p99 | processor time a request, hand-written |',
+    '| work | posts | database | requests/s | of the bare server | of the hand-written one | floor | p50 · p99 | processor time a request: Portico · hand-written · bare |',
     '|---|---|---|---|---|---|---|---|---|',
     ...figures.map(askedRow),
   ].join('\n')
@@ -74,10 +74,11 @@ export function askedTable(figures: readonly AskedFigure[]): string {
 function askedRow({ workload, what, rows, stage, rounds, floor }: AskedFigure): string {
   const of = (value: (round: AskedRound) => number) => median(rounds.map(value))
   const limits = rounds.flatMap(({ limit, own }) => (limit === undefined ? [] : { limit, own }))
-  const [own, limit] = [
-    rounds.map(round => round.own.cpuMicros),
-    limits.map(round => round.limit.cpuMicros),
-  ].map(micros)
+  const times = [
+    rounds.map(({ own }) => own.cpuMicros),
+    limits.map(({ limit }) => limit.cpuMicros),
+    rounds.map(({ bare }) => bare.cpuMicros),
+  ]
   const cells = [
     `${workload} · ${what}`,
     rows.toLocaleString('en'),
@@ -87,7 +88,7 @@ function askedRow({ workload, what, rows, stage, rounds, floor }: AskedFigure): 
     limits.length === 0 ? '' : two(median(limits.map(round => round.own.perSecond / round.limit.perSecond))),
     askedFloor(floor, stage),
     `${of(round => round.own.p50Ms).toFixed(1)} · ${of(round => round.own.p99Ms).toFixed(1)} ms`,
-    limit === undefined ? own : `${own}, ${limit}`,
+    times.map(micros).join(' · '),
   ]
   return `| ${cells.join(' | ')} |`
 }
@@ -99,9 +100,9 @@ function askedFloor({ ofLimit, ofBare, postgres }: AskedFigure['floor'], stage: 
 }
 
 /** The median of those that the system tells. */
-function micros(values: readonly (number | undefined)[]): string | undefined {
+function micros(values: readonly (number | undefined)[]): string {
   const known = values.filter(value => value !== undefined)
-  return known.length === 0 ? undefined : `${Math.round(median(known))} µs`
+  return known.length === 0 ? '–' : `${Math.round(median(known))} µs`
 }
 
 /** Of each work what it took on the first stage, and on the others beside it. */
