@@ -5,7 +5,7 @@
 import type { JsonValue } from '../model/fields/type.ts'
 import type { Field } from '../model/model.ts'
 import { cursorsOf, effectiveSort } from '../plan/cursor.ts'
-import type { ListShape, Param, Sort } from '../plan/plan.ts'
+import { type ListShape, type Param, type Sort, type TotalMode, totalModes } from '../plan/plan.ts'
 import { parseFilterName, parseFilterValue, parseSearch } from './filter.ts'
 import type { BoundList, FilterTemplate, ListTemplate } from './list-template.ts'
 import {
@@ -30,6 +30,7 @@ const MOST_SORTS = 8
 const LONGEST_MEMO = 400
 
 const structural = new Set(['sort', 'fields', 'include'])
+const totalModeNames: readonly string[] = totalModes
 const paging = new Set(['page', 'per_page', 'cursor'])
 /** Nothing but names may decide a shape. */
 const names = /^[A-Za-z0-9_,.-]+$/
@@ -50,8 +51,31 @@ function pagingOf(parameters: readonly Parameter[]): Paging {
   return cursor === '' ? 'first' : 'after'
 }
 
+/** Whether the parameter says how much is told of the total: a field of that name is filtered by instead. */
+function isTotal({ fields }: CollectionView, name: string): boolean {
+  return name === 'total' && !fields.has(name)
+}
+
+function totalOf(view: CollectionView, kind: Paging, parameters: readonly Parameter[]): TotalMode {
+  const parameter = parameters.find(({ name }) => isTotal(view, name))
+  if (parameter === undefined) return 'exact'
+  requireValue(parameter)
+  const mode = totalModes.find(each => each === parameter.value)
+  if (mode === undefined) {
+    const message = `The parameter "total" must be one of ${totalModes.join(', ')}, not ${echo(parameter.value)}.`
+    throw parameterFault('total', 'wrong_type', message)
+  }
+  if (kind !== 'page' && mode !== 'none') {
+    const message = 'A list by "cursor" has no total: leave the parameter "total" out, or give none.'
+    throw parameterFault('total', 'excluded', message)
+  }
+  return mode
+}
+
 function shapeKeyOf(parameter: Parameter): string {
   const { name, value } = parameter
+  // Where it is a filter, its value decides nothing, and a shape is made for each of the few that are a mode's name.
+  if (name === 'total' && totalModeNames.includes(value)) return `total=${value}`
   if (!structural.has(name)) return JSON.stringify(name)
   requireValue(parameter)
   if (names.test(value)) return `${name}=${value}`
@@ -94,8 +118,13 @@ function take(slots: Slots): Param {
   return slots.next - 1
 }
 
-function makeWindow(kind: Paging, sort: readonly Sort[], slots: Slots): ListShape['window'] {
-  if (kind === 'page') return { kind: 'page', offset: take(slots), limit: take(slots), total: true }
+function makeWindow(
+  kind: Paging,
+  total: TotalMode,
+  sort: readonly Sort[],
+  slots: Slots,
+): ListShape['window'] {
+  if (kind === 'page') return { kind: 'page', offset: take(slots), limit: take(slots), total }
   const limit = take(slots)
   return { kind: 'cursor', limit, after: kind === 'first' ? undefined : sort.map(() => take(slots)) }
 }
@@ -112,7 +141,7 @@ function makeConditions(view: CollectionView, parameters: readonly Parameter[], 
   const values: { at: number; filter: FilterTemplate | undefined }[] = []
   let search: Param | undefined
   parameters.forEach(({ name }, at) => {
-    if (structural.has(name)) return
+    if (structural.has(name) || isTotal(view, name)) return
     const param = take(slots)
     if (name === 'q') {
       if (!view.collection.searchable.some(field => view.fields.has(field.name))) throw unknownParameter('q')
@@ -131,9 +160,10 @@ function makeConditions(view: CollectionView, parameters: readonly Parameter[], 
 function makeTemplate(scope: ListScope, kind: Paging, parameters: readonly Parameter[]): ListTemplate {
   const view = scope.target
   const slots: Slots = { next: scope.within ? 1 : 0 }
+  const total = totalOf(view, kind, parameters)
   const sort = parseSort(view, given(parameters, 'sort'))
   const { filter, search, values } = makeConditions(view, parameters, slots)
-  const window = makeWindow(kind, sort, slots)
+  const window = makeWindow(kind, total, sort, slots)
   let included: Param | undefined
   const selection = makeSelection(
     view,

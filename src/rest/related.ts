@@ -22,7 +22,12 @@ interface Followed {
 }
 
 /** A 400 as for a parameter that nobody knows. `at`: which of the names is not there, `known`: those that could stand there. */
-export function unknownName(parameter: string, names: readonly string[], at: number, known: Iterable<string>) {
+export function unknownName(
+  parameter: string,
+  names: readonly string[],
+  at: number,
+  known: Iterable<string>,
+) {
   const meant = nearest(names[at] ?? '', known)
   const better = meant === undefined ? '' : ` Did you mean \`${names.with(at, meant).join('.')}\`?`
   const message = `The parameter ${echo(parameter)} is not known here.${better}`

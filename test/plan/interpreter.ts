@@ -170,7 +170,9 @@ function list(run: Run, shape: GuardedList): ReadResult {
   if (window.kind === 'page') {
     const offset = Number(run.plan.args[window.offset])
     const page = show(matching.slice(offset, offset + limit))
-    return window.total ? { list: page, total: matching.length } : { list: page }
+    const more = matching.length > offset + limit
+    if (window.total === 'none') return { list: page, more }
+    return { list: page, total: matching.length, ...(window.total === 'estimate' && { more }) }
   }
   const after = window.after?.map(param => run.plan.args[param] ?? null)
   const following = matching.filter(

@@ -395,7 +395,7 @@ const listPlans = fc.constantFrom(...names).chain(of =>
       select: select(of),
       offset: fc.integer({ min: 0, max: 3 }),
       limit: fc.integer({ min: 1, max: 3 }),
-      window: fc.constantFrom('page', 'total', 'cursor'),
+      window: fc.constantFrom('exact', 'estimate', 'none', 'cursor'),
     })
     .map(made =>
       drafted(
@@ -413,7 +413,7 @@ const listPlans = fc.constantFrom(...names).chain(of =>
                   kind: 'page',
                   offset: param(made.offset),
                   limit: param(made.limit),
-                  total: made.window === 'total',
+                  total: made.window,
                 },
           select: made.select.make(param),
         }),

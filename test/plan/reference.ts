@@ -31,7 +31,12 @@ export type Refused = { readonly errors: ReadonlySet<ErrorCode> }
 export type ReadResult =
   | Refused
   | { readonly item: JsonValue }
-  | { readonly list: readonly JsonValue[] | null; readonly total?: number; readonly next?: JsonValue }
+  | {
+      readonly list: readonly JsonValue[] | null
+      readonly total?: number
+      readonly next?: JsonValue
+      readonly more?: boolean
+    }
 export type WriteResult = Refused | { readonly data: Data; readonly id: number }
 
 export const TIME = '2026-01-01T00:00:00.000Z'
@@ -402,7 +407,9 @@ function readList(world: World, shape: ListShape): ReadResult {
   if (window.kind === 'page') {
     const offset = Number(world.args[window.offset])
     const list = show(sorted.slice(offset, offset + limit))
-    return window.total ? { list, total: matching.length } : { list }
+    const more = sorted.length > offset + limit
+    if (window.total === 'none') return { list, more }
+    return { list, total: matching.length, ...(window.total === 'estimate' && { more }) }
   }
   const after = window.after?.map(param => world.args[param] ?? null)
   const following = sorted.filter(

@@ -23,8 +23,9 @@ function parsed(answer: ReadAnswer): unknown {
   return { list: value, ...window(answer) }
 }
 
-function window({ total, next }: ListAnswer) {
-  return { ...(total === undefined ? {} : { total }), ...(next === undefined ? {} : { next }) }
+function window({ total, next, more }: ListAnswer) {
+  const said = { total, next, more }
+  return Object.fromEntries(Object.entries(said).filter(([, value]) => value !== undefined))
 }
 
 async function attempt<T>(run: () => T | Promise<T>): Promise<{ answer: T } | { refused: ApiError }> {

@@ -56,7 +56,7 @@ test('a name in another spelling is unknown, and the right one is told', async (
     ['tasks?project.nam=x', '"project.nam" is not known here. Did you mean `project.name`?'],
     [
       'tasks?project.name[like]=x',
-      '"project.name[like]" is not known here; project.name takes project.name[eq], project.name[ne], project.name[gt], project.name[gte], project.name[lt], project.name[lte], project.name[in], project.name[contains].',
+      '"project.name[like]" is not known here; project.name takes project.name[eq], project.name[ne], project.name[gt], project.name[gte], project.name[lt], project.name[lte], project.name[in], project.name[null], project.name[contains].',
     ],
     ['openapi.json?page=1', '"page" is not known here.'],
   ]

@@ -1,6 +1,7 @@
 /** What differs between databases in the SQL of reads and writes. */
 import type { Encoding } from '../../model/fields/type.ts'
 import type { Field } from '../../model/model.ts'
+import type { Row } from './row.ts'
 import type { Bind, Sql } from './writer.ts'
 
 export interface Dialect {
@@ -27,6 +28,11 @@ export interface Dialect {
   isIn(column: Sql, list: Bind): Sql
   /** How many rows there are at most. */
   limit(rows: Bind): Sql
+  /**
+   * `windows` with the rows of `row`'s table in each, found by their ids alone, as FROM and the condition that goes
+   * with it. `range`: a condition on the row's id.
+   */
+  sampled(windows: Sql, row: Row, range: Sql): { readonly from: Sql; readonly condition: Sql }
   /** Whether the outputs of rows that OFFSET skips are made too. */
   readonly makesSkipped: boolean
   contains(column: Sql, part: Sql): Sql

@@ -83,7 +83,7 @@ function slicedSql(list: GuardedList, slice: Slice, row: Row): Sql {
   return sql`${conditions}${orderBy(list.sort, row.sorted())} LIMIT ${slice.limit}${offset}`
 }
 
-function conditionsOf({ within, rows }: GuardedList, row: Row): Sql[] {
+export function conditionsOf({ within, rows }: GuardedList, row: Row): Sql[] {
   const inside = within === undefined ? [] : [reached(within.path, row, [arg(within.id, 'number')])]
   return [...inside, conditionSql(rows, row)]
 }

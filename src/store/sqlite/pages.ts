@@ -1,8 +1,9 @@
 /** Pages by number. Beyond the first few hundred rows they begin at a remembered anchor. */
 import type { ListAnswer } from '../../plan/answer.ts'
 import type { GuardedList } from '../../plan/guarded.ts'
-import { type Anchor, AnchoredLists, type Anchors, type PageWindow, SHALLOW } from '../anchors.ts'
-import { pageAnswer } from '../lists.ts'
+import type { PageWindow } from '../../plan/plan.ts'
+import { type Anchor, AnchoredLists, type Anchors, SHALLOW } from '../anchors.ts'
+import { pageAnswer, pageLimit } from '../lists.ts'
 import { listSql, positionSql, type Slice } from '../sql/read.ts'
 import { isById } from '../sql/select.ts'
 import { sqlite } from '../sql/sqlite.ts'
@@ -26,18 +27,18 @@ export function pageReader(
 ): (inputs: Inputs) => ListAnswer {
   const offset = arg(window.offset, 'number')
   const shallow = context.connection.prepare(listSql(shape, fromStart(window, offset), sqlite))
-  const total = window.total ? totalReader(shape, context.connection, context.totals) : undefined
+  const total = totalReader(shape, window.total, context)
   let deep: Rows | undefined
   return inputs => {
     const isDeep = Number(inputs.args[window.offset]) >= SHALLOW
     if (isDeep) deep ??= deepReader(shape, window, context)
     const rows = isDeep && deep !== undefined ? deep(inputs) : shallow.all(inputs)
-    return pageAnswer(rows, total?.(inputs))
+    return pageAnswer(rows, total?.(inputs), window, inputs.args)
   }
 }
 
 function fromStart(window: PageWindow, offset: Bind): Slice {
-  return { after: undefined, limit: sqlite.limit(arg(window.limit, 'number')), offset, keys: false }
+  return { after: undefined, limit: pageLimit(window, sqlite), offset, keys: false }
 }
 
 /** Reads pages from anchors that it remembers while no row before them can have changed. */
@@ -84,7 +85,7 @@ function anchoredStatements(
   const position = shape.sort.map((_, index) => slot(index + 1))
   const page = (after: Slice['after']): Slice => ({
     after,
-    limit: sqlite.limit(arg(window.limit, 'number')),
+    limit: pageLimit(window, sqlite),
     offset: slot(0),
     keys: true,
   })

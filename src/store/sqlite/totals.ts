@@ -1,11 +1,15 @@
 /** How many items a list has. */
 import type { GuardedList } from '../../plan/guarded.ts'
+import type { TotalMode } from '../../plan/plan.ts'
+import type { Total } from '../lists.ts'
+import { estimated, estimateSql } from '../sql/estimate.ts'
 import { countSql } from '../sql/read.ts'
 import { sqlite } from '../sql/sqlite.ts'
 import { slot, sql } from '../sql/writer.ts'
 import { type Inputs, slotted } from '../values.ts'
 import type { Versions } from '../versions.ts'
 import type { Connection, Statement } from './connection.ts'
+import type { ReadContext } from './context.ts'
 
 /** How many rows whole collections have, from the table that triggers keep. */
 export class Totals {
@@ -33,13 +37,21 @@ export class Totals {
   }
 }
 
+/** Counts a list's items; undefined where no total is asked for. */
 export function totalReader(
   shape: GuardedList,
-  connection: Connection,
-  totals: Totals,
-): (inputs: Inputs) => number {
+  mode: TotalMode,
+  { connection, totals }: Pick<ReadContext, 'connection' | 'totals'>,
+): ((inputs: Inputs) => Total) | undefined {
+  if (mode === 'none') return undefined
   const { collection, rows, within } = shape
-  if (rows.kind === 'always' && within === undefined) return () => totals.of(collection.name)
+  if (rows.kind === 'always' && within === undefined) {
+    return () => ({ total: totals.of(collection.name), isEstimate: false })
+  }
+  if (mode === 'estimate') {
+    const statement = connection.prepare(estimateSql(shape, sqlite))
+    return inputs => estimated(statement.get(inputs))
+  }
   const statement = connection.prepare(countSql(shape, sqlite))
-  return inputs => Number(statement.get(inputs)?.[0] ?? 0)
+  return inputs => ({ total: Number(statement.get(inputs)?.[0] ?? 0), isEstimate: false })
 }

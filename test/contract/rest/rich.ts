@@ -588,7 +588,9 @@ const along: readonly Scenario[] = [
     as: ann,
     url: '/api/v1/tasks?project.budget[gte]=1',
     status: 400,
-    has: { error: { code: 'BAD_REQUEST', message: 'The parameter "project.budget[gte]" is not known here.' } },
+    has: {
+      error: { code: 'BAD_REQUEST', message: 'The parameter "project.budget[gte]" is not known here.' },
+    },
   },
   {
     name: 'it is one for those who may',
