@@ -75,6 +75,7 @@ export async function cursorsOf(origin: string, key: string): Promise<(id: numbe
   const response = await fetch(`${origin}/api/v1/posts?cursor=&per_page=1`, {
     headers: { Authorization: `Bearer ${key}` },
   })
+  if (!response.ok) throw new Error(`Portico gave no cursor (${response.status}): ${await response.text()}`)
   const { meta } = (await response.json()) as { meta: { next_cursor: string } }
   const [mark] = JSON.parse(Buffer.from(meta.next_cursor, 'base64url').toString()) as [string]
   return id => Buffer.from(JSON.stringify([mark, id])).toString('base64url')

@@ -62,6 +62,9 @@ function pages(query: string, count: number): readonly Request[] {
 
 const newestFirst = () => pages('sort=-created_at', 50)
 
+const ofStatus = (total: 'exact' | 'estimate' | 'none') =>
+  pages(`status=${commonStatus}&sort=-created_at&total=${total}`, 50)
+
 const ofAuthors = () =>
   pairs(USERS, MAX_PER_PAGE, (user, size) =>
     get(`/api/v1/posts?author_id=${user + 1}&sort=-created_at&include=author&per_page=${size + 1}`),
@@ -175,11 +178,27 @@ export const askedWorkloads: readonly AskedWorkload[] = [
   },
   {
     ...list,
-    name: 'W13',
-    what: 'a status that 40 % have, newest first, exact total',
+    name: 'W13@exact',
+    what: 'a status that 40 % have, newest first, total counted',
+    model: 'editorial',
+    floor: { ofLimit: 0.7 },
+    requests: () => ofStatus('exact'),
+  },
+  {
+    ...list,
+    name: 'W13@estimate',
+    what: 'the same, total estimated beyond 10,000',
     model: 'editorial',
     floor: { ofLimit: 0.7, postgres: 0.06 },
-    requests: () => pages(`status=${commonStatus}&sort=-created_at`, 50),
+    requests: () => ofStatus('estimate'),
+  },
+  {
+    ...list,
+    name: 'W13@none',
+    what: 'the same, without a total',
+    model: 'editorial',
+    floor: { ofLimit: 0.7, postgres: 0.06 },
+    requests: () => ofStatus('none'),
   },
   {
     ...list,
