@@ -3,22 +3,11 @@ import assert from 'node:assert/strict'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import pg from 'pg'
-import {
-  anyone,
-  choice,
-  collection,
-  datetime,
-  index,
-  integer,
-  model,
-  relation,
-  string,
-} from '../../src/index.ts'
-import { checkModel } from '../../src/model/check.ts'
+import { index } from '../../src/index.ts'
 import type { JsonValue } from '../../src/model/fields/type.ts'
 import { createGuard } from '../../src/plan/guard.ts'
 import type { GuardedList } from '../../src/plan/guarded.ts'
-import type { CompositeShape, Filter, ListShape, Selected, Sort } from '../../src/plan/plan.ts'
+import type { CompositeShape, Filter, ListShape, Selected } from '../../src/plan/plan.ts'
 import { system } from '../../src/principal.ts'
 import { postgresSchemaSql } from '../../src/store/schema/postgres-migrate.ts'
 import { compositeSql } from '../../src/store/sql/composite.ts'
@@ -26,34 +15,21 @@ import type { Dialect } from '../../src/store/sql/dialect.ts'
 import { postgres } from '../../src/store/sql/postgres.ts'
 import { listSql, type Slice } from '../../src/store/sql/read.ts'
 import { sqlite } from '../../src/store/sql/sqlite.ts'
-import { type Bind, compile, type Sql, slot } from '../../src/store/sql/writer.ts'
+import { compile, type Sql, slot } from '../../src/store/sql/writer.ts'
 import { schemaSql } from '../../src/store/sqlite.ts'
 import { query, withPostgres } from '../databases/postgres.ts'
+import { postsWith, sortOf, type Values, valuesOf } from './indexed-lists.ts'
 
 const ROWS = 4000
 /** A cursor's page has one row more, which tells whether another page follows. */
 const PAGE = 21
 
-const indexed = checkModel(
-  model({
-    posts: collection({
-      access: { read: anyone },
-      fields: {
-        title: string(),
-        status: choice(['draft', 'published', 'gone']),
-        due: datetime({ optional: true }),
-        rank: integer({ optional: true }),
-        author_id: relation('users', { inverse: 'posts' }),
-      },
-      indexes: [
-        index('status', '-created_at'),
-        index('due'),
-        index('status', '-due'),
-        index('rank', '-title'),
-      ],
-    }),
-  }),
-)
+const indexed = postsWith([
+  index('status', '-created_at'),
+  index('due'),
+  index('status', '-due'),
+  index('rank', '-title'),
+])
 const guard = createGuard(indexed)
 
 /** Minutes and seconds, as SQL of both. */
@@ -72,10 +48,6 @@ const fill = `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHE
 const users = `INSERT INTO users (id, email, name, role, created_at)
   WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 10)
   SELECT i, 'u' || CAST(i AS TEXT) || '@example.com', 'u', 'user', '2026-01-01T00:00:00.000Z' FROM n`
-
-function sortOf(text: string): readonly Sort[] {
-  return text.split(',').map(key => ({ field: key.replace('-', ''), descending: key.startsWith('-') }))
-}
 
 interface List {
   readonly sort: string
@@ -107,16 +79,6 @@ function shapeOf({ sort, by }: List): GuardedList {
     select: [{ kind: 'field', key: 'title', field: 'title' }],
   }
   return guard({ shape, args: [0, 20, by?.[1] ?? null] }, system).shape as GuardedList
-}
-
-type Values = readonly (string | number | null)[]
-
-/** The value of each bind; those of a position are slots. */
-function valuesOf(binds: readonly Bind[], args: readonly JsonValue[], slots: Values): Values {
-  return binds.map(bind => {
-    if (bind.from === 'slot') return slots[bind.slot] ?? null
-    return bind.from === 'arg' ? (args[bind.param] as string | number) : null
-  })
 }
 
 interface Counted {
