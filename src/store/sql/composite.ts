@@ -28,7 +28,7 @@ function itemRoot({ collection, id, event, rows, select }: GuardedItemRoot, stat
 
 function listRoot({ collection, rows, list, select }: GuardedListRoot, statement: Row): Sql {
   const another = () => statement.another(collection.name)
-  return manySql(list, select, collection, row => [conditionSql(rows, row)], another)
+  return manySql(list, select, { collection, rows }, row => [conditionSql(rows, row)], another)
 }
 
 /** What the log does not keep, because nobody may ever see it, is taken from the stored row while there is one. */

@@ -12,6 +12,7 @@ import type { FieldForm } from '../../plan/plan.ts'
 import { conditionSql, linked, visible, where } from './condition.ts'
 import type { Row } from './row.ts'
 import { sortedSql } from './sorted.ts'
+import { unsoughtIn } from './sought.ts'
 import { arg, quoted, type Sql, sql } from './writer.ts'
 
 /** The JSON object of `select` over `row`. */
@@ -79,14 +80,21 @@ function ownReference({ relation }: Path, select: readonly GuardedSelected[], ro
 
 function toMany({ path, rows, select }: GuardedRelation, list: GuardedSelectedList, row: Row): Sql {
   const matching = (target: Row) => [linked(path, target, row), conditionSql(rows, target)]
-  return manySql(list, select, path.target, matching, () => row.another(path.target.name))
+  const listed = { collection: path.target, rows }
+  return manySql(list, select, listed, matching, () => row.another(path.target.name))
+}
+
+interface ListedRows {
+  readonly collection: Collection
+  /** What holds for all of them. */
+  readonly rows: Condition
 }
 
 /** A list of a collection as a JSON array, or as a connection's object. `matching`: which rows of the target are in it. */
 export function manySql(
   list: GuardedSelectedList,
   select: readonly GuardedSelected[],
-  collection: Collection,
+  { collection, rows: shown }: ListedRows,
   matching: (target: Row) => readonly Sql[],
   another: () => Row,
 ): Sql {
@@ -99,6 +107,7 @@ export function manySql(
   const columns = target.columns()
   const names = target.used()
   const rowsAtMost = target.dialect.limit(arg(limit, 'number'))
+  target.unsought = unsoughtIn(shown, collection, sort)
   const found = {
     collection,
     conditions: matching(target),
