@@ -74,7 +74,8 @@ export function visible(field: VisibleField, row: Row): Sql {
 
 function compare(condition: Compare, row: Row, exact: boolean): Sql {
   const { field, when } = condition.field
-  const column = row.column(field.name)
+  const isSought = condition.operand.kind !== 'literal' || !row.unsought.has(field.name)
+  const column = isSought ? row.column(field.name) : row.dialect.unsought(row.column(field.name))
   const test = comparison(condition, column, row.dialect)
   const unknown = field.optional || condition.operand.kind !== 'literal'
   const twoValued = exact && unknown ? sql`(${test}) IS TRUE` : test

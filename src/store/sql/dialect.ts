@@ -43,6 +43,8 @@ export interface Dialect {
   /** Whether an index leads to the rows beyond a position by a comparison of rows, and not by its first value alone. */
   readonly comparesRows: boolean
   contains(column: Sql, part: Sql): Sql
+  /** The column's value, for a comparison that no index is looked up for. */
+  unsought(column: Sql): Sql
   /** Null-safe equality of values of an encoding. */
   same(left: Sql, right: Sql, encoding: Encoding): Sql
   /** Whether an index leads to what is the `same` as a value that may be null. */

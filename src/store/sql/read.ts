@@ -6,6 +6,7 @@ import { Row } from './row.ts'
 import { searchedFirst } from './search.ts'
 import { isById, objectSql } from './select.ts'
 import { sortedSql } from './sorted.ts'
+import { unsoughtIn } from './sought.ts'
 import { arg, type Bind, join, type Sql, sql } from './writer.ts'
 
 /** One column: the item's text. */
@@ -75,6 +76,7 @@ function keysSql({ sort }: GuardedList, row: Row): Sql[] {
 function slicedSql(list: GuardedList, slice: Slice, row: Row, columns: Sql, names: readonly string[]): Sql {
   const { collection, sort } = list
   const { after, limit, offset } = slice
+  row.unsought = unsoughtIn(list.rows, collection, sort)
   const rows = { collection, conditions: conditionsOf(list, row), sort, after, limit, offset }
   return sortedSql(rows, row, columns, names)
 }

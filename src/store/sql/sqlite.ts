@@ -69,6 +69,8 @@ export const sqlite: Dialect = {
   limitsParts: false,
   // Of a row, it uses the first value, and text after it: all items that share the first would be looked at.
   comparesRows: false,
+  // https://sqlite.org/optoverview.html, 3: a unary plus. It does not know of how many rows a list shows only the first.
+  unsought: column => sql`+${column}`,
   contains: (column, part) => sql`instr(${column}, ${part}) > 0`,
   same: (left, right) => sql`${left} IS ${right}`,
   seeksNull: true,
