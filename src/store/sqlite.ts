@@ -42,6 +42,11 @@ export interface SqliteOptions {
   readonly maxWaiting?: number
   /** How long to wait for another process's write, in milliseconds. 5,000 by default. */
   readonly busyTimeout?: number
+  /**
+   * How many rows of a list are looked at one by one for conditions on related rows, before the ids that match are
+   * gathered. 1,000 by default, which take under half a millisecond.
+   */
+  readonly walkedRows?: number
   /** Other threads of this process with the same file. */
   readonly neighbours?: Neighbours | undefined
   /** Called when only a new start of the process can make the file whole again: see `sqlite/checkpoints.ts`. */
@@ -67,7 +72,13 @@ const DAY = 24 * 60 * 60 * 1000
  */
 export function openSqlite(model: Model, options: SqliteOptions): SqliteStore {
   const { cacheBytes = 64 * MIB, autoMigrate = true, eventsKept = 7 * DAY } = options
-  const { maxWaiting = 10_000, busyTimeout = 5000, now = Date.now, neighbours = noNeighbours } = options
+  const {
+    maxWaiting = 10_000,
+    busyTimeout = 5000,
+    now = Date.now,
+    neighbours = noNeighbours,
+    walkedRows = 1000,
+  } = options
   const file = options.file === ':memory:' ? options.file : resolve(options.file)
   makeFolder(file)
   const database = openWritable({ file, busyTimeout })
@@ -86,7 +97,14 @@ export function openSqlite(model: Model, options: SqliteOptions): SqliteStore {
     changes?.tell('elsewhere')
   })
   const totals = new Totals(connection, versions)
-  const reader = new Reader({ connection, answers: new Answers(cacheBytes), versions, orders, totals })
+  const reader = new Reader({
+    connection,
+    answers: new Answers(cacheBytes),
+    versions,
+    orders,
+    totals,
+    walkedRows,
+  })
   const events = new EventLog(connection, eventsKept)
   const log = new ChangeLog(connection)
   changes = log

@@ -103,7 +103,7 @@ function shapeOf({ sort, by }: List): GuardedList {
     filter,
     search: undefined,
     sort: sortOf(sort),
-    window: { kind: 'page', offset: 0, limit: 1, total: false },
+    window: { kind: 'page', offset: 0, limit: 1, total: 'none' },
     select: [{ kind: 'field', key: 'title', field: 'title' }],
   }
   return guard({ shape, args: [0, 20, by?.[1] ?? null] }, system).shape as GuardedList

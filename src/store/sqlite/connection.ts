@@ -163,6 +163,15 @@ export class Connection {
     )
   }
 
+  /** A statement's text, and the rows of EXPLAIN QUERY PLAN for it. */
+  explain(fragment: Sql): { readonly text: string; readonly rows: readonly ResultRow[] } {
+    const { text } = compile(fragment, sqlite.sign)
+    const prepared = this.#database.prepare(`EXPLAIN QUERY PLAN ${text}`)
+    prepared.setReturnArrays(true)
+    const rows: unknown = prepared.all()
+    return { text, rows: rows as readonly ResultRow[] }
+  }
+
   exec(text: string): void {
     this.#database.exec(text)
   }

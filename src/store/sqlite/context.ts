@@ -16,6 +16,8 @@ export interface ReadContext {
   /** Versions that stay the same while rows are only added at the end or changed in place. */
   readonly orders: Versions
   readonly totals: Totals
+  /** How many rows of a list are walked along for conditions on related rows: see `related-rows.ts`. */
+  readonly walkedRows: number
 }
 
 export interface WriteContext {

@@ -4,16 +4,15 @@ import type { GuardedList } from '../../plan/guarded.ts'
 import type { PageWindow } from '../../plan/plan.ts'
 import { type Anchor, AnchoredLists, type Anchors, SHALLOW } from '../anchors.ts'
 import { pageAnswer, pageLimit } from '../lists.ts'
-import { isById, listSql, positionSql, type Slice } from '../sql/read.ts'
+import { isById, positionSql, type Slice } from '../sql/read.ts'
 import { sqlite } from '../sql/sqlite.ts'
 import { arg, type Bind, type Sql, slot } from '../sql/writer.ts'
 import type { Inputs, ResultRow, SqlValue } from '../values.ts'
 import { stampOf, type Version } from '../versions.ts'
 import type { Statement } from './connection.ts'
 import type { ReadContext } from './context.ts'
+import { type ListRows, listRows } from './related-rows.ts'
 import { totalReader } from './totals.ts'
-
-type Rows = (inputs: Inputs) => readonly ResultRow[]
 
 const SPACING = 500
 /** No two anchors are nearer: what they take is bounded by the rows, not by the requests. */
@@ -25,15 +24,22 @@ export function pageReader(
   context: ReadContext,
 ): (inputs: Inputs) => ListAnswer {
   const offset = arg(window.offset, 'number')
-  const shallow = context.connection.prepare(listSql(shape, fromStart(window, offset), sqlite))
+  const size = { rows: pageSize(window), skipped: ({ args }: Inputs) => Number(args[window.offset]) }
+  const shallow = listRows(shape, fromStart(window, offset), size, context)
   const total = totalReader(shape, window.total, context)
-  let deep: Rows | undefined
+  let deep: ListRows | undefined
   return inputs => {
     const isDeep = Number(inputs.args[window.offset]) >= SHALLOW
     if (isDeep) deep ??= deepReader(shape, window, context)
-    const rows = isDeep && deep !== undefined ? deep(inputs) : shallow.all(inputs)
-    return pageAnswer(rows, total?.(inputs), window, inputs.args)
+    const count = total?.(inputs)
+    const rows = (isDeep && deep !== undefined ? deep : shallow).all(inputs, count?.total)
+    return pageAnswer(rows, count, window, inputs.args)
   }
+}
+
+/** How many rows a page is read with. */
+function pageSize({ limit, total }: PageWindow): (inputs: Inputs) => number {
+  return ({ args }) => Number(args[limit]) + (total === 'exact' ? 0 : 1)
 }
 
 function fromStart(window: PageWindow, offset: Bind): Slice {
@@ -41,20 +47,21 @@ function fromStart(window: PageWindow, offset: Bind): Slice {
 }
 
 /** Reads pages from anchors that it remembers while no row before them can have changed. */
-function deepReader(shape: GuardedList, window: PageWindow, context: ReadContext): Rows {
+function deepReader(shape: GuardedList, window: PageWindow, context: ReadContext): ListRows {
   const lists = new AnchoredLists(shape, window)
   const statements = anchoredStatements(shape, window, context)
   const reads = orderOf(shape, context)
   const walks = isPlain(shape)
-  return inputs => {
+  const all = (inputs: Inputs, total?: number) => {
     const anchors = lists.of(inputs, stampOf(reads))
     const offset = Number(inputs.args[window.offset])
     if (walks) walk(anchors, offset, statements, inputs)
     const from = anchors.before(offset)
-    const rows = statements.rows(from).all(withSlots(inputs, offset - (from?.offset ?? 0), from))
+    const rows = statements.rows(from).all(withSlots(inputs, offset - (from?.offset ?? 0), from), total)
     remember(anchors, offset, rows)
     return rows
   }
+  return { all }
 }
 
 /** The versions that tell whether an anchor may have moved. */
@@ -71,7 +78,7 @@ function isPlain(shape: GuardedList): boolean {
 
 interface AnchoredStatements {
   /** A page's rows with their keys, beginning at the anchor. */
-  rows(from: Anchor | undefined): Statement
+  rows(from: Anchor | undefined): ListRows
   /** The position some rows after the anchor. */
   position(from: Anchor | undefined): Statement
 }
@@ -79,7 +86,7 @@ interface AnchoredStatements {
 function anchoredStatements(
   shape: GuardedList,
   window: PageWindow,
-  { connection }: ReadContext,
+  context: ReadContext,
 ): AnchoredStatements {
   const position = shape.sort.map((_, index) => slot(index + 1))
   const page = (after: Slice['after']): Slice => ({
@@ -88,9 +95,10 @@ function anchoredStatements(
     offset: slot(0),
     keys: true,
   })
-  const prepare = (fragment: Sql) => connection.prepare(fragment)
-  const first = prepare(listSql(shape, page(undefined), sqlite))
-  const later = prepare(listSql(shape, page(position), sqlite))
+  const prepare = (fragment: Sql) => context.connection.prepare(fragment)
+  const size = { rows: pageSize(window), skipped: ({ slots }: Inputs) => Number(slots[0]) }
+  const first = listRows(shape, page(undefined), size, context)
+  const later = listRows(shape, page(position), size, context)
   const firstPosition = prepare(positionSql(shape, { ...page(undefined), limit: ['1'] }, sqlite))
   const laterPosition = prepare(positionSql(shape, { ...page(position), limit: ['1'] }, sqlite))
   return {

@@ -11,12 +11,13 @@ import { type Answer, keyOf, type ReadShape, type ShapeAnswers } from '../answer
 import { absent, type CursorWindow, cursorAnswer, cursorSlice } from '../lists.ts'
 import { once } from '../once.ts'
 import { compositeSql } from '../sql/composite.ts'
-import { itemSql, listSql, parentSql } from '../sql/read.ts'
+import { itemSql, parentSql } from '../sql/read.ts'
 import { sqlite } from '../sql/sqlite.ts'
 import { type Inputs, noSlots, type ResultRow } from '../values.ts'
 import { stampOf, type Version } from '../versions.ts'
 import type { ReadContext } from './context.ts'
 import { pageReader } from './pages.ts'
+import { listRows } from './related-rows.ts'
 
 type Run = (inputs: Inputs) => Answer
 
@@ -103,8 +104,9 @@ function listReader(shape: GuardedList, context: ReadContext): (inputs: Inputs) 
 function cursorReader(
   shape: GuardedList,
   window: CursorWindow,
-  { connection }: ReadContext,
+  context: ReadContext,
 ): (inputs: Inputs) => ListAnswer {
-  const statement = connection.prepare(listSql(shape, cursorSlice(shape, window, sqlite), sqlite))
-  return inputs => cursorAnswer(statement.all(inputs), Number(inputs.args[window.limit]), shape.sort)
+  const size = { rows: ({ args }: Inputs) => Number(args[window.limit]) + 1, skipped: () => 0 }
+  const rows = listRows(shape, cursorSlice(shape, window, sqlite), size, context)
+  return inputs => cursorAnswer(rows.all(inputs), Number(inputs.args[window.limit]), shape.sort)
 }

@@ -2,6 +2,7 @@
 import type { GuardedList } from '../../plan/guarded.ts'
 import type { TotalMode } from '../../plan/plan.ts'
 import type { Total } from '../lists.ts'
+import type { RelatedForm } from '../sql/condition.ts'
 import { estimated, estimateSql } from '../sql/estimate.ts'
 import { countSql } from '../sql/read.ts'
 import { sqlite } from '../sql/sqlite.ts'
@@ -10,6 +11,7 @@ import { type Inputs, slotted } from '../values.ts'
 import type { Versions } from '../versions.ts'
 import type { Connection, Statement } from './connection.ts'
 import type { ReadContext } from './context.ts'
+import { followsRelations, prefersSets } from './related-rows.ts'
 
 /** How many rows whole collections have, from the table that triggers keep. */
 export class Totals {
@@ -37,21 +39,37 @@ export class Totals {
   }
 }
 
+type CountContext = Pick<ReadContext, 'connection' | 'totals' | 'walkedRows'>
+
 /** Counts a list's items; undefined where no total is asked for. */
 export function totalReader(
   shape: GuardedList,
   mode: TotalMode,
-  { connection, totals }: Pick<ReadContext, 'connection' | 'totals'>,
+  context: CountContext,
 ): ((inputs: Inputs) => Total) | undefined {
   if (mode === 'none') return undefined
   const { collection, rows, within } = shape
   if (rows.kind === 'always' && within === undefined) {
-    return () => ({ total: totals.of(collection.name), isEstimate: false })
+    return () => ({ total: context.totals.of(collection.name), isEstimate: false })
   }
-  if (mode === 'estimate') {
-    const statement = connection.prepare(estimateSql(shape, sqlite))
-    return inputs => estimated(statement.get(inputs))
+  const isExact = mode === 'exact'
+  const statement = countStatement(shape, isExact ? countSql : estimateSql, context)
+  if (!isExact) return inputs => estimated(statement().get(inputs))
+  return inputs => ({ total: Number(statement().get(inputs)?.[0] ?? 0), isEstimate: false })
+}
+
+/** All rows are looked at, so that a set is always the better way where it is made from no more of them. */
+function countStatement(shape: GuardedList, build: typeof countSql, context: CountContext): () => Statement {
+  const prepare = (form: RelatedForm) => context.connection.prepare(build(shape, sqlite, form))
+  if (!followsRelations(shape.rows)) {
+    const statement = prepare('exists')
+    return () => statement
   }
-  const statement = connection.prepare(countSql(shape, sqlite))
-  return inputs => ({ total: Number(statement.get(inputs)?.[0] ?? 0), isEstimate: false })
+  const statements = new Map<RelatedForm, Statement>()
+  return () => {
+    const form = prefersSets(shape, context) ? 'set' : 'exists'
+    const statement = statements.get(form) ?? prepare(form)
+    statements.set(form, statement)
+    return statement
+  }
 }
