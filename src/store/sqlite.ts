@@ -59,7 +59,7 @@ export interface ReadersOptions {
   readonly count: number
   /** How long a slow read may take from when it was asked for, in milliseconds. */
   readonly timeoutMs: number
-  /** How long a read may hold the event loop before it is moved to a process, in milliseconds. 2 by default. */
+  /** How long a read may hold the event loop before it is moved to a process, in milliseconds; 0: it begins there. 2 by default. */
   readonly budgetMs?: number
   /** See `ReaderPoolOptions`. */
   readonly idleMs?: number

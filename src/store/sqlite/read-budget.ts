@@ -24,6 +24,11 @@ export class ReadBudget {
     })
   }
 
+  /** Whether there is none: what is not surely quick does not begin on the event loop. */
+  get isNone(): boolean {
+    return this.#budgetMs === 0
+  }
+
   /** What `read` returns; undefined where it took too long. */
   run<T>(read: () => T): T | undefined {
     this.#endsAt = performance.now() + this.#budgetMs
