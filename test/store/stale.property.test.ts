@@ -97,6 +97,8 @@ async function compare(
         ids.splice(at, 1)
       }
     }
+    const [inProcess] = stores
+    if (readers) assert.ok((inProcess?.slowReads?.().done ?? 0) > 0)
   } finally {
     for (const store of stores) await store.close()
   }
