@@ -108,7 +108,13 @@ export function openSqlite(model: Model, options: SqliteOptions): SqliteStore {
   const log = new ChangeLog(connection)
   changes = log
   const health = new WriteHealth(neighbours)
-  const checkpoints = new Checkpoints(connection, { onUnsafe: options.onUnsafe ?? (() => {}) })
+  const checkpoints = new Checkpoints(connection, {
+    onUnsafe(cause) {
+      // A reader that still had the file open when the next start opens it would keep the log from being copied again.
+      void pool?.close()
+      options.onUnsafe?.(cause)
+    },
+  })
   const isOurs = connection.takeOverCheckpoints()
   const writer = new Writer(
     { model, connection, events, search: new SearchIndex(connection) },
