@@ -64,7 +64,7 @@ export interface ReadersOptions {
   readonly count: number
   /** How long a slow read may take from when it was asked for, in milliseconds. */
   readonly timeoutMs: number
-  /** How long a read may hold the event loop before it is moved to a process, in milliseconds. 2 by default. */
+  /** How long a read may hold the event loop before it is moved to a process, in milliseconds; 0: it begins there. 2 by default. */
   readonly budgetMs?: number
   /** See `ReaderPoolOptions`. */
   readonly idleMs?: number
@@ -120,7 +120,13 @@ export function openSqlite(model: Model, options: SqliteOptions): SqliteStore {
   const log = new ChangeLog(connection)
   changes = log
   const health = new WriteHealth(neighbours)
-  const checkpoints = new Checkpoints(connection, { onUnsafe: options.onUnsafe ?? (() => {}) })
+  const checkpoints = new Checkpoints(connection, {
+    onUnsafe(cause) {
+      // A reader that still had the file open when the next start opens it would keep the log from being copied again.
+      void pool?.close()
+      options.onUnsafe?.(cause)
+    },
+  })
   const isOurs = connection.takeOverCheckpoints()
   const writer = new Writer(
     { model, connection, events, search: new SearchIndex(connection) },

@@ -2,7 +2,7 @@
 import { DatabaseSync } from 'node:sqlite'
 import type { Model } from '../../src/model/model.ts'
 import { openPostgres } from '../../src/store/postgres.ts'
-import { openSqlite } from '../../src/store/sqlite.ts'
+import { openSqlite, type ReadersOptions } from '../../src/store/sqlite.ts'
 import type { Store } from '../../src/store/store.ts'
 import { withOrdinary } from '../databases/ordinary.ts'
 import { query, withPostgres } from '../databases/postgres.ts'
@@ -12,6 +12,8 @@ export interface OpenOptions {
   readonly cacheBytes?: number
   readonly eventsKept?: number
   readonly maxWaiting?: number
+  /** On SQLite; the other databases have no such processes. */
+  readonly readers?: ReadersOptions
   readonly now?: () => number
 }
 
@@ -64,7 +66,7 @@ export const postgres: TestDatabase = {
   within: use =>
     withPostgres(url =>
       use({
-        open: (model, options) => openPostgres(model, { url, ...options }),
+        open: (model, { readers: _, ...options } = {}) => openPostgres(model, { url, ...options }),
         rows: text => query(url, text),
         run: async text => void (await query(url, text)),
       }),
@@ -77,7 +79,8 @@ export const lockedPostgres: TestDatabase = {
   within: use =>
     withOrdinary(({ url, admin }) =>
       use({
-        open: (model, options) => openPostgres(model, { url, rowSecurity: true, ...options }),
+        open: (model, { readers: _, ...options } = {}) =>
+          openPostgres(model, { url, rowSecurity: true, ...options }),
         rows: text => query(admin, text),
         run: async text => void (await query(admin, text)),
       }),
