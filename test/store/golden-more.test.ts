@@ -93,23 +93,23 @@ function afterPosition(sort: readonly Sort[]): [ReturnType<typeof guarded>, Slic
 const up = (field: string): Sort => ({ field, descending: false })
 const down = (field: string): Sort => ({ field, descending: true })
 
-test('after a position, all keys one way and never null: one comparison of rows', () => {
+test('after a position, all keys one way and never null: one comparison of rows, where an index leads to it', () => {
   both(
     dialect => listSql(...afterPosition([down('rank'), down('title')]), dialect),
-    `SELECT json_object('id', "t0"."id") FROM (SELECT "t0"."id" FROM "notes" AS "t0" WHERE ("t0"."rank", "t0"."title", "t0"."id") < (?1, ?2, ?3) ORDER BY "t0"."rank" DESC, "t0"."title" DESC, "t0"."id" DESC LIMIT 9) AS "t0"`,
+    `SELECT json_object('id', "t0"."id") FROM (SELECT "t0"."id", "t0"."rank", "t0"."title" FROM "notes" AS "t0" WHERE "t0"."rank" < ?1 UNION ALL SELECT "t0"."id", "t0"."rank", "t0"."title" FROM "notes" AS "t0" WHERE "t0"."rank" = ?1 AND "t0"."title" < ?2 UNION ALL SELECT "t0"."id", "t0"."rank", "t0"."title" FROM "notes" AS "t0" WHERE "t0"."rank" = ?1 AND "t0"."title" = ?2 AND "t0"."id" < ?3 ORDER BY 2 DESC, 3 DESC, 1 DESC LIMIT 9) AS "t0"`,
     `SELECT (concat('{"id":', coalesce(("t0"."id")::text, 'null'), '}'))::text FROM (SELECT "t0"."id" FROM "notes" AS "t0" WHERE ("t0"."rank", "t0"."title", "t0"."id") < ($1, $2, $3) ORDER BY "t0"."rank" DESC, "t0"."title" DESC, "t0"."id" DESC LIMIT 9) AS "t0"`,
   )
 })
 
-test('after a position, keys both ways: key by key, from a bound on the first', () => {
+test('after a position, keys both ways: one range after the other', () => {
   both(
     dialect => listSql(...afterPosition([down('rank'), up('title')]), dialect),
-    `SELECT json_object('id', "t0"."id") FROM (SELECT "t0"."id" FROM "notes" AS "t0" WHERE ("t0"."rank" <= ?1 AND (("t0"."rank" < ?1) OR ("t0"."rank" = ?1 AND "t0"."title" > ?2) OR ("t0"."rank" = ?1 AND "t0"."title" = ?2 AND "t0"."id" > ?3))) ORDER BY "t0"."rank" DESC, "t0"."title", "t0"."id" LIMIT 9) AS "t0"`,
-    `SELECT (concat('{"id":', coalesce(("t0"."id")::text, 'null'), '}'))::text FROM (SELECT "t0"."id" FROM "notes" AS "t0" WHERE ("t0"."rank" <= $1 AND (("t0"."rank" < $1) OR ("t0"."rank" = $1 AND "t0"."title" > $2) OR ("t0"."rank" = $1 AND "t0"."title" = $2 AND "t0"."id" > $3))) ORDER BY "t0"."rank" DESC, "t0"."title", "t0"."id" LIMIT 9) AS "t0"`,
+    `SELECT json_object('id', "t0"."id") FROM (SELECT "t0"."id", "t0"."rank", "t0"."title" FROM "notes" AS "t0" WHERE "t0"."rank" < ?1 UNION ALL SELECT "t0"."id", "t0"."rank", "t0"."title" FROM "notes" AS "t0" WHERE "t0"."rank" = ?1 AND "t0"."title" > ?2 UNION ALL SELECT "t0"."id", "t0"."rank", "t0"."title" FROM "notes" AS "t0" WHERE "t0"."rank" = ?1 AND "t0"."title" = ?2 AND "t0"."id" > ?3 ORDER BY 2 DESC, 3, 1 LIMIT 9) AS "t0"`,
+    `SELECT (concat('{"id":', coalesce(("t0"."id")::text, 'null'), '}'))::text FROM ((SELECT "t0"."id", "t0"."rank", "t0"."title" FROM "notes" AS "t0" WHERE "t0"."rank" < $1 ORDER BY "t0"."rank" DESC, "t0"."title", "t0"."id" LIMIT 9) UNION ALL (SELECT "t0"."id", "t0"."rank", "t0"."title" FROM "notes" AS "t0" WHERE "t0"."rank" = $1 AND ("t0"."title", "t0"."id") > ($2, $3) ORDER BY "t0"."rank" DESC, "t0"."title", "t0"."id" LIMIT 9) ORDER BY 2 DESC, 3, 1 LIMIT 9) AS "t0"`,
   )
 })
 
-test('after a position among nulls: null is the smallest, and equal to null', () => {
+test('after a position among nulls, without an index: null is the smallest, and equal to null', () => {
   both(
     dialect => listSql(...afterPosition([up('hint')]), dialect),
     `SELECT json_object('id', "t0"."id") FROM (SELECT "t0"."id" FROM "notes" AS "t0" WHERE ((("t0"."hint" > ?1 OR ("t0"."hint" IS NOT NULL AND ?1 IS NULL))) OR ("t0"."hint" IS ?1 AND "t0"."id" > ?2)) ORDER BY "t0"."hint", "t0"."id" LIMIT 9) AS "t0"`,

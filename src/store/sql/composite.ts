@@ -30,7 +30,8 @@ function itemRoot({ collection, id, event, rows, select }: GuardedItemRoot, stat
 function listRoot({ collection, rows, list, select }: GuardedListRoot, statement: Row): Sql {
   const another = () => statement.another(collection.name)
   const matching = (row: Row) => [conditionSql(rows, row)]
-  return manySql(list, select, matching, another, row => searchedFirst(row, collection, rows))
+  const find = (row: Row) => searchedFirst(row, collection, rows)
+  return manySql(list, select, collection, matching, another, find)
 }
 
 /** What the log does not keep, because nobody may ever see it, is taken from the stored row while there is one. */

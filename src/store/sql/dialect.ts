@@ -35,9 +35,18 @@ export interface Dialect {
   sampled(windows: Sql, row: Row, range: Sql): { readonly from: Sql; readonly condition: Sql }
   /** Whether the outputs of rows that OFFSET skips are made too. */
   readonly makesSkipped: boolean
+  /**
+   * Whether a sorted union reads each of its parts along an index only where the part has an order and a limit of its own.
+   * Elsewhere, the database gives the parts the order of the union, and reads them as far as its limit asks.
+   */
+  readonly limitsParts: boolean
+  /** Whether an index leads to the rows beyond a position by a comparison of rows, and not by its first value alone. */
+  readonly comparesRows: boolean
   contains(column: Sql, part: Sql): Sql
   /** Null-safe equality of values of an encoding. */
   same(left: Sql, right: Sql, encoding: Encoding): Sql
+  /** Whether an index leads to what is the `same` as a value that may be null. */
+  readonly seeksNull: boolean
   /** What follows a sort key so that null is the smallest value. */
   nulls(descending: boolean): Sql
   /** What a collection's rows are read from as they are stored, whatever the caller may read. */

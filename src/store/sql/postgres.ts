@@ -92,11 +92,14 @@ export const postgres: Dialect = {
     condition: ['TRUE'],
   }),
   makesSkipped: true,
+  limitsParts: true,
+  comparesRows: true,
   contains: (column, part) => sql`strpos(${column}, ${part}) > 0`,
   same: (left, right, encoding) =>
     encoding === 'json'
       ? sql`${left}::text IS NOT DISTINCT FROM ${right}::text`
       : sql`${left} IS NOT DISTINCT FROM ${right}`,
+  seeksNull: false,
   nulls: descending => (descending ? [' NULLS LAST'] : [' NULLS FIRST']),
   stored: collection => collection,
   search,

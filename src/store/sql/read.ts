@@ -2,10 +2,10 @@
 import type { GuardedItem, GuardedList } from '../../plan/guarded.ts'
 import { conditionSql, reached, visible, where } from './condition.ts'
 import type { Dialect } from './dialect.ts'
-import { after } from './keyset.ts'
 import { Row } from './row.ts'
 import { searchedFirst } from './search.ts'
-import { isById, objectSql, orderBy } from './select.ts'
+import { isById, objectSql } from './select.ts'
+import { sortedSql } from './sorted.ts'
 import { arg, type Bind, join, type Sql, sql } from './writer.ts'
 
 /** One column: the item's text. */
@@ -32,22 +32,18 @@ export function listSql(list: GuardedList, slice: Slice, dialect: Dialect): Sql 
   const row = isFlat ? rowOf(list, dialect) : new Row(dialect, list.collection.name)
   const text = dialect.text(objectSql(list.select, row))
   const columns = join([text, ...(slice.keys ? keysSql(list, row) : [])], ', ')
-  if (isFlat) {
-    const sliced = slicedSql(list, slice, row)
-    return sql`SELECT ${columns} FROM ${row.from()}${sliced}`
-  }
+  if (isFlat) return slicedSql(list, slice, row, columns, [])
   // Were the texts made in the inner query, they would be made for every row that is sorted.
   const inner = rowOf(list, dialect)
-  const sliced = slicedSql(list, slice, inner)
-  return sql`SELECT ${columns} FROM ${row.of(sql`SELECT ${inner.columns(row)} FROM ${inner.from()}${sliced}`)}`
+  const sliced = slicedSql(list, slice, inner, inner.columns(row), row.used())
+  return sql`SELECT ${columns} FROM ${row.of(sliced)}`
 }
 
 /** Only the sort keys, one column each: to find a position. */
 export function positionSql(list: GuardedList, slice: Slice, dialect: Dialect): Sql {
   const row = rowOf(list, dialect)
-  const keys = join(keysSql(list, row), ', ')
-  const sliced = slicedSql(list, slice, row)
-  return sql`SELECT ${keys} FROM ${row.from()}${sliced}`
+  const names = list.sort.map(({ field }) => field.field.name)
+  return slicedSql(list, slice, row, join(keysSql(list, row), ', '), names)
 }
 
 /** One column: how many rows there are. */
@@ -76,11 +72,11 @@ function keysSql({ sort }: GuardedList, row: Row): Sql[] {
   return sort.map(({ field }) => visible(field, row.sorted()))
 }
 
-function slicedSql(list: GuardedList, slice: Slice, row: Row): Sql {
-  const position = slice.after === undefined ? [] : [after(list.sort, slice.after, row.sorted())]
-  const conditions = where([...conditionsOf(list, row), ...position])
-  const offset = slice.offset === undefined ? [] : sql` OFFSET ${slice.offset}`
-  return sql`${conditions}${orderBy(list.sort, row.sorted())} LIMIT ${slice.limit}${offset}`
+function slicedSql(list: GuardedList, slice: Slice, row: Row, columns: Sql, names: readonly string[]): Sql {
+  const { collection, sort } = list
+  const { after, limit, offset } = slice
+  const rows = { collection, conditions: conditionsOf(list, row), sort, after, limit, offset }
+  return sortedSql(rows, row, columns, names)
 }
 
 export function conditionsOf({ within, rows }: GuardedList, row: Row): Sql[] {

@@ -1,5 +1,5 @@
 /** What is selected, as one JSON object built by the database, with related rows nested in it. */
-import type { Field } from '../../model/model.ts'
+import type { Collection, Field } from '../../model/model.ts'
 import type {
   Condition,
   GuardedRelation,
@@ -10,9 +10,9 @@ import type {
 } from '../../plan/guarded.ts'
 import type { FieldForm } from '../../plan/plan.ts'
 import { conditionSql, linked, visible, where } from './condition.ts'
-import { after } from './keyset.ts'
 import type { Row } from './row.ts'
-import { arg, join, quoted, type Sql, sql } from './writer.ts'
+import { sortedSql } from './sorted.ts'
+import { arg, quoted, type Sql, sql } from './writer.ts'
 
 /** The JSON object of `select` over `row`. */
 export function objectSql(select: readonly GuardedSelected[], row: Row): Sql {
@@ -79,16 +79,17 @@ function ownReference({ relation }: Path, select: readonly GuardedSelected[], ro
 
 function toMany({ path, rows, select }: GuardedRelation, list: GuardedSelectedList, row: Row): Sql {
   const matching = (target: Row) => [linked(path, target, row), conditionSql(rows, target)]
-  return manySql(list, select, matching, () => row.another(path.target.name))
+  return manySql(list, select, path.target, matching, () => row.another(path.target.name))
 }
 
 /**
- * A list as a JSON array, or as a connection's object. `matching`: which rows of the target are in it. `find`: lets the
- * rows of a list by id, or of a count, be found by something other than their table.
+ * A list of a collection as a JSON array, or as a connection's object. `matching`: which rows of the target are in it.
+ * `find`: lets the rows of a list by id, or of a count, be found by something other than their table.
  */
 export function manySql(
   list: GuardedSelectedList,
   select: readonly GuardedSelected[],
+  collection: Collection,
   matching: (target: Row) => readonly Sql[],
   another: () => Row,
   find: (target: Row) => void = () => {},
@@ -97,22 +98,19 @@ export function manySql(
   const target = another()
   const object = objectSql(select, target)
   const array = target.dialect.array(connection ? keyed(object, sort, target) : object)
+  const begin = position?.map((param, index) => arg(param, sort[index]?.field.field.type.encoding ?? 'text'))
   // Were the objects made in the inner query, they would be made for every row that is sorted.
   const inner = target.inner()
   if (isById(list)) find(inner)
-  const begin =
-    position === undefined
-      ? []
-      : [
-          after(
-            sort,
-            position.map((param, index) => arg(param, sort[index]?.field.field.type.encoding ?? 'text')),
-            inner.sorted(),
-          ),
-        ]
-  const conditions = where([...matching(inner), ...begin])
-  const sorted = sql`${conditions}${orderBy(sort, inner.sorted())} LIMIT ${target.dialect.limit(arg(limit, 'number'))}`
-  const query = sql`SELECT ${inner.columns(target)} FROM ${inner.from()}${sorted}`
+  const found = {
+    collection,
+    conditions: matching(inner),
+    sort,
+    after: begin,
+    limit: target.dialect.limit(arg(limit, 'number')),
+    offset: undefined,
+  }
+  const query = sortedSql(found, inner, inner.columns(target), target.used())
   const rows = sql`(SELECT ${array} FROM ${target.of(query)})`
   if (!connection) return rows
   return target.dialect.object([['rows', rows], ...totalSql(connection.total, matching, another, find)])
@@ -143,14 +141,4 @@ function totalSql(
 /** Whether the rows come in the order of their ids, which needs no sorting. */
 export function isById({ sort }: { readonly sort: readonly GuardedSort[] }): boolean {
   return sort.length === 1 && sort[0]?.field.field.name === 'id'
-}
-
-/** ` ORDER BY …`, null being the smallest value. */
-export function orderBy(sort: readonly GuardedSort[], row: Row): Sql {
-  const keys = sort.map(({ field, descending }) => {
-    const nullable = field.field.optional || field.when.kind !== 'always'
-    const nulls = nullable ? row.dialect.nulls(descending) : []
-    return sql`${visible(field, row)}${descending ? [' DESC'] : []}${nulls}`
-  })
-  return keys.length === 0 ? [] : sql` ORDER BY ${join(keys, ', ')}`
 }

@@ -55,8 +55,12 @@ export const sqlite: Dialect = {
     condition: range,
   }),
   makesSkipped: false,
+  limitsParts: false,
+  // Of a row, it uses the first value, and text after it: all items that share the first would be looked at.
+  comparesRows: false,
   contains: (column, part) => sql`instr(${column}, ${part}) > 0`,
   same: (left, right) => sql`${left} IS ${right}`,
+  seeksNull: true,
   nulls: () => nothing,
   stored: collection => collection,
   search,
