@@ -153,7 +153,7 @@ function listReader(shape: GuardedList, context: ReadContext): Run {
     const [page = [], ...results] = await rows(inputs, others)
     if (parent !== undefined && results.shift()?.length === 0) return absent(window)
     if (window.kind === 'cursor') return cursorAnswer(page, Number(inputs.args[window.limit]), shape.sort)
-    return pageAnswer(page, total && total.of(results.shift()?.[0]), window, inputs.args)
+    return pageAnswer(page, total?.of(results.shift()?.[0]), window, inputs.args)
   }
 }
 
