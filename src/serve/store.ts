@@ -36,7 +36,18 @@ export async function openStore(model: Model, settings: Settings, serving?: Serv
   requireUnlocked(settings)
   const neighbours = serving?.crew?.neighbours
   const unsafe = serving && { onUnsafe: (cause: unknown) => endProcess(cause, serving.crew) }
-  return openSqlite(model, { file: database, cacheBytes, autoMigrate, onSurplus, neighbours, ...unsafe })
+  const readers = serving && readersOf(settings, serving.log)
+  const options = { cacheBytes, autoMigrate, onSurplus, neighbours, readers, ...unsafe }
+  return openSqlite(model, { file: database, ...options })
+}
+
+/** Only what serves has requests that wait: commands read on their own event loop. */
+function readersOf({ databaseReaders: count, databaseTimeout: timeoutMs }: Settings, { logger }: Log) {
+  const onLost = (cause: unknown) => {
+    const error = cause instanceof Error ? cause.message : String(cause)
+    logger.error({ error }, 'a reader process has ended by itself: its read is tried once more')
+  }
+  return { count, timeoutMs, onLost }
 }
 
 /**

@@ -48,6 +48,11 @@ export interface Total {
   readonly isEstimate: boolean
 }
 
+/** `row`: of a statement that counts. */
+export function counted(row: ResultRow | undefined): Total {
+  return { total: Number(row?.[0] ?? 0), isEstimate: false }
+}
+
 /** How many rows a page is read with: one more than it shows where no exact total tells whether others follow. */
 export function pageLimit({ limit, total }: PageWindow, dialect: Dialect): Sql {
   const rows = dialect.limit(arg(limit, 'number'))

@@ -2,7 +2,7 @@
 import { resolve } from 'node:path'
 import { ApiError } from '../errors.ts'
 import type { Model } from '../model/model.ts'
-import type { CompositeAnswer, ReadAnswer, WriteAnswer } from '../plan/answer.ts'
+import type { Awaitable, CompositeAnswer, ReadAnswer, WriteAnswer } from '../plan/answer.ts'
 import type { GuardedCompositeRead, GuardedRead, GuardedWrite } from '../plan/guarded.ts'
 import { Answers } from './answers.ts'
 import { unfit } from './refusals.ts'
@@ -15,13 +15,15 @@ import { EventLog } from './sqlite/event-log.ts'
 import { failureOf } from './sqlite/failure.ts'
 import { FileIdentity } from './sqlite/identity.ts'
 import { type Neighbours, noNeighbours } from './sqlite/neighbours.ts'
+import { ReadBudget } from './sqlite/read-budget.ts'
 import { Reader } from './sqlite/reader.ts'
+import { ReaderPool } from './sqlite/reader-pool.ts'
 import { SqliteRecords } from './sqlite/records.ts'
 import { SearchIndex } from './sqlite/search-index.ts'
 import { Totals } from './sqlite/totals.ts'
 import { openWritable } from './sqlite/writable.ts'
 import { moved, Writer } from './sqlite/writer.ts'
-import type { Store, StoreCounts } from './store.ts'
+import type { SlowReadCounts, Store, StoreCounts } from './store.ts'
 import { Versions } from './versions.ts'
 import { WriteHealth } from './write-health.ts'
 
@@ -42,6 +44,8 @@ export interface SqliteOptions {
   readonly maxWaiting?: number
   /** How long to wait for another process's write, in milliseconds. 5,000 by default. */
   readonly busyTimeout?: number
+  /** Processes for reads that take long; left out: every read is answered on the event loop. See `ReaderPool`. */
+  readonly readers?: ReadersOptions | undefined
   /** Other threads of this process with the same file. */
   readonly neighbours?: Neighbours | undefined
   /** Called when only a new start of the process can make the file whole again: see `sqlite/checkpoints.ts`. */
@@ -50,12 +54,22 @@ export interface SqliteOptions {
   readonly now?: () => number
 }
 
-/** Reads answer at once. */
+export interface ReadersOptions {
+  /** How many processes there are at most; 0: none. */
+  readonly count: number
+  /** How long a slow read may take from when it was asked for, in milliseconds. */
+  readonly timeoutMs: number
+  /** How long a read may hold the event loop before it is moved to a process, in milliseconds. 2 by default. */
+  readonly budgetMs?: number
+  /** See `ReaderPoolOptions`. */
+  readonly idleMs?: number
+  readonly onLost?: (cause: unknown) => void
+}
+
+/** Reads answer at once, unless there are reader processes and it is a slow one. */
 export interface SqliteStore extends Store {
   readonly records: SqliteRecords
   refresh(): void
-  read(plan: GuardedRead): ReadAnswer
-  composite(plan: GuardedCompositeRead): CompositeAnswer
 }
 
 const MIB = 1024 * 1024
@@ -86,12 +100,14 @@ export function openSqlite(model: Model, options: SqliteOptions): SqliteStore {
     changes?.tell('elsewhere')
   })
   const totals = new Totals(connection, versions)
-  const reader = new Reader({ connection, answers: new Answers(cacheBytes), versions, orders, totals })
+  const identity = new FileIdentity(file)
+  const pool = openPool(file, identity, options)
+  const slow = pool && { pool, budget: new ReadBudget(database, options.readers?.budgetMs ?? 2) }
+  const reader = new Reader({ connection, answers: new Answers(cacheBytes), versions, orders, totals, slow })
   const events = new EventLog(connection, eventsKept)
   const log = new ChangeLog(connection)
   changes = log
   const health = new WriteHealth(neighbours)
-  const identity = new FileIdentity(file)
   const checkpoints = new Checkpoints(connection, { onUnsafe: options.onUnsafe ?? (() => {}) })
   const isOurs = connection.takeOverCheckpoints()
   const writer = new Writer(
@@ -126,7 +142,20 @@ export function openSqlite(model: Model, options: SqliteOptions): SqliteStore {
     identity,
     checkpoints,
     fit,
+    pool,
   })
+}
+
+/** Undefined for a database in memory, which no other process can read. */
+function openPool(
+  file: string,
+  identity: FileIdentity,
+  { readers, busyTimeout = 5000 }: SqliteOptions,
+): ReaderPool | undefined {
+  if (readers === undefined || readers.count === 0 || file === ':memory:') return undefined
+  const orders = { file, identities: identity.expected, busyTimeoutMs: busyTimeout }
+  const { count: size, timeoutMs, idleMs, onLost } = readers
+  return new ReaderPool({ orders, size, timeoutMs, onLost, ...(idleMs !== undefined && { idleMs }) })
 }
 
 interface StoreParts {
@@ -140,11 +169,13 @@ interface StoreParts {
   readonly identity: FileIdentity
   readonly checkpoints: Checkpoints
   readonly fit: SqliteFit
+  readonly pool: ReaderPool | undefined
 }
 
 class OpenStore implements SqliteStore {
   readonly changes: ChangeLog
   readonly records: SqliteRecords
+  readonly slowReads: (() => SlowReadCounts) | undefined
   readonly #connection: Connection
   readonly #reader: Reader
   readonly #writer: Writer
@@ -161,9 +192,11 @@ class OpenStore implements SqliteStore {
     this.#versions = versions
     this.changes = changes
     this.records = records
+    const { pool } = parts
+    this.slowReads = pool && (() => pool.counts)
   }
 
-  read(plan: GuardedRead): ReadAnswer {
+  read(plan: GuardedRead): Awaitable<ReadAnswer> {
     this.#requireOpen()
     try {
       return this.#reader.read(plan)
@@ -172,7 +205,7 @@ class OpenStore implements SqliteStore {
     }
   }
 
-  composite(plan: GuardedCompositeRead): CompositeAnswer {
+  composite(plan: GuardedCompositeRead): Awaitable<CompositeAnswer> {
     this.#requireOpen()
     try {
       return this.#reader.read(plan)
@@ -209,8 +242,7 @@ class OpenStore implements SqliteStore {
 
   ping(): void {
     this.#requireOpen()
-    this.#connection.release()
-    this.#connection.hold()
+    this.#connection.look()
   }
 
   async check(): Promise<void> {
@@ -229,6 +261,8 @@ class OpenStore implements SqliteStore {
     if (this.#closed) return
     this.#closed = true
     this.#writer.close()
+    // Whoever closes the file last moves the log into it.
+    await this.#parts.pool?.close()
     this.#connection.close()
   }
 

@@ -25,6 +25,22 @@ export interface ReplicaCounts {
   readonly unfit: number
 }
 
+/** What reader processes do, and have done since the store was opened. */
+export interface SlowReadCounts {
+  readonly processes: number
+  /** Reads that run in a process, and reads that wait for one. */
+  readonly running: number
+  readonly waiting: number
+  /** Reads that were answered. */
+  readonly done: number
+  /** Reads that took longer than they may, waiting included. */
+  readonly timedOut: number
+  /** Reads that were refused because too many waited. */
+  readonly refused: number
+  /** Processes that were killed because their read took too long. */
+  readonly killed: number
+}
+
 export interface Store {
   /** Runs a read: as new as the last `refresh` at least. Throws an `ApiError` for what a client can mend. */
   read(plan: GuardedRead): Awaitable<ReadAnswer>
@@ -49,6 +65,8 @@ export interface Store {
   counts(): StoreCounts
   /** Undefined where there are none. */
   readonly replicas?: (() => ReplicaCounts) | undefined
+  /** Undefined where all reads run on the event loop, or in a database server. */
+  readonly slowReads?: (() => SlowReadCounts) | undefined
   /** The log of committed changes. */
   readonly changes: Changes
   /** What is remembered beside the model's items. */

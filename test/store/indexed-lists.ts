@@ -17,8 +17,8 @@ import type { Model } from '../../src/model/model.ts'
 import type { Sort } from '../../src/plan/plan.ts'
 import type { Bind } from '../../src/store/sql/writer.ts'
 
-/** Posts of users, with these indexes. */
-export function postsWith(indexes: readonly IndexDeclaration[]): Model {
+/** Posts of users, with these indexes, for those whom `read` lets see them. */
+export function postsWith(indexes: readonly IndexDeclaration[], read = anyone): Model {
   const fields = {
     title: string(),
     status: choice(['draft', 'published', 'gone']),
@@ -27,7 +27,7 @@ export function postsWith(indexes: readonly IndexDeclaration[]): Model {
     pinned: boolean({ optional: true }),
     author_id: relation('users', { inverse: 'posts' }),
   }
-  return checkModel(model({ posts: collection({ access: { read: anyone }, fields, indexes }) }))
+  return checkModel(model({ posts: collection({ access: { read }, fields, indexes }) }))
 }
 
 /** As `?sort=` writes it. */
@@ -37,10 +37,14 @@ export function sortOf(text: string): readonly Sort[] {
 
 export type Values = readonly (string | number | null)[]
 
+/** Of the caller, where there is one. */
+export const callerId = 3
+
 /** The value of each bind; those of a position are slots. */
 export function valuesOf(binds: readonly Bind[], args: readonly JsonValue[], slots: Values): Values {
   return binds.map(bind => {
     if (bind.from === 'slot') return slots[bind.slot] ?? null
-    return bind.from === 'arg' ? (args[bind.param] as string | number) : null
+    if (bind.from === 'userId') return callerId
+    return (bind.from === 'arg' ? args[bind.param] : bind.value) as string | number | null
   })
 }

@@ -187,7 +187,7 @@ class Asker {
       filter: this.#filter,
       search: undefined,
       sort: this.#list.sort,
-      window: { kind: 'page', offset: 1, limit: 2, total: false },
+      window: { kind: 'page', offset: 1, limit: 2, total: 'none' },
       select: title,
     }
     return this.#guard({ shape, args: this.#args }, system).shape as GuardedList

@@ -3,12 +3,12 @@ import assert from 'node:assert/strict'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import pg from 'pg'
-import { index } from '../../src/index.ts'
+import { field, index, owner } from '../../src/index.ts'
 import type { JsonValue } from '../../src/model/fields/type.ts'
 import { createGuard } from '../../src/plan/guard.ts'
 import type { GuardedList } from '../../src/plan/guarded.ts'
 import type { CompositeShape, Filter, ListShape, Selected } from '../../src/plan/plan.ts'
-import { system } from '../../src/principal.ts'
+import { system, user } from '../../src/principal.ts'
 import { postgresSchemaSql } from '../../src/store/schema/postgres-migrate.ts'
 import { compositeSql } from '../../src/store/sql/composite.ts'
 import type { Dialect } from '../../src/store/sql/dialect.ts'
@@ -18,7 +18,7 @@ import { sqlite } from '../../src/store/sql/sqlite.ts'
 import { compile, type Sql, slot } from '../../src/store/sql/writer.ts'
 import { schemaSql } from '../../src/store/sqlite.ts'
 import { query, withPostgres } from '../databases/postgres.ts'
-import { postsWith, sortOf, type Values, valuesOf } from './indexed-lists.ts'
+import { callerId, postsWith, sortOf, type Values, valuesOf } from './indexed-lists.ts'
 
 const ROWS = 4000
 /** A cursor's page has one row more, which tells whether another page follows. */
@@ -66,7 +66,7 @@ const lists: readonly List[] = [
     ...['-created_at', 'created_at', 'id', '-id'].map((sort): List => ({ sort, by: ['author_id', 3] })),
   )
 
-function shapeOf({ sort, by }: List): GuardedList {
+function shapeOf({ sort, by }: List, guarded = guard, caller = system): GuardedList {
   const filter: Filter | undefined = by && { kind: 'compare', field: by[0], operator: 'eq', param: 2 }
   const shape: ListShape = {
     kind: 'list',
@@ -75,10 +75,10 @@ function shapeOf({ sort, by }: List): GuardedList {
     filter,
     search: undefined,
     sort: sortOf(sort),
-    window: { kind: 'page', offset: 0, limit: 1, total: false },
+    window: { kind: 'page', offset: 0, limit: 1, total: 'none' },
     select: [{ kind: 'field', key: 'title', field: 'title' }],
   }
-  return guard({ shape, args: [0, 20, by?.[1] ?? null] }, system).shape as GuardedList
+  return guarded({ shape, args: [0, 20, by?.[1] ?? null] }, caller).shape as GuardedList
 }
 
 interface Counted {
@@ -240,6 +240,32 @@ async function checkAll(counting: Counting): Promise<void> {
   for (const sort of ['-created_at', 'created_at', '-due', 'due', 'rank,-title', '-status,title'])
     await checkConnection(counting, sort)
 }
+
+test('a rule that most rows fulfil does not keep SQLite from the order of a list', async () => {
+  const published = field('status').eq('published')
+  const rules = [
+    [published, 'id', [index('status', '-created_at')]],
+    [published, '-created_at', [index('status')]],
+    [published, '-created_at', [index('status', '-created_at')]],
+    [published.or(owner('author_id')), 'id', [index('status')]],
+    [published.or(owner('author_id')), '-created_at', [index('status', '-created_at')]],
+  ] as const
+  for (const [read, sort, indexes] of rules) {
+    const ruled = postsWith(indexes, read)
+    const database = new DatabaseSync(':memory:', { enableForeignKeyConstraints: false })
+    try {
+      database.exec(`${schemaSql(ruled)}; ${users}; ${fill}`)
+      const shape = shapeOf({ sort }, createGuard(ruled), user(callerId, 'user', new Set(['read:post'])))
+      const slice: Slice = { after: undefined, limit: [String(PAGE)], offset: undefined, keys: true }
+      const counting = sqliteCounting(database, 'SQLite')
+      const { rows, looked, sorted, plan } = await counting.run(listSql(shape, slice, sqlite), [0, 20], [])
+      assert.equal(rows.length, PAGE)
+      assert.ok(looked <= 4 * PAGE && !sorted, `${sort}: ${looked} rows by ${plan}`)
+    } finally {
+      database.close()
+    }
+  }
+})
 
 test('SQLite looks at a page of rows, with statistics and without', async () => {
   const database = new DatabaseSync(':memory:', { enableForeignKeyConstraints: false })

@@ -3,7 +3,15 @@ import type { Awaitable, CompositeAnswer, ReadAnswer } from '../../plan/answer.t
 import type { GuardedCompositeRead, GuardedList, GuardedRead } from '../../plan/guarded.ts'
 import type { TotalMode } from '../../plan/plan.ts'
 import { type Answer, keyOf, type ReadShape, type ShapeAnswers } from '../answers.ts'
-import { absent, type CursorWindow, cursorAnswer, cursorSlice, pageAnswer, type Total } from '../lists.ts'
+import {
+  absent,
+  type CursorWindow,
+  counted,
+  cursorAnswer,
+  cursorSlice,
+  pageAnswer,
+  type Total,
+} from '../lists.ts'
 import { once } from '../once.ts'
 import { compositeSql } from '../sql/composite.ts'
 import { estimated, estimateSql } from '../sql/estimate.ts'
@@ -179,10 +187,6 @@ function totalQuery(
   if (isOn) return { query: inputs => totals.with({ ...inputs, slots: [collection.name] }), of: counted }
   const query = totals.with(slotted([collection.name]))
   return { query: () => query, of: counted }
-}
-
-function counted(row: Row | undefined): Total {
-  return { total: Number(row?.[0] ?? 0), isEstimate: false }
 }
 
 const totals = statementOf(

@@ -31,7 +31,7 @@ function listRoot({ collection, rows, list, select }: GuardedListRoot, statement
   const another = () => statement.another(collection.name)
   const matching = (row: Row) => [conditionSql(rows, row)]
   const find = (row: Row) => searchedFirst(row, collection, rows)
-  return manySql(list, select, collection, matching, another, find)
+  return manySql(list, select, { collection, rows, find }, matching, another)
 }
 
 /** What the log does not keep, because nobody may ever see it, is taken from the stored row while there is one. */

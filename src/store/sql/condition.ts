@@ -47,6 +47,11 @@ export function conditionSql(condition: Condition, row: Row, exact = false): Sql
   }
 }
 
+/** What stands first among the conditions of a row of which many may be looked at: see `Dialect.pace`. */
+export function paced(row: Row): Sql {
+  return row.dialect.pace === undefined ? isTrue : row.dialect.pace(row.column('id'))
+}
+
 /** A conjunction without its trivial parts: what follows WHERE, or nothing. */
 export function where(parts: readonly Sql[]): Sql {
   const kept = parts.filter(part => part !== isTrue)
@@ -69,7 +74,8 @@ export function visible(field: VisibleField, row: Row): Sql {
 
 function compare(condition: Compare, row: Row, exact: boolean): Sql {
   const { field, when } = condition.field
-  const column = row.column(field.name)
+  const isSought = condition.operand.kind !== 'literal' || !row.unsought.has(field.name)
+  const column = isSought ? row.column(field.name) : row.dialect.unsought(row.column(field.name))
   const test = comparison(condition, column, row.dialect)
   const unknown = field.optional || condition.operand.kind !== 'literal'
   const twoValued = exact && unknown ? sql`(${test}) IS TRUE` : test
@@ -102,7 +108,7 @@ function search(condition: Extract<Condition, { kind: 'search' }>, row: Row): Sq
 function related({ path, rows, stored }: Extract<Condition, { kind: 'related' }>, row: Row): Sql {
   const { name } = path.target
   const target = stored ? row.stored(name) : row.another(name)
-  const conditions = [linked(path, target, row, stored), conditionSql(rows, target)]
+  const conditions = [paced(target), linked(path, target, row, stored), conditionSql(rows, target)]
   return sql`EXISTS (SELECT 1 FROM ${target.from()}${where(conditions)})`
 }
 
@@ -120,6 +126,10 @@ export function reached(path: Path, target: Row, id: Sql, stored?: true): Sql {
   const { from, to } = path.relation
   const { name } = path.through
   const through = stored ? target.stored(name) : target.another(name)
-  const rows = where([sql`${through.column(from)} = ${id}`, conditionSql(path.joinRows, through)])
+  const rows = where([
+    paced(through),
+    sql`${through.column(from)} = ${id}`,
+    conditionSql(path.joinRows, through),
+  ])
   return sql`${target.column('id')} IN (SELECT ${through.column(to)} FROM ${through.from()}${rows})`
 }

@@ -43,6 +43,8 @@ export interface Dialect {
   /** Whether an index leads to the rows beyond a position by a comparison of rows, and not by its first value alone. */
   readonly comparesRows: boolean
   contains(column: Sql, part: Sql): Sql
+  /** The column's value, for a comparison that no index is looked up for. */
+  unsought(column: Sql): Sql
   /** Null-safe equality of values of an encoding. */
   same(left: Sql, right: Sql, encoding: Encoding): Sql
   /** Whether an index leads to what is the `same` as a value that may be null. */
@@ -51,6 +53,11 @@ export interface Dialect {
   nulls(descending: boolean): Sql
   /** What a collection's rows are read from as they are stored, whatever the caller may read. */
   stored(collection: string): string
+  /**
+   * A condition that every row fulfils, over its id. It ends a statement that takes too long on the event loop.
+   * Undefined where no statement runs there.
+   */
+  readonly pace?: ((id: Sql) => Sql) | undefined
   /** A query for the ids of the rows of `table` in whose `fields` all the words occur. */
   search(table: string, fields: readonly Field[], words: Bind): Sql
   /** Undefined where policies lock the rows: an index of words is of no use to a statement that they restrain. */

@@ -1,11 +1,12 @@
 /** The statements of reads. */
 import type { GuardedItem, GuardedList } from '../../plan/guarded.ts'
-import { conditionSql, reached, visible, where } from './condition.ts'
+import { conditionSql, paced, reached, visible, where } from './condition.ts'
 import type { Dialect } from './dialect.ts'
 import { Row } from './row.ts'
 import { searchedFirst } from './search.ts'
 import { isById, objectSql } from './select.ts'
 import { sortedSql } from './sorted.ts'
+import { unsoughtIn } from './sought.ts'
 import { arg, type Bind, join, type Sql, sql } from './writer.ts'
 
 /** One column: the item's text. */
@@ -75,11 +76,12 @@ function keysSql({ sort }: GuardedList, row: Row): Sql[] {
 function slicedSql(list: GuardedList, slice: Slice, row: Row, columns: Sql, names: readonly string[]): Sql {
   const { collection, sort } = list
   const { after, limit, offset } = slice
+  row.unsought = unsoughtIn(list.rows, collection, sort)
   const rows = { collection, conditions: conditionsOf(list, row), sort, after, limit, offset }
   return sortedSql(rows, row, columns, names)
 }
 
 export function conditionsOf({ within, rows }: GuardedList, row: Row): Sql[] {
   const inside = within === undefined ? [] : [reached(within.path, row, [arg(within.id, 'number')])]
-  return [...inside, conditionSql(rows, row)]
+  return [paced(row), ...inside, conditionSql(rows, row)]
 }

@@ -3,6 +3,8 @@ import type { Condition } from '../../plan/guarded.ts'
 import type { Dialect } from './dialect.ts'
 import { join, name, type Sql, sql } from './writer.ts'
 
+const none: ReadonlySet<string> = new Set()
+
 interface Counter {
   next: number
   /** The alias of the statement's own row, where that may be a number's: of a row that is written, its table's name. */
@@ -29,6 +31,8 @@ export class Row {
   readonly table: string
   /** Whether it comes from an event: what it refers to may be gone. */
   isLogged = false
+  /** The fields for whose comparison with a constant no index is looked up: see `sought.ts`. */
+  unsought: ReadonlySet<string> = none
   /** Where it is not read from its own table alone. */
   source: RowSource | undefined
   #used = new Set<string>()

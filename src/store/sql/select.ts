@@ -9,9 +9,10 @@ import type {
   Path,
 } from '../../plan/guarded.ts'
 import type { FieldForm } from '../../plan/plan.ts'
-import { conditionSql, linked, visible, where } from './condition.ts'
+import { conditionSql, isTrue, linked, paced, visible, where } from './condition.ts'
 import type { Row } from './row.ts'
 import { sortedSql } from './sorted.ts'
+import { unsoughtIn } from './sought.ts'
 import { arg, quoted, type Sql, sql } from './writer.ts'
 
 /** The JSON object of `select` over `row`. */
@@ -79,20 +80,25 @@ function ownReference({ relation }: Path, select: readonly GuardedSelected[], ro
 
 function toMany({ path, rows, select }: GuardedRelation, list: GuardedSelectedList, row: Row): Sql {
   const matching = (target: Row) => [linked(path, target, row), conditionSql(rows, target)]
-  return manySql(list, select, path.target, matching, () => row.another(path.target.name))
+  const listed = { collection: path.target, rows }
+  return manySql(list, select, listed, matching, () => row.another(path.target.name))
 }
 
-/**
- * A list of a collection as a JSON array, or as a connection's object. `matching`: which rows of the target are in it.
- * `find`: lets the rows of a list by id, or of a count, be found by something other than their table.
- */
+interface ListedRows {
+  readonly collection: Collection
+  /** What holds for all of them. */
+  readonly rows: Condition
+  /** Lets the rows of a list by id, or of a count, be found by something other than their table. */
+  readonly find?: ((target: Row) => void) | undefined
+}
+
+/** A list of a collection as a JSON array, or as a connection's object. `matching`: which rows of the target are in it. */
 export function manySql(
   list: GuardedSelectedList,
   select: readonly GuardedSelected[],
-  collection: Collection,
+  { collection, rows: shown, find }: ListedRows,
   matching: (target: Row) => readonly Sql[],
   another: () => Row,
-  find: (target: Row) => void = () => {},
 ): Sql {
   const { sort, limit, after: position, connection } = list
   const target = another()
@@ -101,10 +107,11 @@ export function manySql(
   const begin = position?.map((param, index) => arg(param, sort[index]?.field.field.type.encoding ?? 'text'))
   // Were the objects made in the inner query, they would be made for every row that is sorted.
   const inner = target.inner()
-  if (isById(list)) find(inner)
+  if (isById(list)) find?.(inner)
+  inner.unsought = unsoughtIn(shown, collection, sort)
   const found = {
     collection,
-    conditions: matching(inner),
+    conditions: [paced(inner), ...matching(inner)],
     sort,
     after: begin,
     limit: target.dialect.limit(arg(limit, 'number')),
@@ -129,13 +136,15 @@ function totalSql(
   wanted: boolean,
   matching: (target: Row) => readonly Sql[],
   another: () => Row,
-  find: (target: Row) => void,
+  find: ListedRows['find'],
 ): readonly (readonly [string, Sql])[] {
   if (!wanted) return []
   const target = another()
-  find(target)
-  const conditions = where(matching(target))
-  return [['total', sql`(SELECT ${target.dialect.count} FROM ${target.from()}${conditions})`]]
+  find?.(target)
+  const conditions = matching(target).filter(each => each !== isTrue)
+  // SQLite counts a whole table by its pages, unless there is a condition.
+  const kept = conditions.length === 0 ? [] : [paced(target), ...conditions]
+  return [['total', sql`(SELECT ${target.dialect.count} FROM ${target.from()}${where(kept)})`]]
 }
 
 /** Whether the rows come in the order of their ids, which needs no sorting. */

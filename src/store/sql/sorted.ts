@@ -24,10 +24,10 @@ export function sortedSql(rows: SortedRows, row: Row, columns: Sql, names: reado
   const { collection, conditions, sort } = rows
   const [first] = sort
   const divided = first !== undefined && isIndexed(collection, first.field.field.name)
-  const ranges = rows.after === undefined ? [] : after(sort, rows.after, row, divided)
+  const ranges = rows.after === undefined ? [] : after(sort, rows.after, row.sorted(), divided)
   if (ranges.length > 1) return unionSql(rows, ranges, row, columns, names)
   const found = where([...conditions, ...ranges])
-  return sql`SELECT ${columns} FROM ${row.from()}${found}${orderBy(sort, row)}${limitSql(rows)}`
+  return sql`SELECT ${columns} FROM ${row.from()}${found}${orderBy(sort, row.sorted())}${limitSql(rows)}`
 }
 
 /** Each range is read along an index. */

@@ -32,6 +32,17 @@ function search(collection: string, fields: readonly Field[], words: Bind): Sql 
   return sql`SELECT rowid FROM ${table} WHERE ${matches(undefined, collection, fields, words)}`
 }
 
+/** The SQL function that throws once the statement has run for too long: see `sqlite/read-budget.ts`. */
+export const budgetFunction = '_within_budget'
+
+/**
+ * Calls the function for every 61st id, which costs less than what else is done with a row. A prime number: the ids of
+ * imported rows may all be odd, or multiples of ten.
+ */
+function pace(id: Sql): Sql {
+  return sql`(${id} % 61 <> 0 OR ${[`${budgetFunction}()`]})`
+}
+
 export const sqlite: Dialect = {
   sign: '?',
   object,
@@ -58,6 +69,8 @@ export const sqlite: Dialect = {
   limitsParts: false,
   // Of a row, it uses the first value, and text after it: all items that share the first would be looked at.
   comparesRows: false,
+  // https://sqlite.org/optoverview.html, 3: a unary plus. It does not know of how many rows a list shows only the first.
+  unsought: column => sql`+${column}`,
   contains: (column, part) => sql`instr(${column}, ${part}) > 0`,
   same: (left, right) => sql`${left} IS ${right}`,
   seeksNull: true,
@@ -66,4 +79,11 @@ export const sqlite: Dialect = {
   search,
   // CROSS JOIN: the index is read first, which gives its rows in either order of their ids.
   searchIndex: { id: 'rowid', join: [' CROSS JOIN '], matches },
+}
+
+/** As `sqlite`, for statements that may look at many rows on the event loop. */
+export const pacedSqlite: Dialect = {
+  ...sqlite,
+  pace,
+  search: (...asked) => sql`${search(...asked)} AND ${pace(['rowid'])}`,
 }

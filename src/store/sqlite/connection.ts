@@ -163,6 +163,15 @@ export class Connection {
     )
   }
 
+  /** A statement's text, and the rows of its query plan. */
+  explain(fragment: Sql): { readonly text: string; readonly rows: readonly ResultRow[] } {
+    const { text } = compile(fragment, sqlite.sign)
+    const prepared = this.#database.prepare(`EXPLAIN QUERY PLAN ${text}`)
+    prepared.setReturnArrays(true)
+    const rows: unknown = prepared.all()
+    return { text, rows: rows as readonly ResultRow[] }
+  }
+
   exec(text: string): void {
     this.#database.exec(text)
   }
@@ -201,6 +210,12 @@ export class Connection {
     if (!this.#isFresh) this.release()
     this.hold()
     this.#isFresh = true
+  }
+
+  /** Begins another snapshot, and notices what other processes have committed until now. */
+  look(): void {
+    this.release()
+    this.hold()
   }
 
   /** Ends the snapshot that reads share. */

@@ -3,6 +3,7 @@
  * They are started when they are needed and ended when they are not. See `decisions/slow-reads.md`.
  */
 import { ApiError } from '../../errors.ts'
+import type { SlowReadCounts } from '../store.ts'
 import { failureOf } from './failure.ts'
 import { FairQueue } from './fair-queue.ts'
 import type { ReaderOrders, ReaderQuery, ReaderRows } from './reader-messages.ts'
@@ -21,23 +22,6 @@ export interface ReaderPoolOptions {
   readonly maxOfCaller?: number
   /** Told why a process ended that nobody had ended. */
   readonly onLost?: ((cause: unknown) => void) | undefined
-}
-
-/** What a pool has done since it was made, and what it does. */
-export interface ReaderCounts {
-  /** Processes that are there. */
-  readonly processes: number
-  /** Reads that run, and reads that wait for a process. */
-  readonly running: number
-  readonly waiting: number
-  /** Reads that were answered. */
-  readonly done: number
-  /** Reads that took longer than the deadline, waiting included. */
-  readonly timedOut: number
-  /** Reads that were refused because too many waited. */
-  readonly refused: number
-  /** Processes that were killed because their read took too long. */
-  readonly killed: number
 }
 
 interface Job {
@@ -74,7 +58,7 @@ export class ReaderPool {
     this.#queue = new FairQueue({ maxOfCaller, maxWaiting, maxRunningOfCaller: Math.max(1, size - 1) })
   }
 
-  get counts(): ReaderCounts {
+  get counts(): SlowReadCounts {
     return { ...this.#counts, processes: this.#processes.size, waiting: this.#queue.waiting }
   }
 

@@ -113,7 +113,11 @@ export class ReaderProcess {
   /** Ends the process now, whatever it does. Resolves when it has ended. */
   kill(): Promise<void> {
     this.wasKilled = true
-    if (!this.#isOver) this.#child.kill('SIGKILL')
+    if (!this.#isOver) {
+      // Whoever waits for the end is not left waiting by a program that has nothing else to do.
+      this.#child.ref()
+      this.#child.kill('SIGKILL')
+    }
     return this.#ended.promise
   }
 

@@ -1,15 +1,17 @@
 /** How many items a list has. */
 import type { GuardedList } from '../../plan/guarded.ts'
 import type { TotalMode } from '../../plan/plan.ts'
-import type { Total } from '../lists.ts'
+import { counted, type Total } from '../lists.ts'
 import { estimated, estimateSql } from '../sql/estimate.ts'
 import { countSql } from '../sql/read.ts'
-import { sqlite } from '../sql/sqlite.ts'
 import { slot, sql } from '../sql/writer.ts'
 import { type Inputs, slotted } from '../values.ts'
 import type { Versions } from '../versions.ts'
 import type { Connection, Statement } from './connection.ts'
 import type { ReadContext } from './context.ts'
+
+/** How many rows the collection has that slot 0 names. */
+export const totalSql = sql`SELECT "n" FROM "_totals" WHERE "collection" = ${slot(0)}`
 
 /** How many rows whole collections have, from the table that triggers keep. */
 export class Totals {
@@ -27,9 +29,7 @@ export class Totals {
     const version = this.#versions.cell(collection).value
     const known = this.#known.get(collection)
     if (known?.version === version) return known.total
-    this.#statement ??= this.#connection.prepare(
-      sql`SELECT "n" FROM "_totals" WHERE "collection" = ${slot(0)}`,
-    )
+    this.#statement ??= this.#connection.prepare(totalSql)
     const row = this.#statement.get(slotted([collection]))
     const total = Number(row?.[0] ?? 0)
     this.#known.set(collection, { version, total })
@@ -41,7 +41,7 @@ export class Totals {
 export function totalReader(
   shape: GuardedList,
   mode: TotalMode,
-  { connection, totals }: Pick<ReadContext, 'connection' | 'totals'>,
+  { connection, totals, dialect }: ReadContext,
 ): ((inputs: Inputs) => Total) | undefined {
   if (mode === 'none') return undefined
   const { collection, rows, within } = shape
@@ -49,9 +49,9 @@ export function totalReader(
     return () => ({ total: totals.of(collection.name), isEstimate: false })
   }
   if (mode === 'estimate') {
-    const statement = connection.prepare(estimateSql(shape, sqlite))
+    const statement = connection.prepare(estimateSql(shape, dialect))
     return inputs => estimated(statement.get(inputs))
   }
-  const statement = connection.prepare(countSql(shape, sqlite))
-  return inputs => ({ total: Number(statement.get(inputs)?.[0] ?? 0), isEstimate: false })
+  const statement = connection.prepare(countSql(shape, dialect))
+  return inputs => counted(statement.get(inputs))
 }
