@@ -11,7 +11,7 @@ import type { GuardedList } from '../../plan/guarded.ts'
 import { maxCounted } from '../../plan/plan.ts'
 import type { Total } from '../lists.ts'
 import type { SqlValue } from '../values.ts'
-import { isTrue, where } from './condition.ts'
+import { isTrue, type RelatedForm, where } from './condition.ts'
 import type { Dialect } from './dialect.ts'
 import { conditionsOf } from './read.ts'
 import { Row } from './row.ts'
@@ -22,10 +22,10 @@ const windowCount = 1000
 const rowsInWindow = 10
 
 /** One row: how many there are, up to one more than is counted; the estimate where there are more; the whole table's total. */
-export function estimateSql(list: GuardedList, dialect: Dialect): Sql {
+export function estimateSql(list: GuardedList, dialect: Dialect, form?: RelatedForm): Sql {
   const row = new Row(dialect, list.collection.name)
   const bound: Sql = [String(maxCounted + 1)]
-  const some = sql`SELECT 1 FROM ${row.from()}${where(conditionsOf(list, row))} LIMIT ${bound}`
+  const some = sql`SELECT 1 FROM ${row.from()}${where(conditionsOf(list, row, form))} LIMIT ${bound}`
   const counted = sql`SELECT count(*) AS n FROM (${some}) AS c`
   const sample = sampleSql(list, dialect)
   return sql`SELECT n, CASE WHEN n > ${[String(maxCounted)]} THEN (${sample}) END, ${wholeSql(list)} FROM (${counted}) AS m`

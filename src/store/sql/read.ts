@@ -1,6 +1,6 @@
 /** The statements of reads. */
 import type { GuardedItem, GuardedList } from '../../plan/guarded.ts'
-import { conditionSql, paced, reached, visible, where } from './condition.ts'
+import { conditionSql, paced, type RelatedForm, reached, visible, where } from './condition.ts'
 import type { Dialect } from './dialect.ts'
 import { Row } from './row.ts'
 import { searchedFirst } from './search.ts'
@@ -24,6 +24,8 @@ export interface Slice {
   readonly offset: Bind | undefined
   /** Whether the sort keys follow the item's text, one column each. */
   readonly keys: boolean
+  /** How conditions on related rows are written; `exists` where it is left out. */
+  readonly related?: RelatedForm
 }
 
 /** One line per item: its text, then its sort keys where the slice asks for them. */
@@ -48,11 +50,38 @@ export function positionSql(list: GuardedList, slice: Slice, dialect: Dialect): 
 }
 
 /** One column: how many rows there are. */
-export function countSql(list: GuardedList, dialect: Dialect): Sql {
+export function countSql(list: GuardedList, dialect: Dialect, form?: RelatedForm): Sql {
   const row = new Row(dialect, list.collection.name)
   if (list.within === undefined) searchedFirst(row, list.collection, list.rows)
-  const conditions = where(conditionsOf(list, row))
+  const conditions = where(conditionsOf(list, row, form))
   return sql`SELECT count(*) FROM ${row.from()}${conditions}`
+}
+
+/**
+ * The lines of `listSql`, if they are found among the first `walked` rows of the list without its conditions: fewer than
+ * are asked for say nothing.
+ */
+export function walkSql(list: GuardedList, slice: Slice, walked: number, dialect: Dialect): Sql {
+  const row = new Row(dialect, list.collection.name)
+  const text = dialect.text(objectSql(list.select, row))
+  const columns = join([text, ...(slice.keys ? keysSql(list, row) : [])], ', ')
+  const found = where([conditionSql(list.rows, row, false, 'check')])
+  const inner = new Row(dialect, list.collection.name)
+  const rows = sortedSql(
+    {
+      collection: list.collection,
+      conditions: insideOf(list, inner),
+      sort: list.sort,
+      after: slice.after,
+      limit: [String(walked)],
+      offset: undefined,
+    },
+    inner,
+    row.columns(),
+    row.used(),
+  )
+  const offset = slice.offset === undefined ? [] : sql` OFFSET ${slice.offset}`
+  return sql`SELECT ${columns} FROM ${row.of(rows)}${found} LIMIT ${slice.limit}${offset}`
 }
 
 /** A row when the parent is there and visible. */
@@ -75,13 +104,17 @@ function keysSql({ sort }: GuardedList, row: Row): Sql[] {
 
 function slicedSql(list: GuardedList, slice: Slice, row: Row, columns: Sql, names: readonly string[]): Sql {
   const { collection, sort } = list
-  const { after, limit, offset } = slice
+  const { after, limit, offset, related } = slice
   row.unsought = unsoughtIn(list.rows, collection, sort)
-  const rows = { collection, conditions: conditionsOf(list, row), sort, after, limit, offset }
+  const rows = { collection, conditions: conditionsOf(list, row, related), sort, after, limit, offset }
   return sortedSql(rows, row, columns, names)
 }
 
-export function conditionsOf({ within, rows }: GuardedList, row: Row): Sql[] {
-  const inside = within === undefined ? [] : [reached(within.path, row, [arg(within.id, 'number')])]
-  return [paced(row), ...inside, conditionSql(rows, row)]
+export function conditionsOf(list: GuardedList, row: Row, form?: RelatedForm): Sql[] {
+  return [paced(row), ...insideOf(list, row), conditionSql(list.rows, row, false, form)]
+}
+
+/** That the row belongs to the parent, where there is one. */
+function insideOf({ within }: GuardedList, row: Row): Sql[] {
+  return within === undefined ? [] : [reached(within.path, row, [arg(within.id, 'number')])]
 }

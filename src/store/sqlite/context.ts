@@ -19,6 +19,8 @@ export interface ReadContext {
   readonly totals: Totals
   /** Of the statements that run on the event loop: with `pace` where they may have to be ended. */
   readonly dialect: Dialect
+  /** How many rows of a list are walked along for conditions on related rows: see `related-rows.ts`. */
+  readonly walkedRows: number
 }
 
 export interface WriteContext {

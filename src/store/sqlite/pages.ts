@@ -4,7 +4,7 @@ import type { GuardedList } from '../../plan/guarded.ts'
 import type { PageWindow } from '../../plan/plan.ts'
 import { type Anchor, AnchoredLists, type Anchors, SHALLOW } from '../anchors.ts'
 import { pageAnswer, pageLimit } from '../lists.ts'
-import { listSql, positionSql, type Slice } from '../sql/read.ts'
+import { positionSql, type Slice } from '../sql/read.ts'
 import { isById } from '../sql/select.ts'
 import { sqlite } from '../sql/sqlite.ts'
 import { arg, type Bind, name, type Sql, slot, sql } from '../sql/writer.ts'
@@ -12,9 +12,8 @@ import type { Inputs, ResultRow, SqlValue } from '../values.ts'
 import { stampOf, type Version } from '../versions.ts'
 import type { Statement } from './connection.ts'
 import type { ReadContext } from './context.ts'
+import { type ListRows, listRows } from './related-rows.ts'
 import { totalReader } from './totals.ts'
-
-type Rows = (inputs: Inputs) => readonly ResultRow[]
 
 const SPACING = 500
 /** No two anchors are nearer: what they take is bounded by the rows, not by the requests. */
@@ -58,17 +57,23 @@ export function pageReader(
   context: ReadContext,
   shapeAnchors: ShapeAnchors,
 ): (inputs: Inputs) => ListAnswer {
-  const { connection, dialect } = context
   const offset = arg(window.offset, 'number')
-  const shallow = connection.prepare(listSql(shape, fromStart(window, offset), dialect))
+  const size = { rows: pageSize(window), skipped: ({ args }: Inputs) => Number(args[window.offset]) }
+  const shallow = listRows(shape, fromStart(window, offset), size, context)
   const total = totalReader(shape, window.total, context)
-  let deep: Rows | undefined
+  let deep: ListRows | undefined
   return inputs => {
     const isDeep = Number(inputs.args[window.offset]) >= SHALLOW
     if (isDeep) deep ??= deepReader(shape, window, context, shapeAnchors)
-    const rows = isDeep && deep !== undefined ? deep(inputs) : shallow.all(inputs)
-    return pageAnswer(rows, total?.(inputs), window, inputs.args)
+    const count = total?.(inputs)
+    const rows = (isDeep && deep !== undefined ? deep : shallow).all(inputs, count?.total)
+    return pageAnswer(rows, count, window, inputs.args)
   }
+}
+
+/** How many rows a page is read with. */
+function pageSize({ limit, total }: PageWindow): (inputs: Inputs) => number {
+  return ({ args }) => Number(args[limit]) + (total === 'exact' ? 0 : 1)
 }
 
 export function fromStart(window: PageWindow, offset: Bind): Slice {
@@ -91,18 +96,19 @@ function deepReader(
   window: PageWindow,
   context: ReadContext,
   shapeAnchors: ShapeAnchors,
-): Rows {
+): ListRows {
   const statements = anchoredStatements(shape, window, context)
   const walks = isPlain(shape)
-  return inputs => {
+  const all = (inputs: Inputs, total?: number) => {
     const anchors = shapeAnchors.of(inputs)
     const offset = shapeAnchors.offsetOf(inputs)
     if (walks) walk(anchors, offset, statements, inputs)
     const from = anchors.before(offset)
-    const rows = statements.rows(from).all(withSlots(inputs, offset - (from?.offset ?? 0), from))
+    const rows = statements.rows(from).all(withSlots(inputs, offset - (from?.offset ?? 0), from), total)
     remember(anchors, offset, rows)
     return rows
   }
+  return { all }
 }
 
 /** The versions that tell whether an anchor may have moved. */
@@ -122,7 +128,7 @@ export function isPlain(shape: GuardedList): boolean {
 
 interface AnchoredStatements {
   /** A page's rows with their keys, beginning at the anchor. */
-  rows(from: Anchor | undefined): Statement
+  rows(from: Anchor | undefined): ListRows
   /** The position some rows after the anchor. */
   position(from: Anchor | undefined): Statement
 }
@@ -130,12 +136,14 @@ interface AnchoredStatements {
 function anchoredStatements(
   shape: GuardedList,
   window: PageWindow,
-  { connection, dialect }: ReadContext,
+  context: ReadContext,
 ): AnchoredStatements {
+  const { connection, dialect } = context
   const page = (isFirst: boolean): Slice => fromAnchor(shape, window, isFirst)
   const prepare = (fragment: Sql) => connection.prepare(fragment)
-  const first = prepare(listSql(shape, page(true), dialect))
-  const later = prepare(listSql(shape, page(false), dialect))
+  const size = { rows: pageSize(window), skipped: ({ slots }: Inputs) => Number(slots[0]) }
+  const first = listRows(shape, page(true), size, context)
+  const later = listRows(shape, page(false), size, context)
   const firstPosition = prepare(positionSql(shape, { ...page(true), limit: ['1'] }, dialect))
   const laterPosition = prepare(positionSql(shape, { ...page(false), limit: ['1'] }, dialect))
   return {

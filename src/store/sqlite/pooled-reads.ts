@@ -6,12 +6,14 @@ import { SHALLOW } from '../anchors.ts'
 import type { Answer, ReadShape } from '../answers.ts'
 import { absent, counted, cursorAnswer, cursorSlice, pageAnswer, type Total } from '../lists.ts'
 import { compositeSql } from '../sql/composite.ts'
+import type { RelatedForm } from '../sql/condition.ts'
 import { estimated, estimateSql } from '../sql/estimate.ts'
-import { countSql, itemSql, listSql, parentSql } from '../sql/read.ts'
+import { countSql, itemSql, listSql, parentSql, type Slice } from '../sql/read.ts'
 import { sqlite } from '../sql/sqlite.ts'
 import { arg, compile, type Sql } from '../sql/writer.ts'
 import { bound, type Inputs, type ResultRow, slotted } from '../values.ts'
 import type { Connection } from './connection.ts'
+import type { ReadContext } from './context.ts'
 import {
   anchorsSql,
   fromAnchor,
@@ -23,6 +25,7 @@ import {
 } from './pages.ts'
 import { isCounted } from './read-route.ts'
 import type { ReaderQuery } from './reader-messages.ts'
+import { relatedForm } from './related-rows.ts'
 import { totalSql } from './totals.ts'
 import { converted } from './values.ts'
 
@@ -33,7 +36,7 @@ export type AskPool = (queries: readonly ReaderQuery[]) => Promise<Results>
 
 export type PooledRead = (inputs: Inputs, ask: AskPool) => Promise<Answer>
 
-interface PooledContext {
+interface PooledContext extends Pick<ReadContext, 'totals' | 'walkedRows'> {
   readonly connection: Pick<Connection, 'look'>
   /** Of a shape that has pages by number. */
   readonly anchors: ShapeAnchors | undefined
@@ -59,11 +62,26 @@ function querier(fragment: Sql): Querier {
   return inputs => ({ sql: text, values: binds.map(bind => bound(bind, inputs, converted)) })
 }
 
+/** A list's statement in the form that suits the sizes of the collections at the time. */
+function listQuerier(
+  shape: GuardedList,
+  context: PooledContext,
+  build: (related: RelatedForm) => Sql,
+): Querier {
+  const queriers = new Map<RelatedForm, Querier>()
+  return inputs => {
+    const form = relatedForm(shape, context)
+    const known = queriers.get(form) ?? querier(build(form))
+    queriers.set(form, known)
+    return known(inputs)
+  }
+}
+
 /** Rows, total and parent are of one snapshot. */
 function pooledList(shape: GuardedList, context: PooledContext): PooledRead {
   const { window, within, sort } = shape
   const parent = within && querier(parentSql(within, sqlite))
-  const total = totalQuerier(shape)
+  const total = totalQuerier(shape, context)
   const page = pagesOf(shape, context)
   return async (inputs, ask): Promise<ListAnswer> => {
     const others = [parent?.(inputs), total?.query(inputs)].filter(each => each !== undefined)
@@ -85,15 +103,17 @@ interface TotalQuerier {
 }
 
 /** Undefined where no total is asked for. */
-function totalQuerier(shape: GuardedList): TotalQuerier | undefined {
+function totalQuerier(shape: GuardedList, context: PooledContext): TotalQuerier | undefined {
   const { window, collection } = shape
   if (window.kind !== 'page' || window.total === 'none') return undefined
   if (!isCounted(shape)) {
     const total = querier(totalSql)
     return { query: inputs => total({ ...inputs, slots: [collection.name] }), of: counted }
   }
-  if (window.total === 'estimate') return { query: querier(estimateSql(shape, sqlite)), of: estimated }
-  return { query: querier(countSql(shape, sqlite)), of: counted }
+  const isExact = window.total === 'exact'
+  const build = isExact ? countSql : estimateSql
+  const query = listQuerier(shape, context, related => build(shape, sqlite, related))
+  return { query, of: isExact ? counted : estimated }
 }
 
 /**
@@ -108,27 +128,31 @@ type Pages = (inputs: Inputs) => {
 
 const never = (): undefined => undefined
 
-function pagesOf(shape: GuardedList, { connection, anchors }: PooledContext): Pages {
+function pagesOf(shape: GuardedList, context: PooledContext): Pages {
   const { window } = shape
+  const { anchors } = context
+  const list = (slice: Slice) =>
+    listQuerier(shape, context, related => listSql(shape, { ...slice, related }, sqlite))
   if (window.kind === 'cursor' || anchors === undefined) {
     if (window.kind !== 'cursor') throw new TypeError('pages by number need anchors')
-    const cursor = querier(listSql(shape, cursorSlice(shape, window, sqlite), sqlite))
+    const cursor = list(cursorSlice(shape, window, sqlite))
     return inputs => ({ query: cursor(inputs), again: never })
   }
-  const shallow = querier(listSql(shape, fromStart(window, arg(window.offset, 'number')), sqlite))
-  const deep = deepPages(shape, window, anchors, connection)
+  const shallow = list(fromStart(window, arg(window.offset, 'number')))
+  const deep = deepPages(shape, list, window, anchors, context.connection)
   return inputs =>
     anchors.offsetOf(inputs) < SHALLOW ? { query: shallow(inputs), again: never } : deep(inputs)
 }
 
 function deepPages(
   shape: GuardedList,
+  list: (slice: Slice) => Querier,
   window: PageWindow,
   shapeAnchors: ShapeAnchors,
   connection: Pick<Connection, 'look'>,
 ): Pages {
-  const first = querier(listSql(shape, fromAnchor(shape, window, true), sqlite))
-  const later = querier(listSql(shape, fromAnchor(shape, window, false), sqlite))
+  const first = list(fromAnchor(shape, window, true))
+  const later = list(fromAnchor(shape, window, false))
   const along = isPlain(shape) ? querier(anchorsSql(shape)) : undefined
   return inputs => {
     const { stamp } = shapeAnchors

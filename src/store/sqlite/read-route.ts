@@ -13,6 +13,7 @@ import type { Connection } from './connection.ts'
 import { fromStart } from './pages.ts'
 import { estimatePlan } from './plan-estimate.ts'
 import { type PlanAccess, type PlanStep, parsePlan, tablesByAlias } from './query-plan.ts'
+import { relatedForm } from './related-rows.ts'
 import type { Totals } from './totals.ts'
 
 /** `paced`: on the event loop until its budget is spent. */
@@ -75,6 +76,7 @@ type PlannedRoute = () => Route
 interface PlanContext {
   readonly connection: Connection
   readonly totals: Totals
+  readonly walkedRows: number
 }
 
 interface StatementPlan {
@@ -86,7 +88,7 @@ interface StatementPlan {
 
 /** Looks at the plans once. What they say of whole tables counts while these are large. */
 export function plannedRoute(shape: ReadShape, context: PlanContext): PlannedRoute {
-  const plans = statementsOf(shape).map(({ fragment, counts }) => planOf(fragment, counts, context))
+  const plans = statementsOf(shape, context).map(({ fragment, counts }) => planOf(fragment, counts, context))
   const filtered = () => isFiltered(shape)
   const isBounded = plans.every(({ steps, rowsOf, counts }) => {
     const facts = { rowsOf, take: counts ? undefined : take, filtered, counts: counts || isComposite(shape) }
@@ -124,7 +126,10 @@ function isScan(step: PlanStep): step is PlanAccess {
   return step.kind === 'access' && step.access === 'scan'
 }
 
-function statementsOf(shape: ReadShape): readonly { readonly fragment: Sql; readonly counts: boolean }[] {
+function statementsOf(
+  shape: ReadShape,
+  context: PlanContext,
+): readonly { readonly fragment: Sql; readonly counts: boolean }[] {
   const plain = (fragment: Sql) => ({ fragment, counts: false })
   if (shape.kind === 'item') return [plain(itemSql(shape, sqlite))]
   if (shape.kind === 'composite') return [plain(compositeSql(shape, sqlite))]
@@ -133,11 +138,12 @@ function statementsOf(shape: ReadShape): readonly { readonly fragment: Sql; read
     window.kind === 'page'
       ? fromStart(window, arg(window.offset, 'number'))
       : cursorSlice(shape, window, sqlite)
-  const statements = [plain(listSql(shape, slice, sqlite))]
+  const related = relatedForm(shape, context)
+  const statements = [plain(listSql(shape, { ...slice, related }, sqlite))]
   if (within !== undefined) statements.push(plain(parentSql(within, sqlite)))
   if (isCounted(shape)) {
     const isEstimate = window.kind === 'page' && window.total === 'estimate'
-    const fragment = isEstimate ? estimateSql(shape, sqlite) : countSql(shape, sqlite)
+    const fragment = (isEstimate ? estimateSql : countSql)(shape, sqlite, related)
     statements.push({ fragment, counts: true })
   }
   return statements

@@ -12,7 +12,7 @@ import { type Answer, keyOf, type ReadShape, type ShapeAnswers } from '../answer
 import { absent, type CursorWindow, cursorAnswer, cursorSlice } from '../lists.ts'
 import { once } from '../once.ts'
 import { compositeSql } from '../sql/composite.ts'
-import { itemSql, listSql, parentSql } from '../sql/read.ts'
+import { itemSql, parentSql } from '../sql/read.ts'
 import { pacedSqlite, sqlite } from '../sql/sqlite.ts'
 import { type Inputs, noSlots, type ResultRow } from '../values.ts'
 import { stampOf, type Version } from '../versions.ts'
@@ -23,6 +23,7 @@ import { type PooledRead, pooledRead } from './pooled-reads.ts'
 import type { ReadBudget } from './read-budget.ts'
 import { plannedRoute, ShapeRoute } from './read-route.ts'
 import type { ReaderPool } from './reader-pool.ts'
+import { listRows } from './related-rows.ts'
 
 type Run = (inputs: Inputs) => Answer
 
@@ -177,7 +178,7 @@ function slowShape(
     run ??= runOf(shape, { ...parts, dialect: pacedSqlite }, anchors)
     return run(inputs)
   }
-  const pooled = pooledRead(shape, { connection: parts.connection, anchors })
+  const pooled = pooledRead(shape, { ...parts, anchors })
   return { route, paced, anchors, pooled, coming: new Map() }
 }
 
@@ -231,8 +232,9 @@ function listReader(
 function cursorReader(
   shape: GuardedList,
   window: CursorWindow,
-  { connection, dialect }: ReadContext,
+  context: ReadContext,
 ): (inputs: Inputs) => ListAnswer {
-  const statement = connection.prepare(listSql(shape, cursorSlice(shape, window, dialect), dialect))
-  return inputs => cursorAnswer(statement.all(inputs), Number(inputs.args[window.limit]), shape.sort)
+  const size = { rows: ({ args }: Inputs) => Number(args[window.limit]) + 1, skipped: () => 0 }
+  const rows = listRows(shape, cursorSlice(shape, window, sqlite), size, context)
+  return inputs => cursorAnswer(rows.all(inputs), Number(inputs.args[window.limit]), shape.sort)
 }

@@ -92,24 +92,31 @@ async function createApp({ url, ann }: { url: string; ann: Person }, values: obj
   return made.json as unknown as App
 }
 
+type WithFixture = (use: (fixture: Fixture) => Promise<void>) => Promise<void>
+
 let usual: Setup = sqlite
 /** Undefined where each test has a service of its own. */
-let shared: SharedService | undefined
+let shared: WithFixture | undefined
 
 /** Where the tests of this process run, but for those that say otherwise. */
 export function useSetup(setup: Setup): void {
   usual = setup
 }
 
-/**
- * The same, but tests with the usual settings share one service, each with people, apps and keys of its own: where a
- * service is three processes, its start costs ten times what a test does.
- */
+/** The same, but tests with the usual settings share one service, as `sharedFixtures` has it. */
 export function shareSetup(setup: Setup): void {
-  const service = new SharedService(setup)
   usual = setup
-  shared = service
+  shared = sharedFixtures(setup)
+}
+
+/**
+ * Fixtures of one service, which is closed at the end of the suite: each test has people, apps and keys of its own.
+ * Where a service is three processes, its start costs ten times what a test does.
+ */
+export function sharedFixtures(setup: Setup, given: GivenSettings = {}): WithFixture {
+  const service = new SharedService(setup, given)
   after(() => service.close())
+  return use => service.withFixture(use)
 }
 
 /** Runs `use` with a service, four people and their keys; everything is closed and removed afterwards. */
@@ -119,8 +126,7 @@ export async function withFixture(
   declaration: Declaration = blog,
   setup: Setup = usual,
 ): Promise<void> {
-  if (shared && setup === usual && declaration === blog && Object.keys(given).length === 0)
-    return shared.withFixture(use)
+  if (shared && setup === usual && declaration === blog && Object.keys(given).length === 0) return shared(use)
   const place = await setup.open()
   try {
     const people = await seed(declaration, place)
@@ -138,19 +144,21 @@ export async function withFixture(
 /** A service that several tests use, one after the other. */
 class SharedService {
   readonly #setup: Setup
+  readonly #given: GivenSettings
   #place: Place | undefined
   #served: Served | undefined
   /** How many tests have begun. */
   #tests = 0
 
-  constructor(setup: Setup) {
+  constructor(setup: Setup, given: GivenSettings) {
     this.#setup = setup
+    this.#given = given
   }
 
   async withFixture(use: (fixture: Fixture) => Promise<void>): Promise<void> {
     this.#place ??= await this.#setup.open()
     const people = await seed(blog, this.#place, this.#tests++)
-    this.#served ??= await this.#place.serve(blog, { rateLimit: 'off' })
+    this.#served ??= await this.#place.serve(blog, { rateLimit: 'off', ...this.#given })
     try {
       await withPeople(this.#place, this.#served, people, use)
     } catch (error) {
