@@ -81,6 +81,17 @@ export async function cursorsOf(origin: string, key: string): Promise<(id: numbe
   return id => Buffer.from(JSON.stringify([mark, id])).toString('base64url')
 }
 
+/** What is refused for another reason than too much load must not look like an answer. */
+async function requireAnswer(origin: string, { requests, headers }: Load): Promise<void> {
+  const [first] = requests
+  if (first === undefined || first.method === 'DELETE') return
+  const { method, path, body } = first
+  const response = await fetch(`${origin}${path}`, { method, headers, ...(body !== undefined && { body }) })
+  const text = await response.text()
+  if (!response.ok || text.includes('"errors"'))
+    throw new Error(`${method} ${path}: ${response.status} ${text}`)
+}
+
 function loadOf(workload: AskedWorkload, data: DataSet, cursorAt: (id: number) => string): Load {
   return {
     requests: workload.requests(data, cursorAt),
@@ -116,6 +127,7 @@ async function contestants(
     }),
   )
   const load = loadOf(workload, data, await cursorsOf(portico.origin, data.key))
+  await requireAnswer(portico.origin, load)
   const bare = new Contestant(open(await startBaseline()), load)
   const own = new Contestant(portico, load)
   if (stage.floor !== 'cold' || workload.floor.ofLimit === undefined) return { bare, own, limit: undefined }
@@ -123,7 +135,7 @@ async function contestants(
   return { bare, own, limit: new Contestant(limit, loadOf(workload, data, String)) }
 }
 
-/** Measures one work on one database. Throws when a request was refused. */
+/** Measures one work on one database. Throws when its first request is not answered. */
 export async function measureAsked(
   workload: AskedWorkload,
   data: DataSet,

@@ -22,19 +22,16 @@ export interface Load {
 }
 
 export interface Measured {
-  /** Requests that were answered per second. */
+  /** Requests that were answered per second; those that were refused are not among them. */
   readonly perSecond: number
   readonly answered: number
+  /** Requests that got another status than 2xx or 3xx. */
+  readonly refused: number
   /** How long an answer took, in milliseconds: the median, and what one in a hundred took longer than. */
   readonly p50Ms: number
   readonly p99Ms: number
   /** Where the next load goes on in the list of requests. */
   readonly next: number
-}
-
-/** What a load generator writes. */
-interface Result extends Measured {
-  readonly refused: number
 }
 
 export const generator = spawnSync('wrk', ['--version']).error === undefined ? 'wrk' : 'autocannon'
@@ -78,9 +75,10 @@ function request()
   return requests[at]
 end
 function done(summary, latency)
+  local answered = summary.requests - summary.errors.status
   io.write(string.format(
     '\\n{"perSecond":%.3f,"answered":%d,"p50Ms":%.3f,"p99Ms":%.3f,"refused":%d,"next":%d}\\n',
-    summary.requests / summary.duration * 1e6, summary.requests,
+    answered / summary.duration * 1e6, answered,
     latency:percentile(50) / 1000, latency:percentile(99) / 1000, summary.errors.status, worker:get('at')))
 end
 `
@@ -100,14 +98,12 @@ async function withAutocannon(origin: string, load: Load, folder: string): Promi
   return output(process.execPath, [join(import.meta.dirname, 'cannon.mjs'), task])
 }
 
-/** Sends requests for some seconds. Throws when one was refused. */
+/** Sends requests for some seconds. */
 export async function sendLoad(origin: string, load: Load): Promise<Measured> {
   const folder = mkdtempSync(join(tmpdir(), 'portico-load-'))
   try {
     const text = await (generator === 'wrk' ? withWrk : withAutocannon)(origin, load, folder)
-    const result: Result = JSON.parse(text.slice(text.lastIndexOf('\n{')))
-    if (result.refused === 0) return result
-    throw new Error(`${result.refused} requests to ${load.requests[0]?.path} were refused`)
+    return JSON.parse(text.slice(text.lastIndexOf('\n{'))) as Measured
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }
@@ -115,5 +111,7 @@ export async function sendLoad(origin: string, load: Load): Promise<Measured> {
 
 /** Requests per second that a server answered. Throws when one was refused. */
 export async function requestsPerSecond(origin: string, load: Load): Promise<number> {
-  return (await sendLoad(origin, load)).perSecond
+  const { perSecond, refused } = await sendLoad(origin, load)
+  if (refused === 0) return perSecond
+  throw new Error(`${refused} requests to ${load.requests[0]?.path} were refused`)
 }

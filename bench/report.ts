@@ -87,7 +87,7 @@ function askedRow({ workload, what, rows, stage, rounds, floor }: AskedFigure): 
     `${workload} · ${what}`,
     rows.toLocaleString('en'),
     stage,
-    Math.round(of(round => round.own.perSecond)).toLocaleString('en'),
+    Math.round(of(round => round.own.perSecond)).toLocaleString('en') + refusals(rounds),
     two(of(round => round.own.perSecond / round.bare.perSecond)),
     limits.length === 0 ? '' : two(median(limits.map(round => round.own.perSecond / round.limit.perSecond))),
     askedFloor(floor, stage),
@@ -95,6 +95,13 @@ function askedRow({ workload, what, rows, stage, rounds, floor }: AskedFigure): 
     times.map(micros).join(' · '),
   ]
   return `| ${cells.join(' | ')} |`
+}
+
+/** Which share of all requests was refused, where one was. */
+function refusals(rounds: readonly AskedRound[]): string {
+  const sum = (value: (round: AskedRound) => number) => rounds.reduce((all, round) => all + value(round), 0)
+  const [refused, answered] = [sum(({ own }) => own.refused), sum(({ own }) => own.answered)]
+  return refused === 0 ? '' : ` (${Math.ceil((100 * refused) / (refused + answered))} % refused)`
 }
 
 function askedFloor({ ofLimit, ofBare, postgres }: AskedFigure['floor'], stage: string): string {

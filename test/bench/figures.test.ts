@@ -97,6 +97,7 @@ const keyOf = ({ method, path, body = '' }: { method: string; path: string; body
 const turn = (perSecond: number, cpuMicros: number | undefined) => ({
   perSecond,
   answered: perSecond,
+  refused: 0,
   p50Ms: 2,
   p99Ms: 9.04,
   next: 0,
@@ -168,6 +169,11 @@ describe('the table of W10 to W19', () => {
       row,
       '| W10 · newest first | 100,000 | SQLite | 16,000 | 0.16 | 0.80 | ≥ 0.70 of the hand-written one | 2.0 · 9.0 ms | 66 µs · 50 µs · 10 µs |',
     )
+  })
+
+  it('says which share was refused', () => {
+    const rounds = [{ bare: turn(1_000, 10), own: { ...turn(30, 10), refused: 170 } }]
+    assert.match(askedTable([{ ...askedFigure, rounds }]), /\| 30 \(85 % refused\) \|/)
   })
 
   it('leaves out what there is not', () => {
