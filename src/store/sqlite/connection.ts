@@ -163,6 +163,15 @@ export class Connection {
     )
   }
 
+  /** The rows of `EXPLAIN QUERY PLAN` for a statement that reads, which is not run. */
+  plan(fragment: Sql): { readonly text: string; readonly rows: readonly ResultRow[] } {
+    const { text } = compile(fragment, sqlite.sign)
+    const statement = this.#database.prepare(`EXPLAIN QUERY PLAN ${text}`)
+    statement.setReturnArrays(true)
+    const rows: unknown = statement.all()
+    return { text, rows: rows as readonly ResultRow[] }
+  }
+
   exec(text: string): void {
     this.#database.exec(text)
   }

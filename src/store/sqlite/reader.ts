@@ -7,6 +7,7 @@ import type {
   GuardedList,
   GuardedRead,
 } from '../../plan/guarded.ts'
+import type { ShapeStatistics } from '../advice/statistics.ts'
 import { type Answer, keyOf, type ReadShape, type ShapeAnswers } from '../answers.ts'
 import { absent, type CursorWindow, cursorAnswer, cursorSlice } from '../lists.ts'
 import { once } from '../once.ts'
@@ -25,6 +26,7 @@ interface ShapeReader {
   readonly reads: readonly Version[]
   readonly personal: boolean
   readonly run: Run
+  readonly statistics: ShapeStatistics | undefined
 }
 
 export class Reader {
@@ -43,7 +45,7 @@ export class Reader {
   read(plan: GuardedCompositeRead): CompositeAnswer
   read({ shape, args, principal }: GuardedRead | GuardedCompositeRead): Answer {
     this.#context.connection.hold()
-    const { answers, reads, personal, run } = this.#readerOf(shape)
+    const { answers, reads, personal, run, statistics } = this.#readerOf(shape)
     const { userId } = principal
     const stamp = stampOf(reads)
     const key = keyOf(args, userId, personal)
@@ -53,8 +55,13 @@ export class Reader {
       return known
     }
     this.counts.misses++
-    const answer = run({ args, userId, slots: noSlots })
+    const inputs = { args, userId, slots: noSlots }
+    // What Portico reads for itself is neither counted nor bounded.
+    const counted = principal.access.system ? undefined : statistics
+    counted?.require(inputs)
+    const answer = run(inputs)
     answers.set(key, stamp, answer)
+    counted?.ran(inputs, answer)
     return answer
   }
 }
@@ -62,7 +69,9 @@ export class Reader {
 function readerOf(shape: ReadShape, context: ReadContext): ShapeReader {
   const { answers, versions } = context
   const reads = shape.reads.map(collection => versions.cell(collection))
-  return { answers: answers.shape(), reads, personal: shape.personal, run: runOf(shape, context) }
+  const run = runOf(shape, context)
+  const statistics = context.statistics?.shape(shape)
+  return { answers: answers.shape(), reads, personal: shape.personal, run, statistics }
 }
 
 function runOf(shape: ReadShape, context: ReadContext): Run {
