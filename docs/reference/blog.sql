@@ -43,6 +43,8 @@ CREATE TABLE "users" (
 
 CREATE UNIQUE INDEX "users__email__unique" ON "users" ("email");
 
+CREATE INDEX "users__created_at__index" ON "users" ("created_at");
+
 INSERT OR REPLACE INTO "_totals" ("collection", "n") SELECT 'users', count(*) FROM "users";
 
 CREATE TRIGGER "_users_added" AFTER INSERT ON "users" BEGIN UPDATE "_totals" SET "n" = "n" + 1 WHERE "collection" = 'users'; END;
@@ -58,6 +60,10 @@ CREATE TABLE "posts" (
 ) STRICT;
 
 CREATE INDEX "posts__author_id__index" ON "posts" ("author_id");
+
+CREATE INDEX "posts__created_at__index" ON "posts" ("created_at");
+
+CREATE INDEX "posts__author_id__created_at__index" ON "posts" ("author_id", "created_at");
 
 INSERT OR REPLACE INTO "_totals" ("collection", "n") SELECT 'posts', count(*) FROM "posts";
 
@@ -79,6 +85,10 @@ CREATE TABLE "api_keys" (
 CREATE UNIQUE INDEX "api_keys__hash__unique" ON "api_keys" ("hash");
 
 CREATE INDEX "api_keys__user_id__index" ON "api_keys" ("user_id");
+
+CREATE INDEX "api_keys__created_at__index" ON "api_keys" ("created_at");
+
+CREATE INDEX "api_keys__user_id__created_at__index" ON "api_keys" ("user_id", "created_at");
 
 INSERT OR REPLACE INTO "_totals" ("collection", "n") SELECT 'api_keys', count(*) FROM "api_keys";
 
@@ -107,6 +117,10 @@ CREATE UNIQUE INDEX "oauth_apps__client_id__unique" ON "oauth_apps" ("client_id"
 
 CREATE INDEX "oauth_apps__user_id__index" ON "oauth_apps" ("user_id");
 
+CREATE INDEX "oauth_apps__created_at__index" ON "oauth_apps" ("created_at");
+
+CREATE INDEX "oauth_apps__user_id__created_at__index" ON "oauth_apps" ("user_id", "created_at");
+
 INSERT OR REPLACE INTO "_totals" ("collection", "n") SELECT 'oauth_apps', count(*) FROM "oauth_apps";
 
 CREATE TRIGGER "_oauth_apps_added" AFTER INSERT ON "oauth_apps" BEGIN UPDATE "_totals" SET "n" = "n" + 1 WHERE "collection" = 'oauth_apps'; END;
@@ -125,6 +139,10 @@ CREATE TABLE "oauth_app_secrets" (
 CREATE UNIQUE INDEX "oauth_app_secrets__hash__unique" ON "oauth_app_secrets" ("hash");
 
 CREATE INDEX "oauth_app_secrets__app_id__index" ON "oauth_app_secrets" ("app_id");
+
+CREATE INDEX "oauth_app_secrets__created_at__index" ON "oauth_app_secrets" ("created_at");
+
+CREATE INDEX "oauth_app_secrets__app_id__created_at__index" ON "oauth_app_secrets" ("app_id", "created_at");
 
 INSERT OR REPLACE INTO "_totals" ("collection", "n") SELECT 'oauth_app_secrets', count(*) FROM "oauth_app_secrets";
 

@@ -71,6 +71,6 @@ const narrowing: ReadonlySet<string> = new Set(['eq', 'in', 'gt', 'gte', 'lt', '
 
 function isIndexed({ fields, indexes }: Collection, name: string): boolean {
   const field = fields.get(name)
-  if (name === 'id' || field?.unique || field?.reference) return true
-  return indexes.some(({ fields: [first] }) => first === name)
+  if (name === 'id' || name === 'created_at' || field?.unique || field?.reference) return true
+  return indexes.some(({ keys: [first] }) => first?.field === name)
 }

@@ -16,6 +16,7 @@ export interface ManyToManyDeclaration {
 
 export interface IndexDeclaration {
   readonly kind: 'index'
+  /** As written: `-created_at` descends. */
   readonly fields: readonly string[]
   readonly unique: boolean
 }
@@ -92,7 +93,10 @@ export function manyToMany(
   return Object.freeze({ kind: 'manyToMany', target, ...join })
 }
 
-/** An index over these fields, in this order. */
+/**
+ * An index over these fields, in this order; a `-` before a name makes that field descend, as in `?sort=`. It serves
+ * lists that are filtered by its first fields and sorted by the next ones, in this direction or its exact reverse.
+ */
 export function index(...fields: readonly string[]): IndexDeclaration {
   return Object.freeze({ kind: 'index', fields, unique: false })
 }

@@ -81,8 +81,14 @@ export interface Deprecation {
 }
 
 export interface Index {
-  readonly fields: readonly string[]
+  /** In order. Those of a unique index have no direction: none descends. */
+  readonly keys: readonly IndexKey[]
   readonly unique: boolean
+}
+
+export interface IndexKey {
+  readonly field: string
+  readonly descending: boolean
 }
 
 export type Relation = ToOne | ToMany | ManyToMany

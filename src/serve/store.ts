@@ -58,7 +58,7 @@ function surplusIn({ logger }: Log) {
   return (steps: readonly string[]) =>
     logger.warn(
       { steps },
-      'the database has more than the model, as after a newer version: it stays; `portico migrate` shows these steps',
+      'the database has more than the model, as after a newer version, or lacks an index: it stays so; `portico migrate` shows these steps',
     )
 }
 

@@ -34,7 +34,7 @@ export interface SqliteOptions {
   readonly cacheBytes?: number
   /** Whether what the model only adds is added to the tables at once. True by default. */
   readonly autoMigrate?: boolean
-  /** Without `autoMigrate`: told what the database has beyond the model, as steps that are not done. */
+  /** Without `autoMigrate`: see `Start`. */
   readonly onSurplus?: ((sentences: readonly string[]) => void) | undefined
   /** How long events are kept, in milliseconds. 7 days by default. */
   readonly eventsKept?: number

@@ -710,6 +710,39 @@ const wrong: readonly (readonly [what: string, found: () => readonly string[], f
       [/^posts.indexes\[1\]: The same fields/],
     ],
     [
+      'an index in a direction over no field',
+      () => postFaults({ indexes: [index('-titel')] }),
+      [/^posts.indexes\[0\]: `posts` has no field `titel`.*Did you mean `title`/],
+    ],
+    [
+      'a field in both directions',
+      () => postFaults({ indexes: [index('title', '-title')] }),
+      [/^posts.indexes\[0\]: A field is named twice/],
+    ],
+    [
+      'a unique index in a direction',
+      () => postFaults({ fields: { a: string(), b: string() }, indexes: [unique('a', '-b')] }),
+      [/^posts.indexes\[0\]: A unique index has no direction. Write `unique\('a', 'b'\)`/],
+    ],
+    [
+      'an index and its exact reverse',
+      () =>
+        postFaults({
+          fields: { a: string(), b: string() },
+          indexes: [index('a', '-b'), index('-a', 'b'), index('a', '-b', '-id'), index('-b'), index('b')],
+        }),
+      [
+        /^posts.indexes\[1\]: An index is read in both directions, and its exact reverse is declared already/,
+        /^posts.indexes\[2\]: The same fields have an index already/,
+        /^posts.indexes\[4\]: An index is read in both directions/,
+      ],
+    ],
+    [
+      'an index over fields after the id',
+      () => postFaults({ indexes: [index('title', 'id', 'created_at')] }),
+      [/^posts.indexes\[0\]: `id` is unique, so the fields after it order nothing. Name it last/],
+    ],
+    [
       'an index over a unique field',
       () => postFaults({ fields: { a: string({ unique: true }) }, indexes: [index('a')] }),
       [/^posts.indexes\[0\]: `a` is unique, which makes an index already/],

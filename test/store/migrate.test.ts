@@ -4,6 +4,7 @@ import { describe, test } from 'node:test'
 import { choice, collection, index, integer, model, relation, string, text, unique } from '../../src/index.ts'
 import { checkModel } from '../../src/model/check.ts'
 import type { CollectionOptions } from '../../src/model/declaration.ts'
+import type { Schema, Table, TableIndex } from '../../src/store/schema/tables.ts'
 import { MigrationError } from '../../src/store/sqlite.ts'
 import { type Migratable, migratables } from '../databases/migratable.ts'
 import { blog, Client, fields, listOfPosts } from './blog.ts'
@@ -22,6 +23,34 @@ function withBooks(database: Migratable, use: (at: string) => Promise<void>): Pr
     await store.close()
     await use(at)
   })
+}
+
+const reviewed = checkModel(
+  model({
+    books: collection({ fields: keep, access, indexes: [index('year'), index('genre', 'title')] }),
+    reviews: collection({ fields: { book_id: relation('books', { onDelete: 'cascade' }) }, access }),
+  }),
+)
+
+/** Makes the indexes what the version before their order made of the same model, and stores the schema as it did. */
+async function withoutOrders(database: Migratable, at: string): Promise<void> {
+  const [[text] = []] = await database.rows(at, `SELECT "value" FROM "_portico" WHERE "key" = 'schema'`)
+  const { tables } = JSON.parse(String(text)) as Schema
+  const before: Table[] = []
+  for (const table of tables) {
+    const indexes: TableIndex[] = []
+    for (const { order, ...index } of table.indexes) {
+      if (order !== undefined) await database.run(at, `DROP INDEX "${index.name}"`)
+      if (index.columns.includes('created_at')) continue
+      indexes.push(index)
+      const columns = index.columns.map(column => `"${column}"`).join(', ')
+      if (order === undefined) continue
+      await database.run(at, `CREATE INDEX "${index.name}" ON "${table.name}" (${columns})`)
+    }
+    before.push({ ...table, indexes })
+  }
+  const stored = JSON.stringify({ tables: before }).replaceAll("'", "''")
+  await database.run(at, `UPDATE "_portico" SET "value" = '${stored}' WHERE "key" = 'schema'`)
 }
 
 function declared(database: Migratable, { name, to, sentence, kind, query, rows: expected }: Case): void {
@@ -75,6 +104,54 @@ function others(database: Migratable): void {
     withBooks(database, async at => {
       const to = books({ fields: { ...keep, note: text({ optional: true }) } })
       await assert.rejects(database.open(at, to, false), MigrationError)
+    }))
+
+  test('indexes of an earlier version become those of this one at a start', () =>
+    database.withEmpty(async at => {
+      await (await database.open(at, reviewed)).close()
+      const fresh = await database.shape(at)
+      await withoutOrders(database, at)
+      const store = await database.open(at, reviewed)
+      const client = new Client(store, reviewed)
+      await client.create('books', { title: 'Emma', year: 1815 })
+      await client.create('reviews', { book_id: 1 })
+      await client.remove('books', 1)
+      await store.close()
+      assert.equal(await database.shape(at), fresh)
+      await database.requireSound(at)
+      assert.deepEqual(await database.plan(at, reviewed), [])
+    }))
+
+  test('without autoMigrate a start goes on without an index that is not unique, and tells it', () =>
+    database.withEmpty(async at => {
+      await (await database.open(at, reviewed)).close()
+      await withoutOrders(database, at)
+      const before = await database.shape(at)
+      const told: string[] = []
+      const store = await database.open(at, reviewed, false, sentences => told.push(...sentences))
+      await new Client(store, reviewed).create('books', { title: 'Emma', year: 1815 })
+      await store.close()
+      assert.match(told.join(' '), /Add the index of books on created_at\./)
+      assert.match(told.join(' '), /Add the index of reviews on book_id, created_at\./)
+      assert.equal(await database.shape(at), before)
+      const once = books({ fields: keep, indexes: [unique('year')] })
+      await assert.rejects(database.open(at, once, false), /unique index of books on year/)
+    }))
+
+  test('an index is declared in other directions', () =>
+    database.withEmpty(async at => {
+      await (await database.open(at, books({ fields: keep, indexes: [index('year', 'title')] }))).close()
+      const directed = books({ fields: keep, indexes: [index('year', '-title'), index('-genre')] })
+      assert.deepEqual(
+        (await database.plan(at, directed)).map(step => step.sentence),
+        [
+          'Add the index of books on year, -title. Add the index of books on genre. Drop the index of books on year, title.',
+        ],
+      )
+      await (await database.open(at, directed)).close()
+      const reversed = books({ fields: keep, indexes: [index('-year', 'title'), index('genre')] })
+      assert.deepEqual(await database.plan(at, reversed), [])
+      await database.requireSound(at)
     }))
 
   test('without autoMigrate an older version starts on what a newer one has added, and leaves it', () =>

@@ -140,7 +140,7 @@ export const cases: readonly Case[] = [
     sentence: /^Add the unique index of books on title\.$/,
     kind: 'manual',
     query: {
-      SQLite: `SELECT "unique" FROM pragma_index_list('books')`,
+      SQLite: `SELECT "unique" FROM pragma_index_list('books') WHERE "name" = 'books__title__unique'`,
       PostgreSQL: `SELECT indisunique::int FROM pg_index WHERE indexrelid = 'books__title__unique'::regclass`,
     },
     rows: [[1]],

@@ -1,19 +1,27 @@
 /** Indexes: fields that exist, and none twice. */
 import type { IndexDeclaration } from '../declaration.ts'
 import { optionsOf } from '../fields/declared.ts'
-import type { Index } from '../model.ts'
+import { indexOrder, keyText } from '../index-order.ts'
+import type { Index, IndexKey } from '../model.ts'
 import { didYouMean } from '../nearest.ts'
 import type { Faults } from './faults.ts'
 import type { Outline } from './outline.ts'
 
-const MOST_FIELDS = 16
+const MAX_FIELDS = 16
+
+function keyOf(written: unknown): IndexKey {
+  const text = String(written)
+  return text.startsWith('-')
+    ? { field: text.slice(1), descending: true }
+    : { field: text, descending: false }
+}
 
 function checkIndexed(outline: Outline, name: string, place: string, faults: Faults): void {
   const field = outline.fields.get(name)
   if (!field) {
     faults.add(
       place,
-      `\`${outline.name}\` has no field \`${name}\`.${didYouMean(String(name), outline.fields.keys())}`,
+      `\`${outline.name}\` has no field \`${name}\`.${didYouMean(name, outline.fields.keys())}`,
     )
   } else if (!field.type.sortable) {
     faults.add(place, `\`${name}\` is a ${field.type.name} field, which has no order. Leave it out.`)
@@ -22,15 +30,32 @@ function checkIndexed(outline: Outline, name: string, place: string, faults: Fau
 
 function checkIndex(index: IndexDeclaration, outline: Outline, place: string, faults: Faults): boolean {
   if (index?.kind !== 'index' || !Array.isArray(index.fields)) {
-    faults.add(place, "Write `index('author_id', 'created_at')` or `unique('slug')`.")
+    faults.add(place, "Write `index('author_id', '-created_at')` or `unique('slug')`.")
     return false
   }
-  const { fields } = index
-  if (fields.length === 0) faults.add(place, 'An index needs a field.')
-  if (fields.length > MOST_FIELDS) faults.add(place, `An index has at most ${MOST_FIELDS} fields.`)
-  if (new Set(fields).size < fields.length) faults.add(place, 'A field is named twice. Name it once.')
-  for (const name of fields) checkIndexed(outline, name, place, faults)
-  return true
+  const keys = index.fields.map(keyOf)
+  if (keys.length === 0) faults.add(place, 'An index needs a field.')
+  if (keys.length > MAX_FIELDS) faults.add(place, `An index has at most ${MAX_FIELDS} fields.`)
+  if (new Set(keys.map(key => key.field)).size < keys.length)
+    faults.add(place, 'A field is named twice. Name it once.')
+  for (const { field } of keys) checkIndexed(outline, field, place, faults)
+  if (index.unique) checkUndirected(keys, place, faults)
+  else checkIdLast(keys, place, faults)
+  return keys.length > 0
+}
+
+function checkUndirected(keys: readonly IndexKey[], place: string, faults: Faults): void {
+  const directed = keys.find(key => key.descending)
+  if (directed === undefined) return
+  const names = keys.map(key => `'${key.field}'`).join(', ')
+  faults.add(place, `A unique index has no direction. Write \`unique(${names})\`.`)
+}
+
+/** Two items never share an id, so that what follows it orders nothing. */
+function checkIdLast(keys: readonly IndexKey[], place: string, faults: Faults): void {
+  const at = keys.findIndex(key => key.field === 'id')
+  if (at < 0 || at === keys.length - 1) return
+  faults.add(place, '`id` is unique, so the fields after it order nothing. Name it last, or leave it out.')
 }
 
 /** The sets of fields that are unique by themselves: the id, unique fields, and earlier indexes. */
@@ -38,7 +63,15 @@ function uniqueSets(outline: Outline, earlier: readonly Index[]): readonly (read
   const alone = [...outline.fields].flatMap(([name, field]) =>
     name === 'id' || optionsOf(field).unique === true ? [[name]] : [],
   )
-  return [...alone, ...earlier.filter(index => index.unique).map(index => index.fields)]
+  return [...alone, ...earlier.filter(index => index.unique).map(namesOf)]
+}
+
+function namesOf({ keys }: Index): readonly string[] {
+  return keys.map(key => key.field)
+}
+
+function orderText({ keys }: Index): string {
+  return indexOrder(keys).map(keyText).join()
 }
 
 /** Says which index adds nothing to what is there, or contradicts it. */
@@ -49,11 +82,17 @@ function checkNeeded(
   place: string,
   faults: Faults,
 ) {
-  const { fields, unique } = index
-  if (earlier.some(other => other.fields.join() === fields.join())) {
-    faults.add(place, 'The same fields have an index already. Leave one out.')
+  const { unique } = index
+  const same = earlier.find(other => orderText(other) === orderText(index))
+  if (same !== undefined) {
+    const isReverse = index.keys[0]?.descending !== same.keys[0]?.descending
+    const reason = isReverse
+      ? 'An index is read in both directions, and its exact reverse is declared already.'
+      : 'The same fields have an index already.'
+    faults.add(place, `${reason} Leave one out.`)
     return
   }
+  const fields = namesOf(index)
   const within = uniqueSets(outline, earlier).find(set => set.every(name => fields.includes(name)))
   if (within === undefined) return
   const names = within.map(name => `\`${name}\``).join(' and ')
@@ -77,7 +116,7 @@ export function indexesOf(outline: Outline, faults: Faults): readonly Index[] {
   const checked: Index[] = []
   for (const [at, declared] of (indexes as readonly IndexDeclaration[]).entries()) {
     if (!checkIndex(declared, outline, `${place}[${at}]`, faults)) continue
-    const index = { fields: [...declared.fields], unique: declared.unique }
+    const index = { keys: declared.fields.map(keyOf), unique: declared.unique }
     checkNeeded(index, checked, outline, `${place}[${at}]`, faults)
     checked.push(index)
   }

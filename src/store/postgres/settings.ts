@@ -19,7 +19,7 @@ export interface PostgresOptions {
   readonly cacheBytes?: number
   /** Whether what the model only adds is added to the tables at once. True by default. */
   readonly autoMigrate?: boolean
-  /** Without `autoMigrate`: told what the database has beyond the model, as steps that are not done. */
+  /** Without `autoMigrate`: see `Start`. */
   readonly onSurplus?: ((sentences: readonly string[]) => void) | undefined
   /** Whether policies made of the model's rules lock the rows. False by default. */
   readonly rowSecurity?: boolean

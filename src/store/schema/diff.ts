@@ -12,7 +12,7 @@ export interface Step<S = readonly string[]> {
   readonly destructive: boolean
   /** Adds only: may be applied at a start by itself. */
   readonly additive: boolean
-  /** Removes what a service of the new schema does not feel: one of an older version may start beside it. */
+  /** A service of the new schema does without it, such as an older version: a start that changes no tables passes over it. */
   readonly surplus: boolean
   /** The parts of the sentence; where left out, it is one. */
   readonly parts?: readonly Part[]
@@ -33,6 +33,8 @@ export interface Part {
 export interface Maker<S> {
   /** Whether the database itself fills a column that an INSERT does not name. */
   fillsDefault(table: string, column: Column): boolean
+  /** An index as the database holds it, without its name. */
+  definition(index: TableIndex): string
   make(table: Table): S
   drop(table: Table, before: Schema): S
   change(change: TableChange): S
@@ -63,12 +65,6 @@ export function diff<S>(before: Schema, after: Schema, maker: Maker<S>): Step<S>
   return [...gone.map(table => dropTable(table, before, maker)), ...steps]
 }
 
-/** Those that are not, the very same, among others. */
-export function different<T>(items: readonly T[], others: readonly T[]): readonly T[] {
-  const known = new Set(others.map(other => JSON.stringify(other)))
-  return items.filter(item => !known.has(JSON.stringify(item)))
-}
-
 function makeTable<S>(table: Table, maker: Maker<S>): Step<S> {
   const sentence = `Create the collection ${table.name}.`
   return { sentence, sql: maker.make(table), destructive: false, additive: true, surplus: false }
@@ -87,7 +83,7 @@ interface Schemas {
 function changeTable<S>(from: Table, to: Table, schemas: Schemas, maker: Maker<S>): Step<S>[] {
   const columns = [...columnChanges(from, to, schemas.after), ...droppedColumns(from, to, maker)]
   const renamed = from.name !== to.name
-  const indexes = indexChanges(from, to)
+  const indexes = indexChanges(from, to, maker)
   const searchChanged = from.search.join() !== to.search.join() || renamed
   // Running nodes of the older model write the columns that they know.
   const keepsSearch = from.search.every(name => to.search.includes(name))
@@ -245,28 +241,31 @@ interface IndexChange {
   readonly surplus: boolean
 }
 
-function indexChanges(from: Table, to: Table): IndexChange[] {
-  const shape = (table: Table) =>
-    new Map(table.indexes.map(index => [`${index.unique} ${index.columns.join()}`, index]))
-  const old = shape(from)
-  const now = shape(to)
-  const words = ({ columns, unique }: TableIndex) =>
-    `${unique ? 'unique index' : 'index'} of ${to.name} on ${columns.join(', ')}`
+/** An index that is not unique keeps no start waiting, nor one back: without it lists are slow, and nothing fails. */
+function indexChanges<S>(from: Table, to: Table, { definition }: Maker<S>): IndexChange[] {
+  const shape = (index: TableIndex) => `${index.unique} ${definition(index)}`
+  const old = new Map(from.indexes.map(index => [shape(index), index]))
+  const now = new Map(to.indexes.map(index => [shape(index), index]))
+  const added = [...now].filter(([key]) => !old.has(key)).map(([, index]) => index)
+  const dropped = [...old].filter(([key]) => !now.has(key)).map(([, index]) => index)
+  const isReplaced = (index: TableIndex, others: readonly TableIndex[]) =>
+    others.some(other => other.name === index.name)
   return [
-    ...[...now]
-      .filter(([key]) => !old.has(key))
-      .map(([, index]) => ({
-        sentence: `Add the ${words(index)}.`,
-        made: index,
-        additive: !index.unique || index.columns.some(column => isDistinct(column, from, to)),
-        surplus: false,
-      })),
-    ...[...old]
-      .filter(([key]) => !now.has(key))
-      .map(([, index]) => ({
-        sentence: `Drop the ${words(index)}.`,
-        additive: true,
-        surplus: true,
-      })),
+    ...added.map(index => ({
+      sentence: `${isReplaced(index, dropped) ? 'Make anew' : 'Add'} the ${indexWords(index, to)}.`,
+      made: index,
+      additive: !index.unique || index.columns.some(column => isDistinct(column, from, to)),
+      surplus: !index.unique,
+    })),
+    ...dropped
+      .filter(index => !isReplaced(index, added))
+      .map(index => ({ sentence: `Drop the ${indexWords(index, to)}.`, additive: true, surplus: true })),
   ]
+}
+
+function indexWords({ columns, order, unique }: TableIndex, { name }: Table): string {
+  const named = order
+    ?.slice(0, columns.length)
+    .map(({ column, descending }) => (descending ? `-${column}` : column))
+  return `${unique ? 'unique index' : 'index'} of ${name} on ${(named ?? columns).join(', ')}`
 }

@@ -91,6 +91,8 @@ function missing(table: string, columns: readonly string[], tables: Catalog['tab
 
 export interface Unfinished {
   readonly sentence: string
+  /** Whether a service needs it. */
+  readonly isRequired: boolean
   /** Statements; those that are tried together. */
   readonly sql: readonly (readonly string[])[]
 }
@@ -101,7 +103,8 @@ export function unfinished(catalog: Catalog, { tables }: Schema): readonly Unfin
     const indexes = table.indexes.flatMap(index => {
       const name = shortened(index.name)
       if (catalog.indexes.get(name)) return []
-      return [{ sentence: `Finish the index ${name}.`, sql: [createIndexBeside(table.name, index)] }]
+      const sql = [createIndexBeside(table.name, index)]
+      return [{ sentence: `Finish the index ${name}.`, isRequired: index.unique, sql }]
     })
     const references = table.columns.flatMap(({ name: column, reference }) => {
       if (reference === null) return []
@@ -113,6 +116,7 @@ export function unfinished(catalog: Catalog, { tables }: Schema): readonly Unfin
       return [
         {
           sentence: `Check what ${table.name}.${column} refers to.`,
+          isRequired: true,
           sql: [...add, [validate(table.name, name)]],
         },
       ]

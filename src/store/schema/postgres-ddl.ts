@@ -144,13 +144,20 @@ export function createIndexBeside(table: string, index: TableIndex): readonly [s
   return [dropped, createIndex(table, index, ' CONCURRENTLY')]
 }
 
-export function createIndex(
-  table: string,
-  { name, columns, unique }: TableIndex,
-  how: '' | ' CONCURRENTLY' = '',
-): string {
-  const kind = unique ? 'CREATE UNIQUE INDEX' : 'CREATE INDEX'
-  return `${kind}${how} ${ident(shortened(name))} ON ${ident(table)} (${columns.map(ident).join(', ')})`
+export function createIndex(table: string, index: TableIndex, how: '' | ' CONCURRENTLY' = ''): string {
+  const kind = index.unique ? 'CREATE UNIQUE INDEX' : 'CREATE INDEX'
+  return `${kind}${how} ${ident(shortened(index.name))} ON ${ident(table)} (${indexedColumns(index)})`
+}
+
+/** Lists take null as the smallest value, PostgreSQL as the largest: it uses an index only for the order that it has. */
+export function indexedColumns({ columns, order }: TableIndex): string {
+  if (order === undefined) return columns.map(ident).join(', ')
+  return order
+    .map(({ column, descending, optional }) => {
+      const nulls = descending ? ' NULLS LAST' : ' NULLS FIRST'
+      return `${ident(column)}${descending ? ' DESC' : ''}${optional ? nulls : ''}`
+    })
+    .join(', ')
 }
 
 /** Every reference of a table, added to it at once. */

@@ -1,7 +1,7 @@
 /** The steps of a migration on PostgreSQL that change the indexes of a table. */
 import { columnsByName, predecessor } from './changes.ts'
 import type { TableChange } from './diff.ts'
-import { createIndex, createIndexBeside, shortened, temporaryName } from './postgres-ddl.ts'
+import { createIndex, createIndexBeside, indexedColumns, shortened, temporaryName } from './postgres-ddl.ts'
 import type { Part } from './postgres-sql.ts'
 import { ident } from './quoted.ts'
 import type { TableIndex } from './tables.ts'
@@ -17,23 +17,29 @@ function newNames({ from, to }: TableChange): ReadonlyMap<string, string> {
   )
 }
 
+function renamed(index: TableIndex, nameOf: (column: string) => string): TableIndex {
+  const { columns, order } = index
+  return {
+    ...index,
+    columns: columns.map(nameOf),
+    ...(order && { order: order.map(each => ({ ...each, column: nameOf(each.column) })) }),
+  }
+}
+
 export function changeIndexes(change: TableChange): Part {
   const { from, to } = change
   const names = newNames(change)
-  const shape = (columns: readonly string[], unique: boolean) => `${unique} ${columns.join()}`
-  const wanted = new Map(to.indexes.map(index => [shape(index.columns, index.unique), index]))
+  const shape = (index: TableIndex) => `${index.unique} ${indexedColumns(index)}`
+  const wanted = new Map(to.indexes.map(index => [shape(index), index]))
   const dropped: string[] = []
-  const renamed: string[] = []
+  const renames: string[] = []
   for (const index of from.indexes) {
-    const key = shape(
-      index.columns.map(column => names.get(column) ?? ''),
-      index.unique,
-    )
+    const key = shape(renamed(index, column => names.get(column) ?? ''))
     const is = wanted.get(key)
     const old = ident(shortened(index.name))
     if (is === undefined) dropped.push(`DROP INDEX IF EXISTS ${old}`)
     else if (is.name !== index.name) {
-      renamed.push(`ALTER INDEX IF EXISTS ${old} RENAME TO ${ident(shortened(is.name))}`)
+      renames.push(`ALTER INDEX IF EXISTS ${old} RENAME TO ${ident(shortened(is.name))}`)
     }
     wanted.delete(key)
   }
@@ -41,7 +47,7 @@ export function changeIndexes(change: TableChange): Part {
   return {
     prepare: made.flatMap(part => part.prepare ?? []),
     before: dropped,
-    alter: renamed,
+    alter: renames,
     after: made.flatMap(part => part.after ?? []),
     finish: made.flatMap(part => part.finish ?? []),
   }
@@ -54,17 +60,17 @@ export function changeIndexes(change: TableChange): Part {
 function addIndex(index: TableIndex, { from, to, columns }: TableChange): Part {
   const old = columnsByName(from)
   const now = columnsByName(to)
-  const was = index.columns.map(name => {
+  const predecessorOf = (name: string) => {
     const column = now.get(name)
     return column && predecessor(column, old)
-  })
+  }
   const retyped = columns.some(({ kind, ...each }) => {
     return kind === 'type' && 'is' in each && index.columns.includes(each.is.name)
   })
-  if (!retyped && was.every(column => column !== undefined)) {
+  if (!retyped && index.columns.every(column => predecessorOf(column) !== undefined)) {
     const name = temporaryName(index.name)
-    const columns = was.map(column => column.name)
-    const texts = createIndexBeside(from.name, { name, columns, unique: index.unique })
+    const old = renamed(index, column => predecessorOf(column)?.name ?? column)
+    const texts = createIndexBeside(from.name, { ...old, name })
     const rename = `ALTER INDEX ${ident(name)} RENAME TO ${ident(shortened(index.name))}`
     return { prepare: [{ kind: 'index', texts }], after: [rename] }
   }

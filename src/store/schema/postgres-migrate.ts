@@ -100,7 +100,7 @@ function isPrepared(state: State, aim: Aim, start: Start): boolean {
     const plan = planned(state, aim)
     const { stored } = state
     if (start.autoMigrate && stored !== undefined && !accepts(stored)) return false
-    return isDone(state, { ...plan, steps: [] }) && fits(plan.steps, start)
+    return isDone(state, { left: [], steps: [] }) && fits([...plan.left.map(leftStep), ...plan.steps], start)
   } catch (error) {
     if (error instanceof MigrationError) return false
     throw error

@@ -64,8 +64,8 @@ export function isDone({ stored, catalog }: State, { left, steps }: Plan): boole
   return stored !== undefined && left.length === 0 && steps.length === 0 && hasOwnTables(catalog)
 }
 
-export function leftStep({ sentence, sql }: Unfinished): Step {
-  return { sentence, sql: sql.flat(), destructive: false, additive: true, surplus: false }
+export function leftStep({ sentence, isRequired, sql }: Unfinished): Step {
+  return { sentence, sql: sql.flat(), destructive: false, additive: true, surplus: !isRequired }
 }
 
 export function shown({ sql, ...step }: PostgresStep): Step {

@@ -6,7 +6,7 @@ import { searchTable } from '../sql/dialect.ts'
 import { predecessor } from './changes.ts'
 import type { Maker, TableChange } from './diff.ts'
 import { addReference, changeColumn, dropConstraint, type OldName } from './postgres-column-steps.ts'
-import { createWhole, referenceName } from './postgres-ddl.ts'
+import { createWhole, indexedColumns, referenceName } from './postgres-ddl.ts'
 import { changeIndexes } from './postgres-index-steps.ts'
 import { changeSearch } from './postgres-search-steps.ts'
 import { nothing, type Part, type PostgresSql } from './postgres-sql.ts'
@@ -27,6 +27,7 @@ export function postgresSteps(
   const fillsDefault = (table: string, { name }: Column) => defaults.has(`${table}.${name}`)
   return {
     fillsDefault,
+    definition: indexedColumns,
     make,
     drop,
     change: change => changeTable(change, oldName),

@@ -93,9 +93,19 @@ function referenceClause({ table, onDelete }: NonNullable<Column['reference']>):
   return `REFERENCES ${ident(table)} ("id") ON DELETE ${action}`
 }
 
-export function createIndex(table: Table, { name, columns, unique }: TableIndex): string {
-  const kind = unique ? 'CREATE UNIQUE INDEX' : 'CREATE INDEX'
-  return `${kind} ${ident(name)} ON ${ident(table.name)} (${columns.map(ident).join(', ')})`
+export function createIndex(table: Table, index: TableIndex): string {
+  const kind = index.unique ? 'CREATE UNIQUE INDEX' : 'CREATE INDEX'
+  return `${kind} ${ident(index.name)} ON ${ident(table.name)} (${indexedColumns(index)})`
+}
+
+/** The id follows the last column by itself, ascending: an index is read in both directions, so this one's is. */
+export function indexedColumns({ columns, order }: TableIndex): string {
+  if (order === undefined) return columns.map(ident).join(', ')
+  const isReverse = order.at(-1)?.descending === true
+  return order
+    .slice(0, -1)
+    .map(({ column, descending }) => `${ident(column)}${descending === isReverse ? '' : ' DESC'}`)
+    .join(', ')
 }
 
 /** The triggers that keep the total, and the search table with its own. */

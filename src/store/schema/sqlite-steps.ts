@@ -1,6 +1,6 @@
 /** The steps of a migration as SQLite's statements, run within one transaction and without foreign keys. */
 import { type ColumnChange, columnsByName, predecessor } from './changes.ts'
-import { different, type Maker, type TableChange } from './diff.ts'
+import type { Maker, TableChange } from './diff.ts'
 import { ident, literal } from './quoted.ts'
 import { converted } from './sqlite-conversion.ts'
 import {
@@ -10,9 +10,10 @@ import {
   createUpkeep,
   createWhole,
   dropUpkeep,
+  indexedColumns,
   initialSql,
 } from './sqlite-ddl.ts'
-import type { Column, Table } from './tables.ts'
+import type { Column, Table, TableIndex } from './tables.ts'
 
 /** `fillsDefault`: tables that an earlier version made have no defaults. */
 export function sqliteSteps(
@@ -20,6 +21,7 @@ export function sqliteSteps(
 ): Maker<readonly string[]> {
   return {
     fillsDefault,
+    definition: indexedColumns,
     make: createWhole,
     drop: table => [...dropUpkeep(table), `DROP TABLE ${ident(table.name)}`],
     change: changeTable,
@@ -33,12 +35,19 @@ function changeTable({ from, to, columns, searchChanged }: TableChange): string[
   const all = rebuilds || renamed
   const remakes = rebuilds || searchChanged
   return [
-    ...(all ? from.indexes : different(from.indexes, to.indexes)).map(dropIndex),
+    ...(all ? from.indexes : withoutThoseOf(to, from.indexes)).map(dropIndex),
     ...(remakes ? dropUpkeep(from) : []),
     ...structural,
-    ...(all ? to.indexes : different(to.indexes, from.indexes)).map(index => createIndex(to, index)),
+    ...(all ? to.indexes : withoutThoseOf(from, to.indexes)).map(index => createIndex(to, index)),
     ...(remakes ? createUpkeep(to) : []),
   ]
+}
+
+/** Those of `indexes` that the table does not have under the same name. */
+function withoutThoseOf({ indexes: others }: Table, indexes: readonly TableIndex[]): readonly TableIndex[] {
+  const text = (index: TableIndex) => `${index.name} ${index.unique} ${indexedColumns(index)}`
+  const known = new Set(others.map(text))
+  return indexes.filter(index => !known.has(text(index)))
 }
 
 function dropIndex({ name }: { readonly name: string }): string {

@@ -3,9 +3,9 @@ import type { Step } from './diff.ts'
 import { notByItself } from './refusal.ts'
 
 export interface Start {
-  /** Whether what the model only adds is added. If not, what the database has beyond the model may stay. */
+  /** Whether what the model only adds is added. If not, what the database has beyond the model may stay, and an index may be missing. */
   readonly autoMigrate: boolean
-  /** Told, as steps that are not done, what the database has beyond the model. */
+  /** Notified, as steps that are not done, of what the database has beyond the model and of indexes that it lacks. */
   readonly onSurplus?: ((sentences: readonly string[]) => void) | undefined
 }
 

@@ -1,6 +1,8 @@
 /** The tables that a model needs, as plain data: what is stored beside them, compared and made. */
 import type { JsonSchema, JsonValue } from '../../model/fields/type.ts'
-import type { Collection, Field, Index, Model } from '../../model/model.ts'
+import { indexOrder, keyText } from '../../model/index-order.ts'
+import type { Collection, Field, IndexKey, Model } from '../../model/model.ts'
+import { indexedKeys } from './indexes.ts'
 
 export interface Schema {
   readonly tables: readonly Table[]
@@ -45,19 +47,40 @@ export type Initial =
 
 export interface TableIndex {
   readonly name: string
+  /** Those that the model names: an earlier version, which knows no `order`, compares these. */
   readonly columns: readonly string[]
   readonly unique: boolean
+  /**
+   * The order of the rows, which ends in the id. Undefined: the index is unique, or an earlier version made it; either
+   * way its columns ascend, with nothing after them.
+   */
+  readonly order?: readonly OrderedColumn[]
+}
+
+export interface OrderedColumn {
+  readonly column: string
+  readonly descending: boolean
+  /** Whether it may be null, which is the smallest value. */
+  readonly optional: boolean
 }
 
 export function schemaOf(model: Model): Schema {
-  return { tables: [...model.collections.values()].map(tableOf) }
+  const joins = new Set(
+    [...model.collections.values()].flatMap(({ relations }) =>
+      [...relations.values()].flatMap(each => (each.kind === 'manyToMany' ? [each.through] : [])),
+    ),
+  )
+  return {
+    tables: [...model.collections.values()].map(each => tableOf(each, joins.has(each.name))),
+  }
 }
 
-function tableOf(collection: Collection): Table {
+/** `isJoin`: whether a many-to-many relation goes through the collection. */
+function tableOf(collection: Collection, isJoin: boolean): Table {
   return {
     name: collection.name,
     columns: [...collection.fields.values()].map(field => columnOf(field, collection)),
-    indexes: indexesOf(collection),
+    indexes: indexesOf(collection, isJoin),
     search: collection.searchable.map(field => field.name),
     renamedFrom: collection.renamedFrom ?? null,
   }
@@ -88,22 +111,32 @@ function initialOf(field: Field): Initial {
   return field.default === undefined || field.default.kind === 'currentUser' ? null : field.default
 }
 
-/** Unique fields, references and what the model declares, each once. */
-function indexesOf(collection: Collection): readonly TableIndex[] {
-  const fields = [...collection.fields.values()].filter(field => field.name !== 'id')
-  const all: Index[] = [
-    ...fields.filter(field => field.unique).map(field => ({ fields: [field.name], unique: true })),
-    ...collection.indexes,
-    ...fields.filter(field => field.reference).map(field => ({ fields: [field.name], unique: false })),
-  ]
-  const byColumns = new Map<string, TableIndex>()
-  for (const { fields: columns, unique } of all) {
-    const key = columns.join('__')
-    if (byColumns.has(key)) continue
-    const suffix = unique ? 'unique' : 'index'
-    byColumns.set(key, { name: `${collection.name}__${key}__${suffix}`, columns, unique })
+function indexesOf(collection: Collection, isJoin: boolean): readonly TableIndex[] {
+  return indexedKeys(collection, isJoin).map(({ keys, unique }) =>
+    unique ? uniqueIndex(collection, keys) : orderedIndex(collection, keys),
+  )
+}
+
+function uniqueIndex({ name }: Collection, keys: readonly IndexKey[]): TableIndex {
+  const columns = keys.map(key => key.field)
+  return { name: `${name}__${columns.join('__')}__unique`, columns, unique: true }
+}
+
+/** The name tells the directions, which no name of a field can look like. It leaves out the id that every order ends in. */
+function orderedIndex({ name, fields }: Collection, keys: readonly IndexKey[]): TableIndex {
+  const all = indexOrder(keys)
+  const named = all.slice(0, keys.length)
+  const order = all.map(({ field, descending }) => ({
+    column: field,
+    descending,
+    optional: fields.get(field)?.optional === true,
+  }))
+  return {
+    name: `${name}__${named.map(keyText).join('__')}__index`,
+    columns: named.map(key => key.field),
+    unique: false,
+    order,
   }
-  return [...byColumns.values()]
 }
 
 /** Whether a stored schema knows what its columns accept: one of an earlier version does not. */
