@@ -4,6 +4,8 @@ import { ApiError } from '../errors.ts'
 import type { Model } from '../model/model.ts'
 import type { CompositeAnswer, ReadAnswer, WriteAnswer } from '../plan/answer.ts'
 import type { GuardedCompositeRead, GuardedRead, GuardedWrite } from '../plan/guarded.ts'
+import { insightOf } from './advice/insight.ts'
+import { QueryStatistics, type StatisticsOptions } from './advice/statistics.ts'
 import { Answers } from './answers.ts'
 import { unfit } from './refusals.ts'
 import { SqliteFit } from './schema/sqlite-fit.ts'
@@ -12,6 +14,7 @@ import { ChangeLog } from './sqlite/change-log.ts'
 import { Checkpoints } from './sqlite/checkpoints.ts'
 import { Connection } from './sqlite/connection.ts'
 import { EventLog } from './sqlite/event-log.ts'
+import { sqliteExplainer } from './sqlite/explain.ts'
 import { failureOf } from './sqlite/failure.ts'
 import { FileIdentity } from './sqlite/identity.ts'
 import { type Neighbours, noNeighbours } from './sqlite/neighbours.ts'
@@ -48,6 +51,8 @@ export interface SqliteOptions {
   readonly onUnsafe?: (cause: unknown) => void
   /** The time, in milliseconds since 1970. */
   readonly now?: () => number
+  /** What is to be known of what reads cost; left out: nothing. */
+  readonly queries?: StatisticsOptions | undefined
 }
 
 /** Reads answer at once. */
@@ -86,7 +91,10 @@ export function openSqlite(model: Model, options: SqliteOptions): SqliteStore {
     changes?.tell('elsewhere')
   })
   const totals = new Totals(connection, versions)
-  const reader = new Reader({ connection, answers: new Answers(cacheBytes), versions, orders, totals })
+  const statistics =
+    options.queries && new QueryStatistics(model, sqliteExplainer(connection, totals), options.queries)
+  const answers = new Answers(cacheBytes)
+  const reader = new Reader({ connection, answers, versions, orders, totals, statistics })
   const events = new EventLog(connection, eventsKept)
   const log = new ChangeLog(connection)
   changes = log
@@ -126,6 +134,7 @@ export function openSqlite(model: Model, options: SqliteOptions): SqliteStore {
     identity,
     checkpoints,
     fit,
+    statistics,
   })
 }
 
@@ -140,11 +149,13 @@ interface StoreParts {
   readonly identity: FileIdentity
   readonly checkpoints: Checkpoints
   readonly fit: SqliteFit
+  readonly statistics: QueryStatistics | undefined
 }
 
 class OpenStore implements SqliteStore {
   readonly changes: ChangeLog
   readonly records: SqliteRecords
+  readonly queries: Store['queries']
   readonly #connection: Connection
   readonly #reader: Reader
   readonly #writer: Writer
@@ -161,6 +172,7 @@ class OpenStore implements SqliteStore {
     this.#versions = versions
     this.changes = changes
     this.records = records
+    this.queries = insightOf(parts.statistics)
   }
 
   read(plan: GuardedRead): ReadAnswer {
@@ -228,6 +240,7 @@ class OpenStore implements SqliteStore {
   async close(): Promise<void> {
     if (this.#closed) return
     this.#closed = true
+    this.#parts.statistics?.close()
     this.#writer.close()
     this.#connection.close()
   }

@@ -1,6 +1,7 @@
 /** The databases that a test of stores runs on, each with what it takes to open stores and to look inside. */
 import { DatabaseSync } from 'node:sqlite'
 import type { Model } from '../../src/model/model.ts'
+import type { StatisticsOptions } from '../../src/store/advice/statistics.ts'
 import { openPostgres } from '../../src/store/postgres.ts'
 import { openSqlite } from '../../src/store/sqlite.ts'
 import type { Store } from '../../src/store/store.ts'
@@ -13,6 +14,7 @@ export interface OpenOptions {
   readonly eventsKept?: number
   readonly maxWaiting?: number
   readonly now?: () => number
+  readonly queries?: StatisticsOptions
 }
 
 /** An empty database, which goes with its test. */

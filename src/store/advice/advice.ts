@@ -1,6 +1,7 @@
 /** What makes a slow list fast, in the model's own words. */
 import type { Collection, Model } from '../../model/model.ts'
 import type { Condition, GuardedList, GuardedSort, VisibleField } from '../../plan/guarded.ts'
+import { schemaOf, type Table } from '../schema/tables.ts'
 import type { PlanEstimate } from '../sqlite/plan-estimate.ts'
 import { conjuncts, equalFields } from './facts.ts'
 
@@ -26,10 +27,12 @@ export interface Slow {
 /** What to do, the most useful first; never empty. */
 export function adviceFor(slow: Slow): readonly Advice[] {
   const { list, offset } = slow
-  const obstacles = obstaclesOf(list)
-  const missing = missingIndex(slow)
-  const found = [...(missing ? [missing] : []), ...obstacles, ...targetIndexes(slow), ...searchAdvice(list)]
-  if (found.length > 0) return found
+  const obstacles = [...obstaclesOf(list), ...targetIndexes(slow), ...searchAdvice(list)]
+  const missing = missingIndex(slow, obstacles.length > 0)
+  if (missing !== undefined) return [missing, ...obstacles]
+  if (obstacles.length > 0) return obstacles
+  const unequal = unequalAdvice(list)
+  if (unequal.length > 0) return unequal
   if (offset >= deepOffset) return [deepPage]
   return [{ sentence: noneLeft(list) }]
 }
@@ -42,13 +45,20 @@ function noneLeft({ collection }: GuardedList): string {
   return `No index of \`${collection.name}\` makes fewer of it: the read rule or the filter leaves few of the rows that are looked at.`
 }
 
-/** The index that serves equality and order at once, unless it is there or nothing would come of it. */
-function missingIndex({ list, estimate }: Slow): Advice | undefined {
+/**
+ * The index that serves equality and order at once, unless it is there or nothing would come of it. `isFiltered`: a
+ * condition that no index serves stands behind: an order alone would be walked through to its end.
+ */
+function missingIndex({ model, list, estimate }: Slow, isFiltered: boolean): Advice | undefined {
   const { collection } = list
   if (estimate.searches) return undefined
-  const fields = indexFields(list)
-  if (fields === undefined || fields.length === 0 || isThere(collection, fields, list)) return undefined
-  const index = `index(${fields.map(field => `'${field}'`).join(', ')})`
+  const wanted = wantedKeys(list)
+  if (wanted === undefined || wanted.all.length === 0) return undefined
+  if (isFiltered && wanted.equal === 0) return undefined
+  if (existingIndexes(model, collection).some(index => serves(index, wanted))) return undefined
+  const index = `index(${shownKeys(wanted)
+    .map(key => `'${key}'`)
+    .join(', ')})`
   return {
     collection: collection.name,
     index,
@@ -56,16 +66,37 @@ function missingIndex({ list, estimate }: Slow): Advice | undefined {
   }
 }
 
-/** What the index is made of: a `-` before what is sorted descending. Undefined: no index gives the order. */
-function indexFields(list: GuardedList): readonly string[] | undefined {
-  const equal = equalFields(list).filter(field => isIndexable(list.collection, field))
-  const keys = list.sort.filter(({ field }) => !equal.includes(field.field.name))
+/** Keys of an index, each with a `-` before it where it descends. */
+interface WantedKeys {
+  /** The first so many are compared for equality: their order and directions do not matter. */
+  readonly equal: number
+  readonly all: readonly string[]
+}
+
+/** Undefined: no index gives the order. */
+function wantedKeys(list: GuardedList): WantedKeys | undefined {
+  const fields = equalFields(list).filter(field => isIndexable(list.collection, field))
+  const keys = list.sort.filter(({ field }) => !fields.includes(field.field.name))
   if (keys.some(({ field }) => !isPlain(field))) return undefined
-  const sorted = keys.filter(({ field }) => field.field.name !== 'id').map(written)
-  if (sorted.length > 0) return [...equal, ...sorted]
-  const range = conjuncts(list.rows).flatMap(each => rangedField(each, equal))
+  const sorted = keys.map(written)
+  if (sorted.some(key => bare(key) !== 'id')) return { equal: fields.length, all: [...fields, ...sorted] }
   // An equality leaves the rows in the order of their ids; a range does not.
-  return equal.length > 0 ? equal : range.slice(0, 1)
+  if (fields.length > 0) return { equal: fields.length, all: [...fields, ...sorted] }
+  const range = conjuncts(list.rows).flatMap(each => rangedField(each, fields))
+  return { equal: 0, all: range.slice(0, 1) }
+}
+
+/** An index ends in the id by itself, in the direction of the key before it; behind equalities that does not matter. */
+function shownKeys({ equal, all }: WantedKeys): readonly string[] {
+  const last = all.at(-1) ?? ''
+  const before = all.at(-2)
+  if (bare(last) !== 'id' || before === undefined) return all
+  const isImplied = all.length - 1 === equal || isDescending(last) === isDescending(before)
+  return isImplied ? all.slice(0, -1) : all
+}
+
+function isDescending(key: string): boolean {
+  return key.startsWith('-')
 }
 
 function written({ field, descending }: GuardedSort): string {
@@ -88,28 +119,35 @@ function rangedField(condition: Condition, equal: readonly string[]): readonly s
   return isPlain(condition.field) && !equal.includes(name) ? [name] : []
 }
 
-/** Whether an index that is there begins with these fields, in this direction or all the other way round. */
-function isThere(collection: Collection, wanted: readonly string[], list: GuardedList): boolean {
-  const equalCount = equalFields(list).filter(field => isIndexable(collection, field)).length
-  const indexes = [...collection.indexes.map(({ fields }) => fields), ...ownIndexes(collection)]
-  return indexes.some(fields => serves(fields, wanted, equalCount))
+const schemas = new WeakMap<Model, ReadonlyMap<string, readonly (readonly string[])[]>>()
+
+/** The keys of every index of the collection, those that no declaration names among them. */
+function existingIndexes(model: Model, { name }: Collection): readonly (readonly string[])[] {
+  const known =
+    schemas.get(model) ?? new Map(schemaOf(model).tables.map(table => [table.name, keysOf(table)]))
+  schemas.set(model, known)
+  return known.get(name) ?? []
 }
 
-/** Indexes that no declaration names. */
-function ownIndexes({ fields }: Collection): readonly (readonly string[])[] {
-  return [...fields.values()].filter(field => field.unique || field.reference).map(field => [field.name])
+function keysOf({ indexes }: Table): readonly (readonly string[])[] {
+  return indexes.map(({ columns, order }) =>
+    order === undefined
+      ? [...columns, 'id']
+      : order.map(({ column, descending }) => (descending ? `-${column}` : column)),
+  )
 }
 
-/** The first `equalCount` may stand in any order, and their direction does not matter. */
-function serves(fields: readonly string[], wanted: readonly string[], equalCount: number): boolean {
-  if (fields.length < wanted.length) return false
-  const names = fields.map(bare)
-  const equal = wanted.slice(0, equalCount).map(bare)
-  if (!names.slice(0, equalCount).every(name => equal.includes(name))) return false
-  const rest = wanted.slice(equalCount)
-  const given = fields.slice(equalCount, wanted.length)
-  const sameWay = rest.every((field, at) => field === given[at])
-  return sameWay || rest.every((field, at) => field === reversed(given[at] ?? ''))
+/** Whether the index begins with these keys, in this direction or all the other way round. */
+function serves(index: readonly string[], { equal, all }: WantedKeys): boolean {
+  if (index.length < all.length) return false
+  const names = all.slice(0, equal).map(bare)
+  if (!index.slice(0, equal).every(key => names.includes(bare(key)))) return false
+  const wanted = all.slice(equal)
+  const given = index.slice(equal, all.length)
+  return (
+    wanted.every((key, at) => key === given[at]) ||
+    wanted.every((key, at) => key === reversed(given[at] ?? ''))
+  )
 }
 
 function bare(field: string): string {
@@ -171,10 +209,18 @@ function comparedObstacle(
       `No index serves \`${name}[contains]\`, which looks into every text:${declared} ask with \`?q=\`.`,
     ]
   }
-  if (operator === 'ne') {
-    return [`No index serves \`${name}[ne]\`: ask for the values that are wanted, \`${name}[in]=…\`.`]
-  }
   return []
+}
+
+/** Most rows fulfil an inequality, so it matters only where nothing else does. */
+function unequalAdvice({ rows }: GuardedList): readonly Advice[] {
+  return conjuncts(rows).flatMap(each => {
+    if (each.kind !== 'compare' || each.operator !== 'ne' || each.operand.kind !== 'param') return []
+    const { name } = each.field.field
+    return [
+      { sentence: `No index serves \`${name}[ne]\`: ask for the values that are wanted, \`${name}[in]=…\`.` },
+    ]
+  })
 }
 
 function isGiven(condition: Condition): boolean {
@@ -198,7 +244,7 @@ function ruleSentence({ collection }: GuardedList): string {
 }
 
 /** Filters along relations look for the rows of the target first where an index finds these. */
-function targetIndexes({ list }: Slow): readonly Advice[] {
+function targetIndexes({ model, list }: Slow): readonly Advice[] {
   return conjuncts(list.rows).flatMap(each => {
     if (each.kind !== 'related' || each.stored) return []
     const { target, relation } = each.path
@@ -207,7 +253,7 @@ function targetIndexes({ list }: Slow): readonly Advice[] {
     const plain = fields.filter(field => field !== 'id' && isIndexable(target, field)).slice(0, 1)
     if (plain.length === 0) return []
     const where = `The filter along \`${relation.name}\` looks at each row:`
-    if (ownOrDeclared(target).some(index => index[0] !== undefined && bare(index[0]) === plain[0])) {
+    if (existingIndexes(model, target).some(([first = '']) => bare(first) === plain[0])) {
       return [
         { sentence: `${where} ask for the items of \`${target.name}\` first, and filter by their ids.` },
       ]
@@ -216,10 +262,6 @@ function targetIndexes({ list }: Slow): readonly Advice[] {
     const sentence = `${where} in collection \`${target.name}\`, add \`${index}\`.`
     return [{ collection: target.name, index, sentence }]
   })
-}
-
-function ownOrDeclared(collection: Collection): readonly (readonly string[])[] {
-  return [...collection.indexes.map(({ fields }) => fields), ...ownIndexes(collection)]
 }
 
 function searchAdvice(list: GuardedList): readonly Advice[] {

@@ -94,7 +94,7 @@ export function equalFields(list: Pick<GuardedList, 'rows' | 'within'>): readonl
 function isUnique(collection: Collection, columns: readonly string[]): boolean {
   if (columns.some(column => column === 'id' || collection.fields.get(column)?.unique)) return true
   return collection.indexes.some(
-    ({ unique, fields }) => unique && fields.every(field => columns.includes(field)),
+    ({ unique, keys }) => unique && keys.every(({ field }) => columns.includes(field)),
   )
 }
 

@@ -62,6 +62,10 @@ export class QueryStatistics {
     this.#options = options
   }
 
+  get isBounded(): boolean {
+    return this.#options.maxScan !== undefined
+  }
+
   /** The counter of a shape; it lives as long as that. */
   readonly shape = once((shape: ReadShape) => new ShapeStatistics(shape, this))
 
@@ -82,7 +86,10 @@ export class QueryStatistics {
       this.#timer = undefined
       if (this.#queue.length > 0 && !this.#isClosed) this.#schedule()
     }
-    if (sample === undefined || this.#isClosed) return over()
+    if (sample === undefined || this.#isClosed) {
+      over()
+      return
+    }
     // What cannot be explained now is explained when it has run again.
     Promise.resolve()
       .then(() => this.#look(sample))
@@ -192,6 +199,11 @@ export class ShapeStatistics {
   constructor(shape: ReadShape, all: QueryStatistics) {
     this.shape = shape
     this.#all = all
+  }
+
+  /** Whether there is a bound that a read may be over. */
+  get isBounded(): boolean {
+    return this.#all.isBounded
   }
 
   /** Throws, or rejects with, SCAN_TOO_LARGE before a read that may not run. */

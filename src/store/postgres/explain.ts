@@ -8,7 +8,7 @@ import { noInputs } from '../values.ts'
 import { postgresPlan } from './plan-steps.ts'
 import type { Pool } from './pool.ts'
 import type { Security } from './security.ts'
-import { readingOf, statementOf } from './statement.ts'
+import { statementOf } from './statement.ts'
 
 /** How old the totals may be, in milliseconds: they only tell about how large tables are. */
 const totalsMs = 5000
@@ -34,7 +34,7 @@ export function postgresExplainer(pool: Pool, { dialect }: Security): Explainer 
       const offset = window.kind === 'page' ? arg(window.offset, 'number') : undefined
       const limit = dialect.limit(arg(window.limit, 'number'))
       const position = positionSql(list, { after: undefined, limit, offset, keys: false }, dialect)
-      const [rows] = await pool.bundle([readingOf(sql`EXPLAIN (FORMAT JSON) ${position}`).with(inputs)])
+      const [rows] = await pool.bundle([statementOf(sql`EXPLAIN (FORMAT JSON) ${position}`).with(inputs)])
       return postgresPlan(String(rows?.[0]?.[0]))
     },
     totals() {

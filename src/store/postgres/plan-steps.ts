@@ -98,7 +98,7 @@ function accessOf(node: Node, inner: readonly Node[], tables: Tables): PlanAcces
   const alias = textOf(node.Alias) || table
   tables.set(alias, table)
   const [index, condition] = indexOf(node, inner)
-  const isSearch = table.startsWith('_search_') && index !== undefined
+  const isSearch = table.startsWith('_search_')
   const columns = columnsOf(condition)
   const detail = `${textOf(node['Node Type'])} ${alias}`
   const found = { index, covering: detail.startsWith('Index Only'), constraint: condition || undefined }
