@@ -19,6 +19,8 @@ export interface OpenOptions {
 
 /** An empty database, which goes with its test. */
 export interface Place {
+  /** Its file, or its URL. */
+  readonly url: string
   open(model: Model, options?: OpenOptions): Promise<Store>
   /** The rows of a query, from another connection. */
   rows(text: string): Promise<Record<string, unknown>[]>
@@ -54,6 +56,7 @@ const sqlite: TestDatabase = {
   within: use =>
     withFile(file =>
       use({
+        url: file,
         open: async (model, options) => openSqlite(model, { file, ...options }),
         rows: async text => sqliteRows(file, text),
         run: async text => sqliteExec(file, text),
@@ -66,6 +69,7 @@ export const postgres: TestDatabase = {
   within: use =>
     withPostgres(url =>
       use({
+        url,
         open: (model, options) => openPostgres(model, { url, ...options }),
         rows: text => query(url, text),
         run: async text => void (await query(url, text)),
@@ -79,6 +83,7 @@ export const lockedPostgres: TestDatabase = {
   within: use =>
     withOrdinary(({ url, admin }) =>
       use({
+        url,
         open: (model, options) => openPostgres(model, { url, rowSecurity: true, ...options }),
         rows: text => query(admin, text),
         run: async text => void (await query(admin, text)),

@@ -31,6 +31,8 @@ export function adviceFor(slow: Slow): readonly Advice[] {
   const missing = missingIndex(slow, obstacles.length > 0)
   if (missing !== undefined) return [missing, ...obstacles]
   if (obstacles.length > 0) return obstacles
+  const ranged = rangeAdvice(slow)
+  if (ranged !== undefined) return [ranged]
   const unequal = unequalAdvice(list)
   if (unequal.length > 0) return unequal
   if (offset >= deepOffset) return [deepPage]
@@ -66,6 +68,24 @@ function missingIndex({ model, list, estimate }: Slow, isFiltered: boolean): Adv
   }
 }
 
+/** A range in the order of ids takes two indexes, of which a database uses one: it walks through the ids. */
+function rangeAdvice({ model, list }: Slow): Advice | undefined {
+  const { collection, rows, sort } = list
+  const [field] = conjuncts(rows).flatMap(each => rangedField(each, []))
+  if (field === undefined || sort[0]?.field.field.name !== 'id' || !isIndexable(collection, field))
+    return undefined
+  const asked = `ask with \`sort=${field}\`, since one index does not give a range in the order of ids`
+  if (existingIndexes(model, collection).some(([first = '']) => bare(first) === field)) {
+    return { sentence: `For \`${collection.name}\`, ${asked}.` }
+  }
+  const index = `index('${field}')`
+  return {
+    collection: collection.name,
+    index,
+    sentence: `In collection \`${collection.name}\`, add \`${index}\`, and ${asked}.`,
+  }
+}
+
 /** Keys of an index, each with a `-` before it where it descends. */
 interface WantedKeys {
   /** The first so many are compared for equality: their order and directions do not matter. */
@@ -80,10 +100,7 @@ function wantedKeys(list: GuardedList): WantedKeys | undefined {
   if (keys.some(({ field }) => !isPlain(field))) return undefined
   const sorted = keys.map(written)
   if (sorted.some(key => bare(key) !== 'id')) return { equal: fields.length, all: [...fields, ...sorted] }
-  // An equality leaves the rows in the order of their ids; a range does not.
-  if (fields.length > 0) return { equal: fields.length, all: [...fields, ...sorted] }
-  const range = conjuncts(list.rows).flatMap(each => rangedField(each, fields))
-  return { equal: 0, all: range.slice(0, 1) }
+  return { equal: fields.length, all: fields.length > 0 ? [...fields, ...sorted] : [] }
 }
 
 /** An index ends in the id by itself, in the direction of the key before it; behind equalities that does not matter. */
@@ -252,14 +269,13 @@ function targetIndexes({ model, list }: Slow): readonly Advice[] {
     const fields = equal.length > 0 ? equal : conjuncts(each.rows).flatMap(one => rangedField(one, []))
     const plain = fields.filter(field => field !== 'id' && isIndexable(target, field)).slice(0, 1)
     if (plain.length === 0) return []
-    const where = `The filter along \`${relation.name}\` looks at each row:`
+    const where = `The filter along \`${relation.name}\` looks at each row of \`${list.collection.name}\`:`
+    const first = `ask for the items of \`${target.name}\` first, and filter by their ids`
     if (existingIndexes(model, target).some(([first = '']) => bare(first) === plain[0])) {
-      return [
-        { sentence: `${where} ask for the items of \`${target.name}\` first, and filter by their ids.` },
-      ]
+      return [{ sentence: `${where} ${first}.` }]
     }
     const index = `index('${plain[0]}')`
-    const sentence = `${where} in collection \`${target.name}\`, add \`${index}\`.`
+    const sentence = `${where} in collection \`${target.name}\`, add \`${index}\`, ${first}.`
     return [{ collection: target.name, index, sentence }]
   })
 }

@@ -6,7 +6,7 @@ import type { GuardedList } from '../../plan/guarded.ts'
 import { estimatePlan, type PlanEstimate } from '../sqlite/plan-estimate.ts'
 import { eachAccess, type PlanStep } from '../sqlite/query-plan.ts'
 import type { Inputs } from '../values.ts'
-import { type Advice, adviceFor } from './advice.ts'
+import { type Advice, adviceFor, deepOffset } from './advice.ts'
 import { factsOf, type Totals } from './facts.ts'
 import { type ListUnit, windowOf } from './units.ts'
 
@@ -35,6 +35,8 @@ export interface PlannedUnit {
 export interface Finding {
   /** In the words of REST, without values. */
   readonly words: string
+  /** Whether it is slow only for its offset, which other requests of the shape do not have. */
+  readonly isDeep: boolean
   readonly estimate: PlanEstimate
   /** Rows looked at, by the averages. */
   readonly looked: number
@@ -62,12 +64,19 @@ export function planUnits(
   return planned
 }
 
+/** What one list gave. */
+export interface Given {
+  readonly rows: number
+  /** How many rows match in all, where that was asked. */
+  readonly total: number | undefined
+}
+
 interface Seen {
   readonly model: Model
   readonly totals: Totals
   readonly args: readonly JsonValue[]
-  /** How many rows the lists gave that are known to have ended: see `isExhausted`. */
-  readonly given?: ReadonlyMap<ListUnit, number> | undefined
+  /** What lists gave in an answer. */
+  readonly given?: ReadonlyMap<ListUnit, Given> | undefined
 }
 
 /** What one list looks at, by its plan and the totals of now. */
@@ -77,20 +86,34 @@ export function findingOf({ unit, plan }: PlannedUnit, { model, totals, args, gi
   const around = unit.around.reduce((times, param) => times * Math.max(1, Number(args[param] ?? 1)), 1)
   const facts = factsOf({ model, totals, list, tables: plan.tables, take: limit + offset })
   const estimate = estimatePlan(plan.steps, facts)
-  const count = given?.get(unit)
-  // One that gave fewer rows than it might have has come to the end of what it walks through.
-  const isEnded = estimate.walks && around === 1 && count !== undefined && count < limit
-  const once = isEnded ? estimate.most : estimate.expected
+  const seen = given?.get(unit)
+  const once = corrected(estimate, limit, seen)
+  const isDeep = offset >= deepOffset && estimate.bounded
   return {
-    words: unit.words,
+    words: isDeep ? `${unit.words}${unit.words.includes('?') ? '&' : '?'}page=…` : unit.words,
+    isDeep,
     estimate,
     looked: Math.round(once * around),
     asked: limit * around,
-    given: count ?? limit * around,
+    given: seen?.rows ?? limit * around,
     does: doing(plan, estimate, Math.round(once * around), list),
     indexes: indexesOf(plan),
     advice: adviceFor({ model, list, estimate, offset }),
   }
+}
+
+/** What an answer shows of the rows that were looked at. */
+function corrected(
+  { most, expected, walks, searches }: PlanEstimate,
+  limit: number,
+  seen: Given | undefined,
+): number {
+  if (seen === undefined) return expected
+  const isEnded = seen.rows < limit
+  // Only as many rows as match are found.
+  if (searches) return Math.min(expected, seen.total ?? (isEnded ? seen.rows : expected))
+  // One that gave fewer rows than it might have has come to the end of what it walks through.
+  return walks && isEnded ? most : expected
 }
 
 function doing(plan: ListPlan, estimate: PlanEstimate, rows: number, { collection }: GuardedList): string {

@@ -47,7 +47,7 @@ interface Counter {
 interface Entry {
   slow: SlowList
   readonly shapes: Map<Counter, number>
-  /** Runs of shapes that are not counted any more, and of refusals. */
+  /** Refusals, and those runs of deep pages that were looked at: other pages of their shapes are fast. */
   extra: number
 }
 
@@ -62,7 +62,7 @@ export class Slow {
     const key = `${slow.request} ${slow.index ?? ''}`
     const known = this.#entries.get(key)
     const entry = known ?? { slow, shapes: new Map(), extra: 0 }
-    if (isRefused) entry.extra++
+    if (isRefused || finding.isDeep) entry.extra++
     else this.#count(entry, shape)
     if (known === undefined) return this.#add(key, entry) ? slow : undefined
     if (looked > known.slow.looked) known.slow = slow

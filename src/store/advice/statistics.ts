@@ -10,7 +10,15 @@ import type { Answer, ReadShape } from '../answers.ts'
 import { once } from '../once.ts'
 import type { Inputs } from '../values.ts'
 import type { Totals } from './facts.ts'
-import { type Explainer, type Finding, findingOf, givenRows, type PlannedUnit, planUnits } from './look.ts'
+import {
+  type Explainer,
+  type Finding,
+  findingOf,
+  type Given,
+  givenRows,
+  type PlannedUnit,
+  planUnits,
+} from './look.ts'
 import { isSlow, Slow, type SlowList } from './slow.ts'
 import { type ListUnit, unitsOf } from './units.ts'
 
@@ -149,7 +157,8 @@ export class QueryStatistics {
     const { maxScan } = this.#options
     if (maxScan === undefined) return
     return then(this.findings(shape, inputs), findings => {
-      const over = findings.find(({ looked }) => looked > maxScan)
+      // How many rows words find is not known before.
+      const over = findings.find(({ looked, estimate }) => looked > maxScan && !estimate.searches)
       if (over === undefined) return
       const transport = shape.shape.kind === 'composite' ? 'GraphQL' : 'GET'
       const told = this.slow.note(over, transport, shape, true)
@@ -175,14 +184,15 @@ function sizeOf({ reads }: ReadShape, totals: Totals): number {
   return reads.reduce((sum, collection) => sum + totals.of(collection), 0)
 }
 
-function givenBy(answer: Answer, planned: readonly PlannedUnit[]): Map<ListUnit, number> | undefined {
+function givenBy(answer: Answer, planned: readonly PlannedUnit[]): Map<ListUnit, Given> | undefined {
   const { text } = answer
   if (text === null || text.length > maxParsed) return undefined
   const parsed: unknown = JSON.parse(text)
-  const given = new Map<ListUnit, number>()
+  const total = answer.kind === 'list' ? answer.total : undefined
+  const given = new Map<ListUnit, Given>()
   for (const { unit } of planned) {
     const rows = givenRows(parsed, unit)
-    if (rows !== undefined) given.set(unit, rows)
+    if (rows !== undefined) given.set(unit, { rows, total: unit.keys.length === 0 ? total : undefined })
   }
   return given
 }
