@@ -10,7 +10,7 @@ const kind = 'SlowList'
 const maxStored = 500
 const intervalMs = 60_000
 const keptMs = 7 * 24 * 60 * 60 * 1000
-/** Other nodes write the same rows. */
+/** Other nodes write the same rows: a swap that comes too late is tried again. */
 const maxTries = 5
 
 /** A slow list as all nodes have seen it. */
@@ -48,7 +48,7 @@ export async function storedLists(records: Pick<Records, 'all'>): Promise<readon
     .sort((one, other) => costOf(other) - costOf(one))
 }
 
-function costOf({ runs, looked }: StoredList): number {
+function costOf({ runs, looked }: Pick<StoredList, 'runs' | 'looked'>): number {
   return runs * looked
 }
 
@@ -85,8 +85,18 @@ export class SlowKeeper {
 
   /** Never rejects: a database that is away costs these figures only. */
   async flush(): Promise<void> {
+    const taken = this.#insight.takeSlow()
+    if (taken.length === 0) return
     try {
-      for (const slow of this.#insight.takeSlow()) await this.#add(slow)
+      const stored = await this.#records.all(kind)
+      const known = new Map(stored.map(record => [record.id, record]))
+      const fresh = taken.filter(slow => !known.has(idOf(slow)))
+      const { added, removed } = this.#chosen(stored, fresh)
+      // Together, so that they share commits.
+      await Promise.all([
+        ...removed.map(id => this.#records.delete(kind, id)),
+        ...taken.filter(slow => known.has(idOf(slow)) || added.has(slow)).map(slow => this.#add(slow)),
+      ])
     } catch {
       // What is slow runs again.
     }
@@ -97,24 +107,31 @@ export class SlowKeeper {
     await this.flush()
   }
 
+  /** Of what is stored and what is new, the most expensive stay. */
+  #chosen(stored: readonly StoredRecord[], fresh: readonly SlowRuns[]) {
+    const all = [
+      ...stored.map(({ id, payload }) => ({ id, slow: undefined, cost: costOf(parsed(payload) ?? nothing) })),
+      ...fresh.map(slow => ({ id: idOf(slow), slow, cost: costOf(slow) })),
+    ].sort((one, other) => other.cost - one.cost)
+    const added = new Set(all.slice(0, maxStored).flatMap(({ slow }) => slow ?? []))
+    const removed = all.slice(maxStored).flatMap(({ id, slow }) => (slow === undefined ? [id] : []))
+    return { added, removed }
+  }
+
   async #add(slow: SlowRuns): Promise<void> {
-    const id = hash('sha256', `${slow.request} ${slow.index ?? ''}`, 'base64url')
+    const id = idOf(slow)
     for (let tries = 0; tries < maxTries; tries++) {
       const stored = await this.#records.get(kind, id)
-      if (stored === undefined ? await this.#create(id, slow) : await this.#addTo(stored, slow)) return
+      const at = new Date(this.#now()).toISOString()
+      if (stored === undefined) {
+        const made = merged({ ...slow, runs: 0, firstAt: at, lastAt: at }, slow, at)
+        if (await this.#records.add(this.#record(id, made))) return
+      } else if (await this.#addTo(stored, slow, at)) return
     }
   }
 
-  async #create(id: string, slow: SlowRuns): Promise<boolean> {
-    const at = new Date(this.#now()).toISOString()
-    const made = merged({ ...slow, runs: 0, firstAt: at, lastAt: at }, slow, at)
-    if (!(await this.#makeRoom(made))) return true
-    return this.#records.add(this.#record(id, made))
-  }
-
-  async #addTo(stored: StoredRecord, slow: SlowRuns): Promise<boolean> {
+  async #addTo(stored: StoredRecord, slow: SlowRuns, at: string): Promise<boolean> {
     const before = parsed(stored.payload)
-    const at = new Date(this.#now()).toISOString()
     const made = merged(before ?? { ...slow, runs: 0, firstAt: at, lastAt: at }, slow, at)
     // A swap leaves the end where it is.
     if (before === undefined || Number(stored.expiresAt) - this.#now() < keptMs / 2) {
@@ -127,20 +144,13 @@ export class SlowKeeper {
   #record(id: string, list: StoredList): NewRecord {
     return { kind, id, payload: JSON.stringify(list), expiresAt: this.#now() + keptMs }
   }
+}
 
-  /** The cheapest gives way; false where that would be the new one. */
-  async #makeRoom(made: StoredList): Promise<boolean> {
-    const all = await this.#records.all(kind)
-    if (all.length < maxStored) return true
-    const costs = all.map(({ id, payload }) => ({
-      id,
-      cost: costOf(parsed(payload) ?? { ...made, runs: 0 }),
-    }))
-    const least = costs.reduce((one, other) => (other.cost < one.cost ? other : one))
-    if (least.cost >= costOf(made)) return false
-    await this.#records.delete(kind, least.id)
-    return true
-  }
+/** Of what cannot be read. */
+const nothing = { runs: 0, looked: 0 }
+
+function idOf({ request, index }: SlowList): string {
+  return hash('sha256', `${request} ${index ?? ''}`, 'base64url')
 }
 
 function merged(before: StoredList, slow: SlowRuns, at: string): StoredList {

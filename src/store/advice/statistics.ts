@@ -20,7 +20,7 @@ import {
   planUnits,
 } from './look.ts'
 import { isSlow, Slow, type SlowList } from './slow.ts'
-import { type ListUnit, unitsOf } from './units.ts'
+import { type ListUnit, unitsOf, windowOf } from './units.ts'
 
 export type { SlowList } from './slow.ts'
 
@@ -40,7 +40,7 @@ const maxRunsBetween = 10_000
 /** A table that has grown so many times may be read by another plan. */
 const growthFactor = 10
 /** Answers that are longer are not counted, in characters. */
-const maxParsed = 1_000_000
+const maxParsed = 200_000
 
 interface Sample {
   readonly shape: ShapeStatistics
@@ -156,10 +156,22 @@ export class QueryStatistics {
   require(shape: ShapeStatistics, inputs: Inputs): Awaitable<void> {
     const { maxScan } = this.#options
     if (maxScan === undefined) return
+    return then(this.#explainer.totals(), totals => {
+      const size = sizeOf(shape.shape, totals)
+      const windows = windowsOf(shape, inputs)
+      if (windows !== undefined && shape.passed?.size === size && shape.passed.windows === windows) return
+      return this.#requireAnew(shape, inputs, maxScan, size)
+    })
+  }
+
+  #requireAnew(shape: ShapeStatistics, inputs: Inputs, maxScan: number, size: number): Awaitable<void> {
     return then(this.findings(shape, inputs), findings => {
       // How many rows words find is not known before.
       const over = findings.find(({ looked, estimate }) => looked > maxScan && !estimate.searches)
-      if (over === undefined) return
+      if (over === undefined) {
+        shape.passed = { size, windows: windowsOf(shape, inputs) ?? '' }
+        return
+      }
       const transport = shape.shape.kind === 'composite' ? 'GraphQL' : 'GET'
       const told = this.slow.note(over, transport, shape, true)
       if (told !== undefined) this.#options.onSlow?.(told)
@@ -178,6 +190,17 @@ function tooLarge({ words, looked }: Finding, maxScan: number): ApiError {
     'SCAN_TOO_LARGE',
     `The list ${words} would look at about ${looked} rows, and at most ${maxScan} are allowed. Leave out its sort or its filter, sort by "id", or filter by a relation or a unique field.`,
   )
+}
+
+/** The limits and offsets of a shape's lists, as a key; undefined: its lists are not known yet. */
+function windowsOf({ known }: ShapeStatistics, { args }: Inputs): string | undefined {
+  if (known === undefined) return undefined
+  return known.planned
+    .map(({ unit: { list, around } }) => {
+      const { limit, offset } = windowOf(list, args)
+      return [limit, offset, ...around.map(param => args[param])].join()
+    })
+    .join(';')
 }
 
 function sizeOf({ reads }: ReadShape, totals: Totals): number {
@@ -203,6 +226,8 @@ export class ShapeStatistics {
   /** How often the database was asked. */
   runs = 0
   known: Known | undefined
+  /** What was last found to look at few enough rows. */
+  passed: { readonly size: number; readonly windows: string } | undefined
   readonly #all: QueryStatistics
   #next = 1
 
