@@ -208,7 +208,7 @@ export const settingsTable = {
   }),
   maxScan: optional({
     variable: 'PORTICO_MAX_SCAN',
-    kind: integer(1, Number.MAX_SAFE_INTEGER),
+    kind: integer(1, 1_000_000_000),
     defaultText: 'no bound',
     sentence:
       'How many rows of the database a list may look at, by an estimate from its plan and the tables’ totals, in REST and GraphQL. A list that would look at more is answered with 400 and `SCAN_TOO_LARGE`, whoever asks.',
