@@ -5,6 +5,7 @@ import type { Model } from '../model/model.ts'
 import type { CompositeAnswer, ReadAnswer, WriteAnswer } from '../plan/answer.ts'
 import type { GuardedCompositeRead, GuardedRead, GuardedWrite } from '../plan/guarded.ts'
 import { insightOf } from './advice/insight.ts'
+import { observed } from './advice/observed.ts'
 import { QueryStatistics, type StatisticsOptions } from './advice/statistics.ts'
 import { Answers } from './answers.ts'
 import { unfit } from './refusals.ts'
@@ -94,7 +95,7 @@ export function openSqlite(model: Model, options: SqliteOptions): SqliteStore {
   const statistics =
     options.queries && new QueryStatistics(model, sqliteExplainer(connection, totals), options.queries)
   const answers = new Answers(cacheBytes)
-  const reader = new Reader({ connection, answers, versions, orders, totals, statistics })
+  const reader = observed(new Reader({ connection, answers, versions, orders, totals }), statistics)
   const events = new EventLog(connection, eventsKept)
   const log = new ChangeLog(connection)
   changes = log
@@ -140,7 +141,7 @@ export function openSqlite(model: Model, options: SqliteOptions): SqliteStore {
 
 interface StoreParts {
   readonly connection: Connection
-  readonly reader: Reader
+  readonly reader: Pick<Reader, 'read' | 'counts'>
   readonly writer: Writer
   readonly versions: Versions
   readonly changes: ChangeLog
@@ -157,7 +158,7 @@ class OpenStore implements SqliteStore {
   readonly records: SqliteRecords
   readonly queries: Store['queries']
   readonly #connection: Connection
-  readonly #reader: Reader
+  readonly #reader: StoreParts['reader']
   readonly #writer: Writer
   readonly #versions: Versions
   readonly #parts: StoreParts

@@ -1,14 +1,12 @@
 /** What a store tells of its statistics. */
 import type { QueryInsight } from '../store.ts'
-import { noSlots } from '../values.ts'
 import type { QueryStatistics } from './statistics.ts'
 
 export function insightOf(statistics: QueryStatistics | undefined): QueryInsight | undefined {
   return (
     statistics && {
       takeSlow: () => statistics.slow.take(),
-      describe: ({ shape, args, principal }) =>
-        statistics.describe(shape, { args, userId: principal.userId, slots: noSlots }),
+      describe: plan => statistics.describe(plan),
     }
   )
 }

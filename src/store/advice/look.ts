@@ -3,9 +3,10 @@ import type { JsonValue } from '../../model/fields/type.ts'
 import type { Model } from '../../model/model.ts'
 import { type Awaitable, then } from '../../plan/answer.ts'
 import type { GuardedList } from '../../plan/guarded.ts'
+import type { Principal } from '../../principal.ts'
 import { estimatePlan, type PlanEstimate } from '../sqlite/plan-estimate.ts'
 import { eachAccess, type PlanStep } from '../sqlite/query-plan.ts'
-import type { Inputs } from '../values.ts'
+import type { Actor, Inputs } from '../values.ts'
 import { type Advice, adviceFor, deepOffset } from './advice.ts'
 import { factsOf, type Totals } from './facts.ts'
 import { type ListUnit, windowOf } from './units.ts'
@@ -21,6 +22,8 @@ export interface ListPlan {
 export interface Explainer {
   /** The plan of the list's rows, without what is selected of them. */
   explain(list: GuardedList, inputs: Inputs): Awaitable<ListPlan>
+  /** On whose behalf a statement runs, where the database wants to know. */
+  actor?(principal: Principal): Actor | undefined
   /** How many items each collection has, at least as new as some seconds ago. */
   totals(): Awaitable<Totals>
 }

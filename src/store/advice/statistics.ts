@@ -6,9 +6,10 @@ import { ApiError } from '../../errors.ts'
 import type { JsonValue } from '../../model/fields/type.ts'
 import type { Model } from '../../model/model.ts'
 import { type Awaitable, then } from '../../plan/answer.ts'
+import type { GuardedCompositeRead, GuardedRead } from '../../plan/guarded.ts'
 import type { Answer, ReadShape } from '../answers.ts'
 import { once } from '../once.ts'
-import type { Inputs } from '../values.ts'
+import { type Inputs, noSlots } from '../values.ts'
 import type { Totals } from './facts.ts'
 import {
   type Explainer,
@@ -31,6 +32,8 @@ export interface StatisticsOptions {
   readonly maxScan?: number | undefined
 }
 
+type AnyRead = GuardedRead | GuardedCompositeRead
+
 /** Shapes that wait for a look: more are looked at when they run again. */
 const maxQueued = 100
 /** Between two looks, in milliseconds: they never take a noticeable part of the time. */
@@ -49,7 +52,7 @@ interface Sample {
 }
 
 /** What is known of one shape. */
-export interface Known {
+interface Known {
   readonly planned: readonly PlannedUnit[]
   /** How many items the collections had when the plans were looked at. */
   readonly size: number
@@ -60,6 +63,8 @@ export class QueryStatistics {
   readonly #model: Model
   readonly #explainer: Explainer
   readonly #options: StatisticsOptions
+  /** It lives as long as the shape. */
+  readonly #shape = once((shape: ReadShape) => new ShapeStatistics(shape))
   readonly #queue: Sample[] = []
   #timer: NodeJS.Timeout | undefined
   #isClosed = false
@@ -74,11 +79,20 @@ export class QueryStatistics {
     return this.#options.maxScan !== undefined
   }
 
-  /** The counter of a shape; it lives as long as that. */
-  readonly shape = once((shape: ReadShape) => new ShapeStatistics(shape, this))
+  /** After each answer that the database gave. */
+  ran(plan: AnyRead, answer: Answer): void {
+    const shape = this.#shape(plan.shape)
+    if (++shape.runs < shape.next) return
+    shape.next = shape.runs + Math.min(shape.runs, maxRunsBetween)
+    this.#sample(shape, this.#inputs(plan), answer)
+  }
+
+  #inputs({ args, principal }: AnyRead): Inputs {
+    return { args, userId: principal.userId, slots: noSlots, actor: this.#explainer.actor?.(principal) }
+  }
 
   /** Has the shape looked at, soon. */
-  sample(shape: ShapeStatistics, inputs: Inputs, answer: Answer): void {
+  #sample(shape: ShapeStatistics, inputs: Inputs, answer: Answer): void {
     if (this.#isClosed || this.#queue.length >= maxQueued) return
     this.#queue.push({ shape, inputs, answer })
     this.#schedule()
@@ -106,7 +120,7 @@ export class QueryStatistics {
   }
 
   #look({ shape, inputs, answer }: Sample): Awaitable<void> {
-    return then(this.findings(shape, inputs, answer), findings => {
+    return then(this.#findings(shape, inputs, answer), findings => {
       for (const finding of findings) this.#note(finding, shape, answer)
     })
   }
@@ -118,7 +132,7 @@ export class QueryStatistics {
   }
 
   /** What each list of the shape looks at now. `answer`: one that was given, by which it may be known better. */
-  findings(shape: ShapeStatistics, inputs: Inputs, answer?: Answer): Awaitable<readonly Finding[]> {
+  #findings(shape: ShapeStatistics, inputs: Inputs, answer?: Answer): Awaitable<readonly Finding[]> {
     return then(this.#explainer.totals(), totals =>
       then(this.#known(shape, inputs, totals), ({ planned }) => {
         const given = answer && givenBy(answer, planned)
@@ -142,8 +156,8 @@ export class QueryStatistics {
   }
 
   /** What the slowest list of a read looks at, and what index it lacks; undefined where it has no list. */
-  describe(shape: ReadShape, inputs: Inputs): Awaitable<string | undefined> {
-    return then(this.findings(this.shape(shape), inputs), findings => {
+  describe(plan: AnyRead): Awaitable<string | undefined> {
+    return then(this.#findings(this.#shape(plan.shape), this.#inputs(plan)), findings => {
       const [first, ...rest] = findings
       if (first === undefined) return undefined
       const worst = rest.reduce((a, b) => (b.looked > a.looked ? b : a), first)
@@ -153,9 +167,11 @@ export class QueryStatistics {
   }
 
   /** Throws SCAN_TOO_LARGE where a list would look at more rows than is allowed. At once where the database can. */
-  require(shape: ShapeStatistics, inputs: Inputs): Awaitable<void> {
+  require(plan: AnyRead): Awaitable<void> {
     const { maxScan } = this.#options
     if (maxScan === undefined) return
+    const shape = this.#shape(plan.shape)
+    const inputs = this.#inputs(plan)
     return then(this.#explainer.totals(), totals => {
       const size = sizeOf(shape.shape, totals)
       const windows = windowsOf(shape, inputs)
@@ -165,7 +181,7 @@ export class QueryStatistics {
   }
 
   #requireAnew(shape: ShapeStatistics, inputs: Inputs, maxScan: number, size: number): Awaitable<void> {
-    return then(this.findings(shape, inputs), findings => {
+    return then(this.#findings(shape, inputs), findings => {
       // How many rows words find is not known before.
       const over = findings.find(({ looked, estimate }) => looked > maxScan && !estimate.searches)
       if (over === undefined) {
@@ -221,35 +237,16 @@ function givenBy(answer: Answer, planned: readonly PlannedUnit[]): Map<ListUnit,
 }
 
 /** The counter of one shape. */
-export class ShapeStatistics {
+class ShapeStatistics {
   readonly shape: ReadShape
-  /** How often the database was asked. */
+  /** How often the database was asked, and when it is looked at again. */
   runs = 0
+  next = 1
   known: Known | undefined
   /** What was last found to look at few enough rows. */
   passed: { readonly size: number; readonly windows: string } | undefined
-  readonly #all: QueryStatistics
-  #next = 1
 
-  constructor(shape: ReadShape, all: QueryStatistics) {
+  constructor(shape: ReadShape) {
     this.shape = shape
-    this.#all = all
-  }
-
-  /** Whether there is a bound that a read may be over. */
-  get isBounded(): boolean {
-    return this.#all.isBounded
-  }
-
-  /** Throws, or rejects with, SCAN_TOO_LARGE before a read that may not run. */
-  require(inputs: Inputs): Awaitable<void> {
-    return this.#all.require(this, inputs)
-  }
-
-  /** After each answer that the database gave. */
-  ran(inputs: Inputs, answer: Answer): void {
-    if (++this.runs < this.#next) return
-    this.#next = this.runs + Math.min(this.runs, maxRunsBetween)
-    this.#all.sample(this, inputs, answer)
   }
 }

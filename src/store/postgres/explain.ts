@@ -17,7 +17,7 @@ const totalsStatement = statementOf(
   sql`SELECT "collection", sum("n")::bigint FROM "_totals" GROUP BY "collection"`,
 )
 
-export function postgresExplainer(pool: Pool, { dialect }: Security): Explainer {
+export function postgresExplainer(pool: Pool, { dialect, actor }: Security): Explainer {
   let known: { readonly at: number; readonly totals: Awaitable<Totals> } | undefined
 
   const readTotals = async (): Promise<Totals> => {
@@ -29,6 +29,7 @@ export function postgresExplainer(pool: Pool, { dialect }: Security): Explainer 
   }
 
   return {
+    actor,
     explain: async (list, inputs): Promise<ListPlan> => {
       const { window } = list
       const offset = window.kind === 'page' ? arg(window.offset, 'number') : undefined

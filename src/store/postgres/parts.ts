@@ -2,6 +2,7 @@
 import { EventEmitter } from 'node:events'
 import type { Model } from '../../model/model.ts'
 import type { Records } from '../../records.ts'
+import { observed } from '../advice/observed.ts'
 import { QueryStatistics } from '../advice/statistics.ts'
 import { Answers } from '../answers.ts'
 import { PostgresFit } from '../schema/postgres-fit.ts'
@@ -28,7 +29,7 @@ export interface StoreParts {
   readonly pool: Pool
   readonly watch: Pool
   readonly replicas: Replicas | undefined
-  readonly reader: Reader
+  readonly reader: Pick<Reader, 'read' | 'counts'>
   readonly writer: Writer
   readonly versions: Versions
   readonly checks: Checks
@@ -75,7 +76,7 @@ export function partsOf(model: Model, settings: Settings): StoreParts {
   const answers = new Answers(settings.cacheBytes)
   const statistics =
     settings.queries && new QueryStatistics(model, postgresExplainer(pool, security), settings.queries)
-  const reader = new Reader({ pool, replicas, answers, versions, checks, security, statistics })
+  const reader = observed(new Reader({ pool, replicas, answers, versions, checks, security }), statistics)
   const records = new PostgresRecords({ pool, writer, versions, now })
   const fit = new PostgresFit(url, model, watch)
   return {

@@ -1,7 +1,6 @@
 /** Runs guarded reads: one trip each, answers remembered while they stay true. */
 import type { Awaitable, CompositeAnswer, ReadAnswer } from '../../plan/answer.ts'
 import type { GuardedCompositeRead, GuardedList, GuardedRead } from '../../plan/guarded.ts'
-import type { QueryStatistics, ShapeStatistics } from '../advice/statistics.ts'
 import { type Answer, keyOf, type ReadShape, type ShapeAnswers } from '../answers.ts'
 import { absent, type CursorWindow, cursorAnswer, cursorSlice, pageAnswer } from '../lists.ts'
 import { once } from '../once.ts'
@@ -24,8 +23,6 @@ interface ReaderParts extends Remembering {
   readonly pool: Pool
   /** They answer what Portico does not read for itself. */
   readonly replicas?: Replicas | undefined
-  /** Undefined: nobody wants to know what reads cost. */
-  readonly statistics?: QueryStatistics | undefined
 }
 
 /** An answer that is on its way: whoever asks the same meanwhile, with nothing changed, gets the same. */
@@ -47,13 +44,11 @@ export class Reader {
   /** For what Portico reads for itself. */
   readonly #ownReaderOf: (shape: ReadShape) => ShapeReader
   readonly #security: Security
-  readonly #statistics: QueryStatistics | undefined
   /** Reads that were answered from memory, and from the database. */
   readonly counts = { hits: 0, misses: 0 }
 
-  constructor({ pool, replicas, statistics, ...rest }: ReaderParts) {
+  constructor({ pool, replicas, ...rest }: ReaderParts) {
     this.#security = rest.security
-    this.#statistics = statistics
     const readers = (ask: (shape: ReadShape) => Ask) =>
       once((shape: ReadShape) => readerOf(shape, { ...rest, ask: ask(shape) }))
     this.#ownReaderOf = readers(() => queries => pool.bundle(queries))
@@ -84,22 +79,12 @@ export class Reader {
     if (coming?.stamp === stamp) return coming.answer
     this.counts.misses++
     const actor = this.#security.actor(principal)
-    // What Portico reads for itself is neither counted nor bounded.
-    const counted = principal.access.system ? undefined : this.#statistics?.shape(shape)
-    return this.#ask(reader, key, stamp, { args, userId, slots: noSlots, actor }, counted)
+    return this.#ask(reader, key, stamp, { args, userId, slots: noSlots, actor })
   }
 
-  #ask(
-    reader: ShapeReader,
-    key: number | string,
-    stamp: number,
-    inputs: Inputs,
-    counted: ShapeStatistics | undefined,
-  ): Promise<Answer> {
+  #ask(reader: ShapeReader, key: number | string, stamp: number, inputs: Inputs): Promise<Answer> {
     const { coming, answers, run } = reader
-    const answer = counted?.isBounded
-      ? Promise.resolve(counted.require(inputs)).then(() => run(inputs))
-      : run(inputs)
+    const answer = run(inputs)
     const own = { stamp, answer }
     coming.set(key, own)
     const over = (): void => {
@@ -107,7 +92,6 @@ export class Reader {
     }
     answer.then(made => {
       answers.set(key, stamp, made)
-      counted?.ran(inputs, made)
       over()
     }, over)
     return answer

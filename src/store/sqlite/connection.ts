@@ -163,12 +163,12 @@ export class Connection {
     )
   }
 
-  /** The rows of `EXPLAIN QUERY PLAN` for a statement that reads, which is not run. */
-  plan(fragment: Sql): { readonly text: string; readonly rows: readonly ResultRow[] } {
+  /** A statement's text, and the rows of its query plan. */
+  explain(fragment: Sql): { readonly text: string; readonly rows: readonly ResultRow[] } {
     const { text } = compile(fragment, sqlite.sign)
-    const statement = this.#database.prepare(`EXPLAIN QUERY PLAN ${text}`)
-    statement.setReturnArrays(true)
-    const rows: unknown = statement.all()
+    const prepared = this.#database.prepare(`EXPLAIN QUERY PLAN ${text}`)
+    prepared.setReturnArrays(true)
+    const rows: unknown = prepared.all()
     return { text, rows: rows as readonly ResultRow[] }
   }
 

@@ -1,7 +1,6 @@
 /** What the readers of single shapes share, and the writers. */
 import type { Model } from '../../model/model.ts'
 import type { GuardedWrite } from '../../plan/guarded.ts'
-import type { QueryStatistics } from '../advice/statistics.ts'
 import type { Answers } from '../answers.ts'
 import type { Versions } from '../versions.ts'
 import type { Written } from '../write/written.ts'
@@ -17,8 +16,6 @@ export interface ReadContext {
   /** Versions that stay the same while rows are only added at the end or changed in place. */
   readonly orders: Versions
   readonly totals: Totals
-  /** Undefined: nobody wants to know what reads cost. */
-  readonly statistics?: QueryStatistics | undefined
 }
 
 export interface WriteContext {

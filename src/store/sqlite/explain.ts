@@ -14,7 +14,7 @@ export function sqliteExplainer(connection: Connection, totals: Totals): Explain
       const { window } = list
       const offset = window.kind === 'page' ? arg(window.offset, 'number') : undefined
       const limit = sqlite.limit(arg(window.limit, 'number'))
-      const { text, rows } = connection.plan(
+      const { text, rows } = connection.explain(
         positionSql(list, { after: undefined, limit, offset, keys: false }, sqlite),
       )
       return { steps: parsePlan(rows), tables: tablesByAlias(text) }

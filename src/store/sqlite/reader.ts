@@ -7,7 +7,6 @@ import type {
   GuardedList,
   GuardedRead,
 } from '../../plan/guarded.ts'
-import type { ShapeStatistics } from '../advice/statistics.ts'
 import { type Answer, keyOf, type ReadShape, type ShapeAnswers } from '../answers.ts'
 import { absent, type CursorWindow, cursorAnswer, cursorSlice } from '../lists.ts'
 import { once } from '../once.ts'
@@ -26,7 +25,6 @@ interface ShapeReader {
   readonly reads: readonly Version[]
   readonly personal: boolean
   readonly run: Run
-  readonly statistics: ShapeStatistics | undefined
 }
 
 export class Reader {
@@ -45,7 +43,7 @@ export class Reader {
   read(plan: GuardedCompositeRead): CompositeAnswer
   read({ shape, args, principal }: GuardedRead | GuardedCompositeRead): Answer {
     this.#context.connection.hold()
-    const { answers, reads, personal, run, statistics } = this.#readerOf(shape)
+    const { answers, reads, personal, run } = this.#readerOf(shape)
     const { userId } = principal
     const stamp = stampOf(reads)
     const key = keyOf(args, userId, personal)
@@ -55,13 +53,8 @@ export class Reader {
       return known
     }
     this.counts.misses++
-    const inputs = { args, userId, slots: noSlots }
-    // What Portico reads for itself is neither counted nor bounded.
-    const counted = principal.access.system ? undefined : statistics
-    if (counted?.isBounded) counted.require(inputs)
-    const answer = run(inputs)
+    const answer = run({ args, userId, slots: noSlots })
     answers.set(key, stamp, answer)
-    counted?.ran(inputs, answer)
     return answer
   }
 }
@@ -69,9 +62,7 @@ export class Reader {
 function readerOf(shape: ReadShape, context: ReadContext): ShapeReader {
   const { answers, versions } = context
   const reads = shape.reads.map(collection => versions.cell(collection))
-  const run = runOf(shape, context)
-  const statistics = context.statistics?.shape(shape)
-  return { answers: answers.shape(), reads, personal: shape.personal, run, statistics }
+  return { answers: answers.shape(), reads, personal: shape.personal, run: runOf(shape, context) }
 }
 
 function runOf(shape: ReadShape, context: ReadContext): Run {
