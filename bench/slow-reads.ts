@@ -1,8 +1,9 @@
 /** What item reads and `/healthz` take while eight clients scan a whole table, and what they take alone. */
 import { Agent, get } from 'node:http'
-import { copyOf, type DataSet, randomNumbers } from './data.ts'
+import { copyOf, type DataSet } from './data.ts'
 import { median, type Pace } from './measure.ts'
 import { percentile } from './overload.ts'
+import { randomNumbers } from './posts.ts'
 import { type Running, startPortico } from './server.ts'
 
 const scanClients = 8

@@ -1,6 +1,7 @@
 /** The databases that a test of stores runs on, each with what it takes to open stores and to look inside. */
 import { DatabaseSync } from 'node:sqlite'
 import type { Model } from '../../src/model/model.ts'
+import type { StatisticsOptions } from '../../src/store/advice/statistics.ts'
 import { openPostgres } from '../../src/store/postgres.ts'
 import { openSqlite, type ReadersOptions } from '../../src/store/sqlite.ts'
 import type { Store } from '../../src/store/store.ts'
@@ -15,10 +16,13 @@ export interface OpenOptions {
   /** On SQLite; the other databases have no such processes. */
   readonly readers?: ReadersOptions
   readonly now?: () => number
+  readonly queries?: StatisticsOptions
 }
 
 /** An empty database, which goes with its test. */
 export interface Place {
+  /** Its file, or its URL. */
+  readonly url: string
   open(model: Model, options?: OpenOptions): Promise<Store>
   /** The rows of a query, from another connection. */
   rows(text: string): Promise<Record<string, unknown>[]>
@@ -54,6 +58,7 @@ const sqlite: TestDatabase = {
   within: use =>
     withFile(file =>
       use({
+        url: file,
         open: async (model, options) => openSqlite(model, { file, ...options }),
         rows: async text => sqliteRows(file, text),
         run: async text => sqliteExec(file, text),
@@ -66,6 +71,7 @@ export const postgres: TestDatabase = {
   within: use =>
     withPostgres(url =>
       use({
+        url,
         open: (model, { readers: _, ...options } = {}) => openPostgres(model, { url, ...options }),
         rows: text => query(url, text),
         run: async text => void (await query(url, text)),
@@ -79,6 +85,7 @@ export const lockedPostgres: TestDatabase = {
   within: use =>
     withOrdinary(({ url, admin }) =>
       use({
+        url,
         open: (model, { readers: _, ...options } = {}) =>
           openPostgres(model, { url, rowSecurity: true, ...options }),
         rows: text => query(admin, text),

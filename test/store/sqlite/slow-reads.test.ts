@@ -9,6 +9,7 @@ import { type Principal, system, user } from '../../../src/principal.ts'
 import { ShapeAnchors } from '../../../src/store/sqlite/pages.ts'
 import { pooledRead } from '../../../src/store/sqlite/pooled-reads.ts'
 import { ReadBudget } from '../../../src/store/sqlite/read-budget.ts'
+import type { Totals } from '../../../src/store/sqlite/totals.ts'
 import { openSqlite, type SqliteStore } from '../../../src/store/sqlite.ts'
 import { Versions } from '../../../src/store/versions.ts'
 import { blog, Client, fields, listOfPosts, withFile } from '../blog.ts'
@@ -44,7 +45,7 @@ async function withRows(rows: number, use: (file: string) => Promise<void>): Pro
 const title = { field: 'title', descending: false }
 const titled = (operator: 'eq' | 'ne'): Filter => ({ kind: 'compare', field: 'title', operator, param: 2 })
 const cursor = { kind: 'cursor', after: [0], limit: 1 } as const
-const uncounted = { ...listOfPosts.window, total: false } as ListShape['window']
+const uncounted: ListShape['window'] = { kind: 'page', offset: 0, limit: 1, total: 'none' }
 const ofUser = { collection: 'users', relation: 'posts', id: 2 }
 
 type Case = readonly [name: string, shape: ListShape, args: readonly (string | number)[]]
@@ -176,7 +177,8 @@ test('a deep page whose anchor moves while it is read is asked for again', async
     const { shape } = guard({ shape: listOfPosts, args: [0, 5] }, reader) as { shape: GuardedList }
     if (shape.window.kind !== 'page') return assert.fail()
     const anchors = new ShapeAnchors(shape, shape.window, { versions, orders })
-    const pooled = pooledRead(shape, { connection: { look() {} }, anchors })
+    const totals = { of: () => 2000 } as unknown as Totals
+    const pooled = pooledRead(shape, { connection: { look() {} }, anchors, totals, walkedRows: 1000 })
     const page = async (offset: number, meanwhile = () => {}) => {
       let asked = 0
       const answer = await pooled({ args: [offset, 5], userId: 1, slots: [] }, async queries => {
