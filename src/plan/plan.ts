@@ -51,6 +51,7 @@ export type Window =
   | { readonly kind: 'cursor'; readonly after: readonly Param[] | undefined; readonly limit: Param }
 
 export interface Sort {
+  /** `rankKey`: by rank, in a search. */
   readonly field: string
   readonly descending: boolean
 }

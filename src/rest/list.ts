@@ -6,6 +6,7 @@ import type { JsonValue } from '../model/fields/type.ts'
 import type { Field } from '../model/model.ts'
 import { cursorsOf, effectiveSort } from '../plan/cursor.ts'
 import type { Filter, ListShape, Param, Sort } from '../plan/plan.ts'
+import { rankFault, rankKey } from '../plan/rank.ts'
 import { parseFilterName, parseFilterValue, parseSearch } from './filter.ts'
 import type { BoundList, FilterTemplate, ListTemplate } from './list-template.ts'
 import {
@@ -62,16 +63,17 @@ function given(parameters: readonly Parameter[], name: string): string | undefin
   return parameters.find(parameter => parameter.name === name)?.value
 }
 
-function parseSort(view: CollectionView, value: string | undefined): readonly Sort[] {
+function parseSort(view: CollectionView, value: string | undefined, isSearch: boolean): readonly Sort[] {
   const sort: Sort[] = []
   for (const listed of value === undefined ? [] : parseNames('sort', value, MOST_SORTS)) {
     const descending = listed.startsWith('-')
     const field = descending ? listed.slice(1) : listed
-    if (!view.fields.has(field)) throw unknownName('sort', 'field', field, view)
+    const isRank = field === rankKey && isSearchable(view)
+    if (!isRank && !view.fields.has(field)) throw unknownName('sort', 'field', field, view)
     if (sort.some(known => known.field === field)) {
       throw parameterFault('sort', 'given_twice', `The parameter "sort" lists ${echo(field)} twice.`)
     }
-    if (!view.fields.get(field)?.type.sortable) {
+    if (!isRank && !view.fields.get(field)?.type.sortable) {
       throw parameterFault(
         'sort',
         'not_sortable',
@@ -80,7 +82,21 @@ function parseSort(view: CollectionView, value: string | undefined): readonly So
     }
     sort.push({ field, descending })
   }
+  requireRank(sort, isSearch)
   return effectiveSort(sort)
+}
+
+/** The order by rank is there in a search, alone, and with the best first. */
+function requireRank(sort: readonly Sort[], isSearch: boolean): void {
+  if (rankFault(sort, isSearch) === undefined) return
+  const message =
+    'The order by rank is "sort=-q", alone and with "q": the best first, and the newest of equals before the others.'
+  throw parameterFault('sort', 'not_sortable', message)
+}
+
+/** Whether this caller may search here. */
+function isSearchable({ collection, fields }: CollectionView): boolean {
+  return collection.searchable.some(field => fields.has(field.name))
 }
 
 /** Hands out arguments in the order in which `bindList` fills them. */
@@ -107,7 +123,7 @@ function allOf(filters: readonly Filter[]): Filter | undefined {
 function makeTemplate(scope: ListScope, kind: Paging, parameters: readonly Parameter[]): ListTemplate {
   const view = scope.target
   const slots: Slots = { next: scope.within ? 1 : 0 }
-  const sort = parseSort(view, given(parameters, 'sort'))
+  const sort = parseSort(view, given(parameters, 'sort'), given(parameters, 'q') !== undefined)
   const filters: Filter[] = []
   const values: { at: number; filter: FilterTemplate | undefined }[] = []
   let search: Param | undefined
@@ -115,7 +131,7 @@ function makeTemplate(scope: ListScope, kind: Paging, parameters: readonly Param
     if (structural.has(parameter.name)) return
     const param = take(slots)
     if (parameter.name === 'q') {
-      if (!view.collection.searchable.some(field => view.fields.has(field.name))) throw unknownParameter('q')
+      if (!isSearchable(view)) throw unknownParameter('q')
       search = param
       values.push({ at, filter: undefined })
       return

@@ -115,13 +115,18 @@ function filter(filtered: Filtered, operator: string): JsonSchema {
   }
 }
 
+function isSearchable(collection: Collection): boolean {
+  return collection.searchable.some(field => visibleFields(collection).includes(field))
+}
+
 function sortParameter(collection: Collection): JsonSchema {
   const sortable = visibleFields(collection).filter(field => field.type.sortable)
   const list = sortable.map(field => `\`${field.name}\``).join(', ')
+  const rank = isSearchable(collection) ? ` With \`q\`, \`-q\` alone: by rank, the best first.` : ''
   return {
     ...query(
       'sort',
-      `Fields to sort by, separated by commas; \`-\` before one turns it round. Of ${list}.`,
+      `Fields to sort by, separated by commas; \`-\` before one turns it round. Of ${list}.${rank}`,
       text,
     ),
     example: '-created_at',
@@ -130,11 +135,10 @@ function sortParameter(collection: Collection): JsonSchema {
 
 /** Every parameter of a list. */
 export function listParameters(document: Document, collection: Collection): JsonValue {
-  const searchable = collection.searchable.some(field => visibleFields(collection).includes(field))
   return [
     ...['page', 'per_page', 'cursor', 'fields', 'include'].map(reference),
     sortParameter(collection),
-    ...(searchable
+    ...(isSearchable(collection)
       ? [
           query('q', `Words that must all occur; at most ${maxSearchTerms}.`, {
             ...text,

@@ -93,8 +93,8 @@ export function bindOf(operand: Operand, as: Conversion): Bind {
 
 function search(condition: Extract<Condition, { kind: 'search' }>, row: Row): Sql {
   if (row.source?.search === condition) return row.source.matches
-  const { fields, param } = condition
-  const ids = row.dialect.search(row.table, fields, arg(param, 'words'))
+  const { fields, param, isWhole } = condition
+  const ids = row.dialect.search(row.table, { fields, words: arg(param, 'words'), isWhole })
   return sql`${row.column('id')} IN (${ids})`
 }
 

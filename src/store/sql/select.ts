@@ -12,6 +12,7 @@ import type { FieldForm } from '../../plan/plan.ts'
 import { conditionSql, linked, visible, where } from './condition.ts'
 import { after } from './keyset.ts'
 import type { Row } from './row.ts'
+import { type Found, isRanked, rankedFirst, searchedFirst } from './search.ts'
 import { arg, join, quoted, type Sql, sql } from './writer.ts'
 
 /** The JSON object of `select` over `row`. */
@@ -79,19 +80,22 @@ function ownReference({ relation }: Path, select: readonly GuardedSelected[], ro
 
 function toMany({ path, rows, select }: GuardedRelation, list: GuardedSelectedList, row: Row): Sql {
   const matching = (target: Row) => [linked(path, target, row), conditionSql(rows, target)]
-  return manySql(list, select, matching, () => row.another(path.target.name))
+  return manySql(list, select, matching, () => row.another(path.target.name), {
+    collection: path.target,
+    rows,
+    isWhole: false,
+  })
 }
 
 /**
- * A list as a JSON array, or as a connection's object. `matching`: which rows of the target are in it. `find`: lets the
- * rows of a list by id, or of a count, be found by something other than their table.
+ * A list as a JSON array, or as a connection's object. `matching`: which rows of the target are in it.
  */
 export function manySql(
   list: GuardedSelectedList,
   select: readonly GuardedSelected[],
   matching: (target: Row) => readonly Sql[],
   another: () => Row,
-  find: (target: Row) => void = () => {},
+  found: Found,
 ): Sql {
   const { sort, limit, after: position, connection } = list
   const target = another()
@@ -99,23 +103,17 @@ export function manySql(
   const array = target.dialect.array(connection ? keyed(object, sort, target) : object)
   // Were the objects made in the inner query, they would be made for every row that is sorted.
   const inner = target.inner()
-  if (isById(list)) find(inner)
-  const begin =
-    position === undefined
-      ? []
-      : [
-          after(
-            sort,
-            position.map((param, index) => arg(param, sort[index]?.field.field.type.encoding ?? 'text')),
-            inner.sorted(),
-          ),
-        ]
-  const conditions = where([...matching(inner), ...begin])
-  const sorted = sql`${conditions}${orderBy(sort, inner.sorted())} LIMIT ${target.dialect.limit(arg(limit, 'number'))}`
+  const bound = target.dialect.limit(arg(limit, 'number'))
+  const begin = position?.map((param, index) => arg(param, sort[index]?.field.field.type.encoding ?? 'text'))
+  if (isById(list)) searchedFirst(inner, found)
+  if (isRanked(sort)) rankedFirst(inner, found, { sort, matching, after: begin, limit: bound })
+  const following = begin === undefined ? [] : [after(sort, begin, inner.sorted())]
+  const conditions = where([...matching(inner), ...following])
+  const sorted = sql`${conditions}${orderBy(sort, inner.sorted())} LIMIT ${bound}`
   const query = sql`SELECT ${inner.columns(target)} FROM ${inner.from()}${sorted}`
   const rows = sql`(SELECT ${array} FROM ${target.of(query)})`
   if (!connection) return rows
-  return target.dialect.object([['rows', rows], ...totalSql(connection.total, matching, another, find)])
+  return target.dialect.object([['rows', rows], ...totalSql(connection.total, matching, another, found)])
 }
 
 /** A row of a connection: its object, and its sort keys as a cursor carries them. */
@@ -131,11 +129,11 @@ function totalSql(
   wanted: boolean,
   matching: (target: Row) => readonly Sql[],
   another: () => Row,
-  find: (target: Row) => void,
+  found: Found,
 ): readonly (readonly [string, Sql])[] {
   if (!wanted) return []
   const target = another()
-  find(target)
+  searchedFirst(target, found)
   const conditions = where(matching(target))
   return [['total', sql`(SELECT ${target.dialect.count} FROM ${target.from()}${conditions})`]]
 }
