@@ -13,6 +13,7 @@ import type { Run } from '../plan/run.ts'
 import type { Records } from '../records.ts'
 import { openSqlite } from '../store/sqlite.ts'
 import type { Store } from '../store/store.ts'
+import type { Cascade } from '../store/write/cascades.ts'
 import type { Crew } from '../workers/crew.ts'
 
 /** What serves, beside the settings. */
@@ -26,17 +27,35 @@ export async function openStore(model: Model, settings: Settings, serving?: Serv
   const { database, databaseConnections: connections, databaseTimeout: timeout } = settings
   const { cacheBytes, autoMigrate, rowSecurity } = settings
   const onSurplus = serving && surplusIn(serving.log)
+  const onCascade = serving && cascadeIn(serving.log)
   if (isPostgres(database)) {
     const { openPostgres } = await import('../store/postgres.ts')
     const replicas = serving && replicasOf(settings, serving.log)
-    const options = { connections, replicas, timeout, cacheBytes, autoMigrate, onSurplus, rowSecurity }
+    const options = {
+      connections,
+      replicas,
+      timeout,
+      cacheBytes,
+      autoMigrate,
+      onSurplus,
+      onCascade,
+      rowSecurity,
+    }
     return openPostgres(model, { url: database, ...options })
   }
   refuseReplicas(settings)
   requireUnlocked(settings)
   const neighbours = serving?.crew?.neighbours
   const unsafe = serving && { onUnsafe: (cause: unknown) => endProcess(cause, serving.crew) }
-  return openSqlite(model, { file: database, cacheBytes, autoMigrate, onSurplus, neighbours, ...unsafe })
+  return openSqlite(model, {
+    file: database,
+    cacheBytes,
+    autoMigrate,
+    onSurplus,
+    onCascade,
+    neighbours,
+    ...unsafe,
+  })
 }
 
 /**
@@ -59,6 +78,14 @@ function surplusIn({ logger }: Log) {
     logger.warn(
       { steps },
       'the database has more than the model, as after a newer version: it stays; `portico migrate` shows these steps',
+    )
+}
+
+function cascadeIn({ logger }: Log) {
+  return ({ durationMs, ...cascade }: Cascade) =>
+    logger.warn(
+      { ...cascade, durationMs: Math.round(durationMs) },
+      'a deletion took many items with it: other writes waited, and on SQLite all requests of this thread',
     )
 }
 

@@ -4,6 +4,7 @@ import type { Model } from '../../src/model/model.ts'
 import { openPostgres } from '../../src/store/postgres.ts'
 import { openSqlite } from '../../src/store/sqlite.ts'
 import type { Store } from '../../src/store/store.ts'
+import type { OnCascade } from '../../src/store/write/cascades.ts'
 import { withOrdinary } from '../databases/ordinary.ts'
 import { query, withPostgres } from '../databases/postgres.ts'
 import { withFile } from './blog.ts'
@@ -13,6 +14,7 @@ export interface OpenOptions {
   readonly eventsKept?: number
   readonly maxWaiting?: number
   readonly now?: () => number
+  readonly onCascade?: OnCascade
 }
 
 /** An empty database, which goes with its test. */
