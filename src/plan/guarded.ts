@@ -54,7 +54,13 @@ export type Condition =
    * read; elsewhere `rows` leaves them out.
    */
   | { readonly kind: 'related'; readonly path: Path; readonly rows: Condition; readonly stored?: true }
-  | { readonly kind: 'search'; readonly fields: readonly Field[]; readonly param: Param }
+  /** `isWhole`: `fields` are all the searchable ones of the collection. */
+  | {
+      readonly kind: 'search'
+      readonly fields: readonly Field[]
+      readonly param: Param
+      readonly isWhole: boolean
+    }
   | { readonly kind: 'and'; readonly conditions: readonly Condition[] }
   | { readonly kind: 'or'; readonly conditions: readonly Condition[] }
   | { readonly kind: 'not'; readonly condition: Condition }

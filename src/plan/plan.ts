@@ -68,6 +68,7 @@ export const totalModes = ['exact', 'estimate', 'none'] as const
 export const maxCounted = 10_000
 
 export interface Sort {
+  /** `rankKey`: by rank, in a search. */
   readonly field: string
   readonly descending: boolean
 }

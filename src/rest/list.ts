@@ -6,6 +6,7 @@ import type { JsonValue } from '../model/fields/type.ts'
 import type { Field } from '../model/model.ts'
 import { cursorsOf, effectiveSort } from '../plan/cursor.ts'
 import { type ListShape, type Param, type Sort, type TotalMode, totalModes } from '../plan/plan.ts'
+import { rankFault, rankKey } from '../plan/rank.ts'
 import { parseFilterName, parseFilterValue, parseSearch } from './filter.ts'
 import type { BoundList, FilterTemplate, ListTemplate } from './list-template.ts'
 import {
@@ -87,16 +88,17 @@ function given(parameters: readonly Parameter[], name: string): string | undefin
   return parameters.find(parameter => parameter.name === name)?.value
 }
 
-function parseSort(view: CollectionView, value: string | undefined): readonly Sort[] {
+function parseSort(view: CollectionView, value: string | undefined, isSearch: boolean): readonly Sort[] {
   const sort: Sort[] = []
   for (const listed of value === undefined ? [] : parseNames('sort', value, MOST_SORTS)) {
     const descending = listed.startsWith('-')
     const field = descending ? listed.slice(1) : listed
-    if (!view.fields.has(field)) throw unknownName('sort', 'field', field, view)
+    const isRank = field === rankKey && isSearchable(view)
+    if (!isRank && !view.fields.has(field)) throw unknownName('sort', 'field', field, view)
     if (sort.some(known => known.field === field)) {
       throw parameterFault('sort', 'given_twice', `The parameter "sort" lists ${echo(field)} twice.`)
     }
-    if (!view.fields.get(field)?.type.sortable) {
+    if (!isRank && !view.fields.get(field)?.type.sortable) {
       throw parameterFault(
         'sort',
         'not_sortable',
@@ -105,7 +107,21 @@ function parseSort(view: CollectionView, value: string | undefined): readonly So
     }
     sort.push({ field, descending })
   }
+  requireRank(sort, isSearch)
   return effectiveSort(sort)
+}
+
+/** The order by rank is there in a search, alone, and with the best first. */
+function requireRank(sort: readonly Sort[], isSearch: boolean): void {
+  if (rankFault(sort, isSearch) === undefined) return
+  const message =
+    'The order by rank is "sort=-q", alone and with "q": the best first, and the newest of equals before the others.'
+  throw parameterFault('sort', 'not_sortable', message)
+}
+
+/** Whether this caller may search here. */
+function isSearchable({ collection, fields }: CollectionView): boolean {
+  return collection.searchable.some(field => fields.has(field.name))
 }
 
 /** Hands out arguments in the order in which `bindList` fills them. */
@@ -144,7 +160,7 @@ function makeConditions(view: CollectionView, parameters: readonly Parameter[], 
     if (structural.has(name) || isTotal(view, name)) return
     const param = take(slots)
     if (name === 'q') {
-      if (!view.collection.searchable.some(field => view.fields.has(field.name))) throw unknownParameter('q')
+      if (!isSearchable(view)) throw unknownParameter('q')
       search = param
       values.push({ at, filter: undefined })
       return
@@ -161,7 +177,7 @@ function makeTemplate(scope: ListScope, kind: Paging, parameters: readonly Param
   const view = scope.target
   const slots: Slots = { next: scope.within ? 1 : 0 }
   const total = totalOf(view, kind, parameters)
-  const sort = parseSort(view, given(parameters, 'sort'))
+  const sort = parseSort(view, given(parameters, 'sort'), given(parameters, 'q') !== undefined)
   const { filter, search, values } = makeConditions(view, parameters, slots)
   const window = makeWindow(kind, total, sort, slots)
   let included: Param | undefined

@@ -148,13 +148,18 @@ function relatedFilters(document: Document, collection: Collection): readonly Js
   return found
 }
 
+function isSearchable(collection: Collection): boolean {
+  return collection.searchable.some(field => visibleFields(collection).includes(field))
+}
+
 function sortParameter(collection: Collection): JsonSchema {
   const sortable = visibleFields(collection).filter(field => field.type.sortable)
   const list = sortable.map(field => `\`${field.name}\``).join(', ')
+  const rank = isSearchable(collection) ? ` With \`q\`, \`-q\` alone: by rank, the best first.` : ''
   return {
     ...query(
       'sort',
-      `Fields to sort by, separated by commas; \`-\` before one turns it round. Of ${list}.`,
+      `Fields to sort by, separated by commas; \`-\` before one turns it round. Of ${list}.${rank}`,
       text,
     ),
     example: '-created_at',
@@ -168,11 +173,10 @@ function totalName(collection: Collection): readonly string[] {
 
 /** Every parameter of a list, of its filters along relations the nearest. */
 export function listParameters(document: Document, collection: Collection): JsonValue {
-  const searchable = collection.searchable.some(field => visibleFields(collection).includes(field))
   return [
     ...['page', 'per_page', 'cursor', 'fields', 'include', ...totalName(collection)].map(reference),
     sortParameter(collection),
-    ...(searchable
+    ...(isSearchable(collection)
       ? [
           query('q', `Words that must all occur; at most ${maxSearchTerms}.`, {
             ...text,

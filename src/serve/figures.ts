@@ -49,6 +49,7 @@ export function storeFigures(store: Store): Figure[] {
   return [
     counter('commits', 'Commits to the database.', 'commits'),
     counter('committed_writes', 'Writes in these commits: several that arrive together share one.', 'writes'),
+    counter('cascaded_items', 'Items that went, or lost a reference, with a deleted one.', 'cascaded'),
     counter('answer_cache_hits', 'Reads that were answered from memory.', 'answerHits'),
     counter('answer_cache_misses', 'Reads for which the database was asked.', 'answerMisses'),
   ]

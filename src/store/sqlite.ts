@@ -29,6 +29,7 @@ import { openWritable } from './sqlite/writable.ts'
 import { moved, Writer } from './sqlite/writer.ts'
 import type { SlowReadCounts, Store, StoreCounts } from './store.ts'
 import { Versions } from './versions.ts'
+import type { OnCascade } from './write/cascades.ts'
 import { WriteHealth } from './write-health.ts'
 
 export { applyMigration, MigrationError, planMigration, schemaSql } from './schema/sqlite-migrate.ts'
@@ -59,6 +60,8 @@ export interface SqliteOptions {
   readonly neighbours?: Neighbours | undefined
   /** Called when only a new start of the process can make the file whole again: see `sqlite/checkpoints.ts`. */
   readonly onUnsafe?: (cause: unknown) => void
+  /** Called for each deletion that takes many items with it, before its commit. */
+  readonly onCascade?: OnCascade | undefined
   /** The time, in milliseconds since 1970. */
   readonly now?: () => number
   /** What is to be known of what reads cost; left out: nothing. */
@@ -154,6 +157,7 @@ export function openSqlite(model: Model, options: SqliteOptions): SqliteStore {
       },
       health,
       identity,
+      onCascade: options.onCascade,
     },
   )
   const records = new SqliteRecords({ connection, writer, versions, now })

@@ -11,6 +11,8 @@ export interface StoreCounts {
   /** Reads that were answered from memory, and reads for which the database was asked. */
   readonly answerHits: number
   readonly answerMisses: number
+  /** Items that went, or lost a reference, with another one that was deleted. */
+  readonly cascaded: number
 }
 
 /** What read replicas did, and how they are. */

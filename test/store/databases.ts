@@ -5,6 +5,7 @@ import type { StatisticsOptions } from '../../src/store/advice/statistics.ts'
 import { openPostgres } from '../../src/store/postgres.ts'
 import { openSqlite, type ReadersOptions } from '../../src/store/sqlite.ts'
 import type { Store } from '../../src/store/store.ts'
+import type { OnCascade } from '../../src/store/write/cascades.ts'
 import { withOrdinary } from '../databases/ordinary.ts'
 import { query, withPostgres } from '../databases/postgres.ts'
 import { withFile } from './blog.ts'
@@ -17,6 +18,7 @@ export interface OpenOptions {
   readonly readers?: ReadersOptions
   readonly now?: () => number
   readonly queries?: StatisticsOptions
+  readonly onCascade?: OnCascade
 }
 
 /** An empty database, which goes with its test. */

@@ -5,7 +5,6 @@ import type { Param } from '../../plan/plan.ts'
 import { conditionSql, where } from './condition.ts'
 import type { Dialect } from './dialect.ts'
 import { Row } from './row.ts'
-import { searchedFirst } from './search.ts'
 import { manySql, objectSql } from './select.ts'
 import { arg, join, name, type Sql, sql } from './writer.ts'
 
@@ -30,8 +29,7 @@ function itemRoot({ collection, id, event, rows, select }: GuardedItemRoot, stat
 function listRoot({ collection, rows, list, select }: GuardedListRoot, statement: Row): Sql {
   const another = () => statement.another(collection.name)
   const matching = (row: Row) => [conditionSql(rows, row)]
-  const find = (row: Row) => searchedFirst(row, collection, rows)
-  return manySql(list, select, { collection, rows, find }, matching, another)
+  return manySql(list, select, matching, another, { collection, rows, isWhole: true })
 }
 
 /** What the log does not keep, because nobody may ever see it, is taken from the stored row while there is one. */

@@ -61,7 +61,7 @@ export function conditionSql(
 
 /** What stands first among the conditions of a row of which many may be looked at: see `Dialect.pace`. */
 export function paced(row: Row): Sql {
-  return row.dialect.pace === undefined ? isTrue : row.dialect.pace(row.column('id'))
+  return row.dialect.pace === undefined ? isTrue : row.dialect.pace(row.sorted().column('id'))
 }
 
 /** A conjunction without its trivial parts: what follows WHERE, or nothing. */
@@ -118,8 +118,8 @@ export function bindOf(operand: Operand, as: Conversion): Bind {
 
 function search(condition: Extract<Condition, { kind: 'search' }>, row: Row): Sql {
   if (row.source?.search === condition) return row.source.matches
-  const { fields, param } = condition
-  const ids = row.dialect.search(row.table, fields, arg(param, 'words'))
+  const { fields, param, isWhole } = condition
+  const ids = row.dialect.search(row.table, { fields, words: arg(param, 'words'), isWhole })
   return sql`${row.column('id')} IN (${ids})`
 }
 

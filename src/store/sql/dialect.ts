@@ -58,20 +58,39 @@ export interface Dialect {
    * Undefined where no statement runs there.
    */
   readonly pace?: ((id: Sql) => Sql) | undefined
-  /** A query for the ids of the rows of `table` in whose `fields` all the words occur. */
-  search(table: string, fields: readonly Field[], words: Bind): Sql
+  /** A query for the ids of the rows of `table` that are searched for. */
+  search(table: string, searched: Searched): Sql
+  /**
+   * That all the words occur in one field of the row that has this id, which is at least `lowest`. `index`: the alias
+   * of the row's search index, where the statement reads it.
+   */
+  searchedIn(table: string, field: Field, words: Bind, row: SearchedRow): Sql
+  /** A join whose first table is read first, in its order, where the database does not know better. */
+  readonly leading: Sql
   /** Undefined where policies lock the rows: an index of words is of no use to a statement that they restrain. */
   readonly searchIndex: SearchIndexSql | undefined
+}
+
+export interface Searched {
+  /** All the words occur in these: one word in one, another in another. */
+  readonly fields: readonly Field[]
+  readonly words: Bind
+  /** Whether the fields are all that the index has. */
+  readonly isWhole: boolean
+}
+
+export interface SearchedRow {
+  readonly id: Sql
+  readonly lowest: Sql
+  readonly index: Sql | undefined
 }
 
 /** The search index of a collection as a table that statements begin with. */
 export interface SearchIndexSql {
   /** Its column that holds the ids of rows. */
   readonly id: string
-  /** Before the table of the rows that it leads to. */
-  readonly join: Sql
-  /** That all the words occur in `fields` of a row of the index, which the statement may call `alias`. */
-  matches(alias: Sql | undefined, table: string, fields: readonly Field[], words: Bind): Sql
+  /** That a row of the index, which the statement may call `alias`, is searched for. */
+  matches(alias: Sql | undefined, table: string, searched: Searched): Sql
 }
 
 /** The parent of a collection's table, which shows all its rows to rules: see `schema/row-security.ts`. */

@@ -4,7 +4,7 @@
  * code point.
  */
 import type { Field } from '../../model/model.ts'
-import { type Dialect, searchTable, storedTable } from './dialect.ts'
+import { type Dialect, type Searched, type SearchedRow, searchTable, storedTable } from './dialect.ts'
 import { type Bind, join, name, of, quoted, type Sql, sql } from './writer.ts'
 
 /** The column of a search table with the words of all its fields; those of one field stand under its name. */
@@ -58,16 +58,24 @@ function bare({ type }: Field): Sql {
 }
 
 /** The words of all the fields are in an index; those of some are looked at in what it finds. */
-function matches(alias: Sql | undefined, _collection: string, fields: readonly Field[], words: Bind): Sql {
+function matches(alias: Sql | undefined, _collection: string, { fields, words, isWhole }: Searched): Sql {
+  const found = sql`${of(alias)}${name(allWords)} @> ${words}`
+  if (isWhole) return found
   const columns = join(
     fields.map(field => sql`${of(alias)}${name(field.name)}`),
     ' || ',
   )
-  return sql`${of(alias)}${name(allWords)} @> ${words} AND ${columns} @> ${words}`
+  return sql`${found} AND ${columns} @> ${words}`
 }
 
-function search(collection: string, fields: readonly Field[], words: Bind): Sql {
-  return sql`SELECT "id" FROM ${name(searchTable(collection))} WHERE ${matches(undefined, collection, fields, words)}`
+function search(collection: string, searched: Searched): Sql {
+  return sql`SELECT "id" FROM ${name(searchTable(collection))} WHERE ${matches(undefined, collection, searched)}`
+}
+
+function searchedIn(collection: string, field: Field, words: Bind, { id, index }: SearchedRow): Sql {
+  const column = name(field.name)
+  if (index !== undefined) return sql`${index}.${column} @> ${words}`
+  return sql`(SELECT ${column} @> ${words} FROM ${name(searchTable(collection))} WHERE "id" = ${id})`
 }
 
 export const postgres: Dialect = {
@@ -105,7 +113,9 @@ export const postgres: Dialect = {
   nulls: descending => (descending ? [' NULLS LAST'] : [' NULLS FIRST']),
   stored: collection => collection,
   search,
-  searchIndex: { id: 'id', join: [' JOIN '], matches },
+  searchedIn,
+  leading: [' JOIN '],
+  searchIndex: { id: 'id', matches },
 }
 
 /** For tables whose rows are locked by policies. */

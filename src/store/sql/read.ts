@@ -4,7 +4,7 @@ import type { Condition, GuardedItem, GuardedList } from '../../plan/guarded.ts'
 import { conditionSql, paced, type RelatedForm, reached, visible, where } from './condition.ts'
 import type { Dialect } from './dialect.ts'
 import { Row } from './row.ts'
-import { searchedFirst } from './search.ts'
+import { type Found, isRanked, type RankedPart, rankedFirst, searchedFirst } from './search.ts'
 import { isById, objectSql } from './select.ts'
 import { sortedSql } from './sorted.ts'
 import { unsoughtIn } from './sought.ts'
@@ -33,19 +33,19 @@ export interface Slice {
 export function listSql(list: GuardedList, slice: Slice, dialect: Dialect): Sql {
   const skips = slice.offset !== undefined && dialect.makesSkipped
   const isFlat = isById(list) && !skips
-  const row = isFlat ? rowOf(list, dialect) : new Row(dialect, list.collection.name)
+  const row = isFlat ? rowOf(list, slice, dialect) : new Row(dialect, list.collection.name)
   const text = dialect.text(objectSql(list.select, row))
   const columns = join([text, ...(slice.keys ? keysSql(list, row) : [])], ', ')
   if (isFlat) return slicedSql(list, slice, row, columns, [])
   // Were the texts made in the inner query, they would be made for every row that is sorted.
-  const inner = rowOf(list, dialect)
+  const inner = rowOf(list, slice, dialect)
   const sliced = slicedSql(list, slice, inner, inner.columns(row), row.used())
   return sql`SELECT ${columns} FROM ${row.of(sliced)}`
 }
 
 /** Only the sort keys, one column each: to find a position. */
 export function positionSql(list: GuardedList, slice: Slice, dialect: Dialect): Sql {
-  const row = rowOf(list, dialect)
+  const row = rowOf(list, slice, dialect)
   const names = list.sort.map(({ field }) => field.field.name)
   return slicedSql(list, slice, row, join(keysSql(list, row), ', '), names)
 }
@@ -53,7 +53,7 @@ export function positionSql(list: GuardedList, slice: Slice, dialect: Dialect): 
 /** One column: how many rows there are. */
 export function countSql(list: GuardedList, dialect: Dialect, form?: RelatedForm): Sql {
   const row = new Row(dialect, list.collection.name)
-  if (list.within === undefined) searchedFirst(row, list.collection, list.rows)
+  searchedFirst(row, foundBy(list))
   const conditions = where(conditionsOf(list, row, form))
   return sql`SELECT count(*) FROM ${row.from()}${conditions}`
 }
@@ -92,11 +92,22 @@ export function parentSql(within: NonNullable<GuardedList['within']>, dialect: D
   return sql`SELECT 1 FROM ${row.from()}${where(conditions)}`
 }
 
-/** A row of the list, found by the search index where that gives the list's order. */
-function rowOf(list: GuardedList, dialect: Dialect): Row {
+/** A row of the list, found by the search where that gives the list's order. */
+function rowOf(list: GuardedList, slice: Slice, dialect: Dialect): Row {
   const row = new Row(dialect, list.collection.name)
-  if (isById(list) && list.within === undefined) searchedFirst(row, list.collection, list.rows)
+  if (isById(list)) searchedFirst(row, foundBy(list))
+  if (isRanked(list.sort)) rankedFirst(row, foundBy(list), rankedPart(list, slice))
   return row
+}
+
+function foundBy({ collection, rows, within }: GuardedList): Found {
+  return { collection, rows, isWhole: within === undefined }
+}
+
+function rankedPart(list: GuardedList, { after, limit, offset }: Slice): RankedPart {
+  const matching = (row: Row) => conditionsOf(list, row)
+  const bounded = offset === undefined ? limit : sql`${limit} + CAST(${offset} AS bigint)`
+  return { sort: list.sort, matching, after, limit: bounded }
 }
 
 function keysSql({ sort }: GuardedList, row: Row): Sql[] {

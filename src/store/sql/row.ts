@@ -15,14 +15,15 @@ interface Counter {
 export interface RowSource {
   /** A table or query with its alias. */
   readonly from: Sql
-  readonly join: Sql
   /**
    * What lists are sorted by; `id` is among it. Nothing else is said of it: FTS5 takes `rowid = NULL`, beside a MATCH,
    * as if it were not there.
    */
   readonly keys: ReadonlyMap<string, Sql>
+  /** The alias of the search index, where it is that. */
+  readonly index: Sql | undefined
   /** The search by which its rows are found, and what is left of that condition over them. */
-  readonly search: Condition
+  readonly search: Condition | undefined
   readonly matches: Sql
 }
 
@@ -86,9 +87,9 @@ export class Row {
     const { source } = this
     const own = sql`${name(this.table)} AS ${this.#alias}`
     if (source === undefined) return own
-    const { from, join, keys } = source
+    const { from, keys } = source
     if (this.#used.size === 0) return from
-    return sql`${from}${join}${own} ON ${this.#alias}."id" = ${keys.get('id') ?? []}`
+    return sql`${from}${this.dialect.leading}${own} ON ${this.#alias}."id" = ${keys.get('id') ?? []}`
   }
 
   /** The result of a query over this very row, under its alias. */
@@ -108,9 +109,10 @@ export class Row {
 
   /** The columns that `outer` has used so far, as a select list. */
   columns(outer: Row = this): Sql {
-    return join(
-      outer.used().map(used => this.column(used)),
-      ', ',
-    )
+    const listed = outer.used().map(used => {
+      const key = this.source?.keys.get(used)
+      return key === undefined ? this.column(used) : sql`${key} AS ${name(used)}`
+    })
+    return join(listed, ', ')
   }
 }

@@ -1,5 +1,5 @@
 /** What is selected, as one JSON object built by the database, with related rows nested in it. */
-import type { Collection, Field } from '../../model/model.ts'
+import type { Field } from '../../model/model.ts'
 import type {
   Condition,
   GuardedRelation,
@@ -11,6 +11,7 @@ import type {
 import type { FieldForm } from '../../plan/plan.ts'
 import { conditionSql, isTrue, linked, paced, visible, where } from './condition.ts'
 import type { Row } from './row.ts'
+import { type Found, isRanked, rankedFirst, searchedFirst } from './search.ts'
 import { sortedSql } from './sorted.ts'
 import { unsoughtIn } from './sought.ts'
 import { arg, quoted, type Sql, sql } from './writer.ts'
@@ -80,25 +81,17 @@ function ownReference({ relation }: Path, select: readonly GuardedSelected[], ro
 
 function toMany({ path, rows, select }: GuardedRelation, list: GuardedSelectedList, row: Row): Sql {
   const matching = (target: Row) => [linked(path, target, row), conditionSql(rows, target)]
-  const listed = { collection: path.target, rows }
-  return manySql(list, select, listed, matching, () => row.another(path.target.name))
+  const found = { collection: path.target, rows, isWhole: false }
+  return manySql(list, select, matching, () => row.another(path.target.name), found)
 }
 
-interface ListedRows {
-  readonly collection: Collection
-  /** What holds for all of them. */
-  readonly rows: Condition
-  /** Lets the rows of a list by id, or of a count, be found by something other than their table. */
-  readonly find?: ((target: Row) => void) | undefined
-}
-
-/** A list of a collection as a JSON array, or as a connection's object. `matching`: which rows of the target are in it. */
+/** A list as a JSON array, or as a connection's object. `matching`: which rows of the target are in it. */
 export function manySql(
   list: GuardedSelectedList,
   select: readonly GuardedSelected[],
-  { collection, rows: shown, find }: ListedRows,
   matching: (target: Row) => readonly Sql[],
   another: () => Row,
+  found: Found,
 ): Sql {
   const { sort, limit, after: position, connection } = list
   const target = another()
@@ -107,20 +100,18 @@ export function manySql(
   const begin = position?.map((param, index) => arg(param, sort[index]?.field.field.type.encoding ?? 'text'))
   // Were the objects made in the inner query, they would be made for every row that is sorted.
   const inner = target.inner()
-  if (isById(list)) find?.(inner)
-  inner.unsought = unsoughtIn(shown, collection, sort)
-  const found = {
-    collection,
-    conditions: [paced(inner), ...matching(inner)],
-    sort,
-    after: begin,
-    limit: target.dialect.limit(arg(limit, 'number')),
-    offset: undefined,
-  }
-  const query = sortedSql(found, inner, inner.columns(target), target.used())
+  const bound = target.dialect.limit(arg(limit, 'number'))
+  const conditionsOf = (one: Row) => [paced(one), ...matching(one)]
+  if (isById(list)) searchedFirst(inner, found)
+  if (isRanked(sort)) rankedFirst(inner, found, { sort, matching: conditionsOf, after: begin, limit: bound })
+  const { collection } = found
+  inner.unsought = unsoughtIn(found.rows, collection, sort)
+  const conditions = conditionsOf(inner)
+  const rowsOf = { collection, conditions, sort, after: begin, limit: bound, offset: undefined }
+  const query = sortedSql(rowsOf, inner, inner.columns(target), target.used())
   const rows = sql`(SELECT ${array} FROM ${target.of(query)})`
   if (!connection) return rows
-  return target.dialect.object([['rows', rows], ...totalSql(connection.total, matching, another, find)])
+  return target.dialect.object([['rows', rows], ...totalSql(connection.total, matching, another, found)])
 }
 
 /** A row of a connection: its object, and its sort keys as a cursor carries them. */
@@ -136,11 +127,11 @@ function totalSql(
   wanted: boolean,
   matching: (target: Row) => readonly Sql[],
   another: () => Row,
-  find: ListedRows['find'],
+  found: Found,
 ): readonly (readonly [string, Sql])[] {
   if (!wanted) return []
   const target = another()
-  find?.(target)
+  searchedFirst(target, found)
   const conditions = matching(target).filter(each => each !== isTrue)
   // SQLite counts a whole table by its pages, unless there is a condition.
   const kept = conditions.length === 0 ? [] : [paced(target), ...conditions]

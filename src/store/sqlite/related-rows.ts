@@ -9,6 +9,7 @@ import type { Collection } from '../../model/model.ts'
 import type { Condition, GuardedList } from '../../plan/guarded.ts'
 import type { RelatedForm } from '../sql/condition.ts'
 import { listSql, type Slice, walkSql } from '../sql/read.ts'
+import { isRanked } from '../sql/search.ts'
 import { sqlite } from '../sql/sqlite.ts'
 import type { Inputs, ResultRow } from '../values.ts'
 import type { Connection, Statement } from './connection.ts'
@@ -29,7 +30,8 @@ type Context = Pick<ReadContext, 'connection' | 'totals' | 'walkedRows' | 'diale
 
 /** The rows of a slice, found in the way that suits the list. */
 export function listRows(shape: GuardedList, slice: Slice, size: SliceSize, context: Context): ListRows {
-  if (!followsRelations(shape.rows)) return context.connection.prepare(listSql(shape, slice, context.dialect))
+  if (!followsRelations(shape.rows) || isRanked(shape.sort))
+    return context.connection.prepare(listSql(shape, slice, context.dialect))
   return new RelatedRows(shape, slice, size, context)
 }
 

@@ -361,6 +361,32 @@ const fields: readonly Scenario[] = [
     has: { data: [], meta: { total: 0 } },
   },
   {
+    name: 'search by rank',
+    as: ann,
+    url: '/api/v1/tasks?q=GREY+stones&sort=-q&fields=id',
+    status: 200,
+    has: { data: [{ id: 1 }], meta: { total: 1 } },
+  },
+  ...['q=x&sort=q', 'sort=-q', 'q=x&sort=-q,title', 'q=x&sort=-id,-q'].map(query => ({
+    name: `no order by rank: ${query}`,
+    as: ann,
+    url: `/api/v1/tasks?${query}`,
+    status: 400,
+    has: {
+      error: {
+        message: /^The order by rank is "sort=-q", alone and with "q"/,
+        details: [{ field: 'sort', code: 'not_sortable' }],
+      },
+    },
+  })),
+  {
+    name: 'an order by rank where nothing is searched',
+    as: ann,
+    url: '/api/v1/projects?sort=-q',
+    status: 400,
+    has: { error: { message: /"q"/, details: [{ field: 'sort' }] } },
+  },
+  {
     name: 'search for nothing',
     as: ann,
     url: '/api/v1/tasks?q=',
