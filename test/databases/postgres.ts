@@ -73,24 +73,12 @@ export interface TestDatabase {
   drop(): Promise<void>
 }
 
-let strategy: Promise<string> | undefined
-
-/**
- * How a database is copied: file by file where the server can be told so (from 15). Page by page through the log, as it
- * does by default, costs it twice the CPU time or more.
- */
-async function copyStrategy(admin: string): Promise<string> {
-  const [row] = await query(admin, `SELECT current_setting('server_version_num')::int >= 150000 AS can`)
-  return row?.can === true ? 'STRATEGY FILE_COPY' : ''
-}
-
 /** A new, empty database, or a copy of one that nobody is connected to. */
 export async function newDatabase(template?: TestDatabase): Promise<TestDatabase> {
   const admin = await serverUrl()
   const name = `test_${randomBytes(8).toString('hex')}`
   const from = template === undefined ? 'template0' : new URL(template.url).pathname.slice(1)
-  strategy ??= copyStrategy(admin)
-  await query(admin, `CREATE DATABASE "${name}" TEMPLATE "${from}" ${await strategy}`)
+  await query(admin, `CREATE DATABASE "${name}" TEMPLATE "${from}"`)
   const url = new URL(admin)
   url.pathname = `/${name}`
   return {

@@ -80,8 +80,8 @@ interface Seeded {
 }
 
 /**
- * Runs tests on benches with the same data. A test that changes nothing leaves its bench to the next one: to make
- * and fill a database costs far more than a request. A test that `changes` something begins with a new one.
+ * Runs tests on benches with the same data. A test that changes nothing leaves its bench to the next one, because
+ * filling a database costs far more than a request. A test that `changes` something starts with a new one.
  */
 export function seededBenches(model: Model, open: OpenBench, seed: Seed) {
   let kept: Seeded | undefined
@@ -123,7 +123,7 @@ async function runScenario({ bench, dump: before }: Seeded, scenario: Scenario):
   assert.deepEqual(changed.sort(), [...(scenario.changes ?? [])].sort(), 'what changed')
 }
 
-/** One test for each row. */
+/** One test for each row: those that change nothing share a database. */
 export function runScenarios(model: Model, open: OpenBench, seed: Seed, rows: readonly Scenario[]): void {
   const withBench = seededBenches(model, open, seed)
   for (const row of rows) {
