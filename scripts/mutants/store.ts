@@ -522,6 +522,69 @@ const sqlite: readonly Mutant[] = [
     ],
   ),
   ...mutantsOf(
+    'store/sqlite/fair-queue',
+    ['store/sqlite/reader-pool'],
+    [
+      [
+        'one caller has every process',
+        'if (jobs.running >= this.#options.maxRunningOfCaller) continue\n',
+        '',
+      ],
+      ['one caller fills the queue', ' || jobs.waiting.length >= maxOfCaller', ''],
+      [
+        'what is over counts as waiting',
+        '    jobs.waiting.splice(at, 1)\n    this.#waiting--\n',
+        '    jobs.waiting.splice(at, 1)\n',
+      ],
+    ],
+  ),
+  ...mutantsOf(
+    'store/sqlite/reader-pool',
+    ['store/sqlite/reader-pool'],
+    [
+      [
+        'a late read goes on in its process',
+        '      void job.process.kill()\n    }\n    this.#refuse',
+        '    }\n    this.#refuse',
+      ],
+      ['a read whose process ends is never tried again', 'const maxTries = 2', 'const maxTries = 1'],
+      [
+        'a read is tried without end',
+        'cause instanceof ReaderLost && job.tries < maxTries',
+        'cause instanceof ReaderLost',
+      ],
+    ],
+  ),
+  ...mutantsOf(
+    'store/sqlite/reader-program',
+    ['store/sqlite/reader-pool'],
+    [
+      ['another file is read', '    if (!isSame) throw', '    if (false) throw'],
+      ['each query has a snapshot of its own', "    database.exec('BEGIN')\n", ''],
+      ['a reader outlives the service', '  new Worker(watch, { eval: true, execArgv: [] }).unref()\n', ''],
+    ],
+  ),
+  ...mutantsOf(
+    'store/sqlite/pooled-reads',
+    ['store/sqlite/slow-reads'],
+    [
+      ['a page after an anchor that moved is answered', 'if (whole !== undefined) [', 'if (false) ['],
+      [
+        'a parent that is missing is an empty list',
+        'results.shift()?.length === 0',
+        'results.shift()?.length === 9',
+      ],
+    ],
+  ),
+  ...mutantsOf(
+    'store/sqlite/read-route',
+    ['store/sqlite/slow-reads'],
+    [
+      ['whole tables are sorted on the event loop', "? 'pool' : 'paced')\n}", "? 'paced' : 'paced')\n}"],
+      ['every table is sorted in a process', 'rows() > wholeTableRows', 'rows() > 0'],
+    ],
+  ),
+  ...mutantsOf(
     'store/sqlite/reader',
     ['store/sqlite/writes', ...contract],
     [

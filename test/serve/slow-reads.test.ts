@@ -147,6 +147,9 @@ test('a scan sees every change that was acknowledged before it was asked for', a
       (json.data as { name: string }[]).map(({ name }) => name),
       [body.name],
     )
+    const query = '{ numbers(limit: 1, orderBy: NAME_ASC) { name } }'
+    const graphql = await call('/graphql', { method: 'POST', key, body: { query } })
+    assert.deepEqual(graphql.json.data, { numbers: [{ name: body.name }] })
   }
 })
 

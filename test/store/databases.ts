@@ -55,13 +55,16 @@ function sqliteExec(file: string, text: string): void {
   }
 }
 
+/** Statements are those of a service, which can be ended: none is here. */
+const readers: ReadersOptions = { count: 1, timeoutMs: 60_000, budgetMs: 60_000 }
+
 const sqlite: TestDatabase = {
   name: 'SQLite',
   within: use =>
     withFile(file =>
       use({
         url: file,
-        open: async (model, options) => openSqlite(model, { file, ...options }),
+        open: async (model, options) => openSqlite(model, { file, readers, ...options }),
         rows: async text => sqliteRows(file, text),
         run: async text => sqliteExec(file, text),
       }),

@@ -36,6 +36,7 @@ async function withRows(rows: number, use: (file: string) => Promise<void>): Pro
     for (const name of ['ann', 'ben', 'cleo']) {
       await client.create('users', { name, email: `${name}@example.com` })
     }
+    await client.create('posts', { title: 'a needle', author_id: 1 })
     await store.close()
     fill(file, rows)
     await use(file)
@@ -59,6 +60,7 @@ const quick: readonly Case[] = [
     { ...listOfPosts, filter: titled('ne'), window: uncounted },
     [0, 5, 'x'],
   ],
+  ['a search', { ...listOfPosts, search: 2 }, [0, 5, 'needle']],
   ['the first of a user', { ...listOfPosts, within: ofUser, window: { ...uncounted } }, [0, 5, 2]],
 ]
 const slow: readonly Case[] = [
