@@ -5,6 +5,7 @@
  * `npm run bench -- overload`
  * `npm run bench -- postgres [--rounds n] [--seconds n] [--write-docs]`: what row security and a read replica cost
  * `npm run bench -- growth [--write-docs]`: how long the largest inputs hold the event loop
+ * `npm run bench -- slow-reads [rows] [--rounds n] [--seconds n] [--write-docs]`: what others take while some scan
  * `npm run bench -- soak [lanes] [--minutes 30]`: bench/soak-load.ts names the lanes
  *
  * Names are W1 to W19, `start` and `walk`, also as `W10,W11`; without any, all of them, and what two workers and
@@ -28,6 +29,7 @@ import {
   walkLine,
   writeDocs,
 } from './report.ts'
+import { measureSlowReads, slowReadsTable } from './slow-reads.ts'
 import { soak } from './soak.ts'
 import { postgres, postgresStages, type Stage, sqlite, withWorkers } from './stage.ts'
 import { type Delivery, deliver, deliveryTable } from './subscribers.ts'
@@ -256,11 +258,20 @@ async function growth(): Promise<void> {
   if (slowRows(rows) > 0) process.exitCode = 1
 }
 
+async function slowReads(): Promise<void> {
+  const rows = positionals.length > 1 ? Number(positionals[1]) : 1_000_000
+  const figures = await measureSlowReads(await dataSet(rows), paceOr(3, 5))
+  const text = [machine(), slowReadsTable(figures)].join('\n\n')
+  say(text)
+  if (values['write-docs']) writeDocs('slow-reads', text)
+}
+
 const others: Readonly<Record<string, () => Promise<void>>> = {
   profile: profileFirst,
   soak: soakFirst,
   postgres: postgresBeside,
   growth,
+  'slow-reads': slowReads,
   overload: async () => say(overloadTable(await measureOverload(await dataSet(positive('rows'))))),
 }
 await (others[positionals[0] ?? ''] ?? bench)()

@@ -12,6 +12,10 @@ const commands: Commands = {
     sentence: 'Check the model, and list every fault of it.',
     load: () => import('./cli/check.ts'),
   },
+  'explain-queries': {
+    sentence: 'List the slow lists that a service has answered, and the index that each lacks.',
+    load: () => import('./cli/explain-queries.ts'),
+  },
   migrate: {
     sentence: 'Show what the model changes in the database, and do it with --apply.',
     load: () => import('./cli/migrate.ts'),

@@ -213,6 +213,20 @@ export const settingsTable = {
     sentence:
       'How many connections may be open, WebSockets included, to all workers together. Beyond, idle ones end, WebSockets on which nothing runs first, then requests on new ones are answered with 503; a tenth beyond, new ones end at once.',
   }),
+  maxScan: optional({
+    variable: 'PORTICO_MAX_SCAN',
+    kind: integer(1, 1_000_000_000),
+    defaultText: 'no bound',
+    sentence:
+      'How many rows of the database a list may look at, by an estimate from its plan and the tables’ totals, in REST and GraphQL. A list that would look at more is answered with 400 and `SCAN_TOO_LARGE`, whoever asks.',
+  }),
+  serverTiming: row({
+    variable: 'PORTICO_SERVER_TIMING',
+    kind: flag,
+    default: false,
+    sentence:
+      'Whether answers of REST and GraphQL have a `Server-Timing` header with how long the database took, what the slowest list looked at and which index it lacks. For development: it tells strangers about the inside.',
+  }),
   maxDelay: row({
     variable: 'PORTICO_MAX_DELAY',
     kind: integer(0, 60_000),

@@ -27,6 +27,11 @@ export const catalogue = {
     message: 'The cursor is not one that this list gave out.',
     hint: 'Use `next_cursor` unchanged, with the same sort. An empty `cursor` starts from the first page.',
   },
+  SCAN_TOO_LARGE: {
+    status: 400,
+    message: 'The list would look at too many rows.',
+    hint: 'The operator bounds how many rows of the database a list may look at (`PORTICO_MAX_SCAN`). The message says how many it would be. Sort by `id` or by what the API’s own pages sort by, filter by a relation or a unique field, or follow `cursor` in place of a deep `page`.',
+  },
   UNAUTHORIZED: {
     status: 401,
     message: 'This needs a valid credential.',

@@ -30,6 +30,8 @@ import { gateFigures } from './serve/gate.ts'
 import type { GraphqlFace } from './serve/graphql.ts'
 import type { OauthFace } from './serve/oauth.ts'
 import { type OpenPaths, openPaths, requireStarted } from './serve/open-paths.ts'
+import { SlowKeeper } from './serve/queries.ts'
+import { serverTiming } from './serve/server-timing.ts'
 import { createRun, openSealed, openStore, prepare } from './serve/store.ts'
 import { tracedGuard, tracedRequests, tracedSent, tracedStore } from './serve/traces.ts'
 import type { Store } from './store/store.ts'
@@ -92,7 +94,9 @@ interface Parts {
 async function assemble(parts: Parts): Promise<Service> {
   const { model, store, cluster, log, traces, settings, crew } = parts
   followOthers(store, cluster)
-  const run = createRun(tracedGuard(createGuard(model), traces), tracedStore(store, traces))
+  const timing = settings.serverTiming ? serverTiming(store.queries) : undefined
+  const traced = tracedStore(store, traces)
+  const run = createRun(tracedGuard(createGuard(model), traces), timing ? timing.store(traced) : traced)
   const limits = createLimits(limitSettings(settings), cluster.counters)
   const issuer = () => settings.baseUrl ?? listeningUrl(settings, http)
   const credentials = await openCredentials({ ...parts, run, issuer })
@@ -110,6 +114,8 @@ async function assemble(parts: Parts): Promise<Service> {
     () => graphql.figures(),
   )
   crew?.tellBy(() => metrics.text())
+  const face: Face = (exchange, principal) =>
+    isGraphql(exchange.path) ? graphql.answer(exchange, principal) : rest(exchange, principal)
   const state: State = { starting: crew === undefined, closing: false }
   const stages: Stages = {
     state,
@@ -119,8 +125,7 @@ async function assemble(parts: Parts): Promise<Service> {
     limits,
     bodyLimit: settings.bodyLimit,
     oauth,
-    face: (exchange, principal) =>
-      isGraphql(exchange.path) ? graphql.answer(exchange, principal) : rest(exchange, principal),
+    face: timing ? (exchange, principal) => timing.reply(() => face(exchange, principal)) : face,
   }
   const routeOf = routeLabels(model.collections)
   const http = createHttp(settings, {
@@ -140,7 +145,8 @@ async function assemble(parts: Parts): Promise<Service> {
   const url = listeningUrl(settings, http)
   if (!crew) log.logger.info({ database: publicName(settings.database) }, `listening on ${url}`)
   const delay = settings.shutdownDelay
-  const close = closer({ http, graphql, oauth, store, cluster, log, traces, state, delay })
+  const slow = store.queries && new SlowKeeper({ insight: store.queries, records: store.records })
+  const close = closer({ http, graphql, oauth, store, cluster, slow, log, traces, state, delay })
   return { url, firstAdministrator, close }
 }
 

@@ -20,6 +20,8 @@ export interface Running {
   readonly oauth: OauthFace
   readonly store: Store
   readonly cluster: Cluster
+  /** What was slow is stored at the end. */
+  readonly slow: { close(): Promise<void> } | undefined
   readonly log: Log
   readonly traces: Traces | undefined
   readonly state: State
@@ -34,6 +36,7 @@ export function closer({
   oauth,
   store,
   cluster,
+  slow,
   log,
   traces,
   state,
@@ -49,6 +52,7 @@ export function closer({
     graphql.close()
     await http.close()
     await oauth.idle()
+    await slow?.close()
     await cluster.close()
     await store.close()
     await traces?.close()

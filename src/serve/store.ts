@@ -14,6 +14,7 @@ import type { Records } from '../records.ts'
 import { openSqlite } from '../store/sqlite.ts'
 import type { Store } from '../store/store.ts'
 import type { Crew } from '../workers/crew.ts'
+import { slowIn } from './queries.ts'
 
 /** What serves, beside the settings. */
 interface Serving {
@@ -26,18 +27,19 @@ export async function openStore(model: Model, settings: Settings, serving?: Serv
   const { database, databaseConnections: connections, databaseTimeout: timeout } = settings
   const { cacheBytes, autoMigrate, rowSecurity } = settings
   const onSurplus = serving && surplusIn(serving.log)
+  const queries = serving && { onSlow: slowIn(serving.log.logger), maxScan: settings.maxScan }
   if (isPostgres(database)) {
     const { openPostgres } = await import('../store/postgres.ts')
     const replicas = serving && replicasOf(settings, serving.log)
     const options = { connections, replicas, timeout, cacheBytes, autoMigrate, onSurplus, rowSecurity }
-    return openPostgres(model, { url: database, ...options })
+    return openPostgres(model, { url: database, queries, ...options })
   }
   refuseReplicas(settings)
   requireUnlocked(settings)
   const neighbours = serving?.crew?.neighbours
   const unsafe = serving && { onUnsafe: (cause: unknown) => endProcess(cause, serving.crew) }
   const readers = serving && readersOf(settings, serving.log)
-  const options = { cacheBytes, autoMigrate, onSurplus, neighbours, readers, ...unsafe }
+  const options = { cacheBytes, autoMigrate, onSurplus, neighbours, queries, readers, ...unsafe }
   return openSqlite(model, { file: database, ...options })
 }
 

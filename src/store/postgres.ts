@@ -4,6 +4,7 @@ import type { Model } from '../model/model.ts'
 import type { Awaitable, CompositeAnswer, ReadAnswer, WriteAnswer } from '../plan/answer.ts'
 import type { GuardedCompositeRead, GuardedRead, GuardedWrite } from '../plan/guarded.ts'
 import type { Records } from '../records.ts'
+import { insightOf } from './advice/insight.ts'
 import type { ChangeLog } from './postgres/change-log.ts'
 import { storageTrouble } from './postgres/failure.ts'
 import { partsOf, type StoreParts } from './postgres/parts.ts'
@@ -36,6 +37,7 @@ class OpenStore implements Store {
   readonly changes: ChangeLog
   readonly records: Records
   readonly replicas: Store['replicas']
+  readonly queries: Store['queries']
   readonly #parts: StoreParts
   #closed = false
 
@@ -43,6 +45,7 @@ class OpenStore implements Store {
     this.#parts = parts
     this.changes = parts.changes
     this.records = parts.records
+    this.queries = insightOf(parts.statistics)
     const { replicas } = parts
     this.replicas = replicas && (() => replicas.counts())
   }
@@ -99,6 +102,7 @@ class OpenStore implements Store {
   async close(): Promise<void> {
     if (this.#closed) return
     this.#closed = true
+    this.#parts.statistics?.close()
     const { pool, watch, replicas, writer, changes } = this.#parts
     changes.close()
     await writer.close()

@@ -4,6 +4,9 @@ import { ApiError } from '../errors.ts'
 import type { Model } from '../model/model.ts'
 import type { Awaitable, CompositeAnswer, ReadAnswer, WriteAnswer } from '../plan/answer.ts'
 import type { GuardedCompositeRead, GuardedRead, GuardedWrite } from '../plan/guarded.ts'
+import { insightOf } from './advice/insight.ts'
+import { observed } from './advice/observed.ts'
+import { QueryStatistics, type StatisticsOptions } from './advice/statistics.ts'
 import { Answers } from './answers.ts'
 import { unfit } from './refusals.ts'
 import { SqliteFit } from './schema/sqlite-fit.ts'
@@ -12,6 +15,7 @@ import { ChangeLog } from './sqlite/change-log.ts'
 import { Checkpoints } from './sqlite/checkpoints.ts'
 import { Connection } from './sqlite/connection.ts'
 import { EventLog } from './sqlite/event-log.ts'
+import { sqliteExplainer } from './sqlite/explain.ts'
 import { failureOf } from './sqlite/failure.ts'
 import { FileIdentity } from './sqlite/identity.ts'
 import { type Neighbours, noNeighbours } from './sqlite/neighbours.ts'
@@ -48,7 +52,7 @@ export interface SqliteOptions {
   readonly readers?: ReadersOptions | undefined
   /**
    * How many rows of a list are looked at one by one for conditions on related rows, before the ids that match are
-   * gathered. 1,000 by default, which take under half a millisecond.
+   * gathered. 500 by default, which take under half a millisecond.
    */
   readonly walkedRows?: number
   /** Other threads of this process with the same file. */
@@ -57,6 +61,8 @@ export interface SqliteOptions {
   readonly onUnsafe?: (cause: unknown) => void
   /** The time, in milliseconds since 1970. */
   readonly now?: () => number
+  /** What is to be known of what reads cost; left out: nothing. */
+  readonly queries?: StatisticsOptions | undefined
 }
 
 export interface ReadersOptions {
@@ -64,7 +70,7 @@ export interface ReadersOptions {
   readonly count: number
   /** How long a slow read may take from when it was asked for, in milliseconds. */
   readonly timeoutMs: number
-  /** How long a read may hold the event loop before it is moved to a process, in milliseconds. 2 by default. */
+  /** How long a read may hold the event loop before it is moved to a process, in milliseconds; 0: it begins there. 2 by default. */
   readonly budgetMs?: number
   /** See `ReaderPoolOptions`. */
   readonly idleMs?: number
@@ -91,7 +97,7 @@ export function openSqlite(model: Model, options: SqliteOptions): SqliteStore {
     busyTimeout = 5000,
     now = Date.now,
     neighbours = noNeighbours,
-    walkedRows = 1000,
+    walkedRows = 500,
   } = options
   const file = options.file === ':memory:' ? options.file : resolve(options.file)
   makeFolder(file)
@@ -111,16 +117,25 @@ export function openSqlite(model: Model, options: SqliteOptions): SqliteStore {
     changes?.tell('elsewhere')
   })
   const totals = new Totals(connection, versions)
+  const statistics =
+    options.queries && new QueryStatistics(model, sqliteExplainer(connection, totals), options.queries)
   const identity = new FileIdentity(file)
   const pool = openPool(file, identity, options)
   const slow = pool && { pool, budget: new ReadBudget(database, options.readers?.budgetMs ?? 2) }
   const answers = new Answers(cacheBytes)
-  const reader = new Reader({ connection, answers, versions, orders, totals, walkedRows, slow })
+  const parts = { connection, answers, versions, orders, totals, walkedRows, slow }
+  const reader = observed(new Reader(parts), statistics)
   const events = new EventLog(connection, eventsKept)
   const log = new ChangeLog(connection)
   changes = log
   const health = new WriteHealth(neighbours)
-  const checkpoints = new Checkpoints(connection, { onUnsafe: options.onUnsafe ?? (() => {}) })
+  const checkpoints = new Checkpoints(connection, {
+    onUnsafe(cause) {
+      // A reader that still had the file open when the next start opens it would keep the log from being copied again.
+      void pool?.close()
+      options.onUnsafe?.(cause)
+    },
+  })
   const isOurs = connection.takeOverCheckpoints()
   const writer = new Writer(
     { model, connection, events, search: new SearchIndex(connection) },
@@ -155,6 +170,7 @@ export function openSqlite(model: Model, options: SqliteOptions): SqliteStore {
     checkpoints,
     fit,
     pool,
+    statistics,
   })
 }
 
@@ -172,7 +188,7 @@ function openPool(
 
 interface StoreParts {
   readonly connection: Connection
-  readonly reader: Reader
+  readonly reader: Pick<Reader, 'read' | 'counts'>
   readonly writer: Writer
   readonly versions: Versions
   readonly changes: ChangeLog
@@ -182,14 +198,16 @@ interface StoreParts {
   readonly checkpoints: Checkpoints
   readonly fit: SqliteFit
   readonly pool: ReaderPool | undefined
+  readonly statistics: QueryStatistics | undefined
 }
 
 class OpenStore implements SqliteStore {
   readonly changes: ChangeLog
   readonly records: SqliteRecords
   readonly slowReads: (() => SlowReadCounts) | undefined
+  readonly queries: Store['queries']
   readonly #connection: Connection
-  readonly #reader: Reader
+  readonly #reader: StoreParts['reader']
   readonly #writer: Writer
   readonly #versions: Versions
   readonly #parts: StoreParts
@@ -206,6 +224,7 @@ class OpenStore implements SqliteStore {
     this.records = records
     const { pool } = parts
     this.slowReads = pool && (() => pool.counts)
+    this.queries = insightOf(parts.statistics)
   }
 
   read(plan: GuardedRead): Awaitable<ReadAnswer> {
@@ -272,6 +291,7 @@ class OpenStore implements SqliteStore {
   async close(): Promise<void> {
     if (this.#closed) return
     this.#closed = true
+    this.#parts.statistics?.close()
     this.#writer.close()
     // Whoever closes the file last moves the log into it.
     await this.#parts.pool?.close()

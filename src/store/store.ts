@@ -2,6 +2,7 @@
 import type { Awaitable, CompositeAnswer, ReadAnswer, WriteAnswer } from '../plan/answer.ts'
 import type { GuardedCompositeRead, GuardedRead, GuardedWrite } from '../plan/guarded.ts'
 import type { Records } from '../records.ts'
+import type { SlowRuns } from './advice/slow.ts'
 
 export interface StoreCounts {
   /** Commits, and the writes that they held: several that arrive together share one. */
@@ -23,6 +24,14 @@ export interface ReplicaCounts {
   readonly answers: number
   /** Reads for which a replica was asked, and then the primary. */
   readonly unfit: number
+}
+
+/** What reads cost, by the database's own plans. */
+export interface QueryInsight {
+  /** The lists that were found slow and ran since the last call; empty while nothing slow runs. */
+  takeSlow(): readonly SlowRuns[]
+  /** What the slowest list of a read looks at, and what index it lacks; undefined where it has no list. */
+  describe(plan: GuardedRead | GuardedCompositeRead): Awaitable<string | undefined>
 }
 
 /** What reader processes do, and have done since the store was opened. */
@@ -65,6 +74,8 @@ export interface Store {
   counts(): StoreCounts
   /** Undefined where there are none. */
   readonly replicas?: (() => ReplicaCounts) | undefined
+  /** Undefined where nobody asked for it when the store was opened. */
+  readonly queries?: QueryInsight | undefined
   /** Undefined where all reads run on the event loop, or in a database server. */
   readonly slowReads?: (() => SlowReadCounts) | undefined
   /** The log of committed changes. */

@@ -207,6 +207,8 @@ const examples: { readonly [N in Name]: Examples } = {
   maxUnread: numberOf(1_048_576, 68_719_476_736),
   maxConnections: numberOf(1, 1_000_000),
   maxDelay: numberOf(0, 60_000),
+  maxScan: numberOf(1, 1_000_000_000),
+  serverTiming: flags,
   shutdownDelay: numberOf(0, 3600),
   shutdownGrace: numberOf(0, 3600),
   cors: flags,

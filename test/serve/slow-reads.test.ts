@@ -8,6 +8,8 @@ import { DatabaseSync } from 'node:sqlite'
 import { after, before, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { anyone, collection, integer, model, role, text } from '../../src/index.ts'
+import { startProcess } from '../processes/portico.ts'
+import { withFile } from '../store/blog.ts'
 import { type Answer, type TestService, withService } from './service.ts'
 
 const ROWS = 100_000
@@ -24,6 +26,14 @@ function fill(file: string): void {
   database.exec(`INSERT INTO "numbers" ("n", "name", "created_at")
     WITH RECURSIVE "c"("i") AS (SELECT 1 UNION ALL SELECT "i" + 1 FROM "c" WHERE "i" < ${ROWS})
     SELECT "i" * 7919 % ${ROWS}, 'number ' || "i", '2026-01-01T00:00:00.000Z' FROM "c"`)
+  database.close()
+}
+
+function fillPosts(file: string): void {
+  const database = new DatabaseSync(file, { timeout: 10_000 })
+  database.exec(`INSERT INTO "posts" ("title", "author_id", "created_at")
+    WITH RECURSIVE "c"("i") AS (SELECT 1 UNION ALL SELECT "i" + 1 FROM "c" WHERE "i" < 10000)
+    SELECT 'title ' || "i", 1, '2026-01-01T00:00:00.000Z' FROM "c"`)
   database.close()
 }
 
@@ -182,4 +192,30 @@ test('a scan past its deadline is a 503 while nothing else fails; its process is
     },
     numbers,
   )
+})
+
+test('each worker has processes of its own; a signal to all lets them answer, and they end with the service', async () => {
+  await withFile(async file => {
+    const environment = {
+      DATABASE_URL: file,
+      WORKERS: '2',
+      PORTICO_CACHE_BYTES: '0',
+      PORTICO_RATE_LIMIT: 'off',
+    }
+    const sorted = '/api/v1/posts?sort=title&per_page=3'
+    const node = await startProcess({ environment })
+    fillPosts(file)
+    while (readersOf(node.pid).length < 2) {
+      const answers = await Promise.all(Array.from({ length: 4 }, () => node.call(sorted)))
+      for (const { status } of answers) assert.equal(status, 200)
+    }
+    const readers = readersOf(node.pid)
+    assert.equal(readers.length, 2, 'one each of the two that are set')
+    signal(readers, 'SIGTERM')
+    signal(readers, 'SIGINT')
+    assert.equal((await node.call(sorted)).status, 200)
+    assert.deepEqual(readersOf(node.pid), readers)
+    await node.end('SIGKILL')
+    await until(() => !readers.some(isReader))
+  })
 })

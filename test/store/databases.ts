@@ -1,8 +1,9 @@
 /** The databases that a test of stores runs on, each with what it takes to open stores and to look inside. */
 import { DatabaseSync } from 'node:sqlite'
 import type { Model } from '../../src/model/model.ts'
+import type { StatisticsOptions } from '../../src/store/advice/statistics.ts'
 import { openPostgres } from '../../src/store/postgres.ts'
-import { openSqlite } from '../../src/store/sqlite.ts'
+import { openSqlite, type ReadersOptions } from '../../src/store/sqlite.ts'
 import type { Store } from '../../src/store/store.ts'
 import { withOrdinary } from '../databases/ordinary.ts'
 import { query, withPostgres } from '../databases/postgres.ts'
@@ -12,11 +13,16 @@ export interface OpenOptions {
   readonly cacheBytes?: number
   readonly eventsKept?: number
   readonly maxWaiting?: number
+  /** On SQLite; the other databases have no such processes. */
+  readonly readers?: ReadersOptions
   readonly now?: () => number
+  readonly queries?: StatisticsOptions
 }
 
 /** An empty database, which goes with its test. */
 export interface Place {
+  /** Its file, or its URL. */
+  readonly url: string
   open(model: Model, options?: OpenOptions): Promise<Store>
   /** The rows of a query, from another connection. */
   rows(text: string): Promise<Record<string, unknown>[]>
@@ -52,6 +58,7 @@ const sqlite: TestDatabase = {
   within: use =>
     withFile(file =>
       use({
+        url: file,
         open: async (model, options) => openSqlite(model, { file, ...options }),
         rows: async text => sqliteRows(file, text),
         run: async text => sqliteExec(file, text),
@@ -64,7 +71,8 @@ export const postgres: TestDatabase = {
   within: use =>
     withPostgres(url =>
       use({
-        open: (model, options) => openPostgres(model, { url, ...options }),
+        url,
+        open: (model, { readers: _, ...options } = {}) => openPostgres(model, { url, ...options }),
         rows: text => query(url, text),
         run: async text => void (await query(url, text)),
       }),
@@ -77,7 +85,9 @@ export const lockedPostgres: TestDatabase = {
   within: use =>
     withOrdinary(({ url, admin }) =>
       use({
-        open: (model, options) => openPostgres(model, { url, rowSecurity: true, ...options }),
+        url,
+        open: (model, { readers: _, ...options } = {}) =>
+          openPostgres(model, { url, rowSecurity: true, ...options }),
         rows: text => query(admin, text),
         run: async text => void (await query(admin, text)),
       }),

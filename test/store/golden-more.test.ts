@@ -171,6 +171,13 @@ test('conditions on related rows on SQLite: as sets of ids, not below NOT; and a
     `SELECT count(*) FROM "notes" AS "t0" WHERE NOT (EXISTS (SELECT 1 FROM "folders" AS "t1" WHERE "t1"."id" = "t0"."folder_id" AND "t1"."name" = ?1))`,
   )
   const list = guarded({ filter: folder, sort: [down('created_at')], select: fields('id') })
+  const hinted = (sort: Sort) => {
+    const shape = guarded({ filter: folder, sort: [sort], select: fields('id') })
+    const limited = { after: undefined, limit: ['20'], offset: undefined, keys: false }
+    return compile(listSql(shape, { ...limited, related: 'set' }, sqlite), '?').text
+  }
+  assert.ok(hinted(down('created_at')).includes(`WHERE ${ofFolder} AND "t0"."created_at" >= '' ORDER BY`))
+  assert.ok(hinted(down('title')).includes(`WHERE ${ofFolder} ORDER BY`))
   const slice = { after: undefined, limit: ['20'], offset: undefined, keys: false }
   assert.equal(
     compile(walkSql(list, slice, 1000, sqlite), '?').text,

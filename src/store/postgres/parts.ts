@@ -2,6 +2,8 @@
 import { EventEmitter } from 'node:events'
 import type { Model } from '../../model/model.ts'
 import type { Records } from '../../records.ts'
+import { observed } from '../advice/observed.ts'
+import { QueryStatistics } from '../advice/statistics.ts'
 import { Answers } from '../answers.ts'
 import { PostgresFit } from '../schema/postgres-fit.ts'
 import { Versions } from '../versions.ts'
@@ -10,6 +12,7 @@ import { ChangeLog } from './change-log.ts'
 import { Checks } from './checks.ts'
 import { Cleaning } from './cleaning.ts'
 import { Connections, lockWaitOf } from './connections.ts'
+import { postgresExplainer } from './explain.ts'
 import { Lease } from './lease.ts'
 import { Lineage } from './lineage.ts'
 import { Pool } from './pool.ts'
@@ -26,7 +29,7 @@ export interface StoreParts {
   readonly pool: Pool
   readonly watch: Pool
   readonly replicas: Replicas | undefined
-  readonly reader: Reader
+  readonly reader: Pick<Reader, 'read' | 'counts'>
   readonly writer: Writer
   readonly versions: Versions
   readonly checks: Checks
@@ -34,6 +37,7 @@ export interface StoreParts {
   readonly records: Records
   readonly health: WriteHealth
   readonly fit: PostgresFit
+  readonly statistics: QueryStatistics | undefined
 }
 
 /** What connections tell those parts that are made after them. */
@@ -70,10 +74,25 @@ export function partsOf(model: Model, settings: Settings): StoreParts {
   listen(signals, { checks, changes, pool, writer, lineage, health })
   const replicas = positions && replicasOf(settings, { connect, positions, pool, lineage, checks })
   const answers = new Answers(settings.cacheBytes)
-  const reader = new Reader({ pool, replicas, answers, versions, checks, security })
+  const statistics =
+    settings.queries && new QueryStatistics(model, postgresExplainer(pool, security), settings.queries)
+  const reader = observed(new Reader({ pool, replicas, answers, versions, checks, security }), statistics)
   const records = new PostgresRecords({ pool, writer, versions, now })
   const fit = new PostgresFit(url, model, watch)
-  return { pool, watch, replicas, reader, writer, versions, checks, changes, records, health, fit }
+  return {
+    pool,
+    watch,
+    replicas,
+    reader,
+    writer,
+    versions,
+    checks,
+    changes,
+    records,
+    health,
+    fit,
+    statistics,
+  }
 }
 
 /** The connection that tells what was committed, and whether the database is there. */

@@ -1,4 +1,5 @@
 /** What may be set of a store on PostgreSQL, and what it is by itself. */
+import type { StatisticsOptions } from '../advice/statistics.ts'
 
 export interface ReplicaSettings {
   readonly url: string
@@ -29,6 +30,8 @@ export interface PostgresOptions {
   readonly maxWaiting?: number
   /** The time, in milliseconds since 1970. */
   readonly now?: () => number
+  /** What is to be known of what reads cost; left out: nothing. */
+  readonly queries?: StatisticsOptions | undefined
 }
 
 const MIB = 1024 * 1024
@@ -39,10 +42,10 @@ export type Settings = ReturnType<typeof settled>
 export function settled(options: PostgresOptions) {
   const { url, connections = 8, replicas = [], timeout = 10_000, cacheBytes = 64 * MIB } = options
   const { autoMigrate = true, rowSecurity = false, eventsKept = 7 * DAY } = options
-  const { maxWaiting = 10_000, now = Date.now } = options
+  const { maxWaiting = 10_000, now = Date.now, queries } = options
   const lanes = Math.max(1, Math.floor(connections / 4))
   return {
     ...{ url, connections, lanes, replicas, timeout, cacheBytes },
-    ...{ autoMigrate, rowSecurity, eventsKept, maxWaiting, now },
+    ...{ autoMigrate, rowSecurity, eventsKept, maxWaiting, now, queries },
   }
 }

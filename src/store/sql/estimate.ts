@@ -7,7 +7,7 @@
  * choice: SQLite has none unless somebody runs ANALYZE, PostgreSQL's know nothing of `contains`, of related rows or of
  * columns that go together.
  */
-import type { GuardedList } from '../../plan/guarded.ts'
+import type { Condition, GuardedList } from '../../plan/guarded.ts'
 import { maxCounted } from '../../plan/plan.ts'
 import type { Total } from '../lists.ts'
 import type { SqlValue } from '../values.ts'
@@ -27,8 +27,18 @@ export function estimateSql(list: GuardedList, dialect: Dialect, form?: RelatedF
   const bound: Sql = [String(maxCounted + 1)]
   const some = sql`SELECT 1 FROM ${row.from()}${where(conditionsOf(list, row, form))} LIMIT ${bound}`
   const counted = sql`SELECT count(*) AS n FROM (${some}) AS c`
-  const sample = sampleSql(list, dialect)
+  const sample = sampleSql(list, dialect, form && sampleForm(list.rows))
   return sql`SELECT n, CASE WHEN n > ${[String(maxCounted)]} THEN (${sample}) END, ${wholeSql(list)} FROM (${counted}) AS m`
+}
+
+/**
+ * For SQLite, whose joins might begin elsewhere than with the sample. The ids that a to-one relation leads to are soon
+ * gathered, those that others lead to may be as many as the list's own.
+ */
+function sampleForm(condition: Condition): RelatedForm {
+  if (condition.kind === 'related') return condition.path.relation.kind === 'one' ? 'set' : 'check'
+  if (condition.kind !== 'and' && condition.kind !== 'or') return 'set'
+  return condition.conditions.every(each => sampleForm(each) === 'set') ? 'set' : 'check'
 }
 
 /** What `estimateSql` gave. */
@@ -48,9 +58,9 @@ function wholeSql({ collection }: GuardedList): Sql {
 }
 
 /** One column: the list's rows in all windows, times how much longer the range of ids is than the windows together. */
-function sampleSql(list: GuardedList, dialect: Dialect): Sql {
+function sampleSql(list: GuardedList, dialect: Dialect, form: RelatedForm | undefined): Sql {
   const row = new Row(dialect, list.collection.name)
-  const conditions = conditionsOf(list, row)
+  const conditions = conditionsOf(list, row, form)
   const id = row.column('id')
   // Nothing is added up here: for rows that are locked by policies PostgreSQL would not use an index for that.
   const range = sql`${id} >= w.start AND ${id} < w.stop`

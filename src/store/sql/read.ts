@@ -1,5 +1,6 @@
 /** The statements of reads. */
-import type { GuardedItem, GuardedList } from '../../plan/guarded.ts'
+import type { Index } from '../../model/model.ts'
+import type { Condition, GuardedItem, GuardedList } from '../../plan/guarded.ts'
 import { conditionSql, paced, type RelatedForm, reached, visible, where } from './condition.ts'
 import type { Dialect } from './dialect.ts'
 import { Row } from './row.ts'
@@ -106,8 +107,32 @@ function slicedSql(list: GuardedList, slice: Slice, row: Row, columns: Sql, name
   const { collection, sort } = list
   const { after, limit, offset, related } = slice
   row.unsought = unsoughtIn(list.rows, collection, sort)
-  const rows = { collection, conditions: conditionsOf(list, row, related), sort, after, limit, offset }
+  const conditions = conditionsOf(list, row, related)
+  if (related === 'set') conditions.push(...indexHint(list, row))
+  const rows = { collection, conditions, sort, after, limit, offset }
   return sortedSql(rows, row, columns, names)
+}
+
+/**
+ * A condition that is always true. SQLite supposes that it leaves few rows, and so reads the sets of a relation's ids by
+ * the index on the relation and the first sort key, where it can stop early: it would take the index on the relation alone,
+ * and sort all it finds.
+ */
+function indexHint({ collection, rows, sort: [first] }: GuardedList, row: Row): Sql[] {
+  if (first === undefined || first.field.field.optional || first.field.when.kind !== 'always') return []
+  const key = first.field.field
+  const links = (rows.kind === 'and' ? rows.conditions : [rows]).flatMap(linkOf)
+  const isIndexed = ({ keys }: Index) => links.includes(keys[0]?.field ?? '') && keys[1]?.field === key.name
+  const hasIndex = key.name === 'created_at' || collection.indexes.some(isIndexed)
+  if (links.length === 0 || !hasIndex) return []
+  const { encoding } = key.type
+  const least = encoding === 'number' || encoding === 'boolean' ? '-9e999' : "''"
+  return [sql`${row.column(key.name)} >= ${[least]}`]
+}
+
+function linkOf(condition: Condition): readonly string[] {
+  if (condition.kind !== 'related' || condition.path.relation.kind !== 'one') return []
+  return [condition.path.relation.field]
 }
 
 export function conditionsOf(list: GuardedList, row: Row, form?: RelatedForm): Sql[] {

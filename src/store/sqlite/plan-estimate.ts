@@ -4,7 +4,8 @@
  * What it guarantees: `most` is an upper bound, within a small factor, of the rows of tables and indexes that SQLite visits
  * while it runs the statement, as long as `PlanFacts` is true: a statement that is `bounded` visits no more of them when
  * its tables grow. It never says `bounded` of a plan with a step that it does not know. `expected` is no bound: where a
- * search by equality finds an unknown number of rows, it takes the average that the caller knows.
+ * search by equality finds an unknown number of rows, or a filter keeps an unknown part of them, it takes the average that
+ * the caller knows.
  */
 import type { PlanAccess, PlanBlock, PlanStep } from './query-plan.ts'
 
@@ -20,6 +21,11 @@ export interface PlanFacts {
   perGroup?(terms: number): number | undefined
   /** Whether a condition stands behind the access that its constraint does not fulfil. Left out: yes. */
   filtered?(access: PlanAccess): boolean
+  /**
+   * The part of the rows behind an access, from 0 to 1, that fulfils the conditions which its constraint does not.
+   * Left out: perhaps none.
+   */
+  share?(access: PlanAccess): number
   /** The largest limit + offset of the statement's lists. Undefined: its outermost rows have no limit. */
   readonly take: number | undefined
   /** Whether subqueries count rows. False: those that give a value end at their first row. Left out: yes. */
@@ -31,7 +37,7 @@ export interface PlanFacts {
 export interface PlanEstimate {
   /** The most rows that can be visited. */
   readonly most: number
-  /** As `most`, with the average of each search by equality. */
+  /** As `most`, with the averages that the facts give. */
   readonly expected: number
   /** Whether `most` stays the same when the tables grow. */
   readonly bounded: boolean
@@ -49,6 +55,8 @@ export interface PlanEstimate {
 /** What a search by equality finds where nothing better is known: this part of the table. */
 const unknownKeyShare = 0.01
 const defaultListSize = 100
+/** Matches lie nearer together in some places than in others: so many times the average distance is walked. */
+const walkMargin = 2
 /** Rows of a table of which nothing is known. */
 const unknownRows = Number.MAX_SAFE_INTEGER
 
@@ -215,8 +223,11 @@ function endedRows(all: Found, step: Source, { limit, steps }: End, within: Calc
   const isFree = step.kind === 'access' && !filtered && facts.filtered?.(step) === false
   if (rowsAsked !== undefined && isFree) return Math.min(rowsAsked, all.rows)
   flags.bounded = false
-  if (rowsAsked !== undefined && step.kind === 'access') flags.walks = true
-  return all.rows
+  if (rowsAsked === undefined || step.kind === 'block') return all.rows
+  flags.walks = true
+  const share = within.average ? facts.share?.(step) : undefined
+  if (share === undefined) return all.rows
+  return Math.min(all.rows, (walkMargin * rowsAsked) / Math.max(share, Number.EPSILON))
 }
 
 function sortedRows(all: number, lastTerms: number | undefined, within: Calculation): number {

@@ -38,12 +38,15 @@ export class ShapeRoute {
   readonly #planned: PlannedRoute
   readonly #limits: readonly (readonly Param[])[]
   readonly #skippable: number
+  readonly #isBudgeted: boolean
   #slowLeft = 0
 
-  constructor(shape: ReadShape, planned: PlannedRoute) {
+  /** `isBudgeted`: whether a read may begin on the event loop that is not surely quick. */
+  constructor(shape: ReadShape, planned: PlannedRoute, isBudgeted: boolean) {
     this.#planned = planned
+    this.#isBudgeted = isBudgeted
     this.#limits = shape.kind === 'composite' ? shape.roots.flatMap(rootLimits) : selectLimits(shape.select)
-    this.#skippable = isWalkedById(shape) ? skippedRowsById : skippedRows
+    this.#skippable = isBudgeted ? (isWalkedById(shape) ? skippedRowsById : skippedRows) : 0
   }
 
   /** Whether a read of the shape can be anything but quick. `isPaged`: whether it can be of a deep page. */
@@ -57,7 +60,7 @@ export class ShapeRoute {
     const route = this.#planned()
     if (route === 'pool') return 'pool'
     if (route === 'inline' && rowsAtMost(this.#limits, args) <= watchedRows) return 'inline'
-    return this.#slowLeft > 0 ? 'pool' : 'paced'
+    return this.#slowLeft > 0 || !this.#isBudgeted ? 'pool' : 'paced'
   }
 
   /** Its budget on the event loop was spent. */

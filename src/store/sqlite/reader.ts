@@ -156,7 +156,7 @@ function readerOf(shape: ReadShape, parts: ReaderParts): ShapeReader {
   const planned = slow === undefined ? () => 'inline' as const : plannedRoute(shape, parts)
   const paged = shape.kind === 'list' && shape.window.kind === 'page'
   const anchors = paged ? new ShapeAnchors(shape, shape.window as PageWindow, parts) : undefined
-  const route = new ShapeRoute(shape, planned)
+  const route = new ShapeRoute(shape, planned, slow?.budget.isNone !== true)
   const isSlow = slow !== undefined && route.canBeSlow(anchors !== undefined)
   return {
     answers: answers.shape(),

@@ -1,0 +1,38 @@
+/** `portico explain-queries`: which lists look at many rows, and what makes them fast. */
+import { type StoredList, storedLists } from '../serve/queries.ts'
+import type { Command } from './commands.ts'
+import { files, withDatabase } from './opened.ts'
+
+export const command: Command = {
+  options: { ...files, json: { value: undefined, sentence: 'Print JSON: an array of objects, one a list.' } },
+  run: written =>
+    withDatabase(written, async ({ stored }) => {
+      const lists = await storedLists(stored)
+      return written.flag('json') ? `${JSON.stringify(lists, null, 2)}\n` : table(lists)
+    }),
+}
+
+const none = `No slow list ran in the last 7 days: none that looked at 1,000 rows or more for far fewer.
+A running service stores what it has seen once a minute, and when it stops.
+`
+
+function table(lists: readonly StoredList[]): string {
+  if (lists.length === 0) return none
+  return [['runs', 'rows looked at', 'rows given', 'request'], ...lists.map(cellsOf)]
+    .map((cells, at) => `${aligned(cells)}\n${adviceOf(lists[at - 1])}`)
+    .join('')
+}
+
+function cellsOf({ runs, looked, given, request }: StoredList): readonly string[] {
+  return [String(runs), String(looked), String(given), request]
+}
+
+function aligned([runs = '', looked = '', given = '', request = '']: readonly string[]): string {
+  return `${runs.padStart(8)}  ${looked.padStart(14)}  ${given.padStart(10)}  ${request}`
+}
+
+function adviceOf(list: StoredList | undefined): string {
+  if (list === undefined) return ''
+  const using = list.indexes.length === 0 ? '' : `, with ${list.indexes.join(', ')}`
+  return `${' '.repeat(10)}It ${list.does}${using}. ${list.advice}\n`
+}

@@ -1,0 +1,12 @@
+/** What a store tells of its statistics. */
+import type { QueryInsight } from '../store.ts'
+import type { QueryStatistics } from './statistics.ts'
+
+export function insightOf(statistics: QueryStatistics | undefined): QueryInsight | undefined {
+  return (
+    statistics && {
+      takeSlow: () => statistics.slow.take(),
+      describe: plan => statistics.describe(plan),
+    }
+  )
+}

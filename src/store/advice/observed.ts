@@ -1,0 +1,57 @@
+/** A reader whose reads are counted. */
+import { type Awaitable, then } from '../../plan/answer.ts'
+import type { GuardedCompositeRead, GuardedRead } from '../../plan/guarded.ts'
+import type { Answer } from '../answers.ts'
+import type { QueryStatistics } from './statistics.ts'
+
+type AnyRead = GuardedRead | GuardedCompositeRead
+
+interface Readable {
+  read(plan: never): Awaitable<Answer>
+  readonly counts: { readonly hits: number; readonly misses: number }
+}
+
+/** `reader` itself where nobody wants to know what reads cost. */
+export function observed<R extends Readable>(
+  reader: R,
+  statistics: QueryStatistics | undefined,
+): Pick<R, 'read' | 'counts'> {
+  if (statistics === undefined) return reader
+  const made = new ObservedReader(reader as unknown as AnyReader, statistics)
+  return made as unknown as Pick<R, 'read' | 'counts'>
+}
+
+interface AnyReader extends Readable {
+  read(plan: AnyRead): Awaitable<Answer>
+}
+
+/** It answers at once where the reader does. */
+class ObservedReader implements AnyReader {
+  readonly counts: AnyReader['counts']
+  readonly #reader: AnyReader
+  readonly #statistics: QueryStatistics
+
+  constructor(reader: AnyReader, statistics: QueryStatistics) {
+    this.counts = reader.counts
+    this.#reader = reader
+    this.#statistics = statistics
+  }
+
+  read(plan: AnyRead): Awaitable<Answer> {
+    // What Portico reads for itself is neither counted nor bounded.
+    if (plan.principal.access.system) return this.#reader.read(plan)
+    if (!this.#statistics.isBounded) return this.#counted(plan)
+    return then(this.#statistics.require(plan), () => this.#counted(plan))
+  }
+
+  #counted(plan: AnyRead): Awaitable<Answer> {
+    const { misses } = this.counts
+    const answer = this.#reader.read(plan)
+    if (this.counts.misses === misses) return answer
+    if (answer instanceof Promise) {
+      // Whoever waits for the answer hears of a failure.
+      answer.then(made => this.#statistics.ran(plan, made)).catch(() => {})
+    } else this.#statistics.ran(plan, answer)
+    return answer
+  }
+}

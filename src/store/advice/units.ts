@@ -1,0 +1,114 @@
+/** The lists of a read, each as a list of its own: its plan can then be looked at by itself. */
+import type { JsonValue } from '../../model/fields/type.ts'
+import { always } from '../../plan/condition.ts'
+import type {
+  GuardedList,
+  GuardedListRoot,
+  GuardedRelation,
+  GuardedSelected,
+  GuardedSelectedList,
+} from '../../plan/guarded.ts'
+import type { Param } from '../../plan/plan.ts'
+import type { ReadShape } from '../answers.ts'
+import { listWords } from './words.ts'
+
+/** One list within a read. */
+export interface ListUnit {
+  readonly list: GuardedList
+  /** As a path of REST, without values: `/posts?status=…&sort=-created_at`. */
+  readonly words: string
+  /** The limits of the lists around it: it runs once for each of their rows. */
+  readonly around: readonly Param[]
+  /** The keys that lead to its items in the answer. */
+  readonly keys: readonly string[]
+}
+
+/** More lists than these are not looked at: a document can name thousands. */
+const maxUnits = 32
+
+/** `argCount`: how many arguments the read has; the one after them stands for the id of a parent. */
+export function unitsOf(shape: ReadShape, argCount: number): readonly ListUnit[] {
+  const units: ListUnit[] = []
+  const place = { units, parent: argCount }
+  if (shape.kind === 'list') {
+    units.push({ list: { ...shape, select: [] }, words: listWords(shape), around: [], keys: [] })
+    nestedUnits(shape.select, {
+      ...place,
+      path: `/${shape.collection.name}`,
+      around: [shape.window.limit],
+      keys: [],
+      shape,
+    })
+  } else if (shape.kind === 'item') {
+    nestedUnits(shape.select, { ...place, path: `/${shape.collection.name}/…`, around: [], keys: [], shape })
+  } else {
+    for (const root of shape.roots) {
+      const { key, collection, select } = root
+      const path = `/${collection.name}`
+      if (root.kind === 'list') units.push(rootUnit(root, shape))
+      const around = root.kind === 'list' ? [root.list.limit] : []
+      const keys = root.kind === 'list' ? [key, ...rowKeys(root.list)] : [key]
+      nestedUnits(select, { ...place, path, around, keys, shape })
+    }
+  }
+  return units.slice(0, maxUnits)
+}
+
+/** Where the rows of a list stand below its key. */
+function rowKeys({ connection }: GuardedSelectedList): readonly string[] {
+  return connection ? ['rows'] : []
+}
+
+type Base = Pick<GuardedList, 'reads' | 'personal'>
+
+function rootUnit({ key, collection, rows, list }: GuardedListRoot, { reads, personal }: Base): ListUnit {
+  const alone = asList({ reads, personal, collection, rows, within: undefined }, list)
+  return { list: alone, words: listWords(alone), around: [], keys: [key, ...rowKeys(list)] }
+}
+
+function asList(
+  base: Pick<GuardedList, 'reads' | 'personal' | 'collection' | 'rows' | 'within'>,
+  { sort, limit, after }: GuardedSelectedList,
+): GuardedList {
+  return { ...base, kind: 'list', sort, window: { kind: 'cursor', after, limit }, select: [] }
+}
+
+interface Place {
+  readonly units: ListUnit[]
+  readonly parent: Param
+  readonly path: string
+  readonly around: readonly Param[]
+  readonly keys: readonly string[]
+  readonly shape: Base
+}
+
+function nestedUnits(select: readonly GuardedSelected[], place: Place): void {
+  for (const each of select) {
+    if (each.kind !== 'relation' || place.units.length >= maxUnits) continue
+    const { list, path, key } = each
+    const keys = [...place.keys, key]
+    if (list === undefined) nestedUnits(each.select, { ...place, keys, path: `/${path.target.name}` })
+    else nestedList(each, list, { ...place, keys: [...keys, ...rowKeys(list)] })
+  }
+}
+
+function nestedList({ path, rows, select }: GuardedRelation, list: GuardedSelectedList, place: Place): void {
+  const { units, parent, around, shape, keys } = place
+  const collection = path.target
+  const base = { reads: shape.reads, personal: shape.personal, collection, rows }
+  // Of the parent only its id matters.
+  const within = { collection, id: parent, rows: always, path }
+  const alone = asList({ ...base, within }, list)
+  const start = place.path.endsWith('/…') ? place.path : `${place.path}/…`
+  units.push({ list: alone, words: listWords(alone, `${start}/${path.relation.name}`), around, keys })
+  nestedUnits(select, { ...place, path: `/${collection.name}`, around: [...around, list.limit] })
+}
+
+/** How many rows a list gives at most, and how many it passes over before them. */
+export function windowOf(
+  { window }: GuardedList,
+  args: readonly JsonValue[],
+): { limit: number; offset: number } {
+  const offset = window.kind === 'page' ? Number(args[window.offset] ?? 0) : 0
+  return { limit: Number(args[window.limit] ?? 0), offset }
+}

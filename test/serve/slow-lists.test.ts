@@ -1,0 +1,137 @@
+/** What a service says of slow lists: in its log, in `Server-Timing`, by `portico explain-queries`, and by refusing. */
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { test } from 'node:test'
+import { setTimeout as wait } from 'node:timers/promises'
+import { readWritten } from '../../src/cli/commands.ts'
+import { command } from '../../src/cli/explain-queries.ts'
+import { createLog } from '../../src/log.ts'
+import { SlowKeeper, slowIn, storedLists } from '../../src/serve/queries.ts'
+import type { SlowRuns } from '../../src/store/advice/slow.ts'
+import { openSqlite } from '../../src/store/sqlite.ts'
+import { blog, withFile } from '../store/blog.ts'
+import { type TestService, withService } from './service.ts'
+
+const slow: SlowRuns = {
+  request: 'GET /posts?status=…&sort=-title',
+  looked: 100_000,
+  given: 20,
+  does: 'scans about 100000 posts',
+  indexes: [],
+  index: "index('status', '-title')",
+  advice: "In collection `posts`, add `index('status', '-title')`.",
+  isRefused: false,
+  runs: 3,
+}
+
+test('a slow list is one line: a warning over 10,000 rows, no value in it', () => {
+  const lines: string[] = []
+  const { logger } = createLog({ logLevel: 'info' }, { write: line => void lines.push(line) })
+  const tell = slowIn(logger)
+  tell(slow)
+  tell({ ...slow, looked: 5000 })
+  tell({ ...slow, looked: 5000, isRefused: true })
+  const [first, second, third] = lines.map(line => {
+    const { time: _time, ...entry } = JSON.parse(line)
+    return entry
+  })
+  assert.deepEqual(first, {
+    level: 40,
+    request: 'GET /posts?status=…&sort=-title',
+    rows_looked_at: 100_000,
+    rows_given: 20,
+    indexes: [],
+    msg: "slow list: it scans about 100000 posts. In collection `posts`, add `index('status', '-title')`.",
+  })
+  assert.deepEqual([second.level, third.level], [30, 40])
+  assert.match(third.msg, /more than PORTICO_MAX_SCAN allows: it is refused/)
+})
+
+test('what several nodes saw is added up, bounded in number, and nothing is written while nothing slow ran', () =>
+  withFile(async file => {
+    const store = openSqlite(blog, { file })
+    let waiting: SlowRuns[] = []
+    const insight = {
+      takeSlow: () => waiting.splice(0),
+      describe: () => undefined,
+    }
+    const nodes = [1, 2].map(() => new SlowKeeper({ insight, records: store.records }))
+    const { commits } = store.counts()
+    for (const node of nodes) await node.flush()
+    assert.equal(store.counts().commits, commits)
+    for (const node of nodes) {
+      waiting = [slow]
+      await node.flush()
+    }
+    const [stored, ...others] = await storedLists(store.records)
+    assert.deepEqual([stored?.request, stored?.runs, stored?.looked, others], [slow.request, 6, 100_000, []])
+    // Those that cost least give way, and one that costs less than all others is not kept.
+    waiting = Array.from({ length: 505 }, (_, at) => ({
+      ...slow,
+      request: `GET /posts?sort=f${at}`,
+      runs: at,
+    }))
+    await nodes[0]?.flush()
+    const all = await storedLists(store.records)
+    assert.equal(all.length, 500)
+    assert.equal(all[0]?.request, 'GET /posts?sort=f504')
+    assert.ok(!all.some(({ request }) => request === 'GET /posts?sort=f0'))
+    for (const node of nodes) await node.close()
+    await store.close()
+  }))
+
+function addPosts({ file }: TestService, count: number): void {
+  const database = new DatabaseSync(file)
+  database
+    .prepare(
+      `INSERT INTO "posts" ("title", "author_id", "created_at") WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c WHERE n < ?) SELECT 'title ' || n, 1, '2026-01-01T00:00:00.000Z' FROM c`,
+    )
+    .run(count)
+  database.close()
+}
+
+const sorted = '/api/v1/posts?sort=title'
+const document = { query: '{ posts(orderBy: [TITLE_ASC]) { id } }' }
+
+test('`Server-Timing` says what a list looked at, and `portico explain-queries` what ran', () =>
+  withService({ serverTiming: true }, async service => {
+    addPosts(service, 2000)
+    const timing = async (path: string, body?: unknown) => {
+      const { status, headers } = await service.call(path, body === undefined ? {} : { method: 'POST', body })
+      assert.equal(status, 200)
+      return headers.get('server-timing') ?? ''
+    }
+    const expected = /^db;dur=\d+(?:\.\d+)?;desc="scans about 2000 posts; index\('title'\)"$/
+    assert.match(await timing(sorted), expected)
+    assert.match(await timing(sorted), expected)
+    assert.match(await timing('/graphql', document), expected)
+    assert.match(await timing('/api/v1/posts'), /^db;dur=\d+(?:\.\d+)?;desc="reads about \d+ posts"$/)
+    assert.match(await timing('/api/v1/posts/1'), /^db;dur=\d+(?:\.\d+)?$/)
+    await wait(500)
+    await service.service.close()
+    const model = join(import.meta.dirname, '../models/blog.ts')
+    const database = service.file
+    const printed = (...options: string[]) => {
+      const named = { ...command, name: 'explain-queries', sentence: '' }
+      return command.run(readWritten(named, [...options, '--model', model, '--database', database]))
+    }
+    const [head, first, advice] = (await printed()).split('\n')
+    assert.equal(head, '    runs  rows looked at  rows given  request')
+    assert.match(String(first), /^ {7}1 {12}2000 {10}(?:20|10) {2}(?:GET|GraphQL) \/posts\?sort=title$/)
+    assert.equal(advice, "          It scans about 2000 posts. In collection `posts`, add `index('title')`.")
+    const requests = JSON.parse(await printed('--json')).map(({ request }: { request: string }) => request)
+    assert.deepEqual(requests.toSorted(), ['GET /posts?sort=title', 'GraphQL /posts?sort=title'])
+  }))
+
+test('without settings there is no `Server-Timing`; PORTICO_MAX_SCAN refuses what would look at more rows', () =>
+  withService({ maxScan: 1000 }, async service => {
+    addPosts(service, 2000)
+    const { status, code, json, headers } = await service.call(sorted)
+    assert.deepEqual([status, code, headers.get('server-timing')], [400, 'SCAN_TOO_LARGE', null])
+    assert.match(JSON.stringify(json), /would look at about 2000 rows, and at most 1000 are allowed/)
+    const graphql = await service.call('/graphql', { method: 'POST', body: document })
+    assert.match(graphql.text, /"code":"SCAN_TOO_LARGE"/)
+    assert.equal((await service.call('/api/v1/posts')).status, 200)
+    assert.equal((await service.call('/api/v1/posts?page=80')).status, 400)
+  }))

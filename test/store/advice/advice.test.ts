@@ -1,0 +1,178 @@
+/** What the adviser says of slow lists, word for word, and that following it makes them fast: on both databases. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { setTimeout as wait } from 'node:timers/promises'
+import type { Call } from '../../../src/call.ts'
+import { createEngine } from '../../../src/graphql/create-engine.ts'
+import type { JsonValue } from '../../../src/model/fields/type.ts'
+import type { Model } from '../../../src/model/model.ts'
+import { createGuard } from '../../../src/plan/guard.ts'
+import type { GuardedCompositeRead, GuardedRead } from '../../../src/plan/guarded.ts'
+import { system, user } from '../../../src/principal.ts'
+import { createRest } from '../../../src/rest/rest.ts'
+import { createRun } from '../../../src/serve/store.ts'
+import type { SlowList } from '../../../src/store/advice/slow.ts'
+import { type ListUnit, unitsOf, windowOf } from '../../../src/store/advice/units.ts'
+import type { Store } from '../../../src/store/store.ts'
+import { failure } from '../contract.ts'
+import { databases, lockedPostgres, type Place } from '../databases.ts'
+import { fill, followed, modelWith, slowCases } from './cases.ts'
+import { visitedRows } from './visited.ts'
+
+type Runnable = Pick<Store, 'read' | 'composite' | 'write'>
+
+/** Requests to a store without HTTP: each gives the body of its answer. */
+function asker(model: Model, store: Store, runnable: Runnable = store, principal = user(1, 'user', 'all')) {
+  const run = createRun(createGuard(model), runnable)
+  const rest = createRest({ model, run, hooks: new Map(), baseUrl: undefined })
+  const engine = createEngine({ model, run, hooks: new Map() })
+  const get = async (url: string): Promise<string> => {
+    const [path = '', query = ''] = `/api/v1${url}`.split('?')
+    const fixed = { method: 'GET', headers: {}, address: '192.0.2.1', requestId: 'r', body: Buffer.alloc(0) }
+    const call: Call = { ...fixed, url, path, query }
+    const { status, body } = await rest(call, principal)
+    assert.equal(status, 200, String(body))
+    return String(body)
+  }
+  const graphql = async (source: string): Promise<string> => {
+    const prepared = engine.prepare(source, undefined)
+    assert.ok(prepared.outcome === 'prepared', 'text' in prepared ? prepared.text : '')
+    const bound = engine.bind(prepared, undefined)
+    assert.ok(bound.outcome === 'bound', 'text' in bound ? bound.text : '')
+    const context = { rateLimit: undefined, onFault: (error: unknown) => assert.fail(String(error)) }
+    const { text } = await engine.execute(bound, principal, context)
+    return text
+  }
+  return async (request: string): Promise<string> => {
+    await store.refresh()
+    return request.startsWith('{') ? graphql(request) : get(request)
+  }
+}
+
+async function until<T>(found: () => T | undefined): Promise<T> {
+  for (let tries = 0; tries < 1000; tries++) {
+    const value = found()
+    if (value !== undefined) return value
+    await wait(10)
+  }
+  throw new Error('it has not come')
+}
+
+async function tellsAll(place: Place): Promise<void> {
+  const told: SlowList[] = []
+  const model = modelWith()
+  const store = await place.open(model, { queries: { onSlow: slow => told.push(slow) } })
+  const ask = asker(model, store)
+  for (const { ask: asked, request, advice } of slowCases) {
+    await ask(asked)
+    const slow = await until(() => told.shift())
+    assert.deepEqual([slow.request, slow.advice], [request, advice])
+    assert.ok(slow.looked >= 1000, `${request}: ${slow.looked}`)
+  }
+  const [first] = slowCases
+  assert.ok(first)
+  // The same again is told no more, nor what is fast; the last one shows that those before it were looked at.
+  for (const quick of [first.ask, '/posts', '/posts?sort=-created_at', '/posts?status=open']) await ask(quick)
+  await ask('/posts?sort=-source')
+  assert.equal((await until(() => told.shift())).request, 'GET /posts?sort=-source')
+  assert.deepEqual(told, [])
+  const taken = store.queries?.takeSlow() ?? []
+  const requests = [...slowCases.map(({ request }) => request), 'GET /posts?sort=-source']
+  assert.deepEqual(taken.map(({ request }) => request).toSorted(), requests.toSorted())
+  const often = taken.flatMap(({ request, runs }) => (runs === 1 ? [] : [[request, runs]]))
+  assert.deepEqual(often, [['GET /posts?status=…', 2]])
+  assert.deepEqual(store.queries?.takeSlow(), [])
+  await store.close()
+}
+
+/** The lists of what was last read. */
+interface LastRead {
+  readonly units: readonly ListUnit[]
+  readonly args: readonly JsonValue[]
+}
+
+function watched(store: Store): { readonly runnable: Runnable; readonly last: () => LastRead } {
+  let last: LastRead = { units: [], args: [] }
+  const note = ({ shape, args }: GuardedRead | GuardedCompositeRead): void => {
+    last = { units: unitsOf(shape, args.length), args: [...args, 1] }
+  }
+  const runnable: Runnable = {
+    read(plan) {
+      note(plan)
+      return store.read(plan)
+    },
+    composite(plan) {
+      note(plan)
+      return store.composite(plan)
+    },
+    write: plan => store.write(plan),
+  }
+  return { runnable, last: () => last }
+}
+
+async function fastOnceFollowed(place: Place): Promise<void> {
+  const told: SlowList[] = []
+  const model = modelWith(followed)
+  const store = await place.open(model, { queries: { onSlow: slow => told.push(slow) } })
+  await place.run('ANALYZE')
+  const { runnable, last } = watched(store)
+  const ask = asker(model, store, runnable)
+  for (const { ask: asked, instead = asked, request } of slowCases) {
+    if (instead === null) continue
+    await ask(instead)
+    const { units, args } = last()
+    for (const unit of units) {
+      const { limit } = windowOf(unit.list, args)
+      const rows = await visitedRows(place, unit, args)
+      assert.ok(rows <= 5 * limit, `${request}: ${rows} rows for ${limit}`)
+    }
+  }
+  await ask('/posts?sort=-note')
+  assert.deepEqual((await until(() => told.shift())).request, 'GET /posts?sort=-note')
+  assert.deepEqual(told, [])
+  await store.close()
+}
+
+async function refusesBeyond(place: Place): Promise<void> {
+  const told: SlowList[] = []
+  const model = modelWith()
+  const store = await place.open(model, { queries: { maxScan: 1000, onSlow: slow => told.push(slow) } })
+  const ask = asker(model, store)
+  await assert.rejects(ask('/posts?sort=title'), failure('SCAN_TOO_LARGE'))
+  await assert.rejects(
+    ask('/posts?sort=title'),
+    /The list \/posts\?sort=title would look at about 5000 rows, and at most 1000 are allowed/,
+  )
+  const reply = JSON.parse(await ask('{ posts(orderBy: [TITLE_ASC]) { id } }'))
+  assert.equal(reply.errors[0].extensions.code, 'SCAN_TOO_LARGE')
+  // An administrator is refused as well: the rows take as long for one.
+  const admin = asker(model, store, store, user(1, 'admin', 'all'))
+  await assert.rejects(admin('/posts?sort=title'), failure('SCAN_TOO_LARGE'))
+  // Portico's own reads are not, nor what looks at few rows.
+  await asker(model, store, store, system)('/posts?sort=title')
+  for (const quick of ['/posts', '/posts?status=open', '/posts?sort=-created_at', '/posts?cursor='])
+    await ask(quick)
+  await assert.rejects(ask('/posts?page=200'), failure('SCAN_TOO_LARGE'))
+  assert.equal(told[0]?.isRefused, true)
+  assert.equal(told[0]?.index, "index('title')")
+  await store.close()
+}
+
+// Policies let nobody see a row whose statement is run from elsewhere, so that its rows cannot be counted there.
+test('PostgreSQL with row security: a list that would look at more rows than is allowed is refused', () =>
+  lockedPostgres.within(async place => {
+    await (await place.open(modelWith({}, false))).close()
+    await fill(lockedPostgres, place)
+    await refusesBeyond(place)
+  }))
+
+for (const database of databases.filter(each => each !== lockedPostgres)) {
+  test(`${database.name}: the adviser's words for slow lists, which are fast once it was followed, or refused`, () =>
+    database.within(async place => {
+      await (await place.open(modelWith({}, false))).close()
+      await fill(database, place)
+      await tellsAll(place)
+      await refusesBeyond(place)
+      await fastOnceFollowed(place)
+    }))
+}

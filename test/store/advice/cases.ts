@@ -1,0 +1,170 @@
+/** Twelve slow lists over a small database, and what the adviser says of each. */
+import {
+  anyone,
+  choice,
+  collection,
+  index,
+  integer,
+  model,
+  owner,
+  relation,
+  role,
+  string,
+  text,
+} from '../../../src/index.ts'
+import { checkModel } from '../../../src/model/check.ts'
+import type { IndexDeclaration } from '../../../src/model/declaration.ts'
+import type { Model } from '../../../src/model/model.ts'
+import type { Place, TestDatabase } from '../databases.ts'
+
+interface Declared {
+  readonly posts?: readonly IndexDeclaration[]
+  readonly writers?: readonly IndexDeclaration[]
+}
+
+const access = { read: anyone, create: anyone, update: anyone, delete: anyone }
+
+/**
+ * `indexes`: what somebody who followed the advice has declared. `searchable`: rows that are written before it is are
+ * added to the search by the start that declares it.
+ */
+export function modelWith(indexes: Declared = {}, searchable = true): Model {
+  return checkModel(
+    model({
+      writers: collection({
+        fields: { name: string(), city: string() },
+        access,
+        indexes: indexes.writers ?? [],
+      }),
+      posts: collection({
+        fields: {
+          title: string({ searchable }),
+          body: text({ optional: true }),
+          source: string(),
+          status: choice(['draft', 'open', 'closed']),
+          score: integer(),
+          note: string({ optional: true, access: { read: owner('user_id').or(role('admin')) } }),
+          user_id: relation('users', { optional: true }),
+          writer_id: relation('writers', { inverse: 'posts' }),
+        },
+        access,
+        indexes: indexes.posts ?? [],
+      }),
+    }),
+  )
+}
+
+const postCount = 5000
+
+/** Four writers with 1,250 posts each; every post of another source and score, none closed. */
+export function fill({ name }: TestDatabase, place: Place): Promise<void> {
+  const isSqlite = name === 'SQLite'
+  const numbers = (count: number) =>
+    isSqlite
+      ? `(WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c WHERE n < ${count}) SELECT n FROM c) AS c`
+      : `generate_series(1, ${count}) AS c(n)`
+  const at = `'2026-01-01T00:00:00.000Z'`
+  const title = `'title ' || (n * 7919 % ${postCount})`
+  const score = `n * 31 % ${postCount}`
+  // On PostgreSQL, Portico itself counts what it writes.
+  const totals = `INSERT INTO "_totals" ("collection", "slot", "n") VALUES ('users', 0, 1), ('writers', 0, 4), ('posts', 0, ${postCount});`
+  return place.run(`
+    INSERT INTO "users" ("name", "email", "role", "created_at") VALUES ('Ann', 'ann@example.com', 'user', ${at});
+    INSERT INTO "writers" ("name", "city", "created_at") SELECT 'w' || n, 'c' || n, ${at} FROM ${numbers(4)};
+    INSERT INTO "posts" ("title", "source", "status", "score", "writer_id", "created_at")
+      SELECT ${title}, 's' || n, CASE n % 2 WHEN 0 THEN 'draft' ELSE 'open' END, ${score}, 1 + n % 4, ${at}
+      FROM ${numbers(postCount)};
+    ${isSqlite ? '' : totals}
+    ANALYZE;`)
+}
+
+export interface SlowCase {
+  /** A path below `/api/v1`, or a GraphQL document. */
+  readonly ask: string
+  readonly request: string
+  readonly advice: string
+  /** What is asked instead, where no index helps; null: nothing makes it fast. */
+  readonly instead?: string | null
+}
+
+const add = (declared: string) => `In collection \`posts\`, add \`${declared}\`.`
+
+export const slowCases: readonly SlowCase[] = [
+  { ask: '/posts?sort=title', request: 'GET /posts?sort=title', advice: add("index('title')") },
+  {
+    ask: '/posts?source=s5&sort=-score',
+    request: 'GET /posts?source=…&sort=-score',
+    advice: add("index('source', '-score')"),
+  },
+  {
+    ask: '/writers/1/posts?sort=-title',
+    request: 'GET /writers/…/posts?sort=-title',
+    advice: add("index('writer_id', '-title')"),
+  },
+  { ask: '/posts?status=closed', request: 'GET /posts?status=…', advice: add("index('status')") },
+  {
+    ask: '/posts?score[gte]=100000',
+    request: 'GET /posts?score[gte]=…',
+    advice:
+      "In collection `posts`, add `index('score')`, and ask with `sort=score`, since one index does not give a range in the order of ids.",
+    instead: '/posts?score[gte]=100000&sort=score',
+  },
+  {
+    ask: '{ writers(limit: 4) { posts(limit: 5, orderBy: [TITLE_ASC, SCORE_DESC]) { id } } }',
+    request: 'GraphQL /writers/…/posts?sort=title,-score',
+    advice: add("index('writer_id', 'title', '-score')"),
+  },
+  {
+    ask: '/posts?body[contains]=xyz',
+    request: 'GET /posts?body[contains]=…',
+    advice:
+      'No index serves `body[contains]`, which looks into every text: declare `body` with `searchable: true` and ask with `?q=`.',
+    instead: '/posts?q=xyz',
+  },
+  {
+    ask: '/posts?sort=-note',
+    request: 'GET /posts?sort=-note',
+    advice:
+      'No index gives the order of `note`: in some rows of `posts` its read rule hides it, and there it is sorted as null. Sort by a field that whoever may read the row may read.',
+    instead: '/posts?sort=-created_at',
+  },
+  {
+    ask: '{ posts(filter: { or: [{ source: { eq: "x" } }, { body: { eq: "y" } }] }, orderBy: [CREATED_AT_DESC]) { id } }',
+    request: 'GraphQL /posts?or(source=…,body=…)&sort=-created_at',
+    advice: 'No index serves an `or` together with an order: ask one list for each alternative, or use `in`.',
+    instead: '{ posts(filter: { source: { eq: "x" } }, orderBy: [SCORE_DESC]) { id } }',
+  },
+  {
+    ask: '{ posts(filter: { writer: { city: { eq: "nowhere" } } }) { id } }',
+    request: 'GraphQL /posts?writer.city=…',
+    advice:
+      "The filter along `writer` looks at each row of `posts`: in collection `writers`, add `index('city')`, ask for the items of `writers` first, and filter by their ids.",
+    instead: '{ posts(filter: { writerId: { eq: "3" } }, orderBy: [TITLE_ASC, SCORE_DESC]) { id } }',
+  },
+  {
+    ask: '/posts?page=200',
+    request: 'GET /posts?page=…',
+    advice: 'A deep `page` counts its way from the first row: follow `cursor` instead.',
+    instead: '/posts?cursor=',
+  },
+  {
+    ask: '/posts?q=title&sort=score',
+    request: 'GET /posts?q=…&sort=score',
+    advice:
+      'A search sorted by `score` looks at all that it finds: search for rarer words, or for more of them.',
+    instead: null,
+  },
+]
+
+/** All that the cases advise. */
+export const followed: Declared = {
+  posts: [
+    index('title'),
+    index('source', '-score'),
+    index('writer_id', '-title'),
+    index('status'),
+    index('score'),
+    index('writer_id', 'title', '-score'),
+  ],
+  writers: [index('city')],
+}

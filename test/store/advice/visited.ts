@@ -1,0 +1,78 @@
+/** How many rows the statement of a list visits, counted by the database. */
+import assert from 'node:assert/strict'
+import { DatabaseSync } from 'node:sqlite'
+import type { JsonValue } from '../../../src/model/fields/type.ts'
+import type { GuardedList } from '../../../src/plan/guarded.ts'
+import type { ListUnit } from '../../../src/store/advice/units.ts'
+import { statementOf } from '../../../src/store/postgres/statement.ts'
+import type { Dialect } from '../../../src/store/sql/dialect.ts'
+import { postgres } from '../../../src/store/sql/postgres.ts'
+import { positionSql } from '../../../src/store/sql/read.ts'
+import { sqlite } from '../../../src/store/sql/sqlite.ts'
+import { arg, compile, type Sql, sql } from '../../../src/store/sql/writer.ts'
+import { converted } from '../../../src/store/sqlite/values.ts'
+import { bound } from '../../../src/store/values.ts'
+import { query } from '../../databases/postgres.ts'
+import type { Place } from '../databases.ts'
+
+/** By user 1; `args`: those of the read, with one for a parent's id. */
+export function visitedRows(
+  { url }: Place,
+  { list }: ListUnit,
+  args: readonly JsonValue[],
+): Promise<number> | number {
+  const inputs = { args, userId: 1, slots: [] }
+  return url.startsWith('postgres') ? byPostgres(url, list, inputs) : bySqlite(url, list, inputs)
+}
+
+type Inputs = Parameters<typeof bound>[1]
+
+function positionOf(list: GuardedList, dialect: Dialect): Sql {
+  const { window } = list
+  const offset = window.kind === 'page' ? arg(window.offset, 'number') : undefined
+  const limit = dialect.limit(arg(window.limit, 'number'))
+  return positionSql(list, { after: undefined, limit, offset, keys: false }, dialect)
+}
+
+/** A function that is the first condition is called for every row that the rest of the plan finds. */
+function bySqlite(file: string, list: GuardedList, inputs: Inputs): number {
+  const database = new DatabaseSync(file)
+  let visited = 0
+  database.function('visited', { varargs: true }, () => {
+    visited++
+    return 1
+  })
+  try {
+    const { text, binds } = compile(positionOf(list, sqlite), '?')
+    const counted = text.replace(/ AS "t0"( WHERE)?/, (from: string, condition: string | undefined) =>
+      condition === undefined ? `${from} WHERE visited("t0"."id")` : `${from} visited("t0"."id") AND`,
+    )
+    database.prepare(counted).all(...binds.map(bind => bound(bind, inputs, converted)))
+    return visited
+  } finally {
+    database.close()
+  }
+}
+
+interface CountedNode {
+  readonly 'Node Type': string
+  readonly 'Actual Rows': number
+  readonly 'Actual Loops': number
+  readonly 'Rows Removed by Filter'?: number
+  readonly Plans?: readonly CountedNode[]
+}
+
+async function byPostgres(url: string, list: GuardedList, inputs: Inputs): Promise<number> {
+  const statement = statementOf(sql`EXPLAIN (ANALYZE, FORMAT JSON) ${positionOf(list, postgres)}`)
+  const [row] = await query(url, statement.text, statement.with(inputs).values)
+  assert.ok(row)
+  const [explained] = row['QUERY PLAN'] as readonly { readonly Plan: CountedNode }[]
+  assert.ok(explained)
+  return countedRows(explained.Plan)
+}
+
+function countedRows(node: CountedNode): number {
+  const found = (node['Actual Rows'] + (node['Rows Removed by Filter'] ?? 0)) * node['Actual Loops']
+  const own = node['Node Type'].endsWith('Scan') ? found : 0
+  return (node.Plans ?? []).reduce((sum, each) => sum + countedRows(each), own)
+}
