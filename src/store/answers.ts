@@ -22,6 +22,12 @@ interface Entry {
 }
 
 const ENTRY_BYTES = 300
+/** After so many remembered answers, a shape's memory is judged by how often they were asked for again. */
+const judgedAnswers = 256
+/** Below so many uses of a remembered answer, it costs more to keep it, and to collect it later, than it saves. */
+const worthwhileUses = 0.5
+/** Of a shape whose answers are not worth it, one in so many is remembered: it shows when that changes. */
+const sampledAnswers = 8
 
 /** The bound that all shapes' answers share. */
 export class Answers {
@@ -81,6 +87,11 @@ export class ShapeAnswers {
   readonly #all: Answers
   #young = new Map<Key, Entry>()
   #old = new Map<Key, Entry>()
+  /** How many were remembered, and asked for again, since the last judgement. */
+  #kept = 0
+  #used = 0
+  #isSampled = false
+  #passedOver = 0
 
   constructor(all: Answers) {
     this.#all = all
@@ -90,20 +101,26 @@ export class ShapeAnswers {
     const entry = this.#young.get(key)
     if (entry !== undefined) {
       if (entry.stamp !== stamp) return undefined
+      this.#used++
       if (!entry.whole) this.#all.complete(entry)
       return entry.answer
     }
     const old = this.#old.get(key)
     if (old === undefined || old.stamp !== stamp) return undefined
+    this.#used++
     this.#old.delete(key)
     this.#keep(key, old)
     return old.answer
   }
 
+  /** Remembers the answer, or passes it over where the shape's answers are hardly ever asked for again. */
   set(key: Key, stamp: number, answer: Answer): void {
+    if (this.#isSampled && ++this.#passedOver % sampledAnswers !== 0) return
     const characters = (answer.text?.length ?? 0) + (typeof key === 'string' ? key.length : 0)
     const bytes = ENTRY_BYTES + 2 * characters
-    if (this.#all.fits(bytes)) this.#keep(key, { answer, stamp, bytes, whole: false })
+    if (!this.#all.fits(bytes)) return
+    this.#keep(key, { answer, stamp, bytes, whole: false })
+    if (++this.#kept === judgedAnswers) this.#judge()
   }
 
   /** Forgets the older half. Returns whether nothing is left. */
@@ -111,6 +128,12 @@ export class ShapeAnswers {
     this.#old = this.#young
     this.#young = new Map()
     return this.#old.size === 0
+  }
+
+  #judge(): void {
+    this.#isSampled = this.#used < worthwhileUses * this.#kept
+    this.#kept = 0
+    this.#used = 0
   }
 
   #keep(key: Key, entry: Entry): void {

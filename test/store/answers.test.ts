@@ -147,3 +147,32 @@ test('keys are equal only for equal arguments and, where it matters, equal users
     },
   )
 })
+
+test('of answers that nobody asks for again few are remembered, until they are asked for again', () => {
+  const shape = new Answers(10_000_000).shape()
+  const remember = (from: number, count: number) => {
+    const keys = Array.from({ length: count }, (_, n) => from + n)
+    for (const key of keys) shape.set(key, 1, item('a'))
+    return keys
+  }
+  remember(0, 256)
+  const sampled = remember(1_000, 800)
+  assert.equal(found(shape, sampled).length, 100)
+  for (const key of upTo(8 * 256)) {
+    shape.set(10_000 + key, 1, item('a'))
+    shape.get(10_000 + key, 1)
+  }
+  const all = remember(20_000, 100)
+  assert.equal(found(shape, all).length, 100)
+})
+
+test('one answer that is asked for often is remembered, however many others of its shape are not', () => {
+  const shape = new Answers(10_000_000).shape()
+  for (const key of upTo(1_000)) shape.set(key, 1, item('a'))
+  let asks = 0
+  while (shape.get('often', 1) === undefined) {
+    shape.set('often', 1, item('b'))
+    asks++
+  }
+  assert.ok(asks <= 8, `remembered after ${asks} asks`)
+})
