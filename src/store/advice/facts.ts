@@ -26,6 +26,8 @@ const ownTable = /^_(?:search|all)_(.+?)_?$/
 /** An equality on a field of which nothing is known finds this part of the rows. */
 const unknownShare = 0.01
 const rangeShare = 0.3
+/** A rule over related rows is made for callers who see something. */
+const ruleShare = 0.1
 
 export function factsOf({ model, totals, list, tables, take }: ListGround): PlanFacts {
   const collectionOf = (alias: string): Collection | undefined => {
@@ -124,6 +126,8 @@ class Shares {
       case 'isNull':
       case 'nullness':
         return rangeShare
+      case 'related':
+        return condition.stored ? ruleShare : this.#rare(collection)
       default:
         return this.#rare(collection)
     }

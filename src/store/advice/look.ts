@@ -4,7 +4,7 @@ import type { Model } from '../../model/model.ts'
 import { type Awaitable, then } from '../../plan/answer.ts'
 import type { GuardedList } from '../../plan/guarded.ts'
 import type { Principal } from '../../principal.ts'
-import { estimatePlan, type PlanEstimate } from '../sqlite/plan-estimate.ts'
+import { estimatePlan, type PlanEstimate, walkMargin } from '../sqlite/plan-estimate.ts'
 import { eachAccess, type PlanStep } from '../sqlite/query-plan.ts'
 import type { Actor, Inputs } from '../values.ts'
 import { type Advice, adviceFor, deepOffset } from './advice.ts'
@@ -90,7 +90,7 @@ export function findingOf({ unit, plan }: PlannedUnit, { model, totals, args, gi
   const facts = factsOf({ model, totals, list, tables: plan.tables, take: limit + offset })
   const estimate = estimatePlan(plan.steps, facts)
   const seen = given?.get(unit)
-  const once = corrected(estimate, limit, seen)
+  const once = corrected(estimate, limit + offset, seen !== undefined && seen.rows < limit, seen)
   const isDeep = offset >= deepOffset && estimate.bounded
   return {
     words: isDeep ? `${unit.words}${unit.words.includes('?') ? '&' : '?'}page=…` : unit.words,
@@ -105,18 +105,20 @@ export function findingOf({ unit, plan }: PlannedUnit, { model, totals, args, gi
   }
 }
 
-/** What an answer shows of the rows that were looked at. */
+/** What an answer shows of the rows that were looked at. `take`: limit and offset together. */
 function corrected(
   { most, expected, walks, searches }: PlanEstimate,
-  limit: number,
+  take: number,
+  isEnded: boolean,
   seen: Given | undefined,
 ): number {
   if (seen === undefined) return expected
-  const isEnded = seen.rows < limit
   // Only as many rows as match are found.
   if (searches) return Math.min(expected, seen.total ?? (isEnded ? seen.rows : expected))
+  if (!walks) return expected
   // One that gave fewer rows than it might have has come to the end of what it walks through.
-  return walks && isEnded ? most : expected
+  if (isEnded) return most
+  return seen.total === undefined ? expected : Math.min(expected, (walkMargin * take * most) / seen.total)
 }
 
 function doing(plan: ListPlan, estimate: PlanEstimate, rows: number, { collection }: GuardedList): string {

@@ -68,7 +68,7 @@ const scans: ReadonlySet<string> = new Set([
 ])
 
 function ownSteps(type: string, node: Node, inner: readonly Node[], tables: Tables): readonly PlanStep[] {
-  if (scans.has(type)) return [accessOf(node, inner, tables)]
+  if (scans.has(type)) return accessSteps(node, inner, tables)
   if (type === 'Sort' || type === 'Incremental Sort') return sorted(node, inner, tables)
   if (type === 'Hash Join' || type === 'Merge Join') return joined(inner, tables)
   if (type === 'Nested Loop') return looped(node, inner, tables)
@@ -91,6 +91,14 @@ function constant(detail: string): PlanAccess {
     detail,
     steps: [],
   }
+}
+
+/** With the values of a list, where that is what is looked up. */
+function accessSteps(node: Node, inner: readonly Node[], tables: Tables): readonly PlanStep[] {
+  const access = accessOf(node, inner, tables)
+  if (!access.constraint?.includes(' = ANY ')) return [access]
+  const values: PlanAccess = { ...constant('values'), access: 'virtual', table: 'values' }
+  return [access, block('list', false, [values])]
 }
 
 function accessOf(node: Node, inner: readonly Node[], tables: Tables): PlanAccess {
@@ -123,14 +131,14 @@ function columnsOf(condition: string): Pick<PlanAccess, 'equal' | 'ranged'> {
   const ranged: string[] = []
   // Texts may hold anything.
   const bare = condition.replaceAll(/'(?:[^']|'')*'/g, "''")
-  for (const [, column = '', sign = '', any] of bare.matchAll(
-    /\(?"?([a-z_][a-z0-9_]*)"?\)?(?:::\w+)? (=|<|>|<=|>=|IS NULL)(?: (ANY)|(?= )|$|(?=\)))/g,
-  )) {
-    if (sign === '=' && any === undefined) equal.push(column)
-    else if (sign === 'IS NULL') equal.push(column)
+  const tuples = /ROW\(([^()]*)\) [<>]/g
+  for (const [, tuple = ''] of bare.matchAll(tuples)) ranged.push(...tuple.split(', '))
+  for (const [, column = '', sign = ''] of bare
+    .replaceAll(tuples, '')
+    .matchAll(/\(?"?([a-z_][a-z0-9_]*)"?\)?(?:::\w+)? (=|<|>|<=|>=|IS NULL)(?= |$|\))/g)) {
+    if (sign === '=' || sign === 'IS NULL') equal.push(column)
     else ranged.push(column)
   }
-  for (const [, tuple = ''] of bare.matchAll(/ROW\(([^()]*)\) [<>]/g)) ranged.push(...tuple.split(', '))
   return { equal: [...new Set(equal)], ranged: [...new Set(ranged)] }
 }
 

@@ -56,7 +56,7 @@ export interface PlanEstimate {
 const unknownKeyShare = 0.01
 const defaultListSize = 100
 /** Matches lie nearer together in some places than in others: so many times the average distance is walked. */
-const walkMargin = 2
+export const walkMargin = 2
 /** Rows of a table of which nothing is known. */
 const unknownRows = Number.MAX_SAFE_INTEGER
 

@@ -11,8 +11,10 @@ import type { GuardedCompositeRead, GuardedRead } from '../../../src/plan/guarde
 import { system, user } from '../../../src/principal.ts'
 import { createRest } from '../../../src/rest/rest.ts'
 import { createRun } from '../../../src/serve/store.ts'
-import type { SlowList } from '../../../src/store/advice/slow.ts'
+import type { Finding } from '../../../src/store/advice/look.ts'
+import { Slow, type SlowList } from '../../../src/store/advice/slow.ts'
 import { type ListUnit, unitsOf, windowOf } from '../../../src/store/advice/units.ts'
+import { postgresPlan } from '../../../src/store/postgres/plan-steps.ts'
 import type { Store } from '../../../src/store/store.ts'
 import { failure } from '../contract.ts'
 import { databases, lockedPostgres, type Place } from '../databases.ts'
@@ -72,7 +74,14 @@ async function tellsAll(place: Place): Promise<void> {
   const [first] = slowCases
   assert.ok(first)
   // The same again is told no more, nor what is fast; the last one shows that those before it were looked at.
-  for (const quick of [first.ask, '/posts', '/posts?sort=-created_at', '/posts?status=open']) await ask(quick)
+  for (const quick of [
+    first.ask,
+    '/posts',
+    '/posts?status=open',
+    '/posts?id[in]=1,2,3&sort=title',
+    '/posts?source[contains]=s',
+  ])
+    await ask(quick)
   await ask('/posts?sort=-source')
   assert.equal((await until(() => told.shift())).request, 'GET /posts?sort=-source')
   assert.deepEqual(told, [])
@@ -150,13 +159,116 @@ async function refusesBeyond(place: Place): Promise<void> {
   await assert.rejects(admin('/posts?sort=title'), failure('SCAN_TOO_LARGE'))
   // Portico's own reads are not, nor what looks at few rows.
   await asker(model, store, store, system)('/posts?sort=title')
-  for (const quick of ['/posts', '/posts?status=open', '/posts?sort=-created_at', '/posts?cursor='])
+  for (const quick of ['/posts', '/posts?status=open', '/posts?id[in]=1,2&sort=title', '/posts?cursor='])
     await ask(quick)
   await assert.rejects(ask('/posts?page=200'), failure('SCAN_TOO_LARGE'))
   assert.equal(told[0]?.isRefused, true)
   assert.equal(told[0]?.index, "index('title')")
   await store.close()
 }
+
+const counter = (runs: number) => ({ runs })
+
+function finding(at: number, looked = 5000): Finding {
+  const estimate = {
+    most: looked,
+    expected: looked,
+    bounded: false,
+    walks: false,
+    sorts: 'all',
+    searches: false,
+  } as const
+  const words = `/posts?sort=f${at}`
+  const advice = [{ sentence: `Add an index on f${at}.` }]
+  return { words, isDeep: false, estimate, looked, asked: 20, given: 20, does: 'scans', indexes: [], advice }
+}
+
+test('as many slow lists are kept as there may be: the cheapest gives way, and what looks at few rows is none', () => {
+  const slow = new Slow()
+  for (const few of [finding(0, 999), { ...finding(0, 1000), asked: 250 }]) {
+    assert.equal(slow.note(few, 'GET', counter(1)), undefined)
+  }
+  for (let at = 0; at < 500; at++) assert.ok(slow.note(finding(at, 5000 + at), 'GET', counter(1)))
+  assert.equal(slow.note(finding(500, 4000), 'GET', counter(1)), undefined)
+  assert.ok(slow.note(finding(501, 9000), 'GET', counter(1)))
+  const requests = slow.take().map(({ request }) => request)
+  assert.equal(requests.length, 500)
+  assert.ok(requests.includes('GET /posts?sort=f501') && !requests.includes('GET /posts?sort=f0'))
+  assert.deepEqual(slow.take(), [])
+})
+
+test('runs of one list by several shapes are added up, and counted once', () => {
+  const slow = new Slow()
+  const shapes = [counter(1), counter(1)]
+  for (const shape of shapes) slow.note(finding(1), 'GET', shape)
+  const [first] = shapes
+  assert.ok(first)
+  first.runs = 5
+  assert.deepEqual(
+    slow.take().map(({ runs }) => runs),
+    [6],
+  )
+  first.runs = 7
+  slow.note(finding(1), 'GET', first)
+  assert.deepEqual(
+    slow.take().map(({ runs }) => runs),
+    [2],
+  )
+})
+
+const scan = (alias: string, more = {}) => ({
+  'Node Type': 'Seq Scan',
+  'Relation Name': 'posts',
+  Alias: alias,
+  ...more,
+})
+const stepsOf = (Plan: object) => postgresPlan(JSON.stringify([{ Plan }])).steps
+const detailsOf = (Plan: object) => stepsOf(Plan).map(({ kind, detail }) => [kind, detail])
+
+test('plans of PostgreSQL become steps: joins, sorts, subplans; a node that is not known is never bounded', () => {
+  const lookUp = {
+    'Node Type': 'Index Scan',
+    'Relation Name': 'users',
+    Alias: 't1',
+    'Index Name': 'users_pkey',
+    'Index Cond': `((id = t0.author_id) AND (ROW(created_at, id) < ROW('x = y'::text, '3'::bigint)) AND (role IS NULL))`,
+  }
+  const [outer, inner] = stepsOf({
+    'Node Type': 'Nested Loop',
+    'Join Type': 'Semi',
+    Plans: [scan('t0'), lookUp],
+  })
+  assert.deepEqual(outer?.kind === 'access' && [outer.access, outer.table, outer.exists], [
+    'scan',
+    't0',
+    false,
+  ])
+  assert.deepEqual(inner?.kind === 'access' && [inner.access, inner.equal, inner.ranged, inner.exists], [
+    'search',
+    ['id', 'role'],
+    ['created_at', 'id'],
+    true,
+  ])
+  const sorted = { 'Sort Key': ['a', 'b', 'id'], 'Presorted Key': ['a'], Plans: [scan('t0')] }
+  const [, tree] = stepsOf({ 'Node Type': 'Incremental Sort', ...sorted })
+  assert.equal(tree?.kind === 'tree' && tree.lastTerms, 2)
+  const hash = { 'Node Type': 'Hash', Plans: [scan('t1')] }
+  const joined = { 'Node Type': 'Hash Join', Plans: [scan('t0'), hash] }
+  assert.deepEqual(detailsOf({ 'Node Type': 'Limit', Plans: [joined] }), [
+    ['access', 'Seq Scan t0'],
+    ['block', 'branch'],
+  ])
+  const subplan = { ...scan('t2'), 'Parent Relationship': 'SubPlan', 'Subplan Name': 'SubPlan 1' }
+  const [, block] = stepsOf(scan('t0', { Plans: [subplan], Filter: '(SubPlan 1)' }))
+  assert.equal(block?.kind === 'block' && block.correlated, true)
+  const [, hashed] = stepsOf(scan('t0', { Plans: [subplan], Filter: '(hashed SubPlan 1)' }))
+  assert.equal(hashed?.kind === 'block' && hashed.correlated, false)
+  assert.deepEqual(detailsOf({ 'Node Type': 'Something New' }), [['unknown', 'Something New']])
+  assert.deepEqual(
+    postgresPlan('{}').steps.map(({ kind }) => kind),
+    ['unknown'],
+  )
+})
 
 // Policies let nobody see a row whose statement is run from elsewhere, so that its rows cannot be counted there.
 test('PostgreSQL with row security: a list that would look at more rows than is allowed is refused', () =>

@@ -77,7 +77,7 @@ const posts: ListShape = {
   filter: undefined,
   search: undefined,
   sort: [],
-  window: { kind: 'page', offset: 0, limit: 1, total: 'exact' },
+  window: { kind: 'cursor', after: undefined, limit: 1 },
   select: fields('id', 'title'),
 }
 const compare = (field: string): Filter => ({ kind: 'compare', field, operator: 'eq', param: 2 })
