@@ -190,6 +190,10 @@ async function checkList(counting: Counting, list: List): Promise<void> {
       const { rows, looked, sorted, plan } = await run(slice, [...slots, offset])
       const what = `${JSON.stringify(list)} at ${part} of ${counting.name}: ${looked} rows by ${plan}`
       assert.deepEqual(rows, all.slice(before + offset, before + offset + PAGE), what)
+      if (offset > 0) {
+        const far = await run(slice, [...slots, 3_000_000_000])
+        assert.deepEqual(far.rows, [])
+      }
       // Each of at most four ranges, with the rows of one time of creation; PostgreSQL may filter what it expects to be few.
       assert.ok(looked <= 4 * (PAGE + offset + 4) || isFiltered(list, counting, looked), what)
       assert.ok(!sorted, what)

@@ -46,7 +46,7 @@ function unionSql(
   )
   const whole = sql`${orderByColumns(sort, [...names, ...keys], row)}${limitSql(rows)}`
   if (!row.dialect.limitsParts) return sql`${join(parts, ' UNION ALL ')}${whole}`
-  const all = offset === undefined ? limit : sql`${limit} + ${offset}`
+  const all = offset === undefined ? limit : sql`${limit} + CAST(${offset} AS bigint)`
   const limited = parts.map(part => sql`(${part}${orderBy(sort, row)} LIMIT ${all})`)
   return sql`${join(limited, ' UNION ALL ')}${whole}`
 }
