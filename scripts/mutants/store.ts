@@ -132,8 +132,8 @@ const shared: readonly Mutant[] = [
     ],
     [
       'a negation is not exact',
-      'conditionSql(condition.condition, row, true)',
-      'conditionSql(condition.condition, row)',
+      'conditionSql(condition.condition, row, true, form)',
+      'conditionSql(condition.condition, row, false, form)',
     ],
     [
       'an empty choice is true',
@@ -143,7 +143,7 @@ const shared: readonly Mutant[] = [
     ],
     [
       'join rows of the other side lead somewhere',
-      'where([sql`${through.column(from)} = ${id}`, conditionSql(path.joinRows, through)])',
+      'where([sql`${through.column(from)} = ${id}`, conditionSql(joinRows, through)])',
       'where([sql`${through.column(from)} = ${id}`])',
     ],
   ]),
@@ -629,8 +629,8 @@ const sqlite: readonly Mutant[] = [
     [
       [
         'the total of a filtered list is that of the collection',
-        "if (rows.kind === 'always' && within === undefined) return",
-        'if (within === undefined) return',
+        "if (rows.kind === 'always' && within === undefined) {",
+        'if (within === undefined) {',
       ],
       [
         'a total is remembered for ever',
