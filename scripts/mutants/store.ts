@@ -132,8 +132,8 @@ const shared: readonly Mutant[] = [
     ],
     [
       'a negation is not exact',
-      'conditionSql(condition.condition, row, true)',
-      'conditionSql(condition.condition, row)',
+      'conditionSql(condition.condition, row, true, form)',
+      'conditionSql(condition.condition, row, false, form)',
     ],
     [
       'an empty choice is true',
@@ -141,7 +141,11 @@ const shared: readonly Mutant[] = [
       "' OR ', isTrue, row",
       'the guard makes no empty choice',
     ],
-    ['join rows of the other side lead somewhere', '    conditionSql(path.joinRows, through),\n', ''],
+    [
+      'join rows of the other side lead somewhere',
+      'where([paced(through), sql`${through.column(from)} = ${id}`, conditionSql(joinRows, through)])',
+      'where([paced(through), sql`${through.column(from)} = ${id}`])',
+    ],
   ]),
   ...mutantsOf(
     'store/sql/keyset',
@@ -382,7 +386,7 @@ const writes: readonly Mutant[] = [
       ],
       [
         'the versions of cleared references do not grow',
-        '...removed, ...cleared, ...forgotten',
+        '...removed, ...cleared.keys(), ...forgotten',
         '...removed, ...forgotten',
       ],
       [
@@ -702,8 +706,8 @@ const sqlite: readonly Mutant[] = [
     [
       [
         'the total of a filtered list is that of the collection',
-        "if (rows.kind === 'always' && within === undefined) return",
-        'if (within === undefined) return',
+        "if (rows.kind === 'always' && within === undefined) {",
+        'if (within === undefined) {',
       ],
       [
         'a total is remembered for ever',

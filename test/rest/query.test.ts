@@ -110,6 +110,72 @@ test('the filters of a request follow a bounded number of relations', async () =
   )
 })
 
+/** Each finds some of the tasks below. The second part: whether a task has at most one such related item. */
+const related: readonly (readonly [query: string, toOne: boolean])[] = [
+  ['project.name=P1', true],
+  ['project.name[in]=P1,P2', true],
+  ['project.visibility[ne]=open', true],
+  ['project.owner.name[contains]=o', true],
+  ['parent.priority[gt]=1', true],
+  ['parent.parent.title[contains]=T', true],
+  ['assignee.role=admin', true],
+  ['assignee.bio[null]=true', true],
+  ['priority[lte]=3', true],
+  ['labels.name=l1', false],
+  ['labels.shade[null]=true', false],
+  ['children.priority=2', false],
+  ['children.title[contains]=1', false],
+]
+
+test('filters along relations add up, and find the same with every kind of total, order and walk', async () => {
+  for (const at of [1, 2, 3]) {
+    const visibility = at === 2 ? 'open' : 'members'
+    await bench.seed('projects', { name: `P${at}`, slug: `p${at}`, owner_id: 1, visibility })
+    await bench.seed('labels', { name: `l${at}` })
+  }
+  for (let at = 1; at <= 24; at++) {
+    const parent_id = at > 4 && at % 2 === 0 ? at - 4 : null
+    const values = { title: `T${at}`, project_id: (at % 3) + 1, priority: (at % 5) + 1, parent_id }
+    await bench.seed('tasks', { ...values, assignee_id: at % 4 === 0 ? 1 : null })
+    if (at % 2 === 0) await bench.seed('task_labels', { task_id: at, label_id: (at % 3) + 1 })
+  }
+  const ask = async (query: string) => {
+    const { status, body } = await bench.send({ url: `/api/v1/tasks?per_page=100&fields=id&${query}` }, admin)
+    assert.equal(status, 200, `${query}: ${body}`)
+    const { data, meta } = JSON.parse(String(body))
+    return { ids: data.map(({ id }: { id: number }) => id) as number[], meta }
+  }
+  const found = new Map<string, number[]>()
+  for (const [query] of related) {
+    const { ids, meta } = await ask(query)
+    assert.ok(ids.length > 0, query)
+    assert.equal(meta.total, ids.length, query)
+    found.set(query, ids)
+    for (const more of ['total=estimate', 'total=none', 'sort=-created_at', 'cursor=']) {
+      const other = await ask(`${query}&${more}`)
+      assert.deepEqual(
+        other.ids.toSorted((a, b) => a - b),
+        ids,
+        `${query}&${more}`,
+      )
+      assert.equal(other.meta.total_is_estimate, undefined)
+    }
+  }
+  for (const [one, oneToOne] of related) {
+    for (const [other, otherToOne] of related) {
+      if (one.split('=')[0] === other.split('=')[0]) continue
+      const { ids } = await ask(`${one}&${other}`)
+      const both = found.get(one)?.filter(id => found.get(other)?.includes(id)) ?? []
+      if (oneToOne && otherToOne) assert.deepEqual(ids, both, `${one}&${other}`)
+      else
+        assert.ok(
+          ids.every(id => both.includes(id)),
+          `${one}&${other}`,
+        )
+    }
+  }
+})
+
 test('links that no client would take are left out, each whole', async () => {
   const linksOf = async (length: number, page: string) => {
     const url = `/api/v1/tasks?title=${'x'.repeat(length)}&${page}`
