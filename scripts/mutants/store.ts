@@ -372,7 +372,7 @@ const writes: readonly Mutant[] = [
       ],
       [
         'the versions of cleared references do not grow',
-        '...removed, ...cleared, ...forgotten',
+        '...removed, ...cleared.keys(), ...forgotten',
         '...removed, ...forgotten',
       ],
       [
