@@ -77,9 +77,9 @@ function surplusIn({ logger }: Log) {
 }
 
 function cascadeIn({ logger }: Log) {
-  return ({ durationMs, ...cascade }: Cascade) =>
+  return ({ collection, itemId, removed, cleared, durationMs }: Cascade) =>
     logger.warn(
-      { ...cascade, durationMs: Math.round(durationMs) },
+      { collection, item_id: itemId, removed, cleared, ms: Math.round(durationMs) },
       'a deletion took many items with it: other writes waited, and on SQLite all requests of this thread',
     )
 }

@@ -1,6 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { readSettings } from '../../src/config.ts'
+import { anyone, collection, model, relation } from '../../src/index.ts'
 import { createLog, redact } from '../../src/log.ts'
+import { checkModel } from '../../src/model/check.ts'
+import { openStore } from '../../src/serve/store.ts'
+import { Client } from '../store/blog.ts'
 
 const key = 'pk_0123456789abcdefghijklmnopqrstuvABCDEF'
 
@@ -83,6 +88,37 @@ test('below `info` no request is logged', () => {
   log.access(request, 200, 1, 1)
   log.logger.info('x')
   assert.deepEqual(lines, [])
+})
+
+test('a deletion that takes many items with it is one line, with how many of which collection', async () => {
+  const { log, lines } = open()
+  const access = { read: anyone, create: anyone, update: anyone, delete: anyone }
+  const boxes = collection({
+    access,
+    fields: { within_id: relation('boxes', { optional: true, onDelete: 'cascade' }) },
+  })
+  const declared = checkModel(model({ boxes }))
+  const settings = { ...readSettings({ environment: {} }), database: ':memory:' }
+  const store = await openStore(declared, settings, { log })
+  try {
+    const client = new Client(store, declared)
+    const { id } = await client.create('boxes', {})
+    await Promise.all(Array.from({ length: 1001 }, () => client.create('boxes', { within_id: id })))
+    await client.remove('boxes', id)
+    const { time, ms, ...entry } = JSON.parse(lines[0] ?? '')
+    assert.ok(time > 0 && ms >= 0)
+    assert.deepEqual(entry, {
+      level: 40,
+      collection: 'boxes',
+      item_id: id,
+      removed: { boxes: 1002 },
+      cleared: {},
+      msg: 'a deletion took many items with it: other writes waited, and on SQLite all requests of this thread',
+    })
+    assert.equal(lines.length, 1)
+  } finally {
+    await store.close()
+  }
 })
 
 test('an error is logged with its stack', () => {
