@@ -565,7 +565,6 @@ const sqlite: readonly Mutant[] = [
     [
       ['another file is read', '    if (!isSame) throw', '    if (false) throw'],
       ['each query has a snapshot of its own', "    database.exec('BEGIN')\n", ''],
-      ['a reader outlives the service', '  new Worker(watch, { eval: true, execArgv: [] }).unref()\n', ''],
     ],
   ),
   ...mutantsOf(
