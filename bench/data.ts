@@ -1,4 +1,4 @@
-/** The data set: 1,000 users and as many posts as asked for. Made once, kept in the system's temporary folder. */
+/** The data sets: 1,000 users and as many posts as asked for. Made once, kept in the system's temporary folder. */
 
 import { hash } from 'node:crypto'
 import { copyFileSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
@@ -6,73 +6,125 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { generateKey } from '../src/auth/key.ts'
+import { fillSearch } from '../src/store/schema/sqlite-migrate.ts'
+import { createdAt, randomNumbers, searchedBody, statusOf } from './posts.ts'
 import { startPortico } from './server.ts'
+import { prepareLimit } from './servers/limit-schema.ts'
+
+/** `blog`: the reference model. `editorial`: the bench's own, bench/model.ts. */
+export type ModelName = 'blog' | 'editorial'
 
 export interface DataSet {
   /** The file, or the URL. */
   readonly database: string
   readonly key: string
   readonly rows: number
+  /** The file of its model. */
+  readonly model: string
 }
 
-const USERS = 1_000
+export const modelFiles: Readonly<Record<ModelName, string>> = {
+  blog: 'examples/blog/model.ts',
+  editorial: 'bench/model.ts',
+}
+
+export const USERS = 1_000
+/** One user in so many is an administrator. */
+const ADMIN_EVERY = 100
 const folder = join(tmpdir(), 'portico-bench')
 
-/** Numbers that look random and are the same each time (mulberry32). */
-export function randomNumbers(seed: number): () => number {
-  let state = seed
-  return () => {
-    state = (state + 0x6d2b79f5) | 0
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296
-  }
-}
-
-function fill(file: string, rows: number): void {
-  const database = new DatabaseSync(file)
-  const random = randomNumbers(1)
-  const at = '2026-01-01T00:00:00.000Z'
+function fillUsers(database: DatabaseSync): void {
   const [{ there } = { there: 1 }] = database.prepare('SELECT count(*) there FROM users').all() as {
     there: number
   }[]
-  const addUser = database.prepare(
-    `INSERT INTO users (name, email, role, created_at) VALUES (?, ?, 'user', ?)`,
-  )
-  const addPost = database.prepare(
-    'INSERT INTO posts (title, body, author_id, created_at) VALUES (?, ?, ?, ?)',
-  )
-  database.exec('PRAGMA synchronous = OFF; BEGIN')
-  for (let n = there; n < USERS; n++) addUser.run(`User ${n}`, `user${n}@example.com`, at)
+  const add = database.prepare(`INSERT INTO users (name, email, role, created_at) VALUES (?, ?, ?, ?)`)
+  for (let n = there; n < USERS; n++) {
+    const role = n % ADMIN_EVERY === 0 ? 'admin' : 'user'
+    add.run(`User ${n}`, `user${n}@example.com`, role, '2025-01-01T00:00:00.000Z')
+  }
+}
+
+type Fill = (database: DatabaseSync, rows: number) => void
+
+function fillBlog(database: DatabaseSync, rows: number): void {
+  const random = randomNumbers(1)
+  const add = database.prepare('INSERT INTO posts (title, body, author_id, created_at) VALUES (?, ?, ?, ?)')
   for (let n = 1; n <= rows; n++) {
     const body = `Body of post ${n}. `.padEnd(100, 'lorem ipsum ')
-    addPost.run(`Title of post ${n}`.padEnd(20, '.'), body, 1 + Math.floor(random() * USERS), at)
+    const author = 1 + Math.floor(random() * USERS)
+    add.run(`Title of post ${n}`.padEnd(20, '.'), body, author, createdAt(n, rows, random))
   }
+}
+
+function fillEditorial(database: DatabaseSync, rows: number): void {
+  const random = randomNumbers(1)
+  const add = database.prepare(
+    'INSERT INTO posts (title, body, status, author_id, created_at) VALUES (?, ?, ?, ?, ?)',
+  )
+  for (let n = 1; n <= rows; n++) {
+    const author = 1 + Math.floor(random() * USERS)
+    const at = createdAt(n, rows, random)
+    add.run(`Title of post ${n}`, searchedBody(n, rows, random), statusOf(random), author, at)
+  }
+  fillSearch(database, { name: 'posts', search: ['title', 'body'] })
+}
+
+const fills: Readonly<Record<ModelName, Fill>> = { blog: fillBlog, editorial: fillEditorial }
+
+/** Adds users and `rows` posts to a database that Portico has made. */
+export function fill(file: string, rows: number, model: ModelName): void {
+  const database = new DatabaseSync(file)
+  database.exec('PRAGMA synchronous = OFF; BEGIN')
+  fillUsers(database)
+  fills[model](database, rows)
   database.exec('COMMIT; ANALYZE; PRAGMA wal_checkpoint(TRUNCATE)')
   database.close()
 }
 
+/** Another one whenever the schema, or what is filled in, changes. */
+function fileName(rows: number, model: ModelName): string {
+  const sources = ['../docs/reference/blog.sql', 'data.ts', 'posts.ts', 'model.ts', 'servers/limit-schema.ts']
+  const text = sources.map(source => readFileSync(new URL(source, import.meta.url), 'utf8')).join('\n')
+  return `${hash('sha256', text, 'hex').slice(0, 12)}-${model}-${rows}`
+}
+
 /** A file for this schema and size, made if it is not there. */
-export async function dataSet(rows: number): Promise<DataSet> {
-  const schema = readFileSync(new URL('../docs/reference/blog.sql', import.meta.url), 'utf8')
-  const name = `${hash('sha256', schema, 'hex').slice(0, 12)}-${rows}`
+export async function dataSet(rows: number, model: ModelName = 'blog'): Promise<DataSet> {
+  const name = fileName(rows, model)
   const file = join(folder, `${name}.db`)
   const keyFile = `${file}.key`
-  if (existsSync(file) && existsSync(keyFile))
-    return { database: file, key: readFileSync(keyFile, 'utf8'), rows }
+  const data = { database: file, rows, model: modelFiles[model] }
+  if (existsSync(file) && existsSync(keyFile)) return { ...data, key: readFileSync(keyFile, 'utf8') }
   mkdirSync(folder, { recursive: true })
   const making = join(folder, `${name}.${process.pid}.making`)
   const key = generateKey()
   const server = await startPortico(making, {
+    PORTICO_MODEL: modelFiles[model],
     PORTICO_ADMIN_EMAIL: 'admin@example.com',
     PORTICO_ADMIN_PASSWORD: 'not a secret, only a bench',
     PORTICO_ADMIN_API_KEY: key,
   })
   await server.stop()
-  fill(making, rows)
+  fill(making, rows, model)
   renameSync(making, file)
   writeFileSync(keyFile, key)
-  return { database: file, key, rows }
+  return { ...data, key }
+}
+
+/** The same rows for the hand-written server, with the indexes that it would have. Nothing may write to it. */
+export function limitDataSet(data: DataSet): DataSet {
+  const file = `${data.database}.limit`
+  if (!existsSync(file)) {
+    const making = `${file}.${process.pid}.making`
+    copyFileSync(data.database, making)
+    const database = new DatabaseSync(making)
+    database.exec('PRAGMA synchronous = OFF')
+    prepareLimit(database)
+    database.exec('ANALYZE; PRAGMA wal_checkpoint(TRUNCATE)')
+    database.close()
+    renameSync(making, file)
+  }
+  return { ...data, database: file }
 }
 
 /** What may be written to; `remove` takes it away again. */

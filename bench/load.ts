@@ -5,16 +5,33 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 export interface Request {
-  readonly method: 'GET' | 'POST'
+  readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE'
   readonly path: string
+  /** JSON without line breaks. */
   readonly body?: string
 }
 
 export interface Load {
+  /** Sent in this order, and then again from the first. */
   readonly requests: readonly Request[]
+  /** How many of them are passed over: those that an earlier load has sent. `wrk` only. */
+  readonly from?: number
   readonly clients: number
   readonly seconds: number
   readonly headers: Readonly<Record<string, string>>
+}
+
+export interface Measured {
+  /** Requests that were answered per second; those that were refused are not among them. */
+  readonly perSecond: number
+  readonly answered: number
+  /** Requests that got another status than 2xx or 3xx. */
+  readonly refused: number
+  /** How long an answer took, in milliseconds: the median, and what one in a hundred took longer than. */
+  readonly p50Ms: number
+  readonly p99Ms: number
+  /** Where the next load goes on in the list of requests. */
+  readonly next: number
 }
 
 export const generator = spawnSync('wrk', ['--version']).error === undefined ? 'wrk' : 'autocannon'
@@ -33,46 +50,68 @@ function output(command: string, args: readonly string[]): Promise<string> {
   })
 }
 
-function lua(load: Load): string {
-  const headers = Object.entries(load.headers).map(([name, value]) => `wrk.headers["${name}"] = "${value}"`)
-  const requests = load.requests.map(({ method, path, body }) => {
-    const text = body === undefined ? 'nil' : `[==[${body}]==]`
-    return `wrk.format("${method}", [==[${path}]==], nil, ${text}),`
-  })
-  return [
-    ...headers,
-    'local requests, next = {}, 0',
-    'function init() requests = {',
-    ...requests,
-    '} end',
-    'function request() next = next % #requests + 1; return requests[next] end',
-  ].join('\n')
+/** One line each: a Lua program can hold only some ten thousand texts of its own. */
+function lines(requests: readonly Request[]): string {
+  return requests.map(({ method, path, body = '' }) => `${method}\t${path}\t${body}`).join('\n')
 }
 
-async function withWrk(origin: string, load: Load): Promise<number> {
+/** `file` holds the requests. `done` runs in another Lua than `request`, so it asks the thread for its position. */
+function lua({ headers, from = 0 }: Load, file: string): string {
+  return `
+${Object.entries(headers)
+  .map(([name, value]) => `wrk.headers["${name}"] = "${value}"`)
+  .join('\n')}
+local requests, worker = {}, nil
+at = ${from}
+function setup(thread) worker = thread end
+function init()
+  for line in io.lines([==[${file}]==]) do
+    local method, path, body = line:match('^(%u+)\\t([^\\t]*)\\t(.*)$')
+    requests[#requests + 1] = wrk.format(method, path, nil, body ~= '' and body or nil)
+  end
+end
+function request()
+  at = at % #requests + 1
+  return requests[at]
+end
+function done(summary, latency)
+  local answered = summary.requests - summary.errors.status
+  io.write(string.format(
+    '\\n{"perSecond":%.3f,"answered":%d,"p50Ms":%.3f,"p99Ms":%.3f,"refused":%d,"next":%d}\\n',
+    answered / summary.duration * 1e6, answered,
+    latency:percentile(50) / 1000, latency:percentile(99) / 1000, summary.errors.status, worker:get('at')))
+end
+`
+}
+
+async function withWrk(origin: string, load: Load, folder: string): Promise<string> {
+  const [script, file] = [join(folder, 'load.lua'), join(folder, 'requests')]
+  writeFileSync(file, lines(load.requests))
+  writeFileSync(script, lua(load, file))
+  return output('wrk', ['-t1', `-c${load.clients}`, `-d${load.seconds}s`, '-s', script, origin])
+}
+
+async function withAutocannon(origin: string, load: Load, folder: string): Promise<string> {
+  if (load.from !== undefined) throw new Error('Requests that are sent once only need `wrk`.')
+  const task = join(folder, 'task.json')
+  writeFileSync(task, JSON.stringify({ origin, ...load }))
+  return output(process.execPath, [join(import.meta.dirname, 'cannon.mjs'), task])
+}
+
+/** Sends requests for some seconds. */
+export async function sendLoad(origin: string, load: Load): Promise<Measured> {
   const folder = mkdtempSync(join(tmpdir(), 'portico-load-'))
   try {
-    const script = join(folder, 'load.lua')
-    writeFileSync(script, lua(load))
-    const text = await output('wrk', ['-t1', `-c${load.clients}`, `-d${load.seconds}s`, '-s', script, origin])
-    const [, refused] = /Non-2xx or 3xx responses: (\d+)/.exec(text) ?? []
-    if (refused !== undefined)
-      throw new Error(`${refused} requests to ${load.requests[0]?.path} were refused`)
-    return Number(/Requests\/sec:\s+([\d.]+)/.exec(text)?.[1])
+    const text = await (generator === 'wrk' ? withWrk : withAutocannon)(origin, load, folder)
+    return JSON.parse(text.slice(text.lastIndexOf('\n{'))) as Measured
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }
 }
 
-async function withAutocannon(origin: string, load: Load): Promise<number> {
-  const task = JSON.stringify({ origin, ...load })
-  const result = JSON.parse(await output(process.execPath, [join(import.meta.dirname, 'cannon.mjs'), task]))
-  if (result.refused > 0)
-    throw new Error(`${result.refused} requests to ${load.requests[0]?.path} were refused`)
-  return result.perSecond
-}
-
 /** Requests per second that a server answered. Throws when one was refused. */
-export function requestsPerSecond(origin: string, load: Load): Promise<number> {
-  return generator === 'wrk' ? withWrk(origin, load) : withAutocannon(origin, load)
+export async function requestsPerSecond(origin: string, load: Load): Promise<number> {
+  const { perSecond, refused } = await sendLoad(origin, load)
+  if (refused === 0) return perSecond
+  throw new Error(`${refused} requests to ${load.requests[0]?.path} were refused`)
 }

@@ -5,24 +5,37 @@
  * `npm run bench -- overload`
  * `npm run bench -- postgres [--rounds n] [--seconds n] [--write-docs]`: what row security and a read replica cost
  * `npm run bench -- growth [--write-docs]`: how long the largest inputs hold the event loop
+ * `npm run bench -- slow-reads [rows] [--rounds n] [--seconds n] [--write-docs]`: what others take while some scan
  * `npm run bench -- soak [lanes] [--minutes 30]`: bench/soak-load.ts names the lanes
  *
- * Names are W1 to W9, `start` and `walk`; without any, all of them, and what two workers and PostgreSQL give.
+ * Names are W1 to W19, `start` and `walk`, also as `W10,W11`; without any, all of them, and what two workers and
+ * PostgreSQL give.
  */
 import { parseArgs } from 'node:util'
+import { type AskedWorkload, askedWorkloads } from './asked.ts'
+import { type AskedFigure, cursorsOf, measureAsked } from './asked-measure.ts'
 import { type DataSet, dataSet } from './data.ts'
 import { growthTable, measureGrowth, slowRows } from './growth.ts'
-import { type Figure, footprint, measure, measureBeside, type Pace, walk } from './measure.ts'
+import { cursorsOver, type Figure, footprint, measure, measureBeside, type Pace, walk } from './measure.ts'
 import { measureOauth, oauthTable } from './oauth.ts'
 import { measureOverload, overloadTable } from './overload.ts'
-import { profile } from './profile.ts'
-import { besideTable, figuresTable, footprintLines, machine, walkLine, writeDocs } from './report.ts'
+import { type Profiled, profile } from './profile.ts'
+import {
+  askedTable,
+  besideTable,
+  figuresTable,
+  footprintLines,
+  machine,
+  walkLine,
+  writeDocs,
+} from './report.ts'
+import { measureSlowReads, slowReadsTable } from './slow-reads.ts'
 import { soak } from './soak.ts'
 import { postgres, postgresStages, type Stage, sqlite, withWorkers } from './stage.ts'
 import { type Delivery, deliver, deliveryTable } from './subscribers.ts'
 import { type Workload, workloads } from './workloads.ts'
 
-const { values, positionals } = parseArgs({
+const { values, positionals: given } = parseArgs({
   allowPositionals: true,
   options: {
     rounds: { type: 'string' },
@@ -37,6 +50,8 @@ const { values, positionals } = parseArgs({
     'write-docs': { type: 'boolean', default: false },
   },
 })
+
+const positionals = given.flatMap(names => names.split(','))
 
 function positive(name: 'rounds' | 'seconds' | 'rows' | 'minutes', otherwise?: number): number {
   const value = Number(values[name] ?? otherwise)
@@ -101,7 +116,8 @@ async function stageOf(data: DataSet): Promise<Stage> {
 
 /** What measures nothing must not look as if all were well. */
 function requireKnown(): void {
-  const known = [...workloads.map(({ name }) => name), 'W8', 'W9', 'start', 'walk']
+  const known = [...workloads, ...askedWorkloads].map(({ name }) => name)
+  known.push('W8', 'W9', 'start', 'walk')
   const unknown = positionals.filter(
     asked => !known.some(name => name === asked || name.startsWith(`${asked}@`)),
   )
@@ -109,14 +125,68 @@ function requireKnown(): void {
   throw new RangeError(`There is no ${unknown.join(', ')}. There is ${known.join(', ')}.`)
 }
 
+/** W10 to W19 on one kind of stage, in the order of their names. */
+async function askedOn(
+  open: (data: DataSet) => Promise<Stage>,
+  rows: number,
+  of: readonly AskedWorkload[],
+): Promise<readonly AskedFigure[]> {
+  const figures = new Map<AskedWorkload, AskedFigure>()
+  for (const model of ['blog', 'editorial'] as const) {
+    const own = of.filter(workload => workload.model === model)
+    if (own.length === 0) continue
+    const data = await dataSet(rows, model)
+    const stage = await open(data)
+    try {
+      for (const workload of own) figures.set(workload, await askedFigure(workload, data, stage))
+    } finally {
+      await stage.close()
+    }
+  }
+  return of.flatMap(workload => figures.get(workload) ?? [])
+}
+
+async function askedFigure(workload: AskedWorkload, data: DataSet, stage: Stage): Promise<AskedFigure> {
+  const isEnough = workload.once === undefined || workload.once.posts <= data.rows
+  // PostgreSQL deletes fewer than it has been given.
+  const used = isEnough || stage.floor === 'postgres' ? data : await dataSet(workload.once.posts)
+  const figure = await measureAsked(workload, used, paceOr(3, 3), stage)
+  say(askedTable([figure]).split('\n').at(-1) ?? '')
+  return figure
+}
+
+async function askedEverywhere(rows: number): Promise<readonly AskedFigure[]> {
+  const here = async () => sqlite
+  return [
+    ...(await askedOn(here, rows, askedWorkloads)),
+    ...(await askedOn(
+      here,
+      1_000_000,
+      askedWorkloads.filter(({ big }) => big),
+    )),
+    ...(await askedOn(postgres, rows, askedWorkloads)),
+  ]
+}
+
+/** The tables that every stage has. */
+async function stageLines(data: DataSet, all: boolean): Promise<readonly string[]> {
+  const named = workloads.filter(({ name }) => wanted(name))
+  const asked = askedWorkloads.filter(({ name }) => wanted(name))
+  const lines: string[] = []
+  if (all) lines.push(figuresTable(await everything(data)), askedTable(await askedEverywhere(data.rows)))
+  else {
+    if (named.length > 0) lines.push(figuresTable(await figuresOn(await stageOf(data), data, named)))
+    if (asked.length > 0) lines.push(askedTable(await askedOn(stageOf, data.rows, asked)))
+  }
+  return lines
+}
+
 async function bench(): Promise<void> {
   requireKnown()
   const data = await dataSet(positive('rows'))
   const isStage = values.postgres || values.workers !== undefined
   const all = positionals.length === 0 && !isStage
-  const asked = workloads.filter(({ name }) => wanted(name))
-  const figures = all ? await everything(data) : await figuresOn(await stageOf(data), data, asked)
-  const lines = [machine(), figuresTable(figures)]
+  const lines = [machine(), ...(await stageLines(data, all))]
   if (!isStage) lines.push(...(await otherLines(data, all)))
   const text = lines.join('\n\n')
   say(`\n${text}`)
@@ -140,10 +210,22 @@ async function deliveries(data: DataSet): Promise<readonly Delivery[]> {
 }
 
 async function profileFirst(): Promise<void> {
-  const workload = workloads.find(({ name }) => name === (positionals[1] ?? 'W1'))
-  if (workload === undefined)
-    throw new Error(`Profile one of ${workloads.map(({ name }) => name).join(', ')}.`)
-  say(await profile(workload, await dataSet(positive('rows')), values.hot))
+  const name = positionals[1] ?? 'W1'
+  const asked = askedWorkloads.find(workload => workload.name === name)
+  if (asked !== undefined) {
+    const requests: Profiled['requests'] = async (origin, data) =>
+      asked.requests(data, await cursorsOf(origin, data.key))
+    const data = await dataSet(Math.max(positive('rows'), asked.once?.posts ?? 0), asked.model)
+    return say(await profile({ clients: asked.clients, requests }, data, asked.memory))
+  }
+  const workload = workloads.find(each => each.name === name)
+  if (workload === undefined) {
+    const known = [...workloads, ...askedWorkloads].map(each => each.name)
+    throw new Error(`Profile one of ${known.join(', ')}.`)
+  }
+  const requests: Profiled['requests'] = async (origin, data) =>
+    workload.requests(data.rows, await cursorsOver({ origin }, data))
+  say(await profile({ clients: workload.clients, requests }, await dataSet(positive('rows')), values.hot))
 }
 
 async function soakFirst(): Promise<void> {
@@ -176,11 +258,20 @@ async function growth(): Promise<void> {
   if (slowRows(rows) > 0) process.exitCode = 1
 }
 
+async function slowReads(): Promise<void> {
+  const rows = positionals.length > 1 ? Number(positionals[1]) : 1_000_000
+  const figures = await measureSlowReads(await dataSet(rows), paceOr(3, 5))
+  const text = [machine(), slowReadsTable(figures)].join('\n\n')
+  say(text)
+  if (values['write-docs']) writeDocs('slow-reads', text)
+}
+
 const others: Readonly<Record<string, () => Promise<void>>> = {
   profile: profileFirst,
   soak: soakFirst,
   postgres: postgresBeside,
   growth,
+  'slow-reads': slowReads,
   overload: async () => say(overloadTable(await measureOverload(await dataSet(positive('rows'))))),
 }
 await (others[positionals[0] ?? ''] ?? bench)()

@@ -33,7 +33,10 @@ export function median(values: readonly number[]): number {
 }
 
 /** Positions all over the list. A cursor does not depend on the filter by which it was found. */
-export async function cursorsOver({ origin }: Running, { key, rows }: DataSet): Promise<readonly string[]> {
+export async function cursorsOver(
+  { origin }: Pick<Running, 'origin'>,
+  { key, rows }: DataSet,
+): Promise<readonly string[]> {
   const cursors: string[] = []
   for (let n = 0; n < 200; n++) {
     const at = Math.floor((n * (rows - 100)) / 200)

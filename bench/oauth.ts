@@ -5,9 +5,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Browser } from '../test/conformance/oauth/browser.ts'
 import { authorizationUrl, authorize, post } from '../test/conformance/oauth/server.ts'
-import { copyOf, type DataSet, randomNumbers } from './data.ts'
+import { copyOf, type DataSet } from './data.ts'
 import { requestsPerSecond } from './load.ts'
 import { median, type Pace } from './measure.ts'
+import { randomNumbers } from './posts.ts'
 import { type Running, startBaseline, startPortico, startServer } from './server.ts'
 
 export interface OauthFigure {

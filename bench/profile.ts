@@ -3,10 +3,8 @@ import { mkdtempSync, readdirSync, readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { copyOf, type DataSet } from './data.ts'
-import { requestsPerSecond } from './load.ts'
-import { cursorsOver } from './measure.ts'
+import { type Request, sendLoad } from './load.ts'
 import { startPortico } from './server.ts'
-import type { Workload } from './workloads.ts'
 
 interface Profile {
   readonly nodes: readonly {
@@ -32,17 +30,21 @@ export function topFunctions(profile: Profile, count: number): readonly string[]
     .map(([name, n]) => `${((100 * n) / profile.samples.length).toFixed(1).padStart(5)} %  ${name}`)
 }
 
-export async function profile(workload: Workload, data: DataSet, hot: boolean): Promise<string> {
+/** What is profiled: its name, and the requests that a started server is sent. */
+export interface Profiled {
+  readonly clients: number
+  requests(origin: string, data: DataSet): Promise<readonly Request[]>
+}
+
+export async function profile({ clients, requests }: Profiled, data: DataSet, hot: boolean): Promise<string> {
   const folder = mkdtempSync(join(tmpdir(), 'portico-profile-'))
   const work = copyOf(data)
-  const server = await startPortico(work.data.database, hot ? {} : { PORTICO_CACHE_BYTES: '0' }, [
-    '--cpu-prof',
-    `--cpu-prof-dir=${folder}`,
-  ])
-  const cursors = await cursorsOver(server, work.data)
-  await requestsPerSecond(server.origin, {
-    requests: workload.requests(data.rows, cursors),
-    clients: workload.clients,
+  const environment = { PORTICO_MODEL: data.model, ...(!hot && { PORTICO_CACHE_BYTES: '0' }) }
+  const options = ['--cpu-prof', `--cpu-prof-dir=${folder}`]
+  const server = await startPortico(work.data.database, environment, options)
+  await sendLoad(server.origin, {
+    requests: await requests(server.origin, work.data),
+    clients,
     seconds: 5,
     headers: { Authorization: `Bearer ${data.key}`, 'Content-Type': 'application/json' },
   })

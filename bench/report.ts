@@ -1,16 +1,21 @@
 /** Figures as Markdown tables, and their place in docs/performance.md. */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
+import type { AskedFigure, AskedRound } from './asked-measure.ts'
 import { generator } from './load.ts'
 import { type Figure, type Footprint, median, type Walk } from './measure.ts'
 
 /** A part of docs/performance.md that the bench writes. */
-type Part = 'bench' | 'postgres' | 'growth'
+type Part = 'bench' | 'postgres' | 'growth' | 'slow-reads'
 
 const markers: Readonly<Record<Part, readonly [start: string, end: string]>> = {
   bench: ['<!-- bench: written by `npm run bench -- --write-docs` -->', '<!-- /bench -->'],
   postgres: ['<!-- postgres: written by `npm run bench -- postgres --write-docs` -->', '<!-- /postgres -->'],
   growth: ['<!-- growth: written by `npm run bench -- growth --write-docs` -->', '<!-- /growth -->'],
+  'slow-reads': [
+    '<!-- slow-reads: written by `npm run bench -- slow-reads --write-docs` -->',
+    '<!-- /slow-reads -->',
+  ],
 }
 
 const names = { cold: 'from the database', hot: 'asked again', limit: 'hand-written limit' }
@@ -59,6 +64,56 @@ export function walkLine({ rows, seconds, earlyMiB, highestMiB }: Walk): string 
     `Reading all ${rows.toLocaleString('en')} posts by cursor took ${Math.round(seconds)} s; the process held ` +
     `${Math.round(earlyMiB)} MiB after a tenth of them and never more than ${Math.round(highestMiB)} MiB after that.`
   )
+}
+
+/** What W10 to W19 took: a median over the rounds each. */
+export function askedTable(figures: readonly AskedFigure[]): string {
+  return [
+    '| work | posts | database | requests/s | of the bare server | of the hand-written one | floor | p50 · p99 | processor time a request: Portico · hand-written · bare |',
+    '|---|---|---|---|---|---|---|---|---|',
+    ...figures.map(askedRow),
+  ].join('\n')
+}
+
+function askedRow({ workload, what, rows, stage, rounds, floor }: AskedFigure): string {
+  const of = (value: (round: AskedRound) => number) => median(rounds.map(value))
+  const limits = rounds.flatMap(({ limit, own }) => (limit === undefined ? [] : { limit, own }))
+  const times = [
+    rounds.map(({ own }) => own.cpuMicros),
+    limits.map(({ limit }) => limit.cpuMicros),
+    rounds.map(({ bare }) => bare.cpuMicros),
+  ]
+  const cells = [
+    `${workload} · ${what}`,
+    rows.toLocaleString('en'),
+    stage,
+    Math.round(of(round => round.own.perSecond)).toLocaleString('en') + refusals(rounds),
+    two(of(round => round.own.perSecond / round.bare.perSecond)),
+    limits.length === 0 ? '' : two(median(limits.map(round => round.own.perSecond / round.limit.perSecond))),
+    askedFloor(floor, stage),
+    `${of(round => round.own.p50Ms).toFixed(1)} · ${of(round => round.own.p99Ms).toFixed(1)} ms`,
+    times.map(micros).join(' · '),
+  ]
+  return `| ${cells.join(' | ')} |`
+}
+
+/** Which share of all requests was refused, where one was. */
+function refusals(rounds: readonly AskedRound[]): string {
+  const sum = (value: (round: AskedRound) => number) => rounds.reduce((all, round) => all + value(round), 0)
+  const [refused, answered] = [sum(({ own }) => own.refused), sum(({ own }) => own.answered)]
+  return refused === 0 ? '' : ` (${Math.ceil((100 * refused) / (refused + answered))} % refused)`
+}
+
+function askedFloor({ ofLimit, ofBare, postgres }: AskedFigure['floor'], stage: string): string {
+  if (stage !== 'SQLite') return postgres === undefined ? '' : `≥ ${two(postgres)} of the bare server`
+  if (ofLimit !== undefined) return `≥ ${two(ofLimit)} of the hand-written one`
+  return ofBare === undefined ? '' : `≥ ${two(ofBare)} of the bare server`
+}
+
+/** The median of those that the system tells. */
+function micros(values: readonly (number | undefined)[]): string {
+  const known = values.filter(value => value !== undefined)
+  return known.length === 0 ? '–' : `${Math.round(median(known))} µs`
 }
 
 /** Of each work what it took on the first stage, and on the others beside it. */

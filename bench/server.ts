@@ -28,7 +28,9 @@ async function firstAnswer(child: ChildProcess, url: string): Promise<void> {
   for (let tries = 0; tries < 4000; tries++) {
     if (child.exitCode !== null) throw new Error(`A measured server ended at its start (${child.exitCode}).`)
     const response = await fetch(url).catch(() => undefined)
-    if (response !== undefined) return void (await response.arrayBuffer())
+    await response?.arrayBuffer()
+    // 503: it listens, and its database is still being opened.
+    if (response !== undefined && response.status !== 503) return
     await wait(5)
   }
   throw new Error('A measured server did not answer within 20 seconds.')

@@ -40,13 +40,13 @@ export function withWorkers(count: number): Stage {
   }
 }
 
-function porticoCopy(from: string, to: string): void {
+function porticoCopy({ database: from, model }: DataSet, to: string): void {
   const { status, stderr } = spawnSync(
     process.execPath,
     ['dist/bin.js', 'copy', '--from', from, '--to', to],
     {
       cwd: join(import.meta.dirname, '..'),
-      env: { ...process.env, ...porticoEnvironment },
+      env: { ...process.env, ...porticoEnvironment, PORTICO_MODEL: model },
       encoding: 'utf8',
     },
   )
@@ -69,7 +69,7 @@ async function fillBase(server: PostgresServer, data: DataSet): Promise<void> {
   await query(server.url, `CREATE ROLE "${owner}" LOGIN`)
   await query(server.url, `CREATE DATABASE "base" OWNER "${owner}"`)
   const original = copyOf(data)
-  porticoCopy(original.data.database, urlOf(server, 'base'))
+  porticoCopy(original.data, urlOf(server, 'base'))
   await original.remove()
 }
 

@@ -1,6 +1,7 @@
 /** What is asked of a server, by the names of the table in docs/performance.md. */
-import { randomNumbers } from './data.ts'
+
 import type { Request } from './load.ts'
+import { randomNumbers } from './posts.ts'
 
 export interface Workload {
   readonly name: string

@@ -2,14 +2,19 @@
 import { spawn } from 'node:child_process'
 import { existsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import { serveDatabases } from './databases.mjs'
 import { install, pinnedNode, root, say, sourceEnvironment } from './node.mjs'
 
 /** A test that hangs fails after this. */
 const timeoutMs = 600_000
 
-function patterns(args) {
-  const named = args.filter(arg => !arg.startsWith('-'))
+/** The arguments that name files or folders; the others are options of `node --test`. */
+function namesIn(args) {
+  return args.filter(arg => !arg.startsWith('-'))
+}
+
+function patterns(named) {
   if (named.length === 0) return ['test/**/*.test.ts']
   return named.map(name => {
     const folder = existsSync(join(root, name)) && statSync(join(root, name)).isDirectory()
@@ -31,14 +36,18 @@ function endGroup(pid) {
 await install()
 const databases = process.platform === 'win32' ? undefined : await serveDatabases(pinnedNode())
 const args = process.argv.slice(2)
+const named = namesIn(args)
+const cheaper = pathToFileURL(join(root, 'scripts', 'no-async-hooks.mjs')).href
 const child = spawn(
   pinnedNode(),
   [
     '--test',
-    '--test-concurrency=2',
+    // More than the two cores of the smallest machine: tests also wait, for a disk or for another process.
+    '--test-concurrency=3',
     `--test-timeout=${timeoutMs}`,
     ...args.filter(arg => arg.startsWith('-')),
-    ...patterns(args),
+    ...(named.length === 0 ? ['--import', cheaper] : []),
+    ...patterns(named),
   ],
   {
     cwd: root,

@@ -62,7 +62,14 @@ export const settingsTable = {
     kind: integer(500, 600_000),
     default: 10_000,
     sentence:
-      'How long a statement on PostgreSQL may take, in milliseconds, and half of it the wait for a row that another transaction has locked. Then the request is answered with 503. A database that says nothing at all is given up in about four seconds, whatever this is.',
+      'How long a statement on PostgreSQL, or a slow read on SQLite, may take, in milliseconds; on PostgreSQL half of it is the longest wait for a row that another transaction has locked, on SQLite it counts from when the read was asked for. Then the request is answered with 503. A PostgreSQL server that says nothing at all is given up in about four seconds, whatever this is.',
+  }),
+  databaseReaders: row({
+    variable: 'PORTICO_DB_READERS',
+    kind: integer(0, 64),
+    default: 2,
+    sentence:
+      'How many processes beside the service read an SQLite file for requests whose reads take long, its workers together, at least one each; they are started when they are needed. One caller can hold all but one of them. 0: every read holds the event loop for as long as it takes.',
   }),
   rowSecurity: row({
     variable: 'PORTICO_ROW_SECURITY',

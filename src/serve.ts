@@ -25,7 +25,7 @@ import { clusterFigures, followOthers, openCluster } from './serve/cluster.ts'
 import { openCredentials } from './serve/credentials.ts'
 import { errorReplies, isGraphql } from './serve/error-replies.ts'
 import { openFaces } from './serve/faces.ts'
-import { figures, recorder, replicaFigures, storeFigures } from './serve/figures.ts'
+import { figures, recorder, replicaFigures, slowReadFigures, storeFigures } from './serve/figures.ts'
 import { gateFigures } from './serve/gate.ts'
 import type { GraphqlFace } from './serve/graphql.ts'
 import type { OauthFace } from './serve/oauth.ts'
@@ -107,6 +107,7 @@ async function assemble(parts: Parts): Promise<Service> {
       ...figures(limits, credentials.counts, http),
       ...gateFigures(http),
       ...storeFigures(store),
+      ...slowReadFigures(store),
       ...replicaFigures(store),
       ...clusterFigures(cluster),
     ],

@@ -101,6 +101,7 @@ function shareOf(settings: Settings, port: number): Settings {
     port,
     autoMigrate: false,
     cacheBytes: share(settings.cacheBytes),
+    databaseReaders: share(settings.databaseReaders),
     databaseConnections: Math.max(FEWEST, share(settings.databaseConnections)),
     maxConnections: share(settings.maxConnections),
     maxUnread: share(settings.maxUnread),

@@ -1,5 +1,5 @@
 // The measure of everything: a bare node:http server that answers a constant of 320 bytes.
-// A POST's body is read to its end first.
+// The body of a POST or PATCH is read to its end first.
 import { createServer } from 'node:http'
 
 const body = JSON.stringify({ data: 'x'.repeat(320 - '{"data":""}'.length) })
@@ -11,7 +11,8 @@ function answer(response, status) {
 }
 
 createServer((request, response) => {
-  if (request.method !== 'POST') return answer(response, 200)
+  const { method } = request
+  if (method !== 'POST' && method !== 'PATCH') return answer(response, 200)
   request.on('data', () => {})
-  request.on('end', () => answer(response, 201))
+  request.on('end', () => answer(response, method === 'POST' ? 201 : 200))
 }).listen(Number(process.env.PORT), '127.0.0.1')

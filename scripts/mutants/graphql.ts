@@ -118,8 +118,8 @@ export const graphql: readonly Mutant[] = [
       ],
       [
         'an index serves its second field',
-        'indexes.some(({ fields: [first] }) => first === name)',
-        'indexes.some(({ fields: all }) => all.includes(name))',
+        'indexes.some(({ keys: [first] }) => first?.field === name)',
+        'indexes.some(({ keys }) => keys.some(key => key.field === name))',
       ],
       ['lists within lists cost once', 'FAN ** (lists - 1)', 'FAN * (lists - 1)'],
       [

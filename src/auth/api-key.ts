@@ -19,7 +19,7 @@ const byHash: ListShape = {
   filter: { kind: 'compare', field: 'hash', operator: 'eq', param: 0 },
   search: undefined,
   sort: [],
-  window: { kind: 'page', offset: 1, limit: 2, total: false },
+  window: { kind: 'page', offset: 1, limit: 2, total: 'none' },
   select: [
     { kind: 'field', key: 'user_id', field: 'user_id' },
     { kind: 'field', key: 'scopes', field: 'scopes' },

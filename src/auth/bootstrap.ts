@@ -46,7 +46,7 @@ const anybody: ListShape = {
   filter: undefined,
   search: undefined,
   sort: [],
-  window: { kind: 'page', offset: 0, limit: 1, total: false },
+  window: { kind: 'page', offset: 0, limit: 1, total: 'none' },
   select: [{ kind: 'field', key: 'id', field: 'id' }],
 }
 

@@ -12,7 +12,7 @@ const ofUser: ListShape = {
   filter: { kind: 'compare', field: 'user_id', operator: 'eq', param: 0 },
   search: undefined,
   sort: [],
-  window: { kind: 'page', offset: 1, limit: 2, total: false },
+  window: { kind: 'page', offset: 1, limit: 2, total: 'none' },
   select: [{ kind: 'field', key: 'id', field: 'id' }],
 }
 

@@ -32,7 +32,7 @@ function listShape(collection: string, fields: readonly string[], by: string | u
     filter,
     search: undefined,
     sort: [],
-    window: { kind: 'page', offset: 0, limit: 1, total: false },
+    window: { kind: 'page', offset: 0, limit: 1, total: 'none' },
     select,
   }
 }

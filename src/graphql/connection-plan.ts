@@ -7,6 +7,7 @@ import type { JsonValue } from '../model/fields/type.ts'
 import type { Collection } from '../model/model.ts'
 import { type Cursors, cursorsOf, effectiveSort } from '../plan/cursor.ts'
 import type { Param, Selected, Sort } from '../plan/plan.ts'
+import { isByRank } from '../plan/rank.ts'
 import { type Asked, argumentsOf, askedOf, type Planning, pickOf, subfields, typenamePick } from './asked.ts'
 import type { Input } from './input.ts'
 import { limitError } from './limits.ts'
@@ -21,6 +22,10 @@ export function planConnection(planning: Planning, asked: Asked, target: Collect
   const { input, name, position, backward } = directionOf(inputs, asked.nodes[0])
   const size = limitOf(name, input, Math.min(DEFAULT_LIMIT, planning.listBound), planning.listBound)
   const rows = planRows(planning, target, inputs)
+  if (backward && isByRank(rows.sort)) {
+    const message = 'The order RELEVANCE is read from the best on: give "first" and "after".'
+    throw limitError(message, { nodes: asked.nodes[0] })
+  }
   const after = planPosition(planning, target, rows.sort, position)
   const limit = planning.parameters.add(variables => size(variables) + 1)
   const inner = new ConnectionFields(planning, target, asked)

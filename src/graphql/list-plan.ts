@@ -2,11 +2,12 @@
 import type { Collection } from '../model/model.ts'
 import { cursorsOf, effectiveSort } from '../plan/cursor.ts'
 import type { Param, Selected, SelectedList, Sort } from '../plan/plan.ts'
+import { rankFault } from '../plan/rank.ts'
 import { searchFault } from '../plan/text-search.ts'
 import { type Asked, argumentsOf, type Planning, pickOf } from './asked.ts'
 import { planFilter, planSort } from './filter.ts'
 import type { Input } from './input.ts'
-import { type Cost, getterOf, given, limitOf, located } from './parameters.ts'
+import { badRequest, type Cost, getterOf, given, limitOf, located } from './parameters.ts'
 import type { Picked } from './picked.ts'
 import { scanCost } from './scan-cost.ts'
 
@@ -52,9 +53,13 @@ export function planRows(
 ): { readonly filter: SelectedList['filter']; readonly sort: readonly Sort[]; readonly search?: Param } {
   const filter = given(inputs.get('filter'))
   const search = given(inputs.get('search'))
+  const order = given(inputs.get('orderBy'))
+  const sort = planSort(order, variables)
+  const fault = rankFault(sort, search !== undefined)
+  if (order && fault !== undefined) throw badRequest(`The order RELEVANCE ${fault}.`, order.node)
   return {
     filter: filter && planFilter(filter, target, ground, parameters),
-    sort: planSort(given(inputs.get('orderBy')), variables),
+    sort,
     ...(search ? { search: parameters.add(getterOf(search, searchedText)) } : {}),
   }
 }

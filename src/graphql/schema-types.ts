@@ -13,6 +13,7 @@ import {
   GraphQLString,
 } from 'graphql'
 import type { Collection, Field, Model, Relation } from '../model/model.ts'
+import { rankKey } from '../plan/rank.ts'
 import { maxSearchCharacters, maxSearchTerms } from '../plan/text-search.ts'
 import type { Leaves } from './leaves.ts'
 import { camelCase, type Names, orderName, typeName } from './names.ts'
@@ -289,9 +290,15 @@ function orderType(collection: Collection): GraphQLEnumType {
         return [orderName(field, descending), { value: { field, descending }, deprecationReason }] as const
       }),
     )
+  const rank = {
+    value: { field: rankKey, descending: true },
+    description: 'With `search`, alone: the items that fit best first, the newest of equals before others.',
+  }
   return new GraphQLEnumType({
     name: `${typeName(collection)}OrderBy`,
-    values: Object.fromEntries(values),
+    values: Object.fromEntries(
+      collection.searchable.length > 0 ? [...values, ['RELEVANCE', rank] as const] : values,
+    ),
   })
 }
 

@@ -30,6 +30,10 @@ export interface ListAnswer {
   readonly text: string | null
   /** Where the plan asked for it. */
   readonly total: number | undefined
+  /** The total is an estimate. */
+  readonly isEstimate?: true
+  /** Whether items follow the page: for pages without an exact total. */
+  readonly more?: boolean
   /** For a cursor window: the sort keys of the last item, or null when no item follows it. */
   readonly next: readonly JsonValue[] | null | undefined
   rendered?: RenderedAnswer

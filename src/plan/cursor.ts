@@ -4,6 +4,7 @@ import { ApiError } from '../errors.ts'
 import type { JsonValue } from '../model/fields/type.ts'
 import type { Collection, Field } from '../model/model.ts'
 import type { Sort } from './plan.ts'
+import { rankField, rankKey } from './rank.ts'
 
 /** In characters. Longer ones are neither given out nor taken: they would not fit into a URL. */
 export const MAX_CURSOR_LENGTH = 6000
@@ -47,7 +48,7 @@ export function cursorsOf(collection: Collection, sort: readonly Sort[]): Cursor
 }
 
 function sortField(collection: Collection, { field: name }: Sort): Field {
-  const field = collection.fields.get(name)
+  const field = name === rankKey ? rankField(collection) : collection.fields.get(name)
   if (!field) throw new Error(`${collection.name} has no field ${name} to sort by`)
   return field
 }

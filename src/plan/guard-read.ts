@@ -38,6 +38,7 @@ import type {
   Sort,
   Window,
 } from './plan.ts'
+import { rankFault, rankField, rankKey } from './rank.ts'
 
 export function guardItem(shape: ItemShape, view: View): GuardedItem {
   const collection = view.collection(shape.collection)
@@ -60,7 +61,7 @@ export function guardList(shape: ListShape, view: View): GuardedList {
     shape.filter ? guardFilter(shape.filter, collection, view) : always,
     shape.search === undefined ? always : guardSearch(shape.search, collection, view),
   )
-  const sort = guardSort(shape.sort, collection, view)
+  const sort = guardSort(shape.sort, collection, view, shape.search !== undefined)
   const select = guardSelect(shape.select, collection, view)
   const found = dependencies()
   found.collections.add(collection.name)
@@ -205,15 +206,24 @@ export function guardSelectedList(
     filter ? guardFilter(filter, collection, view) : always,
     search === undefined ? always : guardSearch(search, collection, view),
   )
-  const sort = guardSort(selected.sort, collection, view)
+  const sort = guardSort(selected.sort, collection, view, search !== undefined)
   if (after && after.length !== sort.length) {
     throw new Error(`a position over ${sort.length} sort keys has ${after.length} values`)
   }
   return { rows, list: { sort, limit, after, connection } }
 }
 
-function guardSort(sort: readonly Sort[], collection: Collection, view: View): readonly GuardedSort[] {
-  return effectiveSort(sort).map(({ field: name, descending }) => {
+function guardSort(
+  sort: readonly Sort[],
+  collection: Collection,
+  view: View,
+  isSearch: boolean,
+): readonly GuardedSort[] {
+  const keys = effectiveSort(sort)
+  const fault = rankFault(keys, isSearch)
+  if (fault !== undefined) throw new ApiError('BAD_REQUEST', `The order by rank ${fault}.`)
+  return keys.map(({ field: name, descending }) => {
+    if (name === rankKey) return { field: { field: rankField(collection), when: always }, descending }
     const field = fieldOf(collection, name, view)
     if (!field.field.type.sortable) throw cannot(collection, name, 'A list cannot be sorted by it.')
     return { field, descending }
@@ -266,7 +276,7 @@ function guardSearch(param: number, collection: Collection, view: View): Conditi
     field => view.visible(collection, field.name)?.when.kind === 'always',
   )
   if (fields.length === 0) throw noSearch(collection)
-  return { kind: 'search', fields, param }
+  return { kind: 'search', fields, param, isWhole: fields.length === collection.searchable.length }
 }
 
 export function lookAtSelect(select: readonly GuardedSelected[], found: Dependencies): void {

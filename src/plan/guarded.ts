@@ -6,7 +6,7 @@ import type { ApiError } from '../errors.ts'
 import type { JsonValue } from '../model/fields/type.ts'
 import type { Collection, Field, FieldDefault, ManyToMany, ToMany, ToOne } from '../model/model.ts'
 import type { Principal } from '../principal.ts'
-import type { FieldForm, Param } from './plan.ts'
+import type { FieldForm, PageWindow, Param } from './plan.ts'
 
 declare const guarded: unique symbol
 
@@ -54,7 +54,13 @@ export type Condition =
    * read; elsewhere `rows` leaves them out.
    */
   | { readonly kind: 'related'; readonly path: Path; readonly rows: Condition; readonly stored?: true }
-  | { readonly kind: 'search'; readonly fields: readonly Field[]; readonly param: Param }
+  /** `isWhole`: `fields` are all the searchable ones of the collection. */
+  | {
+      readonly kind: 'search'
+      readonly fields: readonly Field[]
+      readonly param: Param
+      readonly isWhole: boolean
+    }
   | { readonly kind: 'and'; readonly conditions: readonly Condition[] }
   | { readonly kind: 'or'; readonly conditions: readonly Condition[] }
   | { readonly kind: 'not'; readonly condition: Condition }
@@ -172,7 +178,7 @@ export interface GuardedList extends GuardedReadBase {
   /** A total order: the last key is `id`. */
   readonly sort: readonly GuardedSort[]
   readonly window:
-    | { readonly kind: 'page'; readonly offset: Param; readonly limit: Param; readonly total: boolean }
+    | PageWindow
     | { readonly kind: 'cursor'; readonly after: readonly Param[] | undefined; readonly limit: Param }
   readonly select: readonly GuardedSelected[]
 }

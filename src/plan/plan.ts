@@ -43,14 +43,32 @@ export interface ListShape {
 }
 
 export type Window =
-  | { readonly kind: 'page'; readonly offset: Param; readonly limit: Param; readonly total: boolean }
+  | PageWindow
   /**
    * Keyset paging: the `limit` items after the position `after`, one value per sort key
    * (id included, last); without `after` from the start.
    */
   | { readonly kind: 'cursor'; readonly after: readonly Param[] | undefined; readonly limit: Param }
 
+export interface PageWindow {
+  readonly kind: 'page'
+  readonly offset: Param
+  readonly limit: Param
+  readonly total: TotalMode
+}
+
+/**
+ * What is said of how many items match. `exact`: their number. `estimate`: their number up to `maxCounted`, beyond that
+ * an estimate. `none`: nothing, and nothing is counted.
+ */
+export type TotalMode = (typeof totalModes)[number]
+export const totalModes = ['exact', 'estimate', 'none'] as const
+
+/** So many matches are counted where an estimate will do. */
+export const maxCounted = 10_000
+
 export interface Sort {
+  /** `rankKey`: by rank, in a search. */
   readonly field: string
   readonly descending: boolean
 }

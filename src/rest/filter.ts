@@ -1,4 +1,4 @@
-/** `?field=value` and `?field[operator]=value` → conditions and their arguments. */
+/** `?field=value`, `?field[operator]=value` and the same along relations → conditions and their arguments. */
 import { typeInWords } from '../model/fault.ts'
 import type { JsonSchema, JsonValue } from '../model/fields/type.ts'
 import { formats } from '../model/formats.ts'
@@ -6,28 +6,43 @@ import type { Field } from '../model/model.ts'
 import { containedFault, searchFault } from '../plan/text-search.ts'
 import type { FilterTemplate } from './list-template.ts'
 import { echo, type Parameter, parameterFault, requireValue, unknownParameter } from './parameters.ts'
+import { follow, unknownName } from './related.ts'
 import type { CollectionView } from './view.ts'
 
 /** `in` takes at most this many values. */
 export const mostListed = 100
 
-const written = /^([a-z][a-z0-9_]*)(?:\[([a-z]+)\])?$/
+const written = /^([a-z][a-z0-9_.]*)(?:\[([a-z]+)\])?$/
 
 /** The parameters of every list that are no filters. */
 const ofEveryList = ['page', 'per_page', 'cursor', 'sort', 'fields', 'include']
 
-/** The filter that a parameter's name stands for. Throws BAD_REQUEST when there is none. */
-export function parseFilterName(view: CollectionView, name: string): FilterTemplate {
-  const [, fieldName = '', operator = 'eq'] = written.exec(name) ?? []
-  const field = view.fields.get(fieldName)
-  if (!field) throw unknownParameter(name, [...ofEveryList, ...view.fields.keys()])
-  const known = field.type.operators.find(candidate => candidate === operator)
-  if (!known) {
-    const operators = field.type.operators.map(candidate => `${fieldName}[${candidate}]`)
-    const message = `The parameter ${echo(name)} is not known here; ${fieldName} takes ${operators.join(', ')}.`
-    throw parameterFault(name, 'unknown_parameter', message)
+/** The filter that a parameter's name stands for, e.g. `author.name[contains]`. Throws BAD_REQUEST when there is none. */
+export function parseFilterName(start: CollectionView, name: string): FilterTemplate {
+  const [, names = '', operator = 'eq'] = written.exec(name) ?? []
+  const path = names.split('.')
+  const fieldName = path.pop() ?? ''
+  if (path.length === 0 && !start.fields.has(fieldName)) {
+    throw unknownParameter(name, [...ofEveryList, ...start.fields.keys(), 'total'])
   }
-  return { field, operator: known }
+  const { view, deprecations, secret } = follow(start, name, [...path, fieldName])
+  const field = view.fields.get(fieldName)
+  if (!field) throw unknownName(name, [...path, fieldName], path.length, view.fields.keys())
+  const known = field.type.operators.find(candidate => candidate === operator)
+  if (!known) throw unknownOperator(name, names, field)
+  return {
+    path,
+    field,
+    operator: known,
+    secret,
+    deprecations: field.deprecated ? [...deprecations, field.deprecated] : deprecations,
+  }
+}
+
+function unknownOperator(name: string, filtered: string, { type }: Field): Error {
+  const operators = type.operators.map(candidate => `${filtered}[${candidate}]`)
+  const message = `The parameter ${echo(name)} is not known here; ${filtered} takes ${operators.join(', ')}.`
+  return parameterFault(name, 'unknown_parameter', message)
 }
 
 const storable = 'text without U+0000'

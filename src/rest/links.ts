@@ -1,4 +1,5 @@
 /** The `Link` header of lists (RFC 8288). Targets are relative, so they hold behind any proxy. */
+import type { ListAnswer } from '../plan/answer.ts'
 import type { BoundList } from './list-template.ts'
 
 /** Longer headers are refused by many clients. */
@@ -18,19 +19,20 @@ function linkHeader(links: readonly string[]): readonly string[] {
   return header === '' ? [] : ['Link', header]
 }
 
-/** `next`, `prev`, `first` and `last`, as far as there are such pages. */
+/** `next`, `prev`, `first` and `last`, as far as there are such pages and it is known where the list ends. */
 export function pageLinks(
   path: string,
   { rest, perPage }: BoundList,
   page: number,
-  total: number,
+  { total, isEstimate, more }: Pick<ListAnswer, 'total' | 'isEstimate' | 'more'>,
 ): readonly string[] {
-  const last = Math.max(1, Math.ceil(total / perPage))
+  const last = total === undefined || isEstimate ? undefined : Math.max(1, Math.ceil(total / perPage))
   const to = (target: number, relation: string) =>
     link(path, `${rest}page=${target}&per_page=${perPage}`, relation)
-  const links = [to(1, 'first'), to(last, 'last')]
-  if (page > 1) links.unshift(to(Math.min(page - 1, last), 'prev'))
-  if (page < last) links.unshift(to(page + 1, 'next'))
+  const links = [to(1, 'first')]
+  if (last !== undefined) links.push(to(last, 'last'))
+  if (page > 1) links.unshift(to(Math.min(page - 1, last ?? page), 'prev'))
+  if (last === undefined ? more : page < last) links.unshift(to(page + 1, 'next'))
   return linkHeader(links)
 }
 

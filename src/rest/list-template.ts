@@ -1,13 +1,19 @@
 /** What is kept of a list's parameters once they are understood. */
 import type { FilterOperator, JsonValue } from '../model/fields/type.ts'
-import type { Field } from '../model/model.ts'
+import type { Deprecation, Field } from '../model/model.ts'
 import type { Cursors } from '../plan/cursor.ts'
 import type { ListShape } from '../plan/plan.ts'
 import type { Presentation } from './presentation.ts'
 
 export interface FilterTemplate {
+  /** The relations that lead from the list's items to those that have the field. */
+  readonly path: readonly string[]
   readonly field: Field
   readonly operator: FilterOperator
+  /** What of the field and the way to it is going away. */
+  readonly deprecations: readonly Deprecation[]
+  /** Whether the way leads through a collection whose answers nobody may keep. */
+  readonly secret: boolean
 }
 
 export interface ListTemplate {

@@ -5,7 +5,8 @@
 import type { JsonValue } from '../model/fields/type.ts'
 import type { Field } from '../model/model.ts'
 import { cursorsOf, effectiveSort } from '../plan/cursor.ts'
-import type { Filter, ListShape, Param, Sort } from '../plan/plan.ts'
+import { type ListShape, type Param, type Sort, type TotalMode, totalModes } from '../plan/plan.ts'
+import { rankFault, rankKey } from '../plan/rank.ts'
 import { parseFilterName, parseFilterValue, parseSearch } from './filter.ts'
 import type { BoundList, FilterTemplate, ListTemplate } from './list-template.ts'
 import {
@@ -17,8 +18,9 @@ import {
   unknownParameter,
 } from './parameters.ts'
 import { parseId } from './path.ts'
-import { makePresentation } from './presentation.ts'
-import { includedLimit, makeSelection, parseNames, unknownName } from './select.ts'
+import { makePresentation, type Presentation } from './presentation.ts'
+import { Conditions } from './related.ts'
+import { includedLimit, makeSelection, parseNames, type Selection, unknownName } from './select.ts'
 import type { CollectionView, ListScope } from './view.ts'
 
 export const defaultPerPage = 20
@@ -29,6 +31,7 @@ const MOST_SORTS = 8
 const LONGEST_MEMO = 400
 
 const structural = new Set(['sort', 'fields', 'include'])
+const totalModeNames: readonly string[] = totalModes
 const paging = new Set(['page', 'per_page', 'cursor'])
 /** Nothing but names may decide a shape. */
 const names = /^[A-Za-z0-9_,.-]+$/
@@ -49,8 +52,31 @@ function pagingOf(parameters: readonly Parameter[]): Paging {
   return cursor === '' ? 'first' : 'after'
 }
 
+/** Whether the parameter says how much is told of the total: a field of that name is filtered by instead. */
+function isTotal({ fields }: CollectionView, name: string): boolean {
+  return name === 'total' && !fields.has(name)
+}
+
+function totalOf(view: CollectionView, kind: Paging, parameters: readonly Parameter[]): TotalMode {
+  const parameter = parameters.find(({ name }) => isTotal(view, name))
+  if (parameter === undefined) return 'exact'
+  requireValue(parameter)
+  const mode = totalModes.find(each => each === parameter.value)
+  if (mode === undefined) {
+    const message = `The parameter "total" must be one of ${totalModes.join(', ')}, not ${echo(parameter.value)}.`
+    throw parameterFault('total', 'wrong_type', message)
+  }
+  if (kind !== 'page' && mode !== 'none') {
+    const message = 'A list by "cursor" has no total: leave the parameter "total" out, or give none.'
+    throw parameterFault('total', 'excluded', message)
+  }
+  return mode
+}
+
 function shapeKeyOf(parameter: Parameter): string {
   const { name, value } = parameter
+  // Where it is a filter, its value decides nothing, and a shape is made for each of the few that are a mode's name.
+  if (name === 'total' && totalModeNames.includes(value)) return `total=${value}`
   if (!structural.has(name)) return JSON.stringify(name)
   requireValue(parameter)
   if (names.test(value)) return `${name}=${value}`
@@ -62,16 +88,17 @@ function given(parameters: readonly Parameter[], name: string): string | undefin
   return parameters.find(parameter => parameter.name === name)?.value
 }
 
-function parseSort(view: CollectionView, value: string | undefined): readonly Sort[] {
+function parseSort(view: CollectionView, value: string | undefined, isSearch: boolean): readonly Sort[] {
   const sort: Sort[] = []
   for (const listed of value === undefined ? [] : parseNames('sort', value, MOST_SORTS)) {
     const descending = listed.startsWith('-')
     const field = descending ? listed.slice(1) : listed
-    if (!view.fields.has(field)) throw unknownName('sort', 'field', field, view)
+    const isRank = field === rankKey && isSearchable(view)
+    if (!isRank && !view.fields.has(field)) throw unknownName('sort', 'field', field, view)
     if (sort.some(known => known.field === field)) {
       throw parameterFault('sort', 'given_twice', `The parameter "sort" lists ${echo(field)} twice.`)
     }
-    if (!view.fields.get(field)?.type.sortable) {
+    if (!isRank && !view.fields.get(field)?.type.sortable) {
       throw parameterFault(
         'sort',
         'not_sortable',
@@ -80,7 +107,21 @@ function parseSort(view: CollectionView, value: string | undefined): readonly So
     }
     sort.push({ field, descending })
   }
+  requireRank(sort, isSearch)
   return effectiveSort(sort)
+}
+
+/** The order by rank is there in a search, alone, and with the best first. */
+function requireRank(sort: readonly Sort[], isSearch: boolean): void {
+  if (rankFault(sort, isSearch) === undefined) return
+  const message =
+    'The order by rank is "sort=-q", alone and with "q": the best first, and the newest of equals before the others.'
+  throw parameterFault('sort', 'not_sortable', message)
+}
+
+/** Whether this caller may search here. */
+function isSearchable({ collection, fields }: CollectionView): boolean {
+  return collection.searchable.some(field => fields.has(field.name))
 }
 
 /** Hands out arguments in the order in which `bindList` fills them. */
@@ -93,38 +134,52 @@ function take(slots: Slots): Param {
   return slots.next - 1
 }
 
-function makeWindow(kind: Paging, sort: readonly Sort[], slots: Slots): ListShape['window'] {
-  if (kind === 'page') return { kind: 'page', offset: take(slots), limit: take(slots), total: true }
+function makeWindow(
+  kind: Paging,
+  total: TotalMode,
+  sort: readonly Sort[],
+  slots: Slots,
+): ListShape['window'] {
+  if (kind === 'page') return { kind: 'page', offset: take(slots), limit: take(slots), total }
   const limit = take(slots)
   return { kind: 'cursor', limit, after: kind === 'first' ? undefined : sort.map(() => take(slots)) }
 }
 
-function allOf(filters: readonly Filter[]): Filter | undefined {
-  return filters.length > 1 ? { kind: 'and', filters } : filters[0]
+interface Wanted {
+  readonly filter: ListShape['filter']
+  readonly search: Param | undefined
+  readonly values: ListTemplate['values']
+}
+
+/** `parameters`: those that are not about paging. */
+function makeConditions(view: CollectionView, parameters: readonly Parameter[], slots: Slots): Wanted {
+  const conditions = new Conditions()
+  const values: { at: number; filter: FilterTemplate | undefined }[] = []
+  let search: Param | undefined
+  parameters.forEach(({ name }, at) => {
+    if (structural.has(name) || isTotal(view, name)) return
+    const param = take(slots)
+    if (name === 'q') {
+      if (!isSearchable(view)) throw unknownParameter('q')
+      search = param
+      values.push({ at, filter: undefined })
+      return
+    }
+    const filter = parseFilterName(view, name)
+    conditions.add(name, filter, param)
+    values.push({ at, filter })
+  })
+  return { filter: conditions.filter, search, values }
 }
 
 /** `parameters`: those that are not about paging. */
 function makeTemplate(scope: ListScope, kind: Paging, parameters: readonly Parameter[]): ListTemplate {
   const view = scope.target
   const slots: Slots = { next: scope.within ? 1 : 0 }
-  const sort = parseSort(view, given(parameters, 'sort'))
-  const filters: Filter[] = []
-  const values: { at: number; filter: FilterTemplate | undefined }[] = []
-  let search: Param | undefined
-  parameters.forEach((parameter, at) => {
-    if (structural.has(parameter.name)) return
-    const param = take(slots)
-    if (parameter.name === 'q') {
-      if (!view.collection.searchable.some(field => view.fields.has(field.name))) throw unknownParameter('q')
-      search = param
-      values.push({ at, filter: undefined })
-      return
-    }
-    const filter = parseFilterName(view, parameter.name)
-    filters.push({ kind: 'compare', field: filter.field.name, operator: filter.operator, param })
-    values.push({ at, filter })
-  })
-  const window = makeWindow(kind, sort, slots)
+  const total = totalOf(view, kind, parameters)
+  const sort = parseSort(view, given(parameters, 'sort'), given(parameters, 'q') !== undefined)
+  const { filter, search, values } = makeConditions(view, parameters, slots)
+  const window = makeWindow(kind, total, sort, slots)
   let included: Param | undefined
   const selection = makeSelection(
     view,
@@ -132,24 +187,35 @@ function makeTemplate(scope: ListScope, kind: Paging, parameters: readonly Param
     given(parameters, 'include'),
     () => (included ??= take(slots)),
   )
-  const used = [...values.flatMap(({ filter }) => filter?.field ?? []), ...sortedBy(view, sort)]
-  const deprecations = used.flatMap(field => field.deprecated ?? [])
   return {
     shape: {
       kind: 'list',
       collection: view.collection.name,
       within: scope.within && { ...scope.within, id: 0 },
-      filter: allOf(filters),
+      filter,
       search,
       sort,
       window,
       select: selection.select,
     },
-    presentation: makePresentation(selection.secret, [...selection.deprecations, ...deprecations]),
+    presentation: presentationOf(selection, values, sortedBy(view, sort)),
     cursors: cursorsOf(view.collection, sort),
     values,
     includes: included !== undefined,
   }
+}
+
+function presentationOf(
+  { secret, deprecations }: Selection,
+  values: ListTemplate['values'],
+  sorted: readonly Field[],
+): Presentation {
+  const filters = values.flatMap(({ filter }) => filter ?? [])
+  return makePresentation(secret || filters.some(filter => filter.secret), [
+    ...deprecations,
+    ...filters.flatMap(filter => filter.deprecations),
+    ...sorted.flatMap(field => field.deprecated ?? []),
+  ])
 }
 
 function sortedBy(view: CollectionView, sort: readonly Sort[]): readonly Field[] {

@@ -1,12 +1,13 @@
 /** The parameters of the OpenAPI document. */
 import type { JsonSchema, JsonValue } from '../model/fields/type.ts'
 import type { Collection, Field } from '../model/model.ts'
+import { maxCounted, totalModes } from '../plan/plan.ts'
 import { maxSearchCharacters, maxSearchTerms } from '../plan/text-search.ts'
 import { mostListed } from './filter.ts'
 import { defaultPerPage, lastPage, mostPerPage } from './list.ts'
 import type { Document } from './openapi-names.ts'
 import { shownSchema } from './openapi-values.ts'
-import { visibleFields } from './operations.ts'
+import { canFollow, visibleFields } from './operations.ts'
 
 const names = {
   fields:
@@ -47,6 +48,12 @@ export const parameters: { readonly [name: string]: JsonSchema } = {
     ...query('cursor', '`next_cursor` of the page before; empty for the first page.', { type: 'string' }),
     allowEmptyValue: true,
   },
+  total: query(
+    'total',
+    `What \`meta.total\` says: \`exact\` counts all that match, which is what is done without this parameter; \`estimate\` counts up to ${maxCounted} and estimates beyond, with \`total_is_estimate\`; \`none\` counts nothing and leaves \`total\` out. With \`cursor\` only \`none\`.`,
+    // Without a default, as `page`.
+    { type: 'string', enum: totalModes },
+  ),
   fields: query('fields', names.fields, text),
   include: query('include', names.include, text),
   'If-None-Match': {
@@ -105,36 +112,71 @@ const words: Record<string, string> = {
   null: 'without (true) or with (false) a value',
 }
 
-function filter(filtered: Filtered, operator: string): JsonSchema {
-  const { field } = filtered
-  const name = operator === 'eq' ? field.name : `${field.name}[${operator}]`
+/** `named`: the field, with the relation that leads to it where it is not the list's own. */
+function filter(filtered: Filtered, operator: string, named = filtered.field.name): JsonSchema {
+  const { field, collection } = filtered
+  const name = operator === 'eq' ? named : `${named}[${operator}]`
+  const deprecated = field.deprecated ?? (named === field.name ? undefined : collection.deprecated)
   return {
-    ...query(name, `${field.name} ${words[operator]}`, filterSchema(filtered, operator)),
+    ...query(name, `${named} ${words[operator]}`, filterSchema(filtered, operator)),
     ...(operator === 'in' && { style: 'form', explode: false }),
-    ...(field.deprecated && { deprecated: true }),
+    ...(deprecated && { deprecated: true }),
   }
+}
+
+/** Of a list; those beyond are described in words, as are other operators and longer ways. */
+const maxRelatedParameters = 100
+
+/** What generators of clients make of a parameter's name: `author.id` and `author_id` would be one. */
+const identifierOf = (name: string): string => name.replaceAll(/[^a-z0-9]/g, '')
+
+/** Filters by equality along one relation, as many as there is place for. */
+function relatedFilters(document: Document, collection: Collection): readonly JsonSchema[] {
+  const taken = new Set(visibleFields(collection).map(({ name }) => identifierOf(name)))
+  const found: JsonSchema[] = []
+  for (const relation of collection.relations.values()) {
+    const target = document.model.collections.get(relation.target)
+    if (!target || !canFollow(document.model, collection, relation)) continue
+    for (const field of visibleFields(target)) {
+      const name = `${relation.name}.${field.name}`
+      if (!field.type.operators.includes('eq') || taken.has(identifierOf(name))) continue
+      if (found.length === maxRelatedParameters) return found
+      taken.add(identifierOf(name))
+      found.push(filter({ document, collection: target, field }, 'eq', name))
+    }
+  }
+  return found
+}
+
+function isSearchable(collection: Collection): boolean {
+  return collection.searchable.some(field => visibleFields(collection).includes(field))
 }
 
 function sortParameter(collection: Collection): JsonSchema {
   const sortable = visibleFields(collection).filter(field => field.type.sortable)
   const list = sortable.map(field => `\`${field.name}\``).join(', ')
+  const rank = isSearchable(collection) ? ` With \`q\`, \`-q\` alone: by rank, the best first.` : ''
   return {
     ...query(
       'sort',
-      `Fields to sort by, separated by commas; \`-\` before one turns it round. Of ${list}.`,
+      `Fields to sort by, separated by commas; \`-\` before one turns it round. Of ${list}.${rank}`,
       text,
     ),
     example: '-created_at',
   }
 }
 
-/** Every parameter of a list. */
+/** A field of that name is filtered by instead. */
+function totalName(collection: Collection): readonly string[] {
+  return visibleFields(collection).some(({ name }) => name === 'total') ? [] : ['total']
+}
+
+/** Every parameter of a list, of its filters along relations the nearest. */
 export function listParameters(document: Document, collection: Collection): JsonValue {
-  const searchable = collection.searchable.some(field => visibleFields(collection).includes(field))
   return [
-    ...['page', 'per_page', 'cursor', 'fields', 'include'].map(reference),
+    ...['page', 'per_page', 'cursor', 'fields', 'include', ...totalName(collection)].map(reference),
     sortParameter(collection),
-    ...(searchable
+    ...(isSearchable(collection)
       ? [
           query('q', `Words that must all occur; at most ${maxSearchTerms}.`, {
             ...text,
@@ -145,6 +187,7 @@ export function listParameters(document: Document, collection: Collection): Json
     ...visibleFields(collection).flatMap(field =>
       field.type.operators.map(operator => filter({ document, collection, field }, operator)),
     ),
+    ...relatedFilters(document, collection),
     reference('If-None-Match'),
   ]
 }

@@ -56,7 +56,9 @@ function listSchema(document: Document, collection: Collection): JsonSchema {
     properties: {
       data: { type: 'array', items: document.schema(collection, 'item'), maxItems: mostPerPage },
       meta: {
-        anyOf: [{ $ref: '#/components/schemas/PageMeta' }, { $ref: '#/components/schemas/CursorMeta' }],
+        anyOf: ['PageMeta', 'CursorMeta', 'UncountedMeta'].map(name => ({
+          $ref: `#/components/schemas/${name}`,
+        })),
       },
     },
   }
@@ -106,7 +108,9 @@ export const shared = {
     'Items are read with GET and written with POST, PUT, PATCH and DELETE. Lists come in pages (`page`) or by',
     '`cursor`; the cursor form costs the same at any depth. Items have every field that their schema requires, unless',
     '`fields` names some: then they have those alone. Times are given out in UTC, and taken as RFC 3339 has them, without',
-    'leap seconds. Whole numbers stay within ±(2^53 − 1). Errors are',
+    'leap seconds. Whole numbers stay within ±(2^53 − 1). Filters go along relations too, up to three far and with every',
+    'operator of the field at their end, as in `author.name[contains]=Ann`; the parameters of a list name the nearest of',
+    'them. Errors are',
     '`{"error": {"code", "message"}}`, or problem details (RFC 9457) with `Accept: application/problem+json`.',
   ].join('\n'),
   schemas: {
@@ -116,9 +120,19 @@ export const shared = {
       required: ['total', 'page', 'per_page'],
       properties: {
         total: { type: 'integer', minimum: 0, maximum: Number.MAX_SAFE_INTEGER },
+        total_is_estimate: {
+          type: 'boolean',
+          description: 'There, and true, where `total` is an estimate.',
+        },
         page: { type: 'integer', minimum: 1, maximum: lastPage },
         per_page: perPage,
       },
+    }),
+    UncountedMeta: shownSchema({
+      type: 'object',
+      description: 'Of a list by `page` with `total=none`.',
+      required: ['page', 'per_page'],
+      properties: { page: { type: 'integer', minimum: 1, maximum: lastPage }, per_page: perPage },
     }),
     CursorMeta: shownSchema({
       type: 'object',

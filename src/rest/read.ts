@@ -59,13 +59,17 @@ function makeList(answer: ListAnswer, text: string, bound: BoundList, path: stri
   const headers = readHeaders(bound.template.presentation, access)
   const { page, perPage, template } = bound
   if (page !== undefined) {
-    const total = answer.total ?? 0
-    const body = `{"data":${text},"meta":{"total":${total},"page":${page},"per_page":${perPage}}}`
-    return new Rendered(body, headers, pageLinks(path, bound, page, total), true)
+    const body = `{"data":${text},"meta":{${totalText(answer)}"page":${page},"per_page":${perPage}}}`
+    return new Rendered(body, headers, pageLinks(path, bound, page, answer), true)
   }
   const next = answer.next ? template.cursors.encode(answer.next) : null
   const body = `{"data":${text},"meta":{"per_page":${perPage},"next_cursor":${next === null ? null : `"${next}"`}}}`
   return new Rendered(body, headers, cursorLinks(path, bound, next), true)
+}
+
+function totalText({ total, isEstimate }: ListAnswer): string {
+  if (total === undefined) return ''
+  return isEstimate ? `"total":${total},"total_is_estimate":true,` : `"total":${total},`
 }
 
 /** Throws NOT_FOUND when the parent is missing, or not one that the caller may see. */

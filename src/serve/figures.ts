@@ -3,7 +3,7 @@ import type { Limits } from '../cluster/limits.ts'
 import type { Exchange, HttpServer } from '../http.ts'
 import type { Log } from '../log.ts'
 import type { Figure, Metrics } from '../metrics.ts'
-import type { ReplicaCounts, Store, StoreCounts } from '../store/store.ts'
+import type { ReplicaCounts, SlowReadCounts, Store, StoreCounts } from '../store/store.ts'
 
 export function recorder(log: Log, metrics: Metrics, routeOf: (path: string) => string) {
   return (exchange: Exchange, status: number, bytes: number | undefined) => {
@@ -49,8 +49,41 @@ export function storeFigures(store: Store): Figure[] {
   return [
     counter('commits', 'Commits to the database.', 'commits'),
     counter('committed_writes', 'Writes in these commits: several that arrive together share one.', 'writes'),
+    counter('cascaded_items', 'Items that went, or lost a reference, with a deleted one.', 'cascaded'),
     counter('answer_cache_hits', 'Reads that were answered from memory.', 'answerHits'),
     counter('answer_cache_misses', 'Reads for which the database was asked.', 'answerMisses'),
+  ]
+}
+
+/** None for a store without reader processes. */
+export function slowReadFigures({ slowReads }: Store): Figure[] {
+  if (slowReads === undefined) return []
+  const figure = (name: string, kind: Figure['kind'], help: string, count: keyof SlowReadCounts): Figure => {
+    return { name: `portico_${name}`, help, kind, read: () => slowReads()[count] }
+  }
+  return [
+    figure('reader_processes', 'gauge', 'Processes that read SQLite beside the event loop.', 'processes'),
+    figure('slow_reads_running', 'gauge', 'Slow reads that such a process runs.', 'running'),
+    figure('slow_reads_waiting', 'gauge', 'Slow reads that wait for such a process.', 'waiting'),
+    figure('slow_reads_total', 'counter', 'Slow reads that were answered.', 'done'),
+    figure(
+      'slow_reads_timed_out_total',
+      'counter',
+      'Slow reads that took longer than `databaseTimeout`, waiting included.',
+      'timedOut',
+    ),
+    figure(
+      'slow_reads_refused_total',
+      'counter',
+      'Slow reads that were refused because too many waited.',
+      'refused',
+    ),
+    figure(
+      'reader_processes_killed_total',
+      'counter',
+      'Reader processes that were ended because their read took too long.',
+      'killed',
+    ),
   ]
 }
 

@@ -13,6 +13,7 @@ import type { Run } from '../plan/run.ts'
 import type { Records } from '../records.ts'
 import { openSqlite } from '../store/sqlite.ts'
 import type { Store } from '../store/store.ts'
+import type { Cascade } from '../store/write/cascades.ts'
 import type { Crew } from '../workers/crew.ts'
 import { slowIn } from './queries.ts'
 
@@ -27,19 +28,29 @@ export async function openStore(model: Model, settings: Settings, serving?: Serv
   const { database, databaseConnections: connections, databaseTimeout: timeout } = settings
   const { cacheBytes, autoMigrate, rowSecurity } = settings
   const onSurplus = serving && surplusIn(serving.log)
+  const onCascade = serving && cascadeIn(serving.log)
   const queries = serving && { onSlow: slowIn(serving.log.logger), maxScan: settings.maxScan }
+  const shared = { cacheBytes, autoMigrate, onSurplus, onCascade, queries }
   if (isPostgres(database)) {
     const { openPostgres } = await import('../store/postgres.ts')
     const replicas = serving && replicasOf(settings, serving.log)
-    const options = { connections, replicas, timeout, cacheBytes, autoMigrate, onSurplus, rowSecurity }
-    return openPostgres(model, { url: database, queries, ...options })
+    return openPostgres(model, { url: database, connections, replicas, timeout, rowSecurity, ...shared })
   }
   refuseReplicas(settings)
   requireUnlocked(settings)
   const neighbours = serving?.crew?.neighbours
   const unsafe = serving && { onUnsafe: (cause: unknown) => endProcess(cause, serving.crew) }
-  const options = { cacheBytes, autoMigrate, onSurplus, neighbours, queries }
-  return openSqlite(model, { file: database, ...options, ...unsafe })
+  const readers = serving && readersOf(settings, serving.log)
+  return openSqlite(model, { file: database, neighbours, readers, ...shared, ...unsafe })
+}
+
+/** Only what serves has requests that wait: commands read on their own event loop. */
+function readersOf({ databaseReaders: count, databaseTimeout: timeoutMs }: Settings, { logger }: Log) {
+  const onLost = (cause: unknown) => {
+    const error = cause instanceof Error ? cause.message : String(cause)
+    logger.error({ error }, 'a reader process has ended by itself: its read is tried once more')
+  }
+  return { count, timeoutMs, onLost }
 }
 
 /**
@@ -62,6 +73,14 @@ function surplusIn({ logger }: Log) {
     logger.warn(
       { steps },
       'the database has more than the model, as after a newer version, or lacks an index: it stays so; `portico migrate` shows these steps',
+    )
+}
+
+function cascadeIn({ logger }: Log) {
+  return ({ durationMs, ...cascade }: Cascade) =>
+    logger.warn(
+      { ...cascade, durationMs: Math.round(durationMs) },
+      'a deletion took many items with it: other writes waited, and on SQLite all requests of this thread',
     )
 }
 

@@ -3,9 +3,8 @@
  * A deep page then begins at the nearest anchor instead of counting its way from the first row.
  */
 import type { GuardedList } from '../plan/guarded.ts'
+import type { PageWindow } from '../plan/plan.ts'
 import type { Inputs, SqlValue } from './values.ts'
-
-export type PageWindow = Extract<GuardedList['window'], { kind: 'page' }>
 
 /** Below this offset, counting rows is as cheap as looking for an anchor. */
 export const SHALLOW = 200

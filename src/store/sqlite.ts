@@ -2,7 +2,7 @@
 import { resolve } from 'node:path'
 import { ApiError } from '../errors.ts'
 import type { Model } from '../model/model.ts'
-import type { CompositeAnswer, ReadAnswer, WriteAnswer } from '../plan/answer.ts'
+import type { Awaitable, CompositeAnswer, ReadAnswer, WriteAnswer } from '../plan/answer.ts'
 import type { GuardedCompositeRead, GuardedRead, GuardedWrite } from '../plan/guarded.ts'
 import { insightOf } from './advice/insight.ts'
 import { observed } from './advice/observed.ts'
@@ -19,14 +19,17 @@ import { sqliteExplainer } from './sqlite/explain.ts'
 import { failureOf } from './sqlite/failure.ts'
 import { FileIdentity } from './sqlite/identity.ts'
 import { type Neighbours, noNeighbours } from './sqlite/neighbours.ts'
+import { ReadBudget } from './sqlite/read-budget.ts'
 import { Reader } from './sqlite/reader.ts'
+import { ReaderPool } from './sqlite/reader-pool.ts'
 import { SqliteRecords } from './sqlite/records.ts'
 import { SearchIndex } from './sqlite/search-index.ts'
 import { Totals } from './sqlite/totals.ts'
 import { openWritable } from './sqlite/writable.ts'
 import { moved, Writer } from './sqlite/writer.ts'
-import type { Store, StoreCounts } from './store.ts'
+import type { SlowReadCounts, Store, StoreCounts } from './store.ts'
 import { Versions } from './versions.ts'
+import type { OnCascade } from './write/cascades.ts'
 import { WriteHealth } from './write-health.ts'
 
 export { applyMigration, MigrationError, planMigration, schemaSql } from './schema/sqlite-migrate.ts'
@@ -46,22 +49,41 @@ export interface SqliteOptions {
   readonly maxWaiting?: number
   /** How long to wait for another process's write, in milliseconds. 5,000 by default. */
   readonly busyTimeout?: number
+  /** Processes for reads that take long; left out: every read is answered on the event loop. See `ReaderPool`. */
+  readonly readers?: ReadersOptions | undefined
+  /**
+   * How many rows of a list are looked at one by one for conditions on related rows, before the ids that match are
+   * gathered. 500 by default, which take under half a millisecond.
+   */
+  readonly walkedRows?: number
   /** Other threads of this process with the same file. */
   readonly neighbours?: Neighbours | undefined
   /** Called when only a new start of the process can make the file whole again: see `sqlite/checkpoints.ts`. */
   readonly onUnsafe?: (cause: unknown) => void
+  /** Called for each deletion that takes many items with it, before its commit. */
+  readonly onCascade?: OnCascade | undefined
   /** The time, in milliseconds since 1970. */
   readonly now?: () => number
   /** What is to be known of what reads cost; left out: nothing. */
   readonly queries?: StatisticsOptions | undefined
 }
 
-/** Reads answer at once. */
+export interface ReadersOptions {
+  /** How many processes there are at most; 0: none. */
+  readonly count: number
+  /** How long a slow read may take from when it was asked for, in milliseconds. */
+  readonly timeoutMs: number
+  /** How long a read may hold the event loop before it is moved to a process, in milliseconds; 0: it begins there. 2 by default. */
+  readonly budgetMs?: number
+  /** See `ReaderPoolOptions`. */
+  readonly idleMs?: number
+  readonly onLost?: (cause: unknown) => void
+}
+
+/** Reads answer at once, unless there are reader processes and it is a slow one. */
 export interface SqliteStore extends Store {
   readonly records: SqliteRecords
   refresh(): void
-  read(plan: GuardedRead): ReadAnswer
-  composite(plan: GuardedCompositeRead): CompositeAnswer
 }
 
 const MIB = 1024 * 1024
@@ -73,7 +95,13 @@ const DAY = 24 * 60 * 60 * 1000
  */
 export function openSqlite(model: Model, options: SqliteOptions): SqliteStore {
   const { cacheBytes = 64 * MIB, autoMigrate = true, eventsKept = 7 * DAY } = options
-  const { maxWaiting = 10_000, busyTimeout = 5000, now = Date.now, neighbours = noNeighbours } = options
+  const {
+    maxWaiting = 10_000,
+    busyTimeout = 5000,
+    now = Date.now,
+    neighbours = noNeighbours,
+    walkedRows = 500,
+  } = options
   const file = options.file === ':memory:' ? options.file : resolve(options.file)
   makeFolder(file)
   const database = openWritable({ file, busyTimeout })
@@ -94,14 +122,23 @@ export function openSqlite(model: Model, options: SqliteOptions): SqliteStore {
   const totals = new Totals(connection, versions)
   const statistics =
     options.queries && new QueryStatistics(model, sqliteExplainer(connection, totals), options.queries)
+  const identity = new FileIdentity(file)
+  const pool = openPool(file, identity, options)
+  const slow = pool && { pool, budget: new ReadBudget(database, options.readers?.budgetMs ?? 2) }
   const answers = new Answers(cacheBytes)
-  const reader = observed(new Reader({ connection, answers, versions, orders, totals }), statistics)
+  const parts = { connection, answers, versions, orders, totals, walkedRows, slow }
+  const reader = observed(new Reader(parts), statistics)
   const events = new EventLog(connection, eventsKept)
   const log = new ChangeLog(connection)
   changes = log
   const health = new WriteHealth(neighbours)
-  const identity = new FileIdentity(file)
-  const checkpoints = new Checkpoints(connection, { onUnsafe: options.onUnsafe ?? (() => {}) })
+  const checkpoints = new Checkpoints(connection, {
+    onUnsafe(cause) {
+      // A reader that still had the file open when the next start opens it would keep the log from being copied again.
+      void pool?.close()
+      options.onUnsafe?.(cause)
+    },
+  })
   const isOurs = connection.takeOverCheckpoints()
   const writer = new Writer(
     { model, connection, events, search: new SearchIndex(connection) },
@@ -120,6 +157,7 @@ export function openSqlite(model: Model, options: SqliteOptions): SqliteStore {
       },
       health,
       identity,
+      onCascade: options.onCascade,
     },
   )
   const records = new SqliteRecords({ connection, writer, versions, now })
@@ -135,8 +173,21 @@ export function openSqlite(model: Model, options: SqliteOptions): SqliteStore {
     identity,
     checkpoints,
     fit,
+    pool,
     statistics,
   })
+}
+
+/** Undefined for a database in memory, which no other process can read. */
+function openPool(
+  file: string,
+  identity: FileIdentity,
+  { readers, busyTimeout = 5000 }: SqliteOptions,
+): ReaderPool | undefined {
+  if (readers === undefined || readers.count === 0 || file === ':memory:') return undefined
+  const orders = { file, identities: identity.expected, busyTimeoutMs: busyTimeout }
+  const { count: size, timeoutMs, idleMs, onLost } = readers
+  return new ReaderPool({ orders, size, timeoutMs, onLost, ...(idleMs !== undefined && { idleMs }) })
 }
 
 interface StoreParts {
@@ -150,12 +201,14 @@ interface StoreParts {
   readonly identity: FileIdentity
   readonly checkpoints: Checkpoints
   readonly fit: SqliteFit
+  readonly pool: ReaderPool | undefined
   readonly statistics: QueryStatistics | undefined
 }
 
 class OpenStore implements SqliteStore {
   readonly changes: ChangeLog
   readonly records: SqliteRecords
+  readonly slowReads: (() => SlowReadCounts) | undefined
   readonly queries: Store['queries']
   readonly #connection: Connection
   readonly #reader: StoreParts['reader']
@@ -173,10 +226,12 @@ class OpenStore implements SqliteStore {
     this.#versions = versions
     this.changes = changes
     this.records = records
+    const { pool } = parts
+    this.slowReads = pool && (() => pool.counts)
     this.queries = insightOf(parts.statistics)
   }
 
-  read(plan: GuardedRead): ReadAnswer {
+  read(plan: GuardedRead): Awaitable<ReadAnswer> {
     this.#requireOpen()
     try {
       return this.#reader.read(plan)
@@ -185,7 +240,7 @@ class OpenStore implements SqliteStore {
     }
   }
 
-  composite(plan: GuardedCompositeRead): CompositeAnswer {
+  composite(plan: GuardedCompositeRead): Awaitable<CompositeAnswer> {
     this.#requireOpen()
     try {
       return this.#reader.read(plan)
@@ -222,8 +277,7 @@ class OpenStore implements SqliteStore {
 
   ping(): void {
     this.#requireOpen()
-    this.#connection.release()
-    this.#connection.hold()
+    this.#connection.look()
   }
 
   async check(): Promise<void> {
@@ -243,6 +297,8 @@ class OpenStore implements SqliteStore {
     this.#closed = true
     this.#parts.statistics?.close()
     this.#writer.close()
+    // Whoever closes the file last moves the log into it.
+    await this.#parts.pool?.close()
     this.#connection.close()
   }
 

@@ -11,6 +11,8 @@ export interface StoreCounts {
   /** Reads that were answered from memory, and reads for which the database was asked. */
   readonly answerHits: number
   readonly answerMisses: number
+  /** Items that went, or lost a reference, with another one that was deleted. */
+  readonly cascaded: number
 }
 
 /** What read replicas did, and how they are. */
@@ -32,6 +34,22 @@ export interface QueryInsight {
   takeSlow(): readonly SlowRuns[]
   /** What the slowest list of a read looks at, and what index it lacks; undefined where it has no list. */
   describe(plan: GuardedRead | GuardedCompositeRead): Awaitable<string | undefined>
+}
+
+/** What reader processes do, and have done since the store was opened. */
+export interface SlowReadCounts {
+  readonly processes: number
+  /** Reads that run in a process, and reads that wait for one. */
+  readonly running: number
+  readonly waiting: number
+  /** Reads that were answered. */
+  readonly done: number
+  /** Reads that took longer than they may, waiting included. */
+  readonly timedOut: number
+  /** Reads that were refused because too many waited. */
+  readonly refused: number
+  /** Processes that were killed because their read took too long. */
+  readonly killed: number
 }
 
 export interface Store {
@@ -60,6 +78,8 @@ export interface Store {
   readonly replicas?: (() => ReplicaCounts) | undefined
   /** Undefined where nobody asked for it when the store was opened. */
   readonly queries?: QueryInsight | undefined
+  /** Undefined where all reads run on the event loop, or in a database server. */
+  readonly slowReads?: (() => SlowReadCounts) | undefined
   /** The log of committed changes. */
   readonly changes: Changes
   /** What is remembered beside the model's items. */

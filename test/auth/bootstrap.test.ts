@@ -87,7 +87,7 @@ async function rows(run: Run, collection: string, ...names: string[]): Promise<R
         filter: undefined,
         search: undefined,
         sort: [],
-        window: { kind: 'page', offset: 0, limit: 1, total: false },
+        window: { kind: 'page', offset: 0, limit: 1, total: 'none' },
         select: fields(...names),
       },
       args: [0, 10],

@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { randomNumbers } from '../../bench/data.ts'
+import { type AskedWorkload, askedWorkloads } from '../../bench/asked.ts'
+import type { AskedFigure } from '../../bench/asked-measure.ts'
 import { type Figure, median } from '../../bench/measure.ts'
+import { commonStatus, createdAt, randomNumbers, searchedBody, statusOf } from '../../bench/posts.ts'
 import { topFunctions } from '../../bench/profile.ts'
-import { besideTable, figuresTable, footprintLines, walkLine } from '../../bench/report.ts'
+import { askedTable, besideTable, figuresTable, footprintLines, walkLine } from '../../bench/report.ts'
 
 const figure: Figure = {
   workload: 'W1',
@@ -79,5 +81,107 @@ describe('random numbers', () => {
       assert.ok(value >= 0 && value < 1)
     }
     assert.notEqual(randomNumbers(1)(), randomNumbers(2)())
+  })
+})
+
+const rows = 100_000
+const requestsOf = ({ requests }: AskedWorkload) => requests({ rows }, String)
+const named = (name: string) => {
+  const workload = askedWorkloads.find(each => each.name === name)
+  assert.ok(workload)
+  return requestsOf(workload)
+}
+const keyOf = ({ method, path, body = '' }: { method: string; path: string; body?: string }) =>
+  `${method} ${path} ${body}`
+
+const turn = (perSecond: number, cpuMicros: number | undefined) => ({
+  perSecond,
+  answered: perSecond,
+  refused: 0,
+  p50Ms: 2,
+  p99Ms: 9.04,
+  next: 0,
+  cpuMicros,
+})
+
+const askedFigure: AskedFigure = {
+  workload: 'W10',
+  what: 'newest first',
+  stage: 'SQLite',
+  rows,
+  floor: { ofLimit: 0.7, postgres: 0.06 },
+  rounds: [
+    { bare: turn(100_000, 10), limit: turn(20_000, 50), own: turn(15_000, 66.4) },
+    { bare: turn(100_000, 10), limit: turn(20_000, 50), own: turn(17_000, 60) },
+    { bare: turn(100_000, 10), limit: turn(20_000, 50), own: turn(16_000, 70) },
+  ],
+}
+
+describe('requests of W10 to W19', () => {
+  for (const workload of askedWorkloads) {
+    const { name } = workload
+    it(`are many and differ from each other: ${name}`, () => {
+      const requests = requestsOf(workload)
+      const different = new Set(requests.map(keyOf)).size
+      assert.ok(different >= 900, `${different} different requests`)
+      if (!name.startsWith('W19')) assert.equal(different, requests.length)
+      assert.deepEqual(requestsOf(workload).slice(0, 100), requests.slice(0, 100), 'the same in every run')
+    })
+  }
+
+  it('delete each post once, and as many as there are', () => {
+    assert.equal(named('W16').length, rows)
+  })
+
+  it('mix nine reads with one create', () => {
+    const requests = named('W19@memory')
+    const creates = requests.filter(({ method }) => method === 'POST').length
+    assert.ok(Math.abs(creates / requests.length - 0.1) < 0.01, `${creates} of ${requests.length}`)
+  })
+})
+
+describe('posts of the data sets', () => {
+  it('are made over a year, a few of them out of order', () => {
+    const random = randomNumbers(1)
+    const times = Array.from({ length: 10_000 }, (_, n) => createdAt(n + 1, 10_000, random))
+    assert.equal(new Set(times).size, times.length)
+    const late = times.filter((time, n) => n > 0 && time < (times[n - 1] ?? '')).length
+    assert.ok(late > 100 && late < 300, `${late} are earlier than the one before`)
+    assert.ok((times.at(-1) ?? '') > '2025-12-27' && (times.at(-1) ?? '') < '2026-01-02')
+  })
+
+  it('have the common status in 40 of 100, a rare word in 10 and a common one in 30,000', () => {
+    const random = randomNumbers(1)
+    const statuses = Array.from({ length: 10_000 }, () => statusOf(random))
+    const published = statuses.filter(status => status === commonStatus).length
+    assert.ok(Math.abs(published - 4_000) < 200, `${published} of 10,000`)
+    const words = Array.from({ length: rows }, (_, n) => searchedBody(n + 1, rows, random).split(' '))
+    assert.equal(words.filter(of => of.includes('rare77')).length, 10)
+    const common = words.filter(of => of.includes('topic7')).length
+    assert.ok(Math.abs(common - 30_000) < 1_000, `${common} posts`)
+  })
+})
+
+describe('the table of W10 to W19', () => {
+  it('has both ratios, the floor, the latencies and the processor times', () => {
+    const [, , row] = askedTable([askedFigure]).split('\n')
+    assert.equal(
+      row,
+      '| W10 · newest first | 100,000 | SQLite | 16,000 | 0.16 | 0.80 | ≥ 0.70 of the hand-written one | 2.0 · 9.0 ms | 66 µs · 50 µs · 10 µs |',
+    )
+  })
+
+  it('says which share was refused', () => {
+    const rounds = [{ bare: turn(1_000, 10), own: { ...turn(30, 10), refused: 170 } }]
+    assert.match(askedTable([{ ...askedFigure, rounds }]), /\| 30 \(85 % refused\) \|/)
+  })
+
+  it('leaves out what there is not', () => {
+    const bare = { bare: turn(100_000, undefined), own: turn(8_000, undefined) }
+    const [, , row] = askedTable([{ ...askedFigure, stage: 'PostgreSQL', rounds: [bare] }]).split('\n')
+    assert.equal(
+      row,
+      '| W10 · newest first | 100,000 | PostgreSQL | 8,000 | 0.080 |  | ≥ 0.060 of the bare server | 2.0 · 9.0 ms | – · – · – |',
+    )
   })
 })

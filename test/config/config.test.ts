@@ -144,6 +144,7 @@ const examples: { readonly [N in Name]: Examples } = {
     wrongValues: [[], '', ['postgres://h/db', 1], ['mysql://h/db'], null],
   },
   databaseTimeout: numberOf(500, 600_000),
+  databaseReaders: numberOf(0, 64),
   baseUrl: origins,
   workers: {
     text: [...numberOf(1, 256).text, ['auto', Math.min(256, availableParallelism())]],

@@ -10,7 +10,7 @@ import type { Model } from '../../src/model/model.ts'
 import { anonymous, user } from '../../src/principal.ts'
 import { openapi } from '../../src/rest/openapi.ts'
 import { type Bench, type OpenBench, openBench, type Request } from '../contract/rest/bench.ts'
-import { kinds, openStore } from '../contract/rest/databases.ts'
+import { kinds, openStore, sqlite } from '../contract/rest/databases.ts'
 import { openHttpBench } from '../contract/rest/http-bench.ts'
 import blog from '../models/blog.ts'
 import rich from '../models/rich.ts'
@@ -20,12 +20,12 @@ const faces: readonly { readonly where: string; readonly open: OpenBench; readon
   ...kinds.map(kind => ({
     where: `the face on ${kind.name}`,
     open: (model: Model) => openBench(model, each => openStore(kind, each)),
-    requests: 3500,
+    requests: kind === sqlite ? 2000 : 1200,
   })),
   ...kinds.map(kind => ({
     where: `a service on ${kind.name} over HTTP`,
     open: (model: Model) => openHttpBench(model, kind),
-    requests: 3000,
+    requests: 1500,
   })),
 ]
 const principals = [

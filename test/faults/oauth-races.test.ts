@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import { Agent, request } from 'node:http'
-import { test } from 'node:test'
+import { suite, test } from 'node:test'
 import type { Browser } from '../conformance/oauth/browser.ts'
 import {
   type App,
@@ -15,11 +15,9 @@ import {
   redeem,
   redirectUri,
   secretOf,
-  withFixture,
+  sharedFixtures,
 } from '../conformance/oauth/server.ts'
-import blog from '../models/blog.ts'
 import { lockedNodes } from '../setups/postgres.ts'
-import type { Setup } from '../setups/setup.ts'
 import { setups } from '../setups/setups.ts'
 
 const ROUNDS = Number(process.env.PORTICO_RACE_ROUNDS ?? 25)
@@ -80,14 +78,13 @@ async function isDead({ call, url }: Fixture, app: App, tokens: Readonly<Record<
   assert.deepEqual([answer.status, answer.json.error], [400, 'invalid_grant'])
 }
 
-const inFixture = (setup: Setup, use: (fixture: Fixture) => Promise<void>) =>
-  withFixture(strict, use, blog, setup)
+type WithFixture = ReturnType<typeof sharedFixtures>
 
 async function racing(
-  setup: Setup,
+  inFixture: WithFixture,
   use: (fixture: Fixture, app: App, browser: Browser, agent: Agent) => Promise<void>,
 ) {
-  await inFixture(setup, async fixture => {
+  await inFixture(async fixture => {
     const agent = new Agent({ keepAlive: true, maxSockets: PARALLEL })
     try {
       await use(fixture, await fixture.app(), fixture.browser(), agent)
@@ -97,91 +94,93 @@ async function racing(
   })
 }
 
-for (const setup of [...setups, lockedNodes]) {
-  test(`${ROUNDS} rounds of ${PARALLEL} redemptions of one code (${setup.name})`, async () => {
-    await racing(setup, async (fixture, app, browser, agent) => {
-      for (let round = 0; round < ROUNDS; round++) {
-        const code = await newCode(fixture, app, { browser, person: fixture.ann, scope: 'read:user' })
-        const form = { grant_type: 'authorization_code', code, redirect_uri: redirectUri, ...secretOf(app) }
-        const tokens = winnerOf(await sendAll(`${fixture.url}/oauth/token`, form, agent), round)
-        // The others were second uses: what the first one got is gone.
-        await isDead(fixture, app, tokens)
-      }
+for (const setup of [...setups, lockedNodes])
+  suite(setup.name, () => {
+    const inFixture = sharedFixtures(setup, strict)
+    test(`${ROUNDS} rounds of ${PARALLEL} redemptions of one code (${setup.name})`, async () => {
+      await racing(inFixture, async (fixture, app, browser, agent) => {
+        for (let round = 0; round < ROUNDS; round++) {
+          const code = await newCode(fixture, app, { browser, person: fixture.ann, scope: 'read:user' })
+          const form = { grant_type: 'authorization_code', code, redirect_uri: redirectUri, ...secretOf(app) }
+          const tokens = winnerOf(await sendAll(`${fixture.url}/oauth/token`, form, agent), round)
+          // The others were second uses: what the first one got is gone.
+          await isDead(fixture, app, tokens)
+        }
+      })
+    })
+
+    test(`${ROUNDS} rounds of ${PARALLEL} uses of one refresh token (${setup.name})`, async () => {
+      await racing(inFixture, async (fixture, app, browser, agent) => {
+        for (let round = 0; round < ROUNDS; round++) {
+          const first = await newTokens(fixture, app, {
+            browser,
+            person: fixture.ann,
+            scope,
+            parameters: withConsent,
+          })
+          assert.ok(first.refresh_token)
+          const form = { grant_type: 'refresh_token', refresh_token: first.refresh_token, ...secretOf(app) }
+          const tokens = winnerOf(await sendAll(`${fixture.url}/oauth/token`, form, agent), round)
+          await isDead(fixture, app, tokens)
+          await isDead(fixture, app, first)
+        }
+      })
+    })
+
+    test(`a code that is used again takes away what the first use got (${setup.name})`, async () => {
+      await inFixture(async fixture => {
+        const app = await fixture.app()
+        const browser = fixture.browser()
+        const options = { browser, person: fixture.ann, scope, parameters: withConsent }
+        for (const format of ['opaque', 'jwt']) {
+          const made = format === 'jwt' ? await fixture.app({ access_token_format: 'jwt' }) : app
+          const code = await newCode(fixture, made, options)
+          const first = await redeem(fixture.url, made, code)
+          assert.equal(first.status, 200, first.text)
+          const tokens = first.json as Record<string, string>
+          assert.equal((await fixture.call('/api/v1/me', { key: String(tokens.access_token) })).status, 200)
+          const second = await redeem(fixture.url, made, code)
+          assert.deepEqual([second.status, second.json.error], [400, 'invalid_grant'])
+          await isDead(fixture, made, tokens)
+        }
+      })
+    })
+
+    test(`a code of one app is nothing to another, and is not used up by it (${setup.name})`, async () => {
+      await inFixture(async fixture => {
+        const [app, other] = [await fixture.app(), await fixture.app({ name: 'Other' })]
+        const code = await newCode(fixture, app, { browser: fixture.browser(), person: fixture.ann })
+        const wrong = await redeem(fixture.url, other, code)
+        assert.deepEqual([wrong.status, wrong.json.error], [400, 'invalid_grant'])
+        const elsewhere = await redeem(fixture.url, app, code, { redirect_uri: 'http://127.0.0.1:9/other' })
+        assert.deepEqual([elsewhere.status, elsewhere.json.error], [400, 'invalid_grant'])
+      })
+    })
+
+    test(`used codes and refresh tokens stay used after a restart (${setup.name})`, async () => {
+      await inFixture(async fixture => {
+        const app = await fixture.app()
+        const browser = fixture.browser()
+        const options = { browser, person: fixture.ann, scope, parameters: withConsent }
+        const code = await newCode(fixture, app, options)
+        const first = (await redeem(fixture.url, app, code)).json as Record<string, string>
+        const refresh = (refresh_token = '') =>
+          post(`${fixture.url}/oauth/token`, { grant_type: 'refresh_token', refresh_token, ...secretOf(app) })
+        const second = await refresh(first.refresh_token)
+        assert.equal(second.status, 200, second.text)
+
+        await fixture.restart()
+        // Live ones outlive it.
+        const { access_token, refresh_token } = second.json as Record<string, string>
+        assert.equal((await fixture.call('/api/v1/me', { key: String(access_token) })).status, 200)
+        const replayed = await refresh(first.refresh_token)
+        assert.deepEqual([replayed.status, replayed.json.error], [400, 'invalid_grant'])
+        // And the replay has ended the grant.
+        const third = await refresh(refresh_token)
+        assert.deepEqual([third.status, third.json.error], [400, 'invalid_grant'])
+        assert.equal((await fixture.call('/api/v1/me', { key: String(access_token) })).status, 401)
+        const again = await redeem(fixture.url, app, code)
+        assert.deepEqual([again.status, again.json.error], [400, 'invalid_grant'])
+      })
     })
   })
-
-  test(`${ROUNDS} rounds of ${PARALLEL} uses of one refresh token (${setup.name})`, async () => {
-    await racing(setup, async (fixture, app, browser, agent) => {
-      for (let round = 0; round < ROUNDS; round++) {
-        const first = await newTokens(fixture, app, {
-          browser,
-          person: fixture.ann,
-          scope,
-          parameters: withConsent,
-        })
-        assert.ok(first.refresh_token)
-        const form = { grant_type: 'refresh_token', refresh_token: first.refresh_token, ...secretOf(app) }
-        const tokens = winnerOf(await sendAll(`${fixture.url}/oauth/token`, form, agent), round)
-        await isDead(fixture, app, tokens)
-        await isDead(fixture, app, first)
-      }
-    })
-  })
-
-  test(`a code that is used again takes away what the first use got (${setup.name})`, async () => {
-    await inFixture(setup, async fixture => {
-      const app = await fixture.app()
-      const browser = fixture.browser()
-      const options = { browser, person: fixture.ann, scope, parameters: withConsent }
-      for (const format of ['opaque', 'jwt']) {
-        const made = format === 'jwt' ? await fixture.app({ access_token_format: 'jwt' }) : app
-        const code = await newCode(fixture, made, options)
-        const first = await redeem(fixture.url, made, code)
-        assert.equal(first.status, 200, first.text)
-        const tokens = first.json as Record<string, string>
-        assert.equal((await fixture.call('/api/v1/me', { key: String(tokens.access_token) })).status, 200)
-        const second = await redeem(fixture.url, made, code)
-        assert.deepEqual([second.status, second.json.error], [400, 'invalid_grant'])
-        await isDead(fixture, made, tokens)
-      }
-    })
-  })
-
-  test(`a code of one app is nothing to another, and is not used up by it (${setup.name})`, async () => {
-    await inFixture(setup, async fixture => {
-      const [app, other] = [await fixture.app(), await fixture.app({ name: 'Other' })]
-      const code = await newCode(fixture, app, { browser: fixture.browser(), person: fixture.ann })
-      const wrong = await redeem(fixture.url, other, code)
-      assert.deepEqual([wrong.status, wrong.json.error], [400, 'invalid_grant'])
-      const elsewhere = await redeem(fixture.url, app, code, { redirect_uri: 'http://127.0.0.1:9/other' })
-      assert.deepEqual([elsewhere.status, elsewhere.json.error], [400, 'invalid_grant'])
-    })
-  })
-
-  test(`used codes and refresh tokens stay used after a restart (${setup.name})`, async () => {
-    await inFixture(setup, async fixture => {
-      const app = await fixture.app()
-      const browser = fixture.browser()
-      const options = { browser, person: fixture.ann, scope, parameters: withConsent }
-      const code = await newCode(fixture, app, options)
-      const first = (await redeem(fixture.url, app, code)).json as Record<string, string>
-      const refresh = (refresh_token = '') =>
-        post(`${fixture.url}/oauth/token`, { grant_type: 'refresh_token', refresh_token, ...secretOf(app) })
-      const second = await refresh(first.refresh_token)
-      assert.equal(second.status, 200, second.text)
-
-      await fixture.restart()
-      // Live ones outlive it.
-      const { access_token, refresh_token } = second.json as Record<string, string>
-      assert.equal((await fixture.call('/api/v1/me', { key: String(access_token) })).status, 200)
-      const replayed = await refresh(first.refresh_token)
-      assert.deepEqual([replayed.status, replayed.json.error], [400, 'invalid_grant'])
-      // And the replay has ended the grant.
-      const third = await refresh(refresh_token)
-      assert.deepEqual([third.status, third.json.error], [400, 'invalid_grant'])
-      assert.equal((await fixture.call('/api/v1/me', { key: String(access_token) })).status, 401)
-      const again = await redeem(fixture.url, app, code)
-      assert.deepEqual([again.status, again.json.error], [400, 'invalid_grant'])
-    })
-  })
-}

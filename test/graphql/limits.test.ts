@@ -277,6 +277,20 @@ test('a search is for few words, and a text that is to be contained is short', (
   )
 })
 
+test('the order by relevance stands alone, in a search, from the best on', () => {
+  const refused = (list: string) => refusalOf(`{ ${list} }`, {}, searchable)
+  assert.equal(refused('tasks(orderBy: RELEVANCE) { id }'), 'The order RELEVANCE is there in a search only.')
+  assert.equal(
+    refused('tasks(search: "x", orderBy: [RELEVANCE, TITLE_ASC]) { id }'),
+    'The order RELEVANCE stands alone.',
+  )
+  assert.equal(
+    refused('tasksConnection(last: 1, search: "x", orderBy: RELEVANCE) { nodes { id } }'),
+    'The order RELEVANCE is read from the best on: give "first" and "after".',
+  )
+  assert.match(refused('users(orderBy: RELEVANCE) { id }'), /RELEVANCE.* does not exist/)
+})
+
 test('a search costs what it has to look through', () => {
   const prepared = searchable.prepare('{ tasks(limit: 1, search: "x") { id } }', undefined)
   const bound = prepared.outcome === 'prepared' ? searchable.bind(prepared, undefined) : prepared

@@ -2,6 +2,7 @@
 import {
   type GraphQLArgument,
   GraphQLBoolean,
+  type GraphQLEnumType,
   type GraphQLField,
   type GraphQLInputType,
   GraphQLInterfaceType,
@@ -198,7 +199,7 @@ class Writer {
     const collection = this.#collectionOf(type)
     const order = this.#schema.getType(`${type.replace(/Connection$/, '')}OrderBy`)
     if (!isEnumType(order)) throw new Error(`${type} has no order`)
-    const values = Array.from({ length: this.#dice.int(3) }, () => this.#dice.pick(order.getValues()))
+    const values = Array.from({ length: this.#dice.int(3) }, () => this.#dice.pick(ordersOf(order)))
     const fields = values.map(({ value }) => value.field)
     const chosen = values.filter(({ value }, at) => fields.indexOf(value.field) === at)
     const sort: Sort[] = chosen.map(({ value }) => value)
@@ -268,7 +269,7 @@ class Writer {
         [...chosen].map(field => [field.name, this.#value(field.type, depth - 1)] as const),
       )
     }
-    if (isEnumType(type)) return this.#dice.pick(type.getValues()).name
+    if (isEnumType(type)) return this.#dice.pick(ordersOf(type)).name
     return this.#leaf(type.name)
   }
 
@@ -324,6 +325,11 @@ function literal(value: unknown, type: GraphQLInputType): string {
     return `{${fields.join(', ')}}`
   }
   return isEnumType(type) ? String(value) : jsonLiteral(value)
+}
+
+/** RELEVANCE stands alone, and in a search: `contract/graphql` asks for it. */
+function ordersOf(type: GraphQLEnumType) {
+  return type.getValues().filter(({ name }) => name !== 'RELEVANCE')
 }
 
 export function randomDocument(schema: GraphQLSchema, seed: number, model: Model): RandomDocument {

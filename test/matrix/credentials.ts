@@ -52,9 +52,13 @@ async function keyOf({ call }: Fixture, person: Person, scopes: readonly string[
   return String(made.json.key)
 }
 
-export async function keys(fixture: Fixture, sets = Object.keys(scopeSets)): Promise<Credential[]> {
+export async function keys(
+  fixture: Fixture,
+  sets: readonly string[] = Object.keys(scopeSets),
+  persons = people(fixture),
+): Promise<Credential[]> {
   const made: Credential[] = []
-  for (const person of people(fixture)) {
+  for (const person of persons) {
     made.push({
       what: `${person.name}'s key for *`,
       headers: bearer(person.key),
@@ -77,7 +81,8 @@ export async function keys(fixture: Fixture, sets = Object.keys(scopeSets)): Pro
 export async function tokens(
   fixture: Fixture,
   format: 'opaque' | 'jwt',
-  sets = Object.keys(scopeSets),
+  sets: readonly string[] = Object.keys(scopeSets),
+  persons = people(fixture),
 ): Promise<Credential[]> {
   const app = await fixture.app({
     name: `Matrix ${format}`,
@@ -86,7 +91,7 @@ export async function tokens(
     default_scopes: null,
   })
   const made: Credential[] = []
-  for (const person of people(fixture)) {
+  for (const person of persons) {
     const browser = fixture.browser()
     for (const name of sets) {
       const scopes = scopeSets[name] ?? []
@@ -105,10 +110,14 @@ export async function tokens(
 }
 
 /** An app's own token: there is no user behind it, whoever owns the app. */
-export async function clientTokens(fixture: Fixture): Promise<Credential[]> {
+export async function clientTokens(
+  fixture: Fixture,
+  sets: readonly string[] = Object.keys(scopeSets),
+): Promise<Credential[]> {
   const app: App = await fixture.app({ name: 'Matrix client', scopes: everyScope, default_scopes: null })
   const made: Credential[] = []
-  for (const [name, scopes] of Object.entries(scopeSets)) {
+  for (const name of sets) {
+    const scopes = scopeSets[name] ?? []
     const answer = await post(`${fixture.url}/oauth/token`, {
       grant_type: 'client_credentials',
       scope: scopes.join(' '),

@@ -197,7 +197,7 @@ function listPlan(
       filter: undefined,
       search: undefined,
       sort: [],
-      window: { kind: 'page', offset: 0, limit: 1, total: true },
+      window: { kind: 'page', offset: 0, limit: 1, total: 'exact' },
       select: selectionFor(who, of),
     },
     args: [0, 100, id],

@@ -1,22 +1,14 @@
 /** Every operation, by every kind of credential, at every row: exactly what the rules say. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Fixture } from '../conformance/oauth/server.ts'
-import { type Credential, clientTokens, keys, none, scopeSets, tokens } from './credentials.ts'
 import { operations } from './operations.ts'
 import { checkRest } from './rest.ts'
-import { isWhole, matrix, matrixSetups } from './service.ts'
+import { restRows } from './rows.ts'
+import { matrix } from './service.ts'
 import { model } from './world.ts'
 
-const outcomes = ['read', 'refused', 'not found', 'written', 'write refused']
-
-const sets = isWhole ? Object.keys(scopeSets) : ['reading', 'some']
-
-const rows: Readonly<Record<string, (fixture: Fixture) => Promise<readonly Credential[]>>> = {
-  'no credential, and keys': async fixture => [none(), ...(await keys(fixture, sets))],
-  'opaque tokens': fixture => tokens(fixture, 'opaque', sets),
-  'JWT access tokens': fixture => tokens(fixture, 'jwt', sets),
-}
+const userOutcomes = ['read', 'refused', 'not found', 'written', 'write refused']
+const appOutcomes = ['read', 'refused', 'not found', 'write refused']
 
 test('the document lists every operation that a collection has', () => {
   const listed = new Set(operations().map(({ kind, of, relation }) => `${kind} ${of.name} ${relation ?? ''}`))
@@ -37,23 +29,12 @@ test('the document lists every operation that a collection has', () => {
   }
 })
 
-for (const [what, credentials] of Object.entries(rows)) {
-  for (const setup of matrixSetups(what)) {
-    test(`REST by ${what}: each user, each set of scopes (${setup.name})`, async t => {
-      const { counts } = await matrix(credentials, checkRest, setup)
-      t.diagnostic(JSON.stringify([...counts]))
-      // A matrix in which everything is refused, or nothing, shows little.
-      for (const outcome of outcomes)
-        assert.ok((counts.get(outcome) ?? 0) > 30, `${outcome}: ${counts.get(outcome)}`)
-    })
-  }
-}
-
-for (const setup of matrixSetups('apps themselves')) {
-  test(`REST by apps themselves, with nobody behind them (${setup.name})`, async t => {
-    const { counts } = await matrix(clientTokens, checkRest, setup)
+for (const { what, setup, credentials, isOfUsers } of restRows()) {
+  test(`REST by ${what}: each user, each set of scopes (${setup.name})`, async t => {
+    const { counts } = await matrix(credentials, checkRest, setup)
     t.diagnostic(JSON.stringify([...counts]))
-    for (const outcome of ['read', 'refused', 'not found', 'write refused'])
-      assert.ok((counts.get(outcome) ?? 0) > 10, `${outcome}: ${counts.get(outcome)}`)
+    // A matrix in which everything is refused, or nothing, shows little.
+    for (const outcome of isOfUsers ? userOutcomes : appOutcomes)
+      assert.ok((counts.get(outcome) ?? 0) > (isOfUsers ? 30 : 10), `${outcome}: ${counts.get(outcome)}`)
   })
 }

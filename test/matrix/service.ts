@@ -1,9 +1,7 @@
 /** The matrix's service: people, rows, and whoever asks. */
 import { type Fixture, withFixture } from '../conformance/oauth/server.ts'
 import rich from '../models/rich.ts'
-import { lockedNodes } from '../setups/postgres.ts'
 import type { Setup } from '../setups/setup.ts'
-import { setups } from '../setups/setups.ts'
 import { sqlite } from '../setups/sqlite.ts'
 import type { Credential } from './credentials.ts'
 import { type Send, Tally } from './rest.ts'
@@ -11,10 +9,6 @@ import { fill, oneSecret, openWorld, type Secrets, type World } from './world.ts
 
 /** `PORTICO_MATRIX=whole` takes every set of scopes on every set-up, as before a release. */
 export const isWhole = process.env.PORTICO_MATRIX === 'whole'
-
-/** Where the database locks the rows, one kind of credential stands for all. */
-export const matrixSetups = (what: string): readonly Setup[] =>
-  isWhole || what === 'opaque tokens' ? [...setups, lockedNodes] : setups
 
 export const settings = { autoMigrate: true, maxKeysPerUser: 1000 }
 

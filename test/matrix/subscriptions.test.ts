@@ -6,10 +6,12 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import { type Fixture, post, secretOf } from '../conformance/oauth/server.ts'
+import { lockedNodes } from '../setups/postgres.ts'
+import { setups } from '../setups/setups.ts'
 import { sqlite } from '../setups/sqlite.ts'
 import { type Credential, clientTokens, keys, none, scopeSets, tokens } from './credentials.ts'
 import { schemaOf } from './graphql.ts'
-import { isWhole, matrixSetups, withWorld } from './service.ts'
+import { isWhole, withWorld } from './service.ts'
 import {
   expect,
   type Overheard,
@@ -146,7 +148,7 @@ const rows: Readonly<Record<string, (fixture: Fixture) => Promise<readonly Crede
 }
 
 /** Most of this is waiting: beside SQLite one kind of credential stands for all. */
-const setupsOf = (what: string) => (isWhole || what === 'opaque tokens' ? matrixSetups(what) : [sqlite])
+const setupsOf = (what: string) => (isWhole || what === 'opaque tokens' ? [...setups, lockedNodes] : [sqlite])
 
 for (const [what, credentials] of Object.entries(rows)) {
   for (const setup of setupsOf(what)) {

@@ -1,8 +1,10 @@
 /** One Portico process, as `portico start` makes it. */
+
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { resolve } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
+import { inheritedEnvironment } from '../processes/environment.ts'
 
 const bin = resolve(import.meta.dirname, '../../src/bin.ts')
 const START = 90_000
@@ -80,7 +82,7 @@ export class Node {
     const child = spawn(process.execPath, ['--conditions=portico-source', bin, 'start'], {
       cwd: folder,
       env: {
-        PATH: process.env.PATH,
+        ...inheritedEnvironment,
         PORTICO_MODEL: model,
         HOST: '127.0.0.1',
         PORT: String(this.#port),

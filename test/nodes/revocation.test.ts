@@ -1,6 +1,6 @@
 /** What is taken back on one node is over on all: the next request, and connections that are open. */
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { suite, test } from 'node:test'
 import type { Browser } from '../conformance/oauth/browser.ts'
 import {
   type App,
@@ -9,9 +9,8 @@ import {
   newTokens,
   post,
   secretOf,
-  withFixture,
+  sharedFixtures,
 } from '../conformance/oauth/server.ts'
-import blog from '../models/blog.ts'
 import { call } from '../serve/service.ts'
 import { nodeSetups } from '../setups/setups.ts'
 import { endWithinSecond } from '../within-second.ts'
@@ -92,12 +91,12 @@ async function statusOf(url: string, token: string): Promise<number> {
   return (await call(`${url}/api/v1/me`, { key: token })).status
 }
 
-for (const setup of nodeSetups) {
-  for (const [what, way] of Object.entries(ways)) {
-    test(`${what}: over on every node (${setup.name})`, async t => {
-      await withFixture(
-        {},
-        async fixture => {
+for (const setup of nodeSetups)
+  suite(setup.name, () => {
+    const withShared = sharedFixtures(setup)
+    for (const [what, way] of Object.entries(ways)) {
+      test(`${what}: over on every node (${setup.name})`, async t => {
+        await withShared(async fixture => {
           const { urls } = fixture
           const { token, revoke } = await way(fixture)
           const sockets = await Promise.all(urls.map(url => listen(url, token)))
@@ -117,17 +116,12 @@ for (const setup of nodeSetups) {
           t.diagnostic(`${Math.round(performance.now() - since)} ms until the last connection was ended`)
           assert.deepEqual(new Set(taken), new Set([401]))
           assert.equal(await statusOf(unasked, token), 401)
-        },
-        blog,
-        setup,
-      )
-    })
-  }
+        })
+      })
+    }
 
-  test(`a new role counts on every node, on open connections too (${setup.name})`, async () => {
-    await withFixture(
-      {},
-      async fixture => {
+    test(`a new role counts on every node, on open connections too (${setup.name})`, async () => {
+      await withShared(async fixture => {
         const { urls, admin, ben } = fixture
         const made = await fixture.call('/api/v1/posts', {
           method: 'POST',
@@ -142,16 +136,11 @@ for (const setup of nodeSetups) {
           assert.equal((await set(urls[turn % urls.length] ?? '', role)).status, 200)
           for (const url of urls) assert.equal((await change(url)).status, role === 'admin' ? 200 : 403, url)
         }
-      },
-      blog,
-      setup,
-    )
-  })
+      })
+    })
 
-  test(`a sign-out on one node ends the session on all (${setup.name})`, async () => {
-    await withFixture(
-      {},
-      async fixture => {
+    test(`a sign-out on one node ends the session on all (${setup.name})`, async () => {
+      await withShared(async fixture => {
         const browser = fixture.browser()
         const isSignedIn = async () => {
           const page = await browser.open(`${fixture.url}/account`)
@@ -168,9 +157,6 @@ for (const setup of nodeSetups) {
         assert.ok(out, page.text)
         await browser.submit(out)
         for (const _ of fixture.urls) assert.ok(!(await isSignedIn()))
-      },
-      blog,
-      setup,
-    )
+      })
+    })
   })
-}

@@ -81,7 +81,7 @@ test('conditions of different meaning have different keys', () => {
     { kind: 'isNull', field: n },
     { kind: 'nullness', field: n, param: 1 },
     { kind: 'nullness', field: n, param: 2 },
-    { kind: 'search', fields: [n.field], param: 1 },
+    { kind: 'search', fields: [n.field], param: 1, isWhole: true },
     { kind: 'related', path: { relation: author, target: users }, rows: always },
     { kind: 'related', path: { relation: boss, target: users }, rows: always },
     { kind: 'related', path: { relation: author, target: users }, rows: a },

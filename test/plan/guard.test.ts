@@ -44,7 +44,7 @@ function listOf(collection: string, more: Partial<ListShape> = {}): ListShape {
     filter: undefined,
     search: undefined,
     sort: [],
-    window: { kind: 'page', offset: 0, limit: 0, total: false },
+    window: { kind: 'page', offset: 0, limit: 0, total: 'none' },
     select: [id],
     ...more,
   }

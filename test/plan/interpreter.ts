@@ -115,12 +115,22 @@ class Run {
       .map(each => this.show(one.select, each))
   }
 
-  sorted(rows: readonly Row[], sort: readonly GuardedSort[]): Row[] {
-    return [...rows].sort((a, b) => this.place(this.keys(sort, a), this.keys(sort, b), sort))
+  sorted(rows: readonly Row[], sort: readonly GuardedSort[], of?: Condition): Row[] {
+    return [...rows].sort((a, b) => this.place(this.keys(sort, a, of), this.keys(sort, b, of), sort))
   }
 
-  keys(sort: readonly GuardedSort[], row: Row): JsonValue[] {
-    return sort.map(key => this.read(key.field, row))
+  /** `of`: the condition with the search by which `q` ranks. */
+  keys(sort: readonly GuardedSort[], row: Row, of?: Condition): JsonValue[] {
+    return sort.map(key => (key.field.field.name === 'q' ? this.rank(of, row) : this.read(key.field, row)))
+  }
+
+  rank(of: Condition | undefined, row: Row): number {
+    const parts = of?.kind === 'and' ? of.conditions : [of]
+    const search = parts.find(part => part?.kind === 'search')
+    const ranks = (search?.fields ?? [])
+      .filter(field => search && this.finds({ ...search, fields: [field] }, row))
+      .map(({ name }) => Math.trunc(1_000_000_000 / (100 + Buffer.byteLength(String(row[name])))))
+    return ranks.reduce((sum, each) => sum + each, 0)
   }
 
   place(a: readonly JsonValue[], b: readonly JsonValue[], sort: readonly GuardedSort[]): number {
@@ -164,20 +174,23 @@ function list(run: Run, shape: GuardedList): ReadResult {
   const matching = run.sorted(
     rows.filter(row => run.holds(shape.rows, row)),
     shape.sort,
+    shape.rows,
   )
   const limit = Number(run.plan.args[window.limit])
   const show = (page: readonly Row[]) => page.map(row => run.show(shape.select, row))
   if (window.kind === 'page') {
     const offset = Number(run.plan.args[window.offset])
     const page = show(matching.slice(offset, offset + limit))
-    return window.total ? { list: page, total: matching.length } : { list: page }
+    const more = matching.length > offset + limit
+    if (window.total === 'none') return { list: page, more }
+    return { list: page, total: matching.length, ...(window.total === 'estimate' && { more }) }
   }
   const after = window.after?.map(param => run.plan.args[param] ?? null)
   const following = matching.filter(
-    row => after === undefined || run.place(run.keys(shape.sort, row), after, shape.sort) > 0,
+    row => after === undefined || run.place(run.keys(shape.sort, row, shape.rows), after, shape.sort) > 0,
   )
   const last = following[limit - 1]
-  const next = last && following.length > limit ? run.keys(shape.sort, last) : null
+  const next = last && following.length > limit ? run.keys(shape.sort, last, shape.rows) : null
   return { list: show(following.slice(0, limit)), next }
 }
 

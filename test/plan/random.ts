@@ -319,8 +319,11 @@ function filter(of: Name, depth = 2): fc.Arbitrary<Draft<Filter>> {
 }
 
 function sort(of: Name): fc.Arbitrary<readonly Sort[]> {
-  return fc.array(fc.record({ field: fieldName(of), descending: fc.boolean() }), { maxLength: 2 })
+  const fields = fc.array(fc.record({ field: fieldName(of), descending: fc.boolean() }), { maxLength: 2 })
+  return fc.oneof({ weight: 9, arbitrary: fields }, { weight: 1, arbitrary: fc.constant([byRank]) })
 }
+
+const byRank: Sort = { field: 'q', descending: true }
 
 function select(of: Name, depth = 2): fc.Arbitrary<Draft<readonly Selected[]>> {
   const plain = fieldName(of).map(field => drafted((): Selected => ({ kind: 'field', key: '', field })))
@@ -392,10 +395,11 @@ const listPlans = fc.constantFrom(...names).chain(of =>
       filter: fc.option(filter(of)),
       search: fc.oneof({ weight: 2, arbitrary: fc.constant(null) }, { weight: 1, arbitrary: searches }),
       sort: sort(of),
+      ranked: fc.boolean(),
       select: select(of),
       offset: fc.integer({ min: 0, max: 3 }),
       limit: fc.integer({ min: 1, max: 3 }),
-      window: fc.constantFrom('page', 'total', 'cursor'),
+      window: fc.constantFrom('exact', 'estimate', 'none', 'cursor'),
     })
     .map(made =>
       drafted(
@@ -405,7 +409,7 @@ const listPlans = fc.constantFrom(...names).chain(of =>
           within: made.parent && { collection: made.parent[0], relation: made.parent[1], id: param(made.id) },
           filter: made.filter?.make(param),
           search: made.search === null ? undefined : param(made.search),
-          sort: made.sort,
+          sort: made.search !== null && made.ranked ? [byRank] : made.sort,
           window:
             made.window === 'cursor'
               ? { kind: 'cursor', after: undefined, limit: param(made.limit) }
@@ -413,7 +417,7 @@ const listPlans = fc.constantFrom(...names).chain(of =>
                   kind: 'page',
                   offset: param(made.offset),
                   limit: param(made.limit),
-                  total: made.window === 'total',
+                  total: made.window,
                 },
           select: made.select.make(param),
         }),

@@ -31,7 +31,12 @@ export type Refused = { readonly errors: ReadonlySet<ErrorCode> }
 export type ReadResult =
   | Refused
   | { readonly item: JsonValue }
-  | { readonly list: readonly JsonValue[] | null; readonly total?: number; readonly next?: JsonValue }
+  | {
+      readonly list: readonly JsonValue[] | null
+      readonly total?: number
+      readonly next?: JsonValue
+      readonly more?: boolean
+    }
 export type WriteResult = Refused | { readonly data: Data; readonly id: number }
 
 export const TIME = '2026-01-01T00:00:00.000Z'
@@ -265,9 +270,14 @@ export class World {
     }
   }
 
-  checkSort(sort: readonly Sort[], of: Collection): void {
-    const upToId = sort.findIndex(key => key.field === 'id')
-    for (const key of upToId < 0 ? sort : sort.slice(0, upToId)) {
+  checkSort(sort: readonly Sort[], of: Collection, search?: number): void {
+    const keys = totalSort(sort)
+    if (keys.some(key => key.field === 'q')) {
+      const expected = search === undefined ? [] : totalSort([{ field: 'q', descending: true }])
+      if (!isDeepStrictEqual(keys, expected)) this.errors.add('BAD_REQUEST')
+      return
+    }
+    for (const key of keys.filter(one => one.field !== 'id')) {
       this.mustKnow(of, key.field)
       if (!of.fields.get(key.field)?.type.sortable) this.errors.add('BAD_REQUEST')
     }
@@ -352,12 +362,27 @@ export class World {
     return picked
   }
 
-  keys(sort: readonly Sort[], of: Collection, row: Row): JsonValue[] {
-    return totalSort(sort).map(key => this.shown(of, row, key.field))
+  /** Of every field that holds all the words: the more, the shorter it is. */
+  rank(search: number | undefined, of: Collection, row: Row): number {
+    const wanted = words(this.args[search ?? -1] ?? null)
+    const fields = this.searched(of).map(name => this.shown(of, row, name))
+    return fields
+      .filter(text => wanted.every(word => words(text).includes(word)))
+      .reduce<number>(
+        (sum, text) => sum + Math.trunc(1_000_000_000 / (100 + Buffer.byteLength(String(text)))),
+        0,
+      )
   }
 
-  ordered(rows: readonly Row[], sort: readonly Sort[], of: Collection): Row[] {
-    return [...rows].sort((a, b) => compareKeys(this.keys(sort, of, a), this.keys(sort, of, b), sort))
+  keys(sort: readonly Sort[], of: Collection, row: Row, search?: number): JsonValue[] {
+    return totalSort(sort).map(key =>
+      key.field === 'q' ? this.rank(search, of, row) : this.shown(of, row, key.field),
+    )
+  }
+
+  ordered(rows: readonly Row[], sort: readonly Sort[], of: Collection, search?: number): Row[] {
+    const keys = (row: Row) => this.keys(sort, of, row, search)
+    return [...rows].sort((a, b) => compareKeys(keys(a), keys(b), sort))
   }
 }
 
@@ -384,7 +409,7 @@ function readList(world: World, shape: ListShape): ReadResult {
   const relation = parent && shape.within && world.mustReach(parent, shape.within.relation)
   world.checkFilter(shape.filter, of)
   if (shape.search !== undefined && world.searched(of).length === 0) world.errors.add('BAD_REQUEST')
-  world.checkSort(shape.sort, of)
+  world.checkSort(shape.sort, of, shape.search)
   world.checkSelect(shape.select, of)
   if (world.errors.size > 0) return world
   const parentRow = parent && world.visible(parent).find(one => one.id === world.args[shape.within?.id ?? 0])
@@ -395,22 +420,24 @@ function readList(world: World, shape: ListShape): ReadResult {
   const matching = members.filter(
     row => world.fulfils(shape.filter, of, row) && (search === undefined || world.finds(search, of, row)),
   )
-  const sorted = world.ordered(matching, shape.sort, of)
+  const sorted = world.ordered(matching, shape.sort, of, search)
   const { window } = shape
   const limit = Number(world.args[window.limit])
   const show = (rows: Row[]) => rows.map(row => world.pick(shape.select, of, row))
   if (window.kind === 'page') {
     const offset = Number(world.args[window.offset])
     const list = show(sorted.slice(offset, offset + limit))
-    return window.total ? { list, total: matching.length } : { list }
+    const more = sorted.length > offset + limit
+    if (window.total === 'none') return { list, more }
+    return { list, total: matching.length, ...(window.total === 'estimate' && { more }) }
   }
   const after = window.after?.map(param => world.args[param] ?? null)
   const following = sorted.filter(
-    row => after === undefined || compareKeys(world.keys(shape.sort, of, row), after, shape.sort) > 0,
+    row => after === undefined || compareKeys(world.keys(shape.sort, of, row, search), after, shape.sort) > 0,
   )
   const page = following.slice(0, limit)
   const last = page.at(-1)
-  const next = last && following.length > limit ? world.keys(shape.sort, of, last) : null
+  const next = last && following.length > limit ? world.keys(shape.sort, of, last, search) : null
   return { list: show(page), next }
 }
 

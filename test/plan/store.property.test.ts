@@ -1,16 +1,20 @@
 /** The guard and the store together, on every database: what comes out of a real database is what the reference says. */
 import assert from 'node:assert/strict'
+import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import pg from 'pg'
 import { ApiError } from '../../src/errors.ts'
 import type { JsonValue } from '../../src/model/fields/type.ts'
 import type { Model } from '../../src/model/model.ts'
 import { entityTag, type ListAnswer, type ReadAnswer } from '../../src/plan/answer.ts'
 import { createGuard, readableFields } from '../../src/plan/guard.ts'
 import type { ListShape, Plan, ReadShape, WriteShape } from '../../src/plan/plan.ts'
-import type { Principal } from '../../src/principal.ts'
+import { maxRankedItems } from '../../src/plan/rank.ts'
+import { type Principal, system } from '../../src/principal.ts'
 import type { Store } from '../../src/store/store.ts'
 import { type Inside, insides } from '../databases/inside.ts'
+import { blog, fields, listOfPosts } from '../store/blog.ts'
 import { CURRENT, choices, datas, principals, readPlans, writePlans } from './random.ts'
 import { type Data, mayRead, maySee, readReference, TIME, writeReference } from './reference.ts'
 import { smallModel } from './small-model.ts'
@@ -23,8 +27,9 @@ function parsed(answer: ReadAnswer): unknown {
   return { list: value, ...window(answer) }
 }
 
-function window({ total, next }: ListAnswer) {
-  return { ...(total === undefined ? {} : { total }), ...(next === undefined ? {} : { next }) }
+function window({ total, next, more }: ListAnswer) {
+  const said = { total, next, more }
+  return Object.fromEntries(Object.entries(said).filter(([, value]) => value !== undefined))
 }
 
 async function attempt<T>(run: () => T | Promise<T>): Promise<{ answer: T } | { refused: ApiError }> {
@@ -173,12 +178,74 @@ async function checkWrite(model: Model, inside: Inside, who: Principal, plan: Pl
   }
 }
 
+const many = 10_003
+
+/** Posts of one word: the first has the shortest title, and is the oldest. */
+async function addPosts({ admin }: Inside): Promise<void> {
+  const columns = '"id", "title", "author_id", "created_at"'
+  const values = `n, CASE n WHEN 1 THEN 'kite' WHEN ${many} THEN 'a long title with a kite' ELSE 'a kite' END, 1, '${TIME}'`
+  if (!admin.startsWith('postgres')) {
+    const database = new DatabaseSync(admin, { enableForeignKeyConstraints: false })
+    const numbers = `WITH RECURSIVE g(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM g WHERE n < ${many})`
+    database.exec(`INSERT INTO "posts" (${columns}) ${numbers} SELECT ${values} FROM g`)
+    database.exec(`INSERT INTO "_search_posts" (rowid, "title") SELECT "id", "title" FROM "posts"`)
+    database.close()
+    return
+  }
+  const client = new pg.Client({ connectionString: admin })
+  await client.connect()
+  await client.query('SET session_replication_role = replica')
+  await client.query(`INSERT INTO "posts" (${columns}) SELECT ${values} FROM generate_series(1, ${many}) n`)
+  await client.query(
+    `INSERT INTO "_search_posts" ("id", "_all", "title") SELECT "id", string_to_array("title", ' '), string_to_array("title", ' ') FROM "posts"`,
+  )
+  await client.end()
+}
+
 /** A database of PostgreSQL takes longer to make than a file. */
 function models(name: string): number {
   return name === 'SQLite' ? 150 : 4
 }
 
 for (const { name, within } of insides) {
+  test(`on ${name} the newest ${maxRankedItems} are ranked; the others follow, by page and by cursor`, async () => {
+    await within(blog, {}, async inside => {
+      await addPosts(inside)
+      const { store } = inside
+      const shape: ListShape = {
+        ...listOfPosts,
+        search: 2,
+        sort: [{ field: 'q', descending: true }],
+        select: fields('id'),
+      }
+      const read = async (asked: ListShape, args: JsonValue[]) => {
+        const answer = await store.read(createGuard(blog)({ shape: asked, args }, system))
+        const items = JSON.parse(String(answer.text)) as { id: number }[]
+        return [items.map(item => item.id), answer.kind === 'list' ? answer.next : null]
+      }
+      // The longest title is the last of those that are ranked.
+      assert.deepEqual((await read(shape, [0, 2, 'kite']))[0], [many - 1, many - 2])
+      assert.deepEqual((await read(shape, [maxRankedItems - 2, 9, 'kite']))[0], [4, many, 3, 2, 1])
+      assert.deepEqual((await read(shape, [maxRankedItems + 1, 9, 'kite']))[0], [2, 1])
+      const walk = (after: number[] | undefined): ListShape => ({
+        ...shape,
+        window: { kind: 'cursor', after, limit: 1 },
+      })
+      const rank = Math.trunc(1_000_000_000 / 106)
+      const [ids, next] = await read(walk([3, 4]), [0, 2, 'kite', rank, 5])
+      assert.deepEqual(ids, [4, many])
+      const [others, beyond] = await read(walk([3, 4]), [0, 2, 'kite', ...(next as number[])])
+      assert.deepEqual(
+        [others, beyond],
+        [
+          [3, 2],
+          [-1, 2],
+        ],
+      )
+      assert.deepEqual(await read(walk([3, 4]), [0, 2, 'kite', -1, 2]), [[1], null])
+    })
+  })
+
   test(`reads from ${name} are the reference’s, for callers and plans in any order`, async () => {
     const asked = fc.array(fc.tuple(principals, readPlans), { minLength: PLANS, maxLength: PLANS })
     const property = fc.asyncProperty(choices.map(smallModel), datas, asked, async (model, data, all) => {

@@ -1,6 +1,8 @@
 /** One command of the command line, in a process of its own. */
+
 import { execFile } from 'node:child_process'
 import { resolve } from 'node:path'
+import { inheritedEnvironment } from './environment.ts'
 
 export const bin = resolve(import.meta.dirname, '../../src/bin.ts')
 /** The reference model. */
@@ -25,7 +27,7 @@ export function portico(
   words: readonly string[],
   { folder: cwd, environment }: Surroundings = {},
 ): Promise<Ended> {
-  const env = { PATH: process.env.PATH, PORTICO_MODEL: blog, ...environment }
+  const env = { ...inheritedEnvironment, PORTICO_MODEL: blog, ...environment }
   return new Promise(ended =>
     execFile(
       process.execPath,

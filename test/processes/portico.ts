@@ -1,9 +1,11 @@
 /** The service in a process of its own, as a user starts it, on the reference model. */
+
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { type Answer, type CallOptions, call } from '../serve/service.ts'
 import { bin, blog, type Surroundings } from './command.ts'
+import { inheritedEnvironment } from './environment.ts'
 
 export interface Process {
   readonly url: string
@@ -48,7 +50,7 @@ export async function startProcess(start: Start): Promise<Process> {
   const child = spawn(command, rest, {
     cwd,
     env: {
-      PATH: process.env.PATH,
+      ...inheritedEnvironment,
       PORTICO_MODEL: blog,
       HOST: '127.0.0.1',
       PORT: '0',

@@ -7,6 +7,7 @@ import type { Reply } from '../../src/call.ts'
 import {
   anyone,
   collection,
+  integer,
   model,
   nobody,
   relation,
@@ -42,7 +43,10 @@ const awkward = model({
   task_lists: collection({ fields: { label: string() }, access: { read: anyone } }),
   vaults: collection({ fields: { code: string() }, access: { read: nobody, create: role('admin') } }),
   problems: collection({ fields: { cause: string() }, access: { read: anyone } }),
-  errors: collection({ fields: { place: string() }, access: { read: anyone } }),
+  errors: collection({
+    fields: { place: string(), total: integer({ optional: true }) },
+    access: { read: anyone },
+  }),
   tasks_of_task_list: collection({ singular: 'tasks_of', fields: { size: string() } }),
 })
 
@@ -228,6 +232,31 @@ test('what everyone who reads an item sees of it is required, and the document s
   assert.match(schemas.Task.description, /`fields`/)
   // Whoever adds to what nobody reads is told the id.
   assert.deepEqual(Object.keys(documents.awkward.components.schemas.Vault.properties), ['id'])
+})
+
+test('a field called total is filtered by: its list has no other parameter of that name', async () => {
+  const { paths, components } = documents.awkward
+  const parameters: readonly Document[] = paths['/api/v1/errors'].get.parameters
+  assert.equal(parameters.find(({ name }) => name === 'total')?.schema.type, 'integer')
+  assert.ok(!JSON.stringify(parameters).includes('parameters/total'))
+  assert.ok(JSON.stringify(paths['/api/v1/problems'].get.parameters).includes('parameters/total'))
+  assert.deepEqual(components.parameters.total.schema.enum, ['exact', 'estimate', 'none'])
+  const ask = (query: string) => benchOf('awkward').send({ url: `/api/v1/errors?${query}` }, admin)
+  const { status, body } = await ask('total=3')
+  assert.equal(status, 200)
+  assert.equal(JSON.parse(String(body)).meta.total, 0)
+  assert.equal((await ask('total=none')).status, 400)
+  assert.equal((await ask('total[gt]=3&cursor=')).status, 200)
+})
+
+test('of the filters along relations the nearest are described, each under a name of its own', () => {
+  const parameters: readonly Document[] = documents.rich.paths['/api/v1/tasks'].get.parameters
+  const names = parameters.flatMap(({ name }) => name ?? [])
+  assert.ok(names.includes('project.name') && names.includes('labels.shade') && names.includes('labels.id'))
+  // `project_id` says the same, and generators of clients would take both for one.
+  assert.ok(names.includes('project_id') && !names.includes('project.id'))
+  assert.ok(!names.some(name => /\..*[.[]/.test(name)))
+  assert.match(documents.rich.info.description, /`author\.name\[contains\]=Ann`/)
 })
 
 test('a page has no default: a client that sends defaults can still send `cursor`', async () => {

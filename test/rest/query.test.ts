@@ -48,6 +48,16 @@ test('a name in another spelling is unknown, and the right one is told', async (
     ['tasks?titel[contains]=x', '"titel[contains]" is not known here. Did you mean `title`?'],
     ['tasks/1?field=id', '"field" is not known here. Did you mean `fields`?'],
     ['tasks?xyzzy=1', '"xyzzy" is not known here.'],
+    ['tasks?asignee.name=x', '"asignee.name" is not known here. Did you mean `assignee.name`?'],
+    [
+      'tasks?project.ownr.name[ne]=x',
+      '"project.ownr.name[ne]" is not known here. Did you mean `project.owner.name`?',
+    ],
+    ['tasks?project.nam=x', '"project.nam" is not known here. Did you mean `project.name`?'],
+    [
+      'tasks?project.name[like]=x',
+      '"project.name[like]" is not known here; project.name takes project.name[eq], project.name[ne], project.name[gt], project.name[gte], project.name[lt], project.name[lte], project.name[in], project.name[null], project.name[contains].',
+    ],
     ['openapi.json?page=1', '"page" is not known here.'],
   ]
   for (const [url, message] of rows) assert.equal(await messageOf(url), `The parameter ${message}`, url)
@@ -55,7 +65,8 @@ test('a name in another spelling is unknown, and the right one is told', async (
 
 test('no name that is hidden from the caller is told', async () => {
   assert.match(await messageOf('projects?budgte=1'), /Did you mean `budget`\?/)
-  for (const url of ['projects?budgte=1', 'projects?sort=budgte', 'projects?fields=budgte'])
+  const along = ['tasks?project.budgte=1', 'users?projects.budgte=1']
+  for (const url of ['projects?budgte=1', 'projects?sort=budgte', 'projects?fields=budgte', ...along])
     assert.doesNotMatch(await messageOf(url, ann), /budget/)
   for (const url of ['contacts?passphrases=x', 'contacts?sort=pass_phrase', 'tasks?tickets=1'])
     assert.doesNotMatch(await messageOf(url), /Did you mean `(passphrase|ticket)`/)
@@ -83,6 +94,20 @@ test('a parameter is never taken for others that were understood before', async 
     assert.equal((await bench.send({ url: `/api/v1/tasks?${query}` }, admin)).status, 200, query)
   for (const query of ['sort%3Dpriority=1', 'title%0Asort%3Dpriority=x', 'title%0Adone=x'])
     assert.match(await messageOf(`tasks?${query}`), /is not known here/, query)
+})
+
+test('the filters of a request follow a bounded number of relations', async () => {
+  const deep = ['', 'owner.', 'owner.manager.'].flatMap(path =>
+    ['tasks', 'projects', 'memberships', 'reports', 'contacts'].map(many => `${path}${many}`),
+  )
+  const queryOf = (count: number) =>
+    ['memberships.id=1', ...deep.slice(5, 5 + count).map(path => `${path}.id=1`)].join('&')
+  // `owner` is one, `memberships` another.
+  assert.equal((await bench.send({ url: `/api/v1/projects?${queryOf(5)}` }, admin)).status, 200)
+  assert.match(
+    await messageOf(`projects?${queryOf(9)}`),
+    /"owner\.manager\.memberships\.id" is one too many: the filters of a request follow at most 10 relations/,
+  )
 })
 
 test('links that no client would take are left out, each whole', async () => {

@@ -1,4 +1,5 @@
 /** Who may listen on a port: several sockets of one service, and no second service. */
+
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { createServer } from 'node:http'
@@ -6,6 +7,7 @@ import { test } from 'node:test'
 import { explain } from '../../src/cli/explain.ts'
 import { Doors } from '../../src/http/doors.ts'
 import { bin, blog } from '../processes/command.ts'
+import { inheritedEnvironment } from '../processes/environment.ts'
 import { freePort } from '../processes/port.ts'
 import { startProcess } from '../processes/portico.ts'
 import { withFile } from '../store/blog.ts'
@@ -52,7 +54,7 @@ for (const workers of ['1', '2']) {
         const children = ['a', 'b'].map(name =>
           spawn(process.execPath, ['--conditions=portico-source', bin, 'start'], {
             env: {
-              PATH: process.env.PATH,
+              ...inheritedEnvironment,
               PORTICO_MODEL: blog,
               HOST: '127.0.0.1',
               PORT: port,

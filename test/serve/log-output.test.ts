@@ -8,6 +8,7 @@ import { test } from 'node:test'
 import { setImmediate as turn, setTimeout as wait } from 'node:timers/promises'
 import { type Files, LineOutput } from '../../src/log/output.ts'
 import { bin, blog } from '../processes/command.ts'
+import { inheritedEnvironment } from '../processes/environment.ts'
 import { freePort } from '../processes/port.ts'
 import { call } from './service.ts'
 
@@ -155,7 +156,7 @@ test('a service whose log is on a full disk answers, and stops when it is told t
   const port = await freePort()
   const service = spawn(process.execPath, ['--conditions=portico-source', bin, 'start'], {
     cwd: folder,
-    env: { PATH: process.env.PATH, PORTICO_MODEL: blog, HOST: '127.0.0.1', PORT: String(port) },
+    env: { ...inheritedEnvironment, PORTICO_MODEL: blog, HOST: '127.0.0.1', PORT: String(port) },
     stdio: ['ignore', full, 'pipe'],
   })
   let told = ''
@@ -183,12 +184,12 @@ test('a service whose log is on a full disk answers, and stops when it is told t
 test('what a command prints, and nobody reads to its end, is no fault; what cannot be written is one', async () => {
   const words = `${process.execPath} --conditions=portico-source ${bin} print openapi`
   const cut = spawnSync('sh', ['-c', `{ ${words}; echo "ended with $?" >&2; } | head -c 5`], {
-    env: { PATH: process.env.PATH, PORTICO_MODEL: blog },
+    env: { ...inheritedEnvironment, PORTICO_MODEL: blog },
     encoding: 'utf8',
   })
   assert.deepEqual([cut.stdout.length, cut.stderr], [5, 'ended with 0\n'])
   const full = spawnSync('sh', ['-c', `${words} > /dev/full`], {
-    env: { PATH: process.env.PATH, PORTICO_MODEL: blog },
+    env: { ...inheritedEnvironment, PORTICO_MODEL: blog },
     encoding: 'utf8',
   })
   assert.equal(full.status, 1)

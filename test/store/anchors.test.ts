@@ -3,9 +3,10 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import type { GuardedList } from '../../src/plan/guarded.ts'
-import { AnchoredLists, Anchors, type PageWindow } from '../../src/store/anchors.ts'
+import type { PageWindow } from '../../src/plan/plan.ts'
+import { AnchoredLists, Anchors } from '../../src/store/anchors.ts'
 
-const window: PageWindow = { kind: 'page', offset: 0, limit: 1, total: false }
+const window: PageWindow = { kind: 'page', offset: 0, limit: 1, total: 'none' }
 
 function listsOf(personal: boolean): AnchoredLists {
   return new AnchoredLists({ personal } as GuardedList, window)

@@ -60,7 +60,7 @@ export const listOfPosts: ListShape = {
   filter: undefined,
   search: undefined,
   sort: [],
-  window: { kind: 'page', offset: 0, limit: 1, total: true },
+  window: { kind: 'page', offset: 0, limit: 1, total: 'exact' },
   select: fields('id', 'title'),
 }
 

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ApiError, type ErrorCode } from '../../src/errors.ts'
+import type { JsonValue } from '../../src/model/fields/type.ts'
 import { entityTag } from '../../src/plan/answer.ts'
 import type { ListShape } from '../../src/plan/plan.ts'
 import { anonymous, user } from '../../src/principal.ts'
@@ -265,6 +266,45 @@ function lists(scenario: Scenario): void {
     await client.remove('posts', id, ann)
     assert.equal(await found('port'), '')
     assert.equal(await found('!?'), '')
+  })
+
+  scenario('a search by rank: in more fields first, then in shorter ones, then the newest', async people => {
+    const { client, ann, annId } = people
+    const posts = [
+      { title: 'Long words about the red kite', body: 'x' },
+      { title: 'Kite', body: 'x'.repeat(50) },
+      { title: 'x', body: 'A kite over a long, long text' },
+      { title: 'Kite', body: 'x' },
+      { title: 'A kite', body: 'Of paper: a kite' },
+      { title: 'Red', body: 'The kite' },
+      { title: 'None' },
+    ]
+    for (const post of posts) await client.create('posts', post, ann)
+    const ranked: ListShape = {
+      ...listOfPosts,
+      search: 2,
+      sort: [{ field: 'q', descending: true }],
+      select: fields('id'),
+    }
+    const ids = async (shape: ListShape, args: JsonValue[]) =>
+      (await client.list(shape, args, ann)).items?.map(item => item.id).join()
+    assert.equal(await ids(ranked, [0, 9, 'kite']), '5,4,2,6,3,1')
+    assert.equal(await ids(ranked, [1, 2, 'kite']), '4,2')
+    assert.equal(await ids(ranked, [0, 9, 'red kite']), '1,6')
+    assert.equal(await ids(ranked, [0, 9, '!?']), '')
+    const within: ListShape = { ...ranked, within: byAuthor.within, search: 3 }
+    assert.equal(await ids(within, [0, 3, annId, 'kite']), '5,4,2')
+    const met: unknown[] = []
+    let after: readonly JsonValue[] = []
+    do {
+      const window = { kind: 'cursor' as const, after: after.length > 0 ? [3, 4] : undefined, limit: 1 }
+      const { items, next } = await client.list({ ...ranked, window }, [0, 2, 'kite', ...after], ann)
+      met.push(...(items ?? []).map(item => item.id))
+      after = next ?? []
+    } while (after.length > 0)
+    assert.deepEqual(met, [5, 4, 2, 6, 3, 1])
+    const none: ListShape = { ...ranked, filter: { kind: 'or', filters: [] } }
+    assert.equal(await ids(none, [0, 9, 'kite']), '')
   })
 }
 

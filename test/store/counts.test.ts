@@ -9,18 +9,18 @@ test('writes that arrive together are one commit; the second equal read is answe
   const store = openSqlite(blog, { file: ':memory:' })
   try {
     const client = new Client(store)
-    assert.deepEqual(store.counts(), { commits: 0, writes: 0, answerHits: 0, answerMisses: 0 })
+    assert.deepEqual(store.counts(), { commits: 0, writes: 0, answerHits: 0, answerMisses: 0, cascaded: 0 })
     const made = ['a', 'b', 'b', 'c'].map(name =>
       client.create('users', { name, email: `${name}@example.com` }),
     )
     const outcomes = await Promise.allSettled(made)
     assert.equal(outcomes.filter(one => one.status === 'rejected').length, 1)
-    assert.deepEqual(store.counts(), { commits: 1, writes: 3, answerHits: 0, answerMisses: 0 })
+    assert.deepEqual(store.counts(), { commits: 1, writes: 3, answerHits: 0, answerMisses: 0, cascaded: 0 })
     for (let at = 0; at < 3; at++) await client.item('users', 1)
-    assert.deepEqual(store.counts(), { commits: 1, writes: 3, answerHits: 2, answerMisses: 1 })
+    assert.deepEqual(store.counts(), { commits: 1, writes: 3, answerHits: 2, answerMisses: 1, cascaded: 0 })
     await client.update('users', 2, { name: 'x' })
     await client.item('users', 1)
-    assert.deepEqual(store.counts(), { commits: 2, writes: 4, answerHits: 2, answerMisses: 2 })
+    assert.deepEqual(store.counts(), { commits: 2, writes: 4, answerHits: 2, answerMisses: 2, cascaded: 0 })
   } finally {
     await store.close()
   }

@@ -3,8 +3,9 @@ import { DatabaseSync } from 'node:sqlite'
 import type { Model } from '../../src/model/model.ts'
 import type { StatisticsOptions } from '../../src/store/advice/statistics.ts'
 import { openPostgres } from '../../src/store/postgres.ts'
-import { openSqlite } from '../../src/store/sqlite.ts'
+import { openSqlite, type ReadersOptions } from '../../src/store/sqlite.ts'
 import type { Store } from '../../src/store/store.ts'
+import type { OnCascade } from '../../src/store/write/cascades.ts'
 import { withOrdinary } from '../databases/ordinary.ts'
 import { query, withPostgres } from '../databases/postgres.ts'
 import { withFile } from './blog.ts'
@@ -13,8 +14,11 @@ export interface OpenOptions {
   readonly cacheBytes?: number
   readonly eventsKept?: number
   readonly maxWaiting?: number
+  /** On SQLite; the other databases have no such processes. */
+  readonly readers?: ReadersOptions
   readonly now?: () => number
   readonly queries?: StatisticsOptions
+  readonly onCascade?: OnCascade
 }
 
 /** An empty database, which goes with its test. */
@@ -70,7 +74,7 @@ export const postgres: TestDatabase = {
     withPostgres(url =>
       use({
         url,
-        open: (model, options) => openPostgres(model, { url, ...options }),
+        open: (model, { readers: _, ...options } = {}) => openPostgres(model, { url, ...options }),
         rows: text => query(url, text),
         run: async text => void (await query(url, text)),
       }),
@@ -84,7 +88,8 @@ export const lockedPostgres: TestDatabase = {
     withOrdinary(({ url, admin }) =>
       use({
         url,
-        open: (model, options) => openPostgres(model, { url, rowSecurity: true, ...options }),
+        open: (model, { readers: _, ...options } = {}) =>
+          openPostgres(model, { url, rowSecurity: true, ...options }),
         rows: text => query(admin, text),
         run: async text => void (await query(admin, text)),
       }),

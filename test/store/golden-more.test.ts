@@ -19,7 +19,7 @@ import { createGuard } from '../../src/plan/guard.ts'
 import type { ItemShape, ListShape, Sort, UpdateShape } from '../../src/plan/plan.ts'
 import { system, user } from '../../src/principal.ts'
 import { postgres } from '../../src/store/sql/postgres.ts'
-import { countSql, itemSql, listSql, type Slice } from '../../src/store/sql/read.ts'
+import { countSql, itemSql, listSql, type Slice, walkSql } from '../../src/store/sql/read.ts'
 import { Row } from '../../src/store/sql/row.ts'
 import { sqlite } from '../../src/store/sql/sqlite.ts'
 import {
@@ -93,23 +93,23 @@ function afterPosition(sort: readonly Sort[]): [ReturnType<typeof guarded>, Slic
 const up = (field: string): Sort => ({ field, descending: false })
 const down = (field: string): Sort => ({ field, descending: true })
 
-test('after a position, all keys one way and never null: one comparison of rows', () => {
+test('after a position, all keys one way and never null: one comparison of rows, where an index leads to it', () => {
   both(
     dialect => listSql(...afterPosition([down('rank'), down('title')]), dialect),
-    `SELECT json_object('id', "t0"."id") FROM (SELECT "t0"."id" FROM "notes" AS "t0" WHERE ("t0"."rank", "t0"."title", "t0"."id") < (?1, ?2, ?3) ORDER BY "t0"."rank" DESC, "t0"."title" DESC, "t0"."id" DESC LIMIT 9) AS "t0"`,
+    `SELECT json_object('id', "t0"."id") FROM (SELECT "t0"."id", "t0"."rank", "t0"."title" FROM "notes" AS "t0" WHERE "t0"."rank" < ?1 UNION ALL SELECT "t0"."id", "t0"."rank", "t0"."title" FROM "notes" AS "t0" WHERE "t0"."rank" = ?1 AND "t0"."title" < ?2 UNION ALL SELECT "t0"."id", "t0"."rank", "t0"."title" FROM "notes" AS "t0" WHERE "t0"."rank" = ?1 AND "t0"."title" = ?2 AND "t0"."id" < ?3 ORDER BY 2 DESC, 3 DESC, 1 DESC LIMIT 9) AS "t0"`,
     `SELECT (concat('{"id":', coalesce(("t0"."id")::text, 'null'), '}'))::text FROM (SELECT "t0"."id" FROM "notes" AS "t0" WHERE ("t0"."rank", "t0"."title", "t0"."id") < ($1, $2, $3) ORDER BY "t0"."rank" DESC, "t0"."title" DESC, "t0"."id" DESC LIMIT 9) AS "t0"`,
   )
 })
 
-test('after a position, keys both ways: key by key, from a bound on the first', () => {
+test('after a position, keys both ways: one range after the other', () => {
   both(
     dialect => listSql(...afterPosition([down('rank'), up('title')]), dialect),
-    `SELECT json_object('id', "t0"."id") FROM (SELECT "t0"."id" FROM "notes" AS "t0" WHERE ("t0"."rank" <= ?1 AND (("t0"."rank" < ?1) OR ("t0"."rank" = ?1 AND "t0"."title" > ?2) OR ("t0"."rank" = ?1 AND "t0"."title" = ?2 AND "t0"."id" > ?3))) ORDER BY "t0"."rank" DESC, "t0"."title", "t0"."id" LIMIT 9) AS "t0"`,
-    `SELECT (concat('{"id":', coalesce(("t0"."id")::text, 'null'), '}'))::text FROM (SELECT "t0"."id" FROM "notes" AS "t0" WHERE ("t0"."rank" <= $1 AND (("t0"."rank" < $1) OR ("t0"."rank" = $1 AND "t0"."title" > $2) OR ("t0"."rank" = $1 AND "t0"."title" = $2 AND "t0"."id" > $3))) ORDER BY "t0"."rank" DESC, "t0"."title", "t0"."id" LIMIT 9) AS "t0"`,
+    `SELECT json_object('id', "t0"."id") FROM (SELECT "t0"."id", "t0"."rank", "t0"."title" FROM "notes" AS "t0" WHERE "t0"."rank" < ?1 UNION ALL SELECT "t0"."id", "t0"."rank", "t0"."title" FROM "notes" AS "t0" WHERE "t0"."rank" = ?1 AND "t0"."title" > ?2 UNION ALL SELECT "t0"."id", "t0"."rank", "t0"."title" FROM "notes" AS "t0" WHERE "t0"."rank" = ?1 AND "t0"."title" = ?2 AND "t0"."id" > ?3 ORDER BY 2 DESC, 3, 1 LIMIT 9) AS "t0"`,
+    `SELECT (concat('{"id":', coalesce(("t0"."id")::text, 'null'), '}'))::text FROM ((SELECT "t0"."id", "t0"."rank", "t0"."title" FROM "notes" AS "t0" WHERE "t0"."rank" < $1 ORDER BY "t0"."rank" DESC, "t0"."title", "t0"."id" LIMIT 9) UNION ALL (SELECT "t0"."id", "t0"."rank", "t0"."title" FROM "notes" AS "t0" WHERE "t0"."rank" = $1 AND ("t0"."title", "t0"."id") > ($2, $3) ORDER BY "t0"."rank" DESC, "t0"."title", "t0"."id" LIMIT 9) ORDER BY 2 DESC, 3, 1 LIMIT 9) AS "t0"`,
   )
 })
 
-test('after a position among nulls: null is the smallest, and equal to null', () => {
+test('after a position among nulls, without an index: null is the smallest, and equal to null', () => {
   both(
     dialect => listSql(...afterPosition([up('hint')]), dialect),
     `SELECT json_object('id', "t0"."id") FROM (SELECT "t0"."id" FROM "notes" AS "t0" WHERE ((("t0"."hint" > ?1 OR ("t0"."hint" IS NOT NULL AND ?1 IS NULL))) OR ("t0"."hint" IS ?1 AND "t0"."id" > ?2)) ORDER BY "t0"."hint", "t0"."id" LIMIT 9) AS "t0"`,
@@ -145,8 +145,43 @@ test('many-to-many: a list within a parent, a nested list, and a filter, all by 
   const tagged = guarded({ filter: { kind: 'related', relation: 'tags', filter: named } })
   both(
     dialect => countSql(tagged, dialect),
-    `SELECT count(*) FROM "notes" AS "t0" WHERE EXISTS (SELECT 1 FROM "tags" AS "t1" WHERE "t1"."id" IN (SELECT "t2"."tag_id" FROM "note_tags" AS "t2" WHERE "t2"."note_id" = "t0"."id") AND "t1"."name" IN (SELECT value FROM json_each(?1)))`,
-    `SELECT count(*) FROM "notes" AS "t0" WHERE EXISTS (SELECT 1 FROM "tags" AS "t1" WHERE "t1"."id" IN (SELECT "t2"."tag_id" FROM "note_tags" AS "t2" WHERE "t2"."note_id" = "t0"."id") AND "t1"."name" = ANY ($1))`,
+    `SELECT count(*) FROM "notes" AS "t0" WHERE EXISTS (SELECT 1 FROM "note_tags" AS "t2" JOIN "tags" AS "t1" ON "t1"."id" = "t2"."tag_id" WHERE "t2"."note_id" = "t0"."id" AND "t1"."name" IN (SELECT value FROM json_each(?1)))`,
+    `SELECT count(*) FROM "notes" AS "t0" WHERE EXISTS (SELECT 1 FROM "note_tags" AS "t2" JOIN "tags" AS "t1" ON "t1"."id" = "t2"."tag_id" WHERE "t2"."note_id" = "t0"."id" AND "t1"."name" = ANY ($1))`,
+  )
+})
+
+test('conditions on related rows on SQLite: as sets of ids, not below NOT; and along the first rows of a list', () => {
+  const named = { kind: 'compare', field: 'name', operator: 'eq', param: 2 } as const
+  const folder = { kind: 'related', relation: 'folder', filter: named } as const
+  const tags = { kind: 'related', relation: 'tags', filter: named } as const
+  const ofFolder = `"t0"."folder_id" IN (SELECT "t1"."id" FROM "folders" AS "t1" WHERE "t1"."name" = ?1)`
+  const set = (shape: Partial<ListShape>) => compile(countSql(guarded(shape), sqlite, 'set'), '?').text
+  assert.equal(set({ filter: folder }), `SELECT count(*) FROM "notes" AS "t0" WHERE ${ofFolder}`)
+  assert.equal(
+    set({ filter: { kind: 'or', filters: [folder, tags] } }),
+    `SELECT count(*) FROM "notes" AS "t0" WHERE (${ofFolder} OR "t0"."id" IN (SELECT "t3"."note_id" FROM "note_tags" AS "t3" WHERE "t3"."tag_id" IN (SELECT "t2"."id" FROM "tags" AS "t2" WHERE "t2"."name" = ?1)))`,
+  )
+  const notes = { kind: 'related', relation: 'notes', filter: { ...named, field: 'title' } } as const
+  assert.equal(
+    set({ collection: 'folders', filter: notes, select: fields('id') }),
+    'SELECT count(*) FROM "folders" AS "t0" WHERE "t0"."id" IN (SELECT "t1"."folder_id" FROM "notes" AS "t1" WHERE "t1"."title" = ?1)',
+  )
+  assert.equal(
+    set({ filter: { kind: 'not', filter: folder } }),
+    `SELECT count(*) FROM "notes" AS "t0" WHERE NOT (EXISTS (SELECT 1 FROM "folders" AS "t1" WHERE "t1"."id" = "t0"."folder_id" AND "t1"."name" = ?1))`,
+  )
+  const list = guarded({ filter: folder, sort: [down('created_at')], select: fields('id') })
+  const hinted = (sort: Sort) => {
+    const shape = guarded({ filter: folder, sort: [sort], select: fields('id') })
+    const limited = { after: undefined, limit: ['20'], offset: undefined, keys: false }
+    return compile(listSql(shape, { ...limited, related: 'set' }, sqlite), '?').text
+  }
+  assert.ok(hinted(down('created_at')).includes(`WHERE ${ofFolder} AND "t0"."created_at" >= '' ORDER BY`))
+  assert.ok(hinted(down('title')).includes(`WHERE ${ofFolder} ORDER BY`))
+  const slice = { after: undefined, limit: ['20'], offset: undefined, keys: false }
+  assert.equal(
+    compile(walkSql(list, slice, 1000, sqlite), '?').text,
+    `SELECT json_object('id', "t0"."id") FROM (SELECT "t0"."id", "t0"."folder_id" FROM "notes" AS "t0" ORDER BY "t0"."created_at" DESC, "t0"."id" DESC LIMIT 1000) AS "t0" WHERE EXISTS (SELECT 1 FROM "folders" AS "t1" WHERE "t1"."id" = "t0"."folder_id" AND "t1"."name" = ?1 LIMIT 1) LIMIT 20`,
   )
 })
 

@@ -82,7 +82,7 @@ const list = (more: Partial<ListShape> = {}): ListShape => ({
   filter: undefined,
   search: undefined,
   sort: [],
-  window: { kind: 'page', offset: 0, limit: 1, total: true },
+  window: { kind: 'page', offset: 0, limit: 1, total: 'exact' },
   select: fields('name'),
   ...more,
 })

@@ -3,7 +3,9 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { always } from '../../src/plan/condition.ts'
 import type { GuardedSort } from '../../src/plan/guarded.ts'
+import type { PageWindow, TotalMode } from '../../src/plan/plan.ts'
 import { absent, cursorAnswer, pageAnswer } from '../../src/store/lists.ts'
+import { estimated } from '../../src/store/sql/estimate.ts'
 import { stampOf, Versions } from '../../src/store/versions.ts'
 import { field, types } from '../plan/small-model.ts'
 
@@ -32,15 +34,48 @@ test('one row more than is asked for tells that there is a next page, which begi
   assert.deepEqual([cursorAnswer([], 3, sort).text, cursorAnswer([], 3, sort).next], ['[]', null])
 })
 
+const windowOf = (total: TotalMode): PageWindow => ({ kind: 'page', offset: 0, limit: 1, total })
+
 test('a page is all of its rows, with the total where it is asked for', () => {
-  assert.deepEqual(pageAnswer([['1'], ['2']], 7), { kind: 'list', text: '[1,2]', total: 7, next: undefined })
-  assert.equal(pageAnswer([], undefined).text, '[]')
+  const total = { total: 7, isEstimate: false }
+  const page = { kind: 'list', text: '[1,2]', next: undefined }
+  assert.deepEqual(pageAnswer([['1'], ['2']], total, windowOf('exact'), [0, 2]), { ...page, total: 7 })
+  assert.equal(pageAnswer([], total, windowOf('exact'), [0, 2]).text, '[]')
+  const three = [['1'], ['2'], ['3']]
+  const none = windowOf('none')
+  assert.deepEqual(pageAnswer(three, undefined, none, [0, 2]), { ...page, total: undefined, more: true })
+  assert.equal(pageAnswer(three, undefined, none, [0, 3]).more, false)
+  assert.equal(pageAnswer(three, undefined, none, [0, 3]).text, '[1,2,3]')
+})
+
+test('a page corrects an estimate by what it shows itself', () => {
+  const rows = (count: number) => Array.from({ length: count }, (_, at) => [String(at)])
+  const said = (offset: number, count: number) => {
+    const estimate = { total: 50_000, isEstimate: true }
+    const { total, isEstimate, more } = pageAnswer(rows(count), estimate, windowOf('estimate'), [offset, 2])
+    return [total, isEstimate ?? false, more]
+  }
+  assert.deepEqual(said(0, 3), [50_000, true, true])
+  assert.deepEqual(said(60_000, 3), [60_003, true, true])
+  assert.deepEqual(said(60_000, 2), [60_002, false, false])
+  assert.deepEqual(said(20_000, 1), [20_001, false, false])
+  assert.deepEqual(said(20_000, 0), [20_000, true, false])
+  assert.deepEqual(said(70_000, 0), [50_000, true, false])
+})
+
+test('an estimate is never less than what was counted, nor more than the collection has', () => {
+  assert.deepEqual(estimated([10_000, null, 1_000_000]), { total: 10_000, isEstimate: false })
+  assert.deepEqual(estimated([10_001, 70_000.4, 1_000_000]), { total: 70_000, isEstimate: true })
+  assert.deepEqual(estimated([10_001, 12, 1_000_000]), { total: 10_001, isEstimate: true })
+  assert.deepEqual(estimated([10_001, null, 1_000_000]), { total: 10_001, isEstimate: true })
+  assert.deepEqual(estimated([10_001, 70_000, 60_000]), { total: 60_000, isEstimate: true })
+  assert.deepEqual(estimated([10_001, 70_000, 0]), { total: 70_000, isEstimate: true })
 })
 
 test('a list of a parent that is missing is none, and not an empty one', () => {
   assert.equal(absent({ kind: 'cursor', after: undefined, limit: 0 }).text, null)
   assert.equal(absent({ kind: 'cursor', after: undefined, limit: 0 }).next, null)
-  assert.equal(absent({ kind: 'page', offset: 0, limit: 1, total: true }).next, undefined)
+  assert.equal(absent({ kind: 'page', offset: 0, limit: 1, total: 'exact' }).next, undefined)
 })
 
 test('the stamp of several versions changes with each of them', () => {

@@ -51,7 +51,7 @@ function taken(configuration: CollectionOptions['fields']): Model {
 const words: ListShape = {
   ...listOfPosts,
   search: 0,
-  window: { kind: 'page', offset: 1, limit: 2, total: false },
+  window: { kind: 'page', offset: 1, limit: 2, total: 'none' },
   select: fields('title'),
 }
 

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { anyone, collection, model, relation, string } from '../../src/index.ts'
 import { checkModel } from '../../src/model/check.ts'
+import { type Cascade, maxSilentCascade } from '../../src/store/write/cascades.ts'
 import { Client } from './blog.ts'
 import { databases } from './databases.ts'
 
@@ -60,10 +61,55 @@ interface Inside {
   events(): Promise<Event[]>
 }
 
+const counted = 'WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1000)'
+
 const named = (events: readonly Event[]) =>
   events.map(({ kind, collection: of, id }) => `${kind} ${of} ${id}`).toSorted()
 
 for (const { name, within } of databases) {
+  test(`${name}: a deletion that takes more than ${maxSilentCascade} items with it is told, a smaller one counted`, () =>
+    within(async place => {
+      const told: Cascade[] = []
+      const store = await place.open(storage, { onCascade: cascade => told.push(cascade) })
+      try {
+        const client = new Client(store, storage)
+        const boxes = [await client.create('boxes', {}), await client.create('boxes', {})]
+        const [full, other] = boxes.map(box => box.id)
+        const spare = await client.create('things', {
+          name: 'x',
+          box_id: other ?? 0,
+          spare_box_id: full ?? 0,
+        })
+        const insert = (values: string, count: number) =>
+          place.run(
+            `INSERT INTO boxes (within_id, created_at) ${counted} SELECT ${values}, '' FROM n WHERE i <= ${count}`,
+          )
+        await insert(String(full), maxSilentCascade)
+        await insert(String(other), maxSilentCascade - 1)
+        await client.remove('boxes', full ?? 0)
+        assert.deepEqual(
+          told.map(({ durationMs, ...cascade }) => [durationMs > 0, cascade]),
+          [
+            [
+              true,
+              {
+                collection: 'boxes',
+                itemId: full,
+                removed: { boxes: maxSilentCascade + 1 },
+                cleared: { things: 1 },
+              },
+            ],
+          ],
+        )
+        await client.remove('boxes', other ?? 0)
+        assert.equal(told.length, 1)
+        assert.equal(store.counts().cascaded, 2 * maxSilentCascade + 1)
+        await assert.rejects(client.remove('things', spare.id), { code: 'NOT_FOUND' })
+      } finally {
+        await store.close()
+      }
+    }))
+
   const isSqlite = name === 'SQLite'
 
   /** Rows that were not added by the store: on PostgreSQL no trigger counts them. */

@@ -4,6 +4,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import type { ListShape } from '../../src/plan/plan.ts'
 import { user } from '../../src/principal.ts'
+import type { ReadersOptions } from '../../src/store/sqlite.ts'
 import { blog, Client, fields, listOfPosts } from './blog.ts'
 import { databases, type Place } from './databases.ts'
 
@@ -57,8 +58,14 @@ function rest(of: number, author: number): (string | number)[] {
 }
 
 /** Runs the actions on two stores of one database, and compares each read with a third that remembers nothing. */
-async function compare({ open }: Place, rows: number, actions: readonly Action[]): Promise<void> {
-  const stores = await Promise.all([1_000_000, 1_000_000, 0].map(cacheBytes => open(blog, { cacheBytes })))
+async function compare(
+  { open }: Place,
+  rows: number,
+  actions: readonly Action[],
+  readers?: ReadersOptions,
+): Promise<void> {
+  const kept = { cacheBytes: 1_000_000, ...(readers && { readers }) }
+  const stores = await Promise.all([kept, kept, { cacheBytes: 0 }].map(options => open(blog, options)))
   const [first, second, plain] = stores.map(store => new Client(store))
   assert.ok(first && second && plain)
   try {
@@ -90,6 +97,8 @@ async function compare({ open }: Place, rows: number, actions: readonly Action[]
         ids.splice(at, 1)
       }
     }
+    const [inProcess] = stores
+    if (readers) assert.ok((inProcess?.slowReads?.().done ?? 0) > 0)
   } finally {
     for (const store of stores) await store.close()
   }
@@ -116,6 +125,18 @@ for (const { name, within } of databases) {
       { numRuns: name === 'SQLite' ? 60 : 15 },
     )
   })
+
+  if (name === 'SQLite') {
+    test('SQLite: so are those of reader processes', async () => {
+      const readers = { count: 1, timeoutMs: 60_000, budgetMs: 0 }
+      await fc.assert(
+        fc.asyncProperty(fc.array(action, { minLength: 100, maxLength: 200 }), actions =>
+          within(place => compare(place, 650, actions, readers)),
+        ),
+        { numRuns: 5 },
+      )
+    })
+  }
 
   test(`${name}: deep pages by anchors are the pages by offset, over many rows and deletions`, async () => {
     await within(async ({ open }) => {

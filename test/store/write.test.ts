@@ -55,7 +55,7 @@ const named = (when: Condition = always): Condition => ({
 })
 const path = { relation: toTeam, target: teams.collections.get('teams') } as Path
 const inTeam: Condition = { kind: 'related', path, rows: always }
-const found: Condition = { kind: 'search', fields: [name], param: 0 }
+const found: Condition = { kind: 'search', fields: [name], param: 0, isWhole: true }
 
 const conditions: readonly (readonly [what: string, condition: Condition, isOfTheRow: boolean])[] = [
   ['a field', named(), true],

@@ -48,7 +48,7 @@ function withValue(name: string): ListShape {
     filter: { kind: 'compare', field: name, operator: 'eq', param: 2 },
     search: undefined,
     sort: [],
-    window: { kind: 'page', offset: 0, limit: 1, total: false },
+    window: { kind: 'page', offset: 0, limit: 1, total: 'none' },
     select: [{ kind: 'field', key: 'id', field: 'id' }],
   }
 }

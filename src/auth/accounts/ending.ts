@@ -37,7 +37,7 @@ const ownApps: ListShape = {
   filter: { kind: 'compare', field: 'user_id', operator: 'eq', param: 2 },
   search: undefined,
   sort: [],
-  window: { kind: 'page', offset: 0, limit: 1, total: false },
+  window: { kind: 'page', offset: 0, limit: 1, total: 'none' },
   select: [{ kind: 'field', key: 'name', field: 'name' }],
 }
 

@@ -21,7 +21,7 @@ function listBy(field: 'id' | 'email'): ListShape {
     filter,
     search: undefined,
     sort: [],
-    window: { kind: 'page', offset: 0, limit: 1, total: false },
+    window: { kind: 'page', offset: 0, limit: 1, total: 'none' },
     select: ['id', 'name', 'email', 'role', 'password_hash'].map(name => ({
       kind: 'field',
       key: name,

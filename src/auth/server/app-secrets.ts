@@ -116,7 +116,7 @@ function listOf(collection: string, filter: Filter, fields: readonly string[]): 
     filter,
     search: undefined,
     sort: [],
-    window: { kind: 'page', offset: 1, limit: 2, total: false },
+    window: { kind: 'page', offset: 1, limit: 2, total: 'none' },
     select: fields.map(field => ({ kind: 'field', key: field, field })),
   }
 }

@@ -72,7 +72,7 @@ function appsWhere(field: string): ListShape {
     filter,
     search: undefined,
     sort: [],
-    window: { kind: 'page', offset: 1, limit: 2, total: false },
+    window: { kind: 'page', offset: 1, limit: 2, total: 'none' },
     select: [
       ...fieldsOf(fields),
       {

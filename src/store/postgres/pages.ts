@@ -1,6 +1,8 @@
 /** Pages by number. Beyond the first few hundred rows they begin at a remembered anchor. */
 import type { GuardedList } from '../../plan/guarded.ts'
-import { AnchoredLists, type Anchors, type PageWindow, SHALLOW } from '../anchors.ts'
+import type { PageWindow } from '../../plan/plan.ts'
+import { AnchoredLists, type Anchors, SHALLOW } from '../anchors.ts'
+import { pageLimit } from '../lists.ts'
 import type { Dialect } from '../sql/dialect.ts'
 import { listSql, type Slice } from '../sql/read.ts'
 import { arg, type Bind, type Sql, slot, sql } from '../sql/writer.ts'
@@ -18,11 +20,7 @@ export function pageReader(shape: GuardedList, window: PageWindow, context: Read
   const { ask, security } = context
   const { dialect } = security
   const slices = (offset: Bind | undefined) => (dialect: Dialect) =>
-    listSql(
-      shape,
-      { after: undefined, limit: dialect.limit(arg(window.limit, 'number')), offset, keys: false },
-      dialect,
-    )
+    listSql(shape, { after: undefined, limit: pageLimit(window, dialect), offset, keys: false }, dialect)
   const first = limited(dialect, slices(undefined))
   const shallow = limited(dialect, slices(arg(window.offset, 'number')))
   let deep: PageRows | undefined
@@ -99,7 +97,7 @@ function deepStatements(shape: GuardedList, window: PageWindow, dialect: Dialect
       shape,
       {
         after,
-        limit: sql`${dialect.limit(arg(window.limit, 'number'))}${more}`,
+        limit: sql`${pageLimit(window, dialect)}${more}`,
         offset: slot(0),
         keys: true,
       },

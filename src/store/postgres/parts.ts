@@ -124,7 +124,7 @@ function writerOf(
   settings: Settings,
   { connect, security, lease, checks, changes, health }: WriterParts,
 ): Writer {
-  const { url, lanes, timeout, maxWaiting, now } = settings
+  const { url, lanes, timeout, maxWaiting, now, onCascade } = settings
   const cleaning = new Cleaning(settings)
   return new Writer(model, {
     open: () => connect.writing(url),
@@ -136,6 +136,7 @@ function writerOf(
     maxWaiting,
     health,
     now,
+    onCascade,
     atRest: wire => cleaning.clean(wire),
     atCommit: ({ xid, names, quiet }) => {
       checks.committed(xid, names)

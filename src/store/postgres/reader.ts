@@ -1,10 +1,20 @@
 /** Runs guarded reads: one trip each, answers remembered while they stay true. */
 import type { Awaitable, CompositeAnswer, ReadAnswer } from '../../plan/answer.ts'
 import type { GuardedCompositeRead, GuardedList, GuardedRead } from '../../plan/guarded.ts'
+import type { TotalMode } from '../../plan/plan.ts'
 import { type Answer, keyOf, type ReadShape, type ShapeAnswers } from '../answers.ts'
-import { absent, type CursorWindow, cursorAnswer, cursorSlice, pageAnswer } from '../lists.ts'
+import {
+  absent,
+  type CursorWindow,
+  counted,
+  cursorAnswer,
+  cursorSlice,
+  pageAnswer,
+  type Total,
+} from '../lists.ts'
 import { once } from '../once.ts'
 import { compositeSql } from '../sql/composite.ts'
+import { estimated, estimateSql } from '../sql/estimate.ts'
 import { countSql, itemSql, listSql, parentSql } from '../sql/read.ts'
 import { sql } from '../sql/writer.ts'
 import { type Inputs, noSlots, slotted } from '../values.ts'
@@ -15,7 +25,7 @@ import { type PageRows, pageReader } from './pages.ts'
 import type { Pool } from './pool.ts'
 import type { Replicas } from './replicas.ts'
 import type { Security } from './security.ts'
-import { type Query, statementOf } from './statement.ts'
+import { type Query, type Row, statementOf } from './statement.ts'
 
 type Run = (inputs: Inputs) => Promise<Answer>
 
@@ -145,26 +155,38 @@ function listReader(shape: GuardedList, context: ReadContext): Run {
   const rows =
     window.kind === 'page' ? pageReader(shape, window, context) : cursorRows(shape, window, context)
   const parent = within && statementOf(parentSql(within, context.security.dialect))
-  const total = window.kind === 'page' && window.total ? totalQuery(shape, context.security) : undefined
+  const total = window.kind === 'page' ? totalQuery(shape, window.total, context.security) : undefined
   return async inputs => {
-    const others = [parent?.with(inputs), total?.(inputs)].filter(query => query !== undefined)
+    const others = [parent?.with(inputs), total?.query(inputs)].filter(query => query !== undefined)
     const [page = [], ...results] = await rows(inputs, others)
     if (parent !== undefined && results.shift()?.length === 0) return absent(window)
     if (window.kind === 'cursor') return cursorAnswer(page, Number(inputs.args[window.limit]), shape.sort)
-    return pageAnswer(page, total === undefined ? undefined : Number(results.shift()?.[0]?.[0] ?? 0))
+    return pageAnswer(page, total?.of(results.shift()?.[0]), window, inputs.args)
   }
 }
 
-/** Whole collections are counted as they change: see `addTotals`. */
-function totalQuery(shape: GuardedList, { isOn, dialect }: Security): (inputs: Inputs) => Query {
+interface TotalQuery {
+  query(inputs: Inputs): Query
+  /** What the query's row says. */
+  of(row: Row | undefined): Total
+}
+
+/** Whole collections are counted as they change: see `addTotals`. Undefined where no total is asked for. */
+function totalQuery(
+  shape: GuardedList,
+  mode: TotalMode,
+  { isOn, dialect }: Security,
+): TotalQuery | undefined {
+  if (mode === 'none') return undefined
   const { collection, rows, within } = shape
   if (rows.kind !== 'always' || within !== undefined) {
-    const statement = statementOf(countSql(shape, dialect))
-    return inputs => statement.with(inputs)
+    const isExact = mode === 'exact'
+    const statement = statementOf((isExact ? countSql : estimateSql)(shape, dialect))
+    return { query: inputs => statement.with(inputs), of: isExact ? counted : estimated }
   }
-  if (isOn) return inputs => totals.with({ ...inputs, slots: [collection.name] })
+  if (isOn) return { query: inputs => totals.with({ ...inputs, slots: [collection.name] }), of: counted }
   const query = totals.with(slotted([collection.name]))
-  return () => query
+  return { query: () => query, of: counted }
 }
 
 const totals = statementOf(

@@ -6,6 +6,7 @@ import { deleteRule } from '../schema/row-security.ts'
 import { deleteSql } from '../sql/write.ts'
 import { name, slot, sql } from '../sql/writer.ts'
 import { type Actor, type Inputs, noInputs, slotted } from '../values.ts'
+import type { Cascades } from '../write/cascades.ts'
 import { referredElsewhere } from '../write/doomed.ts'
 import { RemovalWalk, type Walk, type Walked } from '../write/removal.ts'
 import { isForeignKeyFailure } from './failure.ts'
@@ -35,9 +36,11 @@ function lockedStatements({ name: collection }: Collection, model: Model): Locke
 export class Removal {
   readonly #walk: RemovalWalk<Statement>
   readonly #isLocked: boolean
+  readonly #cascades: Cascades
   readonly #locked: (collection: Collection) => LockedStatements
 
-  constructor(model: Model, { isOn, dialect }: Security) {
+  constructor(model: Model, { isOn, dialect }: Security, cascades: Cascades) {
+    this.#cascades = cascades
     this.#isLocked = isOn
     this.#locked = once(collection => lockedStatements(collection, model))
     this.#walk = new RemovalWalk({
@@ -67,6 +70,7 @@ export class Removal {
     actor: Actor | undefined,
     scope: Scope,
   ): Promise<Walked<Statement>> {
+    const startedAt = performance.now()
     const walk = this.#walk.walk({ collection, id }, scope.at, event => scope.log(event))
     const walked = await answered(walk, scope)
     const { items, again } = walked.doomed
@@ -75,6 +79,7 @@ export class Removal {
     else await this.#delete(walked, scope)
     const { doomed } = walked
     for (const one of doomed.collections) scope.count(one.name, -doomed.countOf(one))
+    this.#cascades.note({ collection, id }, walked, startedAt)
     return walked
   }
 

@@ -1,5 +1,6 @@
 /** What may be set of a store on PostgreSQL, and what it is by itself. */
 import type { StatisticsOptions } from '../advice/statistics.ts'
+import type { OnCascade } from '../write/cascades.ts'
 
 export interface ReplicaSettings {
   readonly url: string
@@ -28,6 +29,8 @@ export interface PostgresOptions {
   readonly eventsKept?: number
   /** How many reads, and how many writes, may wait. 10,000 by default. */
   readonly maxWaiting?: number
+  /** Called for each deletion that takes many items with it, before its commit. */
+  readonly onCascade?: OnCascade | undefined
   /** The time, in milliseconds since 1970. */
   readonly now?: () => number
   /** What is to be known of what reads cost; left out: nothing. */
@@ -46,6 +49,6 @@ export function settled(options: PostgresOptions) {
   const lanes = Math.max(1, Math.floor(connections / 4))
   return {
     ...{ url, connections, lanes, replicas, timeout, cacheBytes },
-    ...{ autoMigrate, rowSecurity, eventsKept, maxWaiting, now, queries },
+    ...{ autoMigrate, rowSecurity, eventsKept, maxWaiting, now, queries, onCascade: options.onCascade },
   }
 }

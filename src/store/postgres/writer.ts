@@ -4,7 +4,9 @@ import type { Model } from '../../model/model.ts'
 import type { WriteAnswer } from '../../plan/answer.ts'
 import type { GuardedWrite } from '../../plan/guarded.ts'
 import { once } from '../once.ts'
+import type { StoreCounts } from '../store.ts'
 import { slotted } from '../values.ts'
+import { Cascades, type OnCascade } from '../write/cascades.ts'
 import { none, type Written } from '../write/written.ts'
 import type { WriteHealth } from '../write-health.ts'
 import { CommitQueue } from './commit.ts'
@@ -32,6 +34,7 @@ export interface WriterOptions {
   readonly security: Security
   readonly maxWaiting: number
   readonly health: WriteHealth
+  readonly onCascade: OnCascade | undefined
   /** The time, in milliseconds since 1970. */
   readonly now: () => number
   readonly atRest: (wire: Wire) => Promise<void>
@@ -46,12 +49,14 @@ export interface WriterOptions {
 export class Writer {
   readonly #options: WriterOptions
   readonly #queue: CommitQueue<Written>
+  readonly #cascades: Cascades
   readonly #runOf: (shape: GuardedWrite['shape']) => WriteRun
 
   constructor(model: Model, options: WriterOptions) {
     const { open, lease, lanes, patience, lockWaitMs, maxWaiting, now, atRest, security } = options
     this.#options = options
-    const removal = new Removal(model, security)
+    this.#cascades = new Cascades(options.onCascade)
+    const removal = new Removal(model, security, this.#cascades)
     this.#runOf = once(shape => runOf(shape, removal, security))
     this.#queue = new CommitQueue({
       open,
@@ -99,8 +104,8 @@ export class Writer {
     return result.value
   }
 
-  get counts(): { readonly commits: number; readonly writes: number } {
-    return this.#queue.counts
+  get counts(): Omit<StoreCounts, 'answerHits' | 'answerMisses'> {
+    return { ...this.#queue.counts, cascaded: this.#cascades.items }
   }
 
   dropIdle(): void {

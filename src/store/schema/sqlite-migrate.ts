@@ -236,7 +236,7 @@ function remade(table: Table, steps: readonly Step[]): boolean {
   return steps.some(step => step.sql.some(text => text.startsWith(made)))
 }
 
-export function fillSearch(database: DatabaseSync, { name, search }: Table): void {
+export function fillSearch(database: DatabaseSync, { name, search }: Pick<Table, 'name' | 'search'>): void {
   if (search.length === 0) return
   const columns = search.map(ident).join(', ')
   const marks = search.map(() => '?').join(', ')

@@ -1,8 +1,8 @@
 /** The tables that a model needs, as plain data: what is stored beside them, compared and made. */
 import type { JsonSchema, JsonValue } from '../../model/fields/type.ts'
 import { indexOrder, keyText } from '../../model/index-order.ts'
+import { indexedKeys } from '../../model/indexes.ts'
 import type { Collection, Field, IndexKey, Model } from '../../model/model.ts'
-import { indexedKeys } from './indexes.ts'
 
 export interface Schema {
   readonly tables: readonly Table[]

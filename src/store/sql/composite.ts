@@ -28,7 +28,8 @@ function itemRoot({ collection, id, event, rows, select }: GuardedItemRoot, stat
 
 function listRoot({ collection, rows, list, select }: GuardedListRoot, statement: Row): Sql {
   const another = () => statement.another(collection.name)
-  return manySql(list, select, row => [conditionSql(rows, row)], another)
+  const matching = (row: Row) => [conditionSql(rows, row)]
+  return manySql(list, select, matching, another, { collection, rows, isWhole: true })
 }
 
 /** What the log does not keep, because nobody may ever see it, is taken from the stored row while there is one. */

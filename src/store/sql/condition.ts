@@ -21,30 +21,47 @@ const symbols: Readonly<Record<Exclude<ConditionOperator, 'in' | 'contains'>, Sq
 export const isTrue: Sql = ['TRUE']
 export const isFalse: Sql = ['FALSE']
 
+/**
+ * How a condition on related rows is written. `exists`: looked up for each row; databases may make a join of it. `check`:
+ * the same, and SQLite leaves the order of the rows alone. `set`: as a set of ids that is made once and can lead to the
+ * rows. Which one is quick depends on the data: see decisions/related-filters.md.
+ */
+export type RelatedForm = 'exists' | 'check' | 'set'
+
 /** `condition` over `row`. `exact`: never unknown. */
-export function conditionSql(condition: Condition, row: Row, exact = false): Sql {
+export function conditionSql(
+  condition: Condition,
+  row: Row,
+  exact = false,
+  form: RelatedForm = 'exists',
+): Sql {
   switch (condition.kind) {
     case 'always':
       return isTrue
     case 'never':
       return isFalse
     case 'compare':
-      return compare(condition, row, exact)
+      return compare(condition, row, exact, form)
     case 'isNull':
       return sql`${visible(condition.field, row)} IS NULL`
     case 'nullness':
       return sql`(${visible(condition.field, row)} IS NULL) = ${arg(condition.param, 'boolean')}`
     case 'related':
-      return related(condition, row)
+      return form === 'set' && !exact ? inSet(condition, row) : related(condition, row, form)
     case 'search':
       return search(condition, row)
     case 'and':
-      return joined(condition.conditions, ' AND ', isTrue, row, exact)
+      return joined(condition.conditions, ' AND ', isTrue, row, exact, form)
     case 'or':
-      return joined(condition.conditions, ' OR ', isFalse, row, exact)
+      return joined(condition.conditions, ' OR ', isFalse, row, exact, form)
     case 'not':
-      return sql`NOT (${conditionSql(condition.condition, row, true)})`
+      return sql`NOT (${conditionSql(condition.condition, row, true, form)})`
   }
+}
+
+/** What stands first among the conditions of a row of which many may be looked at: see `Dialect.pace`. */
+export function paced(row: Row): Sql {
+  return row.dialect.pace === undefined ? isTrue : row.dialect.pace(row.sorted().column('id'))
 }
 
 /** A conjunction without its trivial parts: what follows WHERE, or nothing. */
@@ -53,8 +70,15 @@ export function where(parts: readonly Sql[]): Sql {
   return kept.length === 0 ? [] : sql` WHERE ${join(kept, ' AND ')}`
 }
 
-function joined(conditions: readonly Condition[], by: string, empty: Sql, row: Row, exact: boolean): Sql {
-  const parts = conditions.map(each => conditionSql(each, row, exact))
+function joined(
+  conditions: readonly Condition[],
+  by: string,
+  empty: Sql,
+  row: Row,
+  exact: boolean,
+  form: RelatedForm,
+): Sql {
+  const parts = conditions.map(each => conditionSql(each, row, exact, form))
   const [first] = parts
   if (first === undefined) return empty
   return parts.length === 1 ? first : sql`(${join(parts, by)})`
@@ -67,14 +91,15 @@ export function visible(field: VisibleField, row: Row): Sql {
   return sql`CASE WHEN ${conditionSql(field.when, row)} THEN ${column} END`
 }
 
-function compare(condition: Compare, row: Row, exact: boolean): Sql {
+function compare(condition: Compare, row: Row, exact: boolean, form: RelatedForm): Sql {
   const { field, when } = condition.field
-  const column = row.column(field.name)
+  const isSought = condition.operand.kind !== 'literal' || !row.unsought.has(field.name)
+  const column = isSought ? row.column(field.name) : row.dialect.unsought(row.column(field.name))
   const test = comparison(condition, column, row.dialect)
   const unknown = field.optional || condition.operand.kind !== 'literal'
   const twoValued = exact && unknown ? sql`(${test}) IS TRUE` : test
   if (when.kind === 'always') return twoValued
-  return sql`(${conditionSql(when, row, exact)} AND ${twoValued})`
+  return sql`(${conditionSql(when, row, exact, form)} AND ${twoValued})`
 }
 
 function comparison({ field, operator, operand }: Compare, column: Sql, dialect: Dialect): Sql {
@@ -91,17 +116,69 @@ export function bindOf(operand: Operand, as: Conversion): Bind {
   return { from: 'constant', value: operand.value, as }
 }
 
-function search({ fields, param }: Extract<Condition, { kind: 'search' }>, row: Row): Sql {
-  const ids = row.dialect.search(row.table, fields, arg(param, 'words'))
+function search(condition: Extract<Condition, { kind: 'search' }>, row: Row): Sql {
+  if (row.source?.search === condition) return row.source.matches
+  const { fields, param, isWhole } = condition
+  const ids = row.dialect.search(row.table, { fields, words: arg(param, 'words'), isWhole })
   return sql`${row.column('id')} IN (${ids})`
 }
 
-/** Whether a related row exists for which the condition holds. */
-function related({ path, rows, stored }: Extract<Condition, { kind: 'related' }>, row: Row): Sql {
-  const { name } = path.target
-  const target = stored ? row.stored(name) : row.another(name)
-  const conditions = [linked(path, target, row, stored), conditionSql(rows, target)]
-  return sql`EXISTS (SELECT 1 FROM ${target.from()}${where(conditions)})`
+type Related = Extract<Condition, { kind: 'related' }>
+
+/** Whether a related row exists for which the condition holds. Never unknown. */
+function related({ path, rows, stored }: Related, row: Row, form: RelatedForm): Sql {
+  const target = targetOf(path, row, stored)
+  const { from, condition } = joinedTo(path, target, row, stored)
+  const conditions = [paced(target), condition, conditionSql(rows, target)]
+  // SQLite makes no join of a subquery with a limit.
+  const limit: Sql = form === 'check' ? [' LIMIT 1'] : []
+  return sql`EXISTS (SELECT 1 FROM ${from}${where(conditions)}${limit})`
+}
+
+/** The same as a set of ids. Unknown where the row refers to nothing. */
+function inSet({ path, rows, stored }: Related, row: Row): Sql {
+  const target = targetOf(path, row, stored)
+  const found = where([paced(target), conditionSql(rows, target, false, 'set')])
+  const { relation } = path
+  if (relation.kind === 'one') {
+    return sql`${row.column(relation.field)} IN (SELECT ${target.column('id')} FROM ${target.from()}${found})`
+  }
+  const id = row.column('id')
+  if (relation.kind === 'many') {
+    return sql`${id} IN (SELECT ${target.column(relation.field)} FROM ${target.from()}${found})`
+  }
+  const { through, joinRows } = throughOf(path, target, stored)
+  const ids = sql`SELECT ${target.column('id')} FROM ${target.from()}${found}`
+  const joins = where([
+    paced(through),
+    sql`${through.column(relation.to)} IN (${ids})`,
+    conditionSql(joinRows, through, false, 'set'),
+  ])
+  return sql`${id} IN (SELECT ${through.column(relation.from)} FROM ${through.from()}${joins})`
+}
+
+function targetOf({ target: { name } }: Path, row: Row, stored: true | undefined): Row {
+  return stored ? row.stored(name) : row.another(name)
+}
+
+/** The join collection's rows that count. */
+function throughOf(path: Path, row: Row, stored: true | undefined) {
+  if (!('through' in path)) throw new TypeError('a many-to-many path needs its join collection')
+  const { name } = path.through
+  return { through: stored ? row.stored(name) : row.another(name), joinRows: path.joinRows }
+}
+
+/** The rows that `path` leads to, with the join collection's where there is one: for a subquery about `row`. */
+function joinedTo(path: Path, target: Row, row: Row, stored: true | undefined) {
+  const { relation } = path
+  if (relation.kind !== 'manyToMany') {
+    return { from: target.from(), condition: linked(path, target, row, stored) }
+  }
+  const { through, joinRows } = throughOf(path, target, stored)
+  const from = sql`${through.from()} JOIN ${target.from()} ON ${target.column('id')} = ${through.column(relation.to)}`
+  const belongs = sql`${through.column(relation.from)} = ${row.column('id')}`
+  const counts = conditionSql(joinRows, through)
+  return { from, condition: counts === isTrue ? belongs : sql`${belongs} AND ${counts}` }
 }
 
 /** That `target` is one of the rows that `path` leads to from `row`. */
@@ -114,10 +191,8 @@ export function linked(path: Path, target: Row, row: Row, stored?: true): Sql {
 export function reached(path: Path, target: Row, id: Sql, stored?: true): Sql {
   if (path.relation.kind === 'one') throw new TypeError('a list cannot follow a to-one relation')
   if (path.relation.kind === 'many') return sql`${target.column(path.relation.field)} = ${id}`
-  if (!('through' in path)) throw new TypeError('a many-to-many path needs its join collection')
   const { from, to } = path.relation
-  const { name } = path.through
-  const through = stored ? target.stored(name) : target.another(name)
-  const rows = where([sql`${through.column(from)} = ${id}`, conditionSql(path.joinRows, through)])
+  const { through, joinRows } = throughOf(path, target, stored)
+  const rows = where([paced(through), sql`${through.column(from)} = ${id}`, conditionSql(joinRows, through)])
   return sql`${target.column('id')} IN (SELECT ${through.column(to)} FROM ${through.from()}${rows})`
 }

@@ -1,6 +1,7 @@
 /** What differs between databases in the SQL of reads and writes. */
 import type { Encoding } from '../../model/fields/type.ts'
 import type { Field } from '../../model/model.ts'
+import type { Row } from './row.ts'
 import type { Bind, Sql } from './writer.ts'
 
 export interface Dialect {
@@ -27,17 +28,69 @@ export interface Dialect {
   isIn(column: Sql, list: Bind): Sql
   /** How many rows there are at most. */
   limit(rows: Bind): Sql
+  /**
+   * `windows` with the rows of `row`'s table in each, found by their ids alone, as FROM and the condition that goes
+   * with it. `range`: a condition on the row's id.
+   */
+  sampled(windows: Sql, row: Row, range: Sql): { readonly from: Sql; readonly condition: Sql }
   /** Whether the outputs of rows that OFFSET skips are made too. */
   readonly makesSkipped: boolean
+  /**
+   * Whether a sorted union reads each of its parts along an index only where the part has an order and a limit of its own.
+   * Elsewhere, the database gives the parts the order of the union, and reads them as far as its limit asks.
+   */
+  readonly limitsParts: boolean
+  /** Whether an index leads to the rows beyond a position by a comparison of rows, and not by its first value alone. */
+  readonly comparesRows: boolean
   contains(column: Sql, part: Sql): Sql
+  /** The column's value, for a comparison that no index is looked up for. */
+  unsought(column: Sql): Sql
   /** Null-safe equality of values of an encoding. */
   same(left: Sql, right: Sql, encoding: Encoding): Sql
+  /** Whether an index leads to what is the `same` as a value that may be null. */
+  readonly seeksNull: boolean
   /** What follows a sort key so that null is the smallest value. */
   nulls(descending: boolean): Sql
   /** What a collection's rows are read from as they are stored, whatever the caller may read. */
   stored(collection: string): string
-  /** A query for the ids of the rows of `table` in whose `fields` all the words occur. */
-  search(table: string, fields: readonly Field[], words: Bind): Sql
+  /**
+   * A condition that every row fulfils, over its id. It ends a statement that takes too long on the event loop.
+   * Undefined where no statement runs there.
+   */
+  readonly pace?: ((id: Sql) => Sql) | undefined
+  /** A query for the ids of the rows of `table` that are searched for. */
+  search(table: string, searched: Searched): Sql
+  /**
+   * That all the words occur in one field of the row that has this id, which is at least `lowest`. `index`: the alias
+   * of the row's search index, where the statement reads it.
+   */
+  searchedIn(table: string, field: Field, words: Bind, row: SearchedRow): Sql
+  /** A join whose first table is read first, in its order, where the database does not know better. */
+  readonly leading: Sql
+  /** Undefined where policies lock the rows: an index of words is of no use to a statement that they restrain. */
+  readonly searchIndex: SearchIndexSql | undefined
+}
+
+export interface Searched {
+  /** All the words occur in these: one word in one, another in another. */
+  readonly fields: readonly Field[]
+  readonly words: Bind
+  /** Whether the fields are all that the index has. */
+  readonly isWhole: boolean
+}
+
+export interface SearchedRow {
+  readonly id: Sql
+  readonly lowest: Sql
+  readonly index: Sql | undefined
+}
+
+/** The search index of a collection as a table that statements begin with. */
+export interface SearchIndexSql {
+  /** Its column that holds the ids of rows. */
+  readonly id: string
+  /** That a row of the index, which the statement may call `alias`, is searched for. */
+  matches(alias: Sql | undefined, table: string, searched: Searched): Sql
 }
 
 /** The parent of a collection's table, which shows all its rows to rules: see `schema/row-security.ts`. */

@@ -1,19 +1,12 @@
-/** The condition for "after this position" in a sort order whose smallest value is null. */
+/** The rows after a position in a sort order whose smallest value is null. */
 import type { Encoding } from '../../model/fields/type.ts'
 import type { GuardedSort } from '../../plan/guarded.ts'
 import { visible } from './condition.ts'
 import type { Row } from './row.ts'
 import { type Bind, join, type Sql, sql } from './writer.ts'
 
-/** `position`: one bind per sort key. */
-export function after(sort: readonly GuardedSort[], position: readonly Bind[], row: Row): Sql {
-  const keys = sort.map((each, index) => keyOf(each, position[index], row))
-  const [first] = keys
-  if (first === undefined) throw new TypeError('a keyset needs a sort key')
-  if (keys.every(key => !key.nullable && key.descending === first.descending)) return rowValue(keys, first)
-  const steps = keys.map((key, index) => step(keys.slice(0, index), key, row))
-  return first.nullable ? either(steps) : sql`(${bound(first)} AND ${either(steps)})`
-}
+/** A statement of more would take long to plan. */
+const MAX_RANGES = 12
 
 interface Key {
   readonly value: Sql
@@ -21,25 +14,83 @@ interface Key {
   readonly descending: boolean
   readonly nullable: boolean
   readonly encoding: Encoding
+  /** The value is a column's own, so that an index can lead to it. */
+  readonly isColumn: boolean
+}
+
+/**
+ * Conditions of which each row after the position fulfils one. With `divided` they are ranges that an index can be read
+ * along; together they are one condition that an index serves only where the keys go one way and are never null.
+ * `position`: one bind per sort key.
+ */
+export function after(
+  sort: readonly GuardedSort[],
+  position: readonly Bind[],
+  row: Row,
+  divided: boolean,
+): readonly Sql[] {
+  const keys = sort.map((each, index) => keyOf(each, position[index], row))
+  if (keys.length === 0) throw new TypeError('a keyset needs a sort key')
+  if (!divided && isRowValue(keys)) return [rowValue(keys)]
+  if (!divided || keys.some(key => !key.isColumn)) return [undivided(keys, row)]
+  const ranges = rangesOf(keys, [], row)
+  return ranges.length > MAX_RANGES ? [undivided(keys, row)] : ranges
 }
 
 function keyOf({ field, descending }: GuardedSort, bind: Bind | undefined, row: Row): Key {
   if (bind === undefined) throw new TypeError('a position needs one value per sort key')
-  const nullable = field.field.optional || field.when.kind !== 'always'
+  const isColumn = field.when.kind === 'always'
+  const nullable = field.field.optional || !isColumn
   const { encoding } = field.field.type
-  return { value: visible(field, row), at: [bind], descending, nullable, encoding }
+  return { value: visible(field, row), at: [bind], descending, nullable, encoding, isColumn }
 }
 
-function rowValue(keys: readonly Key[], { descending }: Key): Sql {
+function isRowValue(keys: readonly Key[]): boolean {
+  return keys.every(key => !key.nullable && key.descending === keys[0]?.descending)
+}
+
+function rowValue(keys: readonly Key[]): Sql {
   const values = keys.map(key => key.value)
   const at = keys.map(key => key.at)
-  const sign: Sql = descending ? [' < '] : [' > ']
+  const sign: Sql = keys[0]?.descending ? [' < '] : [' > ']
   return sql`${tuple(values)}${sign}${tuple(at)}`
 }
 
 function tuple(values: readonly Sql[]): Sql {
   const listed = join(values, ', ')
   return values.length === 1 ? listed : sql`(${listed})`
+}
+
+/** `before`: what the keys before these are held to. */
+function rangesOf(keys: readonly Key[], before: readonly Sql[], row: Row): readonly Sql[] {
+  const [key, ...rest] = keys
+  if (key === undefined) return []
+  const { value, at, descending, encoding } = key
+  const held = (...parts: readonly Sql[]) => join([...before, ...parts], ' AND ')
+  const within = (...parts: readonly Sql[]) => rangesOf(rest, [...before, ...parts], row)
+  if (isOneRange(keys, row)) return [held(rowValue(keys))]
+  const strictly = held(sql`${value} ${descending ? ['<'] : ['>']} ${at}`)
+  if (!key.nullable) return [strictly, ...within(sql`${value} = ${at}`)]
+  const fromNull = descending
+    ? held(sql`${value} IS NULL`, sql`${at} IS NOT NULL`)
+    : held(sql`${value} IS NOT NULL`, sql`${at} IS NULL`)
+  if (row.dialect.seeksNull) return [strictly, fromNull, ...within(row.dialect.same(value, at, encoding))]
+  const bothNull = within(sql`${value} IS NULL`, sql`${at} IS NULL`)
+  // Beyond a row value with null in it there is nothing, and such a row is beyond nothing.
+  if (isOneRange([{ ...key, nullable: false }, ...rest], row))
+    return [held(rowValue(keys)), fromNull, ...bothNull]
+  return [strictly, fromNull, ...within(sql`${value} = ${at}`), ...bothNull]
+}
+
+/** Whether one comparison, which an index leads to, finds all that is beyond the position. */
+function isOneRange(keys: readonly Key[], { dialect }: Row): boolean {
+  return isRowValue(keys) && (dialect.comparesRows || keys.length === 1)
+}
+
+function undivided(keys: readonly Key[], row: Row): Sql {
+  const steps = keys.map((key, index) => step(keys.slice(0, index), key, row))
+  const [first] = keys
+  return first === undefined || first.nullable ? either(steps) : sql`(${bound(first)} AND ${either(steps)})`
 }
 
 /** Not needed for the answer: it lets the database begin at the position in an index. */

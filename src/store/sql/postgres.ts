@@ -4,8 +4,8 @@
  * code point.
  */
 import type { Field } from '../../model/model.ts'
-import { type Dialect, searchTable, storedTable } from './dialect.ts'
-import { join, name, quoted, type Sql, sql } from './writer.ts'
+import { type Dialect, type Searched, type SearchedRow, searchTable, storedTable } from './dialect.ts'
+import { type Bind, join, name, of, quoted, type Sql, sql } from './writer.ts'
 
 /** The column of a search table with the words of all its fields; those of one field stand under its name. */
 export const allWords = '_all'
@@ -58,12 +58,24 @@ function bare({ type }: Field): Sql {
 }
 
 /** The words of all the fields are in an index; those of some are looked at in what it finds. */
-function search(collection: string, fields: readonly Field[], words: Parameters<Dialect['search']>[2]): Sql {
+function matches(alias: Sql | undefined, _collection: string, { fields, words, isWhole }: Searched): Sql {
+  const found = sql`${of(alias)}${name(allWords)} @> ${words}`
+  if (isWhole) return found
   const columns = join(
-    fields.map(field => name(field.name)),
+    fields.map(field => sql`${of(alias)}${name(field.name)}`),
     ' || ',
   )
-  return sql`SELECT "id" FROM ${name(searchTable(collection))} WHERE ${name(allWords)} @> ${words} AND ${columns} @> ${words}`
+  return sql`${found} AND ${columns} @> ${words}`
+}
+
+function search(collection: string, searched: Searched): Sql {
+  return sql`SELECT "id" FROM ${name(searchTable(collection))} WHERE ${matches(undefined, collection, searched)}`
+}
+
+function searchedIn(collection: string, field: Field, words: Bind, { id, index }: SearchedRow): Sql {
+  const column = name(field.name)
+  if (index !== undefined) return sql`${index}.${column} @> ${words}`
+  return sql`(SELECT ${column} @> ${words} FROM ${name(searchTable(collection))} WHERE "id" = ${id})`
 }
 
 export const postgres: Dialect = {
@@ -82,16 +94,29 @@ export const postgres: Dialect = {
   text: value => sql`(${value})::text`,
   isIn: (column, list) => sql`${column} = ANY (${list})`,
   limit: rows => [rows],
+  // LIMIT keeps the planner from looking for the rows in another way.
+  sampled: (windows, row, range) => ({
+    from: sql`${windows} CROSS JOIN LATERAL ${row.of(sql`SELECT ${row.columns()} FROM ${row.from()} WHERE ${range} LIMIT 1000000`)}`,
+    condition: ['TRUE'],
+  }),
   makesSkipped: true,
+  limitsParts: true,
+  comparesRows: true,
+  // Its statistics say how many rows there are of each value.
+  unsought: column => column,
   contains: (column, part) => sql`strpos(${column}, ${part}) > 0`,
   same: (left, right, encoding) =>
     encoding === 'json'
       ? sql`${left}::text IS NOT DISTINCT FROM ${right}::text`
       : sql`${left} IS NOT DISTINCT FROM ${right}`,
+  seeksNull: false,
   nulls: descending => (descending ? [' NULLS LAST'] : [' NULLS FIRST']),
   stored: collection => collection,
   search,
+  searchedIn,
+  leading: [' JOIN '],
+  searchIndex: { id: 'id', matches },
 }
 
 /** For tables whose rows are locked by policies. */
-export const lockedPostgres: Dialect = { ...postgres, stored: storedTable }
+export const lockedPostgres: Dialect = { ...postgres, stored: storedTable, searchIndex: undefined }

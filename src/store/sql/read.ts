@@ -1,10 +1,13 @@
 /** The statements of reads. */
-import type { GuardedItem, GuardedList } from '../../plan/guarded.ts'
-import { conditionSql, reached, visible, where } from './condition.ts'
+import type { Index } from '../../model/model.ts'
+import type { Condition, GuardedItem, GuardedList } from '../../plan/guarded.ts'
+import { conditionSql, paced, type RelatedForm, reached, visible, where } from './condition.ts'
 import type { Dialect } from './dialect.ts'
-import { after } from './keyset.ts'
 import { Row } from './row.ts'
-import { objectSql, orderBy } from './select.ts'
+import { type Found, isRanked, type RankedPart, rankedFirst, searchedFirst } from './search.ts'
+import { isById, objectSql } from './select.ts'
+import { sortedSql } from './sorted.ts'
+import { unsoughtIn } from './sought.ts'
 import { arg, type Bind, join, type Sql, sql } from './writer.ts'
 
 /** One column: the item's text. */
@@ -22,36 +25,64 @@ export interface Slice {
   readonly offset: Bind | undefined
   /** Whether the sort keys follow the item's text, one column each. */
   readonly keys: boolean
+  /** How conditions on related rows are written; `exists` where it is left out. */
+  readonly related?: RelatedForm
 }
 
 /** One line per item: its text, then its sort keys where the slice asks for them. */
 export function listSql(list: GuardedList, slice: Slice, dialect: Dialect): Sql {
-  const row = new Row(dialect, list.collection.name)
+  const skips = slice.offset !== undefined && dialect.makesSkipped
+  const isFlat = isById(list) && !skips
+  const row = isFlat ? rowOf(list, slice, dialect) : new Row(dialect, list.collection.name)
   const text = dialect.text(objectSql(list.select, row))
   const columns = join([text, ...(slice.keys ? keysSql(list, row) : [])], ', ')
-  const skips = slice.offset !== undefined && dialect.makesSkipped
-  if (isById(list) && !skips) return sql`SELECT ${columns} FROM ${row.from()}${slicedSql(list, slice, row)}`
+  if (isFlat) return slicedSql(list, slice, row, columns, [])
   // Were the texts made in the inner query, they would be made for every row that is sorted.
-  const inner = new Row(dialect, list.collection.name)
-  const sliced = slicedSql(list, slice, inner)
-  return sql`SELECT ${columns} FROM ${row.of(sql`SELECT ${row.columns()} FROM ${row.from()}${sliced}`)}`
-}
-
-/** Whether the rows come in the order of their ids, which needs no sorting. */
-export function isById({ sort }: GuardedList): boolean {
-  return sort.length === 1 && sort[0]?.field.field.name === 'id'
+  const inner = rowOf(list, slice, dialect)
+  const sliced = slicedSql(list, slice, inner, inner.columns(row), row.used())
+  return sql`SELECT ${columns} FROM ${row.of(sliced)}`
 }
 
 /** Only the sort keys, one column each: to find a position. */
 export function positionSql(list: GuardedList, slice: Slice, dialect: Dialect): Sql {
-  const row = new Row(dialect, list.collection.name)
-  return sql`SELECT ${join(keysSql(list, row), ', ')} FROM ${row.from()}${slicedSql(list, slice, row)}`
+  const row = rowOf(list, slice, dialect)
+  const names = list.sort.map(({ field }) => field.field.name)
+  return slicedSql(list, slice, row, join(keysSql(list, row), ', '), names)
 }
 
 /** One column: how many rows there are. */
-export function countSql(list: GuardedList, dialect: Dialect): Sql {
+export function countSql(list: GuardedList, dialect: Dialect, form?: RelatedForm): Sql {
   const row = new Row(dialect, list.collection.name)
-  return sql`SELECT count(*) FROM ${row.from()}${where(conditionsOf(list, row))}`
+  searchedFirst(row, foundBy(list))
+  const conditions = where(conditionsOf(list, row, form))
+  return sql`SELECT count(*) FROM ${row.from()}${conditions}`
+}
+
+/**
+ * The lines of `listSql`, if they are found among the first `walked` rows of the list without its conditions: fewer than
+ * are asked for say nothing.
+ */
+export function walkSql(list: GuardedList, slice: Slice, walked: number, dialect: Dialect): Sql {
+  const row = new Row(dialect, list.collection.name)
+  const text = dialect.text(objectSql(list.select, row))
+  const columns = join([text, ...(slice.keys ? keysSql(list, row) : [])], ', ')
+  const found = where([conditionSql(list.rows, row, false, 'check')])
+  const inner = new Row(dialect, list.collection.name)
+  const rows = sortedSql(
+    {
+      collection: list.collection,
+      conditions: insideOf(list, inner),
+      sort: list.sort,
+      after: slice.after,
+      limit: [String(walked)],
+      offset: undefined,
+    },
+    inner,
+    row.columns(),
+    row.used(),
+  )
+  const offset = slice.offset === undefined ? [] : sql` OFFSET ${slice.offset}`
+  return sql`SELECT ${columns} FROM ${row.of(rows)}${found} LIMIT ${slice.limit}${offset}`
 }
 
 /** A row when the parent is there and visible. */
@@ -61,18 +92,65 @@ export function parentSql(within: NonNullable<GuardedList['within']>, dialect: D
   return sql`SELECT 1 FROM ${row.from()}${where(conditions)}`
 }
 
+/** A row of the list, found by the search where that gives the list's order. */
+function rowOf(list: GuardedList, slice: Slice, dialect: Dialect): Row {
+  const row = new Row(dialect, list.collection.name)
+  if (isById(list)) searchedFirst(row, foundBy(list))
+  if (isRanked(list.sort)) rankedFirst(row, foundBy(list), rankedPart(list, slice))
+  return row
+}
+
+function foundBy({ collection, rows, within }: GuardedList): Found {
+  return { collection, rows, isWhole: within === undefined }
+}
+
+function rankedPart(list: GuardedList, { after, limit, offset }: Slice): RankedPart {
+  const matching = (row: Row) => conditionsOf(list, row)
+  const bounded = offset === undefined ? limit : sql`${limit} + CAST(${offset} AS bigint)`
+  return { sort: list.sort, matching, after, limit: bounded }
+}
+
 function keysSql({ sort }: GuardedList, row: Row): Sql[] {
-  return sort.map(({ field }) => visible(field, row))
+  return sort.map(({ field }) => visible(field, row.sorted()))
 }
 
-function slicedSql(list: GuardedList, slice: Slice, row: Row): Sql {
-  const position = slice.after === undefined ? [] : [after(list.sort, slice.after, row)]
-  const conditions = where([...conditionsOf(list, row), ...position])
-  const offset = slice.offset === undefined ? [] : sql` OFFSET ${slice.offset}`
-  return sql`${conditions}${orderBy(list.sort, row)} LIMIT ${slice.limit}${offset}`
+function slicedSql(list: GuardedList, slice: Slice, row: Row, columns: Sql, names: readonly string[]): Sql {
+  const { collection, sort } = list
+  const { after, limit, offset, related } = slice
+  row.unsought = unsoughtIn(list.rows, collection, sort)
+  const conditions = conditionsOf(list, row, related)
+  if (related === 'set') conditions.push(...indexHint(list, row))
+  const rows = { collection, conditions, sort, after, limit, offset }
+  return sortedSql(rows, row, columns, names)
 }
 
-function conditionsOf({ within, rows }: GuardedList, row: Row): Sql[] {
-  const inside = within === undefined ? [] : [reached(within.path, row, [arg(within.id, 'number')])]
-  return [...inside, conditionSql(rows, row)]
+/**
+ * A condition that is always true. SQLite supposes that it leaves few rows, and so reads the sets of a relation's ids by
+ * the index on the relation and the first sort key, where it can stop early: it would take the index on the relation alone,
+ * and sort all it finds.
+ */
+function indexHint({ collection, rows, sort: [first] }: GuardedList, row: Row): Sql[] {
+  if (first === undefined || first.field.field.optional || first.field.when.kind !== 'always') return []
+  const key = first.field.field
+  const links = (rows.kind === 'and' ? rows.conditions : [rows]).flatMap(linkOf)
+  const isIndexed = ({ keys }: Index) => links.includes(keys[0]?.field ?? '') && keys[1]?.field === key.name
+  const hasIndex = key.name === 'created_at' || collection.indexes.some(isIndexed)
+  if (links.length === 0 || !hasIndex) return []
+  const { encoding } = key.type
+  const least = encoding === 'number' || encoding === 'boolean' ? '-9e999' : "''"
+  return [sql`${row.column(key.name)} >= ${[least]}`]
+}
+
+function linkOf(condition: Condition): readonly string[] {
+  if (condition.kind !== 'related' || condition.path.relation.kind !== 'one') return []
+  return [condition.path.relation.field]
+}
+
+export function conditionsOf(list: GuardedList, row: Row, form?: RelatedForm): Sql[] {
+  return [paced(row), ...insideOf(list, row), conditionSql(list.rows, row, false, form)]
+}
+
+/** That the row belongs to the parent, where there is one. */
+function insideOf({ within }: GuardedList, row: Row): Sql[] {
+  return within === undefined ? [] : [reached(within.path, row, [arg(within.id, 'number')])]
 }

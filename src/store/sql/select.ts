@@ -9,10 +9,12 @@ import type {
   Path,
 } from '../../plan/guarded.ts'
 import type { FieldForm } from '../../plan/plan.ts'
-import { conditionSql, linked, visible, where } from './condition.ts'
-import { after } from './keyset.ts'
+import { conditionSql, isTrue, linked, paced, visible, where } from './condition.ts'
 import type { Row } from './row.ts'
-import { arg, join, quoted, type Sql, sql } from './writer.ts'
+import { type Found, isRanked, rankedFirst, searchedFirst } from './search.ts'
+import { sortedSql } from './sorted.ts'
+import { unsoughtIn } from './sought.ts'
+import { arg, quoted, type Sql, sql } from './writer.ts'
 
 /** The JSON object of `select` over `row`. */
 export function objectSql(select: readonly GuardedSelected[], row: Row): Sql {
@@ -79,7 +81,8 @@ function ownReference({ relation }: Path, select: readonly GuardedSelected[], ro
 
 function toMany({ path, rows, select }: GuardedRelation, list: GuardedSelectedList, row: Row): Sql {
   const matching = (target: Row) => [linked(path, target, row), conditionSql(rows, target)]
-  return manySql(list, select, matching, () => row.another(path.target.name))
+  const found = { collection: path.target, rows, isWhole: false }
+  return manySql(list, select, matching, () => row.another(path.target.name), found)
 }
 
 /** A list as a JSON array, or as a connection's object. `matching`: which rows of the target are in it. */
@@ -88,29 +91,27 @@ export function manySql(
   select: readonly GuardedSelected[],
   matching: (target: Row) => readonly Sql[],
   another: () => Row,
+  found: Found,
 ): Sql {
   const { sort, limit, after: position, connection } = list
   const target = another()
   const object = objectSql(select, target)
   const array = target.dialect.array(connection ? keyed(object, sort, target) : object)
+  const begin = position?.map((param, index) => arg(param, sort[index]?.field.field.type.encoding ?? 'text'))
   // Were the objects made in the inner query, they would be made for every row that is sorted.
-  const columns = target.columns()
-  const begin =
-    position === undefined
-      ? []
-      : [
-          after(
-            sort,
-            position.map((param, index) => arg(param, sort[index]?.field.field.type.encoding ?? 'text')),
-            target,
-          ),
-        ]
-  const conditions = where([...matching(target), ...begin])
-  const sorted = sql`${conditions}${orderBy(sort, target)} LIMIT ${target.dialect.limit(arg(limit, 'number'))}`
-  const query = sql`SELECT ${columns} FROM ${target.from()}${sorted}`
+  const inner = target.inner()
+  const bound = target.dialect.limit(arg(limit, 'number'))
+  const conditionsOf = (one: Row) => [paced(one), ...matching(one)]
+  if (isById(list)) searchedFirst(inner, found)
+  if (isRanked(sort)) rankedFirst(inner, found, { sort, matching: conditionsOf, after: begin, limit: bound })
+  const { collection } = found
+  inner.unsought = unsoughtIn(found.rows, collection, sort)
+  const conditions = conditionsOf(inner)
+  const rowsOf = { collection, conditions, sort, after: begin, limit: bound, offset: undefined }
+  const query = sortedSql(rowsOf, inner, inner.columns(target), target.used())
   const rows = sql`(SELECT ${array} FROM ${target.of(query)})`
   if (!connection) return rows
-  return target.dialect.object([['rows', rows], ...totalSql(connection.total, matching, another)])
+  return target.dialect.object([['rows', rows], ...totalSql(connection.total, matching, another, found)])
 }
 
 /** A row of a connection: its object, and its sort keys as a cursor carries them. */
@@ -126,18 +127,18 @@ function totalSql(
   wanted: boolean,
   matching: (target: Row) => readonly Sql[],
   another: () => Row,
+  found: Found,
 ): readonly (readonly [string, Sql])[] {
   if (!wanted) return []
   const target = another()
-  return [['total', sql`(SELECT ${target.dialect.count} FROM ${target.from()}${where(matching(target))})`]]
+  searchedFirst(target, found)
+  const conditions = matching(target).filter(each => each !== isTrue)
+  // SQLite counts a whole table by its pages, unless there is a condition.
+  const kept = conditions.length === 0 ? [] : [paced(target), ...conditions]
+  return [['total', sql`(SELECT ${target.dialect.count} FROM ${target.from()}${where(kept)})`]]
 }
 
-/** ` ORDER BY …`, null being the smallest value. */
-export function orderBy(sort: readonly GuardedSort[], row: Row): Sql {
-  const keys = sort.map(({ field, descending }) => {
-    const nullable = field.field.optional || field.when.kind !== 'always'
-    const nulls = nullable ? row.dialect.nulls(descending) : []
-    return sql`${visible(field, row)}${descending ? [' DESC'] : []}${nulls}`
-  })
-  return keys.length === 0 ? [] : sql` ORDER BY ${join(keys, ', ')}`
+/** Whether the rows come in the order of their ids, which needs no sorting. */
+export function isById({ sort }: { readonly sort: readonly GuardedSort[] }): boolean {
+  return sort.length === 1 && sort[0]?.field.field.name === 'id'
 }

@@ -36,6 +36,11 @@ export function name(identifier: string): Sql {
   return [`"${identifier.replaceAll('"', '""')}"`]
 }
 
+/** What stands before a column of a table that has this alias, or none. */
+export function of(alias: Sql | undefined): Sql {
+  return alias === undefined ? [] : [...alias, '.']
+}
+
 /** A string literal, for names that the model declares. */
 export function quoted(text: string): Sql {
   return [`'${text.replaceAll("'", "''")}'`]

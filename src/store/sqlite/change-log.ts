@@ -41,8 +41,7 @@ export class ChangeLog implements Changes {
   }
 
   look(): void {
-    this.#connection.release()
-    this.#connection.hold()
+    this.#connection.look()
   }
 
   tell(from: 'here' | 'elsewhere'): void {

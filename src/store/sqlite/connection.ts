@@ -212,6 +212,12 @@ export class Connection {
     this.#isFresh = true
   }
 
+  /** Begins another snapshot, and notices what other processes have committed until now. */
+  look(): void {
+    this.release()
+    this.hold()
+  }
+
   /** Ends the snapshot that reads share. */
   release(): void {
     if (!this.#reading) return

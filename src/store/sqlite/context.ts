@@ -2,6 +2,7 @@
 import type { Model } from '../../model/model.ts'
 import type { GuardedWrite } from '../../plan/guarded.ts'
 import type { Answers } from '../answers.ts'
+import type { Dialect } from '../sql/dialect.ts'
 import type { Versions } from '../versions.ts'
 import type { Written } from '../write/written.ts'
 import type { Connection } from './connection.ts'
@@ -16,6 +17,10 @@ export interface ReadContext {
   /** Versions that stay the same while rows are only added at the end or changed in place. */
   readonly orders: Versions
   readonly totals: Totals
+  /** Of the statements that run on the event loop: with `pace` where they may have to be ended. */
+  readonly dialect: Dialect
+  /** How many rows of a list are walked along for conditions on related rows: see `related-rows.ts`. */
+  readonly walkedRows: number
 }
 
 export interface WriteContext {

@@ -21,6 +21,11 @@ export class FileIdentity {
       .filter(([, identity]) => identity !== '')
   }
 
+  /** What the paths stood for when the database was opened. */
+  get expected(): readonly (readonly [path: string, identity: string])[] {
+    return this.#files
+  }
+
   /** Looks at the disk now. */
   isSame(): boolean {
     this.#lookedAt = performance.now()
@@ -34,8 +39,8 @@ export class FileIdentity {
   }
 }
 
-/** Empty where there is no file. */
-function identityOf(path: string): string {
+/** What a path stands for, as text; empty where there is no file. */
+export function identityOf(path: string): string {
   const stats = statSync(path, { throwIfNoEntry: false, bigint: true })
   return stats === undefined ? '' : `${stats.dev}:${stats.ino}`
 }

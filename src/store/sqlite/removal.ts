@@ -4,19 +4,22 @@ import { once } from '../once.ts'
 import { sqlite } from '../sql/sqlite.ts'
 import { name, slot, sql } from '../sql/writer.ts'
 import { slotted } from '../values.ts'
+import type { Cascades } from '../write/cascades.ts'
 import { type Referrer, RemovalWalk, type Walk, type Walked } from '../write/removal.ts'
 import type { Statement } from './connection.ts'
 import type { WriteContext } from './context.ts'
 
 export class Removal {
   readonly #context: WriteContext
+  readonly #cascades: Cascades
   readonly #walk: RemovalWalk<Statement>
   /** Lets a row refer to no row, while references are checked later: to the negative of its own id, and so to no other row's. */
   readonly #detach: (referrer: Referrer<Statement>) => Statement
 
-  constructor(context: WriteContext) {
+  constructor(context: WriteContext, cascades: Cascades) {
     const { model, connection } = context
     this.#context = context
+    this.#cascades = cascades
     this.#walk = new RemovalWalk({
       model,
       dialect: sqlite,
@@ -33,9 +36,11 @@ export class Removal {
   /** Throws CONFLICT when a row that stays, and must not lose its reference, refers to one that goes. */
   remove(collection: Collection, id: number, now: string): Walked<Statement> {
     const { events } = this.#context
+    const startedAt = performance.now()
     const walk = this.#walk.walk({ collection, id }, now, event => events.add(now, event))
     const walked = answered(walk)
     this.#delete(walked)
+    this.#cascades.note({ collection, id }, walked, startedAt)
     return walked
   }
 

@@ -3,6 +3,8 @@ import { ApiError } from '../../errors.ts'
 import type { WriteAnswer } from '../../plan/answer.ts'
 import type { GuardedWrite } from '../../plan/guarded.ts'
 import { once } from '../once.ts'
+import type { StoreCounts } from '../store.ts'
+import { Cascades, type OnCascade } from '../write/cascades.ts'
 import { none, type Written } from '../write/written.ts'
 import type { WriteHealth } from '../write-health.ts'
 import { CommitQueue } from './commit.ts'
@@ -25,17 +27,20 @@ export interface WriterOptions {
   readonly afterCommit: () => void
   readonly health: WriteHealth
   readonly identity: FileIdentity
+  readonly onCascade: OnCascade | undefined
 }
 
 export class Writer {
   readonly #queue: CommitQueue<Written, WriteAnswer>
+  readonly #cascades: Cascades
   readonly #runOf: (shape: GuardedWrite['shape']) => WriteRun
   /** The time of the transaction: one for all its writes. */
   #at = ''
 
   constructor(context: WriteContext, options: WriterOptions) {
     const { maxWaiting, lockWaitMs, lock, now, atCommit, afterCommit, health, identity } = options
-    const removal = new Removal(context)
+    this.#cascades = new Cascades(options.onCascade)
+    const removal = new Removal(context, this.#cascades)
     this.#runOf = once(shape => runOf(shape, context, removal))
     const pruning = new RecordPruning(context.connection)
     const atBegin = (): void => {
@@ -76,8 +81,8 @@ export class Writer {
     return result.value
   }
 
-  get counts(): { readonly commits: number; readonly writes: number } {
-    return this.#queue.counts
+  get counts(): Omit<StoreCounts, 'answerHits' | 'answerMisses'> {
+    return { ...this.#queue.counts, cascaded: this.#cascades.items }
   }
 
   /** See `CommitQueue`. */

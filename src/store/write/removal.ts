@@ -47,7 +47,8 @@ export interface Walked<S> {
   readonly doomed: Doomed<Referrer<S>>
   /** The collections from which rows are taken, those that lost a reference, and all whose versions grow. */
   readonly removed: ReadonlySet<string>
-  readonly cleared: ReadonlySet<string>
+  /** With how many references. */
+  readonly cleared: ReadonlyMap<string, number>
   readonly changed: ReadonlySet<string>
 }
 
@@ -82,7 +83,7 @@ export class RemovalWalk<S> {
     yield* this.#log(doomed.items, log)
     const removed = new Set(doomed.collections.map(one => one.name))
     const forgotten = yield* this.#forget(doomed.items)
-    return { doomed, removed, cleared, changed: new Set([...removed, ...cleared, ...forgotten]) }
+    return { doomed, removed, cleared, changed: new Set([...removed, ...cleared.keys(), ...forgotten]) }
   }
 
   /** The row and all that cascade from it, each once. */
@@ -114,8 +115,8 @@ export class RemovalWalk<S> {
     }
   }
 
-  /** Returns the names of the collections that lost a reference. */
-  *#clear(doomed: Doomed<Referrer<S>>, now: string, log: Log): Walk<S, ReadonlySet<string>> {
+  /** Returns how many references each collection lost, by its name. */
+  *#clear(doomed: Doomed<Referrer<S>>, now: string, log: Log): Walk<S, ReadonlyMap<string, number>> {
     const referring = this.#referring(doomed.items, 'clear')
     const ids = yield* idsOf(referring, () => ALL)
     const cleared = referring.flatMap(({ referrer }, at) => {
@@ -136,7 +137,9 @@ export class RemovalWalk<S> {
         changed: clearedNames(field, collection),
       })
     }
-    return new Set(cleared.map(({ collection }) => collection.name))
+    const counts = new Map<string, number>()
+    for (const { collection } of cleared) counts.set(collection.name, (counts.get(collection.name) ?? 0) + 1)
+    return counts
   }
 
   *#log(items: readonly Item[], log: Log): Walk<S, void> {

@@ -222,7 +222,7 @@ test('a reset ends passkeys and keys of a confirmed account too; old one-time co
 
 function keysOf(id: number) {
   const filter = { kind: 'compare', field: 'user_id', operator: 'eq', param: 2 } as const
-  const window = { kind: 'page', offset: 0, limit: 1, total: false } as const
+  const window = { kind: 'page', offset: 0, limit: 1, total: 'none' } as const
   const select = [{ kind: 'field', key: 'id', field: 'id' }] as const
   const rest = { within: undefined, search: undefined, sort: [] }
   return {

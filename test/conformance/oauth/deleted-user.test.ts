@@ -164,7 +164,7 @@ const faces = {
 
 for (const [face, remove] of Object.entries(faces)) {
   test(`a user deleted by ${face} is gone, with everything that was theirs`, async () => {
-    await withFixture({ 'oauth.accessTokenFormat': 'opaque' }, async fixture => {
+    await withFixture({}, async fixture => {
       const { ann, ben, url, call } = fixture
       const app = await fixture.app()
       const jwtApp = await fixture.app({ access_token_format: 'jwt' })

@@ -5,9 +5,9 @@
 import { describe } from 'node:test'
 import { isWhole } from '../../matrix/service.ts'
 import { locked } from '../../setups/postgres.ts'
-import { useSetup } from './server.ts'
+import { shareSetup } from './server.ts'
 
-useSetup(locked)
+shareSetup(locked)
 
 describe(locked.name, async () => {
   await import('./deleted-user.test.ts')

@@ -5,9 +5,9 @@
 import { describe } from 'node:test'
 import { isWhole } from '../../matrix/service.ts'
 import { postgresNodes } from '../../setups/postgres.ts'
-import { useSetup } from './server.ts'
+import { shareSetup } from './server.ts'
 
-useSetup(postgresNodes)
+shareSetup(postgresNodes)
 
 describe(postgresNodes.name, async () => {
   await import('./attacks.test.ts')

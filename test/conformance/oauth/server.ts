@@ -1,5 +1,6 @@
 /** A service with people, apps and a browser: what the tests of the authorization server start from. */
 import assert from 'node:assert/strict'
+import { after } from 'node:test'
 import { createKey, createUser } from '../../../src/auth/bootstrap.ts'
 import type { GivenSettings } from '../../../src/config.ts'
 import { checkModel } from '../../../src/model/check.ts'
@@ -8,7 +9,7 @@ import { createGuard } from '../../../src/plan/guard.ts'
 import { createRun } from '../../../src/serve/store.ts'
 import blog from '../../models/blog.ts'
 import { type Answer, type CallOptions, call } from '../../serve/service.ts'
-import type { Place, Setup } from '../../setups/setup.ts'
+import type { Place, Served, Setup } from '../../setups/setup.ts'
 import { sqlite } from '../../setups/sqlite.ts'
 import { Browser, type Departure, type Form, type Page } from './browser.ts'
 
@@ -57,14 +58,15 @@ const people = [
   ['Cleo', 'accountant'],
 ] as const
 
-async function seed(declaration: Declaration, place: Place): Promise<readonly Person[]> {
+/** The addresses of the first people have no number; those of `set` people more have theirs. */
+async function seed(declaration: Declaration, place: Place, set = 0): Promise<readonly Person[]> {
   const model = checkModel(declaration)
   const store = await place.openStore(model)
   const run = createRun(createGuard(model), store)
   try {
     const made: Person[] = []
     for (const [name, role] of people) {
-      const email = `${name.toLowerCase()}@example.com`
+      const email = `${name.toLowerCase()}${set === 0 ? '' : set}@example.com`
       const password = `the password of ${name}`
       const id = await createUser(run, { name, email, role }, password)
       const key = await createKey(run, id, { name: 'all', scopes: ['*'] })
@@ -90,37 +92,99 @@ async function createApp({ url, ann }: { url: string; ann: Person }, values: obj
   return made.json as unknown as App
 }
 
+type WithFixture = (use: (fixture: Fixture) => Promise<void>) => Promise<void>
+
 let usual: Setup = sqlite
+/** Undefined where each test has a service of its own. */
+let shared: WithFixture | undefined
 
 /** Where the tests of this process run, but for those that say otherwise. */
 export function useSetup(setup: Setup): void {
   usual = setup
 }
 
-/** Runs `use` with a service, three people and their keys; everything is closed and removed afterwards. */
+/** The same, but tests with the usual settings share one service, as `sharedFixtures` has it. */
+export function shareSetup(setup: Setup): void {
+  usual = setup
+  shared = sharedFixtures(setup)
+}
+
+/**
+ * Fixtures of one service, which is closed at the end of the suite: each test has people, apps and keys of its own.
+ * Where a service is three processes, its start costs ten times what a test does.
+ */
+export function sharedFixtures(setup: Setup, given: GivenSettings = {}): WithFixture {
+  const service = new SharedService(setup, given)
+  after(() => service.close())
+  return use => service.withFixture(use)
+}
+
+/** Runs `use` with a service, four people and their keys; everything is closed and removed afterwards. */
 export async function withFixture(
   given: GivenSettings,
   use: (fixture: Fixture) => Promise<void>,
   declaration: Declaration = blog,
   setup: Setup = usual,
 ): Promise<void> {
+  if (shared && setup === usual && declaration === blog && Object.keys(given).length === 0) return shared(use)
   const place = await setup.open()
   try {
-    await onPlace(place, given, use, declaration)
+    const people = await seed(declaration, place)
+    const served = await place.serve(declaration, { rateLimit: 'off', ...given })
+    try {
+      await withPeople(place, served, people, use)
+    } finally {
+      await served.close()
+    }
   } finally {
     await place.close()
   }
 }
 
-async function onPlace(
+/** A service that several tests use, one after the other. */
+class SharedService {
+  readonly #setup: Setup
+  readonly #given: GivenSettings
+  #place: Place | undefined
+  #served: Served | undefined
+  /** How many tests have begun. */
+  #tests = 0
+
+  constructor(setup: Setup, given: GivenSettings) {
+    this.#setup = setup
+    this.#given = given
+  }
+
+  async withFixture(use: (fixture: Fixture) => Promise<void>): Promise<void> {
+    this.#place ??= await this.#setup.open()
+    const people = await seed(blog, this.#place, this.#tests++)
+    this.#served ??= await this.#place.serve(blog, { rateLimit: 'off', ...this.#given })
+    try {
+      await withPeople(this.#place, this.#served, people, use)
+    } catch (error) {
+      // Nobody knows what a failed test has left behind.
+      await this.close()
+      throw error
+    }
+  }
+
+  async close(): Promise<void> {
+    const [served, place] = [this.#served, this.#place]
+    this.#served = undefined
+    this.#place = undefined
+    this.#tests = 0
+    await served?.close()
+    await place?.close()
+  }
+}
+
+async function withPeople(
   place: Place,
-  given: GivenSettings,
+  served: Served,
+  [admin, ann, ben, cleo]: readonly Person[],
   use: (fixture: Fixture) => Promise<void>,
-  declaration: Declaration,
 ): Promise<void> {
-  const [admin, ann, ben, cleo] = await seed(declaration, place)
   assert.ok(admin && ann && ben && cleo)
-  const served = await place.serve(declaration, { rateLimit: 'off', ...given })
   const { url, urls } = served
   const browsers: Browser[] = []
   const fixture: Fixture = {
@@ -144,7 +208,6 @@ async function onPlace(
     await use(fixture)
   } finally {
     for (const browser of browsers) browser.close()
-    await served.close()
   }
 }
 

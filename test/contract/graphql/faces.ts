@@ -222,6 +222,10 @@ async function fill(run: Run): Promise<void> {
   }
   await create('memberships', { project_id: 2, user_id: 2 })
   await create('memberships', { project_id: 1, user_id: 3 })
+  const texts = [['Buy stones', 'Grey ones'], ['Grey'], ['Other'], ['Grey', 'With grey notes']]
+  for (const [title = '', notes = null] of texts) {
+    await create('tasks', { title, notes, project_id: 1 })
+  }
 }
 
 export async function openFaces(kind: (typeof kinds)[number]): Promise<Faces> {

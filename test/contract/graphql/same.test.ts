@@ -1,6 +1,7 @@
 /** One question, asked through REST and through GraphQL: equal data, and the same decisions of the guard. */
 import assert from 'node:assert/strict'
 import { after, before, suite, test } from 'node:test'
+import type { JsonValue } from '../../../src/model/fields/type.ts'
 import { anonymous } from '../../../src/principal.ts'
 import { kinds } from '../rest/databases.ts'
 import { callers, type Faces, inRestWords, openFaces } from './faces.ts'
@@ -70,6 +71,25 @@ for (const kind of kinds) {
         })
       }
     }
+
+    test('what fits best comes first: in a list, among what belongs to an item, and in a connection', async () => {
+      const [[, who] = []] = callers
+      assert.ok(who)
+      const rest = await faces.byRest('/api/v1/projects/1/tasks?q=grey&sort=-q&fields=id,title', who)
+      const shown = 'search: "grey", orderBy: RELEVANCE) { id title }'
+      const { answer, codes } = await faces.byGraphql(
+        `{ answer: project(id: 1) { tasks(${shown} tasksConnection(first: 9, ${shown.replace('{ id', '{ totalCount nodes { id')} } } }`,
+        who,
+      )
+      assert.deepEqual(codes, [])
+      const { tasks, tasksConnection } = answer as Record<string, JsonValue>
+      assert.deepEqual(inRestWords(tasks ?? null), rest.data)
+      assert.deepEqual(tasksConnection, { totalCount: (rest.data as unknown[]).length, nodes: tasks })
+      assert.deepEqual(
+        (rest.data as { id: number }[]).map(item => item.id),
+        [4, 2, 1],
+      )
+    })
 
     test('what REST refuses to who has no credential, GraphQL refuses with the same code', async () => {
       const nobody = anonymous('192.0.2.1')

@@ -123,7 +123,7 @@ export function dumpShape(model: Model, name: string): ListShape {
     filter: name === 'api_keys' ? notTheBenchs : undefined,
     search: undefined,
     sort: [],
-    window: { kind: 'page', offset: 0, limit: 1, total: true },
+    window: { kind: 'page', offset: 0, limit: 1, total: 'exact' },
     select: fields.map(field => ({ kind: 'field', key: field, field }) as const),
   }
 }

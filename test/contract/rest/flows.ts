@@ -6,6 +6,7 @@ import { checkModel } from '../../../src/model/check.ts'
 import blog from '../../models/blog.ts'
 import type { Bench, OpenBench } from './bench.ts'
 import { ann, nobody, posts, seedBlog } from './blog.ts'
+import { seededBenches } from './scenario.ts'
 
 function header({ headers }: Reply, name: string): string {
   const value = headers[headers.indexOf(name) + 1]
@@ -23,18 +24,13 @@ function follow(reply: Reply, relation: string): string | undefined {
 }
 
 export function flowContract(open: OpenBench): void {
-  const flow = (name: string, run: (bench: Bench) => Promise<void>) =>
-    test(name, async () => {
-      const bench = await open(checkModel(blog))
-      try {
-        await seedBlog(bench)
-        await run(bench)
-      } finally {
-        await bench.close()
-      }
-    })
+  const withBench = seededBenches(checkModel(blog), open, seedBlog)
+  const reading = (name: string, run: (bench: Bench) => Promise<void>) =>
+    test(name, () => withBench(false, ({ bench }) => run(bench)))
+  const writing = (name: string, run: (bench: Bench) => Promise<void>) =>
+    test(name, () => withBench(true, ({ bench }) => run(bench)))
 
-  flow('a tag stays while nothing changes, and changes when something does', async bench => {
+  writing('a tag stays while nothing changes, and changes when something does', async bench => {
     for (const url of [
       '/api/v1/posts/1',
       '/api/v1/posts',
@@ -58,7 +54,7 @@ export function flowContract(open: OpenBench): void {
     }
   })
 
-  flow('the tag of a read lets one change through, not two', async bench => {
+  writing('the tag of a read lets one change through, not two', async bench => {
     const etag = header(await bench.send({ url: '/api/v1/posts/1' }, ann), 'ETag')
     const change = (title: string) =>
       bench.send(
@@ -70,7 +66,7 @@ export function flowContract(open: OpenBench): void {
     assert.equal(parse(await bench.send({ url: '/api/v1/posts/1' }, ann)).title, 'First')
   })
 
-  flow('the tag that counts is that of the plain item, however the answer is shaped', async bench => {
+  writing('the tag that counts is that of the plain item, however the answer is shaped', async bench => {
     const plain = header(await bench.send({ url: '/api/v1/posts/1' }, ann), 'ETag')
     const sparse = header(await bench.send({ url: '/api/v1/posts/1?fields=title' }, ann), 'ETag')
     const change = (etag: string) =>
@@ -89,7 +85,7 @@ export function flowContract(open: OpenBench): void {
     assert.ok(!changed.headers.includes('ETag'), 'what is not the plain item has no tag to be used again')
   })
 
-  flow('the tag of a write is the tag of the next read', async bench => {
+  writing('the tag of a write is the tag of the next read', async bench => {
     const requests = [
       { method: 'POST', url: '/api/v1/posts', body: { title: 'x' } },
       { method: 'PUT', url: '/api/v1/posts/1', body: { title: 'x' } },
@@ -117,7 +113,7 @@ export function flowContract(open: OpenBench): void {
     'author_id=2&fields=id&',
     'sort=body&include=author&',
   ]) {
-    flow(`a cursor meets every item once, in the order of the pages: ${query}`, async bench => {
+    reading(`a cursor meets every item once, in the order of the pages: ${query}`, async bench => {
       const walked: number[] = []
       let url: string | undefined = `/api/v1/posts?${query}cursor=&per_page=4`
       while (url !== undefined) {
@@ -138,7 +134,7 @@ export function flowContract(open: OpenBench): void {
     })
   }
 
-  flow('a cursor fits its own list and order only', async bench => {
+  reading('a cursor fits its own list and order only', async bench => {
     const { meta } = parse(await bench.send({ url: '/api/v1/posts?cursor=&per_page=2&sort=title' }, ann))
     for (const url of [
       'posts?sort=-title',
@@ -153,7 +149,7 @@ export function flowContract(open: OpenBench): void {
     }
   })
 
-  flow('the links of pages lead through all of them and back', async bench => {
+  reading('the links of pages lead through all of them and back', async bench => {
     const seen: number[] = []
     let url: string | undefined = '/api/v1/posts?title[contains]=Post%201&per_page=3'
     let last: Reply | undefined
@@ -168,7 +164,7 @@ export function flowContract(open: OpenBench): void {
     assert.deepEqual(parse(await bench.send({ url: first }, nobody)).data[0].id, 1)
   })
 
-  flow('HEAD says what GET says', async bench => {
+  reading('HEAD says what GET says', async bench => {
     for (const url of ['/api/v1/posts', '/api/v1/posts/1', '/api/v1/openapi.json']) {
       const get = await bench.send({ url }, nobody)
       const head = await bench.send({ method: 'HEAD', url }, nobody)
@@ -176,7 +172,7 @@ export function flowContract(open: OpenBench): void {
     }
   })
 
-  flow('each caller has a view of one’s own of the same path', async bench => {
+  writing('each caller has a view of one’s own of the same path', async bench => {
     const tags = new Set<string>()
     await bench.send({ method: 'POST', url: '/api/v1/api_keys', body: { name: 'Mine' } }, ann)
     for (const who of [ann, nobody]) {

@@ -1,4 +1,4 @@
-/** Three processes behind one address, which meet one scenario after the other. Each finds the database empty. */
+/** Three processes behind one address, for every bench of a suite. Each bench finds the database empty. */
 import { after } from 'node:test'
 import { ApiError } from '../../../src/errors.ts'
 import { checkModel } from '../../../src/model/check.ts'

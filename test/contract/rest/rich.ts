@@ -361,6 +361,32 @@ const fields: readonly Scenario[] = [
     has: { data: [], meta: { total: 0 } },
   },
   {
+    name: 'search by rank',
+    as: ann,
+    url: '/api/v1/tasks?q=GREY+stones&sort=-q&fields=id',
+    status: 200,
+    has: { data: [{ id: 1 }], meta: { total: 1 } },
+  },
+  ...['q=x&sort=q', 'sort=-q', 'q=x&sort=-q,title', 'q=x&sort=-id,-q'].map(query => ({
+    name: `no order by rank: ${query}`,
+    as: ann,
+    url: `/api/v1/tasks?${query}`,
+    status: 400,
+    has: {
+      error: {
+        message: /^The order by rank is "sort=-q", alone and with "q"/,
+        details: [{ field: 'sort', code: 'not_sortable' }],
+      },
+    },
+  })),
+  {
+    name: 'an order by rank where nothing is searched',
+    as: ann,
+    url: '/api/v1/projects?sort=-q',
+    status: 400,
+    has: { error: { message: /"q"/, details: [{ field: 'sort' }] } },
+  },
+  {
     name: 'search for nothing',
     as: ann,
     url: '/api/v1/tasks?q=',
@@ -505,6 +531,131 @@ const deprecated: readonly Scenario[] = [
   },
 ]
 
+const along: readonly Scenario[] = [
+  {
+    name: 'a filter along a to-one relation',
+    as: ann,
+    url: '/api/v1/tasks?project.name=Garden+wall&sort=-id&fields=id',
+    status: 200,
+    has: { data: [{ id: 2 }, { id: 1 }], meta: { total: 2 } },
+  },
+  {
+    name: 'with an operator, along two',
+    as: ann,
+    url: '/api/v1/tasks?project.owner.name[contains]=An&fields=id&cursor=',
+    status: 200,
+    has: { data: [{ id: 1 }, { id: 2 }] },
+  },
+  {
+    name: 'a missing related item fulfils nothing, its missing value does',
+    as: ann,
+    url: '/api/v1/tasks?parent.parent_id[null]=true&fields=id',
+    status: 200,
+    has: { data: [{ id: 2 }], meta: { total: 1 } },
+  },
+  {
+    name: 'along a to-many relation',
+    as: ann,
+    url: '/api/v1/projects?tasks.title[contains]=stones&fields=id',
+    status: 200,
+    has: { data: [{ id: 1 }], meta: { total: 1 } },
+  },
+  {
+    name: 'two conditions on a to-many relation are about one item',
+    as: ann,
+    url: '/api/v1/projects?tasks.title[contains]=stones&tasks.parent_id=1',
+    status: 200,
+    has: { data: [], meta: { total: 0 } },
+  },
+  {
+    name: 'which may have both',
+    as: ann,
+    url: '/api/v1/projects?tasks.title[contains]=mortar&tasks.parent_id=1&fields=id',
+    status: 200,
+    has: { data: [{ id: 1 }], meta: { total: 1 } },
+  },
+  {
+    name: 'along a many-to-many relation, and on from there',
+    as: ann,
+    url: '/api/v1/tasks?labels.name=heavy&labels.tasks.title[contains]=stones&fields=id',
+    status: 200,
+    has: { data: [{ id: 1 }], meta: { total: 1 } },
+  },
+  {
+    name: 'within a sub-collection',
+    as: ann,
+    url: '/api/v1/projects/1/tasks?assignee.name=Ben&fields=id',
+    status: 200,
+    has: { data: [{ id: 1 }], meta: { total: 1 } },
+  },
+  {
+    name: 'and one of many to many',
+    as: ann,
+    url: '/api/v1/labels/1/tasks?assignee.id[in]=2,3&fields=id',
+    status: 200,
+    has: { data: [{ id: 1 }], meta: { total: 1 } },
+  },
+  {
+    name: 'nothing is found by a related item that may not be read',
+    as: ann,
+    url: '/api/v1/users?projects.name=Secret+shed',
+    status: 200,
+    has: { data: [], meta: { total: 0 } },
+  },
+  {
+    name: 'nor by its value that reads as null',
+    as: ann,
+    url: '/api/v1/tasks?assignee.phone=333',
+    status: 200,
+    has: { data: [], meta: { total: 0 } },
+  },
+  {
+    name: 'a field of a related item that may not be read is none',
+    as: ann,
+    url: '/api/v1/tasks?project.budget[gte]=1',
+    status: 400,
+    has: {
+      error: { code: 'BAD_REQUEST', message: 'The parameter "project.budget[gte]" is not known here.' },
+    },
+  },
+  {
+    name: 'it is one for those who may',
+    as: admin,
+    url: '/api/v1/tasks?project.budget[gt]=1000&fields=id',
+    status: 200,
+    has: { data: [{ id: 3 }], meta: { total: 1 } },
+  },
+  {
+    name: 'the scope of the related collection counts',
+    as: user(2, 'user', new Set(['read:task'])),
+    url: '/api/v1/tasks?assignee.name=Ben',
+    status: 403,
+    has: { error: { code: 'INSUFFICIENT_SCOPE' } },
+  },
+  {
+    name: 'nobody signed in may not look along',
+    as: nobody,
+    url: '/api/v1/labels?tasks.title=x',
+    status: 401,
+  },
+  ...[
+    ['tasks?parent.parent.parent.parent.id=1', 'too_deep'],
+    ['projects?tasks.labels.tasks.id=1', 'too_deep'],
+    ['tasks?project.id[like]=1', 'unknown_parameter'],
+    ['tasks?.id=1', 'unknown_parameter'],
+    ['tasks?project.=1', 'unknown_parameter'],
+    ['tasks?project=1', 'unknown_parameter'],
+    ['tasks?project.priority=high', 'unknown_parameter'],
+    ['tasks?project.id=high', 'wrong_type'],
+  ].map(([url = '', code = '']) => ({
+    name: `${url} is a parameter that is wrong`,
+    as: ann,
+    url: `/api/v1/${url}`,
+    status: 400,
+    has: { error: { code: 'BAD_REQUEST', details: [{ code }] } },
+  })),
+]
+
 export function richContract(open: OpenBench): void {
-  runScenarios(checkModel(rich), open, seed, [hidden, related, fields, deprecated].flat())
+  runScenarios(checkModel(rich), open, seed, [hidden, related, along, fields, deprecated].flat())
 }

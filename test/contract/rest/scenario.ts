@@ -1,6 +1,6 @@
 /** A scenario is a row: who asks for what, and what must and must not come of it. */
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { after, test } from 'node:test'
 import type { Reply } from '../../../src/call.ts'
 import type { Model } from '../../../src/model/model.ts'
 import type { Principal } from '../../../src/principal.ts'
@@ -73,25 +73,62 @@ function assertReply(reply: Reply, scenario: Scenario): void {
   for (const lacking of scenario.lacks ?? []) assert.ok(!text.includes(lacking), `${lacking} is in ${text}`)
 }
 
-async function runScenario(model: Model, open: OpenBench, seed: Seed, scenario: Scenario): Promise<void> {
-  const bench = await open(model)
-  try {
-    await seed(bench)
-    const before = await bench.dump()
-    const reply = await bench.send(scenario, scenario.as)
-    assertReply(reply, scenario)
-    const after = await bench.dump()
-    const changed = [...after].filter(([name, text]) => before.get(name) !== text).map(([name]) => name)
-    assert.deepEqual(changed.sort(), [...(scenario.changes ?? [])].sort(), 'what changed')
-  } finally {
-    await bench.close()
+/** A bench, and everything that its store holds. */
+interface Seeded {
+  readonly bench: Bench
+  readonly dump: ReadonlyMap<string, string>
+}
+
+/**
+ * Runs tests on benches with the same data. A test that changes nothing leaves its bench to the next one, because
+ * filling a database costs far more than a request. A test that `changes` something starts with a new one.
+ */
+export function seededBenches(model: Model, open: OpenBench, seed: Seed) {
+  let kept: Seeded | undefined
+  const closeKept = async () => {
+    const last = kept
+    kept = undefined
+    await last?.bench.close()
+  }
+  const openSeeded = async (): Promise<Seeded> => {
+    const bench = await open(model)
+    try {
+      await seed(bench)
+      return { bench, dump: await bench.dump() }
+    } catch (error) {
+      await bench.close()
+      throw error
+    }
+  }
+  after(closeKept)
+  return async (changes: boolean, run: (seeded: Seeded) => Promise<void>): Promise<void> => {
+    if (changes) await closeKept()
+    const seeded = kept ?? (await openSeeded())
+    kept = seeded
+    try {
+      await run(seeded)
+    } catch (error) {
+      await closeKept()
+      throw error
+    }
+    if (changes) await closeKept()
   }
 }
 
-/** One test for each row, each on a database of its own. */
+async function runScenario({ bench, dump: before }: Seeded, scenario: Scenario): Promise<void> {
+  const reply = await bench.send(scenario, scenario.as)
+  assertReply(reply, scenario)
+  const after = await bench.dump()
+  const changed = [...after].filter(([name, text]) => before.get(name) !== text).map(([name]) => name)
+  assert.deepEqual(changed.sort(), [...(scenario.changes ?? [])].sort(), 'what changed')
+}
+
+/** One test for each row: those that change nothing share a database. */
 export function runScenarios(model: Model, open: OpenBench, seed: Seed, rows: readonly Scenario[]): void {
+  const withBench = seededBenches(model, open, seed)
   for (const row of rows) {
-    const { name, method = 'GET', url } = row
-    test(`${method} ${url.slice(0, 80)}: ${name}`, () => runScenario(model, open, seed, row))
+    const { name, method = 'GET', url, changes } = row
+    test(`${method} ${url.slice(0, 80)}: ${name}`, () =>
+      withBench(changes !== undefined, seeded => runScenario(seeded, row)))
   }
 }

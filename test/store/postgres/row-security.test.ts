@@ -73,7 +73,7 @@ function idsOf(name: string): ListShape {
     filter: undefined,
     search: undefined,
     sort: [],
-    window: { kind: 'page', offset: 0, limit: 1, total: true },
+    window: { kind: 'page', offset: 0, limit: 1, total: 'exact' },
     select: fields('id'),
   }
 }

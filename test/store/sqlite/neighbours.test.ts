@@ -36,8 +36,9 @@ async function withNeighbour(sharesMemory: boolean, use: (bench: Bench) => Promi
     const shape: ItemShape = { kind: 'item', collection: 'posts', id: 0, select: fields('title') }
     const plan = createGuard(blog)({ shape, args: [id] }, system)
     const title = () => {
-      const { text } = store.read(plan)
-      return String(JSON.parse(text ?? '{}').title)
+      const answer = store.read(plan)
+      if (answer instanceof Promise) return assert.fail('reads by key answer at once')
+      return String(JSON.parse(answer.text ?? '{}').title)
     }
     const changeElsewhere = (next: string) => {
       const before = Atomics.load(told, 0)

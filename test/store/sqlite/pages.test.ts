@@ -41,7 +41,7 @@ const byId = (descending: boolean): ListShape => ({
   filter: undefined,
   search: undefined,
   sort: [{ field: 'id', descending }],
-  window: { kind: 'page', offset: 0, limit: 1, total: false },
+  window: { kind: 'page', offset: 0, limit: 1, total: 'none' },
   select: fields('id'),
 })
 

@@ -3,9 +3,12 @@ import assert from 'node:assert/strict'
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { test } from 'node:test'
+import { setImmediate as turnOfTheLoop } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
+import type { ListShape } from '../../../src/plan/plan.ts'
+import { system, user } from '../../../src/principal.ts'
 import { openSqlite } from '../../../src/store/sqlite.ts'
-import { blog, Client, withFile } from '../blog.ts'
+import { blog, Client, listOfPosts, withFile } from '../blog.ts'
 
 const program = fileURLToPath(new URL('other-process.ts', import.meta.url))
 const TURNS = 200
@@ -15,6 +18,47 @@ async function ask(child: ChildProcess, id: number, title: string | null): Promi
   child.send({ id, title })
   return (await answer)[0]
 }
+
+test('while two processes write, no read in a process is older than what was acknowledged before it', async () => {
+  await withFile(async file => {
+    const store = openSqlite(blog, { file, readers: { count: 2, timeoutMs: 60_000, budgetMs: 0 } })
+    const client = new Client(store, blog, user(1, 'admin', 'all'))
+    const author = await client.create('users', { name: 'x', email: 'x@example.com' }, system)
+    const rows = Array.from({ length: 700 }, (_, n) =>
+      client.create('posts', { title: `${n}`, author_id: author.id }),
+    )
+    const [first] = await Promise.all(rows)
+    const id = first?.id ?? 0
+    const child = fork(program, [file])
+    await once(child, 'message')
+    const found: ListShape = { ...listOfPosts, sort: [{ field: 'body', descending: false }] }
+    let acknowledged = 0
+    let isOver = false
+    const read = async (shape: ListShape, offset: number): Promise<void> => {
+      while (!isOver) {
+        await turnOfTheLoop()
+        const before = acknowledged
+        await store.refresh()
+        const { items } = await client.list(shape, [offset, 1])
+        const title = Number(items?.[0]?.title)
+        assert.ok(title >= before, `${title} after ${before}`)
+        assert.ok(title <= acknowledged + 1)
+      }
+    }
+    const reads = [read(found, 0), read(found, 0), read({ ...listOfPosts, within: undefined }, 0)]
+    for (let turn = 1; turn <= TURNS; turn++) {
+      if (turn % 2 === 0) await ask(child, id, `${turn}`)
+      else await client.update('posts', id, { title: `${turn}` })
+      acknowledged = turn
+    }
+    isOver = true
+    await Promise.all(reads)
+    assert.ok((store.slowReads?.().done ?? 0) > TURNS / 10)
+    child.kill('SIGKILL')
+    await once(child, 'exit')
+    await store.close()
+  })
+})
 
 test('three processes in turn: no remembered answer outlives another process’s write', async () => {
   await withFile(async file => {

@@ -47,7 +47,7 @@ const list: ListShape = {
   filter: undefined,
   search: undefined,
   sort: [],
-  window: { kind: 'page', offset: 0, limit: 1, total: false },
+  window: { kind: 'page', offset: 0, limit: 1, total: 'none' },
   select: [
     ...fields('name'),
     { kind: 'relation', key: 'team', relation: 'team', select: fields('name'), list: undefined },

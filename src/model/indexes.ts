@@ -2,8 +2,8 @@
  * Which indexes a collection has: those that the model declares, those of its unique fields and relations, and those
  * that let it be listed newest first. See decisions/default-indexes.md.
  */
-import { indexOrder, keyText } from '../../model/index-order.ts'
-import type { Collection, Field, Index, IndexKey } from '../../model/model.ts'
+import { indexOrder, keyText } from './index-order.ts'
+import type { Collection, Field, Index, IndexKey } from './model.ts'
 
 /** Each once. `isJoin`: whether a many-to-many relation goes through the collection. */
 export function indexedKeys(collection: Collection, isJoin: boolean): readonly Index[] {
@@ -16,6 +16,13 @@ export function indexedKeys(collection: Collection, isJoin: boolean): readonly I
   for (const keys of newestFirst(fields, isJoin))
     if (!isServed(keys, indexes)) indexes.push({ keys, unique: false })
   return indexes
+}
+
+/** Whether a field is in an index of its collection, at whichever place. */
+export function isIndexed({ fields, indexes }: Collection, name: string): boolean {
+  const field = fields.get(name)
+  if (name === 'id' || name === 'created_at' || field?.unique || field?.reference) return true
+  return indexes.some(({ keys }) => keys.some(key => key.field === name))
 }
 
 function ascending(...names: readonly string[]): readonly IndexKey[] {

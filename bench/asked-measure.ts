@@ -1,0 +1,164 @@
+/** Rounds in which the bare server, the hand-written one and Portico take turns at W10 to W19. */
+import { readFileSync } from 'node:fs'
+import type { AskedFloor, AskedWorkload } from './asked.ts'
+import { type DataSet, limitDataSet } from './data.ts'
+import { type Load, type Measured, sendLoad } from './load.ts'
+import type { Pace } from './measure.ts'
+import { type Running, startBaseline, startLimit, startPortico } from './server.ts'
+import type { Stage } from './stage.ts'
+
+export interface AskedFigure {
+  readonly workload: string
+  readonly what: string
+  /** On which database Portico ran. */
+  readonly stage: string
+  readonly rows: number
+  readonly rounds: readonly AskedRound[]
+  readonly floor: AskedFloor
+}
+
+/** What one server did in one round. */
+interface Turn extends Measured {
+  /** Processor time of the server's process, in microseconds for each request; undefined where the system does not tell. */
+  readonly cpuMicros: number | undefined
+}
+
+export interface AskedRound {
+  readonly bare: Turn
+  /** The hand-written server: only where there is one to compare with. */
+  readonly limit?: Turn
+  readonly own: Turn
+}
+
+/** Linux counts the time of processes in hundredths of a second. */
+const TICK_MICROS = 10_000
+
+/** Processor time that a process and its threads have used so far, in microseconds. */
+export function cpuMicrosOf(pid: number): number | undefined {
+  try {
+    // The second field is the name, which may hold spaces: the rest begins behind its bracket (proc_pid_stat(5)).
+    const [, rest = ''] = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')
+    const fields = rest.split(' ')
+    return (Number(fields[11]) + Number(fields[12])) * TICK_MICROS
+  } catch {
+    return undefined
+  }
+}
+
+/** A server that is measured, and how far it has come in the list of requests. */
+class Contestant {
+  readonly #running: Running
+  readonly #load: Load
+  #from = 0
+
+  constructor(running: Running, load: Load) {
+    this.#running = running
+    this.#load = load
+  }
+
+  async turn(seconds: number, isOnce: boolean): Promise<Turn> {
+    const { pid, origin } = this.#running
+    const before = cpuMicrosOf(pid)
+    const load = { ...this.#load, seconds, ...(isOnce && { from: this.#from }) }
+    const measured = await sendLoad(origin, load)
+    this.#from = measured.next
+    const used = (cpuMicrosOf(pid) ?? Number.NaN) - (before ?? Number.NaN)
+    return { ...measured, cpuMicros: Number.isNaN(used) ? undefined : used / measured.answered }
+  }
+}
+
+/**
+ * A cursor of posts in the order of ids, with any id in place of its own: one request for all cursors, since a
+ * cursor is the JSON of its list's mark and its sort keys.
+ */
+export async function cursorsOf(origin: string, key: string): Promise<(id: number) => string> {
+  const response = await fetch(`${origin}/api/v1/posts?cursor=&per_page=1`, {
+    headers: { Authorization: `Bearer ${key}` },
+  })
+  if (!response.ok) throw new Error(`Portico gave no cursor (${response.status}): ${await response.text()}`)
+  const { meta } = (await response.json()) as { meta: { next_cursor: string } }
+  const [mark] = JSON.parse(Buffer.from(meta.next_cursor, 'base64url').toString()) as [string]
+  return id => Buffer.from(JSON.stringify([mark, id])).toString('base64url')
+}
+
+/** What is refused for another reason than too much load must not look like an answer. */
+async function requireAnswer(origin: string, { requests, headers }: Load): Promise<void> {
+  const [first] = requests
+  if (first === undefined || first.method === 'DELETE') return
+  const { method, path, body } = first
+  const response = await fetch(`${origin}${path}`, { method, headers, ...(body !== undefined && { body }) })
+  const text = await response.text()
+  if (!response.ok || text.includes('"errors"'))
+    throw new Error(`${method} ${path}: ${response.status} ${text}`)
+}
+
+function loadOf(workload: AskedWorkload, data: DataSet, cursorAt: (id: number) => string): Load {
+  return {
+    requests: workload.requests(data, cursorAt),
+    clients: workload.clients,
+    seconds: 1,
+    headers: { Authorization: `Bearer ${data.key}`, 'Content-Type': 'application/json' },
+  }
+}
+
+interface Contestants {
+  readonly bare: Contestant
+  readonly limit: Contestant | undefined
+  readonly own: Contestant
+}
+
+async function contestants(
+  workload: AskedWorkload,
+  data: DataSet,
+  stage: Stage,
+  closing: (() => unknown)[],
+): Promise<Contestants> {
+  const open = (running: Running) => {
+    closing.push(() => running.stop())
+    return running
+  }
+  const work = await stage.copy(data)
+  closing.push(() => work.remove())
+  const portico = open(
+    await startPortico(work.data.database, {
+      ...stage.environment,
+      PORTICO_MODEL: data.model,
+      ...(!workload.memory && { PORTICO_CACHE_BYTES: '0' }),
+    }),
+  )
+  const load = loadOf(workload, data, await cursorsOf(portico.origin, data.key))
+  await requireAnswer(portico.origin, load)
+  const bare = new Contestant(open(await startBaseline()), load)
+  const own = new Contestant(portico, load)
+  if (stage.floor !== 'cold' || workload.floor.ofLimit === undefined) return { bare, own, limit: undefined }
+  const limit = open(await startLimit(limitDataSet(data).database))
+  return { bare, own, limit: new Contestant(limit, loadOf(workload, data, String)) }
+}
+
+/** Measures one work on one database. Throws when its first request is not answered. */
+export async function measureAsked(
+  workload: AskedWorkload,
+  data: DataSet,
+  { rounds, seconds }: Pace,
+  stage: Stage,
+): Promise<AskedFigure> {
+  const closing: (() => unknown)[] = []
+  try {
+    const { bare, limit, own } = await contestants(workload, data, stage, closing)
+    const isOnce = workload.once !== undefined
+    const eachSeconds = Math.min(seconds, workload.once?.seconds ?? seconds)
+    const round = async (of: number): Promise<AskedRound> => ({
+      bare: await bare.turn(of, false),
+      ...(limit && { limit: await limit.turn(of, false) }),
+      own: await own.turn(of, isOnce),
+    })
+    // The first one warms the servers up.
+    await round(1)
+    const measured: AskedRound[] = []
+    for (let n = 0; n < rounds; n++) measured.push(await round(eachSeconds))
+    const { name, what, floor } = workload
+    return { workload: name, what, stage: stage.name, rows: data.rows, rounds: measured, floor }
+  } finally {
+    for (const close of closing.toReversed()) await close()
+  }
+}

@@ -1,0 +1,265 @@
+/** What people ask most: W10 to W19 of docs/performance.md, each request with other values than the ones before it. */
+import { type DataSet, type ModelName, USERS } from './data.ts'
+import type { Request } from './load.ts'
+import { commonStatus, commonWords, type Random, randomNumbers, rareWords } from './posts.ts'
+
+export interface AskedWorkload {
+  readonly name: string
+  readonly what: string
+  readonly clients: number
+  readonly model: ModelName
+  /** Whether Portico may answer from memory. */
+  readonly memory: boolean
+  /** Whether it is measured on a million posts too. */
+  readonly big: boolean
+  /** Whether a request can be answered once only, and from how many posts it needs to be measured. */
+  readonly once?: { readonly posts: number; readonly seconds: number }
+  readonly floor: AskedFloor
+  /** `cursorAt`: the cursor of a list in the order of ids that goes on after this id. */
+  requests(data: Pick<DataSet, 'rows'>, cursorAt: (id: number) => string): readonly Request[]
+}
+
+/** What the project wants to reach at least, in requests per second. */
+export interface AskedFloor {
+  /** Over those of the hand-written server, on SQLite. */
+  readonly ofLimit?: number
+  /** Over those of the bare server, on SQLite. */
+  readonly ofBare?: number
+  /** Over those of the bare server, on PostgreSQL. */
+  readonly postgres?: number
+}
+
+/** More than a server answers within a second, and few enough for the load generator. */
+const MAX_REQUESTS = 40_000
+/** Pages have 1 to 39 items, 20 on average. */
+const MAX_PER_PAGE = 39
+
+const get = (path: string): Request => ({ method: 'GET', path })
+const whole = (random: Random, below: number) => Math.floor(random() * below)
+
+function shuffled<T>(values: T[], random: Random): T[] {
+  for (let last = values.length - 1; last > 0; last--) {
+    const other = whole(random, last + 1)
+    const [a, b] = [values[last], values[other]]
+    if (a !== undefined && b !== undefined) [values[last], values[other]] = [b, a]
+  }
+  return values
+}
+
+/** Different requests in random order: `make` gets numbers below the two counts, another pair each time. */
+function pairs(first: number, second: number, make: (a: number, b: number) => Request): readonly Request[] {
+  const all = Array.from({ length: first * second }, (_, n) => n)
+  const picked = shuffled(all, randomNumbers(3)).slice(0, MAX_REQUESTS)
+  return picked.map(n => make(Math.floor(n / second), n % second))
+}
+
+/** Pages 1 to `count` of a list, of other sizes. */
+function pages(query: string, count: number): readonly Request[] {
+  return pairs(count, MAX_PER_PAGE, (page, size) =>
+    get(`/api/v1/posts?${query}&page=${page + 1}&per_page=${size + 1}`),
+  )
+}
+
+const newestFirst = () => pages('sort=-created_at', 50)
+
+const ofStatus = (total: 'exact' | 'estimate' | 'none') =>
+  pages(`status=${commonStatus}&sort=-created_at&total=${total}`, 50)
+
+const ofAuthors = () =>
+  pairs(USERS, MAX_PER_PAGE, (user, size) =>
+    get(`/api/v1/posts?author_id=${user + 1}&sort=-created_at&include=author&per_page=${size + 1}`),
+  )
+
+const ofUsersByPage = () =>
+  pairs(USERS, 2 * MAX_PER_PAGE, (user, n) => {
+    const [page, size] = [1 + Math.floor(n / MAX_PER_PAGE), 1 + (n % MAX_PER_PAGE)]
+    return get(`/api/v1/users/${user + 1}/posts?page=${page}&per_page=${size}`)
+  })
+
+const CURSORS = 200
+
+function ofUsersByCursor({ rows }: { readonly rows: number }, cursorAt: (id: number) => string) {
+  return pairs(USERS, CURSORS, (user, n) => {
+    const cursor = cursorAt(Math.floor((n * rows * 0.7) / CURSORS))
+    return get(`/api/v1/users/${user + 1}/posts?cursor=${cursor}&per_page=20`)
+  })
+}
+
+const rareWord = ({ rows }: { readonly rows: number }) =>
+  pairs(rareWords(rows), 10, (word, size) => get(`/api/v1/posts?q=rare${word}&per_page=${size + 11}`))
+
+const commonWord = () =>
+  pairs(commonWords.length, 5 * MAX_PER_PAGE, (word, n) => {
+    const [page, size] = [1 + Math.floor(n / MAX_PER_PAGE), 1 + (n % MAX_PER_PAGE)]
+    return get(`/api/v1/posts?q=${commonWords[word]}&page=${page}&per_page=${size}`)
+  })
+
+/** Every post once, in random order. */
+function ids(rows: number): readonly number[] {
+  return shuffled(
+    Array.from({ length: rows }, (_, n) => n + 1),
+    randomNumbers(5),
+  )
+}
+
+const changes = ({ rows }: { readonly rows: number }): readonly Request[] =>
+  ids(rows)
+    .slice(0, MAX_REQUESTS)
+    .map((id, n) => ({
+      method: 'PATCH',
+      path: `/api/v1/posts/${id}`,
+      body: JSON.stringify({ title: `Another title ${n}` }),
+    }))
+
+const deletions = ({ rows }: { readonly rows: number }): readonly Request[] =>
+  ids(rows).map(id => ({ method: 'DELETE', path: `/api/v1/posts/${id}` }))
+
+const query =
+  'query($id: ID!, $limit: Int!) { user(id: $id) { id email posts(limit: $limit, orderBy: [CREATED_AT_DESC]) { id title author { id email } } } }'
+
+const nested = () =>
+  pairs(USERS, MAX_PER_PAGE, (user, size) => {
+    const variables = { id: String(user + 1), limit: size + 1 }
+    return { method: 'POST', path: '/graphql', body: JSON.stringify({ query, variables }) }
+  })
+
+const created = (n: number): Request => ({
+  method: 'POST',
+  path: '/api/v1/posts',
+  body: JSON.stringify({ title: `A new post ${n}`, body: `What it says, ${n}. `.padEnd(100, 'lorem ') }),
+})
+
+/** Nine reads of W1, W2, W10, W11 and W12 to one create, in random order. */
+function mixed({ rows }: { readonly rows: number }): readonly Request[] {
+  const random = randomNumbers(7)
+  const [newest, authors, users] = [newestFirst(), ofAuthors(), ofUsersByPage()]
+  const reads = [
+    () => get(`/api/v1/posts/${1 + whole(random, rows)}`),
+    () => get('/api/v1/posts?per_page=20'),
+    ...[newest, authors, users].map(list => () => list[whole(random, list.length)]),
+  ]
+  return Array.from({ length: MAX_REQUESTS }, (_, n) => {
+    const read = random() < 0.9 ? reads[n % reads.length]?.() : undefined
+    return read ?? created(n)
+  })
+}
+
+const list = { clients: 32, model: 'blog', memory: false, big: true } as const
+const write = { clients: 32, model: 'blog', memory: false, big: false } as const
+
+export const askedWorkloads: readonly AskedWorkload[] = [
+  {
+    ...list,
+    name: 'W10',
+    what: 'newest first, pages 1 to 50',
+    floor: { ofLimit: 0.7, postgres: 0.06 },
+    requests: newestFirst,
+  },
+  {
+    ...list,
+    name: 'W11',
+    what: "an author's newest, with the author",
+    floor: { ofLimit: 0.7, postgres: 0.06 },
+    requests: ofAuthors,
+  },
+  {
+    ...list,
+    name: 'W12@page',
+    what: "a user's posts, page 1 or 2",
+    floor: { ofLimit: 0.7, postgres: 0.06 },
+    requests: ofUsersByPage,
+  },
+  {
+    ...list,
+    name: 'W12@cursor',
+    what: "a user's posts from a cursor",
+    floor: { ofLimit: 0.7, postgres: 0.06 },
+    requests: ofUsersByCursor,
+  },
+  {
+    ...list,
+    name: 'W13@exact',
+    what: 'a status that 40 % have, newest first, total counted',
+    model: 'editorial',
+    floor: { ofLimit: 0.7 },
+    requests: () => ofStatus('exact'),
+  },
+  {
+    ...list,
+    name: 'W13@estimate',
+    what: 'the same, total estimated beyond 10,000',
+    model: 'editorial',
+    floor: { ofLimit: 0.7, postgres: 0.06 },
+    requests: () => ofStatus('estimate'),
+  },
+  {
+    ...list,
+    name: 'W13@none',
+    what: 'the same, without a total',
+    model: 'editorial',
+    floor: { ofLimit: 0.7, postgres: 0.06 },
+    requests: () => ofStatus('none'),
+  },
+  {
+    ...list,
+    name: 'W14@rare',
+    what: 'search, a word in 10 posts',
+    model: 'editorial',
+    floor: { ofLimit: 0.7, postgres: 0.06 },
+    requests: rareWord,
+  },
+  {
+    ...list,
+    name: 'W14@common',
+    what: 'search, a word in 30,000 posts',
+    model: 'editorial',
+    floor: { ofLimit: 0.7, postgres: 0.06 },
+    requests: commonWord,
+  },
+  {
+    ...write,
+    name: 'W15',
+    what: 'change one field, 32 clients',
+    floor: { ofBare: 0.25, postgres: 0.08 },
+    requests: changes,
+  },
+  {
+    ...write,
+    name: 'W16',
+    what: 'delete a post, 32 clients',
+    once: { posts: 300_000, seconds: 2 },
+    floor: { ofBare: 0.25, postgres: 0.08 },
+    requests: deletions,
+  },
+  {
+    ...list,
+    name: 'W17',
+    what: "GraphQL, a user's 20 newest with their author",
+    floor: { ofLimit: 0.6, postgres: 0.06 },
+    requests: nested,
+  },
+  {
+    ...list,
+    name: 'W18',
+    what: 'posts of administrators, newest first',
+    floor: { ofLimit: 0.5 },
+    requests: () => pages('author.role=admin&sort=-created_at', 25),
+  },
+  {
+    ...write,
+    name: 'W19@memory',
+    what: 'nine reads of W1, W2, W10, W11, W12 to one create, 64 clients, answers remembered',
+    clients: 64,
+    memory: true,
+    floor: { ofBare: 0.25, postgres: 0.08 },
+    requests: mixed,
+  },
+  {
+    ...write,
+    name: 'W19@database',
+    what: 'the same, from the database',
+    clients: 64,
+    floor: {},
+    requests: mixed,
+  },
+]

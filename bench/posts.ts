@@ -1,0 +1,53 @@
+/** The rows of the data sets: what each post holds. Made of a seed, so each run measures the same rows. */
+
+const YEAR_MS = 365 * 24 * 3_600_000
+const MAX_EARLY_MS = 3 * 24 * 3_600_000
+const firstAt = Date.parse('2025-01-01T00:00:00.000Z')
+
+/** A number from 0 up to 1, another at each call. */
+export type Random = () => number
+
+/** Numbers that look random and are the same each time (mulberry32). */
+export function randomNumbers(seed: number): Random {
+  let state = seed
+  return () => {
+    state = (state + 0x6d2b79f5) | 0
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296
+  }
+}
+
+/**
+ * When post `n` of `rows` was made: the posts are spread over a year in the order of their ids, but for one in
+ * fifty, which is up to three days earlier, as an imported post is.
+ */
+export function createdAt(n: number, rows: number, random: Random): string {
+  const earlyMs = random() < 0.02 ? Math.floor(random() * MAX_EARLY_MS) : 0
+  return new Date(firstAt + Math.floor((n * YEAR_MS) / rows) - earlyMs).toISOString()
+}
+
+/** The status that 40 % of the posts have; the others have 15 % each. */
+export const commonStatus = 'published'
+const otherStatuses = ['draft', 'review', 'scheduled', 'archived']
+
+export function statusOf(random: Random): string {
+  const number = random()
+  if (number < 0.4) return commonStatus
+  return otherStatuses[Math.floor((number - 0.4) / 0.15)] ?? 'archived'
+}
+
+/** Each is in about 30,000 posts, or in 30 % of fewer than 100,000. */
+export const commonWords: readonly string[] = Array.from({ length: 20 }, (_, n) => `topic${n}`)
+const COMMON_POSTS = 30_000
+/** Each rare word is in so many posts. */
+export const RARE_POSTS = 10
+
+export const rareWords = (rows: number): number => Math.max(1, Math.floor(rows / RARE_POSTS))
+
+/** The body of a post that is searched: one rare word and some common ones. */
+export function searchedBody(n: number, rows: number, random: Random): string {
+  const share = Math.min(0.3, COMMON_POSTS / rows)
+  const common = commonWords.filter(() => random() < share)
+  return [`Post with rare${n % rareWords(rows)}`, ...common].join(' ').padEnd(100, ' lorem ipsum')
+}

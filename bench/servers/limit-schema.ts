@@ -1,0 +1,25 @@
+/** What the hand-written server adds to the tables: the index of each question, and a full-text search of its own. */
+import type { DatabaseSync } from 'node:sqlite'
+
+function columnsOf(database: DatabaseSync, table: string): readonly string[] {
+  const rows = database.prepare('SELECT name FROM pragma_table_info(?)').all(table)
+  return rows.map(({ name }) => String(name))
+}
+
+/** Adds what is missing; doing it again changes nothing. */
+export function prepareLimit(database: DatabaseSync): void {
+  database.exec(`
+    CREATE INDEX IF NOT EXISTS limit_newest ON posts (created_at);
+    CREATE INDEX IF NOT EXISTS limit_of_author ON posts (author_id, created_at);
+    CREATE INDEX IF NOT EXISTS limit_admins ON users (role);
+  `)
+  if (!columnsOf(database, 'posts').includes('status')) return
+  database.exec('CREATE INDEX IF NOT EXISTS limit_status ON posts (status, created_at)')
+  if (columnsOf(database, 'limit_search').length > 0) return
+  database.exec(`
+    CREATE VIRTUAL TABLE limit_search
+      USING fts5(title, body, content = 'posts', content_rowid = 'id', detail = 'column');
+    INSERT INTO limit_search (limit_search) VALUES ('rebuild');
+    INSERT INTO limit_search (limit_search) VALUES ('optimize');
+  `)
+}

@@ -1,0 +1,174 @@
+/** What item reads and `/healthz` take while eight clients scan a whole table, and what they take alone. */
+import { Agent, get } from 'node:http'
+import { copyOf, type DataSet } from './data.ts'
+import { median, type Pace } from './measure.ts'
+import { percentile } from './overload.ts'
+import { randomNumbers } from './posts.ts'
+import { type Running, startPortico } from './server.ts'
+
+const scanClients = 8
+const probeClients = 8
+
+export interface SlowReadFigure {
+  readonly what: string
+  /** Medians of the rounds, in milliseconds. */
+  readonly alone: Latency
+  readonly beside: Latency
+}
+
+export interface SlowReadFigures {
+  readonly probes: readonly SlowReadFigure[]
+  /** Scans answered in a second, and what one took, in milliseconds. */
+  readonly scansPerSecond: number
+  readonly scan: Latency
+}
+
+interface Latency {
+  readonly p50: number
+  readonly p99: number
+}
+
+interface Client {
+  readonly agent: Agent
+  readonly headers: Readonly<Record<string, string>>
+}
+
+function clientsOf(count: number, headers: Client['headers']): Client[] {
+  return Array.from({ length: count }, () => ({
+    agent: new Agent({ keepAlive: true, maxSockets: 1 }),
+    headers,
+  }))
+}
+
+/** Milliseconds until the whole answer is there. Rejects unless it is 200. */
+function timed(url: string, { agent, headers }: Client): Promise<number> {
+  const began = performance.now()
+  return new Promise((resolve, reject) => {
+    get(url, { agent, headers }, response => {
+      response.resume().on('end', () => {
+        if (response.statusCode === 200) resolve(performance.now() - began)
+        else reject(new Error(`${url} was answered with ${response.statusCode}`))
+      })
+    }).on('error', reject)
+  })
+}
+
+/** Each client asks again as soon as it is answered, until `isOver`. */
+async function times(
+  clients: readonly Client[],
+  url: () => string,
+  isOver: () => boolean,
+): Promise<readonly number[]> {
+  const found: number[] = []
+  const ask = async (client: Client): Promise<void> => {
+    while (!isOver()) found.push(await timed(url(), client))
+    client.agent.destroy()
+  }
+  await Promise.all(clients.map(ask))
+  return found
+}
+
+function latency(values: readonly number[]): Latency {
+  return { p50: percentile(values, 0.5), p99: percentile(values, 0.99) }
+}
+
+function medians(latencies: readonly Latency[]): Latency {
+  return { p50: median(latencies.map(({ p50 }) => p50)), p99: median(latencies.map(({ p99 }) => p99)) }
+}
+
+interface Probe {
+  readonly what: string
+  readonly url: () => string
+}
+
+function probesOf({ origin }: Running, rows: number): readonly Probe[] {
+  const random = randomNumbers(3)
+  return [
+    { what: 'W1 · item', url: () => `${origin}/api/v1/posts/${1 + Math.floor(random() * rows)}` },
+    { what: '/healthz', url: () => `${origin}/healthz` },
+  ]
+}
+
+/** Runs `use` while eight clients scan, four of each of two callers. Returns what each scan took. */
+async function whileScanning(
+  { origin }: Running,
+  key: string,
+  use: () => Promise<void>,
+): Promise<readonly number[]> {
+  let isOver = false
+  let asked = 0
+  // No two have the same parameters: none is shared, none is remembered.
+  const url = () => `${origin}/api/v1/posts?sort=title&title%5Bne%5D=${asked++}`
+  const half = scanClients / 2
+  const clients = [...clientsOf(half, { Authorization: `Bearer ${key}` }), ...clientsOf(half, {})]
+  const scans = times(clients, url, () => isOver)
+  // The processes have started by then.
+  await new Promise(resolve => setTimeout(resolve, 2000))
+  await use().finally(() => {
+    isOver = true
+  })
+  return scans
+}
+
+async function probed({ url }: Probe, key: string, seconds: number): Promise<Latency> {
+  const end = performance.now() + seconds * 1000
+  const clients = clientsOf(probeClients, { Authorization: `Bearer ${key}` })
+  return latency(await times(clients, url, () => performance.now() > end))
+}
+
+/** Alone and beside scans take turns. Remembers no answer. */
+export async function measureSlowReads(data: DataSet, { rounds, seconds }: Pace): Promise<SlowReadFigures> {
+  const copy = await copyOf(data)
+  const running = await startPortico(copy.data.database, {
+    PORTICO_CACHE_BYTES: '0',
+    PORTICO_DB_TIMEOUT: '60000',
+  })
+  try {
+    const probes = probesOf(running, data.rows).map(probe => ({
+      probe,
+      alone: [] as Latency[],
+      beside: [] as Latency[],
+    }))
+    const scans: number[] = []
+    const began = { ms: 0 }
+    for (let round = 0; round < rounds; round++) {
+      for (const { probe, alone } of probes) alone.push(await probed(probe, data.key, seconds))
+      const start = performance.now()
+      const taken = await whileScanning(running, data.key, async () => {
+        for (const { probe, beside } of probes) beside.push(await probed(probe, data.key, seconds))
+      })
+      began.ms += performance.now() - start
+      scans.push(...taken)
+    }
+    return {
+      probes: probes.map(({ probe: { what }, alone, beside }) => ({
+        what,
+        alone: medians(alone),
+        beside: medians(beside),
+      })),
+      scansPerSecond: scans.length / (began.ms / 1000),
+      scan: latency(scans),
+    }
+  } finally {
+    await running.stop()
+    await copy.remove()
+  }
+}
+
+/** With eight clients that scan, p99 may be so many times what it is without them. */
+export const maxFactor = 3
+
+export function slowReadsTable({ probes, scansPerSecond, scan }: SlowReadFigures): string {
+  const ms = (value: number) => `${value.toFixed(2)} ms`
+  const rows = probes.map(({ what, alone, beside }) => {
+    const factor = (beside.p99 / alone.p99).toFixed(1)
+    return `| ${what} | ${ms(alone.p50)} | ${ms(alone.p99)} | ${ms(beside.p50)} | ${ms(beside.p99)} | ${factor} | < ${maxFactor} |`
+  })
+  return [
+    `| ${probeClients} clients ask for | p50 alone | p99 alone | p50 beside scans | p99 beside scans | p99, times | to be |`,
+    '|---|---|---|---|---|---|---|',
+    ...rows,
+    '',
+    `Meanwhile ${scanClients} clients got ${scansPerSecond.toFixed(1)} scans a second; one took ${Math.round(scan.p50)} ms (p50).`,
+  ].join('\n')
+}

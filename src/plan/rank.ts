@@ -1,0 +1,37 @@
+/**
+ * The rank of an item in what a search finds, the highest being the best. It follows from the item alone: what other
+ * items hold, and fields that the caller may not read in every item, have no part in it.
+ */
+import type { Collection, Field } from '../model/model.ts'
+import type { Sort } from './plan.ts'
+
+/** The name of a sort key, which no field can have: it is a parameter of every list. */
+export const rankKey = 'q'
+/** How many of the items that a list has are ranked: the newest. The others follow them, the newest first. */
+export const maxRankedItems = 10_000
+/** The rank of those. */
+export const unranked = -1
+/** A field with all the words adds `fieldWeight / (shortestLength + its length in bytes of UTF-8)`, rounded down. */
+export const fieldWeight = 1_000_000_000
+export const shortestLength = 100
+
+export function isByRank(sort: readonly Sort[]): boolean {
+  return sort.some(key => key.field === rankKey)
+}
+
+/** What is wrong with a sort by rank, as the end of a sentence; undefined where it can be done. */
+export function rankFault(sort: readonly Sort[], isSearch: boolean): string | undefined {
+  if (!isByRank(sort)) return undefined
+  if (!isSearch) return 'is there in a search only'
+  const [first, second, ...others] = sort
+  const isNewest = second === undefined || (second.field === 'id' && second.descending)
+  if (first?.field !== rankKey || !isNewest || others.length > 0) return 'stands alone'
+  return first.descending ? undefined : 'is there with the best first only'
+}
+
+/** The sort key of a list by rank, as a field: a whole number, like the ids. */
+export function rankField({ fields }: Collection): Field {
+  const id = fields.get('id')
+  if (!id) throw new Error('a collection has an id')
+  return { ...id, name: rankKey }
+}

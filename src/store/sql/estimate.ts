@@ -1,0 +1,94 @@
+/**
+ * How many rows a list has, where an estimate will do: counted up to a bound, beyond it extrapolated from a sample.
+ *
+ * The sample is made of runs of ids, one in each of as many equal parts of the range of ids, at a place in the part that
+ * differs from part to part, so that no period in the data meets it. Every row is in the sample with the same
+ * probability, however the ids are spread; the same data gives the same estimate. Databases' own statistics were no
+ * choice: SQLite has none unless somebody runs ANALYZE, PostgreSQL's know nothing of `contains`, of related rows or of
+ * columns that go together.
+ */
+import type { Condition, GuardedList } from '../../plan/guarded.ts'
+import { maxCounted } from '../../plan/plan.ts'
+import type { Total } from '../lists.ts'
+import type { SqlValue } from '../values.ts'
+import { isTrue, type RelatedForm, where } from './condition.ts'
+import type { Dialect } from './dialect.ts'
+import { conditionsOf } from './read.ts'
+import { Row } from './row.ts'
+import { type Bind, join, name, type Sql, sql } from './writer.ts'
+
+const windowCount = 1000
+/** In each window, on average. */
+const rowsInWindow = 10
+
+/** One row: how many there are, up to one more than is counted; the estimate where there are more; the whole table's total. */
+export function estimateSql(list: GuardedList, dialect: Dialect, form?: RelatedForm): Sql {
+  const row = new Row(dialect, list.collection.name)
+  const bound: Sql = [String(maxCounted + 1)]
+  const some = sql`SELECT 1 FROM ${row.from()}${where(conditionsOf(list, row, form))} LIMIT ${bound}`
+  const counted = sql`SELECT count(*) AS n FROM (${some}) AS c`
+  const sample = sampleSql(list, dialect, form && sampleForm(list.rows))
+  return sql`SELECT n, CASE WHEN n > ${[String(maxCounted)]} THEN (${sample}) END, ${wholeSql(list)} FROM (${counted}) AS m`
+}
+
+/**
+ * For SQLite, whose joins might begin elsewhere than with the sample. The ids that a to-one relation leads to are soon
+ * gathered, those that others lead to may be as many as the list's own.
+ */
+function sampleForm(condition: Condition): RelatedForm {
+  if (condition.kind === 'related') return condition.path.relation.kind === 'one' ? 'set' : 'check'
+  if (condition.kind !== 'and' && condition.kind !== 'or') return 'set'
+  return condition.conditions.every(each => sampleForm(each) === 'set') ? 'set' : 'check'
+}
+
+/** What `estimateSql` gave. */
+export function estimated(row: readonly SqlValue[] | undefined): Total {
+  const [counted = 0, sampled = null, whole = 0] = (row ?? []).map(Number)
+  if (counted <= maxCounted) return { total: counted, isEstimate: false }
+  const most = Math.max(whole, counted)
+  // Row security hides the whole table's total from some.
+  const total = Math.max(counted, Math.round(sampled ?? 0))
+  return { total: whole === 0 ? total : Math.min(total, most), isEstimate: true }
+}
+
+/** How many rows the list's whole collection has; 0 where that is hidden. */
+function wholeSql({ collection }: GuardedList): Sql {
+  const named: Bind = { from: 'constant', value: collection.name, as: 'text' }
+  return sql`(SELECT CAST(coalesce(sum("n"), 0) AS BIGINT) FROM "_totals" WHERE "collection" = ${named})`
+}
+
+/** One column: the list's rows in all windows, times how much longer the range of ids is than the windows together. */
+function sampleSql(list: GuardedList, dialect: Dialect, form: RelatedForm | undefined): Sql {
+  const row = new Row(dialect, list.collection.name)
+  const conditions = conditionsOf(list, row, form)
+  const id = row.column('id')
+  // Nothing is added up here: for rows that are locked by policies PostgreSQL would not use an index for that.
+  const range = sql`${id} >= w.start AND ${id} < w.stop`
+  const { from, condition } = dialect.sampled(['w'], row, range)
+  const factor = sql`CAST(max(w.span) AS DOUBLE PRECISION) / (${[String(windowCount)]} * max(w.size))`
+  const rows = where([condition, ...conditions].filter(part => part !== isTrue))
+  return sql`WITH RECURSIVE ${windowsSql(list)} SELECT count(*) * (${factor}) FROM ${from}${rows}`
+}
+
+/** `w`: the windows, each with the range's length beside it. Whole numbers throughout, the same on every database. */
+function windowsSql(list: GuardedList): Sql {
+  const table = name(list.collection.name)
+  const count: Sql = [String(windowCount)]
+  // Each by itself: SQLite looks up one end of an index, not both at once.
+  const ends = sql`(SELECT min("id") FROM ${table}) AS low, (SELECT max("id") FROM ${table}) AS high`
+  const rows = sql`CASE WHEN whole > ${[String(maxCounted)]} THEN whole ELSE span END`
+  const size = sql`(${[String(rowsInWindow)]} * span + (${rows}) - 1) / (${rows})`
+  const slack = sql`CASE WHEN span / ${count} > size THEN span / ${count} - size ELSE 0 END`
+  const start = sql`low + k * span / ${count} + (${slack}) * (k * 618033 % 1000000) / 1000000`
+  return join(
+    [
+      sql`parts(k) AS (SELECT 0 UNION ALL SELECT k + 1 FROM parts WHERE k < ${count} - 1)`,
+      sql`ends AS MATERIALIZED (SELECT ${ends}, ${wholeSql(list)} AS whole)`,
+      sql`spans AS (SELECT low, high - low + 1 AS span, whole FROM ends)`,
+      sql`sizes AS (SELECT low, span, ${size} AS size FROM spans)`,
+      sql`starts AS (SELECT ${start} AS start, span, size FROM parts, sizes)`,
+      sql`w AS MATERIALIZED (SELECT start, start + size AS stop, span, size FROM starts)`,
+    ],
+    ', ',
+  )
+}

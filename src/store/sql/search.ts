@@ -1,0 +1,157 @@
+/** Lists of what a search finds: read from the search index first where that costs least, and ranked. */
+import type { Collection } from '../../model/model.ts'
+import type { Condition, GuardedSort } from '../../plan/guarded.ts'
+import { fieldWeight, isByRank, maxRankedItems, rankKey, shortestLength, unranked } from '../../plan/rank.ts'
+import { isTrue, where } from './condition.ts'
+import { searchTable } from './dialect.ts'
+import { after } from './keyset.ts'
+import { Row } from './row.ts'
+import { arg, type Bind, join, name, type Sql, sql } from './writer.ts'
+
+type Search = Extract<Condition, { kind: 'search' }>
+
+/** Which rows a list or a count is of. */
+export interface Found {
+  readonly collection: Collection
+  readonly rows: Condition
+  /** Whether they are looked for in the whole collection, not only among what belongs to an item. */
+  readonly isWhole: boolean
+}
+
+/** The part of a list that is asked for. */
+export interface RankedPart {
+  readonly sort: readonly GuardedSort[]
+  /** The list's conditions over a row: also those that are not about the collection's own rows. */
+  readonly matching: (row: Row) => readonly Sql[]
+  readonly after: readonly Bind[] | undefined
+  /** How many rows, with those that are skipped. */
+  readonly limit: Sql
+}
+
+/** Whether a list is sorted by rank. */
+export function isRanked(sort: readonly GuardedSort[]): boolean {
+  return isByRank(sort.map(({ field, descending }) => ({ field: field.field.name, descending })))
+}
+
+/** The search that every one of the rows fulfils; undefined where none is asked for, or nothing can be found. */
+function searchOf(rows: Condition): Search | undefined {
+  return partsOf(rows).find(part => part.kind === 'search')
+}
+
+function partsOf(condition: Condition): readonly Condition[] {
+  return condition.kind === 'and' ? condition.conditions : [condition]
+}
+
+/**
+ * Lets `row` be found by the search that its list asks for, so that a list by id ends at its page, and a count looks
+ * at nothing but the index where nothing else is asked. Not where another index leads to few rows.
+ */
+export function searchedFirst(row: Row, { collection, rows, isWhole }: Found): void {
+  const search = searchOf(rows)
+  const { searchIndex } = row.dialect
+  if (!isWhole || search === undefined || searchIndex === undefined || partsOf(rows).some(leadsToFew)) return
+  const alias = name(`${row.alias}_s`)
+  row.source = {
+    from: sql`${name(searchTable(collection.name))} AS ${alias}`,
+    keys: new Map([['id', sql`${alias}.${name(searchIndex.id)}`]]),
+    index: alias,
+    search,
+    matches: searchIndex.matches(alias, collection.name, { ...search, words: arg(search.param, 'words') }),
+  }
+}
+
+function leadsToFew(condition: Condition): boolean {
+  if (condition.kind !== 'compare' || condition.operator !== 'eq') return false
+  const { unique, reference } = condition.field.field
+  return unique || reference !== undefined
+}
+
+/**
+ * Lets `row` be one of the best that its list has: see `rank.ts`. The newest that match are looked for, ranked and
+ * sorted, by nothing but their ids; those that follow them come in the order of their ids.
+ */
+export function rankedFirst(row: Row, found: Found, part: RankedPart): void {
+  const search = searchOf(found.rows)
+  const alias = name(`${row.alias}_r`)
+  const query = search === undefined ? nothingFound(row) : rankedSql(row, search, found, part)
+  row.source = {
+    from: sql`(${query}) AS ${alias}`,
+    keys: new Map(['id', rankKey].map(key => [key, sql`${alias}.${name(key)}`] as const)),
+    index: undefined,
+    search,
+    matches: isTrue,
+  }
+}
+
+/** What is never true of a row needs no search. */
+function nothingFound(row: Row): Sql {
+  const none = row.another(row.table)
+  return sql`SELECT ${none.column('id')}, ${whole(['0'])} AS ${name(rankKey)} FROM ${none.from()} WHERE FALSE`
+}
+
+function rankedSql(
+  row: Row,
+  search: Search,
+  found: Found,
+  { sort, matching, after: position, limit }: RankedPart,
+): Sql {
+  const lowest = name(`${row.alias}_l`)
+  const from = sql`(SELECT "id" FROM ${lowest})`
+  const all = new Row(row.dialect, '', `${row.alias}_u`)
+  const query = (columns: (one: Row) => Sql, more: (id: Sql) => readonly Sql[], end: (id: Sql) => Sql) => {
+    const one = row.another(row.table)
+    searchedFirst(one, found)
+    const id = one.sorted().column('id')
+    const listed = columns(one)
+    const conditions = where([...matching(one), ...more(id)])
+    return sql`SELECT ${listed} FROM ${one.from()}${conditions}${end(id)}`
+  }
+  const keys = (rank: Sql) => (one: Row) =>
+    sql`${one.sorted().column('id')} AS "id", ${whole(rank)} AS ${name(rankKey)}`
+  const newest = query(
+    one => one.sorted().column('id'),
+    () => [],
+    id => sql` ORDER BY ${id} DESC LIMIT 1 OFFSET ${[String(maxRankedItems - 1)]}`,
+  )
+  const ranked = query(
+    one => keys(rankSql(one, search, from))(one),
+    id => [sql`${id} >= ${from}`],
+    () => [],
+  )
+  const others = query(
+    keys([String(unranked)]),
+    id => [
+      sql`${from} > 0`,
+      sql`${id} < ${from}`,
+      ...(position === undefined
+        ? []
+        : [
+            sql`(${whole([String(unranked)])}, ${id}) < (${join(
+              position.map(bind => [bind]),
+              ', ',
+            )})`,
+          ]),
+    ],
+    id => sql` ORDER BY ${id} DESC LIMIT ${limit}`,
+  )
+  const begin = position === undefined ? [] : after(sort, position, all, false)
+  const order = sql`${all.column(rankKey)} DESC, ${all.column('id')} DESC`
+  return sql`WITH ${lowest} AS MATERIALIZED (SELECT coalesce((${newest}), 0) AS "id") SELECT ${all.column('id')}, ${all.column(rankKey)} FROM ${all.of(sql`${ranked} UNION ALL SELECT * FROM (${others}) AS "others"`)}${where(begin)} ORDER BY ${order} LIMIT ${limit}`
+}
+
+/** What every field in which all the words occur adds. */
+function rankSql(row: Row, { fields, param }: Search, lowest: Sql): Sql {
+  const words = arg(param, 'words')
+  const ranks = fields.map(field => {
+    const rank = sql`${[String(fieldWeight)]} / (${[String(shortestLength)]} + octet_length(${row.column(field.name)}))`
+    if (fields.length === 1) return rank
+    const id = row.sorted().column('id')
+    const holds = row.dialect.searchedIn(row.table, field, words, { id, lowest, index: row.source?.index })
+    return sql`CASE WHEN ${holds} THEN ${rank} ELSE 0 END`
+  })
+  return join(ranks, ' + ')
+}
+
+function whole(value: Sql): Sql {
+  return sql`CAST(${value} AS bigint)`
+}

@@ -1,0 +1,76 @@
+/** The rows of a sorted list, from a position on. */
+import { isIndexed } from '../../model/indexes.ts'
+import type { Collection } from '../../model/model.ts'
+import type { GuardedSort } from '../../plan/guarded.ts'
+import { visible, where } from './condition.ts'
+import { after } from './keyset.ts'
+import type { Row } from './row.ts'
+import { type Bind, join, type Sql, sql } from './writer.ts'
+
+export interface SortedRows {
+  readonly collection: Collection
+  readonly conditions: readonly Sql[]
+  readonly sort: readonly GuardedSort[]
+  /** One bind per sort key. */
+  readonly after: readonly Bind[] | undefined
+  /** How many rows there are at most. */
+  readonly limit: Sql
+  /** How many rows are skipped first. */
+  readonly offset: Bind | undefined
+}
+
+/** Selects `columns` of `row`, and perhaps sort keys after them. `names`: those of the columns, in order. */
+export function sortedSql(rows: SortedRows, row: Row, columns: Sql, names: readonly string[]): Sql {
+  const { collection, conditions, sort } = rows
+  const [first] = sort
+  const divided = first !== undefined && isIndexed(collection, first.field.field.name)
+  const ranges = rows.after === undefined ? [] : after(sort, rows.after, row.sorted(), divided)
+  if (ranges.length > 1) return unionSql(rows, ranges, row, columns, names)
+  const found = where([...conditions, ...ranges])
+  return sql`SELECT ${columns} FROM ${row.from()}${found}${orderBy(sort, row.sorted())}${limitSql(rows)}`
+}
+
+/** Each range is read along an index. */
+function unionSql(
+  rows: SortedRows,
+  ranges: readonly Sql[],
+  row: Row,
+  columns: Sql,
+  names: readonly string[],
+): Sql {
+  const { conditions, sort, limit, offset } = rows
+  const keys = sort.map(({ field }) => field.field.name).filter(name => !names.includes(name))
+  const selected = join([columns, ...keys.map(key => row.column(key))], ', ')
+  const parts = ranges.map(
+    range => sql`SELECT ${selected} FROM ${row.from()}${where([...conditions, range])}`,
+  )
+  const whole = sql`${orderByColumns(sort, [...names, ...keys], row)}${limitSql(rows)}`
+  if (!row.dialect.limitsParts) return sql`${join(parts, ' UNION ALL ')}${whole}`
+  const all = offset === undefined ? limit : sql`${limit} + ${offset}`
+  const limited = parts.map(part => sql`(${part}${orderBy(sort, row)} LIMIT ${all})`)
+  return sql`${join(limited, ' UNION ALL ')}${whole}`
+}
+
+function limitSql({ limit, offset }: SortedRows): Sql {
+  return sql` LIMIT ${limit}${offset === undefined ? [] : sql` OFFSET ${offset}`}`
+}
+
+/** ` ORDER BY …`, null being the smallest value. */
+function orderBy(sort: readonly GuardedSort[], row: Row): Sql {
+  return ordered(sort, row, ({ field }) => visible(field, row))
+}
+
+/** The same for a union, which is ordered by the numbers of its columns. */
+function orderByColumns(sort: readonly GuardedSort[], names: readonly string[], row: Row): Sql {
+  return ordered(sort, row, ({ field }) => [String(names.indexOf(field.field.name) + 1)])
+}
+
+function ordered(sort: readonly GuardedSort[], row: Row, key: (sort: GuardedSort) => Sql): Sql {
+  const keys = sort.map(each => {
+    const { field, descending } = each
+    const nullable = field.field.optional || field.when.kind !== 'always'
+    const nulls = nullable ? row.dialect.nulls(descending) : []
+    return sql`${key(each)}${descending ? [' DESC'] : []}${nulls}`
+  })
+  return keys.length === 0 ? [] : sql` ORDER BY ${join(keys, ', ')}`
+}

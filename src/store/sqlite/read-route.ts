@@ -1,0 +1,229 @@
+/** Where a read runs: on the event loop as it is, there within a budget of time, or in a reader process. */
+import type { Condition, GuardedList, GuardedRoot, GuardedSelected, GuardedSort } from '../../plan/guarded.ts'
+import type { Param } from '../../plan/plan.ts'
+import type { ReadShape } from '../answers.ts'
+import { cursorSlice } from '../lists.ts'
+import { compositeSql } from '../sql/composite.ts'
+import { estimateSql } from '../sql/estimate.ts'
+import { countSql, itemSql, listSql, parentSql } from '../sql/read.ts'
+import { sqlite } from '../sql/sqlite.ts'
+import { arg, type Sql } from '../sql/writer.ts'
+import type { Inputs } from '../values.ts'
+import type { Connection } from './connection.ts'
+import { fromStart } from './pages.ts'
+import { estimatePlan } from './plan-estimate.ts'
+import { type PlanAccess, type PlanStep, parsePlan, tablesByAlias } from './query-plan.ts'
+import { relatedForm } from './related-rows.ts'
+import type { Totals } from './totals.ts'
+
+/** `paced`: on the event loop until its budget is spent. */
+export type Route = 'inline' | 'paced' | 'pool'
+
+/** Rows of a table beyond which to read all of it is nothing for the event loop: 2 to 5 ms. */
+const wholeTableRows = 5000
+/** Rows that the nested lists of one read may have together before it is watched. */
+const watchedRows = 1000
+/** Rows that a deep page may skip from the nearest anchor: by id alone they take a tenth of others. */
+const skippedRows = 20_000
+const skippedRowsById = 100_000
+/** The largest page, and the largest offset that is no deep page. */
+const take = 300
+/** After a read that was too slow, the shape's reads go to the pool until so many were quick. */
+const quickInTurn = 4
+const quickMs = 1
+
+/** What is known of one shape's reads. */
+export class ShapeRoute {
+  /** Where the plan alone decides. */
+  readonly #planned: PlannedRoute
+  readonly #limits: readonly (readonly Param[])[]
+  readonly #skippable: number
+  readonly #isBudgeted: boolean
+  #slowLeft = 0
+
+  /** `isBudgeted`: whether a read may begin on the event loop that is not surely quick. */
+  constructor(shape: ReadShape, planned: PlannedRoute, isBudgeted: boolean) {
+    this.#planned = planned
+    this.#isBudgeted = isBudgeted
+    this.#limits = shape.kind === 'composite' ? shape.roots.flatMap(rootLimits) : selectLimits(shape.select)
+    this.#skippable = isBudgeted ? (isWalkedById(shape) ? skippedRowsById : skippedRows) : 0
+  }
+
+  /** Whether a read of the shape can be anything but quick. `isPaged`: whether it can be of a deep page. */
+  canBeSlow(isPaged: boolean): boolean {
+    return isPaged || this.#limits.length > 0 || this.#planned() !== 'inline'
+  }
+
+  /** `skipped`: how many rows a deep page begins after the nearest anchor. */
+  of({ args }: Inputs, skipped: number): Route {
+    if (skipped > this.#skippable) return 'pool'
+    const route = this.#planned()
+    if (route === 'pool') return 'pool'
+    if (route === 'inline' && rowsAtMost(this.#limits, args) <= watchedRows) return 'inline'
+    return this.#slowLeft > 0 || !this.#isBudgeted ? 'pool' : 'paced'
+  }
+
+  /** Its budget on the event loop was spent. */
+  overran(): void {
+    this.#slowLeft = quickInTurn
+  }
+
+  /** How long a read of it took in the pool, in milliseconds. */
+  took(ms: number): void {
+    this.#slowLeft = ms > quickMs ? quickInTurn : Math.max(0, this.#slowLeft - 1)
+  }
+}
+
+type PlannedRoute = () => Route
+
+interface PlanContext {
+  readonly connection: Connection
+  readonly totals: Totals
+  readonly walkedRows: number
+}
+
+interface StatementPlan {
+  readonly steps: readonly PlanStep[]
+  /** Whether it counts rows. */
+  readonly counts: boolean
+  rowsOf(table: string): number | undefined
+}
+
+/** Looks at the plans once. What they say of whole tables counts while these are large. */
+export function plannedRoute(shape: ReadShape, context: PlanContext): PlannedRoute {
+  const plans = statementsOf(shape, context).map(({ fragment, counts }) => planOf(fragment, counts, context))
+  const filtered = () => isFiltered(shape)
+  const isBounded = plans.every(({ steps, rowsOf, counts }) => {
+    const facts = { rowsOf, take: counts ? undefined : take, filtered, counts: counts || isComposite(shape) }
+    return estimatePlan(steps, facts).bounded
+  })
+  if (isBounded) return () => 'inline'
+  const whole = plans.flatMap(({ steps, counts, rowsOf }) =>
+    wholeScans(steps, counts).map(table => () => rowsOf(table) ?? 0),
+  )
+  if (whole.length === 0) return () => 'paced'
+  return () => (whole.some(rows => rows() > wholeTableRows) ? 'pool' : 'paced')
+}
+
+function planOf(fragment: Sql, counts: boolean, { connection, totals }: PlanContext): StatementPlan {
+  const { text, rows } = connection.explain(fragment)
+  const tables = tablesByAlias(text)
+  const rowsOf = (table: string): number | undefined => {
+    const stored = tables.get(table) ?? table
+    if (stored === 'json_each') return undefined
+    return totals.of(stored.replace(/^_search_/, ''))
+  }
+  return { steps: parsePlan(rows), counts, rowsOf }
+}
+
+/** The tables that are read whole whatever the parameters are: sorted, or counted row by row. */
+function wholeScans(steps: readonly PlanStep[], counts: boolean): string[] {
+  const sorts = steps.some(step => step.kind === 'tree' && step.lastTerms === undefined)
+  const own = sorts || counts ? steps.flatMap(step => (isScan(step) ? [step.table] : [])) : []
+  const outputs = steps.flatMap(step => (step.kind === 'block' && step.name !== undefined ? [step.name] : []))
+  const inner = steps.flatMap(step => (step.kind === 'block' ? wholeScans(step.steps, false) : []))
+  return [...own.filter(table => !outputs.includes(table)), ...inner]
+}
+
+function isScan(step: PlanStep): step is PlanAccess {
+  return step.kind === 'access' && step.access === 'scan'
+}
+
+function statementsOf(
+  shape: ReadShape,
+  context: PlanContext,
+): readonly { readonly fragment: Sql; readonly counts: boolean }[] {
+  const plain = (fragment: Sql) => ({ fragment, counts: false })
+  if (shape.kind === 'item') return [plain(itemSql(shape, sqlite))]
+  if (shape.kind === 'composite') return [plain(compositeSql(shape, sqlite))]
+  const { window, within } = shape
+  const slice =
+    window.kind === 'page'
+      ? fromStart(window, arg(window.offset, 'number'))
+      : cursorSlice(shape, window, sqlite)
+  const related = relatedForm(shape, context)
+  const statements = [plain(listSql(shape, { ...slice, related }, sqlite))]
+  if (within !== undefined) statements.push(plain(parentSql(within, sqlite)))
+  if (isCounted(shape)) {
+    const isEstimate = window.kind === 'page' && window.total === 'estimate'
+    const fragment = (isEstimate ? estimateSql : countSql)(shape, sqlite, related)
+    statements.push({ fragment, counts: true })
+  }
+  return statements
+}
+
+/** Whether the total is counted row by row. */
+export function isCounted({ window, rows, within }: GuardedList): boolean {
+  return window.kind === 'page' && window.total !== 'none' && (rows.kind !== 'always' || within !== undefined)
+}
+
+function isWalkedById(shape: ReadShape): boolean {
+  if (shape.kind !== 'list') return false
+  return shape.rows.kind === 'always' && shape.sort.length === 1 && shape.within === undefined
+}
+
+function isComposite({ kind }: ReadShape): boolean {
+  return kind === 'composite'
+}
+
+/** Whether a list of the shape may leave out rows that it has looked at. */
+function isFiltered(shape: ReadShape): boolean {
+  if (shape.kind === 'item') return selectFilters(shape.select)
+  if (shape.kind === 'composite') return shape.roots.some(rootFilters)
+  const { window, sort, rows, select } = shape
+  const after = window.kind === 'cursor' ? window.after : undefined
+  return isCondition(rows) || isFilter(after, sort) || selectFilters(select)
+}
+
+function rootFilters(root: GuardedRoot): boolean {
+  if (isCondition(root.rows) || selectFilters(root.select)) return true
+  return root.kind === 'list' && isFilter(root.list.after, root.list.sort)
+}
+
+/** A position in several keys: rows that are equal in the first of them may stand before it. */
+function isFilter(after: readonly Param[] | undefined, sort: readonly GuardedSort[]): boolean {
+  return after !== undefined && sort.length > 1
+}
+
+function isCondition({ kind }: Condition): boolean {
+  return kind !== 'always'
+}
+
+function selectFilters(select: readonly GuardedSelected[]): boolean {
+  return select.some(each => {
+    if (each.kind !== 'relation') return false
+    const { list } = each
+    return (
+      isCondition(each.rows) ||
+      selectFilters(each.select) ||
+      (list && isFilter(list.after, list.sort)) === true
+    )
+  })
+}
+
+function rootLimits(root: GuardedRoot): (readonly Param[])[] {
+  return root.kind === 'item' ? selectLimits(root.select) : listLimits(root.list.limit, root.select)
+}
+
+/** For each list of a selection, the limits of the lists around it and its own. */
+function selectLimits(select: readonly GuardedSelected[]): (readonly Param[])[] {
+  return select.flatMap(each => {
+    if (each.kind !== 'relation') return []
+    return each.list === undefined ? selectLimits(each.select) : listLimits(each.list.limit, each.select)
+  })
+}
+
+function listLimits(limit: Param, select: readonly GuardedSelected[]): (readonly Param[])[] {
+  return [[limit], ...selectLimits(select).map(inner => [limit, ...inner])]
+}
+
+/** How many rows the nested lists can have together. */
+function rowsAtMost(limits: readonly (readonly Param[])[], args: Inputs['args']): number {
+  let rows = 0
+  for (const chain of limits) {
+    let each = 1
+    for (const param of chain) each *= Number(args[param])
+    rows += each
+  }
+  return rows
+}

@@ -1,0 +1,94 @@
+import assert from 'node:assert/strict'
+import { copyFileSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, describe, it } from 'node:test'
+import { askedWorkloads } from '../../bench/asked.ts'
+import { cursorsOf } from '../../bench/asked-measure.ts'
+import { fill, type ModelName } from '../../bench/data.ts'
+import type { Request } from '../../bench/load.ts'
+import editorial from '../../bench/model.ts'
+import { type Running, startLimit } from '../../bench/server.ts'
+import { generateKey } from '../../src/auth/key.ts'
+import type { Declaration } from '../../src/model/declaration.ts'
+import blog from '../models/blog.ts'
+import { serveHere } from '../setups/serve.ts'
+import type { Served } from '../setups/setup.ts'
+
+/** As many as W14's common words need to be in some, and W18's pages to be full. */
+const ROWS = 3_000
+
+interface Pair {
+  readonly portico: Served
+  readonly limit: Running
+  readonly key: string
+}
+
+const declarations: Readonly<Record<ModelName, Declaration>> = { blog, editorial }
+
+async function startPair(model: ModelName, folder: string, closing: (() => unknown)[]): Promise<Pair> {
+  const database = join(folder, `${model}.db`)
+  const key = generateKey()
+  const settings = { database, adminEmail: 'admin@example.com', adminApiKey: key, rateLimit: 'off' } as const
+  const made = await serveHere(declarations[model], settings)
+  await made.close()
+  fill(database, ROWS, model)
+  const copied = `${database}.limit`
+  copyFileSync(database, copied)
+  const portico = await serveHere(declarations[model], settings)
+  closing.push(() => portico.close())
+  const limit = await startLimit(copied)
+  closing.push(() => limit.stop())
+  return { portico, limit, key }
+}
+
+async function answer(origin: string, { method, path, body }: Request, key: string): Promise<unknown> {
+  const response = await fetch(`${origin}${path}`, {
+    method,
+    ...(body !== undefined && { body }),
+    headers: { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' },
+  })
+  assert.ok(response.ok, `${method} ${path}: ${response.status} ${await response.clone().text()}`)
+  return response.json()
+}
+
+/** What both servers say alike: cursors and the cost of a document are Portico's own. */
+function comparable(value: unknown): unknown {
+  const { data, meta } = value as { data: unknown; meta?: { total?: number; next_cursor?: unknown } }
+  return { data, total: meta?.total }
+}
+
+describe('the hand-written server', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'portico-limit-'))
+  const pairs = new Map<ModelName, Pair>()
+  const closing: (() => unknown)[] = []
+
+  before(async () => {
+    for (const model of ['blog', 'editorial'] as const)
+      pairs.set(model, await startPair(model, folder, closing))
+  })
+  after(async () => {
+    for (const close of closing) await close()
+    rmSync(folder, { recursive: true, force: true })
+  })
+
+  for (const workload of askedWorkloads.filter(({ floor }) => floor.ofLimit !== undefined)) {
+    it(`gives the same data as Portico: ${workload.name}`, async () => {
+      const pair = pairs.get(workload.model)
+      assert.ok(pair)
+      const data = { rows: ROWS }
+      const own = workload.requests(data, await cursorsOf(pair.portico.url, pair.key))
+      const its = workload.requests(data, String)
+      assert.equal(own.length, its.length)
+      let items = 0
+      for (let n = 0; n < 12; n++) {
+        const [asked, itsAsked] = [own[n], its[n]]
+        assert.ok(asked && itsAsked)
+        const expected = comparable(await answer(pair.limit.origin, itsAsked, pair.key))
+        assert.deepEqual(comparable(await answer(pair.portico.url, asked, pair.key)), expected)
+        items += JSON.stringify(expected).split('"title"').length - 1
+      }
+      assert.ok(items > 12, `${items} items were compared`)
+    })
+  }
+})

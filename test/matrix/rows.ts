@@ -1,0 +1,88 @@
+/**
+ * Which credentials are tried on which set-up. What a principal may do does not depend on the credential that named it,
+ * and how a credential is checked does not depend on the rules. So one kind of credential of every user stands for all on
+ * each set-up, and one user for the other kinds on most. `PORTICO_MATRIX=whole` tries everything everywhere.
+ */
+import type { Fixture } from '../conformance/oauth/server.ts'
+import { locked, lockedNodes, postgresNodes } from '../setups/postgres.ts'
+import type { Setup } from '../setups/setup.ts'
+import { sqlite } from '../setups/sqlite.ts'
+import { type Credential, clientTokens, keys, none, scopeSets, tokens } from './credentials.ts'
+import { isWhole } from './service.ts'
+
+type Make = (fixture: Fixture) => Promise<readonly Credential[]>
+
+export interface MatrixRow {
+  readonly what: string
+  readonly setup: Setup
+  readonly credentials: Make
+  /** An app without a user owns nothing, so nothing is its to write. */
+  readonly isOfUsers: boolean
+}
+
+/** One credential of each of these kinds. */
+const oneOfEach =
+  (...kinds: readonly ('none' | 'key' | 'opaque' | 'jwt' | 'app')[]): Make =>
+  async fixture => {
+    const people = [fixture.ann]
+    const made = {
+      none: async () => [none()],
+      key: () => keys(fixture, ['some'], people),
+      opaque: () => tokens(fixture, 'opaque', ['some'], people),
+      jwt: () => tokens(fixture, 'jwt', ['some'], people),
+      app: () => clientTokens(fixture, ['some']),
+    }
+    const credentials: Credential[] = []
+    for (const kind of kinds) credentials.push(...(await made[kind]()))
+    return credentials
+  }
+
+/** Every kind of credential. `sets`: the scopes that a credential of a user has, one after the other. */
+function everyKind(setup: Setup, sets: readonly string[]): readonly MatrixRow[] {
+  const kinds: Readonly<Record<string, Make>> = {
+    'no credential, and keys': async fixture => [none(), ...(await keys(fixture, sets))],
+    'opaque tokens': fixture => tokens(fixture, 'opaque', sets),
+    'JWT access tokens': fixture => tokens(fixture, 'jwt', isWhole ? sets : ['some']),
+    'apps themselves': fixture => clientTokens(fixture),
+  }
+  return Object.entries(kinds).map(([what, credentials]) => ({
+    what,
+    setup,
+    credentials,
+    isOfUsers: what !== 'apps themselves',
+  }))
+}
+
+const everySet = Object.keys(scopeSets)
+const everywhere = () => [sqlite, postgresNodes, lockedNodes].flatMap(setup => everyKind(setup, everySet))
+
+const rowOf = (what: string, setup: Setup, credentials: Make): MatrixRow => ({
+  what,
+  setup,
+  credentials,
+  isOfUsers: true,
+})
+
+export function restRows(): readonly MatrixRow[] {
+  if (isWhole) return everywhere()
+  const sets = ['reading', 'some']
+  return [
+    ...everyKind(sqlite, sets),
+    rowOf('opaque tokens', postgresNodes, fixture => tokens(fixture, 'opaque', sets)),
+    rowOf('one of each other kind', postgresNodes, oneOfEach('none', 'key', 'jwt', 'app')),
+    // The database locks the rows of each connection by itself: one node shows it.
+    rowOf('opaque tokens', locked, fixture => tokens(fixture, 'opaque', ['some'])),
+  ]
+}
+
+/** The service checks a credential before it knows whether REST or GraphQL is asked: REST meets the other kinds. */
+export function graphqlRows(): readonly MatrixRow[] {
+  if (isWhole) return everywhere()
+  const opaque: Make = fixture => tokens(fixture, 'opaque', ['some'])
+  return [
+    rowOf('no credential, and keys', sqlite, async fixture => [none(), ...(await keys(fixture, ['some']))]),
+    rowOf('one of each other kind', sqlite, oneOfEach('opaque', 'jwt', 'app')),
+    rowOf('opaque tokens', postgresNodes, opaque),
+    rowOf('opaque tokens', locked, opaque),
+  ]
+}
