@@ -286,7 +286,7 @@ function searchAdvice(list: GuardedList): readonly Advice[] {
   const by = first?.field.field.name ?? 'id'
   return [
     {
-      sentence: `A search sorted by \`${by}\` looks at all that it finds: search for rarer words, or for more of them.`,
+      sentence: `A search sorted by \`${by}\` looks at all that it finds: sort it by \`id\`, or search for rarer words.`,
     },
   ]
 }

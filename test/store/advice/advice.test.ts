@@ -84,9 +84,16 @@ async function tellsAll(place: Place): Promise<void> {
     await ask(quick)
   await ask('/posts?sort=-source')
   assert.equal((await until(() => told.shift())).request, 'GET /posts?sort=-source')
+  // A search by rank looks at all that it finds as well.
+  await ask('/posts?q=title&sort=-q')
+  assert.match((await until(() => told.shift())).request, /^GET \/posts\?q=…&sort=-q$/)
   assert.deepEqual(told, [])
   const taken = store.queries?.takeSlow() ?? []
-  const requests = [...slowCases.map(({ request }) => request), 'GET /posts?sort=-source']
+  const requests = [
+    ...slowCases.map(({ request }) => request),
+    'GET /posts?sort=-source',
+    'GET /posts?q=…&sort=-q',
+  ]
   assert.deepEqual(taken.map(({ request }) => request).toSorted(), requests.toSorted())
   const often = taken.flatMap(({ request, runs }) => (runs === 1 ? [] : [[request, runs]]))
   assert.deepEqual(often, [['GET /posts?status=…', 2]])

@@ -151,7 +151,7 @@ export const slowCases: readonly SlowCase[] = [
     ask: '/posts?q=title&sort=score',
     request: 'GET /posts?q=…&sort=score',
     advice:
-      'A search sorted by `score` looks at all that it finds: search for rarer words, or for more of them.',
+      'A search sorted by `score` looks at all that it finds: sort it by `id`, or search for rarer words.',
     instead: null,
   },
 ]
