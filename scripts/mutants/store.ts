@@ -526,7 +526,7 @@ const sqlite: readonly Mutant[] = [
     ],
   ),
   ...mutantsOf(
-    'store/sqlite/fair-queue',
+    'store/sqlite/readers/fair-queue',
     ['store/sqlite/reader-pool'],
     [
       [
@@ -543,7 +543,7 @@ const sqlite: readonly Mutant[] = [
     ],
   ),
   ...mutantsOf(
-    'store/sqlite/reader-pool',
+    'store/sqlite/readers/pool',
     ['store/sqlite/reader-pool'],
     [
       [
@@ -560,7 +560,7 @@ const sqlite: readonly Mutant[] = [
     ],
   ),
   ...mutantsOf(
-    'store/sqlite/reader-program',
+    'store/sqlite/readers/program',
     ['store/sqlite/reader-pool'],
     [
       ['another file is read', '    if (!isSame) throw', '    if (false) throw'],
@@ -568,7 +568,7 @@ const sqlite: readonly Mutant[] = [
     ],
   ),
   ...mutantsOf(
-    'store/sqlite/pooled-reads',
+    'store/sqlite/read/pooled',
     ['store/sqlite/slow-reads'],
     [
       ['a page after an anchor that moved is answered', 'if (whole !== undefined) [', 'if (false) ['],
@@ -580,7 +580,7 @@ const sqlite: readonly Mutant[] = [
     ],
   ),
   ...mutantsOf(
-    'store/sqlite/read-route',
+    'store/sqlite/read/route',
     ['store/sqlite/slow-reads'],
     [
       ['whole tables are sorted on the event loop', "? 'pool' : 'paced')\n}", "? 'paced' : 'paced')\n}"],
@@ -588,7 +588,7 @@ const sqlite: readonly Mutant[] = [
     ],
   ),
   ...mutantsOf(
-    'store/sqlite/reader',
+    'store/sqlite/read/reader',
     ['store/sqlite/writes', ...contract],
     [
       [
@@ -609,7 +609,7 @@ const sqlite: readonly Mutant[] = [
     ],
   ),
   ...mutantsOf(
-    'store/sqlite/pages',
+    'store/sqlite/read/pages',
     ['store/sqlite/pages', ...contract, 'store/sqlite/memory'],
     [
       [
@@ -700,7 +700,7 @@ const sqlite: readonly Mutant[] = [
     ],
   ),
   ...mutantsOf(
-    'store/sqlite/totals',
+    'store/sqlite/read/totals',
     ['store/counts', ...contract],
     [
       [

@@ -2,7 +2,7 @@
 import type { Collection, Model } from '../../model/model.ts'
 import type { Condition, GuardedList, GuardedSort, VisibleField } from '../../plan/guarded.ts'
 import { schemaOf, type Table } from '../schema/tables.ts'
-import type { PlanEstimate } from '../sqlite/plan-estimate.ts'
+import type { PlanEstimate } from '../sqlite/plans/estimate.ts'
 import { conjuncts, equalFields } from './facts.ts'
 
 /** One sentence, or two. */

@@ -1,8 +1,8 @@
 /** What a list's plan does not say, estimated from the model, the list's conditions and the totals of its tables. */
 import type { Collection, Field, Model } from '../../model/model.ts'
 import type { Condition, GuardedList } from '../../plan/guarded.ts'
-import type { PlanFacts } from '../sqlite/plan-estimate.ts'
-import type { PlanAccess } from '../sqlite/query-plan.ts'
+import type { PlanFacts } from '../sqlite/plans/estimate.ts'
+import type { PlanAccess } from '../sqlite/plans/query-plan.ts'
 
 export interface Totals {
   /** How many items a collection has. */

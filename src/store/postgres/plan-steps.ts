@@ -4,7 +4,7 @@
  */
 import type { JsonValue } from '../../model/fields/type.ts'
 import type { ListPlan } from '../advice/look.ts'
-import type { PlanAccess, PlanBlock, PlanStep, PlanTree } from '../sqlite/query-plan.ts'
+import type { PlanAccess, PlanBlock, PlanStep, PlanTree } from '../sqlite/plans/query-plan.ts'
 
 type Node = Readonly<Record<string, JsonValue | undefined>>
 

@@ -36,7 +36,7 @@ function searchedIn(collection: string, field: Field, words: Bind, { id, lowest 
   return sql`${id} IN (${search(collection, { fields: [field], words, isWhole: false })} AND rowid >= ${lowest})`
 }
 
-/** The SQL function that throws once the statement has run for too long: see `sqlite/read-budget.ts`. */
+/** The SQL function that throws once the statement has run for too long: see `sqlite/read/budget.ts`. */
 export const budgetFunction = '_within_budget'
 
 /**

@@ -7,8 +7,8 @@ import type { Versions } from '../versions.ts'
 import type { Written } from '../write/written.ts'
 import type { Connection } from './connection.ts'
 import type { EventLog } from './event-log.ts'
+import type { Totals } from './read/totals.ts'
 import type { SearchIndex } from './search-index.ts'
-import type { Totals } from './totals.ts'
 
 export interface ReadContext {
   readonly connection: Connection
@@ -19,7 +19,7 @@ export interface ReadContext {
   readonly totals: Totals
   /** Of the statements that run on the event loop: with `pace` where they may have to be ended. */
   readonly dialect: Dialect
-  /** How many rows of a list are walked along for conditions on related rows: see `related-rows.ts`. */
+  /** How many rows of a list are walked along for conditions on related rows: see `read/related-rows.ts`. */
   readonly walkedRows: number
 }
 

@@ -13,13 +13,13 @@ import { compositeSql } from '../../../src/store/sql/composite.ts'
 import { countSql, itemSql, listSql, type Slice } from '../../../src/store/sql/read.ts'
 import { sqlite } from '../../../src/store/sql/sqlite.ts'
 import { arg, compile, type Sql } from '../../../src/store/sql/writer.ts'
-import { estimatePlan, type PlanFacts } from '../../../src/store/sqlite/plan-estimate.ts'
+import { estimatePlan, type PlanFacts } from '../../../src/store/sqlite/plans/estimate.ts'
 import {
   eachAccess,
   type PlanAccess,
   parsePlan,
   tablesByAlias,
-} from '../../../src/store/sqlite/query-plan.ts'
+} from '../../../src/store/sqlite/plans/query-plan.ts'
 import { fields } from '../blog.ts'
 
 const access = { read: anyone, create: anyone, update: anyone, delete: anyone }

@@ -1,7 +1,7 @@
 /** A program with two reader processes, both within an endless statement. It tells their ids, and is killed. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { FileIdentity } from '../../../src/store/sqlite/identity.ts'
-import { ReaderPool } from '../../../src/store/sqlite/reader-pool.ts'
+import { ReaderPool } from '../../../src/store/sqlite/readers/pool.ts'
 
 const file = process.argv[2] ?? ''
 const orders = { file, identities: new FileIdentity(file).expected, busyTimeoutMs: 1000 }

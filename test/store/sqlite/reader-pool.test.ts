@@ -8,7 +8,7 @@ import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { FileIdentity } from '../../../src/store/sqlite/identity.ts'
-import { ReaderPool, type ReaderPoolOptions } from '../../../src/store/sqlite/reader-pool.ts'
+import { ReaderPool, type ReaderPoolOptions } from '../../../src/store/sqlite/readers/pool.ts'
 import { withFile } from '../blog.ts'
 
 /** Only the end of its process ends it. */

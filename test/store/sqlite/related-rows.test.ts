@@ -28,8 +28,8 @@ import { system, user } from '../../../src/principal.ts'
 import { sqlite } from '../../../src/store/sql/sqlite.ts'
 import { compile, type Sql } from '../../../src/store/sql/writer.ts'
 import type { Connection } from '../../../src/store/sqlite/connection.ts'
-import { listRows } from '../../../src/store/sqlite/related-rows.ts'
-import type { Totals } from '../../../src/store/sqlite/totals.ts'
+import { listRows } from '../../../src/store/sqlite/read/related-rows.ts'
+import type { Totals } from '../../../src/store/sqlite/read/totals.ts'
 import { openSqlite, type SqliteStore } from '../../../src/store/sqlite.ts'
 
 const member = related('memberships', field('user_id').eq(currentUser))

@@ -3,7 +3,7 @@
  * whose sources `wherecode.c` and `select.c` write them; SQLite promises nothing about them, so a text that is not known
  * becomes a step of the kind `unknown`, which `estimatePlan` counts as unbounded.
  */
-import type { ResultRow } from '../values.ts'
+import type { ResultRow } from '../../values.ts'
 
 /** What a plan consists of, in the order in which it runs. `steps`: those that run within it. */
 export type PlanStep = PlanAccess | PlanBlock | PlanTree | PlanNote

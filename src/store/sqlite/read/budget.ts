@@ -3,7 +3,7 @@
  * whether its time is over (`Dialect.pace`): a function that throws ends it, and the connection stays usable.
  */
 import type { DatabaseSync } from 'node:sqlite'
-import { budgetFunction } from '../sql/sqlite.ts'
+import { budgetFunction } from '../../sql/sqlite.ts'
 
 class BudgetSpent extends Error {}
 

@@ -1,18 +1,24 @@
 /** Where a read runs: on the event loop as it is, there within a budget of time, or in a reader process. */
-import type { Condition, GuardedList, GuardedRoot, GuardedSelected, GuardedSort } from '../../plan/guarded.ts'
-import type { Param } from '../../plan/plan.ts'
-import type { ReadShape } from '../answers.ts'
-import { cursorSlice } from '../lists.ts'
-import { compositeSql } from '../sql/composite.ts'
-import { estimateSql } from '../sql/estimate.ts'
-import { countSql, itemSql, listSql, parentSql } from '../sql/read.ts'
-import { sqlite } from '../sql/sqlite.ts'
-import { arg, type Sql } from '../sql/writer.ts'
-import type { Inputs } from '../values.ts'
-import type { Connection } from './connection.ts'
+import type {
+  Condition,
+  GuardedList,
+  GuardedRoot,
+  GuardedSelected,
+  GuardedSort,
+} from '../../../plan/guarded.ts'
+import type { Param } from '../../../plan/plan.ts'
+import type { ReadShape } from '../../answers.ts'
+import { cursorSlice } from '../../lists.ts'
+import { compositeSql } from '../../sql/composite.ts'
+import { estimateSql } from '../../sql/estimate.ts'
+import { countSql, itemSql, listSql, parentSql } from '../../sql/read.ts'
+import { sqlite } from '../../sql/sqlite.ts'
+import { arg, type Sql } from '../../sql/writer.ts'
+import type { Inputs } from '../../values.ts'
+import type { Connection } from '../connection.ts'
+import { estimatePlan } from '../plans/estimate.ts'
+import { type PlanAccess, type PlanStep, parsePlan, tablesByAlias } from '../plans/query-plan.ts'
 import { fromStart } from './pages.ts'
-import { estimatePlan } from './plan-estimate.ts'
-import { type PlanAccess, type PlanStep, parsePlan, tablesByAlias } from './query-plan.ts'
 import { relatedForm } from './related-rows.ts'
 import type { Totals } from './totals.ts'
 

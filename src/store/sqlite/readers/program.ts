@@ -4,15 +4,15 @@
  */
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import { Worker } from 'node:worker_threads'
-import type { ResultRow } from '../values.ts'
-import { identityOf } from './identity.ts'
+import type { ResultRow } from '../../values.ts'
+import { identityOf } from '../identity.ts'
 import {
   lifelineDescriptor,
   type ReaderFailure,
   type ReaderJob,
   type ReaderOrders,
   type ReaderReply,
-} from './reader-messages.ts'
+} from './messages.ts'
 
 /** Prepared statements that are kept, by their text. */
 const maxStatements = 200

@@ -2,12 +2,12 @@
  * Slow reads run in processes beside the event loop: `node:sqlite` cannot end a statement, and a process can be killed.
  * They are started when they are needed and ended when they are not. See `decisions/slow-reads.md`.
  */
-import { ApiError } from '../../errors.ts'
-import type { SlowReadCounts } from '../store.ts'
-import { failureOf } from './failure.ts'
+import { ApiError } from '../../../errors.ts'
+import type { SlowReadCounts } from '../../store.ts'
+import { failureOf } from '../failure.ts'
 import { FairQueue } from './fair-queue.ts'
-import type { ReaderOrders, ReaderQuery, ReaderRows } from './reader-messages.ts'
-import { ReaderLost, ReaderProcess } from './reader-process.ts'
+import type { ReaderOrders, ReaderQuery, ReaderRows } from './messages.ts'
+import { ReaderLost, ReaderProcess } from './process.ts'
 
 export interface ReaderPoolOptions {
   readonly orders: ReaderOrders

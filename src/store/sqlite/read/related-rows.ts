@@ -4,16 +4,16 @@
  * set of ids that match and begins there, which is quick where few do. So the list is walked first, for a bounded number
  * of rows, unless its total says that it would not be enough. See decisions/related-filters.md.
  */
-import { isIndexed } from '../../model/indexes.ts'
-import type { Collection } from '../../model/model.ts'
-import type { Condition, GuardedList } from '../../plan/guarded.ts'
-import type { RelatedForm } from '../sql/condition.ts'
-import { listSql, type Slice, walkSql } from '../sql/read.ts'
-import { isRanked } from '../sql/search.ts'
-import { sqlite } from '../sql/sqlite.ts'
-import type { Inputs, ResultRow } from '../values.ts'
-import type { Connection, Statement } from './connection.ts'
-import type { ReadContext } from './context.ts'
+import { isIndexed } from '../../../model/indexes.ts'
+import type { Collection } from '../../../model/model.ts'
+import type { Condition, GuardedList } from '../../../plan/guarded.ts'
+import type { RelatedForm } from '../../sql/condition.ts'
+import { listSql, type Slice, walkSql } from '../../sql/read.ts'
+import { isRanked } from '../../sql/search.ts'
+import { sqlite } from '../../sql/sqlite.ts'
+import type { Inputs, ResultRow } from '../../values.ts'
+import type { Connection, Statement } from '../connection.ts'
+import type { ReadContext } from '../context.ts'
 
 /** `total`: of the list, where it is known. */
 export interface ListRows {

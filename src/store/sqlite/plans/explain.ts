@@ -1,11 +1,11 @@
 /** The plans of lists on SQLite, and how large its tables are. */
-import type { Explainer, ListPlan } from '../advice/look.ts'
-import { positionSql } from '../sql/read.ts'
-import { sqlite } from '../sql/sqlite.ts'
-import { arg } from '../sql/writer.ts'
-import type { Connection } from './connection.ts'
+import type { Explainer, ListPlan } from '../../advice/look.ts'
+import { positionSql } from '../../sql/read.ts'
+import { sqlite } from '../../sql/sqlite.ts'
+import { arg } from '../../sql/writer.ts'
+import type { Connection } from '../connection.ts'
+import type { Totals } from '../read/totals.ts'
 import { parsePlan, tablesByAlias } from './query-plan.ts'
-import type { Totals } from './totals.ts'
 
 /**
  * Answers at once. Conditions on related rows are explained as sets of ids: what runs where a short walk finds too few. SQLite plans without the values of parameters, so none is bound.

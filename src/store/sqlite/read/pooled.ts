@@ -1,19 +1,21 @@
 /** Reads of one shape in a reader process: the same statements, in one transaction, and the same answers. */
-import type { ListAnswer } from '../../plan/answer.ts'
-import type { GuardedList } from '../../plan/guarded.ts'
-import type { PageWindow } from '../../plan/plan.ts'
-import { SHALLOW } from '../anchors.ts'
-import type { Answer, ReadShape } from '../answers.ts'
-import { absent, counted, cursorAnswer, cursorSlice, pageAnswer, type Total } from '../lists.ts'
-import { compositeSql } from '../sql/composite.ts'
-import type { RelatedForm } from '../sql/condition.ts'
-import { estimated, estimateSql } from '../sql/estimate.ts'
-import { countSql, itemSql, listSql, parentSql, type Slice } from '../sql/read.ts'
-import { sqlite } from '../sql/sqlite.ts'
-import { arg, compile, type Sql } from '../sql/writer.ts'
-import { bound, type Inputs, type ResultRow, slotted } from '../values.ts'
-import type { Connection } from './connection.ts'
-import type { ReadContext } from './context.ts'
+import type { ListAnswer } from '../../../plan/answer.ts'
+import type { GuardedList } from '../../../plan/guarded.ts'
+import type { PageWindow } from '../../../plan/plan.ts'
+import { SHALLOW } from '../../anchors.ts'
+import type { Answer, ReadShape } from '../../answers.ts'
+import { absent, counted, cursorAnswer, cursorSlice, pageAnswer, type Total } from '../../lists.ts'
+import { compositeSql } from '../../sql/composite.ts'
+import type { RelatedForm } from '../../sql/condition.ts'
+import { estimated, estimateSql } from '../../sql/estimate.ts'
+import { countSql, itemSql, listSql, parentSql, type Slice } from '../../sql/read.ts'
+import { sqlite } from '../../sql/sqlite.ts'
+import { arg, compile, type Sql } from '../../sql/writer.ts'
+import { bound, type Inputs, type ResultRow, slotted } from '../../values.ts'
+import type { Connection } from '../connection.ts'
+import type { ReadContext } from '../context.ts'
+import type { ReaderQuery } from '../readers/messages.ts'
+import { converted } from '../values.ts'
 import {
   anchorsSql,
   fromAnchor,
@@ -23,11 +25,9 @@ import {
   type ShapeAnchors,
   withSlots,
 } from './pages.ts'
-import { isCounted } from './read-route.ts'
-import type { ReaderQuery } from './reader-messages.ts'
 import { relatedForm } from './related-rows.ts'
+import { isCounted } from './route.ts'
 import { totalSql } from './totals.ts'
-import { converted } from './values.ts'
 
 type Results = readonly (readonly ResultRow[])[]
 

@@ -1,5 +1,5 @@
 /** What the service and a reader process say to each other: one job at a time. */
-import type { ResultRow, SqlValue } from '../values.ts'
+import type { ResultRow, SqlValue } from '../../values.ts'
 
 /** A statement that only reads, with the values of its parameters by number. */
 export interface ReaderQuery {

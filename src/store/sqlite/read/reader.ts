@@ -1,29 +1,29 @@
 /** Runs guarded reads: each shape's statements are prepared once, answers remembered while they stay true. */
-import type { Awaitable, CompositeAnswer, ItemAnswer, ListAnswer, ReadAnswer } from '../../plan/answer.ts'
+import type { Awaitable, CompositeAnswer, ItemAnswer, ListAnswer, ReadAnswer } from '../../../plan/answer.ts'
 import type {
   GuardedComposite,
   GuardedCompositeRead,
   GuardedItem,
   GuardedList,
   GuardedRead,
-} from '../../plan/guarded.ts'
-import type { PageWindow } from '../../plan/plan.ts'
-import { type Answer, keyOf, type ReadShape, type ShapeAnswers } from '../answers.ts'
-import { absent, type CursorWindow, cursorAnswer, cursorSlice } from '../lists.ts'
-import { once } from '../once.ts'
-import { compositeSql } from '../sql/composite.ts'
-import { itemSql, parentSql } from '../sql/read.ts'
-import { pacedSqlite, sqlite } from '../sql/sqlite.ts'
-import { type Inputs, noSlots, type ResultRow } from '../values.ts'
-import { stampOf, type Version } from '../versions.ts'
-import type { Connection } from './connection.ts'
-import type { ReadContext } from './context.ts'
+} from '../../../plan/guarded.ts'
+import type { PageWindow } from '../../../plan/plan.ts'
+import { type Answer, keyOf, type ReadShape, type ShapeAnswers } from '../../answers.ts'
+import { absent, type CursorWindow, cursorAnswer, cursorSlice } from '../../lists.ts'
+import { once } from '../../once.ts'
+import { compositeSql } from '../../sql/composite.ts'
+import { itemSql, parentSql } from '../../sql/read.ts'
+import { pacedSqlite, sqlite } from '../../sql/sqlite.ts'
+import { type Inputs, noSlots, type ResultRow } from '../../values.ts'
+import { stampOf, type Version } from '../../versions.ts'
+import type { Connection } from '../connection.ts'
+import type { ReadContext } from '../context.ts'
+import type { ReaderPool } from '../readers/pool.ts'
+import type { ReadBudget } from './budget.ts'
 import { pageReader, ShapeAnchors } from './pages.ts'
-import { type PooledRead, pooledRead } from './pooled-reads.ts'
-import type { ReadBudget } from './read-budget.ts'
-import { plannedRoute, ShapeRoute } from './read-route.ts'
-import type { ReaderPool } from './reader-pool.ts'
+import { type PooledRead, pooledRead } from './pooled.ts'
 import { listRows } from './related-rows.ts'
+import { plannedRoute, ShapeRoute } from './route.ts'
 
 type Run = (inputs: Inputs) => Answer
 

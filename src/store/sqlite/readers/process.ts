@@ -2,8 +2,8 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { setPriority } from 'node:os'
 import { fileURLToPath } from 'node:url'
-import type { ReaderJob, ReaderOrders, ReaderQuery, ReaderReply, ReaderRows } from './reader-messages.ts'
-import { moved } from './writer.ts'
+import { moved } from '../writer.ts'
+import type { ReaderJob, ReaderOrders, ReaderQuery, ReaderReply, ReaderRows } from './messages.ts'
 
 /** The process ended before it answered. */
 export class ReaderLost extends Error {
