@@ -47,7 +47,7 @@ function readersOf(pid: number): number[] {
 
 function isReader(pid: number): boolean {
   try {
-    return readFileSync(`/proc/${pid}/cmdline`, 'latin1').includes('reader-program')
+    return readFileSync(`/proc/${pid}/cmdline`, 'latin1').includes('readers/program')
   } catch {
     return false
   }
@@ -153,21 +153,17 @@ test('a scan sees every change that was acknowledged before it was asked for', a
   }
 })
 
-test('a caller that floods has one of two processes, and refusals; another is answered before its flood is over', async () => {
+test('a caller that floods has one of two processes; another is answered before its flood is over', async () => {
   const { call, key } = service
   await Promise.all([call(scan(0)), call(scan(0), { key })])
   const flood = Array.from({ length: 40 }, (_, n) => call(scan(n)))
   const answered = collected(flood)
   await until(() => answered.length > 0)
-  const refused = answered.filter(({ status }) => status === 503)
-  assert.ok(refused.length > 0)
-  assert.equal(refused[0]?.code, 'UNAVAILABLE')
-  assert.ok(Number(refused[0]?.headers.get('retry-after')) > 0)
   const { status } = await call(scan(0), { key })
   assert.equal(status, 200)
   assert.ok(answered.length < flood.length, 'the flood is not over')
   const statuses = (await Promise.all(flood)).map(answer => answer.status)
-  assert.deepEqual([...new Set(statuses)].toSorted(), [200, 503])
+  assert.deepEqual([...new Set(statuses)], [200])
 })
 
 test('a scan past its deadline is a 503 while nothing else fails; its process is killed and another takes its place', async () => {

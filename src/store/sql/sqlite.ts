@@ -21,10 +21,11 @@ function object(entries: readonly (readonly [string, Sql])[]): Sql {
   return sql`json_object(${join(parts, ', ')})`
 }
 
-/** The words are bound as an FTS5 query; the columns in which they may occur stand before it. */
-function matches(alias: Sql | undefined, collection: string, { fields, words }: Searched): Sql {
+/** The words are bound as an FTS5 query; the columns in which they may occur stand before it, unless it is all of them. */
+function matches(alias: Sql | undefined, collection: string, { fields, words, isWhole }: Searched): Sql {
   const columns = fields.map(field => `"${field.name}"`).join(' ')
-  return sql`${of(alias)}${name(searchTable(collection))} MATCH ${quoted(`{${columns}} : `)} || ${words}`
+  const within = isWhole ? nothing : sql`${quoted(`{${columns}} : `)} || `
+  return sql`${of(alias)}${name(searchTable(collection))} MATCH ${within}${words}`
 }
 
 function search(collection: string, searched: Searched): Sql {

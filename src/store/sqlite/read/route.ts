@@ -34,9 +34,9 @@ const skippedRows = 20_000
 const skippedRowsById = 100_000
 /** The largest page, and the largest offset that is no deep page. */
 const take = 300
-/** After a read that was too slow, the shape's reads go to the pool until so many were quick. */
-const quickInTurn = 4
-const quickMs = 1
+/** After a read that was too slow, the shape's reads go to the pool until so many were quick there. */
+const quickInTurn = 2
+const quickMs = 1.5
 
 /** What is known of one shape's reads. */
 export class ShapeRoute {
@@ -74,7 +74,7 @@ export class ShapeRoute {
     this.#slowLeft = quickInTurn
   }
 
-  /** How long a read of it took in the pool, in milliseconds. */
+  /** How much processor time a read of it took in the pool, in milliseconds. */
   took(ms: number): void {
     this.#slowLeft = ms > quickMs ? quickInTurn : Math.max(0, this.#slowLeft - 1)
   }

@@ -2,15 +2,16 @@
 import type { GuardedList } from '../../../plan/guarded.ts'
 import type { TotalMode } from '../../../plan/plan.ts'
 import { counted, type Total } from '../../lists.ts'
-import type { RelatedForm } from '../../sql/condition.ts'
 import { estimated, estimateSql } from '../../sql/estimate.ts'
 import { countSql } from '../../sql/read.ts'
-import { slot, sql } from '../../sql/writer.ts'
+import { sqlite } from '../../sql/sqlite.ts'
+import { type Sql, slot, sql } from '../../sql/writer.ts'
 import { type Inputs, slotted } from '../../values.ts'
 import type { Versions } from '../../versions.ts'
 import type { Connection, Statement } from '../connection.ts'
 import type { ReadContext } from '../context.ts'
-import { followsRelations, prefersSets } from './related-rows.ts'
+import { parsePlan } from '../plans/query-plan.ts'
+import { relatedForm } from './related-rows.ts'
 
 /** How many rows the collection has that slot 0 names. */
 export const totalSql = sql`SELECT "n" FROM "_totals" WHERE "collection" = ${slot(0)}`
@@ -58,18 +59,31 @@ export function totalReader(
   return inputs => counted(statement().get(inputs))
 }
 
-/** All rows are looked at, so that a set is always the better way where it is made from no more of them. */
+/** An index alone gives up to this many entries within some 2 ms: to watch the time would take as long again. */
+const unwatchedEntries = 100_000
+
+/**
+ * All rows are looked at, so that a set is always the better way where it is made from no more of them. What counts the
+ * entries of one index is watched in large collections only.
+ */
 function countStatement(shape: GuardedList, build: typeof countSql, context: CountContext): () => Statement {
-  const prepare = (form: RelatedForm) => context.connection.prepare(build(shape, context.dialect, form))
-  if (!followsRelations(shape.rows)) {
-    const statement = prepare('exists')
-    return () => statement
-  }
-  const statements = new Map<RelatedForm, Statement>()
+  const { connection, totals } = context
+  const isCheap = context.dialect !== sqlite && readsIndexOnly(build(shape, sqlite), connection)
+  const statements = new Map<string, Statement>()
   return () => {
-    const form = prefersSets(shape, context) ? 'set' : 'exists'
-    const statement = statements.get(form) ?? prepare(form)
-    statements.set(form, statement)
-    return statement
+    const form = relatedForm(shape, context)
+    const isUnwatched = isCheap && totals.of(shape.collection.name) <= unwatchedEntries
+    const key = `${form} ${isUnwatched}`
+    const known = statements.get(key)
+    if (known !== undefined) return known
+    const made = connection.prepare(build(shape, isUnwatched ? sqlite : context.dialect, form))
+    statements.set(key, made)
+    return made
   }
+}
+
+/** Whether the statement reads the entries of one index, or of one full-text index, and nothing else. */
+function readsIndexOnly(fragment: Sql, connection: Connection): boolean {
+  const [step, ...others] = parsePlan(connection.explain(fragment).rows)
+  return step?.kind === 'access' && (step.covering || step.access === 'virtual') && others.length === 0
 }

@@ -13,7 +13,7 @@ export interface ReaderJob {
   readonly queries: readonly ReaderQuery[]
 }
 
-/** The rows of each query. `ms`: how long they took in the process. */
+/** The rows of each query. `ms`: how much processor time they took. */
 export interface ReaderRows {
   readonly results: readonly (readonly ResultRow[])[]
   readonly ms: number

@@ -17,7 +17,7 @@ export interface ReaderPoolOptions {
   readonly timeoutMs: number
   /** After how long without work a process is ended, in milliseconds. 30,000 by default. */
   readonly idleMs?: number
-  /** How many reads may wait, in all and of one caller; 200 and 20 by default. */
+  /** How many reads may wait, in all and of one caller; 1,000 and 200 by default. */
   readonly maxWaiting?: number
   readonly maxOfCaller?: number
   /** Told why a process ended that nobody had ended. */
@@ -52,7 +52,7 @@ export class ReaderPool {
   #isClosed = false
 
   constructor(options: ReaderPoolOptions) {
-    this.#options = { idleMs: 30_000, maxWaiting: 200, maxOfCaller: 20, ...options }
+    this.#options = { idleMs: 30_000, maxWaiting: 1000, maxOfCaller: 200, ...options }
     const { size, maxWaiting, maxOfCaller } = this.#options
     // One caller's reads cannot hold all processes, unless there is but one.
     this.#queue = new FairQueue({ maxOfCaller, maxWaiting, maxRunningOfCaller: Math.max(1, size - 1) })

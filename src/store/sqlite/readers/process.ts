@@ -21,7 +21,7 @@ class ReaderError extends Error {
 }
 
 const program = fileURLToPath(
-  new URL(import.meta.url.endsWith('.ts') ? './reader-program.ts' : './reader-program.js', import.meta.url),
+  new URL(import.meta.url.endsWith('.ts') ? './program.ts' : './program.js', import.meta.url),
 )
 
 /** As `nice` has it: where every core is busy, the service gets about ten times what a reader gets. */
