@@ -162,7 +162,7 @@ test('the SQL of each step is shown when it is asked for', async () => {
   assert.doesNotMatch((await portico('migrate')).out, /CREATE INDEX/)
   assert.match(
     (await portico('migrate', '--sql')).out,
-    /^ {8}CREATE INDEX "notes__stars__index" ON "notes" \("stars"\);$/m,
+    /^ {8}CREATE INDEX "notes__stars__index" ON "notes" \("stars" NULLS FIRST, "id"\);$/m,
   )
 })
 

@@ -87,7 +87,11 @@ function orders(list: GraphQLField<unknown, unknown>): Document[] {
   const argument = list.args.find(({ name }) => name === 'orderBy')
   const type = argument && getNamedType(argument.type)
   if (!isEnumType(type)) return []
-  return type.getValues().map(({ name }) => plain(`{ ${list.name}(limit: 20, orderBy: [${name}]) { id } }`))
+  const names = type.getValues().map(({ name }) => name)
+  // By relevance only searches are ordered, which the naive reply does not have.
+  return names
+    .filter(name => name !== 'RELEVANCE')
+    .map(name => plain(`{ ${list.name}(limit: 20, orderBy: [${name}]) { id } }`))
 }
 
 /** What a caller may try to find out about a collection. */

@@ -35,15 +35,15 @@ export interface StatisticsOptions {
 type AnyRead = GuardedRead | GuardedCompositeRead
 
 /** Shapes that wait for a look: more are looked at when they run again. */
-const maxQueued = 100
+const maxQueued = 20
 /** Between two looks, in milliseconds: they never take a noticeable part of the time. */
 const lookIntervalMs = 50
 /** Between two looks at the same shape it runs no more than so often. */
 const maxRunsBetween = 10_000
 /** A table that has grown so many times may be read by another plan. */
 const growthFactor = 10
-/** Answers that are longer are not counted, in characters. */
-const maxParsed = 200_000
+/** Of the arguments and the answer of a read that waits for a look, which keeps them: longer ones are not looked at. */
+const maxSampleCharacters = 100_000
 
 interface Sample {
   readonly shape: ShapeStatistics
@@ -94,6 +94,7 @@ export class QueryStatistics {
   /** Has the shape looked at, soon. */
   #sample(shape: ShapeStatistics, inputs: Inputs, answer: Answer): void {
     if (this.#isClosed || this.#queue.length >= maxQueued) return
+    if (charactersOf(inputs.args) + (answer.text?.length ?? 0) > maxSampleCharacters) return
     this.#queue.push({ shape, inputs, answer })
     this.#schedule()
   }
@@ -219,13 +220,22 @@ function windowsOf({ known }: ShapeStatistics, { args }: Inputs): string | undef
     .join(';')
 }
 
+function charactersOf(args: readonly JsonValue[]): number {
+  let characters = 0
+  for (const arg of args) {
+    if (typeof arg === 'string') characters += arg.length
+    else if (Array.isArray(arg)) characters += charactersOf(arg)
+  }
+  return characters
+}
+
 function sizeOf({ reads }: ReadShape, totals: Totals): number {
   return reads.reduce((sum, collection) => sum + totals.of(collection), 0)
 }
 
 function givenBy(answer: Answer, planned: readonly PlannedUnit[]): Map<ListUnit, Given> | undefined {
   const { text } = answer
-  if (text === null || text.length > maxParsed) return undefined
+  if (text === null) return undefined
   const parsed: unknown = JSON.parse(text)
   const total = answer.kind === 'list' ? answer.total : undefined
   const given = new Map<ListUnit, Given>()
