@@ -26,6 +26,7 @@ const style = `body { margin: 0 }
   .swagger-ui .opblock-tag small { flex-basis: 100%; order: 1; padding: 0 }
 }
 .swagger-ui .markdown code, .swagger-ui .renderedMarkdown code { overflow-wrap: anywhere }
+.swagger-ui .parameter__name { overflow-wrap: anywhere }
 `
 
 const head = `<!doctype html>
