@@ -4,11 +4,12 @@
  * `npm run bench -- profile W1 [--hot]`
  * `npm run bench -- overload`
  * `npm run bench -- postgres [--rounds n] [--seconds n] [--write-docs]`: what row security and a read replica cost
+ * `npm run bench -- asked [--rounds n] [--seconds n] [--write-docs]`: W10 to W19 on every database
  * `npm run bench -- growth [--write-docs]`: how long the largest inputs hold the event loop
  * `npm run bench -- slow-reads [rows] [--rounds n] [--seconds n] [--write-docs]`: what others take while some scan
  * `npm run bench -- soak [lanes] [--minutes 30]`: bench/soak-load.ts names the lanes
  *
- * Names are W1 to W19, `start` and `walk`, also as `W10,W11`; without any, all of them, and what two workers and
+ * Names are W1 to W19, `start` and `walk`, also as `W10,W11`; without any, all but W10 to W19, and what two workers and
  * PostgreSQL give.
  */
 import { parseArgs } from 'node:util'
@@ -173,7 +174,7 @@ async function stageLines(data: DataSet, all: boolean): Promise<readonly string[
   const named = workloads.filter(({ name }) => wanted(name))
   const asked = askedWorkloads.filter(({ name }) => wanted(name))
   const lines: string[] = []
-  if (all) lines.push(figuresTable(await everything(data)), askedTable(await askedEverywhere(data.rows)))
+  if (all) lines.push(figuresTable(await everything(data)))
   else {
     if (named.length > 0) lines.push(figuresTable(await figuresOn(await stageOf(data), data, named)))
     if (asked.length > 0) lines.push(askedTable(await askedOn(stageOf, data.rows, asked)))
@@ -250,6 +251,12 @@ async function postgresBeside(): Promise<void> {
   if (values['write-docs']) writeDocs('postgres', text)
 }
 
+async function asked(): Promise<void> {
+  const text = [machine(), askedTable(await askedEverywhere(positive('rows')))].join('\n\n')
+  say(`\n${text}`)
+  if (values['write-docs']) writeDocs('asked', text)
+}
+
 async function growth(): Promise<void> {
   const rows = await measureGrowth()
   const text = [machine(), growthTable(rows)].join('\n\n')
@@ -270,6 +277,7 @@ const others: Readonly<Record<string, () => Promise<void>>> = {
   profile: profileFirst,
   soak: soakFirst,
   postgres: postgresBeside,
+  asked,
   growth,
   'slow-reads': slowReads,
   overload: async () => say(overloadTable(await measureOverload(await dataSet(positive('rows'))))),

@@ -6,11 +6,12 @@ import { generator } from './load.ts'
 import { type Figure, type Footprint, median, type Walk } from './measure.ts'
 
 /** A part of docs/performance.md that the bench writes. */
-type Part = 'bench' | 'postgres' | 'growth' | 'slow-reads'
+type Part = 'bench' | 'asked' | 'postgres' | 'growth' | 'slow-reads'
 
 const markers: Readonly<Record<Part, readonly [start: string, end: string]>> = {
   bench: ['<!-- bench: written by `npm run bench -- --write-docs` -->', '<!-- /bench -->'],
   postgres: ['<!-- postgres: written by `npm run bench -- postgres --write-docs` -->', '<!-- /postgres -->'],
+  asked: ['<!-- asked: written by `npm run bench -- asked --write-docs` -->', '<!-- /asked -->'],
   growth: ['<!-- growth: written by `npm run bench -- growth --write-docs` -->', '<!-- /growth -->'],
   'slow-reads': [
     '<!-- slow-reads: written by `npm run bench -- slow-reads --write-docs` -->',
