@@ -17,7 +17,7 @@ import { conditionsOf } from './read.ts'
 import { Row } from './row.ts'
 import { type Bind, join, name, type Sql, sql } from './writer.ts'
 
-const windowCount = 400
+const windowCount = 1000
 /** In each window, on average. */
 const rowsInWindow = 10
 
