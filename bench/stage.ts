@@ -75,7 +75,7 @@ async function fillBase(server: PostgresServer, data: DataSet): Promise<void> {
 
 async function copyOfBase(server: PostgresServer, name: string, data: DataSet): Promise<WorkCopy> {
   await query(server.url, `CREATE DATABASE "${name}" TEMPLATE "base" OWNER "${owner}"`)
-  await query(urlOf(server, name), 'ANALYZE')
+  await query(urlOf(server, name), 'VACUUM ANALYZE')
   return {
     data: { ...data, database: urlOf(server, name) },
     remove: async () => void (await query(server.url, `DROP DATABASE "${name}" WITH (FORCE)`)),

@@ -15,6 +15,7 @@ export type Rows = readonly Row[]
 type Decoder = ((text: string) => Cell) | undefined
 
 export class Statement {
+  /** Empty: it is planned anew for the values of each execution (see `statementOf`). */
   readonly name: string
   readonly text: string
   readonly changes: boolean
@@ -67,12 +68,16 @@ export interface Outcome {
 
 let count = 0
 
-/** Make it once for each text: a connection prepares each by its name. */
+/**
+ * Make it once for each text: a connection prepares each by its name. A search has none: after five executions
+ * PostgreSQL would use one plan for all words, which walks along a list to its end for words that hardly any row has.
+ */
 export function statementOf(fragment: Sql): Statement {
   const { text, binds } = compile(fragment, postgres.sign)
   count++
   const changes = !/^(SELECT|WITH "refs")/.test(text) || text.includes('INSERT INTO')
-  return new Statement(`p${count}`, text, binds, changes)
+  const isSearch = binds.some(bind => 'as' in bind && bind.as === 'words')
+  return new Statement(isSearch ? '' : `p${count}`, text, binds, changes)
 }
 
 /** An array of PostgreSQL as text (https://www.postgresql.org/docs/15/arrays.html, 8.15.6). */

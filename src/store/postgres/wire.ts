@@ -201,7 +201,7 @@ class Batch {
     for (const { statement, values } of this.#queries) {
       const { name, text } = statement
       if (this.#prepared.delete(name)) this.#prepared.set(name, statement)
-      else if (!fresh.has(statement)) {
+      else if (name === '' || !fresh.has(statement)) {
         fresh.add(statement)
         this.#parsing.push(statement)
         channel.parse({ name, text })
@@ -229,7 +229,7 @@ class Batch {
   /** A statement is prepared, also when it or another fails later. */
   parsed(): void {
     const statement = this.#parsing.shift()
-    if (statement !== undefined) this.#prepared.set(statement.name, statement)
+    if (statement !== undefined && statement.name !== '') this.#prepared.set(statement.name, statement)
   }
 
   handleRowDescription({ fields }: { readonly fields: readonly { readonly dataTypeID: number }[] }): void {

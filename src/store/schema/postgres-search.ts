@@ -3,7 +3,7 @@ import type { ClientBase } from 'pg'
 import { indexedTerms } from '../../plan/text-search.ts'
 import { searchTable } from '../sql/dialect.ts'
 import { allWords } from '../sql/postgres.ts'
-import { createSearchIndex, createSearchTable, temporaryName } from './postgres-ddl.ts'
+import { createSearchIndex, createSearchTable, keepWordStatistics, temporaryName } from './postgres-ddl.ts'
 import type { SearchPreparation } from './postgres-sql.ts'
 import { ident } from './quoted.ts'
 
@@ -21,6 +21,7 @@ export async function fillSearch(client: ClientBase, preparation: SearchPreparat
   const made = temporaryName(searchTable(to))
   const columns = sources.map(source => source.column)
   await client.query(createSearchTable(made, columns))
+  await client.query(keepWordStatistics(made))
   const { rows } = await client.query('SELECT pg_snapshot_xmin(pg_current_snapshot())::text AS "xid"')
   await fillWords(client, from, made, sources)
   await client.query(createSearchIndex(made, made))

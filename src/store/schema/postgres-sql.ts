@@ -1,6 +1,12 @@
 /** What a step of a migration is on PostgreSQL. */
 import { searchTable } from '../sql/dialect.ts'
-import { addConstraint, createSearchTable, temporaryName, validate } from './postgres-ddl.ts'
+import {
+  addConstraint,
+  createSearchTable,
+  keepWordStatistics,
+  temporaryName,
+  validate,
+} from './postgres-ddl.ts'
 
 export interface PostgresSql {
   readonly prepare: readonly Preparation[]
@@ -48,7 +54,8 @@ export function preparationSql(preparation: Preparation): string[] {
     }
     case 'search': {
       const columns = preparation.sources.map(source => source.column)
-      return [createSearchTable(temporaryName(searchTable(preparation.to)), columns)]
+      const made = temporaryName(searchTable(preparation.to))
+      return [createSearchTable(made, columns), keepWordStatistics(made)]
     }
   }
 }
