@@ -218,7 +218,7 @@ export function createSearchTable(name: string, columns: readonly string[]): str
  * How many words the statistics hold is ten times this number. PostgreSQL takes a word that they do not hold for half as
  * frequent as the rarest that they do: with 100, it would walk along a list to its end for words that ten rows have.
  */
-const wordStatistics = 300
+const wordStatistics = 1000
 
 export function keepWordStatistics(name: string): string {
   return `ALTER TABLE ${ident(name)} ALTER COLUMN ${ident(allWords)} SET STATISTICS ${wordStatistics}`
