@@ -95,7 +95,7 @@ async function withAutocannon(origin: string, load: Load, folder: string): Promi
   if (load.from !== undefined) throw new Error('Requests that are sent once only need `wrk`.')
   const task = join(folder, 'task.json')
   writeFileSync(task, JSON.stringify({ origin, ...load }))
-  return output(process.execPath, [join(import.meta.dirname, 'cannon.mjs'), task])
+  return output(process.execPath, [join(import.meta.dirname, 'load-generator.mjs'), task])
 }
 
 /** Sends requests for some seconds. */

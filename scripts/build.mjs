@@ -36,13 +36,13 @@ function copyAssets(target) {
 function copyDocsPage(target) {
   const from = join(root, 'node_modules', 'swagger-ui-dist')
   const files = [
-    'swagger-ui-bundle.js',
-    'swagger-ui-bundle.js.LICENSE.txt',
-    'swagger-ui.css',
-    'LICENSE',
-    'NOTICE',
+    ['swagger-ui-bundle.js', 'swagger-ui-bundle.js'],
+    ['swagger-ui-bundle.js.LICENSE.txt', 'swagger-ui-bundle.js.LICENSE.txt'],
+    ['swagger-ui.css', 'swagger-ui.css'],
+    ['LICENSE', 'swagger-ui.LICENSE.txt'],
+    ['NOTICE', 'swagger-ui.NOTICE.txt'],
   ]
-  for (const file of files) cpSync(join(from, file), join(target, 'rest', 'assets', file))
+  for (const [file, as] of files) cpSync(join(from, file), join(target, 'assets', as))
 }
 
 /** GraphiQL is built in likewise. */
@@ -56,7 +56,7 @@ function copyGraphiql(target) {
     ['react-dom', 'umd/react-dom.production.min.js', 'react-dom.production.min.js'],
   ]
   for (const [name, file, as] of files) {
-    cpSync(join(root, 'node_modules', name, file), join(target, 'graphql', 'assets', as))
+    cpSync(join(root, 'node_modules', name, file), join(target, 'assets', as))
   }
 }
 

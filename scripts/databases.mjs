@@ -8,25 +8,25 @@ import { createInterface } from 'node:readline'
 import { root } from './node.mjs'
 
 /**
- * Gives the path where tests ask, and what ends everything. `node` runs the keeper, which stops its server when
+ * Gives the path where tests ask, and what ends everything. `node` runs the server process, which stops its server when
  * this process ends, too.
  */
 export async function serveDatabases(node) {
   const folder = mkdtempSync(join(tmpdir(), 'portico-run-'))
   const path = join(folder, 'servers')
   process.on('exit', () => rmSync(folder, { recursive: true, force: true }))
-  let keeper
+  let serverProcess
   let said
   const ask = () => {
     if (said !== undefined) return said
-    keeper = spawn(node, [join(root, 'test', 'databases', 'keeper.ts')], {
+    serverProcess = spawn(node, [join(root, 'test', 'databases', 'server-process.ts')], {
       cwd: root,
       stdio: ['pipe', 'pipe', 'inherit'],
     })
     const failed = JSON.stringify({ error: 'The process that starts PostgreSQL for the tests ended.' })
     said = new Promise(resolve => {
-      createInterface({ input: keeper.stdout }).once('line', resolve)
-      keeper.on('close', () => resolve(failed))
+      createInterface({ input: serverProcess.stdout }).once('line', resolve)
+      serverProcess.on('close', () => resolve(failed))
     })
     return said
   }
@@ -39,9 +39,9 @@ export async function serveDatabases(node) {
     path,
     stop: async () => {
       server.close()
-      if (keeper !== undefined && keeper.exitCode === null) {
-        const ended = new Promise(resolve => keeper.on('exit', resolve))
-        keeper.stdin.end()
+      if (serverProcess !== undefined && serverProcess.exitCode === null) {
+        const ended = new Promise(resolve => serverProcess.on('exit', resolve))
+        serverProcess.stdin.end()
         await ended
       }
     },

@@ -3,10 +3,10 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { checkModel, type Declaration, serve } from 'portico'
-import { configurationPage, errorsPage } from '../src/config/page.ts'
-import { schemaText } from '../src/graphql/sdl.ts'
-import { openapi } from '../src/rest/openapi.ts'
-import { schemaSql } from '../src/store/schema/sqlite-migrate.ts'
+import { configurationPage, errorsPage } from '../src/config/pages.ts'
+import { schemaText } from '../src/graphql/schema/sdl.ts'
+import { openapi } from '../src/rest/openapi/document.ts'
+import { schemaSql } from '../src/store/schema/sqlite/migrate.ts'
 
 const root = join(import.meta.dirname, '..')
 
@@ -21,12 +21,12 @@ async function blog() {
 
 const metricsIntro = `# Metrics
 
-This page is generated from what a service on SQLite answers at \`/metrics\`, in the text format of Prometheus. Node's own
-figures, \`process_…\` and \`nodejs_…\`, are there too. There are more with [Redis](nodes.md#redis-away),
-[read replicas](postgresql.md#read-replicas) and [workers](running.md#all-cores). [Operations](operations.md) says which to
-watch.
+This page is generated from what a service on SQLite returns at \`/metrics\`, in the text format of Prometheus. It also
+returns Node's own metrics, \`process_…\` and \`nodejs_…\`, and more with [Redis](nodes.md#when-redis-is-unavailable),
+[read replicas](postgresql.md#read-replicas) and [workers](running.md#all-cores). [Operations](operations.md#what-to-monitor)
+describes what to monitor.
 
-| figure | kind | what it says |
+| metric | kind | meaning |
 |---|---|---|
 `
 

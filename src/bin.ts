@@ -1,21 +1,21 @@
 #!/usr/bin/env node
-// Checks the version before anything is loaded that an older Node cannot read.
+// Checks the version before it imports anything that an older Node cannot parse.
 import { fileURLToPath } from 'node:url'
 
-const OLDEST = 24
+const oldestMajor = 24
 const [major = 0] = process.versions.node.split('.').map(Number)
 
-if (major < OLDEST) {
+if (major < oldestMajor) {
   console.error(
-    `Portico needs Node ${OLDEST} or newer, and this is Node ${process.versions.node}. ` +
+    `Portico needs Node ${oldestMajor} or newer, and this is Node ${process.versions.node}. ` +
       'Install a newer one from https://nodejs.org, or into this project with `npm i -D node@26`.',
   )
   process.exitCode = 1
 } else {
-  // Compiled code from the last start, a model's stripped types too. Beside the package and not in the
-  // shared temporary folder, where others could write it. Where it cannot be written, nothing is cached.
-  const { keepTicksSteady } = await import('./http/steady-ticks.ts')
-  keepTicksSteady()
+  // The compile cache also holds the model's stripped types. It is beside the package, not in the shared temporary
+  // folder, where other users could write it. If it cannot be written, nothing is cached.
+  const { guardNextTick } = await import('./http/next-tick-guard.ts')
+  guardNextTick()
   const { enableCompileCache } = await import('node:module')
   enableCompileCache(fileURLToPath(new URL('../.cache', import.meta.url)))
   const { main } = await import('./cli.ts')

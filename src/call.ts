@@ -1,4 +1,4 @@
-/** One HTTP exchange as the faces see it: a `Call` comes in, a `Reply` goes out. */
+/** One HTTP exchange as the transports see it: a `Call` comes in, a `Reply` goes out. */
 import type { IncomingHttpHeaders } from 'node:http'
 
 export interface Call {
@@ -10,12 +10,12 @@ export interface Call {
   /** What follows the first `?`; empty without one. */
   readonly query: string
   readonly headers: IncomingHttpHeaders
-  /** Whether a credential came in the query, of which it is no part any more. */
+  /** Whether the query contained a credential. It is no longer part of `url` and `query`. */
   readonly keyInQuery?: boolean
   /** The client's address: the socket's, unless `trustProxy` says otherwise. */
   readonly address: string
   readonly requestId: string
-  /** The whole body; empty when there is none. Bounded before it gets here. */
+  /** The whole body, empty when there is none. Its size was limited before. */
   readonly body: Buffer
 }
 
@@ -25,13 +25,13 @@ export interface Reply {
   readonly headers: readonly string[]
   /** A string is sent as UTF-8; null: no body. */
   readonly body: string | Buffer | AsyncIterable<string> | null
-  /** Of a reply that is given out again and again: what `http.ts` has made of it. */
+  /** For a reply that is sent again and again: filled by `http.ts` at the first time. */
   readonly kept?: Kept
 }
 
 /** Empty until the reply is first sent. */
 export interface Kept {
-  /** The status line and the headers that are the same each time. */
+  /** The precomputed header block: the status line and the constant headers. */
   head: string
   /** Of the body, in bytes. */
   length: number
@@ -41,8 +41,16 @@ export function unsent(): Kept {
   return { head: '', length: 0 }
 }
 
-/** In place of a reply: somebody else writes the response. */
+/**
+ * Whether others look after the service at this path. Compared one by one: a set or a map would first look the text up
+ * among all names that V8 knows and keep a copy of it, a thirtieth of a small request.
+ */
+export function isHealthCheck(path: string): boolean {
+  return path === '/healthz' || path === '/readyz' || path === '/metrics'
+}
+
+/** Instead of a reply: another module writes the response. */
 export interface TakenOver {
-  /** Called once, with what every answer has set on the response. Resolves when it was ended. */
+  /** Called once, when the constant headers are set on the response. Resolves when the response has ended. */
   takeOver(): Promise<void>
 }

@@ -1,133 +1,133 @@
-/** The command line: every command is a row of this table and a file below `cli/`. */
+/** The command line: every command is a row of this table; the commands of a group share a file in `cli/`. */
 import { readFileSync } from 'node:fs'
-import { type Commands, commandHelp, findCommand, generalHelp, readWritten } from './cli/commands.ts'
-import { print } from './cli/print.ts'
+import { type Commands, commandHelp, findCommand, generalHelp, parseArguments } from './cli/commands.ts'
+import { print } from './cli/output.ts'
 
 const commands: Commands = {
   start: {
     sentence: 'Serve the model until SIGTERM or SIGINT.',
-    load: () => import('./cli/start.ts'),
+    load: async () => (await import('./cli/start.ts')).command,
   },
   check: {
     sentence: 'Check the model, and list every fault of it.',
-    load: () => import('./cli/check.ts'),
+    load: async () => (await import('./cli/check.ts')).command,
   },
   'explain-queries': {
     sentence: 'List the slow lists that a service has answered, and the index that each lacks.',
-    load: () => import('./cli/explain-queries.ts'),
+    load: async () => (await import('./cli/explain-queries.ts')).command,
   },
   migrate: {
     sentence: 'Show what the model changes in the database, and do it with --apply.',
-    load: () => import('./cli/migrate.ts'),
+    load: async () => (await import('./cli/migrate.ts')).command,
   },
   copy: {
     sentence: 'Copy a database into an empty one, SQLite or PostgreSQL, with everything in it.',
-    load: () => import('./cli/copy.ts'),
+    load: async () => (await import('./cli/copy.ts')).command,
   },
   backup: {
     sentence: 'Copy the database into a file while it is in use, and check the copy.',
-    load: () => import('./cli/backup.ts'),
+    load: async () => (await import('./cli/backup.ts')).backup,
   },
   restore: {
-    sentence: 'Put a backup in the place of the database, while no service runs.',
-    load: () => import('./cli/restore.ts'),
+    sentence: 'Replace the database with a backup, while no service runs.',
+    load: async () => (await import('./cli/backup.ts')).restoreBackup,
   },
   'print openapi': {
     sentence: 'Print the OpenAPI document of the model.',
-    load: () => import('./cli/print/openapi.ts'),
+    load: async () => (await import('./cli/print.ts')).openapi,
   },
   'print schema': {
     sentence: 'Print the GraphQL schema of the model.',
-    load: () => import('./cli/print/schema.ts'),
+    load: async () => (await import('./cli/print.ts')).schema,
   },
   'print sql': {
     sentence: 'Print the SQL that makes the tables of the model, for SQLite or PostgreSQL.',
-    load: () => import('./cli/print/sql.ts'),
+    load: async () => (await import('./cli/print.ts')).sql,
   },
   'print config': {
     sentence: 'Print the page of all settings.',
-    load: () => import('./cli/print/config.ts'),
+    load: async () => (await import('./cli/print.ts')).config,
   },
   'print errors': {
     sentence: 'Print the page of all errors.',
-    load: () => import('./cli/print/errors.ts'),
+    load: async () => (await import('./cli/print.ts')).errors,
   },
   'keys create': {
     sentence: 'Make an API key for a user, and print it once.',
-    load: () => import('./cli/keys/create.ts'),
+    load: async () => (await import('./cli/keys.ts')).create,
   },
   'keys list': {
     sentence: 'List the API keys of a user.',
-    load: () => import('./cli/keys/list.ts'),
+    load: async () => (await import('./cli/keys.ts')).list,
   },
   'keys revoke': {
     sentence: 'Revoke an API key, named by its id or its first characters.',
-    load: () => import('./cli/keys/revoke.ts'),
+    load: async () => (await import('./cli/keys.ts')).revoke,
   },
   'keys generate': {
     sentence: 'Print a random key, for PORTICO_ADMIN_API_KEY.',
-    load: () => import('./cli/keys/generate.ts'),
+    load: async () => (await import('./cli/keys.ts')).generate,
   },
   'keys rotate': {
     sentence:
-      'Make new signing keys for tokens; what the old ones signed stays valid, unless --end-old is given.',
-    load: () => import('./cli/keys/rotate.ts'),
+      'Make new signing keys for tokens; what the old ones signed stays valid unless --end-old is given.',
+    load: async () => (await import('./cli/keys.ts')).rotate,
   },
   'secrets generate': {
     sentence: 'Print a random key, for PORTICO_SECRET_KEY.',
-    load: () => import('./cli/secrets/generate.ts'),
+    load: async () => (await import('./cli/secrets.ts')).generate,
   },
   'secrets rotate': {
-    sentence: 'Seal all secrets in the database with a new key; the older ones still open.',
-    load: () => import('./cli/secrets/rotate.ts'),
+    sentence: 'Encrypt all secrets in the database with a new key; the older keys still decrypt.',
+    load: async () => (await import('./cli/secrets.ts')).rotate,
   },
   'secrets forget': {
-    sentence: 'Remove the older keys from the key file, once all is sealed with the newest.',
-    load: () => import('./cli/secrets/forget.ts'),
+    sentence: 'Remove the older keys from the key file, once everything is encrypted with the newest.',
+    load: async () => (await import('./cli/secrets.ts')).forget,
   },
   'apps create': {
     sentence: 'Register an OAuth app, and print its secret once.',
-    load: () => import('./cli/apps/create.ts'),
+    load: async () => (await import('./cli/apps.ts')).create,
   },
   'apps list': {
     sentence: 'List the OAuth apps, of one user with --user.',
-    load: () => import('./cli/apps/list.ts'),
+    load: async () => (await import('./cli/apps.ts')).list,
   },
   'apps rotate-secret': {
-    sentence: 'Make a new secret for an app, named by its client id; the old ones end after a while.',
-    load: () => import('./cli/apps/rotate-secret.ts'),
+    sentence: 'Make a new secret for an app, named by its client id; the old ones expire after a while.',
+    load: async () => (await import('./cli/apps.ts')).rotateSecret,
   },
   'apps secrets': {
     sentence: 'List the secrets of an app, named by its client id, and when each ends.',
-    load: () => import('./cli/apps/secrets.ts'),
+    load: async () => (await import('./cli/apps.ts')).listSecrets,
   },
   'apps end-secret': {
     sentence: 'End a secret of an app at once, by the id that `apps secrets` shows.',
-    load: () => import('./cli/apps/end-secret.ts'),
+    load: async () => (await import('./cli/apps.ts')).endSecret,
   },
   'apps delete': {
-    sentence: 'Delete an app, named by its client id; its tokens work no more.',
-    load: () => import('./cli/apps/delete.ts'),
+    sentence: 'Delete an app, named by its client id, and revoke its tokens.',
+    load: async () => (await import('./cli/apps.ts')).remove,
   },
   'documents register': {
     sentence: 'Register GraphQL documents: .graphql files, or manifests in JSON.',
-    load: () => import('./cli/documents/register.ts'),
+    load: async () => (await import('./cli/documents.ts')).register,
   },
   'documents list': {
     sentence: 'List the registered GraphQL documents.',
-    load: () => import('./cli/documents/list.ts'),
+    load: async () => (await import('./cli/documents.ts')).list,
   },
   'users create': {
     sentence: 'Make an account.',
-    load: () => import('./cli/users/create.ts'),
+    load: async () => (await import('./cli/users.ts')).create,
   },
   'users list': {
     sentence: 'List all accounts.',
-    load: () => import('./cli/users/list.ts'),
+    load: async () => (await import('./cli/users.ts')).list,
   },
   'users set-role': {
     sentence: 'Give a user a role.',
-    load: () => import('./cli/users/set-role.ts'),
+    load: async () => (await import('./cli/users.ts')).setRole,
   },
 }
 
@@ -141,17 +141,17 @@ async function execute(words: readonly string[]): Promise<string> {
     return generalHelp(commands, version())
   }
   const { command, rest } = await findCommand(commands, words)
-  return rest.includes('--help') ? commandHelp(command) : command.run(readWritten(command, rest))
+  return rest.includes('--help') ? commandHelp(command) : command.run(parseArguments(command, rest))
 }
 
-/** Runs a command. Returns the exit code: 0 done, 1 not done, 2 written wrongly. */
+/** Runs a command. Returns the exit code: 0 done, 1 failed, 2 bad usage. */
 export async function main(words: readonly string[]): Promise<number> {
   try {
     await print(await execute(words))
     return 0
   } catch (error) {
-    const { explain } = await import('./cli/explain.ts')
-    const failure = explain(error)
+    const { failureOf } = await import('./cli/error-message.ts')
+    const failure = failureOf(error)
     console.error(failure ? failure.message : error)
     return failure?.exitCode ?? 1
   }

@@ -20,258 +20,259 @@ import {
 import { oauthSettings } from './config/oauth.ts'
 import { readTable, type SettingsSources } from './config/read.ts'
 import { redisSettings } from './config/redis.ts'
-import { optional, type Row, row } from './config/row.ts'
+import { optional, type Setting, setting } from './config/setting.ts'
 
 export const settingsTable = {
-  port: row({
+  port: setting({
     variable: 'PORT',
     kind: integer(0, 65_535),
     default: 3000,
-    sentence: 'The port to listen on; 0 takes a free one.',
+    description: 'The port to listen on; 0 takes a free one.',
   }),
-  host: row({
+  host: setting({
     variable: 'HOST',
     kind: text,
     default: '0.0.0.0',
-    sentence: 'The address to listen on; `127.0.0.1` lets only this machine in.',
+    description: 'The address to listen on; `127.0.0.1` lets only this machine in.',
   }),
-  database: row({
+  database: setting({
     variable: 'DATABASE_URL',
     kind: database,
     default: './data/portico.db',
-    sentence:
-      'The SQLite file, whose folder is made when missing, or the PostgreSQL database: `postgres://user:password@host:5432/database`.',
+    description:
+      'The SQLite file, whose folder is created if missing, or the PostgreSQL database: `postgres://user:password@host:5432/database`.',
   }),
-  databaseConnections: row({
+  databaseConnections: setting({
     variable: 'PORTICO_DB_CONNECTIONS',
     kind: integer(4, 1000),
     default: 8,
-    sentence:
-      'How many connections to PostgreSQL a node holds at most, its workers together, and to each of its replicas; each worker needs four. Four for each core of the database, divided by the nodes, is a good start.',
+    description:
+      'The maximum number of connections from a node to PostgreSQL, all workers together, and to each replica. Each worker needs four. Four per core of the database server, divided by the number of nodes, is a good start.',
   }),
   databaseReplicas: optional({
     variable: 'DATABASE_REPLICA_URLS',
     kind: replicas,
     secret: true,
     defaultText: 'none: `database` answers all reads',
-    sentence:
-      'Hot standbys of the PostgreSQL database, which answer reads wherever they have all that the primary has of what is read.',
+    description:
+      'Hot standbys of the PostgreSQL database. They answer reads of collections for which they have everything that the primary has.',
   }),
-  databaseTimeout: row({
+  databaseTimeout: setting({
     variable: 'PORTICO_DB_TIMEOUT',
     kind: integer(500, 600_000),
     default: 10_000,
-    sentence:
-      'How long a statement on PostgreSQL, or a slow read on SQLite, may take, in milliseconds; on PostgreSQL half of it is the longest wait for a row that another transaction has locked, on SQLite it counts from when the read was asked for. Then the request is answered with 503. A PostgreSQL server that says nothing at all is given up in about four seconds, whatever this is.',
+    description:
+      'The timeout of a statement on PostgreSQL, or of a slow read on SQLite, in milliseconds; then the request is answered with 503. On PostgreSQL, half of it is the longest wait for a row that another transaction has locked. On SQLite, it includes the time in which the read waits. A PostgreSQL server that does not respond at all is given up after about four seconds, whatever the value.',
   }),
-  databaseReaders: row({
+  databaseReaders: setting({
     variable: 'PORTICO_DB_READERS',
     kind: integer(0, 64),
     default: 2,
-    sentence:
-      'How many processes beside the service read an SQLite file for requests whose reads take long, its workers together, at least one each; they are started when they are needed. One caller can hold all but one of them. 0: every read holds the event loop for as long as it takes.',
+    description:
+      'The maximum number of processes that run slow reads of an SQLite file outside the event loop, all workers together, at least one per worker. They start when they are needed. One caller can occupy all but one of them. 0: every read blocks the event loop for as long as it takes.',
   }),
-  rowSecurity: row({
+  rowSecurity: setting({
     variable: 'PORTICO_ROW_SECURITY',
     kind: flag,
     default: false,
-    sentence:
-      'Whether PostgreSQL locks the rows too, by policies made of the access rules. Takes a database user who is no superuser and has no BYPASSRLS.',
+    description:
+      'Whether PostgreSQL enforces row access too, by row security policies generated from the access rules. The database user must not be a superuser or have BYPASSRLS.',
   }),
-  workers: row({
+  workers: setting({
     variable: 'WORKERS',
     kind: workers,
     default: 1,
-    sentence:
-      'How many threads serve, all on the same port; `auto`: as many as the machine has processors. More than one needs `model` as a file, and a system that lets threads share a port.',
+    description:
+      'The number of threads that serve, all on the same port; `auto`: one per processor. More than one needs `model` to be a file, and a system that lets threads share a port.',
   }),
   baseUrl: optional({
     variable: 'BASE_URL',
     kind: origin,
     defaultText: 'wherever the client found it',
-    sentence: 'The address that clients reach the service by, for links and documents.',
+    description: 'The public address of the service, used in links and documents.',
   }),
   model: optional({
     variable: 'PORTICO_MODEL',
     kind: text,
-    sentence: 'The model file, for the command line and for workers. `--model` wins over it.',
+    description: 'The model file, for the command line and for workers. `--model` overrides it.',
   }),
-  adminEmail: row({
+  adminEmail: setting({
     variable: 'PORTICO_ADMIN_EMAIL',
     kind: email,
     default: 'admin@example.com',
-    sentence: 'The e-mail address of the administrator that the first start creates.',
+    description: 'The e-mail address of the administrator that the first start creates.',
   }),
   adminPassword: optional({
     variable: 'PORTICO_ADMIN_PASSWORD',
     kind: password,
     secret: true,
     defaultText: 'a generated one, printed once',
-    sentence: 'The password of that administrator. A given one is never printed.',
+    description: 'The password of that administrator. Only a generated one is printed.',
   }),
   adminApiKey: optional({
     variable: 'PORTICO_ADMIN_API_KEY',
     kind: apiKey,
     secret: true,
     defaultText: 'a generated one, printed once',
-    sentence:
-      'The API key of that administrator. A given one is never printed; `portico keys generate` prints a good one.',
+    description:
+      'The API key of that administrator. Only a generated one is printed. `portico keys generate` prints a suitable key.',
   }),
   secretKeys: optional({
     variable: 'PORTICO_SECRET_KEY',
     kind: secretKeyList,
     secret: true,
     defaultText:
-      'the key file beside the SQLite database, e.g. `./data/portico.key`, made by the first start',
-    sentence:
-      'With what secrets in the database are sealed: signing keys, one-time codes, sessions. Of several keys the first seals and all open. Every node needs the same; PostgreSQL has no key file, so there it must be set.',
+      'the key file beside the SQLite database, e.g. `./data/portico.key`, which the first start creates',
+    description:
+      'The key that encrypts secrets in the database: signing keys, one-time codes, sessions. With several keys, the first encrypts and all decrypt. Every node needs the same keys. Required on PostgreSQL, which has no key file.',
   }),
   rateLimit: optional({
     variable: 'PORTICO_RATE_LIMIT',
     kind: rateLimit,
     defaultText: '1000 for a user, 120 for an address',
-    sentence:
-      'Requests per minute of each user, of each app for each user, and of each client address without a credential; `off` limits nobody.',
+    description:
+      'Requests per minute of each user, of each app for each user, and of each client address without a credential; `off`: no limit.',
   }),
   addressRateLimit: optional({
     variable: 'PORTICO_ADDRESS_RATE_LIMIT',
     kind: rateLimit,
     defaultText: 'as `rateLimit` where that is set, else 120',
-    sentence:
+    description:
       'Requests per minute of each client address without a credential, failed credentials included. IPv6 addresses count by their /64 network.',
   }),
-  logLevel: row({
+  logLevel: setting({
     variable: 'LOG_LEVEL',
     kind: choice('silent', 'fatal', 'error', 'warn', 'info', 'debug', 'trace'),
     default: 'info',
-    sentence:
-      'What is logged, as JSON lines on standard output; `info` has one line for each request but probes that went well.',
+    description:
+      'The lowest level that is logged, as JSON lines on standard output. `info` includes a line for each request, except for successful health checks.',
   }),
   tracesEndpoint: optional({
     variable: 'OTEL_EXPORTER_OTLP_ENDPOINT',
     kind: origin,
     secret: true,
     defaultText: 'none: nothing is traced',
-    sentence:
-      'Where OpenTelemetry traces are sent, as OTLP over HTTP: the address before `/v1/traces`, e.g. `http://localhost:4318`.',
+    description:
+      'The address to which OpenTelemetry traces are sent, as OTLP over HTTP, without `/v1/traces`, e.g. `http://localhost:4318`.',
   }),
-  trustProxy: row({
+  trustProxy: setting({
     variable: 'PORTICO_TRUST_PROXY',
     kind: trustProxy,
     default: false,
-    sentence:
-      'Whose `X-Forwarded-For` is believed: nobody’s, that of so many proxies in front, or that of proxies at these addresses and networks (separated by commas in the variable).',
+    description:
+      'Which proxies’ `X-Forwarded-For` is trusted: none, a number of proxies in front of the service, or proxies at these addresses and networks (separated by commas in the variable).',
   }),
-  bodyLimit: row({
+  bodyLimit: setting({
     variable: 'PORTICO_BODY_LIMIT',
     kind: integer(1, 1_073_741_824),
     default: 1_048_576,
-    sentence: 'The largest request body, in bytes.',
+    description: 'The maximum size of a request body, in bytes.',
   }),
-  maxHeaderSize: row({
+  maxHeaderSize: setting({
     variable: 'PORTICO_MAX_HEADER_SIZE',
     kind: integer(1024, 1_048_576),
     default: 16_384,
-    sentence: 'The largest request line and headers together, in bytes.',
+    description: 'The maximum size of the request line and headers together, in bytes.',
   }),
-  headersTimeout: row({
+  headersTimeout: setting({
     variable: 'PORTICO_HEADERS_TIMEOUT',
     kind: integer(1, 3600),
     default: 10,
-    sentence: 'Seconds for the headers of a request to arrive.',
+    description: 'The time in which the headers of a request must arrive, in seconds.',
   }),
-  requestTimeout: row({
+  requestTimeout: setting({
     variable: 'PORTICO_REQUEST_TIMEOUT',
     kind: integer(1, 3600),
     default: 30,
-    sentence: 'Seconds for a whole request to arrive.',
+    description: 'The time in which a whole request must arrive, in seconds.',
   }),
-  keepAliveTimeout: row({
+  keepAliveTimeout: setting({
     variable: 'PORTICO_KEEP_ALIVE_TIMEOUT',
     kind: integer(1, 3600),
     default: 72,
-    sentence: 'Seconds that an idle connection is kept; longer than a load balancer keeps it.',
+    description:
+      'How long an idle connection stays open, in seconds. It should be longer than the load balancer’s own timeout.',
   }),
-  readTimeout: row({
+  readTimeout: setting({
     variable: 'PORTICO_READ_TIMEOUT',
     kind: integer(1, 3600),
     default: 60,
-    sentence:
-      'Seconds for a client to take an answer, and one more for every 64 KiB of it. Then the connection ends.',
+    description:
+      'The time in which a client must read an answer, in seconds, plus one second per 64 KiB. Then the connection is closed.',
   }),
-  maxUnread: row({
+  maxUnread: setting({
     variable: 'PORTICO_MAX_UNREAD',
     kind: integer(1_048_576, 68_719_476_736),
     default: 268_435_456,
-    sentence:
-      'How many bytes of answers may wait for clients that are slow to take them, in all workers together. Beyond, the connections that wait longest end.',
+    description:
+      'The maximum size of all answers that clients have not read yet, in bytes, all workers together. Beyond it, the connections that have waited longest are closed.',
   }),
-  maxConnections: row({
+  maxConnections: setting({
     variable: 'PORTICO_MAX_CONNECTIONS',
     kind: integer(1, 1_000_000),
     default: 10_000,
-    sentence:
-      'How many connections may be open, WebSockets included, to all workers together. Beyond, idle ones end, WebSockets on which nothing runs first, then requests on new ones are answered with 503; a tenth beyond, new ones end at once.',
+    description:
+      'The maximum number of open connections, WebSockets included, all workers together. Beyond it, idle connections are closed, idle WebSockets first; then requests on new connections are answered with 503. 10 % beyond it, new connections are closed at once.',
   }),
   maxScan: optional({
     variable: 'PORTICO_MAX_SCAN',
     kind: integer(1, 1_000_000_000),
     defaultText: 'no bound',
-    sentence:
-      'How many rows of the database a list may look at, by an estimate from its plan and the tables’ totals, in REST and GraphQL. A list that would look at more is answered with 400 and `SCAN_TOO_LARGE`, whoever asks.',
+    description:
+      'The maximum number of database rows that a list may scan, in REST and GraphQL, estimated from its query plan and the sizes of the tables. A list that would scan more is refused with 400 and `SCAN_TOO_LARGE`, for every caller.',
   }),
-  serverTiming: row({
+  serverTiming: setting({
     variable: 'PORTICO_SERVER_TIMING',
     kind: flag,
     default: false,
-    sentence:
-      'Whether answers of REST and GraphQL have a `Server-Timing` header with how long the database took, what the slowest list looked at and which index it lacks. For development: it tells strangers about the inside.',
+    description:
+      'Whether REST and GraphQL answers have a `Server-Timing` header: the time in the database, how many rows the slowest list scanned, and which index it lacks. For development only: it reveals internals to every client.',
   }),
-  maxDelay: row({
+  maxDelay: setting({
     variable: 'PORTICO_MAX_DELAY',
     kind: integer(0, 60_000),
     default: 500,
-    sentence:
-      'Milliseconds that a request may wait for those before it. One that would wait for longer is answered with 503, at once. 0 refuses nobody.',
+    description:
+      'How long a request may wait in the request queue, in milliseconds. A request that would wait longer is refused at once with 503. 0: no request is refused.',
   }),
-  shutdownGrace: row({
+  shutdownGrace: setting({
     variable: 'PORTICO_SHUTDOWN_GRACE',
     kind: integer(0, 3600),
     default: 10,
-    sentence: 'Seconds that a stop waits for running requests.',
+    description: 'How long a stop waits for running requests, in seconds.',
   }),
-  shutdownDelay: row({
+  shutdownDelay: setting({
     variable: 'PORTICO_SHUTDOWN_DELAY',
     kind: integer(0, 3600),
     default: 0,
-    sentence:
-      'Seconds that a stop goes on serving first, while `/readyz` answers 503 and connections end with their next answer: time for a load balancer to choose other nodes.',
+    description:
+      'How long a stop goes on serving first, in seconds, while `/readyz` answers 503 and connections end with their next answer. A load balancer can choose other nodes meanwhile.',
   }),
-  cors: row({
+  cors: setting({
     variable: 'PORTICO_CORS',
     kind: flag,
     default: true,
-    sentence: 'Whether web pages of other origins may call the service. Cookies play no part in it.',
+    description: 'Whether web pages of other origins may call the service (CORS), without cookies.',
   }),
-  cacheBytes: row({
+  cacheBytes: setting({
     variable: 'PORTICO_CACHE_BYTES',
     kind: integer(0, 68_719_476_736),
     default: 67_108_864,
-    sentence: 'Memory for remembered answers of all workers together, in bytes; 0 remembers none.',
+    description: 'The size of the answer cache, in bytes, all workers together; 0: no cache.',
   }),
-  autoMigrate: row({
+  autoMigrate: setting({
     variable: 'PORTICO_AUTO_MIGRATE',
     kind: flag,
     default: process.env.NODE_ENV !== 'production',
     defaultText: '`true`, and `false` where `NODE_ENV` is `production`',
-    sentence:
-      'Whether a start applies what the model adds. Other changes always take `portico migrate`. If not, what a newer version has added may stay.',
+    description:
+      'Whether a start applies additive changes of the model. Other changes always need `portico migrate`. If `false`, a start accepts additions that a newer version has made.',
   }),
-  maxKeysPerUser: row({
+  maxKeysPerUser: setting({
     variable: 'PORTICO_MAX_KEYS_PER_USER',
     kind: integer(1, 100_000),
     default: 100,
-    sentence: 'How many API keys one user may have.',
+    description: 'The maximum number of API keys per user.',
   }),
   ...graphqlSettings,
   ...oauthSettings,
@@ -280,14 +281,14 @@ export const settingsTable = {
 } as const
 
 type Table = typeof settingsTable
-type ValueOf<R> = R extends Row<infer T> ? T : never
+type ValueOf<R> = R extends Setting<infer T> ? T : never
 
 /** The value of every setting. Times are in seconds unless the setting says otherwise, sizes in bytes. */
 export type Settings = { readonly [Name in keyof Table]: ValueOf<Table[Name]> }
 
 type Given = { readonly [Name in keyof Table]?: ValueOf<Table[Name]> | undefined }
 
-/** What stands after `prefix.` in the names of a group of settings. */
+/** The settings of a group, without their prefix. */
 type Within<Prefix extends string> = {
   readonly [Name in keyof Table as Name extends `${Prefix}.${infer Rest}` ? Rest : never]?:
     | ValueOf<Table[Name]>

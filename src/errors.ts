@@ -5,9 +5,9 @@
 
 interface CatalogueRow {
   readonly status: number
-  /** What the client reads when nothing more precise is known. */
+  /** Unless the error has a more precise message. */
   readonly message: string
-  /** For the page of errors: when it happens and what to do. */
+  /** For the page of errors: when it occurs, and what to do. */
   readonly hint: string
 }
 
@@ -20,7 +20,7 @@ export const catalogue = {
   VALIDATION_FAILED: {
     status: 400,
     message: 'The body does not fit the collection.',
-    hint: '`details` lists every fault with its field. Mend them all and send the request again.',
+    hint: '`details` lists every fault with its field. Correct them all and send the request again.',
   },
   INVALID_CURSOR: {
     status: 400,
@@ -106,7 +106,7 @@ export const catalogue = {
 
 export type ErrorCode = keyof typeof catalogue
 
-/** One fault of one field of a body, or one parameter. */
+/** A fault of one field of a body, or of one parameter. */
 export interface FieldFault {
   readonly field: string
   /** Stable and machine-readable, e.g. `required`, `unknown_field`, `too_long`, `read_only`. */
@@ -120,7 +120,7 @@ interface ApiErrorOptions {
   readonly scope?: string
   /** Reply headers that belong to this error, e.g. `Allow`. */
   readonly headers?: Readonly<Record<string, string>>
-  /** Whether the change may have been stored all the same: it must not be repeated without a look. */
+  /** Whether the change may have been stored: the client must look before it repeats the request. */
   readonly isUnconfirmed?: boolean
   readonly cause?: unknown
 }

@@ -5,23 +5,23 @@ import type { Duplex } from 'node:stream'
 import type { Call, Reply, TakenOver } from './call.ts'
 import type { Settings } from './config.ts'
 import { ApiError } from './errors.ts'
-import { addressReader } from './http/address.ts'
+import { AdmissionControl, type AdmissionSettings } from './http/admission.ts'
+import { addressReader } from './http/client-address.ts'
+import { type CorkedReplies, corkReplies } from './http/corked-replies.ts'
 import { crossOrigin, isPreflight, preflight } from './http/cors.ts'
-import { Doors } from './http/doors.ts'
 import { Exchange } from './http/exchange.ts'
-import { Gate, type GateParts, type GateSettings } from './http/gate.ts'
-import { headersIn } from './http/head.ts'
-import { inOneGo, type Outbox } from './http/in-one-go.ts'
+import { headersIn } from './http/header-block.ts'
+import { Listeners } from './http/listeners.ts'
+import { guardNextTick } from './http/next-tick-guard.ts'
 import { createNodeServer, type ServerSettings } from './http/node-server.ts'
-import { endWith, rawResponse, unreadableCall } from './http/raw-error.ts'
+import { endWith, rawResponse, unreadableCall } from './http/raw-response.ts'
+import { checkTarget } from './http/request-target.ts'
 import { createSend, type Send } from './http/send.ts'
-import { keepTicksSteady } from './http/steady-ticks.ts'
-import { checkTarget } from './http/target.ts'
 
 export type { Exchange } from './http/exchange.ts'
 
 export interface HttpParts {
-  /** Answers a request. What it throws becomes a reply by `errorReply`. */
+  /** Answers a request. `errorReply` makes a reply of what it throws. */
   readonly answer: (exchange: Exchange) => Reply | TakenOver | Promise<Reply | TakenOver>
   readonly errorReply: (error: unknown, call: Call) => Reply
   readonly sockets?: Sockets
@@ -29,74 +29,57 @@ export interface HttpParts {
   readonly onSent: (exchange: Exchange, status: number, bytes: number | undefined) => void
   /** Requests are refused from now on, since too many come, or no longer. */
   readonly onOverload?: (isOver: boolean, refused: number) => void
-  /** An error that no client may see. */
+  /** An error that clients must not see. */
   readonly onFault: (error: unknown, exchange: Exchange) => void
 }
 
-/** Who takes WebSockets. */
+/** Opens WebSockets. */
 export interface Sockets {
   readonly paths: ReadonlySet<string>
-  /** Takes over the connection of a request for one. What it throws becomes a reply. */
+  /** Takes over the connection of an upgrade request. What it throws becomes a reply. */
   readonly upgrade: (exchange: Exchange, socket: Duplex, head: Buffer) => Promise<void>
-  /** Ends up to `count` of them on which nothing runs, and returns how many it has ended. */
+  /** Ends up to `count` idle WebSockets; returns how many it has ended. */
   readonly endIdle?: (count: number) => number
 }
 
 export interface HttpServer {
   readonly server: Server
-  /** `shared`: others may listen on the same port. */
+  /** `shared`: other threads of this process listen on the same port. */
   listen(shared?: boolean): Promise<void>
   /** The port that it listens on. */
   port(): number
   /** How many requests are not answered yet. */
   running(): number
-  readonly gate: Gate
-  /** From now on every connection ends with its next answer. */
+  readonly admission: AdmissionControl
+  /** From now on every connection ends with its next response. */
   drain(): void
-  /** Stops accepting, waits for what runs at most `shutdownGrace`, then ends every connection. */
+  /** Stops accepting, waits up to `shutdownGrace` for running requests, then ends every connection. */
   close(): Promise<void>
 }
 
-type HttpSettings = GateSettings &
+type HttpSettings = AdmissionSettings &
   ServerSettings &
   Pick<Settings, 'bodyLimit' | 'cors' | 'host' | 'port' | 'shutdownGrace' | 'trustProxy'>
 
 const everyAnswer = ['API-Version', '1', 'X-Content-Type-Options', 'nosniff']
 
-/** As cheap as can be: no line in the log, no credential, nobody's budget. */
-function refusalsInOneGo(
-  send: (exchange: Exchange, reply: Reply, ends: boolean) => void,
-): GateParts['refusals'] {
-  const failed = ({ res }: Exchange) => void res.destroy()
-  // A short body comes with its head: at the end of the turn it is there, and the connection can live on.
-  const outbox = (ends: boolean) => inOneGo((exchange, reply) => send(exchange, reply, ends), failed, false)
-  const [others, lastOnes] = [outbox(false), outbox(true)]
-  return {
-    put: (exchange, reply, ends) => (ends ? lastOnes : others).put(exchange, reply),
-    sendAll() {
-      others.sendAll()
-      lastOnes.sendAll()
-    },
-  }
-}
-
 export function createHttp(settings: HttpSettings, parts: HttpParts): HttpServer {
-  keepTicksSteady()
+  guardNextTick()
   return new Http(settings, parts)
 }
 
 class Http implements HttpServer {
-  readonly gate: Gate
+  readonly admission: AdmissionControl
   readonly #settings: HttpSettings
   readonly #parts: HttpParts
   readonly server: Server
-  readonly #doors: Doors
+  readonly #listeners: Listeners
   readonly #addressOf: (peer: string | undefined, forwarded: string | undefined) => string
   /** Flat headers of every answer. */
   readonly #constant: readonly string[]
   readonly #send: Send
-  readonly #outbox: Outbox
-  /** Of which Node no longer knows. */
+  readonly #replies: CorkedReplies
+  /** Sockets that Node no longer manages. */
   readonly #handedOut = new Set<Duplex>()
   #closing = false
   #running = 0
@@ -106,24 +89,25 @@ class Http implements HttpServer {
     this.#parts = parts
     this.#addressOf = addressReader(settings.trustProxy)
     this.#constant = settings.cors ? [...everyAnswer, ...crossOrigin] : everyAnswer
-    this.#send = createSend({ constant: this.#constant, keepAlive: settings.keepAliveTimeout })
-    this.#outbox = inOneGo(
+    this.#send = createSend({ constant: this.#constant, keepAliveSeconds: settings.keepAliveTimeout })
+    this.#replies = corkReplies(
       (exchange, reply) => this.#sendNow(exchange, reply),
       (exchange, error) => this.#sendFailed(exchange, error),
     )
     this.server = createNodeServer(settings, {
-      handle: (req, res) => this.gate.pass(this.#exchangeOf(req, res)),
+      handle: (req, res) => this.admission.admit(this.#exchangeOf(req, res)),
       refuse: (error, socket) => this.#refuseUnread(error, socket),
       upgrade: (req, socket, head) => this.#upgrade(req, socket, head),
       sockets: parts.sockets?.paths,
     })
-    this.#doors = new Doors(this.server)
-    this.gate = new Gate(this.server, settings, {
+    this.#listeners = new Listeners(this.server)
+    this.admission = new AdmissionControl(this.server, settings, {
       errorReply: parts.errorReply,
       onOverload: parts.onOverload,
       run: exchange => this.#run(exchange),
       endIdle: parts.sockets?.endIdle,
-      refusals: refusalsInOneGo((exchange, reply, ends) => this.#refuse(exchange, reply, ends)),
+      refuse: (exchange, reply) => this.#replies.put(exchange, reply),
+      sendReplies: this.#replies.sendAll,
     })
   }
 
@@ -132,7 +116,7 @@ class Http implements HttpServer {
   }
 
   listen(shared = false): Promise<void> {
-    return this.#doors.open(this.#settings, shared)
+    return this.#listeners.open(this.#settings, shared)
   }
 
   port(): number {
@@ -151,9 +135,9 @@ class Http implements HttpServer {
       for (const socket of this.#handedOut) socket.destroy()
     }
     const timer = setTimeout(end, this.#settings.shutdownGrace * 1000)
-    // A stream that ends now has promised to keep its connection.
+    // A stream that ends now has announced keep-alive: its connection becomes idle.
     const idle = setInterval(() => server.closeIdleConnections(), 50)
-    await this.#doors.close()
+    await this.#listeners.close()
     clearInterval(idle)
     clearTimeout(timer)
   }
@@ -169,7 +153,7 @@ class Http implements HttpServer {
     try {
       checkTarget(exchange.req)
       if (this.#settings.cors && isPreflight(exchange)) {
-        this.#outbox.put(exchange, preflight)
+        this.#replies.put(exchange, preflight)
         return
       }
       const made = this.#parts.answer(exchange)
@@ -182,22 +166,19 @@ class Http implements HttpServer {
 
   #answered(exchange: Exchange, made: Reply | TakenOver): void {
     if ('takeOver' in made) this.#takeOver(exchange, made)
-    else this.#outbox.put(exchange, made)
+    else this.#replies.put(exchange, made)
   }
 
   #sendNow(exchange: Exchange, reply: Reply): void {
-    const bytes = this.#send(exchange, reply, this.#closing)
-    if (bytes !== undefined) this.gate.readers.answered(exchange.res)
+    const bytes = this.#send(exchange, reply, this.#closing || exchange.closesConnection)
+    // A refusal must be cheap: it is neither logged nor counted as a request.
+    if (exchange.isRefused) {
+      this.admission.refusalSent(exchange)
+      return
+    }
+    if (bytes !== undefined) this.admission.slowClients.answered(exchange.res)
     this.#running--
     this.#parts.onSent(exchange, reply.status, bytes)
-  }
-
-  #refuse(exchange: Exchange, reply: Reply, ends: boolean): void {
-    const began = performance.now()
-    this.#send(exchange, reply, ends || this.#closing)
-    if (exchange.res.shouldKeepAlive) {
-      this.gate.backpressure.refused(exchange.req.socket, performance.now() - began)
-    }
   }
 
   #sendFailed(exchange: Exchange, error: unknown): void {
@@ -210,7 +191,7 @@ class Http implements HttpServer {
   }
 
   #fail(exchange: Exchange, error: unknown): void {
-    this.#outbox.put(exchange, this.#errorReply(error, exchange))
+    this.#replies.put(exchange, this.#errorReply(error, exchange))
   }
 
   #errorReply(error: unknown, exchange: Exchange): Reply {
@@ -238,8 +219,9 @@ class Http implements HttpServer {
     const exchange = this.#exchangeOf(req, new ServerResponse(req))
     const parts = this.#parts
     const constant = this.#constant
-    if (this.gate.refusesUpgrade(exchange)) {
-      endWith(socket, rawResponse(this.gate.refusal(exchange), constant, exchange.requestId))
+    const refusal = this.admission.refusalOfUpgrade(exchange)
+    if (refusal) {
+      endWith(socket, rawResponse(refusal, constant, exchange.requestId))
       return
     }
     const failed = (error: unknown) => {
@@ -262,9 +244,9 @@ class Http implements HttpServer {
   }
 
   #handOut(socket: Duplex): void {
-    // Until somebody takes the socket over, nobody hears of its faults.
+    // Until another module takes the socket over, an `error` event would end the process.
     socket.on('error', () => {})
-    this.gate.connections.handedOut(socket)
+    this.admission.connections.handedOut(socket)
     this.#handedOut.add(socket)
     socket.once('close', () => this.#handedOut.delete(socket))
   }

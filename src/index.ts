@@ -1,4 +1,4 @@
-/** What a model file imports, and what a program that embeds Portico needs. */
+/** The package's exports: for model files, and for programs that embed Portico. */
 import type { GivenSettings } from './config.ts'
 import type { Declaration } from './model/declaration.ts'
 import type { Service } from './serve.ts'
@@ -47,11 +47,11 @@ export type { CollectionName, CreateInput, Item } from './model/types.ts'
 export type { GivenSettings, Service }
 
 /**
- * Serves a model until it is closed. Settings that are not given come from the environment, or are
+ * Serves a model until the service is closed. Settings that are not given come from the environment or have their
  * defaults. Rejects with a `ModelError` or a `SettingsError` that lists every fault.
  */
 export async function serve(declaration: Declaration, settings: GivenSettings = {}): Promise<Service> {
-  // Loaded only when it is asked for: a model file needs the words alone.
+  // Imported on demand: a model file needs only the declarations.
   const service = await import('./serve.ts')
   return service.serve(declaration, settings)
 }

@@ -1,51 +1,57 @@
 /**
  * Who may import whom, as data; `npm run check` holds the sources to it.
- * A room is a folder of `src/` together with the file of the same name.
+ * A module is a folder of `src/` together with the file of the same name.
  */
 
-export interface Room {
-  /** The rooms that it may import besides itself and the shared ones; `'all'`: every room. */
+export interface Module {
+  /** The modules that it may import besides itself and the shared ones; `'all'`: every module. */
   readonly imports: readonly string[] | 'all'
-  /** The packages that only the rooms which list them may import. */
+  /** The packages that only the modules which list them may import. */
   readonly packages?: readonly string[]
 }
 
-/** What every room may import. */
+/** What every module may import. */
 export const shared: readonly string[] = [
   'errors',
   'principal',
   'call',
   'records',
-  'files',
-  'probes',
+  'private-files',
   'unicode',
+  'conditional',
+  'static-assets',
+  'cache',
 ]
 
-export const rooms: Readonly<Record<string, Room>> = {
+export const modules: Readonly<Record<string, Module>> = {
   errors: { imports: [] },
   principal: { imports: [] },
   call: { imports: [] },
   records: { imports: ['plan'] },
-  files: { imports: [] },
-  probes: { imports: [] },
+  'private-files': { imports: [] },
   unicode: { imports: [] },
+  conditional: { imports: [] },
+  'static-assets': { imports: ['plan'] },
+  cache: { imports: [] },
   model: { imports: [], packages: ['ajv', 'ajv-formats'] },
   plan: { imports: ['model'] },
   store: { imports: ['plan', 'model'], packages: ['node:sqlite', 'pg'] },
   cluster: { imports: [], packages: ['ioredis'] },
+  outgoing: { imports: [], packages: ['ipaddr.js', 'undici'] },
   rest: { imports: ['plan', 'model'] },
-  graphql: { imports: ['plan', 'model'], packages: ['graphql', 'graphql-ws', 'ws'] },
+  events: { imports: ['plan', 'model'] },
+  graphql: { imports: ['plan', 'model', 'events'], packages: ['graphql', 'graphql-ws', 'ws'] },
   auth: {
-    imports: ['plan', 'model', 'cluster'],
+    imports: ['plan', 'model', 'cluster', 'outgoing'],
     packages: ['oidc-provider', 'jose', 'nodemailer', '@simplewebauthn/server', 'otpauth', 'qr'],
   },
   config: { imports: [] },
   http: { imports: ['config'] },
-  log: { imports: ['config'], packages: ['pino'] },
-  metrics: { imports: ['config'], packages: ['prom-client'] },
-  traces: {
-    imports: ['config', 'log'],
+  observability: {
+    imports: ['config'],
     packages: [
+      'pino',
+      'prom-client',
       '@opentelemetry/api',
       '@opentelemetry/core',
       '@opentelemetry/exporter-trace-otlp-http',

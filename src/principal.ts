@@ -1,15 +1,12 @@
-/**
- * Who is asking. Every credential ends as a `Principal`; nothing after that
- * knows which credential it was.
- */
+/** Who is asking. Every credential becomes a `Principal`; nothing after that knows which credential it was. */
+import { Cache, CacheBound } from './cache.ts'
 
 /** `'all'`: no scope limits what the user may do. Otherwise exactly the named scopes. */
 export type Scopes = 'all' | ReadonlySet<string>
 
 /**
- * The part of a principal that permission can be decided on without looking at a row.
- * Interned: two principals with equal parts share one object, so a plan's guarded form
- * can be remembered per access class.
+ * The part of a principal by which permission is decided without looking at a row. Interned: principals with equal
+ * parts share one object, so a plan's guarded form is cached per access class.
  */
 export interface AccessClass {
   readonly key: string
@@ -26,12 +23,12 @@ export interface Principal {
   readonly access: AccessClass
   /** Whose rate budget a request draws from, e.g. `user:7` or `address:192.0.2.1`. */
   readonly budgetKey: string
-  /** When the credential ends at the latest, in milliseconds since 1970; Infinity: never by itself. */
+  /** When the credential expires, in milliseconds since 1970; Infinity: it does not. */
   readonly expiresAt: number
 }
 
-const interned = new Map<string, AccessClass>()
-const MAX_INTERNED = 10_000
+const maxInterned = 10_000
+const interned = new Cache<string, AccessClass>(new CacheBound('access_classes', maxInterned))
 
 function internAccess(role: string | null, scopes: Scopes, signedIn: boolean): AccessClass {
   const listed = scopes === 'all' ? '*' : [...scopes].sort().join(' ')
@@ -39,7 +36,6 @@ function internAccess(role: string | null, scopes: Scopes, signedIn: boolean): A
   const known = interned.get(key)
   if (known) return known
   const made: AccessClass = Object.freeze({ key, signedIn, role, scopes, system: false })
-  if (interned.size >= MAX_INTERNED) interned.clear()
   interned.set(key, made)
   return made
 }
@@ -64,7 +60,7 @@ export function user(
   return { userId: id, access: internAccess(role, scopes, true), budgetKey, expiresAt }
 }
 
-/** An app by itself (RFC 6749, 4.4), with nobody behind it: what needs a user is not for it. */
+/** An app by itself (RFC 6749, 4.4): without a user, so rules that need one refuse it. */
 export function app(clientId: string, scopes: ReadonlySet<string>): Principal {
   return {
     userId: null,
@@ -74,7 +70,7 @@ export function app(clientId: string, scopes: ReadonlySet<string>): Principal {
   }
 }
 
-/** Whether no credential came: an app by itself is not signed in either, but has scopes. */
+/** Whether the request had no credential. An app by itself is not signed in either, but it has scopes. */
 export function isAnonymous({ signedIn, scopes }: AccessClass): boolean {
   return !signedIn && scopes === 'all'
 }
@@ -93,7 +89,7 @@ export function hasScope(scopes: Scopes, scope: string): boolean {
   return scope.startsWith('read:') && scopes.has(`write:${scope.slice('read:'.length)}`)
 }
 
-/** What of `granted` is allowed too; of a write scope at least the read scope that it covers. */
+/** The scopes of `granted` that `allowed` covers; of a write scope at least the read scope in it. */
 export function commonScopes(granted: ReadonlySet<string>, allowed: ReadonlySet<string>): Set<string> {
   const common = new Set<string>()
   for (const scope of granted) {

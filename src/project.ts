@@ -1,4 +1,4 @@
-/** The files of a project: its model, and its settings. */
+/** Loads the files of a project: its model and its settings. */
 import { hash } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
 import { relative, resolve } from 'node:path'
@@ -8,7 +8,7 @@ import { checkModel, ModelError } from './model/check.ts'
 import type { Declaration } from './model/declaration.ts'
 import type { Model } from './model/model.ts'
 
-/** What is wrong with a file, in a sentence. */
+/** Says in a sentence what is wrong with a file. */
 export class ProjectError extends Error {
   override name = 'ProjectError'
 }
@@ -20,7 +20,7 @@ function shown(path: string): string {
   return near === '' || near.startsWith('..') ? path : near
 }
 
-/** `npm init` makes a project of CommonJS modules. */
+/** `npm init` creates projects of CommonJS modules. */
 function moduleHint(error: unknown): string {
   const isRead =
     error instanceof SyntaxError && /import statement outside a module|token 'export'/.test(error.message)
@@ -58,7 +58,7 @@ async function configFile(folder: string): Promise<SettingsSources['file']> {
   return { path: shown(path), values }
 }
 
-/** Settings: what is given, the environment, the config file of the working folder. */
+/** The settings: given ones, then the environment, then the config file of the working folder. */
 export async function loadSettings(given: Readonly<Record<string, unknown>>): Promise<Settings> {
   return readSettings({ given, environment: process.env, file: await configFile(process.cwd()) })
 }
@@ -73,7 +73,7 @@ export interface LoadedModel {
   readonly model: Model
 }
 
-/** Faults of a model say in which file they are. */
+/** Faults of the model name its file. */
 function checked(path: string, declaration: Declaration): Model {
   try {
     return checkModel(declaration)
@@ -94,7 +94,7 @@ export async function loadModel({ model = '' }: Settings): Promise<LoadedModel> 
   )
 }
 
-/** The hash of the model file as it is now. What it imports is not looked at. */
+/** The hash of the model file as it is now, without what it imports. */
 export function modelFingerprint({ model = '' }: Settings): string {
   return existsSync(model) ? hash('sha256', readFileSync(model), 'base64url') : ''
 }

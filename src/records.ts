@@ -1,13 +1,13 @@
 /**
- * What the service remembers beside the model's items: sessions, codes, tokens, keys, each with an end.
- * Written in the same commits as everything else; those whose time is over are never given out.
+ * What the service stores besides the model's items: sessions, codes, tokens, keys. Most expire; an expired record is
+ * never returned. Records are written in the same commits as items.
  */
 import type { Awaitable } from './plan/answer.ts'
 
 export interface RecordKey {
-  /** What it is, e.g. `AccessToken`; ids are unique within a kind. */
+  /** E.g. `AccessToken`; ids are unique within a kind. */
   readonly kind: string
-  /** Of a secret, its hash: whoever reads the database must not be able to use it. */
+  /** Of a secret, its hash: a reader of the database must not be able to use it. */
   readonly id: string
 }
 
@@ -16,11 +16,11 @@ export interface NewRecord extends RecordKey {
   readonly payload: string
   /** Milliseconds since 1970; null: never. */
   readonly expiresAt: number | null
-  /** What it is deleted with: see `deleteGrant`. */
+  /** `deleteGrant` deletes all records of a grant. */
   readonly grant?: string | undefined
   /** A second name, unique within the kind. */
   readonly alias?: string | undefined
-  /** The id of the user whose it is, and with whom it goes. */
+  /** The id of the user it belongs to; deleting the user deletes the record. */
   readonly owner?: string | undefined
 }
 
@@ -29,40 +29,40 @@ export interface StoredRecord {
   readonly id: string
   readonly payload: string
   readonly expiresAt: number | null
-  /** When it was used up, in milliseconds since 1970; null: not yet. */
+  /** In milliseconds since 1970; null: not consumed. */
   readonly consumedAt: number | null
   readonly grant: string | null
   readonly alias: string | null
   readonly owner: string | null
 }
 
-/** Writes settle only after the commit is durable, and reject with an `ApiError` when nothing was changed. */
+/** Writes resolve when the commit is durable, and reject with an `ApiError` when nothing was changed. */
 export interface Records {
   get(kind: string, id: string): Awaitable<StoredRecord | undefined>
   byAlias(kind: string, alias: string): Awaitable<StoredRecord | undefined>
-  /** All of an owner's, in the order of their ids; `kind` undefined: of every kind. */
+  /** The records of a kind that belong to an owner, in the order of their ids. */
   byOwner(kind: string, owner: string): Awaitable<readonly StoredRecord[]>
   /** All of a kind, in the order of their ids. */
   all(kind: string): Awaitable<readonly StoredRecord[]>
-  /** Those of a kind whose ids come after `id`, in the same order, so many at most. */
+  /** At most `limit` records of a kind whose ids follow `id`, in the same order. */
   after(kind: string, id: string, limit: number): Awaitable<readonly StoredRecord[]>
-  /** Stores it in place of one with the same kind and id; one that is used up stays so. */
+  /** Replaces a record of the same kind and id; a consumed one stays consumed. */
   put(record: NewRecord): Promise<void>
-  /** Stores it unless the id is taken. Of many at once exactly one hears true. */
+  /** Stores it unless the id is taken. Of concurrent calls exactly one returns true. */
   add(record: NewRecord): Promise<boolean>
-  /** Stores the payload `after` in place of `before`. Whether it was still `before`; nothing else of it changes. */
+  /** Replaces the payload `before` by `after`, and nothing else. Returns whether the payload was still `before`. */
   swap(key: RecordKey, before: string, after: string): Promise<boolean>
-  /** Uses it up. Of many at once exactly one hears true; whoever comes later, or finds none, hears false. */
+  /** Consumes it. Of concurrent calls exactly one returns true; later ones, and those without a record, return false. */
   consume(kind: string, id: string): Promise<boolean>
-  /** Whether there was one. */
+  /** Returns whether there was one. */
   delete(kind: string, id: string): Promise<boolean>
   /** Deletes every record of the grant, of all kinds. Returns how many. */
   deleteGrant(grant: string): Promise<number>
   /** Deletes an owner's records of these kinds. Returns how many. */
   deleteOwned(owner: string, kinds: readonly string[]): Promise<number>
   /**
-   * Grows when a record of the kind was replaced, used up or deleted before its time, whichever process did it.
-   * A record that was read stays as it was while the version stays the same. New records do not count.
+   * Grows when a process replaces, consumes or deletes a record of the kind before it expires. A record that was read
+   * is unchanged while the version is the same. New records do not count.
    */
   version(kind: string): number
 }

@@ -1,47 +1,54 @@
-/** Puts the parts together. The way of every request stands in `createPipeline`, in order. */
+/** Puts the service together. `createPipeline` shows the stages of every request, in order. */
 import type { Duplex } from 'node:stream'
 import type { Authenticate } from './auth/authenticate.ts'
 import { bootstrap, type FirstAdministrator } from './auth/bootstrap.ts'
-import type { Reply, TakenOver } from './call.ts'
+import { isHealthCheck, type Reply, type TakenOver } from './call.ts'
 import type { Cluster } from './cluster/cluster.ts'
-import { budgetAddress, createLimits, type Limits } from './cluster/limits.ts'
+import { budgetAddress, createRateLimits, type RateLimits } from './cluster/rate-limits.ts'
 import { publicName } from './config/database.ts'
 import { type GivenSettings, readSettings, type Settings } from './config.ts'
-import { path as graphqlPath } from './graphql/http-reply.ts'
+import { path as graphqlPath } from './graphql/transports/http-reply.ts'
 import { createHttp, type Exchange, type HttpParts, type HttpServer } from './http.ts'
-import { createLog, type Log } from './log.ts'
-import { createMetrics, routeLabels } from './metrics.ts'
 import { checkModel } from './model/check.ts'
 import type { Declaration } from './model/declaration.ts'
 import type { Model } from './model/model.ts'
+import { createLog, type Log } from './observability/log.ts'
+import { createMetrics, routeLabels } from './observability/metrics.ts'
+import { openTraces, type Traces } from './observability/traces.ts'
 import { type Awaitable, then } from './plan/answer.ts'
 import { createGuard } from './plan/guard.ts'
 import type { Run } from './plan/run.ts'
 import { anonymous, type Principal } from './principal.ts'
-import { isProbe } from './probes.ts'
 import type { Records } from './records.ts'
-import { closer, type State } from './serve/close.ts'
-import { clusterFigures, followOthers, openCluster } from './serve/cluster.ts'
+import { followOthers, openCluster } from './serve/cluster.ts'
 import { openCredentials } from './serve/credentials.ts'
 import { errorReplies, isGraphql } from './serve/error-replies.ts'
-import { openFaces } from './serve/faces.ts'
-import { figures, recorder, replicaFigures, slowReadFigures, storeFigures } from './serve/figures.ts'
-import { gateFigures } from './serve/gate.ts'
-import type { GraphqlFace } from './serve/graphql.ts'
-import type { OauthFace } from './serve/oauth.ts'
-import { type OpenPaths, openPaths, requireStarted } from './serve/open-paths.ts'
-import { SlowKeeper } from './serve/queries.ts'
+import type { LazyGraphql } from './serve/graphql.ts'
+import { type HealthChecks, healthChecks, requireStarted } from './serve/health-checks.ts'
+import {
+  cacheMetrics,
+  clusterMetrics,
+  httpMetrics,
+  replicaMetrics,
+  requestMetrics,
+  requestRecorder,
+  slowReadMetrics,
+  storeMetrics,
+} from './serve/metrics.ts'
+import type { LazyOauth } from './serve/oauth.ts'
 import { serverTiming } from './serve/server-timing.ts'
-import { createRun, openSealed, openStore, prepare } from './serve/store.ts'
+import { type State, shutdown } from './serve/shutdown.ts'
+import { SlowListRecorder } from './serve/slow-lists.ts'
+import { createRun, openEncrypted, openStore, prepare } from './serve/store.ts'
 import { tracedGuard, tracedRequests, tracedSent, tracedStore } from './serve/traces.ts'
+import { openTransports } from './serve/transports.ts'
 import type { Store } from './store/store.ts'
-import { openTraces, type Traces } from './traces.ts'
-import type { Crew } from './workers/crew.ts'
+import type { WorkerContext } from './workers/context.ts'
 
 export interface Service {
   /** Where it listens, without a trailing slash. */
   readonly url: string
-  /** The administrator that this start has made, to be shown once; undefined on every later start. */
+  /** The administrator that this start created, to be shown once; undefined on every later start. */
   readonly firstAdministrator: FirstAdministrator | undefined
   /** Serves on for `shutdownDelay`, stops accepting, finishes what runs, and closes the database. */
   close(): Promise<void>
@@ -56,21 +63,21 @@ export async function serve(declaration: Declaration, given: GivenSettings = {})
   return start(checkModel(declaration), settings)
 }
 
-/** `serve` with a checked model and every setting known. `crew`: what one of several workers shares. */
-export async function start(model: Model, settings: Settings, crew?: Crew): Promise<Service> {
-  const log = createLog(settings, crew?.log)
-  if (settings.workers > 1 && crew === undefined) {
+/** `serve` with a checked model and every setting known. `worker`: the context of one of several workers. */
+export async function start(model: Model, settings: Settings, worker?: WorkerContext): Promise<Service> {
+  const log = createLog(settings, worker?.log)
+  if (settings.workers > 1 && worker === undefined) {
     const { startWorkers } = await import('./workers.ts')
     return startWorkers({ model, settings, log, prepare: () => prepare(model, settings, log) })
   }
-  const store = await openStore(model, settings, { log, crew })
+  const store = await openStore(model, settings, { log, worker })
   let cluster: Cluster | undefined
   let traces: Traces | undefined
   try {
-    cluster = await openCluster(settings, log.logger, crew?.cluster)
+    cluster = await openCluster(settings, log.logger, worker?.cluster)
     traces = await openTraces(settings, log.logger)
-    const sealed = await openSealed(store, settings, log)
-    return await assemble({ model, store, sealed, cluster, log, traces, settings, crew })
+    const encrypted = await openEncrypted(store, settings, log)
+    return await assemble({ model, store, encrypted, cluster, log, traces, settings, worker })
   } catch (error) {
     await traces?.close()
     await cluster?.close()
@@ -82,50 +89,57 @@ export async function start(model: Model, settings: Settings, crew?: Crew): Prom
 interface Parts {
   readonly model: Model
   readonly store: Store
-  /** The store's, with what is secret in them sealed. */
-  readonly sealed: Records
+  /** The store's, with what is secret in them encrypted. */
+  readonly encrypted: Records
   readonly cluster: Cluster
   readonly log: Log
   readonly traces: Traces | undefined
   readonly settings: Settings
-  readonly crew: Crew | undefined
+  readonly worker: WorkerContext | undefined
 }
 
 async function assemble(parts: Parts): Promise<Service> {
-  const { model, store, cluster, log, traces, settings, crew } = parts
+  const { model, store, cluster, log, traces, settings, worker } = parts
   followOthers(store, cluster)
   const timing = settings.serverTiming ? serverTiming(store.queries) : undefined
   const traced = tracedStore(store, traces)
   const run = createRun(tracedGuard(createGuard(model), traces), timing ? timing.store(traced) : traced)
-  const limits = createLimits(limitSettings(settings), cluster.counters)
+  const limits = createRateLimits(limitSettings(settings), cluster.counters)
   const issuer = () => settings.baseUrl ?? listeningUrl(settings, http)
   const credentials = await openCredentials({ ...parts, run, issuer })
   await credentials.secrets.moveAll()
-  const { rest, graphql, oauth } = openFaces({ ...parts, ...credentials, run, limits, issuer })
+  const { rest, graphql, oauth } = openTransports({ ...parts, ...credentials, run, limits, issuer })
   const metrics = createMetrics(
     () => [
-      ...figures(limits, credentials.counts, http),
-      ...gateFigures(http),
-      ...storeFigures(store),
-      ...slowReadFigures(store),
-      ...replicaFigures(store),
-      ...clusterFigures(cluster),
+      ...requestMetrics(limits, credentials.counts),
+      ...httpMetrics(http),
+      ...storeMetrics(store),
+      ...slowReadMetrics(store),
+      ...replicaMetrics(store),
+      ...clusterMetrics(cluster),
     ],
-    () => graphql.figures(),
+    () => `${graphql.metrics()}${cacheMetrics()}`,
   )
-  crew?.tellBy(() => metrics.text())
-  const face: Face = (exchange, principal) =>
+  worker?.reportMetricsBy(() => metrics.text())
+  const transport: Transport = (exchange, principal) =>
     isGraphql(exchange.path) ? graphql.answer(exchange, principal) : rest(exchange, principal)
-  const state: State = { starting: crew === undefined, closing: false }
+  const state: State = { starting: worker === undefined, closing: false }
   const stages: Stages = {
     state,
-    open: openPaths({ store, cluster, figuresText: crew ? crew.gather : metrics.text, state }),
+    healthChecks: healthChecks({
+      store,
+      cluster,
+      metricsText: worker ? worker.allMetrics : metrics.text,
+      state,
+    }),
     refresh: () => store.refresh(),
     authenticate: credentials.authenticate,
     limits,
     bodyLimit: settings.bodyLimit,
     oauth,
-    face: timing ? (exchange, principal) => timing.reply(() => face(exchange, principal)) : face,
+    transport: timing
+      ? (exchange, principal) => timing.reply(() => transport(exchange, principal))
+      : transport,
   }
   const routeOf = routeLabels(model.collections)
   const http = createHttp(settings, {
@@ -136,22 +150,22 @@ async function assemble(parts: Parts): Promise<Service> {
       endIdle: count => graphql.endIdle(count),
     },
     errorReply: errorReplies(oauth, issuer),
-    onSent: tracedSent(recorder(log, metrics, routeOf), traces, routeOf),
-    ...faultNotes(log),
+    onSent: tracedSent(requestRecorder(log, metrics, routeOf), traces, routeOf),
+    ...faultLog(log),
   })
-  await http.listen(crew !== undefined)
-  const firstAdministrator = crew ? undefined : await bootstrapped(parts, run, http)
+  await http.listen(worker !== undefined)
+  const firstAdministrator = worker ? undefined : await bootstrapped(parts, run, http)
   state.starting = false
   const url = listeningUrl(settings, http)
-  if (!crew) log.logger.info({ database: publicName(settings.database) }, `listening on ${url}`)
-  const delay = settings.shutdownDelay
-  const slow = store.queries && new SlowKeeper({ insight: store.queries, records: store.records })
-  const close = closer({ http, graphql, oauth, store, cluster, slow, log, traces, state, delay })
+  if (!worker) log.logger.info({ database: publicName(settings.database) }, `listening on ${url}`)
+  const delaySeconds = settings.shutdownDelay
+  const slow = store.queries && new SlowListRecorder({ insight: store.queries, records: store.records })
+  const close = shutdown({ http, graphql, oauth, store, cluster, slow, log, traces, state, delaySeconds })
   return { url, firstAdministrator, close }
 }
 
-/** What the log says of faults, and of too many requests. */
-function faultNotes({ logger }: Log): Pick<HttpParts, 'onOverload' | 'onFault'> {
+/** Logs errors that no client sees, and overload. */
+function faultLog({ logger }: Log): Pick<HttpParts, 'onOverload' | 'onFault'> {
   return {
     onOverload(isOver, refused) {
       if (isOver) logger.warn('overloaded: requests that cannot be answered in time are refused')
@@ -162,61 +176,70 @@ function faultNotes({ logger }: Log): Pick<HttpParts, 'onOverload' | 'onFault'> 
   }
 }
 
-function bootstrapped({ sealed, settings }: Parts, run: Run, http: HttpServer) {
-  return bootstrap(run, sealed, settings).catch(async error => {
+function bootstrapped({ encrypted, settings }: Parts, run: Run, http: HttpServer) {
+  return bootstrap(run, encrypted, settings).catch(async error => {
     await http.close()
     throw error
   })
 }
 
-/** `rateLimit` is the limit of addresses too, unless they have one of their own. */
+/** `rateLimit` applies to addresses too, unless `addressRateLimit` is set. */
 function limitSettings({ rateLimit, addressRateLimit }: Settings) {
   return { user: rateLimit ?? 1000, address: addressRateLimit ?? rateLimit ?? 120 }
 }
 
-/** An address at which it can be reached from this machine. */
+/** An address at which this machine reaches the service. */
 function listeningUrl({ host }: Settings, http: HttpServer): string {
   const url = `http://${host.includes(':') ? `[${host}]` : host}:${http.port()}`
   return url.replace(/\/\/(0\.0\.0\.0|\[::\]):/, '//localhost:')
 }
 
-type Face = (exchange: Exchange, principal: Principal) => Awaitable<Reply>
+type Transport = (exchange: Exchange, principal: Principal) => Awaitable<Reply>
 
 interface Stages {
   readonly state: Readonly<State>
-  /** Paths that take no credential and draw no budget. */
-  readonly open: OpenPaths
+  /** Health checks and metrics, which take no credential and draw no budget. */
+  readonly healthChecks: HealthChecks
   /** Notices what other nodes have committed. */
   readonly refresh: () => Awaitable<void>
   readonly authenticate: Authenticate
-  readonly limits: Limits
+  readonly limits: RateLimits
   readonly bodyLimit: number
-  /** Answers its own paths, which take other credentials. */
-  readonly oauth: OauthFace
-  readonly face: Face
+  /** Answers its own paths, which take credentials of their own. */
+  readonly oauth: LazyOauth
+  readonly transport: Transport
 }
 
-/** others' commits → credential → Principal → budget → body → face → reply. At once where nothing has to be waited for. */
-function createPipeline({ state, open, refresh, authenticate, limits, bodyLimit, oauth, face }: Stages) {
+/** others' commits → credential → Principal → budget → body → transport → reply. Synchronous where no stage waits. */
+function createPipeline({
+  state,
+  healthChecks,
+  refresh,
+  authenticate,
+  limits,
+  bodyLimit,
+  oauth,
+  transport,
+}: Stages) {
   const identify = identifier(authenticate, limits)
   return (exchange: Exchange): Awaitable<Reply | TakenOver> => {
-    const opened = isProbe(exchange.path) ? open.get(exchange.path) : undefined
-    if (opened) return opened(exchange)
+    const check = isHealthCheck(exchange.path) ? healthChecks.get(exchange.path) : undefined
+    if (check) return check(exchange)
     requireStarted(state)
     return then(refresh(), () => {
       if (oauth.owns(exchange.path)) return oauth.answer(exchange)
       return then(identify(exchange), principal => {
         exchange.userId = principal.userId
         return then(limits.draw(principal, exchange), () =>
-          then(exchange.readBody(bodyLimit), () => face(exchange, principal)),
+          then(exchange.readBody(bodyLimit), () => transport(exchange, principal)),
         )
       })
     })
   }
 }
 
-/** credential → Principal → budget → the connection is taken over. */
-function createUpgrade({ state, refresh, authenticate, limits }: Stages, graphql: GraphqlFace) {
+/** credential → Principal → budget → the WebSocket takes the connection over. */
+function createUpgrade({ state, refresh, authenticate, limits }: Stages, graphql: LazyGraphql) {
   const identify = identifier(authenticate, limits)
   return async (exchange: Exchange, socket: Duplex, head: Buffer): Promise<void> => {
     requireStarted(state)
@@ -228,8 +251,8 @@ function createUpgrade({ state, refresh, authenticate, limits }: Stages, graphql
   }
 }
 
-/** Who asks. A credential that is refused draws from the budget of the address it came from. */
-function identifier(authenticate: Authenticate, limits: Limits) {
+/** Finds the principal. A refused credential draws from the budget of the client's address. */
+function identifier(authenticate: Authenticate, limits: RateLimits) {
   const refuse = (error: unknown, exchange: Exchange): Awaitable<never> =>
     then(limits.draw(anonymous(budgetAddress(exchange.address)), exchange), () => {
       throw error

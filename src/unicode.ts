@@ -1,20 +1,20 @@
 /**
- * Unicode normalisation in time that is linear in the text. To put a run of combining marks into canonical order
- * (UAX #15, 1.3) takes `String.prototype.normalize` time that is quadratic in the run, so runs are cut before.
- * The only place that normalises: `test/unicode/unicode.test.ts` holds the sources to it.
+ * Unicode normalisation in linear time. `String.prototype.normalize` takes quadratic time to put a run of combining
+ * marks into canonical order (UAX #15, 1.3), so long runs are split first. No other file may normalise:
+ * `test/unicode/unicode.test.ts` checks that.
  */
 
-/** UAX #15, D3: the most non-starters that stand one after another in Stream-Safe Text Format. */
+/** Of one run in Stream-Safe Text Format (UAX #15, D3). */
 const maxNonStarters = 30
 
-/** U+034F COMBINING GRAPHEME JOINER, a starter that is not to be seen (UAX #15, D4). */
+/** U+034F COMBINING GRAPHEME JOINER, an invisible starter (UAX #15, D4). */
 const joiner = '\u034F'
 
-/** No other character is, or is decomposed into, non-starters alone. */
+/** Only these characters are, or decompose into, non-starters alone. */
 const mark = String.raw`[\p{M}\uFF9E\uFF9F]`
 /**
- * Shorter runs are stream-safe: no mark is decomposed into more than two non-starters, and no other character ends
- * with more than five.
+ * Shorter runs are stream-safe: no mark decomposes into more than two non-starters, and no other character's
+ * decomposition ends with more than five.
  */
 const shortestRun = Math.floor((maxNonStarters - 5) / 2)
 const longRun = new RegExp(`(?:(?!${mark}).)?${mark}{${shortestRun},}`, 'gsu')
@@ -30,7 +30,7 @@ function isNonStarter(character: string): boolean {
 interface Ends {
   readonly leading: number
   readonly trailing: number
-  /** There is no starter between them. */
+  /** Whether the decomposition has no starter. */
   readonly whole: boolean
 }
 
@@ -41,7 +41,7 @@ function measure(character: string): Ends {
   return { leading, trailing: decomposed.length - 1 - decomposed.lastIndexOf(false), whole: false }
 }
 
-/** By character, of the marks that were in long runs. There are about 2,500. */
+/** By character: at most the about 2,500 marks. */
 const known = new Map<string, Ends>()
 
 function endsOf(character: string): Ends {
@@ -50,7 +50,7 @@ function endsOf(character: string): Ends {
   return ends
 }
 
-/** `characters`: marks, and before them perhaps something else. */
+/** `characters`: marks, perhaps after another character. */
 function cut(characters: string): string {
   let safe = ''
   let run = 0
@@ -67,19 +67,19 @@ function cut(characters: string): string {
 }
 
 /**
- * The text in Stream-Safe Text Format (UAX #15, 13): a joiner stands wherever more than 30 non-starters would follow
- * one another. Text in which there is no such run, which is all that people write, stays as it is.
+ * The text in Stream-Safe Text Format (UAX #15, 13): a joiner splits every run of more than 30 non-starters. Text
+ * without such a run, which is all that people write, is returned unchanged.
  */
 export function streamSafe(text: string): string {
   return text.replace(longRun, cut)
 }
 
-/** A normalisation form of a text (UAX #15), after its long runs of combining marks were cut. */
+/** A normalisation form (UAX #15) of the text, whose long runs of combining marks are split first. */
 export function normalize(text: string, form: 'NFC' | 'NFKD'): string {
   return streamSafe(text).normalize(form)
 }
 
-/** Whether the text has more characters (Unicode code points). Of a far longer one they are not counted. */
+/** Whether the text has more characters (Unicode code points). Characters of much longer texts are not counted. */
 export function isLongerThan(text: string, characters: number): boolean {
   if (text.length <= characters) return false
   return text.length > 2 * characters || [...text].length > characters

@@ -1,17 +1,17 @@
-/** Several threads that serve one model on one port: see `decisions/threads.md`. */
+/** Several worker threads that serve one model on one port: see `decisions/threads.md`. */
 import type { FirstAdministrator } from './auth/bootstrap.ts'
 import { publicName } from './config/database.ts'
 import { type Settings, SettingsError } from './config.ts'
-import { type Place, requireFree, requireSharing, withPortLock } from './http/doors.ts'
-import type { Log } from './log.ts'
+import { type Place, requireFree, requireSharing, withPortLock } from './http/listeners.ts'
 import type { Model } from './model/model.ts'
+import type { Log } from './observability/log.ts'
 import { loadModel, modelFingerprint } from './project.ts'
-import { openapi } from './rest/openapi.ts'
-import { sharedMemory } from './workers/memory.ts'
-import type { Orders } from './workers/messages.ts'
-import { createPool, type Death, type Pool, WorkerError } from './workers/pool.ts'
+import { openapi } from './rest/openapi/document.ts'
+import type { WorkerStart } from './workers/messages.ts'
+import { createPool, type Pool, type WorkerCrash, WorkerError } from './workers/pool.ts'
+import { sharedMemory } from './workers/shared-memory.ts'
 
-export interface Crewed {
+export interface WorkerService {
   readonly url: string
   readonly firstAdministrator: FirstAdministrator | undefined
   close(): Promise<void>
@@ -26,14 +26,14 @@ interface Parts {
 }
 
 /** Starts `settings.workers` threads. Rejects when the first one cannot serve. */
-export async function startWorkers({ model, settings, log, prepare }: Parts): Promise<Crewed> {
+export async function startWorkers({ model, settings, log, prepare }: Parts): Promise<WorkerService> {
   await requireModelFile(model, settings)
   await requireSharedPort(settings)
   const fingerprint = modelFingerprint(settings)
   const firstAdministrator = await prepare()
   const memory = sharedMemory(settings.workers)
   let { port } = settings
-  const orders = (worker: number): Orders => ({
+  const startData = (worker: number): WorkerStart => ({
     worker,
     memory,
     fingerprint,
@@ -45,10 +45,10 @@ export async function startWorkers({ model, settings, log, prepare }: Parts): Pr
       import.meta.url.endsWith('.ts') ? './workers/thread.ts' : './workers/thread.js',
       import.meta.url,
     ),
-    orders,
+    startData,
     log: text => log.write(text),
-    onDeath: death => tellDeath(log, death),
-    patience: (settings.shutdownDelay + settings.shutdownGrace + 5) * 1000,
+    onCrash: crash => logCrash(log, crash),
+    stopTimeoutMs: (settings.shutdownDelay + settings.shutdownGrace + 5) * 1000,
   })
   const url = await startAll(pool, settings, found => {
     port = found
@@ -58,7 +58,7 @@ export async function startWorkers({ model, settings, log, prepare }: Parts): Pr
   return { url, firstAdministrator, close: closer(pool, log) }
 }
 
-/** The first one tells which port it is, where any may be taken. */
+/** With port 0, the first worker's port is the port of all. */
 async function startAll(pool: Pool, settings: Settings, onPort: (port: number) => void): Promise<string> {
   const { workers } = settings
   try {
@@ -83,17 +83,17 @@ function closer(pool: Pool, log: Log): () => Promise<void> {
   }
 }
 
-function tellDeath({ logger }: Log, { worker, error, pause }: Death): void {
+function logCrash({ logger }: Log, { worker, error, restartInMs }: WorkerCrash): void {
   logger.error(
-    { worker, err: error && new WorkerError(error), restart_in_ms: pause },
+    { worker, err: error && new WorkerError(error), restart_in_ms: restartInMs },
     'a worker has died, and is started anew',
   )
 }
 
-/** Connections to PostgreSQL that a worker needs. */
-const FEWEST = 4
+/** How many connections to PostgreSQL a worker needs. */
+const minConnections = 4
 
-/** What one of several workers gets of what is for all. The tables are made by now. */
+/** The settings of one worker: its share of what is for all. The tables exist by now. */
 function shareOf(settings: Settings, port: number): Settings {
   const share = (all: number) => Math.ceil(all / settings.workers)
   return {
@@ -102,13 +102,13 @@ function shareOf(settings: Settings, port: number): Settings {
     autoMigrate: false,
     cacheBytes: share(settings.cacheBytes),
     databaseReaders: share(settings.databaseReaders),
-    databaseConnections: Math.max(FEWEST, share(settings.databaseConnections)),
+    databaseConnections: Math.max(minConnections, share(settings.databaseConnections)),
     maxConnections: share(settings.maxConnections),
     maxUnread: share(settings.maxUnread),
   }
 }
 
-/** Models that describe the same interface are the same to clients. */
+/** Models with the same interface are the same to clients. */
 function described(model: Model): string {
   return JSON.stringify(openapi(model, ''))
 }
@@ -127,7 +127,7 @@ async function requireModelFile(model: Model, settings: Settings): Promise<void>
   )
 }
 
-/** Whether several threads can listen on one port here, and whether nobody else listens there yet. */
+/** Checks that threads can share a port on this system, and that no other program listens on it. */
 async function requireSharedPort(place: Place): Promise<void> {
   if (place.port !== 0) await requireFree(place)
   await requireSharing(place.host).catch(cause => {

@@ -1,12 +1,12 @@
 /** Budgets and their counters. */
 import { type Mutant, mutantsOf } from './mutant.ts'
 
-const counters = ['cluster/limits', 'cluster/shared-counters']
+const counters = ['cluster/rate-limits', 'cluster/shared-counters']
 
 export const cluster: readonly Mutant[] = [
   ...mutantsOf(
-    'cluster/limits',
-    ['cluster/limits'],
+    'cluster/rate-limits',
+    ['cluster/rate-limits'],
     [
       [
         'apps without a user have the budget of an address',
@@ -44,7 +44,7 @@ export const cluster: readonly Mutant[] = [
       ],
     ],
   ),
-  ...mutantsOf('cluster/memory', counters, [
+  ...mutantsOf('cluster/memory-counters', counters, [
     [
       'the last request of a budget is refused',
       'taken.granted = taken.used + cost <= limit',
@@ -77,7 +77,7 @@ export const cluster: readonly Mutant[] = [
   ]),
   ...mutantsOf(
     'cluster/shared-counters',
-    ['cluster/shared-counters', 'cluster/limits'],
+    ['cluster/shared-counters', 'cluster/rate-limits'],
     [
       [
         'the last request of a budget is refused',
@@ -91,11 +91,15 @@ export const cluster: readonly Mutant[] = [
       ],
       [
         'a slot that was given to another key is used on',
-        ' && Atomics.load(this.#words, known.slot * WORDS + OWNER) === known.owner',
+        ' &&\n      Atomics.load(this.#words, known.slot * wordsPerSlot + generationOffset) === known.generation',
         '',
       ],
-      ['windows of two lengths share a counter', 'window === WINDOW ? key : `${window} ${key}`', 'key'],
-      ['a new window begins with what was used', '      Atomics.store(words, at + USED, 0)\n', ''],
+      [
+        'windows of two lengths share a counter',
+        'window === defaultWindowSeconds ? key : `${window} ${key}`',
+        'key',
+      ],
+      ['a new window begins with what was used', '      Atomics.store(words, at + usedOffset, 0)\n', ''],
       ['more is given back than was used', 'Math.max(0, used - cost)) === used', 'used - cost) === used'],
       [
         'the counter that matters most is forgotten',
@@ -114,8 +118,8 @@ export const cluster: readonly Mutant[] = [
     'cluster/redis-counters',
     ['cluster/redis-counters'],
     [
-      ['giving back draws', 'cost: -cost, window', 'cost, window'],
-      ['draws that were answered wait on', '    this.#waiting -= draws.length\n', ''],
+      ['giving back takes', 'cost: -cost, window', 'cost, window'],
+      ['takes that were answered wait on', '    this.#waiting -= takes.length\n', ''],
       [
         'what Redis says is not remembered for its absence',
         '    this.#memory.note(key, used, resetAt, window)\n',
@@ -123,14 +127,14 @@ export const cluster: readonly Mutant[] = [
       ],
       ['windows of two lengths share a counter', 'rate:${window}:${key}', 'rate:${key}'],
       [
-        'draws that Redis does not answer are not counted',
+        'takes that Redis does not answer are not counted',
         'settle?.({ ...this.#alone(key, limit, cost, window) })',
         'settle?.({ limit, remaining: limit, resetAt: 0, granted: true })',
       ],
       [
-        'draws beyond a batch are lost',
-        'for (let at = 0; at < queue.length; at += BATCH)',
-        'for (let at = 0; at < BATCH; at += BATCH)',
+        'takes beyond a batch are lost',
+        'for (let at = 0; at < queue.length; at += maxBatch)',
+        'for (let at = 0; at < maxBatch; at += maxBatch)',
       ],
       [
         'the answers of a batch are mixed up',

@@ -4,7 +4,7 @@ import { type Mutant, mutantsOf } from './mutant.ts'
 const limits = ['graphql/limits']
 
 export const graphql: readonly Mutant[] = [
-  ...mutantsOf('graphql/limits', limits, [
+  ...mutantsOf('graphql/limits/document-limits', limits, [
     [
       'spread fragments are not counted',
       'return joined(this.fragment(node.name.value), { ...own, fields: 1 })',
@@ -23,12 +23,12 @@ export const graphql: readonly Mutant[] = [
     ],
     [
       'the bound itself is refused',
-      '    if (figure <= bound) return\n    const shown = figure >= ENOUGH ? `more than ${ENOUGH}` : figure\n    throw limitError(`The operation',
-      '    if (figure < bound) return\n    const shown = figure >= ENOUGH ? `more than ${ENOUGH}` : figure\n    throw limitError(`The operation',
+      '    if (figure <= bound) return\n    const shown = figure >= countCap ? `more than ${countCap}` : figure\n    throw badRequest(`The operation',
+      '    if (figure < bound) return\n    const shown = figure >= countCap ? `more than ${countCap}` : figure\n    throw badRequest(`The operation',
     ],
     [
       'selections side by side are the deepest one',
-      'aliases: Math.min(ENOUGH, a.aliases + b.aliases)',
+      'aliases: Math.min(countCap, a.aliases + b.aliases)',
       'aliases: Math.max(a.aliases, b.aliases)',
     ],
     ['depths side by side are added', 'depth: Math.max(a.depth, b.depth)', 'depth: a.depth + b.depth'],
@@ -39,7 +39,7 @@ export const graphql: readonly Mutant[] = [
     ],
     [
       'directives of fields are not counted',
-      'directives: Math.min(ENOUGH, inner.directives + own.directives)',
+      'directives: Math.min(countCap, inner.directives + own.directives)',
       'directives: inner.directives',
     ],
     [
@@ -70,10 +70,10 @@ export const graphql: readonly Mutant[] = [
     ],
   ]),
   ...mutantsOf(
-    'graphql/quota',
-    ['graphql/quota'],
+    'events/quota',
+    ['events/quota'],
     [
-      ['one more may be open', 'if (open >= this.#most) {', 'if (open > this.#most) {'],
+      ['one more may be open', 'if (open >= this.#max) {', 'if (open > this.#max) {'],
       [
         'what was closed stays open',
         'if (open > 0) this.#open.set(key, open)',
@@ -93,13 +93,13 @@ export const graphql: readonly Mutant[] = [
     ],
   ),
   ...mutantsOf(
-    'graphql/scan-cost',
+    'graphql/limits/scan-cost',
     ['graphql/scan-cost', ...limits],
     [
       [
         'a list of an item costs what a collection does',
-        'times * (inner ? INNER_SCAN_COST : SCAN_COST)',
-        'times * SCAN_COST',
+        'times * (inner ? innerScanCost : collectionScanCost)',
+        'times * collectionScanCost',
       ],
       [
         'a total of some rows costs nothing',
@@ -121,7 +121,7 @@ export const graphql: readonly Mutant[] = [
         'indexes.some(({ keys: [first] }) => first?.field === name)',
         'indexes.some(({ keys }) => keys.some(key => key.field === name))',
       ],
-      ['lists within lists cost once', 'FAN ** (lists - 1)', 'FAN * (lists - 1)'],
+      ['lists within lists cost once', 'assumedMatches ** (lists - 1)', 'assumedMatches * (lists - 1)'],
       [
         'a comparison that no index serves is narrow',
         "'gt', 'gte', 'lt', 'lte'])",
@@ -130,8 +130,8 @@ export const graphql: readonly Mutant[] = [
     ],
   ),
   ...mutantsOf(
-    'graphql/rules',
-    ['graphql/rules'],
+    'graphql/documents/validation-rules',
+    ['graphql/validation-rules'],
     [
       [
         'the types of variables need not exist',
@@ -151,7 +151,7 @@ export const graphql: readonly Mutant[] = [
     ],
   ),
   ...mutantsOf(
-    'rest/conditional',
+    'conditional',
     ['rest/conditional'],
     [
       ['exactly as many tags as may be are refused', 'tags.length > MOST_TAGS', 'tags.length >= MOST_TAGS'],

@@ -3,18 +3,18 @@
  *
  *   npm run mutants                 all of them
  *   npm run mutants -- src/plan     those of a folder or file
- *   npm run mutants -- --text       whether each one's text still occurs exactly once; runs no test
+ *   npm run mutants -- --text       whether each one's text occurs exactly once and its tests exist; runs no test
  *
  * Fails where fewer than nine in ten of those that matter are noticed, where a text is stale, and where a test fails
  * without any mutant.
  */
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { all } from './all.ts'
 import { Copy, root } from './copy.ts'
 import type { Mutant } from './mutant.ts'
-import { faultOf } from './placed.ts'
+import { faultOf, missingTest } from './placed.ts'
 import { type Outcome, type Result, report } from './report.ts'
 
 const wantedShare = 0.9
@@ -105,7 +105,8 @@ async function runAll(): Promise<readonly Result[]> {
 
 function checkTexts(): readonly Result[] {
   return chosen.flatMap(mutant => {
-    const fault = faultOf(mutant, readFileSync(join(root, mutant.file), 'utf8'))
+    const source = readFileSync(join(root, mutant.file), 'utf8')
+    const fault = faultOf(mutant, source) ?? missingTest(mutant, file => existsSync(join(root, file)))
     return fault === undefined ? [] : [{ mutant, outcome: { kind: 'stale', fault } as const }]
   })
 }

@@ -1,12 +1,10 @@
 /** The authorization server. */
 import { type Mutant, mutantsOf } from './mutant.ts'
 
-const quick = ['auth/server/quick-grants-rules', 'auth/server/quick-grants']
-
 export const oauth: readonly Mutant[] = [
   ...mutantsOf(
-    'auth/server/jwt',
-    ['auth/server/keys'],
+    'auth/server/tokens/jwt',
+    ['auth/server/tokens/signing-keys'],
     [
       ['a JWT does not end', 'exp > seconds &&', 'exp * 1000 > seconds &&'],
       ['an extension that nobody knows is ignored', " || 'crit' in header", ''],
@@ -17,19 +15,19 @@ export const oauth: readonly Mutant[] = [
         "  if (signature.toString('base64url') !== token.slice(end + 1)) return false\n",
         '',
       ],
-      ['an ID token is an access token', ' || header.typ !== TYPE', ''],
+      ['an ID token is an access token', ' || header.typ !== tokenType', ''],
       ['a JWT from the future is taken', '    iat <= seconds + 60\n', '    iat <= now + 60\n'],
       ['the oldest key signs', 'const [newest] = own', 'const newest = own.at(-1)'],
     ],
   ),
   ...mutantsOf(
-    'auth/server/keys',
-    ['auth/server/keys'],
+    'auth/server/tokens/signing-keys',
+    ['auth/server/tokens/signing-keys'],
     [
       [
         'seconds for milliseconds in how long a retired key stays',
-        'const life = longest * 1000 + MARGIN',
-        'const life = longest + MARGIN',
+        'const life = longest * 1000 + marginMs',
+        'const life = longest + marginMs',
       ],
       [
         'a key that was retired is retired again',
@@ -49,8 +47,8 @@ export const oauth: readonly Mutant[] = [
     ],
   ),
   ...mutantsOf(
-    'auth/server/denials',
-    ['auth/server/denials', 'auth/access-token'],
+    'auth/server/tokens/deny-list',
+    ['auth/server/tokens/deny-list', 'auth/access-token'],
     [
       ['seconds for milliseconds in how long a denial lasts', 'life * 1000', 'life'],
       [
@@ -77,8 +75,8 @@ export const oauth: readonly Mutant[] = [
     ],
   ),
   ...mutantsOf(
-    'auth/server/consents',
-    ['auth/server/consents'],
+    'auth/server/consent/consents',
+    ['auth/server/consent/consents'],
     [
       [
         'scopes that were not ticked are remembered',
@@ -103,8 +101,8 @@ export const oauth: readonly Mutant[] = [
     ],
   ),
   ...mutantsOf(
-    'auth/server/app-secrets',
-    ['auth/server/app-secrets'],
+    'auth/server/clients/app-secrets',
+    ['auth/server/clients/app-secrets'],
     [
       [
         'a rotation after the overlap was lengthened revives a secret',
@@ -125,7 +123,7 @@ export const oauth: readonly Mutant[] = [
     ],
   ),
   ...mutantsOf(
-    'auth/server/device-pace',
+    'auth/server/tokens/device-polling',
     ['conformance/oauth/device-pace'],
     [
       [
@@ -146,18 +144,18 @@ export const oauth: readonly Mutant[] = [
     ],
   ),
   ...mutantsOf(
-    'auth/server/codes',
+    'auth/server/tokens/authorization-codes',
     ['conformance/oauth/redirect-uri#a code is taken'],
     [
       [
         'a code is taken without the address that its request had',
-        'code.redirectUriOmitted !== true',
-        'code.redirectUriOmitted === false',
+        'redirectUriOmitted === true) return',
+        'redirectUriOmitted !== false) return',
       ],
       [
         'a client marks its own request',
-        'make(sent.filter(([name]) => name !== withoutRedirectUri))',
-        'make(sent)',
+        'normalize(sent.filter(([name]) => name !== omittedRedirectUri))',
+        'normalize(sent)',
       ],
       [
         'a pushed request counts as one without an address',
@@ -168,8 +166,8 @@ export const oauth: readonly Mutant[] = [
     ],
   ),
   ...mutantsOf(
-    'auth/server/clients',
-    ['auth/server/clients', 'auth/server/apps'],
+    'auth/server/clients/client-metadata',
+    ['auth/server/clients/client-metadata', 'auth/server/clients/apps'],
     [
       ['an ended secret works', ' && (expiresAt === undefined || expiresAt > now)', ''],
       [
@@ -180,16 +178,19 @@ export const oauth: readonly Mutant[] = [
     ],
   ),
   ...mutantsOf(
-    'auth/server/apps',
-    ['auth/server/app-memory', 'auth/server/apps'],
+    'auth/server/clients/apps',
+    ['auth/server/clients/app-memory', 'auth/server/clients/apps'],
     [
-      ['an app that changed during its look-up is remembered', 'if (at === now && app)', 'if (app)'],
+      [
+        'an app that changed during its look-up is remembered',
+        'cached.set(clientId, app, 1, now)',
+        'cached.set(clientId, app, 1, current())',
+      ],
       [
         'a change of a secret is not noticed',
         "version('oauth_apps') + version('oauth_app_secrets')",
         "version('oauth_apps')",
       ],
-      ['apps are remembered for ever', '      if (now !== at) remembered.clear()\n', ''],
       [
         'default scopes need not be among the scopes',
         'scope => !hasScope(allowed, String(scope))',
@@ -198,8 +199,8 @@ export const oauth: readonly Mutant[] = [
     ],
   ),
   ...mutantsOf(
-    'auth/server/adapter',
-    ['auth/server/adapter', 'auth/server/together'],
+    'auth/server/provider/adapter',
+    ['auth/server/provider/adapter', 'auth/server/provider/deferred-writes'],
     [
       [
         'a mark stands for a code',
@@ -219,8 +220,8 @@ export const oauth: readonly Mutant[] = [
       ],
       [
         'a second use of a replay token is not refused',
-        'if (!(await records.add(record))) throw usedUp()',
-        'if (!records.add(record)) throw usedUp()',
+        'if (!(await records.add(record))) throw consumedError()',
+        'if (!records.add(record)) throw consumedError()',
       ],
       [
         'the secret of an app that registered itself is stored readable',
@@ -230,13 +231,13 @@ export const oauth: readonly Mutant[] = [
     ],
   ),
   ...mutantsOf(
-    'auth/server/replay',
-    ['auth/server/replay-rules'],
+    'auth/server/tokens/refresh-replay',
+    ['auth/server/tokens/refresh-replay-rules'],
     [
       [
         'another app gets the answer to a refresh',
-        "idOf([`${form}`, ctx.get('authorization'), ctx.get('dpop')])",
-        'idOf([`${form}`])',
+        "idOf([formText(form), ctx.get('authorization'), ctx.get('dpop')])",
+        'idOf([formText(form)])',
       ],
       ['a refused refresh is answered again', 'if (status === 200) payload', 'if (status > 0) payload'],
       [
@@ -247,8 +248,8 @@ export const oauth: readonly Mutant[] = [
     ],
   ),
   ...mutantsOf(
-    'auth/server/introspection',
-    ['auth/server/introspection-rules'],
+    'auth/server/tokens/introspection',
+    ['auth/server/tokens/introspection'],
     [
       [
         'a token that was used up is active',
@@ -268,48 +269,37 @@ export const oauth: readonly Mutant[] = [
       ],
     ],
   ),
-  ...mutantsOf('auth/server/quick-grants', quick, [
-    [
-      'a code is taken without the redirect URI',
-      'if (uri === undefined || uri !== redirectUri) return false',
-      'if (uri !== undefined && uri !== redirectUri) return false',
-    ],
-    [
-      'a code that was used up is exchanged',
-      'if (!found || found.consumedAt !== null) return undefined',
-      'if (!found) return undefined',
-      'it is found used up when it is to be used up, as one that is sent twice at once is',
-    ],
-    [
-      'a proof of possession is not compared',
-      "return hash('sha256', shown, 'base64url') === challenge",
-      'return true',
-    ],
-    [
-      'another app’s code is taken',
-      'if (stored?.clientId !== app.client_id) return undefined',
-      'if (stored === undefined) return undefined',
-    ],
-    ['rotations are not counted', '(stored.rotations ?? 0) + 1', '(stored.rotations ?? 0)'],
-    [
-      'a refreshed token starts the life of its chain anew',
-      "iiat: kind === 'RefreshToken' ? stored.iiat : iat",
-      'iiat: iat',
-    ],
-    [
-      'the last of the writes is awaited only',
-      'await Promise.allSettled(writes)',
-      'await Promise.allSettled(writes.slice(-1))',
-    ],
-    [
-      'a deleted user’s token is refreshed',
-      'if (!(await this.#parts.hasAccount(Number(accountId)))) return undefined',
-      '',
-    ],
-  ]),
   ...mutantsOf(
-    'auth/server/sessions',
-    ['auth/server/sessions'],
+    'auth/server/provider/deferred-writes',
+    ['auth/server/provider/deferred-writes'],
+    [
+      [
+        'the last of the writes is awaited only',
+        'await Promise.allSettled(writes.map(write => write()))',
+        'await Promise.allSettled(writes.map(write => write()).slice(-1))',
+      ],
+      ['a consumed code gives tokens', 'if (isProtocolError(failed.reason)) return failed.reason', 'return'],
+    ],
+  ),
+  ...mutantsOf(
+    'auth/server/provider/patches',
+    ['auth/server/tokens/token-requests'],
+    [
+      [
+        'a token gets scopes that its app has lost',
+        'return allowedScope(scope, currentClient())',
+        'return scope',
+      ],
+      [
+        'a refresh for a covered scope is refused',
+        'currentContext()?.oidc.params.scope === undefined ? own : withCovered(own)',
+        'own',
+      ],
+    ],
+  ),
+  ...mutantsOf(
+    'auth/server/sessions/sessions',
+    ['auth/server/sessions/sessions'],
     [
       [
         'anybody ends anybody’s session',
@@ -324,8 +314,8 @@ export const oauth: readonly Mutant[] = [
     ],
   ),
   ...mutantsOf(
-    'auth/server/registration',
-    ['auth/server/apps', 'auth/server/registration'],
+    'auth/server/clients/registration',
+    ['auth/server/clients/apps', 'auth/server/clients/registration'],
     [
       [
         'an app without a secret acts by itself',
@@ -340,11 +330,11 @@ export const oauth: readonly Mutant[] = [
     ],
   ),
   ...mutantsOf(
-    'auth/server/quick',
-    ['auth/server/quick'],
+    'auth/server/tokens/introspection-fast-path',
+    ['auth/server/tokens/introspection-fast-path'],
     [
       ['a parameter that comes twice counts', ' || name in form || value', ' || value'],
-      ['two ways to show the secret are taken', ' === encoded && secret === undefined', ' === encoded'],
+      ['two ways to show the secret are taken', "secret !== undefined || shownId === ''", "shownId === ''"],
       [
         'the id in the form need not be the header’s',
         '(id ?? shownId) === shownId ?',

@@ -14,3 +14,9 @@ export function faultOf({ text, instead }: Mutant, source: string): string | und
   }
   return undefined
 }
+
+/** Names a test file that does not exist: the whole run would stop there. */
+export function missingTest({ tests }: Mutant, exists: (file: string) => boolean): string | undefined {
+  const missing = tests.map(test => test.split('#')[0] ?? '').find(file => !exists(file))
+  return missing === undefined ? undefined : `${missing} does not exist`
+}

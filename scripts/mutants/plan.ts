@@ -38,7 +38,7 @@ export const plan: readonly Mutant[] = [
       ],
     ],
   ),
-  ...mutantsOf('plan/guard-settle', guard, [
+  ...mutantsOf('plan/guard/settle', guard, [
     [
       'an update of what is not there is FORBIDDEN',
       "decision === false && shape.kind === 'create' && isCheck",
@@ -85,7 +85,7 @@ export const plan: readonly Mutant[] = [
       ],
     ],
   ),
-  ...mutantsOf('plan/guard-read', guard, [
+  ...mutantsOf('plan/guard/read', guard, [
     ['a nested list has rows whose link is hidden', '    within?.reached.rows ?? always,\n', ''],
     [
       'a nested list needs no scope for its parent',
@@ -102,11 +102,6 @@ export const plan: readonly Mutant[] = [
       'a filter follows hidden links',
       "and(when, { kind: 'related', path, rows: wanted })",
       "and({ kind: 'related', path, rows: wanted })",
-    ],
-    [
-      'a search looks into fields that some rows hide',
-      "view.visible(collection, field.name)?.when.kind === 'always'",
-      'view.visible(collection, field.name) !== undefined',
     ],
     [
       'a list sorted by a hidden field is not personal',
@@ -130,7 +125,7 @@ export const plan: readonly Mutant[] = [
     ],
     ['what a related row selects is not depended on', '  lookAtSelect(select, beyond)\n', ''],
   ]),
-  ...mutantsOf('plan/guard-composite', guard, [
+  ...mutantsOf('plan/guard/composite', guard, [
     ['a root list shows rows that may not be read', 'rows: and(readable, rows), list', 'rows, list'],
     [
       'a root sorted by a hidden field is not personal',
@@ -139,7 +134,7 @@ export const plan: readonly Mutant[] = [
     ],
     ['the rule of a root is not looked at', '    look(root.rows, found)\n', ''],
   ]),
-  ...mutantsOf('plan/guard-write', guard, [
+  ...mutantsOf('plan/guard/write', guard, [
     [
       'a rule over reset fields is not asked afterwards',
       'after: dependsOn(allowed, set) ?',
@@ -170,14 +165,18 @@ export const plan: readonly Mutant[] = [
       "const self = view.access.signedIn && target.name === 'users'",
       'const self = view.access.signedIn',
     ],
-    ['fields that are read-only can be set', "name === 'id' || (field.readOnly && !system)", "name === 'id'"],
-    ['internal fields can be named', 'if (!field || (field.internal && !system)) {', 'if (!field) {'],
+    [
+      'fields that are read-only or internal can be set',
+      "view.access.system ? name !== 'id' : isWritable(field, mode)",
+      "name !== 'id'",
+    ],
+    ['Portico itself can set the id', "view.access.system ? name !== 'id' :", 'view.access.system ? true :'],
   ]),
   ...mutantsOf('plan/guard', guard, [
     ['a transport’s early check leaves out the scope', "  requireScope(view, 'write', collection)\n", ''],
     ['the last decision is given to the next class of callers', '      remembered.last = last\n', ''],
   ]),
-  ...mutantsOf('plan/guard-refuse', guard, [
+  ...mutantsOf('plan/guard/refusals', guard, [
     [
       'an app alone may do what takes a user',
       "  if (!view.access.signedIn)\n    throw new ApiError('FORBIDDEN', `An app may not ${deed} by itself: it needs a user.`)\n",
@@ -185,26 +184,32 @@ export const plan: readonly Mutant[] = [
       'the next line refuses it too, in other words',
     ],
   ]),
-  ...mutantsOf('plan/guard-view', guard, [
+  ...mutantsOf('plan/guard/model-view', guard, [
     [
       'a write-only field is shown',
-      'if (field.internal || field.writeOnly) return undefined',
-      'if (field.internal) return undefined',
+      'if (field.internal || field.writeOnly) return never',
+      'if (field.internal) return never',
     ],
     [
       'a relation back shows rows whose link is hidden',
-      'rows: and(view.readable(target), back.when)',
-      'rows: view.readable(target)',
+      'rows: and(rows, shownIn(target, relation.field))',
+      'rows',
     ],
     [
       'a join row is followed where its second link is hidden',
-      'and(view.readable(through), from.when, to.when)',
-      'and(view.readable(through), from.when)',
+      'shownIn(through, relation.from), shownIn(through, relation.to))',
+      'shownIn(through, relation.from))',
+    ],
+    ['join rows need not be readable', 'and(view.readable(through), shownIn(', 'and(shownIn('],
+    [
+      'a search looks into fields that some rows hide',
+      "view.shownIn(collection, field).kind === 'always'",
+      "view.shownIn(collection, field).kind !== 'never'",
     ],
     [
-      'join rows need not be readable',
-      'and(view.readable(through), from.when, to.when)',
-      'and(from.when, to.when)',
+      'a relation between many is there where its second link is hidden',
+      'shows(through, relation.from) && shows(through, relation.to)',
+      'shows(through, relation.from)',
     ],
     ['nobody signed in has every scope', '!isAnonymous(access) && hasScope(', 'hasScope('],
   ]),
@@ -214,13 +219,13 @@ export const plan: readonly Mutant[] = [
     [
       [
         'a cursor fits other collections',
-        'JSON.stringify([collection.name, keys])',
-        'JSON.stringify([keys])',
+        'JSON.stringify([collection.name, order])',
+        'JSON.stringify([order])',
       ],
       [
         'a cursor fits the other direction',
-        'JSON.stringify([collection.name, keys])',
-        'JSON.stringify([collection.name, keys.map(key => key.field)])',
+        'JSON.stringify([collection.name, order])',
+        'JSON.stringify([collection.name, order.map(key => key.field)])',
       ],
       [
         'a cursor may have too many values',
@@ -232,13 +237,23 @@ export const plan: readonly Mutant[] = [
         "if (value === null) return field.name !== 'id'",
         'if (value === null) return true',
       ],
+      ['a cursor of any length is read', 'text.length > MAX_CURSOR_LENGTH || !/', '!/'],
+    ],
+  ),
+  ...mutantsOf(
+    'model/fields/integer',
+    ['plan/cursor'],
+    [
       [
         'a whole number may be too large to be exact',
-        'whole ? Number.isSafeInteger(value)',
-        'whole ? Number.isInteger(value)',
+        'isSortKey: Number.isSafeInteger',
+        'isSortKey: Number.isInteger',
       ],
-      ['a cursor of any length is read', 'text.length > MAX_CURSOR_LENGTH || !/', '!/'],
-      ['a text may hold what PostgreSQL cannot', ' && value.isWellFormed()', ''],
     ],
+  ),
+  ...mutantsOf(
+    'model/fields/textual',
+    ['plan/cursor'],
+    [['a text may hold what PostgreSQL cannot', ' && value.isWellFormed() && !value', ' && !value']],
   ),
 ]

@@ -3,8 +3,8 @@ import { type Mutant, mutantsOf } from './mutant.ts'
 
 export const postgres: readonly Mutant[] = [
   ...mutantsOf(
-    'store/postgres/commit',
-    ['store/postgres/commit', 'store/postgres/writer'],
+    'store/postgres/write/commit',
+    ['store/postgres/write/commit', 'store/postgres/write/writer'],
     [
       [
         'closing does not wait for writes that wait',
@@ -28,21 +28,21 @@ export const postgres: readonly Mutant[] = [
       ],
       [
         'a group is tried once more than is said',
-        'tries >= TRIES',
-        'tries > TRIES',
+        'tries >= maxTries',
+        'tries > maxTries',
         'five tries or six: nobody counts them',
       ],
       [
         'a group that may be done again is refused',
-        'if (!(cause instanceof Again) || tries >= TRIES)',
+        'if (!(cause instanceof Again) || tries >= maxTries)',
         'if (!(cause instanceof Again) || tries > 0)',
       ],
-      ['a connection is not given back', '    this.#wires.giveBack(wire)\n', ''],
+      ['a connection is not given back', '    this.#connections.giveBack(connection)\n', ''],
     ],
   ),
   ...mutantsOf(
-    'store/postgres/order',
-    ['store/postgres/order', 'store/races#PostgreSQL'],
+    'store/postgres/write/lock-order',
+    ['store/postgres/write/order', 'store/write/races#PostgreSQL'],
     [
       ['writes of one item are done side by side', '      last.set(key, mine)\n', ''],
       [
@@ -58,8 +58,8 @@ export const postgres: readonly Mutant[] = [
     ],
   ),
   ...mutantsOf(
-    'store/postgres/lease',
-    ['store/postgres/lease-rules', 'store/postgres/lease'],
+    'store/postgres/versions/lease',
+    ['store/postgres/versions/lease-rules', 'store/postgres/versions/lease'],
     [
       [
         'a lease holds while commits are unanswered',
@@ -89,14 +89,14 @@ export const postgres: readonly Mutant[] = [
       ['a commit whose outcome nobody knows leaves the lease', '      if (!isKnown) this.end()\n', ''],
       [
         'a session of another server is taken for this node’s',
-        'return node === this.#node && wires.has(Number(pid))',
-        'return wires.has(Number(pid))',
+        'return node === this.#node && connections.has(Number(pid))',
+        'return connections.has(Number(pid))',
       ],
     ],
   ),
   ...mutantsOf(
-    'store/postgres/positions',
-    ['store/postgres/positions'],
+    'store/postgres/replicas/positions',
+    ['store/postgres/replicas/positions'],
     [
       [
         'what was committed since the check was sent has a place',
@@ -117,8 +117,12 @@ export const postgres: readonly Mutant[] = [
     ],
   ),
   ...mutantsOf(
-    'store/postgres/checks',
-    ['store/postgres/checks', 'store/races#PostgreSQL', 'store/stale.property#PostgreSQL'],
+    'store/postgres/versions/checks',
+    [
+      'store/postgres/versions/checks',
+      'store/write/races#PostgreSQL',
+      'store/read/stale.property#PostgreSQL',
+    ],
     [
       [
         'a node’s own commits count as others’',
@@ -129,8 +133,8 @@ export const postgres: readonly Mutant[] = [
       ['a lost place in the log is nothing', '  if (isLost === 1) return undefined\n', ''],
       [
         'more commits than were read are none',
-        'return commits.length > MOST ? undefined :',
-        'return commits.length > MOST ? [] :',
+        'return commits.length > maxCommits ? undefined :',
+        'return commits.length > maxCommits ? [] :',
       ],
       [
         'what another node changed is not counted',
@@ -139,27 +143,6 @@ export const postgres: readonly Mutant[] = [
       ],
       ['another server’s answers are the same', '    this.#isLost = true\n', ''],
       ['nobody hears of others’ changes', '    if (others) onChange()\n', ''],
-    ],
-  ),
-  ...mutantsOf(
-    'store/postgres/reader',
-    ['store/postgres/reader', 'store/races#PostgreSQL', 'store/stale.property#PostgreSQL'],
-    [
-      [
-        'an answer that is under way is given after a change',
-        'if (coming?.stamp === stamp) return coming.answer',
-        'if (coming !== undefined) return coming.answer',
-      ],
-      [
-        'the version is taken when the answer comes',
-        'answers.set(key, stamp, made)',
-        'answers.set(key, stampOf(reader.reads), made)',
-      ],
-      [
-        'with row security an answer is not personal',
-        'const personal = shape.personal || security.isOn',
-        'const personal = shape.personal',
-      ],
     ],
   ),
   ...mutantsOf(
@@ -173,35 +156,19 @@ export const postgres: readonly Mutant[] = [
       ],
       [
         'a record that is replaced changes no version',
-        'changed: row?.[0] === 1 ? none : [kind]',
-        'changed: row?.[0] === 1 ? [kind] : none',
+        'return rows?.[0]?.[0] !== 1',
+        'return rows?.[0]?.[0] === 1',
       ],
     ],
   ),
   ...mutantsOf(
-    'store/postgres/create',
-    ['store/store#PostgreSQL'],
-    [
-      ['the checks of a create are not asked', '    requireChecks(after, result, places.checks)\n', ''],
-      [
-        'whether there is room is not looked at',
-        'if (requireRoom !== undefined) await requireRoom(values, scope)',
-        'if (requireRoom !== undefined) void requireRoom(values, scope).catch(() => {})',
-      ],
-      ['a new row does not count', '    scope.count(collection.name, 1)\n', ''],
-    ],
+    'store/write/row-lock',
+    ['store/write/races#PostgreSQL'],
+    [['a row that is changed is not locked', '${id}${locks[purpose]}`', '${id}`']],
   ),
   ...mutantsOf(
-    'store/postgres/update',
-    ['store/store#PostgreSQL', 'store/races#PostgreSQL'],
-    [
-      ['a row that is changed is not locked', 'WHERE "id" = ${id} FOR NO KEY UPDATE`', 'WHERE "id" = ${id}`'],
-      ['the rule is not asked of what the row became', '    requireAllowed(shape, became)\n', ''],
-    ],
-  ),
-  ...mutantsOf(
-    'store/postgres/group',
-    ['store/postgres/commit', 'store/postgres/writer', 'store/races#PostgreSQL'],
+    'store/postgres/write/group',
+    ['store/postgres/write/commit', 'store/postgres/write/writer', 'store/write/races#PostgreSQL'],
     [
       [
         'a commit whose outcome nobody knows is tried again',
@@ -222,14 +189,10 @@ export const postgres: readonly Mutant[] = [
     ],
   ),
   ...mutantsOf(
-    'store/postgres/pool',
-    ['store/postgres/pool'],
+    'store/postgres/connections/pool',
+    ['store/postgres/connections/pool'],
     [
-      [
-        'a read is asked again for ever',
-        'if (isAgain && bundle.tries < this.#tries && !',
-        'if (isAgain && !',
-      ],
+      ['a read is asked again for ever', 'if (isAgain && read.tries < this.#tries && !', 'if (isAgain && !'],
       [
         'one more waits than may',
         'this.#waiting.length + this.#locked.waiting >= this.#options.maxWaiting',
@@ -237,18 +200,18 @@ export const postgres: readonly Mutant[] = [
       ],
       [
         'one more connection is opened than may',
-        'this.#wires.size + this.#opening >= size',
-        'this.#wires.size + this.#opening > size',
+        'this.#connections.size + this.#opening >= size',
+        'this.#connections.size + this.#opening > size',
       ],
     ],
   ),
   ...mutantsOf(
-    'store/postgres/locked-reads',
-    ['store/postgres/locked-reads', 'store/postgres/locked-table#read'],
+    'store/postgres/read/locked-reads',
+    ['store/postgres/read/locked-reads', 'store/postgres/read/locked-table#read'],
     [
       [
         'a read of a locked table waits for ever',
-        'this.#deadlines.get(bundle) ?? now + this.#waitMs',
+        'this.#deadlines.get(read) ?? now + this.#waitMs',
         'now + this.#waitMs',
       ],
       ['reads of a locked table take every connection', ' && this.#connections < this.#maxConnections', ''],
@@ -256,22 +219,6 @@ export const postgres: readonly Mutant[] = [
         'reads of a locked table are asked among the others',
         'this.#suspects.set(table, now + knownMs)',
         'this.#suspects.set(table, knownMs)',
-      ],
-    ],
-  ),
-  ...mutantsOf(
-    'store/postgres/pages',
-    ['store/postgres/pages'],
-    [
-      [
-        'a page from an anchor is taken though rows have moved',
-        '    if (isTouched(check?.[0], shape.reads)) return undefined\n',
-        '',
-      ],
-      [
-        'an anchor is one row off',
-        'remember(anchors, offset, before)',
-        'remember(anchors, offset - 1, before)',
       ],
     ],
   ),

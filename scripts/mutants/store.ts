@@ -2,50 +2,72 @@
 import { type Mutant, mutantsOf } from './mutant.ts'
 
 /** The contract in memory, then what looks at more. */
-const contract = ['store/sqlite', 'store/hidden', 'store/golden', 'store/golden-more', 'store/store#SQLite']
+const contract = [
+  'store/sqlite',
+  'store/read/hidden',
+  'store/sql/golden',
+  'store/sql/golden-more',
+  'store/store#SQLite',
+]
 
 const shared: readonly Mutant[] = [
   ...mutantsOf(
-    'store/answers',
-    ['store/answers', 'store/sqlite/memory'],
+    'cache',
+    ['store/read/answers', 'store/read/anchors', 'cache'],
     [
       [
-        'an answer of the older half has no stamp',
-        'if (old === undefined || old.stamp !== stamp) return undefined',
-        'if (old === undefined) return undefined',
+        'what was kept under another stamp is found',
+        'return entry?.stamp === stamp ? entry.value : undefined',
+        'return entry?.value',
       ],
       [
-        'an answer of the younger half has no stamp',
-        '      if (entry.stamp !== stamp) return undefined\n',
+        'what is replaced counts twice',
+        'this.#bound.add(this, weight - (replaced?.weight ?? 0))',
+        'this.#bound.add(this, weight)',
+      ],
+      [
+        'the older generation is never forgotten',
+        '    this.#old = this.#young\n    this.#young = new Map()\n',
         '',
       ],
+      [
+        'what is asked for does not grow young again',
+        'if (this.#bound.fits(entry.weight)) this.set',
+        'if (false) this.set',
+      ],
+      ['growth does not count', '    if (young !== undefined) this.#bound.add(this, weight)\n', ''],
+    ],
+  ),
+  ...mutantsOf(
+    'store/read/answers',
+    ['store/read/answers', 'store/sqlite/memory'],
+    [
       [
         'a personal answer is given to others',
         'if (personal) return `${userId}:${JSON.stringify(args)}`',
         'if (personal) return JSON.stringify(args)',
       ],
       ['two numbers are one', 'return `${first},${second}`', 'return `${first}${second}`'],
-      [
-        'what is replaced counts twice',
-        'this.#bytes += entry.bytes - replaced',
-        'this.#bytes += entry.bytes',
-      ],
-      ['the older half is never forgotten', '    this.#young = new Map()\n', ''],
-      ['a text counts one byte a character', 'ENTRY_BYTES + 2 * characters', 'ENTRY_BYTES + characters'],
-      ['what a transport made of an answer does not count', '    this.#bytes += rendered.bytes\n', ''],
+      ['a text counts one byte a character', 'entryBytes + 2 * characters', 'entryBytes + characters'],
+      ['what REST made of an answer does not count', '    this.#cache.grow(key, rendered.bytes)\n', ''],
     ],
   ),
   ...mutantsOf(
-    'store/anchors',
-    ['store/anchors', 'store/sqlite/pages', 'store/sqlite'],
+    'store/read/known-lists',
+    ['store/read/anchors', 'store/sqlite/read/pages', 'store/sqlite'],
     [
-      ['one user’s anchors are another’s', 'this.#shape.personal ? [userId, others] : others', 'others'],
-      ['anchors outlive changes', 'if (stamp !== this.#stamp || this.#lists', 'if (this.#lists'],
+      ['one user’s list is another’s', 'this.#isPersonal ? [userId, others] : others', 'others'],
       [
-        'anchors belong to all arguments of a shape',
+        'all lists of a shape are one',
         'args.map((value, index) => (index === offset || index === limit ? null : value))',
         'args.map((value, index) => (index === offset || index === limit ? value : null))',
       ],
+      [
+        'what was found before a change is kept after it',
+        'if (stamp === this.stamp) this.#lists.set',
+        'this.#lists.set',
+      ],
+      ['totals are kept where answers are not', 'this.keepsTotals && total.total', 'total.total'],
       [
         'the anchor at the offset itself is not found',
         'this.#anchors[this.#index(offset + 1) - 1]',
@@ -62,11 +84,84 @@ const shared: readonly Mutant[] = [
         'else this.#anchors.splice(at, 0, anchor)',
         'else this.#anchors.push(anchor)',
       ],
+      [
+        'anchors of a list that goes down outlive new rows',
+        'shape.sort[0]?.descending === false',
+        'shape.sort[0]?.descending !== undefined',
+      ],
+      [
+        'anchors of a list of some rows outlive changes',
+        'isWholeById(shape) && ascending',
+        'isById(shape) && ascending',
+      ],
+      [
+        'the total of a filtered list is that of the collection',
+        "return rows.kind === 'always' && within === undefined",
+        'return within === undefined',
+      ],
     ],
   ),
   ...mutantsOf(
-    'store/lists',
-    ['store/lists', ...contract],
+    'store/read/pages',
+    ['store/sqlite/read/pages', 'store/postgres/read/pages', 'store/sqlite/read/slow-reads', ...contract],
+    [
+      [
+        'a page from an anchor is taken though rows have moved',
+        'if (isNewer && (from !== undefined || total !== undefined)) return',
+        'if (false) return',
+      ],
+      [
+        'a remembered total is given with rows of a later commit',
+        'if (total !== undefined && this.#isNewer(page, list)) return',
+        'if (false) return',
+      ],
+      [
+        'an anchor is one row off',
+        'lists.addAnchor(key, stamp, offset, list.rows[0])',
+        'lists.addAnchor(key, stamp, offset - 1, list.rows[0])',
+      ],
+      [
+        'an anchor is remembered for the first row after it',
+        'lists.addAnchor(key, stamp, offset + shown.length, shown.at(-1))',
+        'lists.addAnchor(key, stamp, offset + shown.length + 1, shown.at(-1))',
+      ],
+    ],
+  ),
+  ...mutantsOf(
+    'store/read/batched',
+    ['store/sqlite/read/slow-reads', 'store/store#PostgreSQL'],
+    [
+      [
+        'a parent that is missing is an empty list',
+        'results.shift()?.length === 0',
+        'results.shift()?.length === 9',
+      ],
+    ],
+  ),
+  ...mutantsOf(
+    'store/read/in-flight',
+    ['store/postgres/read/reader', 'store/sqlite/read/slow-reads', 'store/write/races#PostgreSQL'],
+    [
+      [
+        'an answer that is under way is given after a change',
+        'return read?.stamp === stamp && read.caller === caller',
+        'return read?.caller === caller',
+      ],
+      [
+        'another caller waits in the first one’s name',
+        'return read?.stamp === stamp && read.caller === caller',
+        'return read?.stamp === stamp',
+      ],
+    ],
+  ),
+  ...mutantsOf(
+    'store/sql/condition',
+    ['serve/new-field-type#SQLite'],
+    [['the values of a list are bound as JSON has them', 'value === null ? null : encode(value)', 'value']],
+  ),
+  ...mutantsOf(
+    'store/read/lists',
+    ['store/read/lists', ...contract],
     [
       [
         'a full last page has a next one',
@@ -80,20 +175,25 @@ const shared: readonly Mutant[] = [
       ],
       [
         'a cursor carries a truth value as a number',
-        "if (field.field.type.encoding === 'boolean') return value === 1",
-        '',
+        'field.field.type.encoding.decode(value as Cell) ?? null',
+        'value as Cell',
       ],
     ],
   ),
   ...mutantsOf(
     'store/versions',
-    ['store/lists'],
+    ['store/read/lists'],
     [['only the last version counts', 'sum += version.value', 'sum = version.value']],
   ),
   ...mutantsOf(
     'store/records',
     ['store/records#SQLite'],
     [
+      [
+        'what is deleted changes no version',
+        'kinds: rows.length > 0 ? [key.kind] : none',
+        'kinds: rows.length > 0 ? none : [key.kind]',
+      ],
       [
         'a record whose time is over is found',
         '("expires_at" IS NULL OR "expires_at" > ${slot(0)})',
@@ -143,13 +243,13 @@ const shared: readonly Mutant[] = [
     ],
     [
       'join rows of the other side lead somewhere',
-      'where([paced(through), sql`${through.column(from)} = ${id}`, conditionSql(joinRows, through)])',
-      'where([paced(through), sql`${through.column(from)} = ${id}`])',
+      '    sql`${through.column(from)} = ${id}`,\n    conditionSql(joinRows, through),\n  ])',
+      '    sql`${through.column(from)} = ${id}`,\n  ])',
     ],
   ]),
   ...mutantsOf(
     'store/sql/keyset',
-    [...contract, 'store/indexes.property'],
+    [...contract, 'store/read/indexes.property'],
     [
       [
         'a page of mixed directions begins with the row before',
@@ -178,8 +278,8 @@ const shared: readonly Mutant[] = [
       ],
       [
         'rows without a value are no range of their own',
-        'return [strictly, fromNull, ...within(row.dialect.same(value, at, encoding))]',
-        'return [strictly, ...within(row.dialect.same(value, at, encoding))]',
+        'return [strictly, fromNull, ...within(row.dialect.same(value, at, field))]',
+        'return [strictly, ...within(row.dialect.same(value, at, field))]',
       ],
       [
         'beyond no value there is nothing',
@@ -190,7 +290,7 @@ const shared: readonly Mutant[] = [
   ),
   ...mutantsOf(
     'store/sql/select',
-    ['store/hidden', 'store/composite', ...contract],
+    ['store/read/hidden', 'store/read/composite', ...contract],
     [
       [
         'a hidden field is shown',
@@ -217,7 +317,7 @@ const shared: readonly Mutant[] = [
   ),
   ...mutantsOf(
     'store/sql/write',
-    ['store/hidden', 'store/write', ...contract, 'store/update-rule#SQLite'],
+    ['store/read/hidden', 'store/write/write', ...contract, 'store/write/update-rule#SQLite'],
     [
       [
         'the answer shows an item that may not be read',
@@ -251,8 +351,23 @@ const shared: readonly Mutant[] = [
 const writes: readonly Mutant[] = [
   ...mutantsOf(
     'store/write/create',
-    ['store/write', ...contract, 'store/composite'],
     [
+      'store/write/write',
+      ...contract,
+      'store/read/composite',
+      'store/sqlite/write/writes',
+      'store/store#PostgreSQL',
+    ],
+    [
+      ['the cardinality limit is not looked at', '      limit?.require(counted)\n', ''],
+      ['the checks of a create are not asked', '    requireChecks(after, result, places.checks)\n', ''],
+      ['a new row does not count', '    scope.count(name, 1)\n', ''],
+      ['references are not looked at', '      references.require(found)\n', ''],
+      [
+        'a new row cannot be found by its words',
+        'indexed.map(at => slots[at]),',
+        'indexed.map(() => undefined),',
+      ],
       [
         'checks that look at the row are asked before it is there',
         "    case 'related':\n    case 'search':\n      return false\n",
@@ -278,8 +393,31 @@ const writes: readonly Mutant[] = [
   ),
   ...mutantsOf(
     'store/write/update',
-    ['store/write', 'store/update-rule#SQLite', ...contract, 'store/documents#SQLite'],
     [
+      'store/write/write',
+      'store/write/update-rule#SQLite',
+      ...contract,
+      'store/write/documents#SQLite',
+      'store/log/changes#SQLite',
+    ],
+    [
+      ['the rule is not asked of what the row became', '    requireAllowed(shape, became)\n', ''],
+      [
+        'search finds the words of before',
+        'changed.some(({ field }) => field.searchable)\n    let',
+        'changed.every(({ field }) => field.searchable)\n    let',
+      ],
+      [
+        'an update that changes nothing makes answers stale',
+        'changed: changed.length > 0 ? touched : none',
+        'changed: touched',
+        'answers are read once more, and are the same',
+      ],
+      [
+        'references that stay as they are must lead somewhere',
+        'references.require(found, unchanged)',
+        'references.require(found)',
+      ],
       [
         'write-only names are told as changed',
         'field }) => !field.internal && !field.writeOnly)',
@@ -314,7 +452,7 @@ const writes: readonly Mutant[] = [
   ),
   ...mutantsOf(
     'store/write/assign',
-    ['store/write'],
+    ['store/write/write'],
     [
       [
         'a required field is emptied',
@@ -325,7 +463,7 @@ const writes: readonly Mutant[] = [
   ),
   ...mutantsOf(
     'store/write/checks',
-    ['store/write'],
+    ['store/write/write'],
     [
       [
         'a check that is unknown counts as fulfilled',
@@ -341,7 +479,7 @@ const writes: readonly Mutant[] = [
   ),
   ...mutantsOf(
     'store/write/documents',
-    ['store/write', 'store/documents#SQLite'],
+    ['store/write/write', 'store/write/documents#SQLite'],
     [
       [
         'null is stored in a merged document',
@@ -355,8 +493,8 @@ const writes: readonly Mutant[] = [
       ],
       [
         'a document that is merged may grow without end',
-        'text.length > Math.max(before, LONGEST) ? LONGEST : undefined',
-        'before > Math.max(text.length, LONGEST) ? LONGEST : undefined',
+        'text.length > Math.max(before, maxDocumentLength) ? maxDocumentLength : undefined',
+        'before > Math.max(text.length, maxDocumentLength) ? maxDocumentLength : undefined',
       ],
       [
         'what is hidden is merged as if it did not change',
@@ -367,22 +505,22 @@ const writes: readonly Mutant[] = [
   ),
   ...mutantsOf(
     'store/write/removal',
-    ['store/write', 'store/removal#SQLite'],
+    ['store/write/write', 'store/write/removal#SQLite'],
     [
       [
         'a row that stays may lose what it must refer to',
-        'doomed.countOf(collection) + 1',
-        'doomed.countOf(collection)',
+        'cascadeSet.countOf(collection) + 1',
+        'cascadeSet.countOf(collection)',
       ],
       [
         'a reference is cleared in rows that go',
-        '      return items.filter(item => !doomed.has(item))\n',
+        '      return items.filter(item => !cascadeSet.has(item))\n',
         '      return items\n',
       ],
       [
         'a ring of rows is walked for ever',
-        'if (doomed.add(item)) found.push(item)\n',
-        'doomed.add(item)\n          if (found.length < 1000) found.push(item)\n',
+        'if (cascadeSet.add(item)) found.push(item)\n',
+        'cascadeSet.add(item)\n          if (found.length < 1000) found.push(item)\n',
       ],
       [
         'the versions of cleared references do not grow',
@@ -398,16 +536,16 @@ const writes: readonly Mutant[] = [
     ],
   ),
   ...mutantsOf(
-    'store/write/room',
-    ['store/sqlite/writes'],
-    [['there is room for one more than may be', 'Number(found) >= count', 'Number(found) > count']],
+    'store/write/cardinality-limit',
+    ['store/sqlite/write/writes'],
+    [['one more may refer to an item than the limit says', ') >= limit.count', ') > limit.count']],
   ),
 ]
 
 const sqlite: readonly Mutant[] = [
   ...mutantsOf(
-    'store/sqlite/commit',
-    ['store/sqlite/commit'],
+    'store/sqlite/write/commit',
+    ['store/sqlite/write/commit'],
     [
       [
         'of two writes one’s reference refuses both',
@@ -436,7 +574,7 @@ const sqlite: readonly Mutant[] = [
       ],
       [
         'a write waits for others for ever',
-        'return now - this.#since < this.#patience',
+        'return now - this.#since < this.#patienceMs',
         'return now - this.#since >= 0',
       ],
       [
@@ -453,8 +591,8 @@ const sqlite: readonly Mutant[] = [
     ],
   ),
   ...mutantsOf(
-    'store/sqlite/commit',
-    ['store/sqlite/unconfirmed'],
+    'store/sqlite/write/commit',
+    ['store/sqlite/write/unconfirmed'],
     [
       [
         'after a COMMIT that failed the end of the log is not settled',
@@ -479,8 +617,8 @@ const sqlite: readonly Mutant[] = [
     ],
   ),
   ...mutantsOf(
-    'store/sqlite/tail',
-    ['store/sqlite/unconfirmed'],
+    'store/sqlite/file/log-tail',
+    ['store/sqlite/write/unconfirmed'],
     [
       [
         'the end of the log is settled once or never',
@@ -491,12 +629,12 @@ const sqlite: readonly Mutant[] = [
     ],
   ),
   ...mutantsOf(
-    'store/sqlite/probes',
-    ['store/sqlite/probes', 'store/sqlite/unconfirmed'],
+    'store/sqlite/file/write-probes',
+    ['store/sqlite/file/probes', 'store/sqlite/write/unconfirmed'],
     [
       [
         'another process that writes makes this one look as if it could not',
-        '      if (isBusy(cause) && now - (this.#busySince ?? now) < LONGEST_BUSY_MS) return this.#trouble\n',
+        '      if (isBusy(cause) && now - (this.#busySince ?? now) < maxBusyMs) return this.#trouble\n',
         '',
       ],
       [
@@ -506,15 +644,15 @@ const sqlite: readonly Mutant[] = [
       ],
       [
         'another process that writes hides a disk that fails',
-        '< LONGEST_BUSY_MS) return this.#trouble',
-        '< LONGEST_BUSY_MS) return undefined',
+        '< maxBusyMs) return this.#trouble',
+        '< maxBusyMs) return undefined',
       ],
       ['what was busy once counts until the end', '    this.#busySince = undefined\n', ''],
     ],
   ),
   ...mutantsOf(
-    'store/sqlite/checkpoints',
-    ['store/sqlite/unconfirmed#checkpoint|room'],
+    'store/sqlite/file/checkpoints',
+    ['store/sqlite/write/unconfirmed#checkpoint|room'],
     [
       [
         'pages that may be lost are taken for stored',
@@ -526,8 +664,8 @@ const sqlite: readonly Mutant[] = [
     ],
   ),
   ...mutantsOf(
-    'store/sqlite/readers/fair-queue',
-    ['store/sqlite/reader-pool'],
+    'store/sqlite/reader-processes/fair-queue',
+    ['store/sqlite/reader-processes/pool'],
     [
       [
         'one caller has every process',
@@ -543,8 +681,8 @@ const sqlite: readonly Mutant[] = [
     ],
   ),
   ...mutantsOf(
-    'store/sqlite/readers/pool',
-    ['store/sqlite/reader-pool'],
+    'store/sqlite/reader-processes/pool',
+    ['store/sqlite/reader-processes/pool'],
     [
       [
         'a late read goes on in its process',
@@ -560,8 +698,8 @@ const sqlite: readonly Mutant[] = [
     ],
   ),
   ...mutantsOf(
-    'store/sqlite/readers/program',
-    ['store/sqlite/reader-pool'],
+    'store/sqlite/reader-processes/program',
+    ['store/sqlite/reader-processes/pool'],
     [
       ['another file is read', '    if (!isSame) throw', '    if (false) throw'],
       ['each query has a snapshot of its own', "    database.exec('BEGIN')\n", ''],
@@ -569,27 +707,30 @@ const sqlite: readonly Mutant[] = [
   ),
   ...mutantsOf(
     'store/sqlite/read/pooled',
-    ['store/sqlite/slow-reads'],
+    ['store/sqlite/read/slow-reads'],
     [
-      ['a page after an anchor that moved is answered', 'if (whole !== undefined) [', 'if (false) ['],
       [
-        'a parent that is missing is an empty list',
-        'results.shift()?.length === 0',
-        'results.shift()?.length === 9',
+        'a page after an anchor that moved is answered',
+        '      return !isCurrent()\n',
+        '      return false\n',
       ],
     ],
   ),
   ...mutantsOf(
     'store/sqlite/read/route',
-    ['store/sqlite/slow-reads'],
+    ['store/sqlite/read/slow-reads'],
     [
-      ['whole tables are sorted on the event loop', "? 'pool' : 'paced')\n}", "? 'paced' : 'paced')\n}"],
+      [
+        'whole tables are sorted on the event loop',
+        "? 'pool' : 'budgeted')\n}",
+        "? 'budgeted' : 'budgeted')\n}",
+      ],
       ['every table is sorted in a process', 'rows() > wholeTableRows', 'rows() > 0'],
     ],
   ),
   ...mutantsOf(
-    'store/sqlite/read/reader',
-    ['store/sqlite/writes', ...contract],
+    'store/read/reader',
+    ['store/sqlite/write/writes', 'store/postgres/read/reader', ...contract],
     [
       [
         'answers do not depend on what they were read from',
@@ -602,63 +743,37 @@ const sqlite: readonly Mutant[] = [
         'const stamp = stampOf(reader.reads.slice(0, 1))',
       ],
       [
-        'the answer about an absent parent is an empty list',
-        '(parent.get(inputs) === undefined ? absent(window) : rows(inputs))',
-        '(parent.get(inputs) === null ? absent(window) : rows(inputs))',
+        'the version is taken when the answer comes',
+        'answers.set(key, stamp, answer)\n    return answer\n  })',
+        'answers.set(key, stampOf([]), answer)\n    return answer\n  })',
+      ],
+      [
+        'with row security an answer is not personal',
+        'isPersonal: shape.personal || database.isPersonal',
+        'isPersonal: shape.personal',
       ],
     ],
   ),
-  ...mutantsOf(
-    'store/sqlite/read/pages',
-    ['store/sqlite/pages', ...contract, 'store/sqlite/memory'],
+  ...mutantsOf('store/sqlite/read/inline', contract, [
     [
-      [
-        'anchors of a list that goes down outlive new rows',
-        'shape.sort[0]?.descending === false',
-        'shape.sort[0]?.descending !== undefined',
-      ],
-      [
-        'a list of some rows is walked as if it were of all',
-        "isById(shape) && shape.rows.kind === 'always' && shape.within === undefined",
-        'isById(shape) && shape.within === undefined',
-      ],
-      ['a walk is one row short', 'withSlots(inputs, SPACING - 1, from)', 'withSlots(inputs, SPACING, from)'],
-      [
-        'an anchor is remembered for the first row after it',
-        'const after = offset + rows.length',
-        'const after = offset + rows.length + 1',
-      ],
+      'the answer about an absent parent is an empty list',
+      'parent.statement.get(parent.inputs) === undefined) return missing',
+      'parent.statement.get(parent.inputs) === null) return missing',
     ],
-  ),
+  ]),
   ...mutantsOf(
-    'store/sqlite/create',
-    ['store/sqlite/writes', ...contract],
+    'store/sqlite/write/database',
+    ['store/write/removal#SQLite'],
     [
-      ['whether there is room is not looked at', '    requireRoom(values)\n', ''],
-      ['the checks of a create are not asked', '    requireChecks(after, result, places.checks)\n', ''],
-      ['a new row cannot be found by its words', '    search.write(collection, id, true)\n', ''],
-    ],
-  ),
-  ...mutantsOf(
-    'store/sqlite/update',
-    ['store/update-rule#SQLite', ...contract, 'store/changes#SQLite'],
-    [
-      ['the rule is not asked of what the row became', '    requireAllowed(shape, became)\n', ''],
       [
-        'search finds the words of before',
-        'if (changed.some(({ field }) => field.searchable)) search',
-        'if (changed.every(({ field }) => field.searchable)) search',
+        'a ring of rows cannot be deleted',
+        'if (!isAlone) for (const { id, referrer } of again)',
+        'if (items.length > 2) for (const { id, referrer } of again)',
       ],
       [
-        'an update that changes nothing makes answers stale',
-        'changed: changed.length > 0 ? touched : none',
-        'changed: touched',
-        'answers are read once more, and are the same',
-      ],
-      [
-        'references that stay as they are must lead somewhere',
-        'requireReferences(plan, unchanged)',
-        'requireReferences(plan)',
+        'references stay unchecked after a removal',
+        '      if (!isAlone) this.#connection.deferReferences(false)\n',
+        '',
       ],
     ],
   ),
@@ -666,26 +781,17 @@ const sqlite: readonly Mutant[] = [
     'store/sqlite/records',
     ['store/records#SQLite'],
     [
-      [
-        'a record that is replaced changes no version',
-        'return { value: undefined, changed: [record.kind] }',
-        'return { value: undefined, changed: none }',
-      ],
+      ['a record that is replaced changes no version', '        return true\n', '        return false\n'],
       [
         'the version does not see other processes’ changes',
         '  version(kind: string): number {\n    this.#connection.hold()\n',
         '  version(kind: string): number {\n',
       ],
-      [
-        'what is deleted changes no version',
-        'return { value: done, changed: done ? kinds : none }',
-        'return { value: done, changed: done ? none : kinds }',
-      ],
     ],
   ),
   ...mutantsOf(
-    'store/sqlite/event-log',
-    ['store/sqlite/events'],
+    'store/sqlite/log/event-log',
+    ['store/sqlite/log/events'],
     [
       [
         'seconds for milliseconds in how long events are kept',
@@ -694,30 +800,14 @@ const sqlite: readonly Mutant[] = [
       ],
       [
         'after a full round nothing is pruned for a while',
-        'pruned.length < PRUNE ? now + PRUNE_EVERY : now',
-        'pruned.length <= PRUNE ? now + PRUNE_EVERY : now',
+        'pruned.length < rowsPerPrune ? now + pruneIntervalMs : now',
+        'pruned.length <= rowsPerPrune ? now + pruneIntervalMs : now',
       ],
     ],
   ),
   ...mutantsOf(
-    'store/sqlite/read/totals',
-    ['store/counts', ...contract],
-    [
-      [
-        'the total of a filtered list is that of the collection',
-        "if (rows.kind === 'always' && within === undefined) {",
-        'if (within === undefined) {',
-      ],
-      [
-        'a total is remembered for ever',
-        'if (known?.version === version) return known.total',
-        'if (known !== undefined) return known.total',
-      ],
-    ],
-  ),
-  ...mutantsOf(
-    'store/sqlite/change-log',
-    ['store/changes#SQLite'],
+    'store/sqlite/log/change-log',
+    ['store/log/changes#SQLite'],
     [
       [
         'the last change that was seen is told again',
@@ -728,22 +818,6 @@ const sqlite: readonly Mutant[] = [
         'a listener that has left is told',
         'return () => void this.#listeners.delete(listener)',
         'return () => void this.#listeners.has(listener)',
-      ],
-    ],
-  ),
-  ...mutantsOf(
-    'store/sqlite/removal',
-    ['store/removal#SQLite'],
-    [
-      [
-        'a ring of rows cannot be deleted',
-        'if (items.length > 1) for (const { id, referrer } of again)',
-        'if (items.length > 2) for (const { id, referrer } of again)',
-      ],
-      [
-        'references stay unchecked after a removal',
-        '      if (items.length > 1) connection.deferReferences(false)\n',
-        '',
       ],
     ],
   ),

@@ -1,31 +1,28 @@
-/** OAuth access tokens as credentials: token → Principal. Opaque ones, and JWTs of our own. */
+/** OAuth access tokens as credentials, opaque ones and our own JWTs: token → Principal. */
 import { hash } from 'node:crypto'
-import { type Awaitable, type ItemAnswer, then } from '../plan/answer.ts'
-import type { ItemShape } from '../plan/plan.ts'
+import { Cache, CacheBound } from '../cache.ts'
+import { type Awaitable, then } from '../plan/answer.ts'
 import type { Run } from '../plan/run.ts'
-import { app, commonScopes, type Principal, system, user } from '../principal.ts'
+import { itemShape, readItem } from '../plan/system-plans.ts'
+import { app, commonScopes, type Principal, user } from '../principal.ts'
 import type { Records, StoredRecord } from '../records.ts'
 import type { CredentialReader } from './authenticate.ts'
 import type { Credential, CredentialSource } from './credentials.ts'
 import type { Proofs } from './dpop.ts'
 import { dpopRefusal } from './dpop-challenge.ts'
-import { Denials } from './server/denials.ts'
-import { type AccessClaims, jwtPart, looksLikeJwt, TokenSigner } from './server/jwt.ts'
-import { keysVersion, loadKeys } from './server/keys.ts'
+import { Denials } from './server/tokens/deny-list.ts'
+import { type AccessClaims, jwtPart, looksLikeJwt, TokenSigner } from './server/tokens/jwt.ts'
+import { keysVersion, loadKeys } from './server/tokens/signing-keys.ts'
 
-const MAX_REMEMBERED = 100_000
+const maxCachedTokens = 100_000
 /** JWTs are long. */
-const MAX_TEXTS = 10_000
+const maxCachedTexts = 10_000
+const maxCachedRoles = 100_000
 
-/** What the library makes of 256 random bits. */
+/** The form that oidc-provider gives 256 random bits. */
 const opaque = /^[A-Za-z0-9_-]{43}$/
 
-const userById: ItemShape = {
-  kind: 'item',
-  collection: 'users',
-  id: 0,
-  select: [{ kind: 'field', key: 'role', field: 'role' }],
-}
+const userById = itemShape('users', ['role'])
 
 /** What is stored of an access token. */
 interface StoredToken {
@@ -33,22 +30,22 @@ interface StoredToken {
   readonly accountId?: string
   readonly grantId?: string
   readonly scope?: string
-  /** The key that its sender must prove to have (RFC 9449, 6): then it is no bearer token. */
+  /** The thumbprint of the key that the sender must prove to have (RFC 9449, 6). */
   readonly jkt?: string
 }
 
-/** A token's principal, and the thumbprint of the key that the token is bound to. */
+/** The principal of a token, and the thumbprint of the key that it is bound to. */
 interface Accepted {
   readonly principal: Principal
   readonly jkt: string | undefined
 }
 
-/** Remembered while nothing that it depends on has changed. */
-interface Remembered extends Accepted {
+/** Valid while nothing that it depends on has changed. */
+interface CachedToken extends Accepted {
   /** Milliseconds since 1970. */
   readonly expiresAt: number
   readonly stamp: number
-  /** Of a JWT: checked, as long as the keys are the same. */
+  /** Of a JWT: its signature was verified with these keys. */
   readonly checked: CheckedJwt | undefined
 }
 
@@ -62,9 +59,9 @@ export interface AccessTokenOptions {
   readonly records: Records
   /** See `Store.version`. */
   readonly version: (collection: string) => number
-  /** What an app may ask for now, `'all'`: any scope; undefined: there is no such app. */
+  /** The scopes that an app may ask for now; `'all'`: any; undefined: there is no such app. */
   readonly scopesOfApp: (clientId: string) => Awaitable<ReadonlySet<string> | 'all' | undefined>
-  /** Undefined while it is not known where the service is reached. */
+  /** Undefined while the service's address is unknown. */
   readonly issuer: () => string | undefined
   /** How long access tokens live, in seconds: see `withDenials`. */
   readonly life: number
@@ -73,7 +70,7 @@ export interface AccessTokenOptions {
   readonly now?: () => number
 }
 
-/** Reads access tokens. A revoked one works no more once the store's versions tell, on every process. */
+/** Reads access tokens. A revoked one is refused as soon as the store's versions show it, in every process. */
 export function accessTokenReader(options: AccessTokenOptions): CredentialReader {
   const reader = new AccessTokenReader(options)
   return {
@@ -90,11 +87,10 @@ class AccessTokenReader {
   readonly #options: AccessTokenOptions
   readonly #now: () => number
   readonly #denials: Denials
-  readonly #known = new Map<string, Remembered>()
-  /** The same by the tokens themselves: a hash costs more than all the rest. */
-  readonly #byText = new Map<string, Remembered>()
-  readonly #roles = new Map<number, string>()
-  #rolesAt = -1
+  readonly #known = new Cache<string, CachedToken>(new CacheBound('access_tokens', maxCachedTokens))
+  /** The same by the token's text, because hashing costs more than everything else. */
+  readonly #byText = new Cache<string, CachedToken>(new CacheBound('access_token_texts', maxCachedTexts))
+  readonly #roles = new Cache<number, string>(new CacheBound('roles', maxCachedRoles))
   #signer: { readonly version: number; readonly signer: TokenSigner } | undefined
   #proofs: Promise<Proofs> | undefined
 
@@ -107,11 +103,11 @@ class AccessTokenReader {
   bearer(text: string, source: CredentialSource): Awaitable<Principal | null> | undefined {
     const found = this.#find(text)
     if (found === undefined) return undefined
-    // The hot path makes no closure.
+    // Hot path: no closure.
     return found instanceof Promise ? found.then(later => unbound(later, source)) : unbound(found, source)
   }
 
-  /** RFC 9449, 7.1: a token that is bound to a key, with a proof that the sender has the key. */
+  /** RFC 9449, 7.1: a token bound to a key, with a proof that the sender has the key. */
   bound({ text }: Credential, source: CredentialSource): Awaitable<Principal> {
     return then(this.#find(text) ?? null, accepted => {
       if (accepted === null) throw dpopRefusal('invalid_token', 'The token is wrong, expired or revoked')
@@ -132,24 +128,23 @@ class AccessTokenReader {
 
   #find(text: string): Awaitable<Accepted | null> | undefined {
     const stamp = this.#stamp()
-    const sent = this.#byText.get(text)
-    if (sent !== undefined && sent.stamp === stamp && sent.expiresAt > this.#now()) return sent
+    const sent = this.#byText.get(text, stamp)
+    if (sent !== undefined && sent.expiresAt > this.#now()) return sent
     const isJwt = text.includes('.')
     if (!isJwt && !opaque.test(text)) return undefined
-    // Only what was ours is known, so a JWT that is need not be looked into again.
+    // Only valid tokens are cached, so a cached JWT need not be parsed again.
     const key = hash('sha256', text, 'base64url')
     const known = this.#known.get(key)
     const isCurrent = known !== undefined && known.expiresAt > this.#now()
     if (isCurrent && known.stamp === stamp) {
-      keep(this.#byText, text, known, MAX_TEXTS)
+      this.#byText.set(text, known, 1, stamp)
       return known
     }
-    this.#byText.delete(text)
     if (isJwt) return this.#findJwt(text, key, stamp, isCurrent ? known.checked : undefined)
     return this.#findRecord(key, key, stamp)
   }
 
-  /** Changes whenever a token, a grant, an app or a user may have: each version only grows. */
+  /** Changes when a token, a grant, an app or a user may have changed: each version only grows. */
   #stamp(): number {
     const { records, version } = this.#options
     return (
@@ -194,7 +189,7 @@ class AccessTokenReader {
     })
   }
 
-  /** A JWT is believed unless it is denied; one that could outlive its denial has its record looked at. */
+  /** A JWT is valid unless it is denied. For one that could outlive its denial the record is read. */
   #judge(key: string, checked: CheckedJwt, stamp: number): Awaitable<Accepted | null> {
     const { claims } = checked
     const { jti, iat, exp, sub, client_id: clientId, grant_id: grant, scope, cnf } = claims
@@ -211,11 +206,10 @@ class AccessTokenReader {
 
   #findRecord(key: string, id: string, stamp: number): Awaitable<Accepted | null> {
     const { records } = this.#options
-    this.#known.delete(key)
     const accept = (record: StoredRecord) => {
       const token = JSON.parse(record.payload) as StoredToken
       const { grantId } = token
-      // A code used twice at once may leave a token whose grant is gone.
+      // Two parallel exchanges of a code may leave a token whose grant was deleted.
       return then(grantId === undefined || records.get('Grant', grantId), grant =>
         grant
           ? this.#accept(key, token, { expiresAt: record.expiresAt ?? 0, stamp, checked: undefined })
@@ -232,13 +226,13 @@ class AccessTokenReader {
   #accept(
     key: string,
     token: StoredToken,
-    rest: Omit<Remembered, keyof Accepted>,
+    rest: Omit<CachedToken, keyof Accepted>,
   ): Awaitable<Accepted | null> {
     return then(this.#options.scopesOfApp(token.clientId), allowed =>
       then(allowed === undefined ? null : this.#principalOf(token, allowed, rest.expiresAt), principal => {
         if (!principal) return null
         const entry = { principal, jkt: token.jkt, ...rest }
-        keep(this.#known, key, entry, MAX_REMEMBERED)
+        this.#known.set(key, entry)
         return entry
       }),
     )
@@ -250,12 +244,12 @@ class AccessTokenReader {
     expiresAt: number,
   ): Awaitable<Principal | null> {
     const granted = new Set((scope ?? '').split(' ').filter(one => one !== ''))
-    // What an app may not ask for any more, its living tokens do not have either.
+    // A scope that the app has lost is lost for its tokens too.
     const scopes = allowed === 'all' ? granted : commonScopes(granted, allowed)
     if (accountId === undefined) return app(clientId, scopes)
     const id = Number(accountId)
     const { life, refreshLife } = this.#options
-    // What was granted goes on for as long as the app may wait with its next refresh.
+    // The grant lasts for as long as the app may wait before its next refresh.
     const end = granted.has('offline_access') ? expiresAt + (refreshLife - life) * 1000 : expiresAt
     return then(this.#roleOf(id), role =>
       role === undefined ? null : user(id, role, scopes, `user:${id}:app:${clientId}`, end),
@@ -265,24 +259,13 @@ class AccessTokenReader {
   #roleOf(id: number): Awaitable<string | undefined> {
     const { run, version } = this.#options
     const at = version('users')
-    if (at !== this.#rolesAt || this.#roles.size >= MAX_REMEMBERED) this.#roles.clear()
-    this.#rolesAt = at
-    const known = this.#roles.get(id)
+    const known = this.#roles.get(id, at)
     if (known !== undefined) return known
-    return then(run.item({ shape: userById, args: [id] }, system), ({ text }: ItemAnswer) => {
-      if (text === null) return undefined
-      const { role } = JSON.parse(text) as { role: string }
-      if (this.#rolesAt === at) this.#roles.set(id, role)
-      return role
+    return then(readItem<{ readonly role: string }>(run, userById, id), user => {
+      if (user) this.#roles.set(id, user.role, 1, at)
+      return user?.role
     })
   }
-}
-
-/** The longest known goes where there are too many. */
-function keep(known: Map<string, Remembered>, key: string, entry: Remembered, most: number): void {
-  known.delete(key)
-  if (known.size >= most) known.delete(known.keys().next().value ?? '')
-  known.set(key, entry)
 }
 
 function unbound(accepted: Accepted | null, { method }: CredentialSource): Principal | null {

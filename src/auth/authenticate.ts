@@ -5,11 +5,11 @@ import { anonymous, type Principal } from '../principal.ts'
 import { type Credential, type CredentialSource, findCredential } from './credentials.ts'
 
 export interface CredentialReader {
-  /** Undefined when the credential is not of this reader's kind; null when it is wrong, expired or revoked. */
+  /** Undefined where the credential is of another kind; null where it is wrong, expired or revoked. */
   read(credential: Credential, source: CredentialSource): Awaitable<Principal | null> | undefined
 }
 
-/** One that needs to know nothing but the credential. */
+/** A reader that needs nothing but the credential. */
 export interface PlainReader {
   read(credential: Credential): Awaitable<Principal | null> | undefined
 }
@@ -21,7 +21,7 @@ function accepted(principal: Principal | null): Principal {
   throw new ApiError('UNAUTHORIZED', 'The credential is wrong, expired or revoked.')
 }
 
-/** Asks the readers in order. Fails with UNAUTHORIZED or BAD_REQUEST; without a credential nobody is signed in. */
+/** Asks the readers in order. Throws UNAUTHORIZED or BAD_REQUEST; without a credential the principal is anonymous. */
 export function createAuthenticate(readers: readonly CredentialReader[]): Authenticate {
   return (source, budgetAddress) => {
     const credential = findCredential(source)

@@ -1,10 +1,10 @@
-/** Work that nobody waits for, so that how long it takes tells nothing. */
+/** Work that no request waits for, so that its duration reveals nothing. */
 
 export type Background = (work: () => Promise<void>) => void
 
 export interface BackgroundWork {
   readonly background: Background
-  /** When everything that was started is done. */
+  /** Resolves when all work that was started is done. */
   idle(): Promise<void>
 }
 

@@ -1,9 +1,10 @@
-/** The first start: an administrator and an API key, so that somebody can come in. */
+/** The first start: creates an administrator and an API key. */
 import { randomBytes } from 'node:crypto'
 import { ApiError } from '../errors.ts'
 import type { JsonValue } from '../model/fields/type.ts'
-import type { CreateShape, ListShape } from '../plan/plan.ts'
+import type { CreateShape } from '../plan/plan.ts'
 import type { Run } from '../plan/run.ts'
+import { listShape, readFirst, selected } from '../plan/system-plans.ts'
 import { system } from '../principal.ts'
 import type { Records, StoredRecord } from '../records.ts'
 import { findByEmail } from './accounts/users.ts'
@@ -13,7 +14,7 @@ import { hashPassword, verifyPassword } from './password.ts'
 
 export interface FirstAdministrator {
   readonly email: string
-  /** Undefined where the settings gave it: what is known is not shown again. */
+  /** Undefined where the settings give it: the operator knows it already. */
   readonly password: string | undefined
   readonly key: string | undefined
 }
@@ -28,41 +29,31 @@ const KIND = 'FirstStart'
 const FINISHED = '{}'
 
 /**
- * What the first start makes. Whoever finds it unfinished makes the same of it, at the same time or after the one
- * who wrote it has died, so nothing is there twice.
+ * What the first start creates. Every process that finds it unfinished creates exactly the same, in parallel or after the
+ * first process has died, so nothing is created twice.
  */
 interface Claim {
   readonly email: string
   readonly password: string
   readonly key: string
-  /** What the settings gave. */
+  /** Given by the settings. */
   readonly given: { readonly password: boolean; readonly key: boolean }
 }
 
-const anybody: ListShape = {
-  kind: 'list',
-  collection: 'users',
-  within: undefined,
-  filter: undefined,
-  search: undefined,
-  sort: [],
-  window: { kind: 'page', offset: 0, limit: 1, total: 'none' },
-  select: [{ kind: 'field', key: 'id', field: 'id' }],
-}
+const anybody = listShape('users', ['id'])
 
 async function hasUsers(run: Run): Promise<boolean> {
-  const { text } = await run.list({ shape: anybody, args: [0, 1] }, system)
-  return text !== null && text !== '[]'
+  return (await readFirst(run, anybody)) !== undefined
 }
 
-type Values = Readonly<Record<string, JsonValue>>
+type UserFields = Readonly<Record<string, JsonValue>>
 
-/** A create by Portico itself. Returns the new item's id. */
+/** Creates an item as the system. Returns its id. */
 export async function createBySystem(
   run: Run,
   collection: string,
-  set: Values,
-  computed: Values,
+  set: UserFields,
+  computed: UserFields,
 ): Promise<number> {
   const names = [...Object.keys(set), ...Object.keys(computed)]
   const assignments = names.map((field, param) => ({ field, param }))
@@ -72,19 +63,19 @@ export async function createBySystem(
     collection,
     set: assignments.slice(0, given),
     computed: assignments.slice(given),
-    select: [{ kind: 'field', key: 'id', field: 'id' }],
+    select: selected(['id']),
   }
   const answer = await run.write({ shape, args: [...Object.values(set), ...Object.values(computed)] }, system)
   return answer.id
 }
 
-/** A new account. CONFLICT when the address has one. */
-export async function createUser(run: Run, values: Values, password: string): Promise<number> {
+/** Creates an account. Throws CONFLICT where the address has one. */
+export async function createUser(run: Run, values: UserFields, password: string): Promise<number> {
   return createBySystem(run, 'users', values, { password_hash: await hashPassword(password) })
 }
 
-/** A new key of a user. Returns the key, which is not stored. */
-export async function createKey(run: Run, userId: number, values: Values, key?: string): Promise<string> {
+/** Creates an API key of a user. Returns the key, of which only a hash is stored. */
+export async function createKey(run: Run, userId: number, values: UserFields, key?: string): Promise<string> {
   const { computed, revealed } = keyCreation(key)
   await createBySystem(run, 'api_keys', values, { user_id: userId, ...computed })
   return String(revealed.key)
@@ -94,7 +85,7 @@ export function generatePassword(): string {
   return randomBytes(15).toString('base64url')
 }
 
-/** Undefined where it is there already. */
+/** Undefined where it exists already. */
 async function ignoringConflict<T>(made: Promise<T>): Promise<T | undefined> {
   try {
     return await made
@@ -113,7 +104,7 @@ function newClaim({ adminEmail, adminPassword, adminApiKey }: BootstrapSettings)
   }
 }
 
-/** The claim of a start that is not finished, a new one where nobody is there, or undefined. */
+/** The claim of an unfinished start; a new one where there are no users; else undefined. */
 async function openClaim(
   run: Run,
   records: Records,
@@ -124,12 +115,12 @@ async function openClaim(
   if (begun || (await hasUsers(run))) return begun
   const id = String(claims.length)
   await records.add({ kind: KIND, id, payload: JSON.stringify(newClaim(settings)), expiresAt: null })
-  // Another process may have been faster: then it is that one's, and perhaps finished by now.
+  // Another process may have added its claim first, and may have finished by now.
   const claim = await records.get(KIND, id)
   return claim?.payload === FINISHED ? undefined : claim
 }
 
-/** The administrator's id; undefined where the address is that of somebody else's account. */
+/** The administrator's id; undefined where the address belongs to another account. */
 async function makeAdministrator(run: Run, { email, password }: Claim): Promise<number | undefined> {
   const values = { name: 'Administrator', email, role: 'admin' }
   const made = await ignoringConflict(createUser(run, values, password))
@@ -140,12 +131,12 @@ async function makeAdministrator(run: Run, { email, password }: Claim): Promise<
 }
 
 /**
- * Makes the administrator and a key. Undefined where there are users already, or another process has made them:
- * of many at once, and of those that go on with what a start that died has left, exactly one is told.
+ * Creates the administrator and a key. Undefined where there are users already, or another process has created them.
+ * Exactly one of several processes gets them, also where they finish what a dead process has left.
  */
 export async function bootstrap(
   run: Run,
-  /** Their secrets sealed: until both are made, the claim holds them. */
+  /** Encrypted records: until both are created, the claim contains their secrets. */
   records: Records,
   settings: BootstrapSettings,
 ): Promise<FirstAdministrator | undefined> {

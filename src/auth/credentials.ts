@@ -1,27 +1,29 @@
-/** Finding the credential in a request. */
+/** Finds the credential of a request. */
+
 import type { IncomingHttpHeaders } from 'node:http'
+import { Cache, CacheBound } from '../cache.ts'
 import { ApiError } from '../errors.ts'
 
-/** What a credential is read from. `query` is taken over without its `api_key`. */
+/** The parts of a request that may carry a credential. `api_key` is removed from `query`. */
 export interface CredentialSource {
-  /** Of the request, which a proof is for (RFC 9449, 4.2); without them there is no request. */
+  /** Of the request that a proof is for (RFC 9449, 4.2); undefined outside of a request. */
   readonly method?: string
   readonly path?: string
-  /** The sender has proven before to have the key that the credential is bound to, and is still connected. */
+  /** Whether the sender has proven possession of the key before, on this connection. */
   readonly proven?: boolean | undefined
   readonly headers: IncomingHttpHeaders
   query: string
-  /** Set where `api_key` was taken off the query. */
+  /** Set where `api_key` was removed from the query. */
   keyInQuery?: boolean
 }
 
 export interface Credential {
-  /** `bearer` may be of any kind; `key` was sent where only an API key can be, `dpop` with a proof (RFC 9449). */
+  /** `bearer`: any kind; `key`: sent where only an API key is accepted; `dpop`: with a proof (RFC 9449). */
   readonly place: 'bearer' | 'key' | 'dpop'
   readonly text: string
 }
 
-/** RFC 6750, 2.1. The server joins a header that came twice with a comma. */
+/** RFC 6750, 2.1. Node joins repeated headers with a comma. */
 const bearer = /^Bearer +([A-Za-z0-9._~+/-]+=*) *$/i
 
 /** RFC 9449, 7.1 */
@@ -30,19 +32,18 @@ const dpop = /^DPoP +([A-Za-z0-9._~+/-]+=*) *$/i
 const BEARER = 'Bearer '.length
 const plainBearer = /^Bearer [A-Za-z0-9._~+/-]+=*$/
 
-/** To look at each character of a long header, that of a JWT, costs more than all else that is done with it. */
-const LONG = 128
-const LONGEST = 4096
-const MAX_REMEMBERED = 2000
-const longHeaders = new Map<string, Credential>()
+/** Long headers, those with JWTs, are cached: matching each character costs more than everything else. */
+const minCachedCharacters = 128
+const maxCachedCharacters = 4096
+const maxCachedHeaders = 2000
+const longHeaders = new Cache<string, Credential>(new CacheBound('authorization_headers', maxCachedHeaders))
 
 function plainly(header: string): Credential | undefined {
-  const known = header.length < LONG ? undefined : longHeaders.get(header)
+  const known = header.length < minCachedCharacters ? undefined : longHeaders.get(header)
   if (known !== undefined) return known
   if (!plainBearer.test(header)) return undefined
   const credential: Credential = { place: 'bearer', text: header.slice(BEARER) }
-  if (header.length >= LONG && header.length <= LONGEST) {
-    if (longHeaders.size >= MAX_REMEMBERED) longHeaders.delete(longHeaders.keys().next().value ?? '')
+  if (header.length >= minCachedCharacters && header.length <= maxCachedCharacters) {
     longHeaders.set(header, credential)
   }
   return credential
@@ -65,7 +66,7 @@ function decoded(text: string): string | undefined {
   }
 }
 
-/** Takes every `api_key` off the query, however it is spelt, and returns their values. */
+/** Removes every `api_key` from the query, however it is encoded, and returns their values. */
 function takeFromQuery(source: CredentialSource): string[] {
   const { query } = source
   if (query === '' || (!query.includes('api_key') && !query.includes('%'))) return []
@@ -84,8 +85,8 @@ function takeFromQuery(source: CredentialSource): string[] {
 }
 
 /**
- * The one credential of a request, or null without one. Takes `api_key` off the query.
- * BAD_REQUEST when there are two different ones, UNAUTHORIZED when it has no known form.
+ * The credential of a request; null where there is none. Removes `api_key` from the query. Throws BAD_REQUEST where there
+ * are two different ones, UNAUTHORIZED where it has no known form.
  */
 export function findCredential(source: CredentialSource): Credential | null {
   const fromQuery = takeFromQuery(source)
@@ -93,7 +94,7 @@ export function findCredential(source: CredentialSource): Credential | null {
   const header = source.headers['x-api-key']
   if (authorization === undefined && header === undefined && fromQuery.length === 0) return null
   if (authorization !== undefined && header === undefined && fromQuery.length === 0) {
-    // The hot path.
+    // Hot path.
     const found = plainly(authorization)
     if (found !== undefined) return found
     if (!authorization.includes(',')) return inHeader(authorization)

@@ -1,10 +1,10 @@
-/** What whoever sends a DPoP-bound token is told (RFC 9449, 7.1). */
+/** Challenges to senders of DPoP-bound tokens (RFC 9449, 7.1). */
 import { ApiError } from '../errors.ts'
 
-/** The signature algorithms that proofs may have; by the client's own key, so never a shared secret. */
+/** The signature algorithms of proofs. Asymmetric only: the client signs with its own key. */
 export const dpopAlgorithms: readonly string[] = ['ES256', 'Ed25519', 'EdDSA']
 
-/** UNAUTHORIZED with a challenge. `fault`: printable ASCII without quotes; `hint`: what would be right. */
+/** UNAUTHORIZED with a challenge. `fault`: printable ASCII without quotes; `hint`: how to do it right. */
 export function dpopRefusal(
   error: 'invalid_token' | 'invalid_dpop_proof',
   fault: string,

@@ -1,4 +1,5 @@
-/** Proofs that whoever sends a bound access token has the key that it is bound to (RFC 9449, 4.3 and 7.1). */
+/** DPoP proofs: the sender of a bound access token has the key that it is bound to (RFC 9449, 4.3 and 7.1). */
+
 import { hash } from 'node:crypto'
 import {
   type CryptoKey,
@@ -9,30 +10,31 @@ import {
   type JWTPayload,
   jwtVerify,
 } from 'jose'
+import { Cache, CacheBound } from '../cache.ts'
 import type { Records } from '../records.ts'
 import { dpopAlgorithms, dpopRefusal } from './dpop-challenge.ts'
 
-/** How far from now a proof may have been made, in milliseconds: as at the token endpoint. */
-const WINDOW = 300_000
-const MAX_PROOF = 8192
-const MAX_KEYS = 10_000
+/** How far from now a proof's `iat` may be: as at the token endpoint. */
+const windowMs = 300_000
+const maxProofCharacters = 8192
+const maxKeys = 10_000
 
 const KIND = 'DpopProof'
 
-/** RFC 7518, 6.2.2, 6.3.2 and 6.4: what only the holder of a key may know. */
+/** The private members of a key (RFC 7518, 6.2.2, 6.3.2 and 6.4). */
 const privateMembers = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k']
 
 /** The request that a proof belongs to. */
 export interface ProvenRequest {
   readonly method: string
   readonly path: string
-  /** The header `DPoP`; headers that came twice are joined by a comma. */
+  /** The header `DPoP`; repeated headers are joined by a comma. */
   readonly proof: unknown
 }
 
 export interface ProofsOptions {
   readonly records: Records
-  /** Where the service is reached, without a trailing slash; nothing that a client sends changes it. */
+  /** The service's own address, without a trailing slash. Never taken from a request. */
   readonly issuer: () => string | undefined
   readonly now: () => number
 }
@@ -73,10 +75,10 @@ function normalised(address: string): string | undefined {
   return url.origin + path
 }
 
-/** Checks proofs. Keys that have proven themselves are remembered; proofs only so that none works twice. */
+/** Checks proofs. Imported keys are cached; proofs are stored so that none works twice. */
 export class Proofs {
   readonly #options: ProofsOptions
-  readonly #keys = new Map<string, CryptoKey>()
+  readonly #keys = new Cache<string, CryptoKey>(new CacheBound('dpop_keys', maxKeys))
 
   constructor(options: ProofsOptions) {
     this.#options = options
@@ -87,7 +89,7 @@ export class Proofs {
     const { proof } = request
     if (proof === undefined) throw invalid('The header DPoP with a proof is missing')
     if (typeof proof !== 'string' || proof.includes(',')) throw invalid('There must be one proof')
-    if (proof.length > MAX_PROOF) throw invalid('The proof is too long')
+    if (proof.length > maxProofCharacters) throw invalid('The proof is too long')
     const header = headerOf(proof)
     const claims = await this.#verified(proof, header, thumbprint)
     this.#compare(claims, request, token)
@@ -102,29 +104,23 @@ export class Proofs {
     try {
       const key = this.#keys.get(name) ?? (await importJWK(jwk, alg))
       if (key instanceof Uint8Array || key.type !== 'public') throw new TypeError('not a public key')
-      // RFC 9449, 4.3: `exp` and `nbf` count where there are any; `iat` is looked at below.
+      // RFC 9449, 4.3: `exp` and `nbf` are checked where present, `iat` below.
       const now = new Date(this.#options.now())
       const { payload } = await jwtVerify(proof, key, {
         algorithms: [alg],
         typ: 'dpop+jwt',
         currentDate: now,
       })
-      this.#remember(name, key)
+      this.#keys.set(name, key)
       return payload
     } catch {
       throw invalid('The signature of the proof is wrong')
     }
   }
 
-  #remember(name: string, key: CryptoKey): void {
-    if (this.#keys.has(name)) return
-    if (this.#keys.size >= MAX_KEYS) this.#keys.delete(this.#keys.keys().next().value ?? '')
-    this.#keys.set(name, key)
-  }
-
   #compare({ htm, htu, iat, jti, ath }: JWTPayload, { method, path }: ProvenRequest, token: string): void {
     if (typeof jti !== 'string' || jti === '') throw invalid('The proof has no jti')
-    if (typeof iat !== 'number' || Math.abs(this.#options.now() - iat * 1000) > WINDOW) {
+    if (typeof iat !== 'number' || Math.abs(this.#options.now() - iat * 1000) > windowMs) {
       throw invalid('The iat of the proof is not recent enough')
     }
     if (htm !== method) throw invalid('The htm of the proof is not the method of this request')
@@ -137,10 +133,10 @@ export class Proofs {
     }
   }
 
-  /** RFC 9449, 11.1: remembered as long as it could be sent again, on every node. */
+  /** RFC 9449, 11.1: stored for all nodes while the proof could be sent again. */
   async #useUp({ iat = 0, jti }: JWTPayload, thumbprint: string): Promise<void> {
     const id = hash('sha256', JSON.stringify([thumbprint, jti]), 'base64url')
-    const expiresAt = iat * 1000 + WINDOW + 1000
+    const expiresAt = iat * 1000 + windowMs + 1000
     const isNew = await this.#options.records.add({ kind: KIND, id, payload: '{}', expiresAt })
     if (!isNew) throw invalid('The proof was used already')
   }

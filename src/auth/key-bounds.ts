@@ -1,17 +1,13 @@
-/** API keys outlive no credential that makes or changes them: whoever borrows one cannot keep it for longer. */
+/** A credential that expires can only create or change API keys that expire no later. */
 import { ApiError } from '../errors.ts'
 import type { JsonValue } from '../model/fields/type.ts'
-import { type Awaitable, type ItemAnswer, then } from '../plan/answer.ts'
-import type { ItemShape, Plan, WriteShape } from '../plan/plan.ts'
+import { type Awaitable, then } from '../plan/answer.ts'
+import type { Plan, WriteShape } from '../plan/plan.ts'
 import type { Run, WriteRule } from '../plan/run.ts'
-import { type Principal, system } from '../principal.ts'
+import { itemShape, readItem } from '../plan/system-plans.ts'
+import type { Principal } from '../principal.ts'
 
-const stored: ItemShape = {
-  kind: 'item',
-  collection: 'api_keys',
-  id: 0,
-  select: ['user_id', 'expires_at'].map(field => ({ kind: 'field', key: field, field })),
-}
+const stored = itemShape('api_keys', ['user_id', 'expires_at'])
 
 interface StoredKey {
   readonly user_id: number
@@ -22,7 +18,7 @@ function endOf(value: JsonValue | undefined): number {
   return typeof value === 'string' ? Date.parse(value) : Number.POSITIVE_INFINITY
 }
 
-/** When the key of a write would end; undefined where the write leaves that as it is. */
+/** When the key would expire after the write; undefined where the write does not change that. */
 function newEnd({ shape, args }: Plan<WriteShape>): number | undefined {
   if (shape.kind === 'delete') return undefined
   const computed = shape.kind === 'create' ? shape.computed : []
@@ -40,19 +36,17 @@ function refuse({ expiresAt }: Principal): never {
   )
 }
 
-/** What of a key's life is allowed already: to shorten it, or to leave it, is nobody's loss. */
+/** The end that the key has already: shortening or keeping it is always allowed. */
 function knownEnd(run: Run, { shape, args }: Plan<WriteShape>, principal: Principal): Awaitable<number> {
   if (shape.kind !== 'update') return principal.expiresAt
-  const found = run.item({ shape: stored, args: [args[shape.id] ?? 0] }, system)
-  return then(found, ({ text }: ItemAnswer) => {
-    const key: StoredKey | undefined = text === null ? undefined : JSON.parse(text)
-    // What is not the caller's own is refused by the guard, as if it did not exist.
+  return then(readItem<StoredKey>(run, stored, Number(args[shape.id])), key => {
+    // The guard refuses a key of another user as if it did not exist.
     if (key?.user_id !== principal.userId) return Number.POSITIVE_INFINITY
     return Math.max(endOf(key.expires_at), principal.expiresAt)
   })
 }
 
-/** For writes of `api_keys`: FORBIDDEN where the key would end after the credential of whoever writes it. */
+/** For writes of `api_keys`: FORBIDDEN where the key would expire after the caller's credential. */
 export function keyRule(run: Run): WriteRule {
   return (plan, principal) => {
     const end = newEnd(plan)

@@ -1,13 +1,13 @@
-/** API keys as text: `pk_`, 32 random characters, and a checksum of 6 that tells a typing error from a wrong key. */
+/** The text of API keys: `pk_`, 32 random characters, and a checksum of 6, which detects typing errors. */
 import { hash, randomInt } from 'node:crypto'
 import { crc32 } from 'node:zlib'
 
 const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 const PREFIX = 'pk_'
-const RANDOM = 32
-const CHECKSUM = 6
-/** How much of a key is kept readable, to recognise it by. */
-const SHOWN = 10
+const randomCharacters = 32
+const checksumCharacters = 6
+/** The length of the prefix that is stored in plain text, to recognise a key by. */
+const prefixCharacters = 10
 
 const wellFormed = /^pk_[0-9A-Za-z]{32,200}$/
 
@@ -20,27 +20,27 @@ function base62(value: number, length: number): string {
 }
 
 function checksum(text: string): string {
-  return base62(crc32(text), CHECKSUM)
+  return base62(crc32(text), checksumCharacters)
 }
 
 /** A new key, of 190 random bits. */
 export function generateKey(): string {
   let text = PREFIX
-  for (let at = 0; at < RANDOM; at++) text += alphabet[randomInt(62)] ?? ''
+  for (let at = 0; at < randomCharacters; at++) text += alphabet[randomInt(62)] ?? ''
   return text + checksum(text)
 }
 
-/** Whether `text` has a key's form and a right checksum. Says nothing about whether the key exists. */
+/** Whether `text` has the form of a key and a valid checksum. The key need not exist. */
 export function isKey(text: string): boolean {
-  return wellFormed.test(text) && text.endsWith(checksum(text.slice(0, -CHECKSUM)))
+  return wellFormed.test(text) && text.endsWith(checksum(text.slice(0, -checksumCharacters)))
 }
 
-/** What is stored of a key. A plain hash is enough: nobody can guess 190 bits. */
+/** The stored hash of a key. It needs no salt: 190 random bits cannot be guessed. */
 export function keyHash(key: string): string {
   return hash('sha256', key, 'base64url')
 }
 
-/** What may be shown of a key. */
+/** The part of a key that may be shown. */
 export function keyPrefix(key: string): string {
-  return key.slice(0, SHOWN)
+  return key.slice(0, prefixCharacters)
 }

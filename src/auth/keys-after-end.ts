@@ -1,19 +1,19 @@
-/** API keys that are made while their user takes the account back. */
+/** API keys that are created while their user recovers the account. */
 import { ApiError } from '../errors.ts'
 import type { Run } from '../plan/run.ts'
 import type { Records } from '../records.ts'
-import { removeKey } from './keys-of.ts'
-import { sinceAccountEnd } from './server/ended.ts'
+import { sinceAccountEnd } from './server/sessions/session-ends.ts'
+import { removeKey } from './user-keys.ts'
 
 /**
- * Longer than a request takes, in milliseconds: one that was let in before the end may store its key after it. No
- * credential of the API is left then but those that were given since.
+ * Longer than a request takes: one that was authenticated before the recovery may store its key after it. By then no
+ * credential is left but those issued since.
  */
 const PAUSE = 60_000
 
 /**
- * `run`, whose new keys are looked at once more when they are stored: FORBIDDEN, and no key, for a minute after
- * everything of their user was ended.
+ * `run` that checks each new key again after it is stored: for a minute after an account recovery it deletes the key and
+ * throws FORBIDDEN.
  */
 export function keysAfterEnd(run: Run, records: Records, now: () => number = Date.now): Run {
   const checked: Run['write'] = async (plan, principal) => {

@@ -1,4 +1,4 @@
-/** Mail over SMTP. Without a server for it, the text goes to the log: good for trying, and marked so. */
+/** Mail over SMTP. Without a mail server messages go to the log, marked as such, for trying the service out. */
 import { ApiError } from '../errors.ts'
 
 export interface Message {
@@ -8,9 +8,9 @@ export interface Message {
 }
 
 export interface Mail {
-  /** Whether messages reach anybody but the log's reader. */
+  /** Whether messages are really sent. */
   readonly delivers: boolean
-  /** UNAVAILABLE when the server does not take it. */
+  /** Throws UNAVAILABLE where the mail server refuses the message. */
   send(message: Message): Promise<void>
 }
 
@@ -20,12 +20,12 @@ export interface MailLog {
 }
 
 export interface MailSettings {
-  /** `smtp://user:password@host:587` or `smtps://…`; undefined: there is none. */
+  /** `smtp://user:password@host:587` or `smtps://…`; undefined: no mail server. */
   readonly smtp: string | undefined
   readonly from: string
 }
 
-const TIMEOUT = 15_000
+const timeoutMs = 15_000
 
 function logged(log: MailLog): Mail {
   return {
@@ -43,7 +43,7 @@ export function createMail({ smtp, from }: MailSettings, log: MailLog): Mail {
   if (smtp === undefined) return logged(log)
   const open = async () => {
     const { createTransport } = await import('nodemailer')
-    const timeouts = { connectionTimeout: TIMEOUT, greetingTimeout: TIMEOUT, socketTimeout: TIMEOUT }
+    const timeouts = { connectionTimeout: timeoutMs, greetingTimeout: timeoutMs, socketTimeout: timeoutMs }
     return createTransport({ url: smtp, ...timeouts, disableFileAccess: true, disableUrlAccess: true })
   }
   let transport: ReturnType<typeof open> | undefined
@@ -52,7 +52,7 @@ export function createMail({ smtp, from }: MailSettings, log: MailLog): Mail {
     async send({ to, subject, text }) {
       transport ??= open()
       try {
-        // An object, not a text: a text could name more receivers than one.
+        // An object, not a text: a text could contain several receivers.
         await (await transport).sendMail({ from, to: { name: '', address: to }, subject, text })
       } catch (error) {
         log.error({ err: error }, 'the mail server did not take a message')

@@ -1,4 +1,4 @@
-/** What making an API key takes beyond the client's values. */
+/** Creating an API key: its defaults, and what is generated. */
 import { ApiError } from '../errors.ts'
 import { openidScopes } from '../model/builtin.ts'
 import type { JsonValue } from '../model/fields/type.ts'
@@ -6,12 +6,12 @@ import type { CreateHook, Creation } from '../plan/run.ts'
 import { type AccessClass, hasScope, type Principal } from '../principal.ts'
 import { generateKey, keyHash, keyPrefix } from './key.ts'
 
-/** The scopes of a key that asks for none: the creator's own, but those that only a token of an app can have. */
+/** The scopes of a key that names none: the creator's, without those that only tokens of apps can have. */
 function ownScopes({ scopes }: AccessClass): readonly string[] {
   return scopes === 'all' ? ['*'] : [...scopes].filter(scope => !openidScopes.has(scope)).sort()
 }
 
-/** What a key has of the credential that makes it, where nothing else is asked for: its scopes, and its end. */
+/** The scopes and expiry of a key that names none: those of the creating credential. */
 function inherited(values: Readonly<Record<string, JsonValue>>, { access, expiresAt }: Principal) {
   return {
     ...(!Array.isArray(values.scopes) && { scopes: ownScopes(access) }),
@@ -20,7 +20,7 @@ function inherited(values: Readonly<Record<string, JsonValue>>, { access, expire
   }
 }
 
-/** FORBIDDEN when the caller's credential lacks one of the scopes. */
+/** Throws FORBIDDEN where the caller's credential lacks one of the scopes. */
 function checkScopes(asked: readonly JsonValue[], { scopes }: AccessClass): void {
   const missing = asked.filter(scope => !hasScope(scopes, String(scope)))
   if (missing.length === 0) return
@@ -30,12 +30,12 @@ function checkScopes(asked: readonly JsonValue[], { scopes }: AccessClass): void
   )
 }
 
-/** What is stored of a key beside its owner, name, scopes and end, and the key itself. */
+/** The generated values of a key: the key itself, its hash and its prefix. */
 export function keyCreation(key = generateKey()): Creation {
   return { computed: { prefix: keyPrefix(key), hash: keyHash(key) }, revealed: { key } }
 }
 
-/** For creates of `api_keys`, of which a user may have so many. */
+/** For creates of `api_keys`, of which a user may have `maxKeysPerUser`. */
 export function newKeyHook(maxKeysPerUser: number): CreateHook {
   const refusal = `You may have ${maxKeysPerUser} API keys, and have as many: revoke one first.`
   const most = { field: 'user_id', count: maxKeysPerUser, refusal }

@@ -1,4 +1,5 @@
-/** JWTs of trusted outside issuers as credentials: checked with their published keys, mapped to an account here. */
+/** JWTs of trusted outside issuers as credentials: verified with the issuer's published keys, mapped to a local account. */
+
 import {
   createLocalJWKSet,
   errors,
@@ -7,16 +8,17 @@ import {
   type JWTVerifyOptions,
   jwtVerify,
 } from 'jose'
+import { Cache, CacheBound } from '../cache.ts'
 import type { Awaitable } from '../plan/answer.ts'
 import { type Principal, user } from '../principal.ts'
 import type { PlainReader } from './authenticate.ts'
-import { jwtPart, looksLikeJwt } from './server/jwt.ts'
+import { jwtPart, looksLikeJwt } from './server/tokens/jwt.ts'
 
 export interface OutsideIssuer {
   readonly issuer: string
   readonly jwksUri: string
   readonly audience: string
-  /** Which claim names the user. */
+  /** The claim that identifies the user. */
   readonly user: 'email' | 'sub'
 }
 
@@ -29,10 +31,10 @@ export interface OutsideIssuerOptions {
   readonly issuers: readonly OutsideIssuer[]
   /** The JSON document at an address: see `fetchKeys`. */
   readonly fetchKeys: (address: string) => Promise<unknown>
-  /** The keys of an issuer cannot be fetched for this reason; undefined: they can again. */
+  /** Called when an issuer's keys cannot be fetched, with the reason; undefined: they can again. */
   readonly onChange?: (issuer: string, trouble: string | undefined) => void
   readonly findById: (id: number) => Awaitable<OutsideUser | undefined>
-  /** Only an account whose address is known to be its owner's. */
+  /** Finds only accounts whose address is proven. */
   readonly findByEmail: (email: string) => Awaitable<OutsideUser | undefined>
   /** See `Store.version`. */
   readonly version: (collection: string) => number
@@ -40,33 +42,32 @@ export interface OutsideIssuerOptions {
   readonly now?: () => number
 }
 
-/** Signatures by a public key only: a shared secret would let whoever checks also sign (RFC 8725, 3.1). */
+/** Asymmetric algorithms only: with a shared secret every verifier could sign (RFC 8725, 3.1). */
 const algorithms = ['RS256', 'PS256', 'ES256', 'ES384', 'EdDSA', 'Ed25519']
 
-/** How long keys are kept, and how soon an unknown one may make them be fetched again, in milliseconds. */
-const KEPT = 600_000
-const SOONEST = 60_000
-/** How long nobody asks after the first failure; after each more twice as long, up to `SOONEST`. */
-const FIRST_PAUSE = 1000
+/** How long keys are cached, and the shortest time between two fetches because of an unknown key. */
+const keysKeptMs = 600_000
+const minRefetchMs = 60_000
+/** The pause after the first failure. It doubles with each further one, up to `minRefetchMs`. */
+const firstRetryMs = 1000
 
-const MAX_REMEMBERED = 10_000
+const maxCachedTokens = 10_000
 
-/** Of the keys of an issuer, for one token that names none. */
-const MOST_TRIED = 10
+/** How many of an issuer's keys are tried for a token that names none. */
+const maxKeysTried = 10
 
-/** The last moment that a `datetime` can be: API keys take over the end of the token that makes them. */
-const LAST = Date.parse('9999-12-31T23:59:59.999Z')
+/** The latest `datetime`: API keys get the expiry of the token that creates them. */
+const lastTime = Date.parse('9999-12-31T23:59:59.999Z')
 
-interface Remembered {
+interface CachedToken {
   readonly principal: Principal
   /** Milliseconds since 1970. */
   readonly expiresAt: number
-  readonly version: number
 }
 
 type KeySet = ReturnType<typeof createLocalJWKSet>
 
-/** The keys of one issuer. Asked for once at a time, and after a failure less and less often. */
+/** The keys of one issuer. Fetched once at a time, and with exponential back-off after failures. */
 class Keys {
   readonly #issuer: OutsideIssuer
   readonly #options: OutsideIssuerOptions
@@ -74,7 +75,7 @@ class Keys {
   #known: { readonly set: KeySet; readonly at: number } | undefined
   #fetching: Promise<KeySet> | undefined
   #triedAt = Number.NEGATIVE_INFINITY
-  /** Since the last success. */
+  /** Failures since the last success. */
   #failures = 0
 
   constructor(issuer: OutsideIssuer, options: OutsideIssuerOptions, now: () => number) {
@@ -83,10 +84,11 @@ class Keys {
     this.#now = now
   }
 
-  /** `again`: the keys that are known lack one. Rejects while there are none. */
+  /** `again`: the cached keys lack one. Rejects while there are none. */
   async get(again: boolean): Promise<KeySet> {
     const now = this.#now()
-    const known = this.#known !== undefined && now - this.#known.at <= KEPT ? this.#known.set : undefined
+    const known =
+      this.#known !== undefined && now - this.#known.at <= keysKeptMs ? this.#known.set : undefined
     if (known !== undefined && !again) return known
     if (this.#fetching === undefined && now - this.#triedAt > this.#pause()) {
       this.#fetching = this.#fetch().finally(() => {
@@ -99,7 +101,9 @@ class Keys {
   }
 
   #pause(): number {
-    return this.#failures === 0 ? SOONEST : Math.min(SOONEST, FIRST_PAUSE * 2 ** (this.#failures - 1))
+    return this.#failures === 0
+      ? minRefetchMs
+      : Math.min(minRefetchMs, firstRetryMs * 2 ** (this.#failures - 1))
   }
 
   async #fetch(): Promise<KeySet> {
@@ -121,7 +125,7 @@ class Keys {
   }
 }
 
-/** RFC 7515, 4.1.4: `kid` is a hint. Without it each key that fits is tried; an issuer that changes its keys has two. */
+/** RFC 7515, 4.1.4: `kid` is optional. Without it every suitable key is tried; during a rotation there are two. */
 async function verifiedByAny(
   text: string,
   keys: errors.JWKSMultipleMatchingKeys,
@@ -129,7 +133,7 @@ async function verifiedByAny(
 ): Promise<JWTPayload> {
   let tried = 0
   for await (const key of keys) {
-    if (++tried > MOST_TRIED) break
+    if (++tried > maxKeysTried) break
     const verified = await jwtVerify(text, key, rules).catch(error => {
       if (!(error instanceof errors.JWSSignatureVerificationFailed)) throw error
     })
@@ -143,7 +147,7 @@ export function outsideIssuerReader(options: OutsideIssuerOptions): PlainReader 
   const issuers = new Map(
     options.issuers.map(issuer => [issuer.issuer, { issuer, keys: new Keys(issuer, options, now) }]),
   )
-  const known = new Map<string, Remembered>()
+  const known = new Cache<string, CachedToken>(new CacheBound('outside_tokens', maxCachedTokens))
 
   const verified = async (
     text: string,
@@ -172,18 +176,17 @@ export function outsideIssuerReader(options: OutsideIssuerOptions): PlainReader 
     const found = claims && (await userOf(claims, issuer, options))
     if (!claims || !found) return null
     const budget = `user:${found.id}:issuer:${issuer.issuer}`
-    const end = Math.min(Number(claims.exp) * 1000, LAST)
+    const end = Math.min(Number(claims.exp) * 1000, lastTime)
     const principal = user(found.id, found.role, scopesOf(claims, options.scopes), budget, end)
-    if (known.size >= MAX_REMEMBERED) known.clear()
-    // Its issuer may take back the key before the token ends.
-    known.set(text, { principal, expiresAt: Math.min(end, now() + KEPT), version: at })
+    // The issuer may withdraw the key before the token expires.
+    known.set(text, { principal, expiresAt: Math.min(end, now() + keysKeptMs) }, 1, at)
     return principal
   }
   return {
     read({ place, text }) {
       if (place !== 'bearer') return undefined
-      const entry = known.get(text)
-      if (entry && entry.version === version('users') && entry.expiresAt > now()) return entry.principal
+      const entry = known.get(text, version('users'))
+      if (entry && entry.expiresAt > now()) return entry.principal
       if (!looksLikeJwt(text)) return undefined
       const { iss } = jwtPart(text, 1) ?? {}
       const trusted = typeof iss === 'string' ? issuers.get(iss) : undefined
@@ -192,7 +195,7 @@ export function outsideIssuerReader(options: OutsideIssuerOptions): PlainReader 
   }
 }
 
-/** An address counts only where the issuer says that it has verified it. */
+/** The e-mail address counts only where the issuer has verified it. */
 function userOf(
   { sub, email, email_verified: isVerified }: JWTPayload,
   issuer: OutsideIssuer,
@@ -203,7 +206,7 @@ function userOf(
   return findByEmail(email.toLowerCase())
 }
 
-/** What the token says and this service knows: `scope` (RFC 9068, 2.2.3), or `scp` as a list. */
+/** The token's scopes that this service knows: `scope` (RFC 9068, 2.2.3), or `scp` as a list. */
 function scopesOf({ scope, scp }: JWTPayload, known: ReadonlySet<string>): ReadonlySet<string> {
   const named = typeof scope === 'string' ? scope.split(' ') : Array.isArray(scp) ? scp.map(String) : []
   return new Set(named.filter(one => known.has(one)))

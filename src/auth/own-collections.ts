@@ -1,16 +1,16 @@
-/** What the service's own collections take beyond the rules of the model: users, keys, apps and their secrets. */
+/** Writes of the built-in collections (users, API keys, apps and their secrets) beyond the rules of the model. */
 import type { Plan, WriteShape } from '../plan/plan.ts'
 import type { CreateHooks, Run, WriteRule } from '../plan/run.ts'
 import type { Records } from '../records.ts'
 import { keyRule } from './key-bounds.ts'
 import { keysAfterEnd } from './keys-after-end.ts'
 import { newKeyHook } from './new-key.ts'
-import { newAppHook, newSecretHook, secretRule } from './server/app-hooks.ts'
-import type { AppSecrets } from './server/app-secrets.ts'
-import { appRule } from './server/apps.ts'
+import { newAppHook, newSecretHook, secretRule } from './server/clients/app-hooks.ts'
+import type { AppSecrets } from './server/clients/app-secrets.ts'
+import { appRule } from './server/clients/apps.ts'
 
 interface OwnCollections {
-  /** For whoever makes plans of what clients send. */
+  /** For plans made of clients' requests. */
   readonly run: Run
   readonly hooks: CreateHooks
 }
@@ -20,9 +20,9 @@ interface OwnCollectionsParts {
   readonly records: Records
   readonly secrets: AppSecrets
   readonly maxKeysPerUser: number
-  /** What the service is called, and no app may be. */
+  /** The name of the service, which no app may have. */
   readonly serviceName: string
-  /** Stands for the writes that give an account an e-mail address: see `addressChanges`. */
+  /** Handles writes that set an account's e-mail address: see `addressChanges`. */
   readonly writeAddress: Run['write']
 }
 
@@ -45,7 +45,7 @@ function setsAddress({ shape }: Plan<WriteShape>): boolean {
   return shape.kind !== 'delete' && shape.set.some(({ field }) => field === 'email')
 }
 
-/** `checked`: what writes of collections with rules run on. */
+/** `checked`: runs writes of collections with rules. */
 function withRules(
   run: Run,
   checked: Run,
@@ -58,7 +58,7 @@ function withRules(
   }
   return {
     ...run,
-    // The hot path waits for nothing.
+    // Hot path: synchronous.
     write(plan, principal) {
       const { collection } = plan.shape
       if (rules.has(collection)) return ruled(plan, principal)

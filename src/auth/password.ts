@@ -5,7 +5,7 @@ import { isMainThread } from 'node:worker_threads'
 import { ApiError } from '../errors.ts'
 import { isLongerThan, normalize } from '../unicode.ts'
 
-/** In characters (Unicode code points). A longer one is wrong, whatever it is compared with. */
+/** In Unicode code points. A longer password is always wrong. */
 export const maxPasswordCharacters = 256
 
 export function isPasswordTooLong(password: string): boolean {
@@ -21,24 +21,23 @@ interface Parameters {
 }
 
 const parameters: Parameters = { memory: 19_456, passes: 2, parallelism: 1, tagLength: 32 }
-const SALT = 16
+const saltBytes = 16
 const derive = promisify(argon2)
 
 /**
- * How many are computed at once: each takes a thread of the pool, which files and names need too, and which
- * all workers share.
+ * Each hash takes a thread of libuv's pool, which file access and name resolution need too, and which all workers share.
  */
-const AT_ONCE = isMainThread ? 2 : 1
-/** Beyond this a flood of sign-ins would only make everybody wait for longer than they will. */
-const MAX_WAITING = 200
+const maxParallelHashes = isMainThread ? 2 : 1
+/** Beyond this, users would give up before their turn comes. */
+const maxQueuedHashes = 200
 
 let running = 0
 const waiting: (() => void)[] = []
 
-/** Runs `work` when a turn is free. UNAVAILABLE when too many wait already. */
+/** Runs `work` when a slot is free. Throws UNAVAILABLE where too many wait already. */
 async function inTurn<T>(work: () => Promise<T>): Promise<T> {
-  if (running >= AT_ONCE) {
-    if (waiting.length >= MAX_WAITING) {
+  if (running >= maxParallelHashes) {
+    if (waiting.length >= maxQueuedHashes) {
       throw new ApiError('UNAVAILABLE', 'Too many people sign in at once.', {
         headers: { 'Retry-After': '3' },
       })
@@ -64,14 +63,14 @@ function tagOf(password: string, nonce: Buffer, chosen: Parameters): Promise<Buf
 }
 
 /**
- * `$argon2id$v=19$m=…,t=…,p=…$salt$tag`. Takes 20 ms of a thread of the pool.
- * Throws a `RangeError` for a password that is too long, since nobody could sign in with it.
+ * `$argon2id$v=19$m=…,t=…,p=…$salt$tag`. Takes 20 ms of a thread of the pool. Throws a `RangeError` for a password that is
+ * too long to sign in with.
  */
 export async function hashPassword(password: string): Promise<string> {
   if (isPasswordTooLong(password)) {
     throw new RangeError(`A password may have at most ${maxPasswordCharacters} characters.`)
   }
-  const salt = randomBytes(SALT)
+  const salt = randomBytes(saltBytes)
   const tag = await tagOf(password, salt, parameters)
   const { memory, passes, parallelism } = parameters
   return `$argon2id$v=19$m=${memory},t=${passes},p=${parallelism}$${unpadded(salt)}$${unpadded(tag)}`
@@ -80,12 +79,12 @@ export async function hashPassword(password: string): Promise<string> {
 const phc =
   /^\$argon2id\$v=19\$m=(\d{1,7}),t=(\d{1,2}),p=(\d{1,2})\$([A-Za-z0-9+/]{11,86})\$([A-Za-z0-9+/]{16,86})$/
 
-/** What somebody without a password is compared with, so that it takes as long as a comparison. */
-const nobodys = `$argon2id$v=19$m=${parameters.memory},t=${parameters.passes},p=1$${unpadded(randomBytes(SALT))}$${unpadded(randomBytes(parameters.tagLength))}`
+/** Compared where an account has no password, so that it takes as long as a real comparison. */
+const nobodys = `$argon2id$v=19$m=${parameters.memory},t=${parameters.passes},p=1$${unpadded(randomBytes(saltBytes))}$${unpadded(randomBytes(parameters.tagLength))}`
 
 /**
- * Whether the password is the one that was hashed. Without a hash it is false, after the same work:
- * how long it takes does not tell whether there is an account. One that is too long is not looked at.
+ * Whether the password matches the hash. Without a hash it is false after the same work, so timing does not reveal whether
+ * an account exists. A password that is too long is false at once.
  */
 export async function verifyPassword(password: string, hashed: string | undefined): Promise<boolean> {
   const [, memory, passes, parallelism, salt = '', tag = ''] =

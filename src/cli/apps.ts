@@ -1,33 +1,40 @@
-/** `portico apps` and `portico keys rotate`: what an operator does to OAuth, beside a running service. */
+/** `portico apps`: OAuth apps and their secrets, beside a service that may be running. */
 import { createBySystem } from '../auth/bootstrap.ts'
-import { newAppHook } from '../auth/server/app-hooks.ts'
-import { AppSecrets } from '../auth/server/app-secrets.ts'
-import { rotateKeys } from '../auth/server/keys.ts'
-import type { Settings } from '../config.ts'
-import type { JsonValue } from '../model/fields/type.ts'
+import { newAppHook } from '../auth/server/clients/app-hooks.ts'
+import { AppSecrets } from '../auth/server/clients/app-secrets.ts'
 import { bodyValidator } from '../model/validate.ts'
+import {
+  deleteShape,
+  itemShape,
+  listShape,
+  readAll,
+  readFirst,
+  readItem,
+  where,
+} from '../plan/system-plans.ts'
 import { system } from '../principal.ts'
-import type { Records } from '../records.ts'
-import { type Opened, rows, table, userId } from './accounts.ts'
+import type { Command, ParsedArgs } from './commands.ts'
+import { files, type OpenedDatabase, type OpenedModel, withDatabase } from './database.ts'
 import { Failure } from './failure.ts'
-import type { OpenedDatabase } from './opened.ts'
+import { type Listed, tableOr } from './table.ts'
+import { userIdOf } from './users.ts'
 
 const columns = ['id', 'name', 'type', 'client_id', 'redirect_uris', 'scopes', 'created_at']
+const everyApp = listShape('oauth_apps', columns)
+const appsOfUser = listShape('oauth_apps', columns, where('user_id'))
+const appColumns = ['id', 'name', 'type']
+const appById = itemShape('oauth_apps', appColumns)
+const appByClientId = listShape('oauth_apps', appColumns, where('client_id'))
+const removal = deleteShape('oauth_apps')
+const secretColumns = ['id', 'prefix', 'created_at', 'expires_at']
+const secretsOfApp = listShape('oauth_app_secrets', secretColumns, where('app_id'))
 
-export async function listApps({ run }: Opened, email: string | undefined): Promise<string> {
-  const found =
+async function listApps({ run }: OpenedModel, email: string | undefined): Promise<string> {
+  const apps =
     email === undefined
-      ? await rows(run, 'oauth_apps', columns)
-      : await rows(run, 'oauth_apps', columns, 'user_id', await userId(run, email))
-  return found.length === 0 ? 'There are no OAuth apps.\n' : `${table(columns, found)}\n`
-}
-
-export interface AppOptions {
-  readonly user: string
-  readonly name: string
-  readonly type: string | undefined
-  readonly redirectUris: readonly string[]
-  readonly scopes: string | undefined
+      ? await readAll<Listed>(run, everyApp)
+      : await readAll<Listed>(run, appsOfUser, await userIdOf(run, email))
+  return tableOr('There are no OAuth apps.', columns, apps)
 }
 
 function listed(text: string): readonly string[] {
@@ -38,67 +45,65 @@ function secretsOf({ run, stored: records, settings }: OpenedDatabase): AppSecre
   return new AppSecrets({ run, records, overlapSeconds: settings['oauth.secretOverlap'] })
 }
 
-export async function createApp(opened: OpenedDatabase, options: AppOptions): Promise<string> {
-  const { model, run } = opened
+async function createApp(opened: OpenedDatabase, args: ParsedArgs): Promise<string> {
+  const { model, run, settings } = opened
   const apps = model.collections.get('oauth_apps')
   if (!apps) throw new Failure('The model has no OAuth apps.')
+  const [name, type, scopes] = [args.needed('name'), args.text('type'), args.text('scopes')]
   const { values } = bodyValidator(apps).create({
-    name: options.name,
-    redirect_uris: [...options.redirectUris],
-    ...(options.type === undefined ? undefined : { type: options.type }),
-    ...(options.scopes === undefined ? undefined : { scopes: [...listed(options.scopes)] }),
+    name,
+    redirect_uris: [...args.list('redirect-uri')],
+    ...(type === undefined ? undefined : { type }),
+    ...(scopes === undefined ? undefined : { scopes: [...listed(scopes)] }),
   })
-  const { computed, revealed, afterwards } = await newAppHook(
-    secretsOf(opened),
-    opened.settings['theme.name'],
-  )(values, system)
-  const owner = await userId(run, options.user)
+  const makeApp = newAppHook(secretsOf(opened), settings['theme.name'])
+  const { computed, revealed, afterwards } = await makeApp(values, system)
+  const owner = await userIdOf(run, args.needed('user'))
   const id = await createBySystem(run, 'oauth_apps', values, { ...computed, user_id: owner })
   await afterwards?.(id)
   const secret = 'client_secret' in revealed ? `client_secret  ${revealed.client_secret} (shown once)\n` : ''
-  return `Created app ${id}, ${options.name}\nclient_id      ${computed.client_id}\n${secret}`
+  return `Created app ${id}, ${name}\nclient_id      ${computed.client_id}\n${secret}`
 }
 
 /** By client id, or by the id that a list shows. */
-async function appNamed({ run }: Opened, named: string): Promise<Readonly<Record<string, JsonValue>>> {
-  const field = /^\d{1,15}$/.test(named) ? 'id' : 'client_id'
-  const value = field === 'id' ? Number(named) : named
-  const [app] = await rows(run, 'oauth_apps', ['id', 'name', 'type'], field, value)
+async function appNamed({ run }: OpenedModel, named: string): Promise<Listed> {
+  const isId = /^\d{1,15}$/.test(named)
+  const app = await (isId
+    ? readItem<Listed>(run, appById, Number(named))
+    : readFirst<Listed>(run, appByClientId, named))
   if (app) return app
   throw new Failure(`There is no app ${named.slice(0, 60)}. \`portico apps list\` shows all.`)
 }
 
-async function confidentialApp(opened: Opened, named: string) {
+async function confidentialApp(opened: OpenedModel, named: string) {
   const app = await appNamed(opened, named)
   if (app.type === 'public') throw new Failure(`${app.name} is a public app: it has no secret.`)
   return { id: Number(app.id), name: String(app.name) }
 }
 
 /** Makes a new secret; those before it end after the setting `oauth.secretOverlap`. */
-export async function rotateSecret(opened: OpenedDatabase, named: string): Promise<string> {
+async function makeSecret(opened: OpenedDatabase, named: string): Promise<string> {
   const { id } = await confidentialApp(opened, named)
   const secret = await secretsOf(opened).rotate(id)
   const overlap = opened.settings['oauth.secretOverlap']
   return `client_secret  ${secret} (shown once)\nThe secrets before it work for ${overlap} s more.\n`
 }
 
-const secretColumns = ['id', 'prefix', 'created_at', 'expires_at']
-
 /** The secrets of an app, those that have ended too. */
-export async function listSecrets(opened: OpenedDatabase, named: string): Promise<string> {
+async function listSecretsOf(opened: OpenedDatabase, named: string): Promise<string> {
   const { id, name } = await confidentialApp(opened, named)
   await secretsOf(opened).settle(id)
-  const found = await rows(opened.run, 'oauth_app_secrets', secretColumns, 'app_id', id)
-  return found.length === 0 ? `${name} has no secret.\n` : `${table(secretColumns, found)}\n`
+  const secrets = await readAll<Listed>(opened.run, secretsOfApp, id)
+  return tableOr(`${name} has no secret.`, secretColumns, secrets)
 }
 
 /** Ends a secret at once, by the id that the list of secrets shows. */
-export async function endSecret(opened: OpenedDatabase, named: string, secret: string): Promise<string> {
+async function endSecretOf(opened: OpenedDatabase, named: string, secret: string): Promise<string> {
   const { id, name } = await confidentialApp(opened, named)
   const secrets = secretsOf(opened)
   await secrets.settle(id)
-  const found = await rows(opened.run, 'oauth_app_secrets', ['id'], 'app_id', id)
-  if (!found.some(row => String(row.id) === secret)) {
+  const found = await readAll<Listed>(opened.run, secretsOfApp, id)
+  if (!found.some(one => String(one.id) === secret)) {
     const hint = `\`portico apps secrets ${named}\` shows all.`
     throw new Failure(`${name} has no secret ${secret.slice(0, 60)}. ${hint}`)
   }
@@ -106,19 +111,46 @@ export async function endSecret(opened: OpenedDatabase, named: string, secret: s
   return `Ended secret ${secret} of ${name}.\n`
 }
 
-export async function deleteApp(opened: Opened, named: string): Promise<string> {
+async function deleteApp(opened: OpenedModel, named: string): Promise<string> {
   const app = await appNamed(opened, named)
-  const shape = { kind: 'delete', collection: 'oauth_apps', id: 0, ifMatch: undefined } as const
-  await opened.run.write({ shape, args: [Number(app.id)] }, system)
+  await opened.run.write({ shape: removal, args: [Number(app.id)] }, system)
   return `Deleted app ${app.id}, ${app.name}; its tokens work no more.\n`
 }
 
-/** New keys sign from now on; what the old ones signed stays valid, unless they are to end at once. */
-export async function rotate(records: Records, settings: Settings, atOnce: boolean): Promise<string> {
-  const longest = Math.max(settings['oauth.accessTokenLife'], settings['oauth.idTokenLife'])
-  const made = await rotateKeys(records, longest, Date.now(), atOnce)
-  const older = atOnce
-    ? 'The older ones have ended: no JWT that they signed is taken.'
-    : 'Older ones stay published until what they signed has expired.'
-  return `New signing keys: ${made.join(', ')}. ${older}\n`
+/** A command on the app that its first argument names. */
+function onApp(
+  names: readonly string[],
+  run: (opened: OpenedDatabase, ...given: string[]) => Promise<string>,
+): Command {
+  return {
+    arguments: names,
+    options: files,
+    run: args => withDatabase(args, opened => run(opened, ...args.arguments)),
+  }
 }
+
+export const create: Command = {
+  options: {
+    user: { value: 'email', sentence: 'Whose app it is.', required: true },
+    name: { value: 'text', sentence: 'What users see.', required: true },
+    type: { value: 'type', sentence: 'confidential or public; else confidential.' },
+    'redirect-uri': {
+      value: 'url',
+      sentence: 'Where browsers come back; can be given again.',
+      multiple: true,
+    },
+    scopes: { value: 'list', sentence: 'What it may ask for, separated by commas; else any scope.' },
+    ...files,
+  },
+  run: args => withDatabase(args, opened => createApp(opened, args)),
+}
+
+export const list: Command = {
+  options: { user: { value: 'email', sentence: 'Whose apps; else everybody’s.' }, ...files },
+  run: args => withDatabase(args, opened => listApps(opened, args.text('user'))),
+}
+
+export const rotateSecret = onApp(['app'], makeSecret)
+export const listSecrets = onApp(['app'], listSecretsOf)
+export const endSecret = onApp(['app', 'secret'], endSecretOf)
+export const remove = onApp(['app'], deleteApp)

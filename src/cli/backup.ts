@@ -1,7 +1,7 @@
-/** `portico backup`, and what `portico restore` has in common with it. */
+/** `portico backup` and `portico restore`. */
 import { relative } from 'node:path'
 import type { Settings } from '../config.ts'
-import { BackupError, backUp, restore } from '../store/sqlite/backup.ts'
+import { BackupError, backUp, restore } from '../store/sqlite/file/backup.ts'
 import type { Command } from './commands.ts'
 import { Failure } from './failure.ts'
 import { database, settingsOf } from './options.ts'
@@ -21,7 +21,7 @@ async function mended<T>(work: Promise<T>): Promise<T> {
   }
 }
 
-/** On a terminal, the share that is done. */
+/** On a terminal, the share that is copied. */
 function progress(): (done: number, all: number) => void {
   const { stderr } = process
   if (!stderr.isTTY) return () => {}
@@ -52,10 +52,18 @@ export async function restoreText({ database }: Where, from: string, overwrite: 
   return `${shown(database)} is now what ${from} holds.\n`
 }
 
-export const command: Command = {
+export const backup: Command = {
   arguments: ['file'],
   options: { overwrite: { value: undefined, sentence: 'Replace a file that is there.' }, database },
-  async run(written) {
-    return backupText(await settingsOf(written), written.arguments[0] ?? '', written.flag('overwrite'))
+  async run(args) {
+    return backupText(await settingsOf(args), args.arguments[0] ?? '', args.flag('overwrite'))
+  },
+}
+
+export const restoreBackup: Command = {
+  arguments: ['file'],
+  options: { overwrite: { value: undefined, sentence: 'Replace a database that is there.' }, database },
+  async run(args) {
+    return restoreText(await settingsOf(args), args.arguments[0] ?? '', args.flag('overwrite'))
   },
 }

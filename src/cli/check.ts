@@ -3,8 +3,8 @@ import { model, projectOf } from './options.ts'
 
 export const command: Command = {
   options: { model },
-  async run(written) {
-    const { model: checked, path } = await projectOf(written)
+  async run(args) {
+    const { model: checked, path } = await projectOf(args)
     return `${path}: the model is right: ${[...checked.collections.keys()].join(', ')}.\n`
   },
 }

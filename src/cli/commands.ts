@@ -1,17 +1,17 @@
-/** How a table of commands is read: which one was written, with which options, and its help. */
+/** Finds the command that the arguments name, parses its options, and prints help. */
 import { parseArgs } from 'node:util'
 import { Failure } from './failure.ts'
 
 export interface Option {
-  /** What stands for the value in the help; undefined for a flag. */
+  /** The value's placeholder in the help; undefined for a flag. */
   readonly value: string | undefined
   readonly sentence: string
   readonly multiple?: true
   readonly required?: true
 }
 
-/** What was written after a command. */
-export interface Written {
+/** The options and positional arguments given to a command. */
+export interface ParsedArgs {
   /** By option name. */
   text(name: string): string | undefined
   /** For a required option. */
@@ -21,39 +21,38 @@ export interface Written {
   readonly arguments: readonly string[]
 }
 
-/** What a command's file exports. */
 export interface Command {
-  /** Names of the arguments that follow, all required; the last one may be `name…`: one or more. */
+  /** Names of the positional arguments, all required; the last one may be `name…`: one or more. */
   readonly arguments?: readonly string[]
   readonly options: Readonly<Record<string, Option>>
-  /** Returns what is printed at the end. */
-  run(written: Written): Promise<string>
+  /** Returns what is printed. */
+  run(args: ParsedArgs): Promise<string>
 }
 
 /** A row of the table. */
-export interface Listed {
+interface CommandEntry {
   readonly sentence: string
-  /** Its file, which is loaded when the command is meant. */
-  readonly load: () => Promise<{ readonly command: Command }>
+  /** Imports its file: only what the given command needs is loaded. */
+  readonly load: () => Promise<Command>
 }
 
-/** By the words of the command, e.g. `keys create`. */
-export type Commands = Readonly<Record<string, Listed>>
+/** By name, e.g. `keys create`. */
+export type Commands = Readonly<Record<string, CommandEntry>>
 
-export interface Named extends Command {
+interface NamedCommand extends Command {
   readonly name: string
   readonly sentence: string
 }
 
-/** The command that the words name, and the words that are left. */
+/** The command that the words name, and the words after it. */
 export async function findCommand(
   commands: Commands,
   words: readonly string[],
-): Promise<{ readonly command: Named; readonly rest: readonly string[] }> {
+): Promise<{ readonly command: NamedCommand; readonly rest: readonly string[] }> {
   for (const [name, { sentence, load }] of Object.entries(commands)) {
     const parts = name.split(' ')
     if (!parts.every((part, at) => words[at] === part)) continue
-    return { command: { name, sentence, ...(await load()).command }, rest: words.slice(parts.length) }
+    return { command: { name, sentence, ...(await load()) }, rest: words.slice(parts.length) }
   }
   const names = Object.keys(commands)
   const group = names.filter(name => name.startsWith(`${words[0]} `))
@@ -63,9 +62,9 @@ export async function findCommand(
   )
 }
 
-/** The options and arguments of a command. A `Failure` says what is wrong with them. */
-export function readWritten(command: Named, rest: readonly string[]): Written {
-  const { values, positionals } = parsed(command, rest)
+/** Throws a `Failure` that says what is wrong with the arguments. */
+export function parseArguments(command: NamedCommand, rest: readonly string[]): ParsedArgs {
+  const { values, positionals } = parse(command, rest)
   const expected = command.arguments ?? []
   const more = expected.at(-1)?.endsWith('…') && positionals.length > expected.length
   if (positionals.length !== expected.length && !more) {
@@ -87,9 +86,10 @@ export function readWritten(command: Named, rest: readonly string[]): Written {
   }
 }
 
-type Values = Readonly<Record<string, unknown>>
-
-function parsed(command: Named, rest: readonly string[]): { values: Values; positionals: string[] } {
+function parse(
+  command: NamedCommand,
+  rest: readonly string[],
+): { values: Readonly<Record<string, unknown>>; positionals: string[] } {
   const options = Object.fromEntries(
     Object.entries(command.options).map(([name, { value, multiple }]) => [
       name,
@@ -104,7 +104,7 @@ function parsed(command: Named, rest: readonly string[]): { values: Values; posi
   }
 }
 
-function usageOf({ name, arguments: expected = [], options }: Named): string {
+function usageOf({ name, arguments: expected = [], options }: NamedCommand): string {
   const required = Object.entries(options).filter(([, option]) => option.required)
   const words = [
     'portico',
@@ -116,7 +116,7 @@ function usageOf({ name, arguments: expected = [], options }: Named): string {
 }
 
 /** The help of one command. */
-export function commandHelp(command: Named): string {
+export function commandHelp(command: NamedCommand): string {
   const options = Object.entries(command.options).map(([name, { value, sentence }]) => {
     const form = value === undefined ? `--${name}` : `--${name} <${value}>`
     return `  ${form.padEnd(26)}${sentence}`
@@ -125,7 +125,7 @@ export function commandHelp(command: Named): string {
   return `${command.sentence}\n\nUsage: ${usageOf(command)}\n${list}`
 }
 
-/** The help of everything. */
+/** The list of all commands. */
 export function generalHelp(commands: Commands, version: string): string {
   const lines = Object.entries(commands).map(([name, { sentence }]) => `  ${name.padEnd(20)}${sentence}`)
   return `Portico ${version}: one declared model, a complete REST API.

@@ -1,12 +1,12 @@
-/** `portico copy`: a database into another, with what it does meanwhile. */
+/** `portico copy`: copies a database into an empty one, and reports its progress. */
 import { isPostgres, database as kind, publicName } from '../config/database.ts'
 import type { Model } from '../model/model.ts'
 import { type Copied, copyDatabase, type Place } from '../store/copy.ts'
-import { table } from './accounts.ts'
 import type { Command, Option } from './commands.ts'
 import { Failure } from './failure.ts'
 import { model, projectOf } from './options.ts'
 import { Reporter } from './progress.ts'
+import { table } from './table.ts'
 
 interface CopyWords {
   readonly from: string
@@ -67,11 +67,11 @@ export const command: Command = {
     live: { value: undefined, sentence: 'Leave behind what is written to the source meanwhile.' },
     model,
   },
-  async run(written) {
-    return copy((await projectOf(written)).model, {
-      from: written.needed('from'),
-      to: written.needed('to'),
-      live: written.flag('live'),
+  async run(args) {
+    return copy((await projectOf(args)).model, {
+      from: args.needed('from'),
+      to: args.needed('to'),
+      live: args.flag('live'),
     })
   },
 }

@@ -1,12 +1,14 @@
-/** `portico documents`: which GraphQL documents are answered where only registered ones are. */
+/** `portico documents`: registers the GraphQL documents that a service with `graphql.documents: 'registered'` accepts. */
 import { readFileSync } from 'node:fs'
 import type { Settings } from '../config.ts'
-import { documentHash } from '../graphql/documents.ts'
+import { type Manifest, parseManifest, readManifest, writeManifest } from '../graphql/documents/manifest.ts'
+import { documentHash } from '../graphql/documents/stored-documents.ts'
 import type { Engine } from '../graphql/engine.ts'
-import { type Manifest, parseManifest, readManifest, writeManifest } from '../graphql/manifest.ts'
 import type { Model } from '../model/model.ts'
 import type { Run } from '../plan/run.ts'
+import type { Command } from './commands.ts'
 import { Failure } from './failure.ts'
+import { model, projectOf, settingsOf } from './options.ts'
 
 function unused(): never {
   throw new Error('a document is checked without being executed')
@@ -15,7 +17,7 @@ function unused(): never {
 const noRun: Run = { item: unused, list: unused, composite: unused, refusals: unused, write: unused }
 
 async function engineOf(model: Model, settings: Settings): Promise<Engine> {
-  const { createEngine } = await import('../graphql/create-engine.ts')
+  const { createEngine } = await import('../graphql/execute/create-engine.ts')
   const limits = {
     depth: settings['graphql.maxDepth'],
     cost: settings['graphql.maxCost'],
@@ -38,7 +40,7 @@ function textOf(file: string): string {
   }
 }
 
-/** A manifest of documents, or one document: its text without the space around it. */
+/** A manifest of documents, or one document: its trimmed text. */
 function readDocuments(file: string): Manifest {
   const text = textOf(file).trim()
   if (!file.endsWith('.json')) return new Map([[documentHash(text), text]])
@@ -51,7 +53,7 @@ function readDocuments(file: string): Manifest {
 
 async function faultsOf(engine: Engine, text: string): Promise<readonly string[]> {
   try {
-    const { operationNames } = await import('../graphql/operation-names.ts')
+    const { operationNames } = await import('../graphql/documents/operation-names.ts')
     const names = operationNames(text)
     if (names.length === 0) return ['There is no operation in it.']
     const prepared = names.map(name => engine.prepare(text, name))
@@ -64,7 +66,7 @@ async function faultsOf(engine: Engine, text: string): Promise<readonly string[]
   }
 }
 
-/** Adds the documents of files to those that are registered. Each must fit the model and the limits. */
+/** Registers the documents of files. Each must fit the model and the limits. */
 export async function registerDocuments(
   model: Model,
   settings: Settings,
@@ -98,7 +100,21 @@ function readRegistered(settings: Settings): Manifest {
 export async function listDocuments(settings: Settings): Promise<string> {
   const registered = readRegistered(settings)
   if (registered.size === 0) return 'No documents are registered.\n'
-  const { operationNames } = await import('../graphql/operation-names.ts')
+  const { operationNames } = await import('../graphql/documents/operation-names.ts')
   const shown = (text: string) => operationNames(text).map(name => name ?? '(unnamed)')
   return [...registered].map(([id, text]) => `sha256:${id}  ${shown(text).join(' ')}\n`).join('')
+}
+
+export const register: Command = {
+  arguments: ['file…'],
+  options: { model },
+  async run(args) {
+    const project = await projectOf(args)
+    return registerDocuments(project.model, project.settings, args.arguments)
+  },
+}
+
+export const list: Command = {
+  options: {},
+  run: async args => listDocuments(await settingsOf(args)),
 }

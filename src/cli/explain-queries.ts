@@ -1,14 +1,14 @@
-/** `portico explain-queries`: which lists look at many rows, and what makes them fast. */
-import { type StoredList, storedLists } from '../serve/queries.ts'
+/** `portico explain-queries`: the lists that read many rows, and the index that makes each fast. */
+import { type StoredList, storedLists } from '../serve/slow-lists.ts'
 import type { Command } from './commands.ts'
-import { files, withDatabase } from './opened.ts'
+import { files, withDatabase } from './database.ts'
 
 export const command: Command = {
   options: { ...files, json: { value: undefined, sentence: 'Print JSON: an array of objects, one a list.' } },
-  run: written =>
-    withDatabase(written, async ({ stored }) => {
+  run: args =>
+    withDatabase(args, async ({ stored }) => {
       const lists = await storedLists(stored)
-      return written.flag('json') ? `${JSON.stringify(lists, null, 2)}\n` : table(lists)
+      return args.flag('json') ? `${JSON.stringify(lists, null, 2)}\n` : table(lists)
     }),
 }
 

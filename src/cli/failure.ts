@@ -1,6 +1,6 @@
-/** A mistake of whoever runs the command: shown as its sentence, without a stack. */
+/** A mistake of the operator: printed as a sentence, without a stack. */
 export class Failure extends Error {
-  /** 1: the command could not be done; 2: it was written wrongly. */
+  /** 1: the command failed; 2: its arguments are wrong. */
   readonly exitCode: number
 
   constructor(message: string, exitCode = 1) {

@@ -1,15 +1,14 @@
-/** `portico migrate`: what the model changes in the database, shown and done. */
-
+/** `portico migrate`: shows what the model changes in the database, and applies it. */
 import { isPostgres } from '../config/database.ts'
 import { requireUnlocked } from '../config/row-security.ts'
 import type { Settings } from '../config.ts'
 import type { Model } from '../model/model.ts'
-import type { Step } from '../store/schema/sqlite-migrate.ts'
+import type { Step } from '../store/schema/sqlite/migrate.ts'
 import type { Command } from './commands.ts'
 import { Failure } from './failure.ts'
 import { database, model, projectOf } from './options.ts'
 
-/** What happens to one table is one step; each of its sentences gets a line, and those that lose data a mark. */
+/** A step is all that happens to one table; each of its sentences gets a line, with a mark where it loses data. */
 function shown(steps: readonly Step[], withSql: boolean): string {
   const mark = (destructive: boolean, at: number) => (destructive ? '! ' : at === 0 ? '- ' : '  ')
   const statements = (sql: readonly string[]) =>
@@ -34,28 +33,28 @@ interface Migration {
 async function migrationOf(model: Model, settings: Settings): Promise<Migration> {
   const { database, rowSecurity: isLocked } = settings
   if (isPostgres(database)) {
-    const { applyPostgres, planPostgres } = await import('../store/schema/postgres-migrate.ts')
+    const { applyPostgres, planPostgres } = await import('../store/schema/postgres/migrate.ts')
     return {
       plan: () => planPostgres(database, model, isLocked),
       apply: options => applyPostgres(database, model, { ...options, isLocked }),
     }
   }
   requireUnlocked(settings)
-  const { applyMigration, planMigration } = await import('../store/schema/sqlite-migrate.ts')
+  const { applyMigration, planMigration } = await import('../store/schema/sqlite/migrate.ts')
   return {
     plan: async () => planMigration(database, model),
     apply: async options => applyMigration(database, model, options),
   }
 }
 
-/** The SQL that makes the tables in a database of the kind that the settings name. */
+/** The SQL that creates the tables, for the database of the settings. */
 export async function printedSql(model: Model, settings: Settings): Promise<string> {
   const { database, rowSecurity } = settings
   if (!isPostgres(database)) {
     requireUnlocked(settings)
-    return (await import('../store/schema/sqlite-migrate.ts')).schemaSql(model)
+    return (await import('../store/schema/sqlite/migrate.ts')).schemaSql(model)
   }
-  return (await import('../store/schema/postgres-migrate.ts')).postgresSchemaSql(model, rowSecurity)
+  return (await import('../store/schema/postgres/migrate.ts')).postgresSchemaSql(model, rowSecurity)
 }
 
 interface MigrateOptions {
@@ -65,12 +64,12 @@ interface MigrateOptions {
   readonly sql: boolean
 }
 
-/** Returns what is printed. A `Failure` when a step destroys data and nobody allowed it. */
+/** Returns what is printed. Throws a `Failure` when a step loses data and the options do not allow it. */
 async function migrate(model: Model, settings: Settings, options: MigrateOptions): Promise<string> {
   const migration = await migrationOf(model, settings)
   const steps = await migration.plan()
   if (steps.length === 0) {
-    // What an abandoned migration has prepared goes all the same.
+    // Removes what an abandoned migration has prepared.
     if (options.apply) await migration.apply({ allowDestructive: false })
     return 'The database fits the model: there is nothing to do.\n'
   }
@@ -101,12 +100,12 @@ export const command: Command = {
     model,
     database,
   },
-  async run(written) {
-    const { model: checked, settings } = await projectOf(written)
+  async run(args) {
+    const { model: checked, settings } = await projectOf(args)
     return migrate(checked, settings, {
-      apply: written.flag('apply'),
-      allowDestructive: written.flag('allow-destructive'),
-      sql: written.flag('sql'),
+      apply: args.flag('apply'),
+      allowDestructive: args.flag('allow-destructive'),
+      sql: args.flag('sql'),
     })
   },
 }

@@ -1,18 +1,18 @@
-/** The options that many commands take, and what they name. */
+/** Options of many commands, and the settings and model that they name. */
 import type { Settings } from '../config.ts'
 import { type LoadedModel, loadModel, loadSettings } from '../project.ts'
-import type { Option, Written } from './commands.ts'
+import type { Option, ParsedArgs } from './commands.ts'
 import { Failure } from './failure.ts'
 
 export const model: Option = { value: 'file', sentence: 'The model file; else PORTICO_MODEL.' }
 export const database: Option = { value: 'file', sentence: 'The database; else DATABASE_URL.' }
 
-/** The settings; what is written as an option wins over the environment and the config file. */
-export function settingsOf(written: Written): Promise<Settings> {
-  const port = written.text('port')
+/** The settings. Options take precedence over the environment and the config file. */
+export function settingsOf(args: ParsedArgs): Promise<Settings> {
+  const port = args.text('port')
   return loadSettings({
-    model: written.text('model'),
-    database: written.text('database'),
+    model: args.text('model'),
+    database: args.text('database'),
     port: port === undefined ? undefined : /^\d+$/.test(port) ? Number(port) : port,
   })
 }
@@ -22,8 +22,8 @@ export interface Project extends LoadedModel {
 }
 
 /** The checked model of a command, with its settings. */
-export async function projectOf(written: Written): Promise<Project> {
-  const settings = await settingsOf(written)
+export async function projectOf(args: ParsedArgs): Promise<Project> {
+  const settings = await settingsOf(args)
   if (settings.model === undefined) {
     throw new Failure('No model: name its file with `--model model.ts` or in PORTICO_MODEL.', 2)
   }

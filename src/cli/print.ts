@@ -1,22 +1,40 @@
-/** What a command says, on standard output. */
-import { Failure } from './failure.ts'
+/** `portico print`: what follows from the model, and the pages that follow from the code. Each loads what it prints. */
+import type { Command } from './commands.ts'
+import { database, model, projectOf } from './options.ts'
 
-function written(text: string): Promise<NodeJS.ErrnoException | null | undefined> {
-  // Without a listener the event that comes beside the callback would end the process.
-  if (process.stdout.listenerCount('error') === 0) process.stdout.on('error', () => {})
-  return new Promise(resolve => process.stdout.write(text, resolve))
+export const openapi: Command = {
+  options: { model },
+  async run(args) {
+    const { openapi: documentOf } = await import('../rest/openapi/document.ts')
+    const { model: checked, settings } = await projectOf(args)
+    const { baseUrl, port } = settings
+    return `${JSON.stringify(documentOf(checked, baseUrl ?? `http://localhost:${port}`), null, 2)}\n`
+  },
 }
 
-/** A `Failure` where it cannot be written; a reader that has seen enough, as `head` has, is none. */
-export async function print(text: string): Promise<void> {
-  if (text === '') return
-  const error = await written(text)
-  if (error && error.code !== 'EPIPE') {
-    throw new Failure(`Standard output cannot be written: ${error.message}.`)
-  }
+export const schema: Command = {
+  options: { model },
+  async run(args) {
+    const { schemaText } = await import('../graphql/schema/sdl.ts')
+    return schemaText((await projectOf(args)).model)
+  },
 }
 
-/** What must not be lost: on standard error where standard output cannot be written. */
-export async function printSurely(text: string): Promise<void> {
-  if (await written(text)) console.error(text)
+export const sql: Command = {
+  options: { model, database },
+  async run(args) {
+    const { printedSql } = await import('./migrate.ts')
+    const { model: checked, settings } = await projectOf(args)
+    return printedSql(checked, settings)
+  },
+}
+
+export const config: Command = {
+  options: {},
+  run: async () => (await import('../config/pages.ts')).configurationPage(),
+}
+
+export const errors: Command = {
+  options: {},
+  run: async () => (await import('../config/pages.ts')).errorsPage(),
 }

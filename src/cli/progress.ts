@@ -1,23 +1,22 @@
-/** How far a long command is. */
+/** Reports the progress of a long command. */
 import type { Progress } from '../store/copy.ts'
 
 const verbs = { copy: 'Copying', compare: 'Comparing', finish: 'Making indexes and searches' } as const
-/** How often something is said, in milliseconds: on a terminal, and elsewhere. */
-const OFTEN = 100
-const SELDOM = 10_000
+const terminalIntervalMs = 100
+const logIntervalMs = 10_000
 
-/** Standard error, or what stands for it. */
+/** Standard error, or a substitute. */
 export interface Stream {
   readonly isTTY?: boolean | undefined
   write(text: string): unknown
 }
 
-/** One line that changes, on a terminal; elsewhere one for each table, and now and then one between. */
+/** On a terminal, one line that is rewritten; elsewhere a line for each table, and one every ten seconds. */
 export class Reporter {
   readonly #stream: Stream
   readonly #now: () => number
-  #said = ''
-  #at = 0
+  #lastReported = ''
+  #reportedAt = 0
 
   /** `now`: the time, in milliseconds. */
   constructor(stream: Stream, now: () => number = Date.now) {
@@ -27,11 +26,11 @@ export class Reporter {
 
   report({ doing, table: name, done, of }: Progress): void {
     const what = `${verbs[doing]} ${name}`.trimEnd()
-    const isNew = what !== this.#said
+    const isNew = what !== this.#lastReported
     const now = this.#now()
-    if (!isNew && now - this.#at < (this.#stream.isTTY ? OFTEN : SELDOM)) return
-    this.#said = what
-    this.#at = now
+    if (!isNew && now - this.#reportedAt < (this.#stream.isTTY ? terminalIntervalMs : logIntervalMs)) return
+    this.#lastReported = what
+    this.#reportedAt = now
     const amount =
       done === 0 ? '' : ` ${done.toLocaleString('en')}${of === 0 ? '' : ` of ${of.toLocaleString('en')}`}`
     const share = of === 0 ? '' : `, ${Math.floor((done / of) * 100)} %`
@@ -41,6 +40,6 @@ export class Reporter {
   }
 
   end(): void {
-    if (this.#stream.isTTY && this.#said !== '') this.#stream.write('\r\x1b[K')
+    if (this.#stream.isTTY && this.#lastReported !== '') this.#stream.write('\r\x1b[K')
   }
 }

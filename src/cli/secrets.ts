@@ -1,31 +1,44 @@
-/** `portico secrets`: the keys that seal what is secret in the database. */
+/** `portico secrets`: the keys that encrypt secrets in the database. */
 import { setTimeout } from 'node:timers/promises'
-import { forgetSecrets, type Resealing, rotateSecrets } from '../auth/sealing/open.ts'
-import { newKeyText } from '../auth/sealing/vault.ts'
+import { forgetSecrets, type KeyRotation, rotateSecrets } from '../auth/encryption/open-records.ts'
+import { newKeyText } from '../auth/encryption/record-cipher.ts'
 import type { Settings } from '../config.ts'
 import type { Records } from '../records.ts'
+import type { Command } from './commands.ts'
+import { files, withDatabase } from './database.ts'
 
-/** Until every running service has looked at the key file again, in milliseconds. */
-const NOTICED = 1500
+/** Every running service has read the key file again after this time. */
+const keyFileNoticedMs = 1500
 
-function resealing(records: Records, { secretKeys: keys, database }: Settings): Resealing {
-  return { records, keys, database, wait: () => setTimeout(NOTICED) }
+function keyRotation(records: Records, { secretKeys: keys, database }: Settings): KeyRotation {
+  return { records, keys, database, wait: () => setTimeout(keyFileNoticedMs) }
 }
 
-export function generateSecret(): string {
-  return `${newKeyText()}\n`
-}
-
-export async function rotate(records: Records, settings: Settings): Promise<string> {
-  const count = await rotateSecrets(resealing(records, settings))
+async function encryptAgain(records: Records, settings: Settings): Promise<string> {
+  const count = await rotateSecrets(keyRotation(records, settings))
   const rest =
     settings.secretKeys === undefined
       ? '`portico secrets forget` removes the older keys from the key file.'
       : 'Once every node runs with this order of keys, leave only the first one in PORTICO_SECRET_KEY.'
-  return `${count} records are sealed with the newest key now. ${rest}\n`
+  return `${count} records are encrypted with the newest key now. ${rest}\n`
 }
 
-export async function forget(records: Records, settings: Settings): Promise<string> {
-  const count = await forgetSecrets(resealing(records, settings))
+async function removeOlderKeys(records: Records, settings: Settings): Promise<string> {
+  const count = await forgetSecrets(keyRotation(records, settings))
   return `${count} older keys are gone from the key file. Backups from before still need them.\n`
+}
+
+export const generate: Command = {
+  options: {},
+  run: async () => `${newKeyText()}\n`,
+}
+
+export const rotate: Command = {
+  options: files,
+  run: args => withDatabase(args, ({ stored, settings }) => encryptAgain(stored, settings)),
+}
+
+export const forget: Command = {
+  options: files,
+  run: args => withDatabase(args, ({ stored, settings }) => removeOlderKeys(stored, settings)),
 }

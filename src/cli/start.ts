@@ -1,12 +1,11 @@
-/** `portico start`: serves until a signal comes. */
-
+/** `portico start`: serves until a signal arrives. */
 import type { FirstAdministrator } from '../auth/bootstrap.ts'
 import { start } from '../serve.ts'
 import type { Command } from './commands.ts'
 import { database, model, type Project, projectOf } from './options.ts'
-import { printSurely } from './print.ts'
+import { printSurely } from './output.ts'
 
-/** What the first start prints, once. */
+/** The first start prints this, once. */
 export function welcome(made: FirstAdministrator, url: string): string {
   const key = made.key ?? '$PORTICO_ADMIN_API_KEY'
   return [
@@ -25,16 +24,16 @@ export function welcome(made: FirstAdministrator, url: string): string {
   ].join('\n')
 }
 
-/** Ctrl-C reaches the whole group of processes, and npm and the scripts pass it on: that is one signal, for so many milliseconds. */
-const ONE_SIGNAL = 1000
+/** Ctrl-C reaches the whole process group, and npm and the scripts forward it too: within this time it counts once. */
+const repeatedSignalMs = 1000
 
 /** Resolves at the first SIGTERM or SIGINT; a later one ends the process at once. */
 function stopSignal(): Promise<void> {
   return new Promise(resolve => {
-    let asked: number | undefined
+    let firstAt: number | undefined
     const stop = () => {
-      if (asked !== undefined && performance.now() - asked > ONE_SIGNAL) process.exit(1)
-      asked ??= performance.now()
+      if (firstAt !== undefined && performance.now() - firstAt > repeatedSignalMs) process.exit(1)
+      firstAt ??= performance.now()
       resolve()
     }
     process.on('SIGTERM', stop).on('SIGINT', stop)
@@ -54,5 +53,5 @@ async function startAndWait({ model, settings }: Project): Promise<string> {
 
 export const command: Command = {
   options: { model, database, port: { value: 'number', sentence: 'The port; else PORT.' } },
-  run: async written => startAndWait(await projectOf(written)),
+  run: async args => startAndWait(await projectOf(args)),
 }

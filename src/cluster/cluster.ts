@@ -1,30 +1,29 @@
-/** What nodes share. `memory.ts` is for one node. What it holds may be lost without losing data. */
+/** What several nodes share: rate counters and wake-ups. Losing it loses no data. */
 
 export interface Cluster {
   readonly counters: RateCounters
-  /** Tells the other nodes that something was committed here. Neither waits nor throws. */
+  /** Notifies the other nodes that something was committed here. Neither waits nor throws. */
   wake(): void
-  /** Calls `listener` when another node has told so. Returns what ends it. */
+  /** Calls `listener` when another node has committed something. Returns a function that ends it. */
   onWake(listener: () => void): () => void
-  /** What is amiss, in a sentence that anybody may read; undefined while all is well. */
+  /** What is wrong, in a sentence for anybody; undefined while nothing is. */
   trouble(): string | undefined
-  /** Undefined where there is nothing to count. */
+  /** Undefined for a single node. */
   readonly counts?: () => ClusterCounts
   close(): Promise<void>
 }
 
 export interface ClusterCounts {
-  /** How often what is shared was lost. */
-  readonly losses: number
-  /** Draws that this node has counted for itself. */
-  readonly localDraws: number
-  /** Batches of draws that were asked for. */
+  readonly disconnections: number
+  /** Takes from rate counters that this node counted for itself. */
+  readonly localChecks: number
+  /** Batches of takes that were sent. */
   readonly roundTrips: number
-  readonly wakesSent: number
-  readonly wakesReceived: number
+  readonly notificationsSent: number
+  readonly notificationsReceived: number
 }
 
-/** What is left of a key's budget in this window. Valid until the next `take`. */
+/** What remains of a key's budget in this window. Valid until the next `take`. */
 export interface Budget {
   readonly limit: number
   /** Never below 0. */
@@ -38,13 +37,13 @@ export interface Budget {
 /** Windows of one length begin at the same time for all keys: at whole multiples of it since 1970. */
 export interface RateCounters {
   /**
-   * Takes `cost` from the budget `key`, of which there are `limit` in each window, of 60 seconds unless given.
-   * What is not granted takes nothing.
+   * Takes `cost` from the budget `key`, which has `limit` in each window of `windowSeconds`, 60 unless given.
+   * A take that is not granted takes nothing.
    */
-  take(key: string, limit: number, cost: number, window?: number): Budget | Promise<Budget>
-  /** Gives back what was taken in the window that is now; never more than was. Neither waits nor throws. */
-  give(key: string, cost: number, window?: number): void
+  take(key: string, limit: number, cost: number, windowSeconds?: number): Budget | Promise<Budget>
+  /** Gives back what was taken in the current window, never more. Neither waits nor throws. */
+  give(key: string, cost: number, windowSeconds?: number): void
 }
 
-/** The length of a window, in seconds. */
-export const WINDOW = 60
+/** The default length of a window. */
+export const defaultWindowSeconds = 60

@@ -1,10 +1,10 @@
-/** Rate counters over all nodes. Without Redis each node goes on counting for itself, from what it heard last. */
+/** Rate counters shared by all nodes. Without Redis each node counts for itself, from the last counts it knows. */
 import type { Redis } from 'ioredis'
-import { type Budget, type RateCounters, WINDOW } from './cluster.ts'
-import { type MemoryCounters, memoryCounters } from './memory.ts'
+import { type Budget, defaultWindowSeconds, type RateCounters } from './cluster.ts'
+import { type MemoryCounters, memoryCounters } from './memory-counters.ts'
 
 /**
- * KEYS: one for each draw. ARGV: limit, cost and window of each; a cost below 0 gives back. Answers for each
+ * KEYS: one for each take. ARGV: limit, cost and window of each; a cost below 0 gives back. Answers for each
  * whether it was granted, what is used, and when the window ends. The time is Redis's, so that a window is the
  * same for all nodes whatever their clocks say.
  */
@@ -32,7 +32,7 @@ end
 return answers
 `
 
-interface Draw {
+interface Take {
   readonly key: string
   readonly limit: number
   readonly cost: number
@@ -42,90 +42,92 @@ interface Draw {
 }
 
 /** How the counters reach Redis. */
-export interface Asked {
+export interface RedisLink {
   readonly isUp: boolean
   ask<T>(send: (client: Redis) => Promise<T>): Promise<T>
 }
 
 type Scripted = Redis & { drawAll(keys: number, ...args: (string | number)[]): Promise<number[]> }
 
-/** Draws of one script: Redis does nothing else meanwhile. */
-const BATCH = 500
-/** Draws that wait for an answer. More are counted here, rather than grow without end. */
-const MOST_WAITING = 10_000
+/** How many takes one script handles: Redis does nothing else meanwhile. */
+const maxBatch = 500
+/** How many takes may wait for Redis. More are counted here, so that the queue has a bound. */
+const maxPendingTakes = 10_000
 
 export class RedisCounters implements RateCounters {
-  readonly #line: () => Asked
+  readonly #redis: () => RedisLink
   readonly #prefix: string
   readonly #memory: MemoryCounters
-  #queue: Draw[] = []
+  #queue: Take[] = []
   #waiting = 0
-  readonly counts = { localDraws: 0, roundTrips: 0 }
+  readonly counts = { localChecks: 0, roundTrips: 0 }
 
-  constructor(line: () => Asked, prefix: string, memory = memoryCounters()) {
-    this.#line = line
+  constructor(redis: () => RedisLink, prefix: string, memory = memoryCounters()) {
+    this.#redis = redis
     this.#prefix = prefix
     this.#memory = memory
   }
 
-  /** Before the first draw over a connection. */
+  /** Before the first take over a connection. */
   static prepare(client: Redis): void {
     client.defineCommand('drawAll', { lua: script })
   }
 
-  /** Draws nothing, in the way of every draw: a server that takes no writes is of no use. */
+  /** Takes nothing, by the same script: a server that refuses writes is of no use. */
   probe(client: Redis): Promise<unknown> {
-    return this.#send(client, [{ key: 'probe', limit: 1, cost: 0, window: WINDOW, settle: undefined }])
+    return this.#send(client, [
+      { key: 'probe', limit: 1, cost: 0, window: defaultWindowSeconds, settle: undefined },
+    ])
   }
 
-  take(key: string, limit: number, cost: number, window = WINDOW): Budget | Promise<Budget> {
-    if (!this.#line().isUp || this.#waiting >= MOST_WAITING) return this.#alone(key, limit, cost, window)
+  take(key: string, limit: number, cost: number, window = defaultWindowSeconds): Budget | Promise<Budget> {
+    if (!this.#redis().isUp || this.#waiting >= maxPendingTakes) return this.#alone(key, limit, cost, window)
     return new Promise(settle => this.#enqueue({ key, limit, cost, window, settle }))
   }
 
-  give(key: string, cost: number, window = WINDOW): void {
+  give(key: string, cost: number, window = defaultWindowSeconds): void {
     this.#memory.give(key, cost, window)
-    if (!this.#line().isUp || this.#waiting >= MOST_WAITING) return
+    if (!this.#redis().isUp || this.#waiting >= maxPendingTakes) return
     this.#enqueue({ key, limit: 0, cost: -cost, window, settle: undefined })
   }
 
   #alone(key: string, limit: number, cost: number, window: number): Budget {
-    this.counts.localDraws++
+    this.counts.localChecks++
     return this.#memory.take(key, limit, cost, window)
   }
 
-  /** What one turn of the event loop draws, goes together. */
-  #enqueue(draw: Draw): void {
+  /** The takes of one turn of the event loop go together. */
+  #enqueue(take: Take): void {
     this.#waiting++
-    if (this.#queue.push(draw) === 1) setImmediate(() => this.#flush())
+    if (this.#queue.push(take) === 1) setImmediate(() => this.#flush())
   }
 
   #flush(): void {
     const queue = this.#queue
     this.#queue = []
-    for (let at = 0; at < queue.length; at += BATCH) void this.#drawAll(queue.slice(at, at + BATCH))
+    for (let at = 0; at < queue.length; at += maxBatch) void this.#drawAll(queue.slice(at, at + maxBatch))
   }
 
-  async #drawAll(draws: readonly Draw[]): Promise<void> {
+  async #drawAll(takes: readonly Take[]): Promise<void> {
     this.counts.roundTrips++
     try {
-      this.#settle(draws, await this.#line().ask(client => this.#send(client, draws)))
+      this.#settle(takes, await this.#redis().ask(client => this.#send(client, takes)))
     } catch {
-      for (const { key, limit, cost, window, settle } of draws) {
+      for (const { key, limit, cost, window, settle } of takes) {
         settle?.({ ...this.#alone(key, limit, cost, window) })
       }
     }
-    this.#waiting -= draws.length
+    this.#waiting -= takes.length
   }
 
-  #send(client: Redis, draws: readonly Draw[]): Promise<number[]> {
-    const keys = draws.map(({ key, window }) => `${this.#prefix}rate:${window}:${key}`)
-    const args = draws.flatMap(({ limit, cost, window }) => [limit, cost, window])
+  #send(client: Redis, takes: readonly Take[]): Promise<number[]> {
+    const keys = takes.map(({ key, window }) => `${this.#prefix}rate:${window}:${key}`)
+    const args = takes.flatMap(({ limit, cost, window }) => [limit, cost, window])
     return (client as Scripted).drawAll(keys.length, ...keys, ...args)
   }
 
-  #settle(draws: readonly Draw[], answers: readonly number[]): void {
-    draws.forEach(({ key, limit, window, settle }, at) => {
+  #settle(takes: readonly Take[], answers: readonly number[]): void {
+    takes.forEach(({ key, limit, window, settle }, at) => {
       const [granted = 0, used = 0, resetAt = 0] = answers.slice(3 * at, 3 * at + 3)
       this.#memory.note(key, used, resetAt, window)
       settle?.({ limit, remaining: Math.max(0, limit - used), resetAt, granted: granted === 1 })

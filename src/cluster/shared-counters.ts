@@ -3,13 +3,13 @@
  * keyed hash; counting is a compare-and-exchange, so that no request waits for another thread.
  */
 import { hash, randomBytes } from 'node:crypto'
-import { type Budget, WINDOW } from './cluster.ts'
-import type { MemoryCounters } from './memory.ts'
+import { type Budget, defaultWindowSeconds } from './cluster.ts'
+import type { MemoryCounters } from './memory-counters.ts'
 
-/** What threads hand each other. */
+/** The memory of the counters, which threads pass on to each other. */
 export interface CounterMemory {
   readonly buffer: SharedArrayBuffer
-  /** Whoever does not know it cannot choose keys that meet in one slot. */
+  /** A secret: without it nobody can choose keys that collide in one slot. */
   readonly seed: string
 }
 
@@ -18,28 +18,28 @@ interface SharedCountersOptions {
   readonly now?: () => number
 }
 
-/** Every slot has a tag of 64 bits, and these words of 32. */
-const WORDS = 4
-const END = 0
-const USED = 1
+/** A slot has a tag of 64 bits, and words of 32 bits at these offsets. */
+const wordsPerSlot = 4
+const windowEndOffset = 0
+const usedOffset = 1
 /** Grows when the slot is given to another key. */
-const OWNER = 2
-const SLOT_BYTES = 8 + WORDS * 4
+const generationOffset = 2
+const slotBytes = 8 + wordsPerSlot * Int32Array.BYTES_PER_ELEMENT
 
-/** How many slots a key may have: beyond, the one whose window ended first is given to it. */
-const PROBES = 64
-/** Stands in `END` while a thread begins a new window. */
-const BEGINNING = -1
-/** So often is looked whether it has begun, before the thread that was at it is taken for dead. */
-const PATIENCE = 10_000_000
-/** Windows end at seconds that are counted from here, 2025, so that they fit into 32 bits until 2093. */
-const EPOCH = 1_735_689_600
-/** A thread remembers the slots of so many keys. */
-const MAX_KNOWN = 100_000
+/** How many slots are probed for a key. If all are taken, the key gets the one whose window ended first. */
+const maxProbes = 64
+/** The window's end while a thread begins a new window. */
+const beginning = -1
+/** How often another thread checks whether the window has begun, before it considers that thread dead. */
+const maxSpins = 10_000_000
+/** Ends of windows are seconds since 2025, so that they fit into 32 bits until 2093. */
+const epochSeconds = 1_735_689_600
+/** How many keys' slots a thread remembers. */
+const maxKnownKeys = 100_000
 
-/** Room for so many keys at a time. 24 bytes each. */
+/** Memory for the counters of `keys` keys at a time, 24 bytes each. */
 export function counterMemory(keys = 131_072): CounterMemory {
-  return { buffer: new SharedArrayBuffer(keys * SLOT_BYTES), seed: randomBytes(16).toString('hex') }
+  return { buffer: new SharedArrayBuffer(keys * slotBytes), seed: randomBytes(16).toString('hex') }
 }
 
 interface Counter extends Budget {
@@ -48,7 +48,7 @@ interface Counter extends Budget {
   resetAt: number
   granted: boolean
   slot: number
-  owner: number
+  generation: number
 }
 
 /** The counters in `memory`, as one thread uses them. */
@@ -68,14 +68,14 @@ class SharedCounters implements MemoryCounters {
   constructor({ buffer, seed }: CounterMemory, now: () => number) {
     this.#now = now
     this.#seed = seed
-    this.#keys = buffer.byteLength / SLOT_BYTES
+    this.#keys = buffer.byteLength / slotBytes
     this.#tags = new BigInt64Array(buffer, 0, this.#keys)
     this.#words = new Int32Array(buffer, this.#keys * 8)
   }
 
-  take(key: string, limit: number, cost: number, window = WINDOW): Budget {
+  take(key: string, limit: number, cost: number, window = defaultWindowSeconds): Budget {
     const counter = this.#current(key, window)
-    const at = counter.slot * WORDS + USED
+    const at = counter.slot * wordsPerSlot + usedOffset
     counter.limit = limit
     for (;;) {
       const used = Atomics.load(this.#words, at)
@@ -87,8 +87,8 @@ class SharedCounters implements MemoryCounters {
     }
   }
 
-  give(key: string, cost: number, window = WINDOW): void {
-    const at = this.#current(key, window).slot * WORDS + USED
+  give(key: string, cost: number, window = defaultWindowSeconds): void {
+    const at = this.#current(key, window).slot * wordsPerSlot + usedOffset
     for (;;) {
       const used = Atomics.load(this.#words, at)
       if (Atomics.compareExchange(this.#words, at, used, Math.max(0, used - cost)) === used) return
@@ -97,32 +97,36 @@ class SharedCounters implements MemoryCounters {
 
   note(key: string, used: number, resetAt: number, window: number): void {
     const counter = this.#current(key, window)
-    if (counter.resetAt === resetAt) Atomics.store(this.#words, counter.slot * WORDS + USED, used)
+    if (counter.resetAt === resetAt)
+      Atomics.store(this.#words, counter.slot * wordsPerSlot + usedOffset, used)
   }
 
-  /** The counter of a key, in the window that is now. */
+  /** The counter of a key in the current window. */
   #current(key: string, window: number): Counter {
     const seconds = Math.floor(this.#now() / 1000)
-    const end = seconds - (seconds % window) + window - EPOCH
-    const counter = this.#counter(window === WINDOW ? key : `${window} ${key}`, seconds)
-    counter.resetAt = this.#windowAt(counter.slot * WORDS, end, window) + EPOCH
+    const end = seconds - (seconds % window) + window - epochSeconds
+    const counter = this.#counter(window === defaultWindowSeconds ? key : `${window} ${key}`, seconds)
+    counter.resetAt = this.#windowAt(counter.slot * wordsPerSlot, end, window) + epochSeconds
     return counter
   }
 
   /**
-   * The window that the slot is in: the one that ends at `end`, begun if need be, or the next one, when
-   * another thread's clock is a moment ahead. A clock that was set back by more begins anew.
+   * The end of the slot's window: `end`, for which a window begins if need be, or the next one, when another thread's
+   * clock is a moment ahead. A clock that was set back by more begins a new window.
    */
   #windowAt(at: number, end: number, window: number): number {
     const words = this.#words
     for (let tries = 0; ; tries++) {
-      const there = Atomics.load(words, at + END)
+      const there = Atomics.load(words, at + windowEndOffset)
       if (there === end || (there > end && there - end <= window)) return there
-      if (there === BEGINNING && tries < PATIENCE) continue
-      if (there !== BEGINNING && Atomics.compareExchange(words, at + END, there, BEGINNING) !== there)
+      if (there === beginning && tries < maxSpins) continue
+      if (
+        there !== beginning &&
+        Atomics.compareExchange(words, at + windowEndOffset, there, beginning) !== there
+      )
         continue
-      Atomics.store(words, at + USED, 0)
-      Atomics.store(words, at + END, end)
+      Atomics.store(words, at + usedOffset, 0)
+      Atomics.store(words, at + windowEndOffset, end)
       return end
     }
   }
@@ -134,13 +138,16 @@ class SharedCounters implements MemoryCounters {
       this.#minute = minute
     }
     const known = this.#known.get(key)
-    if (known !== undefined && Atomics.load(this.#words, known.slot * WORDS + OWNER) === known.owner) {
+    if (
+      known !== undefined &&
+      Atomics.load(this.#words, known.slot * wordsPerSlot + generationOffset) === known.generation
+    ) {
       return known
     }
-    if (this.#known.size >= MAX_KNOWN) this.#known.delete(this.#known.keys().next().value ?? '')
+    if (this.#known.size >= maxKnownKeys) this.#known.delete(this.#known.keys().next().value ?? '')
     const slot = this.#slot(key)
-    const owner = Atomics.load(this.#words, slot * WORDS + OWNER)
-    const made: Counter = { limit: 0, remaining: 0, resetAt: 0, granted: true, slot, owner }
+    const generation = Atomics.load(this.#words, slot * wordsPerSlot + generationOffset)
+    const made: Counter = { limit: 0, remaining: 0, resetAt: 0, granted: true, slot, generation }
     this.#known.set(key, made)
     return made
   }
@@ -151,7 +158,7 @@ class SharedCounters implements MemoryCounters {
     const home = digest.readUInt32LE(8)
     for (;;) {
       let oldest = -1
-      for (let step = 0; step < Math.min(PROBES, this.#keys); step++) {
+      for (let step = 0; step < Math.min(maxProbes, this.#keys); step++) {
         const slot = (home + step) % this.#keys
         let there = Atomics.load(this.#tags, slot)
         if (there === 0n) there = Atomics.compareExchange(this.#tags, slot, 0n, tag)
@@ -164,16 +171,16 @@ class SharedCounters implements MemoryCounters {
 
   /** Whether less is lost when the counter in `slot` is forgotten than the one in `other`. */
   #isOlder(slot: number, other: number): boolean {
-    const ends = (at: number) => Atomics.load(this.#words, at * WORDS + END)
-    const used = (at: number) => Atomics.load(this.#words, at * WORDS + USED)
+    const ends = (at: number) => Atomics.load(this.#words, at * wordsPerSlot + windowEndOffset)
+    const used = (at: number) => Atomics.load(this.#words, at * wordsPerSlot + usedOffset)
     return ends(slot) < ends(other) || (ends(slot) === ends(other) && used(slot) < used(other))
   }
 
   #takeOver(slot: number, tag: bigint): boolean {
     const before = Atomics.load(this.#tags, slot)
     if (Atomics.compareExchange(this.#tags, slot, before, tag) !== before) return false
-    Atomics.add(this.#words, slot * WORDS + OWNER, 1)
-    Atomics.store(this.#words, slot * WORDS + END, 0)
+    Atomics.add(this.#words, slot * wordsPerSlot + generationOffset, 1)
+    Atomics.store(this.#words, slot * wordsPerSlot + windowEndOffset, 0)
     return true
   }
 }

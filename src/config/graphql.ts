@@ -1,115 +1,118 @@
 /** The settings of GraphQL: `graphql.documents` is also `documents` in an object `graphql`. */
 import { choice, flag, integer, text } from './kinds.ts'
-import { row } from './row.ts'
+import { setting } from './setting.ts'
 
 export const graphqlSettings = {
-  'graphql.documents': row<'any' | 'registered'>({
+  'graphql.documents': setting<'any' | 'registered'>({
     variable: 'PORTICO_GRAPHQL_DOCUMENTS',
     kind: choice('any', 'registered'),
     default: 'any',
-    sentence:
-      'Which GraphQL documents are answered: any, or only those that `portico documents register` has registered.',
+    description:
+      'Which GraphQL documents are accepted: any, or only those registered by `portico documents register`.',
   }),
-  'graphql.documentsFile': row({
+  'graphql.documentsFile': setting({
     variable: 'PORTICO_GRAPHQL_DOCUMENTS_FILE',
     kind: text,
     default: './portico.documents.json',
-    sentence: 'The file of registered documents, read at the start.',
+    description: 'The file of registered documents. It is read at the start.',
   }),
-  'graphql.introspection': row({
+  'graphql.introspection': setting({
     variable: 'PORTICO_GRAPHQL_INTROSPECTION',
     kind: flag,
     default: true,
-    sentence: 'Whether the GraphQL schema can be asked for with `__schema` and `__type`.',
+    description: 'Whether introspection (`__schema` and `__type`) is allowed.',
   }),
-  'graphql.graphiql': row({
+  'graphql.graphiql': setting({
     variable: 'PORTICO_GRAPHQL_GRAPHIQL',
     kind: flag,
     default: true,
-    sentence: 'Whether `/graphql` shows GraphiQL to browsers.',
+    description: 'Whether `/graphql` serves GraphiQL to browsers.',
   }),
-  'graphql.maxTokens': row({
+  'graphql.maxTokens': setting({
     variable: 'PORTICO_GRAPHQL_MAX_TOKENS',
     kind: integer(1, 1_000_000),
     default: 2000,
-    sentence: 'The longest GraphQL document, in tokens.',
+    description: 'The maximum length of a GraphQL document, in tokens.',
   }),
-  'graphql.maxDepth': row({
+  'graphql.maxDepth': setting({
     variable: 'PORTICO_GRAPHQL_MAX_DEPTH',
     kind: integer(1, 100),
     default: 12,
-    sentence: 'How deep fields may be nested in a GraphQL operation.',
+    description: 'The maximum nesting depth of a GraphQL operation.',
   }),
-  'graphql.maxAliases': row({
+  'graphql.maxAliases': setting({
     variable: 'PORTICO_GRAPHQL_MAX_ALIASES',
     kind: integer(0, 10_000),
     default: 30,
-    sentence: 'How many aliases a GraphQL operation may have.',
+    description: 'The maximum number of aliases in a GraphQL operation.',
   }),
-  'graphql.maxCost': row({
+  'graphql.maxCost': setting({
     variable: 'PORTICO_GRAPHQL_MAX_COST',
     kind: integer(1, 1_000_000_000),
     default: 5000,
-    sentence:
-      'The most that a GraphQL operation may cost, in points: one for each object that it may give, by the bounds of its lists, and more for lists that no index leads to.',
+    description:
+      'The maximum cost of a GraphQL operation, in points: one per object that it may return, by the limits of its lists, and more for lists without an index.',
   }),
-  'graphql.maxListSize': row({
+  'graphql.maxListSize': setting({
     variable: 'PORTICO_GRAPHQL_MAX_LIST_SIZE',
     kind: integer(1, 10_000),
     default: 100,
-    sentence: 'The largest `limit` of a list in GraphQL.',
+    description: 'The maximum `limit` of a GraphQL list.',
   }),
-  'graphql.costPerRequest': row({
+  'graphql.costPerRequest': setting({
     variable: 'PORTICO_GRAPHQL_COST_PER_REQUEST',
     kind: integer(1, 1_000_000_000),
     default: 100,
-    sentence:
-      'How many points of a GraphQL operation’s cost draw one request from the rate limit; every operation draws at least one.',
+    description:
+      'How many points of cost count as one request of the rate limit. Every operation counts as at least one.',
   }),
-  'graphql.maxSubscriptions': row({
+  'graphql.maxSubscriptions': setting({
     variable: 'PORTICO_GRAPHQL_MAX_SUBSCRIPTIONS',
     kind: integer(0, 10_000_000),
     default: 1000,
-    sentence: 'Open GraphQL subscriptions of each user, and of each client address without a credential.',
+    description:
+      'The maximum number of open GraphQL subscriptions of each user, and of each client address without a credential.',
   }),
-  'graphql.maxSubscriptionBytes': row({
+  'graphql.maxSubscriptionBytes': setting({
     variable: 'PORTICO_GRAPHQL_MAX_SUBSCRIPTION_BYTES',
     kind: integer(1024, 1_073_741_824),
     default: 262_144,
-    sentence:
-      'The memory that one open GraphQL subscription may keep for its document and its arguments, in bytes, by an estimate: 300 for each token, and two for each character.',
+    description:
+      'The maximum memory of one open GraphQL subscription for its document and arguments, in bytes, estimated as 300 per token plus two per character.',
   }),
-  'graphql.maxCallerBytes': row({
+  'graphql.maxCallerBytes': setting({
     variable: 'PORTICO_GRAPHQL_MAX_CALLER_BYTES',
     kind: integer(1024, 68_719_476_736),
     default: 16_777_216,
-    sentence:
-      'The same for all open subscriptions of each user, and of each client address without a credential, in each worker. Subscriptions with the same document count it once.',
+    description:
+      'The maximum of that memory for all open subscriptions of each user, and of each client address without a credential, in each worker. Subscriptions with the same document count it once.',
   }),
-  'graphql.maxAnonymousConnections': row({
+  'graphql.maxAnonymousConnections': setting({
     variable: 'PORTICO_GRAPHQL_MAX_ANONYMOUS_CONNECTIONS',
     kind: integer(0, 1_000_000),
     default: 50,
-    sentence:
-      'Open WebSockets and streams of server-sent events of each client address without a credential, in each worker, but no more than half of `maxConnections`. IPv6 addresses count by their /64 network.',
+    description:
+      'The maximum number of open WebSockets and server-sent event streams of each client address without a credential, in each worker, and at most half of `maxConnections`. IPv6 addresses count by their /64 network.',
   }),
-  'graphql.maxConnections': row({
+  'graphql.maxConnections': setting({
     variable: 'PORTICO_GRAPHQL_MAX_CONNECTIONS',
     kind: integer(0, 1_000_000),
     default: 2000,
-    sentence:
-      'The same of each user, and of each app for each user, in each worker, but no more than half of `maxConnections`.',
+    description:
+      'The maximum number of open WebSockets and server-sent event streams of each user, and of each app for each user, in each worker, and at most half of `maxConnections`.',
   }),
-  'graphql.maxOperations': row({
+  'graphql.maxOperations': setting({
     variable: 'PORTICO_GRAPHQL_MAX_OPERATIONS',
     kind: integer(1, 100_000),
     default: 100,
-    sentence: 'GraphQL operations at once on one WebSocket connection, subscriptions among them.',
+    description:
+      'The maximum number of concurrent GraphQL operations on one WebSocket, subscriptions included.',
   }),
-  'graphql.maxBuffered': row({
+  'graphql.maxBuffered': setting({
     variable: 'PORTICO_GRAPHQL_MAX_BUFFERED',
     kind: integer(1024, 1_073_741_824),
     default: 262_144,
-    sentence: 'Bytes that may wait for a subscriber who reads slowly; one with more is dropped.',
+    description:
+      'The maximum size of events that wait for a slow subscriber, in bytes. Beyond it, the subscriber is disconnected.',
   }),
 } as const

@@ -1,6 +1,6 @@
 /** The settings of OAuth: `oauth.scopeSeparator` is also `scopeSeparator` in an object `oauth`. */
 import { choice, integer, type Kind, type RateLimit, rateLimit } from './kinds.ts'
-import { optional, row } from './row.ts'
+import { optional, setting } from './setting.ts'
 
 const YEAR = 31_536_000
 
@@ -66,76 +66,76 @@ const longSecret: Kind<string> = {
 }
 
 export const oauthSettings = {
-  'oauth.accessTokenFormat': row<'opaque' | 'jwt'>({
+  'oauth.accessTokenFormat': setting<'opaque' | 'jwt'>({
     variable: 'PORTICO_OAUTH_ACCESS_TOKEN_FORMAT',
     kind: choice('opaque', 'jwt'),
     default: 'opaque',
-    sentence: 'What access tokens look like; an app can have a format of its own.',
+    description: 'The format of access tokens. An app can have its own.',
   }),
-  'oauth.scopeSeparator': row<',' | ' '>({
+  'oauth.scopeSeparator': setting<',' | ' '>({
     variable: 'PORTICO_OAUTH_SCOPE_SEPARATOR',
     kind: separator,
     default: ',',
-    sentence:
-      'What stands between the scopes of a token response: a comma, or a space as in RFC 6749. An app can have one of its own.',
+    description:
+      'The separator of scopes in token responses: a comma, or a space as in RFC 6749. An app can have its own.',
   }),
-  'oauth.accessTokenLife': row({
+  'oauth.accessTokenLife': setting({
     variable: 'PORTICO_OAUTH_ACCESS_TOKEN_LIFE',
     kind: integer(60, 86_400),
     default: 3600,
-    sentence: 'Seconds that an access token works.',
+    description: 'The lifetime of an access token, in seconds.',
   }),
-  'oauth.refreshTokenLife': row({
+  'oauth.refreshTokenLife': setting({
     variable: 'PORTICO_OAUTH_REFRESH_TOKEN_LIFE',
     kind: integer(60, YEAR),
     default: 2_592_000,
-    sentence: 'Seconds that a refresh token works; using it gives a new one.',
+    description: 'The lifetime of a refresh token, in seconds. Using it gives a new one.',
   }),
-  'oauth.idTokenLife': row({
+  'oauth.idTokenLife': setting({
     variable: 'PORTICO_OAUTH_ID_TOKEN_LIFE',
     kind: integer(60, 86_400),
     default: 3600,
-    sentence: 'Seconds that an ID token is valid.',
+    description: 'The lifetime of an ID token, in seconds.',
   }),
-  'oauth.sessionLife': row({
+  'oauth.sessionLife': setting({
     variable: 'PORTICO_OAUTH_SESSION_LIFE',
     kind: integer(300, YEAR),
     default: 1_209_600,
-    sentence: 'Seconds that a browser stays signed in after it was last used to authorize an app.',
+    description: 'How long a browser stays signed in after it was last used to authorize an app, in seconds.',
   }),
-  'oauth.refreshReplay': row({
+  'oauth.refreshReplay': setting({
     variable: 'PORTICO_OAUTH_REFRESH_REPLAY',
     kind: integer(0, 60),
     default: 0,
-    sentence:
-      'Seconds in which the same refresh by the same app gets the same answer again, from any node; with 0, refreshing twice with one token ends the grant, even where two browser tabs did it at once.',
+    description:
+      'How long a repeated refresh by the same app gets the same answer, from any node, in seconds. With 0, using a refresh token twice ends the grant, even if two browser tabs used it at once.',
   }),
-  'oauth.secretOverlap': row({
+  'oauth.secretOverlap': setting({
     variable: 'PORTICO_OAUTH_SECRET_OVERLAP',
     kind: integer(0, YEAR),
     default: 86_400,
-    sentence: 'Seconds that the older secrets of an app work on after it got a new one.',
+    description: 'How long older secrets of an app remain valid after it got a new one, in seconds.',
   }),
   'oauth.tokenRateLimit': optional<RateLimit>({
     variable: 'PORTICO_OAUTH_TOKEN_RATE_LIMIT',
     kind: rateLimit,
     defaultText: '60, and `off` where `rateLimit` is off',
-    sentence:
-      'Refused requests per minute of each client address to the token, device, revocation, introspection, registration and pushed-request endpoints. Others draw from the ordinary budget: of the app that shows its secret, else of the address.',
+    description:
+      'Refused requests per minute of each client address to the token, device, revocation, introspection, registration and pushed-request endpoints. Other requests count against the ordinary limit: the app’s if it sends its secret, else the address’s.',
   }),
   'oauth.registrationToken': optional({
     variable: 'PORTICO_OAUTH_REGISTRATION_TOKEN',
     kind: longSecret,
     secret: true,
     defaultText: 'none: apps cannot register themselves',
-    sentence: 'The initial access token with which apps may register themselves (RFC 7591).',
+    description: 'The initial access token with which apps may register themselves (RFC 7591).',
   }),
-  'oauth.trustedIssuers': row<readonly TrustedIssuer[]>({
+  'oauth.trustedIssuers': setting<readonly TrustedIssuer[]>({
     variable: 'PORTICO_OAUTH_TRUSTED_ISSUERS',
     kind: trustedIssuers,
     default: [],
     defaultText: 'none',
-    sentence:
-      'Outside issuers whose JWTs are taken as credentials: `issuer`, `jwksUri`, `audience`, and `user`, which says whether a verified `email` or the `sub` names the user. JSON in the variable.',
+    description:
+      'External issuers whose JWTs are accepted as credentials: `issuer`, `jwksUri`, `audience`, and `user`, which says whether a verified `email` or the `sub` identifies the user. JSON in the variable.',
   }),
 } as const

@@ -1,11 +1,11 @@
 /** How a table of settings is read from what a program, the environment and a file say. */
-import type { Row } from './row.ts'
+import type { Setting } from './setting.ts'
 
-type Table = Readonly<Record<string, Row<unknown>>>
-type Values = Readonly<Record<string, unknown>>
+type Table = Readonly<Record<string, Setting<unknown>>>
+type GivenValues = Readonly<Record<string, unknown>>
 
 /** With the members of groups under their whole names. */
-function flat(table: Table, values: Values): Values {
+function flat(table: Table, values: GivenValues): GivenValues {
   const groups = new Set(Object.keys(table).flatMap(name => name.split('.').slice(0, -1)))
   return Object.fromEntries(
     Object.entries(values).flatMap(([name, value]) => {
@@ -37,13 +37,13 @@ export class SettingsError extends Error {
 
 export interface SettingsSources {
   /** What a program or the command line says; wins over the rest. */
-  readonly given?: Values | undefined
+  readonly given?: GivenValues | undefined
   readonly environment?: Readonly<Record<string, string | undefined>> | undefined
   readonly file?: { readonly path: string; readonly values: unknown } | undefined
 }
 
 /** Reads every row of a table: given, else environment, else file, else default. Throws a `SettingsError`. */
-export function readTable(table: Table, sources: SettingsSources): Values {
+export function readTable(table: Table, sources: SettingsSources): GivenValues {
   const faults: SettingsFault[] = []
   const file = fileValues(table, sources.file, faults)
   const given = flat(table, sources.given ?? {})
@@ -60,12 +60,12 @@ export function readTable(table: Table, sources: SettingsSources): Values {
 
 interface FileValues {
   readonly path: string
-  readonly values: Values
+  readonly values: GivenValues
 }
 
 /** The sources, groups taken apart. */
 interface Layers {
-  readonly given: Values
+  readonly given: GivenValues
   readonly environment: SettingsSources['environment']
   readonly file: FileValues | undefined
 }
@@ -78,13 +78,13 @@ function fileValues(
   if (!file) return undefined
   const { path, values } = file
   if (typeof values === 'object' && values !== null && !Array.isArray(values)) {
-    return { path, values: flat(table, values as Values) }
+    return { path, values: flat(table, values as GivenValues) }
   }
   faults.push({ place: path, message: 'must hold an object of settings, e.g. `{ "port": 8080 }`.' })
   return undefined
 }
 
-function unknownNames(table: Table, values: Values, source: string): SettingsFault[] {
+function unknownNames(table: Table, values: GivenValues, source: string): SettingsFault[] {
   return Object.keys(values)
     .filter(name => !Object.hasOwn(table, name))
     .map(name => ({
@@ -103,7 +103,7 @@ interface Found {
 /** The first source that has the setting. */
 function find(
   name: string,
-  { kind, variable }: Row<unknown>,
+  { kind, variable }: Setting<unknown>,
   { given, environment, file }: Layers,
 ): Found | undefined {
   const asked = given[name]
@@ -119,13 +119,17 @@ function find(
   return { place: `\`${name}\` (${file?.path})`, value: filed, parse: () => kind.fromValue(filed) }
 }
 
-function readOne(name: string, setting: Row<unknown>, layers: Layers, faults: SettingsFault[]): unknown {
+function readOne(name: string, setting: Setting<unknown>, layers: Layers, faults: SettingsFault[]): unknown {
   const found = find(name, setting, layers)
   if (found) return checked(setting, found, faults)
   return setting.default === undefined ? undefined : setting.kind.fromValue(setting.default)
 }
 
-function checked(setting: Row<unknown>, { place, value, parse }: Found, faults: SettingsFault[]): unknown {
+function checked(
+  setting: Setting<unknown>,
+  { place, value, parse }: Found,
+  faults: SettingsFault[],
+): unknown {
   try {
     const parsed = parse()
     if (parsed !== undefined) return parsed

@@ -1,6 +1,6 @@
 /** The settings of what several nodes share. */
 import { integer, type Kind } from './kinds.ts'
-import { optional, row } from './row.ts'
+import { optional, setting } from './setting.ts'
 
 const databaseNumber = /^\d{1,5}$/
 
@@ -52,22 +52,22 @@ export const redisSettings = {
     variable: 'REDIS_URL',
     kind: address,
     secret: true,
-    defaultText: 'none: this node is alone',
-    sentence:
-      'The Redis or Valkey server by which several nodes count limits together and wake each other. Nothing is kept there that would be missed.',
+    defaultText: 'none: a single node',
+    description:
+      'The Redis or Valkey server by which several nodes share rate limits and notify each other of commits. Losing its contents loses nothing important.',
   }),
-  'redis.prefix': row({
+  'redis.prefix': setting({
     variable: 'PORTICO_REDIS_PREFIX',
     kind: prefix,
     default: 'portico:',
-    sentence:
-      'What every key and channel in Redis begins with: the same for all nodes of a service, another for every other service on that server.',
+    description:
+      'The prefix of every key and channel in Redis: the same for all nodes of a service, and different for every other service on that server.',
   }),
-  'redis.timeout': row({
+  'redis.timeout': setting({
     variable: 'PORTICO_REDIS_TIMEOUT',
     kind: integer(5, 5000),
     default: 100,
-    sentence:
-      'Milliseconds that a request waits for Redis. Then this node counts for itself until Redis answers in time again.',
+    description:
+      'How long a request waits for Redis, in milliseconds. After that, this node counts for itself until Redis answers in time again.',
   }),
 } as const

@@ -1,6 +1,6 @@
 /**
- * Loads this face, which is large, at its first use: in steps, so that no other request waits long meanwhile, and
- * until it is as quick as it will be.
+ * Loads GraphQL, which is large, when it is first used: in steps, so that no other request waits long meanwhile, and
+ * warmed up, so that the first document is not slow.
  */
 import { setImmediate as turn } from 'node:timers/promises'
 import type { Run } from '../plan/run.ts'
@@ -15,12 +15,12 @@ const steps: readonly (() => Promise<unknown>)[] = [
   () => import('graphql-ws'),
 ]
 
-export async function loadFace(run: Run) {
+export async function loadModules(run: Run) {
   for (const step of steps) {
     await step()
     await turn()
   }
-  const { createEngine } = await import('./create-engine.ts')
+  const { createEngine } = await import('./execute/create-engine.ts')
   await turn()
   const { createGraphql } = await import('./graphql.ts')
   await turn()

@@ -1,7 +1,8 @@
-/** What a client asks for, whichever way it came (GraphQL over HTTP, "Request parameters"). */
+/** A request, whichever transport it came by (GraphQL over HTTP, "Request parameters"). */
 import { isUtf8 } from 'node:buffer'
 import type { Call } from '../call.ts'
 import { ApiError } from '../errors.ts'
+import { isObject, type JsonObject, parsedJson } from './json.ts'
 
 export interface GraphqlRequest {
   readonly query: string | undefined
@@ -13,17 +14,11 @@ export interface GraphqlRequest {
   readonly sha256Hash: string | undefined
 }
 
-type Values = Readonly<Record<string, unknown>>
-
-/** A JSON field takes 64 levels; what leads to it takes some more. */
-const DEEPEST = 80
+/** A JSON field takes 64 levels; what leads to it takes a few more. */
+const maxNesting = 80
 
 function bad(message: string): ApiError {
   return new ApiError('BAD_REQUEST', message)
-}
-
-function isObject(value: unknown): value is Values {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 function isWithin(value: unknown, levels: number): boolean {
@@ -31,22 +26,22 @@ function isWithin(value: unknown, levels: number): boolean {
   return levels > 0 && Object.keys(value).every(key => isWithin(Reflect.get(value, key), levels - 1))
 }
 
-function textOf(values: Values, name: string): string | undefined {
+function textOf(values: JsonObject, name: string): string | undefined {
   const value = values[name]
   if (value === undefined || value === null) return undefined
   if (typeof value === 'string') return value
   throw bad(`\`${name}\` must be a string.`)
 }
 
-function objectOf(values: Values, name: string): Values | undefined {
+function objectOf(values: JsonObject, name: string): JsonObject | undefined {
   const value = values[name]
   if (value === undefined || value === null) return undefined
   if (!isObject(value)) throw bad(`\`${name}\` must be a JSON object.`)
-  if (isWithin(value, DEEPEST)) return value
-  throw bad(`\`${name}\` is nested too deep; at most ${DEEPEST} levels are taken.`)
+  if (isWithin(value, maxNesting)) return value
+  throw bad(`\`${name}\` is nested too deep; at most ${maxNesting} levels are taken.`)
 }
 
-function persistedHash(extensions: Values | undefined): string | undefined {
+function persistedHash(extensions: JsonObject | undefined): string | undefined {
   const persisted = extensions?.persistedQuery
   if (persisted === undefined || persisted === null) return undefined
   if (!isObject(persisted) || persisted.version !== 1) {
@@ -57,7 +52,7 @@ function persistedHash(extensions: Values | undefined): string | undefined {
   throw bad('`extensions.persistedQuery.sha256Hash` must be 64 hexadecimal digits, in lower case.')
 }
 
-/** The request in a JSON object. Throws BAD_REQUEST; what it does not know, it leaves alone. */
+/** The request in a JSON object, whose unknown members are ignored. Throws BAD_REQUEST. */
 export function requestOf(values: unknown): GraphqlRequest {
   if (Array.isArray(values)) throw bad('Batches are not taken: send one request at a time.')
   if (!isObject(values)) throw bad('The body must be a JSON object with `query`.')
@@ -70,7 +65,7 @@ export function requestOf(values: unknown): GraphqlRequest {
     sha256Hash: persistedHash(objectOf(values, 'extensions')),
   }
   const isNamed = request.documentId !== undefined || request.sha256Hash !== undefined
-  // The protocol of graphql-ws requires a text: https://the-guild.dev/graphql/ws/recipes#persisted-queries
+  // Clients of graphql-ws must send a text, even an empty one: https://the-guild.dev/graphql/ws/recipes#persisted-queries
   if (isNamed) return query === '' ? { ...request, query: undefined } : request
   if (query !== undefined) return request
   throw bad('`query` is missing: send the text of the operation, or name a stored document.')
@@ -91,7 +86,10 @@ function requireJson({ headers }: Call): void {
   }
 }
 
-/** A POST's body. Forms and text, which any page could send from anywhere, are UNSUPPORTED_MEDIA_TYPE. */
+/**
+ * The request in a POST's body. Forms and text are UNSUPPORTED_MEDIA_TYPE: a page of any origin can send them without
+ * a preflight.
+ */
 export function bodyRequest(call: Call): GraphqlRequest {
   requireJson(call)
   if (call.body.length === 0) throw bad('The body is empty; send a JSON object with `query`.')
@@ -100,24 +98,22 @@ export function bodyRequest(call: Call): GraphqlRequest {
 }
 
 function parsed(text: string, what: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    throw bad(`${what} is not JSON.`)
-  }
+  const value = parsedJson(text)
+  if (value === undefined) throw bad(`${what} is not JSON.`)
+  return value
 }
 
-const json = new Set(['variables', 'extensions'])
-const parameters = new Set(['query', 'operationName', 'documentId', ...json])
+const jsonParameters = new Set(['variables', 'extensions'])
+const parameters = new Set(['query', 'operationName', 'documentId', ...jsonParameters])
 
-/** A GET's query string. */
+/** The request in a GET's query string. Parameters that GraphQL over HTTP does not define are ignored. */
 export function queryRequest({ query }: Call): GraphqlRequest {
   const values: Record<string, unknown> = {}
   for (const [name, value] of new URLSearchParams(query)) {
     if (!parameters.has(name)) continue
     if (name in values) throw bad(`The parameter \`${name}\` is given twice.`)
-    values[name] = json.has(name) && value !== '' ? parsed(value, `The parameter \`${name}\``) : value
-    if (json.has(name) && value === '') values[name] = null
+    if (!jsonParameters.has(name)) values[name] = value
+    else values[name] = value === '' ? null : parsed(value, `The parameter \`${name}\``)
   }
   return requestOf(values)
 }

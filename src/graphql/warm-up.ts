@@ -1,6 +1,6 @@
 /**
- * Documents that are read before the first one comes. What V8 has never run takes long: a document of 2,000 tokens
- * took up to 25 ms of CPU in a new process, and takes a third of it after this.
+ * Prepares documents before the first request, since V8 runs new code slowly. In a new process, a document of 2,000
+ * tokens took up to 25 ms of CPU; after this it takes a third of that.
  */
 import { setImmediate as turn } from 'node:timers/promises'
 import { anyone } from '../model/access.ts'
@@ -9,28 +9,28 @@ import { collection, model } from '../model/declaration.ts'
 import { relation } from '../model/fields/relation.ts'
 import { string } from '../model/fields/string.ts'
 import type { Run } from '../plan/run.ts'
-import { createEngine } from './create-engine.ts'
+import { createEngine } from './execute/create-engine.ts'
 
-/** How often the documents repeat their parts: a short one first, since the first is the slowest. */
+/** How often each document repeats its parts. The first is the slowest, so it is short. */
 const rounds = [1, 4, 20, 20, 20, 20]
 
 let warmed: Promise<void> | undefined
 
-/** Once in a process, or thread. `run` is never asked. */
+/** Once per thread. `run` is never called. */
 export function warmUp(run: Run): Promise<void> {
-  warmed ??= readAll(run)
+  warmed ??= prepareAll(run)
   return warmed
 }
 
-async function readAll(run: Run): Promise<void> {
-  // An engine of its own, so that nothing of this is remembered.
+async function prepareAll(run: Run): Promise<void> {
+  // Its own engine: the caches of the service stay empty.
   const engine = createEngine({ model: checkModel(notes), run, hooks: new Map() })
   for (const [round, parts] of rounds.entries()) {
-    const prepared = engine.prepare(`${accepted(parts)}#${round}`, undefined)
+    const prepared = engine.prepare(`${validDocument(parts)}#${round}`, undefined)
     if (prepared.outcome !== 'prepared') throw new Error(prepared.errors[0]?.message)
     engine.bind(prepared, { more: true })
     await turn()
-    engine.prepare(`${refused(parts)}#${round}`, undefined)
+    engine.prepare(`${invalidDocument(parts)}#${round}`, undefined)
     await turn()
   }
 }
@@ -48,8 +48,8 @@ function times(count: number, part: (at: number) => string): string {
   return Array.from({ length: count }, (_, at) => part(at)).join(' ')
 }
 
-/** Lists with every kind of argument, fragments, directives, a connection, parts of one type or another. */
-function accepted(parts: number): string {
+/** Lists with every kind of argument, fragments, directives, a connection, and type conditions. */
+function validDocument(parts: number): string {
   const rows =
     'limit: $n, filter: {title: {contains: "x"}, or: [{id: {in: [1, 2]}}]}, orderBy: [CREATED_AT_DESC]'
   const list = (at: number) =>
@@ -60,8 +60,8 @@ function accepted(parts: number): string {
   return `query ($n: Int = 1, $more: Boolean!) { ${times(parts, list)} ${connection} ${node} } ${times(parts, fragment)}`
 }
 
-/** Names that there are not, arguments given twice, values of a wrong type. */
-function refused(parts: number): string {
+/** Unknown names, repeated arguments, values of a wrong type. */
+function invalidDocument(parts: number): string {
   const list = (at: number) => `me { x${at} ...F } notes(limit: 1, limit: 2, x: "x", orderBy: X) { id @x }`
   return `{ ${times(parts, list)} } ${times(parts, at => `fragment F${at} on User { id }`)}`
 }

@@ -12,23 +12,23 @@ function brokenOff(): ApiError {
   return new ApiError('REQUEST_TIMEOUT', 'The connection ended before the body did.')
 }
 
-interface Waiting {
+interface QueuedRead {
   readonly req: IncomingMessage
   readonly limit: number
   readonly resolve: (body: Buffer) => void
   readonly reject: (error: Error) => void
 }
 
-/** Bodies that may come in the turn of the event loop that is now. */
-let coming: Waiting[] = []
+/** Bodies that may arrive within this turn of the event loop. */
+let queuedReads: QueuedRead[] = []
 
 function takeAll(): void {
-  const waiting = coming
-  coming = []
-  for (const one of waiting) take(one)
+  const reads = queuedReads
+  queuedReads = []
+  for (const read of reads) take(read)
 }
 
-function take(one: Waiting): void {
+function take(one: QueuedRead): void {
   if (one.req.destroyed) one.reject(brokenOff())
   else if (one.req.complete) takeWhole(one)
   else collect(one)
@@ -36,18 +36,18 @@ function take(one: Waiting): void {
 
 /**
  * The whole body, of at most `limit` bytes: rejects with PAYLOAD_TOO_LARGE beyond, with REQUEST_TIMEOUT where the
- * connection ends first. A short body comes with its head: at the end of the turn it is there, and no event need be
- * waited for.
+ * connection ends first. A short body arrives with the headers: at the end of the turn it is complete, and no event
+ * need be awaited.
  */
 export function bodyOf(req: IncomingMessage, limit: number): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     if (req.complete) return take({ req, limit, resolve, reject })
-    if (coming.length === 0) setImmediate(takeAll)
-    coming.push({ req, limit, resolve, reject })
+    if (queuedReads.length === 0) setImmediate(takeAll)
+    queuedReads.push({ req, limit, resolve, reject })
   })
 }
 
-function takeWhole({ req, limit, resolve, reject }: Waiting): void {
+function takeWhole({ req, limit, resolve, reject }: QueuedRead): void {
   const length = req.readableLength
   const first: Buffer = req.read() ?? empty
   if (length > limit) reject(tooLarge(limit))
@@ -62,7 +62,7 @@ function* rest(req: IncomingMessage): Generator<Buffer> {
 /** Not a function of `collect`, which would hold on to all that its closures share. */
 function ignore(): void {}
 
-function collect({ req, limit, resolve, reject }: Waiting): void {
+function collect({ req, limit, resolve, reject }: QueuedRead): void {
   const chunks: Buffer[] = []
   let length = 0
   // The request lives as long as its response, which may be a stream: it must not keep the body.

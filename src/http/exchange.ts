@@ -2,18 +2,18 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
 import type { Call } from '../call.ts'
 import { bodyOf, tooLarge } from './body.ts'
-import { headersIn } from './head.ts'
+import { headersIn } from './header-block.ts'
 import { requestId } from './request-id.ts'
 
 const empty = Buffer.alloc(0)
 
-/** An unwanted body up to this many bytes is read and dropped, so that the connection lives on. */
-const MAX_DRAINED = 65_536
+/** An unwanted body up to this size is read and dropped, so that the connection stays open. */
+const maxDrainedBytes = 65_536
 
 export class Exchange implements Call {
   readonly method: string
   readonly path: string
-  /** Without `api_key`, once the credential was looked for. */
+  /** Without `api_key`, once the credential was read. */
   query: string
   keyInQuery = false
   readonly headers: IncomingHttpHeaders
@@ -21,14 +21,17 @@ export class Exchange implements Call {
   readonly requestId: string
   body: Buffer = empty
 
-  /** Header lines, each with its end, that the stages add to whatever reply comes, e.g. the limit's. */
+  /** Header lines, each with its line end, that stages add to any reply, e.g. the rate limit's. */
   added = ''
-  /** What the limit leaves of the caller's budget; undefined: nothing is limited. */
+  /** What remains of the caller's rate limit; undefined: no limit applies. */
   budget: { readonly limit: number; readonly remaining: number; readonly resetAt: number } | undefined
-  /** When the body has come: waits until there is time for what is to be done with it. */
-  turn: ((exchange: Exchange) => Promise<void> | undefined) | undefined
-  hasWaited = false
-  /** Who asked, for the log. */
+  /** Called when the body has arrived: waits until there is time for the work on it. */
+  bodyArrived: (() => Promise<void> | undefined) | undefined
+  /** Whether it is refused before anything was done for it: it is no part of the log nor of the request metrics. */
+  isRefused = false
+  /** Whether the connection ends with the reply. */
+  closesConnection = false
+  /** The caller, for the log. */
   userId: number | null = null
   readonly start: number
   readonly req: IncomingMessage
@@ -57,7 +60,7 @@ export class Exchange implements Call {
     return (length !== undefined && length !== '0') || this.headers['transfer-encoding'] !== undefined
   }
 
-  /** For whoever writes the response in our place: what every answer has, as far as nobody sets it anew. */
+  /** Sets the headers of every response, for another module that writes the response: it may replace them. */
   prepareResponse(constant: readonly string[]): void {
     const headers = [...constant, ...headersIn(this.added), 'X-Request-Id', this.requestId]
     for (let at = 0; at < headers.length; at += 2) {
@@ -65,29 +68,29 @@ export class Exchange implements Call {
     }
   }
 
-  /** Whether nobody waits for the answer any more. */
+  /** Whether the client has closed the connection. */
   get isGone(): boolean {
     return this.res.destroyed
   }
 
-  /** Whether the client has ended its side: as a rule it has gone, but it may still read. */
+  /** Whether the client has ended its side: it has probably gone, but it may still read. */
   get hasEnded(): boolean {
     return this.req.socket.readableEnded
   }
 
-  /** Whether some of the body has not come yet. */
+  /** Whether some of the body has not arrived yet. */
   get isUnread(): boolean {
     return this.hasBody && !this.req.complete
   }
 
   /**
-   * What still arrives of the body is too much to be read for nothing, or may never come (RFC 9110,
-   * 10.1.1): the connection cannot be used again.
+   * Whether the connection cannot be used again: the rest of the body is too large to be read for nothing, or may never
+   * arrive (RFC 9110, 10.1.1).
    */
   get isEndless(): boolean {
     if (!this.isUnread) return false
     const { 'content-length': length, expect } = this.headers
-    return length === undefined || Number(length) > MAX_DRAINED || expect !== undefined
+    return length === undefined || Number(length) > maxDrainedBytes || expect !== undefined
   }
 
   /**
@@ -101,7 +104,7 @@ export class Exchange implements Call {
     if (this.headers.expect?.toLowerCase() === '100-continue') this.res.writeContinue()
     return bodyOf(this.req, limit).then(body => {
       this.body = body
-      return this.turn?.(this)
+      return this.bodyArrived?.()
     })
   }
 }

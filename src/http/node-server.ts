@@ -4,10 +4,10 @@ import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import type { Settings } from '../config.ts'
 import type { ApiError } from '../errors.ts'
-import { socketOptions } from './doors.ts'
+import { socketOptions } from './listeners.ts'
 import { oneAtATime } from './pipelining.ts'
-import { parserError, unknownMethod } from './raw-error.ts'
-import { takeOriginForm } from './target.ts'
+import { parserError, unknownMethod } from './raw-response.ts'
+import { takeOriginForm } from './request-target.ts'
 
 export type ServerSettings = Pick<
   Settings,

@@ -1,14 +1,14 @@
-/** A reply onto the wire. */
+/** Writes replies to connections. */
 import type { Socket } from 'node:net'
 import { type Kept, type Reply, unsent } from '../call.ts'
 import type { Exchange } from './exchange.ts'
-import { headerLines, headersIn, isBodiless, responseEnder, statusLine } from './head.ts'
+import { headerLines, headersIn, isBodiless, responseEnder, statusLine } from './header-block.ts'
 
-/** How long the rest of a refused body is read before the connection ends, in milliseconds. */
-const LINGER = 10_000
+/** How long the rest of a refused body is read before the connection ends. */
+const lingerMs = 10_000
 
-/** How long a client may read nothing of a stream that is ready for it, in milliseconds. */
-const UNREAD = 60_000
+/** How long a client may leave a stream unread. */
+const maxUnreadMs = 60_000
 
 const empty = Buffer.alloc(0)
 
@@ -20,15 +20,15 @@ function byteLength(body: Reply['body']): number {
 export interface SendOptions {
   /** Flat headers of every answer. */
   readonly constant: readonly string[]
-  /** Seconds that an idle connection is kept. */
-  readonly keepAlive: number
+  /** How long an idle connection is kept. */
+  readonly keepAliveSeconds: number
 }
 
 /** Returns the number of body bytes, or undefined while a streamed body is still on its way. */
 export type Send = (exchange: Exchange, reply: Reply, closing: boolean) => number | undefined
 
-export function createSend({ constant, keepAlive }: SendOptions): Send {
-  const endResponse = responseEnder(keepAlive)
+export function createSend({ constant, keepAliveSeconds }: SendOptions): Send {
+  const endResponse = responseEnder(keepAliveSeconds)
   const constantLines = headerLines(constant)
 
   const fixed = (reply: Reply, kept: Kept): void => {
@@ -55,7 +55,7 @@ export function createSend({ constant, keepAlive }: SendOptions): Send {
   }
 }
 
-/** Nobody is there to read the body: who writes a stream must hear of it. */
+/** Nobody reads the body: a stream must be told to stop. */
 function abandon(body: Reply['body']): number {
   if (isStream(body)) leave(body[Symbol.asyncIterator]())
   return 0
@@ -69,10 +69,10 @@ function leave(iterator: AsyncIterator<string>): void {
   iterator.return?.().catch(() => {})
 }
 
-/** Whether the exchange ends with one text, and its connection may live on as the client wishes. */
+/** Whether the fast path applies: one body, and a connection that stays open if the client wishes. */
 function isPlain(exchange: Exchange, body: Reply['body']): body is string | Buffer | null {
   if (isStream(body)) return false
-  // What pages have set on the response itself, e.g. the cookie of a session.
+  // Account pages set cookies on the response itself.
   if (exchange.res.hasHeader('set-cookie')) return false
   return exchange.req.httpVersionMinor === 1 && !exchange.isUnread
 }
@@ -91,7 +91,7 @@ function sendSlowly(exchange: Exchange, reply: Reply, constant: readonly string[
   if (closing || unread) headers.push('Connection', 'close')
   if (isStream(body)) {
     res.writeHead(status, headers)
-    // Nobody looks at it any more, and the stream may last for days.
+    // The stream may last for days: the request body must not be kept for as long.
     exchange.body = empty
     stream(exchange, body)
     return undefined
@@ -106,15 +106,15 @@ function sendSlowly(exchange: Exchange, reply: Reply, constant: readonly string[
 }
 
 /**
- * The client still sends a body that nobody wants. Ending the connection at once would reset it, and
- * the client would never read the answer (RFC 9112, 9.6), so what comes is dropped for a while.
+ * The client still sends a body that nobody needs. Ending the connection at once would reset it, and the client would
+ * never read the answer (RFC 9112, 9.6), so the body is read and dropped for a while.
  */
 function linger({ req, res }: Exchange, body: string | Buffer | undefined): void {
   const end = () => {
     clearTimeout(timer)
     res.end()
   }
-  const timer = setTimeout(end, LINGER)
+  const timer = setTimeout(end, lingerMs)
   if (body === undefined) res.flushHeaders()
   else res.write(body)
   req.on('error', end).on('close', end).on('end', end).resume()
@@ -122,7 +122,7 @@ function linger({ req, res }: Exchange, body: string | Buffer | undefined): void
 
 async function stream({ req, res, method }: Exchange, parts: AsyncIterable<string>): Promise<void> {
   const iterator = parts[Symbol.asyncIterator]()
-  // Who waits for the next part must hear at once that nobody will read it.
+  // A generator that waits for its next part stops at once when the client has gone.
   const left = () => leave(iterator)
   res.once('close', left)
   if (method === 'HEAD') return void res.end()
@@ -140,8 +140,8 @@ async function stream({ req, res, method }: Exchange, parts: AsyncIterable<strin
 }
 
 /**
- * A stream has no end that a client which has ended its side could wait for, and one that has gone looks the same until
- * something is written.
+ * Ends the stream when the client ends its side. A stream has no end that such a client could wait for, and a client that
+ * has gone looks the same until something is written.
  */
 function endWithReader(socket: Socket, res: Exchange['res']): void {
   const end = () => void res.destroy()
@@ -157,7 +157,7 @@ function drained(res: Exchange['res']): Promise<void> {
       res.off('drain', done).off('close', done)
       resolve()
     }
-    const timer = setTimeout(() => res.destroy(), UNREAD)
+    const timer = setTimeout(() => res.destroy(), maxUnreadMs)
     res.on('drain', done).on('close', done)
   })
 }

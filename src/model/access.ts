@@ -1,4 +1,4 @@
-/** The builders of access rules. What they build is data (see `rule.ts`); only the guard decides it. */
+/** Builders of access rules. A rule is data (see `rule.ts`); only the guard evaluates it. */
 import { type Marker, markerOf } from './fields/marker.ts'
 import type { Comparison, Rule, RuleOperand, Scalar } from './rule.ts'
 
@@ -29,7 +29,7 @@ export const anyone: AccessRule = chain({ kind: 'anyone' })
 /** No one; not even an administrator. */
 export const nobody: AccessRule = chain({ kind: 'nobody' })
 
-/** Whoever is signed in. */
+/** Every signed-in user. */
 export const signedIn: AccessRule = chain({ kind: 'signedIn' })
 
 /** Users with one of these roles. */
@@ -37,17 +37,17 @@ export function role(...roles: readonly string[]): AccessRule {
   return chain({ kind: 'role', roles })
 }
 
-/** Credentials that carry this scope, e.g. `scope('write:post')`. A session without scopes carries all. */
+/** Credentials that have this scope, e.g. `scope('write:post')`. A session that is not limited to scopes has all. */
 export function scope(name: string): AccessRule {
   return chain({ kind: 'scope', scope: name })
 }
 
-/** The user whose id the field holds. On `users` itself: `owner('id')`. */
+/** The user whose id is in the field. On `users` itself: `owner('id')`. */
 export function owner(fieldName: string): AccessRule {
   return compare(fieldName, 'eq', { kind: 'userId' })
 }
 
-/** At least one row that the relation reaches fulfils the rule; for a to-one relation, the row itself does. */
+/** The rule holds for the related row, or for at least one row of a to-many relation. */
 export function related(relation: string, rule: AccessRule): AccessRule {
   return chain({ kind: 'related', relation, rule: rule?.rule })
 }
@@ -57,10 +57,10 @@ export function not(rule: AccessRule): AccessRule {
   return chain({ kind: 'not', rule: rule?.rule })
 }
 
-/** What a rule may compare a field with: a value, or `currentUser`. */
+/** The right side of a comparison. */
 type Comparable = Scalar | Marker<'currentUser'>
 
-/** Comparisons of one field of the row; a comparison with a missing value is false. */
+/** Comparisons of one field. A comparison with a missing value is false. */
 interface FieldRules {
   eq(value: Comparable): AccessRule
   ne(value: Comparable): AccessRule
@@ -81,7 +81,7 @@ function compare(name: string, comparison: Comparison, operand: RuleOperand): Ac
   return chain({ kind: 'compare', field: name, comparison, operand })
 }
 
-/** A field of the row, to be compared: `field('status').eq('published')`. */
+/** Starts a comparison: `field('status').eq('published')`. */
 export function field(name: string): FieldRules {
   const comparing = (comparison: Comparison) => (value: Comparable | readonly Scalar[]) =>
     compare(name, comparison, operandOf(value))

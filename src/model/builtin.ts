@@ -1,4 +1,4 @@
-/** The collections and fields that every model has by itself. */
+/** The built-in collections and fields. */
 import { nobody, owner, related, role, signedIn } from './access.ts'
 import {
   type CollectionDeclaration,
@@ -10,25 +10,25 @@ import { choice } from './fields/choice.ts'
 import { datetime } from './fields/datetime.ts'
 import { declared } from './fields/declared.ts'
 import { email } from './fields/email.ts'
-import { integerType } from './fields/integer.ts'
+import { idType } from './fields/integer.ts'
 import { jsonType } from './fields/json.ts'
 import { currentUser, now } from './fields/marker.ts'
 import { relation } from './fields/relation.ts'
 import { string } from './fields/string.ts'
 import type { JsonSchema } from './fields/type.ts'
 import { url } from './fields/url.ts'
-import { publicPicture, redirection, visible } from './patterns.ts'
+import { publicPicture, redirection, visible } from './json-schema/patterns.ts'
 
 const readOnly = { readOnly: true } as const
 
 /** The first field of every collection. */
 export const idField = declared<number, typeof readOnly>({
-  type: integerType('integer', 1, Number.MAX_SAFE_INTEGER, 'ID'),
+  type: idType('integer'),
   options: readOnly,
   checks: {},
 })
 
-/** The last fields: when the item was made and, where the collection asks for it, last changed. */
+/** The last fields of every collection; `updated_at` only where the collection asks for it. */
 export const timeFields = {
   created_at: datetime({ readOnly: true, default: now }),
   updated_at: datetime({ readOnly: true, default: now }),
@@ -48,7 +48,7 @@ const userAccess = {
   delete: role('admin'),
 }
 
-/** The accounts, with what a declaration adds to them. */
+/** `users`, extended by the model's declaration. */
 export function usersWith(added: CollectionDeclaration | undefined): CollectionDeclaration {
   const { fields, access, ...rest } = added?.options ?? { fields: {} }
   const options: CollectionOptions = {
@@ -66,7 +66,7 @@ const keyScopes = {
   description: 'What the key may be used for; `*` is everything that you may do.',
 } as const
 
-/** The fields of an API key; a key's scopes are among the model's. */
+/** `scopes`: those of the model, which a key may be limited to. */
 function apiKeyFields(scopes: readonly string[]) {
   const items = { type: 'string', enum: [...scopes, '*'] }
   return {
@@ -89,7 +89,7 @@ function apiKeyFields(scopes: readonly string[]) {
   } as const
 }
 
-/** The API keys, each of its owner's own. */
+/** Users see and change only their own API keys. */
 export function apiKeys(scopes: readonly string[]): CollectionDeclaration {
   const own = owner('user_id')
   return collection({
@@ -99,7 +99,7 @@ export function apiKeys(scopes: readonly string[]): CollectionDeclaration {
   })
 }
 
-/** What a token for OpenID Connect may carry beside the scopes of the model (Core 1.0, 5.4 and 11). */
+/** The scopes of OpenID Connect (Core 1.0, 5.4 and 11), which tokens may have beside the model's. */
 export const openidScopes: ReadonlyMap<string, string> = new Map([
   ['openid', 'Know who you are'],
   ['profile', 'See your name'],
@@ -112,7 +112,7 @@ interface ListOptions {
   readonly description: string
 }
 
-/** A JSON array of different texts. */
+/** A JSON array of distinct strings. */
 function texts<const O extends ListOptions>(items: JsonSchema, maxItems: number, options: O) {
   return declared<readonly string[], O>({
     type: jsonType({ type: 'array', items, uniqueItems: true, maxItems }),
@@ -126,7 +126,7 @@ const separator = {
   description: 'What stands between scopes in token responses; null: as the service is set.',
 } as const
 
-const MOST_REDIRECTS = 50
+const maxRedirectUris = 50
 
 const redirectUri = { type: 'string', maxLength: 2048, pattern: redirection }
 
@@ -152,7 +152,7 @@ function oauthAppFields(scopes: readonly string[]) {
       description:
         '`confidential`: it can keep a secret. `public`: it runs where its users can look into it.',
     }),
-    redirect_uris: texts(redirectUri, MOST_REDIRECTS, {
+    redirect_uris: texts(redirectUri, maxRedirectUris, {
       description:
         'Where a browser may be sent back to; compared exactly, but for the port of 127.0.0.1 and [::1].',
     }),
@@ -186,14 +186,14 @@ function oauthAppFields(scopes: readonly string[]) {
       max: 100,
       description: 'By which it is known to the authorization server.',
     }),
-    // Where older versions keep the first secret: see `auth/server/app-secrets.ts`.
+    // Older versions store the first secret here: see `auth/server/clients/app-secrets.ts`.
     secret_hash: string({ optional: true, internal: true }),
   } as const
 }
 
 const ownApps = owner('user_id')
 
-/** The OAuth apps, each of its owner's own. */
+/** Users see and change only their own OAuth apps. */
 export function oauthApps(scopes: readonly string[]): CollectionDeclaration {
   return collection({
     description: 'Apps that ask users for access by OAuth 2.0.',
@@ -219,7 +219,7 @@ const oauthAppSecretFields = {
   hash: string({ internal: true, unique: true }),
 } as const
 
-/** The secrets of apps, the first one too: making one ends the others after a while, deleting one ends it at once. */
+/** All secrets of an app, including the first. Creating one lets the others expire after a while. */
 export function oauthAppSecrets(): CollectionDeclaration {
   const ofOwnApp = related('app', ownApps)
   return collection({

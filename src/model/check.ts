@@ -1,4 +1,4 @@
-/** From a declaration to a checked, frozen `Model`, or all its faults at once. */
+/** Turns a declaration into a frozen `Model`, or reports all its faults at once. */
 import { Faults, ModelError } from './check/faults.ts'
 import { checkRenames, deprecationOf, fieldOf } from './check/fields.ts'
 import { indexesOf } from './check/indexes.ts'
@@ -59,7 +59,7 @@ function collectionsOf(
   return new Map(collections.map(collection => [collection.name, collection]))
 }
 
-/** A map that cannot be changed any more. */
+/** `Object.freeze` does not stop a Map's methods. */
 class FrozenMap<K, V> extends Map<K, V> {
   override set(key: K, value: V): this {
     if (Object.isFrozen(this)) throw new TypeError('The model is frozen.')
@@ -86,14 +86,14 @@ function frozen<T>(value: T): T {
   return Object.freeze(value)
 }
 
-/** Whether the value is what `model({ … })` makes. */
+/** Whether `model({ … })` returned the value. */
 function isDeclaration(value: unknown): value is Declaration {
   if (typeof value !== 'object' || value === null) return false
   const { kind, collections } = value as Partial<Declaration>
   return kind === 'model' && typeof collections === 'object' && collections !== null
 }
 
-/** The model that a declaration stands for. Throws a `ModelError` that tells all its faults. */
+/** Checks a declaration. Throws a `ModelError` that lists all faults. */
 export function checkModel(declaration: Declaration): Model {
   const faults = new Faults()
   if (!isDeclaration(declaration)) {

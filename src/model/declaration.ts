@@ -1,4 +1,4 @@
-/** The words that a model file is written with. What they make is checked by `checkModel`. */
+/** The functions that a model file is written with. `checkModel` checks what they return. */
 import type { AccessRule } from './access.ts'
 import type { DeprecationOptions, FieldDeclaration } from './fields/declared.ts'
 
@@ -28,20 +28,20 @@ export interface CollectionOptions<
   readonly fields: Fields
   /** A sentence for the documentation. */
   readonly description?: string
-  /** The name of one item; needed only where it cannot be derived from the collection's. */
+  /** The name of one item. Required only where it cannot be derived from the collection's name. */
   readonly singular?: string
-  /** Whether items carry the time of their last change. */
+  /** Whether items have the field `updated_at`. */
   readonly updatedAt?: UpdatedAt
   readonly deprecated?: DeprecationOptions
-  /** The name that this collection had before; its data are kept. */
+  /** The former name of the collection. A migration renames the table and keeps its data. */
   readonly renamedFrom?: string
   readonly relations?: Readonly<Record<string, ManyToManyDeclaration>>
   readonly indexes?: readonly IndexDeclaration[]
-  /** What is left out is for administrators only. */
+  /** Operations without a rule are for administrators only. */
   readonly access?: { readonly [operation in Operation]?: AccessRule }
 }
 
-/** What `users` can be extended with: everything but its name. */
+/** The options that extend `users`. It is built in, so it cannot be renamed or deprecated. */
 type UsersOptions<
   Fields extends FieldDeclarations = FieldDeclarations,
   UpdatedAt extends boolean = boolean,
@@ -64,7 +64,7 @@ export interface Declaration<Collections extends CollectionDeclarations = Collec
   readonly collections: Collections
 }
 
-/** A whole model, by the names of its collections: plural, in snake_case. */
+/** A model. The keys are the names of the collections: plural, in snake_case. */
 export function model<const C extends CollectionDeclarations>(collections: C): Declaration<C> {
   return Object.freeze({ kind: 'model', collections })
 }
@@ -76,7 +76,7 @@ export function collection<const F extends FieldDeclarations, const U extends bo
   return Object.freeze({ kind: 'collection', extends: undefined, options })
 }
 
-/** The accounts, which are there by themselves, with what this model adds to them. */
+/** Extends the built-in collection of accounts. */
 export function users<
   const F extends FieldDeclarations = Record<never, never>,
   const U extends boolean = false,
@@ -85,7 +85,7 @@ export function users<
   return Object.freeze({ kind: 'collection', extends: 'users', options: { ...options, fields } })
 }
 
-/** A relation by the rows of a join collection, whose fields `from` and `to` hold the two ids. */
+/** A relation through a join collection, whose fields `from` and `to` hold the two ids. */
 export function manyToMany(
   target: string,
   join: { readonly through: string; readonly from: string; readonly to: string },
@@ -94,14 +94,14 @@ export function manyToMany(
 }
 
 /**
- * An index over these fields, in this order; a `-` before a name makes that field descend, as in `?sort=`. It serves
- * lists that are filtered by its first fields and sorted by the next ones, in this direction or its exact reverse.
+ * An index over these fields, in this order. A `-` before a name makes the field descend, as in `?sort=`. The index
+ * serves lists that filter by its first fields and sort by the next ones, in this direction or its exact reverse.
  */
 export function index(...fields: readonly string[]): IndexDeclaration {
   return Object.freeze({ kind: 'index', fields, unique: false })
 }
 
-/** No two items share the values of all these fields. Items in which one of them is missing do not count. */
+/** No two items have the same values in all these fields. Items that lack one of them are exempt. */
 export function unique(...fields: readonly string[]): IndexDeclaration {
   return Object.freeze({ kind: 'index', fields, unique: true })
 }

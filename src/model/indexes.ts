@@ -1,11 +1,10 @@
 /**
- * Which indexes a collection has: those that the model declares, those of its unique fields and relations, and those
- * that let it be listed newest first. See decisions/default-indexes.md.
+ * The indexes of a collection: declared ones, those of unique fields and relations, and those for lists that show the
+ * newest items first. See decisions/default-indexes.md.
  */
-import { indexOrder, keyText } from './index-order.ts'
 import type { Collection, Field, Index, IndexKey } from './model.ts'
 
-/** Each once. `isJoin`: whether a many-to-many relation goes through the collection. */
+/** Without duplicates. `isJoin`: whether the collection is the join collection of a many-to-many relation. */
 export function indexedKeys(collection: Collection, isJoin: boolean): readonly Index[] {
   const fields = [...collection.fields.values()].filter(field => field.name !== 'id')
   const indexes: Index[] = fields
@@ -18,7 +17,7 @@ export function indexedKeys(collection: Collection, isJoin: boolean): readonly I
   return indexes
 }
 
-/** Whether a field is in an index of its collection, at whichever place. */
+/** Whether a field is part of any index of its collection. */
 export function isIndexed({ fields, indexes }: Collection, name: string): boolean {
   const field = fields.get(name)
   if (name === 'id' || name === 'created_at' || field?.unique || field?.reference) return true
@@ -29,14 +28,14 @@ function ascending(...names: readonly string[]): readonly IndexKey[] {
   return names.map(field => ({ field, descending: false }))
 }
 
-/** The items of a relation in the order of their ids, and what a deletion looks for. */
+/** They serve lists along a relation by id, and deletions, which look for referring rows. */
 function ofReferences(fields: readonly Field[]): readonly (readonly IndexKey[])[] {
   return fields.filter(field => field.reference).map(field => ascending(field.name))
 }
 
 /**
- * The rows of a join collection are seldom listed by one of their two items: the items that it joins are, which are
- * sorted by fields of their own. One item has one row at most of a unique relation.
+ * A join collection gets none for its relations: lists show the joined items, sorted by their own fields, rather than
+ * its rows. Nor does a unique relation, which has at most one row per item.
  */
 function newestFirst(fields: readonly Field[], isJoin: boolean): readonly (readonly IndexKey[])[] {
   const relations = isJoin ? [] : fields.filter(field => field.reference && !field.unique)
@@ -52,9 +51,30 @@ function isAmong(keys: readonly IndexKey[], indexes: readonly Index[]): boolean 
 }
 
 /**
- * Whether an index begins with these fields. The direction of the last one does not matter: the others are compared
- * with one value, and it is read both ways.
+ * Whether an index begins with these fields. The direction of the last field does not matter: the others are equal to
+ * one value, and an index can be read both ways.
  */
 function isServed(keys: readonly IndexKey[], indexes: readonly Index[]): boolean {
   return indexes.some(index => keys.every(({ field }, at) => index.keys[at]?.field === field))
+}
+
+/**
+ * The order in which a non-unique index holds the rows. It ends with `id` in the direction of the last key, as every
+ * list does (see `plan/cursor.ts`). Of an order and its exact reverse, the one whose first key ascends: an index can be
+ * read both ways.
+ */
+export function indexOrder(keys: readonly IndexKey[]): readonly IndexKey[] {
+  const last = keys.at(-1)
+  const order =
+    last === undefined || last.field === 'id' ? keys : [...keys, { field: 'id', descending: last.descending }]
+  return order[0]?.descending ? reversed(order) : order
+}
+
+function reversed(order: readonly IndexKey[]): readonly IndexKey[] {
+  return order.map(({ field, descending }) => ({ field, descending: !descending }))
+}
+
+/** A key as `?sort=` writes it. */
+export function keyText({ field, descending }: IndexKey): string {
+  return descending ? `-${field}` : field
 }

@@ -1,12 +1,13 @@
 /**
- * The checked, frozen model: what every room reads. `check.ts` makes it from a declaration.
+ * The checked, frozen model, which all modules read. `check.ts` makes it from a declaration.
  */
-import type { FieldType, JsonValue } from './fields/type.ts'
+import type { FieldType } from './fields/field-type.ts'
+import type { JsonValue } from './fields/type.ts'
 import type { Rule } from './rule.ts'
 
 export interface Model {
   readonly collections: ReadonlyMap<string, Collection>
-  /** Every scope that the model generates, in order, with a sentence in plain words. */
+  /** Every scope of the model, in order, with the sentence that users read when they consent. */
   readonly scopes: ReadonlyMap<string, string>
 }
 
@@ -21,10 +22,10 @@ export interface Collection {
   readonly relations: ReadonlyMap<string, Relation>
   readonly indexes: readonly Index[]
   readonly access: CollectionAccess
-  /** The fields that `?q=` searches; empty: the collection has no search. */
+  /** The fields that `?q=` searches. Empty if the collection has no search. */
   readonly searchable: readonly Field[]
   readonly deprecated: Deprecation | undefined
-  /** The name that the table had before, when the declaration says it was renamed. */
+  /** The former name of the table. */
   readonly renamedFrom: string | undefined
 }
 
@@ -44,22 +45,22 @@ export interface Field {
   readonly optional: boolean
   readonly default: FieldDefault | undefined
   readonly unique: boolean
-  /** Never taken from a body: `id`, `created_at`, `updated_at` and what the declaration marks. */
+  /** Clients cannot write it: `id`, `created_at`, `updated_at` and fields declared so. */
   readonly readOnly: boolean
-  /** Taken from a body, never given out. */
+  /** Clients can write it; nobody can read it. */
   readonly writeOnly: boolean
-  /** Taken from the body of a create only. */
+  /** Clients can set it only when they create the item. */
   readonly immutable: boolean
-  /** Neither taken nor given out by any face; only Portico itself reads and writes it. */
+  /** Neither REST nor GraphQL shows or takes it: only Portico itself reads and writes it. */
   readonly internal: boolean
   readonly searchable: boolean
-  /** Of `users`: whoever makes an account is asked for it. */
+  /** Of `users`: the sign-up form asks for it. */
   readonly signUp: boolean
   readonly deprecated: Deprecation | undefined
   readonly renamedFrom: string | undefined
-  /** Beyond the collection's own rules. A row for which `read` fails shows null. */
+  /** Apply in addition to the collection's rules. Where `read` fails, the field is null. */
   readonly access: { readonly read: Rule; readonly write: Rule }
-  /** Where the field refers to: the to-one relation that it carries. */
+  /** The to-one relation whose id the field holds. */
   readonly reference: ToOne | undefined
 }
 
@@ -75,13 +76,13 @@ export type FieldDefault =
 export interface Deprecation {
   /** ISO 8601 UTC. */
   readonly since: string
-  /** When it stops working (RFC 8594), ISO 8601 UTC. */
+  /** When the endpoint stops working (RFC 8594), ISO 8601 UTC. */
   readonly sunset: string | undefined
   readonly reason: string | undefined
 }
 
 export interface Index {
-  /** In order. Those of a unique index have no direction: none descends. */
+  /** In order. No key of a unique index descends. */
   readonly keys: readonly IndexKey[]
   readonly unique: boolean
 }

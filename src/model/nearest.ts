@@ -1,6 +1,6 @@
-/** The name that was probably meant, for "did you mean". */
+/** Suggests the name that was probably meant, by edit distance. */
 
-const LONGEST = 64
+const maxWordLength = 64
 
 function distance(from: string, to: string): number {
   let row = Array.from({ length: to.length + 1 }, (_, at) => at)
@@ -15,9 +15,9 @@ function distance(from: string, to: string): number {
   return row[to.length] ?? 0
 }
 
-/** The candidate most like `word`, or undefined when none is near enough to be a slip of the pen. */
+/** The most similar candidate, if it is similar enough for `word` to be a misspelling. */
 export function nearest(word: string, candidates: Iterable<string>): string | undefined {
-  if (word.length > LONGEST) return undefined
+  if (word.length > maxWordLength) return undefined
   let best: string | undefined
   let bound = Math.ceil(word.length / 3) + 1
   for (const candidate of candidates) {
@@ -31,7 +31,7 @@ export function nearest(word: string, candidates: Iterable<string>): string | un
   return best
 }
 
-/** ` Did you mean \`title\`?`, or nothing when no candidate is near. */
+/** ` Did you mean \`title\`?`, or an empty string. */
 export function didYouMean(word: string, candidates: Iterable<string>): string {
   const found = nearest(word, candidates)
   return found === undefined ? '' : ` Did you mean \`${found}\`?`

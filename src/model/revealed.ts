@@ -1,4 +1,4 @@
-/** What the answers to some creates of Portico's own collections tell once, by collection: a sentence each. */
+/** Secrets that only the response to a create contains, with their descriptions, by built-in collection. */
 export const revealedByPortico: ReadonlyMap<string, Readonly<Record<string, string>>> = new Map<
   string,
   Readonly<Record<string, string>>

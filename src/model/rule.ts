@@ -1,10 +1,10 @@
-/** Access rules as data. Built by `access.ts`; decided only in `plan/guard.ts`. */
+/** Access rules as data. `access.ts` builds them; only `plan/guard.ts` evaluates them. */
 
 export type Scalar = string | number | boolean | null
 
 export type Comparison = 'eq' | 'ne' | 'gt' | 'gte' | 'lt' | 'lte' | 'in'
 
-/** What a field is compared with: a literal, or the id of the user who asks. */
+/** The right side of a comparison: a literal, or the id of the caller. */
 export type RuleOperand =
   | { readonly kind: 'literal'; readonly value: Scalar | readonly Scalar[] }
   | { readonly kind: 'userId' }
@@ -26,7 +26,7 @@ export type Rule =
       readonly comparison: Comparison
       readonly operand: RuleOperand
     }
-  /** At least one related row fulfils the rule; for a to-one relation, the related row does. */
+  /** The rule holds for the related row, or for at least one row of a to-many relation. */
   | { readonly kind: 'related'; readonly relation: string; readonly rule: Rule }
   | { readonly kind: 'and'; readonly rules: readonly Rule[] }
   | { readonly kind: 'or'; readonly rules: readonly Rule[] }

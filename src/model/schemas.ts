@@ -1,12 +1,12 @@
-/** The JSON Schemas (2020-12) of items and bodies: what OpenAPI shows, and what bodies are checked by. */
+/** The JSON Schemas (2020-12) of items and bodies. OpenAPI shows them, and bodies are validated by them. */
 import { dependsOnRow } from './check.ts'
 import type { JsonSchema, JsonValue } from './fields/type.ts'
 import type { Collection, Field } from './model.ts'
 
-/** Which body: that of a create, of a PUT, or of a PATCH. */
+/** The body of a POST, a PUT or a PATCH. */
 export type BodyMode = 'create' | 'replace' | 'merge'
 
-/** Keywords that say something about null too, so that a further type does not let it in. */
+/** Keywords that also constrain null, so that adding `null` to `type` does not allow it. */
 const aboutNull = ['$ref', 'const', 'anyOf', 'oneOf', 'allOf', 'not', 'if']
 
 const nothing: JsonSchema = { type: 'null' }
@@ -28,14 +28,14 @@ function nullable(schema: JsonSchema): JsonSchema {
   }
 }
 
-/** The value that a field which is left out of a body gets. A PATCH, and a PUT by some, leaves it as it is. */
+/** The `default` keyword. A PATCH keeps the stored value, as does a PUT by callers who cannot write the field. */
 function defaultIn(field: Field, mode: BodyMode): JsonSchema {
   if (field.default?.kind !== 'value') return {}
   const given = mode === 'create' || (mode === 'replace' && field.access.write.kind === 'anyone')
   return given ? { default: field.default.value } : {}
 }
 
-/** In words what `readOnly` and `writeOnly` say: generators make optional, or leave out, what those mark. */
+/** Says `readOnly` and `writeOnly` in words: generators drop properties with those keywords, or make them optional. */
 function describe({ description, readOnly, writeOnly }: Field): string {
   return [description, readOnly && 'Read-only.', writeOnly && 'Never given out.'].filter(Boolean).join(' ')
 }
@@ -45,14 +45,14 @@ function annotations(field: Field): JsonSchema {
   return { ...(description !== '' && { description }), ...(field.deprecated && { deprecated: true }) }
 }
 
-/** Whether a body of this mode may hold the field. */
+/** Whether a body of this mode may contain the field. */
 export function isWritable(field: Field, mode: BodyMode): boolean {
   return !field.readOnly && !field.internal && (mode === 'create' || !field.immutable)
 }
 
 /**
- * Whether a body of this mode must hold the field. Of a field that not everyone may write, only the
- * guard knows whether a replacement must.
+ * Whether a body of this mode must contain the field. If not everyone may write the field, only the guard knows whether
+ * a PUT must.
  */
 function isRequired(field: Field, mode: BodyMode): boolean {
   if (mode === 'replace' && field.access.write.kind !== 'anyone') return false
@@ -67,7 +67,7 @@ function required(fields: readonly Field[]): JsonSchema {
   return fields.length === 0 ? {} : { required: fields.map(field => field.name) }
 }
 
-/** Whether a value that fulfils the schema may be an object; where in doubt, it may. */
+/** Whether an object may be valid by the schema. True in case of doubt. */
 function mayBeObject({ type, enum: values, const: value, anyOf, oneOf }: JsonSchema): boolean {
   const among = (schemas: JsonValue | undefined) =>
     !Array.isArray(schemas) || schemas.some(schema => mayBeObject(schema))
@@ -77,15 +77,15 @@ function mayBeObject({ type, enum: values, const: value, anyOf, oneOf }: JsonSch
   return among(anyOf) && among(oneOf)
 }
 
-/** Whether an object in a PATCH is merged into what is stored (RFC 7396): only the result must fit. */
+/** Whether a PATCH merges an object into the stored one (RFC 7396). Then only the result is validated. */
 export function mergesObjects({ type }: Field): boolean {
-  return type.encoding === 'json' && mayBeObject(type.schema)
+  return type.isDocument === true && mayBeObject(type.schema)
 }
 
-/** The schema of a field's values: that of its type, or how a document shows it. */
+/** OpenAPI replaces parts of a type's schema by references. */
 type SchemaOf = (field: Field) => JsonSchema
 
-/** A field's value in a PATCH: where objects are merged, any object as well. */
+/** A field in a PATCH. Any object is valid where objects are merged. */
 function mergeSchema(field: Field, schema: JsonSchema): JsonSchema {
   const { type, ...keywords } = field.type.schema
   if (!mergesObjects(field)) return schema
@@ -96,7 +96,7 @@ function mergeSchema(field: Field, schema: JsonSchema): JsonSchema {
 
 const schemaOfType: SchemaOf = ({ type }) => type.schema
 
-/** The schema of a body of this mode; a field that is not in it is refused. */
+/** The schema of a body of this mode. Other fields are refused. */
 export function bodySchema(
   collection: Collection,
   mode: BodyMode,
@@ -114,7 +114,7 @@ export function bodySchema(
   }
 }
 
-/** The schema of a whole item as it is given out. A field that not everyone may read may be left out. */
+/** The schema of an item in a response. Fields that not everyone may read are not required. */
 export function itemSchema(collection: Collection, schemaOf: SchemaOf = schemaOfType): JsonSchema {
   const fields = [...collection.fields.values()].filter(field => !field.writeOnly && !field.internal)
   const mayBeNull = (field: Field) => field.optional || dependsOnRow(field.access.read)

@@ -8,7 +8,7 @@ import type {
 } from './declaration.ts'
 import type { FieldDeclaration } from './fields/declared.ts'
 
-/** Shows an intersection as one object type. */
+/** Makes editors show an intersection as one object type. */
 type Flat<T> = { [K in keyof T]: T[K] }
 
 type CollectionsOf<M> = M extends Declaration<infer C extends CollectionDeclarations> ? C : never
@@ -54,11 +54,11 @@ type IsGivenOut<F> = true extends Is<F, 'writeOnly'> | Is<F, 'internal'> ? false
 type IsTaken<F> = true extends Is<F, 'readOnly'> | Is<F, 'internal'> ? false : true
 type MayBeLeftOut<F> = true extends Is<F, 'optional'> | Has<F, 'default'> ? true : false
 
-/** The names of fields that are given out to everyone who may read the item. */
+/** The names of fields that everyone who may read the item may read. */
 type OpenNames<F> = {
   [K in keyof F]: IsGivenOut<F[K]> extends true ? (IsGuarded<F[K]> extends true ? never : K) : never
 }[keyof F]
-/** The names of fields that have a read rule of their own: they may be missing, or null. */
+/** The names of fields with a read rule of their own, which may be absent or null. */
 type GuardedNames<F> = {
   [K in keyof F]: IsGivenOut<F[K]> extends true ? (IsGuarded<F[K]> extends true ? K : never) : never
 }[keyof F]
@@ -77,7 +77,7 @@ type Times<UpdatedAt> = [UpdatedAt] extends [true]
   ? { readonly created_at: string; readonly updated_at: string }
   : { readonly created_at: string }
 
-/** An item as the API gives it out: `Item<typeof model, 'posts'>`. */
+/** An item as the API returns it: `Item<typeof model, 'posts'>`. */
 export type Item<M extends Declaration, C extends CollectionName<M>> = Flat<
   { readonly id: number } & ItemOf<FieldsOf<M, C>> & Times<HasUpdatedAt<M, C>>
 >

@@ -1,29 +1,30 @@
-/** Bodies: from what a client sent to canonical values, or every fault at once. */
+/** Turns a client's body into canonical values, or reports every fault at once. */
 import type { ValidateFunction } from 'ajv/dist/2020.js'
 import { ApiError, type FieldFault } from '../errors.ts'
-import { brief, schemaFaults } from './fault.ts'
-import { compile } from './fields/schema.ts'
 import type { JsonValue } from './fields/type.ts'
+import { compile } from './json-schema/compile.ts'
+import { brief, schemaFaults } from './json-schema/faults.ts'
 import type { Collection, Field } from './model.ts'
 import { didYouMean } from './nearest.ts'
 import { type BodyMode, bodySchema, isWritable, mergesObjects } from './schemas.ts'
 
 export { bodySchema, itemSchema } from './schemas.ts'
 
-/** Canonical values by field name; only what the body held. */
-type Values = Readonly<Record<string, JsonValue>>
+/** By the name of the field. Fields that the body leaves out are absent. */
+type CanonicalValues = Readonly<Record<string, JsonValue>>
 
 /**
  * Checks a body that was parsed from JSON. Throws an `ApiError`: BAD_REQUEST when it is no object,
  * VALIDATION_FAILED with every fault (at most 100) in `details`.
  */
-type CheckBody = (body: unknown) => { readonly values: Values }
+type CheckBody = (body: unknown) => { readonly values: CanonicalValues }
 
 export type BodyValidator = Readonly<Record<BodyMode, CheckBody>>
 
-const MOST_FAULTS = 100
+const maxFaults = 100
 
-function unknownFault(name: string, collection: Collection, mode: BodyMode): FieldFault {
+/** What is said of a name in a body that is no field which a body of this mode may hold. */
+export function unwritableFault(name: string, collection: Collection, mode: BodyMode): FieldFault {
   const field = collection.fields.get(name)
   const shown = brief(name)
   if (field?.readOnly && !field.internal) {
@@ -38,26 +39,26 @@ function unknownFault(name: string, collection: Collection, mode: BodyMode): Fie
   return { field: shown, code: 'unknown_field', message }
 }
 
-/** A document that was put together from what a client sent and what was stored. */
-interface MadeDocument {
+/** A stored document after a client's patch (RFC 7396). */
+interface MergedDocument {
   readonly field: Field
   readonly value: JsonValue
-  /** The most characters that it may have, where it has more. */
-  readonly longest: number | undefined
+  /** The limit in characters, if the document exceeds it. */
+  readonly maxLength: number | undefined
 }
 
 /** Throws VALIDATION_FAILED with every document that does not fit its field. */
-export function requireDocuments(documents: readonly MadeDocument[]): void {
+export function requireDocuments(documents: readonly MergedDocument[]): void {
   const faults: FieldFault[] = []
-  for (const { field, value, longest } of documents) {
-    const message = `${field.name} would become too large: it may have at most ${longest} characters.`
-    if (longest === undefined) valueFaults(field, value, 'replace', faults)
+  for (const { field, value, maxLength } of documents) {
+    const message = `${field.name} would become too large: it may have at most ${maxLength} characters.`
+    if (maxLength === undefined) valueFaults(field, value, 'replace', faults)
     else faults.push({ field: field.name, code: 'too_long', message })
   }
   if (faults.length > 0) throw refusal(faults)
 }
 
-/** The canonical value, or undefined when there is none and a fault was told. */
+/** Undefined if the value has no canonical form, in which case a fault is added. */
 function canonical(field: Field, value: JsonValue, faults: FieldFault[]): JsonValue | undefined {
   if (value === null) return null
   try {
@@ -78,39 +79,39 @@ function valueFaults(field: Field, value: JsonValue, mode: BodyMode, faults: Fie
   }
   const isPatch =
     mode === 'merge' && mergesObjects(field) && typeof value === 'object' && !Array.isArray(value)
-  const found = isPatch ? [] : schemaFaults(type.schema, value, type.encoding === 'json')
+  const found = isPatch ? [] : schemaFaults(type.schema, value, type.isDocument)
   if (found.length === 0) canonical(field, value, faults)
   for (const { code, must, at } of found) {
     faults.push({ field: name + at, code, message: `${name}${at} must ${must}.` })
   }
 }
 
-/** Every fault of a body that does not fit; slow, but only for bodies that are refused. */
+/** Every fault of an invalid body. Slow, so it runs only after the compiled schema has refused the body. */
 function bodyFaults(body: object, collection: Collection, mode: BodyMode): readonly FieldFault[] {
   const faults: FieldFault[] = []
   for (const name of Object.keys(body)) {
-    if (faults.length >= MOST_FAULTS) return faults.slice(0, MOST_FAULTS)
+    if (faults.length >= maxFaults) return faults.slice(0, maxFaults)
     const value: JsonValue = Reflect.get(body, name)
     const field = collection.fields.get(name)
     if (field && isWritable(field, mode)) valueFaults(field, value, mode, faults)
-    else faults.push(unknownFault(name, collection, mode))
+    else faults.push(unwritableFault(name, collection, mode))
   }
   const { required = [] } = bodySchema(collection, mode)
   for (const name of required as readonly string[]) {
     if (Object.hasOwn(body, name)) continue
     faults.push({ field: name, code: 'required', message: `${name} is required.` })
   }
-  return faults.slice(0, MOST_FAULTS)
+  return faults.slice(0, maxFaults)
 }
 
 function refusal(faults: readonly FieldFault[]): ApiError {
   const first = faults[0]?.message ?? 'The body does not fit the collection.'
-  const count = faults.length < MOST_FAULTS ? faults.length : `at least ${MOST_FAULTS}`
+  const count = faults.length < maxFaults ? faults.length : `at least ${maxFaults}`
   const message = faults.length > 1 ? `The body has ${count} faults. ${first}` : first
   return new ApiError('VALIDATION_FAILED', message, { details: faults })
 }
 
-function canonicalValues(body: object, collection: Collection): Values {
+function canonicalValues(body: object, collection: Collection): CanonicalValues {
   const values: Record<string, JsonValue> = {}
   const faults: FieldFault[] = []
   for (const [name, value] of Object.entries(body)) {
@@ -136,7 +137,7 @@ function checkFor(collection: Collection, mode: BodyMode): CheckBody {
 
 const validators = new WeakMap<Collection, BodyValidator>()
 
-/** The validator of a collection's bodies; made once, compiled at its first use. */
+/** The validator of a collection's bodies. Its schemas are compiled at first use. */
 export function bodyValidator(collection: Collection): BodyValidator {
   const known = validators.get(collection)
   if (known) return known

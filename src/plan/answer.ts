@@ -10,7 +10,7 @@ export function then<T, U>(answer: Awaitable<T>, next: (value: T) => Awaitable<U
   return answer instanceof Promise ? answer.then(next) : next(answer)
 }
 
-/** What a face made of an answer. */
+/** What REST made of an answer. */
 export interface RenderedAnswer {
   /** About how much memory it takes, beyond the answer's own text. */
   readonly bytes: number
@@ -20,7 +20,7 @@ export interface RenderedAnswer {
 export interface ItemAnswer {
   readonly kind: 'item'
   readonly text: string | null
-  /** A face may keep here what it made of this answer; it lives exactly as long as the answer is valid. */
+  /** REST keeps here the reply that it made of this answer. It lives as long as the answer is valid. */
   rendered?: RenderedAnswer
 }
 

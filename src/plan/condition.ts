@@ -1,4 +1,4 @@
-/** Conditions: made simple while they are built, and looked into. Equal meanings get equal forms where that is cheap. */
+/** Builds conditions in simplified form, and finds what they depend on. Equal meanings get equal forms where that is cheap. */
 import type { Condition, Operand, Path, VisibleField } from './guarded.ts'
 
 export const always: Condition = Object.freeze({ kind: 'always' })
@@ -27,7 +27,7 @@ export function not(condition: Condition): Condition {
   return { kind: 'not', condition }
 }
 
-/** `condition` for rows of which `known` is already certain. */
+/** `condition`, simplified for rows that are known to fulfil `known`. */
 export function assuming(known: Condition, condition: Condition): Condition {
   if (condition.kind === 'always' || condition.kind === 'never') return condition
   const certain = new Set(parts(known, 'and').map(conditionKey))
@@ -36,7 +36,7 @@ export function assuming(known: Condition, condition: Condition): Condition {
   return and(...parts(condition, 'and').filter(part => !certain.has(conditionKey(part))))
 }
 
-/** The parts that matter, in order of first appearance; undefined when they settle the whole. */
+/** The parts that matter, in order of first appearance; undefined when one part decides the whole. */
 function gather(conditions: readonly Condition[], kind: 'and' | 'or'): Condition[] | undefined {
   const neutral = kind === 'and' ? 'always' : 'never'
   const settling = kind === 'and' ? 'never' : 'always'
@@ -97,11 +97,11 @@ function pathKey(path: Path): string {
   return `${path.relation.kind}:${path.relation.name}>${path.target.name}${joined}`
 }
 
-/** What a condition looks at. */
+/** What a condition depends on. */
 export interface Dependencies {
   /** Fields of the row itself. */
   readonly fields: Set<string>
-  /** Collections other than the row's own (or again the row's own, through a relation). */
+  /** Collections reached through relations; the row's own may be among them. */
   readonly collections: Set<string>
   userId: boolean
 }
@@ -110,7 +110,7 @@ export function dependencies(): Dependencies {
   return { fields: new Set(), collections: new Set(), userId: false }
 }
 
-/** Adds what `condition` looks at to `found`. */
+/** Adds what `condition` depends on to `found`. */
 export function look(condition: Condition, found: Dependencies): Dependencies {
   switch (condition.kind) {
     case 'always':
@@ -140,7 +140,7 @@ export function lookAtField({ field, when }: VisibleField, found: Dependencies):
   return look(when, found)
 }
 
-/** Adds what is looked at on the way along `path`, and in the conditions over the rows it reaches. */
+/** Adds what following `path` depends on, and the conditions over the rows that it reaches. */
 export function lookAlong(path: Path, rows: readonly Condition[], found: Dependencies): Dependencies {
   const beyond = dependencies()
   beyond.collections.add(path.target.name)

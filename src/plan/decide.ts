@@ -1,8 +1,8 @@
-/** Decides conditions over a row that is about to be written, from the values that are written alone. */
+/** Decides conditions over a row from the values that are about to be written, without the database. */
 import type { JsonValue } from '../model/fields/type.ts'
 import type { Condition, ConditionOperator, GuardedAssignment, Operand } from './guarded.ts'
 
-/** True, false, or undefined where it takes a look at the database. */
+/** Undefined: only the database can tell. */
 export type Decision = boolean | undefined
 
 /**

@@ -1,18 +1,18 @@
 /**
- * The guard: the only place where permission is decided. A plan goes in with who asks; what comes
- * out holds every scope, row rule and field rule of every collection in it, and nothing else runs.
+ * The guard: the only place where permission is decided. It turns a plan and a principal into a guarded plan, which
+ * contains every scope, row rule and field rule of every collection in it. The store runs nothing else.
  *
- * What can be decided without a row or a value is decided once per shape and access class.
+ * What needs neither a row nor a value is decided once per shape and access class.
  */
 import type { JsonValue } from '../model/fields/type.ts'
 import type { Collection, CollectionAccess, Model } from '../model/model.ts'
 import type { AccessClass, Principal } from '../principal.ts'
-import { guardComposite } from './guard-composite.ts'
-import { guardItem, guardList } from './guard-read.ts'
-import { requirePossible, requireReadable, requireScope } from './guard-refuse.ts'
-import { type Settle, settleWrite } from './guard-settle.ts'
-import { type View, viewOf } from './guard-view.ts'
-import { guardCreate, guardDelete, guardUpdate } from './guard-write.ts'
+import { guardComposite } from './guard/composite.ts'
+import { type ModelView, viewOf } from './guard/model-view.ts'
+import { guardItem, guardList } from './guard/read.ts'
+import { requirePossible, requireReadable, requireScope } from './guard/refusals.ts'
+import { type Settle, settleWrite } from './guard/settle.ts'
+import { guardCreate, guardDelete, guardUpdate } from './guard/write.ts'
 import type {
   GuardedComposite,
   GuardedCreate,
@@ -36,7 +36,7 @@ import type {
   WriteShape,
 } from './plan.ts'
 
-export { readableFields, readableRelations, readsEveryRow, staticRule } from './guard-view.ts'
+export { namesFor, readsEveryRow, staticRule } from './guard/model-view.ts'
 
 /**
  * Throws an `ApiError`: UNAUTHORIZED, FORBIDDEN or INSUFFICIENT_SCOPE where the caller may not,
@@ -58,8 +58,8 @@ export interface Guard {
 }
 
 /**
- * For faces, before they look at the rest of a request: throws what the guard would throw for whoever may
- * do this to no item at all (UNAUTHORIZED, FORBIDDEN, INSUFFICIENT_SCOPE).
+ * For transports, before they read the rest of a request: throws what the guard would throw for a caller who may do
+ * this to no item at all (UNAUTHORIZED, FORBIDDEN, INSUFFICIENT_SCOPE).
  */
 export function admit(
   model: Model,
@@ -78,30 +78,30 @@ export function admit(
 
 const deeds = { create: 'create', update: 'change', delete: 'delete' } as const
 
-/** What is remembered for a shape and an access class. */
+/** What is decided for a shape and an access class. */
 interface Decided {
   readonly shape: GuardedShape
   readonly settle: Settle<GuardedShape> | undefined
 }
 
-interface Remembered {
+interface DecidedByAccess {
   lastAccess: AccessClass
   last: Decided
   readonly all: Map<string, Decided>
 }
 
-/** Per shape; a service has few roles and few sets of scopes. */
-const MAX_ACCESS_CLASSES = 256
+/** Per shape: a service has few roles and few sets of scopes. */
+const maxAccessClasses = 256
 
 export function createGuard(model: Model): Guard {
-  const known = new WeakMap<Shape, Remembered>()
+  const known = new WeakMap<Shape, DecidedByAccess>()
 
   function decided(shape: Shape, access: AccessClass): Decided {
     const remembered = known.get(shape)
     if (remembered?.lastAccess === access) return remembered.last
     const last = remembered?.all.get(access.key) ?? settleLater(guardShape(shape, viewOf(model, access)))
     if (remembered) {
-      if (remembered.all.size >= MAX_ACCESS_CLASSES) remembered.all.clear()
+      if (remembered.all.size >= maxAccessClasses) remembered.all.clear()
       remembered.all.set(access.key, last)
       remembered.lastAccess = access
       remembered.last = last
@@ -123,7 +123,7 @@ function settleLater(shape: GuardedShape): Decided {
   return { shape, settle }
 }
 
-function guardShape(shape: Shape, view: View): GuardedShape {
+function guardShape(shape: Shape, view: ModelView): GuardedShape {
   switch (shape.kind) {
     case 'item':
       return guardItem(shape, view)

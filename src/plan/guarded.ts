@@ -1,6 +1,6 @@
 /**
- * What the guard returns and the store takes: the plan's tree with every name resolved and every
- * rule folded in as a `Condition`. Only `guard.ts` makes one; the brand keeps it so.
+ * What the guard returns and the store runs: the plan's tree with every name resolved, and every rule folded in as a
+ * `Condition`. Only `guard.ts` makes one; the brand sees to that.
  */
 import type { ApiError } from '../errors.ts'
 import type { JsonValue } from '../model/fields/type.ts'
@@ -71,7 +71,7 @@ export interface VisibleField {
   readonly when: Condition
 }
 
-/** A way from one collection's rows to another's. */
+/** From the rows of one collection to those of another. */
 export type Path =
   | { readonly relation: ToOne; readonly target: Collection }
   | { readonly relation: ToMany; readonly target: Collection }
@@ -106,7 +106,7 @@ export interface GuardedRelation {
   readonly list: GuardedSelectedList | undefined
 }
 
-/** Which of a list's rows are selected, and in which form; its `rows` stand beside it. */
+/** The order, size and form of a selected list; the condition over its rows is beside it. */
 export interface GuardedSelectedList {
   readonly sort: readonly GuardedSort[]
   readonly limit: Param
@@ -126,7 +126,7 @@ interface GuardedReadBase {
   readonly personal: boolean
 }
 
-/** What was left out of an answer, by the keys that lead to it. */
+/** What an answer leaves out, by the keys that lead to it. */
 export interface Refusal {
   readonly keys: readonly string[]
   readonly error: ApiError

@@ -1,11 +1,14 @@
 /**
- * A plan: what a request asks for, in terms of collections, fields and relations.
- * Faces make plans; `guard.ts` decides them; the store runs what the guard returns.
+ * A plan: what a request reads or writes, in terms of collections, fields and relations. Transports make plans,
+ * `guard.ts` decides them, the store runs what the guard returns.
  *
- * A plan is a shape and its arguments. The shape holds no value that a client sent, so it can be
- * made once, shared between requests and compiled once. `Param`s are indexes into the arguments.
+ * A plan is a shape and its arguments. The shape contains no value from a client, so it is made once, shared between
+ * requests and compiled once. `Param`s are indexes into the arguments.
  */
 import type { FilterOperator, JsonValue } from '../model/fields/type.ts'
+import type { TotalOrder } from './order.ts'
+
+export type { Sort } from './order.ts'
 
 /** An index into `Plan.args`. */
 export type Param = number
@@ -28,7 +31,7 @@ export interface ItemShape {
   readonly select: readonly Selected[]
 }
 
-/** The items of a collection, or those that a parent item reaches by a to-many relation. */
+/** The items of a collection; with `within`, those that a parent item reaches by a to-many relation. */
 export interface ListShape {
   readonly kind: 'list'
   readonly collection: string
@@ -36,8 +39,7 @@ export interface ListShape {
   readonly filter: Filter | undefined
   /** The words to search for, in the collection's searchable fields. */
   readonly search: Param | undefined
-  /** `id` is appended by the guard when it is not among them, so the order is total. */
-  readonly sort: readonly Sort[]
+  readonly sort: TotalOrder
   readonly window: Window
   readonly select: readonly Selected[]
 }
@@ -58,20 +60,14 @@ export interface PageWindow {
 }
 
 /**
- * What is said of how many items match. `exact`: their number. `estimate`: their number up to `maxCounted`, beyond that
- * an estimate. `none`: nothing, and nothing is counted.
+ * The total of a list. `exact`: the number of matching items. `estimate`: their number up to `maxCounted`, an estimate
+ * beyond. `none`: nothing is counted.
  */
 export type TotalMode = (typeof totalModes)[number]
 export const totalModes = ['exact', 'estimate', 'none'] as const
 
-/** So many matches are counted where an estimate will do. */
+/** For `estimate`, this many matches are counted. */
 export const maxCounted = 10_000
-
-export interface Sort {
-  /** `rankKey`: by rank, in a search. */
-  readonly field: string
-  readonly descending: boolean
-}
 
 /** Several reads in one: its answer is a JSON object with one key per root, in order. */
 export interface CompositeShape {
@@ -80,8 +76,8 @@ export interface CompositeShape {
 }
 
 /**
- * A root or a selected field that the caller may not read is left out, and told by `Refusal`s;
- * what is beside it is still answered.
+ * A root or a selected field that the caller may not read is left out and listed in `Refusal`s; the rest is still
+ * answered.
  */
 export type Root = ItemRoot | ListRoot
 
@@ -143,7 +139,7 @@ export interface SelectedRelation {
 export interface SelectedList {
   readonly filter: Filter | undefined
   readonly search?: Param
-  readonly sort: readonly Sort[]
+  readonly sort: TotalOrder
   /** As in a cursor window. */
   readonly after?: readonly Param[]
   readonly limit: Param
@@ -154,7 +150,7 @@ export interface SelectedList {
   readonly connection?: { readonly total: boolean }
 }
 
-/** No more items than these may refer to the same one: counted in the write's transaction, however many come at once. */
+/** A cardinality limit: how many items may refer to one item. Counted in the write's transaction, so concurrent writes keep it. */
 export interface Most {
   /** A relation of the new item. */
   readonly field: string
@@ -171,7 +167,7 @@ export interface CreateShape {
   readonly computed: readonly Assignment[]
   readonly most?: Most | undefined
   readonly select: readonly Selected[]
-  /** What the caller may not read of the answer is left out instead of refusing the write. */
+  /** Leaves out of the answer what the caller may not read, instead of refusing the write. */
   readonly lenient?: boolean
 }
 
@@ -184,7 +180,7 @@ export interface UpdateShape {
   readonly set: readonly Assignment[]
   /** `merge`: an object that is set on a JSON field is merged into the stored one (RFC 7396). */
   readonly documents?: 'replace' | 'merge'
-  /** Fields whose assignments are allowed or refused as all others, but not made: they wait for something else. */
+  /** Fields whose assignments are checked, but not made: their change awaits a confirmation. */
   readonly withheld?: readonly string[]
   readonly ifMatch: Param | undefined
   readonly select: readonly Selected[]

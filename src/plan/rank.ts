@@ -1,15 +1,15 @@
 /**
- * The rank of an item in what a search finds, the highest being the best. It follows from the item alone: what other
- * items hold, and fields that the caller may not read in every item, have no part in it.
+ * The rank of an item in a search: the highest is the best. It depends on the item alone, not on other items, nor on
+ * fields that the caller may not read in every item.
  */
 import type { Collection, Field } from '../model/model.ts'
-import type { Sort } from './plan.ts'
+import type { Sort } from './order.ts'
 
-/** The name of a sort key, which no field can have: it is a parameter of every list. */
+/** The name of the sort key. No field can have it: it is a parameter of every list. */
 export const rankKey = 'q'
-/** How many of the items that a list has are ranked: the newest. The others follow them, the newest first. */
+/** Of the items found, the newest this many are ranked. The others follow, the newest first. */
 export const maxRankedItems = 10_000
-/** The rank of those. */
+/** The rank of the others. */
 export const unranked = -1
 /** A field with all the words adds `fieldWeight / (shortestLength + its length in bytes of UTF-8)`, rounded down. */
 export const fieldWeight = 1_000_000_000
@@ -19,7 +19,7 @@ export function isByRank(sort: readonly Sort[]): boolean {
   return sort.some(key => key.field === rankKey)
 }
 
-/** What is wrong with a sort by rank, as the end of a sentence; undefined where it can be done. */
+/** What is wrong with a sort by rank, as the end of a sentence; undefined when nothing is. */
 export function rankFault(sort: readonly Sort[], isSearch: boolean): string | undefined {
   if (!isByRank(sort)) return undefined
   if (!isSearch) return 'is there in a search only'

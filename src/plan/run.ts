@@ -1,4 +1,4 @@
-/** What the faces are given: they make plans, and never see the guard or the store. */
+/** What the transports get: they make plans, and see neither the guard nor the store. */
 import type { JsonValue } from '../model/fields/type.ts'
 import type { Principal } from '../principal.ts'
 import type { Awaitable, CompositeAnswer, ItemAnswer, ListAnswer, WriteAnswer } from './answer.ts'
@@ -18,20 +18,20 @@ export interface Run {
   item(plan: Plan<ItemShape>, principal: Principal): Awaitable<ItemAnswer>
   list(plan: Plan<ListShape>, principal: Principal): Awaitable<ListAnswer>
   composite(plan: Plan<CompositeShape>, principal: Principal): Awaitable<CompositeAnswer>
-  /** What the guard leaves out of the answer to a plan; the same list as long as the access class is the same. */
+  /** What the guard leaves out of the answer to a plan; the same list for the same access class. */
   refusals(plan: Plan<CompositeShape | CreateShape | UpdateShape>, principal: Principal): readonly Refusal[]
   write(plan: Plan<WriteShape>, principal: Principal): Promise<WriteAnswer>
 }
 
-/** What making an item of a collection takes beyond the client's values, e.g. the hash of a new API key. */
+/** What a new item needs beyond the client's values, e.g. the hash of a new API key. */
 export interface Creation {
-  /** Set beside the client's values; may name internal and read-only fields. */
+  /** Set besides the client's values; may include internal and read-only fields. */
   readonly computed: Readonly<Record<string, JsonValue>>
-  /** Added to the answer of this create, and never shown again. */
+  /** Added to the response of this create, and never shown again. */
   readonly revealed: Readonly<Record<string, JsonValue>>
   /** The same for every item of a collection. */
   readonly most?: Most
-  /** What is left to do once the item is stored, before the client is answered. Where it fails, so does the create. */
+  /** Runs when the item is stored, before the client gets its response. When it fails, the create fails. */
   readonly afterwards?: (id: number) => Promise<void>
 }
 

@@ -1,16 +1,13 @@
-/**
- * Text that is searched for, and text that is searched. It becomes terms here, the same for every database: no
- * database's own tokeniser is asked.
- */
+/** Splits texts and searches into terms: here, and not by a database's tokeniser, so that all databases find the same. */
 import { isLongerThan, normalize } from '../unicode.ts'
 
-/** In characters (Unicode code points), of a search, and of a text that another is to contain. */
+/** In characters (Unicode code points), of a search and of the operator `contains`. */
 export const maxSearchCharacters = 500
-/** Different ones: databases look each up, and compare what they find. */
+/** Different terms of a search: databases look up each one. */
 export const maxSearchTerms = 32
-/** In UTF-16 code units. What stands behind them in a stored text is not found, so that a write takes no longer. */
+/** In UTF-16 code units. What follows in a stored text is not found: this bounds the time of a write. */
 export const maxIndexedLength = 100_000
-/** Of the same text, decomposed: a letter becomes two characters, or, of those that stand for words, up to 18. */
+/** Of the decomposed text: most letters become up to two characters, those that stand for words up to 18. */
 const maxDecomposedLength = 2 * maxIndexedLength
 
 const separators = /[^\p{L}\p{N}]+/u
@@ -21,31 +18,31 @@ function decomposed(text: string): string {
 }
 
 /** `text`: decomposed. */
-function wordsOf(text: string): readonly string[] {
+function termsOf(text: string): readonly string[] {
   return decomposed(text.toLowerCase())
     .replace(marks, '')
     .split(separators)
-    .filter(word => word !== '')
+    .filter(term => term !== '')
 }
 
 /** The different terms of a search: compatibility-decomposed, without marks, in lower case. */
 export function searchTerms(text: string): readonly string[] {
-  return [...new Set(wordsOf(decomposed(text)))]
+  return [...new Set(termsOf(decomposed(text)))]
 }
 
 /** The different terms by which a stored text is found. */
 export function indexedTerms(text: string): readonly string[] {
   const whole = decomposed(text.slice(0, maxIndexedLength))
   if (text.length <= maxIndexedLength && whole.length <= maxDecomposedLength) {
-    return [...new Set(wordsOf(whole))]
+    return [...new Set(termsOf(whole))]
   }
-  // The last word may be cut.
-  return [...new Set(wordsOf(whole.slice(0, maxDecomposedLength)).slice(0, -1))]
+  // The last term may be cut.
+  return [...new Set(termsOf(whole.slice(0, maxDecomposedLength)).slice(0, -1))]
 }
 
 interface TextFault {
   readonly code: 'too_long' | 'too_many'
-  /** After what the text is called. */
+  /** The end of a sentence whose subject is the text. */
   readonly message: string
 }
 
@@ -57,7 +54,7 @@ function lengthFault(text: string): TextFault | undefined {
   return { code: 'too_long', message }
 }
 
-/** Why the text cannot be searched for; undefined where it can. */
+/** Why the text cannot be searched for; undefined when it can. */
 export function searchFault(text: string): TextFault | undefined {
   const tooLong = lengthFault(text)
   if (tooLong) return tooLong
@@ -67,8 +64,8 @@ export function searchFault(text: string): TextFault | undefined {
 }
 
 /**
- * Why no text can be asked to contain this one; undefined where it can. To look for a long text takes databases
- * time that grows with its length times that of the text that is looked into.
+ * Why the text cannot be the operand of `contains`; undefined when it can. Databases need time in proportion to its
+ * length times that of the text that they compare.
  */
 export function containedFault(text: string): TextFault | undefined {
   return lengthFault(text)

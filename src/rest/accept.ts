@@ -1,24 +1,24 @@
-/** Content negotiation (RFC 9110, 12.5.1): every answer is JSON; errors can also be problem details (RFC 9457). */
+/** Content negotiation (RFC 9110, 12.5.1): every response is JSON; errors can also be problem details (RFC 9457). */
+import { Cache, CacheBound } from '../cache.ts'
 import { ApiError } from '../errors.ts'
-import { Memo } from './memo.ts'
 
 export interface Accepted {
-  /** Whether `application/json` can be given. */
+  /** Whether the client accepts `application/json`. */
   readonly json: boolean
-  /** Whether errors are wanted as `application/problem+json`. */
+  /** Whether the client prefers errors as `application/problem+json`. */
   readonly problem: boolean
 }
 
-interface Range {
+interface MediaRange {
   readonly type: string
   readonly quality: number
 }
 
 const everything: Accepted = { json: true, problem: false }
-const memo = new Memo<string, Accepted>(100)
-const LONGEST = 1000
+const parsed = new Cache<string, Accepted>(new CacheBound('rest_accept', 200))
+const maxHeaderLength = 1000
 
-function parseRange(text: string): Range {
+function parseRange(text: string): MediaRange {
   const [type = '', ...parameters] = text.split(';').map(part => part.trim().toLowerCase())
   const weight = parameters.find(parameter => parameter.startsWith('q='))?.slice(2)
   const quality =
@@ -26,8 +26,8 @@ function parseRange(text: string): Range {
   return { type, quality }
 }
 
-/** The weight of the most precise range that covers `application/{subtype}`; undefined: none does. */
-function weigh(ranges: readonly Range[], subtype: string): number | undefined {
+/** The weight of the most specific range that covers `application/{subtype}`; undefined when none does. */
+function qualityOf(ranges: readonly MediaRange[], subtype: string): number | undefined {
   for (const type of [`application/${subtype}`, 'application/*', '*/*']) {
     const range = ranges.find(candidate => candidate.type === type)
     if (range) return range.quality
@@ -38,26 +38,26 @@ function weigh(ranges: readonly Range[], subtype: string): number | undefined {
 function parseAccept(header: string): Accepted {
   const ranges = header.split(',').map(parseRange)
   const named = ranges.find(range => range.type === 'application/problem+json')?.quality ?? 0
-  const json = weigh(ranges, 'json')
+  const json = qualityOf(ranges, 'json')
   return {
-    // Whoever names only problem details speaks of errors; success is JSON all the same.
+    // A client that names only problem details means its errors: it gets JSON when the request succeeds.
     json: json === undefined ? named > 0 : json > 0,
     problem: named > 0 && named >= (ranges.find(range => range.type === 'application/json')?.quality ?? 0),
   }
 }
 
-/** What an `Accept` header takes. Without one, everything. */
+/** What an `Accept` header accepts. Without the header, everything. */
 export function readAccept(header: string | undefined): Accepted {
   if (header === undefined || header === '*/*' || header === 'application/json') return everything
-  if (header.trim() === '' || header.length > LONGEST) return everything
-  const known = memo.get(header)
+  if (header.trim() === '' || header.length > maxHeaderLength) return everything
+  const known = parsed.get(header)
   if (known) return known
   const made = parseAccept(header)
-  memo.set(header, made)
+  parsed.set(header, made)
   return made
 }
 
-/** Throws NOT_ACCEPTABLE when JSON is not among what the client takes. */
+/** Throws NOT_ACCEPTABLE when the client does not accept JSON. */
 export function requireJson(header: string | undefined): void {
   if (!readAccept(header).json) {
     throw new ApiError(

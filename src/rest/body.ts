@@ -3,8 +3,8 @@ import { isUtf8 } from 'node:buffer'
 import type { Call } from '../call.ts'
 import { ApiError } from '../errors.ts'
 
-const DEEPEST = 32
-/** Of all objects of a body. More would hold the event loop for longer than 50 ms: `npm run bench -- growth`. */
+const maxDepth = 32
+/** Of all objects of a body together. More would block the event loop for over 50 ms: `npm run bench -- growth`. */
 export const maxMembers = 40_000
 const QUOTE = 34
 const COMMA = 44
@@ -15,7 +15,7 @@ const CLOSE_BRACKET = 93
 const OPEN_BRACE = 123
 const CLOSE_BRACE = 125
 
-/** RFC 9110, 8.3.1: parameters are `;`-separated, a value is a token or a quoted string. */
+/** RFC 9110, 8.3.1: parameters are separated by `;`, a value is a token or a quoted string. */
 const parameter = /^[ \t]*(?:([!#$%&'*+.^_`|~0-9a-z-]+)=([!#$%&'*+.^_`|~0-9a-z-]+|"[^"\\]*"))?[ \t]*$/
 
 /** Whether a Content-Type is one of `types`, in UTF-8. */
@@ -52,7 +52,7 @@ function endOfString(text: string, start: number): number {
   return text.length
 }
 
-/** Counts the members of all objects, those given twice too. Throws when nested too deep, or where there are too many. */
+/** Counts the members of all objects, duplicates included. Throws when the text nests too deep or has too many members. */
 function countMembers(text: string): number {
   let depth = 0
   let members = 0
@@ -62,8 +62,8 @@ function countMembers(text: string): number {
     else if (code === COLON) members += 1
     else if (code === OPEN_BRACE || code === OPEN_BRACKET) depth += 1
     else if (code === CLOSE_BRACE || code === CLOSE_BRACKET) depth -= 1
-    if (depth > DEEPEST) {
-      throw new ApiError('BAD_REQUEST', `The body is nested too deep; at most ${DEEPEST} levels are taken.`)
+    if (depth > maxDepth) {
+      throw new ApiError('BAD_REQUEST', `The body is nested too deep; at most ${maxDepth} levels are taken.`)
     }
   }
   if (members <= maxMembers) return members
@@ -74,7 +74,7 @@ function countMembers(text: string): number {
   )
 }
 
-/** The members of all objects in a parsed value, which holds each once. */
+/** Counts the members of all objects in a parsed value, which has no duplicates. */
 function membersIn(value: unknown): number {
   if (typeof value !== 'object' || value === null) return 0
   let members = 0
@@ -89,7 +89,7 @@ interface Level {
   at: string | number
 }
 
-/** Where JSON text names a key for the second time, as a JSON Pointer (RFC 6901). */
+/** Where the text repeats a key, as a JSON Pointer (RFC 6901). */
 function findDuplicate(text: string): string {
   const levels: Level[] = []
   let lastText = ''
@@ -113,19 +113,20 @@ function findDuplicate(text: string): string {
   return levels.map(({ at }) => `/${String(at).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('')
 }
 
-const LONGEST_PLACE = 200
+const maxShownPointerLength = 200
 
-function namedTwice(text: string): ApiError {
+function duplicateKey(text: string): ApiError {
   const place = findDuplicate(text)
-  const shown = place.length > LONGEST_PLACE ? `${place.slice(0, LONGEST_PLACE).toWellFormed()}…` : place
+  const shown =
+    place.length > maxShownPointerLength ? `${place.slice(0, maxShownPointerLength).toWellFormed()}…` : place
   return new ApiError('BAD_REQUEST', `The body names the key ${JSON.stringify(shown)} twice; name each once.`)
 }
 
-/** The longest text in which a mistake is looked for. */
-const LONGEST_SEARCHED = 10_000
+/** In a longer text, the error does not say where the mistake is: finding it takes several parses. */
+const maxLocatedLength = 10_000
 
-/** Whether the text could still become JSON if more of it came. */
-function mayGoOn(text: string): boolean {
+/** Whether the text is the beginning of some JSON text. */
+function isJsonPrefix(text: string): boolean {
   try {
     JSON.parse(text)
     return true
@@ -137,23 +138,23 @@ function mayGoOn(text: string): boolean {
   }
 }
 
-/** Where a text stops being the beginning of JSON. The parser itself does not always tell. */
+/** Where the text stops being the beginning of JSON. The parser's own message does not always say. */
 function findMistake(text: string): number {
-  let sound = 0
+  let valid = 0
   let broken = text.length + 1
-  while (broken - sound > 1) {
-    const middle = (sound + broken) >> 1
-    if (mayGoOn(text.slice(0, middle))) sound = middle
+  while (broken - valid > 1) {
+    const middle = (valid + broken) >> 1
+    if (isJsonPrefix(text.slice(0, middle))) valid = middle
     else broken = middle
   }
-  return sound
+  return valid
 }
 
 function parseText(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {
-    const at = text.length <= LONGEST_SEARCHED ? ` at position ${findMistake(text)}` : ''
+    const at = text.length <= maxLocatedLength ? ` at position ${findMistake(text)}` : ''
     throw new ApiError('BAD_REQUEST', `The body is not JSON: it stops making sense${at}.`)
   }
 }
@@ -170,6 +171,6 @@ export function readBody(call: Call, types: readonly string[]): unknown {
   const text = call.body.toString('utf8')
   const members = countMembers(text)
   const value = parseText(text)
-  if (membersIn(value) !== members) throw namedTwice(text)
+  if (membersIn(value) !== members) throw duplicateKey(text)
   return value
 }

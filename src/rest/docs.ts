@@ -1,11 +1,8 @@
 /** `/docs`: a page that renders the OpenAPI document, and the catalogue of errors. Every byte is served from here. */
-import { existsSync, readFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
 import type { Call, Reply } from '../call.ts'
-import { ApiError, catalogue } from '../errors.ts'
-import { entityTag } from '../plan/answer.ts'
-import { matchesNone } from './conditional.ts'
-import { prefix } from './path.ts'
+import { catalogue } from '../errors.ts'
+import { consolePolicy, packageFile, type StaticAsset, serveStatic } from '../static-assets.ts'
+import { prefix } from './routes.ts'
 
 const start = `window.ui = SwaggerUIBundle({
   url: '${prefix}/openapi.json',
@@ -91,90 +88,29 @@ ${rows.join('\n')}
 `
 }
 
-/**
- * The renderer styles its elements in place, draws its icons from data: URLs, and sends what is tried to the
- * server that the document names, which may have another name than the page.
- */
+/** Requests that are tried out go to the server that the document names, which may have another name than the page. */
 function policy(baseUrl: string | undefined): string {
-  const server = baseUrl === undefined ? '' : ` ${new URL(baseUrl).origin}`
-  return [
-    "default-src 'none'",
-    "script-src 'self'",
-    "style-src 'self' 'unsafe-inline'",
-    "img-src 'self' data:",
-    `connect-src 'self'${server}`,
-    "base-uri 'none'",
-    "form-action 'none'",
-    "frame-ancestors 'none'",
-  ].join('; ')
+  return consolePolicy(baseUrl === undefined ? "'self'" : `'self' ${new URL(baseUrl).origin}`)
 }
 
-/** The built package carries the assets beside this file; a clone has them in its packages. */
-function readAsset(name: string): Buffer {
-  const beside = new URL(`./assets/${name}`, import.meta.url)
-  if (existsSync(beside)) return readFileSync(beside)
-  return readFileSync(createRequire(import.meta.url).resolve(`swagger-ui-dist/${name}`))
-}
-
-interface Page {
-  readonly type: string
-  make(): string | Buffer
-}
-
-const html = 'text/html; charset=utf-8'
-const css = 'text/css; charset=utf-8'
-const script = 'text/javascript; charset=utf-8'
-const pages: ReadonlyMap<string, Page> = new Map([
-  ['/docs', { type: html, make: () => page }],
-  ['/docs/errors', { type: html, make: errorsPage }],
-  ['/docs/assets/start.js', { type: script, make: () => start }],
-  ['/docs/assets/swagger-ui-bundle.js', { type: script, make: () => readAsset('swagger-ui-bundle.js') }],
-  ['/docs/assets/swagger-ui.css', { type: css, make: () => readAsset('swagger-ui.css') }],
-  ['/docs/assets/docs.css', { type: css, make: () => style }],
-  ['/docs/assets/errors.css', { type: css, make: () => errorsStyle }],
+const hour = 3600
+const assets: ReadonlyMap<string, StaticAsset> = new Map<string, StaticAsset>([
+  ['/docs', { type: 'html', read: () => page, maxAgeSeconds: 0 }],
+  ['/docs/errors', { type: 'html', read: errorsPage, maxAgeSeconds: 0 }],
+  ['/docs/assets/start.js', { type: 'script', read: () => start, maxAgeSeconds: hour }],
+  ['/docs/assets/docs.css', { type: 'css', read: () => style, maxAgeSeconds: hour }],
+  ['/docs/assets/errors.css', { type: 'css', read: () => errorsStyle, maxAgeSeconds: hour }],
+  [
+    '/docs/assets/swagger-ui-bundle.js',
+    { type: 'script', read: packageFile('swagger-ui-bundle.js', 'swagger-ui-dist'), maxAgeSeconds: hour },
+  ],
+  [
+    '/docs/assets/swagger-ui.css',
+    { type: 'css', read: packageFile('swagger-ui.css', 'swagger-ui-dist'), maxAgeSeconds: hour },
+  ],
 ])
 
-interface Made {
-  readonly etag: string
-  readonly reply: Reply
-}
-
-function makePage(path: string, { type, make }: Page, baseUrl: string | undefined): Made {
-  const body = make()
-  const etag = entityTag(typeof body === 'string' ? body : body.toString('latin1'))
-  const headers = [
-    'Content-Type',
-    type,
-    'Cache-Control',
-    path.startsWith('/docs/assets/') ? 'public, max-age=3600' : 'public, no-cache',
-    'ETag',
-    etag,
-    'Referrer-Policy',
-    'no-referrer',
-    'Content-Security-Policy',
-    policy(baseUrl),
-  ]
-  return { etag, reply: { status: 200, headers, body } }
-}
-
-/** Answers `/docs` and what is below. Assets are read when they are first asked for. */
+/** Answers `/docs` and the paths below it. */
 export function createDocs(baseUrl: string | undefined): (call: Call) => Reply {
-  const made = new Map<string, Made>()
-  return call => {
-    const known = pages.get(call.path)
-    if (!known) throw new ApiError('NOT_FOUND')
-    const Allow = 'GET, HEAD, OPTIONS'
-    if (call.method === 'OPTIONS')
-      return { status: 204, headers: ['Allow', Allow, 'Cache-Control', 'no-store'], body: null }
-    if (call.method !== 'GET' && call.method !== 'HEAD') {
-      throw new ApiError('METHOD_NOT_ALLOWED', `This path takes ${Allow}.`, { headers: { Allow } })
-    }
-    const found = made.get(call.path) ?? makePage(call.path, known, baseUrl)
-    made.set(call.path, found)
-    const header = call.headers['if-none-match']
-    if (header !== undefined && matchesNone(header, found.etag)) {
-      return { status: 304, headers: found.reply.headers.slice(2), body: null }
-    }
-    return found.reply
-  }
+  return serveStatic({ assets, policy: policy(baseUrl) })
 }

@@ -1,4 +1,4 @@
-/** The REST face: `/api/v1` and `/docs`. URL → plan → reply. */
+/** The REST transport: `/api/v1` and `/docs`. URL → plan → response. */
 import type { Call, Reply } from '../call.ts'
 import { ApiError } from '../errors.ts'
 import type { Model } from '../model/model.ts'
@@ -8,32 +8,38 @@ import type { CreateHooks, Run } from '../plan/run.ts'
 import { isAnonymous, type Principal } from '../principal.ts'
 import { requireJson } from './accept.ts'
 import { createDocs } from './docs.ts'
-import { parseItem } from './item.ts'
-import { parseList } from './list.ts'
-import { openapi } from './openapi.ts'
-import { allowedMethods, collectionsAlong, isReadable, type Operation } from './operations.ts'
-import { parseQuery, unknownParameter } from './parameters.ts'
-import { findRoute, type Route } from './path.ts'
-import { makePresentation } from './presentation.ts'
-import { renderItem, renderList, renderText } from './read.ts'
-import { includedLimit } from './select.ts'
-import { type CollectionView, createViews, type ListScope, type View } from './view.ts'
+import { allowedMethods, isReadable } from './methods.ts'
+import { openapi } from './openapi/document.ts'
+import { collectionsAlong, type Operation } from './operations.ts'
+import {
+  type CollectionView,
+  type CollectionViews,
+  createViews,
+  type ListScope,
+} from './query/collection-view.ts'
+import { parseItem } from './query/item.ts'
+import { parseList } from './query/list.ts'
+import { parseQuery, unknownParameter } from './query/query-string.ts'
+import { includedLimit } from './query/select.ts'
+import { makePresentation } from './reply/headers.ts'
+import { renderItem, renderList, renderText } from './reply/read-reply.ts'
+import { findRoute, type Route } from './routes.ts'
 import { answerCreate, answerDelete, answerUpdate, mergePatch } from './write.ts'
 
-export { errorReply } from './error-reply.ts'
+export { errorReply } from './reply/error-reply.ts'
 
 export interface RestOptions {
   readonly model: Model
   readonly run: Run
   readonly hooks: CreateHooks
-  /** Where the service is reached, without a trailing slash: the server that the OpenAPI document names. */
+  /** The public URL of the service, without a trailing slash: the server that the OpenAPI document names. */
   readonly baseUrl: string | undefined
 }
 
-/** Answers a call, at once where the store does. Throws or rejects with an `ApiError`: see `errorReply`. */
+/** Responds to a call, synchronously where the store answers synchronously. Throws or rejects with an `ApiError`: see `errorReply`. */
 export type Rest = (call: Call, principal: Principal) => Awaitable<Reply>
 
-/** What the model lets nobody do here is as unknown as a path that was never there. */
+/** A path on which the model allows nothing to anybody is as unknown as one without a route. */
 function refuseMethod(route: Route): never {
   const allowed = allowedMethods(route)
   if (allowed.length === 0) throw new ApiError('NOT_FOUND')
@@ -62,14 +68,14 @@ function refuseParameters(query: string): void {
   for (const { name } of parseQuery(query)) throw unknownParameter(name)
 }
 
-function isNobody({ access }: Principal): ApiError {
+function noUser({ access }: Principal): ApiError {
   if (isAnonymous(access)) return new ApiError('UNAUTHORIZED')
   return new ApiError('FORBIDDEN', 'An app by itself is no user: there is nobody to read.')
 }
 
-class Face {
+class RestHandler {
   readonly #options: RestOptions
-  readonly #viewOf: (access: Principal['access']) => View
+  readonly #viewOf: (access: Principal['access']) => CollectionViews
   #document: ((call: Call) => Reply) | undefined
 
   readonly #docs: (call: Call) => Reply
@@ -105,13 +111,13 @@ class Face {
     }
   }
 
-  /** Whoever may do this to no item at all hears that first, not what is wrong with the request. */
+  /** A caller who may do this to no item at all is told so first, before any fault of the request. */
   #admit(route: Route, operation: Operation, principal: Principal): void {
     const { model } = this.#options
     const { access } = principal
     if (route.kind === 'openapi') return
     if (route.kind === 'me') {
-      if (principal.userId === null) throw isNobody(principal)
+      if (principal.userId === null) throw noUser(principal)
       const users = model.collections.get('users')
       if (users) admit(model, users, 'read', access)
       return
@@ -160,7 +166,7 @@ class Face {
     principal: Principal,
   ): Awaitable<Reply> {
     const { query } = call
-    const bound = scope.bound.get(query) ?? this.#parse(route, principal, () => parseList(scope, query))
+    const bound = this.#parse(route, principal, () => parseList(scope, query))
     const args = id === undefined ? bound.args : [id, ...bound.args]
     const answer = this.#options.run.list({ shape: bound.template.shape, args }, principal)
     return then(answer, found => renderList(found, bound, principal.access, call))
@@ -172,7 +178,7 @@ class Face {
   }
 
   #readMe(route: Route, call: Call, principal: Principal): Awaitable<Reply> {
-    if (principal.userId === null) throw isNobody(principal)
+    if (principal.userId === null) throw noUser(principal)
     const view = this.#view('users', principal)
     return this.#readItem(route, view, principal.userId, call, principal)
   }
@@ -193,8 +199,8 @@ class Face {
   }
 }
 
-/** The REST face of a model: answers every path under `/api/v1`, and `/docs`. */
+/** The REST transport of a model: every path under `/api/v1`, and `/docs`. */
 export function createRest(options: RestOptions): Rest {
-  const face = new Face(options)
-  return (call, principal) => face.answer(call, principal)
+  const handler = new RestHandler(options)
+  return (call, principal) => handler.answer(call, principal)
 }

@@ -1,5 +1,6 @@
-/** POST, PUT, PATCH and DELETE → plans, and what came of them → replies. */
+/** POST, PUT, PATCH and DELETE → plans, and their answers → responses. */
 import type { Call, Reply } from '../call.ts'
+import { readIfMatch } from '../conditional.ts'
 import { ApiError } from '../errors.ts'
 import type { JsonValue } from '../model/fields/type.ts'
 import type { Model } from '../model/model.ts'
@@ -10,28 +11,27 @@ import type { Assignment, CreateShape, DeleteShape, Most, UpdateShape, WriteShap
 import type { CreateHooks, Creation, Run } from '../plan/run.ts'
 import type { Principal } from '../principal.ts'
 import { readBody } from './body.ts'
-import { readIfMatch } from './conditional.ts'
-import { parseItem } from './item.ts'
-import { parseQuery, unknownParameter } from './parameters.ts'
-import { prefix } from './path.ts'
-import { makePresentation } from './presentation.ts'
-import { includedLimit } from './select.ts'
-import type { CollectionView, CreateForm, ItemTemplate } from './view.ts'
+import type { CollectionView, CreateForm, ItemTemplate } from './query/collection-view.ts'
+import { parseItem } from './query/item.ts'
+import { parseQuery, unknownParameter } from './query/query-string.ts'
+import { includedLimit } from './query/select.ts'
+import { makePresentation } from './reply/headers.ts'
+import { prefix } from './routes.ts'
 
-type Values = Readonly<Record<string, JsonValue>>
+type BodyValues = Readonly<Record<string, JsonValue>>
 
-export interface Writing {
+export interface WriteServices {
   readonly model: Model
   readonly run: Run
   readonly hooks: CreateHooks
 }
 
 const json = ['application/json']
-/** What a PATCH may be sent as. */
+/** The media types of a PATCH. */
 export const mergePatch: readonly string[] = ['application/json', 'application/merge-patch+json']
 
-/** The fields that are set, in the model's order, so that bodies with the same fields share a shape. */
-function fieldsSet({ collection }: CollectionView, values: Values): readonly string[] {
+/** The fields that the body sets, in the model's order: bodies with the same fields share a shape. */
+function fieldsSet({ collection }: CollectionView, values: BodyValues): readonly string[] {
   return [...collection.fields.keys()].filter(name => Object.hasOwn(values, name))
 }
 
@@ -41,7 +41,7 @@ function assign(names: readonly string[], first: number): readonly Assignment[] 
 
 function shapeOf<S extends WriteShape>(view: CollectionView, key: string, make: () => S): S {
   const known = view.writes.get(key)
-  // The key begins with the shape's kind, so what it finds is of that kind.
+  // Safe: the key begins with the shape's kind.
   if (known) return known as S
   const made = make()
   view.writes.set(key, made)
@@ -56,19 +56,19 @@ function refuseIfNoneMatch(call: Call): void {
   )
 }
 
-function withRevealed(text: string, revealed: Values): string {
+function withRevealed(text: string, revealed: BodyValues): string {
   if (revealed === nothing.revealed) return text
   const added = JSON.stringify(revealed)
   if (added === '{}') return text
   return text === '{}' ? added : `${text.slice(0, -1)},${added.slice(1)}`
 }
 
-/** What the caller sees of the item: whoever may not see it learns its id. */
+/** A caller who may not see the item gets its id. */
 function bodyOf(answer: WriteAnswer): string {
   return answer.text ?? `{"id":${answer.id}}`
 }
 
-/** The headers of an answer to a write; a body that sets a deprecated field is told so. */
+/** The headers of the response, with the deprecations of the fields that the body sets. */
 function headersFor(view: CollectionView, template: ItemTemplate, names: readonly string[]) {
   const written = names.flatMap(name => view.collection.fields.get(name)?.deprecated ?? [])
   if (written.length === 0) return template.presentation.unstored
@@ -78,7 +78,7 @@ function headersFor(view: CollectionView, template: ItemTemplate, names: readonl
 function makeCreateForm(
   view: CollectionView,
   template: ItemTemplate,
-  values: Values,
+  values: BodyValues,
   computed: readonly string[],
   most: Most | undefined,
 ): CreateForm {
@@ -98,7 +98,7 @@ function makeCreateForm(
 function createForm(
   view: CollectionView,
   template: ItemTemplate,
-  values: Values,
+  values: BodyValues,
   creation: Creation,
 ): CreateForm {
   const computed = Object.keys(creation.computed)
@@ -112,10 +112,10 @@ function createForm(
 }
 
 function create(
-  writing: Writing,
+  services: WriteServices,
   view: CollectionView,
   template: ItemTemplate,
-  values: Values,
+  values: BodyValues,
   creation: Creation,
   principal: Principal,
 ): Promise<Reply> {
@@ -123,7 +123,7 @@ function create(
   const args: JsonValue[] = [null, includedLimit]
   for (const name of names) args.push(values[name] ?? null)
   for (const name of computed) args.push(creation.computed[name] ?? null)
-  const written = writing.run.write({ shape, args }, principal)
+  const written = services.run.write({ shape, args }, principal)
   const { afterwards } = creation
   const done = afterwards ? written.then(answer => afterwards(answer.id).then(() => answer)) : written
   return done.then(answer => {
@@ -144,29 +144,29 @@ const nothing: Creation = { computed: {}, revealed: {} }
 
 /** POST to a collection: 201 with `Location`. */
 export function answerCreate(
-  writing: Writing,
+  services: WriteServices,
   view: CollectionView,
   call: Call,
   principal: Principal,
 ): Awaitable<Reply> {
-  // Before the body is looked at: whoever may never do this learns nothing about it.
-  admit(writing.model, view.collection, 'create', principal.access)
+  // Before the body is read: a caller who may create no item learns nothing about the body.
+  admit(services.model, view.collection, 'create', principal.access)
   const template = parseItem(view, call.query)
   const { values } = bodyValidator(view.collection).create(readBody(call, json))
-  const hook = writing.hooks.get(view.collection.name)
+  const hook = services.hooks.get(view.collection.name)
   const made = hook ? hook(values, principal) : nothing
-  return then(made, creation => create(writing, view, template, values, creation, principal))
+  return then(made, creation => create(services, view, template, values, creation, principal))
 }
 
 /** PUT (all writable fields) and PATCH (RFC 7396): 200 with the item. */
 export function answerUpdate(
-  writing: Writing,
+  services: WriteServices,
   view: CollectionView,
   id: number,
   call: Call,
   principal: Principal,
 ): Promise<Reply> {
-  admit(writing.model, view.collection, 'update', principal.access)
+  admit(services.model, view.collection, 'update', principal.access)
   refuseIfNoneMatch(call)
   const mode = call.method === 'PUT' ? 'replace' : 'merge'
   const template = parseItem(view, call.query)
@@ -187,7 +187,7 @@ export function answerUpdate(
     select: template.shape.select,
   }))
   const args = [id, includedLimit, ifMatch ?? null, ...names.map(name => values[name] ?? null)]
-  return writing.run.write({ shape, args }, principal).then(answer => {
+  return services.run.write({ shape, args }, principal).then(answer => {
     const text = bodyOf(answer)
     const headers = headersFor(view, template, names)
     const tag = template.plain && answer.text !== null ? ['ETag', entityTag(text)] : []
@@ -197,13 +197,13 @@ export function answerUpdate(
 
 /** DELETE: 204. */
 export function answerDelete(
-  writing: Writing,
+  services: WriteServices,
   view: CollectionView,
   id: number,
   call: Call,
   principal: Principal,
 ): Promise<Reply> {
-  admit(writing.model, view.collection, 'delete', principal.access)
+  admit(services.model, view.collection, 'delete', principal.access)
   refuseIfNoneMatch(call)
   for (const { name } of parseQuery(call.query)) throw unknownParameter(name)
   const ifMatch = readIfMatch(call.headers['if-match'])
@@ -213,10 +213,10 @@ export function answerDelete(
     id: 0,
     ifMatch: ifMatch === undefined ? undefined : 1,
   }))
-  // No content, so no media type either.
+  // Without content there is no media type.
   const { deprecated } = view.collection
   const headers = makePresentation(true, deprecated ? [deprecated] : []).unstored.slice(2)
-  return writing.run
+  return services.run
     .write({ shape, args: [id, ifMatch ?? null] }, principal)
     .then(() => ({ status: 204, headers, body: null }))
 }

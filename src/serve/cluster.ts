@@ -1,9 +1,8 @@
 /** What this node shares with others, chosen by the settings. */
-import type { Cluster, ClusterCounts } from '../cluster/cluster.ts'
-import { type MemoryCounters, singleNode } from '../cluster/memory.ts'
+import type { Cluster } from '../cluster/cluster.ts'
+import { type MemoryCounters, singleNode } from '../cluster/memory-counters.ts'
 import type { Settings } from '../config.ts'
-import type { Logger } from '../log.ts'
-import type { Figure } from '../metrics.ts'
+import type { Logger } from '../observability/log.ts'
 import type { Store } from '../store/store.ts'
 
 /** Shared by the threads of a process. */
@@ -20,11 +19,11 @@ export async function openCluster(
 ): Promise<Cluster> {
   const url = settings['redis.url']
   if (url === undefined) return threads ?? singleNode()
-  const { redisCluster } = await import('../cluster/redis.ts')
+  const { redisCluster } = await import('../cluster/redis-cluster.ts')
   const nodes = await redisCluster({
     url,
     prefix: settings['redis.prefix'],
-    timeout: settings['redis.timeout'],
+    timeoutMs: settings['redis.timeout'],
     onLost: reason =>
       logger.warn({ reason }, 'Redis is away: limits are counted by this node alone, events are polled for'),
     onBack: () => logger.info('Redis is back: limits and events are shared again'),
@@ -63,26 +62,4 @@ export function followOthers(store: Store, cluster: Cluster): void {
   const look = async () => store.changes.look()
   // A database that is away tells nothing; the next look, or the next request, finds what came meanwhile.
   cluster.onWake(() => void look().catch(() => undefined))
-}
-
-/** None for a node that is alone. */
-export function clusterFigures(cluster: Cluster): Figure[] {
-  const { counts } = cluster
-  if (!counts) return []
-  const counter = (name: string, help: string, count: keyof ClusterCounts): Figure => {
-    return { name: `portico_${name}_total`, help, kind: 'counter', read: () => counts()[count] }
-  }
-  return [
-    {
-      name: 'portico_redis_up',
-      help: 'Whether Redis answers: 1, or 0 while this node does without it.',
-      kind: 'gauge',
-      read: () => (cluster.trouble() === undefined ? 1 : 0),
-    },
-    counter('redis_losses', 'How often Redis was lost.', 'losses'),
-    counter('redis_round_trips', 'Batches of draws from budgets that Redis was asked for.', 'roundTrips'),
-    counter('local_draws', 'Draws from budgets that were counted without Redis.', 'localDraws'),
-    counter('redis_wakes_sent', 'Messages to other nodes that something was committed.', 'wakesSent'),
-    counter('redis_wakes_received', 'Messages of other nodes that something was committed.', 'wakesReceived'),
-  ]
 }

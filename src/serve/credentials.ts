@@ -2,24 +2,24 @@
 import { accessTokenReader } from '../auth/access-token.ts'
 import { apiKeyReader } from '../auth/api-key.ts'
 import { type Authenticate, createAuthenticate } from '../auth/authenticate.ts'
-import { AppSecrets } from '../auth/server/app-secrets.ts'
-import { type Apps, createApps, scopesOfApp } from '../auth/server/apps.ts'
-import { withDenials } from '../auth/server/denials.ts'
+import { AppSecrets } from '../auth/server/clients/app-secrets.ts'
+import { type Apps, createApps, scopesOfApp } from '../auth/server/clients/apps.ts'
+import { withDenials } from '../auth/server/tokens/deny-list.ts'
 import type { Settings } from '../config.ts'
-import type { Log } from '../log.ts'
 import type { Model } from '../model/model.ts'
+import type { Log } from '../observability/log.ts'
+import type { Traces } from '../observability/traces.ts'
 import type { Run } from '../plan/run.ts'
 import type { Records } from '../records.ts'
 import type { Store } from '../store/store.ts'
-import type { Traces } from '../traces.ts'
-import { outsideReaders } from './outside.ts'
 import { tracedAuthenticate } from './traces.ts'
+import { outsideReaders } from './trusted-issuers.ts'
 
 interface CredentialParts {
   readonly model: Model
   readonly store: Store
-  /** The store's records, with what is secret in them sealed. */
-  readonly sealed: Records
+  /** The store's records, with their secrets encrypted. */
+  readonly encrypted: Records
   readonly run: Run
   readonly settings: Settings
   readonly log: Log
@@ -38,14 +38,14 @@ interface Credentials {
 }
 
 export async function openCredentials(parts: CredentialParts): Promise<Credentials> {
-  const { model, store, sealed, run, settings, log, traces, issuer } = parts
+  const { model, store, encrypted, run, settings, log, traces, issuer } = parts
   const keys = apiKeyReader({
     run,
     version: collection => store.version(collection),
     adminApiKey: settings.adminApiKey,
   })
   const life = settings['oauth.accessTokenLife']
-  const records = withDenials(sealed, life)
+  const records = withDenials(encrypted, life)
   const overlapSeconds = settings['oauth.secretOverlap']
   const secrets = new AppSecrets({ run, records, overlapSeconds })
   const version = (collection: string) => store.version(collection)

@@ -1,21 +1,25 @@
-/** What becomes of an error, at each face. */
-import { asOauthError } from '../auth/server/oauth-error.ts'
+/** Error replies, in the form of the transport that the request came to. */
+import { asOauthError } from '../auth/server/responses/error-response.ts'
 import type { Call, Reply } from '../call.ts'
-import { assetsPath, errorReply as graphqlErrorReply, path as graphqlPath } from '../graphql/http-reply.ts'
+import {
+  assetsPath,
+  errorReply as graphqlErrorReply,
+  path as graphqlPath,
+} from '../graphql/transports/http-reply.ts'
 import { errorReply as restErrorReply } from '../rest/rest.ts'
-import type { OauthFace } from './oauth.ts'
+import type { LazyOauth } from './oauth.ts'
 
 export function isGraphql(path: string): boolean {
   return path.startsWith(graphqlPath) && (path.length === graphqlPath.length || path.startsWith(assetsPath))
 }
 
-/** `issuer`: who gives out credentials. */
-export function errorReplies(oauth: OauthFace, issuer: () => string): (error: unknown, call: Call) => Reply {
+/** `issuer`: the address of the authorization server. */
+export function errorReplies(oauth: LazyOauth, issuer: () => string): (error: unknown, call: Call) => Reply {
   return (error, call) =>
     oauth.errorReply(error, call) ?? withMetadata(replyTo(error, call, oauth), call.path, issuer)
 }
 
-function replyTo(error: unknown, call: Call, oauth: OauthFace): Reply {
+function replyTo(error: unknown, call: Call, oauth: LazyOauth): Reply {
   if (isGraphql(call.path)) return graphqlErrorReply(error, call)
   const reply = restErrorReply(error, call)
   return oauth.isForApps(call.path) ? asOauthError(reply, error) : reply
@@ -29,8 +33,8 @@ function resourceOf(path: string): string {
 }
 
 /**
- * RFC 9728, 5.1: a challenge tells where to learn who gives out credentials; the address that was asked is that of the
- * resource, or below it (3.3).
+ * RFC 9728, 5.1: a challenge says where the metadata of the resource is, which names the authorization server. The
+ * requested address is that of the resource, or below it (3.3).
  */
 export function metadataParameter(path: string, issuer: string): string {
   return `resource_metadata="${issuer}/.well-known/oauth-protected-resource${resourceOf(path)}"`

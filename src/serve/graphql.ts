@@ -1,17 +1,19 @@
-/** The GraphQL face as the service uses it: loaded when it is first asked for, since a start should be short. */
+/** GraphQL as the service uses it: loaded with the first request for it, to keep starts short. */
 import type { Duplex } from 'node:stream'
 import type { Authenticate } from '../auth/authenticate.ts'
 import { findCredential } from '../auth/credentials.ts'
 import type { Reply } from '../call.ts'
-import { type Answered, budgetAddress, type Limits } from '../cluster/limits.ts'
+import { budgetAddress, type RateLimited, type RateLimits } from '../cluster/rate-limits.ts'
 import { type Settings, SettingsError } from '../config.ts'
-import type { CredentialHeaders } from '../graphql/clients.ts'
-import type { EngineOptions } from '../graphql/create-engine.ts'
+import type { ChangeFeed } from '../events/change-feed.ts'
+import type { CredentialHeaders, Identify } from '../events/credential-monitor.ts'
+import { createEvents } from '../events/events.ts'
+import { type Manifest, readManifest } from '../graphql/documents/manifest.ts'
 import type { RateLimit } from '../graphql/engine.ts'
-import type { Account, Feed, Graphql } from '../graphql/graphql.ts'
-import { path as graphqlPath } from '../graphql/http-reply.ts'
-import { loadFace } from '../graphql/load.ts'
-import { type Manifest, readManifest } from '../graphql/manifest.ts'
+import type { EngineOptions } from '../graphql/execute/create-engine.ts'
+import type { Account, Graphql } from '../graphql/graphql.ts'
+import { loadModules } from '../graphql/load.ts'
+import { path as graphqlPath } from '../graphql/transports/http-reply.ts'
 import type { Exchange } from '../http.ts'
 import type { Model } from '../model/model.ts'
 import { type Awaitable, then } from '../plan/answer.ts'
@@ -19,41 +21,41 @@ import type { CreateHooks, Run } from '../plan/run.ts'
 import { isAnonymous, type Principal } from '../principal.ts'
 import { metadataParameter } from './error-replies.ts'
 
-export interface GraphqlFaceParts {
+export interface LazyGraphqlParts {
   readonly model: Model
   readonly run: Run
   readonly hooks: CreateHooks
-  readonly changes: Feed
+  readonly changes: ChangeFeed
   readonly authenticate: Authenticate
   /** Notices what other nodes have committed: over a socket, no request has done so. */
   readonly refresh: () => Awaitable<void>
-  readonly limits: Limits
+  readonly limits: RateLimits
   readonly settings: Settings
-  /** Where the service is reached. */
+  /** The address of the service. */
   readonly issuer: () => string
   readonly onFault: (error: unknown) => void
 }
 
-export interface GraphqlFace {
+export interface LazyGraphql {
   answer(exchange: Exchange, principal: Principal): Awaitable<Reply>
   upgrade(exchange: Exchange, principal: Principal, socket: Duplex, head: Buffer): Awaitable<void>
-  /** Ends up to `count` WebSockets on which nothing runs, and returns how many it has ended. */
+  /** Ends up to `count` idle WebSockets; returns how many it has ended. */
   endIdle(count: number): number
-  /** For `/metrics`; nothing before the first use. */
-  figures(): string
+  /** For `/metrics`; empty before the first use. */
+  metrics(): string
   close(): void
 }
 
-export function graphqlFace(parts: GraphqlFaceParts): GraphqlFace {
+export function createLazyGraphql(parts: LazyGraphqlParts): LazyGraphql {
   const { limits } = parts
   const registered = registeredDocuments(parts.settings)
-  let face: Graphql | undefined
+  let graphql: Graphql | undefined
   let isClosed = false
   let loading: Promise<Graphql> | undefined
   const load = () => {
     loading ??= loadGraphql(parts, registered).then(
       loaded => {
-        face = loaded
+        graphql = loaded
         if (isClosed) loaded.close()
         return loaded
       },
@@ -67,34 +69,44 @@ export function graphqlFace(parts: GraphqlFaceParts): GraphqlFace {
   return {
     answer(exchange, principal) {
       const account = new ExchangeAccount(limits, exchange, principal)
-      return face ? face.answer(exchange, account) : load().then(loaded => loaded.answer(exchange, account))
+      return graphql
+        ? graphql.answer(exchange, account)
+        : load().then(loaded => loaded.answer(exchange, account))
     },
     async upgrade(exchange, principal, socket, head) {
-      const loaded = face ?? (await load())
+      const loaded = graphql ?? (await load())
       const address = budgetAddress(exchange.address)
       const credential = credentialOf(exchange, principal)
       loaded.upgrade({ req: exchange.req, socket, head, address, credential, principal })
     },
-    endIdle: count => face?.endIdle(count) ?? 0,
-    figures: () => face?.figures() ?? '',
+    endIdle: count => graphql?.endIdle(count) ?? 0,
+    metrics: () => graphql?.metrics() ?? '',
     close() {
       isClosed = true
-      face?.close()
+      graphql?.close()
     },
   }
 }
 
-async function loadGraphql(parts: GraphqlFaceParts, registered: Manifest): Promise<Graphql> {
-  const { createEngine, createGraphql } = await loadFace(parts.run)
+async function loadGraphql(parts: LazyGraphqlParts, registered: Manifest): Promise<Graphql> {
+  const { createEngine, createGraphql } = await loadModules(parts.run)
   const { authenticate, refresh, limits, settings, changes, onFault } = parts
-  return createGraphql(
+  const identify: Identify = (headers, address) =>
+    then(refresh(), () =>
+      authenticate({ headers: sentHeaders(headers), query: '', proven: headers.proven }, address),
+    )
+  const events = createEvents({
+    feed: changes,
+    identify,
+    onFault,
+    maxAnonymousConnections: share(settings['graphql.maxAnonymousConnections'], settings),
+    maxConnections: share(settings['graphql.maxConnections'], settings),
+  })
+  const graphql = createGraphql(
     {
       engine: createEngine(engineOptions(parts)),
-      feed: changes,
-      identify: (headers, address) =>
-        then(refresh(), () =>
-          authenticate({ headers: sentHeaders(headers), query: '', proven: headers.proven }, address),
-        ),
+      events,
+      identify,
       accountOf: (principal, credential) => new SocketAccount({ limits, refresh }, principal, credential),
       challenge: () => `Bearer realm="api", ${metadataParameter(graphqlPath, parts.issuer())}`,
       onFault,
@@ -106,21 +118,24 @@ async function loadGraphql(parts: GraphqlFaceParts, registered: Manifest): Promi
       maxSubscriptions: settings['graphql.maxSubscriptions'],
       maxSubscriptionBytes: settings['graphql.maxSubscriptionBytes'],
       maxCallerBytes: settings['graphql.maxCallerBytes'],
-      maxAnonymousConnections: share(settings['graphql.maxAnonymousConnections'], settings),
-      maxConnections: share(settings['graphql.maxConnections'], settings),
       maxOperations: settings['graphql.maxOperations'],
-      maxBuffered: settings['graphql.maxBuffered'],
-      maxMessage: settings.bodyLimit,
+      maxBufferedBytes: settings['graphql.maxBuffered'],
+      maxMessageBytes: settings.bodyLimit,
     },
   )
+  const close = () => {
+    graphql.close()
+    events.hub.close()
+  }
+  return { ...graphql, close }
 }
 
-/** No caller holds more than half of the connections that there may be. */
+/** No caller holds more than half of all connections. */
 function share(most: number, { maxConnections }: Settings): number {
   return Math.min(most, Math.max(1, Math.floor(maxConnections / 2)))
 }
 
-/** A file that cannot be used stops the start. */
+/** Throws a `SettingsError` for an unusable file, which stops the start. */
 function registeredDocuments(settings: Settings): Manifest {
   try {
     return readManifest(settings['graphql.documentsFile'])
@@ -130,7 +145,7 @@ function registeredDocuments(settings: Settings): Manifest {
   }
 }
 
-function engineOptions({ model, run, hooks, settings }: GraphqlFaceParts): EngineOptions {
+function engineOptions({ model, run, hooks, settings }: LazyGraphqlParts): EngineOptions {
   return {
     model,
     run,
@@ -146,7 +161,7 @@ function engineOptions({ model, run, hooks, settings }: GraphqlFaceParts): Engin
   }
 }
 
-/** Only what is there: a header that is undefined is none. */
+/** Without headers that are undefined. */
 function sentHeaders({ authorization, 'x-api-key': key }: CredentialHeaders) {
   return {
     ...(authorization === undefined ? {} : { authorization }),
@@ -154,7 +169,7 @@ function sentHeaders({ authorization, 'x-api-key': key }: CredentialHeaders) {
   }
 }
 
-/** What a signed-in caller came with, to be asked for again. The query has lost its `api_key` by now, the URL has not. */
+/** The caller's credential, to be checked again later. The query has lost its `api_key` by now, the URL has not. */
 function credentialOf({ headers, req }: Exchange, principal: Principal): CredentialHeaders | undefined {
   if (isAnonymous(principal.access)) return undefined
   const { authorization } = headers
@@ -168,13 +183,13 @@ function keyInQuery(url: string): string | undefined {
   return mark === -1 ? undefined : findCredential({ headers: {}, query: url.slice(mark + 1) })?.text
 }
 
-/** Draws from the budget of an HTTP request's caller; its reply tells what is left. */
+/** Draws from the rate limit of an HTTP request's caller; the reply says what remains. */
 class ExchangeAccount implements Account {
   readonly principal: Principal
-  readonly #limits: Limits
+  readonly #limits: RateLimits
   readonly #exchange: Exchange
 
-  constructor(limits: Limits, exchange: Exchange, principal: Principal) {
+  constructor(limits: RateLimits, exchange: Exchange, principal: Principal) {
     this.#limits = limits
     this.#exchange = exchange
     this.principal = principal
@@ -194,15 +209,15 @@ class ExchangeAccount implements Account {
 }
 
 /** The same for an operation over a WebSocket, whose messages have no headers. */
-class SocketAccount implements Account, Answered {
+class SocketAccount implements Account, RateLimited {
   added = ''
   budget: RateLimit | undefined
   readonly principal: Principal
   readonly credential: CredentialHeaders | undefined
-  readonly #parts: Pick<GraphqlFaceParts, 'limits' | 'refresh'>
+  readonly #parts: Pick<LazyGraphqlParts, 'limits' | 'refresh'>
 
   constructor(
-    parts: Pick<GraphqlFaceParts, 'limits' | 'refresh'>,
+    parts: Pick<LazyGraphqlParts, 'limits' | 'refresh'>,
     principal: Principal,
     credential: CredentialHeaders | undefined,
   ) {

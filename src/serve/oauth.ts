@@ -1,4 +1,4 @@
-/** The authorization server as the service uses it: loaded when it is first asked for, since a start should be short. */
+/** The authorization server as the service uses it: loaded with the first request for it, to keep starts short. */
 
 import { isAccountPath, isForPeople } from '../auth/accounts/paths.ts'
 import type { Authenticate } from '../auth/authenticate.ts'
@@ -6,70 +6,71 @@ import type { BackgroundWork } from '../auth/background.ts'
 import type { CredentialSource } from '../auth/credentials.ts'
 import { dpopAlgorithms } from '../auth/dpop-challenge.ts'
 import type { Mail } from '../auth/mail.ts'
-import type { Apps } from '../auth/server/apps.ts'
-import { sentOnByGet } from '../auth/server/posted.ts'
+import type { Apps } from '../auth/server/clients/apps.ts'
+import { parseBody } from '../auth/server/requests/form.ts'
+import { redirectPostToGet } from '../auth/server/requests/post-to-get.ts'
 import type { AuthorizationServer } from '../auth/server/server.ts'
 import type { Call, Reply, TakenOver } from '../call.ts'
 import type { RateCounters } from '../cluster/cluster.ts'
-import { budgetAddress, type Limits } from '../cluster/limits.ts'
+import { budgetAddress, type RateLimits } from '../cluster/rate-limits.ts'
 import type { Settings } from '../config.ts'
 import { ApiError } from '../errors.ts'
 import type { Exchange } from '../http.ts'
-import type { Log } from '../log.ts'
 import type { Model } from '../model/model.ts'
+import type { Log } from '../observability/log.ts'
 import { type Awaitable, then } from '../plan/answer.ts'
 import type { Run } from '../plan/run.ts'
 import { anonymous, type Principal } from '../principal.ts'
 import type { Records } from '../records.ts'
-import { accountPages, themeOf } from './accounts.ts'
-import type { Attempts } from './attempts.ts'
+import { accountPages, themeOf } from './account-pages.ts'
+import type { Attempts } from './token-rate-limit.ts'
 
-export interface OauthFaceParts {
+export interface LazyOauthParts {
   readonly model: Model
   readonly run: Run
   readonly records: Records
   readonly apps: Apps
   readonly authenticate: Authenticate
-  readonly limits: Limits
+  readonly limits: RateLimits
   readonly counters: RateCounters
   /** The budgets of the endpoints that programs call. */
   readonly attempts: Attempts
   readonly settings: Settings
-  /** Where the service is reached, without a trailing slash. */
+  /** The address of the service, without a trailing slash. */
   readonly issuer: () => string
-  /** Hears why tokens are refused. */
+  /** Takes the reasons for which token requests are refused. */
   readonly logger: Pick<Log['logger'], 'info'>
   readonly mail: Mail
-  /** What nobody waits for. */
+  /** Work that no request waits for. */
   readonly work: BackgroundWork
   readonly onFault: (error: unknown) => void
 }
 
-export interface OauthFace {
-  /** Whether a path is one of this face's. */
+export interface LazyOauth {
+  /** Whether a path belongs to the authorization server or the account pages. */
   owns(path: string): boolean
-  /** Whether apps call the path, which know OAuth's errors. */
+  /** Whether apps call the path: they get OAuth's own errors. */
   isForApps(path: string): boolean
   answer(exchange: Exchange): Awaitable<Reply | TakenOver>
-  /** An error of a page as a page; undefined where it is not for a person. */
+  /** An error as a page; undefined where a program made the request. */
   errorReply(error: unknown, call: Call): Reply | undefined
-  /** When every mail is sent that was promised. */
+  /** Resolves when all pending mail is sent. */
   idle(): Promise<void>
 }
 
-/** More than any form of these endpoints takes, in bytes. */
-const MAX_FORM = 65_536
+/** Larger than any form of these endpoints. */
+const maxFormBytes = 65_536
 
 const resourceMetadata = '/.well-known/oauth-protected-resource'
 
-/** The faces as resources of their own (RFC 9728, 3.1: the path of the resource comes after). */
+/** REST and GraphQL are resources of their own (RFC 9728, 3.1: the resource's path follows the well-known one). */
 const resources: ReadonlyMap<string, string> = new Map([
   [resourceMetadata, ''],
   [`${resourceMetadata}/api/v1`, '/api/v1'],
   [`${resourceMetadata}/graphql`, '/graphql'],
 ])
 
-/** Endpoints that programs call, each a target for guessing. */
+/** Endpoints that apps call: each is a target for guessing secrets. */
 const programs: ReadonlySet<string> = new Set([
   '/oauth/token',
   '/oauth/par',
@@ -119,25 +120,25 @@ function isProgram({ path, method }: Exchange): boolean {
   return (method === 'PUT' || method === 'DELETE') && registered.test(path)
 }
 
-/** Whose budget a request draws from that is no attempt: of its token where it has a good one, else of its address. */
+/** The budget of a request that guesses no secret: its token's where that is valid, else its address's. */
 function whoDraws({ path, address, headers }: Exchange, authenticate: Authenticate): Awaitable<Principal> {
   const place = budgetAddress(address)
   const asks = async (shown: CredentialSource) => authenticate(shown, place)
   const { authorization } = headers
   if (path !== '/oauth/userinfo' || !authorization || !/^bearer /i.test(authorization))
     return anonymous(place)
-  // What is wrong with it, the library says.
+  // The library reports what is wrong with it.
   return asks({ headers: { authorization }, query: '' }).catch(() => anonymous(place))
 }
 
-/** Whether the answer is read by a person. */
+/** Whether a person reads the answer. */
 function isPage({ path, method, headers }: Call): boolean {
   if (isAccountPath(path)) return true
   const isTyped = path === '/oauth/device' && method !== 'POST'
   return (isTyped || isForPeople(path)) && headers.accept?.includes('text/html') === true
 }
 
-export function oauthFace(parts: OauthFaceParts): OauthFace {
+export function createLazyOauth(parts: LazyOauthParts): LazyOauth {
   const { limits, attempts, settings, model, issuer } = parts
   let loading: Promise<AuthorizationServer> | undefined
   const load = () => {
@@ -162,7 +163,7 @@ export function oauthFace(parts: OauthFaceParts): OauthFace {
   })
   const readForm = async (exchange: Exchange) => {
     try {
-      await exchange.readBody(Math.min(MAX_FORM, settings.bodyLimit))
+      await exchange.readBody(Math.min(maxFormBytes, settings.bodyLimit))
     } catch (error) {
       if (isProgram(exchange)) await attempts.refuse(exchange)
       throw error
@@ -171,14 +172,15 @@ export function oauthFace(parts: OauthFaceParts): OauthFace {
   const handle = async (exchange: Exchange): Promise<Reply | TakenOver> => {
     const server = await load()
     await readForm(exchange)
-    const { req, res, body, method } = exchange
-    const shorter = method === 'POST' ? postable.get(exchange.path) : undefined
-    if (shorter !== undefined) return sentOnByGet(exchange, shorter)
-    const carries = method === 'POST' || method === 'PUT'
-    const handled = () => server.handle(req, res, carries ? body : undefined, exchange.address)
-    const quickly = () => server.quick(exchange.path, exchange)
+    const { req, res, method, path, address } = exchange
+    const body = method === 'POST' || method === 'PUT' ? parseBody(exchange) : undefined
+    const hint = method === 'POST' ? postable.get(path) : undefined
+    if (body && hint !== undefined) return redirectPostToGet(exchange, body, hint)
+    const handled = () => server.handle(req, res, body, address)
     if (isProgram(exchange)) {
-      return attempts.answer(exchange, handled, method === 'POST' ? quickly : undefined)
+      const form = body?.form
+      const fastPath = path === '/oauth/introspect' && form && (() => server.introspect(exchange, form))
+      return attempts.answer(exchange, form, handled, fastPath || undefined)
     }
     return {
       async takeOver() {
@@ -218,7 +220,7 @@ export function oauthFace(parts: OauthFaceParts): OauthFace {
   }
 }
 
-async function loadServer(parts: OauthFaceParts): Promise<AuthorizationServer> {
+async function loadServer(parts: LazyOauthParts): Promise<AuthorizationServer> {
   const { createAuthorizationServer } = await import('../auth/server/create.ts')
   const { createProtocolPages } = await import('../auth/pages/protocol.ts')
   const { accountFinder, claimsReader } = await import('../auth/accounts/accounts.ts')

@@ -1,10 +1,10 @@
-/** Whether this node would answer an ordinary read and an ordinary write now. */
+/** Readiness: whether this node would answer an ordinary read and an ordinary write now. */
 import { ApiError } from '../errors.ts'
 
-/** Probes within this time share one check, in milliseconds, so that frequent probes do not load the database. */
-const SHARED_MS = 250
-/** How long a check may take, in milliseconds. */
-const TIMEOUT_MS = 3000
+/** Requests within this time share one check, so that frequent health checks do not load the database. */
+const defaultSharedMs = 250
+/** How long a check may take. */
+const defaultTimeoutMs = 3000
 
 export interface ReadinessOptions {
   readonly sharedMs?: number
@@ -22,7 +22,7 @@ export class Readiness {
   /** `check` rejects with an `ApiError` that says in plain words what keeps the node from answering. */
   constructor(
     check: () => Promise<void>,
-    { sharedMs = SHARED_MS, timeoutMs = TIMEOUT_MS }: ReadinessOptions = {},
+    { sharedMs = defaultSharedMs, timeoutMs = defaultTimeoutMs }: ReadinessOptions = {},
   ) {
     this.#check = check
     this.#sharedMs = sharedMs
@@ -35,7 +35,7 @@ export class Readiness {
     if (this.#last === undefined || (!this.#isRunning && now - this.#startedAt >= this.#sharedMs)) {
       this.#startedAt = now
       this.#last = this.#run()
-      // Whoever asked may have gone.
+      // The client may have gone: a rejection that nobody handles would end the process.
       this.#last.catch(() => {})
     }
     await inTime(this.#last, this.#startedAt + this.#timeoutMs - now)

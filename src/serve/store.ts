@@ -1,12 +1,12 @@
 /** The database of a service, and what runs on it. */
 import { writeSync } from 'node:fs'
 import { bootstrap, type FirstAdministrator } from '../auth/bootstrap.ts'
-import { openRecords } from '../auth/sealing/open.ts'
+import { openRecords } from '../auth/encryption/open-records.ts'
 import { isPostgres, publicName } from '../config/database.ts'
 import { requireUnlocked } from '../config/row-security.ts'
 import { type Settings, SettingsError } from '../config.ts'
-import type { Log } from '../log.ts'
 import type { Model } from '../model/model.ts'
+import type { Log } from '../observability/log.ts'
 import type { Awaitable, ItemAnswer, ListAnswer } from '../plan/answer.ts'
 import { createGuard, type Guard } from '../plan/guard.ts'
 import type { Run } from '../plan/run.ts'
@@ -14,13 +14,13 @@ import type { Records } from '../records.ts'
 import { openSqlite } from '../store/sqlite.ts'
 import type { Store } from '../store/store.ts'
 import type { Cascade } from '../store/write/cascades.ts'
-import type { Crew } from '../workers/crew.ts'
-import { slowIn } from './queries.ts'
+import type { WorkerContext } from '../workers/context.ts'
+import { logSlowList } from './slow-lists.ts'
 
 /** What serves, beside the settings. */
 interface Serving {
   readonly log: Log
-  readonly crew?: Crew | undefined
+  readonly worker?: WorkerContext | undefined
 }
 
 /** The model's database, made or brought up to date. Without `serving` no replica is asked. */
@@ -29,7 +29,7 @@ export async function openStore(model: Model, settings: Settings, serving?: Serv
   const { cacheBytes, autoMigrate, rowSecurity } = settings
   const onSurplus = serving && surplusIn(serving.log)
   const onCascade = serving && cascadeIn(serving.log)
-  const queries = serving && { onSlow: slowIn(serving.log.logger), maxScan: settings.maxScan }
+  const queries = serving && { onSlow: logSlowList(serving.log.logger), maxScan: settings.maxScan }
   const shared = { cacheBytes, autoMigrate, onSurplus, onCascade, queries }
   if (isPostgres(database)) {
     const { openPostgres } = await import('../store/postgres.ts')
@@ -38,10 +38,10 @@ export async function openStore(model: Model, settings: Settings, serving?: Serv
   }
   refuseReplicas(settings)
   requireUnlocked(settings)
-  const neighbours = serving?.crew?.neighbours
-  const unsafe = serving && { onUnsafe: (cause: unknown) => endProcess(cause, serving.crew) }
+  const otherThreads = serving?.worker?.otherThreads
+  const unsafe = serving && { onUnsafe: (cause: unknown) => endProcess(cause, serving.worker) }
   const readers = serving && readersOf(settings, serving.log)
-  return openSqlite(model, { file: database, neighbours, readers, ...shared, ...unsafe })
+  return openSqlite(model, { file: database, otherThreads, readers, ...shared, ...unsafe })
 }
 
 /** Only what serves has requests that wait: commands read on their own event loop. */
@@ -57,14 +57,14 @@ function readersOf({ databaseReaders: count, databaseTimeout: timeoutMs }: Setti
  * Ends the process as it is, as PostgreSQL does (`data_sync_retry`): to close the file would move the log into it.
  * The next start copies every page of the log again. See `decisions/syncs-that-fail.md`.
  */
-function endProcess(cause: unknown, crew: Crew | undefined): void {
+function endProcess(cause: unknown, worker: WorkerContext | undefined): void {
   const message =
     'a sync of the database file has failed after pages of its log were copied: the process ends, and the next start copies them all again'
   const error = cause instanceof Error ? cause.message : String(cause)
   writeSync(2, `${JSON.stringify({ level: 60, time: Date.now(), error, msg: message })}\n`)
   process.kill(process.pid, 'SIGKILL')
   // Process 1 of a container does not hear its own signal; only the main thread can abort.
-  if (crew) crew.abort()
+  worker?.abort()
   process.abort()
 }
 
@@ -102,8 +102,8 @@ function replicasOf({ databaseReplicas = [] }: Settings, { logger }: Log) {
   })
 }
 
-/** The records, with what is secret in them sealed. */
-export function openSealed(store: Store, settings: Settings, { logger }: Log): Promise<Records> {
+/** The records, with what is secret in them encrypted. */
+export function openEncrypted(store: Store, settings: Settings, { logger }: Log): Promise<Records> {
   const { secretKeys: keys, database } = settings
   return openRecords({
     records: store.records,
@@ -122,7 +122,7 @@ export async function prepare(
 ): Promise<FirstAdministrator | undefined> {
   const store = await openStore(model, settings)
   try {
-    const records = await openSealed(store, settings, log)
+    const records = await openEncrypted(store, settings, log)
     return await bootstrap(createRun(createGuard(model), store), records, settings)
   } finally {
     await store.close()

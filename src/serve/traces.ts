@@ -1,9 +1,9 @@
 /** Where a request's spans begin and end. Without traces every function stays what it is. */
 import type { Authenticate } from '../auth/authenticate.ts'
 import type { Exchange } from '../http.ts'
+import type { Traces } from '../observability/traces.ts'
 import type { Guard } from '../plan/guard.ts'
 import type { Store } from '../store/store.ts'
-import type { Traces } from '../traces.ts'
 
 export function tracedAuthenticate(authenticate: Authenticate, traces: Traces | undefined): Authenticate {
   if (traces === undefined) return authenticate

@@ -4,9 +4,9 @@
  */
 import type { Model } from '../model/model.ts'
 import { type Copied, CopyError, type DoneMark, type Source, type Target } from './copy/sides.ts'
-import { type CopyTable, copyTables, type Row, Sum, type Total } from './copy/tables.ts'
+import { type CopyRow, type CopyTable, copyTables, Sum, type Total } from './copy/tables.ts'
 import { isBroken } from './schema/refusal.ts'
-import { schemaOf } from './schema/tables.ts'
+import { schemaOf, schemaText } from './schema/tables.ts'
 
 export type { Copied } from './copy/sides.ts'
 
@@ -89,7 +89,7 @@ class Copy {
   async run(): Promise<readonly Copied[]> {
     const schema = schemaOf(this.#model)
     const tables = copyTables(schema)
-    const mark = { from: this.#options.from.name, schema: JSON.stringify(schema) }
+    const mark = { from: this.#options.from.name, schema: schemaText(schema) }
     const claim = await this.#target.claim(mark, this.#model)
     if (typeof claim === 'object') return this.#requireDone(claim, tables)
     for (const table of tables) await this.#copy(table, claim === 'new')
@@ -122,7 +122,7 @@ class Copy {
   async #copy(table: CopyTable, isNew: boolean): Promise<void> {
     const of = await this.#source.count(table)
     let done = 0
-    let after: Row | undefined
+    let after: CopyRow | undefined
     for await (const rows of this.#source.batches(table)) {
       const last = rows.at(-1)
       const there = isNew ? [] : await this.#target.between(table, after, last)
@@ -154,7 +154,7 @@ class Copy {
   }
 }
 
-function equal(left: readonly Row[], right: readonly Row[]): boolean {
+function equal(left: readonly CopyRow[], right: readonly CopyRow[]): boolean {
   return left.length === right.length && JSON.stringify(left) === JSON.stringify(right)
 }
 

@@ -5,12 +5,12 @@ import type { Awaitable, CompositeAnswer, ReadAnswer, WriteAnswer } from '../pla
 import type { GuardedCompositeRead, GuardedRead, GuardedWrite } from '../plan/guarded.ts'
 import type { Records } from '../records.ts'
 import { insightOf } from './advice/insight.ts'
-import type { ChangeLog } from './postgres/change-log.ts'
-import { storageTrouble } from './postgres/failure.ts'
+import { storageTrouble } from './postgres/connections/failure.ts'
+import { type PostgresOptions, settled } from './postgres/connections/settings.ts'
+import type { ChangeLog } from './postgres/log/change-log.ts'
 import { partsOf, type StoreParts } from './postgres/parts.ts'
-import { type PostgresOptions, settled } from './postgres/settings.ts'
 import { unfit } from './refusals.ts'
-import { preparePostgres } from './schema/postgres-migrate.ts'
+import { preparePostgres } from './schema/postgres/migrate.ts'
 import type { Store, StoreCounts } from './store.ts'
 
 /**

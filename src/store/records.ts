@@ -1,16 +1,118 @@
-/** How records are stored on every database: what their rows hold, and the statements on them. */
-import type { NewRecord, StoredRecord } from '../records.ts'
-import { slot, sql } from './sql/writer.ts'
-import type { ResultRow, SqlValue } from './values.ts'
+/** How records are stored on every database: what their rows hold, the statements on them, and their changes. */
+import type { NewRecord, RecordKey, StoredRecord } from '../records.ts'
+import { type Sql, slot, sql } from './sql/writer.ts'
+import { type Inputs, type ResultRow, type SqlValue, slotted } from './values.ts'
+import type { Ask, Steps } from './write/steps.ts'
+import type { WorkSteps } from './write/work.ts'
 
 /** What a change of records gives. */
-export interface Work<T> {
+interface RecordChange<T> {
   readonly value: T
   /** The kinds of which something else than a new record changed. */
-  readonly changed: readonly string[]
+  readonly kinds: readonly string[]
 }
 
-export const none: readonly string[] = []
+/** What a database supplies to changes of records. */
+export interface RecordWriter<S> {
+  prepare(fragment: Sql): S
+  /** The time, in milliseconds since 1970. */
+  now(): number
+  /** Stores a record, in the slots, in place of one that is there. Returns whether one was. */
+  put(inputs: Inputs): Steps<S, boolean>
+  /** See `doWork`. Works with the same key are done one after the other. */
+  work<T>(steps: WorkSteps<S, T>, key: string | undefined): Promise<T>
+}
+
+const none: readonly string[] = []
+
+/** The changes of records, for every database. */
+export class RecordChanges<S> {
+  readonly #writer: RecordWriter<S>
+  readonly #statements = new Map<Sql, S>()
+
+  constructor(writer: RecordWriter<S>) {
+    this.#writer = writer
+  }
+
+  put(record: NewRecord): Promise<void> {
+    const { put } = this.#writer
+    return this.#change(record, function* (): Steps<S, RecordChange<void>> {
+      const isReplaced = yield* put(slotted(valuesOf(record)))
+      return { value: undefined, kinds: isReplaced ? [record.kind] : none }
+    })
+  }
+
+  add(record: NewRecord): Promise<boolean> {
+    const { kind, id } = record
+    const asks = () => [
+      this.#ask(recordSql.removeExpired, [this.#writer.now(), kind, id]),
+      this.#ask(recordSql.addIfNew, valuesOf(record)),
+    ]
+    return this.#change(record, function* (): Steps<S, RecordChange<boolean>> {
+      const [, added = []] = yield asks()
+      return { value: added.length > 0, kinds: none }
+    })
+  }
+
+  swap(key: RecordKey, before: string, after: string): Promise<boolean> {
+    return this.#one(recordSql.swap, key, [key.kind, key.id, before, after])
+  }
+
+  consume(kind: string, id: string): Promise<boolean> {
+    return this.#one(recordSql.consume, { kind, id }, [this.#writer.now(), kind, id])
+  }
+
+  delete(kind: string, id: string): Promise<boolean> {
+    return this.#one(recordSql.remove, { kind, id }, [kind, id])
+  }
+
+  deleteGrant(grant: string): Promise<number> {
+    const ask = this.#ask(recordSql.removeGrant, [grant])
+    return this.#change(undefined, function* (): Steps<S, RecordChange<number>> {
+      const [gone = []] = yield [ask]
+      return { value: gone.length, kinds: gone.map(([kind]) => String(kind)) }
+    })
+  }
+
+  deleteOwned(owner: string, kinds: readonly string[]): Promise<number> {
+    const asks = kinds.map(kind => this.#ask(recordSql.removeOwned, [kind, owner]))
+    return this.#change(undefined, function* (): Steps<S, RecordChange<number>> {
+      const gone = (yield asks).flatMap((rows, at) => rows.map(() => kinds[at] ?? ''))
+      return { value: gone.length, kinds: gone }
+    })
+  }
+
+  /** A statement that returns a row where it has changed the record. */
+  #one(fragment: Sql, key: RecordKey, slots: readonly SqlValue[]): Promise<boolean> {
+    // PostgreSQL refuses a text with U+0000, so no record has one.
+    if (key.id.includes('\0')) return Promise.resolve(false)
+    const ask = this.#ask(fragment, slots)
+    return this.#change(key, function* (): Steps<S, RecordChange<boolean>> {
+      const [rows = []] = yield [ask]
+      return { value: rows.length > 0, kinds: rows.length > 0 ? [key.kind] : none }
+    })
+  }
+
+  /** `key`: of the record; those of one record are ordered by it, so that nodes lock the rows in one order. */
+  #change<T>(key: RecordKey | undefined, steps: () => Steps<S, RecordChange<T>>): Promise<T> {
+    return this.#writer.work(
+      function* () {
+        const { value, kinds } = yield* steps()
+        return { value, changed: new Set(kinds.map(versionName)) }
+      },
+      key && `${versionName(key.kind)}/${key.id}`,
+    )
+  }
+
+  #ask(fragment: Sql, slots: readonly SqlValue[]): Ask<S> {
+    let statement = this.#statements.get(fragment)
+    if (statement === undefined) {
+      statement = this.#writer.prepare(fragment)
+      this.#statements.set(fragment, statement)
+    }
+    return { statement, inputs: slotted(slots) }
+  }
+}
 
 export function versionName(kind: string): string {
   return `_records/${kind}`
@@ -32,7 +134,7 @@ export function recordOf(row: ResultRow): StoredRecord {
 }
 
 /** The slots of a new record. */
-export function valuesOf({ kind, id, payload, expiresAt, grant, alias, owner }: NewRecord): SqlValue[] {
+function valuesOf({ kind, id, payload, expiresAt, grant, alias, owner }: NewRecord): SqlValue[] {
   return [kind, id, payload, expiresAt, grant ?? null, alias ?? null, owner ?? null]
 }
 

@@ -1,7 +1,7 @@
-/** What both stores refuse in the same words. */
+/** Refusals that both stores give in the same words. */
 import { ApiError } from '../errors.ts'
 
-const MESSAGE =
+const unconfirmedMessage =
   'This change may have been stored: the database failed before it could confirm it. Read what is there before you send it again.'
 
 /** The tables have changed under a running service. */
@@ -11,5 +11,5 @@ export function unfit(): ApiError {
 
 /** The error of a write of which nobody knows whether it is stored. The reply has no `Retry-After`. */
 export function unconfirmed(cause: unknown): ApiError {
-  return new ApiError('UNAVAILABLE', MESSAGE, { isUnconfirmed: true, cause })
+  return new ApiError('UNAVAILABLE', unconfirmedMessage, { isUnconfirmed: true, cause })
 }

@@ -2,7 +2,7 @@
 import type { Awaitable, CompositeAnswer, ReadAnswer, WriteAnswer } from '../plan/answer.ts'
 import type { GuardedCompositeRead, GuardedRead, GuardedWrite } from '../plan/guarded.ts'
 import type { Records } from '../records.ts'
-import type { SlowRuns } from './advice/slow.ts'
+import type { SlowRuns } from './advice/slow-lists.ts'
 
 export interface StoreCounts {
   /** Commits, and the writes that they held: several that arrive together share one. */

@@ -31,27 +31,20 @@ export function slotted(slots: readonly SqlValue[]): Inputs {
   return { args: [], userId: null, slots, actor: service }
 }
 
-export function convert(value: JsonValue | undefined, as: Conversion): SqlValue {
-  if (value === null || value === undefined) return null
-  if (as === 'json' || as === 'list') return JSON.stringify(value)
-  if (typeof value === 'boolean') return value ? 1 : 0
-  return typeof value === 'object' ? JSON.stringify(value) : value
+export function encoded(value: JsonValue | undefined, as: Conversion): SqlValue {
+  return value === null || value === undefined ? null : as.encode(value)
 }
 
-/** What a statement's parameter is bound to. `converted`: how a value of JSON becomes the database's. */
-export function bound(
-  bind: Bind,
-  { args, userId, slots }: Inputs,
-  converted: (value: JsonValue | undefined, as: Conversion) => SqlValue,
-): SqlValue {
+/** What a statement's parameter is bound to. */
+export function bound(bind: Bind, { args, userId, slots }: Inputs): SqlValue {
   switch (bind.from) {
     case 'arg':
-      return converted(args[bind.param], bind.as)
+      return encoded(args[bind.param], bind.as)
     case 'slot':
       return slots[bind.slot] ?? null
     case 'userId':
       return userId
     case 'constant':
-      return converted(bind.value, bind.as)
+      return encoded(bind.value, bind.as)
   }
 }

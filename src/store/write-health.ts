@@ -1,7 +1,7 @@
 /** What commits tell of whether changes can be stored, for readiness checks. */
 
 /** How long a commit proves that the next one can be stored, in milliseconds. */
-const PROOF_MS = 10_000
+const proofMs = 10_000
 
 /** What other threads that write to the same file tell: numbers that grow. */
 export interface SharedHealth {
@@ -47,6 +47,6 @@ export class WriteHealth {
     if (commits !== this.#commits) this.#storedAt = this.#clock()
     this.#commits = commits
     if (this.#isSuspect || this.#shared.failures() !== this.#failures) return false
-    return this.#clock() - this.#storedAt < PROOF_MS
+    return this.#clock() - this.#storedAt < proofMs
   }
 }

@@ -1,19 +1,19 @@
-/** What the main thread and the workers say to each other. */
+/** The messages between the main thread and the workers. */
 import type { MessagePort } from 'node:worker_threads'
 import type { Settings } from '../config.ts'
-import type { SharedMemory } from './memory.ts'
+import type { SharedMemory } from './shared-memory.ts'
 
 /** What a worker is started with. */
-export interface Orders {
+export interface WorkerStart {
   readonly worker: number
   readonly settings: Settings
   readonly memory: SharedMemory
-  /** The model file's contents as they were at the start, hashed. */
+  /** The hash of the model file's contents at the start. */
   readonly fingerprint: string
 }
 
-/** An error that has crossed from one thread to another. */
-export interface ToldError {
+/** An error on its way from one thread to another. */
+export interface SerializedError {
   readonly name: string
   readonly message: string
   readonly code: string | undefined
@@ -22,27 +22,27 @@ export interface ToldError {
 
 export type FromWorker =
   | { readonly kind: 'ready'; readonly url: string }
-  | { readonly kind: 'failed'; readonly error: ToldError }
+  | { readonly kind: 'failed'; readonly error: SerializedError }
   /** Whole lines of the log. */
   | { readonly kind: 'log'; readonly text: string }
-  /** Wants the figures of all workers. */
-  | { readonly kind: 'gather'; readonly id: number }
-  /** The process must end at once, and close no file. */
+  /** Asks for the metrics of all workers. */
+  | { readonly kind: 'collect-metrics'; readonly id: number }
+  /** The process must end at once, without closing a file. */
   | { readonly kind: 'abort' }
-  /** Its own figures. */
-  | { readonly kind: 'figures'; readonly id: number; readonly text: string }
+  /** The worker's own metrics. */
+  | { readonly kind: 'metrics'; readonly id: number; readonly text: string }
 
 export type ToWorker =
   | { readonly kind: 'stop' }
-  /** The way to another worker, which may be a new one in the place of one that has died. */
+  /** A port to another worker, which may replace one that has crashed. */
   | { readonly kind: 'peer'; readonly worker: number; readonly port: MessagePort }
-  | { readonly kind: 'tell'; readonly id: number }
-  | { readonly kind: 'gathered'; readonly id: number; readonly text: string }
+  | { readonly kind: 'report-metrics'; readonly id: number }
+  | { readonly kind: 'collected-metrics'; readonly id: number; readonly text: string }
 
-/** What workers say to each other: the write lock is yours; something was committed. */
-export type Bell = 'lock' | 'commit'
+/** What one worker tells another: it has the write lock now, or something was committed. */
+export type Notification = 'lock' | 'commit'
 
-export function toldError(error: unknown): ToldError {
+export function serializeError(error: unknown): SerializedError {
   if (!(error instanceof Error))
     return { name: 'Error', message: String(error), code: undefined, stack: undefined }
   const code = 'code' in error ? String(error.code) : undefined

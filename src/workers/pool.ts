@@ -1,56 +1,60 @@
-/** The threads that serve: starts them, starts one anew that has died, and stops them. */
+/** The worker pool: starts the threads that serve, restarts one that has crashed, and stops them. */
 import { MessageChannel, Worker } from 'node:worker_threads'
-import { counted, merged } from './figures.ts'
-import type { SharedMemory } from './memory.ts'
-import { type FromWorker, type Orders, type ToldError, type ToWorker, toldError } from './messages.ts'
-import { bury } from './write-lock.ts'
+import { countersIn, merged } from './merge-metrics.ts'
+import {
+  type FromWorker,
+  type SerializedError,
+  serializeError,
+  type ToWorker,
+  type WorkerStart,
+} from './messages.ts'
+import type { SharedMemory } from './shared-memory.ts'
+import { markDead } from './write-lock.ts'
 
 export interface PoolOptions {
   readonly memory: SharedMemory
   /** The file of the thread. */
   readonly thread: URL
   /** What the worker with this number is started with. */
-  readonly orders: (worker: number) => Orders
-  /** Whole lines of a worker's log. */
+  readonly startData: (worker: number) => WorkerStart
+  /** Takes whole lines of a worker's log. */
   readonly log: (text: string) => void
-  readonly onDeath: (death: Death) => void
-  /** How long a stop waits before it ends a worker by force, in milliseconds. */
-  readonly patience: number
-  /** The wait before a dead worker is started anew, in milliseconds: doubled for each death, up to 64 times. */
-  readonly pause?: number
+  readonly onCrash: (crash: WorkerCrash) => void
+  /** How long a stop waits before it terminates a worker. */
+  readonly stopTimeoutMs: number
+  /** The wait before the first restart of a worker: doubled for each crash, up to 64 times. */
+  readonly restartDelayMs?: number
 }
 
-export interface Death {
+export interface WorkerCrash {
   readonly worker: number
-  readonly error: ToldError | undefined
-  /** When it is started anew, in milliseconds. */
-  readonly pause: number
+  readonly error: SerializedError | undefined
+  readonly restartInMs: number
 }
 
 export interface Pool {
   /** Starts a worker; resolves with the address at which it listens. Rejects when it cannot serve. */
   start(worker: number): Promise<string>
-  /** The figures of all workers. */
-  figures(): Promise<string>
-  /** How many serve, and how often one was started anew. */
+  /** The metrics of all workers. */
+  metrics(): Promise<string>
+  /** How many serve, and how often one was restarted. */
   readonly counts: { readonly serving: number; readonly restarts: number }
-  /** Tells a worker something. */
   send(worker: number, message: ToWorker): void
   stop(): Promise<void>
 }
 
-/** A worker that has lived so long has not died of its start, in milliseconds. */
-const SETTLED = 60_000
-/** How long a worker may take to tell its figures, in milliseconds. */
-const TELLING = 5000
+/** A worker that has run for this long did not crash because of its start: the delay begins anew. */
+const stableAfterMs = 60_000
+/** A scrape does not wait longer for the metrics of one worker. */
+const metricsTimeoutMs = 5000
 
-interface Member {
+interface RunningWorker {
   readonly thread: Worker
-  readonly since: number
+  readonly startedAt: number
   isServing: boolean
-  readonly tells: Map<number, () => void>
-  /** The figures that it has told last. */
-  told: string
+  /** By the id of the request. */
+  readonly metricsRequests: Map<number, () => void>
+  lastMetrics: string
   readonly ended: Promise<void>
 }
 
@@ -58,7 +62,7 @@ interface Member {
 export class WorkerError extends Error {
   readonly code: string | undefined
 
-  constructor({ name, message, code, stack }: ToldError) {
+  constructor({ name, message, code, stack }: SerializedError) {
     super(message)
     this.name = name
     this.code = code
@@ -67,18 +71,18 @@ export class WorkerError extends Error {
 }
 
 export function createPool(options: PoolOptions): Pool {
-  return new Threads(options)
+  return new ThreadPool(options)
 }
 
-class Threads implements Pool {
+class ThreadPool implements Pool {
   readonly #options: PoolOptions
-  readonly #members = new Map<number, Member>()
-  readonly #deaths = new Map<number, number>()
+  readonly #members = new Map<number, RunningWorker>()
+  readonly #crashes = new Map<number, number>()
   readonly #timers = new Set<NodeJS.Timeout>()
-  /** What those that have died had counted: a sum that shrinks would be taken for a new service's. */
-  #buried = ''
+  /** The counters of workers that have ended: Prometheus would take a sum that shrinks for a restart of the service. */
+  #endedMetrics = ''
   #restarts = 0
-  #asked = 0
+  #requestCount = 0
   #isStopping = false
 
   constructor(options: PoolOptions) {
@@ -93,43 +97,43 @@ class Threads implements Pool {
   start(worker: number): Promise<string> {
     const { promise, resolve, reject } = Promise.withResolvers<string>()
     const exit = Promise.withResolvers<void>()
-    const thread = new Worker(this.#options.thread, { workerData: this.#options.orders(worker) })
-    const member: Member = {
+    const thread = new Worker(this.#options.thread, { workerData: this.#options.startData(worker) })
+    const member: RunningWorker = {
       thread,
-      since: performance.now(),
+      startedAt: performance.now(),
       isServing: false,
-      tells: new Map(),
-      told: '',
+      metricsRequests: new Map(),
+      lastMetrics: '',
       ended: exit.promise,
     }
-    let error: ToldError | undefined
+    let error: SerializedError | undefined
     this.#members.set(worker, member)
     thread.on('message', (message: FromWorker) => {
       if (message.kind === 'failed') error = message.error
       else if (message.kind === 'ready') {
         member.isServing = true
         resolve(message.url)
-      } else this.#hear(member, message)
+      } else this.#received(member, message)
     })
     thread.on('error', thrown => {
-      error = toldError(thrown)
+      error = serializeError(thrown)
     })
     thread.on('exit', () => {
       const wasServing = member.isServing
-      this.#bury(worker, member)
+      this.#ended(worker, member)
       exit.resolve()
       if (!wasServing) reject(new WorkerError(error ?? unexplained))
       else this.#restart(worker, member, error)
     })
-    this.#introduce(worker, thread)
+    this.#connectToOthers(worker, thread)
     return promise
   }
 
-  async figures(): Promise<string> {
-    await Promise.all([...this.#members.values()].map(member => this.#ask(member)))
-    // Whoever has died meanwhile is among the buried, and only there.
-    const texts = [...this.#members.values()].map(({ told }) => told)
-    return merged([...texts, this.#buried, this.#ownFigures()])
+  async metrics(): Promise<string> {
+    await Promise.all([...this.#members.values()].map(member => this.#requestMetrics(member)))
+    // A worker that has ended meanwhile is no member any more: it is counted once.
+    const texts = [...this.#members.values()].map(({ lastMetrics }) => lastMetrics)
+    return merged([...texts, this.#endedMetrics, this.#ownMetrics()])
   }
 
   send(worker: number, message: ToWorker): void {
@@ -142,86 +146,90 @@ class Threads implements Pool {
     const members = [...this.#members.values()]
     const timer = setTimeout(() => {
       for (const { thread } of members) void thread.terminate()
-    }, this.#options.patience)
+    }, this.#options.stopTimeoutMs)
     for (const worker of this.#members.keys()) this.send(worker, { kind: 'stop' })
     await Promise.all(members.map(({ ended }) => ended))
     clearTimeout(timer)
   }
 
-  #ownFigures(): string {
+  #ownMetrics(): string {
     const { serving, restarts } = this.counts
     return [
       '# HELP portico_workers Workers that serve.',
       '# TYPE portico_workers gauge',
       `portico_workers ${serving}`,
-      '# HELP portico_worker_restarts_total Workers that had died and were started anew.',
+      '# HELP portico_worker_restarts_total Workers that had crashed and were restarted.',
       '# TYPE portico_worker_restarts_total counter',
       `portico_worker_restarts_total ${restarts}`,
     ].join('\n')
   }
 
-  /** Gives the new worker and every other one a way to each other. */
-  #introduce(worker: number, thread: Worker): void {
-    const tell = (to: Worker, about: number, port: MessageChannel['port1']) =>
+  /** Gives the new worker and every other one a port to each other. */
+  #connectToOthers(worker: number, thread: Worker): void {
+    const send = (to: Worker, about: number, port: MessageChannel['port1']) =>
       to.postMessage({ kind: 'peer', worker: about, port } satisfies ToWorker, [port])
     for (const [other, member] of this.#members) {
       if (other === worker) continue
       const { port1, port2 } = new MessageChannel()
-      tell(thread, other, port1)
-      tell(member.thread, worker, port2)
+      send(thread, other, port1)
+      send(member.thread, worker, port2)
     }
   }
 
-  #hear(member: Member, message: Exclude<FromWorker, { kind: 'ready' | 'failed' }>): void {
+  #received(member: RunningWorker, message: Exclude<FromWorker, { kind: 'ready' | 'failed' }>): void {
     if (message.kind === 'log') this.#options.log(message.text)
     else if (message.kind === 'abort') process.abort()
-    else if (message.kind === 'figures') {
-      member.told = message.text
-      member.tells.get(message.id)?.()
+    else if (message.kind === 'metrics') {
+      member.lastMetrics = message.text
+      member.metricsRequests.get(message.id)?.()
     } else {
       const { id } = message
-      void this.figures().then(text => member.thread.postMessage({ kind: 'gathered', id, text }))
+      void this.metrics().then(text => member.thread.postMessage({ kind: 'collected-metrics', id, text }))
     }
   }
 
-  /** Resolves also when it does not tell in time: a scrape must not hang on one that is stuck. */
-  #ask({ thread, tells, ended }: Member): Promise<void> {
-    const id = this.#asked++
+  /** Resolves also when the worker does not answer in time: a scrape must not hang on one that is stuck. */
+  #requestMetrics({ thread, metricsRequests, ended }: RunningWorker): Promise<void> {
+    const id = this.#requestCount++
     const { promise, resolve } = Promise.withResolvers<void>()
-    const timer = setTimeout(resolve, TELLING)
-    tells.set(id, resolve)
-    thread.postMessage({ kind: 'tell', id } satisfies ToWorker)
+    const timer = setTimeout(resolve, metricsTimeoutMs)
+    metricsRequests.set(id, resolve)
+    thread.postMessage({ kind: 'report-metrics', id } satisfies ToWorker)
     void ended.then(resolve)
     return promise.finally(() => {
       clearTimeout(timer)
-      tells.delete(id)
+      metricsRequests.delete(id)
     })
   }
 
-  #bury(worker: number, member: Member): void {
+  #ended(worker: number, member: RunningWorker): void {
     member.isServing = false
     if (this.#members.get(worker) === member) this.#members.delete(worker)
-    this.#buried = merged([this.#buried, counted(member.told)])
-    member.told = ''
-    bury(new Int32Array(this.#options.memory.file), worker)
+    this.#endedMetrics = merged([this.#endedMetrics, countersIn(member.lastMetrics)])
+    member.lastMetrics = ''
+    markDead(new Int32Array(this.#options.memory.file), worker)
   }
 
-  #restart(worker: number, { since }: Pick<Member, 'since'>, error: ToldError | undefined): void {
+  #restart(
+    worker: number,
+    { startedAt }: Pick<RunningWorker, 'startedAt'>,
+    error: SerializedError | undefined,
+  ): void {
     if (this.#isStopping) return
-    const before = performance.now() - since > SETTLED ? 0 : (this.#deaths.get(worker) ?? 0)
-    this.#deaths.set(worker, before + 1)
-    const pause = (this.#options.pause ?? 100) * 2 ** Math.min(before, 6)
-    this.#options.onDeath({ worker, error, pause })
+    const before = performance.now() - startedAt > stableAfterMs ? 0 : (this.#crashes.get(worker) ?? 0)
+    this.#crashes.set(worker, before + 1)
+    const restartInMs = (this.#options.restartDelayMs ?? 100) * 2 ** Math.min(before, 6)
+    this.#options.onCrash({ worker, error, restartInMs })
     const timer = setTimeout(() => {
       this.#timers.delete(timer)
       this.#restarts++
-      const began = performance.now()
+      const startedAt = performance.now()
       this.start(worker).catch((failed: WorkerError) =>
-        this.#restart(worker, { since: began }, toldError(failed)),
+        this.#restart(worker, { startedAt }, serializeError(failed)),
       )
-    }, pause)
+    }, restartInMs)
     this.#timers.add(timer)
   }
 }
 
-const unexplained: ToldError = toldError(new Error('A worker ended at its start.'))
+const unexplained: SerializedError = serializeError(new Error('A worker ended at its start.'))

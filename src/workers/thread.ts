@@ -2,39 +2,36 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import { loadModel, modelFingerprint } from '../project.ts'
 import { start } from '../serve.ts'
-import { board } from './crew.ts'
-import { type Orders, toldError } from './messages.ts'
+import { openContext } from './context.ts'
+import { serializeError, type WorkerStart } from './messages.ts'
 
-const orders: Orders = workerData
+const { settings, fingerprint }: WorkerStart = workerData
 const main = parentPort
-if (main === null) throw new TypeError('this file is a worker’s')
+if (main === null) throw new TypeError('this file runs as a worker thread only')
 
-let stopping: () => void = () => {}
-const stopped = new Promise<void>(resolve => {
-  stopping = resolve
-})
-const crew = board(orders, main, () => stopping())
+const stop = Promise.withResolvers<void>()
+const context = openContext(workerData, main, stop.resolve)
 
-/** Another model than the others' would answer the same requests in another way. */
+/** Workers with different models would answer the same request in different ways. */
 function requireSameModel(): void {
-  if (modelFingerprint(orders.settings) === orders.fingerprint) return
+  if (modelFingerprint(settings) === fingerprint) return
   throw new Error('The model file has changed since the service was started. Start the service anew.')
 }
 
 async function work(): Promise<void> {
   requireSameModel()
-  const { model } = await loadModel(orders.settings)
-  const service = await start(model, orders.settings, crew)
-  crew.ready(service.url)
-  await stopped
+  const { model } = await loadModel(settings)
+  const service = await start(model, settings, context)
+  context.ready(service.url)
+  await stop.promise
   await service.close()
 }
 
 try {
   await work()
 } catch (error) {
-  main.postMessage({ kind: 'failed', error: toldError(error) })
+  main.postMessage({ kind: 'failed', error: serializeError(error) })
   process.exitCode = 1
 }
-crew.flush()
+context.log.flush()
 process.exit()

@@ -1,60 +1,62 @@
 /**
- * Who may write to the SQLite file, among the workers of one process. Without it a worker would sleep in
- * SQLite's busy handler, and answer nobody, while another one commits.
+ * The write lock: which worker of this process may write to the SQLite file. Without it a worker would sleep in SQLite's
+ * busy handler, and answer nobody, while another one commits.
  */
-import { livesAt, WRITER, waitsAt, workersIn } from './memory.ts'
+import { aliveIndex, waitingIndex, workersIn, writerIndex } from './shared-memory.ts'
 
-/** The next living worker after `worker` that waits, with it at the end. */
+/** The next worker after `worker` that is alive and waits; `worker` itself comes last. */
 function nextWaiting(words: Int32Array, worker: number): number | undefined {
   const workers = workersIn(words)
   for (let step = 1; step <= workers; step++) {
     const next = (worker + step) % workers
-    if (Atomics.load(words, waitsAt(next)) === 1 && Atomics.load(words, livesAt(next)) === 1) return next
+    if (Atomics.load(words, waitingIndex(next)) === 1 && Atomics.load(words, aliveIndex(next)) === 1)
+      return next
   }
   return undefined
 }
 
-/** Hands the lock, which `worker` has, to whoever waits; frees it when nobody does. Returns who has it now. */
+/** Passes the lock, which `worker` has, to a worker that waits, or frees it. Returns who has it now. */
 function handOn(words: Int32Array, worker: number): number | undefined {
   for (;;) {
     const next = nextWaiting(words, worker)
     if (next === undefined) {
-      Atomics.store(words, WRITER, 0)
+      Atomics.store(words, writerIndex, 0)
       // One may have begun to wait after it was looked at, and not have seen yet that the lock is free.
       if (nextWaiting(words, worker) === undefined) return undefined
-      if (Atomics.compareExchange(words, WRITER, 0, worker + 1) !== 0) return undefined
+      if (Atomics.compareExchange(words, writerIndex, 0, worker + 1) !== 0) return undefined
       continue
     }
-    Atomics.store(words, waitsAt(next), 0)
-    Atomics.store(words, WRITER, next + 1)
-    // It may have died in between: then whoever buried it saw the lock in our hands.
-    if (Atomics.load(words, livesAt(next)) === 1) return next
-    if (Atomics.compareExchange(words, WRITER, next + 1, worker + 1) !== next + 1) return undefined
+    Atomics.store(words, waitingIndex(next), 0)
+    Atomics.store(words, writerIndex, next + 1)
+    // It may have ended in between: then `markDead` saw that this worker had the lock.
+    if (Atomics.load(words, aliveIndex(next)) === 1) return next
+    if (Atomics.compareExchange(words, writerIndex, next + 1, worker + 1) !== next + 1) return undefined
   }
 }
 
-/** Marks a worker as living. */
-export function enlist(words: Int32Array, worker: number): void {
-  Atomics.store(words, waitsAt(worker), 0)
-  Atomics.store(words, livesAt(worker), 1)
+/** The worker has started. */
+export function markAlive(words: Int32Array, worker: number): void {
+  Atomics.store(words, waitingIndex(worker), 0)
+  Atomics.store(words, aliveIndex(worker), 1)
 }
 
-/** Marks a worker as dead, and frees what it had. */
-export function bury(words: Int32Array, worker: number): void {
-  Atomics.store(words, livesAt(worker), 0)
-  Atomics.store(words, waitsAt(worker), 0)
-  if (Atomics.load(words, WRITER) === worker + 1) handOn(words, worker)
+/** The worker has ended: frees its lock. */
+export function markDead(words: Int32Array, worker: number): void {
+  Atomics.store(words, aliveIndex(worker), 0)
+  Atomics.store(words, waitingIndex(worker), 0)
+  if (Atomics.load(words, writerIndex) === worker + 1) handOn(words, worker)
 }
 
 interface WriteLockOptions {
-  /** Tells a worker that the lock is its now. */
-  readonly ring: (worker: number) => void
-  /** For how long somebody else may have it, in milliseconds, before it is done without. */
-  readonly patience?: number
+  /** Tells a worker that it has the lock. */
+  readonly notify: (worker: number) => void
+  /** After this time another worker is considered stuck, and the write goes on without the lock. */
+  readonly timeoutMs?: number
 }
 
-/** How often a worker looks by itself whether the lock is its, in milliseconds: a bell may be lost. */
-const LOOK = 10
+/** How often a worker checks by itself whether it has the lock: a notification may be lost. */
+const pollIntervalMs = 10
+const defaultTimeoutMs = 5000
 
 export class WriteLock {
   readonly #words: Int32Array
@@ -70,58 +72,58 @@ export class WriteLock {
     this.#options = options
   }
 
-  /** Whether one may write now. If not, calls `again` when it should be asked anew. */
+  /** Whether this worker may write now. If not, calls `again` when it should try again. */
   take(again: () => void): boolean {
     if (this.#isOurs() || this.#isTaken()) {
       this.#stopWaiting()
       return true
     }
-    Atomics.store(this.#words, waitsAt(this.#worker), 1)
+    Atomics.store(this.#words, waitingIndex(this.#worker), 1)
     if (this.#isTaken()) {
       this.#stopWaiting()
       return true
     }
     if (this.#again === undefined) this.#since = performance.now()
-    // Whoever has it so long is stuck: the database's own lock decides.
-    else if (performance.now() - this.#since > (this.#options.patience ?? 5000)) {
+    // A worker that has it for so long is stuck: SQLite's own lock decides.
+    else if (performance.now() - this.#since > (this.#options.timeoutMs ?? defaultTimeoutMs)) {
       this.#stopWaiting()
       return true
     }
     this.#again = again
-    this.#timer ??= setInterval(() => this.#look(), LOOK)
+    this.#timer ??= setInterval(() => this.#poll(), pollIntervalMs)
     return false
   }
 
-  /** Gives it to whoever has waited. */
+  /** Passes the lock to the next worker that waits. */
   release(): void {
     if (!this.#isOurs()) return
     const next = handOn(this.#words, this.#worker)
     if (next === this.#worker) this.#again?.()
-    else if (next !== undefined) this.#options.ring(next)
+    else if (next !== undefined) this.#options.notify(next)
   }
 
-  /** Another worker says that the lock is ours. */
-  rung(): void {
+  /** Another worker has passed the lock to this one. */
+  notified(): void {
     if (!this.#isOurs()) return
     if (this.#again) this.#again()
     else this.release()
   }
 
-  #look(): void {
-    const isLate = performance.now() - this.#since > (this.#options.patience ?? 5000)
-    if (isLate || this.#isOurs() || Atomics.load(this.#words, WRITER) === 0) this.#again?.()
+  #poll(): void {
+    const isLate = performance.now() - this.#since > (this.#options.timeoutMs ?? defaultTimeoutMs)
+    if (isLate || this.#isOurs() || Atomics.load(this.#words, writerIndex) === 0) this.#again?.()
   }
 
   #isOurs(): boolean {
-    return Atomics.load(this.#words, WRITER) === this.#worker + 1
+    return Atomics.load(this.#words, writerIndex) === this.#worker + 1
   }
 
   #isTaken(): boolean {
-    return Atomics.compareExchange(this.#words, WRITER, 0, this.#worker + 1) === 0
+    return Atomics.compareExchange(this.#words, writerIndex, 0, this.#worker + 1) === 0
   }
 
   #stopWaiting(): void {
-    Atomics.store(this.#words, waitsAt(this.#worker), 0)
+    Atomics.store(this.#words, waitingIndex(this.#worker), 0)
     clearInterval(this.#timer)
     this.#timer = undefined
     this.#again = undefined

@@ -32,7 +32,7 @@ function open() {
     list({ args }: { args: readonly JsonValue[] }, principal: unknown) {
       assert.equal(principal, system)
       state.asked++
-      const row = rows.get(String(args[0]))
+      const row = rows.get(String(args[2]))
       const answer = {
         kind: 'list',
         text: JSON.stringify(row ? [row] : []),

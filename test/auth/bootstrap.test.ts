@@ -1,13 +1,15 @@
 /** The first start: an administrator and a key, whatever the start before has left behind. */
+
 import assert from 'node:assert/strict'
 import { createServer } from 'node:net'
 import { test } from 'node:test'
 import { bootstrap, createKey, createUser, type FirstAdministrator } from '../../src/auth/bootstrap.ts'
+import { EncryptedRecords } from '../../src/auth/encryption/encrypted-records.ts'
+import { isEncrypted, RecordCipher, secretKey } from '../../src/auth/encryption/record-cipher.ts'
 import { generateKey, keyHash } from '../../src/auth/key.ts'
 import { verifyPassword } from '../../src/auth/password.ts'
-import { SealedRecords } from '../../src/auth/sealing/sealed-records.ts'
-import { isSealed, secretKey, Vault } from '../../src/auth/sealing/vault.ts'
 import { createGuard } from '../../src/plan/guard.ts'
+import { orderById } from '../../src/plan/order.ts'
 import type { Run } from '../../src/plan/run.ts'
 import { system } from '../../src/principal.ts'
 import type { Records } from '../../src/records.ts'
@@ -39,7 +41,7 @@ function openedOf(store: Store): Opened {
   const run = createRun(createGuard(blog), store)
   return {
     run,
-    records: new SealedRecords(store.records, new Vault({ keys: () => keys })),
+    records: new EncryptedRecords(store.records, new RecordCipher({ keys: () => keys })),
     stored: store.records,
   }
 }
@@ -86,7 +88,7 @@ async function rows(run: Run, collection: string, ...names: string[]): Promise<R
         within: undefined,
         filter: undefined,
         search: undefined,
-        sort: [],
+        sort: orderById,
         window: { kind: 'page', offset: 0, limit: 1, total: 'none' },
         select: fields(...names),
       },
@@ -133,7 +135,7 @@ test('until both are made, what is stored of them tells nobody anything', async 
   await withRun(async opened => {
     await assert.rejects(start(dyingAt(opened, WRITES)), /died/)
     const [claim] = await opened.stored.all('FirstStart')
-    assert.ok(isSealed(claim?.payload ?? ''))
+    assert.ok(isEncrypted(claim?.payload ?? ''))
   })
 })
 

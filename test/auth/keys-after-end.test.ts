@@ -2,12 +2,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { keysAfterEnd } from '../../src/auth/keys-after-end.ts'
-import { keysOf } from '../../src/auth/keys-of.ts'
 import { keyCreation } from '../../src/auth/new-key.ts'
-import { accountEndRecord } from '../../src/auth/server/ended.ts'
+import { accountEndRecord } from '../../src/auth/server/sessions/session-ends.ts'
+import { keysOf } from '../../src/auth/user-keys.ts'
 import type { CreateShape } from '../../src/plan/plan.ts'
 import { user } from '../../src/principal.ts'
-import { MINUTE, withWorld } from './accounts/world.ts'
+import { MINUTE, withFixture } from './accounts/fixture.ts'
 
 const create: CreateShape = {
   kind: 'create',
@@ -21,11 +21,11 @@ const create: CreateShape = {
 }
 
 test('a request that was let in before the end makes no key after it; a minute later one can be made', async () => {
-  await withWorld({}, async world => {
-    const { base, pass } = world
+  await withFixture({}, async fixture => {
+    const { base, pass } = fixture
     const { run, records, now } = base
-    const id = await world.user('ada@example.com', 'correct horse battery')
-    const other = await world.user('ben@example.com', 'correct horse battery')
+    const id = await fixture.user('ada@example.com', 'correct horse battery')
+    const other = await fixture.user('ben@example.com', 'correct horse battery')
     const checked = keysAfterEnd(run, records, now)
     const make = (userId: number) => {
       const { prefix = '', hash = '' } = keyCreation().computed

@@ -1,17 +1,17 @@
 /** Where the database locks the rows: sign-up, the account's pages, keys, apps and introspection. */
 import { describe } from 'node:test'
-import { useSetup } from '../conformance/oauth/server.ts'
+import { shareSetup } from '../conformance/oauth/server.ts'
 import { isWhole } from '../matrix/service.ts'
 import { locked } from '../setups/postgres.ts'
 
-useSetup(locked)
+shareSetup(locked)
 
 describe(locked.name, async () => {
-  await import('./accounts/asked-fields.test.ts')
+  await import('./accounts/sign-up-fields.test.ts')
   await import('./accounts/pages.test.ts')
   await import('./key-bounds.test.ts')
-  await import('./server/apps.test.ts')
-  await import('./server/introspection.test.ts')
+  await import('./server/clients/apps.test.ts')
+  await import('./server/tokens/introspection-service.test.ts')
   if (!isWhole) return
   await import('./accounts/links.test.ts')
   await import('./server/attempts.test.ts')

@@ -6,8 +6,8 @@ import { signUp } from '../../src/auth/accounts/sign-up.ts'
 import { findByEmail } from '../../src/auth/accounts/users.ts'
 import { addressToConfirm } from '../../src/auth/accounts/verification.ts'
 import { readSettings } from '../../src/config.ts'
-import { outsideReaders } from '../../src/serve/outside.ts'
-import { confirms, withWorld } from './accounts/world.ts'
+import { outsideReaders } from '../../src/serve/trusted-issuers.ts'
+import { confirms, withFixture } from './accounts/fixture.ts'
 
 const issuer = {
   issuer: 'https://id.example.com',
@@ -32,8 +32,8 @@ async function outsider() {
 }
 
 test('an account that a stranger made with this address is nobody’s until the address is confirmed', async () => {
-  await withWorld({ signUp: 'open' }, async world => {
-    const { base, user } = world
+  await withFixture({ signUp: 'open' }, async fixture => {
+    const { base, user } = fixture
     const { fetchKeys, token } = await outsider()
     const settings = readSettings({ given: { 'oauth.trustedIssuers': [issuer] }, environment: {} })
     const { model, run, records } = base
@@ -64,7 +64,7 @@ test('an account that a stranger made with this address is nobody’s until the 
     assert.ok(mallorys)
     assert.equal(await whoIs('victim@example.com'), null)
     assert.equal(await whoIs('Victim@Example.com'), null)
-    const link = await world.token()
+    const link = await fixture.token()
     assert.equal((await addressToConfirm(base, link))?.email, 'victim@example.com')
     assert.ok(await confirms(base, link, mallorys.id))
     assert.equal(await whoIs('victim@example.com'), mallorys.id)

@@ -4,10 +4,9 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { after, before, test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
-import { expiry, rows, table } from '../../src/cli/accounts.ts'
-import { configurationPage } from '../../src/config/page.ts'
-import type { ListShape, Plan } from '../../src/plan/plan.ts'
-import type { Run } from '../../src/plan/run.ts'
+import { expiry } from '../../src/cli/keys.ts'
+import { table } from '../../src/cli/table.ts'
+import { configurationPage } from '../../src/config/pages.ts'
 import { bin, portico as command, type Ended, type Environment } from '../processes/command.ts'
 import { startProcess } from '../processes/portico.ts'
 import { call } from '../serve/service.ts'
@@ -121,15 +120,6 @@ test('the config file is read, and its faults are named', async () => {
   writeFileSync(file, '{"port": ')
   assert.match((await portico(['check'])).err, /portico\.config\.json: the config file is not JSON/)
   rmSync(file)
-})
-
-test('a list of more rows than are read at once has them all', async () => {
-  const all = Array.from({ length: 25_000 }, (_, at) => ({ id: at + 1 }))
-  const list = async ({ args }: Plan<ListShape>) => {
-    const [offset, limit] = args.map(Number)
-    return { text: JSON.stringify(all.slice(offset, (offset ?? 0) + (limit ?? 0))) }
-  }
-  assert.deepEqual(await rows({ list } as unknown as Run, 'users', ['id']), all)
 })
 
 test('what users call themselves does nothing to the terminal of an operator', () => {

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
 import type { Redis } from 'ioredis'
-import { memoryCounters } from '../../src/cluster/memory.ts'
+import { memoryCounters } from '../../src/cluster/memory-counters.ts'
 import { RedisCounters } from '../../src/cluster/redis-counters.ts'
 
 const now = 1_800_000_000_000
@@ -75,7 +75,7 @@ test('without Redis a node goes on from what it heard last', async () => {
   await counters.take('a', 10, 1)
   state.isUp = false
   assert.equal((await counters.take('a', 10, 1)).remaining, 2)
-  assert.equal(counters.counts.localDraws, 1)
+  assert.equal(counters.counts.localChecks, 1)
 })
 
 test('draws that Redis does not answer are counted here', async () => {
@@ -86,7 +86,7 @@ test('draws that Redis does not answer are counted here', async () => {
     budgets.map(({ granted }) => granted),
     [true, false],
   )
-  assert.equal(counters.counts.localDraws, 2)
+  assert.equal(counters.counts.localChecks, 2)
 })
 
 test('only so many draws wait; those that were answered wait no more', async () => {
@@ -95,9 +95,9 @@ test('only so many draws wait; those that were answered wait no more', async () 
     const draws = Array.from({ length: 4000 }, () => counters.take('a', 1_000_000, 1))
     await Promise.all(draws)
   }
-  assert.equal(counters.counts.localDraws, 0)
+  assert.equal(counters.counts.localChecks, 0)
   const draws = Array.from({ length: 10_001 }, () => counters.take('a', 1_000_000, 1))
   await Promise.all(draws)
-  assert.equal(counters.counts.localDraws, 1)
+  assert.equal(counters.counts.localChecks, 1)
   assert.equal(scripts.length, 3 * 8 + 20)
 })

@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { Worker } from 'node:worker_threads'
 import fc from 'fast-check'
 import type { Budget, RateCounters } from '../../src/cluster/cluster.ts'
-import { memoryCounters } from '../../src/cluster/memory.ts'
+import { memoryCounters } from '../../src/cluster/memory-counters.ts'
 import { counterMemory, sharedCounters } from '../../src/cluster/shared-counters.ts'
 
 /** A whole minute. */

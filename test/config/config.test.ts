@@ -4,7 +4,7 @@ import { isAbsolute, resolve } from 'node:path'
 import { test } from 'node:test'
 import { maxPasswordCharacters } from '../../src/auth/password.ts'
 import { publicName } from '../../src/config/database.ts'
-import { configurationPage, errorsPage } from '../../src/config/page.ts'
+import { configurationPage, errorsPage } from '../../src/config/pages.ts'
 import { readSettings, SettingsError, settingsTable } from '../../src/config.ts'
 import { catalogue } from '../../src/errors.ts'
 
@@ -430,11 +430,11 @@ test('a password in the name of a database is told to nobody', () => {
   assert.equal(publicName('/var/lib/a:b@c.db'), '/var/lib/a:b@c.db')
 })
 
-test('the page of settings has every setting with its variable and sentence', () => {
+test('the page of settings has every setting with its variable and description', () => {
   const page = configurationPage()
-  for (const [name, { variable, sentence }] of Object.entries(settingsTable)) {
+  for (const [name, { variable, description }] of Object.entries(settingsTable)) {
     assert.ok(
-      page.includes(`## \`${name}\``) && page.includes(`\`${variable}\``) && page.includes(sentence),
+      page.includes(`## \`${name}\``) && page.includes(`\`${variable}\``) && page.includes(description),
       name,
     )
   }

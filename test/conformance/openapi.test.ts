@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { checkModel } from '../../src/model/check.ts'
 import type { JsonSchema } from '../../src/model/fields/type.ts'
-import { openapi } from '../../src/rest/openapi.ts'
+import { openapi } from '../../src/rest/openapi/document.ts'
 import blog from '../models/blog.ts'
 import rich from '../models/rich.ts'
 

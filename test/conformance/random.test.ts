@@ -8,7 +8,7 @@ import { checkModel } from '../../src/model/check.ts'
 import type { Declaration } from '../../src/model/declaration.ts'
 import type { Model } from '../../src/model/model.ts'
 import { anonymous, user } from '../../src/principal.ts'
-import { openapi } from '../../src/rest/openapi.ts'
+import { openapi } from '../../src/rest/openapi/document.ts'
 import { type Bench, type OpenBench, openBench, type Request } from '../contract/rest/bench.ts'
 import { kinds, openStore, sqlite } from '../contract/rest/databases.ts'
 import { openHttpBench } from '../contract/rest/http-bench.ts'
@@ -16,18 +16,19 @@ import blog from '../models/blog.ts'
 import rich from '../models/rich.ts'
 import { type Document, Generator, type Operation, operationsOf, resolve, seeded } from './generate.ts'
 
-const faces: readonly { readonly where: string; readonly open: OpenBench; readonly requests: number }[] = [
-  ...kinds.map(kind => ({
-    where: `the face on ${kind.name}`,
-    open: (model: Model) => openBench(model, each => openStore(kind, each)),
-    requests: kind === sqlite ? 2000 : 1200,
-  })),
-  ...kinds.map(kind => ({
-    where: `a service on ${kind.name} over HTTP`,
-    open: (model: Model) => openHttpBench(model, kind),
-    requests: 1500,
-  })),
-]
+const transports: readonly { readonly where: string; readonly open: OpenBench; readonly requests: number }[] =
+  [
+    ...kinds.map(kind => ({
+      where: `the face on ${kind.name}`,
+      open: (model: Model) => openBench(model, each => openStore(kind, each)),
+      requests: kind === sqlite ? 2000 : 1200,
+    })),
+    ...kinds.map(kind => ({
+      where: `a service on ${kind.name} over HTTP`,
+      open: (model: Model) => openHttpBench(model, kind),
+      requests: 1500,
+    })),
+  ]
 const principals = [
   anonymous('192.0.2.1'),
   user(1, 'admin', 'all'),
@@ -200,7 +201,7 @@ for (const [name, declaration, fill] of [
   ['blog', blog, seedBlog],
   ['rich', rich, seedRich],
 ] as const) {
-  for (const { where, open, requests } of faces) {
+  for (const { where, open, requests } of transports) {
     test(`${requests} random requests to ${name} by ${where}, seed ${chosen}`, async t => {
       const statuses = await attack(declaration, fill, open, requests)
       t.diagnostic(JSON.stringify([...statuses].sort()))

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import type { Cluster } from '../../src/cluster/cluster.ts'
-import { redisCluster } from '../../src/cluster/redis.ts'
+import { redisCluster } from '../../src/cluster/redis-cluster.ts'
 import { followOthers } from '../../src/serve/cluster.ts'
 import type { Changes, Store } from '../../src/store/store.ts'
 import { RedisServer } from './redis.ts'
@@ -18,7 +18,7 @@ async function joinCluster(prefix: string): Promise<Cluster> {
   const onLost = (reason: string) => {
     throw new Error(`Redis is away: ${reason}`)
   }
-  return redisCluster({ url, prefix, timeout: 10_000, onLost, onBack: () => {} })
+  return redisCluster({ url, prefix, timeoutMs: 10_000, onLost, onBack: () => {} })
 }
 
 interface Node {

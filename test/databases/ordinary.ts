@@ -1,10 +1,11 @@
 /** PostgreSQL databases that belong to an ordinary user, whom policies restrain: not the superuser of other tests. */
 import { randomBytes } from 'node:crypto'
 import type { Model } from '../../src/model/model.ts'
-import { preparePostgres } from '../../src/store/schema/postgres-migrate.ts'
-import { rowSecurity } from '../../src/store/schema/row-security.ts'
+import { rowSecurity } from '../../src/store/postgres/row-security/policies.ts'
+import { preparePostgres } from '../../src/store/schema/postgres/migrate.ts'
 import { schemaOf } from '../../src/store/schema/tables.ts'
 import { newDatabase, query, serverUrl, type TestDatabase } from './postgres.ts'
+import { ReusedDatabases } from './reused.ts'
 
 export interface OrdinaryDatabase extends TestDatabase {
   /** Of the superuser. */
@@ -37,11 +38,11 @@ export function urlFor(url: string, { name, password }: User): string {
   return made.href
 }
 
-/** Empty, or a copy of one that nobody is connected to. All of a process belong to one user. */
-export async function ordinaryDatabase(template?: TestDatabase): Promise<OrdinaryDatabase> {
+/** Empty. All of a process belong to one user. */
+export async function ordinaryDatabase(): Promise<OrdinaryDatabase> {
   owner ??= newUser()
   const user = await owner
-  const { url: admin, drop } = await newDatabase(template)
+  const { url: admin, drop } = await newDatabase()
   const name = new URL(admin).pathname.slice(1)
   await query(admin, `ALTER DATABASE "${name}" OWNER TO "${user.name}"`)
   return { url: urlFor(admin, user), admin, drop }
@@ -56,24 +57,21 @@ export async function withOrdinary<T>(use: (database: OrdinaryDatabase) => Promi
   }
 }
 
-/** By the tables and policies. */
-const templates = new Map<string, Promise<OrdinaryDatabase>>()
-
-async function templateOf(model: Model): Promise<OrdinaryDatabase> {
-  const database = await ordinaryDatabase()
-  await preparePostgres(database.url, model, { autoMigrate: true, isLocked: true })
-  return database
-}
+const databases = new ReusedDatabases({
+  async prepare(model) {
+    const database = await ordinaryDatabase()
+    await preparePostgres(database.url, model, { autoMigrate: true, isLocked: true })
+    return database
+  },
+  keyOf: model => `${rowSecurity(model).fingerprint} ${JSON.stringify(schemaOf(model))}`,
+})
 
 process.once('beforeExit', async () => {
-  for (const template of templates.values()) await (await template).drop().catch(() => {})
+  await databases.close()
   if (owner !== undefined) await dropUser(await owner).catch(() => {})
 })
 
-/** A new database with the tables and policies of the model and nothing in them. */
-export async function lockedDatabase(model: Model): Promise<OrdinaryDatabase> {
-  const key = `${rowSecurity(model).fingerprint} ${JSON.stringify(schemaOf(model))}`
-  const template = templates.get(key) ?? templateOf(model)
-  templates.set(key, template)
-  return ordinaryDatabase(await template)
+/** A database with the tables and policies of the model and nothing in them. */
+export function lockedDatabase(model: Model): Promise<OrdinaryDatabase> {
+  return databases.take(model)
 }

@@ -28,14 +28,14 @@ async function findServer(): Promise<string> {
 
 /** It ends with this process, which holds its input. */
 async function ownServer(): Promise<string> {
-  const keeper = fileURLToPath(new URL('keeper.ts', import.meta.url))
-  const child = spawn(process.execPath, [keeper], { stdio: ['pipe', 'pipe', 'inherit'] })
+  const program = fileURLToPath(new URL('server-process.ts', import.meta.url))
+  const child = spawn(process.execPath, [program], { stdio: ['pipe', 'pipe', 'inherit'] })
   const url = await said(child.stdout)
   child.unref()
   return url
 }
 
-/** What a keeper says. */
+/** The URL or the error that a server process prints. */
 async function said(input: Readable): Promise<string> {
   for await (const line of createInterface({ input })) {
     const { url, error } = JSON.parse(line)
@@ -73,12 +73,11 @@ export interface TestDatabase {
   drop(): Promise<void>
 }
 
-/** A new, empty database, or a copy of one that nobody is connected to. */
-export async function newDatabase(template?: TestDatabase): Promise<TestDatabase> {
+/** A new, empty database. */
+export async function newDatabase(): Promise<TestDatabase> {
   const admin = await serverUrl()
   const name = `test_${randomBytes(8).toString('hex')}`
-  const from = template === undefined ? 'template0' : new URL(template.url).pathname.slice(1)
-  await query(admin, `CREATE DATABASE "${name}" TEMPLATE "${from}"`)
+  await query(admin, `CREATE DATABASE "${name}" TEMPLATE template0`)
   const url = new URL(admin)
   url.pathname = `/${name}`
   return {

@@ -1,26 +1,21 @@
-/** PostgreSQL databases with a model's tables, copied from one that is made once for each model. */
+/** PostgreSQL databases with a model's tables. */
 import type { Model } from '../../src/model/model.ts'
-import { preparePostgres } from '../../src/store/schema/postgres-migrate.ts'
+import { preparePostgres } from '../../src/store/schema/postgres/migrate.ts'
 import { schemaOf } from '../../src/store/schema/tables.ts'
 import { newDatabase, type TestDatabase } from './postgres.ts'
+import { ReusedDatabases } from './reused.ts'
 
-/** By the tables. */
-const templates = new Map<string, Promise<TestDatabase>>()
-
-async function templateOf(model: Model): Promise<TestDatabase> {
-  const database = await newDatabase()
-  await preparePostgres(database.url, model, { autoMigrate: true })
-  return database
-}
-
-process.once('beforeExit', async () => {
-  for (const template of templates.values()) await (await template).drop().catch(() => {})
+const databases = new ReusedDatabases({
+  async prepare(model) {
+    const { url, drop } = await newDatabase()
+    await preparePostgres(url, model, { autoMigrate: true })
+    return { url, admin: url, drop }
+  },
+  keyOf: model => JSON.stringify(schemaOf(model)),
 })
+process.once('beforeExit', () => databases.close())
 
-/** A new database with the tables of the model and nothing in them. */
-export async function preparedDatabase(model: Model): Promise<TestDatabase> {
-  const key = JSON.stringify(schemaOf(model))
-  const template = templates.get(key) ?? templateOf(model)
-  templates.set(key, template)
-  return newDatabase(await template)
+/** A database with the tables of the model and nothing in them. */
+export function preparedDatabase(model: Model): Promise<TestDatabase> {
+  return databases.take(model)
 }

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { replicaFigures } from '../../src/serve/figures.ts'
+import { replicaMetrics } from '../../src/serve/metrics.ts'
 import type { Store } from '../../src/store/store.ts'
 import { withRedis } from '../databases/redis.ts'
 import { startProcess } from '../processes/portico.ts'
@@ -34,12 +34,14 @@ async function told(): Promise<ReadonlySet<string>> {
   )
 }
 
-const ofReplicas = replicaFigures({ replicas: () => ({}) } as unknown as Store).map(({ name }) => name)
+const ofReplicas = replicaMetrics({ replicas: () => ({}) } as unknown as Store).flatMap(
+  ({ name, formerName = [] }) => [name].concat(formerName),
+)
 
 test('the pages name the figures that there are', async () => {
   const known = new Set([...(await told()), ...ofReplicas])
   const own = [...known].filter(name => name.startsWith('portico_'))
-  assert.ok(own.length > 30 && ofReplicas.length === 4)
+  assert.ok(own.length > 30 && ofReplicas.length === 5)
   const named = new Set(
     [...prose.matchAll(/\b(?:portico|process|nodejs)_[a-z][a-z0-9_]+[a-z0-9]\b(?!\()/g)].map(
       ([name]) => name,

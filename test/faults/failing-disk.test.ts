@@ -82,8 +82,8 @@ async function loadWhile(file: string, failing: string, inject: string): Promise
   const before = await startProcess({ environment })
   await before.end()
   // A call of its own opens the log, whose path strace must know.
-  const keeper = new DatabaseSync(file)
-  keeper.prepare('SELECT count(*) FROM posts').get()
+  const reader = new DatabaseSync(file)
+  reader.prepare('SELECT count(*) FROM posts').get()
   const call = inject.split(':', 1)[0]
   const output = `${file}.trace`
   const options = ['-e', `trace=${call}`, '-P', failing, '-e', `inject=${inject}`]
@@ -99,7 +99,7 @@ async function loadWhile(file: string, failing: string, inject: string): Promise
     return told.set(body.title, Number(answer.json.id))
   } finally {
     await service.end('SIGKILL')
-    keeper.close()
+    reader.close()
     assert.match(readFileSync(output, 'latin1'), /\(INJECTED\)/)
   }
 }

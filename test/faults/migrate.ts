@@ -1,6 +1,6 @@
 /** A process that changes a large table, and says when it begins. */
 import { writeSync } from 'node:fs'
-import { applyPostgres } from '../../src/store/schema/postgres-migrate.ts'
+import { applyPostgres } from '../../src/store/schema/postgres/migrate.ts'
 import { applyMigration } from '../../src/store/sqlite.ts'
 import { after } from './migration-models.ts'
 

@@ -36,12 +36,12 @@ function tablesOf(file: string): readonly unknown[] {
 async function withOther(use: (file: string) => void): Promise<void> {
   await withFile(async file => {
     await openSqlite(blog, { file }).close()
-    const keeper = new DatabaseSync(file)
-    keeper.prepare('SELECT count(*) FROM posts').get()
+    const reader = new DatabaseSync(file)
+    reader.prepare('SELECT count(*) FROM posts').get()
     try {
       use(file)
     } finally {
-      keeper.close()
+      reader.close()
     }
   })
 }

@@ -1,15 +1,15 @@
-/** An engine over a database that holds a world's rows, and what it replies. */
+/** An engine on a database that contains the rows of a random model, and its replies. */
 import assert from 'node:assert/strict'
-import { createEngine } from '../../src/graphql/create-engine.ts'
 import type { Engine } from '../../src/graphql/engine.ts'
+import { createEngine } from '../../src/graphql/execute/create-engine.ts'
 import { createGuard } from '../../src/plan/guard.ts'
 import type { Run } from '../../src/plan/run.ts'
 import type { Principal } from '../../src/principal.ts'
 import { createRun } from '../../src/serve/store.ts'
-import type { Inside, Insides } from '../databases/inside.ts'
+import type { OpenSeededStore, SeededStore } from '../databases/seeded-store.ts'
 import { TIME } from '../plan/reference.ts'
-import type { Asked } from './random-document.ts'
-import type { World } from './random-model.ts'
+import type { GeneratedOperation } from './random-document.ts'
+import type { ModelAndData } from './random-model.ts'
 
 const limits = { aliases: 10_000, depth: 100, cost: 1e9, tokens: 50_000 }
 const context = {
@@ -22,13 +22,13 @@ const context = {
 export interface Bench {
   readonly engine: Engine
   readonly run: Run
-  readonly inside: Inside
+  readonly inside: OpenSeededStore
 }
 
-/** Its clock stands still at `TIME`. */
+/** The clock of the database stands still at `TIME`. */
 export async function withEngine(
-  { within }: Insides,
-  { model, data }: World,
+  { within }: SeededStore,
+  { model, data }: ModelAndData,
   use: (bench: Bench) => Promise<void>,
 ): Promise<void> {
   const now = () => Date.parse(TIME)
@@ -48,7 +48,11 @@ export interface Reply {
   readonly data: unknown
 }
 
-export async function reply(engine: Engine, { source, variables }: Asked, who: Principal): Promise<Reply> {
+export async function reply(
+  engine: Engine,
+  { source, variables }: GeneratedOperation,
+  who: Principal,
+): Promise<Reply> {
   const prepared = engine.prepare(source, undefined)
   assert.equal(prepared.outcome, 'prepared', `${source}\n${'text' in prepared ? prepared.text : ''}`)
   if (prepared.outcome !== 'prepared') throw new Error('not prepared')

@@ -1,12 +1,13 @@
-/** What questions get for answers: the reference model in a real database, asked by several callers. */
+/** The engine on the reference model and a real database, for several callers. */
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { ApiError } from '../../src/errors.ts'
-import { createEngine, type EngineOptions } from '../../src/graphql/create-engine.ts'
-import type { Bound, Engine, ExecutionContext, ItemChange } from '../../src/graphql/engine.ts'
+import type { ItemChange } from '../../src/events/change-feed.ts'
+import type { Bound, Engine, ExecutionContext } from '../../src/graphql/engine.ts'
+import { createEngine, type EngineOptions } from '../../src/graphql/execute/create-engine.ts'
 import { checkModel } from '../../src/model/check.ts'
 import { createGuard } from '../../src/plan/guard.ts'
 import type { CreateHooks, Run } from '../../src/plan/run.ts'
@@ -33,7 +34,7 @@ let store: SqliteStore
 let run: Run
 let engine: Engine
 
-/** Portico's own hook makes a key; here any will do. */
+/** Stands for Portico's own hook, which generates a key. */
 const hooks: CreateHooks = new Map([
   [
     'api_keys',
@@ -122,7 +123,7 @@ describe('queries', () => {
     assert.equal(reads, 1)
   })
 
-  test('what is remembered is asked again when something was written', async () => {
+  test('a write makes a cached answer stale', async () => {
     const source = '{ users(filter: { id: { eq: 3 } }) { name } }'
     assert.deepEqual(await data(source), { users: [{ name: 'Cy' }] })
     await data('mutation { updateUser(id: 3, name: "Cyd") { id } }')
@@ -195,7 +196,7 @@ describe('queries', () => {
     assert.equal(first.edges[1].cursor, first.pageInfo.endCursor)
   })
 
-  test('values too long for a cursor are told where a cursor is asked for, and there alone', async () => {
+  test('values too long for a cursor are an error only where a cursor is selected', async () => {
     await data('mutation($body: String) { updatePost(id: 5, body: $body) { id } }', ada, {
       body: 'x'.repeat(9000),
     })
@@ -389,7 +390,7 @@ describe('what a caller may not', () => {
     assert.deepEqual(await data('{ posts(limit: 1) { id } }', reader), { posts: [{ id: '1' }] })
   })
 
-  test('no error is told where nothing was reached', async () => {
+  test('fields that are not reached have no errors', async () => {
     const reply = await ask('{ posts(filter: { id: { eq: 99 } }) { author { id } } }', nobody)
     assert.deepEqual(reply.data, { posts: [] })
     assert.equal(reply.errors, undefined)
@@ -452,7 +453,7 @@ describe('mutations', () => {
     await data('mutation { updatePost(id: 1, title: "Post 1") { id } }')
   })
 
-  test('faults of the values are told by the names of the arguments', async () => {
+  test('validation errors name the arguments', async () => {
     const { errors } = await ask(`mutation { createPost(title: "${'x'.repeat(201)}", authorId: "x") { id } }`)
     assert.equal(errors[0].extensions.code, 'VALIDATION_FAILED')
     const fields = errors[0].extensions.details.map(({ field }: { field: string }) => field)
@@ -460,7 +461,7 @@ describe('mutations', () => {
     assert.doesNotMatch(JSON.stringify(errors), /author_id/)
   })
 
-  test('every field that a message names is told by the name of its argument', async () => {
+  test('every field in a message has the name of its argument', async () => {
     const names = ['author_id', 'created_at']
     const details = names.map(field => ({
       field,
@@ -478,11 +479,11 @@ describe('mutations', () => {
       taken,
     )
     assert.equal(errors[0].message, 'Taken: authorId, createdAt.')
-    const told = errors[0].extensions.details.map(({ message }: { message: string }) => message)
-    assert.deepEqual(told, Array(2).fill('Not these authorId and createdAt.'))
+    const messages = errors[0].extensions.details.map(({ message }: { message: string }) => message)
+    assert.deepEqual(messages, Array(2).fill('Not these authorId and createdAt.'))
   })
 
-  test('whoever may not is told so before anything of the values', async () => {
+  test('a missing right is reported before validation errors', async () => {
     const bad = 'mutation { createPost(title: "", authorId: "x") { id } }'
     assert.equal((await ask(bad, nobody)).errors[0].extensions.code, 'UNAUTHORIZED')
     assert.equal((await ask(bad, reader)).errors[0].extensions.code, 'INSUFFICIENT_SCOPE')
@@ -540,7 +541,7 @@ describe('requests that are refused', () => {
     }
   })
 
-  test('syntax, validation, variables and operation names are told with the code BAD_REQUEST', () => {
+  test('errors of syntax, validation, variables and operation names have the code BAD_REQUEST', () => {
     const two = 'query A { __typename } query B { me { id } }'
     const rows: readonly (readonly [source: string, message: RegExp, variables?: unknown, name?: string])[] =
       [
@@ -594,7 +595,7 @@ describe('requests that are refused', () => {
     assert.deepEqual(JSON.parse(text).data, { b: 'Query' })
   })
 
-  test('every error of a document is told with its place', () => {
+  test('every error of a document has its location', () => {
     const errors = refused('{ x\n y }')
     assert.deepEqual(
       errors.map(({ locations }) => locations),
@@ -669,7 +670,7 @@ describe('subscriptions', () => {
   test('tell what they wait for, and deliver the item as selected', async () => {
     const subscribed = open('subscription { post: newPost { id title author { name } } }', ada)
     assert.deepEqual([subscribed.collection, subscribed.kind], ['posts', 'created'])
-    const text = await subscribed.deliver(changed(2, second))
+    const text = await subscribed.render(changed(2, second))
     assert.deepEqual(JSON.parse(text ?? '').data, {
       post: { id: '2', title: 'Post 2', author: { name: 'Ada' } },
     })
@@ -685,7 +686,7 @@ describe('subscriptions', () => {
     const source = 'subscription { newUser { posts { id } } }'
     const subscribed = of.subscribe(bound(source, undefined, of), ada, fault => faults.push(fault))
     if ('outcome' in subscribed) assert.fail(subscribed.text)
-    const text = await subscribed.deliver(changed(3))
+    const text = await subscribed.render(changed(3))
     assert.match(text ?? '', /INTERNAL_ERROR/)
     assert.match(String(faults), /posts must be a list/)
   })
@@ -695,15 +696,15 @@ describe('subscriptions', () => {
     const others = open('subscription { newApiKey { id } }', ben)
     const own = await data('{ apiKeys(limit: 1) { id } }', ben)
     const id = Number(own.apiKeys[0].id)
-    assert.equal(await keys.deliver(changed(id, { user_id: 2 })), null)
-    assert.notEqual(await others.deliver(changed(id, { user_id: 2 })), null)
+    assert.equal(await keys.render(changed(id, { user_id: 2 })), null)
+    assert.notEqual(await others.render(changed(id, { user_id: 2 })), null)
   })
 
-  test('a deleted item is told from what the event kept, with the rules of its row', async () => {
+  test('a deletion is rendered from the row in the log, by the rules of that row', async () => {
     const row = { id: 500, title: 'Gone', body: null, author_id: 1, created_at: '2026-01-01T00:00:00.000Z' }
     const source =
       'subscription { postDeleted { id nodeId title body createdAt author { name } __typename } }'
-    const text = await open(source, ada).deliver(changed(500, row))
+    const text = await open(source, ada).render(changed(500, row))
     assert.deepEqual(JSON.parse(text ?? '').data.postDeleted, {
       id: '500',
       nodeId: 'Post:500',
@@ -715,13 +716,13 @@ describe('subscriptions', () => {
     })
     const key = { id: 9, user_id: 2, name: 'k', created_at: '2026-01-01T00:00:00.000Z' }
     const keys = 'subscription { apiKeyDeleted { id } }'
-    assert.notEqual(await open(keys, ben).deliver(changed(9, key)), null)
-    assert.equal(await open(keys, ada).deliver(changed(9, key)), null)
+    assert.notEqual(await open(keys, ben).render(changed(9, key)), null)
+    assert.equal(await open(keys, ada).render(changed(9, key)), null)
   })
 
   test('a related item that is gone with it is a hole, not its id', async () => {
     const row = { id: 501, title: 'x', author_id: 4711, created_at: '2026-01-01T00:00:00.000Z' }
-    const text = await open('subscription { postDeleted { id author { id } } }', ada).deliver(
+    const text = await open('subscription { postDeleted { id author { id } } }', ada).render(
       changed(501, row),
     )
     const reply = JSON.parse(text ?? '')
@@ -730,7 +731,7 @@ describe('subscriptions', () => {
   })
 
   test('show the row as the event has it, whatever became of it since', async () => {
-    const text = await open('subscription { newPost { title } }', ben).deliver(changed(2, { title: 'First' }))
+    const text = await open('subscription { newPost { title } }', ben).render(changed(2, { title: 'First' }))
     assert.deepEqual(JSON.parse(text ?? '').data, { newPost: { title: 'First' } })
   })
 
@@ -742,7 +743,7 @@ describe('subscriptions', () => {
   })
 
   test('a part that the caller may not read is an error in each event', async () => {
-    const text = await open('subscription { newPost { id author { id } } }', nobody).deliver(changed(1))
+    const text = await open('subscription { newPost { id author { id } } }', nobody).render(changed(1))
     const reply = JSON.parse(text ?? '')
     assert.equal(reply.data, null)
     assert.deepEqual(reply.errors[0].path, ['newPost', 'author'])
@@ -752,7 +753,7 @@ describe('subscriptions', () => {
     const first = open('subscription { newPost { id title } }', ben)
     const second = open('subscription { newPost { id title } }', user(3, 'user', 'all'))
     const change = changed(3, { title: 'Post 3' })
-    assert.match((await first.deliver(change)) ?? '', /Post 3/)
-    assert.equal(await first.deliver(change), await second.deliver(change))
+    assert.match((await first.render(change)) ?? '', /Post 3/)
+    assert.equal(await first.render(change), await second.render(change))
   })
 })

@@ -1,18 +1,18 @@
-/** Whatever model, rows, caller and document: the reply is what graphql-js gives over a naive resolver. */
+/** For every model, rows, caller and document, the reply equals that of graphql-js with naive resolvers. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { parse, validate } from 'graphql'
 import type { Engine } from '../../src/graphql/engine.ts'
 import type { Principal } from '../../src/principal.ts'
-import { insides } from '../databases/inside.ts'
+import { seededStores } from '../databases/seeded-store.ts'
 import { principals } from '../plan/random.ts'
 import { reply, withEngine } from './bench.ts'
 import { naiveReply } from './naive.ts'
-import { type Asked, randomDocument } from './random-document.ts'
-import { type World, worlds } from './random-model.ts'
+import { type GeneratedOperation, randomDocument } from './random-document.ts'
+import { type ModelAndData, modelsWithData } from './random-model.ts'
 
-const WORLDS = Number(process.env.WORLDS ?? 40)
+const RUNS = Number(process.env.RUNS ?? 40)
 const DOCUMENTS = 12
 
 interface Seen {
@@ -22,25 +22,31 @@ interface Seen {
   data: number
 }
 
-async function compare(engine: Engine, world: World, asked: Asked, who: Principal, seen: Seen) {
-  const naive = naiveReply({ ...world, schema: engine.schema, who }, asked)
+async function compare(
+  engine: Engine,
+  world: ModelAndData,
+  operation: GeneratedOperation,
+  who: Principal,
+  seen: Seen,
+) {
+  const naive = naiveReply({ ...world, schema: engine.schema, who }, operation)
   const expected = JSON.stringify(naive)
-  const question = `${asked.source}\n${JSON.stringify(asked.variables)}\n${who.access.key}`
-  assert.equal(JSON.stringify(await reply(engine, asked, who)), expected, question)
-  // Asked again, the answer comes from what is remembered.
-  assert.equal(JSON.stringify(await reply(engine, asked, who)), expected, question)
+  const question = `${operation.source}\n${JSON.stringify(operation.variables)}\n${who.access.key}`
+  assert.equal(JSON.stringify(await reply(engine, operation, who)), expected, question)
+  // The second reply comes from the cache.
+  assert.equal(JSON.stringify(await reply(engine, operation, who)), expected, question)
   seen.documents++
   if (naive.errors.length > 0) seen.errors++
   if (naive.data === null) seen.nulled++
   else if (naive.errors.length === 0) seen.data++
 }
 
-for (const inside of insides) {
+for (const inside of seededStores) {
   test(`${inside.name}: the reply is the one that graphql-js gives over a naive resolver`, async () => {
     const seen = { documents: 0, errors: 0, nulled: 0, data: 0 }
     await fc.assert(
       fc.asyncProperty(
-        worlds,
+        modelsWithData,
         fc.array(principals, { minLength: 2, maxLength: 3 }),
         fc.nat(),
         async (world, callers, seed) => {
@@ -55,9 +61,9 @@ for (const inside of insides) {
           })
         },
       ),
-      { numRuns: Math.ceil(WORLDS * inside.share) },
+      { numRuns: Math.ceil(RUNS * inside.share) },
     )
-    // The generator must reach every kind of reply, or equality says little.
+    // Equality means little unless the generator reaches every kind of reply.
     assert.ok(seen.data > seen.documents / 10, JSON.stringify(seen))
     assert.ok(seen.errors > seen.documents / 10, JSON.stringify(seen))
     assert.ok(seen.nulled > seen.documents / 50, JSON.stringify(seen))

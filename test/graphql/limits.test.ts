@@ -1,8 +1,8 @@
-/** What a stranger's document may ask for: every bound, with its figure, before anything is validated or run. */
+/** The limits of documents: each error states the count and its bound, before validation and execution. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createEngine } from '../../src/graphql/create-engine.ts'
 import type { Engine } from '../../src/graphql/engine.ts'
+import { createEngine } from '../../src/graphql/execute/create-engine.ts'
 import { checkModel } from '../../src/model/check.ts'
 import type { Run } from '../../src/plan/run.ts'
 import blog from '../models/blog.ts'
@@ -157,7 +157,7 @@ for (const { name, source, message } of bombs) {
   })
 }
 
-test('validation does not see what is beyond the limits: its own faults are not told', () => {
+test('a document beyond the limits is not validated', () => {
   const message = refusalOf(`{ ${times(31, i => `a${i}: nothing`)} }`)
   assert.match(message, /31 aliases/)
 })

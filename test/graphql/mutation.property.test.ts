@@ -1,4 +1,4 @@
-/** Whatever model, rows, caller and mutations: replies and rows are those of graphql-js over a naive resolver. */
+/** For every model, rows, caller and mutations, replies and rows equal those of graphql-js with naive resolvers. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { isDeepStrictEqual } from 'node:util'
@@ -9,21 +9,21 @@ import type { ListShape } from '../../src/plan/plan.ts'
 import type { Principal } from '../../src/principal.ts'
 import type { Change } from '../../src/store/store.ts'
 import { dumpBy, dumpShape } from '../contract/rest/bench.ts'
-import { type Inside, insides } from '../databases/inside.ts'
+import { type OpenSeededStore, seededStores } from '../databases/seeded-store.ts'
 import { principals } from '../plan/random.ts'
 import type { Data, Row } from '../plan/reference.ts'
 import { type Bench, type Reply, reply, withEngine } from './bench.ts'
 import { type NaiveError, type NaiveReply, naiveMutation } from './naive.ts'
-import { type Asked, randomMutation } from './random-document.ts'
-import { type World, worlds } from './random-model.ts'
+import { type GeneratedOperation, randomMutation } from './random-document.ts'
+import { type ModelAndData, modelsWithData } from './random-model.ts'
 
-const WORLDS = Number(process.env.WORLDS ?? 50)
+const RUNS = Number(process.env.RUNS ?? 50)
 const MUTATIONS = 20
 
 /** Of all refusals, whatever the database. */
 const codes = new Set<string>()
 
-/** Asked for again and again, so that what a node remembers must be given up when another has written. */
+/** Queried after every mutation, so that a node must drop cached answers when another node has written. */
 const shapes = new WeakMap<Model, ReadonlyMap<string, ListShape>>()
 
 function shapesOf(model: Model): ReadonlyMap<string, ListShape> {
@@ -34,7 +34,7 @@ function shapesOf(model: Model): ReadonlyMap<string, ListShape> {
   return made
 }
 
-/** Every row, as Portico itself sees it. */
+/** All rows, without access rules. */
 async function everything({ run }: Bench, model: Model): Promise<Data> {
   const rows = [...shapesOf(model)].map(async ([name, shape]) => {
     const text = await dumpBy(run, shape)
@@ -43,7 +43,7 @@ async function everything({ run }: Bench, model: Model): Promise<Data> {
   return Object.fromEntries(await Promise.all(rows))
 }
 
-/** Rows by their ids, each with its fields in one order. */
+/** Rows by id, each with its fields in the same order. */
 function sorted(data: Data): unknown {
   return Object.entries(data)
     .map(([name, rows]) => [name, rows.toSorted((a, b) => Number(a.id) - Number(b.id)).map(ordered)] as const)
@@ -53,9 +53,9 @@ function sorted(data: Data): unknown {
 
 const ordered = (row: Row) => Object.entries(row).sort(([a], [b]) => (a < b ? -1 : 1))
 
-/** Of a refused write, where it failed and that the code is one of those that are right. */
-function settled(told: Reply, expected: NaiveReply, question: string): Reply {
-  const errors = told.errors.map((error, at) => {
+/** For a refused write, compares where it failed, and that its code is one of the expected ones. */
+function settled(actual: Reply, expected: NaiveReply, question: string): Reply {
+  const errors = actual.errors.map((error, at) => {
     const { extensions } = expected.errors[at] ?? {}
     if (!extensions || !('codes' in extensions)) return error
     assert.ok(
@@ -65,7 +65,7 @@ function settled(told: Reply, expected: NaiveReply, question: string): Reply {
     const { locations, path } = error as NaiveError
     return { locations, path, extensions } as Reply['errors'][number]
   })
-  return { errors, data: told.data }
+  return { errors, data: actual.data }
 }
 
 interface Seen {
@@ -79,12 +79,12 @@ interface Seen {
 
 type Ids = ReadonlyMap<string, readonly number[]>
 
-async function lastIds(inside: Inside, model: Model): Promise<ReadonlyMap<string, number>> {
+async function lastIds(inside: OpenSeededStore, model: Model): Promise<ReadonlyMap<string, number>> {
   const found = [...model.collections.keys()].map(async name => [name, await inside.lastId(name)] as const)
   return new Map(await Promise.all(found))
 }
 
-/** The ids that were given out, and the one that comes next, by collection. */
+/** The assigned ids, and the next one, by collection. */
 function ids(log: readonly Change[], before: ReadonlyMap<string, number>): Ids {
   const of = (name: string, last: number): readonly number[] => {
     const created = log.filter(({ kind, collection }) => kind === 'created' && collection === name)
@@ -95,10 +95,14 @@ function ids(log: readonly Change[], before: ReadonlyMap<string, number>): Ids {
 }
 
 /**
- * A sequence of PostgreSQL does not take back what a refused creation drew from it: which id that one had, by which a
- * rule may have refused it, nobody can tell afterwards.
+ * A refused create still takes an id from a sequence of PostgreSQL. Which id that was, on which an access rule may
+ * depend, is unknown afterwards.
  */
-async function hasGaps(inside: Inside, before: ReadonlyMap<string, number>, made: Ids): Promise<boolean> {
+async function hasGaps(
+  inside: OpenSeededStore,
+  before: ReadonlyMap<string, number>,
+  made: Ids,
+): Promise<boolean> {
   for (const [name, last] of before) {
     const given = (made.get(name)?.length ?? 1) - 1
     if ((await inside.lastId(name)) > last + given) return true
@@ -106,11 +110,11 @@ async function hasGaps(inside: Inside, before: ReadonlyMap<string, number>, made
   return false
 }
 
-/** The rows afterwards. */
+/** Returns the rows after the mutation. */
 async function compareMutation(
   bench: Bench,
-  { model, data }: World,
-  asked: Asked,
+  { model, data }: ModelAndData,
+  operation: GeneratedOperation,
   who: Principal,
   seen: Seen,
 ): Promise<Data> {
@@ -118,15 +122,15 @@ async function compareMutation(
   const { store } = inside
   const before = await lastIds(inside, model)
   const since = await store.changes.last()
-  const told = await reply(engine, asked, who)
+  const actual = await reply(engine, operation, who)
   const made = ids(await store.changes.after(since, 10_000), before)
   const after = await everything(bench, model)
-  const expected = naiveMutation({ model, data, schema: engine.schema, who }, asked, made)
+  const expected = naiveMutation({ model, data, schema: engine.schema, who }, operation, made)
   if (!expected) return after
-  const question = `${asked.source}\n${JSON.stringify(asked.variables)}\n${who.userId} ${who.access.key}`
+  const question = `${operation.source}\n${JSON.stringify(operation.variables)}\n${who.userId} ${who.access.key}`
   try {
     assert.equal(
-      JSON.stringify(settled(told, expected.reply, question)),
+      JSON.stringify(settled(actual, expected.reply, question)),
       JSON.stringify(expected.reply),
       question,
     )
@@ -137,15 +141,15 @@ async function compareMutation(
     return after
   }
   seen.documents++
-  for (const { extensions } of told.errors) codes.add(String(extensions?.code))
-  if (told.errors.length > 0) seen.errors++
-  if (told.data === null) seen.nulled++
-  else if (told.errors.length === 0) seen.data++
+  for (const { extensions } of actual.errors) codes.add(String(extensions?.code))
+  if (actual.errors.length > 0) seen.errors++
+  if (actual.data === null) seen.nulled++
+  else if (actual.errors.length === 0) seen.data++
   if (!isDeepStrictEqual(sorted(after), sorted(data))) seen.changed++
   return after
 }
 
-for (const inside of insides) {
+for (const inside of seededStores) {
   test(`${inside.name}: mutations are answered as graphql-js does it one after the other, and leave the same rows`, async () => {
     const seen = {
       documents: 0,
@@ -157,32 +161,32 @@ for (const inside of insides) {
     }
     await fc.assert(
       fc.asyncProperty(
-        worlds,
+        modelsWithData,
         fc.array(principals, { minLength: 3, maxLength: 4 }),
         fc.nat(),
         async (world, callers, seed) => {
           await withEngine(inside, world, async bench => {
             let data = await everything(bench, world.model)
             for (let i = 0; i < MUTATIONS; i++) {
-              const asked = randomMutation(bench.engine.schema, seed + i * 7919, world.model)
-              assert.deepEqual(validate(bench.engine.schema, parse(asked.source)), [], asked.source)
+              const operation = randomMutation(bench.engine.schema, seed + i * 7919, world.model)
+              assert.deepEqual(validate(bench.engine.schema, parse(operation.source)), [], operation.source)
               const { userId } = callers[i % callers.length] ?? { userId: 0 }
               const who = callers[i % callers.length]
               if (!who || (userId !== null && !data.users?.some(row => row.id === userId))) continue
-              data = await compareMutation(bench, { ...world, data }, asked, who, seen)
+              data = await compareMutation(bench, { ...world, data }, operation, who, seen)
             }
           })
         },
       ),
-      { numRuns: Math.ceil(WORLDS * inside.share) },
+      { numRuns: Math.ceil(RUNS * inside.share) },
     )
-    const told = JSON.stringify(seen)
-    // What is usual is two and more times each of these: chance alone does not miss them.
-    assert.ok(seen.data > seen.documents / 30, told)
-    assert.ok(seen.changed > seen.documents / 15, told)
-    assert.ok(seen.errors > seen.documents / 10, told)
-    assert.ok(seen.undecided < seen.documents / 20, told)
-    assert.ok(seen.nulled > seen.documents / 50, told)
+    const actual = JSON.stringify(seen)
+    // Usually each count is at least twice its bound, so chance alone does not miss it.
+    assert.ok(seen.data > seen.documents / 30, actual)
+    assert.ok(seen.changed > seen.documents / 15, actual)
+    assert.ok(seen.errors > seen.documents / 10, actual)
+    assert.ok(seen.undecided < seen.documents / 20, actual)
+    assert.ok(seen.nulled > seen.documents / 50, actual)
   })
 }
 

@@ -1,7 +1,8 @@
 /**
- * The reference: graphql-js's own executor over resolvers that look at plain rows, one field at a time.
- * It shares the schema with the engine, and with the plan tests what rules and filters mean; nothing else.
+ * The reference: graphql-js's own executor, with resolvers that read plain rows, one field at a time. It shares only
+ * the schema with the engine, and with the plan tests the meaning of rules and filters.
  */
+
 import {
   execute,
   type GraphQLFormattedError,
@@ -12,11 +13,13 @@ import {
 import { ApiError } from '../../src/errors.ts'
 import type { JsonValue } from '../../src/model/fields/type.ts'
 import type { Collection, Model, Relation } from '../../src/model/model.ts'
-import { cursorsOf, effectiveSort } from '../../src/plan/cursor.ts'
+import { nearest } from '../../src/model/nearest.ts'
+import { cursorsOf } from '../../src/plan/cursor.ts'
+import { type TotalOrder, totalOrder } from '../../src/plan/order.ts'
 import type { Filter, Plan, Sort, WriteShape } from '../../src/plan/plan.ts'
 import type { Principal } from '../../src/principal.ts'
-import { compareKeys, type Data, mayRead, type Row, World, writeReference } from '../plan/reference.ts'
-import type { Asked } from './random-document.ts'
+import { compareKeys, type Data, Evaluation, mayRead, type Row, writeReference } from '../plan/reference.ts'
+import type { GeneratedOperation } from './random-document.ts'
 
 interface RootArguments extends ListArguments {
   readonly id?: string
@@ -46,13 +49,13 @@ export interface NaiveReply {
   readonly data: unknown
 }
 
-/** Of a write, which of the things that are wrong with it is told first is left open. */
+/** A write with several errors may report any of them. */
 export type NaiveError = Pick<GraphQLFormattedError, 'locations' | 'path'> & {
   readonly message?: string
   readonly extensions: { readonly code: string } | { readonly codes: readonly string[] }
 }
 
-export interface NaiveWorld {
+export interface NaiveContext {
   readonly model: Model
   readonly data: Data
   readonly schema: GraphQLSchema
@@ -62,25 +65,29 @@ export interface NaiveWorld {
 const typeNameOf = ({ singular }: Collection) => camel(`_${singular}`)
 const snake = (name: string) => name.replace(/[A-Z]/g, letter => `_${letter.toLowerCase()}`)
 
-export function naiveReply(world: NaiveWorld, asked: Asked): NaiveReply {
-  return answered(new Resolver(world.model, world.data, world.who, new Map()), world, asked)
+export function naiveReply(context: NaiveContext, operation: GeneratedOperation): NaiveReply {
+  return answered(new Resolver(context.model, context.data, context.who, new Map()), context, operation)
 }
 
 /**
- * The reply to mutations, and all rows afterwards; undefined when the caller's own account went on the way.
- * `made`: the ids of the items that were made, by collection, in order.
+ * The reply to mutations, and all rows afterwards; undefined when they deleted the caller's own account.
+ * `made`: the ids of the created items in order, by collection.
  */
 export function naiveMutation(
-  world: NaiveWorld,
-  asked: Asked,
+  context: NaiveContext,
+  operation: GeneratedOperation,
   made: ReadonlyMap<string, readonly number[]>,
 ): { readonly reply: NaiveReply; readonly data: Data } | undefined {
-  const resolver = new Resolver(world.model, world.data, world.who, made)
-  const reply = answered(resolver, world, asked)
+  const resolver = new Resolver(context.model, context.data, context.who, made)
+  const reply = answered(resolver, context, operation)
   return resolver.isLost ? undefined : { reply, data: resolver.data }
 }
 
-function answered(resolver: Resolver, { schema }: NaiveWorld, { source, variables }: Asked): NaiveReply {
+function answered(
+  resolver: Resolver,
+  { schema }: NaiveContext,
+  { source, variables }: GeneratedOperation,
+): NaiveReply {
   const result = execute({
     schema,
     document: parse(source),
@@ -111,7 +118,7 @@ class Resolver {
   readonly #who: Principal
   readonly #made: Map<string, readonly number[]>
   data: Data
-  /** Whether the caller's own account is gone. */
+  /** Whether the caller's own account was deleted. */
   isLost = false
 
   constructor(model: Model, data: Data, who: Principal, made: ReadonlyMap<string, readonly number[]>) {
@@ -121,8 +128,8 @@ class Resolver {
     this.#made = new Map(made)
   }
 
-  #world(args: readonly JsonValue[] = []): World {
-    return new World(this.#model, this.data, this.#who, args)
+  #context(args: readonly JsonValue[] = []): Evaluation {
+    return new Evaluation(this.#model, this.data, this.#who, args)
   }
 
   resolve(from: Item | undefined, args: RootArguments, info: GraphQLResolveInfo): unknown {
@@ -133,7 +140,7 @@ class Resolver {
   }
 
   #collection(name: string): Collection {
-    return this.#world().collection(name)
+    return this.#context().collection(name)
   }
 
   #root(args: RootArguments, name: string): unknown {
@@ -146,16 +153,16 @@ class Resolver {
     const list = collections.find(of => of.name === snake(name))
     if (list) {
       this.#mustRead(list)
-      return this.#list(list, this.#world().visible(list), { ...args, limit: args.limit ?? 10 })
+      return this.#list(list, this.#context().visible(list), { ...args, limit: args.limit ?? 10 })
     }
     const of = this.#collection(snake(name).replace(/_connection$/, ''))
     this.#mustRead(of)
-    return this.#connection(of, this.#world().visible(of), args)
+    return this.#connection(of, this.#context().visible(of), args)
   }
 
   #item(of: Collection, id: number | null): Item | null {
     this.#mustRead(of)
-    const row = this.#world()
+    const row = this.#context()
       .visible(of)
       .find(each => each.id === id)
     return row ? { of, row } : null
@@ -171,23 +178,23 @@ class Resolver {
     const plain = snake(name)
     if (name === 'nodeId') return `${typeNameOf(of)}:${row.id}`
     if (of.fields.has(plain)) return this.#field(of, row, plain)
-    // Told by the answer to a create alone.
+    // Only the reply to a create reveals it.
     if (plain === 'key' || plain === 'client_secret') return null
     const isConnection = !of.relations.has(plain)
     const relation = of.relations.get(isConnection ? plain.replace(/_connection$/, '') : plain)
     if (!relation) throw new Error(`no ${of.name}.${name}`)
     this.#mustReach(of, relation)
     const target = this.#collection(relation.target)
-    const rows = this.#world().reached(of, relation, row)
+    const rows = this.#context().reached(of, relation, row)
     if (relation.kind === 'one') return rows[0] ? { of: target, row: rows[0] } : null
     return isConnection ? this.#connection(target, rows, args) : this.#list(target, rows, args)
   }
 
   #field(of: Collection, row: Row, name: string): unknown {
-    const world = this.#world()
-    if (!world.exists(of, name)) throw this.#mayNotRead(of, name)
-    const value = world.shown(of, row, name)
-    return of.fields.get(name)?.type.graphql === 'ID' && value !== null ? String(value) : value
+    const context = this.#context()
+    if (!context.exists(of, name)) throw this.#mayNotRead(of, name)
+    const value = context.shown(of, row, name)
+    return of.fields.get(name)?.type.graphql.type === 'ID' && value !== null ? String(value) : value
   }
 
   // --- mutations
@@ -201,7 +208,7 @@ class Resolver {
     const [nextId, ...later] = this.#made.get(of.name) ?? []
     const result = writeReference(this.#model, before, this.#who, plan, nextId)
     if ('errors' in result) {
-      // A default may name an item that is no more: that is a second reason, and either may be told.
+      // A default may name a deleted item: a second error, and either may be reported.
       const lost = verb === 'create' && !leadsSomewhere(before, of, defaultsOf(of, args))
       throw new WriteRefused([...result.errors, ...faults, ...(lost ? ['VALIDATION_FAILED'] : [])])
     }
@@ -228,28 +235,28 @@ class Resolver {
   #matching(of: Collection, rows: readonly Row[], { filter, orderBy, search }: ListArguments): Row[] {
     const values: JsonValue[] = [search ?? null]
     const wanted = filter ? this.#filter(of, filter, values) : undefined
-    const world = this.#world(values)
+    const context = this.#context(values)
     const isSearch = typeof search === 'string'
-    if (isSearch && world.searched(of).length === 0) {
+    if (isSearch && context.searched(of).length === 0) {
       throw new ApiError('BAD_REQUEST', `There is nothing to search in ${of.name}.`)
     }
-    const sort = distinct(orderBy ?? [])
-    for (const { field } of effectiveSort(sort)) this.#mustKnow(of, field)
-    return world.ordered(
-      rows.filter(row => world.fulfils(wanted, of, row) && (!isSearch || world.finds(0, of, row))),
+    const sort = orderOf(orderBy)
+    for (const { field } of sort) this.#mustKnow(of, field)
+    return context.ordered(
+      rows.filter(row => context.fulfils(wanted, of, row) && (!isSearch || context.finds(0, of, row))),
       sort,
       of,
     )
   }
 
-  /** Those that follow the position, or stand before it. */
+  /** The rows after the position, or before it. */
   #beyond(of: Collection, rows: readonly Row[], { orderBy, after, before }: ListArguments): readonly Row[] {
     const cursor = after ?? before
     if (typeof cursor !== 'string') return rows
-    const sort = distinct(orderBy ?? [])
+    const sort = orderOf(orderBy)
     const position = cursorsOf(of, sort).decode(cursor)
     const side = typeof after === 'string' ? 1 : -1
-    return rows.filter(row => side * compareKeys(this.#world().keys(sort, of, row), position, sort) > 0)
+    return rows.filter(row => side * compareKeys(this.#context().keys(sort, of, row), position, sort) > 0)
   }
 
   #list(of: Collection, rows: readonly Row[], args: ListArguments): Item[] {
@@ -259,7 +266,7 @@ class Resolver {
   }
 
   #connection(of: Collection, rows: readonly Row[], args: ListArguments): unknown {
-    const sort = distinct(args.orderBy ?? [])
+    const sort = orderOf(args.orderBy)
     const all = this.#matching(of, rows, args)
     const matching = this.#beyond(of, all, args)
     const size = args.last ?? args.first ?? 10
@@ -267,7 +274,7 @@ class Resolver {
       typeof args.last === 'number' ? matching.slice(-size || matching.length) : matching.slice(0, size)
     const cursors = cursorsOf(of, sort)
     const edges = shown.map(row => ({
-      cursor: cursors.encode(this.#world().keys(sort, of, row)),
+      cursor: cursors.encode(this.#context().keys(sort, of, row)),
       node: { of, row },
     }))
     const more = matching.length > size
@@ -294,7 +301,7 @@ class Resolver {
       const name = snake(key)
       const relation = of.relations.get(name)
       if (relation) {
-        if (!this.#knows(of, relation)) throw unknown('relation', name, of)
+        if (!this.#knows(of, relation)) throw this.#unknown('relation', name, of)
         this.#mustReach(of, relation)
         const target = this.#collection(relation.target)
         return { kind: 'related', relation: name, filter: this.#filter(target, value as FilterInput, values) }
@@ -305,7 +312,7 @@ class Resolver {
   }
 
   #comparisons(of: Collection, field: string, input: FilterInput, values: JsonValue[]): Filter[] {
-    const isId = of.fields.get(field)?.type.graphql === 'ID'
+    const isId = of.fields.get(field)?.type.graphql.type === 'ID'
     return Object.entries(input).map(([name, value]): Filter => {
       this.#mustKnow(of, field)
       const one = (each: unknown) => (isId && typeof each === 'string' ? Number(each) : each) as JsonValue
@@ -323,33 +330,47 @@ class Resolver {
   }
 
   #mustKnow(of: Collection, field: string): void {
-    if (!this.#world().exists(of, field)) throw unknown('field', field, of)
+    if (!this.#context().exists(of, field)) throw this.#unknown('field', field, of)
+  }
+
+  #unknown(kind: 'field' | 'relation', name: string, of: Collection): ApiError {
+    const context = this.#context()
+    const known =
+      kind === 'field'
+        ? [...of.fields.keys()].filter(field => context.exists(of, field))
+        : [...of.relations.values()].filter(each => this.#knows(of, each)).map(each => each.name)
+    const meant = nearest(name, known)
+    const hint = meant === undefined ? '' : ` Did you mean \`${meant}\`?`
+    return new ApiError(
+      'BAD_REQUEST',
+      `The request names "${name}", which is no ${kind} of ${of.name}.${hint}`,
+    )
   }
 
   #mustRead(of: Collection): void {
-    const world = this.#world()
-    world.mustHaveScope('read', of)
-    if (world.errors.size > 0) {
+    const context = this.#context()
+    context.mustHaveScope('read', of)
+    if (context.errors.size > 0) {
       throw new ApiError('INSUFFICIENT_SCOPE', `This needs the scope read:${of.singular}.`)
     }
-    world.mustBePossible(of.access.read, of)
-    if (world.errors.has('UNAUTHORIZED')) {
+    context.mustBePossible(of.access.read, of)
+    if (context.errors.has('UNAUTHORIZED')) {
       throw new ApiError('UNAUTHORIZED', `Nobody may read ${of.name} without a credential.`)
     }
-    if (world.errors.size === 0) return
+    if (context.errors.size === 0) return
     const byItself = `An app may not read ${of.name} by itself: it needs a user.`
     const message = this.#who.userId === null ? byItself : `You may not read ${of.name}.`
     throw new ApiError('FORBIDDEN', message)
   }
 
-  /** Whether the fields are there that the relation hangs on. */
+  /** Whether the fields of the relation exist for the caller. */
   #knows(of: Collection, relation: Relation): boolean {
-    const world = this.#world()
+    const context = this.#context()
     const target = this.#collection(relation.target)
-    if (relation.kind === 'one') return world.exists(of, relation.field)
-    if (relation.kind === 'many') return world.exists(target, relation.field)
+    if (relation.kind === 'one') return context.exists(of, relation.field)
+    if (relation.kind === 'many') return context.exists(target, relation.field)
     const through = this.#collection(relation.through)
-    return world.exists(through, relation.from) && world.exists(through, relation.to)
+    return context.exists(through, relation.from) && context.exists(through, relation.to)
   }
 
   #mustReach(of: Collection, relation: Relation): void {
@@ -359,12 +380,9 @@ class Resolver {
   }
 }
 
-function unknown(what: string, name: string, of: Collection): ApiError {
-  return new ApiError('BAD_REQUEST', `There is no ${what} "${name}" in ${of.name}.`)
-}
-
-function distinct(sort: readonly Sort[]): readonly Sort[] {
-  return sort.filter(({ field }, index) => sort.findIndex(each => each.field === field) === index)
+function orderOf(sort: readonly Sort[] | null | undefined): TotalOrder {
+  const keys = sort ?? []
+  return totalOrder(keys.filter(({ field }, index) => keys.findIndex(each => each.field === field) === index))
 }
 
 function planOf(
@@ -380,10 +398,10 @@ function planOf(
     ({ name }) => name !== 'id' && given[camel(name)] !== undefined,
   )
   const values = fields.map(({ name, type }): JsonValue => {
-    // As a client would send it: graphql-js makes objects without a prototype.
+    // Plain JSON: graphql-js creates objects without a prototype.
     const value: JsonValue = JSON.parse(JSON.stringify(given[camel(name)]))
     if (value === null) return null
-    return type.canonical(type.graphql === 'ID' ? Number(value) : value)
+    return type.canonical(type.graphql.type === 'ID' ? Number(value) : value)
   })
   const faults = fields.some((field, at) => values[at] === null && !field.optional)
     ? ['VALIDATION_FAILED']
@@ -398,7 +416,7 @@ function planOf(
 
 const camel = (name: string) => name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase())
 
-/** What a create sets by itself. */
+/** The values that a create sets without being asked. */
 function defaultsOf(of: Collection, given: object): Row {
   const left = [...of.fields.values()].filter(({ name }) => !Object.hasOwn(given, camel(name)))
   return Object.fromEntries(
@@ -415,7 +433,7 @@ function leadsSomewhere(data: Data, of: Collection, row: Row): boolean {
   })
 }
 
-/** What is left when an item goes; undefined when something that stays holds on to what would go. */
+/** The rows that remain after a deletion; undefined when a remaining row restricts it. */
 function removed(model: Model, data: Data, { name }: Collection, id: number): Data | undefined {
   const gone = new Set([`${name} ${id}`])
   const references = [...model.collections.values()].flatMap(of =>

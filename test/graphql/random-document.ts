@@ -1,4 +1,5 @@
 /** Random valid documents of a schema, with variables. */
+
 import {
   type GraphQLArgument,
   GraphQLBoolean,
@@ -19,35 +20,35 @@ import {
 } from 'graphql'
 import type { JsonValue } from '../../src/model/fields/type.ts'
 import type { Collection, Model } from '../../src/model/model.ts'
-import { cursorsOf, effectiveSort } from '../../src/plan/cursor.ts'
-import type { Sort } from '../../src/plan/plan.ts'
+import { cursorsOf } from '../../src/plan/cursor.ts'
+import { totalOrder } from '../../src/plan/order.ts'
 
-export interface Asked {
+export interface GeneratedOperation {
   readonly source: string
   readonly variables: Readonly<Record<string, unknown>>
 }
 
 type Variables = Readonly<Record<string, unknown>>
 
-/** One document, to be asked with several sets of variables. */
+/** One document, with several sets of variables. */
 export interface RandomDocument {
   readonly source: string
   readonly sets: readonly Variables[]
 }
 
-/** Arguments that choose rows, not values of a write. */
+/** Arguments that select rows, as opposed to values of a write. */
 const ofLists = new Set(['limit', 'first', 'last', 'filter', 'orderBy', 'search'])
 
 /**
- * At most 200 directives are allowed, and those of a fragment count wherever it is spread: so many are written, and so
- * many fragments are spread twice, that four times all of them are allowed.
+ * An operation may have 200 directives, and those of a fragment count at each spread. Fragments are spread up to twice,
+ * one within another, so a fourth of the limit is written at most.
  */
 const DIRECTIVES = 45
 const TWICE = 2
 
 const condition = new GraphQLNonNull(GraphQLBoolean)
 
-/** A small generator of its own, so that a document follows from one number. */
+/** A small random generator, so that a document follows from one number. */
 function dice(seed: number) {
   let state = (seed * 2654435761 + 12345) >>> 0
   const next = () => {
@@ -68,7 +69,7 @@ class Writer {
   readonly #declarations: string[] = []
   readonly #sets: readonly Record<string, unknown>[] = [{}, {}, {}]
   readonly #width: number
-  /** How often an argument that may be null is. */
+  /** The share of nullable arguments that are null. */
   readonly #nulls: number
   readonly #seed: number
   readonly #model: Model
@@ -101,7 +102,7 @@ class Writer {
     return `{ ${parts.join(' ')} }`
   }
 
-  /** What all have, and what is asked of one type or another. */
+  /** The interface's own fields, and fields of some of its types. */
   #abstract(type: GraphQLInterfaceType, depth: number): string {
     const types = this.#schema.getImplementations(type).objects
     const parts = Array.from({ length: 1 + this.#dice.int(4) }, () => {
@@ -160,7 +161,7 @@ class Writer {
     return ` @${name}(if: ${this.#dice.chance(0.5) ? value : this.#variable(condition, () => this.#dice.chance(0.4))})`
   }
 
-  /** Where it has a default or may be null, now and then it is left out. */
+  /** Sometimes leaves out an argument that is optional. */
   #variable(type: GraphQLInputType, make: () => unknown): string {
     const name = `v${++this.#count}`
     const isStandard = this.#dice.chance(0.25)
@@ -182,7 +183,7 @@ class Writer {
     const list = given.filter(({ name }) => name !== 'orderBy')
     const isPlaced = names.includes('after') && this.#dice.chance(0.3)
     if (isPlaced) {
-      // What stands before a position is told from the end alone, so there is a `last`.
+      // `before` needs `last`.
       const others = list
         .filter(({ name }) => name !== 'last')
         .map(each => `${each.name}: ${this.#argument(each)}`)
@@ -194,7 +195,7 @@ class Writer {
     return `(${given.map(each => `${each.name}: ${this.#argument(each)}`).join(', ')})`
   }
 
-  /** A position in an order, whether or not there is an item. */
+  /** A position in an order, with or without an item. */
   #place(argument: string, type: string): readonly string[] {
     const collection = this.#collectionOf(type)
     const order = this.#schema.getType(`${type.replace(/Connection$/, '')}OrderBy`)
@@ -202,8 +203,8 @@ class Writer {
     const values = Array.from({ length: this.#dice.int(3) }, () => this.#dice.pick(ordersOf(order)))
     const fields = values.map(({ value }) => value.field)
     const chosen = values.filter(({ value }, at) => fields.indexOf(value.field) === at)
-    const sort: Sort[] = chosen.map(({ value }) => value)
-    const keys = effectiveSort(sort).map(({ field }) => this.#key(collection, field))
+    const sort = totalOrder(chosen.map(({ value }) => value))
+    const keys = sort.map(({ field }) => this.#key(collection, field))
     const cursor = cursorsOf(collection, sort).encode(keys)
     return [`orderBy: [${chosen.map(({ name }) => name).join(', ')}]`, `${argument}: "${cursor}"`]
   }
@@ -222,7 +223,7 @@ class Writer {
     if (name === 'id') return 1 + this.#dice.int(5)
     const field = collection.fields.get(name)
     if (field?.optional && this.#dice.chance(0.2)) return null
-    switch (field?.type.encoding) {
+    switch (field?.type.encoding.name) {
       case 'number':
         return this.#dice.int(4)
       case 'boolean':
@@ -249,14 +250,14 @@ class Writer {
     return `${type}:${1 + this.#dice.int(5)}`
   }
 
-  /** As JSON: enum values are strings there. */
+  /** As JSON, where enum values are strings. */
   #value(type: GraphQLInputType, depth: number): unknown {
     if (isNonNullType(type)) return this.#value(type.ofType, depth)
     if (isListType(type)) {
       return Array.from({ length: this.#dice.int(3) }, () => this.#value(type.ofType, depth))
     }
     if (isInputObjectType(type)) {
-      // An address that is none is refused before anything is executed.
+      // An invalid address is refused before execution.
       const fields = Object.values(type.getFields()).filter(
         field =>
           field.name !== 'email' &&
@@ -298,12 +299,12 @@ function innermost(type: GraphQLInputType): GraphQLInputType {
   return isNonNullType(type) || isListType(type) ? innermost(type.ofType) : type
 }
 
-/** Mutations of what is not the random model's own: keys, apps. */
+/** Mutations of collections that are not the random model's own: keys, apps. */
 function isAnother({ name: type }: GraphQLObjectType, name: string): boolean {
   return type === 'Mutation' && !/^(create|update|delete)(User|Post|Tag|PostTag)$/.test(name)
 }
 
-/** A JSON value as GraphQL writes it. */
+/** A JSON value as a GraphQL literal. */
 function jsonLiteral(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(jsonLiteral).join(', ')}]`
   if (typeof value !== 'object' || value === null) return JSON.stringify(value)
@@ -327,7 +328,7 @@ function literal(value: unknown, type: GraphQLInputType): string {
   return isEnumType(type) ? String(value) : jsonLiteral(value)
 }
 
-/** RELEVANCE stands alone, and in a search: `contract/graphql` asks for it. */
+/** RELEVANCE is only valid alone and in a search: `contract/graphql` tests it. */
 function ordersOf(type: GraphQLEnumType) {
   return type.getValues().filter(({ name }) => name !== 'RELEVANCE')
 }
@@ -338,8 +339,8 @@ export function randomDocument(schema: GraphQLSchema, seed: number, model: Model
   return new Writer(schema, seed, 0, model).document('query', query)
 }
 
-/** Its values fit their fields, but for nulls where a field must have a value. */
-export function randomMutation(schema: GraphQLSchema, seed: number, model: Model): Asked {
+/** Its values are valid, except for nulls in required fields. */
+export function randomMutation(schema: GraphQLSchema, seed: number, model: Model): GeneratedOperation {
   const mutation = schema.getMutationType()
   if (!mutation) throw new Error('the schema has no mutations')
   const { source, sets } = new Writer(schema, seed, 0.1, model).document('mutation', mutation)

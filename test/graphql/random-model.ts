@@ -1,4 +1,4 @@
-/** Random models with every way a field can come out, and rows for them. */
+/** Random models, in which fields complete in every possible way, and rows for them. */
 import fc from 'fast-check'
 import { checkModel } from '../../src/model/check.ts'
 import { collection, manyToMany, model, users } from '../../src/model/declaration.ts'
@@ -19,7 +19,7 @@ import { choices, datas } from '../plan/random.ts'
 import type { Data, Row } from '../plan/reference.ts'
 import type { Choices } from '../plan/small-model.ts'
 
-/** Which of the fields that may have no value must have one. */
+/** Which of the optional fields are required instead. */
 const requirable = [
   'users.level',
   'users.boss_id',
@@ -34,12 +34,12 @@ const requirable = [
 
 type Required = ReadonlySet<string>
 
-export interface World {
+export interface ModelAndData {
   readonly model: Model
   readonly data: Data
 }
 
-/** What a deletion does to what refers to the item, by the field that refers. */
+/** What a deletion does to the items that refer to the deleted one, by the referring field. */
 const references = ['users.boss_id', 'posts.author_id', 'post_tags.post_id', 'post_tags.tag_id'] as const
 const ways = ['restrict', 'cascade', 'clear'] as const
 type Ways = Readonly<Record<string, (typeof ways)[number]>>
@@ -58,7 +58,7 @@ function modelOf({ access = {}, fields = {} }: Choices, required: Required, dele
     model({
       users: users({
         fields: {
-          // The first administrator is made without them, so they need a default.
+          // The first administrator is created without them, so they need a default.
           level: integer({ ...of('users.level'), min: 0, max: 9, default: 1 }),
           boss_id: relation('users', { inverse: 'reports', ...referring('users.boss_id'), default: 1 }),
         },
@@ -110,7 +110,7 @@ const scores = [0, 1.5, -2, 0.1 + 0.2, 1e21, 3]
 const states = ['draft', 'in-progress', 'done']
 const extras: JsonValue[] = [{ a: [1, null, { b: 'x' }] }, 'text', 7, false]
 
-/** Rows as the plan tests make them, with the fields beyond. */
+/** Rows of the plan tests, with additional fields. */
 function rowsOf(data: Data, required: Required, seed: number): Data {
   const fill = (of: string, row: Row, index: number): Row => {
     const missing = [...required].filter(
@@ -146,13 +146,13 @@ function rowsOf(data: Data, required: Required, seed: number): Data {
   }
 }
 
-/** References that everyone may see and that always lead somewhere, so that hidden rows leave holes. */
+/** References that everyone may see and that are never null: a hidden target is then an error. */
 function opened({ access, fields }: Choices): Choices {
   const open = references.map(where => [where, {}] as const)
   return { ...(access ? { access } : {}), fields: { ...fields, ...Object.fromEntries(open) } }
 }
 
-export const worlds: fc.Arbitrary<World> = fc
+export const modelsWithData: fc.Arbitrary<ModelAndData> = fc
   .record({
     choices,
     data: datas,
@@ -165,7 +165,7 @@ export const worlds: fc.Arbitrary<World> = fc
     const chosen = holes ? opened(all) : all
     const required = holes ? [...some, ...references] : some
     const needed = new Set<string>(required)
-    const world = { model: modelOf(chosen, needed, deletion), data: rowsOf(data, needed, seed) }
-    const shown = () => JSON.stringify({ chosen, required, deletion, data: world.data })
-    return Object.defineProperty(world, fc.toStringMethod, { value: shown, enumerable: false })
+    const modelAndData = { model: modelOf(chosen, needed, deletion), data: rowsOf(data, needed, seed) }
+    const shown = () => JSON.stringify({ chosen, required, deletion, data: modelAndData.data })
+    return Object.defineProperty(modelAndData, fc.toStringMethod, { value: shown, enumerable: false })
   })

@@ -1,9 +1,10 @@
-/** What lists cost where no index leads to their rows. */
+/** The cost of lists that no index serves. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { scanCost } from '../../src/graphql/scan-cost.ts'
+import { scanCost } from '../../src/graphql/limits/scan-cost.ts'
 import { anyone, collection, index, integer, model, relation, string } from '../../src/index.ts'
 import { checkModel } from '../../src/model/check.ts'
+import { totalOrder } from '../../src/plan/order.ts'
 import type { Filter } from '../../src/plan/plan.ts'
 
 const access = { read: anyone, create: anyone, update: anyone, delete: anyone }
@@ -49,7 +50,7 @@ function costOf(
   const rows = {
     filter,
     ...(search !== undefined && { search }),
-    sort: sort === undefined ? [] : [{ field: sort, descending: false }],
+    sort: totalOrder(sort === undefined ? [] : [{ field: sort, descending: false }]),
   }
   return scanCost(rows, { model: checked, target, inner, counted })
 }

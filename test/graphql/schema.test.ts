@@ -1,10 +1,10 @@
-/** The generated schema: what was asked for is in it exactly, and nothing that must stay hidden is. */
+/** The generated schema has exactly the required types, and nothing that must stay hidden. */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { buildSchema, type GraphQLSchema, isObjectType, parse, validate, validateSchema } from 'graphql'
-import { createSchema } from '../../src/graphql/schema.ts'
-import { schemaText } from '../../src/graphql/sdl.ts'
+import { createSchema } from '../../src/graphql/schema/schema.ts'
+import { schemaText } from '../../src/graphql/schema/sdl.ts'
 import {
   anyone,
   checkModel,
@@ -20,8 +20,8 @@ import type { Declaration } from '../../src/model/declaration.ts'
 import blog from '../models/blog.ts'
 import rich from '../models/rich.ts'
 
-/** As the requirements state it. */
-const asked = `
+/** From the requirements. */
+const requiredSchema = `
   type User { id: ID! email: String! posts: [Post!]! }
   type Post { id: ID! title: String! author: User! }
   type Query { user(id: ID!): User posts(limit: Int = 10): [Post!]! }
@@ -41,7 +41,7 @@ function fieldsOf(schema: GraphQLSchema, name: string) {
 
 test('the schema of the reference model holds the required block, name by name and type by type', () => {
   const schema = schemaOf(blog)
-  for (const wanted of Object.values(buildSchema(asked).getTypeMap())) {
+  for (const wanted of Object.values(buildSchema(requiredSchema).getTypeMap())) {
     if (!isObjectType(wanted) || wanted.name.startsWith('__')) continue
     const fields = fieldsOf(schema, wanted.name)
     for (const field of Object.values(wanted.getFields())) {
@@ -117,7 +117,7 @@ test('a relation that hangs on a hidden field is not shown, and one with a rule 
   assert.equal('hiddenNotes' in fieldsOf(made, 'User'), false)
 })
 
-test('choices are enums, deprecations are told, and fields that cannot change are no arguments of updates', () => {
+test('choices are enums, deprecations have reasons, and immutable fields are no arguments of updates', () => {
   const made = schemaOf(
     model({
       tasks: collection({

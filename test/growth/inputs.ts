@@ -1,31 +1,34 @@
 /** What takes input from outside, called in this process: a row each. */
+
 import formats from 'ajv-formats/dist/formats.js'
-import { readForm } from '../../src/auth/accounts/face/form-body.ts'
-import { passwordFault } from '../../src/auth/accounts/rules.ts'
+import { passwordFault } from '../../src/auth/accounts/password-rules.ts'
+import { readForm } from '../../src/auth/accounts/routes/form-body.ts'
 import { findCredential } from '../../src/auth/credentials.ts'
 import { isKey } from '../../src/auth/key.ts'
 import { isPasswordTooLong } from '../../src/auth/password.ts'
-import { doubled, pairsOf, textOf } from '../../src/auth/server/dialect.ts'
+import { formText, parseForm } from '../../src/auth/server/requests/form.ts'
+import { repeatedParameter } from '../../src/auth/server/requests/parameters.ts'
+import { matchesNone, readIfMatch } from '../../src/conditional.ts'
 import { ApiError } from '../../src/errors.ts'
-import { readAccept as graphqlAccept } from '../../src/graphql/accept.ts'
-import { createEngine } from '../../src/graphql/create-engine.ts'
-import { addressReader } from '../../src/http/address.ts'
+import { createEngine } from '../../src/graphql/execute/create-engine.ts'
+import { readAccept as graphqlAccept } from '../../src/graphql/transports/accept.ts'
+import { addressReader } from '../../src/http/client-address.ts'
 import { requestId } from '../../src/http/request-id.ts'
 import { checkModel } from '../../src/model/check.ts'
-import { schemaFaults } from '../../src/model/fault.ts'
 import type { JsonValue } from '../../src/model/fields/type.ts'
-import { formats as ownFormats } from '../../src/model/formats.ts'
+import { schemaFaults } from '../../src/model/json-schema/faults.ts'
+import { formats as ownFormats } from '../../src/model/json-schema/formats.ts'
+import { publicPicture, redirection } from '../../src/model/json-schema/patterns.ts'
 import { nearest } from '../../src/model/nearest.ts'
-import { publicPicture, redirection } from '../../src/model/patterns.ts'
 import { bodyValidator } from '../../src/model/validate.ts'
 import { cursorsOf } from '../../src/plan/cursor.ts'
+import { orderById } from '../../src/plan/order.ts'
 import type { Run } from '../../src/plan/run.ts'
 import { containedFault, indexedTerms, maxIndexedLength, searchFault } from '../../src/plan/text-search.ts'
 import { readAccept } from '../../src/rest/accept.ts'
 import { maxMembers, readBody } from '../../src/rest/body.ts'
-import { matchesNone, readIfMatch } from '../../src/rest/conditional.ts'
-import { parseQuery, unknownParameter } from '../../src/rest/parameters.ts'
-import { arrayOf } from '../../src/store/postgres/statement.ts'
+import { parseQuery, unknownParameter } from '../../src/rest/query/query-string.ts'
+import { arrayOf } from '../../src/store/sql/postgres.ts'
 import { mergePatch } from '../../src/store/write/documents.ts'
 import { normalize } from '../../src/unicode.ts'
 import type { GrowthInput } from './measure.ts'
@@ -112,9 +115,9 @@ const queries: readonly GrowthInput[] = [
   ...rows('parameter that nobody knows', hostile, headerBound, text =>
     unknownParameter(text, things.fields.keys()),
   ),
-  ...rows('cursor', hostile, 6000, text => cursorsOf(things, []).decode(text)),
+  ...rows('cursor', hostile, 6000, text => cursorsOf(things, orderById).decode(text)),
   ...rows('cursor, base64', hostile, 4500, text =>
-    cursorsOf(things, []).decode(Buffer.from(text).toString('base64url')),
+    cursorsOf(things, orderById).decode(Buffer.from(text).toString('base64url')),
   ),
   ...rows('did you mean', hostile, headerBound, text => nearest(text, [text.slice(1), 'title'])),
 ]
@@ -123,7 +126,9 @@ const forms: readonly GrowthInput[] = [
   ...rows('form', hostile, formBound, text =>
     readForm({ headers: { 'content-type': 'application/x-www-form-urlencoded' }, body: Buffer.from(text) }),
   ),
-  ...rows('OAuth parameters', hostile, formBound, text => doubled(pairsOf(textOf(pairsOf(text))))),
+  ...rows('OAuth parameters', hostile, formBound, text =>
+    repeatedParameter(parseForm(formText(parseForm(text)))),
+  ),
   ...rows('password', unicode, formBound, text => passwordFault(text, 'a@example.com')),
   ...rows('password, length', unicode, formBound, isPasswordTooLong),
 ]

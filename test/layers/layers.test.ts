@@ -1,29 +1,29 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { cyclesIn, importsOf, layerFaults, readSources } from '../../scripts/layers.ts'
-import { rooms } from '../../src/layers.ts'
+import { modules, shared } from '../../src/layers.ts'
 
 describe('the import scan', () => {
-  const cases: readonly [string, string, boolean][] = [
-    [`import { a } from './a.ts'`, './a.ts', false],
-    [`import type { A } from './a.ts'`, './a.ts', true],
-    [`import { type A, type B as C } from './a.ts'`, './a.ts', true],
-    [`import { type A, b } from './a.ts'`, './a.ts', false],
-    [`import a, { type B } from './a.ts'`, './a.ts', false],
-    [`import * as a from './a.ts'`, './a.ts', false],
-    [`import './a.ts'`, './a.ts', false],
-    [`export { a } from './a.ts'`, './a.ts', false],
-    [`export type { A } from './a.ts'`, './a.ts', true],
-    [`export * from './a.ts'`, './a.ts', false],
-    [`const a = await import('./a.ts')`, './a.ts', false],
-    [`import {\n  a,\n  b,\n} from "./a.ts"`, './a.ts', false],
-    [`import { DatabaseSync } from 'node:sqlite'`, 'node:sqlite', false],
+  const cases: readonly [string, string][] = [
+    [`import { a } from './a.ts'`, './a.ts'],
+    [`import type { A } from './a.ts'`, './a.ts'],
+    [`import { type A, type B as C } from './a.ts'`, './a.ts'],
+    [`import { type A, b } from './a.ts'`, './a.ts'],
+    [`import a, { type B } from './a.ts'`, './a.ts'],
+    [`import * as a from './a.ts'`, './a.ts'],
+    [`import './a.ts'`, './a.ts'],
+    [`export { a } from './a.ts'`, './a.ts'],
+    [`export type { A } from './a.ts'`, './a.ts'],
+    [`export * from './a.ts'`, './a.ts'],
+    [`const a = await import('./a.ts')`, './a.ts'],
+    [`import {\n  a,\n  b,\n} from "./a.ts"`, './a.ts'],
+    [`import { DatabaseSync } from 'node:sqlite'`, 'node:sqlite'],
   ]
-  for (const [text, specifier, typeOnly] of cases) {
+  for (const [text, specifier] of cases) {
     it(`reads ${JSON.stringify(text)}`, () => {
       assert.deepEqual(
-        importsOf(text).map(found => ({ specifier: found.specifier, typeOnly: found.typeOnly })),
-        [{ specifier, typeOnly }],
+        importsOf(text).map(found => found.specifier),
+        [specifier],
       )
     })
   }
@@ -48,9 +48,9 @@ describe('the import scan', () => {
 })
 
 describe('the layer check', () => {
-  const faults = (file: string, text: string) => layerFaults([{ file, text }])
+  const faults = (file: string, text: string) => layerFaults([{ file, text }], { modules, shared })
 
-  it('refuses a room that may not be imported, with place and way out', () => {
+  it('refuses a module that may not be imported, with place and way out', () => {
     const [fault] = faults('rest/list.ts', `\nimport { openSqlite } from '../store/sqlite.ts'\n`)
     assert.match(fault ?? '', /^src\/rest\/list\.ts:2 rest may not import store; it may import .*plan, model/)
   })
@@ -60,37 +60,49 @@ describe('the layer check', () => {
     assert.equal(faults('model/a.ts', `import type { Plan } from '../plan/plan.ts'`).length, 1)
   })
 
-  it('lets a room import itself, what it may, and what all may', () => {
+  it('lets a module import itself, what it may, and what all may', () => {
     const text = `import '../plan/plan.ts'\nimport '../model/model.ts'\nimport './b.ts'\nimport '../errors.ts'`
     assert.deepEqual(faults('rest/a.ts', text), [])
     assert.deepEqual(faults('serve.ts', `import './store/sqlite.ts'\nimport './rest/rest.ts'`), [])
   })
 
-  it('takes a folder and the file of the same name for one room', () => {
+  it('takes a folder and the file of the same name for one module', () => {
     assert.deepEqual(faults('http/send.ts', `import type { X } from '../http.ts'`), [])
   })
 
-  it('keeps packages to their rooms', () => {
-    assert.match(faults('rest/a.ts', `import pino from 'pino'`)[0] ?? '', /only log may import pino/)
+  it('keeps packages to their modules', () => {
+    assert.match(
+      faults('rest/a.ts', `import pino from 'pino'`)[0] ?? '',
+      /only observability may import pino/,
+    )
     assert.match(faults('plan/a.ts', `import { DatabaseSync } from 'node:sqlite'`)[0] ?? '', /only store/)
-    assert.match(faults('rest/a.ts', `import _ from 'lodash/fp'`)[0] ?? '', /lodash belongs to no room/)
+    assert.match(faults('rest/a.ts', `import _ from 'lodash/fp'`)[0] ?? '', /lodash belongs to no module/)
     assert.match(faults('rest/a.ts', `import fs from 'fs'`)[0] ?? '', /write node:fs/)
     assert.deepEqual(faults('rest/a.ts', `import fs from 'node:fs'`), [])
   })
 
-  it('refuses rooms that nobody declared', () => {
-    assert.match(faults('utils/a.ts', '')[0] ?? '', /^src\/utils\/a\.ts:1 utils is no known room/)
+  it('refuses modules that nobody declared', () => {
+    assert.match(faults('utils/a.ts', '')[0] ?? '', /^src\/utils\/a\.ts:1 utils is no known module/)
   })
 
-  it('finds cycles at run time, and leaves those of types alone', () => {
-    const cycle = [
-      { file: 'plan/a.ts', text: `import { b } from './b.ts'` },
-      { file: 'plan/b.ts', text: `import { c } from './c.ts'` },
-      { file: 'plan/c.ts', text: `import { a } from './a.ts'` },
-    ]
-    assert.match(cyclesIn(cycle)[0] ?? '', /plan\/a\.ts → plan\/b\.ts → plan\/c\.ts → plan\/a\.ts/)
-    const types = cycle.map(({ file, text }) => ({ file, text: text.replace('import', 'import type') }))
-    assert.deepEqual(cyclesIn(types), [])
+  const cycle = [
+    { file: 'plan/a.ts', text: `import { b } from './b.ts'` },
+    { file: 'plan/b.ts', text: `import type { C } from './c.ts'` },
+    { file: 'plan/c.ts', text: `import { a } from './a.ts'\nimport './d.ts'` },
+    { file: 'plan/d.ts', text: '' },
+  ]
+  const files = ['plan/a.ts', 'plan/b.ts', 'plan/c.ts']
+
+  it('finds cycles, of types too', () => {
+    assert.deepEqual(cyclesIn(cycle), [files])
+    assert.deepEqual(cyclesIn([{ file: 'plan/a.ts', text: `import './a.ts'` }]), [['plan/a.ts']])
+    assert.deepEqual(cyclesIn(cycle.slice(1)), [])
+  })
+
+  it('refuses cycles', () => {
+    const [fault] = layerFaults(cycle)
+    assert.match(fault ?? '', /^src\/plan\/a\.ts:1 and plan\/b\.ts, plan\/c\.ts import each other/)
+    assert.deepEqual(layerFaults(cycle.slice(1)), [])
   })
 
   it('holds for the sources as they are', () => {
@@ -99,10 +111,10 @@ describe('the layer check', () => {
     assert.deepEqual(layerFaults(sources), [])
   })
 
-  it('names only rooms that exist', () => {
-    for (const [name, room] of Object.entries(rooms)) {
-      if (room.imports === 'all') continue
-      for (const other of room.imports) assert.ok(rooms[other], `${name} imports ${other}`)
+  it('names only modules that exist', () => {
+    for (const [name, module] of Object.entries(modules)) {
+      if (module.imports === 'all') continue
+      for (const other of module.imports) assert.ok(modules[other], `${name} imports ${other}`)
     }
   })
 })

@@ -4,10 +4,10 @@ import { hash } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { Secret, TOTP } from 'otpauth'
-import { loadKeys } from '../../src/auth/server/keys.ts'
+import { loadKeys } from '../../src/auth/server/tokens/signing-keys.ts'
 import { checkModel } from '../../src/model/check.ts'
 import { openSqlite } from '../../src/store/sqlite.ts'
-import { recordsBeside } from '../auth/sealing/beside.ts'
+import { recordsBeside } from '../auth/encryption/other-process.ts'
 import { Browser, type Departure, type Page } from '../conformance/oauth/browser.ts'
 import {
   authorizationUrl,

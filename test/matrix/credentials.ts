@@ -9,7 +9,7 @@ import {
   post,
   secretOf,
 } from '../conformance/oauth/server.ts'
-import { model } from './world.ts'
+import { model } from './context.ts'
 
 export interface Credential {
   readonly what: string

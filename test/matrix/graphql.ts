@@ -10,25 +10,25 @@ import {
   isLeafType,
   isRequiredArgument,
 } from 'graphql'
-import { createEngine } from '../../src/graphql/create-engine.ts'
+import { createEngine } from '../../src/graphql/execute/create-engine.ts'
 import type { JsonValue } from '../../src/model/fields/type.ts'
 import type { Collection } from '../../src/model/model.ts'
 import type { Plan, WriteShape } from '../../src/plan/plan.ts'
 import { naiveReply } from '../graphql/naive.ts'
 import { type Data, writeReference } from '../plan/reference.ts'
+import { type Context, model, same } from './context.ts'
 import type { Credential } from './credentials.ts'
 import { type Asked, opaque, operations, requestsOf } from './operations.ts'
 import { parents, type Send, type Tally, undo } from './rest.ts'
-import { model, same, type World } from './world.ts'
 
 interface Bench {
-  readonly world: World
+  readonly context: Context
   readonly send: Send
   readonly tally: Tally
   readonly schema: GraphQLSchema
 }
 
-const noRun = new Proxy({}, { get: () => assert.fail('the schema alone is wanted') }) as World['run']
+const noRun = new Proxy({}, { get: () => assert.fail('the schema alone is wanted') }) as Context['run']
 
 /** The schema that the service has too. */
 export function schemaOf(): GraphQLSchema {
@@ -47,7 +47,7 @@ function typeOf(field: GraphQLField<unknown, unknown>): GraphQLObjectType {
 function written(of: Collection, name: string, value: JsonValue): unknown {
   const type = of.fields.get(name)?.type
   if (value === null) return null
-  if (type?.graphql === 'ID') return String(value)
+  if (type?.graphql.type === 'ID') return String(value)
   return type?.name === 'choice' ? String(value).toUpperCase() : value
 }
 
@@ -165,7 +165,7 @@ function mutationOf(schema: GraphQLSchema, { of, plan, body = {} }: Asked): Docu
 }
 
 async function checkMutation(bench: Bench, asked: Asked, by: Credential): Promise<void> {
-  const data = await bench.world.snapshot()
+  const data = await bench.context.snapshot()
   const plan = asked.plan as Plan<WriteShape>
   const expected = writeReference(model, data, by.who, plan)
   const allowed = !('errors' in expected)
@@ -173,7 +173,7 @@ async function checkMutation(bench: Bench, asked: Asked, by: Credential): Promis
   const mutation = mutationOf(bench.schema, asked)
   if (!mutation) return
   const { sent, data: got, errors } = await reply(bench, mutation, by)
-  const after = await bench.world.snapshot()
+  const after = await bench.context.snapshot()
   const told = `${by.what}: ${mutation.source} ${JSON.stringify(mutation.variables)} → ${sent.status} ${sent.text}`
   if (!allowed) {
     const [error] = errors
@@ -194,7 +194,7 @@ async function checkMutation(bench: Bench, asked: Asked, by: Credential): Promis
   assert.ok(same({ ...expected.data, [asked.of.name]: renamed }, after), `${told}: not what the rules say`)
   const shown = (got as { done?: { id?: string } } | null)?.done?.id
   if (shown !== undefined) assert.equal(shown, String(id), told)
-  await undo(bench.world, asked, data, Number(id))
+  await undo(bench.context, asked, data, Number(id))
   bench.tally.add('written')
 }
 
@@ -202,10 +202,11 @@ const kinds = new Set(['create', 'merge', 'delete'])
 
 /** Every collection: what can be asked about it, and every change at every row. */
 export async function checkGraphql(bench: Bench, by: Credential): Promise<void> {
-  for (const of of model.collections.values()) await checkQueries(bench, of, await bench.world.snapshot(), by)
+  for (const of of model.collections.values())
+    await checkQueries(bench, of, await bench.context.snapshot(), by)
   for (const operation of operations()) {
     if (!kinds.has(operation.kind) || opaque.has(operation.of.name)) continue
-    for (const asked of requestsOf(operation, await bench.world.snapshot(), by.who))
+    for (const asked of requestsOf(operation, await bench.context.snapshot(), by.who))
       await checkMutation(bench, asked, by)
   }
 }

@@ -1,12 +1,14 @@
 /** Every operation of the OpenAPI document, as requests whose meaning the reference can tell. */
+
 import assert from 'node:assert/strict'
 import type { JsonValue } from '../../src/model/fields/type.ts'
 import type { Collection, Field } from '../../src/model/model.ts'
+import { orderById } from '../../src/plan/order.ts'
 import type { Plan, ReadShape, WriteShape } from '../../src/plan/plan.ts'
 import type { Principal } from '../../src/principal.ts'
-import { openapi } from '../../src/rest/openapi.ts'
-import { type Data, World as Reference, type Row } from '../plan/reference.ts'
-import { model, type Values } from './world.ts'
+import { openapi } from '../../src/rest/openapi/document.ts'
+import { type Data, Evaluation as Reference, type Row } from '../plan/reference.ts'
+import { model, type Values } from './context.ts'
 
 type Kind = 'list' | 'item' | 'related' | 'create' | 'replace' | 'merge' | 'delete' | 'me'
 
@@ -177,9 +179,9 @@ function writePlan(
 
 /** What the service shows of an item by itself: every field that this caller knows of. */
 export function selectionFor(who: Principal, of: Collection) {
-  const world = new Reference(model, {}, who, [])
+  const context = new Reference(model, {}, who, [])
   return fieldsOf(of)
-    .filter(({ name }) => world.exists(of, name))
+    .filter(({ name }) => context.exists(of, name))
     .map(({ name }) => ({ kind: 'field', key: name, field: name }) as const)
 }
 
@@ -196,7 +198,7 @@ function listPlan(
       within,
       filter: undefined,
       search: undefined,
-      sort: [],
+      sort: orderById,
       window: { kind: 'page', offset: 0, limit: 1, total: 'exact' },
       select: selectionFor(who, of),
     },

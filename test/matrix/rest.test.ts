@@ -1,11 +1,11 @@
 /** Every operation, by every kind of credential, at every row: exactly what the rules say. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { model } from './context.ts'
 import { operations } from './operations.ts'
 import { checkRest } from './rest.ts'
 import { restRows } from './rows.ts'
 import { matrix } from './service.ts'
-import { model } from './world.ts'
 
 const userOutcomes = ['read', 'refused', 'not found', 'written', 'write refused']
 const appOutcomes = ['read', 'refused', 'not found', 'write refused']

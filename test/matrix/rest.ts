@@ -4,10 +4,16 @@ import { catalogue, type ErrorCode } from '../../src/errors.ts'
 import type { JsonValue } from '../../src/model/fields/type.ts'
 import type { Plan, ReadShape, WriteShape } from '../../src/plan/plan.ts'
 import type { Principal } from '../../src/principal.ts'
-import { type Data, maySee, World as Reference, readReference, writeReference } from '../plan/reference.ts'
+import {
+  type Data,
+  maySee,
+  Evaluation as Reference,
+  readReference,
+  writeReference,
+} from '../plan/reference.ts'
+import { type Context, model, same } from './context.ts'
 import type { Credential } from './credentials.ts'
 import { type Asked, operations, requestsOf } from './operations.ts'
-import { model, same, type World } from './world.ts'
 
 export interface Sent {
   readonly status: number
@@ -63,29 +69,29 @@ function checkRead(asked: Asked, data: Data, who: Principal, sent: Sent, told: s
 function assertShown({ of }: Asked, data: Data, who: Principal, sent: Sent, id: number, told: string): void {
   const row = data[of.name]?.find(each => each.id === id)
   assert.ok(row, told)
-  const world = new Reference(model, data, who, [])
-  world.mustRead(of)
-  const visible = world.errors.size === 0 && world.visible(of).includes(row)
+  const context = new Reference(model, data, who, [])
+  context.mustRead(of)
+  const visible = context.errors.size === 0 && context.visible(of).includes(row)
   for (const [name, value] of Object.entries(sent.json)) {
     if (name === 'id') continue
-    assert.ok(visible && world.exists(of, name), `${told}: shows ${name}`)
+    assert.ok(visible && context.exists(of, name), `${told}: shows ${name}`)
     assert.deepEqual(value, maySee(model, data, who, of, row, name) ? row[name] : null, `${told}: ${name}`)
   }
 }
 
 /** Puts back what a write has changed. */
-export async function undo(world: World, asked: Asked, before: Data, id: number): Promise<void> {
+export async function undo(context: Context, asked: Asked, before: Data, id: number): Promise<void> {
   const { kind } = asked.plan.shape
   const old = before[asked.of.name]?.find(row => row.id === id)
-  if (kind === 'create') return world.remove(asked.of.name, id)
+  if (kind === 'create') return context.remove(asked.of.name, id)
   assert.ok(old)
   const { id: _, ...values } = old
-  if (kind === 'update') return world.update(asked.of.name, id, values)
-  await world.insert(asked.of.name, values)
+  if (kind === 'update') return context.update(asked.of.name, id, values)
+  await context.insert(asked.of.name, values)
 }
 
 interface Bench {
-  readonly world: World
+  readonly context: Context
   readonly send: Send
   readonly tally: Tally
 }
@@ -94,14 +100,14 @@ interface Bench {
 export const parents = new Set(['users', 'projects', 'tasks', 'labels', 'oauth_apps'])
 
 async function checkWrite(bench: Bench, asked: Asked, data: Data, by: Credential): Promise<void> {
-  const { world, send, tally } = bench
+  const { context, send, tally } = bench
   const plan = asked.plan as Plan<WriteShape>
   const expected = writeReference(model, data, by.who, plan)
   const allowed = !('errors' in expected)
   if (allowed && plan.shape.kind === 'delete' && parents.has(asked.of.name)) return
   const sent = await send(asked, by.headers)
   const told = `${by.what}: ${asked.what} → ${sent.status} ${sent.text}`
-  const after = await world.snapshot()
+  const after = await context.snapshot()
   if (!allowed) {
     if (asked.opaque) assert.ok(sent.status >= 400 && sent.status < 500, told)
     else assertRefused(expected.errors, sent, told)
@@ -122,7 +128,7 @@ async function checkWrite(bench: Bench, asked: Asked, data: Data, by: Credential
     const { key: _key, client_secret: _secret, secret: _other, ...shown } = sent.json
     assertShown(asked, after, by.who, { ...sent, json: shown }, id, told)
   }
-  await undo(world, asked, data, id)
+  await undo(context, asked, data, id)
   tally.add('written')
 }
 
@@ -142,10 +148,10 @@ function assertAsExpected(
 /** Every operation at every row. */
 export async function checkRest(bench: Bench, by: Credential): Promise<void> {
   for (const operation of operations()) {
-    const data = await bench.world.snapshot()
+    const data = await bench.context.snapshot()
     for (const asked of requestsOf(operation, data, by.who)) {
       if (asked.method !== 'GET') {
-        await checkWrite(bench, asked, await bench.world.snapshot(), by)
+        await checkWrite(bench, asked, await bench.context.snapshot(), by)
         continue
       }
       const sent = await bench.send(asked, by.headers)

@@ -4,7 +4,7 @@
  * each set-up, and one user for the other kinds on most. `PORTICO_MATRIX=whole` tries everything everywhere.
  */
 import type { Fixture } from '../conformance/oauth/server.ts'
-import { locked, lockedNodes, postgresNodes } from '../setups/postgres.ts'
+import { locked, lockedNodes, postgres, postgresNodes } from '../setups/postgres.ts'
 import type { Setup } from '../setups/setup.ts'
 import { sqlite } from '../setups/sqlite.ts'
 import { type Credential, clientTokens, keys, none, scopeSets, tokens } from './credentials.ts'
@@ -68,7 +68,8 @@ export function restRows(): readonly MatrixRow[] {
   const sets = ['reading', 'some']
   return [
     ...everyKind(sqlite, sets),
-    rowOf('opaque tokens', postgresNodes, fixture => tokens(fixture, 'opaque', sets)),
+    rowOf('opaque tokens', postgres, fixture => tokens(fixture, 'opaque', sets)),
+    // Each request to another node, which has to know the credential.
     rowOf('one of each other kind', postgresNodes, oneOfEach('none', 'key', 'jwt', 'app')),
     // The database locks the rows of each connection by itself: one node shows it.
     rowOf('opaque tokens', locked, fixture => tokens(fixture, 'opaque', ['some'])),
@@ -82,7 +83,7 @@ export function graphqlRows(): readonly MatrixRow[] {
   return [
     rowOf('no credential, and keys', sqlite, async fixture => [none(), ...(await keys(fixture, ['some']))]),
     rowOf('one of each other kind', sqlite, oneOfEach('opaque', 'jwt', 'app')),
-    rowOf('opaque tokens', postgresNodes, opaque),
+    rowOf('opaque tokens', postgres, opaque),
     rowOf('opaque tokens', locked, opaque),
   ]
 }

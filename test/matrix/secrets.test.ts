@@ -8,9 +8,9 @@ import { test } from 'node:test'
 import type { Collection } from '../../src/model/model.ts'
 import type { Fixture } from '../conformance/oauth/server.ts'
 import type { Data } from '../plan/reference.ts'
+import { type Context, model, oneSecret, people, type Secrets } from './context.ts'
 import { queries, schemaOf } from './graphql.ts'
-import { withWorld } from './service.ts'
-import { model, oneSecret, people, type Secrets, type World } from './world.ts'
+import { withContext } from './service.ts'
 
 const anotherSecret: Secrets = {
   phone: '+9 999',
@@ -93,7 +93,7 @@ const unlike = new Set(['date', 'x-request-id', 'keep-alive', 'x-ratelimit-reset
 
 interface Side {
   readonly fixture: Fixture
-  readonly world: World
+  readonly context: Context
 }
 
 async function ask({ fixture }: Side, { method, path, body, headers }: Question, key: string | undefined) {
@@ -125,20 +125,20 @@ async function withTwo(
   secrets: Secrets,
   use: (sides: readonly [Side, Side]) => Promise<void>,
 ): Promise<void> {
-  await withWorld(async (fixture, world) => {
+  await withContext(async (fixture, context) => {
     level(fixture.place.database)
-    await withWorld(async (otherFixture, otherWorld) => {
+    await withContext(async (otherFixture, otherContext) => {
       level(otherFixture.place.database)
       await use([
-        { fixture, world },
-        { fixture: otherFixture, world: otherWorld },
+        { fixture, context },
+        { fixture: otherFixture, context: otherContext },
       ])
     }, secrets)
   })
 }
 
 async function differing([one, other]: readonly [Side, Side]): Promise<string[]> {
-  const [a, b] = [await one.world.snapshot(), await other.world.snapshot()]
+  const [a, b] = [await one.context.snapshot(), await other.context.snapshot()]
   return Object.keys(a).flatMap(name => {
     const pairs = (a[name] ?? []).flatMap((row, at) =>
       Object.keys(row).filter(key => row[key] !== b[name]?.[at]?.[key] && typeof row[key] !== 'object'),
@@ -153,7 +153,7 @@ async function askEverything(
   counts: Map<number, number>,
 ): Promise<void> {
   const schema = schemaOf()
-  const data: Data = await sides[0].world.snapshot()
+  const data: Data = await sides[0].context.snapshot()
   for (const of of model.collections.values()) {
     const all: Question[] = [...questions(of, true)]
     for (const { source, variables } of queries(schema, of, data))
@@ -210,7 +210,7 @@ test('write-only and internal fields: not even an administrator learns them', as
 })
 
 test('the tag of an answer changes only with what the answer shows', async () => {
-  await withWorld(async ({ url, ben }, world) => {
+  await withContext(async ({ url, ben }, context) => {
     const tagOf = async (path: string) =>
       (await fetch(url + path, { headers: { Authorization: `Bearer ${ben.key}` } })).headers.get('etag')
     const before = await Promise.all(
@@ -218,15 +218,15 @@ test('the tag of an answer changes only with what the answer shows', async () =>
     )
     assert.ok(before.every(tag => tag !== null))
     // With the times of the rows kept: only what is hidden from Ben changes.
-    const { updated_at: at } = (await world.snapshot()).users?.[0] ?? {}
-    await world.update('users', people.root, { phone: '+5 555', updated_at: at ?? null })
-    await world.insert('notices', { title: 'unseen', published_at: null, audience: 'all' })
+    const { updated_at: at } = (await context.snapshot()).users?.[0] ?? {}
+    await context.update('users', people.root, { phone: '+5 555', updated_at: at ?? null })
+    await context.insert('notices', { title: 'unseen', published_at: null, audience: 'all' })
     const after = await Promise.all(
       ['/api/v1/users/1', '/api/v1/users', '/api/v1/notices', '/api/v1/projects/1'].map(tagOf),
     )
     assert.equal(after[2], before[2])
     assert.equal(after[3], before[3])
-    const { updated_at: now } = (await world.snapshot()).users?.[0] ?? {}
+    const { updated_at: now } = (await context.snapshot()).users?.[0] ?? {}
     // That a row was changed is no secret where its time of change is not.
     assert.equal(after[0] === before[0], at === now)
   })

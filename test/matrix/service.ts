@@ -3,9 +3,9 @@ import { type Fixture, withFixture } from '../conformance/oauth/server.ts'
 import rich from '../models/rich.ts'
 import type { Setup } from '../setups/setup.ts'
 import { sqlite } from '../setups/sqlite.ts'
+import { type Context, fill, oneSecret, openContext, type Secrets } from './context.ts'
 import type { Credential } from './credentials.ts'
 import { type Send, Tally } from './rest.ts'
-import { fill, oneSecret, openWorld, type Secrets, type World } from './world.ts'
 
 /** `PORTICO_MATRIX=whole` takes every set of scopes on every set-up, as before a release. */
 export const isWhole = process.env.PORTICO_MATRIX === 'whole'
@@ -25,20 +25,20 @@ export function sender(url: string): Send {
 }
 
 /** Runs `use` with a service of the rich model whose rows hold the secrets. */
-export async function withWorld(
-  use: (fixture: Fixture, world: World) => Promise<void>,
+export async function withContext(
+  use: (fixture: Fixture, context: Context) => Promise<void>,
   secrets: Secrets = oneSecret,
   setup: Setup = sqlite,
 ): Promise<void> {
   await withFixture(
     settings,
     async fixture => {
-      const world = await openWorld(fixture.place)
+      const context = await openContext(fixture.place)
       try {
-        await fill(world, secrets)
-        await use(fixture, world)
+        await fill(context, secrets)
+        await use(fixture, context)
       } finally {
-        await world.close()
+        await context.close()
       }
     },
     rich,
@@ -47,7 +47,7 @@ export async function withWorld(
 }
 
 interface Bench {
-  readonly world: World
+  readonly context: Context
   readonly send: Send
   readonly tally: Tally
 }
@@ -59,10 +59,10 @@ export async function matrix(
   setup: Setup = sqlite,
 ): Promise<Tally> {
   const tally = new Tally()
-  const each = async (fixture: Fixture, world: World) => {
-    const bench = { world, send: sender(fixture.url), tally }
+  const each = async (fixture: Fixture, context: Context) => {
+    const bench = { context, send: sender(fixture.url), tally }
     for (const credential of await credentials(fixture)) await check(bench, credential)
   }
-  await withWorld(each, oneSecret, setup)
+  await withContext(each, oneSecret, setup)
   return tally
 }

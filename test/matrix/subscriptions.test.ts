@@ -9,9 +9,10 @@ import { type Fixture, post, secretOf } from '../conformance/oauth/server.ts'
 import { lockedNodes } from '../setups/postgres.ts'
 import { setups } from '../setups/setups.ts'
 import { sqlite } from '../setups/sqlite.ts'
+import { type Context, oneSecret, people, rowsOf, type Secrets, type Values } from './context.ts'
 import { type Credential, clientTokens, keys, none, scopeSets, tokens } from './credentials.ts'
 import { schemaOf } from './graphql.ts'
-import { isWhole, withWorld } from './service.ts'
+import { isWhole, withContext } from './service.ts'
 import {
   expect,
   type Overheard,
@@ -22,7 +23,6 @@ import {
   type Transport,
   topics,
 } from './subscriptions.ts'
-import { oneSecret, people, rowsOf, type Secrets, type Values, type World } from './world.ts'
 
 const schema = schemaOf()
 const all = topics(schema)
@@ -80,31 +80,31 @@ async function settled(subscribers: readonly Subscriber[]): Promise<void> {
 
 interface Scene {
   readonly fixture: Fixture
-  readonly world: World
+  readonly context: Context
   readonly subscribers: readonly Subscriber[]
 }
 
 /** Makes every change, and tells the subscribers' books what must follow. */
-async function changeEverything({ world, subscribers }: Scene): Promise<number> {
+async function changeEverything({ context, subscribers }: Scene): Promise<number> {
   let due = 0
   const note = async (collection: string, kind: 'created' | 'updated', id: number) => {
-    due += expect(subscribers, schema, await world.snapshot(), { collection, kind, id })
+    due += expect(subscribers, schema, await context.snapshot(), { collection, kind, id })
     await settled(subscribers)
   }
   const made: [string, number][] = []
   for (const [collection, values] of newRows()) {
-    const id = await world.insert(collection, values)
+    const id = await context.insert(collection, values)
     made.push([collection, id])
     await note(collection, 'created', id)
   }
   for (const [collection, id, values] of changes) {
-    await world.update(collection, id, values)
+    await context.update(collection, id, values)
     await note(collection, 'updated', id)
   }
   // The newest first, so that nothing else goes with one.
   for (const [collection, id] of made.reverse()) {
-    due += expect(subscribers, schema, await world.snapshot(), { collection, kind: 'deleted', id })
-    await world.remove(collection, id)
+    due += expect(subscribers, schema, await context.snapshot(), { collection, kind: 'deleted', id })
+    await context.remove(collection, id)
     await settled(subscribers)
   }
   await wait(400)
@@ -121,11 +121,11 @@ function compare(subscribers: readonly Subscriber[]): void {
 
 async function opened(
   fixture: Fixture,
-  world: World,
+  context: Context,
   credentials: readonly Credential[],
   transports: readonly Transport[],
 ): Promise<Subscriber[]> {
-  const data = await world.snapshot()
+  const data = await context.snapshot()
   const made: Subscriber[] = []
   for (const by of credentials)
     for (const transport of transports)
@@ -153,10 +153,10 @@ const setupsOf = (what: string) => (isWhole || what === 'opaque tokens' ? [...se
 for (const [what, credentials] of Object.entries(rows)) {
   for (const setup of setupsOf(what)) {
     test(`subscribers hear exactly what the rules and scopes allow: ${what} (${setup.name})`, async t => {
-      const check = async (fixture: Fixture, world: World) => {
-        const subscribers = await opened(fixture, world, await credentials(fixture), ['WebSocket', 'SSE'])
+      const check = async (fixture: Fixture, context: Context) => {
+        const subscribers = await opened(fixture, context, await credentials(fixture), ['WebSocket', 'SSE'])
         try {
-          const due = await changeEverything({ fixture, world, subscribers })
+          const due = await changeEverything({ fixture, context, subscribers })
           compare(subscribers)
           const silent = subscribers
             .flatMap(({ heard }) => heard)
@@ -169,14 +169,14 @@ for (const [what, credentials] of Object.entries(rows)) {
           for (const { close } of subscribers) close()
         }
       }
-      await withWorld(check, oneSecret, setup)
+      await withContext(check, oneSecret, setup)
     })
   }
 }
 
 test('what one may not ask for is refused by the same code as a query, at once or at the first event', async t => {
-  await withWorld(async (fixture, world) => {
-    const data = await world.snapshot()
+  await withContext(async (fixture, context) => {
+    const data = await context.snapshot()
     const apps = (await clientTokens(fixture)).slice(0, 2)
     const streams: Overheard[] = []
     for (const by of [none(), ...(await keys(fixture, ['some', 'users'])), ...apps]) {
@@ -189,7 +189,7 @@ test('what one may not ask for is refused by the same code as a query, at once o
     }
     try {
       await wait(300)
-      for (const [collection, values] of newRows()) await world.insert(collection, values)
+      for (const [collection, values] of newRows()) await context.insert(collection, values)
       await wait(1500)
       const codes = new Map<string, number>()
       for (const { what, code, text } of streams) {
@@ -220,7 +220,7 @@ async function endsSoon(subscriber: Subscriber): Promise<number> {
 }
 
 test('revocation ends every subscription of the credential, and nothing comes after it', async t => {
-  await withWorld(async (fixture, world) => {
+  await withContext(async (fixture, context) => {
     const { call, ann } = fixture
     const made = await call('/api/v1/api_keys', {
       method: 'POST',
@@ -261,7 +261,7 @@ test('revocation ends every subscription of the credential, and nothing comes af
       [{ ...jwt, what: 'a JWT of an app that is deleted' }, () => remove('Matrix jwt')],
     ]
     const labels = all.filter(({ of, kind }) => of.name === 'labels' && kind === 'created')
-    const data = await world.snapshot()
+    const data = await context.snapshot()
     let name = 0
     for (const [by, revoke] of cases) {
       const subscribers: Subscriber[] = []
@@ -270,15 +270,15 @@ test('revocation ends every subscription of the credential, and nothing comes af
       for (const transport of ['WebSocket', 'SSE'] as const)
         subscribers.push(await subscribe(fixture, asking, labels, transport))
       await wait(300)
-      const id = await world.insert('labels', { name: `label ${name++}`, shade: null })
-      expect(subscribers, schema, await world.snapshot(), { collection: 'labels', kind: 'created', id })
+      const id = await context.insert('labels', { name: `label ${name++}`, shade: null })
+      expect(subscribers, schema, await context.snapshot(), { collection: 'labels', kind: 'created', id })
       await settled(subscribers)
       compare(subscribers)
       const revoked = await revoke()
       assert.ok(revoked.status < 300, `${by.what}: ${revoked.status}`)
       const took = await Promise.all(subscribers.map(endsSoon))
       t.diagnostic(`${by.what}: ${took.join(' and ')} ms`)
-      await world.insert('labels', { name: `label ${name++}`, shade: null })
+      await context.insert('labels', { name: `label ${name++}`, shade: null })
       await wait(300)
       // The last word may be why it ended.
       const isWord = (one: unknown) => (one as { errors?: unknown }).errors !== undefined

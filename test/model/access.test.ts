@@ -1,4 +1,4 @@
-/** The builders of rules make plain data, and chaining makes new rules. */
+/** The functions that build rules return plain data, and chaining returns new rules. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import {

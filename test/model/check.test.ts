@@ -1,4 +1,4 @@
-/** `checkModel`: what a declaration becomes, and every fault that it tells, with its place. */
+/** `checkModel`: the model it returns, and every fault it reports, with its place. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import {
@@ -41,7 +41,7 @@ import { bodyValidator, requireDocuments } from '../../src/model/validate.ts'
 import blog from '../models/blog.ts'
 import rich from '../models/rich.ts'
 
-/** What a JavaScript file could write in spite of the types. */
+/** A value that a JavaScript file could write despite the types. */
 const untyped = (value: unknown): never => value as never
 
 function faultsOf(declaration: Declaration): readonly string[] {
@@ -233,7 +233,7 @@ test('singulars', () => {
   for (const [plural, singular] of Object.entries(known)) assert.equal(singularOf(plural), singular, plural)
 })
 
-/** Each declares one thing wrong, and states the whole list of faults. */
+/** Each declaration has one mistake; the list of faults is complete. */
 const wrong: readonly (readonly [what: string, found: () => readonly string[], faults: readonly RegExp[]])[] =
   [
     ['no model', () => faultsOf(untyped({ posts: 1 })), [/^model: .*`export default model/]],
@@ -969,7 +969,7 @@ test('a long name never meets the pattern that it could keep busy for ever', () 
     assert.throws(() => bodyValidator(posts)[mode](body), { code: 'VALIDATION_FAILED' }, mode)
   }
   assert.throws(
-    () => requireDocuments([{ field: posts.fields.get('a') as never, value: body.a, longest: undefined }]),
+    () => requireDocuments([{ field: posts.fields.get('a') as never, value: body.a, maxLength: undefined }]),
     {
       code: 'VALIDATION_FAILED',
     },

@@ -1,4 +1,4 @@
-/** Every field type: what it takes, what it refuses, and the canonical form of what it takes. */
+/** Every field type: its valid and invalid values, their canonical forms, and the texts of filters. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import {
@@ -16,30 +16,30 @@ import {
   url,
   uuid,
 } from '../../src/index.ts'
-import { canonicalOf } from '../../src/model/fault.ts'
 import type { FieldDeclaration } from '../../src/model/fields/declared.ts'
 import type { FilterOperator, JsonValue } from '../../src/model/fields/type.ts'
+import { canonicalOf } from '../../src/model/json-schema/faults.ts'
 
-interface Row {
+interface TypeCase {
   readonly field: FieldDeclaration
-  /** What is taken as it is. */
+  /** Valid values that are canonical. */
   readonly same: readonly JsonValue[]
-  /** What is taken, and what it becomes. */
+  /** Valid values and their canonical forms. */
   readonly becomes?: readonly (readonly [JsonValue, JsonValue])[]
   readonly refused: readonly JsonValue[]
   readonly operators: readonly FilterOperator[]
   readonly sortable?: boolean
-  /** A query's text, and the value that it stands for; undefined: none. */
+  /** Texts of query parameters and their values; undefined: invalid. */
   readonly texts: readonly (readonly [string, JsonValue | undefined])[]
 }
 
-const MAX = Number.MAX_SAFE_INTEGER
+const maxInteger = Number.MAX_SAFE_INTEGER
 const ordered: FilterOperator[] = ['eq', 'ne', 'gt', 'gte', 'lt', 'lte', 'in', 'null']
 const textual: FilterOperator[] = [...ordered, 'contains']
 const deep = (levels: number): JsonValue => (levels === 0 ? [] : [deep(levels - 1)])
 const id = '0b1c9c1e-6f5d-4c39-9a53-2f6f3b8e4d10'
 
-const rows: Readonly<Record<string, Row>> = {
+const cases: Readonly<Record<string, TypeCase>> = {
   string: {
     field: string(),
     same: ['', 'a', 'a\tb', 'ü', '😀', 'x'.repeat(255), '😀'.repeat(255), '__proto__', ' a '],
@@ -82,14 +82,14 @@ const rows: Readonly<Record<string, Row>> = {
   },
   integer: {
     field: integer(),
-    same: [0, 1, -1, MAX, -MAX],
+    same: [0, 1, -1, maxInteger, -maxInteger],
     becomes: [[-0, 0]],
-    refused: [1.5, MAX + 1, -MAX - 1, 1e300, Number.POSITIVE_INFINITY, '1', true, null, [1]],
+    refused: [1.5, maxInteger + 1, -maxInteger - 1, 1e300, Number.POSITIVE_INFINITY, '1', true, null, [1]],
     operators: ordered,
     texts: [
       ['0', 0],
       ['-7', -7],
-      [String(MAX), MAX],
+      [String(maxInteger), maxInteger],
       ['9007199254740992', undefined],
       ...['', ' 1', '1 ', '+1', '01', '-0', '1e3', '0x1', '1.0', '--1', '١', '1\n', 'NaN', '1_000'].map(
         wrong => [wrong, undefined] as const,
@@ -337,8 +337,8 @@ const rows: Readonly<Record<string, Row>> = {
   },
   relation: {
     field: relation('users'),
-    same: [1, MAX],
-    refused: [0, -1, 1.5, '1', null, MAX + 1],
+    same: [1, maxInteger],
+    refused: [0, -1, 1.5, '1', null, maxInteger + 1],
     operators: ordered,
     texts: [
       ['1', 1],
@@ -347,16 +347,17 @@ const rows: Readonly<Record<string, Row>> = {
   },
 }
 
-for (const [name, row] of Object.entries(rows)) {
-  const { type, faults } = row.field
+for (const [name, expected] of Object.entries(cases)) {
+  const { type, faults } = expected.field
   test(`${name}: takes and refuses`, () => {
     assert.deepEqual(faults, [])
-    for (const value of row.same) assert.deepEqual(canonicalOf(type, value), { value }, JSON.stringify(value))
-    for (const [value, becomes] of row.becomes ?? []) {
+    for (const value of expected.same)
+      assert.deepEqual(canonicalOf(type, value), { value }, JSON.stringify(value))
+    for (const [value, becomes] of expected.becomes ?? []) {
       assert.deepEqual(canonicalOf(type, value), { value: becomes }, JSON.stringify(value))
       assert.deepEqual(canonicalOf(type, becomes), { value: becomes })
     }
-    for (const value of row.refused) {
+    for (const value of expected.refused) {
       const found = canonicalOf(type, value)
       assert.ok('fault' in found, `${JSON.stringify(value)} was taken`)
       assert.match(found.fault, /^[A-Z].*\.$/s)
@@ -364,9 +365,9 @@ for (const [name, row] of Object.entries(rows)) {
   })
 
   test(`${name}: in queries`, () => {
-    assert.deepEqual([...type.operators].sort(), [...row.operators].sort())
-    assert.equal(type.sortable, row.sortable ?? true)
-    for (const [written, value] of row.texts) {
+    assert.deepEqual([...type.operators].sort(), [...expected.operators].sort())
+    assert.equal(type.sortable, expected.sortable ?? true)
+    for (const [written, value] of expected.texts) {
       assert.deepEqual(type.fromText(written), value, JSON.stringify(written))
     }
   })
@@ -374,8 +375,10 @@ for (const [name, row] of Object.entries(rows)) {
 
 test('each type knows how it is kept and what GraphQL calls it', () => {
   const kept = (field: FieldDeclaration) => {
-    const { encoding, column, graphql } = field.type
-    return [encoding, column.sqlite, column.postgres, graphql].join(' | ')
+    const { encoding, graphql } = field.type
+    const { type } = graphql
+    const shown = typeof type === 'string' ? type : 'name' in type ? type.name : 'Enum'
+    return [encoding.name, encoding.sqlite.type, encoding.postgres.type, shown].join(' | ')
   }
   assert.equal(kept(string()), 'text | TEXT | text COLLATE "C" | String')
   assert.equal(kept(text()), 'text | TEXT | text COLLATE "C" | String')

@@ -33,8 +33,8 @@ import {
   uuid,
 } from '../../src/index.ts'
 import type { AccessRule } from '../../src/model/access.ts'
-import { canonicalOf } from '../../src/model/fault.ts'
 import type { FieldDeclaration } from '../../src/model/fields/declared.ts'
+import { canonicalOf } from '../../src/model/json-schema/faults.ts'
 import { nearest } from '../../src/model/nearest.ts'
 import { mergesObjects } from '../../src/model/schemas.ts'
 import { bodySchema, bodyValidator } from '../../src/model/validate.ts'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { schemaFaults } from '../../src/model/fault.ts'
 import type { JsonValue } from '../../src/model/fields/type.ts'
+import { schemaFaults } from '../../src/model/json-schema/faults.ts'
 
 test('items are the same when they are equal as JSON (JSON Schema 2020-12 core, 4.2.2)', () => {
   const schema = { type: 'array', uniqueItems: true }

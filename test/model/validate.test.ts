@@ -1,4 +1,4 @@
-/** Bodies: what is taken, what it becomes, and that every fault is told at once. */
+/** Bodies: which are valid, their canonical values, and that all faults are reported at once. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ApiError } from '../../src/errors.ts'
@@ -205,7 +205,7 @@ test('an object in a PATCH is a patch of a document: only what it makes must fit
   assert.deepEqual(faults('projects', 'merge', { settings: ['light'] }), ['settings: wrong_type'])
   assert.deepEqual(faults('tasks', 'merge', { extra: { a: ['\0'] } }), ['extra: bad_format'])
   const field = collection('projects').fields.get('settings') ?? assert.fail()
-  const made = (value: JsonValue, longest?: number) => () => requireDocuments([{ field, value, longest }])
+  const made = (value: JsonValue, maxLength?: number) => () => requireDocuments([{ field, value, maxLength }])
   made({ theme: 'dark' })()
   assert.throws(made(settings), { code: 'VALIDATION_FAILED' })
   assert.throws(made({ theme: 'dark' }, 10), /settings would become too large: .* at most 10 characters/)

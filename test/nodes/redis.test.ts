@@ -8,11 +8,11 @@ import { earlyInMinute } from '../cluster/window.ts'
 import { call } from '../serve/service.ts'
 import { until } from '../transports/service.ts'
 import type { NodeCluster } from './cluster.ts'
+import { type NodesFixture, times, withNodesFixture } from './fixture.ts'
 import { subscribe, untilAllListen } from './subscribers.ts'
-import { times, type World, withWorld } from './world.ts'
 
-const withNodes = (settings: GivenSettings, use: (world: World) => Promise<void>) =>
-  withWorld(3, settings, use)
+const withNodes = (settings: GivenSettings, use: (fixture: NodesFixture) => Promise<void>) =>
+  withNodesFixture(3, settings, use)
 
 test('a user’s limit is exact over three nodes, and every node says what is left of it', async () => {
   await withNodes({ rateLimit: 300 }, async ({ cluster, key }) => {
@@ -88,7 +88,7 @@ interface Load {
 }
 
 /** Reads and writes on all nodes, without a pause. */
-function startLoad({ cluster, key }: World): Load {
+function startLoad({ cluster, key }: NodesFixture): Load {
   let running = true
   const load: Load = { written: [], wrong: [], slowest: 0, answered: 0, stop: async () => {} }
   const one = async (at: number, count: number) => {
@@ -119,7 +119,7 @@ async function goOn(load: Load, requests: number): Promise<void> {
 }
 
 /** Killed, started again, emptied, hanging: requests go on all the time. */
-async function breakRedis({ cluster, redis }: World, load: Load): Promise<void> {
+async function breakRedis({ cluster, redis }: NodesFixture, load: Load): Promise<void> {
   const [{ url = '' } = {}] = cluster.nodes
   await goOn(load, 50)
   await redis.kill()
@@ -145,14 +145,14 @@ async function breakRedis({ cluster, redis }: World, load: Load): Promise<void> 
 
 test('Redis killed, started, emptied and hanging: no request fails, no event is lost or comes twice', async () => {
   const settings = { rateLimit: 1_000_000 }
-  await withNodes(settings, async world => {
-    const { cluster, redis, key } = world
+  await withNodes(settings, async fixture => {
+    const { cluster, redis, key } = fixture
     const heard = cluster.nodes.map(({ url }) => subscribe(url, key))
     try {
       await untilAllListen(cluster.url, key, heard)
-      const load = startLoad(world)
+      const load = startLoad(fixture)
       try {
-        await breakRedis(world, load)
+        await breakRedis(fixture, load)
       } finally {
         redis.resume()
         await load.stop()

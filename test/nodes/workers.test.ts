@@ -11,9 +11,9 @@ import { call } from '../serve/service.ts'
 import { secretKey } from '../setups/postgres.ts'
 import { until } from '../transports/service.ts'
 import type { NodeCluster } from './cluster.ts'
+import { type NodesFixture, times, withNodesFixture } from './fixture.ts'
 import { listen } from './listeners.ts'
 import { assertAllHeard, subscribe, untilAllListen, write } from './subscribers.ts'
-import { times, type World, withWorld } from './world.ts'
 
 /** Each takes its turn to be with either worker: all of one node's with the same is as likely as a wrong bit. */
 const MANY = 24
@@ -36,9 +36,9 @@ const databases: Readonly<Record<string, Within>> = {
   },
 }
 
-function withWorkers(within: Within, given: GivenSettings, use: (world: World) => Promise<void>) {
+function withWorkers(within: Within, given: GivenSettings, use: (fixture: NodesFixture) => Promise<void>) {
   const common = { databaseConnections: 8, workers: 2, secretKeys: [secretKey] }
-  return within(settings => withWorld(2, { ...common, ...settings, ...given }, use))
+  return within(settings => withNodesFixture(2, { ...common, ...settings, ...given }, use))
 }
 
 /** Waits until every worker has noticed that Redis is away. */

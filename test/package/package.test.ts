@@ -131,6 +131,9 @@ describe('the package', () => {
       const page = await fetch(`${origin}/docs/assets/swagger-ui-bundle.js`)
       assert.equal(page.status, 200)
       assert.match(await page.text(), /SwaggerUIBundle/)
+      const editor = await fetch(`${origin}/graphql/assets/graphiql.min.js`)
+      assert.equal(editor.status, 200)
+      assert.match(await editor.text(), /GraphiQL/)
       const response = await fetch(`${origin}/api/v1/trees`)
       assert.deepEqual(await response.json(), { data: [], meta: { total: 0, page: 1, per_page: 20 } })
     } finally {

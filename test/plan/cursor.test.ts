@@ -4,8 +4,8 @@ import fc from 'fast-check'
 import { ApiError } from '../../src/errors.ts'
 import type { JsonValue } from '../../src/model/fields/type.ts'
 import type { Collection } from '../../src/model/model.ts'
-import { cursorsOf, effectiveSort, MAX_CURSOR_LENGTH } from '../../src/plan/cursor.ts'
-import type { Sort } from '../../src/plan/plan.ts'
+import { cursorsOf as cursorsOfOrder, MAX_CURSOR_LENGTH } from '../../src/plan/cursor.ts'
+import { isTotal, reversed, type Sort, totalOrder } from '../../src/plan/order.ts'
 import { smallModel } from './small-model.ts'
 
 const up = (field: string): Sort => ({ field, descending: false })
@@ -22,15 +22,31 @@ const packed = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('
 const refused = (run: () => unknown) =>
   assert.throws(run, error => error instanceof ApiError && error.code === 'INVALID_CURSOR')
 
-describe('cursors', () => {
+const cursorsOf = (of: Collection, sort: readonly Sort[]) => cursorsOfOrder(of, totalOrder(sort))
+
+describe('orders', () => {
   test('id ends every order', () => {
-    assert.deepEqual(effectiveSort([]), [up('id')])
-    assert.deepEqual(effectiveSort([up('title')]), [up('title'), up('id')])
-    assert.deepEqual(effectiveSort([up('rank'), down('title')]), [up('rank'), down('title'), down('id')])
-    assert.deepEqual(effectiveSort([down('rank'), up('title')]), [down('rank'), up('title'), up('id')])
-    assert.deepEqual(effectiveSort([down('id'), up('title')]), [down('id')])
+    assert.deepEqual(totalOrder([]), [up('id')])
+    assert.deepEqual(totalOrder([up('title')]), [up('title'), up('id')])
+    assert.deepEqual(totalOrder([up('rank'), down('title')]), [up('rank'), down('title'), down('id')])
+    assert.deepEqual(totalOrder([down('rank'), up('title')]), [down('rank'), up('title'), up('id')])
+    assert.deepEqual(totalOrder([down('id'), up('title')]), [down('id')])
   })
 
+  test('an order is total where nothing follows id', () => {
+    for (const sort of [[], [up('title')], [down('id'), up('title')]]) {
+      assert.equal(isTotal(sort), false)
+      assert.equal(isTotal(totalOrder(sort)), true)
+    }
+  })
+
+  test('the reverse of an order turns every key', () => {
+    assert.deepEqual(reversed(totalOrder([up('title')])), [down('title'), down('id')])
+    assert.deepEqual(reversed(totalOrder([down('id')])), [up('id')])
+  })
+})
+
+describe('cursors', () => {
   test('what goes in comes out', () => {
     const cursors = cursorsOf(posts, [down('title'), up('rank'), up('public'), up('created_at')])
     const keys = fc.tuple(

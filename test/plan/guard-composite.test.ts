@@ -1,9 +1,11 @@
 /** Several reads in one: each root is held to the rules as if it were alone, and what is refused is left out and told. */
+
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Model } from '../../src/model/model.ts'
 import { createGuard } from '../../src/plan/guard.ts'
 import type { GuardedComposite } from '../../src/plan/guarded.ts'
+import { orderById, totalOrder } from '../../src/plan/order.ts'
 import type { ItemRoot, ListRoot, Root, Selected } from '../../src/plan/plan.ts'
 import { anonymous, type Principal, user } from '../../src/principal.ts'
 import { admin, anyone, nobody, owner, relatedTo, signedIn, smallModel } from './small-model.ts'
@@ -23,7 +25,7 @@ const list = (collection: string, more: Partial<ListRoot['list']> = {}): ListRoo
   kind: 'list',
   key: `all ${collection}`,
   collection,
-  list: { filter: undefined, sort: [], limit: 0, ...more },
+  list: { filter: undefined, sort: orderById, limit: 0, ...more },
   select: [id],
 })
 
@@ -65,7 +67,7 @@ const answers: readonly (readonly [
   [
     'an order by such a field',
     hidden,
-    [list('posts', { sort: [{ field: 'note', descending: true }] })],
+    [list('posts', { sort: totalOrder([{ field: 'note', descending: true }]) })],
     true,
     ['posts'],
   ],

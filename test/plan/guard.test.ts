@@ -4,8 +4,9 @@ import { ApiError } from '../../src/errors.ts'
 import type { JsonValue } from '../../src/model/fields/type.ts'
 import type { CollectionAccess, Model } from '../../src/model/model.ts'
 import type { Comparison, Rule, Scalar } from '../../src/model/rule.ts'
-import { admit, createGuard, readableFields, readableRelations, staticRule } from '../../src/plan/guard.ts'
+import { admit, createGuard, namesFor, staticRule } from '../../src/plan/guard.ts'
 import type { GuardedCreate, GuardedList, GuardedUpdate } from '../../src/plan/guarded.ts'
+import { orderById, type Sort, totalOrder } from '../../src/plan/order.ts'
 import type { CreateShape, Filter, ItemShape, ListShape, Selected, UpdateShape } from '../../src/plan/plan.ts'
 import { anonymous, type Principal, system, user } from '../../src/principal.ts'
 import {
@@ -33,7 +34,7 @@ const nested = (relation: string, many = true): Selected => ({
   key: relation,
   relation,
   select: [id],
-  list: many ? { filter: undefined, sort: [], limit: 0 } : undefined,
+  list: many ? { filter: undefined, sort: orderById, limit: 0 } : undefined,
 })
 
 function listOf(collection: string, more: Partial<ListShape> = {}): ListShape {
@@ -43,7 +44,7 @@ function listOf(collection: string, more: Partial<ListShape> = {}): ListShape {
     within: undefined,
     filter: undefined,
     search: undefined,
-    sort: [],
+    sort: orderById,
     window: { kind: 'page', offset: 0, limit: 0, total: 'none' },
     select: [id],
     ...more,
@@ -167,7 +168,7 @@ describe('hidden fields', () => {
   const ways: readonly [string, (field: string) => Partial<ListShape>][] = [
     ['select', field => ({ select: [{ kind: 'field', key: field, field }] })],
     ['filter', field => ({ filter: has(field) })],
-    ['sort', field => ({ sort: [{ field, descending: true }] })],
+    ['sort', field => ({ sort: totalOrder([{ field, descending: true }]) })],
   ]
   for (const [way, use] of ways) {
     test(`in ${way}: the same answer as for a field that was never there`, () => {
@@ -185,13 +186,13 @@ describe('hidden fields', () => {
   test('an operator that the type lacks tells nothing about a hidden field', () => {
     const filter: Filter = { kind: 'compare', field: 'pin', operator: 'gt', param: 0 }
     const error = refusal(() => guardList(model, ann, listOf('posts', { filter })))
-    assert.equal(error.message, 'There is no field "pin" in posts.')
+    assert.equal(error.message, 'The request names "pin", which is no field of posts.')
   })
 
   test('a default selection holds what the class may read', () => {
     const posts = model.collections.get('posts')
     assert.ok(posts)
-    const names = (who: Principal) => readableFields(model, posts, who.access).map(field => field.name)
+    const names = (who: Principal) => [...namesFor(model, posts, who.access).fields.keys()]
     assert.deepEqual(names(ann), ['id', 'title', 'rank', 'public', 'extra', 'author_id', 'created_at'])
     assert.deepEqual(names(root), [
       'id',
@@ -215,10 +216,20 @@ describe('hidden fields', () => {
       const ask = (who: Principal, name: string) =>
         guardList(secret, who, listOf(collection, { select: [nested(name, many)] }))
       const error = refusal(() => ask(ann, relation))
-      assert.equal(error.message.replace(relation, 'other'), refusal(() => ask(ann, 'other')).message)
+      const bare = ({ message }: Error) => message.replace(/ Did you mean .*/, '')
+      assert.equal(bare(error).replace(relation, 'other'), bare(refusal(() => ask(ann, 'other'))))
       assert.ok(ask(root, relation))
       const of = secret.collections.get(collection)
-      assert.ok(of && !readableRelations(secret, of, ann.access).some(one => one.name === relation))
+      assert.ok(of && !namesFor(secret, of, ann.access).relations.has(relation))
+    }
+  })
+
+  test('a relation between many needs both its links', () => {
+    for (const link of ['post_tags.post_id', 'post_tags.tag_id']) {
+      const secret = smallModel({ fields: { [link]: { access: { read: admin, write: anyone } } } })
+      const of = secret.collections.get('posts')
+      assert.ok(of && !namesFor(secret, of, ann.access).relations.has('tags'), link)
+      assert.ok(namesFor(secret, of, root.access).relations.has('tags'), link)
     }
   })
 
@@ -241,7 +252,7 @@ describe('fields that are hidden in some rows', () => {
   test('the condition goes with the field into output, filter and sort', () => {
     const shape = listOf('posts', {
       filter: has('note'),
-      sort: [{ field: 'note', descending: false }],
+      sort: totalOrder([{ field: 'note', descending: false }]),
       select: [{ kind: 'field', key: 'note', field: 'note' }],
     })
     const { rows, sort, select, personal } = guardList(model, ann, shape)
@@ -267,15 +278,21 @@ describe('fields that are hidden in some rows', () => {
       access: { posts: { read: both(owner('author_id'), equals('public', true)) } },
       fields: { 'posts.note': { access: { read: either(owner('author_id'), admin), write: anyone } } },
     })
-    const { sort } = guardList(own, ann, listOf('posts', { sort: [{ field: 'note', descending: false }] }))
+    const { sort } = guardList(
+      own,
+      ann,
+      listOf('posts', { sort: totalOrder([{ field: 'note', descending: false }]) }),
+    )
     assert.equal(sort[0]?.field.when.kind, 'always')
   })
 })
 
 describe('sort, filter, search, reads', () => {
   test('id makes every order total, and what follows it is dropped', () => {
-    const names = (sort: ListShape['sort']) =>
-      guardList(smallModel(), ann, listOf('posts', { sort })).sort.map(key => key.field.field.name)
+    const names = (sort: readonly Sort[]) =>
+      guardList(smallModel(), ann, listOf('posts', { sort: totalOrder(sort) })).sort.map(
+        key => key.field.field.name,
+      )
     assert.deepEqual(names([]), ['id'])
     assert.deepEqual(names([{ field: 'title', descending: true }]), ['title', 'id'])
     assert.deepEqual(
@@ -289,9 +306,13 @@ describe('sort, filter, search, reads', () => {
 
   test('json is neither sorted nor compared', () => {
     const sorted = refusal(() =>
-      guardList(smallModel(), ann, listOf('posts', { sort: [{ field: 'extra', descending: false }] })),
+      guardList(
+        smallModel(),
+        ann,
+        listOf('posts', { sort: totalOrder([{ field: 'extra', descending: false }]) }),
+      ),
     )
-    assert.match(sorted.message, /"extra".*cannot be sorted/)
+    assert.match(sorted.message, /"extra", which has no order/)
     const filtered = refusal(() => guardList(smallModel(), ann, listOf('posts', { filter: has('extra') })))
     assert.match(filtered.message, /"extra".*filtered with null/)
   })
@@ -349,7 +370,7 @@ describe('sort, filter, search, reads', () => {
       [
         'a hidden sort key',
         smallModel({ fields: { 'posts.note': { access: own } } }),
-        listOf('posts', { sort: [{ field: 'note', descending: false }] }),
+        listOf('posts', { sort: totalOrder([{ field: 'note', descending: false }]) }),
         ['posts'],
       ],
       [

@@ -1,9 +1,11 @@
 /** Random rules, rows, callers and plans over the small model, for property tests. */
+
 import fc from 'fast-check'
 import type { FilterOperator, JsonValue } from '../../src/model/fields/type.ts'
 import type { CollectionAccess, Field, Model } from '../../src/model/model.ts'
 import type { Comparison, Rule } from '../../src/model/rule.ts'
-import type { Assignment, Filter, Plan, ReadShape, Selected, Sort, WriteShape } from '../../src/plan/plan.ts'
+import { type TotalOrder, totalOrder } from '../../src/plan/order.ts'
+import type { Assignment, Filter, Plan, ReadShape, Selected, WriteShape } from '../../src/plan/plan.ts'
 import { anonymous, app, type Principal, system, user } from '../../src/principal.ts'
 import { declaredModel } from './declared-model.ts'
 import type { Data, Row } from './reference.ts'
@@ -318,12 +320,15 @@ function filter(of: Name, depth = 2): fc.Arbitrary<Draft<Filter>> {
   )
 }
 
-function sort(of: Name): fc.Arbitrary<readonly Sort[]> {
+function sort(of: Name): fc.Arbitrary<TotalOrder> {
   const fields = fc.array(fc.record({ field: fieldName(of), descending: fc.boolean() }), { maxLength: 2 })
-  return fc.oneof({ weight: 9, arbitrary: fields }, { weight: 1, arbitrary: fc.constant([byRank]) })
+  return fc.oneof(
+    { weight: 9, arbitrary: fields.map(totalOrder) },
+    { weight: 1, arbitrary: fc.constant(byRank) },
+  )
 }
 
-const byRank: Sort = { field: 'q', descending: true }
+const byRank = totalOrder([{ field: 'q', descending: true }])
 
 function select(of: Name, depth = 2): fc.Arbitrary<Draft<readonly Selected[]>> {
   const plain = fieldName(of).map(field => drafted((): Selected => ({ kind: 'field', key: '', field })))
@@ -409,7 +414,7 @@ const listPlans = fc.constantFrom(...names).chain(of =>
           within: made.parent && { collection: made.parent[0], relation: made.parent[1], id: param(made.id) },
           filter: made.filter?.make(param),
           search: made.search === null ? undefined : param(made.search),
-          sort: made.search !== null && made.ranked ? [byRank] : made.sort,
+          sort: made.search !== null && made.ranked ? byRank : made.sort,
           window:
             made.window === 'cursor'
               ? { kind: 'cursor', after: undefined, limit: param(made.limit) }

@@ -52,12 +52,12 @@ export function words(text: JsonValue): readonly string[] {
 }
 
 /** Whether a precondition lets an item pass that is the one with the tag `current`. */
-function passes(world: World, ifMatch: number | undefined): boolean {
-  const wanted = ifMatch === undefined ? '*' : world.args[ifMatch]
+function passes(evaluation: Evaluation, ifMatch: number | undefined): boolean {
+  const wanted = ifMatch === undefined ? '*' : evaluation.args[ifMatch]
   return wanted === '*' || (Array.isArray(wanted) && wanted.includes('current'))
 }
 
-export class World {
+export class Evaluation {
   readonly model: Model
   readonly data: Data
   readonly who: Principal
@@ -388,56 +388,60 @@ export class World {
 
 /** The answer to a read. */
 export function readReference(model: Model, data: Data, who: Principal, plan: Plan<ReadShape>): ReadResult {
-  const world = new World(model, data, who, plan.args)
-  return plan.shape.kind === 'item' ? readItem(world, plan.shape) : readList(world, plan.shape)
+  const evaluation = new Evaluation(model, data, who, plan.args)
+  return plan.shape.kind === 'item' ? readItem(evaluation, plan.shape) : readList(evaluation, plan.shape)
 }
 
-function readItem(world: World, shape: ItemShape): ReadResult {
-  const of = world.collection(shape.collection)
-  world.mustRead(of)
-  world.checkSelect(shape.select, of)
-  if (world.errors.size > 0) return world
-  const row = world.visible(of).find(one => one.id === world.args[shape.id])
-  return { item: row ? world.pick(shape.select, of, row) : null }
+function readItem(evaluation: Evaluation, shape: ItemShape): ReadResult {
+  const of = evaluation.collection(shape.collection)
+  evaluation.mustRead(of)
+  evaluation.checkSelect(shape.select, of)
+  if (evaluation.errors.size > 0) return evaluation
+  const row = evaluation.visible(of).find(one => one.id === evaluation.args[shape.id])
+  return { item: row ? evaluation.pick(shape.select, of, row) : null }
 }
 
-function readList(world: World, shape: ListShape): ReadResult {
-  const of = world.collection(shape.collection)
-  world.mustRead(of)
-  const parent = shape.within && world.collection(shape.within.collection)
-  if (parent) world.mustRead(parent)
-  const relation = parent && shape.within && world.mustReach(parent, shape.within.relation)
-  world.checkFilter(shape.filter, of)
-  if (shape.search !== undefined && world.searched(of).length === 0) world.errors.add('BAD_REQUEST')
-  world.checkSort(shape.sort, of, shape.search)
-  world.checkSelect(shape.select, of)
-  if (world.errors.size > 0) return world
-  const parentRow = parent && world.visible(parent).find(one => one.id === world.args[shape.within?.id ?? 0])
+function readList(evaluation: Evaluation, shape: ListShape): ReadResult {
+  const of = evaluation.collection(shape.collection)
+  evaluation.mustRead(of)
+  const parent = shape.within && evaluation.collection(shape.within.collection)
+  if (parent) evaluation.mustRead(parent)
+  const relation = parent && shape.within && evaluation.mustReach(parent, shape.within.relation)
+  evaluation.checkFilter(shape.filter, of)
+  if (shape.search !== undefined && evaluation.searched(of).length === 0) evaluation.errors.add('BAD_REQUEST')
+  evaluation.checkSort(shape.sort, of, shape.search)
+  evaluation.checkSelect(shape.select, of)
+  if (evaluation.errors.size > 0) return evaluation
+  const parentRow =
+    parent && evaluation.visible(parent).find(one => one.id === evaluation.args[shape.within?.id ?? 0])
   if (parent && !parentRow) return { list: null }
   const members =
-    parent && parentRow && relation ? world.reached(parent, relation, parentRow) : world.visible(of)
+    parent && parentRow && relation ? evaluation.reached(parent, relation, parentRow) : evaluation.visible(of)
   const { search } = shape
   const matching = members.filter(
-    row => world.fulfils(shape.filter, of, row) && (search === undefined || world.finds(search, of, row)),
+    row =>
+      evaluation.fulfils(shape.filter, of, row) &&
+      (search === undefined || evaluation.finds(search, of, row)),
   )
-  const sorted = world.ordered(matching, shape.sort, of, search)
+  const sorted = evaluation.ordered(matching, shape.sort, of, search)
   const { window } = shape
-  const limit = Number(world.args[window.limit])
-  const show = (rows: Row[]) => rows.map(row => world.pick(shape.select, of, row))
+  const limit = Number(evaluation.args[window.limit])
+  const show = (rows: Row[]) => rows.map(row => evaluation.pick(shape.select, of, row))
   if (window.kind === 'page') {
-    const offset = Number(world.args[window.offset])
+    const offset = Number(evaluation.args[window.offset])
     const list = show(sorted.slice(offset, offset + limit))
     const more = sorted.length > offset + limit
     if (window.total === 'none') return { list, more }
     return { list, total: matching.length, ...(window.total === 'estimate' && { more }) }
   }
-  const after = window.after?.map(param => world.args[param] ?? null)
+  const after = window.after?.map(param => evaluation.args[param] ?? null)
   const following = sorted.filter(
-    row => after === undefined || compareKeys(world.keys(shape.sort, of, row, search), after, shape.sort) > 0,
+    row =>
+      after === undefined || compareKeys(evaluation.keys(shape.sort, of, row, search), after, shape.sort) > 0,
   )
   const page = following.slice(0, limit)
   const last = page.at(-1)
-  const next = last && following.length > limit ? world.keys(shape.sort, of, last, search) : null
+  const next = last && following.length > limit ? evaluation.keys(shape.sort, of, last, search) : null
   return { list: show(page), next }
 }
 
@@ -449,103 +453,104 @@ export function writeReference(
   plan: Plan<WriteShape>,
   nextId?: number,
 ): WriteResult {
-  const world = new World(model, data, who, plan.args)
+  const evaluation = new Evaluation(model, data, who, plan.args)
   switch (plan.shape.kind) {
     case 'create':
-      return create(world, plan.shape, nextId)
+      return create(evaluation, plan.shape, nextId)
     case 'update':
-      return update(world, plan.shape)
+      return update(evaluation, plan.shape)
     case 'delete':
-      return remove(world, plan.shape)
+      return remove(evaluation, plan.shape)
   }
 }
 
-function create(world: World, shape: CreateShape, nextId?: number): WriteResult {
-  const of = world.collection(shape.collection)
-  world.mustHaveScope('write', of)
-  world.mustBePossible(of.access.create, of)
-  world.checkSelect(shape.select, of)
-  checkSet(world, shape.set, of, false)
-  if (world.errors.size > 0) return world
-  const id = nextId ?? Math.max(0, ...world.rows(of.name).map(row => Number(row.id))) + 1
+function create(evaluation: Evaluation, shape: CreateShape, nextId?: number): WriteResult {
+  const of = evaluation.collection(shape.collection)
+  evaluation.mustHaveScope('write', of)
+  evaluation.mustBePossible(of.access.create, of)
+  evaluation.checkSelect(shape.select, of)
+  checkSet(evaluation, shape.set, of, false)
+  if (evaluation.errors.size > 0) return evaluation
+  const id = nextId ?? Math.max(0, ...evaluation.rows(of.name).map(row => Number(row.id))) + 1
   const row: Record<string, JsonValue> = { id }
   for (const field of of.fields.values()) {
-    if (field.name !== 'id') row[field.name] = initialValue(world, of, field.name)
+    if (field.name !== 'id') row[field.name] = initialValue(evaluation, of, field.name)
   }
-  for (const one of [...shape.set, ...shape.computed]) row[one.field] = world.args[one.param] ?? null
+  for (const one of [...shape.set, ...shape.computed]) row[one.field] = evaluation.args[one.param] ?? null
   const given = new Set([...shape.set, ...shape.computed].map(one => one.field))
   for (const field of of.fields.values()) {
     if (field.name !== 'id' && !given.has(field.name) && !field.optional && row[field.name] === null)
-      world.errors.add('VALIDATION_FAILED')
+      evaluation.errors.add('VALIDATION_FAILED')
   }
-  checkReferences(world, shape.set, of)
-  const data = { ...world.data, [of.name]: [...world.rows(of.name), row] }
-  const later = new World(world.model, data, world.who, world.args)
-  if (!later.holds(of.access.create, of, row)) world.errors.add('FORBIDDEN')
+  checkReferences(evaluation, shape.set, of)
+  const data = { ...evaluation.data, [of.name]: [...evaluation.rows(of.name), row] }
+  const later = new Evaluation(evaluation.model, data, evaluation.who, evaluation.args)
+  if (!later.holds(of.access.create, of, row)) evaluation.errors.add('FORBIDDEN')
   for (const one of shape.set) {
     const field = of.fields.get(one.field)
-    if (field && !later.holds(field.access.write, of, row)) world.errors.add('FORBIDDEN')
+    if (field && !later.holds(field.access.write, of, row)) evaluation.errors.add('FORBIDDEN')
   }
-  return world.errors.size > 0 ? world : { data, id }
+  return evaluation.errors.size > 0 ? evaluation : { data, id }
 }
 
-function update(world: World, shape: UpdateShape): WriteResult {
-  const of = world.collection(shape.collection)
-  world.mustHaveScope('write', of)
-  world.mustBePossible(of.access.update, of)
-  world.mustRead(of)
-  world.checkSelect(shape.select, of)
-  checkSet(world, shape.set, of, true)
-  const always = (name: string) => world.anyway(of.fields.get(name)?.access.write ?? { kind: 'nobody' }, of)
+function update(evaluation: Evaluation, shape: UpdateShape): WriteResult {
+  const of = evaluation.collection(shape.collection)
+  evaluation.mustHaveScope('write', of)
+  evaluation.mustBePossible(of.access.update, of)
+  evaluation.mustRead(of)
+  evaluation.checkSelect(shape.select, of)
+  checkSet(evaluation, shape.set, of, true)
+  const always = (name: string) =>
+    evaluation.anyway(of.fields.get(name)?.access.write ?? { kind: 'nobody' }, of)
   const named = new Set(shape.set.map(one => one.field))
   const reset =
     shape.mode === 'merge'
       ? []
       : [...of.fields.values()].filter(field => {
           const taken = field.name !== 'id' && !field.readOnly && !field.internal && !field.immutable
-          return taken && !named.has(field.name) && world.anyway(field.access.write, of) !== false
+          return taken && !named.has(field.name) && evaluation.anyway(field.access.write, of) !== false
         })
-  const needed = reset.filter(field => !field.optional && initialValue(world, of, field.name) === null)
-  if (needed.some(field => always(field.name))) world.errors.add('VALIDATION_FAILED')
-  if (world.errors.size > 0) return world
-  const id = Number(world.args[shape.id])
-  const before = world.visible(of).find(row => row.id === id)
+  const needed = reset.filter(field => !field.optional && initialValue(evaluation, of, field.name) === null)
+  if (needed.some(field => always(field.name))) evaluation.errors.add('VALIDATION_FAILED')
+  if (evaluation.errors.size > 0) return evaluation
+  const id = Number(evaluation.args[shape.id])
+  const before = evaluation.visible(of).find(row => row.id === id)
   if (!before) return { errors: new Set(['NOT_FOUND']) }
   const row: Record<string, JsonValue> = { ...before }
   for (const field of reset) {
-    if (!world.holds(field.access.write, of, before)) continue
-    row[field.name] = initialValue(world, of, field.name)
-    if (needed.includes(field)) world.errors.add('VALIDATION_FAILED')
+    if (!evaluation.holds(field.access.write, of, before)) continue
+    row[field.name] = initialValue(evaluation, of, field.name)
+    if (needed.includes(field)) evaluation.errors.add('VALIDATION_FAILED')
   }
   const kept = new Set<string>()
   for (const one of shape.set) {
-    const value = world.args[one.param] ?? null
+    const value = evaluation.args[one.param] ?? null
     const merges = shape.documents === 'merge' && of.fields.get(one.field)?.type.name === 'json'
     row[one.field] = merges ? merged(before[one.field], value) : value
     const same = isDeepStrictEqual(row[one.field], before[one.field] ?? null)
-    if (same && seesStored(world, of, before, one.field)) kept.add(one.field)
+    if (same && seesStored(evaluation, of, before, one.field)) kept.add(one.field)
   }
   const data = {
-    ...world.data,
-    [of.name]: world.rows(of.name).map(one => (one === before ? row : one)),
+    ...evaluation.data,
+    [of.name]: evaluation.rows(of.name).map(one => (one === before ? row : one)),
   }
-  const later = new World(world.model, data, world.who, world.args)
-  if (!passes(world, shape.ifMatch)) world.errors.add('PRECONDITION_FAILED')
-  if (!world.holds(of.access.update, of, before)) world.errors.add('FORBIDDEN')
-  if (!later.holds(of.access.update, of, row)) world.errors.add('FORBIDDEN')
+  const later = new Evaluation(evaluation.model, data, evaluation.who, evaluation.args)
+  if (!passes(evaluation, shape.ifMatch)) evaluation.errors.add('PRECONDITION_FAILED')
+  if (!evaluation.holds(of.access.update, of, before)) evaluation.errors.add('FORBIDDEN')
+  if (!later.holds(of.access.update, of, row)) evaluation.errors.add('FORBIDDEN')
   const written = shape.set.filter(one => !kept.has(one.field))
   for (const { field: name } of written) {
     const field = of.fields.get(name)
-    if (field && !world.holds(field.access.write, of, before)) world.errors.add('FORBIDDEN')
+    if (field && !evaluation.holds(field.access.write, of, before)) evaluation.errors.add('FORBIDDEN')
   }
-  checkReferences(world, written, of)
-  return world.errors.size > 0 ? world : { data, id }
+  checkReferences(evaluation, written, of)
+  return evaluation.errors.size > 0 ? evaluation : { data, id }
 }
 
 /** Whether the caller could have read what the field of this row holds. */
-function seesStored(world: World, of: Collection, row: Row, name: string): boolean {
+function seesStored(evaluation: Evaluation, of: Collection, row: Row, name: string): boolean {
   const field = of.fields.get(name)
-  return field !== undefined && world.exists(of, name) && world.holds(field.access.read, of, row)
+  return field !== undefined && evaluation.exists(of, name) && evaluation.holds(field.access.read, of, row)
 }
 
 /** RFC 7396, 2, by the letter. */
@@ -569,49 +574,57 @@ function merged(target: JsonValue | undefined, patch: JsonValue): JsonValue {
   return result
 }
 
-function remove(world: World, shape: DeleteShape): WriteResult {
-  const of = world.collection(shape.collection)
-  world.mustHaveScope('write', of)
-  world.mustBePossible(of.access.delete, of)
-  world.mustRead(of)
-  if (world.errors.size > 0) return world
-  const id = Number(world.args[shape.id])
-  const before = world.visible(of).find(row => row.id === id)
+function remove(evaluation: Evaluation, shape: DeleteShape): WriteResult {
+  const of = evaluation.collection(shape.collection)
+  evaluation.mustHaveScope('write', of)
+  evaluation.mustBePossible(of.access.delete, of)
+  evaluation.mustRead(of)
+  if (evaluation.errors.size > 0) return evaluation
+  const id = Number(evaluation.args[shape.id])
+  const before = evaluation.visible(of).find(row => row.id === id)
   if (!before) return { errors: new Set(['NOT_FOUND']) }
-  if (!world.holds(of.access.delete, of, before)) return { errors: new Set(['FORBIDDEN']) }
-  if (!passes(world, shape.ifMatch)) return { errors: new Set(['PRECONDITION_FAILED']) }
-  return { data: { ...world.data, [of.name]: world.rows(of.name).filter(row => row !== before) }, id }
+  if (!evaluation.holds(of.access.delete, of, before)) return { errors: new Set(['FORBIDDEN']) }
+  if (!passes(evaluation, shape.ifMatch)) return { errors: new Set(['PRECONDITION_FAILED']) }
+  return {
+    data: { ...evaluation.data, [of.name]: evaluation.rows(of.name).filter(row => row !== before) },
+    id,
+  }
 }
 
-function checkSet(world: World, set: readonly Assignment[], of: Collection, existing: boolean): void {
-  const { system } = world.who.access
+function checkSet(
+  evaluation: Evaluation,
+  set: readonly Assignment[],
+  of: Collection,
+  existing: boolean,
+): void {
+  const { system } = evaluation.who.access
   for (const one of set) {
     const field = of.fields.get(one.field)
     const closed =
       !field ||
       field.name === 'id' ||
       (!system && (field.internal || field.readOnly || (existing && field.immutable)))
-    if (closed) world.errors.add('VALIDATION_FAILED')
-    else if (world.anyway(field.access.write, of) !== false) continue
+    if (closed) evaluation.errors.add('VALIDATION_FAILED')
+    else if (evaluation.anyway(field.access.write, of) !== false) continue
     // A change may set what is never to be written to what it is, so this takes a look at the row.
-    else if (!existing || !world.exists(of, field.name)) world.errors.add('FORBIDDEN')
+    else if (!existing || !evaluation.exists(of, field.name)) evaluation.errors.add('FORBIDDEN')
   }
 }
 
-function checkReferences(world: World, set: readonly Assignment[], of: Collection): void {
+function checkReferences(evaluation: Evaluation, set: readonly Assignment[], of: Collection): void {
   for (const one of set) {
     const target = of.fields.get(one.field)?.reference?.target
-    const id = world.args[one.param] ?? null
-    if (target === undefined || id === null || (target === 'users' && id === world.who.userId)) continue
-    if (!world.visible(world.collection(target)).some(row => row.id === id))
-      world.errors.add('VALIDATION_FAILED')
+    const id = evaluation.args[one.param] ?? null
+    if (target === undefined || id === null || (target === 'users' && id === evaluation.who.userId)) continue
+    if (!evaluation.visible(evaluation.collection(target)).some(row => row.id === id))
+      evaluation.errors.add('VALIDATION_FAILED')
   }
 }
 
-function initialValue(world: World, of: Collection, name: string): JsonValue {
+function initialValue(evaluation: Evaluation, of: Collection, name: string): JsonValue {
   const standard = of.fields.get(name)?.default
   if (name === 'created_at' || standard?.kind === 'now') return TIME
-  if (standard?.kind === 'currentUser') return world.who.userId
+  if (standard?.kind === 'currentUser') return evaluation.who.userId
   return standard?.kind === 'value' ? standard.value : null
 }
 
@@ -667,8 +680,8 @@ export function compareKeys(a: readonly JsonValue[], b: readonly JsonValue[], so
 
 /** Whether the caller may read the row at all. */
 export function mayRead(model: Model, data: Data, who: Principal, of: Collection, row: Row): boolean {
-  const world = new World(model, data, who, [])
-  return world.scope(`read:${of.singular}`) && world.holds(of.access.read, of, row)
+  const evaluation = new Evaluation(model, data, who, [])
+  return evaluation.scope(`read:${of.singular}`) && evaluation.holds(of.access.read, of, row)
 }
 
 /** Whether the caller may see the field of a row that may be read. */
@@ -680,7 +693,7 @@ export function maySee(
   row: Row,
   name: string,
 ): boolean {
-  const world = new World(model, data, who, [])
+  const evaluation = new Evaluation(model, data, who, [])
   const field = of.fields.get(name)
-  return field !== undefined && world.exists(of, name) && world.holds(field.access.read, of, row)
+  return field !== undefined && evaluation.exists(of, name) && evaluation.holds(field.access.read, of, row)
 }

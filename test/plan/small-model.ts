@@ -1,5 +1,11 @@
 /** A small model made by hand, whose rules a test chooses: users, posts, tags and a join collection. */
-import type { FieldType, FilterOperator } from '../../src/model/fields/type.ts'
+import { booleanEncoding } from '../../src/model/fields/boolean.ts'
+import { datetimeEncoding } from '../../src/model/fields/datetime.ts'
+import type { FieldType } from '../../src/model/fields/field-type.ts'
+import { wholeEncoding } from '../../src/model/fields/integer.ts'
+import { documentEncoding } from '../../src/model/fields/json.ts'
+import { textEncoding } from '../../src/model/fields/textual.ts'
+import type { FilterOperator } from '../../src/model/fields/type.ts'
 import type { Collection, CollectionAccess, Field, Model, Relation, ToOne } from '../../src/model/model.ts'
 import type { Rule } from '../../src/model/rule.ts'
 
@@ -24,22 +30,18 @@ export const equals = (field: string, value: string | number | boolean | null): 
 })
 export const relatedTo = (relation: string, rule: Rule): Rule => ({ kind: 'related', relation, rule })
 
-const text = 'text COLLATE "C"'
-const postgresTypes = { text, number: 'bigint', boolean: 'boolean', json: 'json', datetime: text, date: text }
-
 function fieldType(
   name: string,
   encoding: FieldType['encoding'],
-  sqlite: FieldType['column']['sqlite'],
   operators: readonly FilterOperator[],
 ): FieldType {
   return {
     name,
     encoding,
-    column: { sqlite, postgres: postgresTypes[encoding] },
-    graphql: 'String',
+    graphql: { type: 'String' },
     operators,
-    sortable: encoding !== 'json',
+    sortable: encoding !== documentEncoding,
+    ...(encoding === documentEncoding && { isDocument: true }),
     schema: {},
     filterSchema: {},
     canonical: value => value,
@@ -49,11 +51,11 @@ function fieldType(
 
 const ordered: readonly FilterOperator[] = ['eq', 'ne', 'gt', 'gte', 'lt', 'lte', 'in', 'null']
 export const types = {
-  integer: fieldType('integer', 'number', 'INTEGER', ordered),
-  text: fieldType('text', 'text', 'TEXT', [...ordered, 'contains']),
-  boolean: fieldType('boolean', 'boolean', 'INTEGER', ['eq', 'ne', 'null']),
-  json: fieldType('json', 'json', 'TEXT', ['null']),
-  datetime: fieldType('datetime', 'datetime', 'TEXT', ordered),
+  integer: fieldType('integer', wholeEncoding, ordered),
+  text: fieldType('text', textEncoding, [...ordered, 'contains']),
+  boolean: fieldType('boolean', booleanEncoding, ['eq', 'ne', 'null']),
+  json: fieldType('json', documentEncoding, ['null']),
+  datetime: fieldType('datetime', datetimeEncoding, ordered),
 }
 
 export function field(name: string, type: FieldType, more: Partial<Field> = {}): Field {

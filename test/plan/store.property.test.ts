@@ -1,4 +1,5 @@
 /** The guard and the store together, on every database: what comes out of a real database is what the reference says. */
+
 import assert from 'node:assert/strict'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
@@ -8,12 +9,13 @@ import { ApiError } from '../../src/errors.ts'
 import type { JsonValue } from '../../src/model/fields/type.ts'
 import type { Model } from '../../src/model/model.ts'
 import { entityTag, type ListAnswer, type ReadAnswer } from '../../src/plan/answer.ts'
-import { createGuard, readableFields } from '../../src/plan/guard.ts'
+import { createGuard, namesFor } from '../../src/plan/guard.ts'
+import { totalOrder } from '../../src/plan/order.ts'
 import type { ListShape, Plan, ReadShape, WriteShape } from '../../src/plan/plan.ts'
 import { maxRankedItems } from '../../src/plan/rank.ts'
 import { type Principal, system } from '../../src/principal.ts'
 import type { Store } from '../../src/store/store.ts'
-import { type Inside, insides } from '../databases/inside.ts'
+import { type OpenSeededStore, seededStores } from '../databases/seeded-store.ts'
 import { blog, fields, listOfPosts } from '../store/blog.ts'
 import { CURRENT, choices, datas, principals, readPlans, writePlans } from './random.ts'
 import { type Data, mayRead, maySee, readReference, TIME, writeReference } from './reference.ts'
@@ -93,7 +95,11 @@ function withoutInternal(model: Model, data: Data): Data {
 }
 
 /** The reference counts ids from the highest there is; the database from the highest there ever was. */
-async function idsAgree({ lastId }: Inside, data: Data, { shape }: Plan<WriteShape>): Promise<boolean> {
+async function idsAgree(
+  { lastId }: OpenSeededStore,
+  data: Data,
+  { shape }: Plan<WriteShape>,
+): Promise<boolean> {
   if (shape.kind !== 'create') return true
   const { collection } = shape
   return (await lastId(collection)) === Math.max(0, ...(data[collection] ?? []).map(row => Number(row.id)))
@@ -130,7 +136,7 @@ async function withTags(
 ): Promise<readonly JsonValue[]> {
   const collection = model.collections.get(shape.collection)
   if (shape.kind === 'create' || shape.ifMatch === undefined || !collection) return args
-  const select = readableFields(model, collection, who.access).map(({ name }) => {
+  const select = [...namesFor(model, collection, who.access).fields.keys()].map(name => {
     return { kind: 'field', key: name, field: name } as const
   })
   const item = { kind: 'item', collection: shape.collection, id: 0, select } as const
@@ -143,7 +149,7 @@ async function withTags(
   return args.map((value, at) => (at === shape.ifMatch && Array.isArray(value) ? value.map(tagged) : value))
 }
 
-async function checkWrite(model: Model, inside: Inside, who: Principal, plan: Plan<WriteShape>) {
+async function checkWrite(model: Model, inside: OpenSeededStore, who: Principal, plan: Plan<WriteShape>) {
   const { store } = inside
   const before = await inside.dump()
   const gone = who.userId !== null && !before.users?.some(row => row.id === who.userId)
@@ -181,7 +187,7 @@ async function checkWrite(model: Model, inside: Inside, who: Principal, plan: Pl
 const many = 10_003
 
 /** Posts of one word: the first has the shortest title, and is the oldest. */
-async function addPosts({ admin }: Inside): Promise<void> {
+async function addPosts({ admin }: OpenSeededStore): Promise<void> {
   const columns = '"id", "title", "author_id", "created_at"'
   const values = `n, CASE n WHEN 1 THEN 'kite' WHEN ${many} THEN 'a long title with a kite' ELSE 'a kite' END, 1, '${TIME}'`
   if (!admin.startsWith('postgres')) {
@@ -207,7 +213,7 @@ function models(name: string): number {
   return name === 'SQLite' ? 150 : 4
 }
 
-for (const { name, within } of insides) {
+for (const { name, within } of seededStores) {
   test(`on ${name} the newest ${maxRankedItems} are ranked; the others follow, by page and by cursor`, async () => {
     await within(blog, {}, async inside => {
       await addPosts(inside)
@@ -215,7 +221,7 @@ for (const { name, within } of insides) {
       const shape: ListShape = {
         ...listOfPosts,
         search: 2,
-        sort: [{ field: 'q', descending: true }],
+        sort: totalOrder([{ field: 'q', descending: true }]),
         select: fields('id'),
       }
       const read = async (asked: ListShape, args: JsonValue[]) => {

@@ -1,7 +1,7 @@
 /** Conditional requests: what is a list of entity tags, how long it may be, and how tags are compared. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { matchesNone, readIfMatch } from '../../src/rest/conditional.ts'
+import { matchesNone, readIfMatch } from '../../src/conditional.ts'
 
 const tags = (count: number) => Array.from({ length: count }, (_, n) => `"${n}"`).join(', ')
 

@@ -1,4 +1,4 @@
-/** Whether the OpenAPI document says what the face does: held against requests. */
+/** Whether the OpenAPI document describes what REST does: checked by requests. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { Ajv2020 } from 'ajv/dist/2020.js'
@@ -18,7 +18,7 @@ import {
 } from '../../src/index.ts'
 import { checkModel } from '../../src/model/check.ts'
 import { anonymous, app, type Principal, user } from '../../src/principal.ts'
-import { openapi } from '../../src/rest/openapi.ts'
+import { openapi } from '../../src/rest/openapi/document.ts'
 import { type Document, type Operation, operationsOf, resolve } from '../conformance/generate.ts'
 import { type Bench, openBench } from '../contract/rest/bench.ts'
 import { kinds, openStore } from '../contract/rest/databases.ts'

@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { matchesNone, readIfMatch } from '../../src/conditional.ts'
 import { readAccept, requireJson } from '../../src/rest/accept.ts'
-import { matchesNone, readIfMatch } from '../../src/rest/conditional.ts'
-import { Memo } from '../../src/rest/memo.ts'
-import { makePresentation } from '../../src/rest/presentation.ts'
+import { makePresentation } from '../../src/rest/reply/headers.ts'
 
 test('the most precise range decides', () => {
   assert.equal(readAccept('application/json;q=0, */*').json, false)
@@ -70,16 +69,6 @@ test('malformed tags are refused', () => {
 test('a long list of almost-tags is refused at once', () => {
   for (const repeated of ['"a" , ', ', ', ' ,\t', '"a",,'])
     assert.throws(() => readIfMatch(`${repeated.repeat(1000)}x`), { code: 'BAD_REQUEST' }, repeated)
-})
-
-test('a memo forgets, and keeps what is used', () => {
-  const memo = new Memo<number, number>(10)
-  for (let key = 0; key < 1000; key += 1) {
-    memo.set(key, key)
-    assert.equal(memo.get(0), 0)
-  }
-  assert.equal(memo.get(500), undefined)
-  assert.equal(memo.get(999), 999)
 })
 
 test('the earliest deprecation and sunset are told, in their own formats', () => {

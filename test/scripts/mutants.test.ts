@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { mutantsOf } from '../../scripts/mutants/mutant.ts'
-import { faultOf } from '../../scripts/mutants/placed.ts'
+import { faultOf, missingTest } from '../../scripts/mutants/placed.ts'
 import { type Outcome, report } from '../../scripts/mutants/report.ts'
 
 const [wrong = assert.fail(), harmless = assert.fail()] = mutantsOf(
@@ -24,6 +24,17 @@ test('a mutant that does not fit the sources is stale, and so is one that no fil
   assert.match(faultOf(wrong, 'const c = a < b && a < b') ?? '', /occurs 2 times/)
   assert.match(faultOf({ ...wrong, instead: 'a < b' }, 'a < b') ?? '', /changes nothing/)
   assert.match(faultOf({ ...wrong, instead: 'a <' }, 'if (a < b) c()') ?? '', /no TypeScript/)
+})
+
+test('a mutant whose test file does not exist is stale', () => {
+  assert.equal(
+    missingTest(wrong, file => file === 'test/plan/x.test.ts'),
+    undefined,
+  )
+  assert.match(
+    missingTest({ ...wrong, tests: ['test/plan/y.test.ts#part'] }, () => false) ?? '',
+    /y\.test\.ts does not exist/,
+  )
 })
 
 test('only mutants that matter count, a survivor is told with why, and stale ones are counted apart', () => {

@@ -1,8 +1,8 @@
 /** A whole service whose database locks the rows. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { newKeyText } from '../../src/auth/encryption/record-cipher.ts'
 import { generateKey } from '../../src/auth/key.ts'
-import { newKeyText } from '../../src/auth/sealing/vault.ts'
 import { printedSql } from '../../src/cli/migrate.ts'
 import { readSettings } from '../../src/config.ts'
 import { checkModel } from '../../src/model/check.ts'

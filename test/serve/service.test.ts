@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
 import { test } from 'node:test'
 import { serve } from '../../src/serve.ts'
+import { say } from '../http/wire.ts'
 import blog from '../models/blog.ts'
 import { withService } from './service.ts'
-import { say } from './wire.ts'
 
 const limitHeaders = [
   'x-ratelimit-limit',

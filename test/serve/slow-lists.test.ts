@@ -4,11 +4,11 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
-import { readWritten } from '../../src/cli/commands.ts'
+import { parseArguments } from '../../src/cli/commands.ts'
 import { command } from '../../src/cli/explain-queries.ts'
-import { createLog } from '../../src/log.ts'
-import { SlowKeeper, slowIn, storedLists } from '../../src/serve/queries.ts'
-import type { SlowRuns } from '../../src/store/advice/slow.ts'
+import { createLog } from '../../src/observability/log.ts'
+import { logSlowList, SlowListRecorder, storedLists } from '../../src/serve/slow-lists.ts'
+import type { SlowRuns } from '../../src/store/advice/slow-lists.ts'
 import { openSqlite } from '../../src/store/sqlite.ts'
 import { blog, withFile } from '../store/blog.ts'
 import { type TestService, withService } from './service.ts'
@@ -28,7 +28,7 @@ const slow: SlowRuns = {
 test('a slow list is one line: a warning over 10,000 rows, no value in it', () => {
   const lines: string[] = []
   const { logger } = createLog({ logLevel: 'info' }, { write: line => void lines.push(line) })
-  const tell = slowIn(logger)
+  const tell = logSlowList(logger)
   tell(slow)
   tell({ ...slow, looked: 5000 })
   tell({ ...slow, looked: 5000, isRefused: true })
@@ -56,7 +56,7 @@ test('what several nodes saw is added up, bounded in number, and nothing is writ
       takeSlow: () => waiting.splice(0),
       describe: () => undefined,
     }
-    const nodes = [1, 2].map(() => new SlowKeeper({ insight, records: store.records }))
+    const nodes = [1, 2].map(() => new SlowListRecorder({ insight, records: store.records }))
     const { commits } = store.counts()
     for (const node of nodes) await node.flush()
     assert.equal(store.counts().commits, commits)
@@ -114,7 +114,7 @@ test('`Server-Timing` says what a list looked at, and `portico explain-queries` 
     const database = service.file
     const printed = (...options: string[]) => {
       const named = { ...command, name: 'explain-queries', sentence: '' }
-      return command.run(readWritten(named, [...options, '--model', model, '--database', database]))
+      return command.run(parseArguments(named, [...options, '--model', model, '--database', database]))
     }
     const [head, first, advice] = (await printed()).split('\n')
     assert.equal(head, '    runs  rows looked at  rows given  request')

@@ -47,7 +47,7 @@ function readersOf(pid: number): number[] {
 
 function isReader(pid: number): boolean {
   try {
-    return readFileSync(`/proc/${pid}/cmdline`, 'latin1').includes('readers/program')
+    return readFileSync(`/proc/${pid}/cmdline`, 'latin1').includes('reader-processes/program')
   } catch {
     return false
   }

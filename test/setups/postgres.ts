@@ -62,6 +62,15 @@ async function openNodes(given: Given, own: GivenSettings = {}): Promise<Place> 
   }
 }
 
+/** Rules become SQL of its own, which a single node shows; policies do not hide here what that SQL lets through. */
+export const postgres: Setup = {
+  name: 'PostgreSQL',
+  async open() {
+    const { url, drop } = await newDatabase()
+    return openPlace({ url, admin: url, drop }, serveHere, {})
+  },
+}
+
 export const postgresNodes: Setup = {
   name: 'PostgreSQL and Redis, three nodes',
   async open() {

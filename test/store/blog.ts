@@ -1,4 +1,5 @@
 /** A blog with search, a guard and a database in a folder of its own, and plans in few words. */
+
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -8,6 +9,7 @@ import type { JsonValue } from '../../src/model/fields/type.ts'
 import type { Model } from '../../src/model/model.ts'
 import type { ReadAnswer, WriteAnswer } from '../../src/plan/answer.ts'
 import { createGuard } from '../../src/plan/guard.ts'
+import { orderById } from '../../src/plan/order.ts'
 import type {
   CreateShape,
   DeleteShape,
@@ -59,7 +61,7 @@ export const listOfPosts: ListShape = {
   within: undefined,
   filter: undefined,
   search: undefined,
-  sort: [],
+  sort: orderById,
   window: { kind: 'page', offset: 0, limit: 1, total: 'exact' },
   select: fields('id', 'title'),
 }
@@ -161,7 +163,7 @@ export class Client {
     return this.write({ shape: this.#same(shape), args: [id, match ?? null, ...Object.values(values)] }, as)
   }
 
-  /** Equal shapes are one object, as the faces keep it. */
+  /** Equal shapes are one object, as the transports keep it. */
   #same<S extends WriteShape | ReadShape>(shape: S): S {
     const key = JSON.stringify(shape)
     const known = this.#shapes.get(key) ?? shape

@@ -1,9 +1,11 @@
 /** What every store does, whichever database it stands on. */
+
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ApiError, type ErrorCode } from '../../src/errors.ts'
 import type { JsonValue } from '../../src/model/fields/type.ts'
 import { entityTag } from '../../src/plan/answer.ts'
+import { totalOrder } from '../../src/plan/order.ts'
 import type { ListShape } from '../../src/plan/plan.ts'
 import { anonymous, user } from '../../src/principal.ts'
 import type { Store } from '../../src/store/store.ts'
@@ -283,7 +285,7 @@ function lists(scenario: Scenario): void {
     const ranked: ListShape = {
       ...listOfPosts,
       search: 2,
-      sort: [{ field: 'q', descending: true }],
+      sort: totalOrder([{ field: 'q', descending: true }]),
       select: fields('id'),
     }
     const ids = async (shape: ListShape, args: JsonValue[]) =>
@@ -316,7 +318,7 @@ function cursors(scenario: Scenario): void {
     scenario(`a cursor meets every item once, nulls smallest, descending ${descending}`, async people => {
       const { client, ann } = people
       for (const body of bodies) await client.create('posts', { title: 't', body }, ann)
-      const sort = [{ field: 'body', descending }]
+      const sort = totalOrder([{ field: 'body', descending }])
       const first: ListShape = { ...walk, sort, select: fields('id', 'body') }
       const later: ListShape = { ...first, window: { kind: 'cursor', after: [1, 2], limit: 0 } }
       const met = []

@@ -1,4 +1,5 @@
 /** Values that go into the database come out of its JSON as they went in, in the order that their type has. */
+
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
@@ -18,6 +19,7 @@ import {
 } from '../../src/index.ts'
 import { checkModel } from '../../src/model/check.ts'
 import type { JsonValue } from '../../src/model/fields/type.ts'
+import { totalOrder } from '../../src/plan/order.ts'
 import type { ListShape } from '../../src/plan/plan.ts'
 import { Client, fields, listOfPosts } from './blog.ts'
 import { failure } from './contract.ts'
@@ -91,7 +93,7 @@ for (const { name, within } of databases) {
       }
     })
 
-  // The faces refuse U+0000: PostgreSQL cannot keep it.
+  // The transports refuse U+0000: PostgreSQL cannot keep it.
   const storable = (value: JsonValue) =>
     name === 'SQLite' || typeof value !== 'string' || !value.includes('\0')
 
@@ -124,7 +126,7 @@ for (const { name, within } of databases) {
         const { items } = await client.list(shape, [0, 100, one])
         assert.ok(items?.length && items.every(item => Number(item.number) === one), `${one}`)
       }
-      const sort = [{ field: 'number', descending: false }]
+      const sort = totalOrder([{ field: 'number', descending: false }])
       const walk: ListShape = { ...base, sort, window: { kind: 'cursor', after: undefined, limit: 0 } }
       const later: ListShape = { ...walk, window: { kind: 'cursor', after: [1, 2], limit: 0 } }
       const met: number[] = []
@@ -152,7 +154,7 @@ for (const { name, within } of databases) {
         const at = left.findIndex((point, index) => point !== right[index])
         return at < 0 ? left.length - right.length : (left[at] ?? 0) - (right[at] ?? -1)
       })
-      const sort = [{ field: 'text', descending: false }]
+      const sort = totalOrder([{ field: 'text', descending: false }])
       const shape: ListShape = { ...listOfPosts, collection: 'values', sort, select: fields('text') }
       const { items } = await client.list(shape, [0, 100])
       assert.deepEqual(
@@ -166,7 +168,7 @@ for (const { name, within } of databases) {
     withValues(async client => {
       const times = ['2026-01-01T00:00:00.000Z', '1969-12-31T23:59:59.999Z', '9999-12-31T23:59:59.999Z']
       for (const one of times) await client.create('values', { datetime: one, date: one.slice(0, 10) })
-      const sort = [{ field: 'datetime', descending: true }]
+      const sort = totalOrder([{ field: 'datetime', descending: true }])
       const shape: ListShape = {
         ...listOfPosts,
         collection: 'values',

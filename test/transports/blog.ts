@@ -1,4 +1,4 @@
-/** The reference model, served with its own engine and store. */
+/** A service with the reference model and a real store. */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -1,19 +1,14 @@
-/** The GraphQL face on a port of its own, over a stub engine. */
+/** GraphQL on its own port, with a stub engine. */
 import { hash } from 'node:crypto'
 import { type Client, createClient } from 'graphql-ws'
 import { WebSocket } from 'ws'
 import { readSettings } from '../../src/config.ts'
+import { createEvents, type EventsParts } from '../../src/events/events.ts'
 import { createGraphql, type Graphql, type GraphqlSettings } from '../../src/graphql/graphql.ts'
-import { errorReply } from '../../src/graphql/http-reply.ts'
+import { errorReply } from '../../src/graphql/transports/http-reply.ts'
 import { createHttp, type Exchange } from '../../src/http.ts'
-import {
-  type StubAccounts,
-  type StubEngine,
-  type StubFeed,
-  stubAccounts,
-  stubEngine,
-  stubFeed,
-} from './stub.ts'
+import { type StubFeed, stubFeed } from '../events/stub.ts'
+import { type StubAccounts, type StubEngine, stubAccounts, stubEngine } from './stub.ts'
 
 export interface Service {
   readonly url: string
@@ -27,7 +22,10 @@ export interface Service {
   close(): Promise<void>
 }
 
-export const defaults: GraphqlSettings = {
+export type ServiceSettings = GraphqlSettings &
+  Pick<EventsParts, 'maxAnonymousConnections' | 'maxConnections'>
+
+export const defaults: ServiceSettings = {
   documents: { mode: 'any', registered: new Map() },
   graphiql: true,
   costPerRequest: 100,
@@ -37,25 +35,29 @@ export const defaults: GraphqlSettings = {
   maxAnonymousConnections: 1000,
   maxConnections: 1000,
   maxOperations: 5,
-  maxBuffered: 65_536,
-  maxMessage: 100_000,
+  maxBufferedBytes: 65_536,
+  maxMessageBytes: 100_000,
 }
 
-export async function openService(given: Partial<GraphqlSettings> = {}): Promise<Service> {
+export async function openService(given: Partial<ServiceSettings> = {}): Promise<Service> {
   const engine = stubEngine()
   const feed = stubFeed()
   const accounts = stubAccounts()
   const faults: unknown[] = []
+  const { identify } = accounts
+  const onFault = (error: unknown) => faults.push(error)
+  const settings = { ...defaults, ...given }
+  const events = createEvents({ ...settings, feed, identify, onFault })
   const graphql = createGraphql(
     {
       engine,
-      feed,
-      identify: accounts.identify,
+      events,
+      identify,
       accountOf: accounts.account,
       challenge: () => 'Bearer realm="api"',
-      onFault: error => faults.push(error),
+      onFault,
     },
-    { ...defaults, ...given },
+    settings,
   )
   const who = ({ headers, address }: Exchange) => {
     const { authorization } = headers
@@ -77,7 +79,7 @@ export async function openService(given: Partial<GraphqlSettings> = {}): Promise
     },
     errorReply,
     onSent: () => {},
-    onFault: error => faults.push(error),
+    onFault,
   })
   await http.listen()
   let closed: Promise<void> | undefined
@@ -91,7 +93,10 @@ export async function openService(given: Partial<GraphqlSettings> = {}): Promise
     accounts,
     faults,
     close() {
-      if (closed === undefined) graphql.close()
+      if (closed === undefined) {
+        graphql.close()
+        events.hub.close()
+      }
       closed ??= http.close()
       return closed
     },
@@ -110,7 +115,7 @@ export function sha256(text: string): string {
   return hash('sha256', text, 'hex')
 }
 
-/** The unmodified client. */
+/** The unmodified client of graphql-ws. */
 export function client(url: string, credential?: Record<string, unknown>): Client {
   return createClient({
     url,
@@ -129,7 +134,7 @@ export async function until(condition: () => boolean, milliseconds = 5000): Prom
   }
 }
 
-/** A WebSocket that says and hears raw messages. */
+/** A WebSocket that sends and records raw messages. */
 export interface Wire {
   readonly socket: WebSocket
   readonly heard: string[]

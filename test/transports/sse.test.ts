@@ -2,14 +2,13 @@ import assert from 'node:assert/strict'
 import { request } from 'node:http'
 import { describe, it } from 'node:test'
 import { type Client, createClient } from 'graphql-sse'
-import type { GraphqlSettings } from '../../src/graphql/graphql.ts'
-import { completeEvent, EventStream, nextEvent } from '../../src/graphql/sse.ts'
+import { completeEvent, nextEvent } from '../../src/graphql/transports/sse.ts'
 import { closedAfterEach } from '../closing.ts'
-import { ada, json, openService, post, type Service, sha256, until } from './service.ts'
+import { ada, json, openService, post, type Service, type ServiceSettings, sha256, until } from './service.ts'
 
 const closed = closedAfterEach<Service>(service => service.close())
 
-async function open(given: Partial<GraphqlSettings> = {}): Promise<Service> {
+async function open(given: Partial<ServiceSettings> = {}): Promise<Service> {
   const service = await openService(given)
   closed(service)
   return service
@@ -23,7 +22,7 @@ function open1(service: Service, headers = {}): Promise<Response> {
 }
 
 function subscriptions({ graphql }: Service): number {
-  return Number(/^portico_graphql_subscriptions (\d+)$/m.exec(graphql.figures())?.[1])
+  return Number(/^portico_graphql_subscriptions (\d+)$/m.exec(graphql.metrics())?.[1])
 }
 
 function sseClient(service: Service, headers: Record<string, string> = ada): Client {
@@ -135,7 +134,7 @@ describe('a stream', () => {
     await closing
   })
   it('a reader who does not read is dropped, and holds nothing any more', async () => {
-    const service = await open({ maxBuffered: 65_536 })
+    const service = await open({ maxBufferedBytes: 65_536 })
     const sent = request(service.url, { method: 'POST', headers: { ...stream, Connection: 'close' } })
     sent.on('error', () => {})
     sent.on('response', response => response.pause())
@@ -147,40 +146,7 @@ describe('a stream', () => {
       await new Promise(resolve => setImmediate(resolve))
     }
     await until(() => subscriptions(service) === 0)
-    assert.match(service.graphql.figures(), /^portico_graphql_slow_readers_total 1$/m)
+    assert.match(service.graphql.metrics(), /^portico_graphql_slow_readers_total 1$/m)
     sent.destroy()
-  })
-})
-
-describe('the writer of a stream', () => {
-  it('gives what waits in one piece, then what comes', async () => {
-    const events = new EventStream(1000, () => assert.fail())
-    events.send('1')
-    events.send('2')
-    assert.deepEqual(await events.next(), { value: `\n${nextEvent('1')}${nextEvent('2')}`, done: false })
-    const waiting = events.next()
-    events.send('3')
-    assert.deepEqual(await waiting, { value: nextEvent('3'), done: false })
-    events.end(undefined)
-    events.send('4')
-    assert.deepEqual(await events.next(), { value: completeEvent, done: false })
-    assert.deepEqual(await events.next(), { value: undefined, done: true })
-  })
-  it('keeps no more than its bound', async () => {
-    const gone: boolean[] = []
-    const events = new EventStream(100, slow => gone.push(slow))
-    for (let at = 0; at < 50; at++) events.send('x'.repeat(20))
-    assert.deepEqual(gone, [true])
-    assert.deepEqual(await events.next(), { value: undefined, done: true })
-  })
-  it('tells once that the reader has gone', async () => {
-    const gone: boolean[] = []
-    const events = new EventStream(100, slow => gone.push(slow))
-    await events.next()
-    const waiting = events.next()
-    await events.return()
-    await events.return()
-    assert.deepEqual(await waiting, { value: undefined, done: true })
-    assert.deepEqual(gone, [false])
   })
 })

@@ -1,4 +1,4 @@
-/** An engine, a log and accounts that tests hold in their hands. */
+/** An engine and accounts whose behaviour tests control. */
 import {
   buildSchema,
   execute,
@@ -9,9 +9,10 @@ import {
   validate,
 } from 'graphql'
 import { ApiError } from '../../src/errors.ts'
-import type { CredentialHeaders } from '../../src/graphql/clients.ts'
-import type { Bound, Engine, ItemChange, Prepared, Refused } from '../../src/graphql/engine.ts'
-import type { Account, Feed, LoggedChange } from '../../src/graphql/graphql.ts'
+import type { ItemChange } from '../../src/events/change-feed.ts'
+import type { CredentialHeaders } from '../../src/events/credential-monitor.ts'
+import type { Bound, Engine, Prepared, Refused } from '../../src/graphql/engine.ts'
+import type { Account } from '../../src/graphql/graphql.ts'
 import { anonymous, type Principal, user } from '../../src/principal.ts'
 
 export const schema: GraphQLSchema = buildSchema(`
@@ -43,7 +44,7 @@ export interface StubEngine extends Engine {
   added: number
 }
 
-/** Readers in the role `hidden` may subscribe to nothing, and see no post. */
+/** Callers in the role `hidden` may subscribe to nothing, and see no post. */
 export function stubEngine(): StubEngine {
   const rootOf = (principal: Principal, left: () => number | undefined) => ({
     hello: ({ name }: { name: string }) => `hello ${name}`,
@@ -88,7 +89,7 @@ export function stubEngine(): StubEngine {
         prepared: prepared as StubPrepared,
         cost,
         variables: (variables ?? {}) as Readonly<Record<string, unknown>>,
-        kept: {
+        retained: {
           key: JSON.stringify([(prepared as StubPrepared).document, variables]),
           documentBytes: 100,
           argumentBytes: text.length,
@@ -119,7 +120,7 @@ export function stubEngine(): StubEngine {
       return {
         collection: 'posts',
         kind: isDeletion ? ('deleted' as const) : ('created' as const),
-        deliver({ row }: ItemChange) {
+        render({ row }: ItemChange) {
           engine.rendered++
           const { fault, later, ...post } = JSON.parse(row)
           if (fault) throw new Error('the database is gone')
@@ -133,41 +134,7 @@ export function stubEngine(): StubEngine {
   return engine
 }
 
-export interface StubFeed extends Feed {
-  readonly log: LoggedChange[]
-  readonly listeners: Set<() => void>
-  looks: number
-  commit(...changes: readonly (Partial<Omit<LoggedChange, 'row'>> & { readonly row?: unknown })[]): void
-}
-
-export function stubFeed(): StubFeed {
-  const feed: StubFeed = {
-    log: [],
-    listeners: new Set(),
-    looks: 0,
-    last: () => feed.log.at(-1)?.event ?? 0,
-    after: (event, limit) => feed.log.filter(change => change.event > event).slice(0, limit),
-    onCommit(listener) {
-      feed.listeners.add(listener)
-      return () => feed.listeners.delete(listener)
-    },
-    look() {
-      feed.looks++
-    },
-    commit(...changes) {
-      for (const change of changes) {
-        const event = (feed.log.at(-1)?.event ?? 0) + 1
-        const id = change.id ?? event
-        const row = JSON.stringify(change.row ?? { id: String(id), title: `post ${id}` })
-        feed.log.push({ collection: 'posts', kind: 'created', ...change, event, id, row })
-      }
-      for (const listener of feed.listeners) listener()
-    },
-  }
-  return feed
-}
-
-/** Keys by text. A key that is taken away is refused from then on. */
+/** Principals by the text of their key. A deleted key is refused from then on. */
 export interface StubAccounts {
   readonly keys: Map<string, Principal>
   budget: number

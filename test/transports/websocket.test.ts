@@ -2,15 +2,14 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { type IncomingMessage, request } from 'node:http'
 import { describe, it } from 'node:test'
-import type { GraphqlSettings } from '../../src/graphql/graphql.ts'
 import { user } from '../../src/principal.ts'
 import { closedAfterEach } from '../closing.ts'
 import { endWithinSecond } from '../within-second.ts'
-import { client, openService, type Service, until, type Wire, wire } from './service.ts'
+import { client, openService, type Service, type ServiceSettings, until, type Wire, wire } from './service.ts'
 
 const closed = closedAfterEach<Service>(service => service.close())
 
-async function open(given: Partial<GraphqlSettings> = {}): Promise<Service> {
+async function open(given: Partial<ServiceSettings> = {}): Promise<Service> {
   const service = await openService(given)
   closed(service)
   return service
@@ -47,7 +46,7 @@ async function listening(service: Service, first: unknown = init, query = newPos
 }
 
 function openSubscriptions({ graphql }: Service): number {
-  return figure(graphql.figures(), 'subscriptions')
+  return figure(graphql.metrics(), 'subscriptions')
 }
 
 function figure(text: string, name: string): number {
@@ -94,7 +93,7 @@ describe('the protocol', () => {
     await assert.rejects(wire(socketUrl, 'graphql-ws'), /subprotocol/)
   })
   it('a message beyond the bound closes with 1009', async () => {
-    const opened = await ready(await open({ maxMessage: 1000 }))
+    const opened = await ready(await open({ maxMessageBytes: 1000 }))
     opened.say(subscribe('1', `{ hello }${' '.repeat(2000)}`))
     assert.equal((await opened.closed).code, 1009)
   })
@@ -401,7 +400,7 @@ it('rights that change while a subscription begins are those that count', async 
 
 describe('those who do not read', () => {
   it('are dropped with 1013, the others get everything', async () => {
-    const service = await open({ maxBuffered: 65_536 })
+    const service = await open({ maxBufferedBytes: 65_536 })
     const slow = await listening(service, adaInit)
     const fast = await listening(service, adaInit)
     slow.socket.pause()
@@ -411,7 +410,7 @@ describe('those who do not read', () => {
       await new Promise(resolve => setImmediate(resolve))
     }
     await until(() => heard(fast, 'next').length === 200)
-    await until(() => figure(service.graphql.figures(), 'slow_readers_total') === 1)
+    await until(() => figure(service.graphql.metrics(), 'slow_readers_total') === 1)
     assert.equal(openSubscriptions(service), 1)
     slow.socket.resume()
     const { code, reason } = await slow.closed

@@ -3,12 +3,12 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { query, withPostgres } from '../databases/postgres.ts'
 import { secretKey } from '../setups/postgres.ts'
-import { type CrewService, withCrew } from './crew.ts'
+import { type RunningWorkers, withWorkers } from './service.ts'
 
 const CONNECTIONS = 12
 
 /** Reads that no worker remembers, and writes, many at a time at every worker. */
-async function crowd({ lanes, beside }: CrewService): Promise<void> {
+async function crowd({ lanes, beside }: RunningWorkers): Promise<void> {
   const all = await Promise.all(lanes.flatMap(lane => Array.from({ length: 8 }, () => beside(lane))))
   await Promise.all(
     all.map(async (lane, nth) => {
@@ -27,10 +27,10 @@ test('three workers share the connections that one node may hold', () =>
   withPostgres(async url => {
     const settings = { database: url, databaseConnections: CONNECTIONS, secretKeys: [secretKey] }
     const place = { name: 'PostgreSQL', open: async () => ({ settings, close: async () => {} }) }
-    await withCrew(
+    await withWorkers(
       3,
-      async crew => {
-        await crowd(crew)
+      async pool => {
+        await crowd(pool)
         const [row] = await query(
           url,
           `SELECT count(*)::int AS n FROM pg_stat_activity

@@ -6,8 +6,8 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
-import { type Lane, modelFile, withCrew } from './crew.ts'
-import { places } from './places.ts'
+import { places } from './backends.ts'
+import { type Lane, modelFile, withWorkers } from './service.ts'
 import { subscription } from './subscription.ts'
 
 /** A model file whose worker dies when there is a file called `strike`: the first one that sees it. */
@@ -48,14 +48,14 @@ async function tells(lanes: readonly Lane[], line: string): Promise<boolean> {
 
 for (const place of places) {
   test(`a worker that dies is started anew; nothing acknowledged is lost, and the others go on (${place.name})`, async () => {
-    const folder = mkdtempSync(join(tmpdir(), 'portico-death-'))
+    const folder = mkdtempSync(join(tmpdir(), 'portico-crash-'))
     const strike = join(folder, 'strike')
     try {
-      await withCrew(
+      await withWorkers(
         2,
-        async crew => {
-          const { lanes, url, beside } = crew
-          const subscriptions = await Promise.all(lanes.map(lane => subscription(crew, lane)))
+        async pool => {
+          const { lanes, url, beside } = pool
+          const subscriptions = await Promise.all(lanes.map(lane => subscription(pool, lane)))
           const acknowledged: string[] = []
           let isDone = false
           const write = async (lane: Lane, name: string) => {
@@ -121,10 +121,10 @@ for (const place of places) {
 }
 
 test('a worker does not come back with another model than the others have', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'portico-death-'))
+  const folder = mkdtempSync(join(tmpdir(), 'portico-crash-'))
   try {
     const model = mortalModel(folder)
-    await withCrew(
+    await withWorkers(
       2,
       async ({ lanes }) => {
         writeFileSync(model, `${readFileSync(model, 'utf8')}\n// edited\n`)

@@ -3,13 +3,13 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Settings } from '../../src/config.ts'
-import { livesAt, sharedMemory, WRITER } from '../../src/workers/memory.ts'
 import type { ToWorker } from '../../src/workers/messages.ts'
-import { createPool, type Death, type Pool, type PoolOptions } from '../../src/workers/pool.ts'
+import { createPool, type Pool, type PoolOptions, type WorkerCrash } from '../../src/workers/pool.ts'
+import { aliveIndex, sharedMemory, writerIndex } from '../../src/workers/shared-memory.ts'
 
-interface Bench {
+interface PoolContext {
   readonly pool: Pool
-  readonly deaths: Death[]
+  readonly crashes: WorkerCrash[]
   readonly words: Int32Array
   readonly log: string[]
   /** Resolves once `isSo` does hold. */
@@ -20,21 +20,21 @@ interface Bench {
 const [die, hang] = ['die', 'hang'].map(kind => ({ kind }) as unknown as ToWorker) as [ToWorker, ToWorker]
 
 async function withPool(
-  use: (bench: Bench) => Promise<void>,
+  use: (context: PoolContext) => Promise<void>,
   given: Partial<PoolOptions> = {},
 ): Promise<void> {
   const memory = sharedMemory(3)
   const words = new Int32Array(memory.file)
-  const [deaths, log]: [Death[], string[]] = [[], []]
+  const [crashes, log]: [WorkerCrash[], string[]] = [[], []]
   const settings = { fails: 2 } as unknown as Settings
   const pool = createPool({
     memory,
     thread: new URL('stub-thread.ts', import.meta.url),
-    orders: worker => ({ worker, memory, settings, fingerprint: '' }),
+    startData: worker => ({ worker, memory, settings, fingerprint: '' }),
     log: text => log.push(text),
-    onDeath: death => deaths.push(death),
-    patience: 5000,
-    pause: 20,
+    onCrash: crash => crashes.push(crash),
+    stopTimeoutMs: 5000,
+    restartDelayMs: 20,
     ...given,
   })
   const until = async (isSo: () => boolean | Promise<boolean>) => {
@@ -44,7 +44,7 @@ async function withPool(
     }
   }
   try {
-    await use({ pool, deaths, words, log, until })
+    await use({ pool, crashes, words, log, until })
   } finally {
     await pool.stop()
   }
@@ -57,48 +57,48 @@ test('each worker tells its address and its log, and they find each other', asyn
     assert.equal(pool.counts.serving, 2)
     assert.deepEqual(log, ['worker 0\n', 'worker 1\n'])
     await until(async () => {
-      const figures = await pool.figures()
-      return figures.includes('heard{from="1"} 1') && figures.includes('heard{from="0"} 1')
+      const metrics = await pool.metrics()
+      return metrics.includes('heard{from="1"} 1') && metrics.includes('heard{from="0"} 1')
     })
   })
 })
 
 test('one that cannot start says why', async () => {
-  await withPool(async ({ pool, deaths }) => {
+  await withPool(async ({ pool, crashes }) => {
     await assert.rejects(pool.start(2), { name: 'Sad', message: 'no luck', code: 'EBAD' })
-    assert.deepEqual(deaths, [])
+    assert.deepEqual(crashes, [])
     assert.equal(pool.counts.serving, 0)
   })
 })
 
 test('one that dies is started anew, meets the others, and its lock is freed', async () => {
-  await withPool(async ({ pool, deaths, words, until }) => {
+  await withPool(async ({ pool, crashes, words, until }) => {
     await pool.start(0)
     await pool.start(1)
-    Atomics.store(words, livesAt(1), 1)
-    Atomics.store(words, WRITER, 2)
+    Atomics.store(words, aliveIndex(1), 1)
+    Atomics.store(words, writerIndex, 2)
     pool.send(1, die)
-    await until(() => deaths.length === 1)
-    assert.equal(deaths[0]?.worker, 1)
-    assert.equal(deaths[0]?.error?.name, 'RangeError')
-    assert.equal(Atomics.load(words, WRITER), 0)
-    assert.equal(Atomics.load(words, livesAt(1)), 0)
+    await until(() => crashes.length === 1)
+    assert.equal(crashes[0]?.worker, 1)
+    assert.equal(crashes[0]?.error?.name, 'RangeError')
+    assert.equal(Atomics.load(words, writerIndex), 0)
+    assert.equal(Atomics.load(words, aliveIndex(1)), 0)
     await until(() => pool.counts.serving === 2)
     assert.equal(pool.counts.restarts, 1)
-    await until(async () => (await pool.figures()).includes('heard{from="1,1"} 1'))
+    await until(async () => (await pool.metrics()).includes('heard{from="1,1"} 1'))
   })
 })
 
 test('one that dies again and again is waited for longer each time', async () => {
-  await withPool(async ({ pool, deaths, until }) => {
+  await withPool(async ({ pool, crashes, until }) => {
     await pool.start(0)
     for (const count of [1, 2, 3]) {
       pool.send(0, die)
-      await until(() => deaths.length === count)
+      await until(() => crashes.length === count)
       await until(() => pool.counts.serving === 1)
     }
     assert.deepEqual(
-      deaths.map(({ pause }) => pause),
+      crashes.map(({ restartInMs }) => restartInMs),
       [20, 40, 80],
     )
   })
@@ -114,20 +114,20 @@ test('what one has counted stays counted when it dies, and when it does not tell
       await pool.start(0)
       await pool.start(1)
       for (let times = 1; times <= 3; times++) {
-        assert.equal(figure(await pool.figures(), 'tells_total'), 2 * times)
+        assert.equal(figure(await pool.metrics(), 'tells_total'), 2 * times)
       }
       pool.send(1, die)
       await until(() => pool.counts.restarts === 1 && pool.counts.serving === 2)
-      const after = await pool.figures()
+      const after = await pool.metrics()
       // Three that the dead one told, four of the other, one of the new one.
       assert.equal(figure(after, 'tells_total'), 8)
       assert.equal(figure(after, 'alive'), 2)
       pool.send(0, hang)
-      const late = await pool.figures()
+      const late = await pool.metrics()
       assert.equal(figure(late, 'tells_total'), 9)
       assert.equal(figure(late, 'alive'), 2)
     },
-    { patience: 300 },
+    { stopTimeoutMs: 300 },
   )
 })
 
@@ -137,12 +137,12 @@ test('one that hangs keeps neither the figures nor the stop', async () => {
       await pool.start(0)
       await pool.start(1)
       pool.send(1, hang)
-      assert.match(await pool.figures(), /^heard/m)
+      assert.match(await pool.metrics(), /^heard/m)
       const began = performance.now()
       await pool.stop()
       assert.ok(performance.now() - began < 10_000)
       assert.equal(pool.counts.serving, 0)
     },
-    { patience: 300 },
+    { stopTimeoutMs: 300 },
   )
 })

@@ -4,12 +4,12 @@ import { test } from 'node:test'
 import { query } from '../databases/postgres.ts'
 import { pauseReplay, resumeReplay, startStandbys, until } from '../databases/replicated.ts'
 import { secretKey } from '../setups/postgres.ts'
-import { type CrewService, type Lane, withCrew } from './crew.ts'
+import { type Lane, type RunningWorkers, withWorkers } from './service.ts'
 
 const CONNECTIONS = 8
 
 interface Scene {
-  readonly crew: CrewService
+  readonly pool: RunningWorkers
   readonly standby: string
   stop(): Promise<void>
   start(): Promise<void>
@@ -35,7 +35,7 @@ async function withScene(use: (scene: Scene) => Promise<void>): Promise<void> {
       open: async () => ({ settings, close: async () => {} }),
     }
     const scene = { standby, stop: () => server.stop(), start: () => server.start() }
-    await withCrew(2, crew => use({ ...scene, crew }), {}, place)
+    await withWorkers(2, pool => use({ ...scene, pool }), {}, place)
   } finally {
     await servers.close()
   }
@@ -80,7 +80,7 @@ async function assertOneService(lanes: readonly Lane[], name: string): Promise<v
 }
 
 test('workers ask a standby, and none shows what is older than what another has written', () =>
-  withScene(async ({ crew: { lanes }, standby }) => {
+  withScene(async ({ pool: { lanes }, standby }) => {
     const [lane] = lanes
     assert.ok(lane)
     const made = await lane.ask('/api/v1/posts', { method: 'POST', body: { title: 'first', body: '' } })
@@ -96,7 +96,7 @@ test('workers ask a standby, and none shows what is older than what another has 
   }))
 
 test('without the standby every worker goes on, says so, and uses it again when it is back', () =>
-  withScene(async ({ crew: { lanes }, stop, start }) => {
+  withScene(async ({ pool: { lanes }, stop, start }) => {
     const [lane] = lanes
     assert.ok(lane)
     await lane.ask('/api/v1/posts', { method: 'POST', body: { title: 'first', body: '' } })
@@ -118,7 +118,7 @@ test('without the standby every worker goes on, says so, and uses it again when 
   }))
 
 test('all workers together hold no more connections to a standby than the settings allow', () =>
-  withScene(async ({ crew: { lanes, beside }, standby }) => {
+  withScene(async ({ pool: { lanes, beside }, standby }) => {
     const [lane] = lanes
     assert.ok(lane)
     await lane.ask('/api/v1/posts', { method: 'POST', body: { title: 'first', body: '' } })

@@ -3,8 +3,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { GivenSettings } from '../../src/config.ts'
-import { type CrewService, type Lane, withCrew } from './crew.ts'
-import { places } from './places.ts'
+import { places } from './backends.ts'
+import { type Lane, type RunningWorkers, withWorkers } from './service.ts'
 import { subscription } from './subscription.ts'
 
 interface Item {
@@ -26,8 +26,8 @@ function first(lanes: readonly Lane[]): Lane {
 const post = (title: string) => ({ title, body: '', author_id: 1 })
 
 /** In one window, of which the second half of a minute may leave too little. */
-async function statusesInOneWindow(crew: CrewService, path: string, count: number): Promise<number[]> {
-  const lanes = await Promise.all(crew.lanes.flatMap(lane => [lane, crew.beside(lane), crew.beside(lane)]))
+async function statusesInOneWindow(pool: RunningWorkers, path: string, count: number): Promise<number[]> {
+  const lanes = await Promise.all(pool.lanes.flatMap(lane => [lane, pool.beside(lane), pool.beside(lane)]))
   for (;;) {
     const answers = await Promise.all(
       Array.from({ length: count }, (_, nth) => (lanes[nth % lanes.length] as Lane).ask(path)),
@@ -39,15 +39,15 @@ async function statusesInOneWindow(crew: CrewService, path: string, count: numbe
 }
 
 for (const place of places) {
-  const crewOf = (workers: number, use: (crew: CrewService) => Promise<void>, given: GivenSettings = {}) =>
-    withCrew(workers, use, given, place)
+  const crewOf = (workers: number, use: (pool: RunningWorkers) => Promise<void>, given: GivenSettings = {}) =>
+    withWorkers(workers, use, given, place)
 
   test(`three workers grant exactly the limit between them (${place.name})`, async () => {
     await crewOf(
       3,
-      async crew => {
+      async pool => {
         // One that was drawn by another test's window does not count: none was.
-        const statuses = await statusesInOneWindow(crew, '/api/v1/posts', 150)
+        const statuses = await statusesInOneWindow(pool, '/api/v1/posts', 150)
         assert.equal(statuses.filter(status => status === 200).length, 100)
         assert.equal(statuses.filter(status => status === 429).length, 50)
       },
@@ -71,13 +71,13 @@ for (const place of places) {
   })
 
   test(`subscribers at every worker get every post once, in one order, whichever worker made it (${place.name})`, async () => {
-    await crewOf(3, async crew => {
-      const subscriptions = await Promise.all(crew.lanes.map(lane => subscription(crew, lane)))
+    await crewOf(3, async pool => {
+      const subscriptions = await Promise.all(pool.lanes.map(lane => subscription(pool, lane)))
       const count = 60
       // The subscriptions begin with the answer; nothing that is made from now on may be missed.
       await Promise.all(
         Array.from({ length: count }, (_, nth) =>
-          made(crew.lanes[nth % 3] as Lane, 'posts', post(`t${nth}`)),
+          made(pool.lanes[nth % 3] as Lane, 'posts', post(`t${nth}`)),
         ),
       )
       for (let tries = 0; tries < 500; tries++) {
@@ -85,7 +85,7 @@ for (const place of places) {
         await sleep(10)
       }
       await sleep(50)
-      const { json } = await first(crew.lanes).ask('/api/v1/posts?per_page=100&sort=id')
+      const { json } = await first(pool.lanes).ask('/api/v1/posts?per_page=100&sort=id')
       const stored = (json as unknown as { data: { title: string }[] }).data.map(({ title }) => title)
       assert.equal(stored.length, count)
       const [told = []] = subscriptions.map(({ titles }) => titles)

@@ -1,13 +1,13 @@
 /** Whoever was told that something is stored reads it from every worker, however it is asked for. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type CrewService, type Lane, withCrew } from './crew.ts'
-import { places } from './places.ts'
+import { places } from './backends.ts'
+import { type Lane, type RunningWorkers, withWorkers } from './service.ts'
 
 const WRITERS = 6
 const TURNS = 60
 
-async function firstUser({ lanes }: CrewService): Promise<number> {
+async function firstUser({ lanes }: RunningWorkers): Promise<number> {
   const { json } = await (lanes[0] as Lane).ask('/api/v1/me')
   return Number(json.id)
 }
@@ -35,12 +35,12 @@ async function requireTitle(lanes: readonly Lane[], id: number, title: string, t
 
 for (const place of places) {
   test(`six writers at three workers: every acknowledged change is what all of them answer (${place.name})`, async () => {
-    await withCrew(
+    await withWorkers(
       3,
-      async crew => {
-        const author = await firstUser(crew)
+      async pool => {
+        const author = await firstUser(pool)
         const write = async (writer: number) => {
-          const lanes = await Promise.all(crew.lanes.map(crew.beside))
+          const lanes = await Promise.all(pool.lanes.map(pool.beside))
           const made = await (lanes[writer % 3] as Lane).ask('/api/v1/posts', {
             method: 'POST',
             body: { title: 'new', body: '', author_id: author },

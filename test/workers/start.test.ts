@@ -14,7 +14,7 @@ import { SettingsError } from '../../src/config.ts'
 import { serve } from '../../src/serve.ts'
 import blog from '../models/blog.ts'
 import rich from '../models/rich.ts'
-import { modelFile } from './crew.ts'
+import { modelFile } from './service.ts'
 
 test('a start that cannot have several workers says why', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'portico-workers-'))

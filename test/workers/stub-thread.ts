@@ -13,11 +13,11 @@ let told = 0
 const peers = new Map<number, MessagePort>()
 const handlers: Record<string, (message: { id?: number; worker?: number; port?: MessagePort }) => void> = {
   stop: () => process.exit(0),
-  tell: ({ id }) => {
+  'report-metrics': ({ id }) => {
     const text = `# HELP heard How many.\n# TYPE heard counter\nheard{from="${heard}"} 1\n`
     const tells = `# HELP tells_total How often.\n# TYPE tells_total counter\ntells_total ${++told}\n`
     const alive = '# HELP alive How many.\n# TYPE alive gauge\nalive 1\n'
-    parentPort?.postMessage({ kind: 'figures', id, text: text + tells + alive })
+    parentPort?.postMessage({ kind: 'metrics', id, text: text + tells + alive })
   },
   peer: ({ worker: other = 0, port }) => {
     if (!port) return

@@ -1,10 +1,10 @@
 /** A subscription that one worker serves. */
 import assert from 'node:assert/strict'
-import type { CrewService, Lane } from './crew.ts'
+import type { Lane, RunningWorkers } from './service.ts'
 
 /** The titles that a subscription at a worker gets, in the order in which they come. */
 export async function subscription(
-  { url, key }: CrewService,
+  { url, key }: RunningWorkers,
   lane: Lane,
 ): Promise<{ titles: string[]; close(): void }> {
   const stop = new AbortController()

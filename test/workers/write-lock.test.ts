@@ -3,8 +3,8 @@ import { once } from 'node:events'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { MessageChannel, type MessagePort, Worker } from 'node:worker_threads'
-import { sharedMemory, WRITER } from '../../src/workers/memory.ts'
-import { bury, enlist, WriteLock } from '../../src/workers/write-lock.ts'
+import { sharedMemory, writerIndex } from '../../src/workers/shared-memory.ts'
+import { markAlive, markDead, WriteLock } from '../../src/workers/write-lock.ts'
 
 /** Ways from each of `count` threads to each other. */
 function ways(count: number): [number, MessagePort][][] {
@@ -28,28 +28,28 @@ test('never two at once, nobody is left out, and who dies with the lock does not
     const transferList = peers.map(([, port]) => port)
     return new Worker(new URL('writer.ts', import.meta.url), { workerData, transferList })
   })
-  threads[3]?.on('exit', () => bury(words, 3))
+  threads[3]?.on('exit', () => markDead(words, 3))
   await Promise.all(threads.map(thread => once(thread, 'message')))
   const ends = threads.map((thread, worker) => once(thread, worker === 3 ? 'exit' : 'message'))
   for (const thread of threads) thread.postMessage('go')
   await Promise.all(ends)
   assert.deepEqual([...watch], [0, 0])
-  assert.equal(words[WRITER], 0)
+  assert.equal(words[writerIndex], 0)
   await Promise.all(threads.map(thread => thread.terminate()))
 })
 
-function two(patience = 60_000) {
+function two(timeoutMs = 60_000) {
   const words = new Int32Array(sharedMemory(2).file)
-  const rung: number[] = []
+  const notified: number[] = []
   const lock = (worker: number) => {
-    enlist(words, worker)
-    return new WriteLock(words, worker, { ring: to => rung.push(to), patience })
+    markAlive(words, worker)
+    return new WriteLock(words, worker, { notify: to => notified.push(to), timeoutMs })
   }
-  return { words, rung, first: lock(0), second: lock(1) }
+  return { words, notified, first: lock(0), second: lock(1) }
 }
 
 test('a lock that is released goes to whoever waits, who is told', () => {
-  const { first, second, rung, words } = two()
+  const { first, second, notified, words } = two()
   let again = 0
   assert.equal(first.take(assert.fail), true)
   const ask = () => {
@@ -59,18 +59,18 @@ test('a lock that is released goes to whoever waits, who is told', () => {
   }
   assert.equal(second.take(ask), false)
   first.release()
-  assert.deepEqual(rung, [1])
+  assert.deepEqual(notified, [1])
   assert.equal(
     first.take(() => {}),
     false,
   )
-  second.rung()
+  second.notified()
   assert.equal(again, 1)
-  assert.deepEqual(rung, [1, 0])
-  assert.equal(words[WRITER], 1)
+  assert.deepEqual(notified, [1, 0])
+  assert.equal(words[writerIndex], 1)
   assert.equal(first.take(assert.fail), true)
   first.release()
-  assert.equal(words[WRITER], 0)
+  assert.equal(words[writerIndex], 0)
 })
 
 test('what is handed to one who has nothing to write any more goes on', () => {
@@ -81,16 +81,16 @@ test('what is handed to one who has nothing to write any more goes on', () => {
     false,
   )
   first.release()
-  assert.equal(words[WRITER], 2)
-  second.rung()
-  assert.equal(words[WRITER], 0)
+  assert.equal(words[writerIndex], 2)
+  second.notified()
+  assert.equal(words[writerIndex], 0)
   assert.equal(first.take(assert.fail), true)
   first.release()
   second.take(assert.fail)
   second.release()
 })
 
-test('a bell that is lost does not matter, and neither does one who keeps the lock for ever', async () => {
+test('a notification that is lost does not matter, and neither does one who keeps the lock for ever', async () => {
   const { first, second } = two(150)
   assert.equal(first.take(assert.fail), true)
   const done = Promise.withResolvers<number>()

@@ -1,6 +1,6 @@
 /** A thread that takes the write lock again and again, and looks whether it is alone with it. */
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
-import { enlist, WriteLock } from '../../src/workers/write-lock.ts'
+import { markAlive, WriteLock } from '../../src/workers/write-lock.ts'
 
 interface Task {
   readonly words: Int32Array
@@ -15,9 +15,9 @@ interface Task {
 
 const { words, watch, worker, times, dies, peers }: Task = workerData
 const ports = new Map(peers)
-const lock = new WriteLock(words, worker, { ring: to => ports.get(to)?.postMessage('lock') })
-for (const port of ports.values()) port.on('message', () => lock.rung())
-enlist(words, worker)
+const lock = new WriteLock(words, worker, { notify: to => ports.get(to)?.postMessage('lock') })
+for (const port of ports.values()) port.on('message', () => lock.notified())
+markAlive(words, worker)
 
 let done = 0
 function next(): void {

@@ -1,16 +1,16 @@
-/** Accounts: who somebody is, and how they prove it. Pages are made elsewhere. */
+/** Accounts: who a user is, and how they prove it. The pages are in `pages/`. */
 import type { RateCounters } from '../../cluster/cluster.ts'
 import type { Model } from '../../model/model.ts'
-import { type Awaitable, type ItemAnswer, then } from '../../plan/answer.ts'
-import type { ItemShape } from '../../plan/plan.ts'
+import { type Awaitable, then } from '../../plan/answer.ts'
 import type { Run } from '../../plan/run.ts'
-import { system } from '../../principal.ts'
+import { itemShape, readItem } from '../../plan/system-plans.ts'
 import type { Records } from '../../records.ts'
 import type { BackgroundWork } from '../background.ts'
 import type { Mail } from '../mail.ts'
 import type { AccountClaims } from '../server/server.ts'
 import { type Addresses, createAddresses } from './addresses.ts'
-import { createDevices, type Devices } from './devices.ts'
+import { createDevices, type Devices } from './known-devices.ts'
+import { createTokens, type Tokens } from './link-tokens.ts'
 import { createOneTimeCodes, type OneTimeCodes } from './one-time-codes.ts'
 import {
   type Allowances,
@@ -22,10 +22,9 @@ import {
   signInAllowances,
   type Throttle,
 } from './throttle.ts'
-import { createTokens, type Tokens } from './tokens.ts'
 import { findUser } from './users.ts'
 
-/** `confirmed`: an account exists only once a link sent to its address was opened. */
+/** `confirmed`: an account is created when the link sent to its address is opened. */
 export type SignUpMode = 'off' | 'open' | 'confirmed'
 
 export interface AccountParts {
@@ -33,11 +32,11 @@ export interface AccountParts {
   readonly run: Run
   readonly records: Records
   readonly mail: Mail
-  /** Those of all nodes, for attempts. */
+  /** Counters shared by all nodes, for attempts. */
   readonly counters: RateCounters
-  /** The service's own address, for links: never what a request says. */
+  /** The service's own address, for links. Never taken from a request. */
   readonly issuer: string
-  /** What the service is called. */
+  /** The name of the service. */
   readonly name: string
   readonly signUp: SignUpMode
   /** After a reset or a new password: see `AuthorizationServer.revokeAll`. */
@@ -61,7 +60,7 @@ export interface AccountBase extends AccountParts, BackgroundWork {
   readonly passkeyAttempts: Throttle
   /** Requests for a new password. */
   readonly resets: Throttle
-  /** Each purpose has its own: what strangers use up of one keeps nobody from another. */
+  /** Each purpose has its own throttle: attempts that strangers use up for one do not block another. */
   readonly signUpMails: Throttle
   readonly confirmationMails: Throttle
 }
@@ -87,19 +86,14 @@ export function createAccountBase(parts: AccountParts): AccountBase {
   }
 }
 
-const idById: ItemShape = {
-  kind: 'item',
-  collection: 'users',
-  id: 0,
-  select: [{ kind: 'field', key: 'id', field: 'id' }],
-}
+const idById = itemShape('users', ['id'])
 
 export function accountFinder(run: Run) {
   return (userId: number): Awaitable<boolean> =>
-    then(run.item({ shape: idById, args: [userId] }, system), ({ text }: ItemAnswer) => text !== null)
+    then(readItem(run, idById, userId), user => user !== undefined)
 }
 
-/** OpenID Connect Core, 5.1: `profile` and `email` of an account; undefined when it is gone. */
+/** `profile` and `email` claims of an account (OpenID Connect Core, 5.1); undefined where it was deleted. */
 export function claimsReader(run: Run, records: Records) {
   const addresses = createAddresses(records)
   return async (userId: number): Promise<AccountClaims | undefined> => {

@@ -1,7 +1,7 @@
 /**
- * Another e-mail address for an account, by the API. Whoever can write to an account must not become its owner by it:
- * the address stays the old one until the new one is proven, by a link that takes the owner's password. Only an
- * administrator gives another's account an address at once.
+ * Changing an account's e-mail address by the API. Write access to an account must not be enough to take it over: the old
+ * address stays until the new one is proven, by a link that asks for the owner's password. Only an administrator changes
+ * the address of another account at once.
  */
 import type { RateCounters } from '../../cluster/cluster.ts'
 import { ApiError } from '../../errors.ts'
@@ -12,9 +12,9 @@ import type { Records } from '../../records.ts'
 import type { Background } from '../background.ts'
 import type { Mail } from '../mail.ts'
 import { createAddresses } from './addresses.ts'
-import { notifyOfAddress } from './notices.ts'
+import { createTokens } from './link-tokens.ts'
+import { notifyOfAddress } from './notifications.ts'
 import { createThrottle, mailAllowances } from './throttle.ts'
-import { createTokens } from './tokens.ts'
 import { findUser, type UserRow } from './users.ts'
 import { sendNewAddress } from './verification.ts'
 
@@ -25,7 +25,7 @@ export interface AddressChangeParts {
   readonly mail: Mail
   /** The service's own address, for links. */
   readonly issuer: () => string
-  /** What the service is called. */
+  /** The name of the service. */
   readonly name: string
   readonly background: Background
   readonly now?: () => number
@@ -35,7 +35,7 @@ function isAdministrator({ access }: Principal): boolean {
   return access.role === 'admin'
 }
 
-/** For writes of users that set `email`. RATE_LIMITED where too many messages would be sent. */
+/** For writes of users that set `email`. Throws RATE_LIMITED where too many messages would be sent. */
 export function addressChanges(parts: AddressChangeParts): Run['write'] {
   const { run, records, counters, background, name, mail, now = Date.now } = parts
   const addresses = createAddresses(records, now)
@@ -53,7 +53,7 @@ export function addressChanges(parts: AddressChangeParts): Run['write'] {
   const allowance = ({ userId }: Principal, email: string) => mails.take(email, `user:${userId}`)
   const create = async (plan: Plan<CreateShape>, principal: Principal, email: string) => {
     const answer = await run.write(plan, principal)
-    // As if they had signed up: nobody vouches for the address.
+    // As after a sign-up: nobody has proven the address.
     if (!isAdministrator(principal)) await addresses.signedUp(answer.id, email.toLowerCase(), false)
     return answer
   }
@@ -68,7 +68,7 @@ export function addressChanges(parts: AddressChangeParts): Run['write'] {
     const isOwn = principal.userId === user.id
     if (isOwn) requireAllowance(await allowance(principal, email))
     const answer = await run.write({ ...plan, shape: withholding(plan.shape) }, principal)
-    // After the write: who may not change this account neither learns that it exists nor uses up anybody's mails.
+    // After the write: a caller who may not change the account must not learn that it exists or use up its messages.
     if (!isOwn && (await allowance(principal, email)) !== undefined) return answer
     await addresses.wait(user.id, email)
     const asked = `Somebody asked to give your account the address ${email}. Until a link that was sent there is opened, it keeps this one.`
@@ -98,7 +98,7 @@ function requireAllowance(seconds: number | undefined): void {
 
 const withholdings = new WeakMap<UpdateShape, UpdateShape>()
 
-/** One for each shape, since shapes are compiled once. */
+/** One per shape, because each shape is compiled once. */
 function withholding(shape: UpdateShape): UpdateShape {
   const known = withholdings.get(shape)
   if (known) return known

@@ -1,48 +1,48 @@
 /**
- * Which e-mail address of a user is known to be theirs. The record names the address, so that one that was
- * changed since then, by whatever way, does not count as confirmed.
+ * The e-mail addresses that users have proven to be theirs. The record contains the address, so one that has changed
+ * since does not count as confirmed, however it was changed.
  */
 import type { Records } from '../../records.ts'
 
 const kind = 'AccountAddress'
 const waitingKind = 'PendingAddress'
-const DAY = 24 * 60 * 60 * 1000
+const dayMs = 24 * 60 * 60 * 1000
 
-interface Stored {
+interface StoredAddress {
   readonly email: string
   readonly verified: boolean
-  /** Whether the account was made by whoever asked for it, not by an administrator. */
+  /** Whether the account was made by sign-up, not by an administrator. */
   readonly signedUp: boolean
 }
 
 export interface Addresses {
   isVerified(userId: number, email: string): Promise<boolean>
-  /** Whether a link sent to this address may decide over the account: not one that was only just put there. */
+  /** Whether a link sent to this address may change the account. Not where the address was set only recently. */
   isTrusted(userId: number, email: string): Promise<boolean>
-  /** Remembers the address of who has just signed in, unless one is known. */
+  /** Stores the address of a user who has just signed in, unless one is stored. */
   remember(userId: number, email: string): Promise<void>
-  /** Whether somebody signed up with an address that nobody has confirmed: it may be another's. */
+  /** Whether the account was made by sign-up and its address is unconfirmed: it may be someone else's. */
   isUnproven(userId: number): Promise<boolean>
-  /** Remembers the address of a new account, made by whoever asked for it. */
+  /** Stores the address of an account made by sign-up. */
   signedUp(userId: number, email: string, verified: boolean): Promise<void>
-  /** Remembers that the address is the user's. */
+  /** Stores that the user has proven the address. */
   confirm(userId: number, email: string): Promise<void>
-  /** Remembers an address that an administrator has given the account: nobody has proven it, but links may go there. */
+  /** Stores an address that an administrator has set: unproven, but links may be sent there. */
   assign(userId: number, email: string): Promise<void>
-  /** Remembers an address that is to be the account's once it is proven. One at a time, for a day. */
+  /** Stores an address that the account gets once it is proven. One at a time, for a day. */
   wait(userId: number, email: string): Promise<void>
-  /** The address that waits. */
+  /** The address that is to be proven. */
   waiting(userId: number): Promise<string | undefined>
-  /** Whether one was waiting. */
+  /** Whether there was one. */
   drop(userId: number): Promise<boolean>
 }
 
 export function createAddresses(records: Records, now: () => number = Date.now): Addresses {
-  const find = async (userId: number): Promise<Stored | undefined> => {
+  const find = async (userId: number): Promise<StoredAddress | undefined> => {
     const record = await records.get(kind, String(userId))
     return record && JSON.parse(record.payload)
   }
-  const recordOf = (userId: number, stored: Stored) => {
+  const recordOf = (userId: number, stored: StoredAddress) => {
     const owner = String(userId)
     return { kind, id: owner, payload: JSON.stringify(stored), expiresAt: null, owner }
   }
@@ -75,7 +75,7 @@ export function createAddresses(records: Records, now: () => number = Date.now):
     wait(userId, email) {
       const owner = String(userId)
       const payload = JSON.stringify({ email })
-      return records.put({ kind: waitingKind, id: owner, payload, expiresAt: now() + DAY, owner })
+      return records.put({ kind: waitingKind, id: owner, payload, expiresAt: now() + dayMs, owner })
     },
     async waiting(userId) {
       const record = await records.get(waitingKind, String(userId))

@@ -1,45 +1,45 @@
-/** Time-based one-time passwords (RFC 6238) and the recovery codes beside them. */
+/** Time-based one-time passwords (RFC 6238), and the recovery codes for who has lost the device. */
 import type { Records } from '../../records.ts'
 import { sameHash } from '../server/secret.ts'
 import { newCode, recoveryHash, recoveryRecord } from './recovery-codes.ts'
 
-const secrets = 'Totp'
-const used = 'TotpUsed'
-const recovery = 'RecoveryCode'
+const secretKind = 'Totp'
+const usedKind = 'TotpUsed'
+const recoveryKind = 'RecoveryCode'
 
-/** Seconds; a clock may be one period behind or ahead. */
-const PERIOD = 30
-const WINDOW = 1
-const CODES = 10
+const periodSeconds = 30
+/** How many periods the device's clock may be behind or ahead. */
+const clockPeriods = 1
+const recoveryCodeCount = 10
 
-interface Stored {
+interface StoredSecret {
   /** Base32. */
   readonly secret: string
-  /** Until a first code has proved that the app knows it. */
+  /** Whether a first code has proved that the device knows the secret. */
   readonly confirmed: boolean
-  /** Milliseconds since 1970; missing where it was made before this was kept. */
+  /** Milliseconds since 1970; older versions did not store it. */
   readonly createdAt?: number
-  /** In which they were turned on. */
+  /** The session in which codes were turned on. */
   readonly session?: string | undefined
 }
 
 export interface Enrolment {
   readonly secret: string
-  /** `otpauth://…`, for the picture. */
+  /** `otpauth://…`, for the QR code. */
   readonly uri: string
 }
 
 export interface OneTimeCodes {
   isOn(userId: number): Promise<boolean>
-  /** Whether they were turned on, or begun, less than so many milliseconds ago. */
+  /** Whether enrolment began, or was confirmed, less than `ageMs` ago. */
   isYoungerThan(userId: number, ageMs: number): Promise<boolean>
-  /** A new secret, which does nothing until `confirm`. */
+  /** Begins an enrolment with a new secret, which has no effect until `confirm`. */
   start(userId: number, email: string, issuer: string): Promise<Enrolment>
-  /** The secret that waits to be confirmed, with its picture's address. */
+  /** The enrolment that is not confirmed yet. */
   waiting(userId: number, email: string, issuer: string): Promise<Enrolment | undefined>
-  /** Turns codes on, where `code` fits. Returns the recovery codes, shown once; undefined where it does not. */
+  /** Turns codes on if `code` is right, and returns the recovery codes, which are shown once. */
   confirm(userId: number, code: string, session?: string): Promise<readonly string[] | undefined>
-  /** Whether the code is right: of a device, once in its time; or a recovery code, once ever. */
+  /** Whether the code is right: one of the device, or a recovery code. Each works once. */
   check(userId: number, code: string): Promise<boolean>
   recoveryCodesLeft(userId: number): Promise<number>
   newRecoveryCodes(userId: number): Promise<readonly string[]>
@@ -51,57 +51,63 @@ async function totp(secret: string | undefined, email = '', issuer = 'Portico') 
   return new TOTP({
     issuer,
     label: email,
-    period: PERIOD,
+    period: periodSeconds,
     secret: secret === undefined ? new Secret() : Secret.fromBase32(secret),
   })
 }
 
+async function enrolment(secret: string | undefined, email: string, issuer: string): Promise<Enrolment> {
+  const made = await totp(secret, email, issuer)
+  return { secret: made.secret.base32, uri: made.toString() }
+}
+
+async function findSecret(records: Records, userId: number): Promise<StoredSecret | undefined> {
+  const record = await records.get(secretKind, String(userId))
+  return record && JSON.parse(record.payload)
+}
+
+function putSecret(records: Records, userId: number, stored: StoredSecret): Promise<void> {
+  const owner = String(userId)
+  return records.put({ kind: secretKind, id: owner, payload: JSON.stringify(stored), expiresAt: null, owner })
+}
+
+/** Whether the code is the device's at `nowMs`, and was not used before. */
+async function useCode(
+  records: Records,
+  userId: number,
+  secret: string,
+  code: string,
+  nowMs: number,
+): Promise<boolean> {
+  const token = code.replace(/\s/g, '')
+  if (!/^\d{6}$/.test(token)) return false
+  const delta = (await totp(secret)).validate({ token, timestamp: nowMs, window: clockPeriods })
+  if (delta === null) return false
+  // RFC 6238, 5.2: a code must not be taken a second time.
+  const counter = Math.floor(nowMs / 1000 / periodSeconds) + delta
+  const expiresAt = nowMs + (2 * clockPeriods + 2) * periodSeconds * 1000
+  const owner = String(userId)
+  return records.add({ kind: usedKind, id: `${userId}:${counter}`, payload: '{}', expiresAt, owner })
+}
+
+async function replaceRecoveryCodes(records: Records, userId: number): Promise<readonly string[]> {
+  await records.deleteOwned(String(userId), [recoveryKind])
+  const codes = Array.from({ length: recoveryCodeCount }, newCode)
+  await Promise.all(codes.map(code => records.put(recoveryRecord(userId, recoveryHash(userId, code)))))
+  return codes
+}
+
+async function useRecoveryCode(records: Records, userId: number, code: string): Promise<boolean> {
+  const typed = recoveryHash(userId, code)
+  const kept = await records.byOwner(recoveryKind, String(userId))
+  const found = kept.filter(({ payload }) => sameHash(JSON.parse(payload).hash, typed))
+  return found[0] !== undefined && records.consume(recoveryKind, found[0].id)
+}
+
 export function createOneTimeCodes(records: Records, now: () => number = Date.now): OneTimeCodes {
-  const find = async (userId: number): Promise<Stored | undefined> => {
-    const record = await records.get(secrets, String(userId))
-    return record && JSON.parse(record.payload)
-  }
-  const store = (userId: number, stored: Stored) => {
-    const owner = String(userId)
-    return records.put({ kind: secrets, id: owner, payload: JSON.stringify(stored), expiresAt: null, owner })
-  }
-  const fits = async (userId: number, secret: string, code: string): Promise<boolean> => {
-    const token = code.replace(/\s/g, '')
-    if (!/^\d{6}$/.test(token)) return false
-    const made = await totp(secret)
-    const at = now()
-    const delta = made.validate({ token, timestamp: at, window: WINDOW })
-    if (delta === null) return false
-    // RFC 6238, 5.2: a code must not be taken a second time.
-    const counter = Math.floor(at / 1000 / PERIOD) + delta
-    const expiresAt = at + (2 * WINDOW + 2) * PERIOD * 1000
-    return records.add({
-      kind: used,
-      id: `${userId}:${counter}`,
-      payload: '{}',
-      expiresAt,
-      owner: String(userId),
-    })
-  }
-  const newRecoveryCodes = async (userId: number) => {
-    const owner = String(userId)
-    await records.deleteOwned(owner, [recovery])
-    const codes = Array.from({ length: CODES }, newCode)
-    await Promise.all(codes.map(code => records.put(recoveryRecord(userId, recoveryHash(userId, code)))))
-    return codes
-  }
-  const useRecoveryCode = async (userId: number, code: string): Promise<boolean> => {
-    const typed = recoveryHash(userId, code)
-    const kept = await records.byOwner(recovery, String(userId))
-    const found = kept.filter(({ payload }) => sameHash(JSON.parse(payload).hash, typed))
-    return found[0] !== undefined && records.consume(recovery, found[0].id)
-  }
-  const enrolment = async (secret: string | undefined, email: string, issuer: string): Promise<Enrolment> => {
-    const made = await totp(secret, email, issuer)
-    return { secret: made.secret.base32, uri: made.toString() }
-  }
+  const find = (userId: number) => findSecret(records, userId)
   return {
-    newRecoveryCodes,
+    newRecoveryCodes: userId => replaceRecoveryCodes(records, userId),
     async isOn(userId) {
       return (await find(userId))?.confirmed === true
     },
@@ -111,7 +117,7 @@ export function createOneTimeCodes(records: Records, now: () => number = Date.no
     },
     async start(userId, email, issuer) {
       const made = await enrolment(undefined, email, issuer)
-      await store(userId, { secret: made.secret, confirmed: false, createdAt: now() })
+      await putSecret(records, userId, { secret: made.secret, confirmed: false, createdAt: now() })
       return made
     },
     async waiting(userId, email, issuer) {
@@ -120,22 +126,23 @@ export function createOneTimeCodes(records: Records, now: () => number = Date.no
     },
     async confirm(userId, code, session) {
       const stored = await find(userId)
-      if (!stored || stored.confirmed || !(await fits(userId, stored.secret, code))) return undefined
-      await store(userId, { ...stored, confirmed: true, createdAt: now(), session })
-      return newRecoveryCodes(userId)
+      if (!stored || stored.confirmed) return undefined
+      if (!(await useCode(records, userId, stored.secret, code, now()))) return undefined
+      await putSecret(records, userId, { ...stored, confirmed: true, createdAt: now(), session })
+      return replaceRecoveryCodes(records, userId)
     },
     async check(userId, code) {
       const stored = await find(userId)
       if (!stored?.confirmed) return false
-      if (await fits(userId, stored.secret, code)) return true
-      return useRecoveryCode(userId, code)
+      if (await useCode(records, userId, stored.secret, code, now())) return true
+      return useRecoveryCode(records, userId, code)
     },
     async recoveryCodesLeft(userId) {
-      const codes = await records.byOwner(recovery, String(userId))
+      const codes = await records.byOwner(recoveryKind, String(userId))
       return codes.filter(({ consumedAt }) => consumedAt === null).length
     },
     async turnOff(userId) {
-      await records.deleteOwned(String(userId), [secrets, recovery])
+      await records.deleteOwned(String(userId), [secretKind, recoveryKind])
     },
   }
 }

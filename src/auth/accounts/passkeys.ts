@@ -2,15 +2,15 @@
 import { hash } from 'node:crypto'
 import type { AuthenticationResponseJSON, RegistrationResponseJSON } from '@simplewebauthn/server'
 import type { NewRecord, Records } from '../../records.ts'
-import type { Tokens } from './tokens.ts'
+import type { Tokens } from './link-tokens.ts'
 
 const kind = 'Passkey'
-const MAX_PASSKEYS = 20
-const MAX_RESPONSE = 16_384
+const maxPasskeys = 20
+const maxResponseCharacters = 16_384
 /** EdDSA, ES256 and RS256 (COSE, RFC 9053): what authenticators have. */
 const algorithms = [-8, -7, -257]
 
-interface Stored {
+interface StoredPasskey {
   readonly userId: number
   readonly name: string
   /** Missing where it was made before ids were kept. */
@@ -88,7 +88,7 @@ interface Answered {
 
 /** As much of the form as is needed before the library looks at it. */
 function parsed<T extends Answered>(text: string): T | undefined {
-  if (text.length > MAX_RESPONSE) return undefined
+  if (text.length > maxResponseCharacters) return undefined
   try {
     const value = JSON.parse(text)
     const right = typeof value?.id === 'string' && typeof value.response?.clientDataJSON === 'string'
@@ -110,7 +110,7 @@ function challengeOf({ response }: Answered): string | undefined {
 const library = () => import('@simplewebauthn/server')
 
 /** What the ways of using a passkey share. */
-interface Desk {
+interface PasskeyContext {
   readonly records: Records
   readonly tokens: Tokens
   readonly now: () => number
@@ -124,21 +124,21 @@ interface Desk {
   }
 }
 
-function storedIn(payload: string): Stored {
+function storedIn(payload: string): StoredPasskey {
   return JSON.parse(payload)
 }
 
-function owned({ records }: Desk, userId: number) {
+function owned({ records }: PasskeyContext, userId: number) {
   return records.byOwner(kind, String(userId))
 }
 
-function recordOf(id: string, stored: Stored): NewRecord {
+function recordOf(id: string, stored: StoredPasskey): NewRecord {
   return { kind, id, payload: JSON.stringify(stored), expiresAt: null, owner: String(stored.userId) }
 }
 
 /** The challenge that the browser has answered, if we asked it, for this, and only once. */
 async function redeem(
-  { tokens }: Desk,
+  { tokens }: PasskeyContext,
   answered: Answered,
   userId: number | null,
 ): Promise<string | undefined> {
@@ -147,18 +147,18 @@ async function redeem(
   return found && found.userId === userId ? challenge : undefined
 }
 
-async function list(desk: Desk, userId: number): Promise<readonly Passkey[]> {
-  const found = await owned(desk, userId)
+async function list(context: PasskeyContext, userId: number): Promise<readonly Passkey[]> {
+  const found = await owned(context, userId)
   return found
     .map(({ id, payload }) => ({ id, stored: storedIn(payload) }))
     .map(({ id, stored: { name, createdAt } }) => ({ id, name, createdAt }))
     .sort((a, b) => a.createdAt - b.createdAt)
 }
 
-async function creationOptions(desk: Desk, owner: PasskeyOwner): Promise<object> {
-  const { tokens, rpName, rpID } = desk
+async function creationOptions(context: PasskeyContext, owner: PasskeyOwner): Promise<object> {
+  const { tokens, rpName, rpID } = context
   const { userId, email, name } = owner
-  const known = (await owned(desk, userId)).map(({ payload }) => storedIn(payload))
+  const known = (await owned(context, userId)).map(({ payload }) => storedIn(payload))
   const { generateRegistrationOptions } = await library()
   const options = await generateRegistrationOptions({
     rpName,
@@ -177,27 +177,27 @@ async function creationOptions(desk: Desk, owner: PasskeyOwner): Promise<object>
 }
 
 async function add(
-  desk: Desk,
+  context: PasskeyContext,
   { userId, session }: PasskeyMaker,
   name: string,
   text: string,
 ): Promise<string | undefined> {
   const response = parsed<RegistrationResponseJSON>(text)
-  const challenge = response && (await redeem(desk, response, userId))
+  const challenge = response && (await redeem(context, response, userId))
   if (!response || challenge === undefined) return undefined
-  if ((await owned(desk, userId)).length >= MAX_PASSKEYS) return undefined
+  if ((await owned(context, userId)).length >= maxPasskeys) return undefined
   const { verifyRegistrationResponse } = await library()
   const checked = await verifyRegistrationResponse({
     response,
     expectedChallenge: challenge,
     supportedAlgorithmIDs: algorithms,
-    ...desk.expected,
+    ...context.expected,
   }).catch(() => undefined)
   if (!checked?.verified) return undefined
   const { id, publicKey, counter, transports = [] } = checked.registrationInfo.credential
   const key = Buffer.from(publicKey).toString('base64url')
-  const createdAt = desk.now()
-  const stored: Stored = {
+  const createdAt = context.now()
+  const stored: StoredPasskey = {
     userId,
     name,
     credentialId: id,
@@ -207,10 +207,10 @@ async function add(
     createdAt,
     session,
   }
-  return (await desk.records.add(recordOf(idOf(id), stored))) ? idOf(id) : undefined
+  return (await context.records.add(recordOf(idOf(id), stored))) ? idOf(id) : undefined
 }
 
-async function requestOptions({ tokens, rpID }: Desk): Promise<object> {
+async function requestOptions({ tokens, rpID }: PasskeyContext): Promise<object> {
   const { generateAuthenticationOptions } = await library()
   const options = await generateAuthenticationOptions({ rpID, userVerification: 'required' })
   await tokens.issue('PasskeyChallenge', { userId: null }, { token: options.challenge })
@@ -218,16 +218,16 @@ async function requestOptions({ tokens, rpID }: Desk): Promise<object> {
 }
 
 async function verify(
-  desk: Desk,
+  context: PasskeyContext,
   text: string,
   timeOf: (userId: number) => Promise<number>,
 ): Promise<PasskeyProof | undefined> {
   const response = parsed<AuthenticationResponseJSON>(text)
-  const challenge = response && (await redeem(desk, response, null))
-  const owner = response && (await desk.records.get(kind, idOf(response.id)))?.owner
+  const challenge = response && (await redeem(context, response, null))
+  const owner = response && (await context.records.get(kind, idOf(response.id)))?.owner
   if (!response || challenge === undefined || !owner) return undefined
   const at = await timeOf(Number(owner))
-  const record = await desk.records.get(kind, idOf(response.id))
+  const record = await context.records.get(kind, idOf(response.id))
   if (!record) return undefined
   const stored = storedIn(record.payload)
   const { verifyAuthenticationResponse } = await library()
@@ -235,7 +235,7 @@ async function verify(
   const checked = await verifyAuthenticationResponse({
     response,
     expectedChallenge: challenge,
-    ...desk.expected,
+    ...context.expected,
     credential: { id: response.id, publicKey, counter: stored.counter },
   }).catch(() => undefined)
   if (!checked?.verified) return undefined
@@ -244,7 +244,7 @@ async function verify(
   // Not one that its owner has removed meanwhile, nor one whose copy was faster.
   const isHere =
     newCounter === stored.counter ||
-    (await desk.records.swap(record, record.payload, JSON.stringify(counted)))
+    (await context.records.swap(record, record.payload, JSON.stringify(counted)))
   return isHere ? { userId: stored.userId, at } : undefined
 }
 
@@ -257,16 +257,16 @@ export function createPasskeys({
 }: PasskeySettings): Passkeys {
   const { origin, hostname: rpID } = new URL(issuer)
   const expected = { expectedOrigin: origin, expectedRPID: rpID, requireUserVerification: true } as const
-  const desk: Desk = { records, tokens, now, rpName, rpID, expected }
+  const context: PasskeyContext = { records, tokens, now, rpName, rpID, expected }
   return {
-    list: userId => list(desk, userId),
+    list: userId => list(context, userId),
     async remove(userId, id) {
       const record = await records.get(kind, id)
       return record?.owner === String(userId) && records.delete(kind, id)
     },
-    creationOptions: owner => creationOptions(desk, owner),
-    add: (maker, name, response) => add(desk, maker, name, response),
-    requestOptions: () => requestOptions(desk),
-    verify: (response, timeOf) => verify(desk, response, timeOf),
+    creationOptions: owner => creationOptions(context, owner),
+    add: (maker, name, response) => add(context, maker, name, response),
+    requestOptions: () => requestOptions(context),
+    verify: (response, timeOf) => verify(context, response, timeOf),
   }
 }

@@ -1,4 +1,4 @@
-/** Recovery codes, each good for one sign-in without the device that makes one-time codes. */
+/** Recovery codes. Each replaces a one-time code once, for a user without the device. */
 import { hash, randomBytes, randomInt } from 'node:crypto'
 import type { NewRecord } from '../../records.ts'
 
@@ -9,13 +9,13 @@ export function newCode(): string {
   return `${part()}-${part()}`
 }
 
-/** Of too few characters to be stored as it is: see `recoveryRecord`. */
+/** A code has so few characters that its hash could be reversed, so the hash is stored encrypted: see `recoveryRecord`. */
 export function recoveryHash(userId: number, code: string): string {
   const typed = code.toLowerCase().replace(/[^a-z0-9]/g, '')
   return hash('sha256', `${userId}:${typed}`, 'base64url')
 }
 
-/** `hashed`: see `recoveryHash`; `name`: tells nothing of it. */
+/** `hashed`: see `recoveryHash`. `name`: an id that reveals nothing of the code. */
 export function recoveryRecord(
   userId: number,
   hashed: string,

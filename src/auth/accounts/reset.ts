@@ -1,11 +1,11 @@
-/** New passwords: by a link, for who has forgotten theirs, and by the old one. */
+/** New passwords: by a mailed link for users who forgot theirs, and by the old password. */
 
 import { hash } from 'node:crypto'
 import { hashPassword } from '../password.ts'
+import { type Ended, replacePassword } from './account-recovery.ts'
 import type { AccountBase } from './accounts.ts'
-import { type Ended, replacePassword } from './ending.ts'
-import { notifyOfPassword } from './notices.ts'
-import { passwordFault } from './rules.ts'
+import { notifyOfPassword } from './notifications.ts'
+import { passwordFault } from './password-rules.ts'
 import { confirmPassword } from './sign-in.ts'
 import { resetMails } from './throttle.ts'
 import { findByEmail, findUser, hasStill } from './users.ts'
@@ -20,7 +20,7 @@ async function sendLink(
   email: string,
 ): Promise<void> {
   const user = await findByEmail(run, email)
-  // Whoever may write to an account must not be able to take it over by giving it their own address.
+  // Write access to an account must not be enough to take it over by setting one's own address.
   if (!user || !(await addresses.isTrusted(user.id, user.email))) return
   const pending: Pending = { userId: user.id, email: user.email }
   const token = await tokens.issue('PasswordReset', pending, { owner: String(user.id) })
@@ -28,7 +28,7 @@ async function sendLink(
   await mail.send({ to: user.email, subject: `A new password at ${name}`, text })
 }
 
-/** Whether one more message may go to the address now. Where not, links that were sent to it still work. */
+/** Whether another message may be sent to the address now. Links sent before still work if not. */
 async function maySend({ counters }: AccountBase, email: string): Promise<boolean> {
   const key = `mail-reset:${hash('sha256', email, 'base64url')}`
   const { granted } = await counters.take(key, resetMails.attempts, 1, resetMails.window)
@@ -36,8 +36,8 @@ async function maySend({ counters }: AccountBase, email: string): Promise<boolea
 }
 
 /**
- * Seconds to wait when too many were asked for from there. Tells nothing about the account. What strangers ask for keeps
- * the owner from nothing: the links that they caused are as good. `secrets`: see `Devices`.
+ * Returns the seconds to wait where the address has made too many requests. Reveals nothing about the account. Requests of
+ * strangers do not harm the owner: the links that they cause work as well. `secrets`: see `Devices`.
  */
 export async function requestReset(
   base: AccountBase,
@@ -63,16 +63,16 @@ export async function canReset({ tokens }: AccountBase, token: string): Promise<
   return (await tokens.peek('PasswordReset', token)) !== undefined
 }
 
-const DAY = 24 * 60 * 60 * 1000
+const dayMs = 24 * 60 * 60 * 1000
 /**
- * One-time codes that were turned on within this time before a reset may be those of somebody who had the account.
- * Older ones stay: who can only read the user's mail must not get past them.
+ * An intruder may have turned on one-time codes within this time before a reset. Older ones stay: access to the user's
+ * mail alone must not get past them.
  */
-const SUSPECT_CODES_AGE = 7 * DAY
+const suspectCodesAgeMs = 7 * dayMs
 
 /**
- * Sets the password, and ends everything by which somebody else may still get in: sessions, passkeys, keys, consents,
- * tokens, links, and one-time codes where they are new or the address was never confirmed.
+ * Sets the password and revokes everything that could let someone else in: sessions, passkeys, keys, consents, tokens,
+ * links, and one-time codes where they are recent or the address was never confirmed.
  */
 export async function reset(base: AccountBase, token: string, password: string): Promise<ResetAnswer> {
   const { tokens, addresses, run, codes: oneTime } = base
@@ -80,13 +80,13 @@ export async function reset(base: AccountBase, token: string, password: string):
   if (!waiting) return { kind: 'over' }
   const message = passwordFault(password, waiting.email)
   if (message !== undefined) return { kind: 'fault', field: 'password', message }
-  // First, since it may fail: then the link is still good.
+  // First, because it may fail: then the link still works.
   const hashed = await hashPassword(password)
   const pending = await tokens.redeem<Pending>('PasswordReset', token)
   const user = pending && (await findUser(run, pending.userId))
   if (user?.email !== waiting.email) return { kind: 'over' }
   const codes =
-    (await addresses.isUnproven(user.id)) || (await oneTime.isYoungerThan(user.id, SUSPECT_CODES_AGE))
+    (await addresses.isUnproven(user.id)) || (await oneTime.isYoungerThan(user.id, suspectCodesAgeMs))
   const ended = await replacePassword(base, user.id, hashed, { keys: true, passkeys: true, codes })
   await addresses.confirm(user.id, user.email)
   notifyOfPassword(base, user, 'was set anew by a link', ended)
@@ -100,9 +100,9 @@ interface Change {
   readonly address: string
   /** See `Devices`. */
   readonly secrets?: readonly string[]
-  /** The session that asks, which stays. */
+  /** The session that makes the change, which stays. */
   readonly session: string
-  /** Whether the API keys end too. */
+  /** Whether API keys are revoked too. */
   readonly keys: boolean
 }
 
@@ -120,7 +120,7 @@ export async function changePassword(base: AccountBase, change: Change): Promise
     return { kind: 'fault', field: 'current_password', message: said }
   }
   const hashed = await hashPassword(change.password)
-  // A reset meanwhile has ended what the old password was good for.
+  // A reset has happened meanwhile: the old password no longer counts.
   if (!(await hasStill(base.run, user))) return { kind: 'over' }
   const { session: except, keys } = change
   const ended = await replacePassword(base, user.id, hashed, { except, keys, passkeys: false, codes: false })

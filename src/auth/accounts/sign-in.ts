@@ -1,11 +1,11 @@
-/** Signing in: by password and perhaps a one-time code, or by a passkey. */
+/** Signing in: by password and, where turned on, a one-time code, or by a passkey. */
 import { verifyPassword } from '../password.ts'
-import { signInTime } from '../server/ended.ts'
+import { signInTime } from '../server/sessions/session-ends.ts'
 import type { AccountBase } from './accounts.ts'
 import type { Passkeys } from './passkeys.ts'
 import { findByEmail, findUser, hasStill } from './users.ts'
 
-/** Somebody has proved who they are. `methods` as in RFC 8176. */
+/** A user has authenticated. `methods`: see RFC 8176. */
 export interface Proven {
   readonly kind: 'proven'
   readonly userId: number
@@ -17,15 +17,15 @@ export interface Proven {
 
 export type SignInAnswer =
   | Proven
-  /** The password was right, and a one-time code is due; `token` says so. */
+  /** The password was right and a one-time code is needed; `token` proves the first step. */
   | { readonly kind: 'second-factor'; readonly token: string }
   | { readonly kind: 'wrong' }
   | { readonly kind: 'throttled'; readonly seconds: number }
 
-/** Whose attempts are counted. */
+/** Whose attempts are counted: an address, and the secrets of a browser. */
 export interface From {
   readonly address: string
-  /** What the browser keeps of its sign-ins: see `Devices`. */
+  /** From the browser's cookie: see `Devices`. */
   readonly secrets?: readonly string[]
 }
 
@@ -43,7 +43,7 @@ interface Pending {
 
 const wrong = { kind: 'wrong' } as const
 
-/** A wrong address and a wrong password answer alike, after the same work. */
+/** An unknown address and a wrong password get the same answer, after the same work. */
 export async function signInByPassword(base: AccountBase, attempt: PasswordAttempt): Promise<SignInAnswer> {
   const { run, records, attempts, addresses, codes, tokens, devices, now } = base
   const { password, remember, address, secrets = [] } = attempt
@@ -67,7 +67,7 @@ export async function signInByPassword(base: AccountBase, attempt: PasswordAttem
   return { kind: 'proven', userId: user.id, remember, methods: ['pwd'], at }
 }
 
-/** A password alone, of somebody who is signed in already; `undefined`: right. */
+/** Checks the password of a user who is signed in already; undefined: it is right. */
 export async function confirmPassword(
   { run, attempts, devices }: AccountBase,
   userId: number,
@@ -111,7 +111,7 @@ function optionsKey(address: string): string {
   return `options:${address}`
 }
 
-/** What a browser needs to sign in with a passkey; seconds to wait where too many were asked for. */
+/** The options for a passkey sign-in, or the seconds to wait after too many requests. */
 export async function passkeyOptions(
   { passkeyAttempts, devices }: AccountBase,
   passkeys: Passkeys,
@@ -122,14 +122,14 @@ export async function passkeyOptions(
   return seconds ?? passkeys.requestOptions()
 }
 
-/** A passkey asks for its owner's own lock, so it counts as two factors and needs no code. */
+/** A passkey verifies its user on the device, so it counts as two factors and needs no code. */
 export async function signInByPasskey(
   { run, records, passkeyAttempts, devices, now }: AccountBase,
   passkeys: Passkeys,
   response: string,
   { address, secrets = [] }: From,
 ): Promise<SignInAnswer> {
-  // Whose it is, only the answer tells: until then all from one address count together.
+  // Only the response tells whose passkey it is, so attempts are counted by address.
   const key = `answer:${address}`
   const device = await devices.findAny(secrets)
   const seconds = await passkeyAttempts.take(key, address, device)

@@ -1,4 +1,4 @@
-/** Making an account oneself. */
+/** Sign-up. */
 import { hash } from 'node:crypto'
 import { ApiError } from '../../errors.ts'
 import type { JsonValue } from '../../model/fields/type.ts'
@@ -6,8 +6,8 @@ import { bodyValidator } from '../../model/validate.ts'
 import { createBySystem } from '../bootstrap.ts'
 import { hashPassword, verifyPassword } from '../password.ts'
 import type { AccountBase } from './accounts.ts'
-import { type Asked, askedFields, takenAnswers, valuesOf } from './asked-fields.ts'
-import { passwordFault } from './rules.ts'
+import { passwordFault } from './password-rules.ts'
+import { type SignUpField, signUpFields, takenAnswers, valuesOf } from './sign-up-fields.ts'
 import { findByEmail } from './users.ts'
 import { sendConfirmation } from './verification.ts'
 
@@ -18,22 +18,22 @@ export interface NewAccount {
   readonly email: string
   readonly password: string
   readonly address: string
-  /** To what else the model asks for, by the name of the field. */
+  /** SignUpFields of the model's further fields, by the name of the field. */
   readonly answers?: ReadonlyMap<string, string>
 }
 
 export type SignUpAnswer =
-  /** There is an account with the address, now or already: nobody learns which. */
+  /** An account with the address exists now. Whether it did before is not revealed. */
   | { readonly kind: 'ready' }
-  /** A link was sent, or would have been: nobody learns whether there was an account. */
+  /** A link was sent, or would have been. Whether an account existed is not revealed. */
   | { readonly kind: 'sent' }
   | { readonly kind: 'faults'; readonly faults: ReadonlyMap<string, string> }
   | { readonly kind: 'throttled'; readonly seconds: number }
 
-type Values = Readonly<Record<string, JsonValue>>
+type SignUpFields = Readonly<Record<string, JsonValue>>
 
 interface Pending {
-  readonly values: Values
+  readonly values: SignUpFields
   readonly hashed: string
 }
 
@@ -43,8 +43,8 @@ const sentences: ReadonlyMap<string, string> = new Map([
   ['email', 'Enter an e-mail address, e.g. ada@example.com.'],
 ])
 
-/** The fields of the body that the model does not take, in the order of the form. */
-function modelFaults(error: unknown, fields: readonly Asked[]): Map<string, string> {
+/** The faults that the model finds, in the order of the form. */
+function modelFaults(error: unknown, fields: readonly SignUpField[]): Map<string, string> {
   if (!(error instanceof ApiError) || !error.details) throw error
   const told = new Map(error.details.map(({ field, message }) => [field.split('/', 1)[0] ?? field, message]))
   const known = [...sentences].filter(([field]) => told.has(field))
@@ -58,22 +58,22 @@ function modelFaults(error: unknown, fields: readonly Asked[]): Map<string, stri
   return new Map(other.length === 0 ? faults : [...faults, ['form', other.join(' ')]])
 }
 
-/** As the fields stand in the form; those of no field come last. */
+/** In the order of the form; faults of no field come last. */
 function inOrder(faults: ReadonlyMap<string, string>, names: readonly string[]): Map<string, string> {
   const known = names.flatMap(name => (faults.has(name) ? [[name, faults.get(name) ?? ''] as const] : []))
   return new Map([...known, ...faults])
 }
 
-/** What the model says of the values; only what a stranger may decide is looked at. */
+/** The model's faults. Only the fields that a stranger may set are checked. */
 function checked({ model }: AccountBase, account: NewAccount) {
   const { name, email, password, answers = new Map<string, string>() } = account
   const users = model.collections.get('users')
-  const fields = askedFields(model)
+  const fields = signUpFields(model)
   const { values: given, missing } = valuesOf(fields, answers)
-  let values: Values = {}
+  let values: SignUpFields = {}
   let faults = new Map<string, string>()
   try {
-    // Without a name there is none: an empty one is a text like any other to the model.
+    // An empty name is missing; to the model it would be a text like any other.
     const body = { ...given, ...(name.trim() !== '' && { name: name.trim() }), email: email.trim() }
     if (users) ({ values } = bodyValidator(users).create(body))
   } catch (error) {
@@ -86,7 +86,12 @@ function checked({ model }: AccountBase, account: NewAccount) {
   return { values, faults }
 }
 
-async function create(base: AccountBase, values: Values, hashed: string, verified: boolean): Promise<number> {
+async function create(
+  base: AccountBase,
+  values: SignUpFields,
+  hashed: string,
+  verified: boolean,
+): Promise<number> {
   const id = await createBySystem(base.run, 'users', values, { password_hash: hashed })
   await base.addresses.signedUp(id, String(values.email), verified)
   return id
@@ -101,8 +106,8 @@ async function sendKnown({ mail, issuer, name }: AccountBase, to: string): Promi
   await mail.send({ to, subject: `Your account at ${name}`, text })
 }
 
-/** Known addresses and others take as many reads and commits: how long it takes tells nothing. */
-async function createOpen(base: AccountBase, values: Values, hashed: string): Promise<void> {
+/** Known and unknown addresses take the same reads and commits, so timing reveals nothing. */
+async function createOpen(base: AccountBase, values: SignUpFields, hashed: string): Promise<void> {
   const email = String(values.email)
   const isKnown = (await findByEmail(base.run, email)) !== undefined
   if (!isKnown) {
@@ -110,7 +115,7 @@ async function createOpen(base: AccountBase, values: Values, hashed: string): Pr
       const userId = await create(base, values, hashed, false)
       return base.background(() => sendConfirmation(base, userId, email))
     } catch (error) {
-      // Somebody else has signed up with it just now.
+      // A parallel sign-up has taken the address.
       if (!isConflict(error)) throw error
     }
   }
@@ -118,7 +123,7 @@ async function createOpen(base: AccountBase, values: Values, hashed: string): Pr
   base.background(() => sendKnown(base, email))
 }
 
-/** As a new account takes: for itself, and for its address. */
+/** As many commits as a new account takes: one for itself, one for its address. */
 async function asManyCommits({ records, now }: AccountBase, email: string): Promise<void> {
   const id = hash('sha256', email, 'base64url')
   for (let count = 0; count < 2; count++) {
@@ -126,7 +131,7 @@ async function asManyCommits({ records, now }: AccountBase, email: string): Prom
   }
 }
 
-async function sendLink(base: AccountBase, values: Values, hashed: string): Promise<void> {
+async function sendLink(base: AccountBase, values: SignUpFields, hashed: string): Promise<void> {
   const { run, mail, tokens, issuer, name } = base
   const to = String(values.email)
   if (await findByEmail(run, to)) return sendKnown(base, to)
@@ -162,13 +167,13 @@ export async function pendingAddress({ tokens }: AccountBase, token: string): Pr
 export type FinishAnswer =
   | { readonly kind: 'made'; readonly userId: number }
   | { readonly kind: 'wrong' }
-  /** The link is used or too old, or the address is taken by now. */
+  /** The link is used or expired, or the address was taken meanwhile. */
   | { readonly kind: 'over' }
   | { readonly kind: 'throttled'; readonly seconds: number }
 
 /**
- * The link was opened: the account is made, for who knows the password that it was asked for with. Without
- * that, somebody else's account would be made by who only receives the mail, and the other could get into it.
+ * Creates the account when its link is opened, for whoever knows the password of the sign-up. Without the password, the
+ * receiver of the mail would create an account that the sender of the form could sign in to.
  */
 export async function finishSignUp(
   base: AccountBase,

@@ -1,95 +1,95 @@
-/** Attempts that may fail: few at a time, by account, by address and by device. */
+/** Limits on attempts that may fail, by account, address and device. */
 import { hash } from 'node:crypto'
 import type { Budget, RateCounters } from '../../cluster/cluster.ts'
 
-/** So many attempts in so many seconds. */
+/** A number of attempts in a window, in seconds. */
 export interface Allowance {
   readonly attempts: number
   readonly window: number
 }
 
-const MINUTE = 60
+const minuteSeconds = 60
 
 export interface Allowances {
   /** One account from one address. */
   readonly pair: Allowance
-  /** One account from everywhere. */
+  /** One account from anywhere. */
   readonly account?: Allowance
-  /** One account from one network, when the account's are used up: what strangers use up must not keep its owner out. */
+  /** One account from one network, when the account's own are used up, so that strangers cannot lock its owner out. */
   readonly spare?: Allowance
-  /** One address, whatever it tries. */
+  /** One address, for any account. */
   readonly address: Allowance
-  /** One account from one device that is known to it, whatever others do. All of them hold. */
+  /** One account from a device that it knows, whatever others do. All of these apply at once. */
   readonly device?: readonly Allowance[]
 }
 
-const DAY = 24 * 60 * MINUTE
+const daySeconds = 24 * 60 * minuteSeconds
 
-/** What follows from them for guessing stands in `docs/limits.md`. */
+/** What they mean for guessing: see `docs/limits.md`. */
 export const signInAllowances: Allowances = {
-  pair: { attempts: 10, window: 15 * MINUTE },
-  account: { attempts: 100, window: 60 * MINUTE },
-  spare: { attempts: 3, window: DAY },
-  address: { attempts: 50, window: 15 * MINUTE },
+  pair: { attempts: 10, window: 15 * minuteSeconds },
+  account: { attempts: 100, window: 60 * minuteSeconds },
+  spare: { attempts: 3, window: daySeconds },
+  address: { attempts: 50, window: 15 * minuteSeconds },
   device: [
-    { attempts: 10, window: 15 * MINUTE },
-    { attempts: 50, window: DAY },
+    { attempts: 10, window: 15 * minuteSeconds },
+    { attempts: 50, window: daySeconds },
   ],
 }
 
-/** One-time codes have a million values: without spare ones, since only who knows the password gets here. */
+/** One-time codes have a million values. No spare attempts: only someone who knows the password gets here. */
 export const codeAllowances: Allowances = {
-  pair: { attempts: 10, window: 15 * MINUTE },
-  account: { attempts: 50, window: 60 * MINUTE },
-  address: { attempts: 50, window: 15 * MINUTE },
+  pair: { attempts: 10, window: 15 * minuteSeconds },
+  account: { attempts: 50, window: 60 * minuteSeconds },
+  address: { attempts: 50, window: 15 * minuteSeconds },
   device: [
-    { attempts: 5, window: 15 * MINUTE },
-    { attempts: 20, window: DAY },
+    { attempts: 5, window: 15 * minuteSeconds },
+    { attempts: 20, window: daySeconds },
   ],
 }
 
-/** Nobody guesses a passkey: these only bound the work. */
+/** Passkeys cannot be guessed; these only bound the work. */
 export const passkeyAllowances: Allowances = {
-  pair: { attempts: 50, window: 15 * MINUTE },
-  address: { attempts: 50, window: 15 * MINUTE },
-  device: [{ attempts: 20, window: 15 * MINUTE }],
+  pair: { attempts: 50, window: 15 * minuteSeconds },
+  address: { attempts: 50, window: 15 * minuteSeconds },
+  device: [{ attempts: 20, window: 15 * minuteSeconds }],
 }
 
-/** For what sends mail or makes accounts. */
+/** For requests that send mail or create accounts. */
 export const mailAllowances: Allowances = {
-  pair: { attempts: 3, window: 15 * MINUTE },
-  account: { attempts: 6, window: 60 * MINUTE },
-  spare: { attempts: 1, window: DAY },
-  address: { attempts: 20, window: 60 * MINUTE },
+  pair: { attempts: 3, window: 15 * minuteSeconds },
+  account: { attempts: 6, window: 60 * minuteSeconds },
+  spare: { attempts: 1, window: daySeconds },
+  address: { attempts: 20, window: 60 * minuteSeconds },
 }
 
-/** For asking for a new password. How much mail that makes, `resetMails` says. */
+/** For requests of a new password. `resetMails` limits the messages. */
 export const resetAllowances: Allowances = {
-  pair: { attempts: 3, window: 15 * MINUTE },
-  address: { attempts: 20, window: 60 * MINUTE },
-  device: [{ attempts: 3, window: 15 * MINUTE }],
+  pair: { attempts: 3, window: 15 * minuteSeconds },
+  address: { attempts: 20, window: 60 * minuteSeconds },
+  device: [{ attempts: 3, window: 15 * minuteSeconds }],
 }
 
-/** Messages to one address: in a window that is shorter than their links work. */
-export const resetMails: Allowance = { attempts: 4, window: 30 * MINUTE }
+/** Messages to one address, in a window shorter than the life of their links. */
+export const resetMails: Allowance = { attempts: 4, window: 30 * minuteSeconds }
 
 export interface Throttle {
-  /** Draws one attempt. Seconds to wait when there is none left, else undefined. `device`: one known to the account. */
+  /** Draws one attempt. Returns the seconds to wait where none is left. `device`: one that the account knows. */
   take(account: string, address: string, device?: string): Promise<number | undefined>
-  /** The attempt succeeded: it does not count, and neither do those before it from there. */
+  /** To be called after a success: neither this attempt nor those before it from the same place count. */
   succeed(account: string, address: string, device?: string): void
 }
 
 export interface ThrottleParts {
-  /** What is attempted: its counters are its own. */
+  /** What is attempted. Each name has its own counters. */
   readonly name: string
   readonly allowances: Allowances
-  /** Those of all nodes. */
+  /** Shared by all nodes. */
   readonly counters: RateCounters
   readonly now?: () => number
 }
 
-/** What one customer of a provider may have: of IPv6 a /48. `address`: see `budgetAddress`. */
+/** The network that one customer of a provider may have: for IPv6 a /48. `address`: see `budgetAddress`. */
 function networkOf(address: string): string {
   return address.includes(':') ? `${address.split(':').slice(0, 3).join(':')}::/48` : address
 }
@@ -103,8 +103,8 @@ interface Drawn extends Draw {
 }
 
 /**
- * Counted over all nodes, and before the attempt: of many at once, no more come through than may. Windows are the
- * counters' own, so they begin for everybody at once.
+ * Attempts are counted over all nodes and before they are made, so parallel ones cannot exceed the limit. Windows are those
+ * of the counters, so they begin at the same time for everyone.
  */
 export function createThrottle({ name, allowances, counters, now = Date.now }: ThrottleParts): Throttle {
   const drawsOf = (account: string, address: string) => {
@@ -123,10 +123,10 @@ export function createThrottle({ name, allowances, counters, now = Date.now }: T
       : (allowances.device ?? []).map(each => ({ key: `${name}:device:${device}`, ...each }))
   const draw = async ({ key, attempts, window }: Draw): Promise<Drawn> => {
     const budget = counters.take(key, attempts, 1, window)
-    // One that is there at once is good until the next take only.
+    // A counter that answers synchronously is valid until the next take only.
     return { key, attempts, window, budget: budget instanceof Promise ? await budget : { ...budget } }
   }
-  /** All of them, or none. Those that had nothing left. */
+  /** Draws from all of them or none. Returns those that had nothing left. */
   const drawAll = async (draws: readonly Draw[]): Promise<readonly Drawn[]> => {
     const drawn = await Promise.all(draws.map(draw))
     const full = drawn.filter(({ budget }) => !budget.granted)

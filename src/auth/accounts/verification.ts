@@ -1,8 +1,8 @@
-/** Showing that an e-mail address is one's own: that of the account, or one that is to be it. */
+/** Proof of an e-mail address: the account's own, or one that the account is to get. */
 import { ApiError } from '../../errors.ts'
+import { revokeBeforeProof } from './account-recovery.ts'
 import type { AccountBase } from './accounts.ts'
-import { endBeforeProof } from './ending.ts'
-import { notifyOfAddress } from './notices.ts'
+import { notifyOfAddress } from './notifications.ts'
 import { confirmPassword } from './sign-in.ts'
 import { findByEmail, findUser, storeEmail, type UserRow } from './users.ts'
 
@@ -27,7 +27,7 @@ export async function sendConfirmation(base: Sender, userId: number, email: stri
   await mail.send({ to: email, subject: `Confirm your address at ${name}`, text })
 }
 
-/** To an address that is to be that of an account. Its owner is not asked to give up one that they have. */
+/** Sends the link to an address that the account is to get. The owner of one that is taken gets a note without a link. */
 export async function sendNewAddress(
   base: Sender & Pick<AccountBase, 'run'>,
   userId: number,
@@ -46,11 +46,11 @@ export async function sendNewAddress(
 
 export interface ToConfirm {
   readonly email: string
-  /** Whether the account is to get it: that takes the password. */
+  /** Whether the account is to get the address, which needs the password. */
   readonly isNew: boolean
 }
 
-/** The address that a link would confirm. */
+/** The address that the link confirms. */
 export async function addressToConfirm(
   { tokens }: AccountBase,
   token: string,
@@ -64,7 +64,7 @@ export interface Confirmation {
   /** Who is signed in, and by which session. */
   readonly userId: number
   readonly session: string
-  /** Asked for where the account is to get another address: a stolen session must not be enough. */
+  /** Needed where the account gets another address: a stolen session must not be enough. */
   readonly password: string
   /** Whose attempts are counted. */
   readonly address: string
@@ -73,14 +73,14 @@ export interface Confirmation {
 }
 
 export type ConfirmAnswer =
-  /** `isFirst`: what others may have made in the account before has ended. */
+  /** `isFirst`: what others may have made in the account before was revoked. */
   | { readonly kind: 'done'; readonly isFirst: boolean }
-  /** The link is used or too old, was made for another user, or the account has another address by now. */
+  /** The link is used or expired, is for another user, or the account's address has changed meanwhile. */
   | { readonly kind: 'over' }
   | { readonly kind: 'wrong' }
   | { readonly kind: 'throttled'; readonly seconds: number }
 
-/** The owner of the account has opened the link. */
+/** To be called when the owner of the account has opened the link. */
 export async function confirmAddress(base: AccountBase, by: Confirmation): Promise<ConfirmAnswer> {
   const { tokens, run } = base
   const waiting = await tokens.peek<Claimed>('AddressVerification', by.token)
@@ -94,12 +94,12 @@ export async function confirmAddress(base: AccountBase, by: Confirmation): Promi
   const isStill = waiting.isNew ? await takeAddress(base, user, waiting.email) : user.email === waiting.email
   if (!isStill) return { kind: 'over' }
   const isFirst = await base.addresses.isUnproven(user.id)
-  if (isFirst) await endBeforeProof(base, user.id, by.session)
+  if (isFirst) await revokeBeforeProof(base, user.id, by.session)
   await base.addresses.confirm(user.id, waiting.email)
   return { kind: 'done', isFirst }
 }
 
-/** Gives the account the address that waits for it. Whether it still did, and nobody else has it by now. */
+/** Gives the account the new address. Returns whether it was still pending, and is not another account's. */
 async function takeAddress(base: AccountBase, user: UserRow, email: string): Promise<boolean> {
   const { addresses, run, records } = base
   if ((await addresses.waiting(user.id)) !== email || !(await addresses.drop(user.id))) return false
@@ -109,7 +109,7 @@ async function takeAddress(base: AccountBase, user: UserRow, email: string): Pro
     if (error instanceof ApiError && error.code === 'CONFLICT') return false
     throw error
   }
-  // Links to the old address are for an account that had it.
+  // Links sent to the old address are no longer valid.
   await records.deleteOwned(String(user.id), ['PasswordReset'])
   notifyOfAddress(base, user.email, `Your account now has the address ${email}.`)
   return true

@@ -1,10 +1,10 @@
 /** Where somebody makes an account. */
-import { MIN_PASSWORD } from '../accounts/rules.ts'
+import { minPasswordCharacters } from '../accounts/password-rules.ts'
 import { maxPasswordCharacters } from '../password.ts'
-import { type AskedField, askedField } from './asked-field.ts'
 import { button, type Faults, field, form, summary } from './form.ts'
 import { html, named } from './html.ts'
 import type { Page } from './layout.ts'
+import { type AskedField, askedField } from './sign-up-field.ts'
 
 export interface SignUpPage {
   readonly action: string
@@ -24,9 +24,9 @@ export function newPassword(name: string, label: string, faults: Faults) {
       name,
       label,
       type: 'password',
-      hint: `At least ${MIN_PASSWORD} characters. A few words in a row are easy to keep and hard to guess.`,
+      hint: `At least ${minPasswordCharacters} characters. A few words in a row are easy to keep and hard to guess.`,
       autocomplete: 'new-password',
-      minlength: MIN_PASSWORD,
+      minlength: minPasswordCharacters,
       maxlength: maxPasswordCharacters,
     },
     faults,

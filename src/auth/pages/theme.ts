@@ -15,7 +15,7 @@ const light: Rgb = [255, 255, 255]
 const dark: Rgb = [20, 22, 26]
 
 /** WCAG 2.2, 1.4.3: the least contrast of text. */
-const ENOUGH = 4.5
+const minContrast = 4.5
 
 function parse(colour: string): Rgb {
   const value = Number.parseInt(colour.slice(1), 16)
@@ -51,7 +51,7 @@ function mixed(from: Rgb, to: Rgb, share: number): Rgb {
 function readableOn(colour: string, ground: string, pole: Rgb): string {
   for (let step = 0; step < 20; step++) {
     const tried = hex(mixed(parse(colour), pole, step / 20))
-    if (contrast(tried, ground) >= ENOUGH) return tried
+    if (contrast(tried, ground) >= minContrast) return tried
   }
   return hex(pole)
 }

@@ -1,21 +1,16 @@
 /** The authorization server: oidc-provider on our records, with our apps, scopes, pages and rules. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { Reply } from '../../call.ts'
+import type { Call, Reply } from '../../call.ts'
 import { openidScopes } from '../../model/builtin.ts'
 import type { Collection, Model } from '../../model/model.ts'
-import { wasRefused } from './answers.ts'
-import { defaultScopesOf } from './apps.ts'
-import { Browsers } from './browsers.ts'
-import { appOf } from './clients.ts'
-import { routes } from './configuration.ts'
-import { Consents } from './consents.ts'
-import type { RequestRules } from './dialect.ts'
-import { adapterOf, type Engine, type EngineParts, Engines } from './engine.ts'
-import { type Asked, Interactions } from './interactions.ts'
-import { Introspection } from './introspection.ts'
-import { type Asking, Quick, type QuickEndpoint } from './quick.ts'
-import { QuickGrants } from './quick-grants.ts'
-import { type Incoming, prepareRequest, resourcesOf } from './requests.ts'
+import { defaultScopesOf } from './clients/apps.ts'
+import { appOf } from './clients/client-metadata.ts'
+import { Consents } from './consent/consents.ts'
+import { type InteractionRequest, Interactions } from './consent/interactions.ts'
+import { CurrentProvider, type ProviderParts } from './provider/current-provider.ts'
+import { browserOf, type RequestState, withRequestState } from './provider/request-state.ts'
+import type { Parameters, RequestBody } from './requests/form.ts'
+import { type PrepareParts, prepareRequest, resourcesOf } from './requests/prepare-request.ts'
 import type {
   AuthorizationServer,
   ConnectedApp,
@@ -25,11 +20,13 @@ import type {
   SessionInfo,
   SignIn,
 } from './server.ts'
-import { Sessions } from './sessions.ts'
+import { Sessions } from './sessions/sessions.ts'
+import { Introspection } from './tokens/introspection.ts'
+import { IntrospectionFastPath } from './tokens/introspection-fast-path.ts'
 
-export interface ServerParts extends Omit<EngineParts, 'scopes' | 'consents' | 'browsers'> {
+export interface ServerParts extends Omit<ProviderParts, 'scopes' | 'consents'> {
   readonly model: Pick<Model, 'scopes' | 'collections'>
-  /** What the service is called, and no app may be. */
+  /** The name of the service, which no app may have. */
   readonly serviceName: string
 }
 
@@ -39,6 +36,12 @@ export async function createAuthorizationServer(parts: ServerParts): Promise<Ser
   return server
 }
 
+function oauthAppsOf({ collections }: Pick<Model, 'collections'>): Collection {
+  const found = collections.get('oauth_apps')
+  if (!found) throw new Error('The model has no OAuth apps.')
+  return found
+}
+
 /** The scopes that an app can ask for, each with its sentence. */
 function scopeSentences(model: Pick<Model, 'scopes'>): ReadonlyMap<string, string> {
   return new Map([...openidScopes, ...model.scopes])
@@ -46,25 +49,17 @@ function scopeSentences(model: Pick<Model, 'scopes'>): ReadonlyMap<string, strin
 
 export class Server implements AuthorizationServer {
   readonly issuer: string
-  readonly #serviceName: string
   readonly #sentences: ReadonlyMap<string, string>
-  readonly #oauthApps: Collection
   readonly #consents: Consents
   readonly #sessions: Sessions
-  readonly #browsers = new Browsers()
   readonly #interactions: Interactions
-  readonly #engines: Engines
-  readonly #quick: Quick
-  readonly #rules: RequestRules
+  readonly #provider: CurrentProvider
+  readonly #introspection: IntrospectionFastPath
+  readonly #prepareParts: Omit<PrepareParts, 'signer'>
 
   constructor(parts: ServerParts) {
-    const { issuer, model, records, apps, hasAccount, settings } = parts
-    const { secretOverlap } = settings
+    const { issuer, model, records, apps, hasAccount, settings, serviceName } = parts
     this.issuer = issuer
-    this.#serviceName = parts.serviceName
-    const oauthApps = model.collections.get('oauth_apps')
-    if (!oauthApps) throw new Error('The model has no OAuth apps.')
-    this.#oauthApps = oauthApps
     this.#sentences = scopeSentences(model)
     this.#consents = new Consents(records)
     this.#sessions = new Sessions(records, settings.sessionLife)
@@ -72,60 +67,56 @@ export class Server implements AuthorizationServer {
       consents: this.#consents,
       sentencesOf: scopes => this.#sentencesOf(scopes),
     })
-    this.#rules = {
-      resources: resourcesOf(issuer),
-      defaultScopes: async clientId => defaultScopesOf(apps, records, clientId),
+    this.#prepareParts = {
+      issuer,
+      oauthApps: oauthAppsOf(model),
+      serviceName,
+      rules: {
+        resources: resourcesOf(issuer),
+        defaultScopes: async clientId => defaultScopesOf(apps, records, clientId),
+      },
     }
-    const engineParts = {
-      ...parts,
-      scopes: [...this.#sentences.keys()],
-      consents: this.#consents,
-      browsers: this.#browsers,
-    }
-    this.#engines = new Engines(engineParts)
-    const endpoints = new Map<string, QuickEndpoint>([
-      [routes.token, new QuickGrants({ ...parts, adapter: adapterOf(engineParts) })],
-      [routes.introspection, new Introspection({ issuer, records, hasAccount })],
-    ])
-    this.#quick = new Quick({ apps, secretOverlap, endpoints })
+    const scopes = [...this.#sentences.keys()]
+    this.#provider = new CurrentProvider({ ...parts, scopes, consents: this.#consents })
+    const introspection = new Introspection({ issuer, records, hasAccount })
+    const { secretOverlap } = settings
+    this.#introspection = new IntrospectionFastPath({ apps, secretOverlap, introspection })
   }
 
-  /** When everything that a request needs is loaded. */
+  /** Resolves when everything that a request needs is loaded. */
   async ready(): Promise<void> {
-    await this.#engines.current()
+    await this.#provider.get()
   }
 
-  async handle(req: IncomingMessage, res: ServerResponse, body?: Buffer, address = ''): Promise<boolean> {
-    const engine = await this.#engineFor(req)
-    const incoming: Incoming = {
-      issuer: this.issuer,
-      signer: engine.signer,
-      rules: this.#rules,
-      oauthApps: this.#oauthApps,
-      serviceName: this.#serviceName,
-    }
-    const prepared = await prepareRequest(req, body, incoming)
-    this.#browsers.see(prepared, address)
-    await engine.callback(prepared, res)
-    return wasRefused(prepared)
+  async handle(
+    req: IncomingMessage,
+    res: ServerResponse,
+    body?: RequestBody,
+    address = '',
+  ): Promise<boolean> {
+    const { callback, signer } = await this.#provider.get()
+    const prepared = await prepareRequest(req, body, { ...this.#prepareParts, signer })
+    const { form, refusal } = prepared
+    const state: RequestState = { browser: browserOf(req, address), form, refusal }
+    await withRequestState(state, () => callback(prepared.req, res))
+    return state.wasRefused === true
   }
 
-  async quick(path: string, asking: Asking): Promise<Reply | undefined> {
-    if (!this.#quick.has(path)) return undefined
-    const { signer } = await this.#engines.current()
-    return this.#quick.answer(path, asking, signer)
+  async introspect({ headers }: Pick<Call, 'headers'>, form: Parameters): Promise<Reply | undefined> {
+    const { signer } = await this.#provider.get()
+    return this.#introspection.answer(headers, form, signer)
   }
 
   async interaction(req: IncomingMessage, res: ServerResponse): Promise<Interaction> {
-    return this.#interactions.find(await this.#asked(req, res))
+    return this.#interactions.find(await this.#request(req, res))
   }
 
   async finishLogin(req: IncomingMessage, res: ServerResponse, signIn: SignIn): Promise<NextPath> {
-    return this.#interactions.finishLogin(await this.#asked(req, res), signIn)
+    return this.#interactions.finishLogin(await this.#request(req, res), signIn)
   }
 
   async keepAccount(req: IncomingMessage, res: ServerResponse): Promise<NextPath> {
-    return this.#interactions.keepAccount(await this.#asked(req, res))
+    return this.#interactions.keepAccount(await this.#request(req, res))
   }
 
   async finishConsent(
@@ -133,33 +124,33 @@ export class Server implements AuthorizationServer {
     res: ServerResponse,
     scopes: readonly string[],
   ): Promise<NextPath> {
-    return this.#interactions.finishConsent(await this.#asked(req, res), scopes)
+    return this.#interactions.finishConsent(await this.#request(req, res), scopes)
   }
 
   async deny(req: IncomingMessage, res: ServerResponse): Promise<NextPath> {
-    return this.#interactions.deny(await this.#asked(req, res))
+    return this.#interactions.deny(await this.#request(req, res))
   }
 
   async switchAccount(req: IncomingMessage, res: ServerResponse): Promise<NextPath> {
-    const asked = await this.#asked(req, res)
-    const next = await this.#interactions.startAgain(asked)
-    await this.#sessions.signOut(asked.provider, req, res)
+    const request = await this.#request(req, res)
+    const next = await this.#interactions.startAgain(request)
+    await this.#sessions.signOut(request.provider, req, res)
     return next
   }
 
   async session(req: IncomingMessage, res: ServerResponse): Promise<SessionInfo | undefined> {
-    const { provider } = await this.#engineFor(req)
+    const { provider } = await this.#provider.get()
     return this.#sessions.current(provider, req, res)
   }
 
   async signIn(req: IncomingMessage, res: ServerResponse, signIn: SignIn): Promise<SessionInfo> {
-    const { provider } = await this.#engineFor(req)
-    const seen = this.#browsers.see(req, signIn.address ?? '')
-    return this.#browsers.during(seen, () => this.#sessions.signIn(provider, req, res, signIn))
+    const { provider } = await this.#provider.get()
+    const state = { browser: browserOf(req, signIn.address ?? '') }
+    return withRequestState(state, () => this.#sessions.signIn(provider, req, res, signIn))
   }
 
   async signOut(req: IncomingMessage, res: ServerResponse): Promise<void> {
-    const { provider } = await this.#engineFor(req)
+    const { provider } = await this.#provider.get()
     await this.#sessions.signOut(provider, req, res)
   }
 
@@ -172,7 +163,7 @@ export class Server implements AuthorizationServer {
   }
 
   async connectedApps(userId: number): Promise<readonly ConnectedApp[]> {
-    const { provider } = await this.#engines.current()
+    const { provider } = await this.#provider.get()
     const consents = await this.#consents.all(userId)
     const apps = await Promise.all(
       consents.map(async ({ clientId, scopes, at }) => {
@@ -197,28 +188,12 @@ export class Server implements AuthorizationServer {
     await this.#consents.endOthers(userId, session)
   }
 
-  /** Cookies are secure where the issuer is, whoever ends TLS. */
-  async #engineFor(req: IncomingMessage): Promise<Engine> {
-    asIssuer(req, this.issuer)
-    return this.#engines.current()
-  }
-
-  async #asked(req: IncomingMessage, res: ServerResponse): Promise<Asked> {
-    const { provider } = await this.#engineFor(req)
+  async #request(req: IncomingMessage, res: ServerResponse): Promise<InteractionRequest> {
+    const { provider } = await this.#provider.get()
     return { provider, req, res }
   }
 
   #sentencesOf(scopes: readonly string[]): readonly ScopeSentence[] {
     return scopes.map(scope => ({ scope, sentence: this.#sentences.get(scope) ?? scope }))
   }
-}
-
-/** The library makes links from these: they must not be what the client says. */
-function asIssuer(req: IncomingMessage, issuer: string): void {
-  const [scheme, host] = issuer.split('://')
-  const { headers } = req
-  headers.host = host
-  headers['x-forwarded-proto'] = scheme
-  if (headers['x-forwarded-host'] !== undefined) delete headers['x-forwarded-host']
-  if (headers['x-forwarded-for'] !== undefined) delete headers['x-forwarded-for']
 }

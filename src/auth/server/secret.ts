@@ -1,4 +1,4 @@
-/** Secrets as they are made, stored and compared. All are random, so a plain hash is enough. */
+/** Creating, hashing and comparing secrets. All are random, so a hash without salt is enough. */
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto'
 
 /** What is stored of a secret. */
@@ -16,12 +16,12 @@ export function newClientSecret(): string {
   return `ps_${randomBytes(32).toString('base64url')}`
 }
 
-/** What may be shown of a client secret. */
+/** The part of a client secret that may be shown. */
 export function secretPrefix(secret: string): string {
   return secret.slice(0, 10)
 }
 
-/** Whether two hashes are the same, in a time that does not tell how much of them is. */
+/** Compares two hashes in constant time. */
 export function sameHash(one: string, other: string): boolean {
   const left = Buffer.from(one)
   const right = Buffer.from(other)

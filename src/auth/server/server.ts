@@ -1,7 +1,8 @@
 /** What the rest of the service sees of the authorization server. `create.ts` makes one. */
-import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
-import type { Reply } from '../../call.ts'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Call, Reply } from '../../call.ts'
 import type { Awaitable } from '../../plan/answer.ts'
+import type { Parameters, RequestBody } from './requests/form.ts'
 
 /** An app as pages show it. */
 export interface App {
@@ -76,15 +77,12 @@ export interface AuthorizationServer {
   /** The issuer, without a trailing slash; all endpoints stand below it. */
   readonly issuer: string
   /**
-   * Answers everything under `/oauth/` and `/.well-known/` but the interaction pages. `body`: that of a POST, read already.
-   * Tells whether the request was refused for a reason that could be a guess.
+   * Answers every path under `/oauth/` and `/.well-known/` but the interaction pages. `body`: that of a POST or PUT.
+   * Resolves to whether the request was refused for a reason that could mean a guess.
    */
-  handle(req: IncomingMessage, res: ServerResponse, body?: Buffer, address?: string): Promise<boolean>
-  /** Answers an ordinary request for introspection or tokens; undefined: it is for `handle`. */
-  quick(
-    path: string,
-    asking: { readonly headers: IncomingHttpHeaders; readonly body: Buffer },
-  ): Promise<Reply | undefined>
+  handle(req: IncomingMessage, res: ServerResponse, body?: RequestBody, address?: string): Promise<boolean>
+  /** Answers most requests for introspection by itself; undefined: the request is for `handle`. */
+  introspect(call: Pick<Call, 'headers'>, form: Parameters): Promise<Reply | undefined>
   /** What the request `/oauth/interaction/{uid}` of this browser is about; NOT_FOUND where it is over. */
   interaction(req: IncomingMessage, res: ServerResponse): Promise<Interaction>
   /** The user has signed in: the authorization request goes on. */

@@ -1,4 +1,4 @@
-/** What the authorization server is set to. Times in seconds. */
+/** The settings of the authorization server. Durations are in seconds. */
 export interface OauthSettings {
   readonly accessTokenFormat: 'opaque' | 'jwt'
   readonly scopeSeparator: ',' | ' '
@@ -7,9 +7,9 @@ export interface OauthSettings {
   readonly idTokenLife: number
   readonly sessionLife: number
   readonly codeLife: number
-  /** How long the answer to a refresh is given again to the same request; 0: not at all. */
+  /** How long the response to a refresh is repeated to the same request; 0: never. */
   readonly refreshReplay: number
-  /** How long an app's secret works on after a newer one was made. */
+  /** How long an app's secret works after a newer one was created. */
   readonly secretOverlap: number
   /** With it, apps may register themselves (RFC 7591); undefined: they may not. */
   readonly registrationToken: string | undefined

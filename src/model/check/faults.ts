@@ -1,12 +1,12 @@
-/** What is wrong with a model: every fault, each with its place. */
+/** The faults of a model, each with its place. */
 
 export interface ModelFault {
-  /** The way to it in the declaration, e.g. `posts.access.read`. */
+  /** The path in the declaration, e.g. `posts.access.read`. */
   readonly place: string
   readonly message: string
 }
 
-/** Thrown by `checkModel`; tells all faults at once. */
+/** `checkModel` throws it with all faults at once. */
 export class ModelError extends Error {
   readonly faults: readonly ModelFault[]
 
@@ -18,7 +18,7 @@ export class ModelError extends Error {
   }
 }
 
-/** Where faults are gathered. */
+/** Collects faults. */
 export class Faults {
   readonly list: ModelFault[] = []
 

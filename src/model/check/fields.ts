@@ -1,9 +1,10 @@
-/** Fields: their options, one by one and together. */
-import { canonicalOf } from '../fault.ts'
+/** Checks the options of fields. */
+
 import { utcOf } from '../fields/datetime.ts'
 import { type DeprecationOptions, type FieldDeclaration, optionsOf } from '../fields/declared.ts'
 import { markerOf } from '../fields/marker.ts'
 import type { JsonValue } from '../fields/type.ts'
+import { canonicalOf } from '../json-schema/faults.ts'
 import type { Deprecation, Field, FieldDefault } from '../model.ts'
 import { didYouMean } from '../nearest.ts'
 import type { Rule } from '../rule.ts'
@@ -12,11 +13,11 @@ import { checkPlainName } from './names.ts'
 import type { Outline } from './outline.ts'
 import { dependsOnRow, type RuleCheck } from './rules.ts'
 
-/** The time that `text` names: a date-time, or a date for its midnight in UTC. */
+/** A date-time, or midnight in UTC of a date. */
 const timeOf = (text: unknown) =>
   typeof text === 'string' ? (utcOf(text) ?? utcOf(`${text}T00:00:00Z`)) : undefined
 
-/** What is going away and when, with its times in UTC. */
+/** Normalises times to UTC. */
 export function deprecationOf(
   declared: DeprecationOptions | null | undefined,
   place: string,
@@ -53,7 +54,7 @@ function defaultOf(declared: FieldDeclaration, place: string, faults: Faults): F
   return undefined
 }
 
-/** Options that contradict each other. */
+/** Reports contradictory options. */
 function checkTogether(field: Field, builtin: boolean, place: string, faults: Faults): void {
   if (field.readOnly && field.writeOnly) {
     faults.add(place, 'Read-only and write-only leave nothing. Write `internal: true` instead.')
@@ -77,7 +78,7 @@ function checkTogether(field: Field, builtin: boolean, place: string, faults: Fa
   }
 }
 
-/** Asks the declared rule: one that is at fault stands as `nobody` in the field. */
+/** Looks at the declared rule, since `Field` has `nobody` in place of an invalid one. */
 function checkWritable(field: Field, declared: FieldDeclaration, place: string, faults: Faults): void {
   if (field.optional || field.default !== undefined) return
   if (optionsOf(declared).access?.write?.rule.kind !== 'nobody') return
@@ -87,7 +88,7 @@ function checkWritable(field: Field, declared: FieldDeclaration, place: string, 
   )
 }
 
-/** The first start makes an administrator from nothing but a name, an address and a password. */
+/** The first start creates an administrator from a name, an address and a password alone. */
 function checkAccount(field: Field, collection: string, place: string, faults: Faults): void {
   if (collection !== 'users' || field.optional) return
   if (field.default !== undefined && field.default.kind !== 'currentUser') return
@@ -97,14 +98,14 @@ function checkAccount(field: Field, collection: string, place: string, faults: F
   )
 }
 
-/** Whether the rule holds for nobody without a role. */
+/** Whether the rule requires a role. */
 function needsRole(rule: Rule): boolean {
   if (rule?.kind === 'and') return rule.rules.some(needsRole)
   if (rule?.kind === 'or') return rule.rules.every(needsRole)
   return rule?.kind === 'nobody' || rule?.kind === 'role'
 }
 
-/** Kinds of values that a form can ask for. */
+/** The JSON types that a form can ask for. */
 const askable: ReadonlySet<unknown> = new Set(['string', 'integer', 'number', 'boolean'])
 
 function checkSignUp(field: Field, declared: FieldDeclaration, outline: Outline, faults: Faults): void {
@@ -135,7 +136,7 @@ function checkSearchable(field: Field, place: string, faults: Faults): void {
   if (!field.type.operators.includes('contains')) {
     faults.add(at, `Only text can be searched, and this is a ${field.type.name} field. Leave it out.`)
   }
-  // SQLite's full-text tables have a column of this name themselves (FTS5, `rank`).
+  // FTS5 tables have a hidden column of this name (https://sqlite.org/fts5.html).
   if (field.name === 'rank') faults.add(at, 'A field called `rank` cannot be searched. Choose another name.')
   if (field.writeOnly || field.internal) {
     faults.add(at, 'The field is never given out, but a search would tell what it holds. Leave it out.')
@@ -182,10 +183,9 @@ function readOf(
   }
 }
 
-/** Stands in for a field whose options are at fault, so that the rest can be checked. */
+/** Replaces a field with invalid options, so that the rest can be checked. */
 const bare = (declared: FieldDeclaration): FieldDeclaration => ({ ...declared, options: { optional: true } })
 
-/** One field, checked. */
 export function fieldOf(
   name: string,
   declared: FieldDeclaration,
@@ -211,7 +211,7 @@ interface Renamed {
   readonly renamedFrom: string | undefined
 }
 
-/** Old names: well-formed, no longer in use, and each the old name of one thing only. */
+/** Former names must be valid, no longer in use, and distinct. */
 export function checkRenames(
   things: Iterable<Renamed>,
   placeOf: (name: string) => string,

@@ -1,13 +1,13 @@
-/** Indexes: fields that exist, and none twice. */
+/** Checks indexes: their fields must exist, and no index may be redundant. */
 import type { IndexDeclaration } from '../declaration.ts'
 import { optionsOf } from '../fields/declared.ts'
-import { indexOrder, keyText } from '../index-order.ts'
+import { indexOrder, keyText } from '../indexes.ts'
 import type { Index, IndexKey } from '../model.ts'
 import { didYouMean } from '../nearest.ts'
 import type { Faults } from './faults.ts'
 import type { Outline } from './outline.ts'
 
-const MAX_FIELDS = 16
+const maxIndexFields = 16
 
 function keyOf(written: unknown): IndexKey {
   const text = String(written)
@@ -35,7 +35,7 @@ function checkIndex(index: IndexDeclaration, outline: Outline, place: string, fa
   }
   const keys = index.fields.map(keyOf)
   if (keys.length === 0) faults.add(place, 'An index needs a field.')
-  if (keys.length > MAX_FIELDS) faults.add(place, `An index has at most ${MAX_FIELDS} fields.`)
+  if (keys.length > maxIndexFields) faults.add(place, `An index has at most ${maxIndexFields} fields.`)
   if (new Set(keys.map(key => key.field)).size < keys.length)
     faults.add(place, 'A field is named twice. Name it once.')
   for (const { field } of keys) checkIndexed(outline, field, place, faults)
@@ -51,14 +51,14 @@ function checkUndirected(keys: readonly IndexKey[], place: string, faults: Fault
   faults.add(place, `A unique index has no direction. Write \`unique(${names})\`.`)
 }
 
-/** Two items never share an id, so that what follows it orders nothing. */
+/** Ids are unique, so keys after `id` have no effect. */
 function checkIdLast(keys: readonly IndexKey[], place: string, faults: Faults): void {
   const at = keys.findIndex(key => key.field === 'id')
   if (at < 0 || at === keys.length - 1) return
   faults.add(place, '`id` is unique, so the fields after it order nothing. Name it last, or leave it out.')
 }
 
-/** The sets of fields that are unique by themselves: the id, unique fields, and earlier indexes. */
+/** Sets of fields that are already unique: the id, unique fields, and earlier indexes. */
 function uniqueSets(outline: Outline, earlier: readonly Index[]): readonly (readonly string[])[] {
   const alone = [...outline.fields].flatMap(([name, field]) =>
     name === 'id' || optionsOf(field).unique === true ? [[name]] : [],
@@ -74,7 +74,7 @@ function orderText({ keys }: Index): string {
   return indexOrder(keys).map(keyText).join()
 }
 
-/** Says which index adds nothing to what is there, or contradicts it. */
+/** Reports an index that is redundant. */
 function checkNeeded(
   index: Index,
   earlier: readonly Index[],
@@ -105,7 +105,6 @@ function checkNeeded(
   }
 }
 
-/** The indexes of a collection, checked. */
 export function indexesOf(outline: Outline, faults: Faults): readonly Index[] {
   const { indexes = [] } = outline.options
   const place = `${outline.name}.indexes`

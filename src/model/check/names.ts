@@ -1,7 +1,7 @@
-/** Names: what they may be, the singular of a collection, and the GraphQL names that follow from them. */
+/** Checks names, derives singulars, and checks the GraphQL names that follow. */
 import type { Faults } from './faults.ts'
 
-const LONGEST = 50
+const maxNameLength = 50
 const grammar = /^[a-z][a-z0-9]*(?:_[a-z0-9]+)*$/
 
 type Reasons = Readonly<Record<string, string>>
@@ -11,7 +11,7 @@ const because = (reason: string, names: string): Reasons =>
 
 const everywhere = because('every JavaScript object has something of this name', 'constructor prototype')
 
-/** Paths under `/api/v1`, and collections that Portico itself has or will have. */
+/** Paths under `/api/v1`, and built-in collections, planned ones included. */
 const reservedCollections: Reasons = {
   ...everywhere,
   ...because('every model has it already', 'api_keys oauth_apps oauth_app_secrets'),
@@ -27,11 +27,11 @@ const reservedFields: Reasons = {
   ...because('the database has a column of this name', 'rowid oid tableoid xmin xmax cmin cmax ctid'),
 }
 
-/** The start of names of tables that a database, or Portico, keeps for itself. */
+/** Databases and Portico reserve these table names. */
 const reservedPrefix = /^(?:sqlite|pg|portico)_/
 
 function nameFault(name: string, reserved: Reasons): string | undefined {
-  if (name.length > LONGEST) return `The name is longer than ${LONGEST} characters. Shorten it.`
+  if (name.length > maxNameLength) return `The name is longer than ${maxNameLength} characters. Shorten it.`
   if (!grammar.test(name)) return badName(name)
   const reason = Object.hasOwn(reserved, name) ? reserved[name] : undefined
   return reason && `The name is reserved: ${reason}. Choose another name.`
@@ -51,7 +51,6 @@ function snakeCase(name: string): string {
     .toLowerCase()
 }
 
-/** Says what is wrong with a collection's name. */
 export function checkCollectionName(name: string, place: string, faults: Faults): void {
   const prefixed = reservedPrefix.test(name)
     ? 'Names that begin so are reserved. Choose another name.'
@@ -60,13 +59,13 @@ export function checkCollectionName(name: string, place: string, faults: Faults)
   if (fault !== undefined) faults.add(place, fault)
 }
 
-/** Says what is wrong with the name of a field or relation. */
+/** Fields and relations. */
 export function checkFieldName(name: string, place: string, faults: Faults): void {
   const fault = nameFault(name, reservedFields)
   if (fault !== undefined) faults.add(place, fault)
 }
 
-/** Says what is wrong with any other name: a singular, or a name that something had before. */
+/** Singulars and former names. */
 export function checkPlainName(name: unknown, place: string, faults: Faults): void {
   const fault = nameFault(String(name), everywhere)
   if (fault !== undefined) faults.add(place, fault)
@@ -74,7 +73,7 @@ export function checkPlainName(name: unknown, place: string, faults: Faults): vo
 
 type Ending = readonly [ending: RegExp, replacement: string | undefined]
 
-/** The first that fits decides; without a replacement the singular cannot be told from the plural. */
+/** The first match decides. Without a replacement the singular cannot be derived. */
 const endings: readonly Ending[] = [
   [/(?:^|_)(?:news|series|species|data|people|children|men|women|mice|feet|media)$/, undefined],
   [/(?:^|_)(movie|cookie|cache|tie|pie|die|lie)s$/, '$1'],
@@ -85,7 +84,7 @@ const endings: readonly Ending[] = [
   [/([a-rt-z0-9])s$/, '$1'],
 ]
 
-/** The name of one item of a collection: `posts` → `post`; undefined where it has to be given. */
+/** `posts` → `post`. Undefined if the declaration has to name the singular. */
 export function singularOf(plural: string): string | undefined {
   const ending = endings.find(([pattern]) => pattern.test(plural))
   if (ending?.[1] === undefined) return undefined
@@ -110,7 +109,7 @@ const reservedTypes = new Set([
   ...['Int', 'Float', 'String', 'Boolean', 'Id', 'Json', 'Date', 'DateTime', 'Uuid', 'Url', 'Cursor'],
 ])
 
-/** The types that GraphQL has for each collection, after its own name. */
+/** The endings of the names of a collection's GraphQL types. */
 const typeEndings = ['', 'Connection', 'Edge', 'Filter', 'OrderBy', 'Input', 'Payload']
 
 interface Named {
@@ -118,14 +117,13 @@ interface Named {
   readonly singular: string
 }
 
-/** The collection whose GraphQL types would have a name of this one's; equal singulars are told elsewhere. */
+/** Another collection with a GraphQL type of the same name. `outline.ts` reports equal singulars. */
 function typeClash(one: Named, others: readonly Named[]): string | undefined {
   const types = new Set(typeEndings.map(ending => pascalCase(one.singular) + ending))
   const taken = (other: Named) => typeEndings.some(ending => types.has(pascalCase(other.singular) + ending))
   return others.find(other => other.singular !== one.singular && taken(other))?.name
 }
 
-/** Says which GraphQL names are taken twice, or taken by GraphQL. */
 export function checkGraphqlNames(collections: Iterable<Named>, faults: Faults): void {
   const before: Named[] = []
   for (const one of collections) {
@@ -145,7 +143,6 @@ export function checkGraphqlNames(collections: Iterable<Named>, faults: Faults):
   }
 }
 
-/** Says which fields or relations of one collection have the same name in camelCase. */
 export function checkCamelNames(names: Iterable<string>, place: string, faults: Faults): void {
   const owners = new Map<string, string>()
   for (const name of names) {

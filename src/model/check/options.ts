@@ -1,22 +1,29 @@
-/** The options of a collection: known, and of the right kind. */
+/** Checks the options of a collection. */
 import type { CollectionOptions } from '../declaration.ts'
-import { flag, type OptionCheck, type OptionChecks, optionFaults, words } from '../fields/declared.ts'
+import {
+  flag,
+  isObject,
+  nonEmptyText,
+  type OptionCheck,
+  type OptionChecks,
+  optionFaults,
+} from '../fields/declared.ts'
 import type { Faults } from './faults.ts'
 
 const record =
   (example: string): OptionCheck =>
   value =>
-    typeof value === 'object' && value !== null && !Array.isArray(value) ? undefined : `Write \`${example}\`.`
+    isObject(value) ? undefined : `Write \`${example}\`.`
 
 const checkedElsewhere: OptionCheck = () => undefined
 
 const collectionOptions: OptionChecks = {
   fields: checkedElsewhere,
-  description: words,
-  singular: words,
+  description: nonEmptyText,
+  singular: nonEmptyText,
   updatedAt: flag,
   deprecated: record("{ since: '2026-01-31' }"),
-  renamedFrom: words,
+  renamedFrom: nonEmptyText,
   relations: record('{ tags: manyToMany(…) }'),
   indexes: checkedElsewhere,
   access: record('{ read: anyone }'),
@@ -26,7 +33,6 @@ const operations: OptionChecks = Object.fromEntries(
   ['read', 'create', 'update', 'delete'].map(operation => [operation, checkedElsewhere]),
 )
 
-/** Says which options a collection does not have, or not so. */
 export function checkCollectionOptions(options: CollectionOptions, place: string, faults: Faults): void {
   const wrong = [
     ...optionFaults(options, collectionOptions).map(fault => ({ ...fault, at: place })),

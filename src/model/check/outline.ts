@@ -1,4 +1,4 @@
-/** The first look at a declaration: which collections, fields and relations there are. */
+/** The first pass over a declaration: finds collections and fields. */
 import {
   apiKeys,
   idField,
@@ -9,22 +9,22 @@ import {
   usersWith,
 } from '../builtin.ts'
 import type { CollectionDeclaration, CollectionOptions, Declaration } from '../declaration.ts'
-import type { FieldDeclaration } from '../fields/declared.ts'
+import { type FieldDeclaration, isObject } from '../fields/declared.ts'
 import type { Relation, ToOne } from '../model.ts'
 import type { Faults } from './faults.ts'
 import { checkCollectionName, checkFieldName, checkPlainName, singularOf } from './names.ts'
 
-/** A collection while it is checked. */
+/** A collection that is being checked. */
 export interface Outline {
   readonly name: string
   readonly singular: string
   readonly options: CollectionOptions
   readonly fields: ReadonlyMap<string, FieldDeclaration>
-  /** The fields that Portico itself put there. */
+  /** The built-in fields. */
   readonly builtin: ReadonlySet<string>
-  /** Filled by `findRelations`, before any rule is looked at. */
+  /** `findRelations` fills it before rules are checked. */
   readonly relations: Map<string, Relation>
-  /** The to-one relations by the field that carries them; filled with `relations`. */
+  /** To-one relations by the field that holds the id. Filled together with `relations`. */
   readonly references: Map<string, ToOne>
 }
 
@@ -32,19 +32,15 @@ export type Outlines = ReadonlyMap<string, Outline>
 
 type Entry = readonly [name: string, declaration: CollectionDeclaration]
 
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
-
 function isCollection(value: unknown): value is CollectionDeclaration {
-  return isRecord(value) && value.kind === 'collection' && isRecord(value.options)
+  return isObject(value) && value.kind === 'collection' && isObject(value.options)
 }
 
 function isField(value: unknown): value is FieldDeclaration {
-  return isRecord(value) && value.kind === 'field' && isRecord(value.type)
+  return isObject(value) && value.kind === 'field' && isObject(value.type)
 }
 
-/** The declared collections that can be looked into; what is none is a fault. */
+/** Reports values that are not collections and leaves them out. */
 function declaredCollections(declaration: Declaration, faults: Faults): readonly Entry[] {
   return Object.entries(declaration.collections).filter(([name, value]) => {
     if (!isCollection(value)) {
@@ -90,7 +86,7 @@ function ownFields(
   options: CollectionOptions,
   faults: Faults,
 ): readonly [string, FieldDeclaration][] {
-  if (!isRecord(options.fields)) {
+  if (!isObject(options.fields)) {
     faults.add(`${name}.fields`, 'Write the fields: `fields: { title: string() }`.')
     return []
   }
@@ -122,7 +118,7 @@ function outlineOf([name, { options }]: Entry, builtin: readonly string[], fault
   }
 }
 
-/** The accounts, once what the declaration adds to them is known to leave the built-in fields alone. */
+/** Reports changes of built-in fields and options. */
 function usersEntry(added: CollectionDeclaration | undefined, faults: Faults): Entry {
   for (const field of Object.keys(added?.options.fields ?? {})) {
     if (Object.hasOwn(userFields, field)) {
@@ -143,7 +139,7 @@ const builtinNames: ReadonlyMap<string, string> = new Map([
   ['oauth_app_secrets', 'secrets of OAuth apps'],
 ])
 
-/** The collections, beside `users`, that every model has by itself; they come last. */
+/** The built-in collections besides `users`. They come last. */
 const builtin = [
   { name: 'api_keys', singular: 'api_key' },
   { name: 'oauth_apps', singular: 'oauth_app' },
@@ -155,7 +151,7 @@ function builtinCollection(name: string, scopes: readonly string[]): CollectionD
   return name === 'oauth_apps' ? oauthApps(scopes) : oauthAppSecrets()
 }
 
-/** The scopes that collections give, each with a sentence in plain words. */
+/** The scopes of collections, each with the sentence that users read when they consent. */
 export function scopesOf(outlines: Iterable<{ readonly name: string; readonly singular: string }>) {
   const scopes = new Map<string, string>()
   for (const { name, singular } of outlines) {
@@ -166,7 +162,7 @@ export function scopesOf(outlines: Iterable<{ readonly name: string; readonly si
   return scopes
 }
 
-/** One item and a whole collection are asked for by name, so all these names differ. */
+/** Items and collections are both addressed by name, so all these names must differ. */
 function checkSingulars(outlines: readonly Outline[], faults: Faults): void {
   const owners = new Map(outlines.map(({ name }) => [name, name]))
   for (const { name, singular } of outlines) {

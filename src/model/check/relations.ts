@@ -1,4 +1,4 @@
-/** Relations: to-one from a field, its inverse on the target, many-to-many by a join collection. */
+/** Relations: to-one by a field, its inverse on the target, many-to-many through a join collection. */
 import type { ManyToManyDeclaration } from '../declaration.ts'
 import { type FieldDeclaration, type Link, optionsOf } from '../fields/declared.ts'
 import type { Relation, ToOne } from '../model.ts'
@@ -69,7 +69,7 @@ function addInverse(
   addRelation(target, inverse, `${outline.name}.fields.${field}.inverse`, faults)
 }
 
-/** Whether the field of the join collection refers to the end that the relation needs. */
+/** Checks that a field of the join collection refers to the given collection. */
 function checkEnd(through: Outline, field: unknown, end: string, place: string, faults: Faults): void {
   const link = through.fields.get(String(field))?.link
   if (link?.target === end) return
@@ -101,7 +101,7 @@ function addManyToMany(
   addRelation(outline, { ...join, name, target: target.name }, place, faults)
 }
 
-/** Finds every relation and writes it into the outlines. */
+/** Adds every relation to the outlines. */
 export function findRelations(outlines: Outlines, faults: Faults): void {
   const links = [...outlines.values()].flatMap(outline =>
     [...outline.fields].map(([name, field]) => ({ outline, name, field })),

@@ -1,17 +1,17 @@
-/** Access rules: every name in them exists, every literal has the field's type. */
+/** Checks access rules: names must exist, and literals must have the field's type. */
 
-import { canonicalOf } from '../fault.ts'
 import { isAccessRule } from '../fields/declared.ts'
 import type { JsonValue } from '../fields/type.ts'
+import { canonicalOf } from '../json-schema/faults.ts'
 import { didYouMean } from '../nearest.ts'
 import type { Rule, RuleOperand, Scalar } from '../rule.ts'
 import type { Faults } from './faults.ts'
 import type { Outline, Outlines } from './outline.ts'
 
-/** How many relations a rule may go through. */
-const MOST_RELATIONS = 5
-/** How deep `and`, `or` and `not` may be nested. */
-const DEEPEST = 50
+/** A rule may follow this many relations. */
+const maxRelations = 5
+/** The maximum nesting of `and`, `or` and `not`. */
+const maxDepth = 50
 
 interface Context {
   readonly outlines: Outlines
@@ -24,7 +24,7 @@ interface Context {
 
 type Of<Kind extends Rule['kind']> = Extract<Rule, { readonly kind: Kind }>
 
-/** Takes the place of a rule that is at fault; the model is refused anyway. */
+/** Replaces an invalid rule. The model is refused anyway. */
 const refused: Rule = { kind: 'nobody' }
 
 function fault(context: Context, message: string): Rule {
@@ -49,7 +49,7 @@ function literalOf(
   name: string,
 ): { readonly value: Scalar } | { readonly fault: string } {
   const declared = outline.fields.get(name)
-  // A field at fault may have a schema that does not compile.
+  // The schema of a field with faults may not compile.
   if (!declared || declared.faults.length > 0) return { value }
   const found = canonicalOf(declared.type, value as JsonValue)
   return 'fault' in found ? found : { value: found.value as Scalar }
@@ -116,8 +116,8 @@ function relatedRule(rule: Of<'related'>, outline: Outline, context: Context): R
     return fault(context, `\`${outline.name}\` has no relation \`${rule.relation}\`.${meant}`)
   }
   const relations = context.relations + 1
-  if (relations > MOST_RELATIONS) {
-    return fault(context, `The rule goes through more than ${MOST_RELATIONS} relations. Shorten the way.`)
+  if (relations > maxRelations) {
+    return fault(context, `The rule goes through more than ${maxRelations} relations. Shorten the way.`)
   }
   const target = context.outlines.get(relation.target)
   return target ? { ...rule, rule: check(rule.rule, target, { ...context, relations }) } : refused
@@ -129,8 +129,8 @@ function listRule(rule: Of<'and'> | Of<'or'>, outline: Outline, context: Context
 
 function check(rule: Rule, outline: Outline, outer: Context): Rule {
   const context = { ...outer, depth: outer.depth + 1 }
-  if (context.depth > DEEPEST)
-    return fault(context, `The rule is nested more than ${DEEPEST} deep. Simplify it.`)
+  if (context.depth > maxDepth)
+    return fault(context, `The rule is nested more than ${maxDepth} deep. Simplify it.`)
   switch (rule?.kind) {
     case 'anyone':
     case 'nobody':
@@ -156,7 +156,7 @@ function check(rule: Rule, outline: Outline, outer: Context): Rule {
 
 export type RuleCheck = (declared: unknown, outline: Outline, place: string, otherwise: Rule) => Rule
 
-/** A function that checks one declared rule of a collection and gives it back with canonical literals. */
+/** The check returns the rule with canonical literals. */
 export function ruleCheck(
   outlines: Outlines,
   scopes: ReadonlyMap<string, string>,
@@ -170,7 +170,7 @@ export function ruleCheck(
   }
 }
 
-/** Whether the rule can only be decided by looking at a row. */
+/** Whether the rule depends on the row, and not on the caller alone. */
 export function dependsOnRow(rule: Rule): boolean {
   if (rule.kind === 'compare' || rule.kind === 'related') return true
   if (rule.kind === 'and' || rule.kind === 'or') return rule.rules.some(dependsOnRow)

@@ -1,5 +1,7 @@
 import { declared, defaultOf, type FieldDeclaration, type FieldOptions } from './declared.ts'
-import type { FieldType, JsonValue } from './type.ts'
+import { type Cell, type Encoding, loggedAs, loggedValue } from './encoding.ts'
+import type { FieldType } from './field-type.ts'
+import type { JsonValue } from './type.ts'
 
 interface BooleanOptions extends FieldOptions {
   readonly default?: boolean
@@ -17,11 +19,52 @@ const fromText = new Map([
 
 const schema = { type: 'boolean' }
 
+/** As PostgreSQL reads them: https://www.postgresql.org/docs/15/datatype-boolean.html. */
+const yes = `'t', 'true', 'y', 'yes', 'on', '1'`
+const no = `'f', 'false', 'n', 'no', 'off', '0'`
+
+/** The texts are PostgreSQL's: migrations read values as text. */
+const values = new Map<Cell, boolean>([
+  [1, true],
+  [0, false],
+  ['true', true],
+  ['false', false],
+])
+
+/** Cells are 1 and 0 on both databases; SQLite has no booleans. */
+export const booleanEncoding: Encoding = {
+  name: 'boolean',
+  encode: value => (value ? 1 : 0),
+  decode: cell => values.get(cell),
+  isSortKey: value => typeof value === 'boolean',
+  widens: [],
+  sqlite: {
+    type: 'INTEGER',
+    least: '-9e999',
+    check: column => `${column} IN (0, 1)`,
+    json: column => `CASE ${column} WHEN 1 THEN json('true') WHEN 0 THEN json('false') END`,
+    logged: loggedValue,
+    constant: value => (value ? '1' : '0'),
+    // An INTEGER column of a STRICT table refuses a text that ends in `?`.
+    from: (column, was) =>
+      was.type === 'TEXT'
+        ? `CASE WHEN lower(trim(${column})) IN (${yes}) THEN 1 WHEN lower(trim(${column})) IN (${no}) THEN 0 ELSE ${column} || '?' END`
+        : column,
+  },
+  postgres: {
+    type: 'boolean',
+    json: column => `to_json(${column})`,
+    logged: loggedAs('boolean'),
+    constant: String,
+    from: (column, was) => (was.type === 'double precision' ? `(${was.json})` : `${column}::text`),
+  },
+}
+
 const booleanType: FieldType = {
   name: 'boolean',
-  encoding: 'boolean',
-  column: { sqlite: 'INTEGER', postgres: 'boolean' },
-  graphql: 'Boolean',
+  encoding: booleanEncoding,
+  graphql: { type: 'Boolean' },
+  distinctValues: 2,
   operators: ['eq', 'ne', 'null'],
   sortable: true,
   schema,

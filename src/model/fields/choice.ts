@@ -5,16 +5,18 @@ import {
   type FieldOptions,
   type OptionFault,
 } from './declared.ts'
-import { textColumn, textOr } from './textual.ts'
-import type { FieldType, JsonValue } from './type.ts'
+import type { FieldType } from './field-type.ts'
+import { textEncoding, textOr } from './textual.ts'
+import type { JsonValue } from './type.ts'
 
 interface ChoiceOptions<Value extends string> extends FieldOptions {
   readonly default?: Value
 }
 
-/** So that every value has a name of its own as a GraphQL enum value (GraphQL 3.9). */
+/** Ensures that every value has a name as a GraphQL enum value (GraphQL 3.9). */
 const grammar = /^[A-Za-z][A-Za-z0-9_-]{0,49}$/
-const enumName = (value: string) => value.toUpperCase().replaceAll('-', '_')
+/** `in-progress` → `IN_PROGRESS`. */
+const enumName = (value: unknown) => String(value).toUpperCase().replaceAll('-', '_')
 
 function valueFaults(values: readonly unknown[]): readonly OptionFault[] {
   if (!Array.isArray(values) || values.length === 0) {
@@ -41,9 +43,9 @@ function choiceType(values: readonly string[]): FieldType {
   const schema = { type: 'string', enum: values }
   return {
     name: 'choice',
-    encoding: 'text',
-    column: textColumn,
-    graphql: 'Enum',
+    encoding: textEncoding,
+    graphql: { type: { values: values.map(value => [enumName(value), value]) }, form: 'name' },
+    distinctValues: Math.max(1, values.length),
     operators: ['eq', 'ne', 'in', 'null'],
     sortable: true,
     schema,

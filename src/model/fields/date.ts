@@ -1,7 +1,9 @@
 import { declared, defaultOf, type FieldDeclaration, type FieldOptions } from './declared.ts'
+import type { Encoding } from './encoding.ts'
+import type { FieldType, GraphqlScalar } from './field-type.ts'
 import type { Marker } from './marker.ts'
-import { orderedOperators, textColumn, textOr } from './textual.ts'
-import type { FieldType, JsonValue } from './type.ts'
+import { orderedOperators, textEncoding, textOr } from './textual.ts'
+import type { JsonValue } from './type.ts'
 
 interface DateOptions extends FieldOptions {
   readonly default?: string | Marker<'now'>
@@ -31,11 +33,27 @@ function calendarDay(value: JsonValue): string {
 
 const schema = { type: 'string', format: 'date' }
 
+/** Stored as text, since no date type of PostgreSQL has the year 0000. */
+export const dateEncoding: Encoding = {
+  ...textEncoding,
+  name: 'date',
+  widens: [],
+  now: time => time.slice(0, 10),
+  sqlite: { ...textEncoding.sqlite, now: `date('now')` },
+  postgres: { ...textEncoding.postgres, now: `to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM-DD')` },
+}
+
+const scalar: GraphqlScalar = {
+  name: 'Date',
+  description: 'A day as ISO 8601, e.g. `2026-01-31`.',
+  specifiedByURL: 'https://scalars.graphql.org/andimarek/local-date',
+  text: { canonical: text => (isDate(text) ? text : undefined), example: '2026-01-31' },
+}
+
 const dateType: FieldType = {
   name: 'date',
-  encoding: 'date',
-  column: textColumn,
-  graphql: 'Date',
+  encoding: dateEncoding,
+  graphql: { type: scalar },
   operators: orderedOperators,
   sortable: true,
   schema,

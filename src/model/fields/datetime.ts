@@ -1,8 +1,10 @@
 import { daysOf } from './date.ts'
 import { declared, defaultOf, type FieldDeclaration, type FieldOptions } from './declared.ts'
+import type { Encoding } from './encoding.ts'
+import type { FieldType, GraphqlScalar } from './field-type.ts'
 import type { Marker } from './marker.ts'
-import { orderedOperators, textColumn, textOr } from './textual.ts'
-import type { FieldType, JsonValue } from './type.ts'
+import { orderedOperators, textEncoding, textOr } from './textual.ts'
+import type { JsonValue } from './type.ts'
 
 interface DatetimeOptions extends FieldOptions {
   readonly default?: string | Marker<'now'>
@@ -13,7 +15,7 @@ const grammar =
   /^([0-9]{4})-([0-9]{2})-([0-9]{2})[Tt]([01][0-9]|2[0-3]):([0-5][0-9]):([0-5][0-9])(?:\.([0-9]{1,12}))?(?:[Zz]|([+-])([01][0-9]|2[0-3]):([0-5][0-9]))$/
 
 const canonicalForm = /^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{3}Z$/
-const MINUTE = 60_000
+const minuteMs = 60_000
 
 /** The time in UTC as `YYYY-MM-DDTHH:MM:SS.sssZ`, cut to milliseconds; undefined when the text is no time. */
 export function utcOf(text: string): string | undefined {
@@ -23,7 +25,7 @@ export function utcOf(text: string): string | undefined {
   if (day < 1 || day > daysOf(Number(parts[1]), Number(parts[2]))) return undefined
   const milliseconds = (parts[7] ?? '').slice(0, 3).padEnd(3, '0')
   const local = `${text.slice(0, 10)}T${text.slice(11, 19)}.${milliseconds}Z`
-  const offset = (Number(parts[9] ?? 0) * 60 + Number(parts[10] ?? 0)) * MINUTE
+  const offset = (Number(parts[9] ?? 0) * 60 + Number(parts[10] ?? 0)) * minuteMs
   if (offset === 0) return local
   const utc = new Date(Date.parse(local) + (parts[8] === '-' ? offset : -offset)).toISOString()
   // Years before 0000 and after 9999 come out in ISO 8601's expanded form.
@@ -38,11 +40,31 @@ function instant(value: JsonValue): string {
 
 const schema = { type: 'string', format: 'date-time' }
 
+/** Stored as text, since no date type of PostgreSQL has the year 0000. */
+export const datetimeEncoding: Encoding = {
+  ...textEncoding,
+  name: 'datetime',
+  widens: [],
+  now: time => time,
+  sqlite: { ...textEncoding.sqlite, now: `strftime('%Y-%m-%dT%H:%M:%fZ', 'now')` },
+  postgres: {
+    ...textEncoding.postgres,
+    now: `to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`,
+  },
+}
+
+const scalar: GraphqlScalar = {
+  name: 'DateTime',
+  description: 'A point in time as ISO 8601, given out in UTC, e.g. `2026-01-31T12:00:00.000Z`.',
+  specifiedByURL: 'https://scalars.graphql.org/andimarek/date-time',
+  text: { canonical: utcOf, example: '2026-01-31T12:00:00Z' },
+}
+
 const datetimeType: FieldType = {
   name: 'datetime',
-  encoding: 'datetime',
-  column: textColumn,
-  graphql: 'DateTime',
+  encoding: datetimeEncoding,
+  graphql: { type: scalar },
+  distinctValues: Number.POSITIVE_INFINITY,
   operators: orderedOperators,
   sortable: true,
   schema,

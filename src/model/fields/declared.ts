@@ -1,41 +1,41 @@
-/** What all field declarations have in common, and how their options are checked. */
+/** Options that all field types share, and checks of options. */
 import type { AccessRule } from '../access.ts'
 import { didYouMean } from '../nearest.ts'
+import type { FieldType } from './field-type.ts'
 import { type MarkerName, markerNames, markerOf } from './marker.ts'
-import type { FieldType } from './type.ts'
 
-/** When and why something is going away. Dates or times in ISO 8601. */
+/** Dates or times are in ISO 8601. */
 export interface DeprecationOptions {
   readonly since: string
   readonly sunset?: string
   readonly reason?: string
 }
 
-/** The options that every field type takes. */
+/** The options of every field type. */
 export interface FieldOptions {
-  /** The value may be missing (null). */
+  /** The value may be null. */
   readonly optional?: boolean
-  /** No two items share a value. */
+  /** No two items have the same value. */
   readonly unique?: boolean
-  /** Never taken from a body. */
+  /** Clients cannot write it. */
   readonly readOnly?: boolean
-  /** Taken from a body, never given out. */
+  /** Clients can write it; nobody can read it. */
   readonly writeOnly?: boolean
-  /** Taken from the body of a create only. */
+  /** Clients can set it only when they create the item. */
   readonly immutable?: boolean
-  /** Neither taken nor given out. */
+  /** Clients can neither read nor write it. */
   readonly internal?: boolean
-  /** Of `users`: asked for where somebody makes an account, and required there. */
+  /** Of `users`: the sign-up form asks for it and requires it. */
   readonly signUp?: boolean
   readonly deprecated?: DeprecationOptions
   readonly description?: string
-  /** The name that this field had before; its data are kept. */
+  /** The former name of the field. A migration renames the column and keeps its data. */
   readonly renamedFrom?: string
-  /** Who may read and write this field, beyond the rules of the collection. */
+  /** Rules that apply in addition to those of the collection. */
   readonly access?: { readonly read?: AccessRule; readonly write?: AccessRule }
 }
 
-/** Where a relation field leads. */
+/** The target of a relation field. */
 export interface Link {
   readonly target: string
   readonly as: string | undefined
@@ -61,7 +61,7 @@ export interface FieldDeclaration<Value = unknown, Options extends object = obje
   readonly [valueType]?: Value
 }
 
-/** The options as a checker sees them: any of them may be there. */
+/** The options, any of which may be there. */
 export function optionsOf(field: FieldDeclaration): FieldOptions & AnyOptions {
   return field.options
 }
@@ -72,17 +72,17 @@ interface AnyOptions {
   readonly searchable?: boolean
 }
 
-/** Says what is wrong with an option's value; undefined when nothing is. */
+/** What is wrong with an option's value, if anything. */
 export type OptionCheck = (value: unknown) => string | undefined
 
 export type OptionChecks = Readonly<Record<string, OptionCheck>>
 
 export const flag: OptionCheck = value => (typeof value === 'boolean' ? undefined : 'Write true or false.')
 
-export const words: OptionCheck = value =>
+export const nonEmptyText: OptionCheck = value =>
   typeof value === 'string' && value !== '' ? undefined : 'Write a text in quotes.'
 
-export const count: OptionCheck = value =>
+export const naturalNumber: OptionCheck = value =>
   Number.isSafeInteger(value) && Number(value) >= 0 ? undefined : 'Write a whole number, 0 or more.'
 
 export const wholeNumber: OptionCheck = value =>
@@ -101,7 +101,7 @@ export const pattern: OptionCheck = value => {
   }
 }
 
-/** A plain value, or one of the markers; whether the value fits the type is checked with the model. */
+/** A value, or one of the markers. `checkModel` checks whether the value fits the type. */
 export function defaultOf(...markers: readonly MarkerName[]): OptionCheck {
   return value => {
     if (value === null || value === undefined)
@@ -112,10 +112,11 @@ export function defaultOf(...markers: readonly MarkerName[]): OptionCheck {
   }
 }
 
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
+export function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
 
-/** Whether the value looks like what the rule builders make. */
+/** Whether a function of `access.ts` returned the value, as far as can be seen. */
 export function isAccessRule(value: unknown): value is AccessRule {
   return isObject(value) && isObject(value.rule) && typeof value.rule.kind === 'string'
 }
@@ -141,12 +142,12 @@ const common: OptionChecks = {
   internal: flag,
   signUp: flag,
   deprecated: deprecation,
-  description: words,
-  renamedFrom: words,
+  description: nonEmptyText,
+  renamedFrom: nonEmptyText,
   access,
 }
 
-/** The faults of a set of options; an option that is undefined counts as left out. */
+/** An option that is undefined counts as left out. */
 export function optionFaults(options: unknown, checks: OptionChecks): readonly OptionFault[] {
   if (!isObject(options)) return [{ option: '', message: 'Write the options as an object: `{ … }`.' }]
   return Object.entries(options).flatMap(([option, value]) => {
@@ -162,14 +163,14 @@ export function optionFaults(options: unknown, checks: OptionChecks): readonly O
 interface Declared<Options extends object> {
   readonly type: FieldType
   readonly options: Options | undefined
-  /** The checks of the options that only this type has. */
+  /** The checks of this type's own options. */
   readonly checks: OptionChecks
   readonly link?: Link
-  /** What is wrong beyond single options. */
+  /** Faults that concern several options. */
   readonly faults?: readonly OptionFault[]
 }
 
-/** Puts a field's declaration together. Never throws: what is wrong is told by `checkModel`, all at once. */
+/** Never throws: `checkModel` reports all faults at once. */
 export function declared<Value, Options extends object>(
   made: Declared<Options>,
 ): FieldDeclaration<Value, Options> {
@@ -178,7 +179,7 @@ export function declared<Value, Options extends object>(
   return Object.freeze({ kind: 'field', type: made.type, options, link: made.link, faults })
 }
 
-/** The fault of bounds that exclude each other. */
+/** The fault of a minimum above the maximum. */
 export function boundFaults(min: unknown, max: unknown): readonly OptionFault[] {
   if (typeof min !== 'number' || typeof max !== 'number' || min <= max) return []
   return [{ option: 'min', message: `The least, ${min}, is above the most, ${max}. No value fits.` }]

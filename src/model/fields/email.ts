@@ -1,4 +1,4 @@
-import { mailbox } from '../patterns.ts'
+import { mailbox } from '../json-schema/patterns.ts'
 import { declared, defaultOf, type FieldDeclaration, type FieldOptions, flag } from './declared.ts'
 import { storableText, textOr, textual } from './textual.ts'
 import type { JsonValue } from './type.ts'
@@ -9,13 +9,13 @@ interface EmailOptions extends FieldOptions {
 }
 
 /** The longest path of RFC 5321, 4.5.3.1.3, without its angle brackets. */
-const LONGEST = 254
+const maxLength = 254
 
 const grammar = new RegExp(mailbox)
 
 /** Whether the text is an e-mail address. */
 export function isEmail(text: string): boolean {
-  return text.length <= LONGEST && grammar.test(text)
+  return text.length <= maxLength && grammar.test(text)
 }
 
 function address(value: JsonValue): string {
@@ -23,17 +23,17 @@ function address(value: JsonValue): string {
   throw new RangeError('The value must be an e-mail address, e.g. ada@example.com.')
 }
 
-/** Part of an address is a fair thing to search for, so any text is taken. */
+/** Filters may contain part of an address. */
 const part = textOr(value => storableText(value).toLowerCase())
 
 const emailType = textual({
   name: 'email',
-  schema: { type: 'string', format: 'email', pattern: mailbox, maxLength: LONGEST },
+  schema: { type: 'string', format: 'email', pattern: mailbox, maxLength: maxLength },
   canonical: address,
   fromText: part,
 })
 
-/** An e-mail address, kept in lower case. */
+/** An e-mail address, stored in lower case. */
 export function email<const O extends EmailOptions>(options?: O): FieldDeclaration<string, O> {
   return declared({
     type: emailType,

@@ -6,8 +6,10 @@ import {
   type FieldOptions,
   wholeNumber,
 } from './declared.ts'
+import { asIs, type Encoding, loggedAs, loggedValue } from './encoding.ts'
+import type { FieldType, GraphqlLeaf } from './field-type.ts'
 import { orderedOperators } from './textual.ts'
-import type { FieldType, JsonValue } from './type.ts'
+import type { JsonValue } from './type.ts'
 
 interface IntegerOptions extends FieldOptions {
   readonly default?: number
@@ -29,15 +31,49 @@ function wholeFromText(text: string): number | undefined {
   return Number.isSafeInteger(value) ? value : undefined
 }
 
-const INT32 = 2 ** 31
+/** Whole numbers and others share a name, as in databases of the first versions. */
+export const wholeEncoding: Encoding = {
+  name: 'number',
+  encode: asIs,
+  decode: Number,
+  isSortKey: Number.isSafeInteger,
+  widens: [],
+  sqlite: {
+    type: 'INTEGER',
+    least: '-9e999',
+    json: column => column,
+    logged: loggedValue,
+    constant: String,
+    from: fromOther,
+  },
+  postgres: {
+    type: 'bigint',
+    json: column => column,
+    logged: loggedAs('bigint'),
+    constant: String,
+    from: (column, { type }) => {
+      if (type === 'boolean') return `${column}::int`
+      return type === 'double precision' ? `trunc(${column})` : `${column}::text`
+    },
+  },
+}
 
-/** A type of whole numbers within the bounds. GraphQL's Int has 32 bits (GraphQL 3.5.1): beyond, Float is exact. */
-export function integerType(name: string, min: number, max: number, graphql?: string): FieldType {
+/** An INTEGER column of a STRICT table refuses a text that ends in `?`. */
+function fromOther(column: string, { type }: { readonly type: string }): string {
+  if (type === 'TEXT')
+    return `CASE WHEN trim(${column}) GLOB '*[^-+0-9]*' THEN ${column} || '?' ELSE ${column} END`
+  if (type === 'INTEGER') return column
+  return `CASE WHEN abs(${column}) < 9223372036854775807 THEN CAST(${column} AS INTEGER) ELSE ${column} END`
+}
+
+const int32Bound = 2 ** 31
+
+/** GraphQL's Int has 32 bits (GraphQL 3.5.1). Float is exact for larger numbers. */
+function integerType(name: string, min: number, max: number, graphql?: GraphqlLeaf): FieldType {
   return {
     name,
-    encoding: 'number',
-    column: { sqlite: 'INTEGER', postgres: 'bigint' },
-    graphql: graphql ?? (min >= -INT32 && max < INT32 ? 'Int' : 'Float'),
+    encoding: wholeEncoding,
+    graphql: graphql ?? { type: min >= -int32Bound && max < int32Bound ? 'Int' : 'Float' },
     operators: orderedOperators,
     sortable: true,
     schema: { type: 'integer', minimum: min, maximum: max },
@@ -45,6 +81,20 @@ export function integerType(name: string, min: number, max: number, graphql?: st
     canonical: whole,
     fromText: wholeFromText,
   }
+}
+
+const idGrammar = /^[1-9][0-9]{0,15}$/
+
+/** The id in a GraphQL `ID`. 0, which no item has, if it is not an id. */
+export function idOf(value: unknown): number {
+  const text = String(value)
+  const id = idGrammar.test(text) ? Number(text) : 0
+  return Number.isSafeInteger(id) ? id : 0
+}
+
+/** The type of ids and of references. */
+export function idType(name: string): FieldType {
+  return integerType(name, 1, Number.MAX_SAFE_INTEGER, { type: 'ID', form: 'string', fromInput: idOf })
 }
 
 /** A whole number within ±(2^53 − 1). */

@@ -1,3 +1,4 @@
+import { schemaFault } from '../json-schema/compile.ts'
 import {
   declared,
   defaultOf,
@@ -5,9 +6,10 @@ import {
   type FieldOptions,
   type OptionFault,
 } from './declared.ts'
-import { schemaFault } from './schema.ts'
+import { type Encoding, literal } from './encoding.ts'
+import type { FieldType, GraphqlScalar } from './field-type.ts'
 import { storableText } from './textual.ts'
-import type { FieldType, JsonSchema, JsonValue } from './type.ts'
+import type { JsonSchema, JsonValue } from './type.ts'
 
 interface JsonOptions extends FieldOptions {
   readonly default?: JsonValue
@@ -15,13 +17,13 @@ interface JsonOptions extends FieldOptions {
   readonly schema?: JsonSchema
 }
 
-const DEEPEST = 64
+const maxDepth = 64
 
-/** Null stands for a missing value, so it is not among them. */
+/** All but null, which means a missing value. */
 export const presentTypes = ['object', 'array', 'string', 'number', 'boolean']
 
 function checkStorable(value: JsonValue, depth: number): void {
-  if (depth > DEEPEST) throw new RangeError(`The value is nested more than ${DEEPEST} levels deep.`)
+  if (depth > maxDepth) throw new RangeError(`The value is nested more than ${maxDepth} levels deep.`)
   if (typeof value === 'string') storableText(value)
   else if (typeof value === 'number' && !Number.isFinite(value)) {
     throw new RangeError('The value holds a number that is too large.')
@@ -30,7 +32,7 @@ function checkStorable(value: JsonValue, depth: number): void {
 }
 
 function checkMembers(value: object, depth: number): void {
-  // By keys: of an object with very many members, to list the entries takes several times as long.
+  // `Object.entries` takes several times as long for an object with very many members.
   for (const key of Object.keys(value)) {
     storableText(key)
     checkStorable(Reflect.get(value, key), depth + 1)
@@ -47,13 +49,59 @@ function fromText(): undefined {
   return undefined
 }
 
-/** The type of JSON values that fulfil a schema, which is taken as it is. */
+function parsed(cell: string | number): JsonValue | undefined {
+  try {
+    return JSON.parse(String(cell))
+  } catch {
+    return undefined
+  }
+}
+
+/** PostgreSQL's `json`, unlike `jsonb`, keeps the order of members, as SQLite's text does. */
+export const documentEncoding: Encoding = {
+  name: 'json',
+  encode: value => JSON.stringify(value),
+  decode: parsed,
+  isSortKey: () => false,
+  widens: [],
+  sqlite: {
+    type: 'TEXT',
+    least: "''",
+    json: column => `json(${column})`,
+    logged: (event, member) => `${event} -> ${member}`,
+    constant: value => literal(JSON.stringify(value)),
+    from: (column, was) => {
+      if (was.type === 'REAL') return `CAST(${was.json} AS TEXT)`
+      // `json()` fails for a text that is not JSON.
+      return was.type === 'TEXT'
+        ? `CASE WHEN json_valid(${column}) THEN ${column} ELSE json(${column}) END`
+        : was.json
+    },
+  },
+  postgres: {
+    type: 'json',
+    json: column => column,
+    logged: (event, member) => `${event}::json -> ${member}`,
+    constant: value => `${literal(JSON.stringify(value))}::json`,
+    // PostgreSQL has no equality for `json`.
+    comparable: column => `${column}::text`,
+    from: (column, was) => (was.type === 'double precision' ? `(${was.json})` : `${column}::text`),
+  },
+}
+
+const scalar: GraphqlScalar = {
+  name: 'JSON',
+  description: 'Any JSON value.',
+  specifiedByURL: 'https://www.rfc-editor.org/rfc/rfc8259',
+}
+
+/** `schema`: valid. */
 export function jsonType(schema: JsonSchema): FieldType {
   return {
     name: 'json',
-    encoding: 'json',
-    column: { sqlite: 'TEXT', postgres: 'json' },
-    graphql: 'JSON',
+    encoding: documentEncoding,
+    graphql: { type: scalar },
+    isDocument: true,
     operators: ['null'],
     sortable: false,
     schema: schema.type === undefined ? { ...schema, type: presentTypes } : schema,
@@ -70,7 +118,7 @@ function schemaFaults(schema: unknown): readonly OptionFault[] {
 
 const anything = () => undefined
 
-/** Any JSON value but null, or those that fulfil `schema`. It can be neither filtered nor sorted by. */
+/** Any JSON value but null, or those that `schema` allows. Lists can neither filter nor sort by it. */
 export function json<const O extends JsonOptions>(options?: O): FieldDeclaration<JsonValue, O> {
   const faults = schemaFaults(options?.schema)
   const schema = faults.length === 0 ? (options?.schema ?? {}) : {}

@@ -1,4 +1,4 @@
-/** What stands in a declaration for a value that is known only when a request is served. */
+/** Placeholders in a declaration for values that are known only when a request is served. */
 
 /** Registered, so that a marker is known to every copy of this module in the process. */
 export const marker: unique symbol = Symbol.for('portico.marker')
@@ -12,7 +12,7 @@ export interface Marker<Name extends MarkerName = MarkerName> {
 /** The time of the write. */
 export const now: Marker<'now'> = Object.freeze({ [marker]: 'now' as const })
 
-/** The id of the user who asks. */
+/** The id of the caller. */
 export const currentUser: Marker<'currentUser'> = Object.freeze({ [marker]: 'currentUser' as const })
 
 /** A fresh random UUID (RFC 9562, version 4). */

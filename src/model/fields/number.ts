@@ -6,8 +6,10 @@ import {
   type FieldOptions,
   finiteNumber,
 } from './declared.ts'
+import { asIs, type Encoding, loggedAs, loggedValue } from './encoding.ts'
+import type { FieldType } from './field-type.ts'
 import { orderedOperators } from './textual.ts'
-import type { FieldType, JsonSchema, JsonValue } from './type.ts'
+import type { JsonSchema, JsonValue } from './type.ts'
 
 interface NumberOptions extends FieldOptions {
   readonly default?: number
@@ -17,7 +19,7 @@ interface NumberOptions extends FieldOptions {
 
 /** A JSON number (RFC 8259, 6). */
 const grammar = /^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?$/
-const LONGEST = 400
+const maxTextLength = 400
 
 function finite(value: JsonValue): number {
   if (!Number.isFinite(value)) throw new RangeError('The value must be a finite number.')
@@ -25,17 +27,52 @@ function finite(value: JsonValue): number {
 }
 
 function finiteFromText(text: string): number | undefined {
-  if (text.length > LONGEST || !grammar.test(text)) return undefined
+  if (text.length > maxTextLength || !grammar.test(text)) return undefined
   const value = Number(text)
   return Number.isFinite(value) ? value + 0 : undefined
+}
+
+/** SQLite writes a whole REAL as `1.0`; REST, GraphQL and PostgreSQL write `1`. */
+function sqliteJson(column: string): string {
+  return `CASE WHEN ${column} = CAST(${column} AS INTEGER) THEN CAST(${column} AS INTEGER) ELSE ${column} END`
+}
+
+/** Writes numbers as SQLite does: whole ones below 2^63 without an exponent, exponents with a fraction. */
+function postgresJson(column: string): string {
+  const whole = `${column} = trunc(${column}) AND abs(${column}) < 9223372036854775807`
+  const exponent = `regexp_replace(${column}::text, '^(-?[0-9])e', '\\1.0e')`
+  return `CASE WHEN ${whole} THEN ${column}::bigint::text ELSE ${exponent} END`
+}
+
+export const realEncoding: Encoding = {
+  name: 'number',
+  encode: asIs,
+  decode: Number,
+  isSortKey: Number.isFinite,
+  widens: ['number'],
+  sqlite: {
+    type: 'REAL',
+    least: '-9e999',
+    json: sqliteJson,
+    logged: loggedValue,
+    constant: String,
+  },
+  postgres: {
+    type: 'double precision',
+    json: postgresJson,
+    logged: loggedAs('double precision'),
+    constant: String,
+    // Makes NaN and Infinity fail, which JSON cannot write.
+    from: (column, { type }) =>
+      type === 'boolean' ? `${column}::int` : `translate(${column}::text, 'nN', '??')`,
+  },
 }
 
 function numberType(schema: JsonSchema): FieldType {
   return {
     name: 'number',
-    encoding: 'number',
-    column: { sqlite: 'REAL', postgres: 'double precision' },
-    graphql: 'Float',
+    encoding: realEncoding,
+    graphql: { type: 'Float' },
     operators: orderedOperators,
     sortable: true,
     schema,

@@ -1,30 +1,28 @@
-import { declared, defaultOf, type FieldDeclaration, type FieldOptions, words } from './declared.ts'
-import { integerType } from './integer.ts'
+import { declared, defaultOf, type FieldDeclaration, type FieldOptions, nonEmptyText } from './declared.ts'
+import { idType } from './integer.ts'
 import type { Marker } from './marker.ts'
 
 interface RelationOptions extends FieldOptions {
   readonly default?: number | Marker<'currentUser'>
   /** The relation's name; by default the field's without `_id`. */
   readonly as?: string
-  /** The name of the way back on the target, e.g. `posts` on `users`. */
+  /** The name of the inverse relation on the target, e.g. `posts` on `users`. */
   readonly inverse?: string
   /**
-   * What the deletion of the target does: it is refused (`restrict`, the default), deletes this item
-   * too (`cascade`), or empties this field (`clear`).
+   * What happens when the target is deleted: the deletion is refused (`restrict`, the default), this item is deleted
+   * too (`cascade`), or this field becomes null (`clear`).
    */
   readonly onDelete?: 'restrict' | 'cascade' | 'clear'
 }
 
-const ID_MAX = Number.MAX_SAFE_INTEGER
-
-const relationType = integerType('relation', 1, ID_MAX, 'ID')
+const relationType = idType('relation')
 
 const ways = ['restrict', 'cascade', 'clear']
 
 const onDelete = (value: unknown) =>
   ways.includes(String(value)) ? undefined : `Write one of ${ways.join(', ')}.`
 
-/** Undefined for what `words` calls a fault. */
+/** `checks` reports a value that is not a text. */
 const textOf = (value: unknown) => (typeof value === 'string' ? value : undefined)
 
 /** The id of an item of the collection `target`. */
@@ -36,7 +34,7 @@ export function relation<const O extends RelationOptions>(
   return declared({
     type: relationType,
     options,
-    checks: { default: mayBeUser, as: words, inverse: words, onDelete },
+    checks: { default: mayBeUser, as: nonEmptyText, inverse: nonEmptyText, onDelete },
     link: {
       target,
       as: textOf(options?.as),

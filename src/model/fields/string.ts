@@ -1,4 +1,4 @@
-import { line as singleLine } from '../patterns.ts'
+import { line as singleLine } from '../json-schema/patterns.ts'
 import { declared, type FieldDeclaration } from './declared.ts'
 import {
   lengthFaults,
@@ -11,7 +11,7 @@ import {
 } from './textual.ts'
 import type { JsonValue } from './type.ts'
 
-const DEFAULT_MAX = 255
+const defaultMax = 255
 
 const lineBreak = /[\r\n]/
 
@@ -23,11 +23,11 @@ function line(value: JsonValue): string {
 
 /** One line of text, at most 255 characters unless `max` says otherwise. */
 export function string<const O extends TextualOptions>(options?: O): FieldDeclaration<string, O> {
-  const schema = { pattern: singleLine, ...textSchema(options, DEFAULT_MAX) }
+  const schema = { pattern: singleLine, ...textSchema(options, defaultMax) }
   return declared({
     type: textual({ name: 'string', schema, canonical: line, fromText: textOr(storableText) }),
     options,
     checks: textualChecks,
-    faults: lengthFaults(options, DEFAULT_MAX),
+    faults: lengthFaults(options, defaultMax),
   })
 }

@@ -1,7 +1,9 @@
-/** What the field types that hold text share. */
+/** What the field types of texts share. */
 import type { FieldOptions, OptionChecks, OptionFault } from './declared.ts'
-import { boundFaults, count, defaultOf, flag, pattern } from './declared.ts'
-import type { FieldType, FilterOperator, JsonSchema, JsonValue } from './type.ts'
+import { boundFaults, defaultOf, flag, naturalNumber, pattern } from './declared.ts'
+import { asIs, type Encoding, literal, loggedAs, loggedValue } from './encoding.ts'
+import type { FieldType } from './field-type.ts'
+import type { FilterOperator, JsonSchema, JsonValue } from './type.ts'
 
 export interface TextualOptions extends FieldOptions {
   readonly default?: string
@@ -9,9 +11,9 @@ export interface TextualOptions extends FieldOptions {
   readonly min?: number
   /** The most characters (Unicode code points). */
   readonly max?: number
-  /** Exactly so many characters; instead of `min` and `max`. */
+  /** The exact number of characters, instead of `min` and `max`. */
   readonly length?: number
-  /** A regular expression, read with the `u` flag; anchor it with `^` and `$`. It meets no longer text than `max`. */
+  /** A regular expression with the `u` flag; anchor it with `^` and `$`. Texts longer than `max` do not reach it. */
   readonly pattern?: string
   /** Whether `?q=` searches it. */
   readonly searchable?: boolean
@@ -19,9 +21,9 @@ export interface TextualOptions extends FieldOptions {
 
 export const textualChecks: OptionChecks = {
   default: defaultOf(),
-  min: count,
-  max: count,
-  length: count,
+  min: naturalNumber,
+  max: naturalNumber,
+  length: naturalNumber,
   pattern,
   searchable: flag,
 }
@@ -39,13 +41,7 @@ export const orderedOperators: readonly FilterOperator[] = [
 
 const textOperators: readonly FilterOperator[] = [...orderedOperators, 'contains']
 
-/**
- * Byte order on both databases: equal sorting, and an index that serves it.
- * Times are kept so too: no type of PostgreSQL's holds the year 0000.
- */
-export const textColumn = { sqlite: 'TEXT', postgres: 'text COLLATE "C"' } as const
-
-/** The text itself, when every database can keep it. Throws a `RangeError` otherwise. */
+/** Returns the text. Throws a `RangeError` if a database cannot store it. */
 export function storableText(value: JsonValue): string {
   if (typeof value !== 'string') throw new RangeError('The value must be text.')
   if (value.includes('\u0000')) throw new RangeError('The text holds U+0000, which cannot be stored.')
@@ -55,7 +51,39 @@ export function storableText(value: JsonValue): string {
   return value
 }
 
-/** `canonical`, as an answer to a query's text: undefined instead of an error. */
+/** PostgreSQL can store neither U+0000 nor lone surrogates. */
+function isStorable(value: JsonValue): boolean {
+  return typeof value === 'string' && value.isWellFormed() && !value.includes('\0')
+}
+
+/** Both databases sort by bytes, which gives the same order, and one that indexes serve. */
+export const textEncoding: Encoding = {
+  name: 'text',
+  encode: asIs,
+  decode: String,
+  isSortKey: isStorable,
+  widens: ['datetime', 'date'],
+  sqlite: {
+    type: 'TEXT',
+    least: "''",
+    json: column => column,
+    logged: loggedValue,
+    constant: value => literal(String(value)),
+    from: (column, was) => (was.type === 'REAL' ? `CAST(${was.json} AS TEXT)` : column),
+  },
+  postgres: {
+    type: 'text COLLATE "C"',
+    json: column => `to_json(${column})`,
+    logged: loggedAs('text'),
+    constant: value => literal(String(value)),
+    from: (column, was) => {
+      if (was.type === 'boolean') return `${column}::int`
+      return was.type === 'double precision' ? `(${was.json})` : `${column}::text`
+    },
+  },
+}
+
+/** `canonical` for texts of query parameters: undefined instead of a `RangeError`. */
 export function textOr(canonical: (value: JsonValue) => JsonValue): (text: string) => JsonValue | undefined {
   return text => {
     try {
@@ -67,7 +95,7 @@ export function textOr(canonical: (value: JsonValue) => JsonValue): (text: strin
   }
 }
 
-/** The length and pattern keywords that the options ask for. */
+/** The keywords for the length and pattern options. */
 export function textSchema(options: TextualOptions | undefined, defaultMax?: number): JsonSchema {
   const { min, max, length, pattern: regexp } = options ?? {}
   const least = length ?? min
@@ -80,7 +108,7 @@ export function textSchema(options: TextualOptions | undefined, defaultMax?: num
   }
 }
 
-/** The faults of lengths that contradict each other. */
+/** The faults of contradictory lengths. */
 export function lengthFaults(
   options: TextualOptions | undefined,
   defaultMax?: number,
@@ -96,17 +124,16 @@ interface TextualType {
   readonly name: string
   readonly schema: JsonSchema
   readonly canonical?: (value: JsonValue) => JsonValue
-  /** How a query's text is read; by default as `canonical` does. */
+  /** By default as `canonical`. */
   readonly fromText?: (text: string) => JsonValue | undefined
 }
 
-/** A type that is stored, filtered and sorted as text. */
+/** A type whose values are stored, filtered and sorted as texts. */
 export function textual({ name, schema, canonical = storableText, fromText }: TextualType): FieldType {
   return {
     name,
-    encoding: 'text',
-    column: textColumn,
-    graphql: 'String',
+    encoding: textEncoding,
+    graphql: { type: 'String' },
     operators: textOperators,
     sortable: true,
     schema,

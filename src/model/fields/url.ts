@@ -1,5 +1,12 @@
-import { web } from '../patterns.ts'
-import { count, declared, defaultOf, type FieldDeclaration, type FieldOptions, flag } from './declared.ts'
+import { web } from '../json-schema/patterns.ts'
+import {
+  declared,
+  defaultOf,
+  type FieldDeclaration,
+  type FieldOptions,
+  flag,
+  naturalNumber,
+} from './declared.ts'
 import { storableText, textOr, textual } from './textual.ts'
 import type { JsonValue } from './type.ts'
 
@@ -10,7 +17,7 @@ interface UrlOptions extends FieldOptions {
   readonly searchable?: boolean
 }
 
-const DEFAULT_MAX = 2048
+const defaultMax = 2048
 
 const grammar = new RegExp(web)
 
@@ -30,7 +37,7 @@ function absolute(value: JsonValue): string {
   throw new RangeError('The value must be an http or https URL, e.g. https://example.com/page.')
 }
 
-/** An absolute http or https URL, kept as it was written. */
+/** An absolute http or https URL, stored as written. */
 export function url<const O extends UrlOptions>(options?: O): FieldDeclaration<string, O> {
   return declared({
     type: textual({
@@ -39,12 +46,12 @@ export function url<const O extends UrlOptions>(options?: O): FieldDeclaration<s
         type: 'string',
         format: 'uri',
         pattern: web,
-        maxLength: options?.max ?? DEFAULT_MAX,
+        maxLength: options?.max ?? defaultMax,
       },
       canonical: absolute,
       fromText: textOr(storableText),
     }),
     options,
-    checks: { default: defaultOf(), max: count, searchable: flag },
+    checks: { default: defaultOf(), max: naturalNumber, searchable: flag, naturalNumber },
   })
 }

@@ -1,7 +1,8 @@
 import { declared, defaultOf, type FieldDeclaration, type FieldOptions } from './declared.ts'
+import type { FieldType } from './field-type.ts'
 import type { Marker } from './marker.ts'
-import { orderedOperators, textColumn, textOr } from './textual.ts'
-import type { FieldType, JsonValue } from './type.ts'
+import { orderedOperators, textEncoding, textOr } from './textual.ts'
+import type { JsonValue } from './type.ts'
 
 interface UuidOptions extends FieldOptions {
   readonly default?: string | Marker<'uuid'>
@@ -24,9 +25,8 @@ const schema = { type: 'string', format: 'uuid' }
 
 const uuidType: FieldType = {
   name: 'uuid',
-  encoding: 'text',
-  column: textColumn,
-  graphql: 'String',
+  encoding: textEncoding,
+  graphql: { type: 'String' },
   operators: orderedOperators,
   sortable: true,
   schema,

@@ -1,8 +1,8 @@
 /** What makes a slow list fast, in the model's own words. */
 import type { Collection, Model } from '../../model/model.ts'
 import type { Condition, GuardedList, GuardedSort, VisibleField } from '../../plan/guarded.ts'
+import type { PlanEstimate } from '../plans/estimate.ts'
 import { schemaOf, type Table } from '../schema/tables.ts'
-import type { PlanEstimate } from '../sqlite/plans/estimate.ts'
 import { conjuncts, equalFields } from './facts.ts'
 
 /** One sentence, or two. */
@@ -17,7 +17,7 @@ export interface Advice {
 /** An offset from which a page is deep: its rows are counted one by one. */
 export const deepOffset = 1000
 
-export interface Slow {
+export interface PlannedList {
   readonly model: Model
   readonly list: GuardedList
   readonly estimate: PlanEstimate
@@ -25,7 +25,7 @@ export interface Slow {
 }
 
 /** What to do, the most useful first; never empty. */
-export function adviceFor(slow: Slow): readonly Advice[] {
+export function adviceFor(slow: PlannedList): readonly Advice[] {
   const { list, offset } = slow
   const obstacles = [...obstaclesOf(list), ...targetIndexes(slow), ...searchAdvice(list)]
   const missing = missingIndex(slow, obstacles.length > 0)
@@ -51,7 +51,7 @@ function noneLeft({ collection }: GuardedList): string {
  * The index that serves equality and order at once, unless it is there or nothing would come of it. `isFiltered`: a
  * condition that no index serves stands behind: an order alone would be walked through to its end.
  */
-function missingIndex({ model, list, estimate }: Slow, isFiltered: boolean): Advice | undefined {
+function missingIndex({ model, list, estimate }: PlannedList, isFiltered: boolean): Advice | undefined {
   const { collection } = list
   if (estimate.searches) return undefined
   const wanted = wantedKeys(list)
@@ -69,7 +69,7 @@ function missingIndex({ model, list, estimate }: Slow, isFiltered: boolean): Adv
 }
 
 /** A range in the order of ids takes two indexes, of which a database uses one: it walks through the ids. */
-function rangeAdvice({ model, list }: Slow): Advice | undefined {
+function rangeAdvice({ model, list }: PlannedList): Advice | undefined {
   const { collection, rows, sort } = list
   const [field] = conjuncts(rows).flatMap(each => rangedField(each, []))
   if (field === undefined || sort[0]?.field.field.name !== 'id' || !isIndexable(collection, field))
@@ -261,7 +261,7 @@ function ruleSentence({ collection }: GuardedList): string {
 }
 
 /** Filters along relations look for the rows of the target first where an index finds these. */
-function targetIndexes({ model, list }: Slow): readonly Advice[] {
+function targetIndexes({ model, list }: PlannedList): readonly Advice[] {
   return conjuncts(list.rows).flatMap(each => {
     if (each.kind !== 'related' || each.stored) return []
     const { target, relation } = each.path

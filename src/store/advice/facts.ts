@@ -1,8 +1,8 @@
 /** What a list's plan does not say, estimated from the model, the list's conditions and the totals of its tables. */
 import type { Collection, Field, Model } from '../../model/model.ts'
 import type { Condition, GuardedList } from '../../plan/guarded.ts'
-import type { PlanFacts } from '../sqlite/plans/estimate.ts'
-import type { PlanAccess } from '../sqlite/plans/query-plan.ts'
+import type { PlanFacts } from '../plans/estimate.ts'
+import type { PlanAccess } from '../plans/steps.ts'
 
 export interface Totals {
   /** How many items a collection has. */
@@ -152,9 +152,9 @@ class Shares {
 
   #ofField({ reference, type }: Field, collection: Collection): number {
     if (reference) return 1 / Math.max(1, this.#totals.of(reference.target))
-    if (Array.isArray(type.schema.enum)) return 1 / Math.max(1, type.schema.enum.length)
-    if (type.encoding === 'boolean') return 0.5
-    return type.name === 'datetime' ? this.#rare(collection) : unknownShare
+    const { distinctValues } = type
+    if (distinctValues === undefined) return unknownShare
+    return Number.isFinite(distinctValues) ? 1 / distinctValues : this.#rare(collection)
   }
 
   /** One row, or none. */

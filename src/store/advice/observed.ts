@@ -1,7 +1,7 @@
 /** A reader whose reads are counted. */
 import { type Awaitable, then } from '../../plan/answer.ts'
 import type { GuardedCompositeRead, GuardedRead } from '../../plan/guarded.ts'
-import type { Answer } from '../answers.ts'
+import type { Answer } from '../read/answers.ts'
 import type { QueryStatistics } from './statistics.ts'
 
 type AnyRead = GuardedRead | GuardedCompositeRead

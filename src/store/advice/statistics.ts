@@ -7,8 +7,8 @@ import type { JsonValue } from '../../model/fields/type.ts'
 import type { Model } from '../../model/model.ts'
 import { type Awaitable, then } from '../../plan/answer.ts'
 import type { GuardedCompositeRead, GuardedRead } from '../../plan/guarded.ts'
-import type { Answer, ReadShape } from '../answers.ts'
 import { once } from '../once.ts'
+import type { Answer, ReadShape } from '../read/answers.ts'
 import { type Inputs, noSlots } from '../values.ts'
 import type { Totals } from './facts.ts'
 import {
@@ -20,10 +20,10 @@ import {
   type PlannedUnit,
   planUnits,
 } from './look.ts'
-import { isSlow, Slow, type SlowList } from './slow.ts'
+import { isSlow, type SlowList, SlowLists } from './slow-lists.ts'
 import { type ListUnit, unitsOf, windowOf } from './units.ts'
 
-export type { SlowList } from './slow.ts'
+export type { SlowList } from './slow-lists.ts'
 
 export interface StatisticsOptions {
   /** Told once of each list that looks at many rows for those that it gives. */
@@ -59,7 +59,7 @@ interface Known {
 }
 
 export class QueryStatistics {
-  readonly slow = new Slow()
+  readonly slow = new SlowLists()
   readonly #model: Model
   readonly #explainer: Explainer
   readonly #options: StatisticsOptions

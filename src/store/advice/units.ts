@@ -9,7 +9,7 @@ import type {
   GuardedSelectedList,
 } from '../../plan/guarded.ts'
 import type { Param } from '../../plan/plan.ts'
-import type { ReadShape } from '../answers.ts'
+import type { ReadShape } from '../read/answers.ts'
 import { listWords } from './words.ts'
 
 /** One list within a read. */

@@ -9,10 +9,10 @@ import {
   createSearch,
   createTable,
   ownTables,
-} from '../schema/postgres-ddl.ts'
-import { planPostgres, storePostgresSchema } from '../schema/postgres-migrate.ts'
-import { fillWords } from '../schema/postgres-search.ts'
-import { connect, tryLock } from '../schema/postgres-session.ts'
+} from '../schema/postgres/ddl.ts'
+import { planPostgres, storePostgresSchema } from '../schema/postgres/migrate.ts'
+import { fillWords } from '../schema/postgres/search.ts'
+import { connect, tryLock } from '../schema/postgres/session.ts'
 import { ident, literal } from '../schema/quoted.ts'
 import { type Schema, schemaOf } from '../schema/tables.ts'
 import { searchTable } from '../sql/dialect.ts'
@@ -29,15 +29,15 @@ import {
   type Source,
   type Target,
 } from './sides.ts'
-import { Batch, type CopyTable, type Row, type Value } from './tables.ts'
+import { Batch, type CopyRow, type CopyTable, type CopyValue } from './tables.ts'
 
 /** How many rows come at once, each of which may be long. */
-const FETCH = 100
+const rowsPerFetch = 100
 
-const number = (text: string): Value => Number(text)
+const number = (text: string): CopyValue => Number(text)
 
 /** By the object id of the type (https://www.postgresql.org/docs/15/catalog-pg-type.html). */
-const parsers = new Map<number, (text: string) => Value>([
+const parsers = new Map<number, (text: string) => CopyValue>([
   [16, text => (text === 't' ? 1 : 0)],
   [20, number],
   [701, number],
@@ -51,12 +51,12 @@ async function readRows(
   client: pg.Client,
   text: string,
   values: readonly unknown[] = [],
-): Promise<readonly Row[]> {
-  const { rows } = await client.query<Value[]>({ text, values: [...values], rowMode: 'array', types })
+): Promise<readonly CopyRow[]> {
+  const { rows } = await client.query<CopyValue[]>({ text, values: [...values], rowMode: 'array', types })
   return rows
 }
 
-async function readOne(client: pg.Client, text: string, values: readonly unknown[] = []): Promise<Value> {
+async function readOne(client: pg.Client, text: string, values: readonly unknown[] = []): Promise<CopyValue> {
   return (await readRows(client, text, values))[0]?.[0] ?? null
 }
 
@@ -74,11 +74,11 @@ function keyOf({ columns, key }: CopyTable): string {
 /** The condition that keys come after one and not after another, and its values. */
 function range(
   table: CopyTable,
-  after: Row | undefined,
-  last: Row | undefined,
-): readonly [string, readonly Value[]] {
-  const values: Value[] = []
-  const bound = (row: Row) => {
+  after: CopyRow | undefined,
+  last: CopyRow | undefined,
+): readonly [string, readonly CopyValue[]] {
+  const values: CopyValue[] = []
+  const bound = (row: CopyRow) => {
     const marks = table.columns
       .slice(0, table.key)
       .map(({ type }, at) => `$${values.push(row[at] ?? null)}::${type}`)
@@ -92,12 +92,12 @@ function range(
 }
 
 /** Within a transaction. */
-async function* batchesOf(client: pg.Client, table: CopyTable): AsyncGenerator<readonly Row[]> {
+async function* batchesOf(client: pg.Client, table: CopyTable): AsyncGenerator<readonly CopyRow[]> {
   const text = `${select(table)} ORDER BY ${keyOf(table)}`
   await client.query(`DECLARE "copied" NO SCROLL CURSOR FOR ${text}`)
   const batch = new Batch()
-  for (let rows: readonly Row[] | undefined; rows?.length !== 0; ) {
-    rows = await readRows(client, `FETCH ${FETCH} FROM "copied"`)
+  for (let rows: readonly CopyRow[] | undefined; rows?.length !== 0; ) {
+    rows = await readRows(client, `FETCH ${rowsPerFetch} FROM "copied"`)
     for (const row of rows) {
       const whole = batch.add(row)
       if (whole !== undefined) yield whole
@@ -141,7 +141,7 @@ export class PostgresSource implements Source {
     return Number(await readOne(this.#client, `SELECT count(*) FROM ${ident(name)}`))
   }
 
-  batches(table: CopyTable): AsyncIterable<readonly Row[]> {
+  batches(table: CopyTable): AsyncIterable<readonly CopyRow[]> {
     return batchesOf(this.#client, table)
   }
 
@@ -228,16 +228,20 @@ export class PostgresTarget implements Target {
     })
   }
 
-  between(table: CopyTable, after: Row | undefined, last: Row | undefined): Promise<readonly Row[]> {
+  between(
+    table: CopyTable,
+    after: CopyRow | undefined,
+    last: CopyRow | undefined,
+  ): Promise<readonly CopyRow[]> {
     const [where, values] = range(table, after, last)
     return readRows(this.#client, `${select(table)}${where} ORDER BY ${keyOf(table)}`, values)
   }
 
   async replace(
     table: CopyTable,
-    after: Row | undefined,
-    last: Row | undefined,
-    rows: readonly Row[],
+    after: CopyRow | undefined,
+    last: CopyRow | undefined,
+    rows: readonly CopyRow[],
   ): Promise<void> {
     const [where, values] = range(table, after, last)
     const names = table.columns.map(column => ident(column.name))
@@ -253,7 +257,7 @@ export class PostgresTarget implements Target {
     })
   }
 
-  async *batches(table: CopyTable): AsyncGenerator<readonly Row[]> {
+  async *batches(table: CopyTable): AsyncGenerator<readonly CopyRow[]> {
     await this.#client.query(lastSnapshot)
     yield* batchesOf(this.#client, table)
     await this.#client.query('COMMIT')
@@ -286,7 +290,7 @@ export class PostgresTarget implements Target {
     await this.#client.end()
   }
 
-  #stored(key: string): Promise<Value> {
+  #stored(key: string): Promise<CopyValue> {
     return readOne(this.#client, 'SELECT "value" FROM "_portico" WHERE "key" = $1', [key])
   }
 

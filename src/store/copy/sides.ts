@@ -1,6 +1,6 @@
 /** The two sides of a copy. */
 import type { Model } from '../../model/model.ts'
-import type { CopyTable, Row, Total } from './tables.ts'
+import type { CopyRow, CopyTable, Total } from './tables.ts'
 
 /** What keeps a copy from being made; the message says what to do. */
 export class CopyError extends Error {
@@ -11,7 +11,7 @@ export class CopyError extends Error {
 export interface Source {
   count(table: CopyTable): Promise<number>
   /** All rows in the order of their keys, some at a time. */
-  batches(table: CopyTable): AsyncIterable<readonly Row[]>
+  batches(table: CopyTable): AsyncIterable<readonly CopyRow[]>
   /** The greatest number that was ever given to a row; 0: none was. */
   lastNumber(table: CopyTable): Promise<number>
   /** Whether something was written since the snapshot was taken. Ends the snapshot. */
@@ -47,15 +47,19 @@ export interface Target {
   /** Makes the tables in an empty database, or finds this very copy, begun or done. Throws a `CopyError` for any other. */
   claim(mark: Mark, model: Model): Promise<Claim>
   /** The rows whose keys come after one and not after another; undefined: from the first, to the last. */
-  between(table: CopyTable, after: Row | undefined, last: Row | undefined): Promise<readonly Row[]>
+  between(
+    table: CopyTable,
+    after: CopyRow | undefined,
+    last: CopyRow | undefined,
+  ): Promise<readonly CopyRow[]>
   /** Puts these in place of those. */
   replace(
     table: CopyTable,
-    after: Row | undefined,
-    last: Row | undefined,
-    rows: readonly Row[],
+    after: CopyRow | undefined,
+    last: CopyRow | undefined,
+    rows: readonly CopyRow[],
   ): Promise<void>
-  batches(table: CopyTable): AsyncIterable<readonly Row[]>
+  batches(table: CopyTable): AsyncIterable<readonly CopyRow[]>
   /** Makes what is made from the rows, and the copy a database like any other, which remembers `done`. */
   finish(model: Model, lastNumbers: ReadonlyMap<string, number>, done: DoneMark): Promise<void>
   close(): Promise<void>

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs'
 import type { DatabaseSync, SQLOutputValue } from 'node:sqlite'
 import type { Model } from '../../model/model.ts'
 import { ident, literal } from '../schema/quoted.ts'
-import { createIndex, createTable, createUpkeep, ownTables } from '../schema/sqlite-ddl.ts'
+import { createIndex, createTable, createUpkeep, ownTables } from '../schema/sqlite/ddl.ts'
 import {
   fillSearch,
   makeFolder,
@@ -11,7 +11,7 @@ import {
   requireReferences,
   storedValue,
   storeSchema,
-} from '../schema/sqlite-migrate.ts'
+} from '../schema/sqlite/migrate.ts'
 import { schemaOf } from '../schema/tables.ts'
 import { openDatabase } from '../sqlite/connection.ts'
 import {
@@ -27,13 +27,13 @@ import {
   type Source,
   type Target,
 } from './sides.ts'
-import { Batch, type CopyTable, type Row } from './tables.ts'
+import { Batch, type CopyRow, type CopyTable } from './tables.ts'
 
 function open(file: string): DatabaseSync {
   return openDatabase({ file, busyTimeout: 5000 })
 }
 
-function rowOf(row: unknown): Row {
+function rowOf(row: unknown): CopyRow {
   return (row as readonly SQLOutputValue[]).map(value =>
     value === null || typeof value === 'string' ? value : Number(value),
   )
@@ -54,14 +54,18 @@ function ordered(table: CopyTable): string {
 }
 
 /** The condition that keys come after one and not after another, and its values. */
-function range(table: CopyTable, after: Row | undefined, last: Row | undefined): readonly [string, Row] {
+function range(
+  table: CopyTable,
+  after: CopyRow | undefined,
+  last: CopyRow | undefined,
+): readonly [string, CopyRow] {
   const [names, marks] = keyOf(table)
   const parts = [...(after ? [`${names} > ${marks}`] : []), ...(last ? [`${names} <= ${marks}`] : [])]
   const values = [after, last].flatMap(row => row?.slice(0, table.key) ?? [])
   return [parts.length === 0 ? '' : ` WHERE ${parts.join(' AND ')}`, values]
 }
 
-async function* batchesOf(database: DatabaseSync, table: CopyTable): AsyncGenerator<readonly Row[]> {
+async function* batchesOf(database: DatabaseSync, table: CopyTable): AsyncGenerator<readonly CopyRow[]> {
   const statement = database.prepare(`${select(table)} ORDER BY ${ordered(table)}`)
   statement.setReturnArrays(true)
   const batch = new Batch()
@@ -97,7 +101,7 @@ export class SqliteSource implements Source {
     return Number(this.#database.prepare(`SELECT count(*) AS "n" FROM ${ident(name)}`).get()?.n)
   }
 
-  batches(table: CopyTable): AsyncIterable<readonly Row[]> {
+  batches(table: CopyTable): AsyncIterable<readonly CopyRow[]> {
     return batchesOf(this.#database, table)
   }
 
@@ -157,7 +161,11 @@ export class SqliteTarget implements Target {
     }
   }
 
-  async between(table: CopyTable, after: Row | undefined, last: Row | undefined): Promise<readonly Row[]> {
+  async between(
+    table: CopyTable,
+    after: CopyRow | undefined,
+    last: CopyRow | undefined,
+  ): Promise<readonly CopyRow[]> {
     const [where, values] = range(table, after, last)
     const statement = this.#database.prepare(`${select(table)}${where} ORDER BY ${ordered(table)}`)
     statement.setReturnArrays(true)
@@ -166,9 +174,9 @@ export class SqliteTarget implements Target {
 
   async replace(
     table: CopyTable,
-    after: Row | undefined,
-    last: Row | undefined,
-    rows: readonly Row[],
+    after: CopyRow | undefined,
+    last: CopyRow | undefined,
+    rows: readonly CopyRow[],
   ): Promise<void> {
     const [where, values] = range(table, after, last)
     const names = table.columns.map(column => ident(column.name))
@@ -181,7 +189,7 @@ export class SqliteTarget implements Target {
     })
   }
 
-  batches(table: CopyTable): AsyncIterable<readonly Row[]> {
+  batches(table: CopyTable): AsyncIterable<readonly CopyRow[]> {
     return batchesOf(this.#database, table)
   }
 

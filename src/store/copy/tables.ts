@@ -1,10 +1,11 @@
 /** What a copy moves: tables with a key by which their rows are in order, on every database the same. */
 import { createHash, type Hash } from 'node:crypto'
 import type { Schema, Table } from '../schema/tables.ts'
+import { withoutCollation } from '../sql/postgres.ts'
 
 /** As every database gives it back: whole and real numbers, truth as 1 and 0, all else as text. */
-export type Value = string | number | null
-export type Row = readonly Value[]
+export type CopyValue = string | number | null
+export type CopyRow = readonly CopyValue[]
 
 export interface CopyColumn {
   readonly name: string
@@ -66,29 +67,29 @@ function copyTable(table: Table): CopyTable {
   const [id, others] = [['id'], table.columns.filter(column => column.name !== 'id')]
   const all = [
     ...id.map(name => ({ name, type: 'bigint' })),
-    ...others.map(({ name, postgres }) => ({ name, type: postgres.replace(/ COLLATE .*$/, '') })),
+    ...others.map(({ name, postgres }) => ({ name, type: withoutCollation(postgres) })),
   ]
   return { name: table.name, columns: all, key: 1, numbered: true }
 }
 
 /** How many rows are compared and written at once, and how many characters, about. */
-const ROWS = 500
-const CHARACTERS = 4_000_000
+const rowsPerBatch = 500
+const charactersPerBatch = 4_000_000
 
 /** Rows gathered until there are enough for a batch. */
 export class Batch {
-  #rows: Row[] = []
+  #rows: CopyRow[] = []
   #characters = 0
 
   /** A whole batch, if the row makes one. */
-  add(row: Row): readonly Row[] | undefined {
+  add(row: CopyRow): readonly CopyRow[] | undefined {
     this.#rows.push(row)
     for (const value of row) this.#characters += typeof value === 'string' ? value.length : 8
-    return this.#rows.length < ROWS && this.#characters < CHARACTERS ? undefined : this.take()
+    return this.#rows.length < rowsPerBatch && this.#characters < charactersPerBatch ? undefined : this.take()
   }
 
   /** Those that are left. */
-  take(): readonly Row[] {
+  take(): readonly CopyRow[] {
     const rows = this.#rows
     this.#rows = []
     this.#characters = 0
@@ -101,7 +102,7 @@ export class Sum {
   count = 0
   readonly #hash: Hash = createHash('sha256')
 
-  add(rows: readonly Row[]): void {
+  add(rows: readonly CopyRow[]): void {
     this.count += rows.length
     for (const row of rows) this.#hash.update(`${JSON.stringify(row)}\n`)
   }

@@ -4,26 +4,27 @@ import type { Model } from '../../model/model.ts'
 import type { Records } from '../../records.ts'
 import { observed } from '../advice/observed.ts'
 import { QueryStatistics } from '../advice/statistics.ts'
-import { Answers } from '../answers.ts'
-import { PostgresFit } from '../schema/postgres-fit.ts'
+import { Answers } from '../read/answers.ts'
+import { listMemory } from '../read/known-lists.ts'
+import { Reader } from '../read/reader.ts'
+import { PostgresFit } from '../schema/postgres/fit.ts'
 import { Versions } from '../versions.ts'
 import { WriteHealth } from '../write-health.ts'
-import { ChangeLog } from './change-log.ts'
-import { Checks } from './checks.ts'
-import { Cleaning } from './cleaning.ts'
-import { Connections, lockWaitOf } from './connections.ts'
-import { postgresExplainer } from './explain.ts'
-import { Lease } from './lease.ts'
-import { Lineage } from './lineage.ts'
-import { Pool } from './pool.ts'
-import { Positions } from './positions.ts'
-import { Reader } from './reader.ts'
+import { Connector, lockWaitOf } from './connections/connector.ts'
+import { Pool } from './connections/pool.ts'
+import type { Settings } from './connections/settings.ts'
+import { ChangeLog } from './log/change-log.ts'
+import { Cleaning } from './log/cleaning.ts'
+import { postgresExplainer } from './read/explain.ts'
+import { PostgresReads, type ReadSource } from './read/reads.ts'
 import { PostgresRecords } from './records.ts'
-import { Replica } from './replica.ts'
-import { Replicas } from './replicas.ts'
-import { locked, type Security, unlocked } from './security.ts'
-import type { Settings } from './settings.ts'
-import { Writer } from './writer.ts'
+import { Replicas } from './replicas/replicas.ts'
+import { locked, type Security, unlocked } from './row-security/security.ts'
+import { SecuredWrites } from './row-security/writes.ts'
+import { Checks } from './versions/checks.ts'
+import { Lease } from './versions/lease.ts'
+import { PostgresWrites } from './write/database.ts'
+import { Writer } from './write/writer.ts'
 
 export interface StoreParts {
   readonly pool: Pool
@@ -58,25 +59,27 @@ export function partsOf(model: Model, settings: Settings): StoreParts {
   const { url, rowSecurity, timeout, lanes, maxWaiting, now } = settings
   const signals = new EventEmitter<Signals>()
   const security = rowSecurity ? locked : unlocked
-  const connect = new Connections({ timeout, isLocked: rowSecurity, onSlow: () => signals.emit('slow') })
+  const connector = new Connector({ timeout, isLocked: rowSecurity, onSlow: () => signals.emit('slow') })
   const versions = new Versions()
-  const positions = settings.replicas.length > 0 ? new Positions() : undefined
-  const watch = watchOf(settings, connect, signals)
+  const replicas = settings.replicas.length > 0 ? new Replicas() : undefined
+  const watch = watchOf(settings, connector, signals)
   const onChange = () => signals.emit('change')
   const lease = new Lease()
-  const checks = new Checks({ pool: watch, versions, lease, positions, onChange })
+  const checks = new Checks({ pool: watch, versions, lease, observer: replicas, onChange })
   const changes = new ChangeLog(watch, checks)
   const size = Math.max(1, settings.connections - lanes - 1)
-  const pool = new Pool({ open: () => connect.reading(url), size, maxWaiting, lockWaitMs: timeout })
+  const pool = new Pool({ open: () => connector.reading(url), size, maxWaiting, lockWaitMs: timeout })
   const health = new WriteHealth()
-  const writer = writerOf(model, settings, { connect, security, lease, checks, changes, health })
-  const lineage = new Lineage(watch, writer)
-  listen(signals, { checks, changes, pool, writer, lineage, health })
-  const replicas = positions && replicasOf(settings, { connect, positions, pool, lineage, checks })
+  const writer = writerOf(model, settings, { connector, security, lease, checks, changes, health })
+  listen(signals, { checks, changes, pool, writer, health })
+  replicas?.open({ settings, connector, primary: pool, watch, writer, checks })
   const answers = new Answers(settings.cacheBytes)
   const statistics =
     settings.queries && new QueryStatistics(model, postgresExplainer(pool, security), settings.queries)
-  const reader = observed(new Reader({ pool, replicas, answers, versions, checks, security }), statistics)
+  const primary: ReadSource = { ask: queries => pool.ask(queries) }
+  const lists = listMemory({ versions, keepsTotals: settings.cacheBytes > 0, isPersonal: security.isOn })
+  const reads = new PostgresReads({ answers, lists, checks, security, primary, source: replicas ?? primary })
+  const reader = observed(new Reader(reads), statistics)
   const records = new PostgresRecords({ pool, writer, versions, now })
   const fit = new PostgresFit(url, model, watch)
   return {
@@ -96,13 +99,13 @@ export function partsOf(model: Model, settings: Settings): StoreParts {
 }
 
 /** The connection that tells what was committed, and whether the database is there. */
-function watchOf({ url, maxWaiting }: Settings, connect: Connections, signals: EventEmitter<Signals>): Pool {
+function watchOf({ url, maxWaiting }: Settings, connector: Connector, signals: EventEmitter<Signals>): Pool {
   return new Pool({
     open: async () => {
       signals.emit('opening')
-      const wire = await connect.watching(url)
-      wire.onClose(() => signals.emit('lost'))
-      return wire
+      const connection = await connector.watching(url)
+      connection.onClose(() => signals.emit('lost'))
+      return connection
     },
     onSilence: () => signals.emit('silent'),
     size: 1,
@@ -111,7 +114,7 @@ function watchOf({ url, maxWaiting }: Settings, connect: Connections, signals: E
 }
 
 interface WriterParts {
-  readonly connect: Connections
+  readonly connector: Connector
   readonly security: Security
   readonly lease: Lease
   readonly checks: Checks
@@ -122,12 +125,12 @@ interface WriterParts {
 function writerOf(
   model: Model,
   settings: Settings,
-  { connect, security, lease, checks, changes, health }: WriterParts,
+  { connector, security, lease, checks, changes, health }: WriterParts,
 ): Writer {
   const { url, lanes, timeout, maxWaiting, now, onCascade } = settings
   const cleaning = new Cleaning(settings)
-  return new Writer(model, {
-    open: () => connect.writing(url),
+  return new Writer(security.isOn ? new SecuredWrites(model) : new PostgresWrites(model), {
+    open: () => connector.writing(url),
     lease,
     lanes,
     patience: timeout,
@@ -137,7 +140,7 @@ function writerOf(
     health,
     now,
     onCascade,
-    atRest: wire => cleaning.clean(wire),
+    atRest: connection => cleaning.clean(connection),
     atCommit: ({ xid, names, quiet }) => {
       checks.committed(xid, names)
       if (!quiet) changes.tell('here')
@@ -145,17 +148,12 @@ function writerOf(
   })
 }
 
-type Listening = Pick<StoreParts, 'checks' | 'changes' | 'pool' | 'writer' | 'health'> & {
-  readonly lineage: Lineage
-}
+type Listening = Pick<StoreParts, 'checks' | 'changes' | 'pool' | 'writer' | 'health'>
 
 function listen(signals: EventEmitter<Signals>, parts: Listening): void {
-  const { checks, changes, pool, writer, lineage, health } = parts
+  const { checks, changes, pool, writer, health } = parts
   const ask = (): void => void checks.look().catch(() => {})
-  signals.on('opening', () => {
-    checks.forget()
-    lineage.forget()
-  })
+  signals.on('opening', () => checks.forget())
   signals.on('lost', () => {
     health.suspect()
     pool.dropIdle()
@@ -168,32 +166,4 @@ function listen(signals: EventEmitter<Signals>, parts: Listening): void {
   })
   signals.on('slow', ask)
   signals.on('change', () => changes.tell('elsewhere'))
-}
-
-interface ReplicaParts {
-  readonly connect: Connections
-  readonly positions: Positions
-  readonly pool: Pool
-  readonly lineage: Lineage
-  readonly checks: Checks
-}
-
-function replicasOf(
-  settings: Settings,
-  { connect, positions, pool, lineage, checks }: ReplicaParts,
-): Replicas {
-  const { connections, maxWaiting } = settings
-  const replicas = settings.replicas.map(
-    ({ url, onChange = () => {} }) =>
-      new Replica({
-        open: () => connect.replica(url),
-        openWatch: () => connect.watching(url),
-        size: Math.max(1, connections - 1),
-        maxWaiting,
-        lineage,
-        news: () => checks.query,
-        onChange,
-      }),
-  )
-  return new Replicas({ primary: pool, positions, replicas })
 }

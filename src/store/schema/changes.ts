@@ -21,6 +21,11 @@ export function predecessor<T extends { readonly name: string; readonly renamedF
   return old.get(item.name) ?? (item.renamedFrom === null ? undefined : old.get(item.renamedFrom))
 }
 
+/** Whether values have to be turned into those of another type. */
+export function isConverted(was: Column, is: Column): boolean {
+  return was.sqlite !== is.sqlite || was.encoding.name !== is.encoding.name
+}
+
 export function columnsByName(table: Table): ReadonlyMap<string, Column> {
   return new Map(table.columns.map(column => [column.name, column]))
 }

@@ -1,8 +1,9 @@
 /** What the rows of a table must fulfil before its steps run, and what is said of those that do not. */
 
-import { brief, schemaFaults } from '../../model/fault.ts'
-import { compile } from '../../model/fields/schema.ts'
-import type { FieldType, JsonValue } from '../../model/fields/type.ts'
+import type { FieldType } from '../../model/fields/field-type.ts'
+import type { JsonValue } from '../../model/fields/type.ts'
+import { compile } from '../../model/json-schema/compile.ts'
+import { brief, schemaFaults } from '../../model/json-schema/faults.ts'
 import type { Model } from '../../model/model.ts'
 import { type ColumnChange, columnsByName, predecessor } from './changes.ts'
 import { ident } from './quoted.ts'
@@ -91,11 +92,6 @@ export function checksAfter({ to, checks }: TableChecks): TableChecks {
   }
 }
 
-/** Whether a value has to be turned into one of another type. */
-export function isConverted(was: Column, is: Column): boolean {
-  return was.sqlite !== is.sqlite || was.encoding !== is.encoding
-}
-
 /** Rows that do not fit: how many, and the least id among them. */
 export interface Misfits {
   readonly count: number
@@ -135,14 +131,12 @@ export class ValueJudge {
   }
 
   #fault(value: JsonValue | undefined): string | undefined {
-    const { name, schema, encoding } = this.#type
+    const { name, schema, isDocument } = this.#type
     if (value === undefined || value === null) return `can be turned into ${name}`
-    if (!this.#fits(value))
-      return schemaFaults(schema, value, encoding === 'json')[0]?.must ?? 'fit the model'
+    if (!this.#fits(value)) return schemaFaults(schema, value, isDocument)[0]?.must ?? 'fit the model'
     try {
       const canonical = this.#type.canonical(value)
-      const isKept = encoding === 'json' || canonical === value
-      return isKept ? undefined : `be written as ${brief(JSON.stringify(canonical))}`
+      return canonical === value ? undefined : `be written as ${brief(JSON.stringify(canonical))}`
     } catch (error) {
       if (error instanceof RangeError) return `fit: ${error.message.replace(/\.$/, '')}`
       throw error

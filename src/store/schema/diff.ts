@@ -1,6 +1,6 @@
 /** What turns one schema into another: steps, each with a sentence and whether data is lost. A database adds its SQL. */
 import type { JsonSchema, JsonValue } from '../../model/fields/type.ts'
-import { type ColumnChange, columnsByName, predecessor } from './changes.ts'
+import { type ColumnChange, columnsByName, isConverted, predecessor } from './changes.ts'
 import { checksOf, type TableChecks } from './data-checks.ts'
 import type { Column, Schema, Table, TableIndex } from './tables.ts'
 
@@ -84,7 +84,7 @@ function changeTable<S>(from: Table, to: Table, schemas: Schemas, maker: Maker<S
   const columns = [...columnChanges(from, to, schemas.after), ...droppedColumns(from, to, maker)]
   const renamed = from.name !== to.name
   const indexes = indexChanges(from, to, maker)
-  const searchChanged = from.search.join() !== to.search.join() || renamed
+  const searchChanged = from.search.join() !== to.search.join() || renamed || fillsSearched(from, to)
   // Running nodes of the older model write the columns that they know.
   const keepsSearch = from.search.every(name => to.search.includes(name))
   if (columns.length === 0 && indexes.length === 0 && !searchChanged) return []
@@ -108,6 +108,15 @@ function changeTable<S>(from: Table, to: Table, schemas: Schemas, maker: Maker<S
       isQuiet: columns.length === parts.length && columns.every(change => change.isQuiet === true),
     },
   ]
+}
+
+/** Whether items get the default of a searched field that was optional: then they are found by it. */
+function fillsSearched(from: Table, to: Table): boolean {
+  const old = columnsByName(from)
+  return to.columns.some(column => {
+    const was = predecessor(column, old)
+    return to.search.includes(column.name) && was?.optional === true && !column.optional
+  })
 }
 
 function columnChanges(from: Table, to: Table, after: Schema): Told<ColumnChange>[] {
@@ -156,8 +165,10 @@ function changeColumn(was: Column, is: Column, table: Table, after: Schema): Tol
     { destructive = false, additive = false } = {},
   ) => changes.push({ kind, was, is, sentence, destructive, additive, surplus: false })
   if (was.name !== is.name) change('rename', `Rename the field ${table.name}.${was.name} to ${is.name}.`)
-  if (was.sqlite !== is.sqlite || was.encoding !== is.encoding) {
-    change('type', `Turn ${place} from ${was.type} into ${is.type}.`, { destructive: !widens(was, is) })
+  if (isConverted(was, is)) {
+    change('type', `Turn ${place} from ${was.type} into ${is.type}.`, {
+      destructive: !is.encoding.widens.includes(was.encoding.name),
+    })
   }
   if (was.optional && !is.optional) {
     const filled = is.initial !== null
@@ -204,13 +215,6 @@ function covers(schema: JsonSchema, other: JsonSchema): boolean {
       return (theirs as readonly JsonValue[]).every(one => (value as readonly JsonValue[]).includes(one))
     return JSON.stringify(value) === JSON.stringify(theirs)
   })
-}
-
-/** Whether every value of the one type is one of the other. */
-function widens(was: Column, is: Column): boolean {
-  if (was.encoding === 'number' && is.encoding === 'number') return is.sqlite === 'REAL'
-  const text = ['text', 'datetime', 'date']
-  return text.includes(was.encoding) && is.encoding === 'text'
 }
 
 function narrows(was: Column, is: Column): boolean {

@@ -1,10 +1,8 @@
-/** Names and texts within statements that define tables. */
+/** Names within statements that define tables. */
+
+export { literal } from '../../model/fields/encoding.ts'
 
 /** An identifier of the model, quoted. */
 export function ident(name: string): string {
   return `"${name.replaceAll('"', '""')}"`
-}
-
-export function literal(text: string): string {
-  return `'${text.replaceAll("'", "''")}'`
 }

@@ -1,7 +1,8 @@
 /** The tables that a model needs, as plain data: what is stored beside them, compared and made. */
+import type { Encoding } from '../../model/fields/encoding.ts'
+import { storedEncoding } from '../../model/fields/encodings.ts'
 import type { JsonSchema, JsonValue } from '../../model/fields/type.ts'
-import { indexOrder, keyText } from '../../model/index-order.ts'
-import { indexedKeys } from '../../model/indexes.ts'
+import { indexedKeys, indexOrder, keyText } from '../../model/indexes.ts'
 import type { Collection, Field, IndexKey, Model } from '../../model/model.ts'
 
 export interface Schema {
@@ -21,7 +22,7 @@ export interface Column {
   readonly name: string
   /** The field type's name, e.g. `choice`. */
   readonly type: string
-  readonly encoding: string
+  readonly encoding: Encoding
   readonly sqlite: 'TEXT' | 'INTEGER' | 'REAL'
   readonly postgres: string
   readonly optional: boolean
@@ -64,6 +65,32 @@ export interface OrderedColumn {
   readonly optional: boolean
 }
 
+/** As a database keeps it: an encoding by its name. */
+export function schemaText({ tables }: Schema): string {
+  return JSON.stringify({
+    tables: tables.map(table => ({
+      ...table,
+      columns: table.columns.map(column => ({ ...column, encoding: column.encoding.name })),
+    })),
+  })
+}
+
+/** What `schemaText` made, perhaps of an earlier or a newer version. */
+export function schemaFrom(text: string): Schema {
+  const { tables }: Stored = JSON.parse(text)
+  const columnOf = (stored: StoredColumn): Column => ({
+    ...stored,
+    encoding: storedEncoding(stored.encoding, stored.sqlite),
+  })
+  return { tables: tables.map(table => ({ ...table, columns: table.columns.map(columnOf) })) }
+}
+
+type StoredColumn = Omit<Column, 'encoding'> & { readonly encoding: string }
+
+interface Stored {
+  readonly tables: readonly (Omit<Table, 'columns'> & { readonly columns: readonly StoredColumn[] })[]
+}
+
 export function schemaOf(model: Model): Schema {
   const joins = new Set(
     [...model.collections.values()].flatMap(({ relations }) =>
@@ -94,8 +121,8 @@ function columnOf(field: Field, { name: collection }: Collection): Column {
     name: field.name,
     type: type.name,
     encoding: type.encoding,
-    sqlite: type.column.sqlite,
-    postgres: type.column.postgres,
+    sqlite: type.encoding.sqlite.type,
+    postgres: type.encoding.postgres.type,
     optional: field.optional,
     unique: field.unique,
     reference: reference ? { table: reference.target, onDelete: reference.onDelete } : null,

@@ -1,4 +1,5 @@
 /** The statement of a composite read: one row, one column, a JSON object with one key per root. */
+import { textEncoding } from '../../model/fields/textual.ts'
 import type { Collection } from '../../model/model.ts'
 import type { GuardedComposite, GuardedItemRoot, GuardedListRoot } from '../../plan/guarded.ts'
 import type { Param } from '../../plan/plan.ts'
@@ -21,7 +22,7 @@ function itemRoot({ collection, id, event, rows, select }: GuardedItemRoot, stat
   const row = statement.another(collection.name)
   row.isLogged = event !== undefined
   const object = objectSql(select, row)
-  const conditions = where([sql`${row.column('id')} = ${arg(id, 'number')}`, conditionSql(rows, row)])
+  const conditions = where([sql`${row.column('id')} = ${arg(id)}`, conditionSql(rows, row)])
   const from = event === undefined ? row.from() : row.of(loggedRow(collection, id, event, row))
   return sql`(SELECT ${object} FROM ${from}${conditions})`
 }
@@ -39,8 +40,8 @@ function loggedRow(collection: Collection, id: Param, event: Param, row: Row): S
     if (!field) throw new Error(`${collection.name} has no field ${used}`)
     const value =
       field.internal || field.writeOnly
-        ? sql`(SELECT ${name(used)} FROM ${name(row.dialect.stored(collection.name))} WHERE "id" = ${arg(id, 'number')})`
-        : row.dialect.logged(arg(event, 'text'), field)
+        ? sql`(SELECT ${name(used)} FROM ${name(row.dialect.stored(collection.name))} WHERE "id" = ${arg(id)})`
+        : row.dialect.logged(arg(event, textEncoding), field)
     return sql`${value} AS ${name(used)}`
   })
   return sql`SELECT ${join(columns, ', ')}`

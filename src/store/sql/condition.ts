@@ -2,6 +2,9 @@
  * Conditions as SQL. A condition is two-valued; a comparison with null is unknown in SQL, which a WHERE
  * takes as false. Only below NOT does the difference show, so only there (`exact`) is it made false.
  */
+import { booleanEncoding } from '../../model/fields/boolean.ts'
+import type { Encoding } from '../../model/fields/encoding.ts'
+import type { JsonValue } from '../../model/fields/type.ts'
 import type { Condition, ConditionOperator, Operand, Path, VisibleField } from '../../plan/guarded.ts'
 import type { Dialect } from './dialect.ts'
 import type { Row } from './row.ts'
@@ -45,7 +48,7 @@ export function conditionSql(
     case 'isNull':
       return sql`${visible(condition.field, row)} IS NULL`
     case 'nullness':
-      return sql`(${visible(condition.field, row)} IS NULL) = ${arg(condition.param, 'boolean')}`
+      return sql`(${visible(condition.field, row)} IS NULL) = ${arg(condition.param, booleanEncoding)}`
     case 'related':
       return form === 'set' && !exact ? inSet(condition, row) : related(condition, row, form)
     case 'search':
@@ -59,9 +62,9 @@ export function conditionSql(
   }
 }
 
-/** What stands first among the conditions of a row of which many may be looked at: see `Dialect.pace`. */
-export function paced(row: Row): Sql {
-  return row.dialect.pace === undefined ? isTrue : row.dialect.pace(row.sorted().column('id'))
+/** What stands first among the conditions of a row of which many may be looked at: see `Dialect.budgetCheck`. */
+export function budgetCheck(row: Row): Sql {
+  return row.dialect.budgetCheck === undefined ? isTrue : row.dialect.budgetCheck(row.sorted().column('id'))
 }
 
 /** A conjunction without its trivial parts: what follows WHERE, or nothing. */
@@ -93,8 +96,8 @@ export function visible(field: VisibleField, row: Row): Sql {
 
 function compare(condition: Compare, row: Row, exact: boolean, form: RelatedForm): Sql {
   const { field, when } = condition.field
-  const isSought = condition.operand.kind !== 'literal' || !row.unsought.has(field.name)
-  const column = isSought ? row.column(field.name) : row.dialect.unsought(row.column(field.name))
+  const mayUseIndex = condition.operand.kind !== 'literal' || !row.excludedFromIndexes.has(field.name)
+  const column = mayUseIndex ? row.column(field.name) : row.dialect.withoutIndex(row.column(field.name))
   const test = comparison(condition, column, row.dialect)
   const unknown = field.optional || condition.operand.kind !== 'literal'
   const twoValued = exact && unknown ? sql`(${test}) IS TRUE` : test
@@ -103,10 +106,20 @@ function compare(condition: Compare, row: Row, exact: boolean, form: RelatedForm
 }
 
 function comparison({ field, operator, operand }: Compare, column: Sql, dialect: Dialect): Sql {
-  if (operator === 'in') return dialect.isIn(column, bindOf(operand, 'list'))
-  const value = bindOf(operand, field.field.type.encoding)
+  const { encoding } = field.field.type
+  if (operator === 'in') return dialect.isIn(column, bindOf(operand, listOf(encoding, dialect)))
+  const value = bindOf(operand, encoding)
   if (operator === 'contains') return dialect.contains(column, [value])
   return sql`${column} ${symbols[operator]} ${value}`
+}
+
+/** A list of values, each of which has the encoding. */
+function listOf({ name, encode }: Encoding, dialect: Dialect): Conversion {
+  const cellOf = (value: JsonValue) => (value === null ? null : encode(value))
+  return {
+    name: `list of ${name}`,
+    encode: values => dialect.list((values as readonly JsonValue[]).map(cellOf)),
+  }
 }
 
 /** The bind that stands for an operand. */
@@ -119,7 +132,7 @@ export function bindOf(operand: Operand, as: Conversion): Bind {
 function search(condition: Extract<Condition, { kind: 'search' }>, row: Row): Sql {
   if (row.source?.search === condition) return row.source.matches
   const { fields, param, isWhole } = condition
-  const ids = row.dialect.search(row.table, { fields, words: arg(param, 'words'), isWhole })
+  const ids = row.dialect.search(row.table, { fields, words: arg(param, row.dialect.searchTerms), isWhole })
   return sql`${row.column('id')} IN (${ids})`
 }
 
@@ -129,7 +142,7 @@ type Related = Extract<Condition, { kind: 'related' }>
 function related({ path, rows, stored }: Related, row: Row, form: RelatedForm): Sql {
   const target = targetOf(path, row, stored)
   const { from, condition } = joinedTo(path, target, row, stored)
-  const conditions = [paced(target), condition, conditionSql(rows, target)]
+  const conditions = [budgetCheck(target), condition, conditionSql(rows, target)]
   // SQLite makes no join of a subquery with a limit.
   const limit: Sql = form === 'check' ? [' LIMIT 1'] : []
   return sql`EXISTS (SELECT 1 FROM ${from}${where(conditions)}${limit})`
@@ -138,7 +151,7 @@ function related({ path, rows, stored }: Related, row: Row, form: RelatedForm): 
 /** The same as a set of ids. Unknown where the row refers to nothing. */
 function inSet({ path, rows, stored }: Related, row: Row): Sql {
   const target = targetOf(path, row, stored)
-  const found = where([paced(target), conditionSql(rows, target, false, 'set')])
+  const found = where([budgetCheck(target), conditionSql(rows, target, false, 'set')])
   const { relation } = path
   if (relation.kind === 'one') {
     return sql`${row.column(relation.field)} IN (SELECT ${target.column('id')} FROM ${target.from()}${found})`
@@ -150,7 +163,7 @@ function inSet({ path, rows, stored }: Related, row: Row): Sql {
   const { through, joinRows } = throughOf(path, target, stored)
   const ids = sql`SELECT ${target.column('id')} FROM ${target.from()}${found}`
   const joins = where([
-    paced(through),
+    budgetCheck(through),
     sql`${through.column(relation.to)} IN (${ids})`,
     conditionSql(joinRows, through, false, 'set'),
   ])
@@ -193,6 +206,10 @@ export function reached(path: Path, target: Row, id: Sql, stored?: true): Sql {
   if (path.relation.kind === 'many') return sql`${target.column(path.relation.field)} = ${id}`
   const { from, to } = path.relation
   const { through, joinRows } = throughOf(path, target, stored)
-  const rows = where([paced(through), sql`${through.column(from)} = ${id}`, conditionSql(joinRows, through)])
+  const rows = where([
+    budgetCheck(through),
+    sql`${through.column(from)} = ${id}`,
+    conditionSql(joinRows, through),
+  ])
   return sql`${target.column('id')} IN (SELECT ${through.column(to)} FROM ${through.from()}${rows})`
 }

@@ -1,8 +1,7 @@
 /** What differs between databases in the SQL of reads and writes. */
-import type { Encoding } from '../../model/fields/type.ts'
+import type { Cell } from '../../model/fields/encoding.ts'
 import type { Field } from '../../model/model.ts'
-import type { Row } from './row.ts'
-import type { Bind, Sql } from './writer.ts'
+import type { Bind, Conversion, Sql } from './writer.ts'
 
 export interface Dialect {
   /** Of numbered placeholders. */
@@ -26,13 +25,17 @@ export interface Dialect {
   /** A JSON expression as the text that is sent. */
   text(json: Sql): Sql
   isIn(column: Sql, list: Bind): Sql
+  /** What `isIn` takes for a list. */
+  list(items: readonly (Cell | null)[]): string
+  /** What `search` and `searchedIn` take for the text that is searched for. */
+  readonly searchTerms: Conversion
   /** How many rows there are at most. */
   limit(rows: Bind): Sql
   /**
    * `windows` with the rows of `row`'s table in each, found by their ids alone, as FROM and the condition that goes
    * with it. `range`: a condition on the row's id.
    */
-  sampled(windows: Sql, row: Row, range: Sql): { readonly from: Sql; readonly condition: Sql }
+  sampled(windows: Sql, row: SampledRow, range: Sql): { readonly from: Sql; readonly condition: Sql }
   /** Whether the outputs of rows that OFFSET skips are made too. */
   readonly makesSkipped: boolean
   /**
@@ -44,9 +47,9 @@ export interface Dialect {
   readonly comparesRows: boolean
   contains(column: Sql, part: Sql): Sql
   /** The column's value, for a comparison that no index is looked up for. */
-  unsought(column: Sql): Sql
-  /** Null-safe equality of values of an encoding. */
-  same(left: Sql, right: Sql, encoding: Encoding): Sql
+  withoutIndex(column: Sql): Sql
+  /** Null-safe equality of values of a field. */
+  same(left: Sql, right: Sql, field: Field): Sql
   /** Whether an index leads to what is the `same` as a value that may be null. */
   readonly seeksNull: boolean
   /** What follows a sort key so that null is the smallest value. */
@@ -57,7 +60,7 @@ export interface Dialect {
    * A condition that every row fulfils, over its id. It ends a statement that takes too long on the event loop.
    * Undefined where no statement runs there.
    */
-  readonly pace?: ((id: Sql) => Sql) | undefined
+  readonly budgetCheck?: ((id: Sql) => Sql) | undefined
   /** A query for the ids of the rows of `table` that are searched for. */
   search(table: string, searched: Searched): Sql
   /**
@@ -77,6 +80,15 @@ export interface Searched {
   readonly words: Bind
   /** Whether the fields are all that the index has. */
   readonly isWhole: boolean
+}
+
+/** A row of which samples are taken: see `Row`. */
+export interface SampledRow {
+  /** What it is read from. */
+  from(): Sql
+  /** It read from a query instead. */
+  of(query: Sql): Sql
+  columns(): Sql
 }
 
 export interface SearchedRow {

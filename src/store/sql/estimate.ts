@@ -7,9 +7,10 @@
  * choice: SQLite has none unless somebody runs ANALYZE, PostgreSQL's know nothing of `contains`, of related rows or of
  * columns that go together.
  */
+import { textEncoding } from '../../model/fields/textual.ts'
 import type { Condition, GuardedList } from '../../plan/guarded.ts'
 import { maxCounted } from '../../plan/plan.ts'
-import type { Total } from '../lists.ts'
+import type { Total } from '../read/lists.ts'
 import type { SqlValue } from '../values.ts'
 import { isTrue, type RelatedForm, where } from './condition.ts'
 import type { Dialect } from './dialect.ts'
@@ -53,7 +54,7 @@ export function estimated(row: readonly SqlValue[] | undefined): Total {
 
 /** How many rows the list's whole collection has; 0 where that is hidden. */
 function wholeSql({ collection }: GuardedList): Sql {
-  const named: Bind = { from: 'constant', value: collection.name, as: 'text' }
+  const named: Bind = { from: 'constant', value: collection.name, as: textEncoding }
   return sql`(SELECT CAST(coalesce(sum("n"), 0) AS BIGINT) FROM "_totals" WHERE "collection" = ${named})`
 }
 

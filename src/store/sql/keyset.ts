@@ -1,5 +1,5 @@
 /** The rows after a position in a sort order whose smallest value is null. */
-import type { Encoding } from '../../model/fields/type.ts'
+import type { Field } from '../../model/model.ts'
 import type { GuardedSort } from '../../plan/guarded.ts'
 import { visible } from './condition.ts'
 import type { Row } from './row.ts'
@@ -13,7 +13,7 @@ interface Key {
   readonly at: Sql
   readonly descending: boolean
   readonly nullable: boolean
-  readonly encoding: Encoding
+  readonly field: Field
   /** The value is a column's own, so that an index can lead to it. */
   readonly isColumn: boolean
 }
@@ -41,8 +41,7 @@ function keyOf({ field, descending }: GuardedSort, bind: Bind | undefined, row: 
   if (bind === undefined) throw new TypeError('a position needs one value per sort key')
   const isColumn = field.when.kind === 'always'
   const nullable = field.field.optional || !isColumn
-  const { encoding } = field.field.type
-  return { value: visible(field, row), at: [bind], descending, nullable, encoding, isColumn }
+  return { value: visible(field, row), at: [bind], descending, nullable, field: field.field, isColumn }
 }
 
 function isRowValue(keys: readonly Key[]): boolean {
@@ -65,7 +64,7 @@ function tuple(values: readonly Sql[]): Sql {
 function rangesOf(keys: readonly Key[], before: readonly Sql[], row: Row): readonly Sql[] {
   const [key, ...rest] = keys
   if (key === undefined) return []
-  const { value, at, descending, encoding } = key
+  const { value, at, descending, field } = key
   const held = (...parts: readonly Sql[]) => join([...before, ...parts], ' AND ')
   const within = (...parts: readonly Sql[]) => rangesOf(rest, [...before, ...parts], row)
   if (isOneRange(keys, row)) return [held(rowValue(keys))]
@@ -74,7 +73,7 @@ function rangesOf(keys: readonly Key[], before: readonly Sql[], row: Row): reado
   const fromNull = descending
     ? held(sql`${value} IS NULL`, sql`${at} IS NOT NULL`)
     : held(sql`${value} IS NOT NULL`, sql`${at} IS NULL`)
-  if (row.dialect.seeksNull) return [strictly, fromNull, ...within(row.dialect.same(value, at, encoding))]
+  if (row.dialect.seeksNull) return [strictly, fromNull, ...within(row.dialect.same(value, at, field))]
   const bothNull = within(sql`${value} IS NULL`, sql`${at} IS NULL`)
   // Beyond a row value with null in it there is nothing, and such a row is beyond nothing.
   if (isOneRange([{ ...key, nullable: false }, ...rest], row))
@@ -100,8 +99,8 @@ function bound({ value, at, descending }: Key): Sql {
 
 /** Equal in the keys before, and beyond the position in this one. */
 function step(before: readonly Key[], key: Key, row: Row): Sql {
-  const equal = before.map(({ nullable, value, at, encoding }) =>
-    nullable ? row.dialect.same(value, at, encoding) : sql`${value} = ${at}`,
+  const equal = before.map(({ nullable, value, at, field }) =>
+    nullable ? row.dialect.same(value, at, field) : sql`${value} = ${at}`,
   )
   return sql`(${join([...equal, beyond(key)], ' AND ')})`
 }

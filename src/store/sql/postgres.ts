@@ -3,9 +3,12 @@
  * PostgreSQL 15 writes nested objects without spaces. Text columns are declared COLLATE "C", so they compare by
  * code point.
  */
+import type { Cell } from '../../model/fields/encoding.ts'
+import type { JsonValue } from '../../model/fields/type.ts'
 import type { Field } from '../../model/model.ts'
+import { searchTerms } from '../../plan/text-search.ts'
 import { type Dialect, type Searched, type SearchedRow, searchTable, storedTable } from './dialect.ts'
-import { type Bind, join, name, of, quoted, type Sql, sql } from './writer.ts'
+import { type Bind, join, name, of, over, quoted, type Sql, sql } from './writer.ts'
 
 /** The column of a search table with the words of all its fields; those of one field stand under its name. */
 export const allWords = '_all'
@@ -38,23 +41,31 @@ function tuple(items: readonly Sql[]): Sql {
   return items.length === 0 ? quoted('[]') : concat([...parts, quoted(']')])
 }
 
-/** Whole numbers without exponent, as far as SQLite shows them so; others as SQLite writes exponents. */
-export function real(column: Sql): Sql {
-  const whole = sql`${column} = trunc(${column}) AND abs(${column}) < 9223372036854775807`
-  const exponent = sql`regexp_replace(${column}::text, '^(-?[0-9])e', '\\1.0e')`
-  return sql`CASE WHEN ${whole} THEN ${column}::bigint::text ELSE ${exponent} END`
+/** Casts take no collation. */
+export function withoutCollation(type: string): string {
+  return type.replace(/ COLLATE .*$/, '')
 }
 
-function json(column: Sql, { type }: Field): Sql {
-  if (type.encoding === 'number') {
-    return type.column.sqlite === 'REAL' ? real(column) : column
-  }
-  return type.encoding === 'json' ? column : sql`to_json(${column})`
+/** An array of PostgreSQL as text (https://www.postgresql.org/docs/15/arrays.html, 8.15.6). */
+export function arrayOf(items: readonly (Cell | null)[]): string {
+  const quoted = items.map(item =>
+    item === null ? 'NULL' : `"${String(item).replaceAll('\\', '\\\\').replaceAll('"', '\\"')}"`,
+  )
+  return `{${quoted.join(',')}}`
 }
 
-/** The type alone, without its collation. */
-function bare({ type }: Field): Sql {
-  return [type.column.postgres.replace(/ COLLATE .*$/, '')]
+/** No word is empty: the array of an empty one is found nowhere. */
+const nowhere = arrayOf([''])
+
+function searchArray(text: JsonValue): string {
+  const terms = searchTerms(String(text))
+  return terms.length === 0 ? nowhere : arrayOf(terms)
+}
+
+/** What tells whether values are the same. */
+function comparable(value: Sql, { type }: Field): Sql {
+  const { comparable: write } = type.encoding.postgres
+  return write === undefined ? value : over(write, value)
 }
 
 /** The words of all the fields are in an index; those of some are looked at in what it finds. */
@@ -83,16 +94,15 @@ export const postgres: Dialect = {
   object,
   tuple,
   array: item => sql`concat('[', string_agg(${item}, ','), ']')`,
-  json,
+  json: (column, { type }) => over(type.encoding.postgres.json, column),
   string: text => sql`to_json(${text})`,
   constant: text => quoted(JSON.stringify(text)),
   count: sql`count(*)::text`,
-  logged: (event, field) =>
-    field.type.encoding === 'json'
-      ? sql`${event}::json -> ${quoted(field.name)}`
-      : sql`(${event}::json ->> ${quoted(field.name)})::${bare(field)}`,
+  logged: (event, field) => over(field.type.encoding.postgres.logged, [event], quoted(field.name)),
   text: value => sql`(${value})::text`,
   isIn: (column, list) => sql`${column} = ANY (${list})`,
+  list: arrayOf,
+  searchTerms: { name: 'words', encode: searchArray },
   limit: rows => [rows],
   // LIMIT keeps the planner from looking for the rows in another way.
   sampled: (windows, row, range) => ({
@@ -103,12 +113,10 @@ export const postgres: Dialect = {
   limitsParts: true,
   comparesRows: true,
   // Its statistics say how many rows there are of each value.
-  unsought: column => column,
+  withoutIndex: column => column,
   contains: (column, part) => sql`strpos(${column}, ${part}) > 0`,
-  same: (left, right, encoding) =>
-    encoding === 'json'
-      ? sql`${left}::text IS NOT DISTINCT FROM ${right}::text`
-      : sql`${left} IS NOT DISTINCT FROM ${right}`,
+  same: (left, right, field) =>
+    sql`${comparable(left, field)} IS NOT DISTINCT FROM ${comparable(right, field)}`,
   seeksNull: false,
   nulls: descending => (descending ? [' NULLS LAST'] : [' NULLS FIRST']),
   stored: collection => collection,

@@ -1,20 +1,20 @@
 /** The statements of reads. */
 import type { Index } from '../../model/model.ts'
 import type { Condition, GuardedItem, GuardedList } from '../../plan/guarded.ts'
-import { conditionSql, paced, type RelatedForm, reached, visible, where } from './condition.ts'
+import { budgetCheck, conditionSql, type RelatedForm, reached, visible, where } from './condition.ts'
 import type { Dialect } from './dialect.ts'
+import { excludedFromIndexes } from './index-exclusion.ts'
 import { Row } from './row.ts'
 import { type Found, isRanked, type RankedPart, rankedFirst, searchedFirst } from './search.ts'
 import { isById, objectSql } from './select.ts'
 import { sortedSql } from './sorted.ts'
-import { unsoughtIn } from './sought.ts'
 import { arg, type Bind, join, type Sql, sql } from './writer.ts'
 
 /** One column: the item's text. */
 export function itemSql({ collection, id, rows, select }: GuardedItem, dialect: Dialect): Sql {
   const row = new Row(dialect, collection.name)
   const text = dialect.text(objectSql(select, row))
-  const conditions = [sql`${row.column('id')} = ${arg(id, 'number')}`, conditionSql(rows, row)]
+  const conditions = [sql`${row.column('id')} = ${arg(id)}`, conditionSql(rows, row)]
   return sql`SELECT ${text} FROM ${row.from()}${where(conditions)}`
 }
 
@@ -88,7 +88,7 @@ export function walkSql(list: GuardedList, slice: Slice, walked: number, dialect
 /** A row when the parent is there and visible. */
 export function parentSql(within: NonNullable<GuardedList['within']>, dialect: Dialect): Sql {
   const row = new Row(dialect, within.collection.name)
-  const conditions = [sql`${row.column('id')} = ${arg(within.id, 'number')}`, conditionSql(within.rows, row)]
+  const conditions = [sql`${row.column('id')} = ${arg(within.id)}`, conditionSql(within.rows, row)]
   return sql`SELECT 1 FROM ${row.from()}${where(conditions)}`
 }
 
@@ -117,7 +117,7 @@ function keysSql({ sort }: GuardedList, row: Row): Sql[] {
 function slicedSql(list: GuardedList, slice: Slice, row: Row, columns: Sql, names: readonly string[]): Sql {
   const { collection, sort } = list
   const { after, limit, offset, related } = slice
-  row.unsought = unsoughtIn(list.rows, collection, sort)
+  row.excludedFromIndexes = excludedFromIndexes(list.rows, collection, sort)
   const conditions = conditionsOf(list, row, related)
   if (related === 'set') conditions.push(...indexHint(list, row))
   const rows = { collection, conditions, sort, after, limit, offset }
@@ -136,9 +136,7 @@ function indexHint({ collection, rows, sort: [first] }: GuardedList, row: Row): 
   const isIndexed = ({ keys }: Index) => links.includes(keys[0]?.field ?? '') && keys[1]?.field === key.name
   const hasIndex = key.name === 'created_at' || collection.indexes.some(isIndexed)
   if (links.length === 0 || !hasIndex) return []
-  const { encoding } = key.type
-  const least = encoding === 'number' || encoding === 'boolean' ? '-9e999' : "''"
-  return [sql`${row.column(key.name)} >= ${[least]}`]
+  return [sql`${row.column(key.name)} >= ${[key.type.encoding.sqlite.least]}`]
 }
 
 function linkOf(condition: Condition): readonly string[] {
@@ -147,10 +145,10 @@ function linkOf(condition: Condition): readonly string[] {
 }
 
 export function conditionsOf(list: GuardedList, row: Row, form?: RelatedForm): Sql[] {
-  return [paced(row), ...insideOf(list, row), conditionSql(list.rows, row, false, form)]
+  return [budgetCheck(row), ...insideOf(list, row), conditionSql(list.rows, row, false, form)]
 }
 
 /** That the row belongs to the parent, where there is one. */
 function insideOf({ within }: GuardedList, row: Row): Sql[] {
-  return within === undefined ? [] : [reached(within.path, row, [arg(within.id, 'number')])]
+  return within === undefined ? [] : [reached(within.path, row, [arg(within.id)])]
 }

@@ -32,8 +32,8 @@ export class Row {
   readonly table: string
   /** Whether it comes from an event: what it refers to may be gone. */
   isLogged = false
-  /** The fields for whose comparison with a constant no index is looked up: see `sought.ts`. */
-  unsought: ReadonlySet<string> = none
+  /** The fields for whose comparison with a constant no index is looked up: see `index-exclusion.ts`. */
+  excludedFromIndexes: ReadonlySet<string> = none
   /** Where it is not read from its own table alone. */
   source: RowSource | undefined
   #used = new Set<string>()

@@ -56,7 +56,10 @@ export function searchedFirst(row: Row, { collection, rows, isWhole }: Found): v
     keys: new Map([['id', sql`${alias}.${name(searchIndex.id)}`]]),
     index: alias,
     search,
-    matches: searchIndex.matches(alias, collection.name, { ...search, words: arg(search.param, 'words') }),
+    matches: searchIndex.matches(alias, collection.name, {
+      ...search,
+      words: arg(search.param, row.dialect.searchTerms),
+    }),
   }
 }
 
@@ -141,7 +144,7 @@ function rankedSql(
 
 /** What every field in which all the words occur adds. */
 function rankSql(row: Row, { fields, param }: Search, lowest: Sql): Sql {
-  const words = arg(param, 'words')
+  const words = arg(param, row.dialect.searchTerms)
   const ranks = fields.map(field => {
     const rank = sql`${[String(fieldWeight)]} / (${[String(shortestLength)]} + octet_length(${row.column(field.name)}))`
     if (fields.length === 1) return rank

@@ -9,11 +9,11 @@ import type {
   Path,
 } from '../../plan/guarded.ts'
 import type { FieldForm } from '../../plan/plan.ts'
-import { conditionSql, isTrue, linked, paced, visible, where } from './condition.ts'
+import { budgetCheck, conditionSql, isTrue, linked, visible, where } from './condition.ts'
+import { excludedFromIndexes } from './index-exclusion.ts'
 import type { Row } from './row.ts'
 import { type Found, isRanked, rankedFirst, searchedFirst } from './search.ts'
 import { sortedSql } from './sorted.ts'
-import { unsoughtIn } from './sought.ts'
 import { arg, quoted, type Sql, sql } from './writer.ts'
 
 /** The JSON object of `select` over `row`. */
@@ -97,15 +97,15 @@ export function manySql(
   const target = another()
   const object = objectSql(select, target)
   const array = target.dialect.array(connection ? keyed(object, sort, target) : object)
-  const begin = position?.map((param, index) => arg(param, sort[index]?.field.field.type.encoding ?? 'text'))
+  const begin = position?.map((param, index) => arg(param, sort[index]?.field.field.type.encoding))
   // Were the objects made in the inner query, they would be made for every row that is sorted.
   const inner = target.inner()
-  const bound = target.dialect.limit(arg(limit, 'number'))
-  const conditionsOf = (one: Row) => [paced(one), ...matching(one)]
+  const bound = target.dialect.limit(arg(limit))
+  const conditionsOf = (one: Row) => [budgetCheck(one), ...matching(one)]
   if (isById(list)) searchedFirst(inner, found)
   if (isRanked(sort)) rankedFirst(inner, found, { sort, matching: conditionsOf, after: begin, limit: bound })
   const { collection } = found
-  inner.unsought = unsoughtIn(found.rows, collection, sort)
+  inner.excludedFromIndexes = excludedFromIndexes(found.rows, collection, sort)
   const conditions = conditionsOf(inner)
   const rowsOf = { collection, conditions, sort, after: begin, limit: bound, offset: undefined }
   const query = sortedSql(rowsOf, inner, inner.columns(target), target.used())
@@ -134,7 +134,7 @@ function totalSql(
   searchedFirst(target, found)
   const conditions = matching(target).filter(each => each !== isTrue)
   // SQLite counts a whole table by its pages, unless there is a condition.
-  const kept = conditions.length === 0 ? [] : [paced(target), ...conditions]
+  const kept = conditions.length === 0 ? [] : [budgetCheck(target), ...conditions]
   return [['total', sql`(SELECT ${target.dialect.count} FROM ${target.from()}${where(kept)})`]]
 }
 

@@ -1,20 +1,9 @@
-/** SQLite: JSON by its functions, booleans as 0 and 1, search by FTS5. */
+/** SQLite: JSON by its functions, search by FTS5. */
+import type { JsonValue } from '../../model/fields/type.ts'
 import type { Field } from '../../model/model.ts'
+import { searchTerms } from '../../plan/text-search.ts'
 import { type Dialect, type Searched, type SearchedRow, searchTable } from './dialect.ts'
-import { type Bind, join, name, nothing, of, quoted, type Sql, sql } from './writer.ts'
-
-/** SQLite prints a whole REAL as `1.0`; every other face and database shows `1`. */
-export function real(column: Sql): Sql {
-  return sql`CASE WHEN ${column} = CAST(${column} AS INTEGER) THEN CAST(${column} AS INTEGER) ELSE ${column} END`
-}
-
-function json(column: Sql, { type }: Field): Sql {
-  if (type.encoding === 'boolean') {
-    return sql`CASE ${column} WHEN 1 THEN json('true') WHEN 0 THEN json('false') END`
-  }
-  if (type.encoding === 'json') return sql`json(${column})`
-  return type.column.sqlite === 'REAL' ? real(column) : column
-}
+import { type Bind, join, name, nothing, of, over, quoted, type Sql, sql } from './writer.ts'
 
 function object(entries: readonly (readonly [string, Sql])[]): Sql {
   const parts = entries.map(([key, value]) => sql`${quoted(key)}, ${value}`)
@@ -44,8 +33,14 @@ export const budgetFunction = '_within_budget'
  * Calls the function for every 61st id, which costs less than what else is done with a row. A prime number: the ids of
  * imported rows may all be odd, or multiples of ten.
  */
-function pace(id: Sql): Sql {
+function budgetCheck(id: Sql): Sql {
   return sql`(${id} % 61 <> 0 OR ${[`${budgetFunction}()`]})`
+}
+
+/** An FTS5 query for all the terms; the empty phrase, which matches nothing, where there are none. */
+function searchQuery(text: JsonValue): string {
+  const terms = searchTerms(String(text)).map(term => `"${term}"`)
+  return terms.length === 0 ? '""' : `(${terms.join(' AND ')})`
 }
 
 export const sqlite: Dialect = {
@@ -53,16 +48,15 @@ export const sqlite: Dialect = {
   object,
   tuple: items => sql`json_array(${join(items, ', ')})`,
   array: item => sql`json_group_array(${item})`,
-  json,
+  json: (column, { type }) => over(type.encoding.sqlite.json, column),
   string: text => text,
   constant: quoted,
   count: sql`count(*)`,
-  logged: (event, { name: field, type }) =>
-    type.encoding === 'json'
-      ? sql`${event} -> ${quoted(`$.${field}`)}`
-      : sql`${event} ->> ${quoted(`$.${field}`)}`,
+  logged: (event, field) => over(field.type.encoding.sqlite.logged, [event], quoted(`$.${field.name}`)),
   text: value => value,
   isIn: (column, list) => sql`${column} IN (SELECT value FROM json_each(${list}))`,
+  list: JSON.stringify,
+  searchTerms: { name: 'words', encode: searchQuery },
   // SQLite plans anew with every value of a parameter that is a limit by itself: it took longer than most lists.
   limit: rows => sql`${rows} + 0`,
   // CROSS JOIN keeps the order of the tables, NOT INDEXED leaves the ids as the only way to the rows.
@@ -75,7 +69,7 @@ export const sqlite: Dialect = {
   // Of a row, it uses the first value, and text after it: all items that share the first would be looked at.
   comparesRows: false,
   // https://sqlite.org/optoverview.html, 3: a unary plus. It does not know of how many rows a list shows only the first.
-  unsought: column => sql`+${column}`,
+  withoutIndex: column => sql`+${column}`,
   contains: (column, part) => sql`instr(${column}, ${part}) > 0`,
   same: (left, right) => sql`${left} IS ${right}`,
   seeksNull: true,
@@ -88,8 +82,8 @@ export const sqlite: Dialect = {
 }
 
 /** As `sqlite`, for statements that may look at many rows on the event loop. */
-export const pacedSqlite: Dialect = {
+export const budgetedSqlite: Dialect = {
   ...sqlite,
-  pace,
-  search: (...asked) => sql`${search(...asked)} AND ${pace(['rowid'])}`,
+  budgetCheck,
+  search: (...asked) => sql`${search(...asked)} AND ${budgetCheck(['rowid'])}`,
 }

@@ -1,4 +1,5 @@
 /** The statements of writes. New values are slots, in the order of the assignments. */
+import { wholeEncoding } from '../../model/fields/integer.ts'
 import type { Collection, Field } from '../../model/model.ts'
 import type {
   Check,
@@ -83,7 +84,7 @@ export function rowSql(row: Row, id: Bind, outputs: readonly Sql[]): Sql {
 export function referencesSql(references: readonly ReferenceCheck[], dialect: Dialect): Sql {
   const columns = references.map(({ value, target, rows, self }, index) => {
     const row = new Row(dialect, target.name, `t${index}`, { next: references.length })
-    const id = bindOf(value, 'number')
+    const id = bindOf(value, wholeEncoding)
     const conditions = where([sql`${row.column('id')} = ${id}`, conditionSql(rows, row)])
     // In this order, so that PostgreSQL knows the parameter's type when it meets it alone.
     const own = self ? sql` OR ${id} = ${userId}` : nothing
@@ -101,7 +102,7 @@ function assignedSql({ field, when, withheld }: GuardedAssignment, index: number
 
 /** Whether an assignment, of a slot, changes the stored row, as far as its caller may know. */
 export function changesSql({ field, when, seen }: GuardedAssignment, index: number, row: Row): Sql {
-  const same = row.dialect.same(row.column(field.name), [slot(index)], field.type.encoding)
+  const same = row.dialect.same(row.column(field.name), [slot(index)], field)
   const known = seen === undefined ? same : sql`${same} AND ${conditionSql(seen, row, true)}`
   const differs = sql`NOT (${known})`
   return when === undefined ? differs : sql`(${conditionSql(when, row)} AND ${differs})`

@@ -2,10 +2,16 @@
  * SQL as text with symbolic parameters. Only `name`, `quoted` and template texts become SQL; a value
  * from outside can only be a `Bind`.
  */
-import type { Encoding, JsonValue } from '../../model/fields/type.ts'
+import { type Cell, literal } from '../../model/fields/encoding.ts'
+import { wholeEncoding } from '../../model/fields/integer.ts'
+import type { JsonValue } from '../../model/fields/type.ts'
 
-/** How a JSON value is turned into a bound one: by its field's encoding, or as search words or a list. */
-export type Conversion = Encoding | 'words' | 'list'
+/** How a JSON value becomes a bound one: a field's encoding, or one of the dialect's for lists and search terms. */
+export interface Conversion {
+  /** Binds of one value whose conversions share a name share a placeholder. */
+  readonly name: string
+  encode(value: JsonValue): Cell
+}
 
 export type Bind =
   | { readonly from: 'arg'; readonly param: number; readonly as: Conversion }
@@ -43,7 +49,7 @@ export function of(alias: Sql | undefined): Sql {
 
 /** A string literal, for names that the model declares. */
 export function quoted(text: string): Sql {
-  return [`'${text.replaceAll("'", "''")}'`]
+  return [literal(text)]
 }
 
 export function join(parts: readonly Sql[], separator: string): Sql {
@@ -52,7 +58,18 @@ export function join(parts: readonly Sql[], separator: string): Sql {
 
 export const nothing: Sql = []
 
-export function arg(param: number, as: Conversion): Bind {
+/** What `write` makes of expressions as texts, over fragments. */
+export function over(write: (...texts: string[]) => string, ...parts: readonly Sql[]): Sql {
+  // Private use characters: no text of SQL has them.
+  const marks = parts.map((_, index) => String.fromCharCode(firstMark + index))
+  const texts = write(...marks).split(/([\uE000-\uE00F])/)
+  return texts.flatMap(text => parts[marks.indexOf(text)] ?? [text])
+}
+
+const firstMark = 0xe000
+
+/** By default an id, or how many rows. */
+export function arg(param: number, as: Conversion = wholeEncoding): Bind {
   return { from: 'arg', param, as }
 }
 
@@ -73,7 +90,7 @@ export function compile(fragment: Sql, sign: '?' | '$'): SqlText {
   const binds: Bind[] = []
   const numbers = new Map<string, number>()
   const number = (bind: Bind): number => {
-    const key = JSON.stringify(bind)
+    const key = JSON.stringify(bind, (name, value) => (name === 'as' ? value.name : value))
     const known = numbers.get(key)
     if (known !== undefined) return known
     numbers.set(key, binds.push(bind))

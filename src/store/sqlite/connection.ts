@@ -1,14 +1,13 @@
 /** One SQLite connection: statements, the transaction that reads share, and others' commits. */
 import { closeSync, existsSync } from 'node:fs'
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
-import { openPrivate } from '../../files.ts'
+import { openPrivate } from '../../private-files.ts'
 import { sqlite } from '../sql/sqlite.ts'
 import { type Bind, compile, type Sql } from '../sql/writer.ts'
 import { bound, type Inputs, type ResultRow, type SqlValue } from '../values.ts'
 import { isConstraintFailure } from './failure.ts'
-import { mark } from './mark.ts'
-import type { Neighbours } from './neighbours.ts'
-import { converted } from './values.ts'
+import { mark } from './file/empty-commit.ts'
+import type { OtherThreads } from './file/other-threads.ts'
 
 /** How many statements of a connection may have changed something. */
 interface Changes {
@@ -68,7 +67,7 @@ export class Statement {
 
   #values(inputs: Inputs): SqlValue[] {
     const values: SqlValue[] = []
-    for (const bind of this.#binds) values.push(bound(bind, inputs, converted))
+    for (const bind of this.#binds) values.push(bound(bind, inputs))
     return values
   }
 }
@@ -120,23 +119,23 @@ export class Connection {
   readonly #savepoint: StatementSync
   readonly #releaseSavepoint: StatementSync
   readonly #changes: Changes = { count: 0 }
-  readonly #neighbours: Neighbours
+  readonly #otherThreads: OtherThreads
   #lastDataVersion: unknown
   #reading = false
   /** Whether the snapshot was begun by a request. */
   #isFresh = false
-  /** What the neighbours had committed when the snapshot began. */
+  /** How often the other threads had committed when the snapshot began. */
   #commits = 0
   readonly #release = (): void => this.release()
 
   /** `onForeignCommit` is called before a read or write that may see another connection's commit. */
   constructor(
     database: DatabaseSync,
-    { file, neighbours, busyTimeout }: ConnectionOptions & { readonly neighbours: Neighbours },
+    { file, otherThreads, busyTimeout }: ConnectionOptions & { readonly otherThreads: OtherThreads },
     onForeignCommit: () => void,
   ) {
     this.#database = database
-    this.#neighbours = neighbours
+    this.#otherThreads = otherThreads
     this.#onForeignCommit = onForeignCommit
     this.#begin = this.#database.prepare('BEGIN')
     this.#beginImmediate = this.#database.prepare('BEGIN IMMEDIATE')
@@ -187,10 +186,10 @@ export class Connection {
 
   /**
    * All reads until the event loop's turn ends see one snapshot: a transaction of its own would cost
-   * each more than a point read does. A neighbour's commit ends the snapshot.
+   * each more than a point read does. A commit of another thread ends the snapshot.
    */
   hold(): void {
-    const commits = this.#neighbours.commits()
+    const commits = this.#otherThreads.commits()
     if (this.#reading) {
       if (commits === this.#commits) return
       this.release()
@@ -249,7 +248,7 @@ export class Connection {
 
   commit(): void {
     this.#end.get()
-    this.#neighbours.committed()
+    this.#otherThreads.committed()
     for (const sibling of this.#siblings) sibling.#endSnapshot()
   }
 
@@ -262,7 +261,7 @@ export class Connection {
     if (!waits) this.#waitShortly.get()
     try {
       mark(this.#database)
-      this.#neighbours.committed()
+      this.#otherThreads.committed()
     } finally {
       this.#waitLong.get()
     }

@@ -5,15 +5,15 @@ import { slotted } from '../values.ts'
 import type { Connection, Statement } from './connection.ts'
 
 /** How many are removed at once, so that no write waits long. */
-const STEP = 200
+const rowsPerPrune = 200
 /** How long to wait when there were no more, in milliseconds. */
-const EVERY = 5_000
+const pruneIntervalMs = 5_000
 
 export class RecordPruning {
   readonly #prune: Statement
   readonly #removeOrphans: Statement
   readonly #lastOwned: Statement
-  readonly #round = new Round(STEP)
+  readonly #round = new Round(rowsPerPrune)
   #next = 0
 
   constructor(connection: Connection) {
@@ -27,9 +27,9 @@ export class RecordPruning {
   /** Within a transaction: removes some, now and then. `now` in milliseconds. */
   prune(now: number): void {
     if (now < this.#next) return
-    const gone = this.#prune.all(slotted([now, STEP]))
+    const gone = this.#prune.all(slotted([now, rowsPerPrune]))
     const step = slotted(this.#round.slots)
     this.#round.stepped(this.#removeOrphans.all(step).length, this.#lastOwned.get(step))
-    this.#next = gone.length < STEP ? now + EVERY : now
+    this.#next = gone.length < rowsPerPrune ? now + pruneIntervalMs : now
   }
 }

@@ -1,9 +1,10 @@
 /** The values that a write's assignments stand for. */
 import { randomUUID } from 'node:crypto'
 import { ApiError } from '../../errors.ts'
+import type { Encoding } from '../../model/fields/encoding.ts'
 import type { FieldDefault } from '../../model/model.ts'
 import type { GuardedAssignment, GuardedPlan } from '../../plan/guarded.ts'
-import { convert, type SqlValue } from '../values.ts'
+import { encoded, type SqlValue } from '../values.ts'
 
 /** In the order of `set`. `now`: ISO 8601 UTC. */
 export function valuesOf(set: readonly GuardedAssignment[], plan: GuardedPlan, now: string): SqlValue[] {
@@ -16,21 +17,21 @@ export function assigned({ field, value }: GuardedAssignment, plan: GuardedPlan,
   const { userId } = plan.principal
   switch (value.kind) {
     case 'param':
-      return convert(plan.args[value.param], encoding)
+      return encoded(plan.args[value.param], encoding)
     case 'literal':
-      return convert(value.value, encoding)
+      return encoded(value.value, encoding)
     case 'userId':
       return userId
     case 'default':
-      return convert(defaultValue(value.default, userId, now, encoding === 'date'), encoding)
+      return encoded(defaultValue(value.default, userId, now, encoding), encoding)
   }
 }
 
-function defaultValue(standard: FieldDefault, userId: number | null, now: string, day: boolean) {
+function defaultValue(standard: FieldDefault, userId: number | null, now: string, encoding: Encoding) {
   if (standard.kind === 'value') return standard.value
   if (standard.kind === 'currentUser') return userId
   if (standard.kind === 'uuid') return randomUUID()
-  return day ? now.slice(0, 10) : now
+  return encoding.now?.(now)
 }
 
 /**

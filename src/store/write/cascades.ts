@@ -1,6 +1,6 @@
 /** What deletions take with them: counted, and reported where it is much, since other writes wait for it. */
 import type { Collection } from '../../model/model.ts'
-import type { Item } from './doomed.ts'
+import type { Item } from './cascade-set.ts'
 
 /** A deletion that removes or clears more items than these, beside its own, is reported. */
 export const maxSilentCascade = 1000
@@ -20,7 +20,10 @@ export interface Cascade {
 export type OnCascade = (cascade: Cascade) => void
 
 interface Counted {
-  readonly doomed: { readonly collections: readonly Collection[]; countOf(collection: Collection): number }
+  readonly cascadeSet: {
+    readonly collections: readonly Collection[]
+    countOf(collection: Collection): number
+  }
   readonly cleared: ReadonlyMap<string, number>
 }
 
@@ -34,13 +37,13 @@ export class Cascades {
   }
 
   /** `startedAt`: of `performance.now()`. */
-  note({ collection, id }: Item, { doomed, cleared }: Counted, startedAt: number): void {
+  note({ collection, id }: Item, { cascadeSet, cleared }: Counted, startedAt: number): void {
     let items = -1
-    for (const one of doomed.collections) items += doomed.countOf(one)
+    for (const one of cascadeSet.collections) items += cascadeSet.countOf(one)
     for (const count of cleared.values()) items += count
     this.items += items
     if (items <= maxSilentCascade || this.#onLarge === undefined) return
-    const removed = doomed.collections.map(one => [one.name, doomed.countOf(one)] as const)
+    const removed = cascadeSet.collections.map(one => [one.name, cascadeSet.countOf(one)] as const)
     this.#onLarge({
       collection: collection.name,
       itemId: id,

@@ -1,11 +1,85 @@
-/** What creates ask for on every database. */
+/** Creates: checks what must hold before, inserts the row, and looks at what became of it. */
+import { ApiError } from '../../errors.ts'
 import type { Condition, GuardedCreate, GuardedSelected } from '../../plan/guarded.ts'
-import type { Row } from '../sql/row.ts'
-import { checksSql, eventSql, publicFields, shownSql } from '../sql/write.ts'
-import type { Sql } from '../sql/writer.ts'
+import { Row } from '../sql/row.ts'
+import { checksSql, eventSql, publicFields, returned, shownSql } from '../sql/write.ts'
+import { type Sql, slot } from '../sql/writer.ts'
+import type { Inputs, ResultRow } from '../values.ts'
+import { requireValues, valuesOf } from './assign.ts'
+import { cardinalityLimit } from './cardinality-limit.ts'
+import { requireChecks } from './checks.ts'
+import type { WriteDatabase } from './database.ts'
+import { References } from './references.ts'
+import type { Steps, WriteRun, WriteScope } from './steps.ts'
+import { none, textOf } from './written.ts'
+
+export function createRun<S>(shape: GuardedCreate, database: WriteDatabase<S>): WriteRun<S> {
+  const { collection, set, after } = shape
+  const { searchable, name } = collection
+  const places = placesOf(shape)
+  const insert = inserter(shape, database)
+  const row = new Row(database.dialect, name)
+  const look = isReturnable(shape)
+    ? undefined
+    : database.look({ row, id: slot(0), outputs: createdOutputs(shape, row), shown: TEXT })
+  const index = database.searchIndex(collection)
+  const indexed = searchable.map(field => set.findIndex(one => one.field === field))
+  const changed = new Set([name])
+  return function* create(plan, scope) {
+    const slots = valuesOf(set, plan, scope.at)
+    requireValues(set, slots)
+    const inputs = { args: plan.args, userId: plan.principal.userId, slots }
+    const inserted = yield* insert(inputs, scope)
+    const id = Number(inserted[ID])
+    index?.write(
+      id,
+      indexed.map(at => slots[at]),
+      true,
+      scope,
+    )
+    const result = look === undefined ? inserted : look.row(yield look.asks({ ...inputs, slots: [id] }))
+    requireChecks(after, result, places.checks)
+    const data = result[places.event] ?? null
+    // The database itself hides the row.
+    if (data === null) throw new ApiError('FORBIDDEN')
+    scope.log({ collection: name, itemId: id, kind: 'created', data, changed: undefined })
+    scope.count(name, 1)
+    return { id, text: textOf(result[TEXT]), changed, removed: none }
+  }
+}
+
+type Insert<S> = (inputs: Inputs, scope: WriteScope<S>) => Steps<S, ResultRow>
+
+/** Inserts the row once its references and its cardinality limit allow it. */
+function inserter<S>(shape: GuardedCreate, database: WriteDatabase<S>): Insert<S> {
+  const { collection, set } = shape
+  const own = returned(collection, database.dialect)
+  const outputs = isReturnable(shape) ? createdOutputs(shape, own) : [own.column('id')]
+  const references = new References(shape.references, database)
+  const limit = cardinalityLimit(shape, database)
+  const { statement, checksReferences } = database.insertion(shape, references, outputs)
+  // Whether there is room for one item more is for those to know who may refer to it.
+  const asksFirst = limit !== undefined || (!checksReferences && references.checks.length > 0)
+  return function* insert(inputs, scope) {
+    if (asksFirst) {
+      const [found, ...counted] = yield [references.ask(inputs), ...(limit?.asks(inputs.slots) ?? [])]
+      references.require(found)
+      limit?.require(counted)
+    }
+    let rows: readonly ResultRow[] | undefined
+    try {
+      ;[rows] = yield [{ statement, inputs, purpose: 'change' }]
+    } catch (cause) {
+      throw database.refused(cause, set, inputs.slots)
+    }
+    if (rows?.[0] !== undefined) return rows[0]
+    scope.hasChanged = false
+    return yield* references.fail(inputs)
+  }
+}
 
 /** Where things stand among the outputs. */
-export const ID = 0
+const ID = 0
 export const TEXT = 1
 
 export interface Places {
@@ -17,8 +91,8 @@ export function placesOf(shape: GuardedCreate): Places {
   return isEvent(shape) ? { event: TEXT, checks: TEXT + 1 } : { event: TEXT + 1, checks: TEXT + 2 }
 }
 
-/** Whether the outputs are made of the row alone: what looks at others, or at its search words, is asked when all is written. */
-export function isToldAtOnce({ select, rows, after }: GuardedCreate): boolean {
+/** Whether RETURNING can give the outputs: what looks at other rows, or at search terms, is asked when all is written. */
+export function isReturnable({ select, rows, after }: GuardedCreate): boolean {
   return isAlone(select) && isOwn(rows) && after.every(({ condition }) => isOwn(condition))
 }
 

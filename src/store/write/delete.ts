@@ -1,14 +1,61 @@
-/** What deletes ask for on every database. */
+/** Deletes: the row is locked, then looked at with what it allows, then removed with all that depends on it. */
+import { ApiError } from '../../errors.ts'
 import type { GuardedDelete } from '../../plan/guarded.ts'
 import { conditionSql } from '../sql/condition.ts'
-import type { Row } from '../sql/row.ts'
+import { Row } from '../sql/row.ts'
 import { objectSql } from '../sql/select.ts'
-import { checksSql } from '../sql/write.ts'
-import { type Sql, sql } from '../sql/writer.ts'
+import { checksSql, eventSql, rowSql } from '../sql/write.ts'
+import { arg, type Sql, sql } from '../sql/writer.ts'
+import { noSlots } from '../values.ts'
+import { requireChecks, requireMatch } from './checks.ts'
+import type { WriteDatabase } from './database.ts'
+import type { Removal } from './removal.ts'
+import { rowLock } from './row-lock.ts'
+import type { WriteRun } from './steps.ts'
 
-/** Visible; the representation; the checks. */
-export function deleteOutputs({ before, ifMatch, rows, representation }: GuardedDelete, row: Row): Sql[] {
+/** Where things stand among the outputs of the stored row. */
+const REPRESENTATION = 1
+const EVENT = 2
+const CHECKS = 3
+
+export function deleteRun<S>(
+  shape: GuardedDelete,
+  database: WriteDatabase<S>,
+  removal: Removal<S>,
+): WriteRun<S> {
+  const { collection, before, ifMatch } = shape
+  const id = arg(shape.id)
+  const row = new Row(database.dialect, collection.name)
+  const lock = rowLock(collection, id, 'remove', database)
+  const look = database.prepare(rowSql(row, id, storedOutputs(shape, row)))
+  const permission = database.permission?.(collection)
+  return function* remove({ args, principal }, scope) {
+    const inputs = { args, userId: principal.userId, slots: noSlots }
+    const itemId = Number(args[shape.id])
+    const [, found, allowed] = yield [
+      lock?.(inputs),
+      { statement: look, inputs },
+      // Before anything is removed: its rule may look at what goes with the row.
+      permission && { statement: permission, inputs: { ...inputs, slots: [itemId] } },
+    ]
+    const stored = found?.[0]
+    if (stored === undefined || stored[0] !== 1) throw new ApiError('NOT_FOUND')
+    requireChecks(before, stored, CHECKS)
+    if (ifMatch !== undefined) requireMatch(args[ifMatch], stored[REPRESENTATION])
+    if (permission !== undefined && allowed?.length === 0) throw new ApiError('FORBIDDEN')
+    const { changed, removed } = yield* removal.remove(
+      { collection, id: itemId },
+      stored[EVENT] ?? null,
+      scope,
+    )
+    return { id: itemId, text: null, changed, removed }
+  }
+}
+
+/** Visible; the representation; the event; the checks. */
+function storedOutputs(shape: GuardedDelete, row: Row): Sql[] {
+  const { collection, before, ifMatch, rows, representation } = shape
   const visible = sql`(${conditionSql(rows, row)})`
   const shown = ifMatch === undefined ? ['NULL'] : row.dialect.text(objectSql(representation, row))
-  return [visible, shown, ...checksSql(before, row)]
+  return [visible, shown, eventSql(collection, row), ...checksSql(before, row)]
 }

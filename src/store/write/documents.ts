@@ -84,7 +84,7 @@ function mergedDocument(
 }
 
 /** In characters. A document may not grow beyond it by patches; one that was made larger may shrink. */
-const LONGEST = 1_048_576
+const maxDocumentLength = 1_048_576
 
 /** Throws VALIDATION_FAILED unless every changed document fits its field. */
 export function requireFit(documents: readonly MergedDocument[]): void {
@@ -92,7 +92,11 @@ export function requireFit(documents: readonly MergedDocument[]): void {
   if (changed.length === 0) return
   requireDocuments(
     changed.map(({ field, value, text, before }) => {
-      return { field, value, longest: text.length > Math.max(before, LONGEST) ? LONGEST : undefined }
+      return {
+        field,
+        value,
+        maxLength: text.length > Math.max(before, maxDocumentLength) ? maxDocumentLength : undefined,
+      }
     }),
   )
 }

@@ -1,30 +1,101 @@
-/** What updates ask for on every database, and what they make of the answers. */
+/** Updates: the row is locked, then looked at with what it allows, then changed, then looked at again. */
 import { ApiError } from '../../errors.ts'
 import type { Field } from '../../model/model.ts'
 import type { GuardedAssignment, GuardedPlan, GuardedUpdate } from '../../plan/guarded.ts'
 import { conditionSql } from '../sql/condition.ts'
-import type { Row } from '../sql/row.ts'
+import { Row } from '../sql/row.ts'
 import { objectSql } from '../sql/select.ts'
-import { changesSql, checksSql, eventSql, shownSql } from '../sql/write.ts'
-import { type Sql, sql } from '../sql/writer.ts'
-import type { ResultRow, SqlValue } from '../values.ts'
-import { requireValues } from './assign.ts'
+import { changesSql, checksSql, eventSql, rowSql, shownSql, updateSql } from '../sql/write.ts'
+import { arg, name, type Sql, sql } from '../sql/writer.ts'
+import type { Inputs, ResultRow, SqlValue } from '../values.ts'
+import { requireValues, valuesOf } from './assign.ts'
 import { requireChecks, requireMatch } from './checks.ts'
+import type { WriteDatabase } from './database.ts'
 import { documentOutputs, type MergedDocument, mergedDocuments, requireFit } from './documents.ts'
 import type { ItemChange } from './event.ts'
+import { References } from './references.ts'
+import { rowLock } from './row-lock.ts'
+import type { Ask, Rows, Steps, WriteRun, WriteScope } from './steps.ts'
+import { none, textOf } from './written.ts'
+
+export function updateRun<S>(shape: GuardedUpdate, database: WriteDatabase<S>): WriteRun<S> {
+  const { collection, set } = shape
+  const id = arg(shape.id)
+  const row = new Row(database.dialect, collection.name)
+  const lock = rowLock(collection, id, 'change', database)
+  const look = database.prepare(rowSql(row, id, storedOutputs(shape, row)))
+  const references = new References(shape.references, database)
+  const change = changer(shape, database)
+  const touched = new Set([collection.name])
+  return function* update(plan, scope) {
+    const { args, principal } = plan
+    const slots = valuesOf(set, plan, scope.at)
+    const inputs = { args, userId: principal.userId, slots }
+    // In this order: each statement sees what was committed while the lock was waited for.
+    const [, stored, found] = yield [lock?.(inputs), { statement: look, inputs }, references.ask(inputs)]
+    const { changed, unchanged } = decide(shape, plan, stored?.[0], slots)
+    references.require(found, unchanged)
+    const itemId = Number(args[shape.id])
+    const became = yield* change(itemId, changed, inputs, scope)
+    requireAllowed(shape, became)
+    const event = eventOf(shape, itemId, changed, became)
+    if (event !== undefined) scope.log(event)
+    return {
+      id: itemId,
+      text: textOf(became[TEXT]),
+      changed: changed.length > 0 ? touched : none,
+      removed: none,
+    }
+  }
+}
+
+type Change<S> = (
+  id: number,
+  changed: readonly GuardedAssignment[],
+  inputs: Inputs & { readonly slots: readonly SqlValue[] },
+  scope: WriteScope<S>,
+) => Steps<S, ResultRow>
+
+/** Changes the row and looks at what became of it: in one round trip, unless its search terms are stored between. */
+function changer<S>(shape: GuardedUpdate, database: WriteDatabase<S>): Change<S> {
+  const { collection, set } = shape
+  const id = arg(shape.id)
+  const row = new Row(database.dialect, collection.name)
+  const look = database.look({ row, id, outputs: changedOutputs(shape, row), shown: TEXT })
+  const index = set.some(({ field }) => field.searchable) ? database.searchIndex(collection) : undefined
+  const returned = index === undefined ? [sql`1`] : collection.searchable.map(field => name(field.name))
+  const statement =
+    set.length === 0
+      ? undefined
+      : database.prepare(updateSql(collection, set, id, returned, database.dialect))
+  return function* change(itemId, changed, inputs, scope) {
+    if (statement === undefined || changed.length === 0) return look.row(yield look.asks(inputs))
+    const update: Ask<S> = { statement, inputs, purpose: 'change' }
+    const isIndexed = index !== undefined && changed.some(({ field }) => field.searchable)
+    let answers: readonly Rows[]
+    try {
+      answers = yield isIndexed ? [update] : [update, ...look.asks(inputs)]
+    } catch (cause) {
+      throw database.refused(cause, set, inputs.slots)
+    }
+    const [updated = [], ...looked] = answers
+    // The row is there, so the database itself withholds it.
+    if (updated[0] === undefined) throw new ApiError('FORBIDDEN')
+    if (!isIndexed) return look.row(looked)
+    index.write(itemId, updated[0], false, scope)
+    return look.row(yield look.asks(inputs))
+  }
+}
 
 /** Where the checks begin among the outputs of the stored row. */
 const STORED_CHECKS = 2
 /** Where things stand among those of the changed one. */
-export const TEXT = 0
+const TEXT = 0
 const EVENT = 1
 const CHECKS = 2
 
 /** Visible; the representation; the checks; whether each assignment changes something; the documents. */
-export function storedOutputs(
-  { rows, representation, before, set, ifMatch }: GuardedUpdate,
-  row: Row,
-): Sql[] {
+function storedOutputs({ rows, representation, before, set, ifMatch }: GuardedUpdate, row: Row): Sql[] {
   return [
     sql`(${conditionSql(rows, row)})`,
     ifMatch === undefined ? ['NULL'] : row.dialect.text(objectSql(representation, row)),
@@ -35,12 +106,12 @@ export function storedOutputs(
 }
 
 /** The answer; the event; the checks. */
-export function changedOutputs({ select, rows, collection, after }: GuardedUpdate, row: Row): Sql[] {
+function changedOutputs({ select, rows, collection, after }: GuardedUpdate, row: Row): Sql[] {
   return [shownSql(select, rows, row), eventSql(collection, row), ...checksSql(after, row)]
 }
 
 /** What an update comes to. */
-export interface Decision {
+interface Decision {
   /** The assignments that change something. */
   readonly changed: readonly GuardedAssignment[]
   /** The fields that are set to what they hold. */
@@ -51,7 +122,7 @@ export interface Decision {
  * Throws what forbids the update, but for its references. `stored`: the outputs of the stored row; `values`: of
  * the assignments, of which those that merge documents are replaced by what they make.
  */
-export function decide(
+function decide(
   { set, before, ifMatch }: GuardedUpdate,
   plan: GuardedPlan,
   stored: ResultRow | undefined,
@@ -92,7 +163,7 @@ function changedAssignments(
 }
 
 /** Throws FORBIDDEN unless the row may be as it became. */
-export function requireAllowed({ after }: GuardedUpdate, became: ResultRow): void {
+function requireAllowed({ after }: GuardedUpdate, became: ResultRow): void {
   requireChecks(after, became, CHECKS)
 }
 

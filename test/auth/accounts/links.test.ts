@@ -13,7 +13,7 @@ import {
 } from '../../conformance/oauth/server.ts'
 import blog from '../../models/blog.ts'
 import type { Place } from '../../setups/setup.ts'
-import { recordsBeside } from '../sealing/beside.ts'
+import { recordsBeside } from '../encryption/other-process.ts'
 import { form, link, open, page, withMail } from './mailed.ts'
 
 test('with a mail server an account exists once its link was opened, and not before', async () => {

@@ -2,16 +2,16 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Secret, TOTP } from 'otpauth'
-import { secretsIn } from '../../../src/auth/accounts/devices.ts'
+import { secretsIn } from '../../../src/auth/accounts/known-devices.ts'
 import { requestReset, reset } from '../../../src/auth/accounts/reset.ts'
 import { signInByCode, signInByPassword } from '../../../src/auth/accounts/sign-in.ts'
 import { signUp } from '../../../src/auth/accounts/sign-up.ts'
 import { createThrottle, signInAllowances } from '../../../src/auth/accounts/throttle.ts'
-import { memoryCounters } from '../../../src/cluster/memory.ts'
+import { memoryCounters } from '../../../src/cluster/memory-counters.ts'
 import { type Browser, type Form, formsOf, type Page } from '../../conformance/oauth/browser.ts'
-import { withFixture } from '../../conformance/oauth/server.ts'
+import { withFixture as withService } from '../../conformance/oauth/server.ts'
+import { type Fixture, MINUTE, withFixture } from './fixture.ts'
 import { form, open, page } from './mailed.ts'
-import { MINUTE, type World, withWorld } from './world.ts'
 
 const email = 'ada@example.com'
 const password = 'correct horse battery'
@@ -25,16 +25,16 @@ const attempt = (address: string, tried: string, secrets: readonly string[] = []
 })
 
 /** All that an account allows in an hour, by wrong passwords from many addresses. */
-async function flood({ base }: World, name = email): Promise<void> {
+async function flood({ base }: Fixture, name = email): Promise<void> {
   const { attempts } = base
   for (let count = 0; count < 100; count++) await attempts.take(name, `203.0.113.${count % 13}`)
 }
 
 test('after a hundred wrong passwords from thirteen addresses the owner comes in from a fresh one, at once', async () => {
-  await withWorld({}, async world => {
-    const { base, user } = world
+  await withFixture({}, async fixture => {
+    const { base, user } = fixture
     await user(email, password)
-    await flood(world)
+    await flood(fixture)
     const kindFrom = async (address: string, tried = password) =>
       (await signInByPassword(base, attempt(address, tried))).kind
     assert.equal(await kindFrom('198.51.100.7'), 'proven')
@@ -46,13 +46,13 @@ test('after a hundred wrong passwords from thirteen addresses the owner comes in
 })
 
 test('a known device has attempts of its own, at its account alone, and does not touch those of others', async () => {
-  await withWorld({}, async world => {
-    const { base, user } = world
+  await withFixture({}, async fixture => {
+    const { base, user } = fixture
     const id = await user(email, password)
     const other = await user('ben@example.com', password)
     const secrets = (await base.devices.remember([], id)) ?? []
     assert.equal(await base.devices.find(secrets, other), undefined)
-    await flood(world)
+    await flood(fixture)
     const neighbour = '203.0.113.1'
     for (let count = 0; count < 60; count++) await base.attempts.take(`someone ${count}`, neighbour)
     const kind = async (tried: string, shown = secrets, name = email) =>
@@ -66,7 +66,7 @@ test('a known device has attempts of its own, at its account alone, and does not
 })
 
 test('whoever has stolen a device’s cookie gets fifty guesses a day by it', async () => {
-  await withWorld({}, async ({ base, user, pass }) => {
+  await withFixture({}, async ({ base, user, pass }) => {
     const id = await user(email, password)
     const device = await base.devices.find((await base.devices.remember([], id)) ?? [], id)
     let guesses = 0
@@ -103,7 +103,7 @@ test('what is documented: 2,400 guesses a day at one account, and three more fro
 })
 
 test('a device is known by its cookie alone, twenty of an account, for 400 days since its last sign-in', async () => {
-  await withWorld({}, async ({ base, user, pass }) => {
+  await withFixture({}, async ({ base, user, pass }) => {
     const id = await user(email, password)
     const { devices, records } = base
     const made: (readonly string[])[] = []
@@ -127,7 +127,7 @@ test('a device is known by its cookie alone, twenty of an account, for 400 days 
 })
 
 test('a secret that somebody else has put into the browser is never made known; several accounts may share one', async () => {
-  await withWorld({}, async ({ base, user }) => {
+  await withFixture({}, async ({ base, user }) => {
     const [one, two] = [await user(email, password), await user('ben@example.com', password)]
     const planted = 'A'.repeat(43)
     const first = (await base.devices.remember([planted], one)) ?? []
@@ -146,7 +146,7 @@ test('a secret that somebody else has put into the browser is never made known; 
 })
 
 test('who knows the password, but not the codes, does not keep the owner’s device from its code', async () => {
-  await withWorld({}, async ({ base, user, pass }) => {
+  await withFixture({}, async ({ base, user, pass }) => {
     const id = await user(email, password)
     const { secret } = await base.codes.start(id, email, 'Example')
     const codeNow = () => new TOTP({ secret: Secret.fromBase32(secret) }).generate({ timestamp: base.now() })
@@ -169,8 +169,8 @@ test('who knows the password, but not the codes, does not keep the owner’s dev
 })
 
 test('strangers who ask for new passwords, or sign up, with an address keep its owner from no reset', async () => {
-  await withWorld({ signUp: 'confirmed' }, async world => {
-    const { base, user, sent, token, pass } = world
+  await withFixture({ signUp: 'confirmed' }, async fixture => {
+    const { base, user, sent, token, pass } = fixture
     await user(email, password)
     for (let count = 0; count < 40; count++) {
       const address = `203.0.113.${count}`
@@ -219,7 +219,7 @@ test('the cookie of a device is set by a sign-in that succeeds, for our own page
       /^__Host-portico_device=[\w-]{43}; Path=\/; HttpOnly; SameSite=Lax; Max-Age=34560000; Secure$/,
     ],
   ] as const) {
-    await withFixture(baseUrl === undefined ? {} : { baseUrl }, async ({ url, ann, browser }) => {
+    await withService(baseUrl === undefined ? {} : { baseUrl }, async ({ url, ann, browser }) => {
       const visitor = browser()
       const { text } = await visitor.send(new URL('/account/sign-in', url))
       const at = new URL('/account/sign-in', url)
@@ -237,7 +237,7 @@ test('the cookie of a device is set by a sign-in that succeeds, for our own page
 })
 
 test('over HTTP: an address that has used up its attempts still lets in who has signed in there before', async () => {
-  await withFixture({}, async ({ ann, browser }) => {
+  await withService({}, async ({ ann, browser }) => {
     const [owner, stranger] = [browser(), browser()]
     const values = { email: ann.email, password: ann.password }
     const first = form(await open(owner, '/account/sign-in'), 'password')

@@ -357,7 +357,7 @@ test('the eleventh attempt is told to wait, whether the account exists or not', 
     await inOneWindow()
     const visitor = browser()
     const first = form(await open(visitor, '/account/sign-in'), 'password')
-    for (const email of [ann.email, 'nobody@example.com']) {
+    for (const email of [ann.email, 'a-stranger@example.com']) {
       for (let count = 0; count < 10; count++) {
         const { status } = page(await visitor.submit(first, { email, password: 'wrong' }))
         assert.equal(status, 400)

@@ -4,7 +4,7 @@ import { createHash, generateKeyPairSync, type KeyObject, sign } from 'node:cryp
 import { test } from 'node:test'
 import { createPasskeys } from '../../../src/auth/accounts/passkeys.ts'
 import type { Records } from '../../../src/records.ts'
-import { type World, withWorld } from './world.ts'
+import { type Fixture, withFixture } from './fixture.ts'
 
 const issuer = 'https://id.example.com'
 const credential = Buffer.from('a credential').toString('base64url')
@@ -42,7 +42,7 @@ function assertion(key: KeyObject, challenge: string, counter: number): string {
   })
 }
 
-async function desk({ base }: World, records: Records = base.records) {
+async function desk({ base }: Fixture, records: Records = base.records) {
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   const stored = {
     userId,
@@ -72,8 +72,8 @@ async function desk({ base }: World, records: Records = base.records) {
 }
 
 test('an authenticator signs its owner in, and one whose counter went back does not', async () => {
-  await withWorld({}, async world => {
-    const { answer, passkeys } = await desk(world)
+  await withFixture({}, async fixture => {
+    const { answer, passkeys } = await desk(fixture)
     assert.equal(await answer(5), userId)
     assert.equal(await answer(6), userId)
     assert.equal(await answer(4), undefined)
@@ -82,8 +82,8 @@ test('an authenticator signs its owner in, and one whose counter went back does 
 })
 
 test('a passkey that is removed while it signs somebody in is not brought back', async () => {
-  await withWorld({}, async world => {
-    const { records } = world.base
+  await withFixture({}, async fixture => {
+    const { records } = fixture.base
     let remove = async (): Promise<unknown> => undefined
     const watched = new Proxy(records, {
       get(target, name: keyof Records) {
@@ -95,7 +95,7 @@ test('a passkey that is removed while it signs somebody in is not brought back',
         }
       },
     })
-    const { answer, passkeys, id } = await desk(world, watched)
+    const { answer, passkeys, id } = await desk(fixture, watched)
     remove = () => records.delete('Passkey', id)
     await answer(2)
     assert.deepEqual(await passkeys.list(userId), [])

@@ -1,4 +1,5 @@
 /** New passwords, and what must be gone once there is one. */
+
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Secret, TOTP } from 'otpauth'
@@ -8,19 +9,20 @@ import { signUp } from '../../../src/auth/accounts/sign-up.ts'
 import { findByEmail, findUser, storePasswordHash } from '../../../src/auth/accounts/users.ts'
 import { sendConfirmation } from '../../../src/auth/accounts/verification.ts'
 import { hashPassword, verifyPassword } from '../../../src/auth/password.ts'
+import { orderById } from '../../../src/plan/order.ts'
 import { system } from '../../../src/principal.ts'
-import { confirms, MINUTE, type World, withWorld } from './world.ts'
+import { confirms, type Fixture, MINUTE, withFixture } from './fixture.ts'
 
 const email = 'ada@example.com'
 const address = '192.0.2.1'
 const old = 'correct horse battery'
 const fresh = 'a staple in the meadow'
 
-async function kindOf({ base }: World, password: string, by = email): Promise<string> {
+async function kindOf({ base }: Fixture, password: string, by = email): Promise<string> {
   return (await signInByPassword(base, { email: by, password, remember: false, address })).kind
 }
 
-async function setEmail({ base }: World, id: number, to: string): Promise<void> {
+async function setEmail({ base }: Fixture, id: number, to: string): Promise<void> {
   const set = [{ field: 'email', param: 1 }]
   const select = [{ kind: 'field', key: 'id', field: 'id' }] as const
   await base.run.write(
@@ -33,8 +35,8 @@ async function setEmail({ base }: World, id: number, to: string): Promise<void> 
 }
 
 test('a link sets a new password once, and ends every session', async () => {
-  await withWorld({}, async world => {
-    const { base, user, sent, revoked, token } = world
+  await withFixture({}, async fixture => {
+    const { base, user, sent, revoked, token } = fixture
     const id = await user(email, old)
     assert.equal(await requestReset(base, 'ADA@example.com', address), undefined)
     const link = await token()
@@ -53,14 +55,14 @@ test('a link sets a new password once, and ends every session', async () => {
     assert.equal((await reset(base, link, fresh)).kind, 'done')
     assert.deepEqual([...new Set(revoked.map(String))], [`${id},`])
     assert.deepEqual(await reset(base, link, 'another good password'), { kind: 'over' })
-    assert.equal(await kindOf(world, old), 'wrong')
-    assert.equal(await kindOf(world, fresh), 'proven')
+    assert.equal(await kindOf(fixture, old), 'wrong')
+    assert.equal(await kindOf(fixture, fresh), 'proven')
     assert.equal(await base.addresses.isVerified(id, email), true)
   })
 })
 
 test('of many who use one link at once, one sets the password', async () => {
-  await withWorld({}, async ({ base, user, token }) => {
+  await withFixture({}, async ({ base, user, token }) => {
     await user(email, old)
     await requestReset(base, email, address)
     const link = await token()
@@ -72,7 +74,7 @@ test('of many who use one link at once, one sets the password', async () => {
 })
 
 test('a link that came while too many wait for their turn is good for another try', async () => {
-  await withWorld({}, async ({ base, user, token }) => {
+  await withFixture({}, async ({ base, user, token }) => {
     await user(email, old)
     await requestReset(base, email, address)
     const link = await token()
@@ -85,7 +87,7 @@ test('a link that came while too many wait for their turn is good for another tr
 })
 
 test('a link is good for an hour, and no other token is one', async () => {
-  await withWorld({}, async ({ base, user, token, pass }) => {
+  await withFixture({}, async ({ base, user, token, pass }) => {
     const id = await user(email, old)
     await requestReset(base, email, address)
     const link = await token()
@@ -103,7 +105,7 @@ test('a link is good for an hour, and no other token is one', async () => {
 })
 
 test('the link is stored as a hash only', async () => {
-  await withWorld({}, async ({ base, user, token }) => {
+  await withFixture({}, async ({ base, user, token }) => {
     await user(email, old)
     await requestReset(base, email, address)
     const link = await token()
@@ -114,7 +116,7 @@ test('the link is stored as a hash only', async () => {
 })
 
 test('an unknown address gets no mail and the same answer; asking often is throttled for both', async () => {
-  await withWorld({}, async ({ base, user, sent }) => {
+  await withFixture({}, async ({ base, user, sent }) => {
     await user(email, old)
     for (const asked of [email, 'nobody@example.com']) {
       for (let count = 0; count < 3; count++)
@@ -128,7 +130,7 @@ test('an unknown address gets no mail and the same answer; asking often is throt
 })
 
 test('a new password makes the other links useless', async () => {
-  await withWorld({}, async ({ base, user, token }) => {
+  await withFixture({}, async ({ base, user, token }) => {
     await user(email, old)
     await requestReset(base, email, address)
     const first = await token()
@@ -141,11 +143,11 @@ test('a new password makes the other links useless', async () => {
 })
 
 test('who can write to an account cannot take it over by giving it another address', async () => {
-  await withWorld({}, async world => {
-    const { base, user, sent, token } = world
+  await withFixture({}, async fixture => {
+    const { base, user, sent, token } = fixture
     const id = await user(email, old)
-    assert.equal(await kindOf(world, old), 'proven')
-    await setEmail(world, id, 'mallory@example.com')
+    assert.equal(await kindOf(fixture, old), 'proven')
+    await setEmail(fixture, id, 'mallory@example.com')
     await requestReset(base, 'mallory@example.com', address)
     await base.idle()
     assert.deepEqual(sent, [])
@@ -157,19 +159,19 @@ test('who can write to an account cannot take it over by giving it another addre
 })
 
 test('a link is void once the account has another address', async () => {
-  await withWorld({}, async world => {
-    const { base, user, token } = world
+  await withFixture({}, async fixture => {
+    const { base, user, token } = fixture
     const id = await user(email, old)
     await requestReset(base, email, address)
     const link = await token()
-    await setEmail(world, id, 'new@example.com')
+    await setEmail(fixture, id, 'new@example.com')
     assert.deepEqual(await reset(base, link, fresh), { kind: 'over' })
   })
 })
 
 test('what a stranger left in an account of one’s own address is gone after the reset', async () => {
-  await withWorld({}, async world => {
-    const { base, key, token, pass } = world
+  await withFixture({}, async fixture => {
+    const { base, key, token, pass } = fixture
     assert.equal((await signUp(base, { name: 'Mallory', email, password: old, address })).kind, 'ready')
     const made = await findByEmail(base.run, email)
     assert.ok(made)
@@ -194,8 +196,8 @@ test('a reset ends passkeys and keys of a confirmed account too; old one-time co
     [7 * 24 * 60 * MINUTE, true],
     [7 * 24 * 60 * MINUTE - 1, false],
   ] as const) {
-    await withWorld({}, async world => {
-      const { base, user, key, token, pass } = world
+    await withFixture({}, async fixture => {
+      const { base, user, key, token, pass } = fixture
       const id = await user(email, old)
       const owner = String(id)
       await key(id)
@@ -224,7 +226,7 @@ function keysOf(id: number) {
   const filter = { kind: 'compare', field: 'user_id', operator: 'eq', param: 2 } as const
   const window = { kind: 'page', offset: 0, limit: 1, total: 'none' } as const
   const select = [{ kind: 'field', key: 'id', field: 'id' }] as const
-  const rest = { within: undefined, search: undefined, sort: [] }
+  const rest = { within: undefined, search: undefined, sort: orderById }
   return {
     shape: { kind: 'list', collection: 'api_keys', filter, window, select, ...rest },
     args: [0, 10, id],
@@ -232,8 +234,8 @@ function keysOf(id: number) {
 }
 
 test('changing it takes the old one, and spares the session that asks', async () => {
-  await withWorld({}, async world => {
-    const { base, user, revoked } = world
+  await withFixture({}, async fixture => {
+    const { base, user, revoked } = fixture
     const userId = await user(email, old)
     const change = { userId, current: old, password: fresh, address, session: 'this one', keys: false }
     const faults = [
@@ -249,13 +251,13 @@ test('changing it takes the old one, and spares the session that asks', async ()
     assert.equal(revoked.length, 0)
     assert.equal((await changePassword(base, change)).kind, 'done')
     assert.deepEqual([...new Set(revoked.map(String))], [`${userId},this one`])
-    assert.equal(await kindOf(world, old), 'wrong')
-    assert.equal(await kindOf(world, fresh), 'proven')
+    assert.equal(await kindOf(fixture, old), 'wrong')
+    assert.equal(await kindOf(fixture, fresh), 'proven')
   })
 })
 
 test('mail that cannot be sent is told to the operator, not to who asked', async () => {
-  await withWorld({ mailFails: true }, async ({ base, user, faults }) => {
+  await withFixture({ mailFails: true }, async ({ base, user, faults }) => {
     await user(email, old)
     assert.equal(await requestReset(base, email, address), undefined)
     await base.idle()
@@ -264,7 +266,7 @@ test('mail that cannot be sent is told to the operator, not to who asked', async
 })
 
 test('who knows the old password cannot put another in place of the one that a reset has set meanwhile', async () => {
-  await withWorld({}, async ({ base, user, revoked }) => {
+  await withFixture({}, async ({ base, user, revoked }) => {
     const userId = await user(email, old)
     const owners = await hashPassword('the owner has set this')
     // As many as keep a change waiting for its turn.
@@ -287,7 +289,7 @@ test('who knows the old password cannot put another in place of the one that a r
 })
 
 test('nor where the reset comes between the proof of the old password and the new one', async () => {
-  await withWorld({}, async ({ base, user, revoked }) => {
+  await withFixture({}, async ({ base, user, revoked }) => {
     const userId = await user(email, old)
     const owners = await hashPassword('the owner has set this')
     let meanwhile: Promise<unknown> = Promise.resolve()

@@ -6,7 +6,7 @@ import { requestReset, reset } from '../../../src/auth/accounts/reset.ts'
 import { confirmPassword, signInByCode, signInByPassword } from '../../../src/auth/accounts/sign-in.ts'
 import { storePasswordHash } from '../../../src/auth/accounts/users.ts'
 import { hashPassword } from '../../../src/auth/password.ts'
-import { MINUTE, type World, withWorld } from './world.ts'
+import { type Fixture, MINUTE, withFixture } from './fixture.ts'
 
 const password = 'correct horse battery'
 const attempt = { email: 'ada@example.com', password, remember: true, address: '192.0.2.1' }
@@ -16,7 +16,7 @@ function codeAt(secret: string, time: number): string {
 }
 
 /** A user with one-time codes turned on. */
-async function protectedUser({ base, user }: World) {
+async function protectedUser({ base, user }: Fixture) {
   const id = await user(attempt.email, password)
   const { secret } = await base.codes.start(id, attempt.email, 'Example')
   const recovery = await base.codes.confirm(id, codeAt(secret, base.now()))
@@ -25,7 +25,7 @@ async function protectedUser({ base, user }: World) {
 }
 
 test('the right password signs in, however the address is spelt', async () => {
-  await withWorld({}, async ({ base, user }) => {
+  await withFixture({}, async ({ base, user }) => {
     const userId = await user(attempt.email, password)
     const at = Math.floor(base.now() / 1000)
     const proven = { kind: 'proven', userId, remember: true, methods: ['pwd'], at }
@@ -35,7 +35,7 @@ test('the right password signs in, however the address is spelt', async () => {
 })
 
 test('a wrong password, an unknown address and an account without a password answer alike', async () => {
-  await withWorld({}, async ({ base, user }) => {
+  await withFixture({}, async ({ base, user }) => {
     await user(attempt.email, password)
     for (const tried of [
       { ...attempt, password: `${password} ` },
@@ -50,7 +50,7 @@ test('a wrong password, an unknown address and an account without a password ans
 })
 
 test('a password that was changed while sign-ins with it wait for their turn signs nobody in any more', async () => {
-  await withWorld({}, async ({ base, user }) => {
+  await withFixture({}, async ({ base, user }) => {
     const id = await user(attempt.email, password)
     const changed = await hashPassword('another password')
     let isChanged = false
@@ -67,7 +67,7 @@ test('a password that was changed while sign-ins with it wait for their turn sig
 })
 
 test('ten attempts from one address, then none until the window ends; the right password makes no difference', async () => {
-  await withWorld({}, async ({ base, user, pass }) => {
+  await withFixture({}, async ({ base, user, pass }) => {
     await user(attempt.email, password)
     for (const email of [attempt.email, 'nobody@example.com']) {
       for (let count = 0; count < 10; count++) {
@@ -88,7 +88,7 @@ test('ten attempts from one address, then none until the window ends; the right 
 })
 
 test('who signs in often is never throttled', async () => {
-  await withWorld({}, async ({ base, user }) => {
+  await withFixture({}, async ({ base, user }) => {
     await user(attempt.email, password)
     for (let count = 0; count < 12; count++) {
       assert.equal((await signInByPassword(base, attempt)).kind, 'proven')
@@ -97,9 +97,9 @@ test('who signs in often is never throttled', async () => {
 })
 
 test('with one-time codes on, the password alone signs nobody in', async () => {
-  await withWorld({}, async world => {
-    const { base, pass } = world
-    const { id, secret } = await protectedUser(world)
+  await withFixture({}, async fixture => {
+    const { base, pass } = fixture
+    const { id, secret } = await protectedUser(fixture)
     pass(MINUTE)
     const first = await signInByPassword(base, attempt)
     assert.equal(first.kind, 'second-factor')
@@ -124,9 +124,9 @@ test('with one-time codes on, the password alone signs nobody in', async () => {
 })
 
 test('a second step that is under way is over when the password is set anew', async () => {
-  await withWorld({}, async world => {
-    const { base, pass, token } = world
-    const { secret } = await protectedUser(world)
+  await withFixture({}, async fixture => {
+    const { base, pass, token } = fixture
+    const { secret } = await protectedUser(fixture)
     pass(MINUTE)
     const first = await signInByPassword(base, attempt)
     assert.ok('token' in first)
@@ -138,9 +138,9 @@ test('a second step that is under way is over when the password is set anew', as
 })
 
 test('a code works once, whoever sends it, and only around its time', async () => {
-  await withWorld({}, async world => {
-    const { base, pass } = world
-    const { id, secret } = await protectedUser(world)
+  await withFixture({}, async fixture => {
+    const { base, pass } = fixture
+    const { id, secret } = await protectedUser(fixture)
     pass(10 * MINUTE)
     const code = codeAt(secret, base.now())
     const results = await Promise.all(Array.from({ length: 20 }, () => base.codes.check(id, code)))
@@ -152,9 +152,9 @@ test('a code works once, whoever sends it, and only around its time', async () =
 })
 
 test('guessing codes is throttled, over several sign-ins too', async () => {
-  await withWorld({}, async world => {
-    const { base, pass } = world
-    const { secret } = await protectedUser(world)
+  await withFixture({}, async fixture => {
+    const { base, pass } = fixture
+    const { secret } = await protectedUser(fixture)
     pass(MINUTE)
     const right = codeAt(secret, base.now())
     for (let count = 0; count < 10; count++) {
@@ -172,9 +172,9 @@ test('guessing codes is throttled, over several sign-ins too', async () => {
 })
 
 test('a recovery code works once, however it is typed', async () => {
-  await withWorld({}, async world => {
-    const { base } = world
-    const { id, recovery } = await protectedUser(world)
+  await withFixture({}, async fixture => {
+    const { base } = fixture
+    const { id, recovery } = await protectedUser(fixture)
     const [code = ''] = recovery
     assert.equal(new Set(recovery).size, 10)
     assert.equal(await base.codes.check(id + 1, code), false)
@@ -188,8 +188,8 @@ test('a recovery code works once, however it is typed', async () => {
 })
 
 test('until a first code has fitted, codes are off; turned off, none is asked for', async () => {
-  await withWorld({}, async world => {
-    const { base, user, pass } = world
+  await withFixture({}, async fixture => {
+    const { base, user, pass } = fixture
     const id = await user(attempt.email, password)
     const { secret } = await base.codes.start(id, attempt.email, 'Example')
     assert.equal(await base.codes.isOn(id), false)
@@ -207,9 +207,9 @@ test('until a first code has fitted, codes are off; turned off, none is asked fo
 })
 
 test('the second step is over after five minutes', async () => {
-  await withWorld({}, async world => {
-    const { base, pass } = world
-    const { secret } = await protectedUser(world)
+  await withFixture({}, async fixture => {
+    const { base, pass } = fixture
+    const { secret } = await protectedUser(fixture)
     pass(MINUTE)
     const first = await signInByPassword(base, attempt)
     assert.ok('token' in first)
@@ -220,7 +220,7 @@ test('the second step is over after five minutes', async () => {
 })
 
 test('confirming one’s password is counted as signing in is', async () => {
-  await withWorld({}, async ({ base, user }) => {
+  await withFixture({}, async ({ base, user }) => {
     const id = await user(attempt.email, password)
     assert.equal(await confirmPassword(base, id, password, { address: '192.0.2.1' }), undefined)
     assert.deepEqual(await confirmPassword(base, id, 'wrong', { address: '192.0.2.1' }), { kind: 'wrong' })

@@ -7,13 +7,13 @@ import { finishSignUp, pendingAddress, signUp } from '../../../src/auth/accounts
 import { findByEmail, findUser } from '../../../src/auth/accounts/users.ts'
 import { addressToConfirm, sendConfirmation } from '../../../src/auth/accounts/verification.ts'
 import type { Records } from '../../../src/records.ts'
-import { confirms, MINUTE, withWorld } from './world.ts'
+import { confirms, MINUTE, withFixture } from './fixture.ts'
 
 const password = 'correct horse battery'
 const account = { name: ' Ada Lovelace ', email: 'Ada@Example.com', password, address: '192.0.2.1' }
 
 test('open: the account is there at once, with the least role and an address that is not confirmed', async () => {
-  await withWorld({ signUp: 'open' }, async ({ base, sent, token }) => {
+  await withFixture({ signUp: 'open' }, async ({ base, sent, token }) => {
     assert.deepEqual(await signUp(base, account), { kind: 'ready' })
     const user = await findByEmail(base.run, 'ada@example.com')
     assert.ok(user)
@@ -35,7 +35,7 @@ test('open: the account is there at once, with the least role and an address tha
 })
 
 test('open: a known address is answered as a new one, after as many commits; its owner hears of it', async () => {
-  await withWorld({ signUp: 'open' }, async ({ base, user, sent }) => {
+  await withFixture({ signUp: 'open' }, async ({ base, user, sent }) => {
     const id = await user('ada@example.com', 'the first password')
     const before = await findUser(base.run, id)
     const commits: number[] = []
@@ -73,7 +73,7 @@ function counting(base: AccountBase) {
 }
 
 test('of many who sign up with one address at once, one gets it', async () => {
-  await withWorld({ signUp: 'open' }, async ({ base, sent }) => {
+  await withFixture({ signUp: 'open' }, async ({ base, sent }) => {
     const answers = await Promise.all(
       Array.from({ length: 8 }, (_, at) => signUp(base, { ...account, address: `192.0.2.${at}` })),
     )
@@ -85,7 +85,7 @@ test('of many who sign up with one address at once, one gets it', async () => {
 })
 
 test('confirmed: whoever asks, and for whatever address, hears the same', async () => {
-  await withWorld({ signUp: 'confirmed' }, async ({ base, user, sent }) => {
+  await withFixture({ signUp: 'confirmed' }, async ({ base, user, sent }) => {
     await user('known@example.com', 'the first password')
     assert.deepEqual(await signUp(base, account), { kind: 'sent' })
     assert.deepEqual(await signUp(base, { ...account, email: 'known@example.com' }), { kind: 'sent' })
@@ -98,7 +98,7 @@ test('confirmed: whoever asks, and for whatever address, hears the same', async 
 })
 
 test('confirmed: the link makes the account, once, within a day', async () => {
-  await withWorld({ signUp: 'confirmed' }, async ({ base, token, pass }) => {
+  await withFixture({ signUp: 'confirmed' }, async ({ base, token, pass }) => {
     await signUp(base, account)
     const link = await token()
     assert.equal(await pendingAddress(base, link), 'ada@example.com')
@@ -118,7 +118,7 @@ test('confirmed: the link makes the account, once, within a day', async () => {
 })
 
 test('confirmed: who receives the mail does not make the account that another asked for', async () => {
-  await withWorld({ signUp: 'confirmed' }, async ({ base, token }) => {
+  await withFixture({ signUp: 'confirmed' }, async ({ base, token }) => {
     await signUp(base, account)
     const link = await token()
     for (let count = 0; count < 10; count++) {
@@ -132,7 +132,7 @@ test('confirmed: who receives the mail does not make the account that another as
 })
 
 test('confirmed: an address that was taken meanwhile makes no second account', async () => {
-  await withWorld({ signUp: 'confirmed' }, async ({ base, token, user }) => {
+  await withFixture({ signUp: 'confirmed' }, async ({ base, token, user }) => {
     await signUp(base, account)
     const link = await token()
     await user('ada@example.com', password)
@@ -141,7 +141,7 @@ test('confirmed: an address that was taken meanwhile makes no second account', a
 })
 
 test('every fault is told at once, by its field', async () => {
-  await withWorld({}, async ({ base }) => {
+  await withFixture({}, async ({ base }) => {
     const cases = [
       [{ name: ' ', email: 'no address', password: 'short' }, ['name', 'email', 'password']],
       [{ name: 'x'.repeat(101) }, ['name']],
@@ -164,7 +164,7 @@ test('every fault is told at once, by its field', async () => {
 })
 
 test('a passphrase of any script is taken, and counted in characters', async () => {
-  await withWorld({}, async ({ base }) => {
+  await withFixture({}, async ({ base }) => {
     const long = `${'🦊'.repeat(3)}wald und wiese`
     const made = await signUp(base, { ...account, password: long })
     assert.equal(made.kind, 'ready')
@@ -174,13 +174,13 @@ test('a passphrase of any script is taken, and counted in characters', async () 
 })
 
 test('off: nobody signs up', async () => {
-  await withWorld({ signUp: 'off' }, async ({ base }) => {
+  await withFixture({ signUp: 'off' }, async ({ base }) => {
     await assert.rejects(signUp(base, account), { code: 'NOT_FOUND' })
   })
 })
 
 test('signing up is throttled', async () => {
-  await withWorld({ signUp: 'confirmed' }, async ({ base, sent }) => {
+  await withFixture({ signUp: 'confirmed' }, async ({ base, sent }) => {
     for (let count = 0; count < 3; count++) assert.equal((await signUp(base, account)).kind, 'sent')
     assert.deepEqual(await signUp(base, account), { kind: 'throttled', seconds: 900 })
     await base.idle()
@@ -189,7 +189,7 @@ test('signing up is throttled', async () => {
 })
 
 test('a link confirms the address that it was sent to, not the one that the account has by then', async () => {
-  await withWorld({ signUp: 'open' }, async ({ base, user, token }) => {
+  await withFixture({ signUp: 'open' }, async ({ base, user, token }) => {
     const id = await user('new@example.com', password)
     await sendConfirmation(base, id, 'old@example.com')
     assert.equal(await confirms(base, await token(), id), false)

@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { createThrottle } from '../../../src/auth/accounts/throttle.ts'
 import type { RateCounters } from '../../../src/cluster/cluster.ts'
-import { memoryCounters } from '../../../src/cluster/memory.ts'
+import { memoryCounters } from '../../../src/cluster/memory-counters.ts'
 
 const allowances = {
   pair: { attempts: 3, window: 60 },

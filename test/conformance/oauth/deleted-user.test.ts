@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createAddresses } from '../../../src/auth/accounts/addresses.ts'
+import { createTokens } from '../../../src/auth/accounts/link-tokens.ts'
 import { createOneTimeCodes } from '../../../src/auth/accounts/one-time-codes.ts'
 import { createPasskeys } from '../../../src/auth/accounts/passkeys.ts'
-import { createTokens } from '../../../src/auth/accounts/tokens.ts'
-import { accountEndRecord } from '../../../src/auth/server/ended.ts'
+import { accountEndRecord } from '../../../src/auth/server/sessions/session-ends.ts'
 import { checkModel } from '../../../src/model/check.ts'
 import type { Records } from '../../../src/records.ts'
 import blog from '../../models/blog.ts'
@@ -151,7 +151,7 @@ async function lives(fixture: Fixture, app: App, jwtApp: App, ben: Person) {
   }
 }
 
-const faces = {
+const transports = {
   REST: ({ call, admin }: Fixture, { id }: Person) =>
     call(`/api/v1/users/${id}`, { method: 'DELETE', key: admin.key }),
   GraphQL: ({ call, admin }: Fixture, { id }: Person) =>
@@ -162,7 +162,7 @@ const faces = {
     }),
 }
 
-for (const [face, remove] of Object.entries(faces)) {
+for (const [face, remove] of Object.entries(transports)) {
   test(`a user deleted by ${face} is gone, with everything that was theirs`, async () => {
     await withFixture({}, async fixture => {
       const { ann, ben, url, call } = fixture

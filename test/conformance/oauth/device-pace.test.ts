@@ -1,7 +1,7 @@
 /** How fast a device may ask (RFC 8628, 3.2 and 3.5), whichever node it asks. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { isTooFast, pollIntervalSeconds } from '../../../src/auth/server/device-pace.ts'
+import { isTooFast, pollIntervalSeconds } from '../../../src/auth/server/tokens/device-polling.ts'
 import { checkModel } from '../../../src/model/check.ts'
 import blog from '../../models/blog.ts'
 import { type App, type Fixture, post, secretOf, withFixture } from './server.ts'

@@ -1,5 +1,5 @@
 /**
- * Where the database locks the rows, on one node: what makes, shows and removes accounts, consent, apps, keys, tokens.
+ * Where the database locks the rows, on one node: consent and scopes. `locked-nodes.test.ts` has what ends.
  * `PORTICO_MATRIX=whole` runs every test of the authorization server there, as before a release.
  */
 import { describe } from 'node:test'
@@ -10,19 +10,19 @@ import { shareSetup } from './server.ts'
 shareSetup(locked)
 
 describe(locked.name, async () => {
-  await import('./deleted-user.test.ts')
-  await import('./jwt.test.ts')
   await import('./other-account.test.ts')
   await import('./scopes.test.ts')
   if (!isWhole) return
   await import('./claims.test.ts')
   await import('./clients.test.ts')
   await import('./attacks.test.ts')
+  await import('./deleted-user.test.ts')
   await import('./dpop.test.ts')
   await import('./device-pace.test.ts')
   await import('./ended-sessions.test.ts')
   await import('./endings.test.ts')
   await import('./grant-refusals.test.ts')
+  await import('./jwt.test.ts')
   await import('./outside.test.ts')
   await import('./parameters.test.ts')
   await import('./redirect-uri.test.ts')

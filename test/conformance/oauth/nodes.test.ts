@@ -1,5 +1,5 @@
 /**
- * The same tests of the authorization server, each request to another of three nodes: those about what nodes share.
+ * Tests of the authorization server on three nodes, each request to another: those about what nodes share.
  * `PORTICO_MATRIX=whole` also runs those that a single node decides alone, as before a release.
  */
 import { describe } from 'node:test'
@@ -11,17 +11,17 @@ shareSetup(postgresNodes)
 
 describe(postgresNodes.name, async () => {
   await import('./attacks.test.ts')
-  await import('./deleted-user.test.ts')
   await import('./device-pace.test.ts')
   await import('./ended-sessions.test.ts')
-  await import('./jwt.test.ts')
-  await import('./requests.test.ts')
-  await import('./revocation.test.ts')
   if (!isWhole) return
   await import('./claims.test.ts')
   await import('./clients.test.ts')
+  await import('./deleted-user.test.ts')
   await import('./endings.test.ts')
   await import('./grant-refusals.test.ts')
+  await import('./jwt.test.ts')
   await import('./parameters.test.ts')
   await import('./redirect-uri.test.ts')
+  await import('./requests.test.ts')
+  await import('./revocation.test.ts')
 })

@@ -1,7 +1,9 @@
 /** A service with people, apps and a browser: what the tests of the authorization server start from. */
 import assert from 'node:assert/strict'
 import { after } from 'node:test'
-import { createKey, createUser } from '../../../src/auth/bootstrap.ts'
+import { isDeepStrictEqual } from 'node:util'
+import { createBySystem, createKey } from '../../../src/auth/bootstrap.ts'
+import { hashPassword } from '../../../src/auth/password.ts'
 import type { GivenSettings } from '../../../src/config.ts'
 import { checkModel } from '../../../src/model/check.ts'
 import type { Declaration } from '../../../src/model/declaration.ts'
@@ -58,6 +60,15 @@ const people = [
   ['Cleo', 'accountant'],
 ] as const
 
+const hashes = new Map<string, Promise<string>>()
+
+/** A hash takes 20 ms of CPU time: each fixture of a process has people of the same passwords. */
+function hashOf(password: string): Promise<string> {
+  const hash = hashes.get(password) ?? hashPassword(password)
+  hashes.set(password, hash)
+  return hash
+}
+
 /** The addresses of the first people have no number; those of `set` people more have theirs. */
 async function seed(declaration: Declaration, place: Place, set = 0): Promise<readonly Person[]> {
   const model = checkModel(declaration)
@@ -68,7 +79,12 @@ async function seed(declaration: Declaration, place: Place, set = 0): Promise<re
     for (const [name, role] of people) {
       const email = `${name.toLowerCase()}${set === 0 ? '' : set}@example.com`
       const password = `the password of ${name}`
-      const id = await createUser(run, { name, email, role }, password)
+      const id = await createBySystem(
+        run,
+        'users',
+        { name, email, role },
+        { password_hash: await hashOf(password) },
+      )
       const key = await createKey(run, id, { name: 'all', scopes: ['*'] })
       made.push({ id, name, email, password, role, key })
     }
@@ -96,17 +112,14 @@ type WithFixture = (use: (fixture: Fixture) => Promise<void>) => Promise<void>
 
 let usual: Setup = sqlite
 /** Undefined where each test has a service of its own. */
-let shared: WithFixture | undefined
+let shared: SharedServices | undefined
 
-/** Where the tests of this process run, but for those that say otherwise. */
-export function useSetup(setup: Setup): void {
-  usual = setup
-}
-
-/** The same, but tests with the usual settings share one service, as `sharedFixtures` has it. */
+/** Where the tests of this process run, unless they name a setup. Those with the same settings share a service. */
 export function shareSetup(setup: Setup): void {
+  const services = new SharedServices(setup)
   usual = setup
-  shared = sharedFixtures(setup)
+  shared = services
+  after(() => services.close())
 }
 
 /**
@@ -126,7 +139,7 @@ export async function withFixture(
   declaration: Declaration = blog,
   setup: Setup = usual,
 ): Promise<void> {
-  if (shared && setup === usual && declaration === blog && Object.keys(given).length === 0) return shared(use)
+  if (shared && setup === usual && declaration === blog) return (await shared.of(given)).withFixture(use)
   const place = await setup.open()
   try {
     const people = await seed(declaration, place)
@@ -175,6 +188,32 @@ class SharedService {
     this.#tests = 0
     await served?.close()
     await place?.close()
+  }
+}
+
+/** The service with default settings, and the last one with others: most settings are those of one test. */
+class SharedServices {
+  readonly #setup: Setup
+  readonly #default: SharedService
+  #other: { readonly given: GivenSettings; readonly service: SharedService } | undefined
+
+  constructor(setup: Setup) {
+    this.#setup = setup
+    this.#default = new SharedService(setup, {})
+  }
+
+  async of(given: GivenSettings): Promise<SharedService> {
+    if (Object.keys(given).length === 0) return this.#default
+    if (this.#other !== undefined && isDeepStrictEqual(this.#other.given, given)) return this.#other.service
+    await this.#other?.service.close()
+    const service = new SharedService(this.#setup, given)
+    this.#other = { given, service }
+    return service
+  }
+
+  async close(): Promise<void> {
+    await this.#default.close()
+    await this.#other?.service.close()
   }
 }
 

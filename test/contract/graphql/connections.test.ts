@@ -4,7 +4,7 @@ import { after, before, suite, test } from 'node:test'
 import type { JsonValue } from '../../../src/model/fields/type.ts'
 import type { Principal } from '../../../src/principal.ts'
 import { kinds } from '../rest/databases.ts'
-import { callers, type Decisions, type Faces, inRestWords, openFaces } from './faces.ts'
+import { callers, type Decisions, inRestWords, openTransports, type Transports } from './transports.ts'
 
 interface Connection {
   readonly totalCount: number
@@ -106,25 +106,30 @@ interface Page {
 const SIZE = 1
 
 /** REST's pages, one after the other, in the order of `sort`. */
-async function restPages(faces: Faces, list: Walked, sort: string, who: Principal): Promise<readonly Page[]> {
+async function restPages(
+  transports: Transports,
+  list: Walked,
+  sort: string,
+  who: Principal,
+): Promise<readonly Page[]> {
   const { path, fields: names, filters } = list
   const pages: Page[] = []
   for (let cursor = ''; ; ) {
     const query = [`cursor=${encodeURIComponent(cursor)}`, `per_page=${SIZE}`, `fields=${names}`]
     if (sort !== '') query.push(`sort=${sort}`)
     if (filters !== '') query.push(encodeURI(filters))
-    const { data = [], meta, error } = await faces.byRest(`/api/v1/${path}?${query.join('&')}`, who)
+    const { data = [], meta, error } = await transports.byRest(`/api/v1/${path}?${query.join('&')}`, who)
     assert.equal(error, undefined)
     const next = meta?.next_cursor ?? undefined
-    pages.push({ data, next, decided: faces.decisions(who) })
+    pages.push({ data, next, decided: transports.decisions(who) })
     if (next === undefined) return pages
     cursor = next
   }
 }
 
-async function connection(faces: Faces, list: Walked, page: string, shown: string, who: Principal) {
+async function connection(transports: Transports, list: Walked, page: string, shown: string, who: Principal) {
   const source = list.graphql.replace('PAGE', page).replace('SHOWN', shown)
-  const { answer, codes } = await faces.byGraphql(source, who)
+  const { answer, codes } = await transports.byGraphql(source, who)
   assert.deepEqual(codes, [], source)
   const held = answer as { readonly list?: Connection } | Connection
   return 'list' in held ? (held.list as Connection) : (held as Connection)
@@ -134,8 +139,8 @@ const whole = ({ selection }: Walked) =>
   `{ nodes { ${selection} } pageInfo { hasNextPage hasPreviousPage startCursor endCursor } }`
 
 /** Whether the caller may see the item whose list it is. */
-async function mayAsk(faces: Faces, { path }: Walked, who: Principal): Promise<boolean> {
-  const { error } = await faces.byRest(`/api/v1/${path}?cursor=`, who)
+async function mayAsk(transports: Transports, { path }: Walked, who: Principal): Promise<boolean> {
+  const { error } = await transports.byRest(`/api/v1/${path}?cursor=`, who)
   return error === undefined
 }
 
@@ -148,23 +153,29 @@ function keysOf(cursor: string | null): readonly JsonValue[] {
 
 /** Page by page; forward, GraphQL goes on by the cursors that REST gives. */
 async function walk(
-  faces: Faces,
+  transports: Transports,
   list: Walked,
   direction: 'forward' | 'backward',
   who: Principal,
 ): Promise<void> {
   const forward = direction === 'forward'
-  const pages = await restPages(faces, list, forward ? list.sort : list.reversed, who)
+  const pages = await restPages(transports, list, forward ? list.sort : list.reversed, who)
   let cursor: string | undefined
   for (const [index, { data, decided, next }] of pages.entries()) {
     const [size, position] = forward ? ['first', 'after'] : ['last', 'before']
     const place = cursor === undefined ? '' : `, ${position}: "${cursor}"`
-    const { nodes, pageInfo } = await connection(faces, list, `${size}: ${SIZE}${place}`, whole(list), who)
+    const { nodes, pageInfo } = await connection(
+      transports,
+      list,
+      `${size}: ${SIZE}${place}`,
+      whole(list),
+      who,
+    )
     assert.deepEqual(
       nodes.map(node => inRestWords(node)),
       data,
     )
-    assert.deepEqual(faces.decisions(who), decided)
+    assert.deepEqual(transports.decisions(who), decided)
     const { hasNextPage, hasPreviousPage, startCursor, endCursor } = pageInfo
     assert.equal(forward ? hasNextPage : hasPreviousPage, next !== undefined)
     assert.equal(forward ? hasPreviousPage : hasNextPage, index > 0)
@@ -179,32 +190,32 @@ async function walk(
 
 for (const kind of kinds) {
   suite(kind.name, () => {
-    let faces: Faces
+    let transports: Transports
     before(async () => {
-      faces = await openFaces(kind)
+      transports = await openTransports(kind)
       walked = 0
       pagesSeen = 0
     })
-    after(() => faces?.close())
+    after(() => transports?.close())
 
     for (const list of lists) {
       for (const [name, who] of callers) {
         for (const direction of ['forward', 'backward'] as const) {
           test(`${name} walks ${direction} through ${list.graphql}`, async () => {
-            if (await mayAsk(faces, list, who)) return walk(faces, list, direction, who)
+            if (await mayAsk(transports, list, who)) return walk(transports, list, direction, who)
             const page = direction === 'forward' ? 'first: 1' : 'last: 1'
             const source = list.graphql.replace('PAGE', page).replace('SHOWN', '{ nodes { id } }')
-            const { answer, codes } = await faces.byGraphql(source, who)
+            const { answer, codes } = await transports.byGraphql(source, who)
             assert.ok(answer === null || codes.length > 0, JSON.stringify({ answer, codes }))
           })
         }
 
         test(`${name} counts ${list.graphql}`, async () => {
-          if (!(await mayAsk(faces, list, who))) return
+          if (!(await mayAsk(transports, list, who))) return
           const filters = list.filters === '' ? '' : `&${encodeURI(list.filters)}`
-          const { meta } = await faces.byRest(`/api/v1/${list.path}?per_page=1${filters}`, who)
+          const { meta } = await transports.byRest(`/api/v1/${list.path}?per_page=1${filters}`, who)
           const { totalCount, edges } = await connection(
-            faces,
+            transports,
             list,
             'first: 100',
             '{ totalCount edges { cursor node { id } } }',

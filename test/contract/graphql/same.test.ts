@@ -4,7 +4,7 @@ import { after, before, suite, test } from 'node:test'
 import type { JsonValue } from '../../../src/model/fields/type.ts'
 import { anonymous } from '../../../src/principal.ts'
 import { kinds } from '../rest/databases.ts'
-import { callers, type Faces, inRestWords, openFaces } from './faces.ts'
+import { callers, inRestWords, openTransports, type Transports } from './transports.ts'
 
 interface Question {
   readonly rest: string
@@ -53,21 +53,21 @@ const questions: readonly Question[] = [
 
 for (const kind of kinds) {
   suite(kind.name, () => {
-    let faces: Faces
+    let transports: Transports
     before(async () => {
-      faces = await openFaces(kind)
+      transports = await openTransports(kind)
     })
-    after(() => faces?.close())
+    after(() => transports?.close())
 
     for (const { rest: url, graphql } of questions) {
       for (const [name, who] of callers) {
         test(`${name} asks ${url}`, async () => {
-          const body = await faces.byRest(url, who)
-          const decided = faces.decisions(who)
-          const { answer, codes } = await faces.byGraphql(graphql, who)
+          const body = await transports.byRest(url, who)
+          const decided = transports.decisions(who)
+          const { answer, codes } = await transports.byGraphql(graphql, who)
           assert.deepEqual(codes, [])
           assert.deepEqual(inRestWords(answer), body.data ?? body)
-          assert.deepEqual(faces.decisions(who), decided)
+          assert.deepEqual(transports.decisions(who), decided)
         })
       }
     }
@@ -75,9 +75,9 @@ for (const kind of kinds) {
     test('what fits best comes first: in a list, among what belongs to an item, and in a connection', async () => {
       const [[, who] = []] = callers
       assert.ok(who)
-      const rest = await faces.byRest('/api/v1/projects/1/tasks?q=grey&sort=-q&fields=id,title', who)
+      const rest = await transports.byRest('/api/v1/projects/1/tasks?q=grey&sort=-q&fields=id,title', who)
       const shown = 'search: "grey", orderBy: RELEVANCE) { id title }'
-      const { answer, codes } = await faces.byGraphql(
+      const { answer, codes } = await transports.byGraphql(
         `{ answer: project(id: 1) { tasks(${shown} tasksConnection(first: 9, ${shown.replace('{ id', '{ totalCount nodes { id')} } } }`,
         who,
       )
@@ -99,9 +99,9 @@ for (const kind of kinds) {
         ['/api/v1/memberships?cursor=', '{ answer: membershipsConnection { nodes { id } } }'],
       ] as const
       for (const [url, source] of rows) {
-        const { error } = await faces.byRest(url, nobody)
+        const { error } = await transports.byRest(url, nobody)
         assert.match(String(error?.code), /^[A-Z_]+$/)
-        assert.deepEqual((await faces.byGraphql(source, nobody)).codes, [error?.code], source)
+        assert.deepEqual((await transports.byGraphql(source, nobody)).codes, [error?.code], source)
       }
     })
   })

@@ -1,11 +1,13 @@
 /** A REST face over a store of its own, and a way to see everything that the store holds. */
+
 import { randomUUID } from 'node:crypto'
-import { newAppHook } from '../../../src/auth/server/app-hooks.ts'
+import { newAppHook } from '../../../src/auth/server/clients/app-hooks.ts'
 import type { Call, Reply } from '../../../src/call.ts'
 import type { JsonValue } from '../../../src/model/fields/type.ts'
 import type { Model } from '../../../src/model/model.ts'
 import type { Awaitable, ItemAnswer, ListAnswer } from '../../../src/plan/answer.ts'
 import { createGuard } from '../../../src/plan/guard.ts'
+import { orderById } from '../../../src/plan/order.ts'
 import type { ListShape } from '../../../src/plan/plan.ts'
 import type { CreateHooks, Run } from '../../../src/plan/run.ts'
 import { type Principal, system } from '../../../src/principal.ts'
@@ -122,7 +124,7 @@ export function dumpShape(model: Model, name: string): ListShape {
     within: undefined,
     filter: name === 'api_keys' ? notTheBenchs : undefined,
     search: undefined,
-    sort: [],
+    sort: orderById,
     window: { kind: 'page', offset: 0, limit: 1, total: 'exact' },
     select: fields.map(field => ({ kind: 'field', key: field, field }) as const),
   }

@@ -42,7 +42,7 @@ export const postgres: Kind = {
   },
 }
 
-/** For the suite with rules of every kind: each of its databases takes longer to make. */
+/** Policies lock the rows, as they do for the nodes of `lockedNodes`. */
 export const lockedPostgres: Kind = {
   name: 'PostgreSQL with row security',
   make: async made => {

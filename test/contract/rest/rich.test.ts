@@ -1,6 +1,6 @@
 import { suite } from 'node:test'
 import rich from '../../models/rich.ts'
-import { lockedNodes, postgresNodes } from '../../setups/postgres.ts'
+import { lockedNodes } from '../../setups/postgres.ts'
 import { openBench } from './bench.ts'
 import { kinds, lockedPostgres, openStore, sqlite } from './databases.ts'
 import { openHttpBench } from './http-bench.ts'
@@ -8,10 +8,7 @@ import { nodesBench } from './nodes-bench.ts'
 import { richContract } from './rich.ts'
 
 for (const kind of [...kinds, lockedPostgres]) {
-  suite(`the face on ${kind.name}`, () =>
-    richContract(model => openBench(model, each => openStore(kind, each))))
+  suite(`REST on ${kind.name}`, () => richContract(model => openBench(model, each => openStore(kind, each))))
 }
 suite('over HTTP', () => richContract(model => openHttpBench(model, sqlite)))
-for (const setup of [postgresNodes, lockedNodes]) {
-  suite(`over HTTP, ${setup.name}`, () => richContract(nodesBench(setup, rich)))
-}
+suite(`over HTTP, ${lockedNodes.name}`, () => richContract(nodesBench(lockedNodes, rich)))

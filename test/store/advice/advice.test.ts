@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Call } from '../../../src/call.ts'
-import { createEngine } from '../../../src/graphql/create-engine.ts'
+import { createEngine } from '../../../src/graphql/execute/create-engine.ts'
 import type { JsonValue } from '../../../src/model/fields/type.ts'
 import type { Model } from '../../../src/model/model.ts'
 import { createGuard } from '../../../src/plan/guard.ts'
@@ -12,9 +12,9 @@ import { system, user } from '../../../src/principal.ts'
 import { createRest } from '../../../src/rest/rest.ts'
 import { createRun } from '../../../src/serve/store.ts'
 import type { Finding } from '../../../src/store/advice/look.ts'
-import { Slow, type SlowList } from '../../../src/store/advice/slow.ts'
+import { type SlowList, SlowLists } from '../../../src/store/advice/slow-lists.ts'
 import { type ListUnit, unitsOf, windowOf } from '../../../src/store/advice/units.ts'
-import { postgresPlan } from '../../../src/store/postgres/plan-steps.ts'
+import { postgresPlan } from '../../../src/store/postgres/read/query-plan.ts'
 import type { Store } from '../../../src/store/store.ts'
 import { failure } from '../contract.ts'
 import { databases, lockedPostgres, type Place } from '../databases.ts'
@@ -191,7 +191,7 @@ function finding(at: number, looked = 5000): Finding {
 }
 
 test('as many slow lists are kept as there may be: the cheapest gives way, and what looks at few rows is none', () => {
-  const slow = new Slow()
+  const slow = new SlowLists()
   for (const few of [finding(0, 999), { ...finding(0, 1000), asked: 250 }]) {
     assert.equal(slow.note(few, 'GET', counter(1)), undefined)
   }
@@ -205,7 +205,7 @@ test('as many slow lists are kept as there may be: the cheapest gives way, and w
 })
 
 test('runs of one list by several shapes are added up, and counted once', () => {
-  const slow = new Slow()
+  const slow = new SlowLists()
   const shapes = [counter(1), counter(1)]
   for (const shape of shapes) slow.note(finding(1), 'GET', shape)
   const [first] = shapes

@@ -4,13 +4,12 @@ import { DatabaseSync } from 'node:sqlite'
 import type { JsonValue } from '../../../src/model/fields/type.ts'
 import type { GuardedList } from '../../../src/plan/guarded.ts'
 import type { ListUnit } from '../../../src/store/advice/units.ts'
-import { statementOf } from '../../../src/store/postgres/statement.ts'
+import { statementOf } from '../../../src/store/postgres/connections/statement.ts'
 import type { Dialect } from '../../../src/store/sql/dialect.ts'
 import { postgres } from '../../../src/store/sql/postgres.ts'
 import { positionSql } from '../../../src/store/sql/read.ts'
 import { sqlite } from '../../../src/store/sql/sqlite.ts'
 import { arg, compile, type Sql, sql } from '../../../src/store/sql/writer.ts'
-import { converted } from '../../../src/store/sqlite/values.ts'
 import { bound } from '../../../src/store/values.ts'
 import { query } from '../../databases/postgres.ts'
 import type { Place } from '../databases.ts'
@@ -29,8 +28,8 @@ type Inputs = Parameters<typeof bound>[1]
 
 function positionOf(list: GuardedList, dialect: Dialect): Sql {
   const { window } = list
-  const offset = window.kind === 'page' ? arg(window.offset, 'number') : undefined
-  const limit = dialect.limit(arg(window.limit, 'number'))
+  const offset = window.kind === 'page' ? arg(window.offset) : undefined
+  const limit = dialect.limit(arg(window.limit))
   return positionSql(list, { after: undefined, limit, offset, keys: false }, dialect)
 }
 
@@ -47,7 +46,7 @@ function bySqlite(file: string, list: GuardedList, inputs: Inputs): number {
     const counted = text.replace(/ AS "t0"( WHERE)?/, (from: string, condition: string | undefined) =>
       condition === undefined ? `${from} WHERE visited("t0"."id")` : `${from} visited("t0"."id") AND`,
     )
-    database.prepare(counted).all(...binds.map(bind => bound(bind, inputs, converted)))
+    database.prepare(counted).all(...binds.map(bind => bound(bind, inputs)))
     return visited
   } finally {
     database.close()

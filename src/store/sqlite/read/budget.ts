@@ -1,6 +1,6 @@
 /**
  * How long a read may hold the event loop. A statement cannot be ended from outside, so it asks, every so many rows,
- * whether its time is over (`Dialect.pace`): a function that throws ends it, and the connection stays usable.
+ * whether its time is over (`Dialect.budgetCheck`): a function that throws ends it, and the connection stays usable.
  */
 import type { DatabaseSync } from 'node:sqlite'
 import { budgetFunction } from '../../sql/sqlite.ts'

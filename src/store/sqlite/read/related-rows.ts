@@ -7,35 +7,22 @@
 import { isIndexed } from '../../../model/indexes.ts'
 import type { Collection } from '../../../model/model.ts'
 import type { Condition, GuardedList } from '../../../plan/guarded.ts'
+import type { SliceSize } from '../../read/database.ts'
 import type { RelatedForm } from '../../sql/condition.ts'
+import type { Dialect } from '../../sql/dialect.ts'
 import { listSql, type Slice, walkSql } from '../../sql/read.ts'
-import { isRanked } from '../../sql/search.ts'
 import { sqlite } from '../../sql/sqlite.ts'
 import type { Inputs, ResultRow } from '../../values.ts'
 import type { Connection, Statement } from '../connection.ts'
-import type { ReadContext } from '../context.ts'
+import type { InlineContext, InlineStatement } from './inline-statement.ts'
 
-/** `total`: of the list, where it is known. */
-export interface ListRows {
-  all(inputs: Inputs, total?: number): readonly ResultRow[]
+interface Context extends InlineContext {
+  /** With `budgetCheck` where a statement may have to be ended. */
+  readonly dialect: Dialect
 }
-
-/** What a slice asks for, of the inputs that it is read with. */
-export interface SliceSize {
-  rows(inputs: Inputs): number
-  skipped(inputs: Inputs): number
-}
-
-type Context = Pick<ReadContext, 'connection' | 'totals' | 'walkedRows' | 'dialect'>
 
 /** The rows of a slice, found in the way that suits the list. */
-export function listRows(shape: GuardedList, slice: Slice, size: SliceSize, context: Context): ListRows {
-  if (!followsRelations(shape.rows) || isRanked(shape.sort))
-    return context.connection.prepare(listSql(shape, slice, context.dialect))
-  return new RelatedRows(shape, slice, size, context)
-}
-
-class RelatedRows implements ListRows {
+export class RelatedRows implements InlineStatement {
   readonly #shape: GuardedList
   readonly #slice: Slice
   readonly #size: SliceSize
@@ -50,6 +37,10 @@ class RelatedRows implements ListRows {
     this.#slice = slice
     this.#size = size
     this.#context = context
+  }
+
+  get(inputs: Inputs): ResultRow | undefined {
+    return this.all(inputs)[0]
   }
 
   all(inputs: Inputs, total?: number): readonly ResultRow[] {
@@ -105,7 +96,7 @@ export function followsRelations(condition: Condition): boolean {
  */
 export function prefersSets(
   { collection, rows }: GuardedList,
-  { totals, walkedRows }: Pick<ReadContext, 'totals' | 'walkedRows'>,
+  { totals, walkedRows }: Pick<InlineContext, 'totals' | 'walkedRows'>,
 ): boolean {
   const most = Math.max(walkedRows, totals.of(collection.name))
   return scannedForSets(rows).every(name => totals.of(name) <= most)
@@ -114,7 +105,7 @@ export function prefersSets(
 /** How a list is read in one statement. */
 export function relatedForm(
   shape: GuardedList,
-  context: Pick<ReadContext, 'totals' | 'walkedRows'>,
+  context: Pick<InlineContext, 'totals' | 'walkedRows'>,
 ): RelatedForm {
   return followsRelations(shape.rows) && prefersSets(shape, context) ? 'set' : 'exists'
 }

@@ -1,14 +1,12 @@
 /** Where a read runs: on the event loop as it is, there within a budget of time, or in a reader process. */
-import type {
-  Condition,
-  GuardedList,
-  GuardedRoot,
-  GuardedSelected,
-  GuardedSort,
-} from '../../../plan/guarded.ts'
+import type { Condition, GuardedRoot, GuardedSelected, GuardedSort } from '../../../plan/guarded.ts'
 import type { Param } from '../../../plan/plan.ts'
-import type { ReadShape } from '../../answers.ts'
-import { cursorSlice } from '../../lists.ts'
+import { estimatePlan } from '../../plans/estimate.ts'
+import type { PlanAccess, PlanStep } from '../../plans/steps.ts'
+import type { ReadShape } from '../../read/answers.ts'
+import { isCounted, isWholeById } from '../../read/known-lists.ts'
+import { cursorSlice } from '../../read/lists.ts'
+import { fromStart } from '../../read/pages.ts'
 import { compositeSql } from '../../sql/composite.ts'
 import { estimateSql } from '../../sql/estimate.ts'
 import { countSql, itemSql, listSql, parentSql } from '../../sql/read.ts'
@@ -16,14 +14,12 @@ import { sqlite } from '../../sql/sqlite.ts'
 import { arg, type Sql } from '../../sql/writer.ts'
 import type { Inputs } from '../../values.ts'
 import type { Connection } from '../connection.ts'
-import { estimatePlan } from '../plans/estimate.ts'
-import { type PlanAccess, type PlanStep, parsePlan, tablesByAlias } from '../plans/query-plan.ts'
-import { fromStart } from './pages.ts'
+import { parsePlan, tablesByAlias } from './query-plan.ts'
 import { relatedForm } from './related-rows.ts'
 import type { Totals } from './totals.ts'
 
-/** `paced`: on the event loop until its budget is spent. */
-export type Route = 'inline' | 'paced' | 'pool'
+/** `budgeted`: on the event loop until its budget is spent. */
+export type Route = 'inline' | 'budgeted' | 'pool'
 
 /** Rows of a table beyond which to read all of it is nothing for the event loop: 2 to 5 ms. */
 const wholeTableRows = 5000
@@ -52,7 +48,11 @@ export class ShapeRoute {
     this.#planned = planned
     this.#isBudgeted = isBudgeted
     this.#limits = shape.kind === 'composite' ? shape.roots.flatMap(rootLimits) : selectLimits(shape.select)
-    this.#skippable = isBudgeted ? (isWalkedById(shape) ? skippedRowsById : skippedRows) : 0
+    this.#skippable = isBudgeted
+      ? shape.kind === 'list' && isWholeById(shape)
+        ? skippedRowsById
+        : skippedRows
+      : 0
   }
 
   /** Whether a read of the shape can be anything but quick. `isPaged`: whether it can be of a deep page. */
@@ -66,7 +66,7 @@ export class ShapeRoute {
     const route = this.#planned()
     if (route === 'pool') return 'pool'
     if (route === 'inline' && rowsAtMost(this.#limits, args) <= watchedRows) return 'inline'
-    return this.#slowLeft > 0 || !this.#isBudgeted ? 'pool' : 'paced'
+    return this.#slowLeft > 0 || !this.#isBudgeted ? 'pool' : 'budgeted'
   }
 
   /** Its budget on the event loop was spent. */
@@ -107,8 +107,8 @@ export function plannedRoute(shape: ReadShape, context: PlanContext): PlannedRou
   const whole = plans.flatMap(({ steps, counts, rowsOf }) =>
     wholeScans(steps, counts).map(table => () => rowsOf(table) ?? 0),
   )
-  if (whole.length === 0) return () => 'paced'
-  return () => (whole.some(rows => rows() > wholeTableRows) ? 'pool' : 'paced')
+  if (whole.length === 0) return () => 'budgeted'
+  return () => (whole.some(rows => rows() > wholeTableRows) ? 'pool' : 'budgeted')
 }
 
 function planOf(fragment: Sql, counts: boolean, { connection, totals }: PlanContext): StatementPlan {
@@ -145,7 +145,7 @@ function statementsOf(
   const { window, within } = shape
   const slice =
     window.kind === 'page'
-      ? fromStart(window, arg(window.offset, 'number'))
+      ? fromStart(window, arg(window.offset), sqlite)
       : cursorSlice(shape, window, sqlite)
   const related = relatedForm(shape, context)
   const statements = [plain(listSql(shape, { ...slice, related }, sqlite))]
@@ -156,16 +156,6 @@ function statementsOf(
     statements.push({ fragment, counts: true })
   }
   return statements
-}
-
-/** Whether the total is counted row by row. */
-export function isCounted({ window, rows, within }: GuardedList): boolean {
-  return window.kind === 'page' && window.total !== 'none' && (rows.kind !== 'always' || within !== undefined)
-}
-
-function isWalkedById(shape: ReadShape): boolean {
-  if (shape.kind !== 'list') return false
-  return shape.rows.kind === 'always' && shape.sort.length === 1 && shape.within === undefined
 }
 
 function isComposite({ kind }: ReadShape): boolean {

@@ -1,0 +1,67 @@
+/** One-time secrets in links and forms. Only their hashes are stored. */
+import { hash, randomBytes } from 'node:crypto'
+import type { Records } from '../../records.ts'
+
+/** Each kind has its own records, so a token for one purpose cannot be used for another. */
+export type TokenKind =
+  | 'PasswordReset'
+  | 'AddressVerification'
+  | 'PendingAccount'
+  | 'SecondFactor'
+  | 'PasskeyChallenge'
+
+const minuteMs = 60_000
+
+const lifetimes: Readonly<Record<TokenKind, number>> = {
+  PasswordReset: 60 * minuteMs,
+  AddressVerification: 24 * 60 * minuteMs,
+  PendingAccount: 24 * 60 * minuteMs,
+  SecondFactor: 5 * minuteMs,
+  PasskeyChallenge: 5 * minuteMs,
+}
+
+const secretBytes = 32
+const form = /^[A-Za-z0-9_-]{20,128}$/
+
+export interface TokenOptions {
+  readonly owner?: string | undefined
+  /** A secret made elsewhere, e.g. a challenge. */
+  readonly token?: string
+}
+
+export interface Tokens {
+  /** Stores `payload` under a fresh secret, and returns it. */
+  issue(kind: TokenKind, payload: object, options?: TokenOptions): Promise<string>
+  /** The payload of the token; undefined where it is wrong, used or expired. Does not consume it. */
+  peek<T>(kind: TokenKind, token: string | undefined): Promise<T | undefined>
+  /** As `peek`, and consumes the token: exactly one of several parallel calls gets the payload. */
+  redeem<T>(kind: TokenKind, token: string | undefined): Promise<T | undefined>
+}
+
+function idOf(token: string): string {
+  return hash('sha256', token, 'base64url')
+}
+
+export function createTokens(records: Records, now: () => number = Date.now): Tokens {
+  const find = async (kind: TokenKind, token: string | undefined) => {
+    if (token === undefined || !form.test(token)) return undefined
+    const record = await records.get(kind, idOf(token))
+    return record && record.consumedAt === null ? record : undefined
+  }
+  return {
+    async issue(kind, payload, { owner, token = randomBytes(secretBytes).toString('base64url') } = {}) {
+      const expiresAt = now() + lifetimes[kind]
+      await records.put({ kind, id: idOf(token), payload: JSON.stringify(payload), expiresAt, owner })
+      return token
+    },
+    async peek(kind, token) {
+      const record = await find(kind, token)
+      return record && JSON.parse(record.payload)
+    },
+    async redeem(kind, token) {
+      const record = await find(kind, token)
+      if (!record || !(await records.consume(kind, record.id))) return undefined
+      return JSON.parse(record.payload)
+    },
+  }
+}

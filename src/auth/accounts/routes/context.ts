@@ -1,0 +1,72 @@
+/** One visit of a browser, and what its page is made with. */
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Call, Reply } from '../../../call.ts'
+import { ApiError } from '../../../errors.ts'
+import type { Menu } from '../../pages/layout.ts'
+import { messagePage } from '../../pages/message.ts'
+import { pageReply } from '../../pages/reply.ts'
+import type { Theme } from '../../pages/theme.ts'
+import type { AuthorizationServer, NextPath, SessionInfo } from '../../server/server.ts'
+import type { AccountBase } from '../accounts.ts'
+import type { Passkeys } from '../passkeys.ts'
+import { findUser, type UserRow } from '../users.ts'
+import type { Csrf } from './csrf.ts'
+
+/** A call whose answer may set cookies before it leaves. */
+export interface Visit extends Call {
+  readonly req: IncomingMessage
+  readonly res: ServerResponse
+  /** For the log. */
+  userId: number | null
+}
+
+export interface RouteParts {
+  readonly base: AccountBase
+  readonly server: AuthorizationServer
+  readonly passkeys: Passkeys
+  readonly theme: Theme
+  readonly csrf: Csrf
+  /** Whose attempts are counted: see `budgetAddress`. */
+  readonly throttleAddress: (address: string) => string
+}
+
+export function redirect(path: NextPath): Reply {
+  return { status: 303, headers: ['Location', path, 'Cache-Control', 'no-store'], body: null }
+}
+
+export function tooMany(theme: Theme, seconds: number): Reply {
+  const minutes = Math.ceil(seconds / 60)
+  const page = messagePage({
+    title: 'Too many attempts',
+    paragraphs: [`Wait ${minutes === 1 ? 'a minute' : `${minutes} minutes`}, then try again.`],
+  })
+  return pageReply(theme, page, { status: 429, headers: ['Retry-After', String(seconds)] })
+}
+
+/** Somebody who is signed in. */
+export interface SignedIn {
+  readonly user: UserRow
+  readonly session: SessionInfo
+  readonly menu: Menu
+}
+
+/** Undefined when nobody is, or the account is gone. */
+export async function signedIn(parts: RouteParts, visit: Visit): Promise<SignedIn | undefined> {
+  const session = await parts.server.session(visit.req, visit.res)
+  const user = session && (await findUser(parts.base.run, session.userId))
+  if (!session || !user) return undefined
+  visit.userId = user.id
+  const csrf = parts.csrf.token(visit, visit.res)
+  return { user, session, menu: { here: visit.path, csrf, email: user.email } }
+}
+
+const nextForm = /^\/account(?:\/[a-z-]{1,30}){0,2}$/
+
+/** A path that somebody may be sent to after signing in: of the account's own pages, and nothing else. */
+export function safeNext(path: string | undefined): string | undefined {
+  return path !== undefined && nextForm.test(path) ? path : undefined
+}
+
+export function methodNotAllowed(allow: string): ApiError {
+  return new ApiError('METHOD_NOT_ALLOWED', undefined, { headers: { Allow: allow } })
+}

@@ -1,0 +1,64 @@
+/** Against forms that other sites send: a token that only our pages know, and where the request came from. */
+import { hash, randomBytes, timingSafeEqual } from 'node:crypto'
+import type { ServerResponse } from 'node:http'
+import type { Call } from '../../../call.ts'
+import { ApiError } from '../../../errors.ts'
+import { cookieOf } from './cookie.ts'
+
+const secretBytes = 32
+const form = /^[A-Za-z0-9_-]{43}$/
+
+export interface Csrf {
+  /** The token for the forms of an answer; sets the cookie that it belongs to, where there is none. */
+  token(call: Call, res: ServerResponse): string
+  /** FORBIDDEN unless the form is one of ours, and was sent from our own page. */
+  check(call: Call, token: string): void
+}
+
+function secretOf(call: Call, name: string): string | undefined {
+  const value = cookieOf(call, name)
+  return value !== undefined && form.test(value) ? value : undefined
+}
+
+function tokenOf(secret: string): string {
+  return hash('sha256', `form:${secret}`, 'base64url')
+}
+
+function isEqual(one: string, other: string): boolean {
+  return one.length === other.length && timingSafeEqual(Buffer.from(one), Buffer.from(other))
+}
+
+function forbidden(): ApiError {
+  return new ApiError('FORBIDDEN', 'This form is no longer valid. Go back, load the page again and repeat.')
+}
+
+/** What browsers say of where a request comes from; old ones say nothing. */
+function isForeign({ headers }: Call, origin: string): boolean {
+  const site = headers['sec-fetch-site']
+  if (site !== undefined && site !== 'same-origin') return true
+  return headers.origin !== undefined && headers.origin !== origin && site !== 'same-origin'
+}
+
+/** `issuer`: the service's own address. */
+export function createCsrf(issuer: string): Csrf {
+  const { origin, protocol } = new URL(issuer)
+  const secure = protocol === 'https:'
+  // RFC 6265bis, 4.1.3.2: no other host of the domain can set a cookie with this prefix.
+  const name = secure ? '__Host-portico_form' : 'portico_form'
+  const tail = `; Path=/; HttpOnly; SameSite=Lax${secure ? '; Secure' : ''}`
+  return {
+    token(call, res) {
+      const known = secretOf(call, name)
+      if (known !== undefined) return tokenOf(known)
+      const secret = randomBytes(secretBytes).toString('base64url')
+      // Not in the reply's own headers: those would replace the cookies that the session has set.
+      res.appendHeader('Set-Cookie', `${name}=${secret}${tail}`)
+      return tokenOf(secret)
+    },
+    check(call, token) {
+      const secret = secretOf(call, name)
+      if (secret === undefined || !isEqual(token, tokenOf(secret)) || isForeign(call, origin))
+        throw forbidden()
+    },
+  }
+}

@@ -1,0 +1,184 @@
+/** `/account/reset` and `/account/verify`: what links in messages open. */
+import type { Reply } from '../../../call.ts'
+import { endedPage } from '../../pages/account-recovery.ts'
+import { type Faults, noFaults } from '../../pages/form.ts'
+import { messagePage } from '../../pages/message.ts'
+import { pageReply } from '../../pages/reply.ts'
+import { finishPage, resetPage, resetRequestPage, verifyPage } from '../../pages/reset.ts'
+import { signInTime } from '../../server/sessions/session-ends.ts'
+import { canReset, requestReset, reset } from '../reset.ts'
+import { finishSignUp, pendingAddress } from '../sign-up.ts'
+import { addressToConfirm, confirmAddress, sendConfirmation } from '../verification.ts'
+import { type RouteParts, redirect, type SignedIn, signedIn, tooMany, type Visit } from './context.ts'
+import { fromOf, rememberDevice } from './device-cookie.ts'
+import { type FormBody, readForm, readQuery } from './form-body.ts'
+import { missing } from './sign-in.ts'
+
+function over({ theme }: RouteParts, href: string, label: string): Reply {
+  const page = messagePage({
+    title: 'This link does not work any more',
+    paragraphs: ['It is too old, or was used already. Ask for a new one.'],
+    link: { href, label },
+  })
+  return pageReply(theme, page, { status: 400 })
+}
+
+function resetOver(parts: RouteParts): Reply {
+  return over(parts, '/account/reset', 'Ask for a new link')
+}
+
+function showReset({ theme, csrf }: RouteParts, visit: Visit, token: string, faults: Faults): Reply {
+  const page = resetPage({ csrf: csrf.token(visit, visit.res), faults, token })
+  return pageReply(theme, page, { status: faults.size > 0 ? 400 : 200 })
+}
+
+function showRequest({ theme, csrf }: RouteParts, visit: Visit, faults: Faults): Reply {
+  const page = resetRequestPage({ csrf: csrf.token(visit, visit.res), faults, email: undefined })
+  return pageReply(theme, page, { status: faults.size > 0 ? 400 : 200 })
+}
+
+/** The same answer for every address. */
+async function ask(parts: RouteParts, visit: Visit, form: FormBody): Promise<Reply> {
+  const faults = missing(form, { email: 'Enter your e-mail address.' })
+  if (faults.size > 0) return showRequest(parts, visit, faults)
+  const { address, secrets } = fromOf(parts, visit)
+  const seconds = await requestReset(parts.base, form.text('email').slice(0, 300), address, secrets)
+  if (seconds !== undefined) return tooMany(parts.theme, seconds)
+  const page = messagePage({
+    title: 'Look into your mail',
+    paragraphs: [
+      'If there is an account with this address, we have sent a link to it. It works for an hour.',
+      'Every link of the last half hour works: take the newest one that you find.',
+    ],
+    link: { href: '/account/sign-in', label: 'Back to sign-in' },
+  })
+  return pageReply(parts.theme, page)
+}
+
+async function setPassword(parts: RouteParts, visit: Visit, form: FormBody, token: string): Promise<Reply> {
+  const answer = await reset(parts.base, token, form.text('password'))
+  if (answer.kind === 'over') return resetOver(parts)
+  if (answer.kind === 'fault')
+    return showReset(parts, visit, token, new Map([[answer.field, answer.message]]))
+  await rememberDevice(parts, visit, answer.userId)
+  const link = { href: '/account/sign-in', label: 'Sign in' }
+  return pageReply(parts.theme, endedPage({ title: 'Your password is set', ended: answer.ended, link }))
+}
+
+export async function resetRoute(parts: RouteParts, visit: Visit): Promise<Reply> {
+  if (visit.method === 'POST') {
+    const form = readForm(visit)
+    parts.csrf.check(visit, form.text('csrf'))
+    const token = form.optional('token')
+    return token === undefined ? ask(parts, visit, form) : setPassword(parts, visit, form, token)
+  }
+  const token = readQuery(visit).optional('token')
+  if (token === undefined) return showRequest(parts, visit, noFaults)
+  return (await canReset(parts.base, token)) ? showReset(parts, visit, token, noFaults) : resetOver(parts)
+}
+
+function verifyOver(parts: RouteParts): Reply {
+  return over(parts, '/account', 'Your account')
+}
+
+async function showVerify(parts: RouteParts, visit: Visit): Promise<Reply> {
+  const query = readQuery(visit)
+  const account = query.optional('account')
+  if (account !== undefined) {
+    const address = await pendingAddress(parts.base, account)
+    if (address === undefined) return over(parts, '/account/sign-up', 'Create an account')
+    return showPending(parts, visit, account, address, noFaults)
+  }
+  const token = query.text('token')
+  return showConfirm(parts, visit, token, noFaults)
+}
+
+async function showConfirm(parts: RouteParts, visit: Visit, token: string, faults: Faults): Promise<Reply> {
+  const asked = await addressToConfirm(parts.base, token)
+  if (asked === undefined) return verifyOver(parts)
+  if (!(await signedIn(parts, visit))) return signInFirst(parts)
+  const page = verifyPage({ csrf: parts.csrf.token(visit, visit.res), token, ...asked, faults })
+  return pageReply(parts.theme, page, { status: faults.size > 0 ? 400 : 200 })
+}
+
+function signInFirst({ theme }: RouteParts): Reply {
+  const page = messagePage({
+    title: 'Sign in first',
+    paragraphs: ['Sign in to the account whose address this is, then open the link again.'],
+    link: { href: '/account/sign-in', label: 'Sign in' },
+  })
+  return pageReply(theme, page)
+}
+
+function showPending(parts: RouteParts, visit: Visit, account: string, email: string, faults: Faults): Reply {
+  const page = finishPage({ csrf: parts.csrf.token(visit, visit.res), account, email, faults })
+  return pageReply(parts.theme, page, { status: faults.size > 0 ? 400 : 200 })
+}
+
+async function finishAccount(
+  parts: RouteParts,
+  visit: Visit,
+  form: FormBody,
+  account: string,
+): Promise<Reply> {
+  const { base, server, theme } = parts
+  const answer = await finishSignUp(
+    base,
+    account,
+    form.text('password'),
+    parts.throttleAddress(visit.address),
+  )
+  if (answer.kind === 'throttled') return tooMany(theme, answer.seconds)
+  if (answer.kind === 'wrong') {
+    const email = (await pendingAddress(base, account)) ?? ''
+    return showPending(parts, visit, account, email, new Map([['password', 'This is not the password.']]))
+  }
+  if (answer.kind === 'over') return over(parts, '/account/sign-up', 'Create an account')
+  const { userId } = answer
+  const { req, res, address } = visit
+  const at = await signInTime(base.records, userId, base.now())
+  await rememberDevice(parts, visit, userId)
+  await server.signIn(req, res, { userId, remember: false, methods: ['pwd'], address, at })
+  return redirect('/account?done=verified')
+}
+
+async function sendAgain(parts: RouteParts, visit: Visit, { user }: SignedIn): Promise<Reply> {
+  const seconds = await parts.base.confirmationMails.take(user.email, parts.throttleAddress(visit.address))
+  if (seconds !== undefined) return tooMany(parts.theme, seconds)
+  parts.base.background(() => sendConfirmation(parts.base, user.id, user.email))
+  return redirect('/account?done=sent')
+}
+
+export async function verifyRoute(parts: RouteParts, visit: Visit): Promise<Reply> {
+  if (visit.method !== 'POST') return showVerify(parts, visit)
+  const form = readForm(visit)
+  parts.csrf.check(visit, form.text('csrf'))
+  const account = form.optional('account')
+  if (account !== undefined) return finishAccount(parts, visit, form, account)
+  const who = await signedIn(parts, visit)
+  if (!who) return signInFirst(parts)
+  if (form.text('send') === 'yes') return sendAgain(parts, visit, who)
+  if (form.text('drop') === 'yes') {
+    await parts.base.addresses.drop(who.user.id)
+    return redirect('/account?done=address-kept')
+  }
+  return confirm(parts, visit, form, who)
+}
+
+async function confirm(parts: RouteParts, visit: Visit, form: FormBody, who: SignedIn): Promise<Reply> {
+  const token = form.text('token')
+  const answer = await confirmAddress(parts.base, {
+    token,
+    userId: who.user.id,
+    session: who.session.id,
+    password: form.text('password'),
+    ...fromOf(parts, visit),
+  })
+  if (answer.kind === 'done') {
+    await rememberDevice(parts, visit, who.user.id)
+    return redirect(`/account?done=${answer.isFirst ? 'first-verified' : 'verified'}`)
+  }
+  if (answer.kind === 'throttled') return tooMany(parts.theme, answer.seconds)
+  if (answer.kind === 'over') return verifyOver(parts)
+  return showConfirm(parts, visit, token, new Map([['password', 'This is not your password.']]))
+}

@@ -1,0 +1,151 @@
+/** The account pages: a call comes in, a page goes out. */
+import type { Reply } from '../../../call.ts'
+import { ApiError } from '../../../errors.ts'
+import { type StaticAsset, serveStatic } from '../../../static-assets.ts'
+import { scriptPath, stylesheetPath } from '../../pages/layout.ts'
+import { messagePage } from '../../pages/message.ts'
+import { pageReply } from '../../pages/reply.ts'
+import { script } from '../../pages/script.ts'
+import { stylesheet } from '../../pages/stylesheet.ts'
+import type { Theme } from '../../pages/theme.ts'
+import type { AuthorizationServer } from '../../server/server.ts'
+import { type AccountParts, createAccountBase } from '../accounts.ts'
+import { createPasskeys } from '../passkeys.ts'
+import { interactionPrefix } from '../paths.ts'
+import { accountRoute, appsRoute, sessionsRoute } from './account.ts'
+import {
+  methodNotAllowed,
+  type RouteParts,
+  redirect,
+  type SignedIn,
+  signedIn,
+  type Visit,
+} from './context.ts'
+import { createCsrf } from './csrf.ts'
+import { interactionRoute } from './interaction.ts'
+import { resetRoute, verifyRoute } from './reset.ts'
+import { passkeyOptionsRoute, securityRoute } from './security.ts'
+import { signInRoute, signOutRoute, signUpRoute } from './sign-in.ts'
+
+export type { Visit } from './context.ts'
+
+/** `issuer`, `name`, `revokeAll` and `revokeOthers` come from the server and the theme. */
+export interface AccountRouteOptions
+  extends Omit<AccountParts, 'issuer' | 'name' | 'revokeAll' | 'revokeOthers'> {
+  readonly server: AuthorizationServer
+  readonly theme: Theme
+  readonly throttleAddress: (address: string) => string
+}
+
+export interface AccountRoutes {
+  /** The body is read already. Errors that a client may see are pages; others are thrown. */
+  answer(visit: Visit): Promise<Reply>
+  /** An error as a page. */
+  errorReply(error: unknown): Reply
+}
+
+type Route = (parts: RouteParts, visit: Visit) => Promise<Reply>
+type OwnRoute = (parts: RouteParts, visit: Visit, who: SignedIn) => Promise<Reply>
+
+const both = 'GET, HEAD, POST'
+
+/** Pages for who is signed in; others sign in first and come back. */
+function own(route: OwnRoute): Route {
+  return async (parts, visit) => {
+    const who = await signedIn(parts, visit)
+    return who ? route(parts, visit, who) : redirect(`/account/sign-in?next=${visit.path}`)
+  }
+}
+
+interface Entry {
+  readonly allow: string
+  readonly route: Route
+}
+
+const routes: ReadonlyMap<string, Entry> = new Map([
+  ['/account', { allow: 'GET, HEAD', route: own(accountRoute) }],
+  ['/account/sign-in', { allow: both, route: signInRoute }],
+  ['/account/sign-up', { allow: both, route: signUpRoute }],
+  ['/account/sign-out', { allow: 'POST', route: signOutRoute }],
+  ['/account/apps', { allow: both, route: own(appsRoute) }],
+  ['/account/sessions', { allow: both, route: own(sessionsRoute) }],
+  ['/account/security', { allow: both, route: own(securityRoute) }],
+  ['/account/reset', { allow: both, route: resetRoute }],
+  ['/account/verify', { allow: both, route: verifyRoute }],
+  [
+    '/account/passkeys/get',
+    { allow: 'POST', route: (parts, visit) => passkeyOptionsRoute(parts, visit, 'get') },
+  ],
+  [
+    '/account/passkeys/create',
+    { allow: 'POST', route: (parts, visit) => passkeyOptionsRoute(parts, visit, 'create') },
+  ],
+])
+
+const interaction: Entry = {
+  allow: both,
+  route: (parts, visit) => interactionRoute(parts, visit, visit.path.slice(interactionPrefix.length)),
+}
+
+function assetsOf(theme: Theme): ReadonlyMap<string, StaticAsset> {
+  return new Map<string, StaticAsset>([
+    [stylesheetPath, { type: 'css', read: () => stylesheet(theme), maxAgeSeconds: 300 }],
+    [scriptPath, { type: 'script', read: () => script, maxAgeSeconds: 300 }],
+  ])
+}
+
+const titles: ReadonlyMap<number, string> = new Map([
+  [403, 'This is not allowed'],
+  [404, 'There is nothing here'],
+  [429, 'Too many attempts'],
+])
+
+function errorPageReply(theme: Theme, error: unknown): Reply {
+  const shown = error instanceof ApiError ? error : new ApiError('INTERNAL_ERROR')
+  const title = titles.get(shown.status) ?? 'This does not work'
+  const page = messagePage({
+    title,
+    // Some say no more than the title.
+    paragraphs: [shown.message].filter(message => message !== `${title}.`),
+    link: { href: '/account', label: 'Your account' },
+  })
+  const headers = Object.entries(shown.headers ?? {}).flat()
+  return pageReply(theme, page, { status: shown.status, headers })
+}
+
+export function createAccountRoutes(options: AccountRouteOptions): AccountRoutes {
+  const { server, theme, throttleAddress, ...rest } = options
+  const { issuer } = server
+  const base = createAccountBase({
+    ...rest,
+    issuer,
+    name: theme.name,
+    revokeAll: (userId, exceptSession) => server.revokeAll(userId, exceptSession),
+    revokeOthers: (userId, session) => server.revokeOthers(userId, session),
+  })
+  const { records, now } = base
+  const passkeys = createPasskeys({ records, tokens: base.tokens, issuer, rpName: theme.name, now })
+  const parts: RouteParts = { base, server, passkeys, theme, csrf: createCsrf(issuer), throttleAddress }
+  const assets = assetsOf(theme)
+  const answerAsset = serveStatic({ assets })
+
+  const answer = async (visit: Visit): Promise<Reply> => {
+    const { path, method } = visit
+    if (assets.has(path)) return answerAsset(visit)
+    const entry = routes.get(path) ?? (path.startsWith(interactionPrefix) ? interaction : undefined)
+    if (!entry) throw new ApiError('NOT_FOUND')
+    if (!entry.allow.split(', ').includes(method)) throw methodNotAllowed(entry.allow)
+    return entry.route(parts, visit)
+  }
+  return {
+    errorReply: error => errorPageReply(theme, error),
+    async answer(visit) {
+      try {
+        return await answer(visit)
+      } catch (error) {
+        if (!(error instanceof ApiError) || error.status >= 500) throw error
+        return errorPageReply(theme, error)
+      }
+    },
+  }
+}

@@ -1,0 +1,184 @@
+/** `/account/security` and `/account/passkeys/…`: how an account is protected. */
+import type { Reply } from '../../../call.ts'
+import { ApiError } from '../../../errors.ts'
+import { endedPage } from '../../pages/account-recovery.ts'
+import { type Faults, noFaults } from '../../pages/form.ts'
+import { drawing } from '../../pages/html.ts'
+import { pageReply } from '../../pages/reply.ts'
+import { recoveryCodesPage, securityPage, totpPage } from '../../pages/security.ts'
+import { keysOf } from '../../user-keys.ts'
+import { notifyOfProtection } from '../notifications.ts'
+import type { Enrolment } from '../one-time-codes.ts'
+import { changePassword } from '../reset.ts'
+import { passkeyOptions } from '../sign-in.ts'
+import { noteOf } from './account.ts'
+import { type RouteParts, redirect, type SignedIn, signedIn, tooMany, type Visit } from './context.ts'
+import { fromOf, rememberDevice } from './device-cookie.ts'
+import { type FormBody, readForm } from './form-body.ts'
+
+/** How long after signing in one may change how the account is protected, in milliseconds. */
+const recentSignInMs = 15 * 60 * 1000
+
+const here = '/account/security'
+
+async function show(parts: RouteParts, visit: Visit, who: SignedIn, faults: Faults): Promise<Reply> {
+  const { base, passkeys, theme } = parts
+  const { id } = who.user
+  const page = securityPage({
+    menu: who.menu,
+    faults,
+    note: faults.size > 0 ? undefined : noteOf(visit),
+    passkeys: await passkeys.list(id),
+    totp: await base.codes.isOn(id),
+    recoveryCodes: await base.codes.recoveryCodesLeft(id),
+    keys: (await keysOf(base.run, id)).length,
+  })
+  return pageReply(theme, page, { status: faults.size > 0 ? 400 : 200 })
+}
+
+async function showTotp(
+  parts: RouteParts,
+  who: SignedIn,
+  enrolment: Enrolment,
+  faults: Faults,
+): Promise<Reply> {
+  const { default: encodeQR } = await import('qr')
+  const qr = drawing(encodeQR(enrolment.uri, 'svg', { border: 2 }))
+  const page = totpPage({ menu: who.menu, faults, qr, secret: enrolment.secret })
+  return pageReply(parts.theme, page, { status: faults.size > 0 ? 400 : 200 })
+}
+
+type Change = (parts: RouteParts, visit: Visit, who: SignedIn, form: FormBody) => Promise<Reply>
+
+const password: Change = async (parts, visit, who, form) => {
+  const answer = await changePassword(parts.base, {
+    userId: who.user.id,
+    current: form.text('current_password'),
+    password: form.text('new_password'),
+    ...fromOf(parts, visit),
+    session: who.session.id,
+    keys: form.text('keys') === 'yes',
+  })
+  if (answer.kind === 'done') {
+    await rememberDevice(parts, visit, who.user.id)
+    const link = { href: here, label: 'Back to security' }
+    const { menu } = who
+    return pageReply(
+      parts.theme,
+      endedPage({ title: 'Your password is changed', ended: answer.ended, link, menu }),
+    )
+  }
+  if (answer.kind === 'over') throw new ApiError('NOT_FOUND')
+  return show(parts, visit, who, new Map([[answer.field, answer.message]]))
+}
+
+/** Whoever takes the account back ends this session: what it makes meanwhile must not stay. */
+async function isStillSignedIn({ server }: RouteParts, { req, res }: Visit): Promise<boolean> {
+  return (await server.session(req, res)) !== undefined
+}
+
+const addPasskey: Change = async (parts, visit, who, form) => {
+  const name = form.text('passkey_name').trim().slice(0, 60) || 'Passkey'
+  const maker = { userId: who.user.id, session: who.session.id }
+  const added = await parts.passkeys.add(maker, name, form.text('passkey'))
+  if (added !== undefined && !(await isStillSignedIn(parts, visit)))
+    await parts.passkeys.remove(who.user.id, added)
+  else if (added !== undefined) {
+    notifyOfProtection(parts.base, who.user, 'A passkey was added to your account')
+    return redirect(`${here}?done=passkey-added`)
+  }
+  return show(parts, visit, who, new Map([['form', 'The passkey was not added. Try again.']]))
+}
+
+const removePasskey: Change = async (parts, _visit, who, form) => {
+  const removed = await parts.passkeys.remove(who.user.id, form.text('passkey'))
+  if (!removed) throw new ApiError('NOT_FOUND', 'You have no such passkey.')
+  return redirect(`${here}?done=passkey-removed`)
+}
+
+const startTotp: Change = async (parts, _visit, who) => {
+  const { base, theme } = parts
+  if (await base.codes.isOn(who.user.id)) return redirect(here)
+  return showTotp(parts, who, await base.codes.start(who.user.id, who.user.email, theme.name), noFaults)
+}
+
+const confirmTotp: Change = async (parts, visit, who, form) => {
+  const { base, theme } = parts
+  const { id, email } = who.user
+  const key = `code:${id}`
+  const address = parts.throttleAddress(visit.address)
+  const seconds = await base.codeAttempts.take(key, address)
+  if (seconds !== undefined) return tooMany(theme, seconds)
+  const codes = await base.codes.confirm(id, form.text('code'), who.session.id)
+  if (codes && !(await isStillSignedIn(parts, visit))) await base.codes.turnOff(id)
+  else if (codes) {
+    notifyOfProtection(base, who.user, 'One-time codes were turned on for your account')
+    base.codeAttempts.succeed(key, address)
+    return pageReply(theme, recoveryCodesPage({ menu: who.menu, codes }))
+  }
+  const waiting = await base.codes.waiting(id, email, theme.name)
+  if (!waiting) return redirect(here)
+  const message = 'The code is wrong. Type the one that the app shows now.'
+  return showTotp(parts, who, waiting, new Map([['code', message]]))
+}
+
+const recoveryCodes: Change = async ({ base, theme }, _visit, who) => {
+  if (!(await base.codes.isOn(who.user.id))) return redirect(here)
+  const codes = await base.codes.newRecoveryCodes(who.user.id)
+  notifyOfProtection(base, who.user, 'New recovery codes were made for your account')
+  return pageReply(theme, recoveryCodesPage({ menu: who.menu, codes }))
+}
+
+const removeTotp: Change = async ({ base }, _visit, who) => {
+  await base.codes.turnOff(who.user.id)
+  notifyOfProtection(base, who.user, 'One-time codes were turned off for your account')
+  return redirect(`${here}?done=totp-off`)
+}
+
+const changes: ReadonlyMap<string, Change> = new Map([
+  ['password', password],
+  ['add-passkey', addPasskey],
+  ['remove-passkey', removePasskey],
+  ['start-totp', startTotp],
+  ['confirm-totp', confirmTotp],
+  ['recovery-codes', recoveryCodes],
+  ['remove-totp', removeTotp],
+])
+
+function isFresh({ base }: RouteParts, { session }: SignedIn): boolean {
+  return base.now() - session.signedInAt < recentSignInMs
+}
+
+export async function securityRoute(parts: RouteParts, visit: Visit, who: SignedIn): Promise<Reply> {
+  if (visit.method !== 'POST') return show(parts, visit, who, noFaults)
+  const form = readForm(visit)
+  parts.csrf.check(visit, form.text('csrf'))
+  const name = form.text('change')
+  const change = changes.get(name)
+  if (!change) throw new ApiError('BAD_REQUEST', 'There is no such change.')
+  // The form for a new password asks for the old one itself.
+  if (name !== 'password' && !isFresh(parts, who))
+    return redirect(`/account/sign-in?confirm=yes&next=${here}`)
+  return change(parts, visit, who, form)
+}
+
+/** What the script asks for before the browser is asked for a passkey. */
+export async function passkeyOptionsRoute(parts: RouteParts, visit: Visit, kind: string): Promise<Reply> {
+  parts.csrf.check(visit, readForm(visit).text('csrf'))
+  const options = kind === 'create' ? await creationOptions(parts, visit) : await requestOptions(parts, visit)
+  const headers = ['Content-Type', 'application/json', 'Cache-Control', 'no-store']
+  return { status: 200, headers, body: JSON.stringify(options) }
+}
+
+async function creationOptions(parts: RouteParts, visit: Visit): Promise<object> {
+  const who = await signedIn(parts, visit)
+  if (!who) throw new ApiError('UNAUTHORIZED', 'Sign in first.')
+  const { id: userId, email, name } = who.user
+  return parts.passkeys.creationOptions({ userId, email, name })
+}
+
+async function requestOptions(parts: RouteParts, visit: Visit): Promise<object> {
+  const options = await passkeyOptions(parts.base, parts.passkeys, fromOf(parts, visit))
+  if (typeof options !== 'number') return options
+  throw new ApiError('RATE_LIMITED', undefined, { headers: { 'Retry-After': String(options) } })
+}

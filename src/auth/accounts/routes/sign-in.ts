@@ -1,0 +1,280 @@
+/** `/account/sign-in`, `/account/sign-up`, `/account/sign-out`; and their like while an app waits. */
+import type { Reply } from '../../../call.ts'
+import { ApiError } from '../../../errors.ts'
+import { type Faults, noFaults } from '../../pages/form.ts'
+import { messagePage } from '../../pages/message.ts'
+import { pageReply } from '../../pages/reply.ts'
+import { secondFactorPage, signInPage } from '../../pages/sign-in.ts'
+import { signUpPage } from '../../pages/sign-up.ts'
+import { formName } from '../../pages/sign-up-field.ts'
+import type { NextPath } from '../../server/server.ts'
+import {
+  type Proven,
+  type SignInAnswer,
+  signInByCode,
+  signInByPasskey,
+  signInByPassword,
+} from '../sign-in.ts'
+import { signUp, signUpIsOff } from '../sign-up.ts'
+import { type SignUpField, signUpFields } from '../sign-up-fields.ts'
+import { type RouteParts, redirect, safeNext, signedIn, tooMany, type Visit } from './context.ts'
+import { fromOf, rememberDevice } from './device-cookie.ts'
+import { type FormBody, readForm, readQuery } from './form-body.ts'
+
+/** Where somebody signs in, and what follows. */
+export interface SignInContext {
+  readonly action: string
+  readonly signUp: string
+  /** The app that waits. */
+  readonly app: string | undefined
+  readonly email: string | undefined
+  readonly next: string | undefined
+  readonly note: string | undefined
+  /** Where a form's answer may lead. */
+  readonly leadsTo: string | undefined
+  finish(proven: Proven): Promise<NextPath>
+}
+
+const messages = {
+  wrong: 'The e-mail address or the password is wrong.',
+  code: 'The code is wrong, or was used already.',
+  ready:
+    'If this address had no account yet, it has one now. Sign in with the password that you have just chosen.',
+  over: 'That took too long. Sign in again.',
+  passkey: 'The passkey was not accepted. Try again, or use your password.',
+}
+
+function formFault(message: string): Faults {
+  return new Map([['form', message]])
+}
+
+interface Shown {
+  readonly faults: Faults
+  readonly email?: string | undefined
+  readonly remember?: boolean
+}
+
+export function showSignIn(
+  { base, theme, csrf }: RouteParts,
+  visit: Visit,
+  context: SignInContext,
+  shown: Shown,
+): Reply {
+  const { faults, email = context.email, remember = false } = shown
+  const page = signInPage({
+    action: context.action,
+    csrf: csrf.token(visit, visit.res),
+    faults,
+    email,
+    remember,
+    app: context.app,
+    signUp: base.signUp === 'off' ? undefined : context.signUp,
+    next: context.next,
+    note: context.note,
+  })
+  return pageReply(theme, page, { status: faults.size > 0 ? 400 : 200, leadsTo: context.leadsTo })
+}
+
+function showSecondFactor(
+  parts: RouteParts,
+  visit: Visit,
+  context: SignInContext,
+  token: string,
+  faults: Faults,
+): Reply {
+  const csrf = parts.csrf.token(visit, visit.res)
+  const page = secondFactorPage({ action: context.action, csrf, faults, token, next: context.next })
+  return pageReply(parts.theme, page, { status: faults.size > 0 ? 400 : 200, leadsTo: context.leadsTo })
+}
+
+async function byCode(
+  parts: RouteParts,
+  visit: Visit,
+  context: SignInContext,
+  form: FormBody,
+  token: string,
+): Promise<Reply> {
+  const answer = await signInByCode(parts.base, token, form.text('code'), fromOf(parts, visit))
+  if (answer.kind === 'over') return showSignIn(parts, visit, context, { faults: formFault(messages.over) })
+  if (answer.kind === 'wrong') {
+    return showSecondFactor(parts, visit, context, token, new Map([['code', messages.code]]))
+  }
+  return settled(parts, visit, context, answer)
+}
+
+async function settled(
+  parts: RouteParts,
+  visit: Visit,
+  context: SignInContext,
+  answer: SignInAnswer,
+): Promise<Reply> {
+  if (answer.kind === 'throttled') return tooMany(parts.theme, answer.seconds)
+  if (answer.kind === 'second-factor') return showSecondFactor(parts, visit, context, answer.token, noFaults)
+  if (answer.kind === 'wrong') return showSignIn(parts, visit, context, { faults: formFault(messages.wrong) })
+  visit.userId = answer.userId
+  await rememberDevice(parts, visit, answer.userId)
+  return redirect(await context.finish(answer))
+}
+
+/** Any of the three forms by which somebody signs in. */
+export async function handleSignIn(
+  parts: RouteParts,
+  visit: Visit,
+  context: SignInContext,
+  form: FormBody,
+): Promise<Reply> {
+  const from = fromOf(parts, visit)
+  const token = form.optional('second_factor')
+  if (token !== undefined) return byCode(parts, visit, context, form, token)
+  const passkey = form.optional('passkey')
+  if (passkey !== undefined) {
+    const answer = await signInByPasskey(parts.base, parts.passkeys, passkey, from)
+    if (answer.kind !== 'wrong') return settled(parts, visit, context, answer)
+    return showSignIn(parts, visit, context, { faults: formFault(messages.passkey) })
+  }
+  const email = form.text('email')
+  const remember = form.text('remember') === 'yes'
+  const faults = missing(form, { email: 'Enter your e-mail address.', password: 'Enter your password.' })
+  if (faults.size > 0) return showSignIn(parts, visit, context, { faults, email, remember })
+  const answer = await signInByPassword(parts.base, {
+    email,
+    password: form.text('password'),
+    remember,
+    ...from,
+  })
+  if (answer.kind !== 'wrong') return settled(parts, visit, context, answer)
+  return showSignIn(parts, visit, context, { faults: formFault(messages.wrong), email, remember })
+}
+
+export function missing(form: FormBody, needed: Readonly<Record<string, string>>): Faults {
+  return new Map(Object.entries(needed).filter(([name]) => form.text(name).trim() === ''))
+}
+
+function accountContext(
+  { server }: RouteParts,
+  visit: Visit,
+  next: string | undefined,
+  note?: string,
+): SignInContext {
+  return {
+    action: '/account/sign-in',
+    signUp: '/account/sign-up',
+    app: undefined,
+    email: undefined,
+    next,
+    note,
+    leadsTo: undefined,
+    async finish({ kind: _proven, ...proof }) {
+      await server.signIn(visit.req, visit.res, { ...proof, address: visit.address })
+      return next ?? '/account'
+    },
+  }
+}
+
+export async function signInRoute(parts: RouteParts, visit: Visit): Promise<Reply> {
+  if (visit.method === 'POST') {
+    const form = readForm(visit)
+    parts.csrf.check(visit, form.text('csrf'))
+    return handleSignIn(parts, visit, accountContext(parts, visit, safeNext(form.optional('next'))), form)
+  }
+  const query = readQuery(visit)
+  const next = safeNext(query.optional('next'))
+  const asks = query.text('confirm') === 'yes'
+  const who = await signedIn(parts, visit)
+  if (who && !asks) return redirect(next ?? '/account')
+  const note = asks ? 'Confirm that it is you: this changes how your account is protected.' : undefined
+  const context = accountContext(parts, visit, next, note)
+  return showSignIn(parts, visit, context, { faults: noFaults, email: who?.user.email })
+}
+
+export interface SignUpContext {
+  readonly action: string
+  /** Where to sign in, with or without a new account. */
+  readonly signIn: SignInContext
+  readonly app: string | undefined
+  readonly leadsTo: string | undefined
+}
+
+interface SignUpShown {
+  readonly faults: Faults
+  readonly name?: string
+  readonly email?: string
+  /** By the name of the model's field. */
+  readonly answers?: ReadonlyMap<string, string>
+}
+
+/** Faults by the names that fields of the model have in the form. */
+function inForm(faults: Faults, asked: readonly SignUpField[]): Faults {
+  const names = new Set(asked.map(({ name }) => name))
+  return new Map([...faults].map(([name, fault]) => [names.has(name) ? formName(name) : name, fault]))
+}
+
+function proposed({ field }: SignUpField): string | undefined {
+  if (field.default?.kind !== 'value') return undefined
+  // A box is ticked by any value.
+  return field.default.value === false ? '' : String(field.default.value)
+}
+
+export function showSignUp(
+  parts: RouteParts,
+  visit: Visit,
+  context: SignUpContext,
+  shown: SignUpShown,
+): Reply {
+  const { action, app, leadsTo } = context
+  const signIn = context.signIn.action
+  const { faults, name, email, answers } = shown
+  if (parts.base.signUp === 'off') throw new ApiError('NOT_FOUND', signUpIsOff)
+  const csrf = parts.csrf.token(visit, visit.res)
+  const fields = signUpFields(parts.base.model)
+  const asked = fields.map(one => ({
+    name: formName(one.name),
+    label: one.label,
+    schema: one.field.type.schema,
+    value: answers ? answers.get(one.name) : proposed(one),
+  }))
+  const page = signUpPage({ action, csrf, faults: inForm(faults, fields), name, email, app, signIn, asked })
+  return pageReply(parts.theme, page, { status: faults.size > 0 ? 400 : 200, leadsTo })
+}
+
+function linkSent({ theme }: RouteParts, signIn: string): Reply {
+  const page = messagePage({
+    title: 'Look into your mail',
+    paragraphs: ['We have sent you a message. Open the link in it within 24 hours to go on.'],
+    link: { href: signIn, label: 'Back to sign-in' },
+  })
+  return pageReply(theme, page)
+}
+
+export async function handleSignUp(
+  parts: RouteParts,
+  visit: Visit,
+  context: SignUpContext,
+  form: FormBody,
+): Promise<Reply> {
+  const [name, email] = [form.text('name'), form.text('email')]
+  const address = parts.throttleAddress(visit.address)
+  const fields = signUpFields(parts.base.model)
+  const answers = new Map(fields.map(one => [one.name, form.text(formName(one.name))]))
+  const answer = await signUp(parts.base, { name, email, password: form.text('password'), address, answers })
+  if (answer.kind === 'throttled') return tooMany(parts.theme, answer.seconds)
+  if (answer.kind === 'faults')
+    return showSignUp(parts, visit, context, { faults: answer.faults, name, email, answers })
+  if (answer.kind === 'sent') return linkSent(parts, context.signIn.action)
+  return showSignIn(parts, visit, { ...context.signIn, note: messages.ready }, { faults: noFaults, email })
+}
+
+export async function signUpRoute(parts: RouteParts, visit: Visit): Promise<Reply> {
+  const signIn = accountContext(parts, visit, undefined)
+  const context: SignUpContext = { action: '/account/sign-up', signIn, app: undefined, leadsTo: undefined }
+  if (visit.method !== 'POST') return showSignUp(parts, visit, context, { faults: noFaults })
+  const form = readForm(visit)
+  parts.csrf.check(visit, form.text('csrf'))
+  return handleSignUp(parts, visit, context, form)
+}
+
+export async function signOutRoute(parts: RouteParts, visit: Visit): Promise<Reply> {
+  parts.csrf.check(visit, readForm(visit).text('csrf'))
+  await parts.server.signOut(visit.req, visit.res)
+  return redirect('/account/sign-in')
+}

@@ -1,0 +1,127 @@
+/** Records whose secrets a reader of the database cannot read. */
+import { type Awaitable, then } from '../../plan/answer.ts'
+import type { NewRecord, RecordKey, Records, StoredRecord } from '../../records.ts'
+import type { RecordCipher } from './record-cipher.ts'
+
+/** The kinds whose payloads hold a secret, or lead to one. */
+export const encryptedKinds: ReadonlySet<string> = new Set([
+  'SigningKeys',
+  'Totp',
+  'RecoveryCode',
+  // Their payloads hold secrets of forms and the ids of requests that are under way.
+  'Session',
+  'Interaction',
+  'PushedAuthorizationRequest',
+  'DeviceCode',
+  // While a first start is under way, the administrator's password and key.
+  'FirstStart',
+])
+
+/** Kinds whose alias is a secret too: the code that a device shows. */
+const hiddenAliases: ReadonlySet<string> = new Set(['DeviceCode'])
+
+/** The associated data of a payload: it can be decrypted in its own record only. */
+export function nameOf({ kind, id }: RecordKey): string {
+  return `${kind}/${id}`
+}
+
+export class EncryptedRecords implements Records {
+  readonly #inner: Records
+  readonly #cipher: RecordCipher
+
+  constructor(inner: Records, recordCipher: RecordCipher) {
+    this.#inner = inner
+    this.#cipher = recordCipher
+  }
+
+  get(kind: string, id: string): Awaitable<StoredRecord | undefined> {
+    const found = this.#inner.get(kind, id)
+    return encryptedKinds.has(kind) ? then(found, record => this.#decryptedIf(record)) : found
+  }
+
+  byAlias(kind: string, alias: string): Awaitable<StoredRecord | undefined> {
+    if (hiddenAliases.has(kind))
+      return this.#byHidden(kind, this.#cipher.pseudonyms(nameOf({ kind, id: alias })))
+    return then(this.#inner.byAlias(kind, alias), record => this.#decryptedIf(record))
+  }
+
+  byOwner(kind: string, owner: string): Awaitable<readonly StoredRecord[]> {
+    return this.#all(kind, this.#inner.byOwner(kind, owner))
+  }
+
+  all(kind: string): Awaitable<readonly StoredRecord[]> {
+    return this.#all(kind, this.#inner.all(kind))
+  }
+
+  after(kind: string, id: string, limit: number): Awaitable<readonly StoredRecord[]> {
+    return this.#all(kind, this.#inner.after(kind, id, limit))
+  }
+
+  put(record: NewRecord): Promise<void> {
+    return this.#inner.put(this.#encrypted(record))
+  }
+
+  add(record: NewRecord): Promise<boolean> {
+    return this.#inner.add(this.#encrypted(record))
+  }
+
+  async swap(key: RecordKey, before: string, after: string): Promise<boolean> {
+    if (!encryptedKinds.has(key.kind)) return this.#inner.swap(key, before, after)
+    // Each encryption of a text is different, so the stored payload has to be decrypted to compare it.
+    const stored = await this.#inner.get(key.kind, key.id)
+    const name = nameOf(key)
+    if (!stored || this.#cipher.decrypt(name, stored.payload) !== before) return false
+    return this.#inner.swap(key, stored.payload, this.#cipher.encrypt(name, after))
+  }
+
+  consume(kind: string, id: string): Promise<boolean> {
+    return this.#inner.consume(kind, id)
+  }
+
+  delete(kind: string, id: string): Promise<boolean> {
+    return this.#inner.delete(kind, id)
+  }
+
+  deleteGrant(grant: string): Promise<number> {
+    return this.#inner.deleteGrant(grant)
+  }
+
+  deleteOwned(owner: string, kinds: readonly string[]): Promise<number> {
+    return this.#inner.deleteOwned(owner, kinds)
+  }
+
+  version(kind: string): number {
+    return this.#inner.version(kind)
+  }
+
+  async #byHidden(kind: string, names: readonly string[]): Promise<StoredRecord | undefined> {
+    for (const name of names) {
+      const found = await this.#inner.byAlias(kind, name)
+      if (found) return this.#decryptedIf(found)
+    }
+    return undefined
+  }
+
+  #all(kind: string, found: Awaitable<readonly StoredRecord[]>): Awaitable<readonly StoredRecord[]> {
+    return encryptedKinds.has(kind) ? then(found, records => records.map(one => this.#decrypted(one))) : found
+  }
+
+  #decryptedIf(record: StoredRecord | undefined): StoredRecord | undefined {
+    return record && encryptedKinds.has(record.kind) ? this.#decrypted(record) : record
+  }
+
+  #decrypted(record: StoredRecord): StoredRecord {
+    return { ...record, payload: this.#cipher.decrypt(nameOf(record), record.payload) }
+  }
+
+  #encrypted(record: NewRecord): NewRecord {
+    const { kind, alias, payload } = record
+    if (!encryptedKinds.has(kind)) return record
+    const hidden = alias !== undefined && hiddenAliases.has(kind)
+    return {
+      ...record,
+      payload: this.#cipher.encrypt(nameOf(record), payload),
+      alias: hidden ? this.#cipher.pseudonyms(nameOf({ kind, id: alias }))[0] : alias,
+    }
+  }
+}

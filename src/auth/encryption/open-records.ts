@@ -1,0 +1,228 @@
+/** Opens the records of a database: finds the keys, tries them, and encrypts records of versions without encryption. */
+import type { Records, StoredRecord } from '../../records.ts'
+import { recoveryRecord } from '../accounts/recovery-codes.ts'
+import { EncryptedRecords, encryptedKinds, nameOf } from './encrypted-records.ts'
+import { isReadableByOthers, KeyFile, keyFileOf, makeKeyFile, readKeyFile, writeKeyFile } from './key-file.ts'
+import {
+  EncryptionError,
+  isEncrypted,
+  type KeySource,
+  newKeyText,
+  RecordCipher,
+  secretKey,
+} from './record-cipher.ts'
+
+export interface EncryptionParts {
+  readonly records: Records
+  /** The setting `secretKeys`; undefined: the file beside the database. */
+  readonly keys: readonly string[] | undefined
+  readonly database: string
+  /** Called with a sentence for the operator. */
+  readonly note: (sentence: string) => void
+  /** See `Store.rewrite`. */
+  readonly rewrite: () => Promise<void>
+}
+
+const recordsAtOnce = 500
+
+/** Stored once every secret is encrypted. Only the right keys decrypt it. */
+const proof = { kind: 'Sealing', id: 'proof' } as const
+const proofText = '"sealed"'
+
+/** Undefined for PostgreSQL: nodes share the database, and each would make a key of its own. */
+function fileOf(database: string): string | undefined {
+  return /^[a-z][a-z0-9+]+:\/\//i.test(database) ? undefined : keyFileOf(database)
+}
+
+const howToMake = 'Make one with `portico secrets generate` and give it to every node.'
+
+function sourceOf({ keys, database, note }: EncryptionParts, isNew: boolean): KeySource {
+  if (keys) {
+    const made = keys.map(secretKey)
+    return { keys: () => made }
+  }
+  const file = fileOf(database)
+  if (file === undefined) {
+    throw new EncryptionError(
+      `PORTICO_SECRET_KEY must be set: secrets in a PostgreSQL database are encrypted with a key that all nodes share. ${howToMake}`,
+    )
+  }
+  const known = readKeyFile(file)
+  if (!known && !isNew) {
+    throw new EncryptionError(
+      `The key file ${file} is missing, and the database is encrypted with its key: put it back from a backup, or give the key as PORTICO_SECRET_KEY.`,
+    )
+  }
+  if (!known) note(`made the key file ${file}: back it up, apart from the database`)
+  const source = new KeyFile(file, known ?? makeKeyFile(file))
+  if (isReadableByOthers(file)) note(`the key file ${file} can be read by others: \`chmod 600\` it`)
+  return source
+}
+
+/** The records, with their secrets encrypted. Throws an `EncryptionError` where the keys are not this database's. */
+export async function openRecords(parts: EncryptionParts): Promise<EncryptedRecords> {
+  const { records } = parts
+  const stored = await records.get(proof.kind, proof.id)
+  const recordCipher = new RecordCipher(sourceOf(parts, stored === undefined))
+  const encrypted = new EncryptedRecords(records, recordCipher)
+  if (!stored) {
+    if (await hasAny(records)) await encryptOld(parts, encrypted, recordCipher)
+    const payload = recordCipher.encrypt(nameOf(proof), proofText)
+    if (await records.add({ ...proof, payload, expiresAt: null })) return encrypted
+  }
+  const proven = stored ?? (await records.get(proof.kind, proof.id))
+  requireRight(recordCipher, proven?.payload ?? '')
+  return encrypted
+}
+
+async function hasAny(records: Records): Promise<boolean> {
+  for (const kind of encryptedKinds) if ((await records.after(kind, '', 1)).length > 0) return true
+  return false
+}
+
+/** For a database of a version without encryption, or one whose first start with it did not finish. */
+async function encryptOld(
+  { records, note, rewrite }: EncryptionParts,
+  encrypted: EncryptedRecords,
+  recordCipher: RecordCipher,
+): Promise<void> {
+  const count = await encryptPlain(records, encrypted, recordCipher)
+  if (count > 0) {
+    note(
+      `encrypted ${count} secrets that lay readable in the database: copies and backups made before still hold them, so run \`portico keys rotate\``,
+    )
+  }
+  await rewrite().catch(error =>
+    note(`the database file may still hold traces of them, since it could not be written anew: ${error}`),
+  )
+}
+
+function requireRight(recordCipher: RecordCipher, payload: string): void {
+  try {
+    if (recordCipher.decrypt(nameOf(proof), payload) === proofText) return
+  } catch (error) {
+    if (!(error instanceof EncryptionError)) throw error
+  }
+  throw new EncryptionError(
+    'The database is encrypted with another key than those given. Give the one that it was encrypted with, in PORTICO_SECRET_KEY or in the key file beside the database.',
+  )
+}
+
+/** Every record of a kind, in batches. */
+async function* partsOf(records: Records, kind: string): AsyncGenerator<readonly StoredRecord[]> {
+  for (let id = ''; ; ) {
+    const part = await records.after(kind, id, recordsAtOnce)
+    if (part.length > 0) yield part
+    if (part.length < recordsAtOnce) return
+    id = part.at(-1)?.id ?? ''
+  }
+}
+
+/** Does `work` for every record of the kinds, a batch in one commit. Returns how often it returned true. */
+async function countEach(
+  records: Records,
+  kinds: Iterable<string>,
+  work: (record: StoredRecord) => Promise<boolean>,
+): Promise<number> {
+  let count = 0
+  for (const kind of kinds) {
+    for await (const part of partsOf(records, kind)) {
+      count += (await Promise.all(part.map(work))).filter(done => done).length
+    }
+  }
+  return count
+}
+
+/**
+ * Encrypts what a version without encryption has stored. Several processes may do so at once, and each finishes what
+ * another has left. Returns how many secrets this one has encrypted.
+ */
+function encryptPlain(
+  records: Records,
+  encrypted: EncryptedRecords,
+  recordCipher: RecordCipher,
+): Promise<number> {
+  return countEach(records, encryptedKinds, async record => {
+    const { kind, id, payload } = record
+    if (isEncrypted(payload)) return false
+    if (kind === 'DeviceCode') {
+      // Its alias would stay readable, and it expires within minutes.
+      await records.delete(kind, id)
+      return false
+    }
+    if (kind === 'RecoveryCode') return moveCode(record, records, encrypted, recordCipher)
+    return records.swap({ kind, id }, payload, recordCipher.encrypt(nameOf(record), payload))
+  })
+}
+
+/** Its id is a hash of so few characters that it could be guessed, so the record gets another: the same in every process. */
+async function moveCode(
+  { kind, id, owner, consumedAt }: StoredRecord,
+  records: Records,
+  encrypted: EncryptedRecords,
+  recordCipher: RecordCipher,
+): Promise<boolean> {
+  const [name] = recordCipher.pseudonyms(nameOf({ kind, id }))
+  // Where it is gone, another process has moved it, and it may have been consumed since.
+  if (consumedAt === null && (await records.get(kind, id)))
+    await encrypted.add(recoveryRecord(Number(owner), id, name))
+  return records.delete(kind, id)
+}
+
+/** Encrypts everything with the newest key. Returns how many records another key had encrypted. */
+export function reencryptAll(records: Records, recordCipher: RecordCipher): Promise<number> {
+  return countEach(records, [...encryptedKinds, proof.kind], async ({ kind, id, payload }) => {
+    if (recordCipher.isCurrent(payload)) return false
+    const name = nameOf({ kind, id })
+    // A record that has changed meanwhile was encrypted with the newest key.
+    return records.swap(
+      { kind, id },
+      payload,
+      recordCipher.encrypt(name, recordCipher.decrypt(name, payload)),
+    )
+  })
+}
+
+export interface KeyRotation {
+  /** The records as they are stored. */
+  readonly records: Records
+  readonly keys: readonly string[] | undefined
+  readonly database: string
+  /** Resolves when running services have noticed a new key. */
+  readonly wait: () => Promise<void>
+}
+
+/** Encrypts with the setting's first key, or with a new one that the key file gets. Older keys still decrypt. */
+export async function rotateSecrets({ records, keys, database, wait }: KeyRotation): Promise<number> {
+  const file = fileOf(database)
+  const known = keys ?? (file === undefined ? undefined : readKeyFile(file))
+  if (!known) {
+    throw new EncryptionError(
+      `There is no key ${file === undefined ? 'in PORTICO_SECRET_KEY' : `file ${file}: the first start makes it, or a backup has it`}.`,
+    )
+  }
+  if (keys || file === undefined) return reencryptAll(records, cipherOf(known))
+  const all = [newKeyText(), ...known]
+  writeKeyFile(file, all)
+  await wait()
+  return reencryptAll(records, cipherOf(all))
+}
+
+/** Removes all keys but the newest from the file, once no record needs them. Returns how many. */
+export async function forgetSecrets({ records, keys, database }: KeyRotation): Promise<number> {
+  const file = fileOf(database)
+  if (keys || file === undefined) {
+    throw new EncryptionError(
+      'The keys are in PORTICO_SECRET_KEY: after `portico secrets rotate`, leave only the first one there.',
+    )
+  }
+  const known = readKeyFile(file) ?? []
+  await reencryptAll(records, cipherOf(known))
+  writeKeyFile(file, known.slice(0, 1))
+  return Math.max(known.length - 1, 0)
+}
+
+function cipherOf(texts: readonly string[]): RecordCipher {
+  const keys = texts.map(secretKey)
+  return new RecordCipher({ keys: () => keys })
+}

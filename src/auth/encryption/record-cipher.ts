@@ -1,0 +1,106 @@
+/** Encryption at rest: AES-256-GCM (NIST SP 800-38D), with keys that are not in the database. */
+import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes } from 'node:crypto'
+
+/** What is derived from a key. None of the parts tells another, or the text of the key. */
+export interface SecretKey {
+  /** Stands in every payload that the key has encrypted. */
+  readonly id: string
+  readonly cipher: Buffer
+  readonly mac: Buffer
+}
+
+/** Supplies the keys, the one to encrypt with first. They may change while the service runs. */
+export interface KeySource {
+  keys(): readonly SecretKey[]
+}
+
+/** A encrypted value cannot be opened, or there is no key. Its sentence is for whoever runs the service. */
+export class EncryptionError extends Error {
+  constructor(message: string) {
+    super(message)
+    this.name = 'EncryptionError'
+  }
+}
+
+const encryptedPayload = /^"s1\.([A-Za-z0-9_-]{8})\.([A-Za-z0-9_-]{38,})"$/
+const ivBytes = 12
+const tagBytes = 16
+
+/** `text`: random, at least 32 characters of it. */
+export function secretKey(text: string): SecretKey {
+  const derived = (purpose: string, length: number) =>
+    Buffer.from(hkdfSync('sha256', text, '', `portico ${purpose}`, length))
+  return {
+    id: derived('key id', 6).toString('base64url'),
+    cipher: derived('sealing', 32),
+    mac: derived('names', 32),
+  }
+}
+
+export function newKeyText(): string {
+  return randomBytes(32).toString('base64url')
+}
+
+/** Whether a payload is encrypted, with whatever key. */
+export function isEncrypted(payload: string): boolean {
+  return encryptedPayload.test(payload)
+}
+
+export class RecordCipher {
+  readonly #source: KeySource
+
+  constructor(source: KeySource) {
+    this.#source = source
+  }
+
+  /** JSON text that only these keys decrypt, and only under the same name. */
+  encrypt(name: string, text: string): string {
+    const { id, cipher: key } = this.#newest()
+    const iv = randomBytes(ivBytes)
+    const cipher = createCipheriv('aes-256-gcm', key, iv).setAAD(Buffer.from(name))
+    const parts = [iv, cipher.update(text, 'utf8'), cipher.final(), cipher.getAuthTag()]
+    return `"s1.${id}.${Buffer.concat(parts).toString('base64url')}"`
+  }
+
+  /** Throws an `EncryptionError` for what is not encrypted, is another record's, was changed, or has an unknown key. */
+  decrypt(name: string, encrypted: string): string {
+    const [, id, data = ''] = encryptedPayload.exec(encrypted) ?? []
+    const key = this.#source.keys().find(one => one.id === id)
+    if (!key) {
+      throw new EncryptionError(
+        id === undefined
+          ? `${name} is not encrypted.`
+          : `${name} is encrypted with the key ${id}, which is not there.`,
+      )
+    }
+    const bytes = Buffer.from(data, 'base64url')
+    const decipher = createDecipheriv('aes-256-gcm', key.cipher, bytes.subarray(0, ivBytes), {
+      authTagLength: tagBytes,
+    })
+    decipher.setAAD(Buffer.from(name)).setAuthTag(bytes.subarray(-tagBytes))
+    try {
+      return decipher.update(bytes.subarray(ivBytes, -tagBytes), undefined, 'utf8') + decipher.final('utf8')
+    } catch {
+      throw new EncryptionError(`${name} was changed, or is another record's.`)
+    }
+  }
+
+  /** Whether the newest key has encrypted it. */
+  isCurrent(encrypted: string): boolean {
+    return encryptedPayload.exec(encrypted)?.[1] === this.#newest().id
+  }
+
+  /** What stands for a name that must be found but not read: by each key, the newest first. */
+  pseudonyms(name: string): readonly [string, ...string[]] {
+    const made = ({ mac }: SecretKey) => createHmac('sha256', mac).update(name).digest('base64url')
+    const [newest, ...older] = this.#source.keys()
+    if (!newest) throw new EncryptionError('There is no key to encrypt with.')
+    return [made(newest), ...older.map(made)]
+  }
+
+  #newest(): SecretKey {
+    const [newest] = this.#source.keys()
+    if (!newest) throw new EncryptionError('There is no key to encrypt with.')
+    return newest
+  }
+}

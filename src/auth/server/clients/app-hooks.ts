@@ -1,0 +1,49 @@
+/** Creating and deleting apps and their secrets, beyond the rules of the model. */
+import { ApiError } from '../../../errors.ts'
+import { type Awaitable, then } from '../../../plan/answer.ts'
+import type { CreateHook, Creation, Run, WriteRule } from '../../../plan/run.ts'
+import { newClientId } from '../secret.ts'
+import { requireName } from './app-name.ts'
+import { type AppSecrets, newSecret } from './app-secrets.ts'
+import { appById, requireAddresses, requireWithin } from './apps.ts'
+
+/** For creates of `oauth_apps`: a client id, and for a confidential app a secret. */
+export function newAppHook(secrets: Pick<AppSecrets, 'addFirst'>, serviceName: string): CreateHook {
+  return ({ name, type, redirect_uris: uris, scopes, default_scopes: defaults }): Creation => {
+    requireName(name, serviceName)
+    requireAddresses(uris)
+    requireWithin(defaults, scopes)
+    const computed = { client_id: newClientId() }
+    if (type === 'public') return { computed, revealed: {} }
+    const first = newSecret()
+    return {
+      computed,
+      revealed: { client_secret: first.secret },
+      afterwards: id => secrets.addFirst(id, first),
+    }
+  }
+}
+
+/** For creates of `oauth_app_secrets`: a new secret. */
+export function newSecretHook(run: Run, secrets: AppSecrets): CreateHook {
+  return ({ app_id: id }, principal) =>
+    then(appById(run, Number(id)), app => {
+      // The guard refuses an app of another user as if it did not exist.
+      if (app?.type === 'public' && app.user_id === principal.userId) {
+        throw new ApiError('CONFLICT', 'A public app has no secret.')
+      }
+      const { secret, computed } = newSecret()
+      return {
+        computed,
+        revealed: { client_secret: secret },
+        // The secret exists, so the caller must get it. Ends that are not stored yet are computed.
+        afterwards: () => secrets.settle(Number(id)).catch(() => undefined),
+      }
+    })
+}
+
+/** For deletes of `oauth_app_secrets`. */
+export function secretRule(secrets: AppSecrets): WriteRule {
+  return ({ shape, args }): Awaitable<void> =>
+    shape.kind === 'delete' ? secrets.beforeDelete(Number(args[shape.id])) : undefined
+}

@@ -1,0 +1,235 @@
+/**
+ * The secrets of apps, each a row of `oauth_app_secrets`. Creating one stores when the older ones expire; deleting one ends
+ * it at once and revives no other. Older versions kept an app's first secret in the column `secret_hash` and computed the
+ * ends; their secrets are migrated when they are first read.
+ */
+import { ApiError } from '../../../errors.ts'
+import type { JsonValue } from '../../../model/fields/type.ts'
+import type { Run } from '../../../plan/run.ts'
+import {
+  deleteShape,
+  itemShape,
+  listShape,
+  readItem,
+  updateShape,
+  where,
+} from '../../../plan/system-plans.ts'
+import { system } from '../../../principal.ts'
+import type { Records } from '../../../records.ts'
+import { createBySystem } from '../../bootstrap.ts'
+import { newClientSecret, secretHash, secretPrefix } from '../secret.ts'
+import { type AppRow, type AppSecretRow, appById } from './apps.ts'
+
+/** A secret of an app, for comparison. */
+export interface SecretHash {
+  readonly hash: string
+  /** Milliseconds since 1970; undefined: never. */
+  readonly expiresAt: number | undefined
+}
+
+/** The known prefix of a secret that was migrated from the column. */
+const movedPrefix = 'ps_'
+
+const ENDED = 'EndedSecret'
+/** How long a deleted secret is noted: longer than a node takes from reading the column to storing the row. */
+const endedNoteMs = 24 * 60 * 60 * 1000
+
+type End = number | undefined
+
+function isMoved({ prefix }: AppSecretRow): boolean {
+  return prefix === movedPrefix
+}
+
+/** Ordered by id, since the clocks of nodes differ. Migrated secrets are older than all others. */
+function isNewer(one: AppSecretRow, other: AppSecretRow): boolean {
+  return isMoved(one) === isMoved(other) ? one.id > other.id : isMoved(other)
+}
+
+function earliest(ends: readonly End[]): End {
+  const known = ends.filter(end => end !== undefined)
+  return known.length === 0 ? undefined : Math.min(...known)
+}
+
+/** When a secret expires that is older than these. */
+function endedBy(newer: readonly AppSecretRow[], overlapSeconds: number): End {
+  return earliest(newer.map(({ created_at }) => Date.parse(created_at) + overlapSeconds * 1000))
+}
+
+/**
+ * When a secret expires, in milliseconds since 1970: the stored time, or else computed from newer secrets, so that a
+ * rotation takes effect before its ends are stored.
+ */
+function endOf(secret: AppSecretRow, all: readonly AppSecretRow[], overlapSeconds: number): End {
+  if (secret.expires_at !== null) return Date.parse(secret.expires_at)
+  return endedBy(
+    all.filter(one => isNewer(one, secret)),
+    overlapSeconds,
+  )
+}
+
+/** The end of the secret in the column. Migrated secrets are not newer than it. */
+function endOfFirst(secrets: readonly AppSecretRow[], overlapSeconds: number): End {
+  return endedBy(
+    secrets.filter(one => !isMoved(one)),
+    overlapSeconds,
+  )
+}
+
+/** The end to be stored. A rotation after the setting was shortened may move a stored end forward, never back. */
+function endToStore(secret: AppSecretRow, all: readonly AppSecretRow[], overlapSeconds: number): End {
+  const current = all.filter(one => one.expires_at === null && isNewer(one, secret))
+  return earliest([endOf(secret, all, overlapSeconds), endedBy(current, overlapSeconds)])
+}
+
+/**
+ * The secrets that an app may use, the newest first. `overlapSeconds`: how long a secret works after a newer one was
+ * created, where its end is not stored yet.
+ */
+export function secretHashes(
+  { secrets, secret_hash: first }: Pick<AppRow, 'secrets' | 'secret_hash'>,
+  overlapSeconds: number,
+): readonly SecretHash[] {
+  const hashes = secrets.map(secret => ({
+    hash: secret.hash,
+    expiresAt: endOf(secret, secrets, overlapSeconds),
+  }))
+  // Where the secret has a row, the row counts.
+  if (first === null || secrets.some(({ hash }) => hash === first)) return hashes
+  return [...hashes, { hash: first, expiresAt: endOfFirst(secrets, overlapSeconds) }]
+}
+
+const setEnd = updateShape('oauth_app_secrets', ['expires_at'])
+const setColumn = updateShape('oauth_apps', ['secret_hash'])
+const removal = deleteShape('oauth_app_secrets')
+const appRemoval = deleteShape('oauth_apps')
+
+/** Own argument: false. */
+const unmoved = listShape('oauth_apps', ['id'], where('secret_hash', 'null'))
+
+const secretById = itemShape('oauth_app_secrets', ['app_id', 'hash', 'prefix'])
+
+/** How many apps are migrated at once: their writes share commits. */
+const movedAtOnce = 50
+
+/** The row exists already, or its target or parent does not exist any more. */
+const refusals: ReadonlySet<string> = new Set(['CONFLICT', 'NOT_FOUND', 'VALIDATION_FAILED'])
+
+async function unlessRefused<T>(write: Promise<T>): Promise<T | undefined> {
+  try {
+    return await write
+  } catch (error) {
+    if (error instanceof ApiError && refusals.has(error.code)) return undefined
+    throw error
+  }
+}
+
+export interface NewSecret {
+  readonly secret: string
+  readonly computed: Readonly<Record<'hash' | 'prefix', string>>
+}
+
+/** A new secret, with the values that are stored. */
+export function newSecret(): NewSecret {
+  const secret = newClientSecret()
+  return { secret, computed: { hash: secretHash(secret), prefix: secretPrefix(secret) } }
+}
+
+export interface AppSecretsParts {
+  readonly run: Run
+  readonly records: Records
+  /** How long a secret works after a newer one was created. */
+  readonly overlapSeconds: number
+}
+
+export class AppSecrets {
+  readonly #parts: AppSecretsParts
+
+  constructor(parts: AppSecretsParts) {
+    this.#parts = parts
+  }
+
+  /** Stores the first secret of a new app. Deletes the app where that fails. */
+  async addFirst(appId: number, { computed }: NewSecret): Promise<void> {
+    const { run } = this.#parts
+    try {
+      await createBySystem(run, 'oauth_app_secrets', {}, { ...computed, app_id: appId })
+    } catch (error) {
+      await run.write({ shape: appRemoval, args: [appId] }, system).catch(() => undefined)
+      throw error
+    }
+  }
+
+  /** Creates a secret; the older ones expire after the overlap. */
+  async rotate(appId: number): Promise<string> {
+    const { secret, computed } = newSecret()
+    await createBySystem(this.#parts.run, 'oauth_app_secrets', {}, { ...computed, app_id: appId })
+    await this.settle(appId)
+    return secret
+  }
+
+  /** Deletes a secret, which ends it at once. Throws NOT_FOUND where there is none. */
+  async end(id: number): Promise<void> {
+    await this.beforeDelete(id)
+    await this.#parts.run.write({ shape: removal, args: [id] }, system)
+  }
+
+  /** Stores the ends of the other secrets, which the deletion must not change, and that this one was deleted. */
+  async beforeDelete(id: number): Promise<void> {
+    const { run, records } = this.#parts
+    const found = await readItem<AppSecretRow & { readonly app_id: number }>(run, secretById, id)
+    if (!found) return
+    await this.settle(found.app_id)
+    if (!isMoved(found)) return
+    await records.put({ kind: ENDED, id: found.hash, payload: '{}', expiresAt: Date.now() + endedNoteMs })
+  }
+
+  /** Stores when the secrets of an app expire, and migrates the one in its column. Idempotent. */
+  async settle(appId: number): Promise<void> {
+    const { run, overlapSeconds } = this.#parts
+    const app = await appById(run, appId)
+    if (!app) return
+    const { secrets } = app
+    const writes = secrets.flatMap(secret => {
+      const end = endToStore(secret, secrets, overlapSeconds)
+      if (end === undefined || (secret.expires_at !== null && end === Date.parse(secret.expires_at)))
+        return []
+      const args = [secret.id, new Date(end).toISOString()]
+      return [unlessRefused(run.write({ shape: setEnd, args }, system))]
+    })
+    await Promise.all(writes)
+    if (app.secret_hash !== null) await this.#move(app, app.secret_hash)
+  }
+
+  /** Migrates the secrets of all apps that have one in their column. */
+  async moveAll(): Promise<void> {
+    const { run } = this.#parts
+    const seen = new Set<number>()
+    for (;;) {
+      const { text } = await run.list({ shape: unmoved, args: [0, movedAtOnce, false] }, system)
+      const ids = (JSON.parse(text ?? '[]') as { readonly id: number }[]).map(({ id }) => id)
+      // Secrets that cannot be migrated would be found again and again.
+      if (ids.every(id => seen.has(id))) return
+      await Promise.all(ids.map(id => this.settle(id)))
+      for (const id of ids) seen.add(id)
+    }
+  }
+
+  /** The row first: where the process dies in between, the next one finds the secret in the column. */
+  async #move(app: AppRow, hash: string): Promise<void> {
+    const { run, records, overlapSeconds } = this.#parts
+    const end = endOfFirst(app.secrets, overlapSeconds)
+    const isOver = end !== undefined && end <= Date.now()
+    if (!isOver && app.secrets.every(one => one.hash !== hash)) {
+      const computed: Record<string, JsonValue> = { app_id: app.id, hash, prefix: movedPrefix }
+      if (end !== undefined) computed.expires_at = new Date(end).toISOString()
+      // For nodes of older versions the row with the highest id is the newest, and its time ends the others.
+      if (app.secrets.length === 0) computed.created_at = app.created_at
+      const made = await unlessRefused(createBySystem(run, 'oauth_app_secrets', {}, computed))
+      // Another node has migrated the secret first, and it was deleted since.
+      if (made !== undefined && (await records.get(ENDED, hash))) {
+        await unlessRefused(run.write({ shape: removal, args: [made] }, system))
+      }
+    }
+    await unlessRefused(run.write({ shape: setColumn, args: [app.id, null] }, system))
+  }
+}

@@ -1,0 +1,212 @@
+/** OAuth apps as the authorization server reads them, and the rules for changing one. */
+
+import { Cache, CacheBound } from '../../../cache.ts'
+import { ApiError } from '../../../errors.ts'
+import type { JsonValue } from '../../../model/fields/type.ts'
+import { type Awaitable, then } from '../../../plan/answer.ts'
+import { orderById, reversed } from '../../../plan/order.ts'
+import type { ListShape, Selected } from '../../../plan/plan.ts'
+import type { Run, WriteRule } from '../../../plan/run.ts'
+import { listShape, readFirst, selected, where } from '../../../plan/system-plans.ts'
+import { hasScope } from '../../../principal.ts'
+import type { Records } from '../../../records.ts'
+import { requireName } from './app-name.ts'
+
+/** A row of `oauth_app_secrets`. */
+export interface AppSecretRow {
+  readonly id: number
+  readonly hash: string
+  readonly prefix: string
+  readonly created_at: string
+  /** Null: not before a newer one is created. */
+  readonly expires_at: string | null
+}
+
+/** A row of `oauth_apps` with its secrets. */
+export interface AppRow {
+  readonly id: number
+  readonly user_id: number
+  readonly name: string
+  readonly type: 'confidential' | 'public'
+  readonly redirect_uris: readonly string[]
+  readonly scopes: readonly string[] | null
+  readonly default_scopes: readonly string[] | null
+  readonly scope_separator: ',' | ' ' | null
+  readonly access_token_format: 'opaque' | 'jwt' | null
+  readonly logo_uri: string | null
+  readonly homepage_uri: string | null
+  readonly client_id: string
+  /** Where older versions keep the first secret. */
+  readonly secret_hash: string | null
+  /** The newest first. */
+  readonly secrets: readonly AppSecretRow[]
+  readonly created_at: string
+}
+
+const fields = [
+  'id',
+  'user_id',
+  'name',
+  'type',
+  'redirect_uris',
+  'scopes',
+  'default_scopes',
+  'scope_separator',
+  'access_token_format',
+  'logo_uri',
+  'homepage_uri',
+  'client_id',
+  'secret_hash',
+  'created_at',
+]
+
+const maxSecrets = 20
+
+/** Own arguments: the value compared, and the maximum number of secrets. */
+function appsWhere(field: string): ListShape {
+  const secrets: Selected = {
+    kind: 'relation',
+    key: 'secrets',
+    relation: 'secrets',
+    select: selected(['id', 'hash', 'prefix', 'created_at', 'expires_at']),
+    list: { filter: undefined, sort: reversed(orderById), limit: 3 },
+  }
+  return listShape('oauth_apps', [...fields, secrets], where(field))
+}
+
+const byClientId = appsWhere('client_id')
+const byId = appsWhere('id')
+
+function findBy(run: Run, shape: ListShape, value: JsonValue): Awaitable<AppRow | undefined> {
+  return readFirst(run, shape, value, maxSecrets)
+}
+
+/** By the id of its row. */
+export function appById(run: Run, id: number): Awaitable<AppRow | undefined> {
+  return findBy(run, byId, id)
+}
+
+export interface Apps {
+  /** By client id. */
+  find(clientId: string): Awaitable<AppRow | undefined>
+  /** Changes with every write of an app or secret. */
+  version(): number
+}
+
+const maxCachedApps = 10_000
+
+/** RFC 6749, A.1; PostgreSQL refuses a text with U+0000. */
+const isClientId = /^[\x20-\x7e]{1,100}$/
+
+/**
+ * Apps, cached while no app and no secret has changed. `version`: see `Store.version`; `settle`: migrates an app that an
+ * older version has stored.
+ */
+export function createApps(
+  run: Run,
+  version: (collection: string) => number,
+  settle: (appId: number) => Promise<void> = async () => {},
+): Apps {
+  const cached = new Cache<string, AppRow>(new CacheBound('apps', maxCachedApps))
+  const current = () => version('oauth_apps') + version('oauth_app_secrets')
+  return {
+    version: current,
+    find(clientId) {
+      const now = current()
+      const known = cached.get(clientId, now)
+      if (known !== undefined) return known
+      if (!isClientId.test(clientId)) return undefined
+      const found = then(findBy(run, byClientId, clientId), app => {
+        if (!app || app.secret_hash === null) return app
+        // Where nothing can be written now, the app counts as it is stored.
+        const settled = settle(app.id).catch(() => undefined)
+        return settled.then(() => findBy(run, byClientId, clientId))
+      })
+      return then(found, app => {
+        if (app) cached.set(clientId, app, 1, now)
+        return app
+      })
+    },
+  }
+}
+
+/** The scopes of a request that names none: the app's default ones, or all of a dynamically registered app. */
+export function defaultScopesOf(
+  apps: Apps,
+  records: Records,
+  clientId: string,
+): Awaitable<readonly string[]> {
+  return then(apps.find(clientId), app => {
+    if (app) return app.default_scopes ?? []
+    return then(records.get('Client', clientId), registered => {
+      const { scope }: { scope?: string } = registered ? JSON.parse(registered.payload) : {}
+      return scope?.split(' ') ?? []
+    })
+  })
+}
+
+/** The scopes that an app may ask for now; `'all'`: any; undefined: there is no such app, registered dynamically or not. */
+export function scopesOfApp(
+  apps: Apps,
+  records: Records,
+  clientId: string,
+): Awaitable<ReadonlySet<string> | 'all' | undefined> {
+  return then(apps.find(clientId), app => {
+    if (app) return app.scopes === null ? 'all' : new Set(app.scopes)
+    return then(records.get('Client', clientId), registered => {
+      if (!registered) return undefined
+      const { scope } = JSON.parse(registered.payload) as { scope?: string }
+      return scope === undefined ? 'all' : new Set(scope.split(' '))
+    })
+  })
+}
+
+/**
+ * For writes of `oauth_apps`: the rules of creates also hold for updates, for default scopes even where only they or only
+ * the scopes change. Two parallel changes may still break the rule; then requests without a scope are refused.
+ */
+export function appRule(run: Run, serviceName: string): WriteRule {
+  return ({ shape, args }, { userId }) => {
+    if (shape.kind !== 'update') return
+    const given = (field: string) => {
+      const found = shape.set.find(assignment => assignment.field === field)
+      return found && { value: args[found.param] ?? null }
+    }
+    requireName(given('name')?.value, serviceName)
+    requireAddresses(given('redirect_uris')?.value)
+    const [defaults, scopes] = [given('default_scopes'), given('scopes')]
+    if (shape.mode === 'merge' && !defaults && !scopes) return
+    return then(findBy(run, byId, Number(args[shape.id])), app => {
+      // The guard refuses an app of another user as if it did not exist.
+      if (app?.user_id !== userId) return
+      const kept = shape.mode === 'merge' ? app : undefined
+      requireWithin(defaults ? defaults.value : kept?.default_scopes, scopes ? scopes.value : kept?.scopes)
+    })
+  }
+}
+
+/** Throws VALIDATION_FAILED for what matches the pattern but is no URL, e.g. with the host 1.2.3.999. */
+export function requireAddresses(uris: JsonValue | undefined): void {
+  if (!Array.isArray(uris)) return
+  const wrong = uris.findIndex(uri => !URL.canParse(String(uri)))
+  if (wrong === -1) return
+  const message = `There can be no such address: ${String(uris[wrong])}.`
+  throw new ApiError('VALIDATION_FAILED', message, {
+    details: [{ field: `redirect_uris/${wrong}`, code: 'not_allowed', message }],
+  })
+}
+
+/** Throws VALIDATION_FAILED where default scopes are not among the scopes. */
+export function requireWithin(
+  defaults: JsonValue | readonly string[] | undefined,
+  scopes: JsonValue | readonly string[] | undefined,
+): void {
+  if (!Array.isArray(defaults) || !Array.isArray(scopes)) return
+  const allowed = new Set<string>(scopes)
+  const beyond = defaults.filter(scope => !hasScope(allowed, String(scope)))
+  if (beyond.length === 0) return
+  const message = `An app’s default scopes must be among its scopes: ${beyond.join(', ')} is not.`
+  throw new ApiError('VALIDATION_FAILED', message, {
+    details: [{ field: 'default_scopes', code: 'not_allowed', message }],
+  })
+}

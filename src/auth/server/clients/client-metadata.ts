@@ -1,0 +1,108 @@
+/** Apps as clients of oidc-provider: their metadata (RFC 7591, 2), secrets and redirect URIs. */
+import type { Client } from 'oidc-provider'
+import { withCovered } from '../consent/scopes.ts'
+import { sameHash, secretHash } from '../secret.ts'
+import type { App } from '../server.ts'
+import { shownName } from './app-name.ts'
+import { type SecretHash, secretHashes } from './app-secrets.ts'
+import type { AppRow } from './apps.ts'
+
+/** Metadata that only this service knows. */
+export const ownMetadata = [
+  'app_id',
+  'default_scopes',
+  'scope_separator',
+  'access_token_format',
+  'secret_hashes',
+]
+
+const deviceCode = 'urn:ietf:params:oauth:grant-type:device_code'
+
+function grantTypes({ type, redirect_uris: uris }: AppRow): string[] {
+  const always = ['refresh_token', deviceCode]
+  const withBrowser = uris.length > 0 ? ['authorization_code', ...always] : always
+  return type === 'confidential' ? [...withBrowser, 'client_credentials'] : withBrowser
+}
+
+/** Whether an app runs on the user's own machine (RFC 8252): it redirects to loopback addresses or its own scheme. */
+export function isNative({ redirect_uris: uris }: Pick<AppRow, 'redirect_uris'>): boolean {
+  return uris.some(uri => !/^https?:/.test(uri)) || (uris.length > 0 && uris.every(isLoopback))
+}
+
+function isLoopback(uri: string): boolean {
+  return /^http:\/\/(?:localhost|127\.0\.0\.1|\[::1\])(?=[:/?]|$)/.test(uri)
+}
+
+export function clientMetadata(app: AppRow, secretOverlap: number): Record<string, unknown> {
+  const confidential = app.type === 'confidential'
+  const hashes = secretHashes(app, secretOverlap)
+  return {
+    client_id: app.client_id,
+    client_name: app.name,
+    application_type: isNative(app) ? 'native' : 'web',
+    redirect_uris: [...app.redirect_uris],
+    post_logout_redirect_uris: [...app.redirect_uris],
+    response_types: app.redirect_uris.length > 0 ? ['code'] : [],
+    grant_types: grantTypes(app),
+    token_endpoint_auth_method: confidential ? 'client_secret_basic' : 'none',
+    // Never compared itself: see `hasCurrentSecret`.
+    ...(confidential ? { client_secret: hashes[0]?.hash ?? 'none', secret_hashes: hashes } : undefined),
+    ...(app.scopes ? { scope: [...withCovered(app.scopes)].join(' ') } : undefined),
+    ...(app.logo_uri === null ? undefined : { logo_uri: app.logo_uri }),
+    ...(app.homepage_uri === null ? undefined : { client_uri: app.homepage_uri }),
+    app_id: app.id,
+    default_scopes: app.default_scopes ?? [],
+    ...(app.scope_separator === null ? undefined : { scope_separator: app.scope_separator }),
+    ...(app.access_token_format === null ? undefined : { access_token_format: app.access_token_format }),
+  }
+}
+
+function isCurrent({ hash, expiresAt }: SecretHash, actual: string, now: number): boolean {
+  // Compared even where it has expired, so that the time taken tells nothing.
+  return sameHash(hash, actual) && (expiresAt === undefined || expiresAt > now)
+}
+
+/** Whether it is one of the secrets, and has not expired. */
+export function isSecretOf(hashes: readonly SecretHash[], actual: string): boolean {
+  const given = secretHash(actual)
+  const now = Date.now()
+  return hashes.filter(one => isCurrent(one, given, now)).length > 0
+}
+
+const loopbackAddress = /^(http:\/\/(?:127\.0\.0\.1|\[::1\]))(?::([1-9]\d{0,4}))?(?=[/?]|$)/
+
+/**
+ * `http://127.0.0.1:4711/cb` → `http://127.0.0.1/cb`; undefined for what is no loopback address. `localhost` is
+ * none: the name may resolve to something else (RFC 8252, 7.3 and 8.3).
+ */
+function withoutPort(uri: string): string | undefined {
+  const [found, host = '', port = '80'] = loopbackAddress.exec(uri) ?? []
+  if (found === undefined || Number(port) > 65_535) return undefined
+  return host + uri.slice(found.length)
+}
+
+/** Whether it is one of the client's secrets that still work. */
+export function hasCurrentSecret({ secret_hashes: hashes }: Client, actual: string): boolean {
+  return isSecretOf((hashes ?? []) as readonly SecretHash[], actual)
+}
+
+/** Exactly a registered one, or a loopback address that differs in its port only (RFC 8252, 7.3). */
+export function isRegisteredRedirectUri(
+  { redirectUris }: Pick<Client, 'redirectUris'>,
+  uri: string,
+): boolean {
+  if (redirectUris.includes(uri)) return true
+  const asked = withoutPort(uri)
+  return asked !== undefined && redirectUris.some(known => withoutPort(known) === asked)
+}
+
+/** A client as pages show it. */
+export function appOf(client: Client): App {
+  return {
+    clientId: client.clientId,
+    name: shownName(client.clientName ?? '') || client.clientId,
+    type: client.clientAuthMethod === 'none' ? 'public' : 'confidential',
+    logoUri: client.logoUri,
+    homepageUri: client.clientUri,
+  }
+}

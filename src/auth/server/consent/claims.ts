@@ -1,0 +1,102 @@
+/**
+ * The parameter `claims` (OpenID Connect Core 1.0, 5.5): single claims for userinfo or the ID token. A claim is allowed
+ * with the scope that contains it, so the consent page shows one sentence for both.
+ */
+import type { Client, Context, Grant } from 'oidc-provider'
+import { errors } from '../provider/load.ts'
+
+/** The claims of each scope (Core 1.0, 5.4). */
+export const claimsOfScopes = {
+  openid: ['sub'],
+  profile: ['name'],
+  email: ['email', 'email_verified'],
+} as const
+
+const scopeOfClaim: ReadonlyMap<string, string> = new Map(
+  Object.entries(claimsOfScopes).flatMap(([scope, claims]) => claims.map(claim => [claim, scope])),
+)
+
+/** Claims that a request may name for the ID token and that are not about its user. */
+const idTokenClaims: ReadonlySet<string> = new Set(['acr', 'auth_time'])
+
+const maxCharacters = 4000
+const maxClaims = 100
+
+type Members = Readonly<Record<string, unknown>>
+type Target = 'userinfo' | 'id_token'
+
+function membersOf(value: unknown): Members {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Members) : {}
+}
+
+function isObjectOrNull(value: unknown): boolean {
+  return typeof value === 'object' && !Array.isArray(value)
+}
+
+/** Whether the client may still ask for the scope of the claim. */
+function mayAsk(claim: string, client: Pick<Client, 'scope'> | undefined): boolean {
+  const scope = scopeOfClaim.get(claim)
+  if (scope === undefined || client?.scope === undefined) return true
+  return client.scope.split(' ').includes(scope)
+}
+
+function kept(requested: unknown, target: Target, client: Client): Members {
+  const isKnown = (claim: string) =>
+    scopeOfClaim.has(claim) || (target === 'id_token' && idTokenClaims.has(claim))
+  return Object.fromEntries(
+    Object.entries(membersOf(requested)).filter(
+      ([claim, value]) => isKnown(claim) && isObjectOrNull(value) && mayAsk(claim, client),
+    ),
+  )
+}
+
+/**
+ * Removes unknown claims and those that the client may not ask for; they are ignored (Core 1.0, 5.5.1). Throws
+ * `invalid_request` where the parameter is too large. For oidc-provider's option `assertClaimsParameter`.
+ */
+export function narrowClaims(ctx: Context, claims: Members, client: Client): void {
+  const { params } = ctx.oidc
+  const { userinfo, id_token: idToken } = claims
+  const count = Object.keys(membersOf(userinfo)).length + Object.keys(membersOf(idToken)).length
+  if (String(params.claims).length > maxCharacters || count > maxClaims) {
+    const bounds = `${maxCharacters} characters and ${maxClaims} claims`
+    throw new errors.InvalidRequest(`the claims parameter may have ${bounds}`)
+  }
+  const narrowed = {
+    userinfo: kept(userinfo, 'userinfo', client),
+    id_token: kept(idToken, 'id_token', client),
+  }
+  params.claims = JSON.stringify(narrowed)
+}
+
+/** The claims about the user in a narrowed request, without `sub`, which every app gets. */
+function askedClaims(claims: unknown): readonly string[] {
+  if (typeof claims !== 'string') return []
+  const { userinfo, id_token: idToken } = JSON.parse(claims) as Readonly<Record<Target, Members>>
+  const names = new Set([...Object.keys(userinfo), ...Object.keys(idToken)])
+  return [...names].filter(claim => claim !== 'sub' && scopeOfClaim.has(claim))
+}
+
+/** The scopes that a request needs: its own, and those of its claims. */
+export function scopesAskedFor(params: { readonly scope?: string; readonly claims?: unknown }): string[] {
+  const scopes = (params.scope ?? '').split(' ').filter(scope => scope !== '')
+  return [...new Set([...scopes, ...askedClaims(params.claims).map(claim => scopeOfClaim.get(claim) ?? '')])]
+}
+
+/** Adds the claims of a request to a grant: granted where their scope is allowed, else rejected. */
+export function grantClaims(grant: Grant, claims: unknown, allowed: readonly string[]): void {
+  const asked = askedClaims(claims)
+  // Without claims the grant gets no member for them.
+  if (asked.length === 0) return
+  const isAllowed = (claim: string) => allowed.includes(scopeOfClaim.get(claim) ?? '')
+  grant.addOIDCClaims(asked.filter(isAllowed))
+  grant.rejectOIDCClaims(asked.filter(claim => !isAllowed(claim)))
+}
+
+/** The claims of a grant that its app may still ask for. */
+export function allowedClaims(
+  claims: readonly string[],
+  client: Pick<Client, 'scope'> | undefined,
+): string[] {
+  return claims.filter(claim => mayAsk(claim, client))
+}

@@ -1,0 +1,142 @@
+/** Consents: what users have allowed apps, stored so that they are not asked again, and revoked. */
+import type Provider from 'oidc-provider'
+import type { Context, Grant } from 'oidc-provider'
+import { hasScope } from '../../../principal.ts'
+import type { Records } from '../../../records.ts'
+import { grantClaims, scopesAskedFor } from './claims.ts'
+
+const KIND = 'Consent'
+
+/** The app that gets the consent, and the session in which it is given. */
+interface ConsentTarget {
+  readonly clientId: string
+  readonly sessionUid: string | undefined
+}
+
+export interface Consent {
+  readonly clientId: string
+  readonly scopes: readonly string[]
+  /** Milliseconds since 1970. */
+  readonly at: number
+}
+
+interface StoredConsent extends Consent {
+  /** The session of the last consent. */
+  readonly session?: string | undefined
+}
+
+/** The kinds of records that give an app access to a user's data. */
+const granting = ['AccessToken', 'RefreshToken', 'AuthorizationCode', 'DeviceCode', 'Grant', KIND]
+/** Those that store their session. */
+const ofSessions = ['AccessToken', 'RefreshToken', 'AuthorizationCode', 'DeviceCode']
+
+function idOf(userId: number, clientId: string): string {
+  return `${userId}:${clientId}`
+}
+
+export class Consents {
+  readonly #records: Records
+
+  constructor(records: Records) {
+    this.#records = records
+  }
+
+  async find(userId: number, clientId: string): Promise<Consent | undefined> {
+    const found = await this.#records.get(KIND, idOf(userId, clientId))
+    return found && (JSON.parse(found.payload) as Consent)
+  }
+
+  async all(userId: number): Promise<readonly Consent[]> {
+    const found = await this.#records.byOwner(KIND, String(userId))
+    return found.map(({ payload }) => JSON.parse(payload) as Consent)
+  }
+
+  /** Replaces the consent for the `asked` scopes by the `allowed` ones. Stores nothing where the session has ended. */
+  async remember(
+    userId: number,
+    { clientId, sessionUid }: ConsentTarget,
+    asked: readonly string[],
+    allowed: readonly string[],
+  ): Promise<void> {
+    const before = (await this.find(userId, clientId))?.scopes ?? []
+    const kept = before.filter(scope => !asked.includes(scope))
+    const consent: StoredConsent = {
+      clientId,
+      scopes: [...kept, ...allowed],
+      at: Date.now(),
+      session: sessionUid,
+    }
+    const id = idOf(userId, clientId)
+    await this.#records.put({
+      kind: KIND,
+      id,
+      payload: JSON.stringify(consent),
+      expiresAt: null,
+      owner: String(userId),
+    })
+    if (sessionUid === undefined || (await this.#records.byAlias('Session', sessionUid))) return
+    await this.#records.delete(KIND, id)
+  }
+
+  /** Revokes every grant of the app, and with it every token. */
+  async revoke(userId: number, clientId: string): Promise<void> {
+    await this.#records.delete(KIND, idOf(userId, clientId))
+    for (const { id, payload } of await this.#records.byOwner('Grant', String(userId))) {
+      if ((JSON.parse(payload) as { clientId?: string }).clientId !== clientId) continue
+      await this.#endGrant(id)
+    }
+  }
+
+  /** Revokes every token and pending code of the user, and deletes the consents. */
+  async endAll(userId: number): Promise<void> {
+    await this.#records.deleteOwned(String(userId), granting)
+  }
+
+  /** As `endAll`, for everything that was not allowed in this session. */
+  async endOthers(userId: number, session: string): Promise<void> {
+    const owner = String(userId)
+    const spared = await this.#grantsOf(owner, session)
+    for (const { id, payload } of await this.#records.byOwner(KIND, owner)) {
+      if ((JSON.parse(payload) as StoredConsent).session !== session) await this.#records.delete(KIND, id)
+    }
+    for (const { id } of await this.#records.byOwner('Grant', owner)) {
+      if (!spared.has(id)) await this.#endGrant(id)
+    }
+  }
+
+  /** The grants that were given in a session. */
+  async #grantsOf(owner: string, session: string): Promise<ReadonlySet<string>> {
+    const found = await Promise.all(ofSessions.map(kind => this.#records.byOwner(kind, owner)))
+    const own = found.flat().filter(({ payload }) => JSON.parse(payload).sessionUid === session)
+    return new Set(own.flatMap(({ grant }) => (grant === null ? [] : [grant])))
+  }
+
+  async #endGrant(id: string): Promise<void> {
+    await this.#records.delete('Grant', id)
+    await this.#records.deleteGrant(id)
+  }
+}
+
+/**
+ * The grant of an authorization request: the one just consented to, or a new one where the user has allowed all of it
+ * before. Each authorization has its own grant, so that revoking one leaves the app's others in force.
+ */
+export async function loadGrant(
+  provider: Provider,
+  consents: Consents,
+  ctx: Context,
+): Promise<Grant | undefined> {
+  const consented = ctx.oidc.result?.consent?.grantId
+  if (consented !== undefined) return provider.Grant.find(consented)
+  const { client, account } = ctx.oidc
+  const scopes = scopesAskedFor(ctx.oidc.params)
+  if (!account || scopes.length === 0 || ctx.oidc.prompts.has('consent')) return undefined
+  const before = await consents.find(Number(account.accountId), client.clientId)
+  const allowed = new Set(before?.scopes)
+  if (!scopes.every(scope => hasScope(allowed, scope))) return undefined
+  const grant = new provider.Grant({ accountId: account.accountId, clientId: client.clientId })
+  grant.addOIDCScope([...ctx.oidc.requestParamScopes].join(' '))
+  grantClaims(grant, ctx.oidc.params.claims, scopes)
+  await grant.save()
+  return grant
+}

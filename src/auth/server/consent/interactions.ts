@@ -1,0 +1,149 @@
+/** The interaction of an authorization request with its user: sign-in, choice of the account, consent. */
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { InteractionDetails } from 'oidc-provider'
+import { ApiError } from '../../../errors.ts'
+import { appOf } from '../clients/client-metadata.ts'
+import { interactionPath } from '../provider/configuration.ts'
+import type { Provider } from '../provider/load.ts'
+import type { Interaction, NextPath, ScopeSentence, SignIn } from '../server.ts'
+import { grantClaims, scopesAskedFor } from './claims.ts'
+import type { Consents } from './consents.ts'
+import { withCovered } from './scopes.ts'
+
+/** A request of a browser to one of the interaction pages. */
+export interface InteractionRequest {
+  readonly provider: Provider
+  readonly req: IncomingMessage
+  readonly res: ServerResponse
+}
+
+interface InteractionParts {
+  readonly consents: Consents
+  readonly sentencesOf: (scopes: readonly string[]) => readonly ScopeSentence[]
+}
+
+export class Interactions {
+  readonly #parts: InteractionParts
+
+  constructor(parts: InteractionParts) {
+    this.#parts = parts
+  }
+
+  async find(request: InteractionRequest): Promise<Interaction> {
+    const details = await detailsOf(request)
+    const { params, prompt, session, uid } = details
+    const { consents, sentencesOf } = this.#parts
+    const client = await request.provider.Client.find(params.client_id)
+    if (!client) throw new ApiError('NOT_FOUND', 'The app does not exist any more.')
+    const userId = session?.accountId === undefined ? undefined : Number(session.accountId)
+    const before = userId === undefined ? undefined : await consents.find(userId, client.clientId)
+    return {
+      uid,
+      prompt: promptOf(prompt.name),
+      app: appOf(client),
+      destination: details.deviceCode === undefined ? destinationOf(params.redirect_uri) : undefined,
+      scopes: sentencesOf(scopesOf(details)),
+      allowedBefore: withCovered(before?.scopes ?? []),
+      userId,
+      loginHint: params.login_hint,
+    }
+  }
+
+  async finishLogin(
+    request: InteractionRequest,
+    { userId, remember, methods, at: ts }: SignIn,
+  ): Promise<NextPath> {
+    await detailsOf(request)
+    const login = { accountId: String(userId), remember, ts, ...(methods && { amr: methods }) }
+    return finish(request, { login }, false)
+  }
+
+  /** Continues with the account that is signed in. */
+  async keepAccount(request: InteractionRequest): Promise<NextPath> {
+    await detailsOf(request)
+    return finish(request, { select_account: {} }, true)
+  }
+
+  async finishConsent(request: InteractionRequest, ticked: readonly string[]): Promise<NextPath> {
+    const { provider } = request
+    const details = await detailsOf(request)
+    const { params, session } = details
+    if (session?.accountId === undefined) throw new ApiError('FORBIDDEN', 'Sign in first.')
+    const wanted = scopesOf(details)
+    const allowed = wanted.filter(scope => ticked.includes(scope))
+    if (allowed.length === 0) return this.deny(request)
+    // Without `openid` the app cannot sign the user in, so any consent includes it.
+    if (wanted.includes('openid') && !allowed.includes('openid')) allowed.push('openid')
+    const grant = new provider.Grant({ accountId: session.accountId, clientId: params.client_id })
+    const scopes = (params.scope ?? '').split(' ')
+    grant.addOIDCScope(scopes.filter(scope => allowed.includes(scope)).join(' '))
+    const rejected = wanted.filter(scope => !allowed.includes(scope))
+    if (rejected.length > 0) grant.rejectOIDCScope(rejected.join(' '))
+    grantClaims(grant, params.claims, allowed)
+    const grantId = await grant.save()
+    const userId = Number(session.accountId)
+    const about = { clientId: params.client_id, sessionUid: session.uid }
+    await this.#parts.consents.remember(userId, about, wanted, allowed)
+    return finish(request, { consent: { grantId } }, true)
+  }
+
+  async deny(request: InteractionRequest): Promise<NextPath> {
+    await detailsOf(request)
+    const result = { error: 'access_denied', error_description: 'The user has not allowed it.' }
+    return finish(request, result, false)
+  }
+
+  /**
+   * The same request, as if nobody had signed in yet: for who wants to answer it by another account. The caller
+   * signs the browser out.
+   */
+  async startAgain(request: InteractionRequest): Promise<NextPath> {
+    const details = await detailsOf(request)
+    details.session = undefined
+    details.grantId = undefined
+    details.result = undefined
+    details.lastSubmission = undefined
+    details.prompt = { name: 'login', reasons: ['no_session'], details: {} }
+    await details.persist()
+    return interactionPath + details.uid
+  }
+}
+
+async function detailsOf({ provider, req, res }: InteractionRequest): Promise<InteractionDetails> {
+  try {
+    const details = await provider.interactionDetails(req, res)
+    const path = (req.url ?? '').split('?', 1)[0]
+    if (path === interactionPath + details.uid || !path?.startsWith(interactionPath)) return details
+  } catch (cause) {
+    if (!(cause instanceof Error) || cause.name !== 'SessionNotFound') throw cause
+  }
+  throw new ApiError(
+    'NOT_FOUND',
+    'This sign-in is over, or belongs to another browser. Start again at the app.',
+  )
+}
+
+async function finish(
+  { provider, req, res }: InteractionRequest,
+  result: Record<string, unknown>,
+  merge: boolean,
+): Promise<NextPath> {
+  const next = await provider.interactionResult(req, res, result, { mergeWithLastSubmission: merge })
+  const { pathname, search } = new URL(next)
+  return pathname + search
+}
+
+function scopesOf({ params }: InteractionDetails): readonly string[] {
+  return scopesAskedFor(params)
+}
+
+function promptOf(name: string): Interaction['prompt'] {
+  return name === 'login' || name === 'select_account' ? name : 'consent'
+}
+
+/** The destination of a redirect URI in a form that people can compare. */
+function destinationOf(uri: string | undefined): string | undefined {
+  if (uri === undefined || !URL.canParse(uri)) return undefined
+  const { origin, protocol } = new URL(uri)
+  return origin === 'null' ? protocol : origin
+}

@@ -1,0 +1,251 @@
+/**
+ * Our records as oidc-provider's storage (its `adapter` option). Ids that are secrets are stored as hashes. A record that
+ * is found by another key gets the hash as its id, with a mark, so that it is never taken for the secret itself.
+ */
+import { ApiError } from '../../../errors.ts'
+import type { Awaitable } from '../../../plan/answer.ts'
+import type { NewRecord, Records, StoredRecord } from '../../../records.ts'
+import { allowedScope, scopeSet, withCovered } from '../consent/scopes.ts'
+import { secretHash } from '../secret.ts'
+import { isEnded, isEndedWithAccount, noteEnd } from '../sessions/session-ends.ts'
+import { codeToStore, requireRedirectUri } from '../tokens/authorization-codes.ts'
+import { writeWithResponse } from './deferred-writes.ts'
+
+type Payload = Record<string, unknown>
+
+/** Kinds whose ids leave the service never, and so are stored as they are. */
+const plainIds = new Set(['Grant'])
+
+/** Kinds that a token request issues. Nobody has one before the response. */
+const issuedKinds = new Set(['AccessToken', 'RefreshToken', 'ClientCredentials'])
+
+/** Kinds that a session in a browser authorizes. */
+const sessionKinds = new Set(['AuthorizationCode', 'DeviceCode'])
+
+const accessTokenKinds = new Set(['AccessToken', 'ClientCredentials'])
+
+/**
+ * How long records are kept after they expire, in milliseconds, so that clients are told that the code or token has
+ * expired. Readers of these kinds must check `exp`.
+ */
+const keptAfterExpiryMs: Readonly<Record<string, number>> = {
+  AuthorizationCode: 10 * 60_000,
+  DeviceCode: 10 * 60_000,
+  RefreshToken: 24 * 60 * 60_000,
+}
+
+/** Stands before an id that is a hash already. No id contains it. */
+const MARK = '#'
+
+export interface AdapterParts {
+  readonly records: Records
+  /** Metadata of an app, for kind `Client`. */
+  readonly findClient: (clientId: string) => Awaitable<Payload | undefined>
+  /** The id of the record of an access token that is a JWT; undefined for any other text. */
+  readonly jwtRecordId: (token: string) => string | undefined
+  /** The browser of the current request, to be stored with its session. */
+  readonly browser: () => { readonly userAgent: string; readonly address: string }
+  /** Whether the current request's ids come from a client: marked ones are then refused. */
+  readonly isExposed: () => boolean
+  /** Whether the current request signs out. Otherwise a session that is destroyed only gets another id. */
+  readonly isSignOut: () => boolean
+  /** The error for a code or token that was consumed before. */
+  readonly consumedError: () => Error
+  /** The error for a token that was deleted meanwhile. */
+  readonly unknownTokenError: () => Error
+}
+
+/** The id under which a record is stored. */
+export function storedId(kind: string, id: string): string {
+  if (plainIds.has(kind)) return id
+  return id.startsWith(MARK) ? id.slice(MARK.length) : secretHash(id)
+}
+
+function textOf(value: unknown): string | undefined {
+  return typeof value === 'string' ? value : undefined
+}
+
+export class Adapter {
+  readonly #kind: string
+  readonly #parts: AdapterParts
+
+  constructor(kind: string, parts: AdapterParts) {
+    this.#kind = kind
+    this.#parts = parts
+  }
+
+  async upsert(id: string, payload: Payload, expiresIn: number | undefined): Promise<void> {
+    if (this.#kind === 'Client') return this.#putClient(id, payload)
+    const { records, consumedError } = this.#parts
+    const record = this.#recordOf(id, payload, expiresIn)
+    if (issuedKinds.has(this.#kind)) return writeWithResponse(() => records.put(record))
+    if (this.#kind === 'Session') return this.#putOfSession(record, payload.uid, payload.loginTs)
+    if (sessionKinds.has(this.#kind)) {
+      return this.#putOfSession(record, payload.sessionUid, payload.authTime)
+    }
+    if (this.#kind !== 'ReplayDetection') return records.put(record)
+    // oidc-provider checks first and stores later, so of parallel uses exactly one must succeed here.
+    if (!(await records.add(record))) throw consumedError()
+  }
+
+  /** Stores a session, or what it has authorized, unless the session has ended meanwhile. */
+  async #putOfSession(record: NewRecord, uid: unknown, signedInAt: unknown): Promise<void> {
+    const { records } = this.#parts
+    try {
+      await records.put(record)
+    } catch (error) {
+      // Another request of this browser has stored the session under a new cookie.
+      if (this.#kind !== 'Session' || !(error instanceof ApiError) || error.code !== 'CONFLICT') throw error
+      return
+    }
+    if (typeof uid === 'string' && (await this.#isOver(uid, record.owner, signedInAt))) {
+      await records.delete(record.kind, record.id)
+    }
+  }
+
+  async #isOver(uid: string, owner: string | undefined, signedInAt: unknown): Promise<boolean> {
+    const { records } = this.#parts
+    if (await isEnded(records, uid)) return true
+    if (owner === undefined || typeof signedInAt !== 'number') return false
+    return isEndedWithAccount(records, owner, uid, signedInAt)
+  }
+
+  async find(id: string): Promise<Payload | undefined> {
+    if (this.#kind === 'Client') return this.#findClient(id)
+    const jwtId = accessTokenKinds.has(this.#kind) ? this.#parts.jwtRecordId(id) : undefined
+    if (jwtId !== undefined) return this.#find(jwtId, MARK + jwtId)
+    if (id.startsWith(MARK) && (this.#kind !== 'DeviceCode' || this.#parts.isExposed())) return undefined
+    return this.#find(storedId(this.#kind, id), id)
+  }
+
+  async #find(recordId: string, id: string): Promise<Payload | undefined> {
+    const found = await this.#parts.records.get(this.#kind, recordId)
+    return found && this.#inForce(payloadOf(found, id))
+  }
+
+  /** The payload as it counts now: without scopes that its app has lost since it was stored. */
+  async #inForce(payload: Payload): Promise<Payload> {
+    if (this.#kind === 'AuthorizationCode') requireRedirectUri(payload)
+    const scope = textOf(payload.scope)
+    if (scope === undefined || !accessTokenKinds.has(this.#kind)) return payload
+    return { ...payload, scope: allowedScope(scope, await this.#findClient(String(payload.clientId))) }
+  }
+
+  async findByUid(uid: string): Promise<Payload | undefined> {
+    return this.#byAlias(uid)
+  }
+
+  async findByUserCode(userCode: string): Promise<Payload | undefined> {
+    return this.#byAlias(userCode)
+  }
+
+  consume(id: string): Promise<void> {
+    return writeWithResponse(() => this.#consume(id))
+  }
+
+  /** Exactly one of many parallel uses succeeds; every other revokes what the first one got (RFC 9700, 4.14.2). */
+  async #consume(id: string): Promise<void> {
+    const { records, consumedError } = this.#parts
+    const stored = storedId(this.#kind, id)
+    if (await records.consume(this.#kind, stored)) return
+    const grant = (await records.get(this.#kind, stored))?.grant
+    if (grant) {
+      // The grant as well: the tokens of the first use may not be stored yet, and are invalid without their grant.
+      await records.delete('Grant', grant)
+      await records.deleteGrant(grant)
+    }
+    throw consumedError()
+  }
+
+  async destroy(id: string): Promise<void> {
+    const { records, isSignOut, unknownTokenError } = this.#parts
+    const stored = this.#kind === 'Client' ? id : storedId(this.#kind, id)
+    if (this.#kind === 'Session' && isSignOut()) {
+      const session = await records.get(this.#kind, stored)
+      if (session?.alias) await noteEnd(records, session.alias, session.owner ?? undefined)
+    }
+    const wasThere = await records.delete(this.#kind, stored)
+    // RFC 7592: each change replaces the token. Of several changes at once only one may succeed.
+    if (this.#kind === 'RegistrationAccessToken' && !wasThere) throw unknownTokenError()
+  }
+
+  async revokeByGrantId(grantId: string): Promise<void> {
+    await this.#parts.records.deleteGrant(grantId)
+  }
+
+  async #byAlias(alias: string): Promise<Payload | undefined> {
+    const found = await this.#parts.records.byAlias(this.#kind, alias)
+    return found && payloadOf(found, plainIds.has(this.#kind) ? found.id : MARK + found.id)
+  }
+
+  #recordOf(id: string, payload: Payload, expiresIn: number | undefined): NewRecord {
+    const { jti: _secret, consumed: _column, ...rest } = payload
+    const stored: Payload = this.#kind === 'AuthorizationCode' ? codeToStore(rest) : rest
+    if (this.#kind === 'Session') Object.assign(stored, { browser: this.#parts.browser() })
+    if (this.#kind === 'Interaction') removeCookie(stored)
+    const exp = typeof payload.exp === 'number' ? payload.exp * 1000 : undefined
+    const end = exp ?? (expiresIn === undefined ? null : Date.now() + expiresIn * 1000)
+    return {
+      kind: this.#kind,
+      id: storedId(this.#kind, id),
+      payload: JSON.stringify(stored),
+      expiresAt: end === null ? null : end + (keptAfterExpiryMs[this.#kind] ?? 0),
+      grant: textOf(payload.grantId),
+      alias: this.#aliasOf(payload),
+      owner: ownerOf(payload),
+    }
+  }
+
+  #aliasOf(payload: Payload): string | undefined {
+    if (this.#kind === 'Session') return textOf(payload.uid)
+    return this.#kind === 'DeviceCode' ? textOf(payload.userCode) : undefined
+  }
+
+  async #findClient(id: string): Promise<Payload | undefined> {
+    const app = await this.#parts.findClient(id)
+    if (app) return app
+    const registered = await this.#parts.records.get('Client', id)
+    if (!registered) return undefined
+    const metadata = JSON.parse(registered.payload) as Payload
+    const scope = textOf(metadata.scope)
+    return scope === undefined
+      ? metadata
+      : { ...metadata, scope: [...withCovered(scopeSet(scope))].join(' ') }
+  }
+
+  /** A dynamic registration (RFC 7591). Of its secret only a hash is stored. */
+  async #putClient(id: string, metadata: Payload): Promise<void> {
+    const secret = textOf(metadata.client_secret)
+    const known = (await this.#findClient(id))?.client_secret
+    // An update carries the stored hash, not the secret.
+    const hash = secret === undefined || secret === known ? secret : secretHash(secret)
+    const hidden = hash && { client_secret: hash, secret_hashes: [{ hash }] }
+    const payload = JSON.stringify({ ...metadata, ...hidden })
+    await this.#parts.records.put({ kind: 'Client', id, payload, expiresAt: null })
+  }
+}
+
+function payloadOf(record: StoredRecord, id: string): Payload {
+  const { browser: _browser, ...payload } = JSON.parse(record.payload) as Payload
+  payload.jti = id
+  if (record.consumedAt !== null) payload.consumed = Math.floor(record.consumedAt / 1000)
+  return payload
+}
+
+function partOf(value: unknown): Payload {
+  return typeof value === 'object' && value !== null ? (value as Payload) : {}
+}
+
+/** The user of a record; of an interaction, who has just signed in there or had signed in before it began. */
+function ownerOf({ accountId, result, session }: Payload): string | undefined {
+  return (
+    textOf(accountId) ?? textOf(partOf(partOf(result).login).accountId) ?? textOf(partOf(session).accountId)
+  )
+}
+
+/** oidc-provider copies the session's cookie into it, and never reads it. */
+function removeCookie(payload: Payload): void {
+  if (payload.session === undefined) return
+  const { cookie: _secret, ...shown } = partOf(payload.session)
+  payload.session = shown
+}

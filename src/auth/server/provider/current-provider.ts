@@ -1,0 +1,139 @@
+/** oidc-provider, set up with our records, apps, pages and one set of signing keys. */
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Records } from '../../../records.ts'
+import type { Apps } from '../clients/apps.ts'
+import { clientMetadata } from '../clients/client-metadata.ts'
+import { type Consents, loadGrant } from '../consent/consents.ts'
+import type { OnGrantRefusal } from '../responses/invalid-grant.ts'
+import { shapeResponses } from '../responses/responses.ts'
+import type { FindAccount, HasAccount, ProtocolPages } from '../server.ts'
+import type { OauthSettings } from '../settings.ts'
+import { TokenSigner } from '../tokens/jwt.ts'
+import { type JwtParts, jwtRecordId } from '../tokens/jwt-format.ts'
+import { replayRefreshes } from '../tokens/refresh-replay.ts'
+import { isTrusted, keysVersion, loadKeys, type SigningKey } from '../tokens/signing-keys.ts'
+import { Adapter } from './adapter.ts'
+import { configurationOf, deviceCodeLifeSeconds, routes } from './configuration.ts'
+import { deferWrites } from './deferred-writes.ts'
+import { errors, Provider } from './load.ts'
+import { pageSources } from './page-sources.ts'
+import { applyPatches } from './patches.ts'
+import { currentContext, currentState } from './request-state.ts'
+
+export interface ProviderParts {
+  /** Where the service is reached, without a trailing slash. */
+  readonly issuer: string
+  readonly settings: OauthSettings
+  readonly scopes: readonly string[]
+  readonly records: Records
+  readonly apps: Apps
+  readonly hasAccount: HasAccount
+  readonly findAccount: FindAccount
+  readonly pages: ProtocolPages
+  readonly consents: Consents
+  /** Called with errors that no client may see. */
+  readonly onFault: (error: unknown) => void
+  /** Called when a code or refresh token is refused. */
+  readonly onGrantRefusal: OnGrantRefusal
+}
+
+/** The provider with one set of signing keys. */
+export interface KeyedProvider {
+  readonly provider: Provider
+  readonly callback: (req: IncomingMessage, res: ServerResponse) => Promise<void>
+  readonly signer: TokenSigner
+}
+
+/** The provider for the present signing keys: replaced when they change, or one of them ends. */
+export class CurrentProvider {
+  readonly #parts: ProviderParts
+  #made: { readonly keyed: KeyedProvider; readonly version: number; readonly untilMs: number } | undefined
+  #making: Promise<KeyedProvider> | undefined
+
+  constructor(parts: ProviderParts) {
+    this.#parts = parts
+  }
+
+  async get(): Promise<KeyedProvider> {
+    const version = keysVersion(this.#parts.records)
+    if (this.#made?.version === version && Date.now() < this.#made.untilMs) return this.#made.keyed
+    this.#making ??= this.#make(version).finally(() => {
+      this.#making = undefined
+    })
+    return this.#making
+  }
+
+  async #make(version: number): Promise<KeyedProvider> {
+    const now = Date.now()
+    const keys = (await loadKeys(this.#parts.records)).filter(key => isTrusted(key, now))
+    const keyed = makeProvider(this.#parts, keys)
+    const untilMs = Math.min(...keys.map(({ endsAt }) => endsAt ?? Number.POSITIVE_INFINITY))
+    this.#made = { keyed, version, untilMs }
+    return keyed
+  }
+}
+
+function adapterFactory({ records, apps, settings }: ProviderParts, jwts: JwtParts) {
+  return (kind: string) =>
+    new Adapter(kind, {
+      records,
+      findClient: async id => {
+        const app = await apps.find(id)
+        return app && clientMetadata(app, settings.secretOverlap)
+      },
+      jwtRecordId: token => jwtRecordId(token, jwts),
+      browser: () => currentState()?.browser ?? { userAgent: '', address: '' },
+      isExposed: () => currentContext()?.oidc.route === 'token',
+      isSignOut: () => {
+        const { route, params } = currentContext()?.oidc ?? {}
+        return route === 'end_session_confirm' && params?.logout !== undefined
+      },
+      consumedError: () => new errors.InvalidGrant('it was used already'),
+      unknownTokenError: () => new errors.InvalidToken('registration access token not found'),
+    })
+}
+
+/**
+ * Links and cookies follow the issuer, not what the request says of its host and scheme: clients may forge that, and
+ * another server may end TLS.
+ */
+function pinToIssuer({ request }: Provider, issuer: string): void {
+  const [protocol, host] = issuer.split('://')
+  Object.defineProperties(request, { host: { get: () => host }, protocol: { get: () => protocol } })
+}
+
+function makeProvider(parts: ProviderParts, keys: readonly SigningKey[]): KeyedProvider {
+  const { issuer, settings, scopes, records, hasAccount, findAccount, pages, consents, onFault } = parts
+  const signer = new TokenSigner(keys)
+  const jwts = { issuer, signer }
+  const provider: Provider = new Provider(
+    issuer,
+    configurationOf({
+      settings,
+      scopes,
+      keys,
+      adapter: adapterFactory(parts, jwts),
+      hasAccount,
+      findAccount,
+      loadGrant: ctx => loadGrant(provider, consents, ctx),
+      sources: pageSources(pages),
+      invalidTarget: () => new errors.InvalidTarget('this server issues tokens for its own API only'),
+      secureCookies: issuer.startsWith('https:'),
+    }),
+  )
+  pinToIssuer(provider, issuer)
+  const { accessTokenFormat, refreshReplay } = settings
+  applyPatches(provider, { ...jwts, scopes: new Set(scopes), accessTokenFormat })
+  if (refreshReplay > 0) provider.use(replayRefreshes({ records, seconds: refreshReplay, onFault }))
+  shapeResponses(provider, {
+    separator: settings.scopeSeparator,
+    issuer,
+    records,
+    deviceCodeLifeMs: deviceCodeLifeSeconds * 1000,
+    onGrantRefusal: parts.onGrantRefusal,
+  })
+  deferWrites(provider, routes.token)
+  provider.on('server_error', (_ctx: never, error: never) => onFault(error))
+  provider.on('error', (error: never) => onFault(error))
+  return { provider, callback: provider.callback(), signer }
+}

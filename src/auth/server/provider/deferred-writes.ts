@@ -1,0 +1,60 @@
+/**
+ * A token request is one commit. The tokens that it issues and the code that it consumes are written together, once
+ * oidc-provider has made its response, and the response waits until they are on disk.
+ */
+import { noteInvalidGrant } from '../responses/invalid-grant.ts'
+import type { Provider } from './load.ts'
+import { currentState } from './request-state.ts'
+
+type Write = () => Promise<unknown>
+
+/** Defers a write of a token request; does any other at once. */
+export async function writeWithResponse(write: Write): Promise<void> {
+  const deferred = currentState()?.deferredWrites
+  if (deferred) deferred.push(write)
+  else await write()
+}
+
+/** An error of oidc-provider that a client may see. */
+interface ProtocolError {
+  readonly error: string
+  readonly error_description?: string
+  readonly error_detail?: string
+  readonly statusCode: number
+}
+
+function isProtocolError(error: unknown): error is ProtocolError {
+  return error instanceof Error && 'error' in error && 'statusCode' in error
+}
+
+/** Returns the error that the client gets in place of its tokens. */
+async function writeAll(writes: readonly Write[]): Promise<ProtocolError | undefined> {
+  // Started in one turn of the event loop, they share a commit.
+  const outcomes = await Promise.allSettled(writes.map(write => write()))
+  const failed = outcomes.find(outcome => outcome.status === 'rejected')
+  if (!failed) return undefined
+  if (isProtocolError(failed.reason)) return failed.reason
+  throw failed.reason
+}
+
+/** To be used after every middleware that reads the response. */
+export function deferWrites(provider: Provider, path: string): void {
+  provider.use(async (ctx, next) => {
+    const state = currentState()
+    if (ctx.path !== path || !state) return next()
+    const writes: Write[] = []
+    state.deferredWrites = writes
+    try {
+      await next()
+    } finally {
+      delete state.deferredWrites
+      const refused = await writeAll(writes)
+      if (refused) {
+        const { error, error_description, statusCode } = refused
+        noteInvalidGrant(refused)
+        ctx.status = statusCode
+        ctx.body = { error, error_description }
+      }
+    }
+  })
+}

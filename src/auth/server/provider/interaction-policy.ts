@@ -1,0 +1,53 @@
+/** When users are prompted (OpenID Connect Core 1.0, 3.1.2.3 and 3.1.2.4). No request may prompt in an endless loop. */
+import type { Context, InteractionPolicy, PromptCheck, PromptChecks } from 'oidc-provider'
+import { errors, interactionPolicy } from './load.ts'
+
+type Check = PromptCheck['check']
+
+/** Replaces a check by `changed` of it. */
+function change(checks: PromptChecks, reason: string, changed: (check: Check) => Check): void {
+  const found = checks.get(reason)
+  if (!found) throw new Error(`oidc-provider has no check ${reason}.`)
+  found.check = changed(found.check)
+}
+
+/** A user who has just signed in is not prompted to sign in as someone else (3.1.2.1, `id_token_hint`; 3.1.2.2). */
+function failingAfterLogin(check: Check): Check {
+  return async ctx => {
+    const isNeeded = await check(ctx)
+    if (isNeeded && ctx.oidc.result?.login) {
+      throw new errors.LoginRequired('the user who is asked for has not signed in')
+    }
+    return isNeeded
+  }
+}
+
+/** 5.5.1.1: no sign-in here gives an `acr`, so prompting again would not help. */
+function failingAtOnce(check: Check): Check {
+  return async ctx => {
+    if (await check(ctx)) {
+      throw new errors.UnmetAuthenticationRequirements('none of the requested acr values can be reached')
+    }
+    return false
+  }
+}
+
+/** A user who has just signed in has chosen the account. */
+function mustChoose({ oidc }: Context): boolean {
+  return oidc.promptPending('select_account') && !oidc.result?.login
+}
+
+/** Prompts in this order: sign-in, choice of the account, consent. */
+export function promptPolicy(): InteractionPolicy {
+  const policy = interactionPolicy.base()
+  const { checks: login } = policy.get('login') ?? {}
+  if (!login) throw new Error('oidc-provider has no prompt for signing in.')
+  for (const reason of ['id_token_hint', 'claims_id_token_sub_value']) {
+    change(login, reason, failingAfterLogin)
+  }
+  for (const reason of ['essential_acr', 'essential_acrs']) change(login, reason, failingAtOnce)
+  const choice = new interactionPolicy.Prompt({ name: 'select_account', requestable: true })
+  change(choice.checks, 'select_account_prompt', () => mustChoose)
+  policy.add(choice, 1)
+  return policy
+}

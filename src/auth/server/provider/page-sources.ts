@@ -1,0 +1,75 @@
+/** The pages that oidc-provider renders (its `…Source` options and `renderError`), made of the service's own. */
+import type { Client, Context } from 'oidc-provider'
+import { isForPeople } from '../../accounts/paths.ts'
+import { appOf } from '../clients/client-metadata.ts'
+import type { ProtocolPages } from '../server.ts'
+import { routes, type Sources } from './configuration.ts'
+
+/** Messages of the device page, by the name of oidc-provider's error. */
+const deviceFaults: Readonly<Record<string, string>> = {
+  NoCodeError: 'Enter the code that your device shows.',
+  NotFoundError: 'There is no such code. Compare it with the one on your device.',
+  ExpiredError: 'The code has expired. Start again on your device.',
+  AlreadyUsedError: 'The code was used already. Start again on your device.',
+  AbortedError: 'You have stopped this. The device gets no access.',
+}
+
+function faultOf(fault: unknown): string | undefined {
+  if (!(fault instanceof Error)) return undefined
+  return deviceFaults[fault.name] ?? 'This did not work. Start again on your device.'
+}
+
+function enteredCode(fault: unknown): string | undefined {
+  if (typeof fault !== 'object' || fault === null || !('userCode' in fault)) return undefined
+  return typeof fault.userCode === 'string' ? fault.userCode : undefined
+}
+
+/** The token of our own forms against cross-site request forgery. oidc-provider keeps it in the session. */
+function formSecret(ctx: Context): string {
+  const { state } = ctx.oidc.session as unknown as { state?: { secret?: unknown } }
+  return String(state?.secret ?? '')
+}
+
+function show(ctx: Context, document: string): void {
+  ctx.type = 'html'
+  ctx.body = document
+}
+
+export function pageSources(pages: ProtocolPages): Sources {
+  return {
+    error: (ctx, out) => {
+      const { error, error_description: description } = out
+      // RFC 6749, 5.2: JSON, whatever the program accepts.
+      if (isForPeople(ctx.path)) show(ctx, pages.error({ error, description }))
+      else ctx.body = out
+    },
+    deviceCode: (ctx, _out, fault) => {
+      const hidden = { xsrf: formSecret(ctx) }
+      const page = {
+        action: routes.code_verification,
+        hidden,
+        entered: enteredCode(fault),
+        fault: faultOf(fault),
+      }
+      show(ctx, pages.deviceCode(page))
+    },
+    deviceConfirm: (ctx, userCode) => {
+      const hidden = { xsrf: formSecret(ctx), user_code: userCode, confirm: 'yes' }
+      show(
+        ctx,
+        pages.deviceConfirm({ action: routes.code_verification, hidden, app: clientOf(ctx), userCode }),
+      )
+    },
+    deviceDone: ctx => show(ctx, pages.deviceDone({ app: clientOf(ctx) })),
+    signOut: ctx =>
+      show(
+        ctx,
+        pages.signOut({ action: `${routes.end_session}/confirm`, hidden: { xsrf: formSecret(ctx) } }),
+      ),
+    signedOut: ctx => show(ctx, pages.signedOut()),
+  }
+}
+
+function clientOf(ctx: Context) {
+  return appOf(ctx.oidc.entities.Client as Client)
+}

@@ -1,0 +1,129 @@
+/**
+ * Every place where oidc-provider's own objects are changed, because it has neither an option nor a hook for it. All
+ * else goes through its configuration, its adapter, its events and Koa's middleware. A test compares the code that is
+ * replaced here, and the few inner parts that are read elsewhere, to the version that was checked; when it fails, read
+ * the library's changes before you take over the new values.
+ */
+import type Provider from 'oidc-provider'
+import type { Client, Grant, Model } from 'oidc-provider'
+import { hasScope } from '../../../principal.ts'
+import { hasCurrentSecret, isRegisteredRedirectUri } from '../clients/client-metadata.ts'
+import { allowedClaims } from '../consent/claims.ts'
+import {
+  allowedScope,
+  defaultScopeOf,
+  requireKnownScopes,
+  requireScope,
+  scopeSet,
+  withCovered,
+} from '../consent/scopes.ts'
+import { type IssuedToken, type JwtParts, jwtOf } from '../tokens/jwt-format.ts'
+import { currentContext } from './request-state.ts'
+
+/** The version of oidc-provider that the patches were checked against. */
+export const checkedVersion = '9.13.3'
+
+export interface PatchParts extends JwtParts {
+  readonly scopes: ReadonlySet<string>
+  /** The format for apps that have none of their own. */
+  readonly accessTokenFormat: 'opaque' | 'jwt'
+}
+
+export function applyPatches(provider: Provider, parts: PatchParts): void {
+  compareHashedSecrets(provider)
+  matchRedirectUris(provider)
+  narrowGrants(provider)
+  coverScopesOfRefreshes(provider)
+  scopeClientCredentials(provider, parts.scopes)
+  issueJwts(provider, parts)
+}
+
+/**
+ * `Client.prototype.compareClientSecret` compares plain texts; we store hashes, and an app may have several secrets. The
+ * maintainer calls this override public API (github.com/panva/node-oidc-provider/discussions/1410).
+ */
+function compareHashedSecrets({ Client }: Provider): void {
+  Client.prototype.compareClientSecret = function compareClientSecret(this: Client, actual: string) {
+    return hasCurrentSecret(this, String(actual))
+  }
+}
+
+/**
+ * `Client.prototype.redirectUriAllowed` lets any port vary on `localhost`, and only for native clients. RFC 8252, 7.3 and
+ * 8.3, wants that for loopback addresses, whatever else the app has registered.
+ */
+function matchRedirectUris({ Client }: Provider): void {
+  Client.prototype.redirectUriAllowed = function redirectUriAllowed(this: Client, uri: string) {
+    return isRegisteredRedirectUri(this, uri)
+  }
+}
+
+/**
+ * `Grant.prototype.getOIDCScopeFiltered` and `getOIDCClaimsFiltered` say what a token gets of a grant. With us `write:x`
+ * covers `read:x`, and a token gets nothing that its app has lost since the grant; of a lost `write:x` the app may keep
+ * `read:x`. Not done by the adapter: a grant without `write:x` would not give that `read:x`.
+ */
+function narrowGrants({ Grant }: Provider): void {
+  const { prototype } = Grant
+  const { getOIDCClaimsFiltered } = prototype
+  prototype.getOIDCScopeFiltered = function filtered(this: Grant, filter) {
+    const granted = scopeSet(this.getOIDCScope())
+    const scope = [...filter].filter(one => hasScope(granted, one)).join(' ')
+    return allowedScope(scope, currentClient())
+  }
+  prototype.getOIDCClaimsFiltered = function allowed(this: Grant, filter) {
+    return allowedClaims(getOIDCClaimsFiltered.call(this, filter), currentClient())
+  }
+}
+
+function currentClient(): Client | undefined {
+  return currentContext()?.oidc.entities.Client as Client | undefined
+}
+
+/**
+ * `RefreshToken.prototype.scopes` is what a refresh may name (RFC 6749, 6). With us `write:x` covers `read:x`. Not done by
+ * the adapter: a refresh that names no scope must get exactly what was granted.
+ */
+function coverScopesOfRefreshes({ RefreshToken }: Provider): void {
+  Object.defineProperty(RefreshToken.prototype, 'scopes', {
+    configurable: true,
+    get(this: Model) {
+      const own = scopeSet(this.scope)
+      return currentContext()?.oidc.params.scope === undefined ? own : withCovered(own)
+    },
+  })
+}
+
+/**
+ * `ClientCredentials.prototype.getValueAndPayload`, called when the token is stored: oidc-provider would drop unknown
+ * scopes silently and issue tokens without any scope. RFC 6749, 3.3, wants a default or an error.
+ */
+function scopeClientCredentials({ ClientCredentials }: Provider, known: ReadonlySet<string>): void {
+  const { getValueAndPayload } = ClientCredentials.prototype
+  ClientCredentials.prototype.getValueAndPayload = function scoped(this: Model) {
+    const ctx = currentContext()
+    if (ctx?.oidc.route === 'token') {
+      requireKnownScopes(ctx, known)
+      this.scope ||= defaultScopeOf(ctx.oidc.client)
+      requireScope(this.scope)
+    }
+    return getValueAndPayload.call(this)
+  }
+}
+
+/**
+ * `getValueAndPayload` of both kinds of access token: the client gets a JWT, the record stays that of an opaque token.
+ * The library's own JWTs have no record, so they can be neither introspected nor revoked.
+ */
+function issueJwts({ AccessToken, ClientCredentials }: Provider, parts: PatchParts): void {
+  for (const { prototype } of [AccessToken, ClientCredentials]) {
+    const { getValueAndPayload } = prototype
+    prototype.getValueAndPayload = async function asJwt(this: IssuedToken) {
+      const { value, payload } = await getValueAndPayload.call(this)
+      const format = this.client?.access_token_format ?? parts.accessTokenFormat
+      if (format !== 'jwt') return { value, payload }
+      const times = payload as { iat: number; exp: number }
+      return { value: jwtOf(this, value, times, parts), payload }
+    }
+  }
+}

@@ -1,0 +1,53 @@
+/** What is known of the request that oidc-provider is answering, beyond what oidc-provider looks at itself. */
+import { AsyncLocalStorage } from 'node:async_hooks'
+import type { IncomingMessage } from 'node:http'
+import type { Context } from 'oidc-provider'
+import type { Parameters } from '../requests/form.ts'
+import { Provider } from './load.ts'
+
+/** What a session remembers of its browser. */
+export interface BrowserInfo {
+  readonly userAgent: string
+  readonly address: string
+}
+
+/** A request that is refused whatever oidc-provider would answer. */
+export interface Refusal {
+  readonly error: string
+  readonly description: string
+  /** Whether only a client that oidc-provider has authenticated may learn of it. */
+  readonly afterAuthentication: boolean
+}
+
+export interface RequestState {
+  readonly browser: BrowserInfo
+  /** The form in the body, as oidc-provider gets it. */
+  readonly form?: Parameters | undefined
+  readonly refusal?: Refusal | undefined
+  /** Set where the answer is an error that could mean a guess. */
+  wasRefused?: boolean
+  /** Why the code or refresh token was refused. */
+  invalidGrantReason?: string
+  /** See `deferred-writes.ts`. */
+  deferredWrites?: (() => Promise<unknown>)[]
+}
+
+const states = new AsyncLocalStorage<RequestState>()
+
+export function withRequestState<T>(state: RequestState, work: () => Promise<T>): Promise<T> {
+  return states.run(state, work)
+}
+
+/** Undefined outside of a request. */
+export function currentState(): RequestState | undefined {
+  return states.getStore()
+}
+
+/** Koa's context of the request that oidc-provider is answering. */
+export function currentContext(): Context | undefined {
+  return (Provider as unknown as { ctx: Context | undefined }).ctx
+}
+
+export function browserOf(req: IncomingMessage, address: string): BrowserInfo {
+  return { userAgent: String(req.headers['user-agent'] ?? '').slice(0, 300), address }
+}

@@ -1,0 +1,37 @@
+/** Forms as apps send them. A body is parsed here and nowhere else; whoever needs a parameter gets what was parsed. */
+import type { IncomingHttpHeaders } from 'node:http'
+
+/** In the order in which they came. A parameter may come twice. */
+export type Parameters = readonly (readonly [name: string, value: string])[]
+
+export const formType = 'application/x-www-form-urlencoded'
+
+export interface RequestBody {
+  readonly bytes: Buffer
+  /** Undefined where the body is no form. */
+  readonly form: Parameters | undefined
+}
+
+/** The media type of a body, without its parameters (RFC 9110, 8.3.1). */
+export function mediaTypeOf(headers: IncomingHttpHeaders): string | undefined {
+  return headers['content-type']?.split(';', 1)[0]?.trim().toLowerCase()
+}
+
+export function parseForm(text: string): Parameters {
+  return [...new URLSearchParams(text)]
+}
+
+export function formText(parameters: Parameters): string {
+  return new URLSearchParams(parameters.map(([name, value]) => [name, value])).toString()
+}
+
+/** Parses the body of a request where it is a form. */
+export function parseBody({ headers, body }: { headers: IncomingHttpHeaders; body: Buffer }): RequestBody {
+  const isForm = mediaTypeOf(headers) === formType
+  return { bytes: body, form: isForm ? parseForm(body.toString()) : undefined }
+}
+
+/** The first value of a parameter. */
+export function firstValue(parameters: Parameters, name: string): string | undefined {
+  return parameters.find(([one]) => one === name)?.[1]
+}

@@ -1,0 +1,136 @@
+/** A request as oidc-provider gets it: with normalized parameters, and without what clients must not set. */
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
+import { Readable } from 'node:stream'
+import type { Collection } from '../../../model/model.ts'
+import { checkedRegistration } from '../clients/registration.ts'
+import { routes } from '../provider/configuration.ts'
+import type { Refusal } from '../provider/request-state.ts'
+import { secretHash } from '../secret.ts'
+import { markOmittedRedirectUri } from '../tokens/authorization-codes.ts'
+import type { TokenSigner } from '../tokens/jwt.ts'
+import { handleOf } from '../tokens/jwt-format.ts'
+import { formText, mediaTypeOf, type Parameters, parseForm, type RequestBody } from './form.ts'
+import {
+  authorizationRequest,
+  deviceRequest,
+  type RequestRules,
+  repeatedParameter,
+  tokenRequest,
+} from './parameters.ts'
+
+export interface PrepareParts {
+  readonly issuer: string
+  readonly signer: TokenSigner
+  readonly rules: RequestRules
+  /** The collection whose rules a registration must fulfil. */
+  readonly oauthApps: Collection
+  /** The name of the service, which no app may have. */
+  readonly serviceName: string
+}
+
+export interface PreparedRequest {
+  readonly req: IncomingMessage
+  readonly form?: Parameters
+  readonly refusal?: Refusal | undefined
+}
+
+/** Every token is for this server: by its own address, or by that of REST or GraphQL. */
+export function resourcesOf(issuer: string): ReadonlySet<string> {
+  return new Set([issuer, `${issuer}/api/v1`, `${issuer}/graphql`])
+}
+
+async function preparedForm(path: string, sent: Parameters, parts: PrepareParts): Promise<Parameters> {
+  const { rules } = parts
+  switch (path) {
+    case routes.token:
+      return tokenRequest(sent, rules)
+    case routes.pushed_authorization_request:
+      return markOmittedRedirectUri(sent, own => authorizationRequest(own, rules))
+    case routes.device_authorization:
+      return deviceRequest(sent, rules)
+    case routes.introspection:
+    case routes.revocation:
+      return sent.map(([name, value]) => [name, name === 'token' ? handleOf(value, parts) : value])
+    default:
+      return sent
+  }
+}
+
+/** The same request with another body, as a stream that nobody has read yet. */
+function withBody(req: IncomingMessage, text: string | Buffer): IncomingMessage {
+  const body = Buffer.from(text)
+  const headers: IncomingHttpHeaders = { ...req.headers, 'content-length': String(body.length) }
+  if (headers['transfer-encoding'] !== undefined) delete headers['transfer-encoding']
+  const { method, url, socket, httpVersion, httpVersionMajor, httpVersionMinor } = req
+  const head = { headers, method, url, socket, httpVersion, httpVersionMajor, httpVersionMinor }
+  return Object.assign(Readable.from([body]), head) as unknown as IncomingMessage
+}
+
+async function authorizeUrl(query: string, { rules }: PrepareParts): Promise<string> {
+  const made = await markOmittedRedirectUri(parseForm(query), own => authorizationRequest(own, rules))
+  return `${routes.authorization}?${formText(made)}`
+}
+
+function parseJson({ headers }: IncomingMessage, body: Buffer): unknown {
+  if (mediaTypeOf(headers) !== 'application/json') return undefined
+  try {
+    return JSON.parse(body.toString())
+  } catch {
+    return undefined
+  }
+}
+
+/** RFC 7592, 2.2: an update names its client and may repeat the secret, of which only a hash is stored. */
+function identityOf(req: IncomingMessage, given: unknown): object {
+  if (req.method !== 'PUT' || typeof given !== 'object' || given === null) return {}
+  const { client_id, client_secret } = given as Readonly<Record<string, unknown>>
+  return {
+    client_id,
+    ...(client_secret === undefined ? undefined : { client_secret: secretHash(String(client_secret)) }),
+  }
+}
+
+/**
+ * A registration with the metadata that we accept. One with a fault still goes to oidc-provider, with metadata that it
+ * refuses: only a client whose credential it accepts may learn of the fault.
+ */
+function prepareRegistration(
+  req: IncomingMessage,
+  body: Buffer,
+  { oauthApps: apps, serviceName }: PrepareParts,
+): PreparedRequest {
+  const given = parseJson(req, body)
+  const checked = checkedRegistration({ apps, serviceName }, given)
+  req.headers['content-type'] = 'application/json'
+  const metadata = checked.kind === 'fine' ? checked.metadata : { redirect_uris: 0 }
+  const prepared = withBody(req, JSON.stringify({ ...metadata, ...identityOf(req, given) }))
+  if (checked.kind === 'fine') return { req: prepared }
+  return { req: prepared, refusal: { ...checked.fault, afterAuthentication: true } }
+}
+
+function refusalOf(sent: Parameters): Refusal | undefined {
+  const repeated = repeatedParameter(sent)
+  if (repeated === undefined) return undefined
+  const description = `\`${repeated.slice(0, 100)}\` must not be there twice`
+  return { error: 'invalid_request', description, afterAuthentication: false }
+}
+
+/** `body`: that of a POST or PUT, read already. */
+export async function prepareRequest(
+  req: IncomingMessage,
+  body: RequestBody | undefined,
+  parts: PrepareParts,
+): Promise<PreparedRequest> {
+  const [path = '', query = ''] = (req.url ?? '').split(/\?(.*)/s)
+  if (path === routes.authorization) req.url = await authorizeUrl(query, parts)
+  if (path === routes.device_authorization && (req.method === 'GET' || req.method === 'HEAD')) {
+    req.url = query === '' ? routes.code_verification : `${routes.code_verification}?${query}`
+  }
+  if (body === undefined) return { req }
+  if (path === routes.registration || path.startsWith(`${routes.registration}/`)) {
+    return prepareRegistration(req, body.bytes, parts)
+  }
+  if (!body.form) return { req: withBody(req, body.bytes) }
+  const form = await preparedForm(path, body.form, parts)
+  return { req: withBody(req, formText(form)), form, refusal: refusalOf(body.form) }
+}

@@ -1,0 +1,24 @@
+/** The token response as apps expect it. */
+import { formText } from '../requests/form.ts'
+
+/** `scope` joined by the separator, `token_type` in lower case (RFC 6749, 5.1, compares it without case). */
+export function tokenResponse(body: Record<string, unknown>, separator: ',' | ' '): Record<string, unknown> {
+  const { scope, token_type: type } = body
+  return {
+    ...body,
+    ...(typeof scope === 'string' ? { scope: scope.replaceAll(' ', separator) } : undefined),
+    ...(type === 'Bearer' ? { token_type: 'bearer' } : undefined),
+  }
+}
+
+/** Whether the client asks for a form instead of JSON. */
+export function acceptsOnlyForm(accept: string | undefined): boolean {
+  if (accept === undefined) return false
+  const types = accept.split(',').map(part => part.split(';')[0]?.trim().toLowerCase())
+  return types.includes('application/x-www-form-urlencoded') && !types.includes('application/json')
+}
+
+export function responseAsForm(body: Record<string, unknown>): string {
+  const pairs = Object.entries(body).filter(([, value]) => value !== undefined && value !== null)
+  return formText(pairs.map(([name, value]) => [name, String(value)]))
+}

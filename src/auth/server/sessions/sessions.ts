@@ -1,0 +1,147 @@
+/** Sessions: the browsers in which users are signed in. They are oidc-provider's own. */
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type Provider from 'oidc-provider'
+import type { Session } from 'oidc-provider'
+import { ApiError } from '../../../errors.ts'
+import type { Records, StoredRecord } from '../../../records.ts'
+import type { SessionInfo, SignIn } from '../server.ts'
+import { noteEnd } from './session-ends.ts'
+
+interface StoredSession {
+  readonly uid: string
+  readonly accountId?: string
+  readonly loginTs?: number
+  readonly browser?: { readonly userAgent?: string; readonly address?: string }
+}
+
+interface StoredInteraction {
+  readonly session?: { readonly uid?: string }
+}
+
+function infoOf(record: StoredRecord, currentId: string | undefined): SessionInfo | undefined {
+  const { uid, accountId, loginTs = 0, browser } = JSON.parse(record.payload) as StoredSession
+  if (accountId === undefined) return undefined
+  return {
+    id: uid,
+    userId: Number(accountId),
+    signedInAt: loginTs * 1000,
+    expiresAt: record.expiresAt ?? 0,
+    address: browser?.address ?? '',
+    userAgent: browser?.userAgent ?? '',
+    current: uid === currentId,
+  }
+}
+
+export class Sessions {
+  readonly #records: Records
+  /** Seconds. */
+  readonly #life: number
+
+  constructor(records: Records, life: number) {
+    this.#records = records
+    this.#life = life
+  }
+
+  async current(
+    provider: Provider,
+    req: IncomingMessage,
+    res: ServerResponse,
+  ): Promise<SessionInfo | undefined> {
+    const { uid, accountId } = await provider.Session.get(provider.createContext(req, res))
+    return accountId === undefined ? undefined : this.#find(uid, uid)
+  }
+
+  /** With a new identifier, whatever the browser had before (session fixation). */
+  async signIn(
+    provider: Provider,
+    req: IncomingMessage,
+    res: ServerResponse,
+    { userId, remember, methods, at: loginTs }: SignIn,
+  ): Promise<SessionInfo> {
+    const ctx = provider.createContext(req, res)
+    await this.#endCurrent(await provider.Session.get(ctx))
+    const session = new provider.Session()
+    session.loginAccount({
+      accountId: String(userId),
+      loginTs,
+      transient: !remember,
+      ...(methods && { amr: methods }),
+    })
+    await session.save(this.#life)
+    this.#setCookie(provider, req, res, session, remember)
+    const info = await this.#find(session.uid, session.uid)
+    // The account's sign-ins were ended after the credential was checked.
+    if (!info) throw new ApiError('FORBIDDEN', 'The account was changed meanwhile. Sign in again.')
+    return info
+  }
+
+  async signOut(provider: Provider, req: IncomingMessage, res: ServerResponse): Promise<void> {
+    const ctx = provider.createContext(req, res)
+    await this.#endCurrent(await provider.Session.get(ctx))
+    ctx.cookies.set(provider.cookieName('session'), null, {
+      httpOnly: true,
+      sameSite: 'lax',
+      secure: ctx.secure,
+    })
+  }
+
+  async all(userId: number, currentId: string | undefined): Promise<readonly SessionInfo[]> {
+    const found = await this.#records.byOwner('Session', String(userId))
+    return found
+      .map(record => infoOf(record, currentId))
+      .filter(info => info !== undefined)
+      .sort((one, other) => other.signedInAt - one.signedInAt)
+  }
+
+  async revoke(userId: number, sessionId: string): Promise<boolean> {
+    const found = await this.#records.byAlias('Session', sessionId)
+    if (found?.owner !== String(userId)) return false
+    await this.#end(found.alias, found.owner)
+    return true
+  }
+
+  /** Also ends unfinished interactions, which would become sessions. */
+  async revokeAll(userId: number, except: string | undefined): Promise<void> {
+    const owner = String(userId)
+    for (const { id, payload } of await this.#records.byOwner('Interaction', owner)) {
+      const { session }: StoredInteraction = JSON.parse(payload)
+      if (session?.uid === undefined || session.uid !== except) await this.#records.delete('Interaction', id)
+    }
+    for (const { alias } of await this.#records.byOwner('Session', owner)) {
+      if (alias !== except) await this.#end(alias, owner)
+    }
+  }
+
+  async #endCurrent({ exp, uid, accountId }: Session): Promise<void> {
+    if (exp !== undefined) await this.#end(uid, accountId)
+  }
+
+  async #end(uid: string | null, owner: string | undefined): Promise<void> {
+    if (uid === null) return
+    await noteEnd(this.#records, uid, owner)
+    // Looked up again: before the end was noted, the session may have got another cookie.
+    const found = await this.#records.byAlias('Session', uid)
+    if (found) await this.#records.delete('Session', found.id)
+  }
+
+  async #find(uid: string, currentId: string): Promise<SessionInfo | undefined> {
+    const found = await this.#records.byAlias('Session', uid)
+    return found && infoOf(found, currentId)
+  }
+
+  #setCookie(
+    provider: Provider,
+    req: IncomingMessage,
+    res: ServerResponse,
+    session: Session,
+    remember: boolean,
+  ) {
+    const { cookies, secure } = provider.createContext(req, res)
+    cookies.set(provider.cookieName('session'), session.jti, {
+      httpOnly: true,
+      sameSite: 'lax',
+      secure,
+      ...(remember ? { expires: new Date(Date.now() + this.#life * 1000) } : undefined),
+    })
+  }
+}

@@ -1,0 +1,82 @@
+/**
+ * Revoked JWT access tokens. A JWT is checked without its record, so revocations are listed here for as long as a JWT can
+ * live: grants by their hash, single tokens by their `jti`.
+ */
+import { type Awaitable, then } from '../../../plan/answer.ts'
+import type { Records } from '../../../records.ts'
+import { secretHash } from '../secret.ts'
+
+const KIND = 'Denial'
+
+/** Kinds whose records are single tokens. */
+const tokenKinds: readonly string[] = ['AccessToken', 'ClientCredentials']
+
+/** The name of a grant in JWTs. */
+export function grantHash(grant: string): string {
+  return secretHash(grant)
+}
+
+/** `records` that list every grant and token that is deleted. `life`: of an access token, in seconds. */
+export function withDenials(records: Records, life: number): Records {
+  const denying = new Map<string, Promise<void>>()
+  const deny = (id: string): Promise<void> => {
+    const known = denying.get(id)
+    if (known) return known
+    const denial = { kind: KIND, id, payload: '{}', expiresAt: Date.now() + life * 1000 }
+    const put = records.put(denial).finally(() => denying.delete(id))
+    denying.set(id, put)
+    return put
+  }
+  // Denied first: a reader that sees the version of a deletion must find the denial.
+  return {
+    get: (kind, id) => records.get(kind, id),
+    byAlias: (kind, alias) => records.byAlias(kind, alias),
+    byOwner: (kind, owner) => records.byOwner(kind, owner),
+    all: kind => records.all(kind),
+    after: (kind, id, limit) => records.after(kind, id, limit),
+    put: record => records.put(record),
+    add: record => records.add(record),
+    swap: (key, before, after) => records.swap(key, before, after),
+    consume: (kind, id) => records.consume(kind, id),
+    version: kind => records.version(kind),
+    async delete(kind, id) {
+      if (kind === 'Grant') await deny(grantHash(id))
+      if (tokenKinds.includes(kind)) await deny(id)
+      return records.delete(kind, id)
+    },
+    async deleteGrant(grant) {
+      await deny(grantHash(grant))
+      return records.deleteGrant(grant)
+    },
+    async deleteOwned(owner, kinds) {
+      const grants = kinds.includes('Grant') ? await records.byOwner('Grant', owner) : []
+      await Promise.all(grants.map(({ id }) => deny(grantHash(id))))
+      return records.deleteOwned(owner, kinds)
+    },
+  }
+}
+
+/** The deny list, read again only after a deletion. */
+export class Denials {
+  readonly #records: Records
+  #known: { readonly ids: ReadonlySet<string>; readonly at: number } | undefined
+
+  constructor(records: Records) {
+    this.#records = records
+  }
+
+  ids(): Awaitable<ReadonlySet<string>> {
+    const at = this.#version()
+    if (this.#known?.at === at) return this.#known.ids
+    return then(this.#records.all(KIND), rows => {
+      const ids = new Set(rows.map(({ id }) => id))
+      this.#known = { ids, at }
+      return ids
+    })
+  }
+
+  #version(): number {
+    const versions = ['Grant', 'RefreshToken', ...tokenKinds].map(kind => this.#records.version(kind))
+    return versions.reduce((sum, version) => sum + version, 0)
+  }
+}

@@ -1,0 +1,54 @@
+/**
+ * How often a device may poll the token endpoint (RFC 8628, 3.2 and 3.5). Stored among the records, so that polls count
+ * over all nodes.
+ */
+import type { Records } from '../../../records.ts'
+import { secretHash } from '../secret.ts'
+
+const KIND = 'DevicePoll'
+
+/** The first interval, and what each `slow_down` adds to it. */
+export const pollIntervalSeconds = 5
+
+/** How much earlier a poll may arrive, because of the network. */
+const leewayMs = 500
+
+interface Poll {
+  /** Milliseconds since 1970. */
+  readonly at: number
+  /** The interval that the device must wait after it. */
+  readonly intervalMs: number
+}
+
+const first = pollIntervalSeconds * 1000
+
+/**
+ * Notes a poll and returns whether it came too early, which lengthens the interval. One of several parallel polls counts
+ * as the first. `lifeMs`: the life of the code.
+ */
+export async function isTooFast(
+  records: Records,
+  deviceCode: string,
+  lifeMs: number,
+  now = Date.now(),
+): Promise<boolean> {
+  const key = { kind: KIND, id: secretHash(deviceCode) }
+  for (;;) {
+    const found = await records.get(key.kind, key.id)
+    if (!found) {
+      const payload = JSON.stringify({ at: now, intervalMs: first } satisfies Poll)
+      if (await records.add({ ...key, payload, expiresAt: now + lifeMs })) return false
+      continue
+    }
+    const { at, intervalMs } = JSON.parse(found.payload) as Poll
+    const isEarly = now - at < intervalMs - leewayMs
+    const poll: Poll = { at: Math.max(at, now), intervalMs: isEarly ? intervalMs + first : intervalMs }
+    if (await records.swap(key, found.payload, JSON.stringify(poll))) return isEarly
+  }
+}
+
+/** The response to a poll that came too early. */
+export const tooFast = {
+  error: 'slow_down',
+  error_description: `wait ${pollIntervalSeconds} seconds longer than before between two requests`,
+}

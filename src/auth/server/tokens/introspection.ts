@@ -1,0 +1,108 @@
+/** The state of a token as introspection (RFC 7662) tells it, read from the records. */
+import type { Reply } from '../../../call.ts'
+import type { Records, StoredRecord } from '../../../records.ts'
+import type { AppRow } from '../clients/apps.ts'
+import { allowedScope, withCovered } from '../consent/scopes.ts'
+import { secretHash } from '../secret.ts'
+import type { HasAccount } from '../server.ts'
+import { looksLikeJwt, type TokenSigner } from './jwt.ts'
+
+export interface IntrospectionParts {
+  readonly issuer: string
+  readonly records: Records
+  readonly hasAccount: HasAccount
+}
+
+/** What is stored of an access or refresh token. */
+interface StoredToken {
+  readonly clientId: string
+  readonly accountId?: string
+  readonly grantId?: string
+  readonly scope?: string
+  readonly jkt?: string
+  readonly iat: number
+  readonly exp: number
+  readonly sid?: string
+  readonly kind: string
+}
+
+const kinds = ['AccessToken', 'ClientCredentials', 'RefreshToken'] as const
+
+/** The form that oidc-provider gives 256 random bits. */
+const opaqueToken = /^[A-Za-z0-9_-]{43}$/
+
+/** The headers of oidc-provider's own responses. */
+const headers: readonly string[] = [
+  'Content-Type',
+  'application/json; charset=utf-8',
+  'Cache-Control',
+  'no-store',
+  'Referrer-Policy',
+  'no-referrer',
+]
+
+const inactive: Reply = { status: 200, headers, body: '{"active":false}' }
+
+export class Introspection {
+  readonly #parts: IntrospectionParts
+
+  constructor(parts: IntrospectionParts) {
+    this.#parts = parts
+  }
+
+  /** What an authenticated app learns of a token; undefined for a text that is no token of ours. */
+  async answer(app: AppRow, token: string, signer: TokenSigner): Promise<Reply | undefined> {
+    const isJwt = looksLikeJwt(token)
+    if (!isJwt && !opaqueToken.test(token)) return undefined
+    const jti = isJwt ? signer.verify(token, this.#parts.issuer, Date.now())?.jti : undefined
+    if (isJwt && jti === undefined) return inactive
+    const record = await this.#find(jti ?? secretHash(token))
+    const body = record && (await this.#bodyOf(record, app, jti))
+    return body === undefined ? inactive : { status: 200, headers, body: JSON.stringify(body) }
+  }
+
+  async #find(id: string): Promise<StoredRecord | undefined> {
+    for (const kind of kinds) {
+      const found = await this.#parts.records.get(kind, id)
+      if (found) return found
+    }
+    return undefined
+  }
+
+  /** Undefined where the token is not the app's, or no longer valid. */
+  async #bodyOf(
+    { kind, payload, consumedAt }: StoredRecord,
+    app: AppRow,
+    jti: string | undefined,
+  ): Promise<object | undefined> {
+    const token = JSON.parse(payload) as StoredToken
+    if (consumedAt !== null || token.clientId !== app.client_id) return undefined
+    if (jti !== undefined && kind === 'RefreshToken') return undefined
+    if (token.exp * 1000 <= Date.now()) return undefined
+    if (token.grantId !== undefined && !(await this.#isGranted(token, token.grantId))) return undefined
+    const { accountId, clientId, exp, iat, sid, scope, jkt } = token
+    if (accountId !== undefined && !(await this.#parts.hasAccount(Number(accountId)))) return undefined
+    const client = app.scopes === null ? undefined : { scope: [...withCovered(app.scopes)].join(' ') }
+    return {
+      active: true,
+      sub: accountId,
+      client_id: clientId,
+      exp,
+      iat,
+      sid,
+      iss: this.#parts.issuer,
+      jti,
+      aud: this.#parts.issuer,
+      scope: scope === undefined ? undefined : allowedScope(scope, client) || undefined,
+      cnf: jkt === undefined ? undefined : { jkt },
+      token_type: kind === 'RefreshToken' ? undefined : jkt === undefined ? 'Bearer' : 'DPoP',
+    }
+  }
+
+  async #isGranted({ clientId, accountId }: StoredToken, grantId: string): Promise<boolean> {
+    const grant = await this.#parts.records.get('Grant', grantId)
+    if (!grant) return false
+    const { clientId: ofClient, accountId: ofAccount } = JSON.parse(grant.payload) as StoredToken
+    return ofClient === clientId && ofAccount === accountId
+  }
+}

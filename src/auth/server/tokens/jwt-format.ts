@@ -1,0 +1,60 @@
+/**
+ * Access tokens as JWTs (RFC 9068). oidc-provider stores a token under a random id, as it does for opaque ones. The
+ * client gets a JWT whose `jti` is the hash of that id, so a JWT can be introspected and revoked, and other servers
+ * need nothing but our public keys to check one.
+ */
+import { randomBytes } from 'node:crypto'
+import type { Client, Model } from 'oidc-provider'
+import { secretHash } from '../secret.ts'
+import { grantHash } from './deny-list.ts'
+import { looksLikeJwt, type TokenSigner } from './jwt.ts'
+
+export interface JwtParts {
+  readonly issuer: string
+  readonly signer: TokenSigner
+}
+
+/** Stands before the `jti` of a JWT in requests that oidc-provider would refuse a JWT in; only this process knows it. */
+const handlePrefix = `${randomBytes(24).toString('base64url')}~`
+
+/** The token of an introspection or revocation as oidc-provider takes it: it refuses anything that is a JWT. */
+export function handleOf(token: string, { signer, issuer }: JwtParts): string {
+  if (!looksLikeJwt(token)) return token
+  const claims = signer.verify(token, issuer, Date.now())
+  return claims ? handlePrefix + claims.jti : 'unknown'
+}
+
+/** The id of the record of a token that is a valid JWT, or the handle of one. */
+export function jwtRecordId(token: string, { signer, issuer }: JwtParts): string | undefined {
+  if (token.startsWith(handlePrefix)) return token.slice(handlePrefix.length)
+  return looksLikeJwt(token) ? signer.verify(token, issuer, Date.now())?.jti : undefined
+}
+
+/** A token that oidc-provider issues. */
+export interface IssuedToken extends Model {
+  client?: Client
+  jkt?: string
+}
+
+/** `value`, `times`: the id and the times that oidc-provider has given the token. */
+export function jwtOf(
+  token: IssuedToken,
+  value: string,
+  { iat, exp }: { readonly iat: number; readonly exp: number },
+  { issuer, signer }: JwtParts,
+): string {
+  const { accountId, clientId, scope, grantId, jkt } = token
+  return signer.sign({
+    iss: issuer,
+    aud: issuer,
+    // RFC 9068, 2.2: without a user, the client itself.
+    sub: accountId ?? String(clientId),
+    client_id: String(clientId),
+    iat,
+    exp,
+    jti: secretHash(value),
+    scope: scope ?? '',
+    ...(grantId === undefined ? undefined : { grant_id: grantHash(grantId) }),
+    ...(jkt === undefined ? undefined : { cnf: { jkt } }),
+  })
+}

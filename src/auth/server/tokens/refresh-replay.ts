@@ -1,0 +1,103 @@
+/**
+ * Repeats the response to a refresh for a few seconds, to exactly the same request. An app that refreshes twice at once
+ * gets the same tokens both times, and its refresh token does not count as reused. Any node can repeat it: the response
+ * is a record, encrypted with the refresh token, of which the database holds only a hash.
+ */
+import { createCipheriv, createDecipheriv, hash, hkdfSync, randomBytes } from 'node:crypto'
+import { setTimeout as wait } from 'node:timers/promises'
+import type { Context, Middleware } from 'oidc-provider'
+import type { Records, StoredRecord } from '../../../records.ts'
+import { routes } from '../provider/configuration.ts'
+import { currentState } from '../provider/request-state.ts'
+import { firstValue, formText } from '../requests/form.ts'
+
+interface Response {
+  readonly status: number
+  readonly type: string
+  readonly body: unknown
+}
+
+export interface ReplayParts {
+  readonly records: Records
+  /** How long responses are kept. */
+  readonly seconds: number
+  /** Called with errors that no client may see. */
+  readonly onFault: (error: unknown) => void
+}
+
+const KIND = 'RefreshReplay'
+/** Longer than any refresh takes. A claim that is older was left by a process that has died. */
+const claimMs = 10_000
+const pollIntervalMs = 20
+
+export function replayRefreshes({ records, seconds, onFault }: ReplayParts): Middleware {
+  /** The response that another request got; `first`: this request is the one that the others wait for. */
+  const claim = async (id: string): Promise<StoredRecord | 'first' | undefined> => {
+    for (const end = performance.now() + claimMs; performance.now() < end; ) {
+      const found = await records.get(KIND, id)
+      if (found && found.payload !== '') return found
+      const own = { kind: KIND, id, payload: '', expiresAt: Date.now() + claimMs }
+      if (!found && (await records.add(own))) return 'first'
+      await wait(pollIntervalMs)
+    }
+    return undefined
+  }
+  const keep = async (id: string, payload: string | undefined) => {
+    if (payload === undefined) await records.delete(KIND, id)
+    else await records.put({ kind: KIND, id, payload, expiresAt: Date.now() + seconds * 1000 })
+  }
+  const answerFirst = async (ctx: Context, next: () => Promise<void>, id: string, token: string) => {
+    let payload: string | undefined
+    try {
+      await next()
+      const { status, type, body } = ctx
+      if (status === 200) payload = encrypt({ status, type, body }, token, id)
+    } finally {
+      // The tokens are issued, so the app must get them even where the copy cannot be stored.
+      await keep(id, payload).catch(onFault)
+    }
+  }
+  return async (ctx, next) => {
+    const form = ctx.path === routes.token ? currentState()?.form : undefined
+    const token = form && firstValue(form, 'refresh_token')
+    if (!token || firstValue(form, 'grant_type') !== 'refresh_token') return next()
+    const id = idOf([formText(form), ctx.get('authorization'), ctx.get('dpop')])
+    const found = await claim(id).catch(error => void onFault(error))
+    if (found === 'first') return answerFirst(ctx, next, id, token)
+    return found ? repeat(ctx, decrypt(found, token)) : next()
+  }
+}
+
+function idOf(request: readonly string[]): string {
+  return hash('sha256', JSON.stringify(request), 'base64url')
+}
+
+const CIPHER = 'aes-256-gcm'
+const ivBytes = 12
+const tagBytes = 16
+
+function keyOf(token: string, id: string): Buffer {
+  return Buffer.from(hkdfSync('sha256', token, id, 'the answer to a refresh', 32))
+}
+
+function encrypt(response: Response, token: string, id: string): string {
+  const iv = randomBytes(ivBytes)
+  const cipher = createCipheriv(CIPHER, keyOf(token, id), iv)
+  const text = Buffer.concat([cipher.update(JSON.stringify(response)), cipher.final()])
+  return Buffer.concat([iv, cipher.getAuthTag(), text]).toString('base64url')
+}
+
+function decrypt({ payload, id }: StoredRecord, token: string): Response {
+  const bytes = Buffer.from(payload, 'base64url')
+  const decipher = createDecipheriv(CIPHER, keyOf(token, id), bytes.subarray(0, ivBytes))
+  decipher.setAuthTag(bytes.subarray(ivBytes, ivBytes + tagBytes))
+  const text = decipher.update(bytes.subarray(ivBytes + tagBytes), undefined, 'utf8')
+  return JSON.parse(text + decipher.final('utf8'))
+}
+
+function repeat(ctx: Context, { status, type, body }: Response): void {
+  ctx.status = status
+  ctx.set('cache-control', 'no-store')
+  ctx.body = body
+  ctx.type = type
+}

@@ -1,0 +1,104 @@
+/**
+ * Signing keys. The newest key of each algorithm signs. Older ones stay published and trusted until every token that they
+ * have signed has expired.
+ */
+import { createPublicKey, generateKeyPair, hash, type KeyObject, type webcrypto } from 'node:crypto'
+import { promisify } from 'node:util'
+import type { Records, StoredRecord } from '../../../records.ts'
+
+const generate = promisify(generateKeyPair)
+
+const KIND = 'SigningKeys'
+const ID = 'all'
+/** How long a retired key stays published after the longest token has expired. */
+const marginMs = 60 * 60 * 1000
+
+export interface SigningKey {
+  /** Private, with `kid`, `alg` and `use` (RFC 7517, 4). */
+  readonly jwk: webcrypto.JsonWebKey & { readonly kid: string; readonly alg: 'ES256' | 'RS256' }
+  /** Milliseconds since 1970. */
+  readonly createdAt: number
+  /** When it stopped signing; null while it signs. */
+  readonly retiredAt: number | null
+  /** When it stops being trusted; set on retirement, and missing in keys that older versions have retired. */
+  readonly endsAt?: number
+}
+
+/** Every OpenID Connect client supports RS256 (Core 1.0, 15.1); ES256 signs access tokens. */
+async function newKeys(now: number): Promise<readonly SigningKey[]> {
+  const [ec, rsa] = await Promise.all([
+    generate('ec', { namedCurve: 'P-256' }),
+    generate('rsa', { modulusLength: 2048 }),
+  ])
+  return [keyOf(ec.privateKey, 'ES256', now), keyOf(rsa.privateKey, 'RS256', now)]
+}
+
+function keyOf(key: KeyObject, alg: 'ES256' | 'RS256', createdAt: number): SigningKey {
+  const jwk = key.export({ format: 'jwk' })
+  const kid = hash('sha256', JSON.stringify([jwk.kty, jwk.crv, jwk.x, jwk.y, jwk.n]), 'base64url').slice(
+    0,
+    16,
+  )
+  return { jwk: { ...jwk, kid, alg, use: 'sig' }, createdAt, retiredAt: null }
+}
+
+/** The keys as they are stored, the newest first. */
+function keysIn({ payload }: StoredRecord): readonly SigningKey[] {
+  return JSON.parse(payload) as readonly SigningKey[]
+}
+
+/** The record of the keys, created where there is none. */
+async function stored(records: Records, now: number): Promise<StoredRecord> {
+  const found = await records.get(KIND, ID)
+  if (found) return found
+  const payload = JSON.stringify(await newKeys(now))
+  // Where another process has added its keys first, those count.
+  await records.add({ kind: KIND, id: ID, payload, expiresAt: null })
+  return stored(records, now)
+}
+
+/** The keys, created where there are none. */
+export async function loadKeys(records: Records, now = Date.now()): Promise<readonly SigningKey[]> {
+  return keysIn(await stored(records, now))
+}
+
+/** Whether signatures of the key are still accepted. */
+export function isTrusted({ endsAt }: SigningKey, now: number): boolean {
+  return endsAt === undefined || now < endsAt
+}
+
+/**
+ * Creates new keys, which sign from now on, and returns their ids. `longest`: the longest life of a token in seconds; keys
+ * retired longer ago are deleted. `atOnce`: the older keys, and their tokens, end now. Parallel rotations happen one after
+ * the other.
+ */
+export async function rotateKeys(
+  records: Records,
+  longest: number,
+  now = Date.now(),
+  atOnce = false,
+): Promise<readonly string[]> {
+  const life = longest * 1000 + marginMs
+  const made = await newKeys(now)
+  for (let isDone = false; !isDone; ) {
+    const found = await stored(records, now)
+    const kept = keysIn(found)
+      .map(key => (key.retiredAt === null ? { ...key, retiredAt: now, endsAt: now + life } : key))
+      .filter(key => (key.retiredAt ?? now) > now - life && isTrusted(key, now))
+    const keys = atOnce ? made : [...made, ...kept]
+    isDone = await records.swap(found, found.payload, JSON.stringify(keys))
+  }
+  return made.map(({ jwk }) => jwk.kid)
+}
+
+/** Changes with the keys: see `Records.version`. */
+export function keysVersion(records: Records): number {
+  return records.version(KIND)
+}
+
+/** The public key, to verify signatures with. */
+export function publicKey({ jwk }: SigningKey): KeyObject {
+  const { kty, crv, x, y, n, e } = jwk
+  const parts = kty === 'EC' ? { kty, crv, x, y } : { kty, n, e }
+  return createPublicKey({ key: parts as webcrypto.JsonWebKey, format: 'jwk' })
+}

@@ -1,0 +1,23 @@
+/** The API keys of a user. */
+import { ApiError } from '../errors.ts'
+import type { Run } from '../plan/run.ts'
+import { deleteShape, listShape, readAll, where } from '../plan/system-plans.ts'
+import { system } from '../principal.ts'
+
+const ofUser = listShape('api_keys', ['id'], where('user_id'))
+const remove = deleteShape('api_keys')
+
+/** The ids of all keys of a user. */
+export async function keysOf(run: Run, userId: number): Promise<readonly number[]> {
+  const keys = await readAll<{ readonly id: number }>(run, ofUser, userId)
+  return keys.map(({ id }) => id)
+}
+
+/** Deletes a key, unless it is deleted already. */
+export async function removeKey(run: Run, id: number): Promise<void> {
+  try {
+    await run.write({ shape: remove, args: [id] }, system)
+  } catch (error) {
+    if (!(error instanceof ApiError) || error.code !== 'NOT_FOUND') throw error
+  }
+}

@@ -1,0 +1,52 @@
+/** Opens the database for a command, beside a service that may be running. */
+import { openRecords } from '../auth/encryption/open-records.ts'
+import type { Settings } from '../config.ts'
+import type { Model } from '../model/model.ts'
+import { createGuard } from '../plan/guard.ts'
+import type { Run } from '../plan/run.ts'
+import type { Records } from '../records.ts'
+import { createRun, openStore } from '../serve/store.ts'
+import type { Option, ParsedArgs } from './commands.ts'
+import { database, model, projectOf } from './options.ts'
+
+/** The options of every command that opens a database. */
+export const files: Readonly<Record<string, Option>> = { model, database }
+
+/** A model, and what runs plans on its database. */
+export interface OpenedModel {
+  readonly model: Model
+  readonly run: Run
+}
+
+export interface OpenedDatabase extends OpenedModel {
+  /** With their secrets decrypted. */
+  readonly records: () => Promise<Records>
+  /** As they are stored, secrets encrypted. */
+  readonly stored: Records
+  readonly settings: Settings
+}
+
+/** Opens the database for `use`, and closes it afterwards. */
+export async function withDatabase(
+  args: ParsedArgs,
+  use: (opened: OpenedDatabase) => Promise<string>,
+): Promise<string> {
+  const { settings, model } = await projectOf(args)
+  const store = await openStore(model, settings)
+  const records = () => {
+    const { secretKeys: keys, database: file } = settings
+    return openRecords({
+      records: store.records,
+      keys,
+      database: file,
+      note: text => console.error(text),
+      rewrite: () => store.rewrite(),
+    })
+  }
+  try {
+    const run = createRun(createGuard(model), store)
+    return await use({ model, run, records, stored: store.records, settings })
+  } finally {
+    await store.close()
+  }
+}

@@ -1,0 +1,50 @@
+/** Turns errors that the operator can correct into a sentence. */
+import { ApiError } from '../errors.ts'
+import { Failure } from './failure.ts'
+
+/** The names of errors whose message is enough. */
+const plain = ['SettingsError', 'ProjectError', 'MigrationError', 'EncryptionError', 'CopyError']
+
+/** Why a database file, or its folder, cannot be opened. */
+function databaseFault(error: Error): Failure | undefined {
+  const unopened =
+    'errstr' in error &&
+    (error.errstr === 'file is not a database' || error.errstr === 'unable to open database file')
+  const unmade = 'syscall' in error && error.syscall === 'mkdir'
+  if (!unopened && !unmade) return undefined
+  return new Failure(
+    `The database cannot be opened: ${error.message}. \`--database\` or DATABASE_URL names its file.`,
+  )
+}
+
+const listenFaults: Readonly<Record<string, string>> = {
+  EADDRINUSE: 'another program listens there. Set PORT to a free one.',
+  EACCES: 'this user may not listen there. Set PORT to one above 1023.',
+  EMFILE:
+    'this process may not open more files. Raise `ulimit -n` (under systemd LimitNOFILE) to 1024 or more.',
+  EADDRNOTAVAIL: 'this machine has no such address. HOST names one that it has, or 0.0.0.0 for all.',
+}
+
+/** Why the service cannot listen at the address of the settings. */
+function listenFault(error: NodeJS.ErrnoException): Failure | undefined {
+  const { code = '', syscall, message } = error
+  if (syscall === 'getaddrinfo') return new Failure(`HOST: ${message}: there is no such host.`)
+  const advice = syscall === 'listen' || code === 'EADDRINUSE' ? listenFaults[code] : undefined
+  return advice === undefined ? undefined : new Failure(`${message}: ${advice}`)
+}
+
+/** An `ApiError` as text. */
+function refusal(error: ApiError): Failure {
+  const details = (error.details ?? []).filter(fault => fault.message !== error.message)
+  const faults = details.map(fault => `  ${fault.field}: ${fault.message}`)
+  return new Failure([error.message, ...faults].join('\n'))
+}
+
+/** Undefined for a defect, whose stack is printed. */
+export function failureOf(error: unknown): Failure | undefined {
+  if (error instanceof Failure) return error
+  if (error instanceof ApiError) return refusal(error)
+  if (!(error instanceof Error)) return undefined
+  if (plain.includes(error.name)) return new Failure(error.message)
+  return listenFault(error) ?? databaseFault(error)
+}

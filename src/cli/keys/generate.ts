@@ -1,7 +1,0 @@
-import { newKeyText } from '../accounts.ts'
-import type { Command } from '../commands.ts'
-
-export const command: Command = {
-  options: {},
-  run: async () => newKeyText(),
-}

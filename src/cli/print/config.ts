@@ -1,7 +1,0 @@
-import { configurationPage } from '../../config/page.ts'
-import type { Command } from '../commands.ts'
-
-export const command: Command = {
-  options: {},
-  run: async () => configurationPage(),
-}

@@ -1,8 +1,0 @@
-import type { Command } from '../commands.ts'
-import { files, withDatabase } from '../opened.ts'
-import { forget } from '../secrets.ts'
-
-export const command: Command = {
-  options: files,
-  run: written => withDatabase(written, ({ stored, settings }) => forget(stored, settings)),
-}

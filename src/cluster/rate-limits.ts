@@ -1,0 +1,105 @@
+/** Rate limits: which budget a request draws from, and the headers that say what remains of it. */
+import { isIPv6 } from 'node:net'
+import { ApiError } from '../errors.ts'
+import type { Principal } from '../principal.ts'
+import { type Budget, defaultWindowSeconds, type RateCounters } from './cluster.ts'
+
+/** Requests per window; `off` counts nothing. */
+export interface RateLimitSettings {
+  readonly user: number | 'off'
+  readonly address: number | 'off'
+}
+
+/** What carries the headers to the reply; errors have them too. */
+export interface RateLimited {
+  /** Header lines, each with its end (RFC 9112, 5). */
+  added: string
+  /** What remains after the last draw. */
+  budget?: { readonly limit: number; readonly remaining: number; readonly resetAt: number } | undefined
+}
+
+export interface RateLimits {
+  /** Draws `cost` requests, one unless given. Throws RATE_LIMITED when fewer remain. */
+  draw(principal: Principal, answer: RateLimited, cost?: number): undefined | Promise<undefined>
+  /** Gives one request back that should not count after all. */
+  give(principal: Principal): void
+  /** How many requests were refused. */
+  readonly counts: { refused: number }
+}
+
+/** The address whose budget counts: an IPv4 address itself, for IPv6 its /64 network, which is what one customer has. */
+export function budgetAddress(address: string): string {
+  if (!address.includes(':') || !isIPv6(address)) return address
+  const [head = '', tail] = (address.split('%')[0] ?? '').split('::')
+  const before = head === '' ? [] : head.split(':')
+  const after = tail === undefined || tail === '' ? [] : tail.split(':')
+  const zeros = Array.from({ length: Math.max(0, 8 - before.length - after.length) }, () => '0')
+  const groups = [...before, ...zeros, ...after].slice(0, 4)
+  return `${groups.map(group => Number.parseInt(group, 16).toString(16)).join(':')}::/64`
+}
+
+/** One kind of budget, and the constant parts of its headers. */
+interface Policy {
+  readonly limit: number
+  readonly start: string
+  readonly middle: string
+  readonly end: string
+}
+
+function policy(name: string, limit: number | 'off'): Policy | undefined {
+  if (limit === 'off') return undefined
+  return {
+    limit,
+    start: `X-RateLimit-Limit: ${limit}\r\nX-RateLimit-Remaining: `,
+    middle: `\r\nRateLimit: "${name}";r=`,
+    end: `\r\nRateLimit-Policy: "${name}";q=${limit};w=${defaultWindowSeconds}\r\n`,
+  }
+}
+
+/** The last two headers follow draft-ietf-httpapi-ratelimit-headers-10, sections 3 and 4. */
+function headersOf(budget: Budget, { start, middle, end }: Policy, now: number): string {
+  const { remaining, resetAt } = budget
+  return `${start}${remaining}\r\nX-RateLimit-Reset: ${resetAt}${middle}${remaining};t=${secondsLeft(budget, now)}${end}`
+}
+
+function secondsLeft({ resetAt }: Budget, now: number): number {
+  return Math.max(1, resetAt - Math.floor(now / 1000))
+}
+
+export function createRateLimits(
+  settings: RateLimitSettings,
+  counters: RateCounters,
+  now = Date.now,
+): RateLimits {
+  const byUser = policy('user', settings.user)
+  const byAddress = policy('address', settings.address)
+  const counts = { refused: 0 }
+  const settle = (budget: Budget, rule: Policy, answer: RateLimited): undefined => {
+    answer.added = headersOf(budget, rule, now())
+    answer.budget = budget
+    if (budget.granted) return
+    counts.refused++
+    const seconds = secondsLeft(budget, now())
+    throw new ApiError(
+      'RATE_LIMITED',
+      `The limit of ${rule.limit} requests per minute is used up: try again in ${seconds} s.`,
+      { headers: { 'Retry-After': String(seconds) } },
+    )
+  }
+  const ruleOf = ({ userId, budgetKey }: Principal) =>
+    userId === null && !budgetKey.startsWith('app:') ? byAddress : byUser
+  return {
+    counts,
+    give(principal) {
+      if (ruleOf(principal)) counters.give(principal.budgetKey, 1)
+    },
+    draw(principal, answer, cost = 1) {
+      const rule = ruleOf(principal)
+      const { budgetKey } = principal
+      if (!rule) return undefined
+      const budget = counters.take(budgetKey, rule.limit, cost)
+      if (budget instanceof Promise) return budget.then(later => settle(later, rule, answer))
+      return settle(budget, rule, answer)
+    },
+  }
+}

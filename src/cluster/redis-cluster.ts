@@ -1,0 +1,134 @@
+/** A cluster by Redis, or a server that speaks its protocol. Nothing is kept there that would be missed. */
+import { randomUUID } from 'node:crypto'
+import type { Cluster } from './cluster.ts'
+import type { MemoryCounters } from './memory-counters.ts'
+import { RedisConnection, redisOptions } from './redis-connection.ts'
+import { RedisCounters } from './redis-counters.ts'
+
+export interface RedisClusterOptions {
+  /** `redis://`, `rediss://` or `unix://`. */
+  readonly url: string
+  /** Before every key and channel. */
+  readonly prefix: string
+  /** How long a request may wait for Redis. */
+  readonly timeoutMs: number
+  /** Counts while Redis is away. */
+  readonly memory?: MemoryCounters | undefined
+  /** Once when it is lost, once when it is back. */
+  readonly onLost: (reason: string) => void
+  readonly onBack: () => void
+}
+
+/** How long a start waits for Redis. */
+const startTimeoutMs = 1000
+
+const awayMessage = 'Redis is away: every node counts limits for itself and looks for events again and again.'
+
+/** Resolves when Redis answers, or when it has not for a second: the service runs without it too. */
+export async function redisCluster(options: RedisClusterOptions): Promise<Cluster> {
+  const cluster = new RedisCluster(options)
+  await cluster.first()
+  return cluster
+}
+
+class RedisCluster implements Cluster {
+  readonly counters: RedisCounters
+  readonly #options: RedisClusterOptions
+  /** This node's id in messages. */
+  readonly #id = randomUUID()
+  readonly #channel: string
+  readonly #commands: RedisConnection
+  readonly #messages: RedisConnection
+  readonly #listeners = new Set<() => void>()
+  #isOpen = false
+  #isLost = false
+  #isSendScheduled = false
+  #isNotifyScheduled = false
+  readonly #counts = { disconnections: 0, notificationsSent: 0, notificationsReceived: 0 }
+
+  constructor(options: RedisClusterOptions) {
+    const { url, prefix, timeoutMs, memory } = options
+    this.#options = options
+    this.#channel = `${prefix}wake`
+    this.counters = new RedisCounters(() => this.#commands, prefix, memory)
+    const connection = redisOptions(url)
+    this.#commands = new RedisConnection(connection, {
+      timeoutMs,
+      probe: client => this.counters.probe(client),
+      onChange: () => this.#change(),
+    })
+    RedisCounters.prepare(this.#commands.client)
+    this.#messages = new RedisConnection(connection, {
+      timeoutMs,
+      // Subscribing again changes nothing.
+      probe: client => client.subscribe(this.#channel),
+      // Notifications that were sent meanwhile are lost.
+      onChange: isUp => {
+        if (isUp) this.#notifyListeners()
+        this.#change()
+      },
+    })
+    this.#messages.client.on('message', (_channel, from) => this.#received(from))
+  }
+
+  async first(): Promise<void> {
+    await Promise.all([this.#commands.first(startTimeoutMs), this.#messages.first(startTimeoutMs)])
+    this.#isOpen = true
+    this.#change()
+  }
+
+  /** One message for all commits of a turn of the event loop. */
+  wake(): void {
+    if (this.#isSendScheduled || !this.#commands.isUp) return
+    this.#isSendScheduled = true
+    setImmediate(() => {
+      // A commit from now on needs another message, whether this one can be sent or not.
+      this.#isSendScheduled = false
+      this.#counts.notificationsSent++
+      this.#commands.ask(client => client.publish(this.#channel, this.#id)).catch(() => {})
+    })
+  }
+
+  onWake(listener: () => void): () => void {
+    this.#listeners.add(listener)
+    return () => void this.#listeners.delete(listener)
+  }
+
+  trouble(): string | undefined {
+    return this.#commands.isUp && this.#messages.isUp ? undefined : awayMessage
+  }
+
+  counts = () => ({ ...this.#counts, ...this.counters.counts })
+
+  async close(): Promise<void> {
+    this.#listeners.clear()
+    this.#commands.close()
+    this.#messages.close()
+  }
+
+  #received(from: string): void {
+    if (from === this.#id) return
+    this.#counts.notificationsReceived++
+    this.#notifyListeners()
+  }
+
+  /** Once for all messages of a turn of the event loop. */
+  #notifyListeners(): void {
+    if (this.#isNotifyScheduled) return
+    this.#isNotifyScheduled = true
+    setImmediate(() => {
+      this.#isNotifyScheduled = false
+      for (const listener of this.#listeners) listener()
+    })
+  }
+
+  #change(): void {
+    const lost = [this.#commands, this.#messages].find(({ isUp }) => !isUp)
+    if (!this.#isOpen || (lost !== undefined) === this.#isLost) return
+    this.#isLost = lost !== undefined
+    if (lost) {
+      this.#counts.disconnections++
+      this.#options.onLost(lost.reason)
+    } else this.#options.onBack()
+  }
+}

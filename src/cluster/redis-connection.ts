@@ -1,0 +1,212 @@
+/** A supervised connection to Redis: whether it answers in time, and a new one where it does not answer at all. */
+import { Redis, type RedisOptions } from 'ioredis'
+
+export type ConnectionSettings = Omit<RedisOptions, 'replyMapping'>
+
+export interface RedisConnectionOptions {
+  /** How long an answer may take. */
+  readonly timeoutMs: number
+  /** Succeeds where everything works that the connection is for. */
+  readonly probe: (client: Redis) => Promise<unknown>
+  /** It answers in time again, or no longer. */
+  readonly onChange: (isUp: boolean) => void
+}
+
+/** How often a probe checks that Redis answers, while it does and while it does not. */
+const probeIntervalMs = 1000
+const probeIntervalDownMs = 200
+/** After this many intervals without an answer, the connection is replaced. Intervals, not time: the process may sleep. */
+const maxSilentIntervals = 10
+const connectTimeoutMs = 2000
+/** Redis counts as back after this many answers in time in a row: a slow server must not come and go. */
+const answersUntilUp = 3
+
+/**
+ * ioredis's options for a URL. The library neither queues commands for a connection, nor sends them twice, nor retries:
+ * what cannot be asked now is decided without Redis.
+ */
+export function redisOptions(url: string): ConnectionSettings {
+  const common: ConnectionSettings = {
+    protocol: 2,
+    connectionName: 'portico',
+    disableClientInfo: true,
+    enableReadyCheck: false,
+    enableOfflineQueue: false,
+    autoResubscribe: false,
+    autoResendUnfulfilledCommands: false,
+    maxRetriesPerRequest: 0,
+    connectTimeout: connectTimeoutMs,
+    retryStrategy: times => Math.min(50 * 2 ** Math.min(times, 5), 1000) * (0.75 + Math.random() / 2),
+    // The primary has become a replica: the name may lead to another server by now.
+    reconnectOnError: error => error.message.startsWith('READONLY'),
+    lazyConnect: true,
+  }
+  const { protocol, hostname, port, pathname, searchParams, username, password } = new URL(url)
+  const isSocket = protocol === 'unix:'
+  const database = isSocket ? searchParams.get('db') : pathname.slice(1)
+  return {
+    ...common,
+    ...(isSocket
+      ? { path: decodeURIComponent(pathname) }
+      : { host: hostname.replace(/^\[|\]$/g, '') || 'localhost', port: Number(port || 6379) }),
+    ...(username !== '' && { username: decodeURIComponent(username) }),
+    ...(password !== '' && { password: decodeURIComponent(password) }),
+    ...(database && { db: Number(database) }),
+    ...(protocol === 'rediss:' && { tls: {} }),
+  }
+}
+
+/** What an error says. Of the library's errors only the message: they carry the command with its arguments. */
+function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error)
+  // The library's words for a connection that ends just now.
+  if (error.message.includes('enableOfflineQueue')) return 'the connection has ended'
+  return error.message || (error as { code?: string }).code || error.name
+}
+
+export class RedisConnection {
+  readonly client: Redis
+  readonly #options: RedisConnectionOptions
+  #isUp = false
+  #hasBeenUp = false
+  #isClosed = false
+  /** Answers in time, one after another, since it was lost. */
+  #answersInTime = 0
+  /** How many were given up. */
+  #connection = 0
+  /** One question at a time. */
+  #isAsked = false
+  /** Beats without an answer since it was lost. */
+  #silentIntervals = 0
+  #reason = 'no connection yet'
+  #timer: NodeJS.Timeout | undefined
+  #first: (() => void) | undefined
+
+  constructor(connection: ConnectionSettings, options: RedisConnectionOptions) {
+    this.#options = options
+    this.client = new Redis(connection)
+    this.client.on('error', error => {
+      this.#reason = reasonOf(error)
+    })
+    this.client.on('connect', () => {
+      this.#silentIntervals = 0
+    })
+    this.client.on('ready', () => this.#tick())
+    this.client.on('close', () => {
+      this.#connection++
+      this.#fall(this.#reason)
+    })
+    // The `error` event brings the reason.
+    this.client.connect().catch(() => {})
+    this.#next()
+  }
+
+  get isUp(): boolean {
+    return this.#isUp
+  }
+
+  /** Why it is lost, or not there yet. */
+  get reason(): string {
+    return this.#reason
+  }
+
+  /** Resolves at the first answer, and after `milliseconds` in any case. */
+  async first(milliseconds: number): Promise<void> {
+    if (this.#isUp) return
+    const { promise, resolve } = Promise.withResolvers<void>()
+    this.#first = resolve
+    const timer = setTimeout(resolve, milliseconds)
+    await promise
+    clearTimeout(timer)
+  }
+
+  /** Rejects in time. One command without an answer means that the connection is lost for all. */
+  async ask<T>(send: (client: Redis) => Promise<T>): Promise<T> {
+    const { timeoutMs } = this.#options
+    if (this.client.status !== 'ready') throw new Error('there is no connection')
+    const { promise, resolve, reject } = Promise.withResolvers<T>()
+    let isSettled = false
+    const settle = () => {
+      isSettled = true
+      clearTimeout(timer)
+    }
+    const fail = (reason: string) => {
+      if (isSettled) return
+      settle()
+      this.#fall(reason)
+      reject(new Error(reason))
+    }
+    // If this process was busy for that long, the answer may have arrived unread: it is read first.
+    const late = () => setImmediate(() => fail(`no answer within ${timeoutMs} ms`))
+    const timer = setTimeout(late, timeoutMs)
+    send(this.client).then(
+      answer => {
+        this.#silentIntervals = 0
+        if (isSettled) return
+        settle()
+        resolve(answer)
+      },
+      error => fail(reasonOf(error)),
+    )
+    return promise
+  }
+
+  close(): void {
+    this.#isClosed = true
+    this.#isUp = false
+    clearTimeout(this.#timer)
+    this.#first?.()
+    this.client.disconnect()
+  }
+
+  #next(): void {
+    clearTimeout(this.#timer)
+    if (this.#isClosed) return
+    this.#timer = setTimeout(() => this.#tick(), this.#isUp ? probeIntervalMs : probeIntervalDownMs).unref()
+  }
+
+  #tick(): void {
+    this.#next()
+    const { status } = this.client
+    if (status !== 'ready' && status !== 'connect') return
+    if (!this.#isUp) this.#silentIntervals++
+    if (this.#silentIntervals > maxSilentIntervals) {
+      this.#connection++
+      this.#answersInTime = 0
+      this.client.disconnect(true)
+    } else if (status === 'ready' && !this.#isAsked) void this.#probe()
+  }
+
+  async #probe(): Promise<void> {
+    const connection = this.#connection
+    this.#isAsked = true
+    try {
+      await this.ask(this.#options.probe)
+      // A late answer of a replaced connection does not count.
+      if (connection === this.#connection) this.#answersInTime++
+      if (!this.#isUp && this.#answersInTime >= (this.#hasBeenUp ? answersUntilUp : 1)) this.#rise()
+    } catch {
+      // `#fall` has reported it.
+    } finally {
+      this.#isAsked = false
+    }
+  }
+
+  #rise(): void {
+    if (this.#isClosed) return
+    this.#isUp = true
+    this.#hasBeenUp = true
+    this.#reason = 'the connection has ended'
+    this.#first?.()
+    this.#options.onChange(true)
+  }
+
+  #fall(reason: string): void {
+    this.#answersInTime = 0
+    this.#reason = reason
+    if (!this.#isUp || this.#isClosed) return
+    this.#isUp = false
+    this.#next()
+    this.#options.onChange(false)
+  }
+}

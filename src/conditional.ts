@@ -1,0 +1,38 @@
+/** Conditional requests (RFC 9110, 13). */
+import { ApiError } from './errors.ts'
+
+/** RFC 9110, 8.8.3: `[W/]"etagc*"`, in a list that may have empty elements (5.6.1.2). */
+const entityTags =
+  /^[ \t,]*(?:W\/)?"[\x21\x23-\x7e\x80-\xff]*"(?:[ \t]*,[ \t,]*(?:W\/)?"[\x21\x23-\x7e\x80-\xff]*")*(?:[ \t]*,)*[ \t]*$/
+const entityTag = /(?:W\/)?"[^"]*"/g
+const MOST_TAGS = 100
+
+function parseTags(name: string, header: string): readonly string[] | '*' {
+  const text = header.trim()
+  if (text === '*') return '*'
+  const tags = text.length <= 8000 && entityTags.test(text) ? text.match(entityTag) : null
+  if (!tags || tags.length > MOST_TAGS) {
+    throw new ApiError(
+      'BAD_REQUEST',
+      `The header ${name} must be * or a list of at most ${MOST_TAGS} entity tags, e.g. "abc".`,
+    )
+  }
+  return tags
+}
+
+/** Whether `If-None-Match` names the tag, compared weakly (RFC 9110, 13.1.2). Throws BAD_REQUEST when malformed. */
+export function matchesNone(header: string, etag: string): boolean {
+  if (header === etag) return true
+  const tags = parseTags('If-None-Match', header)
+  return tags === '*' || tags.some(tag => tag === etag || tag === `W/${etag}`)
+}
+
+/**
+ * The tags of `If-Match` that can match strongly (RFC 9110, 13.1.1), or `'*'`; undefined without the header.
+ * A weak tag never matches, so it is left out. Throws BAD_REQUEST when malformed.
+ */
+export function readIfMatch(header: string | undefined): readonly string[] | '*' | undefined {
+  if (header === undefined) return undefined
+  const tags = parseTags('If-Match', header)
+  return tags === '*' ? '*' : tags.filter(tag => !tag.startsWith('W/'))
+}

@@ -1,0 +1,72 @@
+/** The generated pages of settings and of errors. */
+import { settingsTable } from '../config.ts'
+import { catalogue } from '../errors.ts'
+
+const settingsIntro = `# Settings
+
+This page is generated: \`portico print config\` prints it.
+
+Every setting can be given in three ways. The first one that has it wins:
+
+1. as an argument of \`serve(model, settings)\`, by its name,
+2. as an environment variable,
+3. in \`portico.config.json\`, or as the default export of \`portico.config.ts\`, by its name.
+
+A name with a dot is a member of a group: \`{ "graphql": { "documents": "registered" } }\`.
+
+The file is read by the command line only, from the folder in which \`portico\` runs. A value that does not fit
+stops the start with every fault at once. Times are in seconds unless a setting says otherwise, sizes in bytes.
+`
+
+function cell(text: string): string {
+  return text.replaceAll('|', '\\|')
+}
+
+interface ShownSetting {
+  readonly variable: string
+  readonly kind: { readonly says: string }
+  readonly default: unknown
+  readonly defaultText?: string
+  readonly description: string
+}
+
+function settingSection(name: string, row: ShownSetting): string {
+  const standard = row.defaultText ?? (row.default === undefined ? 'none' : `\`${row.default}\``)
+  return [
+    `## \`${name}\``,
+    '',
+    row.description,
+    '',
+    `- Variable: \`${row.variable}\``,
+    `- Value: ${row.kind.says}`,
+    `- Default: ${standard}`,
+    '',
+  ].join('\n')
+}
+
+/** The text of `docs/configuration.md`. */
+export function configurationPage(): string {
+  const rows: readonly [string, ShownSetting][] = Object.entries(settingsTable)
+  return [settingsIntro, ...rows.map(([name, row]) => settingSection(name, row))].join('\n')
+}
+
+const errorsIntro = `# Errors
+
+This page is generated from the table in \`src/errors.ts\`.
+
+Every error has the form \`{"error":{"code":"NOT_FOUND","message":"…"}}\`. With \`Accept: application/problem+json\`
+the same facts come as RFC 9457. The code is stable; the message is for people and may be more precise than here.
+The endpoints of OAuth that apps call tell their errors in [the words of RFC 6749](oauth.md#errors).
+
+| status | code | message | what to do |
+|---|---|---|---|
+`
+
+/** The text of `docs/errors.md`. */
+export function errorsPage(): string {
+  const rows = Object.entries(catalogue).map(
+    ([code, { status, message, hint }]) =>
+      `| ${status} | <a id="${code}"></a>\`${code}\` | ${cell(message)} | ${cell(hint)} |`,
+  )
+  return `${errorsIntro}${rows.join('\n')}\n`
+}

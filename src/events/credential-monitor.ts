@@ -1,0 +1,108 @@
+/** Rechecks the credentials of connected clients, and disconnects clients whose credential is refused. */
+import { ApiError } from '../errors.ts'
+import type { Awaitable } from '../plan/answer.ts'
+import type { Principal } from '../principal.ts'
+
+/** The headers that carry a credential. */
+export interface CredentialHeaders {
+  readonly authorization?: string | undefined
+  readonly 'x-api-key'?: string | undefined
+  /** The HTTP request that carried the credential was accepted, with the proof that the credential needs (RFC 9449, 7). */
+  readonly proven?: boolean
+}
+
+/** Fails with UNAUTHORIZED. */
+export type Identify = (credential: CredentialHeaders, address: string) => Awaitable<Principal>
+
+export interface ConnectedClient {
+  /** Undefined: nobody is signed in, and nothing can expire. */
+  readonly credential: CredentialHeaders | undefined
+  readonly address: string
+  readonly principal: Principal
+  /** The same credential now stands for other rights. */
+  changePrincipal(principal: Principal): void
+  /** The credential has expired or was revoked. */
+  disconnect(error: ApiError): void
+}
+
+/** A revoked credential works no longer than this. */
+const recheckIntervalMs = 500
+
+/** A change of one of these may end or change a credential. */
+const credentialCollections = ['api_keys', 'users']
+
+export class CredentialMonitor {
+  readonly #identify: Identify
+  readonly #onFault: (error: unknown) => void
+  readonly #clients = new Set<ConnectedClient>()
+  #timer: NodeJS.Timeout | undefined
+  /** Whether the current failure to check credentials has been reported. */
+  #isReported = false
+
+  constructor(identify: Identify, onFault: (error: unknown) => void) {
+    this.#identify = identify
+    this.#onFault = onFault
+  }
+
+  add(client: ConnectedClient): void {
+    if (client.credential === undefined) return
+    this.#clients.add(client)
+    this.#timer ??= setInterval(() => this.#recheck(), recheckIntervalMs).unref()
+  }
+
+  remove(client: ConnectedClient): void {
+    this.#clients.delete(client)
+    if (this.#clients.size > 0) return
+    clearInterval(this.#timer)
+    this.#timer = undefined
+  }
+
+  /** Checks every credential when changes of these collections may have revoked some. */
+  checkAfterChangesOf(collections: ReadonlySet<string>): Awaitable<void> {
+    if (credentialCollections.some(name => collections.has(name))) return this.check()
+  }
+
+  /** Checks every credential now. Returns a promise only where a check takes time. */
+  check(): Awaitable<void> {
+    const answers = new Map<string, Awaitable<Principal | ApiError | undefined>>()
+    const pending: Promise<void>[] = []
+    for (const client of this.#clients) {
+      const { authorization, 'x-api-key': key } = client.credential ?? {}
+      const text = `${authorization} ${key}`
+      const answer = answers.get(text) ?? this.#identified(client)
+      answers.set(text, answer)
+      if (answer instanceof Promise) pending.push(answer.then(later => this.#apply(client, later)))
+      else this.#apply(client, answer)
+    }
+    if (pending.length > 0) return Promise.all(pending).then(() => {})
+  }
+
+  #recheck(): void {
+    const checked = this.check()
+    if (checked instanceof Promise) checked.catch(this.#onFault)
+  }
+
+  /** Resolves to undefined when the check itself fails: the next one may succeed. */
+  #identified({ credential, address }: ConnectedClient): Awaitable<Principal | ApiError | undefined> {
+    const failed = (error: unknown) => {
+      if (error instanceof ApiError && error.status < 500) return error
+      if (!this.#isReported) this.#onFault(error)
+      this.#isReported = true
+      return undefined
+    }
+    try {
+      const principal = this.#identify(credential ?? {}, address)
+      return principal instanceof Promise ? principal.catch(failed) : principal
+    } catch (error) {
+      return failed(error)
+    }
+  }
+
+  #apply(client: ConnectedClient, answer: Principal | ApiError | undefined): void {
+    if (answer === undefined) return
+    this.#isReported = false
+    if (answer instanceof ApiError) return void client.disconnect(answer)
+    const { userId, access } = client.principal
+    if (answer.userId !== userId || answer.access !== access) client.changePrincipal(answer)
+  }
+}

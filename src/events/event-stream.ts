@@ -1,0 +1,97 @@
+/** Server-sent events (HTML Living Standard, 9.2), written as fast as the reader takes them. */
+import type { Reply } from '../call.ts'
+
+export const eventStreamHeaders = [
+  'Content-Type',
+  'text/event-stream; charset=utf-8',
+  'Cache-Control',
+  'no-store',
+  'X-Accel-Buffering',
+  'no',
+]
+
+/** Keeps proxies from closing an idle stream, and finds out that a reader has gone. */
+const keepAliveIntervalMs = 12_000
+/** A comment, which readers ignore. */
+const keepAlive = ':\n\n'
+
+export class EventStream implements AsyncIterableIterator<string> {
+  readonly #maxBufferedBytes: number
+  readonly #onGone: (tooSlow: boolean) => void
+  readonly #keepAlive: NodeJS.Timeout
+  #blocks: string[] = ['\n']
+  #bufferedBytes = 0
+  #reader: ((result: IteratorResult<string>) => void) | undefined
+  #isEnded = false
+
+  /** `onGone` is called once: the reader has left, or was too slow. */
+  constructor(maxBufferedBytes: number, onGone: (tooSlow: boolean) => void) {
+    this.#maxBufferedBytes = maxBufferedBytes
+    this.#onGone = onGone
+    this.#keepAlive = setInterval(() => this.send(keepAlive), keepAliveIntervalMs).unref()
+  }
+
+  get reply(): Reply {
+    return { status: 200, headers: eventStreamHeaders, body: this }
+  }
+
+  next(): Promise<IteratorResult<string>> {
+    if (this.#blocks.length > 0) {
+      const value = this.#blocks.join('')
+      this.#blocks = []
+      this.#bufferedBytes = 0
+      return Promise.resolve({ value, done: false })
+    }
+    if (this.#isEnded) return Promise.resolve({ value: undefined, done: true })
+    return new Promise(resolve => {
+      this.#reader = resolve
+    })
+  }
+
+  /** The reader has gone. */
+  return(): Promise<IteratorResult<string>> {
+    if (!this.#isEnded) {
+      this.#close()
+      this.#onGone(false)
+    }
+    this.#blocks = []
+    this.#reader?.({ value: undefined, done: true })
+    this.#reader = undefined
+    return Promise.resolve({ value: undefined, done: true })
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this
+  }
+
+  /** `block`: one event or more, each with its empty line. */
+  send(block: string): void {
+    if (this.#isEnded) return
+    if (this.#reader) {
+      const resolve = this.#reader
+      this.#reader = undefined
+      resolve({ value: block, done: false })
+      return
+    }
+    this.#bufferedBytes += Buffer.byteLength(block)
+    if (this.#bufferedBytes > this.#maxBufferedBytes) this.#drop()
+    else this.#blocks.push(block)
+  }
+
+  end(lastBlock: string): void {
+    this.send(lastBlock)
+    this.#close()
+  }
+
+  /** Discards what is buffered: a reader that catches up finds a broken stream, not one with a gap. */
+  #drop(): void {
+    this.#close()
+    this.#blocks = []
+    this.#onGone(true)
+  }
+
+  #close(): void {
+    this.#isEnded = true
+    clearInterval(this.#keepAlive)
+  }
+}

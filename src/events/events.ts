@@ -1,0 +1,31 @@
+/** What every transport of events shares. A process has it once. */
+import type { ChangeFeed } from './change-feed.ts'
+import { CredentialMonitor, type Identify } from './credential-monitor.ts'
+import { Hub } from './hub.ts'
+import { ConnectionQuota } from './quota.ts'
+
+export interface EventsParts {
+  readonly feed: ChangeFeed
+  readonly identify: Identify
+  readonly onFault: (error: unknown) => void
+  /** WebSockets and event streams of one address without a credential, and of one user or app. */
+  readonly maxAnonymousConnections: number
+  readonly maxConnections: number
+}
+
+export interface Events {
+  readonly hub: Hub
+  readonly credentials: CredentialMonitor
+  readonly connectionQuota: ConnectionQuota
+}
+
+export function createEvents(parts: EventsParts): Events {
+  const { feed, identify, onFault, maxAnonymousConnections, maxConnections } = parts
+  const credentials = new CredentialMonitor(identify, onFault)
+  const beforeDelivery = (collections: ReadonlySet<string>) => credentials.checkAfterChangesOf(collections)
+  return {
+    hub: new Hub({ feed, beforeDelivery, onFault }),
+    credentials,
+    connectionQuota: new ConnectionQuota(maxAnonymousConnections, maxConnections),
+  }
+}

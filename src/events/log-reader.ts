@@ -1,0 +1,123 @@
+/** Reads every event of the log once, in commit order, while there are subscribers. */
+import type { Awaitable } from '../plan/answer.ts'
+import type { ChangeFeed, LoggedChange } from './change-feed.ts'
+import { isTemporary, type Outage } from './outage.ts'
+
+/**
+ * How often the reader looks for commits of other processes. Their notifications can be lost, and a revoked credential
+ * must end its subscriptions within a second.
+ */
+const pollIntervalMs = 200
+const batchSize = 200
+/** After this long, deliveries let the event loop do other work. */
+const maxBlockingMs = 10
+
+export interface LogReaderParts {
+  readonly feed: ChangeFeed
+  readonly outage: Outage
+  /** Called before changes of these collections are delivered: a change may take rights from subscribers. */
+  readonly beforeDelivery: (collections: ReadonlySet<string>) => Awaitable<void>
+  /** Returns undefined when the delivery is already complete. */
+  readonly deliver: (change: LoggedChange) => Promise<void> | undefined
+}
+
+export class LogReader {
+  readonly #parts: LogReaderParts
+  /** The last event that was delivered: where reading resumes after an outage. */
+  #last = 0
+  #isWanted = false
+  #starting: Promise<void> | undefined
+  #stop: (() => void) | undefined
+  #isReading = false
+  /** Whether there may be events that the current reading does not find. */
+  #isBehind = false
+  #isDelivering = false
+
+  constructor(parts: LogReaderParts) {
+    this.#parts = parts
+  }
+
+  /** Resolves once every later event will be read. */
+  start(): Promise<void> {
+    this.#isWanted = true
+    this.#starting ??= this.#begin()
+    return this.#starting
+  }
+
+  stop(): void {
+    this.#isWanted = false
+    this.#stop?.()
+    this.#stop = undefined
+    this.#starting = undefined
+  }
+
+  async #begin(): Promise<void> {
+    const { feed } = this.#parts
+    this.#last = await feed.last()
+    const off = feed.onCommit(() => this.#notify())
+    const timer = setInterval(() => this.#look(), pollIntervalMs).unref()
+    this.#stop = () => {
+      off()
+      clearInterval(timer)
+    }
+    // For commits between `last()` and `onCommit()`.
+    this.#notify()
+  }
+
+  async #look(): Promise<void> {
+    const { feed, outage } = this.#parts
+    try {
+      await feed.look()
+      if (!this.#isDelivering) outage.over()
+    } catch (error) {
+      outage.report(error)
+    }
+  }
+
+  #notify(): void {
+    this.#isBehind = true
+    if (this.#isReading) return
+    this.#isReading = true
+    setImmediate(() => {
+      this.#read()
+        .then(
+          () => this.#parts.outage.over(),
+          error => this.#onFailure(error),
+        )
+        .finally(() => {
+          this.#isReading = false
+          if (this.#isBehind && this.#isWanted) this.#notify()
+        })
+    })
+  }
+
+  /** After an outage, reading resumes where it failed. */
+  async #onFailure(error: unknown): Promise<void> {
+    const { outage } = this.#parts
+    outage.report(error)
+    if (!isTemporary(error)) return
+    this.#isBehind = true
+    await outage.pause()
+  }
+
+  async #read(): Promise<void> {
+    const { feed, beforeDelivery, deliver } = this.#parts
+    this.#isBehind = false
+    while (this.#isWanted) {
+      const changes = await feed.after(this.#last, batchSize)
+      if (changes.length === 0) return
+      await beforeDelivery(new Set(changes.map(({ collection }) => collection)))
+      let beganAt = performance.now()
+      for (const change of changes) {
+        this.#isDelivering = true
+        const pending = deliver(change)
+        if (pending) await pending
+        this.#isDelivering = false
+        this.#last = change.event
+        if (performance.now() - beganAt < maxBlockingMs) continue
+        await new Promise(resolve => setImmediate(resolve))
+        beganAt = performance.now()
+      }
+    }
+  }
+}

@@ -1,0 +1,62 @@
+/** Events wait while the database is unavailable, and are delivered once it answers again. */
+import { setTimeout as wait } from 'node:timers/promises'
+import { ApiError } from '../errors.ts'
+import type { Awaitable } from '../plan/answer.ts'
+
+const retryIntervalMs = 200
+
+/** Whether the same question may succeed later. */
+export function isTemporary(error: unknown): boolean {
+  return error instanceof ApiError && error.code === 'UNAVAILABLE'
+}
+
+export class Outage {
+  readonly #onFault: (error: unknown) => void
+  readonly #probe: () => Awaitable<unknown>
+  #isReported = false
+  #waiting: Promise<void> | undefined
+
+  /** `probe` rejects while the database is unavailable. */
+  constructor(probe: () => Awaitable<unknown>, onFault: (error: unknown) => void) {
+    this.#probe = probe
+    this.#onFault = onFault
+  }
+
+  /** Reports a fault. Of the faults of one outage, only the first is reported. */
+  report(error: unknown): void {
+    if (isTemporary(error)) {
+      if (this.#isReported) return
+      this.#isReported = true
+    }
+    this.#onFault(error)
+  }
+
+  /** Everything works again: the next fault begins another outage. */
+  over(): void {
+    this.#isReported = false
+  }
+
+  pause(): Promise<void> {
+    return wait(retryIntervalMs, undefined, { ref: false })
+  }
+
+  /** Resolves when the database answers, or when `isWanted` returns false. */
+  untilOver(isWanted: () => boolean): Promise<void> {
+    this.#waiting ??= this.#poll(isWanted).finally(() => {
+      this.#waiting = undefined
+    })
+    return this.#waiting
+  }
+
+  async #poll(isWanted: () => boolean): Promise<void> {
+    do {
+      await this.pause()
+      try {
+        await this.#probe()
+        return
+      } catch {
+        // Still unavailable.
+      }
+    } while (isWanted())
+  }
+}

@@ -1,0 +1,62 @@
+/** How much each caller may have open. Each worker process counts for itself. */
+import { ApiError } from '../errors.ts'
+import { isAnonymous, type Principal } from '../principal.ts'
+
+export class Quota {
+  readonly #open = new Map<string, number>()
+  readonly #max: number
+  readonly #noun: string
+
+  /** `noun`: what is counted, in the plural. */
+  constructor(max: number, noun: string) {
+    this.#max = max
+    this.#noun = noun
+  }
+
+  /** Takes one. Throws RATE_LIMITED when the caller has the maximum open. */
+  take(key: string): void {
+    const open = this.#open.get(key) ?? 0
+    if (open >= this.#max) {
+      throw new ApiError('RATE_LIMITED', `You have ${open} open ${this.#noun}, and may have ${this.#max}.`)
+    }
+    this.#open.set(key, open + 1)
+  }
+
+  release(key: string): void {
+    const open = (this.#open.get(key) ?? 0) - 1
+    if (open > 0) this.#open.set(key, open)
+    else this.#open.delete(key)
+  }
+}
+
+/** Releases what was taken. Only the first call has an effect. */
+export type Release = () => void
+
+export function once(release: () => void): Release {
+  let isReleased = false
+  return () => {
+    if (isReleased) return
+    isReleased = true
+    release()
+  }
+}
+
+/** Counts WebSockets and event streams together: connections that a caller keeps open. */
+export class ConnectionQuota {
+  readonly #anonymous: Quota
+  readonly #identified: Quota
+
+  /** The maximum for an address without a credential, and for a user or an app. */
+  constructor(maxAnonymous: number, maxIdentified: number) {
+    const noun = 'WebSockets and event streams'
+    this.#anonymous = new Quota(maxAnonymous, noun)
+    this.#identified = new Quota(maxIdentified, noun)
+  }
+
+  /** Throws RATE_LIMITED. */
+  take({ access, budgetKey }: Principal): Release {
+    const quota = isAnonymous(access) ? this.#anonymous : this.#identified
+    quota.take(budgetKey)
+    return once(() => quota.release(budgetKey))
+  }
+}

@@ -1,0 +1,151 @@
+/**
+ * Completes values into the reply (GraphQL 6.4.3). A failed field becomes null; where it may not be null, the nearest
+ * nullable parent does (6.4.4). Fields are completed in the order of graphql-js, so the order of errors is the same.
+ */
+import type { GraphQLFormattedError } from 'graphql'
+import { ApiError, catalogue } from '../../errors.ts'
+import type { JsonValue } from '../../model/fields/type.ts'
+import type { Refusal } from '../../plan/guarded.ts'
+import type { Executed } from '../engine.ts'
+import { placeOf, type ReplyField } from '../plan/reply-fields.ts'
+import { executed } from '../response.ts'
+
+/** The keys of a field, linked from the innermost to the outermost. */
+export interface Path {
+  readonly before: Path | undefined
+  readonly key: string | number
+}
+
+/** A field's error on its way to the nearest nullable parent. */
+export class FieldFailure extends Error {
+  readonly formatted: GraphQLFormattedError
+
+  constructor(formatted: GraphQLFormattedError) {
+    super(formatted.message)
+    this.formatted = formatted
+  }
+}
+
+/** Further errors are left out, so that they do not outgrow the data. */
+const maxErrors = 1000
+
+export type Refusals = ReadonlyMap<string, ApiError>
+
+const none: Refusals = new Map()
+const known = new WeakMap<readonly Refusal[], Refusals>()
+
+/** By place. */
+export function byPlace(refusals: readonly Refusal[]): Refusals {
+  if (refusals.length === 0) return none
+  const found = known.get(refusals)
+  if (found) return found
+  const made = new Map(refusals.map(({ keys, error }) => [placeOf(keys), error]))
+  known.set(refusals, made)
+  return made
+}
+
+export type ReplyObject = Record<string, unknown>
+
+export class Completion {
+  readonly errors: GraphQLFormattedError[]
+  readonly #refusals: Refusals
+  readonly #args: readonly JsonValue[]
+  readonly #onFault: (error: unknown) => void
+
+  /** `errors`: the list to which field errors are added. */
+  constructor(
+    refusals: Refusals,
+    args: readonly JsonValue[],
+    onFault: (error: unknown) => void,
+    errors: GraphQLFormattedError[] = [],
+  ) {
+    this.errors = errors
+    this.#refusals = refusals
+    this.#args = args
+    this.#onFault = onFault
+  }
+
+  /** A field's value in the reply. Throws a `FieldFailure` when a non-null field fails. */
+  field(field: ReplyField, value: () => unknown, path: Path): unknown {
+    try {
+      const refused = field.at === undefined ? undefined : this.#refusals.get(field.at)
+      if (refused) throw refused
+      const completed = this.#value(field, value(), path)
+      if (completed === null && field.nonNull) throw missing(field)
+      return completed
+    } catch (error) {
+      const failure = this.#located(error, field, path)
+      if (field.nonNull) throw failure
+      this.#fail(failure)
+      return null
+    }
+  }
+
+  /** The reply with the data that `make` returns; null where a failure has reached the top. */
+  reply(cost: number, make: () => unknown): Executed {
+    try {
+      return executed(JSON.stringify(make()), this.errors, cost)
+    } catch (error) {
+      if (!(error instanceof FieldFailure)) throw error
+      this.#fail(error)
+      return executed('null', this.errors, cost)
+    }
+  }
+
+  #fail({ formatted }: FieldFailure): void {
+    if (this.errors.length < maxErrors) this.errors.push(formatted)
+  }
+
+  #value(field: ReplyField, raw: unknown, path: Path): unknown {
+    if (field.kind === 'constant') return field.value
+    if (raw === null || raw === undefined) return null
+    if (field.kind === 'leaf') return raw
+    const value = field.reshape ? field.reshape(raw, this.#args) : raw
+    if (field.kind === 'object') return this.object(field.children, value, path)
+    if (!Array.isArray(value)) throw new TypeError(`${field.name} must be a list`)
+    return value.map((item, key) => this.object(field.children, item, { before: path, key }))
+  }
+
+  object(children: readonly ReplyField[], value: unknown, path: Path | undefined): ReplyObject {
+    const source = value as ReplyObject
+    const reply: ReplyObject = Object.create(null)
+    for (const field of children) {
+      const read = () => (Object.hasOwn(source, field.source) ? source[field.source] : null)
+      reply[field.key] = this.field(field, read, { before: path, key: field.key })
+    }
+    return reply
+  }
+
+  #located(error: unknown, { nodes }: ReplyField, path: Path): FieldFailure {
+    if (error instanceof FieldFailure) return error
+    const { message, extensions } = this.#shown(error)
+    return new FieldFailure({ message, locations: locationsOf(nodes), path: keysOf(path), extensions })
+  }
+
+  #shown(error: unknown): { message: string; extensions: Record<string, unknown> } {
+    if (!(error instanceof ApiError)) {
+      this.#onFault(error)
+      return { message: catalogue.INTERNAL_ERROR.message, extensions: { code: 'INTERNAL_ERROR' } }
+    }
+    if (error.code === 'INTERNAL_ERROR') this.#onFault(error)
+    const { message, code, details } = error
+    return { message, extensions: details ? { code, details } : { code } }
+  }
+}
+
+/** NOT_FOUND: the value may exist, but not for this caller. */
+function missing({ name }: ReplyField): ApiError {
+  return new ApiError('NOT_FOUND', `Cannot return null for non-nullable field ${name}.`)
+}
+
+function locationsOf(nodes: ReplyField['nodes']) {
+  return nodes.flatMap(({ loc }) =>
+    loc ? [{ line: loc.startToken.line, column: loc.startToken.column }] : [],
+  )
+}
+
+function keysOf(path: Path): readonly (string | number)[] {
+  const keys: (string | number)[] = []
+  for (let at: Path | undefined = path; at; at = at.before) keys.push(at.key)
+  return keys.reverse()
+}

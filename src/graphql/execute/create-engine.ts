@@ -1,0 +1,51 @@
+/** Creates the engine of a model. */
+import type { Model } from '../../model/model.ts'
+import { revealedByPortico } from '../../model/revealed.ts'
+import type { CreateHooks, Run } from '../../plan/run.ts'
+import { createPrepare, type Operation } from '../documents/prepared-documents.ts'
+import type { Engine } from '../engine.ts'
+import { defaultLimits, type Limits } from '../limits/document-limits.ts'
+import { createSchema } from '../schema/schema.ts'
+import { type BoundOperation, createBind } from './bind.ts'
+import { createMutation } from './mutation.ts'
+import { type BoundQuery, createQuery } from './query.ts'
+import { createRenderer } from './subscription.ts'
+
+export interface EngineOptions {
+  readonly model: Model
+  readonly run: Run
+  readonly hooks: CreateHooks
+  readonly limits?: Partial<Limits>
+  /** Whether `__schema` and `__type` are answered. True by default. */
+  readonly introspection?: boolean
+  /** Fields that only the reply to a create reveals, with a description each, by collection. */
+  readonly revealed?: ReadonlyMap<string, Readonly<Record<string, string>>>
+}
+
+/** Transports pass prepared and bound operations back to the engine that created them: hence the casts. */
+export function createEngine(options: EngineOptions): Engine {
+  const { model, run, hooks, introspection = true, revealed = revealedByPortico } = options
+  const limits = { ...defaultLimits, ...options.limits }
+  const modelSchema = createSchema(model, { listBound: limits.listBound, revealed })
+  const { schema } = modelSchema
+  const query = createQuery(model, run, schema)
+  const mutation = createMutation(model, run, hooks)
+  const bind = createBind(modelSchema, limits)
+  return {
+    schema,
+    prepare: createPrepare({ schema, limits, introspection }),
+    bind: (prepared, variables) => bind(prepared as Operation, variables),
+    execute(bound, principal, context) {
+      const operation = bound as BoundOperation
+      const { variant } = operation
+      if (variant.operation === 'query') return query(operation as BoundQuery, principal, context)
+      if (variant.operation === 'mutation') return mutation({ ...operation, variant }, principal, context)
+      throw new TypeError('a subscription is not executed: subscribe to it')
+    },
+    subscribe(bound, principal, onFault) {
+      const { variant, args, cost } = bound as BoundOperation
+      if (variant.operation !== 'subscription') throw new TypeError('only a subscription has events')
+      return createRenderer(run, { variant, args, cost }, principal, onFault)
+    },
+  }
+}

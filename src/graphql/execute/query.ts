@@ -1,0 +1,152 @@
+/** A query is one composite plan. Where no field can fail, the JSON of its answer is the reply. */
+import type { GraphQLSchema } from 'graphql'
+import { ApiError } from '../../errors.ts'
+import type { JsonValue } from '../../model/fields/type.ts'
+import type { Model } from '../../model/model.ts'
+import { type Awaitable, type CompositeAnswer, type RenderedAnswer, then } from '../../plan/answer.ts'
+import { readsEveryRow } from '../../plan/guard.ts'
+import type { CompositeShape, Plan } from '../../plan/plan.ts'
+import type { Run } from '../../plan/run.ts'
+import type { Principal } from '../../principal.ts'
+import type { Operation } from '../documents/prepared-documents.ts'
+import type { Executed, ExecutionContext } from '../engine.ts'
+import type { QueryRoot, QueryVariant } from '../plan/variant.ts'
+import { executed } from '../response.ts'
+import { byPlace, Completion, type ReplyObject } from './completion.ts'
+import { createIntrospection, type Introspected } from './introspection.ts'
+
+export interface BoundQuery {
+  readonly prepared: Operation
+  readonly variant: QueryVariant
+  readonly args: readonly JsonValue[]
+  readonly cost: number
+  /** The variables as the client sent them. */
+  readonly given: Readonly<Record<string, unknown>>
+}
+
+export type ExecuteQuery = (
+  bound: BoundQuery,
+  principal: Principal,
+  context: ExecutionContext,
+) => Awaitable<Executed>
+
+interface Parts {
+  readonly model: Model
+  readonly run: Run
+  readonly introspect: (bound: BoundQuery) => Introspected
+}
+
+export function createQuery(model: Model, run: Run, schema: GraphQLSchema): ExecuteQuery {
+  const parts = { model, run, introspect: createIntrospection(schema) }
+  return (bound, principal, context) => new Execution(parts, bound, principal, context).reply()
+}
+
+/** About how much memory the HTTP replies take, in addition to the text. */
+const httpRepliesBytes = 1000
+
+/** A reply that is cached with the answer it was rendered from. */
+interface CachedReply extends Executed, RenderedAnswer {}
+
+/** One query for one principal: plan → answer → reply. */
+class Execution {
+  readonly #parts: Parts
+  readonly #bound: BoundQuery
+  readonly #principal: Principal
+  readonly #context: ExecutionContext
+  readonly #plan: Plan<CompositeShape>
+
+  constructor(parts: Parts, bound: BoundQuery, principal: Principal, context: ExecutionContext) {
+    this.#parts = parts
+    this.#bound = bound
+    this.#principal = principal
+    this.#context = context
+    this.#plan = { shape: bound.variant.shape, args: argsFor(bound, principal) }
+  }
+
+  reply(): Awaitable<Executed> {
+    return then(this.#answer(), answer => this.#replyTo(answer))
+  }
+
+  /** The plan's answer, or the error of the whole plan. */
+  #answer(): Awaitable<CompositeAnswer | ApiError> {
+    if (this.#plan.shape.roots.length === 0) return { kind: 'composite', text: '{}' }
+    try {
+      const answer = this.#parts.run.composite(this.#plan, this.#principal)
+      return answer instanceof Promise ? answer.catch(failureOf) : answer
+    } catch (error) {
+      return failureOf(error)
+    }
+  }
+
+  /** Rendered once per answer, and cached with it. */
+  #replyTo(answer: CompositeAnswer | ApiError): Executed {
+    if (answer instanceof ApiError || this.#bound.variant.isVolatile) return this.#completed(answer)
+    const known = answer.rendered as CachedReply | undefined
+    if (known) return known
+    const made = this.#showsAll() ? executed(answer.text, [], this.#bound.cost) : this.#completed(answer)
+    const kept: CachedReply = { ...made, replies: {}, bytes: httpRepliesBytes + 2 * made.text.length }
+    answer.rendered = kept
+    return kept
+  }
+
+  /** Whether the answer's JSON is the reply: no field is refused, and no non-null field can be null. */
+  #showsAll(): boolean {
+    const { model, run } = this.#parts
+    const { isVerbatim, requiredTargets } = this.#bound.variant
+    const { access } = this.#principal
+    return (
+      isVerbatim &&
+      requiredTargets.every(target => readsEveryRow(model, target, access)) &&
+      run.refusals(this.#plan, this.#principal).length === 0
+    )
+  }
+
+  #completed(answer: CompositeAnswer | ApiError): Executed {
+    const { run } = this.#parts
+    const failed = answer instanceof ApiError
+    const refusals = failed ? [] : run.refusals(this.#plan, this.#principal)
+    const completion = new Completion(byPlace(refusals), this.#plan.args, this.#context.onFault)
+    const data: ReplyObject | ApiError = failed ? answer : JSON.parse(answer.text)
+    return completion.reply(this.#bound.cost, () => {
+      const shown: ReplyObject = Object.create(null)
+      for (const root of this.#bound.variant.roots) {
+        const { replyField } = root
+        const path = { before: undefined, key: replyField.key }
+        shown[replyField.key] = completion.field(replyField, () => this.#value(root, data), path)
+      }
+      return shown
+    })
+  }
+
+  #value({ from, replyField: { source } }: QueryRoot, data: ReplyObject | ApiError): unknown {
+    switch (from) {
+      case 'plan':
+        if (data instanceof ApiError) throw data
+        return data[source]
+      case 'introspection':
+        return this.#parts.introspect(this.#bound)[source]
+      case 'rateLimit':
+        return rateLimitOf(this.#context, this.#bound.cost)
+      case 'constant':
+      case 'nothing':
+        return undefined
+    }
+  }
+}
+
+function failureOf(error: unknown): ApiError {
+  return error instanceof ApiError ? error : new ApiError('INTERNAL_ERROR', undefined, { cause: error })
+}
+
+function argsFor({ variant, args }: BoundQuery, { userId }: Principal): readonly JsonValue[] {
+  if (variant.callerIds.length === 0) return args
+  const own = [...args]
+  for (const param of variant.callerIds) own[param] = userId ?? 0
+  return own
+}
+
+function rateLimitOf({ rateLimit }: ExecutionContext, cost: number) {
+  if (!rateLimit) return null
+  const { limit, remaining, resetAt } = rateLimit
+  return { limit, cost, remaining, resetAt }
+}

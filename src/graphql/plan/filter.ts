@@ -1,0 +1,141 @@
+/** Filter inputs → filters of the plan, order inputs → sort keys. */
+import type { FilterOperator, JsonValue } from '../../model/fields/type.ts'
+import type { Collection, Field, Relation } from '../../model/model.ts'
+import type { Filter, Sort } from '../../plan/plan.ts'
+import { containedFault } from '../../plan/text-search.ts'
+import { badRequest } from '../bad-request.ts'
+import type { Input, Variables } from './input.ts'
+import { getterOf, maxListedValues, type Parameters } from './parameters.ts'
+import type { PlanContext } from './plan-context.ts'
+
+const maxSortKeys = 10
+/** Databases limit the depth of a statement: https://www.sqlite.org/limits.html, 5. */
+const maxNestedRelations = 10
+
+/** Throws a `GraphQLError` for a filter that is not allowed. */
+export function planFilter(input: Input, collection: Collection, context: PlanContext): Filter {
+  const filter = planParts(input, collection, context)
+  const relations = relationsWithin(filter)
+  if (relations <= maxNestedRelations) return filter
+  const message = `The filter follows ${relations} relations, one within another; at most ${maxNestedRelations} are allowed.`
+  throw badRequest(message, input.node)
+}
+
+function relationsWithin(filter: Filter): number {
+  switch (filter.kind) {
+    case 'compare':
+      return 0
+    case 'not':
+      return relationsWithin(filter.filter)
+    case 'related':
+      return 1 + relationsWithin(filter.filter)
+    default:
+      return Math.max(0, ...filter.filters.map(relationsWithin))
+  }
+}
+
+function planParts(input: Input, collection: Collection, context: PlanContext): Filter {
+  if (input.kind !== 'object') return all([])
+  const filters = [...input.fields].flatMap(([key, value]) => {
+    context.parameters.countCondition(value.node)
+    if (value.kind === 'null') {
+      throw badRequest(`"${key}" must not be null in a filter. Leave it out, or use isNull.`, value.node)
+    }
+    return planPart(key, value, collection, context)
+  })
+  return all(filters)
+}
+
+function all(filters: readonly Filter[]): Filter {
+  const [only] = filters
+  return filters.length === 1 && only ? only : { kind: 'and', filters }
+}
+
+function planPart(
+  key: string,
+  value: Input,
+  collection: Collection,
+  context: PlanContext,
+): Filter | readonly Filter[] {
+  const one = (input: Input) => planParts(input, collection, context)
+  if (key === 'not') return { kind: 'not', filter: one(value) }
+  if (key === 'and' || key === 'or') {
+    return { kind: key, filters: value.kind === 'list' ? value.items.map(one) : [] }
+  }
+  const named = context.directory.filterable.get(collection.name)?.get(key)
+  if (!named) throw new Error(`nothing is filtered by ${key}`)
+  if ('kind' in named) return planRelated(named, value, context)
+  return planComparisons(named, value, context.parameters)
+}
+
+function planRelated(relation: Relation, value: Input, context: PlanContext): Filter {
+  const target = context.model.collections.get(relation.target)
+  if (!target) throw new Error(`there is no collection ${relation.target}`)
+  return {
+    kind: 'related',
+    relation: relation.name,
+    filter: planParts(value, target, context),
+  }
+}
+
+function planComparisons(field: Field, value: Input, parameters: Parameters): readonly Filter[] {
+  if (value.kind !== 'object') return []
+  return [...value.fields].map(([name, operand]) => {
+    parameters.countCondition(operand.node)
+    if (operand.kind === 'null') {
+      const message = `"${name}" must not be null. Ask for missing values with isNull.`
+      throw badRequest(message, operand.node)
+    }
+    const operator = operatorOf(name, field)
+    const param = parameters.add(getterOf(operand, canonicalOf(field, operator)))
+    return { kind: 'compare', field: field.name, operator, param }
+  })
+}
+
+function operatorOf(name: string, field: Field): FilterOperator {
+  if (name === 'isNull') return 'null'
+  const found = field.type.operators.find(each => each === name)
+  if (!found) throw new Error(`${field.name} is not filtered with ${name}`)
+  return found
+}
+
+/** Checks a filter's value and gives its canonical form. Throws a `RangeError` for a value that no item can have. */
+function canonicalOf(field: Field, operator: FilterOperator): (value: unknown) => JsonValue {
+  const { type } = field
+  const one = (value: unknown): JsonValue =>
+    type.canonical(type.graphql.fromInput?.(value) ?? (value as JsonValue))
+  if (operator === 'null') return value => value === true
+  if (operator === 'contains') return containedText
+  return operator === 'in' ? value => listed(value).map(one) : one
+}
+
+function listed(value: unknown): readonly unknown[] {
+  const values: readonly unknown[] = Array.isArray(value) ? value : [value]
+  if (values.length <= maxListedValues) return values
+  throw new RangeError(`"in" lists ${values.length} values; at most ${maxListedValues} are allowed.`)
+}
+
+function containedText(value: unknown): string {
+  const text = String(value)
+  if (!text.isWellFormed() || text.includes('\0')) {
+    throw new RangeError('The text holds a character that no stored text has.')
+  }
+  const fault = containedFault(text)
+  if (!fault) return text
+  throw new RangeError(`The text that "contains" asks for ${fault.message}.`)
+}
+
+/** In the given order; of a repeated key, only the first counts. */
+export function planSort(input: Input | undefined, variables: Variables): readonly Sort[] {
+  if (input?.kind !== 'list') return []
+  if (input.items.length > maxSortKeys) {
+    const message = `"orderBy" has ${input.items.length} keys; at most ${maxSortKeys} are allowed.`
+    throw badRequest(message, input.node)
+  }
+  const sorts = new Map<string, Sort>()
+  for (const item of input.items) {
+    const sort = item.kind === 'leaf' ? (item.read(variables) as Sort) : undefined
+    if (sort && !sorts.has(sort.field)) sorts.set(sort.field, sort)
+  }
+  return [...sorts.values()]
+}

@@ -1,0 +1,97 @@
+/** A list field → which rows the plan reads, and in which order. */
+import type { Collection } from '../../model/model.ts'
+import { cursorsOf } from '../../plan/cursor.ts'
+import { type TotalOrder, totalOrder } from '../../plan/order.ts'
+import type { Param, Selected, SelectedList } from '../../plan/plan.ts'
+import { rankFault } from '../../plan/rank.ts'
+import { searchFault } from '../../plan/text-search.ts'
+import { badRequest } from '../bad-request.ts'
+import { scanCost } from '../limits/scan-cost.ts'
+import { argumentsOf, type FieldRequest, replyFieldBase } from './field-request.ts'
+import { planFilter, planSort } from './filter.ts'
+import type { Input } from './input.ts'
+import { type Cost, getterOf, limitOf, located, unlessNull } from './parameters.ts'
+import type { PlanContext } from './plan-context.ts'
+import type { ReplyField } from './reply-fields.ts'
+
+export interface PlannedList {
+  readonly list: SelectedList
+  readonly select: readonly Selected[]
+  readonly replyField: ReplyField
+  readonly cost: Cost
+}
+
+export type PlannedRows = Pick<SelectedList, 'filter' | 'sort' | 'search' | 'after'>
+
+export function planList(context: PlanContext, request: FieldRequest, target: Collection): PlannedList {
+  const inputs = argumentsOf(context, request)
+  const base = replyFieldBase(request)
+  const limit = limitOf('limit', inputs.get('limit'), schemaDefault(request), context.listBound)
+  const rows = planRows(context, target, inputs, inputs.get('after'))
+  const list = { ...rows, limit: context.parameters.add(limit) }
+  const inner = context.select(context, target, request.nodes, base.at)
+  const { model } = context
+  const scan = scanCost(rows, { model, target, inner: !isRoot(request), counted: false })
+  return {
+    list,
+    select: inner.select,
+    replyField: { ...base, kind: 'list', children: inner.replyFields },
+    cost: variables => scan + limit(variables) * (1 + inner.cost(variables)),
+  }
+}
+
+/** Whether the list is one of a whole collection, and not of an item's relation. */
+export function isRoot({ parent }: FieldRequest): boolean {
+  return parent.name === 'Query'
+}
+
+function schemaDefault({ definition }: FieldRequest): number {
+  return Number(definition.args.find(argument => argument.name === 'limit')?.default?.value ?? 0)
+}
+
+/** `cursor`: of the item after which the rows begin. */
+export function planRows(
+  context: PlanContext,
+  target: Collection,
+  inputs: ReadonlyMap<string, Input>,
+  cursor: Input | undefined,
+): PlannedRows {
+  const filter = unlessNull(inputs.get('filter'))
+  const search = unlessNull(inputs.get('search'))
+  const order = unlessNull(inputs.get('orderBy'))
+  const sort = totalOrder(planSort(order, context.variables))
+  const fault = rankFault(sort, search !== undefined)
+  if (order && fault !== undefined) throw badRequest(`The order RELEVANCE ${fault}.`, order.node)
+  const planned = filter && planFilter(filter, target, context)
+  const text = search && context.parameters.add(getterOf(search, searchedText))
+  const after = planPosition(context, target, sort, cursor)
+  return {
+    filter: planned,
+    sort,
+    ...(text === undefined ? {} : { search: text }),
+    ...(after ? { after } : {}),
+  }
+}
+
+function searchedText(value: unknown): string {
+  const text = String(value)
+  if (text.includes('\0')) throw new RangeError('The text holds U+0000, which no stored text has.')
+  const fault = searchFault(text)
+  if (!fault) return text
+  throw new RangeError(`The search ${fault.message}.`)
+}
+
+/** The position that a cursor stands for: one parameter for each sort key. */
+function planPosition(
+  { parameters }: PlanContext,
+  target: Collection,
+  sort: TotalOrder,
+  cursor: Input | undefined,
+): readonly Param[] | undefined {
+  if (cursor?.kind !== 'leaf') return undefined
+  const { node, read } = cursor
+  const cursors = cursorsOf(target, sort)
+  return sort.map((_, index) =>
+    parameters.add(variables => located(node, () => cursors.decode(String(read(variables)))[index]) ?? null),
+  )
+}

@@ -1,0 +1,77 @@
+/** A mutation → one write for each of its fields. */
+import { idOf } from '../../model/fields/integer.ts'
+import type { Collection } from '../../model/model.ts'
+import { camelCase } from '../schema/names.ts'
+import {
+  argumentsOf,
+  type FieldRequest,
+  type RootField,
+  replyFieldBase,
+  requestOf,
+  typenameField,
+} from './field-request.ts'
+import type { Input } from './input.ts'
+import { type Cost, getterOf, Parameters, sum } from './parameters.ts'
+import type { PlanContext } from './plan-context.ts'
+import type { ReplyField } from './reply-fields.ts'
+import { planSelection } from './selection.ts'
+import type { MutationStep, MutationVariant, WriteStep } from './variant.ts'
+
+/** Points for a write, in addition to its selection. */
+const writeCost = 10
+
+export function planMutation(context: PlanContext, fields: readonly RootField[]): MutationVariant {
+  const costs: Cost[] = []
+  const steps = fields.map((field): MutationStep => {
+    const { key, nodes, type } = field
+    if (nodes[0].name.value === '__typename') {
+      return { kind: 'constant', replyField: typenameField(key, nodes, type), value: type.name }
+    }
+    const { step, cost } = planWrite(context, requestOf(field))
+    costs.push(cost)
+    return step
+  })
+  const getters = steps.flatMap(step => (step.kind === 'constant' ? [] : step.getters))
+  return { operation: 'mutation', steps, cost: sum(costs), getters }
+}
+
+function planWrite(
+  outer: PlanContext,
+  request: FieldRequest,
+): { readonly step: WriteStep; readonly cost: Cost } {
+  // Every write is a plan of its own, with its own arguments.
+  const context = { ...outer, parameters: new Parameters() }
+  const meaning = context.directory.mutations.get(request.definition.name)
+  if (!meaning) throw new Error(`nothing answers ${request.definition.name}`)
+  const { kind, collection } = meaning
+  const inputs = argumentsOf(context, request)
+  const idInput = inputs.get('id')
+  const field = { ...replyFieldBase(request), at: undefined }
+  const step = {
+    kind,
+    collection,
+    id: kind !== 'create' && idInput ? getterOf(idInput, idOf) : undefined,
+    values: valuesOf(collection, inputs),
+  }
+  if (kind === 'delete') {
+    const replyField: ReplyField = { ...field, kind: 'leaf' }
+    return { step: { ...step, replyField, select: [], getters: [] }, cost: () => writeCost }
+  }
+  const inner = planSelection(context, collection, request.nodes, undefined)
+  const replyField: ReplyField = { ...field, kind: 'object', children: inner.replyFields }
+  const { getters } = context.parameters
+  return {
+    step: { ...step, replyField, select: inner.select, getters },
+    cost: variables => writeCost + 1 + inner.cost(variables),
+  }
+}
+
+/** In the model's order, so that mutations that set the same fields share a shape. */
+function valuesOf(collection: Collection, inputs: ReadonlyMap<string, Input>): ReadonlyMap<string, Input> {
+  const values = new Map<string, Input>()
+  for (const field of collection.fields.values()) {
+    const input = field.name === 'id' ? undefined : inputs.get(camelCase(field.name))
+    if (input) values.set(field.name, input)
+  }
+  return values
+}

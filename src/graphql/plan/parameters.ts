@@ -1,0 +1,87 @@
+/** The parameters of a plan, and how they are read from the variables of a request. */
+import { GraphQLError, type ValueNode } from 'graphql'
+import { ApiError } from '../../errors.ts'
+import type { JsonValue } from '../../model/fields/type.ts'
+import type { Param } from '../../plan/plan.ts'
+import { badRequest } from '../bad-request.ts'
+import type { Input, Variables } from './input.ts'
+
+/** The argument for one parameter of a plan. Throws a `GraphQLError` when the variables hold no valid one. */
+export type Getter = (variables: Variables) => JsonValue
+
+/** In points. */
+export type Cost = (variables: Variables) => number
+
+export const free: Cost = () => 0
+
+export function sum(costs: readonly Cost[]): Cost {
+  const counted = costs.filter(cost => cost !== free)
+  if (counted.length === 0) return free
+  return variables => counted.reduce((points, cost) => points + cost(variables), 0)
+}
+
+/** Conditions in all filters of one operation. */
+const maxConditions = 100
+/** Values in the list of one condition. */
+export const maxListedValues = 100
+
+export class Parameters {
+  readonly #getters: Getter[] = []
+  #conditions = 0
+
+  add(getter: Getter): Param {
+    return this.#getters.push(getter) - 1
+  }
+
+  /** A parameter whose value is known only when the plan runs. */
+  placeholder(): Param {
+    return this.add(() => null)
+  }
+
+  get getters(): readonly Getter[] {
+    return this.#getters
+  }
+
+  countCondition(node: ValueNode): void {
+    if (++this.#conditions <= maxConditions) return
+    const message = `The filters have more than ${maxConditions} conditions; at most ${maxConditions} are allowed.`
+    throw badRequest(message, node)
+  }
+}
+
+/** Reads an input in its canonical form. What `canonical` refuses becomes an error at the input. */
+export function getterOf(input: Input, canonical: (value: unknown) => JsonValue): Getter {
+  const read = input.kind === 'leaf' || input.kind === 'list' ? input.read : () => null
+  return variables => located(input.node, () => canonical(read(variables)))
+}
+
+/** Runs `make`. Its `ApiError` or `RangeError` becomes an error at the node. */
+export function located<T>(node: ValueNode, make: () => T): T {
+  try {
+    return make()
+  } catch (error) {
+    if (error instanceof RangeError) throw badRequest(error.message, node)
+    if (!(error instanceof ApiError)) throw error
+    throw new GraphQLError(error.message, { nodes: node, extensions: { code: error.code } })
+  }
+}
+
+/** For arguments where null means the same as none. */
+export function unlessNull(input: Input | undefined): Input | undefined {
+  return input?.kind === 'null' ? undefined : input
+}
+
+/** The most items of a list. Throws for a number outside the bound. */
+export function limitOf(
+  name: string,
+  input: Input | undefined,
+  defaultSize: number,
+  bound: number,
+): (variables: Variables) => number {
+  if (input?.kind !== 'leaf') return () => defaultSize
+  return variables => {
+    const size = Number(input.read(variables))
+    if (size >= 0 && size <= bound) return size
+    throw badRequest(`The argument "${name}" is ${size}; it must be from 0 to ${bound}.`, input.node)
+  }
+}

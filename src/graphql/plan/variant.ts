@@ -1,0 +1,69 @@
+/** One operation, planned for variables of one structure. */
+import type { Collection } from '../../model/model.ts'
+import type { CompositeShape, Param, Selected } from '../../plan/plan.ts'
+import type { MutationField, SubscriptionField } from '../schema/directory.ts'
+import type { Input } from './input.ts'
+import type { Cost, Getter } from './parameters.ts'
+import type { ReplyField } from './reply-fields.ts'
+
+export type Variant = QueryVariant | MutationVariant | SubscriptionVariant
+
+interface VariantBase {
+  readonly cost: Cost
+  readonly getters: readonly Getter[]
+}
+
+export interface QueryVariant extends VariantBase {
+  readonly operation: 'query'
+  readonly shape: CompositeShape
+  readonly roots: readonly QueryRoot[]
+  /** Whether equal answers of the plan can need different replies. */
+  readonly isVolatile: boolean
+  /** Whether the reply has exactly the values of the plan's answer, with the same keys. */
+  readonly isVerbatim: boolean
+  /** The targets of to-one relations that the schema declares non-null. */
+  readonly requiredTargets: readonly Collection[]
+  /** The parameters for the id of the user who asks. */
+  readonly callerIds: readonly Param[]
+}
+
+/** `introspection`: answered by graphql-js. `rateLimit`: from the execution context. `nothing`: null. */
+export interface QueryRoot {
+  readonly from: 'plan' | 'introspection' | 'rateLimit' | 'constant' | 'nothing'
+  readonly replyField: ReplyField
+}
+
+export interface MutationVariant extends VariantBase {
+  readonly operation: 'mutation'
+  readonly steps: readonly MutationStep[]
+}
+
+export type MutationStep = ConstantStep | WriteStep
+
+export interface ConstantStep {
+  readonly kind: 'constant'
+  readonly replyField: ReplyField
+  readonly value: string
+}
+
+export interface WriteStep {
+  readonly kind: MutationField['kind']
+  readonly collection: Collection
+  readonly replyField: ReplyField
+  /** The id of the item to change; undefined for a create. */
+  readonly id: Getter | undefined
+  /** The values to set, by the field's name. */
+  readonly values: ReadonlyMap<string, Input>
+  readonly select: readonly Selected[]
+  readonly getters: readonly Getter[]
+}
+
+export interface SubscriptionVariant extends VariantBase {
+  readonly operation: 'subscription'
+  readonly kind: SubscriptionField['kind']
+  readonly collection: Collection
+  readonly shape: CompositeShape
+  readonly replyField: ReplyField
+  readonly id: Param
+  readonly event: Param
+}

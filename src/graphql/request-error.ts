@@ -1,0 +1,51 @@
+/** Request errors, after which nothing of an operation was executed (GraphQL 7.1.2). */
+import type { GraphQLFormattedError } from 'graphql'
+import { ApiError } from '../errors.ts'
+import type { Refused } from './engine.ts'
+
+export interface RequestError {
+  readonly errors: readonly GraphQLFormattedError[]
+  /** The reply: `{"errors":[…]}`. */
+  readonly text: string
+  readonly status: number
+  /** For a well-formed request, the status with `application/json` is 200, as older clients expect (GraphQL over HTTP, 6.4.1). */
+  readonly isWellFormed: boolean
+  readonly headers: Readonly<Record<string, string>> | undefined
+}
+
+/** A request error as an exception. */
+export class RequestFailed extends Error {
+  readonly requestError: RequestError
+
+  constructor(requestError: RequestError) {
+    super(requestError.errors[0]?.message)
+    this.name = 'RequestFailed'
+    this.requestError = requestError
+  }
+}
+
+export function errorFromEngine({ errors, text }: Refused): RequestError {
+  return { errors, text, status: 400, isWellFormed: true, headers: undefined }
+}
+
+/** `code`: from the error catalogue, or from a protocol of GraphQL clients. */
+export function requestError(
+  message: string,
+  code: string,
+  status: number,
+  isWellFormed: boolean,
+): RequestError {
+  const errors = [{ message, extensions: { code } }]
+  return { errors, text: JSON.stringify({ errors }), status, isWellFormed, headers: undefined }
+}
+
+/** The request error for anything thrown. It shows nothing of our own faults. */
+export function requestErrorOf(error: unknown): RequestError {
+  if (error instanceof RequestFailed) return error.requestError
+  const shown =
+    error instanceof ApiError ? error : new ApiError('INTERNAL_ERROR', undefined, { cause: error })
+  const { code, message, details, status, headers } = shown
+  const extensions = details ? { code, details } : { code }
+  const errors = [{ message, extensions }]
+  return { errors, text: JSON.stringify({ errors }), status, isWellFormed: false, headers }
+}

@@ -1,0 +1,23 @@
+/** Responses as text (GraphQL 7), and errors as responses show them. */
+import type { GraphQLError, GraphQLFormattedError } from 'graphql'
+import type { Executed, Refused } from './engine.ts'
+
+/** Messages of graphql-js repeat parts of the document, which may be long. */
+const maxMessageCharacters = 500
+
+/** Errors of graphql-js itself have no code: they say that the request is invalid. */
+export function formatted(error: GraphQLError): GraphQLFormattedError {
+  const { extensions, message, ...rest } = error.toJSON()
+  const shown = message.length > maxMessageCharacters ? `${message.slice(0, maxMessageCharacters)}…` : message
+  return { message: shown, ...rest, extensions: { code: 'BAD_REQUEST', ...extensions } }
+}
+
+export function refused(errors: readonly GraphQLFormattedError[]): Refused {
+  return { outcome: 'request error', errors, text: JSON.stringify({ errors }) }
+}
+
+/** `data`: JSON text. */
+export function executed(data: string, errors: readonly GraphQLFormattedError[], cost: number): Executed {
+  const errorsMember = errors.length === 0 ? '' : `"errors":${JSON.stringify(errors)},`
+  return { text: `{${errorsMember}"data":${data},"extensions":{"cost":${cost}}}` }
+}

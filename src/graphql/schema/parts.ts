@@ -1,0 +1,42 @@
+/** Small parts that all types of the schema share. */
+import {
+  type GraphQLArgumentConfig,
+  type GraphQLFieldConfig,
+  GraphQLList,
+  GraphQLNonNull,
+  type GraphQLNullableType,
+  type GraphQLObjectType,
+} from 'graphql'
+import type { Collection, Deprecation, Field } from '../../model/model.ts'
+
+export type SchemaField = GraphQLFieldConfig<unknown, unknown>
+export type Arguments = Record<string, GraphQLArgumentConfig>
+
+/** The most items of a list without a `limit`. */
+export const defaultLimit = 10
+
+export const nonNull = <T extends GraphQLNullableType>(type: T) => new GraphQLNonNull(type)
+
+export function listOf(type: GraphQLObjectType) {
+  return nonNull(new GraphQLList(nonNull(type)))
+}
+
+export function shownFields(collection: Collection): readonly Field[] {
+  return [...collection.fields.values()].filter(isShown)
+}
+
+export function isShown(field: Field | undefined): boolean {
+  return field !== undefined && !field.internal && !field.writeOnly
+}
+
+/** Whether the field has a value for everyone who may see the item. */
+export function isAlways(field: Field): boolean {
+  return !field.optional && field.access.read.kind === 'anyone'
+}
+
+export function reason(deprecated: Deprecation | undefined): string | undefined {
+  if (!deprecated) return undefined
+  const { since, sunset, reason: why } = deprecated
+  const until = sunset === undefined ? '' : ` Stops working ${sunset}.`
+  return `Deprecated since ${since}.${until}${why === undefined ? '' : ` ${why}`}`
+}

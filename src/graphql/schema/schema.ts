@@ -1,0 +1,185 @@
+/** Creates the schema of a model, and the directory of its names. */
+import {
+  type GraphQLArgumentConfig,
+  type GraphQLFieldConfigMap,
+  GraphQLID,
+  GraphQLInt,
+  GraphQLNonNull,
+  GraphQLObjectType,
+  GraphQLSchema,
+} from 'graphql'
+import type { Collection, Field, Model } from '../../model/model.ts'
+import { isWritable } from '../../model/schemas.ts'
+import type { Directory, MutationField, QueryField, SubscriptionField } from './directory.ts'
+import { ItemTypes, type SchemaOptions } from './item-types.ts'
+import { LeafTypes } from './leaf-types.ts'
+import { camelCase, Names, typeName } from './names.ts'
+import { type Arguments, defaultLimit, listOf, nonNull, reason, type SchemaField } from './parts.ts'
+
+export interface ModelSchema {
+  readonly model: Model
+  readonly schema: GraphQLSchema
+  readonly directory: Directory
+}
+
+type Fields = GraphQLFieldConfigMap<unknown, unknown>
+
+export function createSchema(model: Model, options: SchemaOptions): ModelSchema {
+  const collections = [...model.collections.values()]
+  const names = new Names(collections)
+  const leafTypes = new LeafTypes(names)
+  const types = new ItemTypes(model, options, names, leafTypes)
+  return { model, ...new Operations(types, names, leafTypes).build(collections) }
+}
+
+/** The fields of `Query`, `Mutation` and `Subscription`. */
+class Operations {
+  readonly #types: ItemTypes
+  readonly #names: Names
+  readonly #leafTypes: LeafTypes
+  readonly #queries = new Map<string, QueryField>()
+  readonly #mutations = new Map<string, MutationField>()
+  readonly #subscriptions = new Map<string, SubscriptionField>()
+
+  constructor(types: ItemTypes, names: Names, leafTypes: LeafTypes) {
+    this.#types = types
+    this.#names = names
+    this.#leafTypes = leafTypes
+  }
+
+  build(collections: readonly Collection[]): Omit<ModelSchema, 'model'> {
+    const schema = new GraphQLSchema({
+      query: new GraphQLObjectType({ name: 'Query', fields: this.#queryFields(collections) }),
+      mutation: new GraphQLObjectType({ name: 'Mutation', fields: this.#mutationFields(collections) }),
+      subscription: new GraphQLObjectType({
+        name: 'Subscription',
+        fields: this.#subscriptionFields(collections),
+      }),
+    })
+    const { members, filterable } = this.#types
+    return {
+      schema,
+      directory: {
+        members,
+        queries: this.#queries,
+        mutations: this.#mutations,
+        subscriptions: this.#subscriptions,
+        typeOf: new Map(collections.map(one => [one.name, typeName(one)])),
+        nodes: this.#types.nodes(),
+        filterable,
+      },
+    }
+  }
+
+  #queryFields(collections: readonly Collection[]): Fields {
+    const fields: Fields = {}
+    const add = (name: string, meaning: QueryField, config: SchemaField) => {
+      if (this.#queries.has(name)) return
+      this.#queries.set(name, meaning)
+      fields[name] = config
+    }
+    const id = { id: { type: nonNull(GraphQLID) } }
+    for (const collection of collections) {
+      const { name, singular } = collection
+      const deprecationReason = reason(collection.deprecated)
+      const type = this.#types.type(collection)
+      add(camelCase(singular), { kind: 'item', collection }, { type, args: id, deprecationReason })
+      const args = this.#types.listArguments(collection, defaultLimit)
+      add(camelCase(name), { kind: 'list', collection }, { type: listOf(type), args, deprecationReason })
+    }
+    for (const collection of collections) {
+      const type = nonNull(this.#types.connection(collection))
+      const args = this.#types.connectionArguments(collection)
+      const deprecationReason = reason(collection.deprecated)
+      const name = `${camelCase(collection.name)}Connection`
+      add(name, { kind: 'connection', collection }, { type, args, deprecationReason })
+    }
+    add('node', { kind: 'node' }, this.#node())
+    const users = this.#types.collection('users')
+    const description = 'The signed-in user.'
+    add('me', { kind: 'me', collection: users }, { type: this.#types.type(users), description })
+    add('rateLimit', { kind: 'rateLimit' }, this.#rateLimit())
+    return fields
+  }
+
+  #node(): SchemaField {
+    const args = { nodeId: { type: nonNull(GraphQLID) } }
+    return { type: this.#types.node, args, description: 'An item of any type, by its `nodeId`.' }
+  }
+
+  #rateLimit(): SchemaField {
+    return {
+      description: 'What this request cost, and what is left of the budget; null when there is no limit.',
+      type: new GraphQLObjectType({
+        name: this.#names.free('RateLimit'),
+        fields: {
+          limit: { type: nonNull(GraphQLInt), description: 'What may be spent in each window.' },
+          cost: { type: nonNull(GraphQLInt), description: 'The points of this operation.' },
+          remaining: { type: nonNull(GraphQLInt), description: 'What is left in this window.' },
+          resetAt: {
+            type: nonNull(GraphQLInt),
+            description: 'When the next window begins, in Unix seconds.',
+          },
+        },
+      }),
+    }
+  }
+
+  #mutationFields(collections: readonly Collection[]): Fields {
+    const fields: Fields = {}
+    for (const collection of collections) {
+      const type = this.#types.type(collection)
+      const name = typeName(collection)
+      const deprecationReason = reason(collection.deprecated)
+      const id = { id: { type: nonNull(GraphQLID) } }
+      const add = (kind: MutationField['kind'], config: SchemaField) => {
+        const verb = { create: 'create', update: 'update', delete: 'delete' }[kind]
+        this.#mutations.set(verb + name, { kind, collection })
+        fields[verb + name] = { ...config, deprecationReason }
+      }
+      add('create', { type: nonNull(type), args: this.#valueArguments(collection, 'create') })
+      add('update', {
+        type,
+        args: { ...id, ...this.#valueArguments(collection, 'merge') },
+        description: 'Changes what is given; what is left out stays as it is.',
+      })
+      add('delete', { type: GraphQLID, args: id, description: 'The id of the item that is gone.' })
+    }
+    return fields
+  }
+
+  #valueArguments(collection: Collection, mode: 'create' | 'merge'): Arguments {
+    const fields = [...collection.fields.values()].filter(field => isWritable(field, mode))
+    return Object.fromEntries(
+      fields.map(field => [camelCase(field.name), this.#valueArgument(collection, field, mode)]),
+    )
+  }
+
+  #valueArgument(collection: Collection, field: Field, mode: 'create' | 'merge'): GraphQLArgumentConfig {
+    const type = this.#leafTypes.type(collection, field)
+    const { description } = field
+    const needed = !field.optional && (field.default === undefined || field.reference !== undefined)
+    if (mode === 'create' && needed) return { type: new GraphQLNonNull(type), description }
+    return { type, description, deprecationReason: reason(field.deprecated) }
+  }
+
+  #subscriptionFields(collections: readonly Collection[]): Fields {
+    const fields: Fields = {}
+    for (const collection of collections) {
+      const name = typeName(collection)
+      const type = nonNull(this.#types.type(collection))
+      const deprecationReason = reason(collection.deprecated)
+      const names = {
+        created: `new${name}`,
+        updated: `${camelCase(collection.singular)}Updated`,
+        deleted: `${camelCase(collection.singular)}Deleted`,
+      }
+      for (const kind of ['created', 'updated', 'deleted'] as const) {
+        if (this.#subscriptions.has(names[kind])) continue
+        this.#subscriptions.set(names[kind], { kind, collection })
+        fields[names[kind]] = { type, deprecationReason }
+      }
+    }
+    return fields
+  }
+}

@@ -1,0 +1,79 @@
+/** Prepares a request's operation: document, limits, variables, budget. The same for every transport. */
+
+import type { CredentialHeaders } from '../../events/credential-monitor.ts'
+import { type Awaitable, then } from '../../plan/answer.ts'
+import type { Principal } from '../../principal.ts'
+import type { Documents } from '../documents/stored-documents.ts'
+import type { Bound, Engine, Executed, ExecutionContext, RateLimit } from '../engine.ts'
+import type { GraphqlMetrics } from '../metrics.ts'
+import type { GraphqlRequest } from '../request.ts'
+import { errorFromEngine, RequestFailed } from '../request-error.ts'
+
+/** The budget that an operation draws from, and its owner. */
+export interface Account {
+  readonly principal: Principal
+  /** Undefined: the caller sent no credential, so nothing can expire. */
+  readonly credential: CredentialHeaders | undefined
+  /** Draws this many requests from the budget. Throws RATE_LIMITED. */
+  draw(requests: number): Awaitable<undefined>
+  /** What is left after a draw; undefined where no limit is set. */
+  left(): RateLimit | undefined
+}
+
+export interface OperationParts {
+  readonly engine: Engine
+  readonly documents: Documents
+  readonly metrics: GraphqlMetrics
+  /** Points of cost that draw one request from the budget. */
+  readonly costPerRequest: number
+  readonly onFault: (error: unknown) => void
+}
+
+/**
+ * Throws what the client is refused for. The caller has already drawn one request; this draws the rest of the
+ * operation's cost. `check` may refuse the operation before that.
+ */
+export function readyOperation(
+  { engine, documents, metrics, costPerRequest }: OperationParts,
+  request: GraphqlRequest,
+  account: Account,
+  check?: (bound: Bound) => void,
+): Awaitable<Bound> {
+  const document = documents.find(request)
+  const prepared = engine.prepare(document.text, request.operationName)
+  if (prepared.outcome === 'request error') throw new RequestFailed(errorFromEngine(prepared))
+  document.remember?.()
+  const bound = engine.bind(prepared, request.variables)
+  if (bound.outcome === 'request error') throw new RequestFailed(errorFromEngine(bound))
+  check?.(bound)
+  metrics.started(bound)
+  const more = Math.ceil(bound.cost / costPerRequest) - 1
+  return more > 0 ? then(account.draw(more), () => bound) : bound
+}
+
+/**
+ * A class: V8 gives every object literal with a getter a hidden class of its own, which keeps the whole request alive
+ * until the next full garbage collection.
+ */
+class AccountContext implements ExecutionContext {
+  readonly #account: Account
+  readonly onFault: (error: unknown) => void
+
+  constructor(account: Account, onFault: (error: unknown) => void) {
+    this.#account = account
+    this.onFault = onFault
+  }
+
+  get rateLimit(): RateLimit | undefined {
+    return this.#account.left()
+  }
+}
+
+/** Runs a query or mutation. */
+export function executeOperation(
+  { engine, onFault }: OperationParts,
+  bound: Bound,
+  account: Account,
+): Awaitable<Executed> {
+  return engine.execute(bound, account.principal, new AccountContext(account, onFault))
+}

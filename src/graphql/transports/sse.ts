@@ -1,0 +1,80 @@
+/**
+ * Replies as server-sent events: graphql-sse's distinct connections mode
+ * (https://github.com/enisdenjo/graphql-sse/blob/master/PROTOCOL.md).
+ */
+import type { Call, Reply } from '../../call.ts'
+import type { ConnectedClient, CredentialMonitor } from '../../events/credential-monitor.ts'
+import { EventStream, eventStreamHeaders } from '../../events/event-stream.ts'
+import type { Subscription } from '../../events/hub.ts'
+import { type ConnectionQuota, once } from '../../events/quota.ts'
+import type { Principal } from '../../principal.ts'
+import type { Bound } from '../engine.ts'
+import { requestErrorOf } from '../request-error.ts'
+import type { Account } from './operation.ts'
+import { openSubscription, type SubscriptionParts } from './subscription.ts'
+
+export interface StreamParts extends SubscriptionParts {
+  readonly credentials: CredentialMonitor
+  readonly connectionQuota: ConnectionQuota
+  readonly maxBufferedBytes: number
+}
+
+export function nextEvent(text: string): string {
+  return `event: next\ndata: ${text}\n\n`
+}
+
+export const completeEvent = 'event: complete\ndata:\n\n'
+
+/** One reply, and the end. */
+export function singleEvent(text: string): Reply {
+  return { status: 200, headers: eventStreamHeaders, body: nextEvent(text) + completeEvent }
+}
+
+/** Opens a subscription whose replies are a stream. */
+export async function streamSubscription(
+  parts: StreamParts,
+  call: Call,
+  { principal, credential }: Account,
+  bound: Bound,
+): Promise<Reply> {
+  const { credentials, connectionQuota, metrics, maxBufferedBytes } = parts
+  const releaseConnection = connectionQuota.take(principal)
+  let subscription: Subscription | undefined
+  let isOver = false
+  const over = once(() => {
+    isOver = true
+    releaseConnection()
+    credentials.remove(client)
+    subscription?.close()
+  })
+  const stream = new EventStream(maxBufferedBytes, tooSlow => {
+    if (tooSlow) metrics.slowReaders++
+    over()
+  })
+  const end = (error: unknown) => {
+    over()
+    stream.end(error === undefined ? completeEvent : nextEvent(requestErrorOf(error).text) + completeEvent)
+  }
+  const client: ConnectedClient & { principal: Principal } = {
+    credential,
+    address: call.address,
+    principal,
+    changePrincipal(changed) {
+      client.principal = changed
+      subscription?.changePrincipal(changed)
+    },
+    disconnect: end,
+  }
+  try {
+    subscription = await openSubscription(parts, bound, principal, {
+      next: text => stream.send(nextEvent(text)),
+      end,
+    })
+  } catch (error) {
+    end(undefined)
+    throw error
+  }
+  if (isOver) subscription.close()
+  else credentials.add(client)
+  return stream.reply
+}

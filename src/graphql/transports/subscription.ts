@@ -1,0 +1,66 @@
+/** Opens a subscription: counts it, and connects it to the log of changes. The same for every transport. */
+import type { Hub, Subscription } from '../../events/hub.ts'
+import { once } from '../../events/quota.ts'
+import type { ReplySink, SubscriptionRequest } from '../../events/subscriber.ts'
+import type { Principal } from '../../principal.ts'
+import type { Bound, Engine, OnFault } from '../engine.ts'
+import type { SubscriptionQuota } from '../limits/subscription-quota.ts'
+import type { GraphqlMetrics } from '../metrics.ts'
+import { errorFromEngine, RequestFailed } from '../request-error.ts'
+
+export interface SubscriptionParts {
+  readonly engine: Engine
+  readonly hub: Hub
+  readonly quota: SubscriptionQuota
+  readonly metrics: GraphqlMetrics
+  readonly onFault: OnFault
+}
+
+/** Throws what the client is refused for. */
+export async function openSubscription(
+  { engine, hub, quota, metrics, onFault }: SubscriptionParts,
+  bound: Bound,
+  principal: Principal,
+  sink: ReplySink,
+): Promise<Subscription> {
+  const releaseQuota = quota.take(principal, bound)
+  metrics.subscriptions++
+  const release = once(() => {
+    releaseQuota()
+    metrics.subscriptions--
+  })
+  try {
+    const opened = await hub.subscribe(requestOf(engine, bound, onFault), principal, {
+      next(reply, event) {
+        metrics.events++
+        sink.next(reply, event)
+      },
+      end(error) {
+        release()
+        sink.end(error)
+      },
+    })
+    return {
+      changePrincipal: changed => opened.changePrincipal(changed),
+      close() {
+        release()
+        opened.close()
+      },
+    }
+  } catch (error) {
+    release()
+    throw error
+  }
+}
+
+function requestOf(engine: Engine, bound: Bound, onFault: OnFault): SubscriptionRequest {
+  if (!bound.retained) throw new TypeError('only a subscription can be opened')
+  return {
+    key: bound.retained.key,
+    rendererFor(principal) {
+      const renderer = engine.subscribe(bound, principal, onFault)
+      if ('outcome' in renderer) throw new RequestFailed(errorFromEngine(renderer))
+      return renderer
+    },
+  }
+}

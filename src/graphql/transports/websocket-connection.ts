@@ -1,0 +1,243 @@
+/** One WebSocket connection, from its first message to its last. */
+import { CloseCode } from 'graphql-ws'
+import type { RawData, WebSocket } from 'ws'
+import { ApiError } from '../../errors.ts'
+import type {
+  ConnectedClient,
+  CredentialHeaders,
+  CredentialMonitor,
+  Identify,
+} from '../../events/credential-monitor.ts'
+import type { ConnectionQuota, Release } from '../../events/quota.ts'
+import type { Principal } from '../../principal.ts'
+import { closeCodeOf, reasonBytes, tryAgainLater } from './websocket-close.ts'
+import { ackMessage, credentialOf, type Message, parseMessage, pongMessage } from './websocket-messages.ts'
+import { type Peer, RunningOperations, type RunningParts } from './websocket-operations.ts'
+
+export interface ConnectionParts extends RunningParts {
+  readonly credentials: CredentialMonitor
+  readonly connectionQuota: ConnectionQuota
+  readonly identify: Identify
+  /** Bytes that may wait to be sent on one connection. */
+  readonly maxBufferedBytes: number
+}
+
+/** Who has connected. */
+export interface Caller {
+  readonly address: string
+  readonly credential: CredentialHeaders | undefined
+  readonly principal: Principal
+  /** Releases the caller's share of the connection quota. */
+  readonly release: Release
+}
+
+/** In each minute, this many messages and frames that start no operation are free. Each further one costs a request. */
+const freeMessages = 60
+const freeMessagesWindowMs = 60_000
+
+/** How long a slow reader may take to read why it was dropped. */
+const slowReaderCloseTimeoutMs = 5_000
+
+const nothing = () => {}
+
+export class Connection implements ConnectedClient, Peer {
+  readonly openedAt = performance.now()
+  readonly address: string
+  credential: CredentialHeaders | undefined
+  principal: Principal
+  readonly #parts: ConnectionParts
+  readonly #socket: WebSocket
+  #state: 'new' | 'identifying' | 'ready' | 'over' = 'new'
+  #isAlive = true
+  /** Created with the first operation: connections without one stay small. */
+  #operations: RunningOperations | undefined
+  #release: Release
+  #messages = 0
+  #countedSince = performance.now()
+
+  constructor(
+    parts: ConnectionParts,
+    socket: WebSocket,
+    { address, credential, principal, release }: Caller,
+  ) {
+    this.#parts = parts
+    this.#socket = socket
+    this.address = address
+    this.credential = credential
+    this.principal = principal
+    this.#release = release
+    socket.on('message', (data, isBinary) => this.#receive(data, isBinary))
+    socket.on('pong', () => {
+      this.#isAlive = true
+      this.#count(nothing)
+    })
+    // `ws` itself answers with a pong.
+    socket.on('ping', () => this.#count(nothing))
+    // `ws` itself closes the connection with the code of the protocol error.
+    socket.on('error', nothing)
+  }
+
+  /** Whether nobody waits for `connection_init` any more. */
+  get isInitialised(): boolean {
+    return this.#state === 'ready' || this.#state === 'over'
+  }
+
+  /** Whether no operation is running. */
+  get isIdle(): boolean {
+    return this.#state !== 'over' && (this.#operations?.size ?? 0) === 0
+  }
+
+  /** Sends a ping. A client that has not answered the last one has gone. */
+  ping(): void {
+    if (!this.#isAlive) return void this.#socket.terminate()
+    this.#isAlive = false
+    this.#socket.ping()
+  }
+
+  changePrincipal(principal: Principal): void {
+    this.principal = principal
+    this.#operations?.changePrincipal(principal)
+  }
+
+  disconnect(error: ApiError): void {
+    this.close(CloseCode.Forbidden, error.message)
+  }
+
+  close(code: number, reason: string): void {
+    this.#end()
+    this.#socket.close(code, reasonBytes(reason))
+  }
+
+  /** Closes, and terminates the connection of a client that takes longer to answer. */
+  closeWithin(timeoutMs: number, code: number, reason: string): void {
+    this.close(code, reason)
+    if (timeoutMs === 0) this.#socket.terminate()
+    else setTimeout(() => this.#socket.terminate(), timeoutMs).unref()
+  }
+
+  /** Makes room for other connections. */
+  closeIdle(): void {
+    this.closeWithin(0, tryAgainLater, 'Idle, and others need the connection')
+  }
+
+  /** The socket has closed. */
+  closed(): void {
+    this.#end()
+    this.#release()
+  }
+
+  send(text: string): void {
+    if (this.#state === 'over') return
+    this.#socket.send(text)
+    if (this.#socket.bufferedAmount > this.#parts.maxBufferedBytes) this.#dropSlowReader()
+  }
+
+  #end(): void {
+    if (this.#state === 'over') return
+    this.#state = 'over'
+    this.#parts.credentials.remove(this)
+    this.#operations?.close()
+    this.#operations = undefined
+  }
+
+  #receive(data: RawData, isBinary: boolean): void {
+    if (this.#state === 'over') return
+    this.#isAlive = true
+    const message = isBinary ? undefined : parseMessage(String(data))
+    if (message === undefined) return void this.close(CloseCode.BadRequest, 'Invalid message received')
+    switch (message.type) {
+      case 'connection_init':
+        return void this.#init(message.payload)
+      case 'ping':
+        return void this.#count(() => this.send(pongMessage(message.payload)))
+      case 'pong':
+        return void this.#count(nothing)
+      case 'subscribe':
+        return void this.#subscribe(message)
+      case 'complete':
+        if (!this.#operations?.stop(message.id)) this.#count(nothing)
+    }
+  }
+
+  /** Counts a message that starts no operation, then calls `act` unless the caller's budget is spent. */
+  #count(act: () => void): void {
+    if (this.#state === 'over') return
+    const now = performance.now()
+    if (now - this.#countedSince > freeMessagesWindowMs) {
+      this.#countedSince = now
+      this.#messages = 0
+    }
+    if (++this.#messages <= freeMessages) return void act()
+    try {
+      const drawn = this.#parts.accountOf(this.principal, this.credential).draw(1)
+      if (drawn instanceof Promise) drawn.then(act).catch(error => this.#reject(error))
+      else act()
+    } catch (error) {
+      this.#reject(error)
+    }
+  }
+
+  #init(payload: unknown): void {
+    if (this.#state !== 'new') {
+      return void this.close(CloseCode.TooManyInitialisationRequests, 'Too many initialisation requests')
+    }
+    this.#state = 'identifying'
+    try {
+      const given = credentialOf(payload)
+      if (given && this.credential) throw new ApiError('BAD_REQUEST', 'Send one credential, not two.')
+      this.credential ??= given
+      const principal = given ? this.#parts.identify(given, this.address) : this.principal
+      if (principal instanceof Promise) {
+        principal.then(
+          later => this.#acknowledge(later),
+          error => this.#reject(error),
+        )
+      } else this.#acknowledge(principal)
+    } catch (error) {
+      this.#reject(error)
+    }
+  }
+
+  #acknowledge(principal: Principal): void {
+    if (this.#state === 'over') return
+    try {
+      this.#takeQuotaOf(principal)
+    } catch (error) {
+      return void this.#reject(error)
+    }
+    this.principal = principal
+    this.#state = 'ready'
+    this.#parts.credentials.add(this)
+    this.send(ackMessage)
+  }
+
+  /** From now on the connection counts for this caller, no longer for the address. */
+  #takeQuotaOf(principal: Principal): void {
+    if (principal.budgetKey === this.principal.budgetKey) return
+    const release = this.#parts.connectionQuota.take(principal)
+    this.#release()
+    this.#release = release
+  }
+
+  #reject(error: unknown): void {
+    if (this.#state === 'over') return
+    const code = closeCodeOf(error)
+    if (code !== undefined) return void this.close(code, (error as ApiError).message)
+    this.#parts.onFault(error)
+    this.close(CloseCode.InternalServerError, 'Internal error')
+  }
+
+  #subscribe(message: Message): void {
+    if (this.#state !== 'ready') return void this.close(CloseCode.Unauthorized, 'Unauthorized')
+    this.#operations ??= new RunningOperations(this.#parts, this)
+    if (this.#operations.start(message)) return
+    this.close(CloseCode.SubscriberAlreadyExists, `Subscriber for ${message.id} already exists`)
+  }
+
+  /** Memory must not grow for a client that does not read. */
+  #dropSlowReader(): void {
+    this.#parts.metrics.slowReaders++
+    const reason = `Too slow: more than ${this.#parts.maxBufferedBytes} bytes were waiting`
+    this.closeWithin(slowReaderCloseTimeoutMs, tryAgainLater, reason)
+  }
+}

@@ -1,0 +1,62 @@
+/** The messages of `graphql-transport-ws`, as a client sends them and as it is answered. */
+import { ApiError } from '../../errors.ts'
+import type { CredentialHeaders } from '../../events/credential-monitor.ts'
+import { isObject, parsedJson } from '../json.ts'
+
+const maxIdCharacters = 128
+
+export interface Message {
+  readonly type: string
+  readonly id: string
+  readonly payload: unknown
+}
+
+const typesWithoutId = new Set(['connection_init', 'ping', 'pong'])
+
+/** Returns undefined for what is no message of the protocol. */
+export function parseMessage(text: string): Message | undefined {
+  const value = parsedJson(text)
+  if (!isObject(value) || typeof value.type !== 'string') return undefined
+  const { type, id, payload } = value
+  if (typesWithoutId.has(type)) {
+    const isValid = payload === undefined || payload === null || isObject(payload)
+    return isValid ? { type, id: '', payload: payload ?? undefined } : undefined
+  }
+  if (type !== 'subscribe' && type !== 'complete') return undefined
+  if (typeof id !== 'string' || id === '' || id.length > maxIdCharacters) return undefined
+  return type === 'complete' || isObject(payload) ? { type, id, payload } : undefined
+}
+
+export function pongMessage(payload: unknown): string {
+  return payload === undefined ? '{"type":"pong"}' : JSON.stringify({ type: 'pong', payload })
+}
+
+export const ackMessage = '{"type":"connection_ack"}'
+
+/** What precedes the JSON text of a reply; `}` follows it. */
+export function nextPrefix(id: string): string {
+  return `{"id":${JSON.stringify(id)},"type":"next","payload":`
+}
+
+export function completeMessage(id: string): string {
+  return `{"id":${JSON.stringify(id)},"type":"complete"}`
+}
+
+export function errorMessage(id: string, errors: readonly unknown[]): string {
+  return `{"id":${JSON.stringify(id)},"type":"error","payload":${JSON.stringify(errors)}}`
+}
+
+/** The credential in the payload of `connection_init`, by the names that its headers would have, in any case. */
+export function credentialOf(payload: unknown): CredentialHeaders | undefined {
+  if (!isObject(payload)) return undefined
+  const found: { authorization?: string; 'x-api-key'?: string } = {}
+  for (const [name, value] of Object.entries(payload)) {
+    const header = name.toLowerCase()
+    if (header !== 'authorization' && header !== 'x-api-key') continue
+    if (typeof value !== 'string' || found[header] !== undefined) {
+      throw new ApiError('BAD_REQUEST', `\`${name}\` must be one string.`)
+    }
+    found[header] = value
+  }
+  return Object.keys(found).length === 0 ? undefined : found
+}

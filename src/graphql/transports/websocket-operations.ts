@@ -1,0 +1,139 @@
+/** The operations that run on one WebSocket connection. */
+
+import { ApiError } from '../../errors.ts'
+import type { CredentialHeaders } from '../../events/credential-monitor.ts'
+import type { Subscription } from '../../events/hub.ts'
+import type { Principal } from '../../principal.ts'
+import type { Bound } from '../engine.ts'
+import { requestOf } from '../request.ts'
+import { requestErrorOf } from '../request-error.ts'
+import { type Account, executeOperation, type OperationParts, readyOperation } from './operation.ts'
+import { openSubscription, type SubscriptionParts } from './subscription.ts'
+import { completeMessage, errorMessage, type Message, nextPrefix } from './websocket-messages.ts'
+
+export interface RunningParts extends OperationParts, SubscriptionParts {
+  /** The budget that operations of this caller draw from. */
+  readonly accountOf: (principal: Principal, credential: CredentialHeaders | undefined) => Account
+  /** Operations that may run on one connection at once. */
+  readonly maxOperations: number
+}
+
+/** The connection, as its operations see it. */
+export interface Peer {
+  readonly principal: Principal
+  readonly credential: CredentialHeaders | undefined
+  send(text: string): void
+}
+
+interface Running {
+  readonly id: string
+  /** The open subscription. Undefined for a query or mutation, and before the subscription is open. */
+  subscription: Subscription | undefined
+}
+
+export class RunningOperations {
+  readonly #parts: RunningParts
+  readonly #peer: Peer
+  readonly #running = new Map<string, Running>()
+
+  constructor(parts: RunningParts, peer: Peer) {
+    this.#parts = parts
+    this.#peer = peer
+  }
+
+  get size(): number {
+    return this.#running.size
+  }
+
+  /** Returns false when an operation with this id is running. */
+  start({ id, payload }: Message): boolean {
+    if (this.#running.has(id)) return false
+    const running: Running = { id, subscription: undefined }
+    this.#running.set(id, running)
+    this.#run(running, payload).catch(error => this.#fail(running, error))
+    return true
+  }
+
+  /** Returns false when no operation with this id is running. */
+  stop(id: string): boolean {
+    const running = this.#running.get(id)
+    if (!running) return false
+    this.#forget(running)
+    running.subscription?.close()
+    return true
+  }
+
+  /** The connection's credential now stands for other rights. */
+  changePrincipal(principal: Principal): void {
+    for (const { subscription } of [...this.#running.values()]) subscription?.changePrincipal(principal)
+  }
+
+  /** Ends all operations without a message. */
+  close(): void {
+    const ended = [...this.#running.values()]
+    this.#running.clear()
+    for (const { subscription } of ended) subscription?.close()
+  }
+
+  async #run(running: Running, payload: unknown): Promise<void> {
+    const parts = this.#parts
+    const account = parts.accountOf(this.#peer.principal, this.#peer.credential)
+    const drawn = account.draw(1)
+    if (drawn instanceof Promise) await drawn
+    if (this.#running.size > parts.maxOperations) {
+      throw new ApiError(
+        'RATE_LIMITED',
+        `A connection may have ${parts.maxOperations} operations at once: complete one first.`,
+      )
+    }
+    const ready = readyOperation(parts, requestOf(payload), account)
+    const bound = ready instanceof Promise ? await ready : ready
+    if (bound.prepared.operation === 'subscription') return this.#subscribe(running, bound)
+    if (!this.#isRunning(running)) return
+    const executed = executeOperation(parts, bound, account)
+    const { text } = executed instanceof Promise ? await executed : executed
+    if (!this.#forget(running)) return
+    this.#peer.send(`${nextPrefix(running.id)}${text}}`)
+    this.#peer.send(completeMessage(running.id))
+  }
+
+  async #subscribe(running: Running, bound: Bound): Promise<void> {
+    const { principal } = this.#peer
+    const prefix = nextPrefix(running.id)
+    const subscription = await openSubscription(this.#parts, bound, principal, {
+      next: text => this.#peer.send(`${prefix}${text}}`),
+      end: error => this.#end(running, error),
+    })
+    if (!this.#isRunning(running)) return subscription.close()
+    running.subscription = subscription
+    // The rights may have changed while the subscription was being opened.
+    if (this.#peer.principal !== principal) subscription.changePrincipal(this.#peer.principal)
+  }
+
+  /** `error`: undefined when the service stops. */
+  #end(running: Running, error: unknown): void {
+    if (!this.#forget(running)) return
+    const { id } = running
+    this.#peer.send(
+      error === undefined ? completeMessage(id) : errorMessage(id, requestErrorOf(error).errors),
+    )
+  }
+
+  /** Nothing of the operation was executed, or its execution failed with a fault of ours. */
+  #fail(running: Running, error: unknown): void {
+    if (!this.#forget(running)) return
+    const { errors, status } = requestErrorOf(error)
+    if (status >= 500) this.#parts.onFault(error)
+    else this.#parts.metrics.refused++
+    this.#peer.send(errorMessage(running.id, errors))
+  }
+
+  #isRunning(running: Running): boolean {
+    return this.#running.get(running.id) === running
+  }
+
+  /** Returns whether the operation was running. */
+  #forget(running: Running): boolean {
+    return this.#isRunning(running) && this.#running.delete(running.id)
+  }
+}

@@ -1,0 +1,100 @@
+/** A bound on open connections. */
+import type { IncomingMessage, Server, ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
+import type { Duplex } from 'node:stream'
+
+/** Where all connections are busy, idle ones are not looked for more often than this. */
+const searchIntervalMs = 100
+/** A new connection counts as idle when its first request has not begun for this long. */
+const firstRequestMs = 1000
+
+export interface ConnectionLimitOptions {
+  readonly maxConnections: number
+  /** Ends up to `count` idle connections that were handed out; returns how many it has ended. */
+  readonly endIdle: (count: number) => number
+}
+
+/** Node keeps the response that a socket is busy with here. */
+interface BusySocket extends Duplex {
+  readonly _httpMessage?: ServerResponse | null
+  readonly bytesWritten?: number
+}
+
+/**
+ * Beyond `maxConnections`, idle connections end, the oldest first, to make room; a request on one that is still too
+ * many must be refused. Beyond 10 % more, new connections end at once.
+ */
+export class ConnectionLimit {
+  readonly #options: ConnectionLimitOptions
+  readonly #surplus = new WeakSet<Socket>()
+  /** Connections that speak HTTP, with the time at which each was opened. */
+  readonly #http = new Map<BusySocket, number>()
+  #open = 0
+  #nextSearch = 0
+  readonly counts = { refused: 0 }
+
+  constructor(server: Server, options: ConnectionLimitOptions) {
+    this.#options = options
+    // Before the server's own listener: a connection that ends at once must not reach it.
+    server.prependListener('connection', socket => this.#opened(socket))
+  }
+
+  get open(): number {
+    return this.#open
+  }
+
+  /** Whether the request came on a connection that is one too many. */
+  isSurplus({ socket }: IncomingMessage): boolean {
+    if (this.#open <= this.#options.maxConnections || !this.#surplus.has(socket)) return false
+    this.counts.refused++
+    return true
+  }
+
+  /** The connection no longer speaks HTTP: whoever has it knows whether it is idle. */
+  handedOut(socket: Duplex): void {
+    this.#http.delete(socket)
+  }
+
+  #opened(socket: Socket): void {
+    this.#open++
+    socket.once('close', () => {
+      this.#open--
+      this.#http.delete(socket)
+    })
+    const { maxConnections } = this.#options
+    const now = performance.now()
+    if (this.#open > maxConnections) this.#makeRoom(now)
+    if (this.#open > maxConnections * 1.1 + 1) {
+      this.counts.refused++
+      socket.destroy()
+      return
+    }
+    if (this.#open > maxConnections) this.#surplus.add(socket)
+    this.#http.set(socket, now)
+  }
+
+  /** Ends 1 % more than are too many now, since others will come. */
+  #makeRoom(now: number): void {
+    if (now < this.#nextSearch) return
+    const { maxConnections, endIdle } = this.#options
+    const needed = this.#open - maxConnections + Math.ceil(maxConnections / 100)
+    const ended = endIdle(needed)
+    if (ended + this.#endIdleHttp(needed - ended, now) < needed) this.#nextSearch = now + searchIntervalMs
+  }
+
+  #endIdleHttp(count: number, now: number): number {
+    let ended = 0
+    for (const [socket, openedAt] of this.#http) {
+      if (ended >= count) break
+      if (!isIdle(socket, now - openedAt)) continue
+      socket.destroy()
+      ended++
+    }
+    return ended
+  }
+}
+
+/** No request is under way, and the first one was answered, or does not come. */
+function isIdle({ _httpMessage: busyWith, bytesWritten = 0 }: BusySocket, ageMs: number): boolean {
+  return !busyWith && (bytesWritten > 0 || ageMs > firstRequestMs)
+}

@@ -1,0 +1,39 @@
+/** Corked writes: when replies are sent. */
+import type { Reply } from '../call.ts'
+import type { Exchange } from './exchange.ts'
+
+export interface CorkedReplies {
+  readonly put: (exchange: Exchange, reply: Reply) => void
+  /** Sends what waits for the end of the turn. */
+  readonly sendAll: () => void
+}
+
+/**
+ * Sends all replies of one turn of the event loop together, at its end: a client that waits is woken once for many
+ * replies, not for each (`decisions/corked-replies.md`).
+ */
+export function corkReplies(
+  send: CorkedReplies['put'],
+  failed: (exchange: Exchange, error: unknown) => void,
+): CorkedReplies {
+  let waiting: { readonly exchange: Exchange; readonly reply: Reply }[] = []
+  const sendAll = () => {
+    const ready = waiting
+    waiting = []
+    for (const { exchange, reply } of ready) {
+      try {
+        send(exchange, reply)
+      } catch (error) {
+        failed(exchange, error)
+      }
+    }
+  }
+  const put: CorkedReplies['put'] = (exchange, reply) => {
+    if (waiting.length === 0) setImmediate(sendAll)
+    waiting.push({ exchange, reply })
+    // A client that still sends hears at once that nobody listens. The body of a refused request is still to be parsed:
+    // when the turn ends it is there, as a rule, and the connection can live on.
+    if (exchange.isUnread && !exchange.isRefused) sendAll()
+  }
+  return { put, sendAll }
+}

@@ -1,0 +1,76 @@
+/** How a field type stores its values. Several types may share an encoding. */
+import type { JsonValue } from './type.ts'
+
+/** A stored value that is not null, as statements take it and rows contain it on both databases. */
+export type Cell = string | number
+
+export interface Encoding {
+  /** Every database stores it with its schema, so it must never change. */
+  readonly name: string
+  /** `value`: canonical, not null. */
+  encode(value: JsonValue): Cell
+  /** Undefined for a cell that is not a value of this encoding. */
+  decode(cell: Cell): JsonValue | undefined
+  /** Whether a value from a client's cursor can be compared with stored ones. */
+  isSortKey(value: JsonValue): boolean
+  /** The value of `default: now` for a time in ISO 8601, UTC. */
+  now?(time: string): JsonValue
+  /** The names of encodings whose values are all valid in this one: a migration from them loses no data. */
+  readonly widens: readonly string[]
+  readonly sqlite: SqliteColumn
+  readonly postgres: PostgresColumn
+}
+
+/** The SQL for a column on one database. `column`: any expression of the column's type. */
+interface Column<Type extends string> {
+  /** As `CREATE TABLE` names it. */
+  readonly type: Type
+  /** As a JSON expression. */
+  json(column: string): string
+  /** The value from the JSON text of an event. `member`: a literal, the name of the field or its path. */
+  logged(event: string, member: string): string
+  /** A constant for DDL. */
+  constant(value: JsonValue): string
+  /** The value of `default: now` at present. */
+  readonly now?: string
+  /** Converts a column of another type. Left out: the database converts it. */
+  from?(column: string, was: ColumnBefore): string
+}
+
+export interface ColumnBefore {
+  /** Its type, without a collation. */
+  readonly type: string
+  /** The column as a JSON expression. */
+  readonly json: string
+}
+
+export interface SqliteColumn extends Column<'TEXT' | 'INTEGER' | 'REAL'> {
+  /** A constant below every value. */
+  readonly least: string
+  /** A CHECK for what the type does not ensure in a STRICT table. */
+  check?(column: string): string
+}
+
+export interface PostgresColumn extends Column<string> {
+  /** An expression that can be compared for equality. Left out: the column itself. */
+  comparable?(column: string): string
+}
+
+/** `encode` for values that are stored unchanged. */
+export function asIs(value: JsonValue): Cell {
+  return value as Cell
+}
+
+export function literal(text: string): string {
+  return `'${text.replaceAll("'", "''")}'`
+}
+
+/** `logged` on PostgreSQL, for texts and numbers. */
+export function loggedAs(type: string): PostgresColumn['logged'] {
+  return (event, member) => `(${event}::json ->> ${member})::${type}`
+}
+
+/** `logged` on SQLite, for texts and numbers. */
+export function loggedValue(event: string, member: string): string {
+  return `${event} ->> ${member}`
+}

@@ -1,0 +1,26 @@
+/** Every encoding that the stored schema of a database may name. */
+import { booleanEncoding } from './boolean.ts'
+import { dateEncoding } from './date.ts'
+import { datetimeEncoding } from './datetime.ts'
+import type { Encoding } from './encoding.ts'
+import { wholeEncoding } from './integer.ts'
+import { documentEncoding } from './json.ts'
+import { realEncoding } from './number.ts'
+import { textEncoding } from './textual.ts'
+
+/** For an unknown encoding, the first with the same column type is used. */
+const encodings: readonly Encoding[] = [
+  textEncoding,
+  wholeEncoding,
+  realEncoding,
+  booleanEncoding,
+  documentEncoding,
+  datetimeEncoding,
+  dateEncoding,
+]
+
+/** The encoding of a stored column. Only a newer version may have stored an unknown one. */
+export function storedEncoding(name: string, sqliteType: string): Encoding {
+  const alike = encodings.filter(({ sqlite }) => sqlite.type === sqliteType)
+  return alike.find(each => each.name === name) ?? { ...(alike[0] ?? textEncoding), name }
+}

@@ -1,0 +1,56 @@
+/** What a field type declares about itself. Each type has a file of its own; shared code never asks which type it is. */
+import type { Encoding } from './encoding.ts'
+import type { FilterOperator, JsonSchema, JsonValue } from './type.ts'
+
+/** A custom scalar (GraphQL 3.5). */
+export interface GraphqlScalar {
+  readonly name: string
+  readonly description: string
+  readonly specifiedByURL: string
+  /** For scalars that are written as strings. Left out: any JSON value is valid. */
+  readonly text?: {
+    /** Undefined for an invalid string. */
+    canonical(text: string): string | undefined
+    readonly example: string
+  }
+}
+
+/** The GraphQL type of a field's values. */
+export interface GraphqlLeaf {
+  readonly type: 'ID' | 'Int' | 'Float' | 'String' | 'Boolean' | GraphqlScalar | GraphqlEnum
+  /** How responses show a value, if not as in REST: an id as a string, a choice by its enum name. */
+  readonly form?: 'string' | 'name'
+  /** An input value as the JSON value that REST takes. Left out: they are the same. */
+  fromInput?(value: unknown): JsonValue
+}
+
+/** Each field gets an enum type of its own. */
+export interface GraphqlEnum {
+  /** The name of each value within the schema (GraphQL 3.9), and the value. */
+  readonly values: readonly (readonly [name: string, value: string])[]
+}
+
+export interface FieldType {
+  /** The builder's name, e.g. `integer`. */
+  readonly name: string
+  readonly encoding: Encoding
+  readonly graphql: GraphqlLeaf
+  readonly operators: readonly FilterOperator[]
+  /** Whether lists may be sorted by it. */
+  readonly sortable: boolean
+  /** About how many values a field has, for estimates of costs. Infinity: hardly any two items share a value. */
+  readonly distinctValues?: number
+  /** Whether values are JSON documents, which may be very large. A PATCH merges objects (RFC 7396). */
+  readonly isDocument?: true
+  /** The schema of a value that is not null. Bodies are validated by it. */
+  readonly schema: JsonSchema
+  /**
+   * The canonical form of a valid value, e.g. a datetime in UTC.
+   * Throws a `RangeError` with a message for the client if the value has none.
+   */
+  canonical(value: JsonValue): JsonValue
+  /** The schema of values in filters. It allows more than `schema` where bounds or parts of values make sense. */
+  readonly filterSchema: JsonSchema
+  /** The canonical value of a query parameter's text. Undefined if the text is invalid. */
+  fromText(text: string): JsonValue | undefined
+}

@@ -1,0 +1,205 @@
+/** Metrics for Prometheus. Requests are counted by hand; prom-client is loaded at the first `/metrics`. */
+import type { Registry } from 'prom-client'
+
+/** Upper bounds in seconds. */
+const bucketBounds = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
+
+interface Series {
+  readonly labels: { readonly method: string; readonly route: string; readonly status: string }
+  /** By bucket, not cumulative; the last bucket has no bound. */
+  readonly counts: Float64Array
+  sum: number
+}
+
+/** A number that another module keeps and that is read at each scrape. */
+export interface Metric {
+  readonly name: string
+  /** The name of the version before, which stays beside the new one for one version. */
+  readonly formerName?: string | undefined
+  readonly help: string
+  readonly kind: 'counter' | 'gauge'
+  read(): number
+}
+
+export interface Metrics {
+  /** `route` must come from a bounded set. */
+  observe(method: string, route: string, status: number, seconds: number): void
+  /** The text of `/metrics`. */
+  text(): Promise<string>
+}
+
+const knownMethods = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])
+
+function bucketOf(seconds: number): number {
+  let at = 0
+  while (at < bucketBounds.length && seconds > (bucketBounds[at] ?? 0)) at++
+  return at
+}
+
+function entry<K, V>(map: Map<K, V>, key: K, make: () => V): V {
+  const there = map.get(key)
+  if (there !== undefined) return there
+  const made = make()
+  map.set(key, made)
+  return made
+}
+
+/** `sections`: texts that other modules keep in the same format. */
+export function createMetrics(
+  metrics: () => readonly Metric[] = () => [],
+  sections: () => string = () => '',
+): Metrics {
+  const byRoute = new Map<string, Map<string, Series[]>>()
+  let registry: Promise<Registry> | undefined
+
+  const seriesOf = (method: string, route: string, status: number): Series => {
+    const named = knownMethods.has(method) ? method : 'other'
+    const byStatus = entry(
+      entry(byRoute, route, () => new Map()),
+      named,
+      () => [],
+    )
+    const group = Math.floor(status / 100)
+    byStatus[group] ??= {
+      labels: { method: named, route, status: `${group}xx` },
+      counts: new Float64Array(bucketBounds.length + 1),
+      sum: 0,
+    }
+    return byStatus[group]
+  }
+
+  return {
+    observe(method, route, status, seconds) {
+      const series = seriesOf(method, route, status)
+      const at = bucketOf(seconds)
+      series.counts[at] = (series.counts[at] ?? 0) + 1
+      series.sum += seconds
+    },
+    async text() {
+      registry ??= createRegistry(metrics())
+      const rest = await (await registry).metrics()
+      return `${histogram(byRoute)}\n${sections()}${rest}`
+    },
+  }
+}
+
+const name = 'portico_http_request_duration_seconds'
+
+function labelText(labels: Series['labels'], more = ''): string {
+  const escaped = labels.route.replace(/[\\"]/g, '\\$&')
+  return `{method="${labels.method}",route="${escaped}",status="${labels.status}"${more}}`
+}
+
+function histogram(byRoute: ReadonlyMap<string, ReadonlyMap<string, readonly Series[]>>): string {
+  const lines = [`# HELP ${name} Time from a request's headers to its answer.`, `# TYPE ${name} histogram`]
+  for (const byMethod of byRoute.values()) {
+    for (const byStatus of byMethod.values()) {
+      for (const series of byStatus) if (series) lines.push(...seriesLines(series))
+    }
+  }
+  return `${lines.join('\n')}\n`
+}
+
+function seriesLines({ labels, counts, sum }: Series): string[] {
+  let total = 0
+  const buckets = [...counts].map((count, at) => {
+    total += count
+    return `${name}_bucket${labelText(labels, `,le="${bucketBounds[at] ?? '+Inf'}"`)} ${total}`
+  })
+  return [...buckets, `${name}_sum${labelText(labels)} ${sum}`, `${name}_count${labelText(labels)} ${total}`]
+}
+
+function withFormerNames(metrics: readonly Metric[]): readonly Metric[] {
+  return metrics.flatMap(metric => {
+    const { name, formerName } = metric
+    if (formerName === undefined) return [metric]
+    return [metric, { ...metric, name: formerName, help: `Deprecated: the former name of ${name}.` }]
+  })
+}
+
+async function createRegistry(metrics: readonly Metric[]): Promise<Registry> {
+  const { collectDefaultMetrics, Counter, Gauge, Registry } = await import('prom-client')
+  const registry = new Registry()
+  collectDefaultMetrics({ register: registry })
+  for (const { name, help, kind, read } of withFormerNames(metrics)) {
+    if (kind === 'gauge') {
+      new Gauge({
+        name,
+        help,
+        registers: [registry],
+        collect() {
+          this.set(read())
+        },
+      })
+    } else {
+      new Counter({
+        name,
+        help,
+        registers: [registry],
+        collect() {
+          this.reset()
+          this.inc(read())
+        },
+      })
+    }
+  }
+  return registry
+}
+
+const apiPrefix = '/api/v1/'
+
+const oauthRoutes = [
+  'authorize',
+  'token',
+  'par',
+  'device',
+  'revoke',
+  'introspect',
+  'userinfo',
+  'jwks',
+  'register',
+  'logout',
+]
+  .map(name => `/oauth/${name}`)
+  .concat(['/.well-known/openid-configuration', '/.well-known/oauth-authorization-server'])
+  .concat('/.well-known/oauth-protected-resource')
+
+/** Paths below the endpoints contain ids, and pages have many paths. */
+function oauthRouteOf(path: string): string {
+  if (path.startsWith('/oauth/authorize/')) return '/oauth/authorize/{uid}'
+  if (path.startsWith('/oauth/interaction/')) return '/oauth/interaction/{uid}'
+  if (path.startsWith('/oauth/device/')) return '/oauth/device'
+  return path === '/account' || path.startsWith('/account/') ? '/account' : 'other'
+}
+
+interface CollectionLabels {
+  readonly list: string
+  readonly item: string
+  readonly within: string
+}
+
+/** A path's route, from a set that does not grow with what clients ask for. */
+export function routeLabels(collections: ReadonlyMap<string, unknown>): (path: string) => string {
+  const byName = new Map<string, CollectionLabels>()
+  for (const name of collections.keys()) {
+    const list = apiPrefix + name
+    byName.set(name, { list, item: `${list}/{id}`, within: `${list}/{id}/{subcollection}` })
+  }
+  const others = new Set([
+    '/healthz',
+    '/readyz',
+    '/metrics',
+    '/docs',
+    '/graphql',
+    `${apiPrefix}openapi.json`,
+    `${apiPrefix}me`,
+    ...oauthRoutes,
+  ])
+  return path => {
+    const slash = path.startsWith(apiPrefix) ? path.indexOf('/', apiPrefix.length) : -1
+    const labels = byName.get(path.slice(apiPrefix.length, slash === -1 ? undefined : slash))
+    if (!labels || !path.startsWith(apiPrefix)) return others.has(path) ? path : oauthRouteOf(path)
+    if (slash === -1) return labels.list
+    return path.indexOf('/', slash + 1) === -1 ? labels.item : labels.within
+  }
+}

@@ -1,0 +1,167 @@
+/** OpenTelemetry traces, on request. The packages are loaded only then; without a collector nobody waits. */
+import { AsyncLocalStorage } from 'node:async_hooks'
+import type { IncomingHttpHeaders } from 'node:http'
+import type { Context, Span, SpanOptions } from '@opentelemetry/api'
+import type { ReadableSpan, SpanExporter } from '@opentelemetry/sdk-trace-base'
+import { type Settings, SettingsError } from '../config.ts'
+import { type Logger, redact } from './log.ts'
+
+type Attributes = Readonly<Record<string, string | number>>
+
+/** A request, as a span shows it. */
+export interface TracedCall {
+  readonly method: string
+  readonly path: string
+  readonly headers: IncomingHttpHeaders
+  readonly requestId: string
+}
+
+export interface Traces {
+  /** Does the work of a request within its span, which continues the trace that `traceparent` names. */
+  request<T>(call: TracedCall, work: () => T): T
+  /** Ends the span of a request. */
+  answered(call: TracedCall, route: string, status: number): void
+  /** Does work within a span below that of the request; without a span where no request is under way. */
+  step<T>(name: string, attributes: Attributes, work: () => T): T
+  /** Sends the remaining spans, for a few seconds at most. */
+  close(): Promise<void>
+}
+
+/** How long an export may take, and the shutdown. */
+const timeoutMs = 5000
+
+const packages = [
+  '@opentelemetry/api',
+  '@opentelemetry/core',
+  '@opentelemetry/exporter-trace-otlp-http',
+  '@opentelemetry/resources',
+  '@opentelemetry/sdk-trace-base',
+]
+
+async function load() {
+  try {
+    const [api, core, exporter, resources, sdk] = await Promise.all([
+      import('@opentelemetry/api'),
+      import('@opentelemetry/core'),
+      import('@opentelemetry/exporter-trace-otlp-http'),
+      import('@opentelemetry/resources'),
+      import('@opentelemetry/sdk-trace-base'),
+    ])
+    return { ...api, ...core, ...exporter, ...resources, ...sdk }
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === 'ERR_MODULE_NOT_FOUND')) throw error
+    throw new SettingsError([
+      {
+        place: '`tracesEndpoint`',
+        message: `needs packages that are not installed: \`npm i ${packages.join(' ')}\`.`,
+      },
+    ])
+  }
+}
+
+type Loaded = Awaited<ReturnType<typeof load>>
+
+/** Undefined where no endpoint is set. */
+export async function openTraces(
+  { tracesEndpoint }: Pick<Settings, 'tracesEndpoint'>,
+  logger: Logger,
+): Promise<Traces | undefined> {
+  if (tracesEndpoint === undefined) return undefined
+  const loaded = await load()
+  const service = process.env.OTEL_SERVICE_NAME
+  const url = `${tracesEndpoint}/v1/traces`
+  const exporter = new loaded.OTLPTraceExporter({ url, timeoutMillis: timeoutMs })
+  const provider = new loaded.BasicTracerProvider({
+    resource: loaded.resourceFromAttributes({ 'service.name': service ?? 'portico' }),
+    spanProcessors: [new loaded.BatchSpanProcessor(reporting(exporter, url, logger))],
+  })
+  const close = async () => {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    const timer = setTimeout(resolve, timeoutMs)
+    await Promise.race([provider.shutdown().catch(() => {}), promise])
+    clearTimeout(timer)
+  }
+  return { ...tracer(loaded, provider.getTracer('portico')), close }
+}
+
+/** Logs once that spans cannot be sent, and once that they can be again. */
+function reporting(exporter: SpanExporter, url: string, logger: Logger): SpanExporter {
+  let failing = false
+  const shown = url.replace(/\/\/[^/]*@/, '//')
+  return {
+    export(spans: ReadableSpan[], done) {
+      exporter.export(spans, result => {
+        const failed = result.error !== undefined
+        if (failed && !failing)
+          logger.warn({ err: result.error }, `traces cannot be sent to ${redact(shown)}`)
+        if (!failed && failing) logger.info('traces can be sent again')
+        failing = failed
+        done(result)
+      })
+    },
+    shutdown: () => exporter.shutdown(),
+    forceFlush: async () => exporter.forceFlush?.(),
+  }
+}
+
+type Tracer = ReturnType<InstanceType<Loaded['BasicTracerProvider']>['getTracer']>
+
+/** Names of attributes: OpenTelemetry's semantic conventions for HTTP and for databases. */
+function tracer(loaded: Loaded, own: Tracer): Omit<Traces, 'close'> {
+  const { ROOT_CONTEXT, SpanKind, SpanStatusCode, trace, defaultTextMapGetter } = loaded
+  const propagator = new loaded.W3CTraceContextPropagator()
+  const current = new AsyncLocalStorage<Context>()
+  const requests = new WeakMap<object, Span>()
+
+  const fail = (span: Span, error: unknown) => {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : 'INTERNAL_ERROR'
+    span.setAttribute('error.type', code)
+    span.setStatus({ code: SpanStatusCode.ERROR })
+    span.end()
+  }
+  const start = (name: string, options: SpanOptions, parent: Context) => {
+    const span = own.startSpan(name, options, parent)
+    return { span, context: trace.setSpan(parent, span) }
+  }
+  return {
+    request(call, work) {
+      const parent = propagator.extract(ROOT_CONTEXT, call.headers, defaultTextMapGetter)
+      const attributes = {
+        'http.request.method': call.method,
+        'url.path': redact(call.path),
+        'url.scheme': 'http',
+        'portico.request_id': call.requestId,
+      }
+      const { span, context } = start(call.method, { kind: SpanKind.SERVER, attributes }, parent)
+      requests.set(call, span)
+      return current.run(context, work)
+    },
+    answered(call, route, status) {
+      const span = requests.get(call)
+      if (span === undefined) return
+      span.updateName(`${call.method} ${route}`)
+      span.setAttributes({ 'http.route': route, 'http.response.status_code': status })
+      if (status >= 500) span.setStatus({ code: SpanStatusCode.ERROR })
+      span.end()
+    },
+    step(name, attributes, work) {
+      const parent = current.getStore()
+      // Work that outlives its request, e.g. a subscription's timer, belongs to no span.
+      if (parent === undefined || trace.getSpan(parent)?.isRecording() !== true) return work()
+      const { span, context } = start(name, { attributes }, parent)
+      try {
+        const made = current.run(context, work)
+        if (made instanceof Promise)
+          made.then(
+            () => span.end(),
+            error => fail(span, error),
+          )
+        else span.end()
+        return made
+      } catch (error) {
+        fail(span, error)
+        throw error
+      }
+    },
+  }
+}

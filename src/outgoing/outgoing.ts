@@ -1,0 +1,167 @@
+/**
+ * Every HTTP request that leaves the process. Addresses are checked on the connection that is used, so a name that
+ * changes its address between look-up and connect gains nothing; redirects are not followed; time and size are bounded.
+ */
+import { lookup as resolve } from 'node:dns'
+import { isIP, type LookupFunction, type Socket } from 'node:net'
+import { Agent, buildConnector, type Dispatcher, errors, request as send } from 'undici'
+import { isPublicAddress } from './addresses.ts'
+import { OutgoingError } from './errors.ts'
+
+export interface OutgoingOptions {
+  /** Whether private, loopback and link-local addresses may be reached too. */
+  readonly allowPrivate: boolean
+  /** How many connections there may be to one host. 10 by default. */
+  readonly maxConnectionsPerHost?: number
+  /** Resolves names, as `dns.lookup` does. */
+  readonly lookup?: typeof resolve
+}
+
+export interface OutgoingRequest {
+  readonly url: string
+  readonly method?: 'GET' | 'POST'
+  readonly headers?: Readonly<Record<string, string>>
+  readonly body?: string
+  /** From the look-up of the name to the end of the body. */
+  readonly timeoutMs: number
+  readonly maxBodyBytes: number
+  /** Takes the first `maxBodyBytes` of a larger body instead of failing. */
+  readonly truncates?: boolean
+  readonly signal?: AbortSignal
+}
+
+export interface OutgoingResponse {
+  readonly status: number
+  /** By lower-case name; of a header that is given several times, the first. */
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: Buffer
+}
+
+export class Outgoing {
+  readonly #agent: Agent
+
+  constructor({ allowPrivate, maxConnectionsPerHost = 10, lookup = resolve }: OutgoingOptions) {
+    const checked = allowPrivate ? undefined : publicOnly(lookup)
+    const connector = buildConnector({
+      lookup: checked ?? (lookup as LookupFunction),
+      autoSelectFamily: true,
+      timeout: 10_000,
+    })
+    this.#agent = new Agent({
+      connections: maxConnectionsPerHost,
+      connect: allowPrivate ? connector : connectedToPublic(connector),
+      keepAliveTimeout: 4000,
+      maxHeaderSize: 16_384,
+      // A server that answers several requests at once could answer one with another's reply.
+      pipelining: 1,
+    })
+  }
+
+  /** Sends one request. Any status is an answer, also a redirect. Rejects with an `OutgoingError`. */
+  async request(wanted: OutgoingRequest): Promise<OutgoingResponse> {
+    const url = urlOf(wanted.url)
+    const deadline = AbortSignal.timeout(wanted.timeoutMs)
+    const signal = wanted.signal === undefined ? deadline : AbortSignal.any([deadline, wanted.signal])
+    try {
+      const { statusCode, headers, body } = await send(url, {
+        dispatcher: this.#agent,
+        method: wanted.method ?? 'GET',
+        headers: { ...wanted.headers },
+        body: wanted.body ?? null,
+        signal,
+      })
+      const bytes = await bytesOf(body, wanted, url.host)
+      return { status: statusCode, headers: firstOfEach(headers), body: bytes }
+    } catch (cause) {
+      throw outgoingError(cause, url.host, deadline.aborted, wanted.signal?.aborted === true)
+    }
+  }
+
+  /** Ends its connections. Requests under way are given up. */
+  close(): Promise<void> {
+    return this.#agent.destroy()
+  }
+}
+
+function urlOf(text: string): URL {
+  const url = URL.parse(text)
+  if (url === null || (url.protocol !== 'https:' && url.protocol !== 'http:')) {
+    throw new OutgoingError('url_refused', 'The URL must be an absolute http or https URL.')
+  }
+  if (url.username !== '' || url.password !== '') {
+    throw new OutgoingError('url_refused', 'The URL must not contain a user name or password.')
+  }
+  return url
+}
+
+/** A `lookup` that gives public addresses only. Node asks it for names alone, not for literal addresses. */
+function publicOnly(lookup: typeof resolve): LookupFunction {
+  return (name, options, done) => {
+    lookup(name, { ...options, all: true }, (error, found) => {
+      if (error !== null) return done(error, [])
+      const addresses = found.filter(({ address }) => isPublicAddress(address))
+      if (addresses.length === 0) return done(refused(name), [])
+      const [first] = addresses
+      if (options.all === true) done(null, addresses)
+      else done(null, first?.address ?? '', first?.family)
+    })
+  }
+}
+
+/** Looks at literal addresses before it connects, and at every socket's own peer after it. */
+function connectedToPublic(connect: buildConnector.connector): buildConnector.connector {
+  return (options, done) => {
+    const host = options.hostname.replace(/^\[|\]$/g, '')
+    if (isIP(host) !== 0 && !isPublicAddress(host)) return done(refused(host), null)
+    connect(options, (...[error, socket]: [Error | null, Socket | null]) => {
+      if (error !== null || socket === null) return done(error ?? refused(host), null)
+      if (isPublicAddress(socket.remoteAddress ?? '')) return done(null, socket)
+      socket.destroy()
+      done(refused(host), null)
+    })
+  }
+}
+
+function refused(host: string): OutgoingError {
+  return new OutgoingError('address_refused', `${host} does not have a public address.`)
+}
+
+async function bytesOf(
+  body: Dispatcher.ResponseData['body'],
+  { maxBodyBytes, truncates = false }: OutgoingRequest,
+  host: string,
+): Promise<Buffer> {
+  const chunks: Buffer[] = []
+  let length = 0
+  for await (const chunk of body as AsyncIterable<Buffer>) {
+    chunks.push(chunk)
+    length += chunk.length
+    if (length <= maxBodyBytes) continue
+    // Leaving the loop destroys the body, and with it the connection.
+    if (truncates) break
+    throw new OutgoingError('body_too_large', `${host} sent more than ${maxBodyBytes} bytes.`)
+  }
+  return Buffer.concat(chunks).subarray(0, maxBodyBytes)
+}
+
+function firstOfEach(headers: Dispatcher.ResponseData['headers']): Record<string, string> {
+  const entries = Object.entries(headers).map(([name, value]) => [name, [value].flat()[0] ?? ''])
+  return Object.assign(Object.create(null), Object.fromEntries(entries)) as Record<string, string>
+}
+
+function outgoingError(cause: unknown, host: string, isLate: boolean, isAborted: boolean): OutgoingError {
+  const known = [cause, (cause as Error | undefined)?.cause].find(error => error instanceof OutgoingError)
+  if (known !== undefined) return known
+  if (isAborted) return new OutgoingError('aborted', `The request to ${host} was given up.`, { cause })
+  if (isLate || cause instanceof errors.ConnectTimeoutError) {
+    return new OutgoingError('timed_out', `${host} did not answer in time.`, { cause })
+  }
+  const { code = '' } = cause as { readonly code?: string }
+  if (code === 'ENOTFOUND' || code === 'EAI_AGAIN') {
+    return new OutgoingError('name_not_found', `${host} cannot be resolved.`, { cause })
+  }
+  if (/CERT|TLS|SSL|ERR_TLS|SELF_SIGNED|VERIFY/.test(code)) {
+    return new OutgoingError('tls_failed', `${host} has no valid certificate.`, { cause })
+  }
+  return new OutgoingError('connection_failed', `${host} cannot be reached.`, { cause })
+}

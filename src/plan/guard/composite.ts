@@ -1,0 +1,44 @@
+/** Several reads in one: each root is guarded by itself; what is refused is left out and listed in `refusals`. */
+import { and, dependencies, look, lookAtField } from '../condition.ts'
+import type { GuardedComposite, GuardedItemRoot, GuardedListRoot, GuardedRoot, Refusal } from '../guarded.ts'
+import type { CompositeShape, ItemRoot, ListRoot, Root } from '../plan.ts'
+import type { ModelView } from './model-view.ts'
+import { conclude, guardSelect, guardSelectedList, type Leniency, lookAtSelect, orRefused } from './read.ts'
+import { requireReadable } from './refusals.ts'
+
+export function guardComposite(shape: CompositeShape, view: ModelView): GuardedComposite {
+  const refusals: Refusal[] = []
+  const roots = shape.roots.flatMap(root => {
+    const leniency = { refusals, keys: [root.key] }
+    return orRefused(leniency, () => guardRoot(root, view, leniency)) ?? []
+  })
+  const found = dependencies()
+  for (const root of roots) {
+    found.collections.add(root.collection.name)
+    look(root.rows, found)
+    lookAtSelect(root.select, found)
+    if (root.kind === 'list') for (const { field } of root.list.sort) lookAtField(field, found)
+  }
+  return { kind: 'composite', roots, refusals, ...conclude(found) }
+}
+
+function guardRoot(root: Root, view: ModelView, leniency: Leniency): GuardedRoot {
+  return root.kind === 'item' ? guardItemRoot(root, view, leniency) : guardListRoot(root, view, leniency)
+}
+
+function guardItemRoot(root: ItemRoot, view: ModelView, leniency: Leniency): GuardedItemRoot {
+  const { kind, key, id, event } = root
+  const collection = view.collection(root.collection)
+  const rows = requireReadable(view, collection)
+  const select = guardSelect(root.select, collection, view, leniency)
+  return { kind, key, collection, id, event, rows, select }
+}
+
+function guardListRoot(root: ListRoot, view: ModelView, leniency: Leniency): GuardedListRoot {
+  const { kind, key } = root
+  const collection = view.collection(root.collection)
+  const readable = requireReadable(view, collection)
+  const { rows, list } = guardSelectedList(root.list, collection, view)
+  const select = guardSelect(root.select, collection, view, leniency)
+  return { kind, key, collection, rows: and(readable, rows), list, select }
+}

@@ -1,0 +1,214 @@
+/** The model as one access class sees it: rules, fields and relations, with everything decided that needs no row. */
+import { ApiError } from '../../errors.ts'
+import type { Collection, CollectionAccess, Field, Model, Relation } from '../../model/model.ts'
+import type { Rule, Scalar } from '../../model/rule.ts'
+import { type AccessClass, hasScope, isAnonymous } from '../../principal.ts'
+import { always, and, assuming, never, not, or } from '../condition.ts'
+import type { Condition, Path, VisibleField } from '../guarded.ts'
+import type { Names } from '../names.ts'
+
+export interface ModelView {
+  readonly access: AccessClass
+  collection(name: string): Collection
+  /** What of the collection this class can name. */
+  names(collection: Collection): Names
+  /** Which rows the rule holds for. */
+  rule(rule: Rule, collection: Collection): Condition
+  /** Which rows of the collection may be read. */
+  readable(collection: Collection): Condition
+  /** Which rows of the collection may be created, changed or deleted. */
+  writable(collection: Collection, operation: WriteOperation): Condition
+  /** Which of the readable rows show the field; `never`: it does not exist for this class. */
+  shownIn(collection: Collection, field: Field): Condition
+  /** The relation as it may be followed from readable rows; it is among the collection's `names`. */
+  follow(collection: Collection, relation: Relation): Reachable
+}
+
+export type WriteOperation = Exclude<keyof CollectionAccess, 'read'>
+
+export interface Reachable {
+  readonly path: Path
+  /** In which rows the link is visible. */
+  readonly when: Condition
+  /** Which of the target's rows may be reached. */
+  readonly rows: Condition
+}
+
+const views = new WeakMap<Model, WeakMap<AccessClass, ModelView>>()
+
+export function viewOf(model: Model, access: AccessClass): ModelView {
+  const known = views.get(model) ?? new WeakMap<AccessClass, ModelView>()
+  views.set(model, known)
+  const view = known.get(access) ?? createView(model, access)
+  known.set(access, view)
+  return view
+}
+
+/** What of a collection an access class can name. A default selection holds exactly these fields. */
+export function namesFor(model: Model, collection: Collection, access: AccessClass): Names {
+  return viewOf(model, access).names(collection)
+}
+
+/** What a rule means for an access class, as far as it needs no row. */
+export function staticRule(
+  model: Model,
+  collection: Collection,
+  rule: Rule,
+  access: AccessClass,
+): 'always' | 'never' | 'depends' {
+  const { kind } = viewOf(model, access).rule(rule, collection)
+  return kind === 'always' || kind === 'never' ? kind : 'depends'
+}
+
+/** Whether the access class may read all rows of a collection, whatever they contain. */
+export function readsEveryRow(model: Model, collection: Collection, access: AccessClass): boolean {
+  return viewOf(model, access).readable(collection).kind === 'always'
+}
+
+function createView(model: Model, access: AccessClass): ModelView {
+  const readable = new Map<string, Condition>()
+  const writable = { create: new Map(), update: new Map(), delete: new Map() }
+  const shownIn = new Map<Field, Condition>()
+  const names = new Map<Collection, Names>()
+  const view: ModelView = {
+    access,
+    collection(name) {
+      const found = model.collections.get(name)
+      if (!found) throw new ApiError('NOT_FOUND')
+      return found
+    },
+    names: collection => remembered(names, collection, () => namesIn(collection, view)),
+    rule: (rule, collection) => (access.system ? always : fold(rule, collection, view)),
+    readable: collection =>
+      remembered(readable, collection.name, () => view.rule(collection.access.read, collection)),
+    writable: (collection, operation) =>
+      remembered<string, Condition>(writable[operation], collection.name, () =>
+        view.rule(collection.access[operation], collection),
+      ),
+    shownIn: (collection, field) => remembered(shownIn, field, () => rowsShowing(field, collection, view)),
+    follow: (collection, relation) => follow(collection, relation, view),
+  }
+  return view
+}
+
+function remembered<K, V>(known: Map<K, V>, key: K, make: () => V): V {
+  const found = known.get(key)
+  if (found !== undefined || known.has(key)) return found as V
+  const made = make()
+  known.set(key, made)
+  return made
+}
+
+function namesIn(collection: Collection, view: ModelView): Names {
+  const { fields, relations, searchable } = collection
+  return {
+    collection,
+    fields: new Map([...fields].filter(([, field]) => isShown(field, collection, view))),
+    relations: new Map([...relations].filter(([, relation]) => isLinkShown(relation, collection, view))),
+    searched: searchable.filter(field => view.shownIn(collection, field).kind === 'always'),
+  }
+}
+
+function isShown(field: Field, collection: Collection, view: ModelView): boolean {
+  return view.shownIn(collection, field).kind !== 'never'
+}
+
+/** A relation exists for whoever may read the fields that hold its links. */
+function isLinkShown(relation: Relation, collection: Collection, view: ModelView): boolean {
+  const shows = (holder: Collection, name: string) =>
+    isShown(known(holder.fields, name, holder), holder, view)
+  if (relation.kind === 'one') return shows(collection, relation.field)
+  if (relation.kind === 'many') return shows(view.collection(relation.target), relation.field)
+  const through = view.collection(relation.through)
+  return shows(through, relation.from) && shows(through, relation.to)
+}
+
+function rowsShowing(field: Field, collection: Collection, view: ModelView): Condition {
+  if (view.access.system) return always
+  if (field.internal || field.writeOnly) return never
+  const when = view.rule(field.access.read, collection)
+  return when.kind === 'never' ? never : assuming(view.readable(collection), when)
+}
+
+function follow(collection: Collection, relation: Relation, view: ModelView): Reachable {
+  const target = view.collection(relation.target)
+  const rows = view.readable(target)
+  const shownIn = (holder: Collection, name: string) =>
+    view.shownIn(holder, known(holder.fields, name, holder))
+  if (relation.kind === 'one') {
+    return { path: { relation, target }, when: shownIn(collection, relation.field), rows }
+  }
+  if (relation.kind === 'many') {
+    return { path: { relation, target }, when: always, rows: and(rows, shownIn(target, relation.field)) }
+  }
+  const through = view.collection(relation.through)
+  const joinRows = and(view.readable(through), shownIn(through, relation.from), shownIn(through, relation.to))
+  return { path: { relation, target, through, joinRows }, when: always, rows }
+}
+
+type ByKind = {
+  readonly [K in Rule['kind']]: (rule: Rule & { kind: K }, row: Collection, view: ModelView) => Condition
+}
+
+const foldKind: ByKind = {
+  anyone: () => always,
+  nobody: () => never,
+  signedIn: (_rule, _row, { access }) => (access.signedIn ? always : never),
+  role: (rule, _row, { access }) =>
+    access.role !== null && rule.roles.includes(access.role) ? always : never,
+  // Nobody signed in carries no scope at all, although no scope limits them.
+  scope: (rule, _row, { access }) =>
+    !isAnonymous(access) && hasScope(access.scopes, rule.scope) ? always : never,
+  compare: (rule, row, { access }) => foldComparison(rule, row, access),
+  related: (rule, row, view) => foldRelated(rule, row, view),
+  and: (rule, row, view) => and(...rule.rules.map(one => fold(one, row, view))),
+  or: (rule, row, view) => or(...rule.rules.map(one => fold(one, row, view))),
+  not: (rule, row, view) => not(fold(rule.rule, row, view)),
+}
+
+function fold<K extends Rule['kind']>(rule: Rule & { kind: K }, row: Collection, view: ModelView): Condition {
+  return foldKind[rule.kind](rule, row, view)
+}
+
+/** Rules compare stored values, whether or not the caller may read them. */
+function foldComparison(rule: Rule & { kind: 'compare' }, row: Collection, access: AccessClass): Condition {
+  const field: VisibleField = { field: known(row.fields, rule.field, row), when: always }
+  const { comparison, operand } = rule
+  if (operand.kind === 'userId') {
+    if (!access.signedIn) return never
+    return { kind: 'compare', field, operator: comparison === 'in' ? 'eq' : comparison, operand }
+  }
+  const { value } = operand
+  if (comparison === 'in') return foldIn(field, value)
+  if (value === null && comparison === 'eq') return { kind: 'isNull', field }
+  if (value === null && comparison === 'ne') return not({ kind: 'isNull', field })
+  if (value === null) return never
+  return { kind: 'compare', field, operator: comparison, operand: { kind: 'literal', value } }
+}
+
+function foldIn(field: VisibleField, value: Scalar | readonly Scalar[]): Condition {
+  const values = [...new Set(Array.isArray(value) ? value : [value])].filter(one => one !== null)
+  const [only] = values
+  if (only === undefined) return never
+  if (values.length === 1) {
+    return { kind: 'compare', field, operator: 'eq', operand: { kind: 'literal', value: only } }
+  }
+  return { kind: 'compare', field, operator: 'in', operand: { kind: 'literal', value: values } }
+}
+
+function foldRelated(rule: Rule & { kind: 'related' }, row: Collection, view: ModelView): Condition {
+  const relation = known(row.relations, rule.relation, row)
+  const target = view.collection(relation.target)
+  const rows = fold(rule.rule, target, view)
+  if (rows.kind === 'never') return never
+  const seen = { kind: 'related', rows, stored: true } as const
+  if (relation.kind !== 'manyToMany') return { ...seen, path: { relation, target } as Path }
+  const through = view.collection(relation.through)
+  return { ...seen, path: { relation, target, through, joinRows: always } }
+}
+
+function known<V>(map: ReadonlyMap<string, V>, name: string, row: Collection): V {
+  const found = map.get(name)
+  if (found === undefined) throw new Error(`the model names ${row.name}.${name}, which is not there`)
+  return found
+}

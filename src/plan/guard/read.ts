@@ -1,0 +1,308 @@
+/** Reads: resolves every name in a plan's tree, and folds in the rules of every collection. */
+import { ApiError } from '../../errors.ts'
+import type { FilterOperator } from '../../model/fields/type.ts'
+import type { Collection } from '../../model/model.ts'
+import {
+  always,
+  and,
+  type Dependencies,
+  dependencies,
+  look,
+  lookAlong,
+  lookAtField,
+  never,
+  not,
+  or,
+} from '../condition.ts'
+import type {
+  Condition,
+  GuardedItem,
+  GuardedList,
+  GuardedRelation,
+  GuardedSelected,
+  GuardedSelectedList,
+  GuardedSort,
+  Refusal,
+  VisibleField,
+} from '../guarded.ts'
+import { findField, findRelation, findSortable, quoted, type Refuse } from '../names.ts'
+import { isTotal, type TotalOrder } from '../order.ts'
+import type {
+  Filter,
+  ItemShape,
+  ListShape,
+  Selected,
+  SelectedList,
+  SelectedRelation,
+  Window,
+} from '../plan.ts'
+import { rankFault, rankField, rankKey } from '../rank.ts'
+import type { ModelView, Reachable } from './model-view.ts'
+import { mayNotRead, noSearch, refuseName, requireReadable } from './refusals.ts'
+
+export function guardItem(shape: ItemShape, view: ModelView): GuardedItem {
+  const collection = view.collection(shape.collection)
+  const rows = requireReadable(view, collection)
+  const select = guardSelect(shape.select, collection, view)
+  const found = dependencies()
+  found.collections.add(collection.name)
+  look(rows, found)
+  lookAtSelect(select, found)
+  return { kind: 'item', collection, id: shape.id, rows, select, ...conclude(found) }
+}
+
+export function guardList(shape: ListShape, view: ModelView): GuardedList {
+  const collection = view.collection(shape.collection)
+  const within = shape.within && guardWithin(shape.within, collection, view)
+  const readable = requireReadable(view, collection)
+  const rows = and(
+    readable,
+    within?.reached.rows ?? always,
+    shape.filter ? guardFilter(shape.filter, collection, view) : always,
+    shape.search === undefined ? always : guardSearch(shape.search, collection, view),
+  )
+  const sort = guardSort(shape.sort, collection, view, shape.search !== undefined)
+  const select = guardSelect(shape.select, collection, view)
+  const found = dependencies()
+  found.collections.add(collection.name)
+  look(rows, found)
+  if (within) lookAtWithin(within.guarded, found)
+  for (const { field } of sort) lookAtField(field, found)
+  lookAtSelect(select, found)
+  return {
+    kind: 'list',
+    collection,
+    within: within?.guarded,
+    rows,
+    sort,
+    window: guardWindow(shape.window, sort),
+    select,
+    ...conclude(found),
+  }
+}
+
+export function conclude(found: Dependencies): { reads: readonly string[]; personal: boolean } {
+  return { reads: [...found.collections].sort(), personal: found.userId }
+}
+
+type Within = NonNullable<GuardedList['within']>
+
+function guardWithin(
+  within: NonNullable<ListShape['within']>,
+  collection: Collection,
+  view: ModelView,
+): { guarded: Within; reached: Reachable } {
+  const parent = view.collection(within.collection)
+  const rows = requireReadable(view, parent)
+  const reached = reach(parent, within.relation, view)
+  const { path } = reached
+  if (path.relation.kind === 'one' || path.target !== collection) {
+    throw new Error(`${parent.name}.${within.relation} leads to no list of ${collection.name}`)
+  }
+  return { guarded: { collection: parent, id: within.id, rows, path }, reached }
+}
+
+function lookAtWithin(within: Within, found: Dependencies): void {
+  found.collections.add(within.collection.name)
+  look(within.rows, found)
+  lookAlong(within.path, [], found)
+}
+
+/** Follows a relation that the plan names, whose target the caller must be allowed to read. */
+function reach(
+  collection: Collection,
+  name: string,
+  view: ModelView,
+  refuse: Refuse = refuseName,
+): Reachable {
+  const relation = findRelation(view.names(collection), name, refuse)
+  const reached = view.follow(collection, relation)
+  if ('through' in reached.path) requireReadable(view, reached.path.through)
+  requireReadable(view, reached.path.target)
+  return reached
+}
+
+function guardWindow(window: Window, sort: readonly GuardedSort[]): Window {
+  if (window.kind === 'cursor' && window.after && window.after.length !== sort.length) {
+    throw new Error(`a cursor window over ${sort.length} sort keys has ${window.after.length} values`)
+  }
+  return window
+}
+
+/** A field that the plan names, as this caller reads it. */
+function fieldOf(
+  collection: Collection,
+  name: string,
+  view: ModelView,
+  refuse: Refuse = refuseName,
+  find = findField,
+): VisibleField {
+  const field = find(view.names(collection), name, refuse)
+  return { field, when: view.shownIn(collection, field) }
+}
+
+/** Where a lenient selection lists what it leaves out; without it, a refusal refuses the whole plan. */
+export interface Leniency {
+  readonly refusals: Refusal[]
+  /** The keys that lead to the selection. */
+  readonly keys: readonly string[]
+}
+
+export function guardSelect(
+  select: readonly Selected[],
+  collection: Collection,
+  view: ModelView,
+  leniency?: Leniency,
+): readonly GuardedSelected[] {
+  return select.flatMap(selected => {
+    const within = leniency && { ...leniency, keys: [...leniency.keys, selected.key] }
+    return orRefused(within, () => guardSelected(selected, collection, view, within)) ?? []
+  })
+}
+
+/** What `guard` returns. When it refuses a part of a lenient selection: undefined, and the refusal is listed. */
+export function orRefused<T>(leniency: Leniency | undefined, guard: () => T): T | undefined {
+  try {
+    return guard()
+  } catch (error) {
+    if (!leniency || !(error instanceof ApiError)) throw error
+    leniency.refusals.push({ keys: leniency.keys, error })
+    return undefined
+  }
+}
+
+/** A lenient selection says that a name exists, but that this caller may not read it. */
+function refuseIn(
+  leniency: Leniency | undefined,
+  view: ModelView,
+  collection: Collection,
+  name: string,
+): Refuse {
+  return leniency ? () => mayNotRead(view, collection, name) : refuseName
+}
+
+function guardSelected(
+  selected: Selected,
+  collection: Collection,
+  view: ModelView,
+  leniency: Leniency | undefined,
+): GuardedSelected {
+  if (selected.kind === 'constant') return selected
+  if (selected.kind === 'relation') return guardRelation(selected, collection, view, leniency)
+  const { kind, key, field: name, as } = selected
+  return { kind, key, field: fieldOf(collection, name, view, refuseIn(leniency, view, collection, name)), as }
+}
+
+function guardRelation(
+  selected: SelectedRelation,
+  collection: Collection,
+  view: ModelView,
+  leniency: Leniency | undefined,
+): GuardedRelation {
+  const { relation: name } = selected
+  const refuse = refuseIn(leniency, view, collection, name)
+  const { path, when, rows } = reach(collection, name, view, refuse)
+  const { target } = path
+  const { kind, key } = selected
+  if (path.relation.kind === 'one') {
+    const select = guardSelect(selected.select, target, view, leniency)
+    return { kind, key, path, rows, when, select, list: undefined }
+  }
+  if (!selected.list)
+    throw new Error(`the relation ${collection.name}.${selected.relation} is selected without a list`)
+  const list = guardSelectedList(selected.list, target, view)
+  const select = guardSelect(selected.select, target, view, leniency)
+  return { kind, key, path, rows: and(rows, list.rows), when, select, list: list.list }
+}
+
+/** The condition that a selected list adds to its rows, and the list itself. */
+export function guardSelectedList(
+  selected: SelectedList,
+  collection: Collection,
+  view: ModelView,
+): { readonly rows: Condition; readonly list: GuardedSelectedList } {
+  const { filter, search, after, limit, connection } = selected
+  const rows = and(
+    filter ? guardFilter(filter, collection, view) : always,
+    search === undefined ? always : guardSearch(search, collection, view),
+  )
+  const sort = guardSort(selected.sort, collection, view, search !== undefined)
+  if (after && after.length !== sort.length) {
+    throw new Error(`a position over ${sort.length} sort keys has ${after.length} values`)
+  }
+  return { rows, list: { sort, limit, after, connection } }
+}
+
+function guardSort(
+  order: TotalOrder,
+  collection: Collection,
+  view: ModelView,
+  isSearch: boolean,
+): readonly GuardedSort[] {
+  if (!isTotal(order)) throw new Error('the order of a list ends with id: `totalOrder` makes it so')
+  const fault = rankFault(order, isSearch)
+  if (fault !== undefined) throw new ApiError('BAD_REQUEST', `The order by rank ${fault}.`)
+  return order.map(({ field: name, descending }) => {
+    if (name === rankKey) return { field: { field: rankField(collection), when: always }, descending }
+    return { field: fieldOf(collection, name, view, refuseName, findSortable), descending }
+  })
+}
+
+function guardFilter(filter: Filter, collection: Collection, view: ModelView): Condition {
+  switch (filter.kind) {
+    case 'compare':
+      return guardComparison(filter, collection, view)
+    case 'related': {
+      const { path, when, rows } = reach(collection, filter.relation, view)
+      const wanted = and(rows, guardFilter(filter.filter, path.target, view))
+      return wanted.kind === 'never' ? never : and(when, { kind: 'related', path, rows: wanted })
+    }
+    case 'not':
+      return not(guardFilter(filter.filter, collection, view))
+    case 'and':
+      return and(...filter.filters.map(one => guardFilter(one, collection, view)))
+    case 'or':
+      return or(...filter.filters.map(one => guardFilter(one, collection, view)))
+  }
+}
+
+function guardComparison(
+  { field: name, operator, param }: Filter & { kind: 'compare' },
+  collection: Collection,
+  view: ModelView,
+): Condition {
+  const field = fieldOf(collection, name, view)
+  const { operators } = field.field.type
+  if (!operators.includes(operator)) {
+    throw new ApiError('BAD_REQUEST', `The field ${quoted(name)} of ${collection.name} ${takes(operators)}`)
+  }
+  if (operator === 'null') return { kind: 'nullness', field, param }
+  return { kind: 'compare', field, operator, operand: { kind: 'param', param } }
+}
+
+function takes(operators: readonly FilterOperator[]): string {
+  return operators.length > 0 ? `can be filtered with ${operators.join(', ')}.` : 'cannot be filtered.'
+}
+
+function guardSearch(param: number, collection: Collection, view: ModelView): Condition {
+  const fields = view.names(collection).searched
+  if (fields.length === 0) throw noSearch(collection)
+  return { kind: 'search', fields, param, isWhole: fields.length === collection.searchable.length }
+}
+
+export function lookAtSelect(select: readonly GuardedSelected[], found: Dependencies): void {
+  for (const selected of select) {
+    if (selected.kind === 'field') lookAtField(selected.field, found)
+    if (selected.kind === 'relation') lookAtRelation(selected, found)
+  }
+}
+
+function lookAtRelation({ path, rows, when, select, list }: GuardedRelation, found: Dependencies): void {
+  look(when, found)
+  lookAlong(path, [rows], found)
+  const beyond = dependencies()
+  for (const { field } of list?.sort ?? []) lookAtField(field, beyond)
+  lookAtSelect(select, beyond)
+  for (const name of beyond.collections) found.collections.add(name)
+  if (beyond.userId) found.userId = true
+}

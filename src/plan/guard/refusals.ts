@@ -1,0 +1,60 @@
+/** The guard's refusals. */
+import { ApiError } from '../../errors.ts'
+import type { Collection, Field } from '../../model/model.ts'
+import { hasScope, isAnonymous } from '../../principal.ts'
+import { never } from '../condition.ts'
+import type { Condition } from '../guarded.ts'
+import { type NameFault, quoted } from '../names.ts'
+import type { ModelView } from './model-view.ts'
+
+/** How the guard refuses a name: it does not know which part of the request gave it. */
+export function refuseName({ message }: NameFault): ApiError {
+  return new ApiError('BAD_REQUEST', `The request ${message}`)
+}
+
+/** Also for a caller who may read none of the searchable fields in every row. */
+export function noSearch(collection: Collection): ApiError {
+  return new ApiError('BAD_REQUEST', `There is nothing to search in ${collection.name}.`)
+}
+
+/** Throws INSUFFICIENT_SCOPE unless the caller's scopes cover the action on the collection. */
+export function requireScope(view: ModelView, action: 'read' | 'write', collection: Collection): void {
+  const scope = `${action}:${collection.singular}`
+  if (view.access.system || hasScope(view.access.scopes, scope)) return
+  throw new ApiError('INSUFFICIENT_SCOPE', `This needs the scope ${scope}.`, { scope })
+}
+
+/** Throws UNAUTHORIZED or FORBIDDEN when no row at all is allowed. */
+export function requirePossible(view: ModelView, allowed: Condition, deed: string): void {
+  if (allowed.kind !== never.kind) return
+  if (isAnonymous(view.access)) {
+    throw new ApiError('UNAUTHORIZED', `Nobody may ${deed} without a credential.`)
+  }
+  if (!view.access.signedIn)
+    throw new ApiError('FORBIDDEN', `An app may not ${deed} by itself: it needs a user.`)
+  throw new ApiError('FORBIDDEN', `You may not ${deed}.`)
+}
+
+/** The rows of a collection that the caller may read. Throws when the scope is missing, or no row can be readable. */
+export function requireReadable(view: ModelView, collection: Collection): Condition {
+  requireScope(view, 'read', collection)
+  const rows = view.readable(collection)
+  requirePossible(view, rows, `read ${collection.name}`)
+  return rows
+}
+
+export function mayNotSet(fields: readonly Field[]): ApiError {
+  const names = fields.map(field => quoted(field.name)).join(', ')
+  const details = fields.map(field => ({
+    field: field.name,
+    code: 'forbidden',
+    message: 'You may not set this field.',
+  }))
+  return new ApiError('FORBIDDEN', `You may not set ${names}.`, { details })
+}
+
+/** For a field or relation that exists, but not for this caller. */
+export function mayNotRead(view: ModelView, collection: Collection, name: string): ApiError {
+  const message = `You may not read ${quoted(name)} of ${collection.name}.`
+  return new ApiError(isAnonymous(view.access) ? 'UNAUTHORIZED' : 'FORBIDDEN', message)
+}

@@ -1,0 +1,72 @@
+/**
+ * Names that a client gives. A field or relation that the caller may not read is as unknown as one that was never
+ * declared: the same code, the same words.
+ */
+import type { ApiError } from '../errors.ts'
+import type { Collection, Field, Relation } from '../model/model.ts'
+import { nearest } from '../model/nearest.ts'
+
+/** What exists of a collection for an access class. */
+export interface Names {
+  readonly collection: Collection
+  /** In the model's order. Some of them read as null in some rows. */
+  readonly fields: ReadonlyMap<string, Field>
+  /** In the model's order. The collections that they lead to may still be refused. */
+  readonly relations: ReadonlyMap<string, Relation>
+  /** The fields in which a search looks: those that the caller reads in every row. */
+  readonly searched: readonly Field[]
+}
+
+export interface NameFault {
+  readonly code: 'unknown_field' | 'unknown_relation' | 'not_sortable'
+  /** The end of a sentence whose subject gave the name. */
+  readonly message: string
+  /** The name that was probably meant. */
+  readonly meant: string | undefined
+}
+
+/** Makes the error: only the transport knows what gave the name. */
+export type Refuse = (fault: NameFault) => ApiError
+
+/** In characters of a client's text that is repeated to it. */
+export const longestShown = 60
+
+/** A client's text, safe to repeat: escaped, and no longer than a name may be. */
+export function quoted(text: string): string {
+  return JSON.stringify(text.length > longestShown ? `${text.slice(0, longestShown)}…` : text)
+}
+
+function unknown(
+  kind: 'field' | 'relation',
+  name: string,
+  { collection }: Names,
+  known: Iterable<string>,
+): NameFault {
+  const meant = nearest(name, known)
+  const hint = meant === undefined ? '' : ` Did you mean \`${meant}\`?`
+  const message = `names ${quoted(name)}, which is no ${kind} of ${collection.name}.${hint}`
+  return { code: `unknown_${kind}`, message, meant }
+}
+
+export function findField(names: Names, name: string, refuse: Refuse): Field {
+  const field = names.fields.get(name)
+  if (!field) throw refuse(unknown('field', name, names, names.fields.keys()))
+  return field
+}
+
+export function findRelation(names: Names, name: string, refuse: Refuse): Relation {
+  const relation = names.relations.get(name)
+  if (!relation) throw refuse(unknown('relation', name, names, names.relations.keys()))
+  return relation
+}
+
+/** A field by which lists can be sorted. */
+export function findSortable(names: Names, name: string, refuse: Refuse): Field {
+  const field = findField(names, name, refuse)
+  if (field.type.sortable) return field
+  throw refuse({
+    code: 'not_sortable',
+    message: `names ${quoted(name)}, which has no order.`,
+    meant: undefined,
+  })
+}

@@ -1,0 +1,89 @@
+/** The plans that Portico makes for itself, of its own collections: short to write, run as `system`. */
+import type { FilterOperator, JsonValue } from '../model/fields/type.ts'
+import { system } from '../principal.ts'
+import { type Awaitable, then } from './answer.ts'
+import { orderById } from './order.ts'
+import type { DeleteShape, Filter, ItemShape, ListShape, Selected, UpdateShape } from './plan.ts'
+import type { Run } from './run.ts'
+
+/** A field's name, or something else to select. */
+type Selection = readonly (string | Selected)[]
+
+/** Fields under their own names. */
+export function selected(selection: Selection): readonly Selected[] {
+  return selection.map(one => (typeof one === 'string' ? { kind: 'field', key: one, field: one } : one))
+}
+
+/** Arguments: the id. */
+export function itemShape(collection: string, selection: Selection): ItemShape {
+  return { kind: 'item', collection, id: 0, select: selected(selection) }
+}
+
+/** The first argument of a list that is not its offset or its limit. */
+const firstOwnParam = 2
+
+/** For `listShape`: compares a field with the argument after the limit. */
+export function where(field: string, operator: FilterOperator = 'eq'): Filter {
+  return { kind: 'compare', field, operator, param: firstOwnParam }
+}
+
+/** A list in the order of ids, without a total. Arguments: the offset, the limit, then what the filter and selection take. */
+export function listShape(collection: string, selection: Selection, filter?: Filter): ListShape {
+  return {
+    kind: 'list',
+    collection,
+    within: undefined,
+    filter,
+    search: undefined,
+    sort: orderById,
+    window: { kind: 'page', offset: 0, limit: 1, total: 'none' },
+    select: selected(selection),
+  }
+}
+
+/** Sets these fields and leaves the others as they are; answers with the id. Arguments: the id, then the fields' values. */
+export function updateShape(collection: string, fields: readonly string[]): UpdateShape {
+  return {
+    kind: 'update',
+    mode: 'merge',
+    collection,
+    id: 0,
+    set: fields.map((field, index) => ({ field, param: index + 1 })),
+    ifMatch: undefined,
+    select: selected(['id']),
+  }
+}
+
+/** Arguments: the id. */
+export function deleteShape(collection: string): DeleteShape {
+  return { kind: 'delete', collection, id: 0, ifMatch: undefined }
+}
+
+async function readPage<R>(run: Run, shape: ListShape, args: readonly JsonValue[]): Promise<readonly R[]> {
+  const { text } = await run.list({ shape, args }, system)
+  return JSON.parse(text ?? '[]')
+}
+
+const pageSize = 10_000
+
+/** All items of a `listShape`, whose own arguments are `values`. */
+export async function readAll<R>(run: Run, shape: ListShape, ...values: JsonValue[]): Promise<readonly R[]> {
+  const found: R[] = []
+  for (;;) {
+    const page = await readPage<R>(run, shape, [found.length, pageSize, ...values])
+    found.push(...page)
+    if (page.length < pageSize) return found
+  }
+}
+
+/** The first item of a `listShape`, at once where the store answers at once. */
+export function readFirst<R>(run: Run, shape: ListShape, ...values: JsonValue[]): Awaitable<R | undefined> {
+  return then(run.list({ shape, args: [0, 1, ...values] }, system), ({ text }) => JSON.parse(text ?? '[]')[0])
+}
+
+/** The item of an `itemShape`; undefined when there is none. */
+export function readItem<R>(run: Run, shape: ItemShape, id: number): Awaitable<R | undefined> {
+  return then(run.item({ shape, args: [id] }, system), ({ text }) =>
+    text === null ? undefined : JSON.parse(text),
+  )
+}

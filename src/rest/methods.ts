@@ -1,0 +1,45 @@
+/** Which methods a route takes: those of the operations that exist. */
+import type { Collection } from '../model/model.ts'
+import { exists } from './operations.ts'
+import type { Route } from './routes.ts'
+
+const methodsOf = {
+  collection: [
+    ['read', ['GET', 'HEAD']],
+    ['create', ['POST']],
+  ],
+  item: [
+    ['read', ['GET', 'HEAD']],
+    ['update', ['PUT', 'PATCH']],
+    ['delete', ['DELETE']],
+  ],
+} as const
+
+/** Whether the route accepts GET and HEAD. */
+export function isReadable(route: Route): boolean {
+  return (route.kind !== 'collection' && route.kind !== 'item') || exists(route.collection, 'read')
+}
+
+const readOnly: readonly string[] = ['GET', 'HEAD', 'OPTIONS']
+
+function methodsFor(collection: Collection, kind: keyof typeof methodsOf): readonly string[] {
+  const methods = methodsOf[kind].flatMap(([operation, names]) =>
+    exists(collection, operation) ? names : [],
+  )
+  return methods.length === 0 ? [] : [...methods, 'OPTIONS']
+}
+
+const known = {
+  collection: new WeakMap<Collection, readonly string[]>(),
+  item: new WeakMap<Collection, readonly string[]>(),
+}
+
+/** The methods that a route accepts, for `Allow` (RFC 9110, 10.2.1). Empty: the route does not exist. */
+export function allowedMethods(route: Route): readonly string[] {
+  if (route.kind !== 'collection' && route.kind !== 'item') return readOnly
+  const found = known[route.kind].get(route.collection)
+  if (found) return found
+  const made = methodsFor(route.collection, route.kind)
+  known[route.kind].set(route.collection, made)
+  return made
+}

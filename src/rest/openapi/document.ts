@@ -1,0 +1,260 @@
+/** The OpenAPI 3.1 document of a model: exactly the operations that exist. */
+import type { JsonSchema } from '../../model/fields/type.ts'
+import type { Collection, ManyToMany, Model, ToMany } from '../../model/model.ts'
+import type { BodyMode } from '../../model/schemas.ts'
+import { canFollow, collectionsAlong, exists } from '../operations.ts'
+import { prefix } from '../routes.ts'
+import { createDocument, type Document } from './names.ts'
+import { itemParameters, listParameters, parameters } from './parameters.ts'
+import { headers, responses, success } from './responses.ts'
+import { collectionSchemas, isRevealing, shared } from './schemas.ts'
+import { type Access, accessMembers, securitySchemes } from './security.ts'
+
+/** Ends the description of a write's response. */
+const shown = '; whoever may not read it is told its `id`.'
+
+interface Described {
+  readonly id: string
+  readonly summary: string
+  /** What it does to which collections; first the collection that it belongs to. */
+  readonly accesses: readonly [Access, ...Access[]]
+  readonly signedIn?: boolean
+}
+
+/** The members that every operation on a collection has. */
+function base(document: Document, { id, summary, accesses, signedIn }: Described): JsonSchema {
+  const [{ collection }] = accesses
+  return {
+    operationId: document.operationId(id),
+    summary,
+    tags: [collection.name],
+    ...accessMembers(document.model, accesses, signedIn),
+    ...(collection.deprecated && { deprecated: true }),
+  }
+}
+
+function requestBody(document: Document, collection: Collection, mode: BodyMode): JsonSchema {
+  const schema = { schema: document.schema(collection, mode) }
+  const merge = mode === 'merge' && { 'application/merge-patch+json': schema }
+  return { required: true, content: { 'application/json': schema, ...merge } }
+}
+
+function listOperation(document: Document, collection: Collection, described: Described): JsonSchema {
+  return {
+    ...base(document, described),
+    parameters: listParameters(document, collection),
+    responses: {
+      200: success('A page of items.', document.schema(collection, 'list'), headers.list),
+      304: { description: 'Nothing has changed.', headers: headers.read },
+      ...responses(400, 401, 403, 404, 406, 429, 500, 503),
+    },
+  }
+}
+
+function readOperation(document: Document, collection: Collection): JsonSchema {
+  const described: Described = {
+    id: `get_${collection.singular}`,
+    summary: `Read one of ${collection.name}`,
+    accesses: [{ collection, operation: 'read' }],
+  }
+  return {
+    ...base(document, described),
+    parameters: itemParameters('If-None-Match'),
+    responses: {
+      200: success('The item.', document.schema(collection, 'item'), headers.read),
+      304: { description: 'Nothing has changed.', headers: headers.read },
+      ...responses(400, 401, 403, 404, 406, 429, 500, 503),
+    },
+  }
+}
+
+function createOperation(document: Document, collection: Collection): JsonSchema {
+  const described: Described = {
+    id: `create_${collection.singular}`,
+    summary: `Add to ${collection.name}`,
+    accesses: [{ collection, operation: 'create' }],
+  }
+  return {
+    ...base(document, described),
+    parameters: itemParameters(),
+    requestBody: requestBody(document, collection, 'create'),
+    responses: {
+      201: success(
+        `The new item${shown}`,
+        document.schema(collection, isRevealing(collection) ? 'created' : 'item'),
+        headers.created,
+      ),
+      ...responses(400, 401, 403, 406, 408, 409, 413, 415, 429, 500, 503),
+    },
+  }
+}
+
+function updateOperation(document: Document, collection: Collection, mode: 'replace' | 'merge'): JsonSchema {
+  const summary = mode === 'replace' ? 'Replace all writable fields' : 'Change some fields'
+  const described: Described = {
+    id: `${mode === 'replace' ? 'replace' : 'update'}_${collection.singular}`,
+    summary,
+    accesses: [{ collection, operation: 'update' }],
+  }
+  return {
+    ...base(document, described),
+    parameters: itemParameters('If-Match'),
+    requestBody: requestBody(document, collection, mode),
+    responses: {
+      200: success(`The item as it is now${shown}`, document.schema(collection, 'item'), headers.written),
+      ...responses(400, 401, 403, 404, 406, 408, 409, 412, 413, 415, 429, 500, 503),
+    },
+  }
+}
+
+function deleteOperation(document: Document, collection: Collection): JsonSchema {
+  const described: Described = {
+    id: `delete_${collection.singular}`,
+    summary: `Delete one of ${collection.name}`,
+    accesses: [{ collection, operation: 'delete' }],
+  }
+  return {
+    ...base(document, described),
+    parameters: [{ $ref: '#/components/parameters/If-Match' }],
+    responses: {
+      204: { description: 'It is gone.', headers: headers.gone },
+      ...responses(400, 401, 403, 404, 406, 409, 412, 429, 500, 503),
+    },
+  }
+}
+
+const idParameter = { $ref: '#/components/parameters/id' }
+
+function collectionPath(document: Document, collection: Collection): JsonSchema {
+  const described: Described = {
+    id: `list_${collection.name}`,
+    summary: `List ${collection.name}`,
+    accesses: [{ collection, operation: 'read' }],
+  }
+  return {
+    ...(collection.description !== undefined && { description: collection.description }),
+    ...(exists(collection, 'read') && { get: listOperation(document, collection, described) }),
+    ...(exists(collection, 'create') && { post: createOperation(document, collection) }),
+  }
+}
+
+function itemPath(document: Document, collection: Collection): JsonSchema {
+  return {
+    parameters: [idParameter],
+    ...(exists(collection, 'read') && { get: readOperation(document, collection) }),
+    ...(exists(collection, 'update') && {
+      put: updateOperation(document, collection, 'replace'),
+      patch: updateOperation(document, collection, 'merge'),
+    }),
+    ...(exists(collection, 'delete') && { delete: deleteOperation(document, collection) }),
+  }
+}
+
+function sublistPath(
+  document: Document,
+  collection: Collection,
+  relation: ToMany | ManyToMany,
+): JsonSchema | undefined {
+  const [target, ...through] = collectionsAlong(document.model, relation)
+  if (!target || !exists(collection, 'read') || !canFollow(document.model, collection, relation))
+    return undefined
+  const read = (each: Collection): Access => ({ collection: each, operation: 'read' })
+  const described: Described = {
+    id: `list_${relation.name}_of_${collection.singular}`,
+    summary: `List the ${relation.name} of one of ${collection.name}`,
+    accesses: [read(target), read(collection), ...through.map(read)],
+  }
+  return { parameters: [idParameter], get: listOperation(document, target, described) }
+}
+
+function hasMethods(path: JsonSchema): boolean {
+  return Object.keys(path).some(key => key !== 'parameters' && key !== 'description')
+}
+
+function collectionPaths(document: Document, collection: Collection): [string, JsonSchema][] {
+  const root = `${prefix}/${collection.name}`
+  const paths: [string, JsonSchema][] = [
+    [root, collectionPath(document, collection)],
+    [`${root}/{id}`, itemPath(document, collection)],
+  ]
+  for (const relation of collection.relations.values()) {
+    const path = relation.kind === 'one' ? undefined : sublistPath(document, collection, relation)
+    if (path) paths.push([`${root}/{id}/${relation.name}`, path])
+  }
+  return paths.filter(([, path]) => hasMethods(path))
+}
+
+function mePath(document: Document): [string, JsonSchema][] {
+  const users = document.model.collections.get('users')
+  if (!users || !exists(users, 'read')) return []
+  const described: Described = {
+    id: 'get_me',
+    summary: 'Read your own user',
+    accesses: [{ collection: users, operation: 'read' }],
+    signedIn: true,
+  }
+  const get = {
+    ...base(document, described),
+    parameters: itemParameters('If-None-Match'),
+    responses: {
+      200: success('The user behind the credential.', document.schema(users, 'item'), headers.read),
+      304: { description: 'Nothing has changed.', headers: headers.read },
+      ...responses(400, 401, 403, 404, 406, 429, 500, 503),
+    },
+  }
+  return [[`${prefix}/me`, { get }]]
+}
+
+const documentPath = (document: Document): [string, JsonSchema] => [
+  `${prefix}/openapi.json`,
+  {
+    get: {
+      operationId: document.operationId('get_openapi'),
+      summary: 'Read this document',
+      description: 'Who may: anyone.',
+      tags: ['openapi'],
+      security: [{}],
+      parameters: [{ $ref: '#/components/parameters/If-None-Match' }],
+      responses: {
+        200: success('OpenAPI 3.1.', { type: 'object', additionalProperties: true }, headers.read),
+        304: { description: 'Nothing has changed.', headers: headers.read },
+        ...responses(400, 401, 406, 429, 500, 503),
+      },
+    },
+  },
+]
+
+/**
+ * The document, as a JSON value. `baseUrl` names the server, without a trailing slash;
+ * without it, the server that the document was read from.
+ */
+export function openapi(model: Model, baseUrl: string | undefined): JsonSchema {
+  const collections = [...model.collections.values()]
+  const document = createDocument(model, Object.keys(shared.schemas))
+  const schemas = collections.flatMap(collection => collectionSchemas(document, collection))
+  const paths = collections.flatMap(collection => collectionPaths(document, collection))
+  return {
+    openapi: '3.1.1',
+    info: { title: 'REST API', version: '1', description: shared.introduction },
+    servers: [{ url: baseUrl ?? '/' }],
+    tags: [
+      ...collections.map(({ name, description }) => ({
+        name,
+        ...(description !== undefined && { description }),
+      })),
+      { name: 'openapi', description: 'This document.' },
+    ],
+    paths: Object.fromEntries([...paths, ...mePath(document), documentPath(document)]),
+    components: {
+      schemas: {
+        ...Object.fromEntries([...schemas, ...document.enumerations]),
+        ...shared.schemas,
+      },
+      parameters,
+      headers: headers.components,
+      responses: responses.components,
+      securitySchemes,
+    },
+    'x-scopes': Object.fromEntries(model.scopes),
+  }
+}

@@ -1,0 +1,191 @@
+/** The schemas of the OpenAPI document. Request bodies have the schemas that validate them. */
+import { catalogue } from '../../errors.ts'
+import type { JsonSchema } from '../../model/fields/type.ts'
+import type { Collection, Relation } from '../../model/model.ts'
+import { revealedByPortico } from '../../model/revealed.ts'
+import type { BodyMode } from '../../model/schemas.ts'
+import { bodySchema, itemSchema } from '../../model/validate.ts'
+import { canFollow, exists, visibleFields } from '../operations.ts'
+import { lastPage, maxPerPage } from '../query/list.ts'
+import { includedLimit } from '../query/select.ts'
+import type { Document } from './names.ts'
+import { shownSchema } from './values.ts'
+
+function relationSchema(
+  document: Document,
+  collection: Collection,
+  relation: Relation,
+): JsonSchema | undefined {
+  const target = document.model.collections.get(relation.target)
+  if (!target || !canFollow(document.model, collection, relation)) return undefined
+  const schema = document.schema(target, 'item')
+  const description = `With \`include=${relation.name}\`.`
+  return relation.kind === 'one'
+    ? { anyOf: [schema, { type: 'null' }], description }
+    : {
+        type: 'array',
+        items: schema,
+        maxItems: includedLimit,
+        description: `${description} In the order of ids.`,
+      }
+}
+
+/** An item without `fields`, and the relations that `include` may add. A writer who may not read it gets its id. */
+function shapedSchema(document: Document, collection: Collection): JsonSchema {
+  const isReadable = exists(collection, 'read')
+  const visible = new Set(isReadable ? visibleFields(collection).map(({ name }) => name) : ['id'])
+  const whole = itemSchema(collection, field => document.valueSchema(collection, field))
+  const properties = Object.entries(whole['properties'] ?? {}).filter(([name]) => visible.has(name))
+  const required = [whole['required'] ?? []].flat().filter(name => visible.has(String(name)))
+  for (const relation of isReadable ? collection.relations.values() : []) {
+    const schema = relationSchema(document, collection, relation)
+    if (schema) properties.push([relation.name, schema])
+  }
+  return {
+    type: 'object',
+    description: 'With `fields`, only those that it names.',
+    properties: Object.fromEntries(properties),
+    ...(required.length > 0 && { required }),
+  }
+}
+
+function listSchema(document: Document, collection: Collection): JsonSchema {
+  return {
+    type: 'object',
+    required: ['data', 'meta'],
+    properties: {
+      data: { type: 'array', items: document.schema(collection, 'item'), maxItems: maxPerPage },
+      meta: {
+        anyOf: ['PageMeta', 'CursorMeta', 'UncountedMeta'].map(name => ({
+          $ref: `#/components/schemas/${name}`,
+        })),
+      },
+    },
+  }
+}
+
+/** Whether the response to a create contains more than the item. */
+export function isRevealing({ name }: Collection): boolean {
+  return revealedByPortico.has(name)
+}
+
+function createdSchema(document: Document, collection: Collection): JsonSchema {
+  const revealed = Object.entries(revealedByPortico.get(collection.name) ?? {})
+  const properties = revealed.map(([name, description]) => [name, { type: 'string', description }])
+  return {
+    allOf: [
+      document.schema(collection, 'item'),
+      { type: 'object', properties: Object.fromEntries(properties) },
+    ],
+  }
+}
+
+function bodyModes(collection: Collection): readonly BodyMode[] {
+  const update: readonly BodyMode[] = exists(collection, 'update') ? ['replace', 'merge'] : []
+  return exists(collection, 'create') ? ['create', ...update] : update
+}
+
+/** The schemas of one collection, by name. */
+export function collectionSchemas(document: Document, collection: Collection): [string, JsonSchema][] {
+  const created = isRevealing(collection) ? createdSchema(document, collection) : undefined
+  return [
+    [document.schemaName(collection, 'item'), shapedSchema(document, collection)],
+    [document.schemaName(collection, 'list'), listSchema(document, collection)],
+    ...(created ? [[document.schemaName(collection, 'created'), created] as [string, JsonSchema]] : []),
+    ...bodyModes(collection).map((mode): [string, JsonSchema] => [
+      document.schemaName(collection, mode),
+      bodySchema(collection, mode, field => document.valueSchema(collection, field)),
+    ]),
+  ]
+}
+
+const code = { $ref: '#/components/schemas/ErrorCode' }
+const faults = { type: 'array', items: { $ref: '#/components/schemas/FieldFault' }, maxItems: 100 }
+const perPage = { type: 'integer', minimum: 1, maximum: maxPerPage }
+
+export const shared = {
+  introduction: [
+    'Items are read with GET and written with POST, PUT, PATCH and DELETE. Lists come in pages (`page`) or by',
+    '`cursor`; the cursor form costs the same at any depth. Items have every field that their schema requires, unless',
+    '`fields` names some: then they have those alone. Times are given out in UTC, and taken as RFC 3339 has them, without',
+    'leap seconds. Whole numbers stay within ±(2^53 − 1). Filters go along relations too, up to three far and with every',
+    'operator of the field at their end, as in `author.name[contains]=Ann`; the parameters of a list name the nearest of',
+    'them. Errors are',
+    '`{"error": {"code", "message"}}`, or problem details (RFC 9457) with `Accept: application/problem+json`.',
+  ].join('\n'),
+  schemas: {
+    PageMeta: shownSchema({
+      type: 'object',
+      description: 'Of a list by `page`.',
+      required: ['total', 'page', 'per_page'],
+      properties: {
+        total: { type: 'integer', minimum: 0, maximum: Number.MAX_SAFE_INTEGER },
+        total_is_estimate: {
+          type: 'boolean',
+          description: 'There, and true, where `total` is an estimate.',
+        },
+        page: { type: 'integer', minimum: 1, maximum: lastPage },
+        per_page: perPage,
+      },
+    }),
+    UncountedMeta: shownSchema({
+      type: 'object',
+      description: 'Of a list by `page` with `total=none`.',
+      required: ['page', 'per_page'],
+      properties: { page: { type: 'integer', minimum: 1, maximum: lastPage }, per_page: perPage },
+    }),
+    CursorMeta: shownSchema({
+      type: 'object',
+      description: 'Of a list by `cursor`.',
+      required: ['per_page', 'next_cursor'],
+      properties: {
+        per_page: perPage,
+        next_cursor: {
+          type: ['string', 'null'],
+          description: 'The `cursor` of the next page; null: this is the last.',
+        },
+      },
+    }),
+    ErrorCode: {
+      type: 'string',
+      description: 'What went wrong. Later versions may add codes.',
+      enum: Object.keys(catalogue),
+    },
+    FieldFault: {
+      type: 'object',
+      required: ['field', 'code', 'message'],
+      properties: {
+        field: {
+          type: 'string',
+          description: 'Its name, and where in its value, as a JSON Pointer (RFC 6901).',
+        },
+        code: { type: 'string' },
+        message: { type: 'string' },
+      },
+    },
+    Error: {
+      type: 'object',
+      required: ['error'],
+      properties: {
+        error: {
+          type: 'object',
+          required: ['code', 'message'],
+          properties: { code, message: { type: 'string' }, details: faults },
+        },
+      },
+    },
+    Problem: {
+      type: 'object',
+      required: ['type', 'title', 'status', 'detail', 'code'],
+      properties: {
+        type: { type: 'string', format: 'uri-reference' },
+        title: { type: 'string' },
+        status: { type: 'integer', format: 'int32', minimum: 400, maximum: 599 },
+        detail: { type: 'string' },
+        instance: { type: 'string', format: 'uri' },
+        code,
+        errors: faults,
+      },
+    },
+  },
+} satisfies { introduction: string; schemas: { readonly [name: string]: JsonSchema } }

@@ -1,0 +1,57 @@
+/** Who may call an operation: its description, security requirements and scopes. */
+import type { JsonSchema, JsonValue } from '../../model/fields/type.ts'
+import type { Collection, Model } from '../../model/model.ts'
+import { staticRule } from '../../plan/guard.ts'
+import { anonymous } from '../../principal.ts'
+import type { Operation } from '../operations.ts'
+import { inWords } from './rule-text.ts'
+
+export const securitySchemes = {
+  bearer: {
+    type: 'http',
+    scheme: 'bearer',
+    description: 'An API key (`pk_…`), an OAuth access token, or a JWT of a trusted issuer (RFC 6750).',
+  },
+  dpop: {
+    type: 'http',
+    scheme: 'dpop',
+    description:
+      'An OAuth access token that is bound to a key, with a proof of it in the header `DPoP` (RFC 9449, 7.1).',
+  },
+  apiKeyHeader: { type: 'apiKey', in: 'header', name: 'X-API-Key' },
+  apiKeyQuery: { type: 'apiKey', in: 'query', name: 'api_key' },
+}
+
+const withoutCredential = anonymous('').access
+const actions = { read: 'read', create: 'write', update: 'write', delete: 'write' } as const
+
+/** What an operation does to one of its collections. */
+export interface Access {
+  readonly collection: Collection
+  readonly operation: Operation
+}
+
+function isOpen(model: Model, { collection, operation }: Access): boolean {
+  return staticRule(model, collection, collection.access[operation], withoutCredential) !== 'never'
+}
+
+function inSentences([first, ...others]: readonly Access[]): string {
+  const rule = ({ collection, operation }: Access) => inWords(collection.access[operation])
+  const more = others.map(other => ` Who may read ${other.collection.name}: ${rule(other)}.`)
+  return `Who may: ${first ? rule(first) : ''}.${more.join('')}`
+}
+
+/** Of an operation that needs all of `accesses`; `signedIn`: it needs a signed-in user besides. */
+export function accessMembers(model: Model, accesses: readonly Access[], signedIn = false): JsonSchema {
+  const named = accesses.map(({ collection, operation }) => `${actions[operation]}:${collection.singular}`)
+  const scopes = [...new Set(named)]
+  // Roles could stand in these lists, but linters take them for scopes of OAuth flows.
+  const needed = Object.keys(securitySchemes).map((name): JsonValue => ({ [name]: [] }))
+  const open = !signedIn && accesses.every(access => isOpen(model, access))
+  const words = scopes.map(scope => `\`${scope}\``).join(' and ')
+  return {
+    description: `${inSentences(accesses)} A credential that is limited to scopes needs ${words}.`,
+    security: open ? [{}, ...needed] : needed,
+    'x-required-scopes': scopes,
+  }
+}

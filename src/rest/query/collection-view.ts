@@ -1,0 +1,152 @@
+/**
+ * The model as callers see it who can name the same parts of it. Shapes are made once per view and shared by its
+ * callers, so that the guard and the store meet the same shape again.
+ */
+import { Cache, CacheBound } from '../../cache.ts'
+import type { Collection, Deprecation, ManyToMany, Model, Relation, ToMany } from '../../model/model.ts'
+import { namesFor } from '../../plan/guard.ts'
+import type { Names } from '../../plan/names.ts'
+import type { CreateShape, ItemShape, Selected, WriteShape } from '../../plan/plan.ts'
+import { selected } from '../../plan/system-plans.ts'
+import type { AccessClass } from '../../principal.ts'
+import { canFollow } from '../operations.ts'
+import type { Presentation } from '../reply/headers.ts'
+import type { ListTemplate } from './list-template.ts'
+
+/** Shapes of all views together. The guard and the store meet them again. */
+const shapesBound = new CacheBound('rest_shapes', 4000)
+
+/** The selection of one item, and the headers of its response. */
+export interface ItemTemplate {
+  readonly shape: ItemShape
+  readonly presentation: Presentation
+  /** Of everything that is selected. */
+  readonly deprecations: readonly Deprecation[]
+  /** Whether this is the representation of a read without parameters, with which `If-Match` is compared. */
+  readonly plain: boolean
+  /** Whether the shape's second argument is `includedLimit`. */
+  readonly includes: boolean
+  /** By the fields that a body sets, in its order. */
+  readonly creates: Cache<string, CreateForm>
+}
+
+/** What creates that set the same fields share. */
+export interface CreateForm {
+  readonly names: readonly string[]
+  readonly computed: readonly string[]
+  readonly shape: CreateShape
+  readonly headers: readonly string[]
+}
+
+/** A list that clients can request: a collection, or the items that a parent reaches by a relation. */
+export class ListScope {
+  readonly target: CollectionView
+  readonly within: { readonly collection: string; readonly relation: string } | undefined
+  readonly templates = new Cache<string, ListTemplate>(shapesBound)
+
+  constructor(target: CollectionView, within: ListScope['within']) {
+    this.target = target
+    this.within = within
+  }
+}
+
+/** A collection as callers see it who can name the same parts of the model. */
+export class CollectionView implements Names {
+  /** The other collections as the same callers see them. */
+  readonly views: CollectionViews
+  readonly collection: Collection
+  readonly fields: Names['fields']
+  /** Those that lead to collections which somebody may read. */
+  readonly relations: Names['relations']
+  readonly searched: Names['searched']
+  readonly select: readonly Selected[]
+  /** Whether nobody may store the items, which contain secrets. */
+  readonly secret: boolean
+  readonly list: ListScope
+  readonly items = new Cache<string, ItemTemplate>(shapesBound)
+  readonly writes = new Cache<string, WriteShape>(shapesBound)
+  readonly #sublists = new Map<string, ListScope>()
+
+  constructor(views: CollectionViews, { collection, fields, relations, searched }: Names, secret: boolean) {
+    this.views = views
+    this.collection = collection
+    this.fields = fields
+    this.relations = relations
+    this.searched = searched
+    this.select = selected([...fields.keys()])
+    this.secret = secret
+    this.list = new ListScope(this, undefined)
+  }
+
+  /** The list of the items that one item reaches by the relation; undefined when these callers may not follow it. */
+  sublist(relation: ToMany | ManyToMany): ListScope | undefined {
+    const known = this.#sublists.get(relation.name)
+    if (known) return known
+    const target = this.views.get(relation.target)
+    if (!target || !this.relations.has(relation.name)) return undefined
+    const made = new ListScope(target, { collection: this.collection.name, relation: relation.name })
+    this.#sublists.set(relation.name, made)
+    return made
+  }
+}
+
+/** Where a relation leads to. */
+export function viewOf({ views }: CollectionView, { target }: Relation): CollectionView {
+  const found = views.get(target)
+  if (!found) throw new Error(`no view of ${target}`)
+  return found
+}
+
+export type CollectionViews = ReadonlyMap<string, CollectionView>
+
+const maxViews = 400
+
+/** Equal for access classes that can name the same parts of a collection. */
+function keyOf({ fields, relations, searched }: Names): string {
+  return [...fields.keys(), ...relations.keys(), ...searched.map(({ name }) => `?${name}`)].join(' ')
+}
+
+/** Finds the views of an access class. `secret` names the collections whose answers must not be stored. */
+export function createViews(
+  model: Model,
+  secret: { has(collection: string): boolean },
+): (access: AccessClass) => CollectionViews {
+  const byAccess = new WeakMap<AccessClass, CollectionViews>()
+  const byNames = new Cache<string, CollectionViews>(new CacheBound('rest_views', maxViews))
+  const collections = [...model.collections.values()]
+
+  const followable = (collection: Collection, access: AccessClass): Names => {
+    const names = namesFor(model, collection, access)
+    const relations = [...names.relations].filter(([, relation]) => canFollow(model, collection, relation))
+    return { ...names, relations: new Map(relations) }
+  }
+
+  const makeViews = (all: readonly Names[]): CollectionViews => {
+    const views = new Map<string, CollectionView>()
+    for (const names of all) {
+      const { name } = names.collection
+      views.set(name, new CollectionView(views, names, secret.has(name)))
+    }
+    return views
+  }
+
+  const findViews = (access: AccessClass): CollectionViews => {
+    const all = collections.map(collection => followable(collection, access))
+    const key = all.map(keyOf).join('\n')
+    const known = byNames.get(key)
+    if (known) return known
+    const made = makeViews(all)
+    byNames.set(key, made)
+    return made
+  }
+
+  return access => {
+    const known = byAccess.get(access)
+    if (known) return known
+    const made = findViews(access)
+    byAccess.set(access, made)
+    return made
+  }
+}
+
+export const createForms = (): Cache<string, CreateForm> => new Cache(shapesBound)

@@ -1,0 +1,48 @@
+/** The parameters of a request for one item → what it selects. */
+
+import { makePresentation } from '../reply/headers.ts'
+import { type CollectionView, createForms, type ItemTemplate } from './collection-view.ts'
+import { type Parameter, parseQuery, requireValue, unknownParameter } from './query-string.ts'
+import { makeSelection } from './select.ts'
+
+/** In characters: longer ones are parsed each time. */
+const maxCachedQueryLength = 400
+const known: readonly string[] = ['fields', 'include']
+
+function given(parameters: readonly Parameter[], name: string): string | undefined {
+  const parameter = parameters.find(candidate => candidate.name === name)
+  if (parameter) requireValue(parameter)
+  return parameter?.value
+}
+
+function makeTemplate(view: CollectionView, query: string): ItemTemplate {
+  const parameters = parseQuery(query)
+  for (const { name } of parameters) {
+    if (!known.includes(name)) throw unknownParameter(name, known)
+  }
+  let includes = false
+  const selection = makeSelection(view, given(parameters, 'fields'), given(parameters, 'include'), () => {
+    includes = true
+    return 1
+  })
+  return {
+    shape: { kind: 'item', collection: view.collection.name, id: 0, select: selection.select },
+    presentation: makePresentation(selection.secret, selection.deprecations),
+    deprecations: selection.deprecations,
+    plain: selection.plain,
+    includes,
+    creates: createForms(),
+  }
+}
+
+/**
+ * The template for `fields` and `include`. Its arguments are the id, then `includedLimit`.
+ * Throws BAD_REQUEST, naming the parameter.
+ */
+export function parseItem(view: CollectionView, query: string): ItemTemplate {
+  const known = view.items.get(query)
+  if (known) return known
+  const made = makeTemplate(view, query)
+  if (query.length <= maxCachedQueryLength) view.items.set(query, made)
+  return made
+}

@@ -1,0 +1,37 @@
+/** Parsed parameters of lists, as they are cached. */
+import type { FilterOperator, JsonValue } from '../../model/fields/type.ts'
+import type { Deprecation, Field } from '../../model/model.ts'
+import type { Cursors } from '../../plan/cursor.ts'
+import type { ListShape } from '../../plan/plan.ts'
+import type { Presentation } from '../reply/headers.ts'
+
+export interface FilterTemplate {
+  /** The relations that lead from the list's items to those that have the field. */
+  readonly path: readonly string[]
+  readonly field: Field
+  readonly operator: FilterOperator
+  /** Of the field and of everything on the path to it. */
+  readonly deprecations: readonly Deprecation[]
+  /** Whether the path leads through a collection whose items nobody may store. */
+  readonly secret: boolean
+}
+
+export interface ListTemplate {
+  readonly shape: ListShape
+  readonly presentation: Presentation
+  readonly cursors: Cursors
+  /** Of each filter, and of `q` (without a filter): its index among the parameters that are not about paging. */
+  readonly values: readonly { readonly at: number; readonly filter: FilterTemplate | undefined }[]
+  readonly includes: boolean
+}
+
+/** A list's query, ready to run; the arguments lack the id of the parent, which comes first. */
+export interface BoundList {
+  readonly template: ListTemplate
+  readonly args: readonly JsonValue[]
+  /** Undefined for a cursor list. */
+  readonly page: number | undefined
+  readonly perPage: number
+  /** The parameters other than `page`, `per_page` and `cursor`, encoded, each ending in `&`. */
+  readonly rest: string
+}

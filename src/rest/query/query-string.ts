@@ -1,0 +1,75 @@
+/** Parses query strings strictly: `application/x-www-form-urlencoded`, in which every escape is well-formed. */
+import { ApiError } from '../../errors.ts'
+import { didYouMean } from '../../model/nearest.ts'
+import { longestShown, quoted, type Refuse } from '../../plan/names.ts'
+
+export interface Parameter {
+  readonly name: string
+  readonly value: string
+}
+
+const maxParameters = 100
+/** A 400 that names the parameter. */
+export function parameterFault(name: string, code: string, message: string): ApiError {
+  return new ApiError('BAD_REQUEST', message, {
+    details: [{ field: name.slice(0, longestShown), code, message }],
+  })
+}
+
+/** For names in the value of a parameter. */
+export function refuseIn(parameter: string): Refuse {
+  return ({ code, message }) => parameterFault(parameter, code, `The parameter "${parameter}" ${message}`)
+}
+
+/** For an unknown parameter, and for a hidden field, which looks the same. `known`: the parameters of this caller. */
+export function unknownParameter(name: string, known: Iterable<string> = []): ApiError {
+  const meant = didYouMean(name.replace(/\[.*/s, ''), known)
+  return parameterFault(name, 'unknown_parameter', `The parameter ${quoted(name)} is not known here.${meant}`)
+}
+
+function decode(text: string): string {
+  const spaced = text.includes('+') ? text.replaceAll('+', ' ') : text
+  if (!spaced.includes('%')) return spaced
+  try {
+    return decodeURIComponent(spaced)
+  } catch {
+    throw new ApiError(
+      'BAD_REQUEST',
+      `The query has a bad escape in ${quoted(text)}: write % and two hexadecimal digits, of UTF-8 text.`,
+    )
+  }
+}
+
+function parsePair(pair: string): Parameter {
+  const equals = pair.indexOf('=')
+  if (equals === -1) return { name: decode(pair), value: '' }
+  return { name: decode(pair.slice(0, equals)), value: decode(pair.slice(equals + 1)) }
+}
+
+/**
+ * The parameters of a query string (without `?`), in order.
+ * Throws BAD_REQUEST for a bad escape, a name given twice, an empty value (except `cursor`'s) or too many.
+ */
+export function parseQuery(query: string): readonly Parameter[] {
+  if (query === '') return []
+  const parameters: Parameter[] = []
+  for (const pair of query.split('&', maxParameters + 1)) {
+    const parameter = parsePair(pair)
+    if (parameters.some(known => known.name === parameter.name)) {
+      const message = `The parameter ${quoted(parameter.name)} is given twice; give it once.`
+      throw parameterFault(parameter.name, 'given_twice', message)
+    }
+    parameters.push(parameter)
+  }
+  if (parameters.length > maxParameters) {
+    throw new ApiError('BAD_REQUEST', `A query may have at most ${maxParameters} parameters.`)
+  }
+  return parameters
+}
+
+/** Throws BAD_REQUEST for an empty value. */
+export function requireValue(parameter: Parameter): void {
+  if (parameter.value !== '') return
+  const message = `The parameter ${quoted(parameter.name)} is empty; give it a value or leave it out.`
+  throw parameterFault(parameter.name, 'empty', message)
+}

@@ -1,0 +1,121 @@
+/** Filters along relations, `author.role=admin`: the path to the field, and the conditions of all paths as one filter. */
+import type { Deprecation, Relation } from '../../model/model.ts'
+import { findRelation, quoted, type Refuse } from '../../plan/names.ts'
+import type { Filter, Param } from '../../plan/plan.ts'
+import { type CollectionView, viewOf } from './collection-view.ts'
+import type { FilterTemplate } from './list-template.ts'
+import { parameterFault } from './query-string.ts'
+
+/** In one parameter's name. */
+export const maxRelationsDeep = 3
+/** In one parameter's name: each multiplies the rows that a condition reads. */
+export const maxToManyRelations = 2
+/** In one request: each is a subquery. Conditions on the same related item are one. */
+export const maxRelatedConditions = 10
+
+/** The end of a path of relations. */
+interface Followed {
+  readonly view: CollectionView
+  readonly deprecations: readonly Deprecation[]
+  /** Whether the path leads through a collection whose items nobody may store. */
+  readonly secret: boolean
+}
+
+/** As for a parameter that nobody knows. `at`: which of the names in the parameter's name is unknown. */
+export function refuseAt(parameter: string, names: readonly string[], at: number): Refuse {
+  return ({ meant }) => {
+    const hint = meant === undefined ? '' : ` Did you mean \`${names.with(at, meant).join('.')}\`?`
+    const message = `The parameter ${quoted(parameter)} is not known here.${hint}`
+    return parameterFault(parameter, 'unknown_parameter', message)
+  }
+}
+
+/**
+ * Follows the relations before the field in a parameter's name. `names`: the relations, then the field.
+ * Throws BAD_REQUEST for a relation that does not exist for the caller, and for too many.
+ */
+export function follow(start: CollectionView, parameter: string, names: readonly string[]): Followed {
+  const path = names.slice(0, -1)
+  if (path.length > maxRelationsDeep) throw tooDeep(parameter, `${maxRelationsDeep} relations`, path.length)
+  const relations: Relation[] = []
+  const deprecations: Deprecation[] = []
+  let view = start
+  let secret = false
+  for (const [at, name] of path.entries()) {
+    const relation = findRelation(view, name, refuseAt(parameter, names, at))
+    const target = viewOf(view, relation)
+    deprecations.push(...deprecationsOf(relation, view, target))
+    relations.push(relation)
+    secret ||= target.secret
+    view = target
+  }
+  const toMany = relations.filter(({ kind }) => kind !== 'one').length
+  if (toMany > maxToManyRelations) throw tooDeep(parameter, `${maxToManyRelations} to-many relations`, toMany)
+  return { view, deprecations, secret }
+}
+
+function tooDeep(parameter: string, most: string, found: number): Error {
+  const message = `The parameter ${quoted(parameter)} follows at most ${most}, not ${found}.`
+  return parameterFault(parameter, 'too_deep', message)
+}
+
+/** Of the field that holds the relation, and of the collection that it leads to. */
+function deprecationsOf(
+  relation: Relation,
+  from: CollectionView,
+  target: CollectionView,
+): readonly Deprecation[] {
+  const link = relation.kind === 'manyToMany' ? undefined : relation.field
+  const holder = relation.kind === 'one' ? from : target
+  const field = link === undefined ? undefined : holder.fields.get(link)
+  return [field?.deprecated, target.collection.deprecated].filter(each => each !== undefined)
+}
+
+/** Conditions by item: the root is about the list's own item, each branch about a related one. */
+interface Branch {
+  readonly filters: Filter[]
+  readonly related: Map<string, Branch>
+}
+
+const emptyBranch = (): Branch => ({ filters: [], related: new Map() })
+
+/** The conditions of one request. Conditions along the same relations hold for one and the same related item. */
+export class Conditions {
+  readonly #root = emptyBranch()
+  #relatedCount = 0
+
+  /** `parameter`: its name. Throws BAD_REQUEST for more related conditions than a request may have. */
+  add(parameter: string, { path, field, operator }: FilterTemplate, param: Param): void {
+    let branch = this.#root
+    for (const name of path) branch = branch.related.get(name) ?? this.#grow(branch, name, parameter)
+    branch.filters.push({ kind: 'compare', field: field.name, operator, param })
+  }
+
+  get filter(): Filter | undefined {
+    const filters = filtersOf(this.#root)
+    return filters.length === 0 ? undefined : allOf(filters)
+  }
+
+  #grow(branch: Branch, name: string, parameter: string): Branch {
+    this.#relatedCount++
+    if (this.#relatedCount > maxRelatedConditions) {
+      const message = `The parameter ${quoted(parameter)} is one too many: the filters of a request follow at most ${maxRelatedConditions} relations.`
+      throw parameterFault(parameter, 'too_many', message)
+    }
+    const grown = emptyBranch()
+    branch.related.set(name, grown)
+    return grown
+  }
+}
+
+function filtersOf({ filters, related }: Branch): readonly Filter[] {
+  const beyond = [...related].map(
+    ([relation, branch]): Filter => ({ kind: 'related', relation, filter: allOf(filtersOf(branch)) }),
+  )
+  return [...filters, ...beyond]
+}
+
+function allOf(filters: readonly Filter[]): Filter {
+  const [only] = filters
+  return filters.length === 1 && only ? only : { kind: 'and', filters }
+}

@@ -1,0 +1,48 @@
+/** The `Link` header of lists (RFC 8288). Targets are relative, so they hold behind any proxy. */
+import type { ListAnswer } from '../../plan/answer.ts'
+import type { BoundList } from '../query/list-template.ts'
+
+/** Many clients refuse longer headers. */
+const maxHeaderLength = 6000
+
+function link(path: string, query: string, relation: string): string {
+  return `<${path}?${query}>; rel="${relation}"`
+}
+
+/** As many of the links as fit, as a flat header; no header when none fits. */
+function linkHeader(links: readonly string[]): readonly string[] {
+  let header = ''
+  for (const each of links) {
+    if (header.length + each.length > maxHeaderLength) break
+    header = header === '' ? each : `${header}, ${each}`
+  }
+  return header === '' ? [] : ['Link', header]
+}
+
+/** `next`, `prev`, `first` and `last`: the pages that exist, `last` only where an exact total is known. */
+export function pageLinks(
+  path: string,
+  { rest, perPage }: BoundList,
+  page: number,
+  { total, isEstimate, more }: Pick<ListAnswer, 'total' | 'isEstimate' | 'more'>,
+): readonly string[] {
+  const last = total === undefined || isEstimate ? undefined : Math.max(1, Math.ceil(total / perPage))
+  const to = (target: number, relation: string) =>
+    link(path, `${rest}page=${target}&per_page=${perPage}`, relation)
+  const links = [to(1, 'first')]
+  if (last !== undefined) links.push(to(last, 'last'))
+  if (page > 1) links.unshift(to(Math.min(page - 1, last ?? page), 'prev'))
+  if (last === undefined ? more : page < last) links.unshift(to(page + 1, 'next'))
+  return linkHeader(links)
+}
+
+/** `first`, and `next` when a page follows. */
+export function cursorLinks(
+  path: string,
+  { rest, perPage }: BoundList,
+  next: string | null,
+): readonly string[] {
+  const to = (cursor: string, relation: string) =>
+    link(path, `${rest}cursor=${cursor}&per_page=${perPage}`, relation)
+  return linkHeader(next === null ? [to('', 'first')] : [to(next, 'next'), to('', 'first')])
+}

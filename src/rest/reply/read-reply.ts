@@ -1,0 +1,82 @@
+/** Responses to GET and HEAD: made once per answer of the store, and reused for as long as the answer is valid. */
+import { type Call, type Reply, unsent } from '../../call.ts'
+import { matchesNone } from '../../conditional.ts'
+import { ApiError } from '../../errors.ts'
+import { entityTag, type ItemAnswer, type ListAnswer, type RenderedAnswer } from '../../plan/answer.ts'
+import type { AccessClass } from '../../principal.ts'
+import type { ItemTemplate } from '../query/collection-view.ts'
+import type { BoundList } from '../query/list-template.ts'
+import { readHeaders } from './headers.ts'
+import { cursorLinks, pageLinks } from './links.ts'
+
+/** About what two replies take, with their headers and entity tag. */
+const repliesBytes = 1000
+
+/** The 200 and the 304 (RFC 9110, 15.4.5) of one answer, stored in `answer.rendered`. */
+class Rendered implements RenderedAnswer {
+  readonly bytes: number
+  readonly etag: string
+  readonly full: Reply
+  readonly notModified: Reply
+
+  /** `extra`: further headers, flat. `own`: the body is another text than the answer's, and takes memory of its own. */
+  constructor(body: string, headers: readonly string[], extra: readonly string[], own: boolean) {
+    this.bytes = repliesBytes + 2 * (own ? body.length : 0) + 2 * extra.join('').length
+    this.etag = entityTag(body)
+    this.full = { status: 200, headers: [...headers, 'ETag', this.etag, ...extra], body, kept: unsent() }
+    // Without the media type, which belongs to the body.
+    const short = [...headers.slice(2), 'ETag', this.etag]
+    this.notModified = { status: 304, headers: short, body: null, kept: unsent() }
+  }
+}
+
+function choose(rendered: Rendered, call: Call): Reply {
+  const header = call.headers['if-none-match']
+  return header !== undefined && matchesNone(header, rendered.etag) ? rendered.notModified : rendered.full
+}
+
+/** Any text with its entity tag, e.g. the OpenAPI document. */
+export function renderText(body: string, headers: readonly string[]): (call: Call) => Reply {
+  const rendered = new Rendered(body, headers, [], true)
+  return call => choose(rendered, call)
+}
+
+/** Throws NOT_FOUND when the item does not exist, or the caller may not see it. */
+export function renderItem(
+  answer: ItemAnswer,
+  template: ItemTemplate,
+  access: AccessClass,
+  call: Call,
+): Reply {
+  if (answer.rendered instanceof Rendered) return choose(answer.rendered, call)
+  if (answer.text === null) throw new ApiError('NOT_FOUND')
+  const rendered = new Rendered(answer.text, readHeaders(template.presentation, access), [], false)
+  answer.rendered = rendered
+  return choose(rendered, call)
+}
+
+function makeList(answer: ListAnswer, text: string, bound: BoundList, path: string, access: AccessClass) {
+  const headers = readHeaders(bound.template.presentation, access)
+  const { page, perPage, template } = bound
+  if (page !== undefined) {
+    const body = `{"data":${text},"meta":{${totalText(answer)}"page":${page},"per_page":${perPage}}}`
+    return new Rendered(body, headers, pageLinks(path, bound, page, answer), true)
+  }
+  const next = answer.next ? template.cursors.encode(answer.next) : null
+  const body = `{"data":${text},"meta":{"per_page":${perPage},"next_cursor":${next === null ? null : `"${next}"`}}}`
+  return new Rendered(body, headers, cursorLinks(path, bound, next), true)
+}
+
+function totalText({ total, isEstimate }: ListAnswer): string {
+  if (total === undefined) return ''
+  return isEstimate ? `"total":${total},"total_is_estimate":true,` : `"total":${total},`
+}
+
+/** Throws NOT_FOUND when the parent does not exist, or the caller may not see it. */
+export function renderList(answer: ListAnswer, bound: BoundList, access: AccessClass, call: Call): Reply {
+  if (answer.rendered instanceof Rendered) return choose(answer.rendered, call)
+  if (answer.text === null) throw new ApiError('NOT_FOUND')
+  const rendered = makeList(answer, answer.text, bound, call.path, access)
+  answer.rendered = rendered
+  return choose(rendered, call)
+}

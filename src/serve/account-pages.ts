@@ -1,0 +1,80 @@
+/** The pages of accounts, loaded when the first one is asked for. */
+import type { AccountRoutes, Visit } from '../auth/accounts/routes/routes.ts'
+import type { BackgroundWork } from '../auth/background.ts'
+import type { Mail } from '../auth/mail.ts'
+import type { Theme } from '../auth/pages/theme.ts'
+import type { AuthorizationServer } from '../auth/server/server.ts'
+import type { Reply } from '../call.ts'
+import type { RateCounters } from '../cluster/cluster.ts'
+import { budgetAddress } from '../cluster/rate-limits.ts'
+import type { Settings } from '../config.ts'
+import type { Model } from '../model/model.ts'
+import type { Run } from '../plan/run.ts'
+import type { Records } from '../records.ts'
+
+interface AccountParts {
+  readonly model: Model
+  readonly run: Run
+  readonly records: Records
+  readonly counters: RateCounters
+  readonly settings: Settings
+  readonly mail: Mail
+  readonly work: BackgroundWork
+  readonly server: () => Promise<AuthorizationServer>
+}
+
+export interface AccountPages {
+  answer(visit: Visit): Promise<Reply>
+  /** An error of such a path as a page; undefined before the first page was asked for. */
+  errorReply(error: unknown): Reply | undefined
+  /** When every message is sent that was promised. */
+  idle(): Promise<void>
+}
+
+export function themeOf(settings: Settings): Theme {
+  return { name: settings['theme.name'], logo: settings['theme.logo'], colour: settings['theme.colour'] }
+}
+
+/** For paths of which `isAccountPath` is true. */
+export function accountPages({
+  model,
+  run,
+  records,
+  counters,
+  settings,
+  mail,
+  work,
+  server,
+}: AccountParts): AccountPages {
+  const load = async (): Promise<AccountRoutes> => {
+    const { createAccountRoutes } = await import('../auth/accounts/routes/routes.ts')
+    return createAccountRoutes({
+      model,
+      run,
+      records,
+      counters,
+      server: await server(),
+      theme: themeOf(settings),
+      mail,
+      signUp: settings['accounts.signUp'] ?? (mail.delivers ? 'confirmed' : 'open'),
+      throttleAddress: budgetAddress,
+      work,
+    })
+  }
+  let routes: AccountRoutes | undefined
+  let loading: Promise<AccountRoutes> | undefined
+  const loaded = () => {
+    loading ??= load()
+      .then(made => (routes = made))
+      .catch(error => {
+        loading = undefined
+        throw error
+      })
+    return loading
+  }
+  return {
+    answer: async visit => (await loaded()).answer(visit),
+    errorReply: error => routes?.errorReply(error),
+    idle: () => work.idle(),
+  }
+}

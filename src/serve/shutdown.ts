@@ -1,0 +1,62 @@
+/** The shutdown of a service. */
+import { setTimeout as wait } from 'node:timers/promises'
+import type { Cluster } from '../cluster/cluster.ts'
+import type { HttpServer } from '../http.ts'
+import type { Log } from '../observability/log.ts'
+import type { Traces } from '../observability/traces.ts'
+import type { Store } from '../store/store.ts'
+import type { LazyGraphql } from './graphql.ts'
+import type { LazyOauth } from './oauth.ts'
+
+/** The phase of a service's life. */
+export interface State {
+  starting: boolean
+  closing: boolean
+}
+
+export interface Running {
+  readonly http: HttpServer
+  readonly graphql: LazyGraphql
+  readonly oauth: LazyOauth
+  readonly store: Store
+  readonly cluster: Cluster
+  /** Stores the slow lists that are not stored yet. */
+  readonly slow: { close(): Promise<void> } | undefined
+  readonly log: Log
+  readonly traces: Traces | undefined
+  readonly state: State
+  /** How long the service goes on serving after `/readyz` says that it stops. */
+  readonly delaySeconds: number
+}
+
+/** Ends the service; later calls wait for the same end. */
+export function shutdown({
+  http,
+  graphql,
+  oauth,
+  store,
+  cluster,
+  slow,
+  log,
+  traces,
+  state,
+  delaySeconds,
+}: Running): () => Promise<void> {
+  let closed: Promise<void> | undefined
+  const close = async () => {
+    state.closing = true
+    if (delaySeconds > 0) {
+      http.drain()
+      await wait(delaySeconds * 1000)
+    }
+    graphql.close()
+    await http.close()
+    await oauth.idle()
+    await slow?.close()
+    await cluster.close()
+    await store.close()
+    await traces?.close()
+    log.flush()
+  }
+  return () => (closed ??= close())
+}

@@ -1,0 +1,122 @@
+/** The transports of a model: REST, GraphQL and the authorization server. */
+import type { AddressChangeParts } from '../auth/accounts/address-changes.ts'
+import type { Authenticate } from '../auth/authenticate.ts'
+import { createBackground } from '../auth/background.ts'
+import { createMail } from '../auth/mail.ts'
+import { ownCollections } from '../auth/own-collections.ts'
+import type { AppSecrets } from '../auth/server/clients/app-secrets.ts'
+import type { Apps } from '../auth/server/clients/apps.ts'
+import type { Reply } from '../call.ts'
+import type { Cluster } from '../cluster/cluster.ts'
+import type { RateLimits } from '../cluster/rate-limits.ts'
+import type { Settings } from '../config.ts'
+import type { Exchange } from '../http.ts'
+import type { Model } from '../model/model.ts'
+import type { Log, Logger } from '../observability/log.ts'
+import type { Awaitable } from '../plan/answer.ts'
+import type { Run } from '../plan/run.ts'
+import type { Principal } from '../principal.ts'
+import type { Records } from '../records.ts'
+import { createRest } from '../rest/rest.ts'
+import type { Store } from '../store/store.ts'
+import { createLazyGraphql, type LazyGraphql } from './graphql.ts'
+import { createLazyOauth, type LazyOauth } from './oauth.ts'
+import { createTokenLimits } from './token-rate-limit.ts'
+
+interface TransportParts {
+  readonly model: Model
+  readonly run: Run
+  readonly store: Store
+  readonly records: Records
+  readonly apps: Apps
+  readonly secrets: AppSecrets
+  readonly authenticate: Authenticate
+  readonly limits: RateLimits
+  readonly cluster: Cluster
+  readonly settings: Settings
+  readonly log: Log
+  /** The address of the service. */
+  readonly issuer: () => string
+}
+
+export interface Transports {
+  readonly rest: (exchange: Exchange, principal: Principal) => Awaitable<Reply>
+  readonly graphql: LazyGraphql
+  readonly oauth: LazyOauth
+}
+
+export function openTransports(parts: TransportParts): Transports {
+  const { model, run, store, records, apps, secrets, authenticate, limits, cluster, settings, issuer } = parts
+  const { logger } = parts.log
+  const faultsOf = (what: string) => (error: unknown) => logger.error({ err: error }, `${what} failed`)
+  const serviceName = settings['theme.name']
+  const mail = createMail({ smtp: settings['mail.smtp'], from: settings['mail.from'] }, logger)
+  const counters = cluster.counters
+  const work = createBackground(unawaited(logger))
+  const writeAddress = addressWriter({
+    run,
+    records,
+    counters,
+    mail,
+    issuer,
+    name: serviceName,
+    background: work.background,
+  })
+  const { maxKeysPerUser } = settings
+  const { run: transportRun, hooks } = ownCollections({
+    run,
+    records,
+    secrets,
+    maxKeysPerUser,
+    serviceName,
+    writeAddress,
+  })
+  return {
+    rest: createRest({ model, run: transportRun, hooks, baseUrl: settings.baseUrl }),
+    graphql: createLazyGraphql({
+      model,
+      run: transportRun,
+      hooks,
+      changes: store.changes,
+      authenticate,
+      refresh: () => store.refresh(),
+      limits,
+      settings,
+      issuer,
+      onFault: faultsOf('a GraphQL operation'),
+    }),
+    oauth: createLazyOauth({
+      model,
+      run,
+      records,
+      apps,
+      authenticate,
+      limits,
+      counters,
+      attempts: createTokenLimits(settings, limits, counters),
+      mail,
+      work,
+      settings,
+      issuer,
+      logger,
+      onFault: faultsOf('the authorization server'),
+    }),
+  }
+}
+
+/** Loaded when the first e-mail address changes, which is rare after a start. */
+function addressWriter(parts: AddressChangeParts): Run['write'] {
+  let loading: Promise<Run['write']> | undefined
+  const load = async () => {
+    const { addressChanges } = await import('../auth/accounts/address-changes.ts')
+    return addressChanges(parts)
+  }
+  return async (plan, principal) => {
+    loading ??= load()
+    return (await loading)(plan, principal)
+  }
+}
+
+function unawaited(logger: Logger) {
+  return (error: unknown) => logger.error({ err: error }, 'background work failed')
+}

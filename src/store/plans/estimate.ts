@@ -1,0 +1,243 @@
+/**
+ * How many rows a statement can look at, by its plan and by how many rows its tables have.
+ *
+ * What it guarantees: `most` is an upper bound, within a small factor, of the rows of tables and indexes that SQLite visits
+ * while it runs the statement, as long as `PlanFacts` is true: a statement that is `bounded` visits no more of them when
+ * its tables grow. It never says `bounded` of a plan with a step that it does not know. `expected` is no bound: where a
+ * search by equality finds an unknown number of rows, or a filter keeps an unknown part of them, it takes the average that
+ * the caller knows.
+ */
+import type { PlanAccess, PlanBlock, PlanStep } from './steps.ts'
+
+/** What the plan does not say. Tables are named as the plan names them: by their aliases, where there are any. */
+export interface PlanFacts {
+  /** How many rows a table has; undefined: not known, or without end. Of a search table, the collection's. */
+  rowsOf(table: string): number | undefined
+  /** Whether no two rows have the same values in these columns. Left out: only ids are such keys. */
+  isKey?(table: string, columns: readonly string[]): boolean
+  /** How many rows have equal values in these columns, on average; undefined: not known. */
+  perKey?(table: string, columns: readonly string[]): number | undefined
+  /** As `perKey`, for the columns by which the outermost rows are sorted, without the last `terms`. */
+  perGroup?(terms: number): number | undefined
+  /** Whether a condition stands behind the access that its constraint does not fulfil. Left out: yes. */
+  filtered?(access: PlanAccess): boolean
+  /**
+   * The part of the rows behind an access, from 0 to 1, that fulfils the conditions which its constraint does not.
+   * Left out: perhaps none.
+   */
+  share?(access: PlanAccess): number
+  /** The largest limit + offset of the statement's lists. Undefined: its outermost rows have no limit. */
+  readonly take: number | undefined
+  /** Whether subqueries count rows. False: those that give a value end at their first row. Left out: yes. */
+  readonly counts?: boolean
+  /** How many values a list has that the client gives (`IN (…)`). Left out: 100. */
+  readonly listSize?: number
+}
+
+export interface PlanEstimate {
+  /** The most rows that can be visited. */
+  readonly most: number
+  /** As `most`, with the averages that the facts give. */
+  readonly expected: number
+  /** Whether `most` stays the same when the tables grow. */
+  readonly bounded: boolean
+  /** Whether rows are read in an order, behind which a filter may leave few: it ends early if matches come. */
+  readonly walks: boolean
+  /**
+   * Whether rows whose number grows with a table are put into a temporary b-tree. `groups`: only those with equal
+   * values in the first terms of the order, one group at a time.
+   */
+  readonly sorts: 'all' | 'groups' | 'none'
+  /** Whether a full-text index is searched. */
+  readonly searches: boolean
+}
+
+/** What a search by equality finds where nothing better is known: this part of the table. */
+const unknownKeyShare = 0.01
+const defaultListSize = 100
+/** Matches lie nearer together in some places than in others: so many times the average distance is walked. */
+export const walkMargin = 2
+/** Rows of a table of which nothing is known. */
+const unknownRows = Number.MAX_SAFE_INTEGER
+
+interface Flags {
+  bounded: boolean
+  walks: boolean
+  sorts: PlanEstimate['sorts']
+  searches: boolean
+}
+
+interface Calculation {
+  readonly facts: PlanFacts
+  readonly average: boolean
+  readonly flags: Flags
+  /** How many rows the subqueries of FROM give, by name. */
+  readonly outputs: Map<string, number>
+}
+
+interface Work {
+  /** Rows visited. */
+  readonly looked: number
+  /** Rows given to what stands around. */
+  readonly given: number
+}
+
+/** `steps`: of `parsePlan`. */
+export function estimatePlan(steps: readonly PlanStep[], facts: PlanFacts): PlanEstimate {
+  const most = calculation(facts, false)
+  const { looked } = blockWork(steps, facts.take, most)
+  const expected = blockWork(steps, facts.take, calculation(facts, true)).looked
+  return { most: looked, expected, ...most.flags }
+}
+
+function calculation(facts: PlanFacts, average: boolean): Calculation {
+  const flags: Flags = { bounded: true, walks: false, sorts: 'none', searches: false }
+  return { facts, average, flags, outputs: new Map() }
+}
+
+/** Nested loops: each access runs once for each row of those before it. `limit`: the rows that are asked for. */
+function blockWork(steps: readonly PlanStep[], limit: number | undefined, within: Calculation): Work {
+  let looked = 0
+  let visits = 1
+  let isFirst = true
+  for (const [index, step] of steps.entries()) {
+    if (step.kind === 'unknown') within.flags.bounded = false
+    if (isSource(step)) {
+      const end: End = isFirst ? { limit, steps } : { limit: undefined, steps: [] }
+      const each = sourceRows(step, keysOf(steps, index, within), end, within)
+      isFirst = false
+      if (!isOutput(step, within)) looked += times(visits, each)
+      visits = givenRows(step, visits, each)
+    } else if (step.kind === 'block') {
+      looked += times(step.correlated ? visits : 1, nested(step, within).looked)
+    }
+  }
+  return { looked, given: limit === undefined ? visits : Math.min(limit, visits) }
+}
+
+type Source = PlanAccess | (PlanBlock & { readonly block: 'or' })
+
+function isSource(step: PlanStep): step is Source {
+  return step.kind === 'access' || (step.kind === 'block' && step.block === 'or')
+}
+
+/** Whether it reads the rows that a subquery in FROM has given: they are counted there. */
+function isOutput(step: Source, { outputs }: Calculation): boolean {
+  return step.kind === 'access' && outputs.has(step.table)
+}
+
+function times(visits: number, each: number): number {
+  return visits === 0 || each === 0 ? 0 : visits * each
+}
+
+function givenRows(step: Source, visits: number, each: number): number {
+  if (step.kind === 'access' && (step.access === 'constant' || step.exists)) return visits
+  return times(visits, each)
+}
+
+function nested(step: PlanBlock, within: Calculation): Work {
+  const limits = { rows: within.facts.take, scalar: within.facts.counts === false ? 1 : undefined }
+  const limit = step.block === 'rows' || step.block === 'scalar' ? limits[step.block] : undefined
+  const work = blockWork(step.steps, limit, within)
+  if (step.name !== undefined) within.outputs.set(step.name, work.given)
+  return work
+}
+
+/** How many rows are found, and whether that grows with a table. */
+interface Found {
+  readonly rows: number
+  readonly grows: boolean
+}
+
+/** The list subqueries that follow an access are what its constraint is looked up with, or a filter behind it. */
+function keysOf(steps: readonly PlanStep[], index: number, within: Calculation): Found {
+  let keys: Found = { rows: 1, grows: false }
+  for (const step of steps.slice(index + 1)) {
+    if (step.kind !== 'block' || step.block !== 'list') break
+    // What it costs is counted where it stands.
+    const alone = { ...within, flags: { ...within.flags, bounded: true } }
+    const rows = blockWork(step.steps, undefined, alone).given
+    keys = { rows: Math.max(rows, keys.rows), grows: keys.grows || !alone.flags.bounded }
+  }
+  return keys
+}
+
+/** `end`: what can end the access before it has given all that it finds. */
+function sourceRows(step: Source, keys: Found, end: End, within: Calculation): number {
+  if (step.kind === 'block') return endedRows(either(step, within), step, end, within)
+  const rows = endedRows(foundBy(step, keys, within), step, end, within)
+  return step.automatic ? rows + total(step, within) : rows
+}
+
+/** Several indexes, one after the other. */
+function either(step: PlanBlock, within: Calculation): Found {
+  const works = step.steps.map(branch => blockWork(branch.steps, undefined, within))
+  return { rows: works.reduce((sum, work) => sum + work.looked, 0), grows: !within.flags.bounded }
+}
+
+function foundBy(access: PlanAccess, keys: Found, within: Calculation): Found {
+  const { facts, outputs, flags } = within
+  const output = outputs.get(access.table)
+  if (output !== undefined) return { rows: output, grows: false }
+  if (access.access === 'constant') return { rows: 0, grows: false }
+  if (access.access === 'virtual') {
+    if (facts.rowsOf(access.table) === undefined) {
+      return { rows: facts.listSize ?? defaultListSize, grows: false }
+    }
+    flags.searches = true
+  }
+  const rows = total(access, within)
+  if (access.access !== 'search' || access.ranged.length > 0) return { rows, grows: true }
+  // Of `min()` or `max()`: the first entry of the index.
+  if (access.constraint === undefined) return { rows: 1, grows: false }
+  return equalRows(access, rows, keys, within)
+}
+
+function equalRows(access: PlanAccess, all: number, keys: Found, { facts, average }: Calculation): Found {
+  const { index, table, equal } = access
+  const isKey = index === 'rowid' || (facts.isKey?.(table, equal) ?? false)
+  if (isKey) return { rows: Math.min(all, keys.rows), grows: keys.grows }
+  if (!average) return { rows: all, grows: true }
+  const perKey = facts.perKey?.(table, equal) ?? Math.max(1, all * unknownKeyShare)
+  return { rows: Math.min(all, keys.rows * perKey), grows: true }
+}
+
+function total({ table }: PlanAccess, { facts }: Calculation): number {
+  return facts.rowsOf(table) ?? unknownRows
+}
+
+interface End {
+  readonly limit: number | undefined
+  /** Those of the block, in which a temporary b-tree takes all rows first. */
+  readonly steps: readonly PlanStep[]
+}
+
+function endedRows(all: Found, step: Source, { limit, steps }: End, within: Calculation): number {
+  const { flags, facts } = within
+  if (!all.grows) return all.rows
+  const tree = steps.find(each => each.kind === 'tree')
+  if (tree?.kind === 'tree') return sortedRows(all.rows, tree.lastTerms, within)
+  const exists = step.kind === 'access' && step.exists
+  const rowsAsked = exists ? 1 : limit
+  const filtered = steps.some(each => each !== step && each.kind === 'access' && each.exists)
+  const isFree = step.kind === 'access' && !filtered && facts.filtered?.(step) === false
+  if (rowsAsked !== undefined && isFree) return Math.min(rowsAsked, all.rows)
+  flags.bounded = false
+  if (rowsAsked === undefined || step.kind === 'block') return all.rows
+  flags.walks = true
+  const share = within.average ? facts.share?.(step) : undefined
+  if (share === undefined) return all.rows
+  return Math.min(all.rows, (walkMargin * rowsAsked) / Math.max(share, Number.EPSILON))
+}
+
+function sortedRows(all: number, lastTerms: number | undefined, within: Calculation): number {
+  const { flags, facts, average } = within
+  flags.bounded = false
+  if (lastTerms === undefined || flags.sorts === 'all') {
+    flags.sorts = 'all'
+    return all
+  }
+  flags.sorts = 'groups'
+  const perGroup = average ? facts.perGroup?.(lastTerms) : undefined
+  return perGroup === undefined ? all : Math.min(all, (facts.take ?? all) + perGroup)
+}

@@ -1,0 +1,78 @@
+/** The connections of one purpose, and which of them are free. */
+
+import type { Connection } from './connection.ts'
+import { ConnectionLost } from './failure.ts'
+
+export const unreachableMessage = 'The database cannot be reached.'
+
+/** After a failed try to connect, what is asked is refused at once for so long, in milliseconds. */
+const pauseMs = 200
+
+export class ConnectionSet {
+  readonly #open: () => Promise<Connection>
+  readonly #all = new Set<Connection>()
+  readonly #idle: Connection[] = []
+  #pausedUntil = 0
+
+  constructor(open: () => Promise<Connection>) {
+    this.#open = open
+  }
+
+  /** How many are open. */
+  get size(): number {
+    return this.#all.size
+  }
+
+  /** Whether none is open, and none could be opened just now. */
+  get isAway(): boolean {
+    return this.#all.size === 0 && performance.now() < this.#pausedUntil
+  }
+
+  /** One that is free. */
+  take(): Connection | undefined {
+    for (let connection = this.#idle.pop(); connection !== undefined; connection = this.#idle.pop()) {
+      if (!connection.isClosed) return connection
+    }
+    return undefined
+  }
+
+  /** One more, which is free once it is given back. Rejects with `ConnectionLost`. */
+  async open(): Promise<Connection> {
+    try {
+      const connection = await this.#open()
+      this.#all.add(connection)
+      connection.onClose(() => this.#all.delete(connection))
+      return connection
+    } catch (cause) {
+      this.#pausedUntil = performance.now() + pauseMs
+      throw cause
+    }
+  }
+
+  /** One that is free, or one more. Rejects with `ConnectionLost`, at once while the database is away. */
+  async one(): Promise<Connection> {
+    const connection = this.take()
+    if (connection !== undefined) return connection
+    if (this.isAway) throw new ConnectionLost(unreachableMessage)
+    return this.open()
+  }
+
+  giveBack(connection: Connection): void {
+    if (!connection.isClosed) this.#idle.push(connection)
+  }
+
+  /** Ends those that nobody uses: they may be as dead as another that was found so. */
+  dropIdle(): void {
+    for (const connection of this.#idle.splice(0)) connection.destroy()
+  }
+
+  /** The database is known to be away: no connection is of use any more. */
+  lose(): void {
+    this.#pausedUntil = performance.now() + pauseMs
+    for (const connection of [...this.#all]) connection.destroy()
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([...this.#all].map(connection => connection.close()))
+  }
+}

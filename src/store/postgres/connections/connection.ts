@@ -1,0 +1,271 @@
+/**
+ * One connection. Statements are sent many at once, with one Sync after the last: they share a round trip and, outside
+ * BEGIN, a transaction (https://www.postgresql.org/docs/15/protocol-flow.html, 55.2.3 and 55.2.4).
+ */
+import pg from 'pg'
+import { withActors, withoutActors } from '../row-security/acting.ts'
+import { AnswerTimeout, ConnectionLost, isFarewell, NotSent, Unreachable } from './failure.ts'
+import type { Outcome, Query, Rows, Statement } from './statement.ts'
+
+export interface ConnectionOptions {
+  readonly url: string
+  /** In milliseconds. */
+  readonly connectTimeout: number
+  /** How long an answer may take before the connection is given up, in milliseconds. */
+  readonly answerTimeout: number
+  /** Statements that a new connection begins with. */
+  readonly settings: string
+  /** Whether rows are locked by policies, so that statements must say on whose behalf they run. */
+  readonly isLocked?: boolean
+  /** Called when an answer takes long, but not too long yet. */
+  readonly onSlow?: () => void
+}
+
+/** How many statements stay prepared on a connection; beyond, the one that was not used for longest is closed. */
+const maxPrepared = 400
+
+/** An answer that takes longer is slow, in milliseconds. */
+const slowAnswerMs = 1500
+
+/** How long the server may take to close a connection, in milliseconds. */
+const closeTimeoutMs = 1000
+
+/** The part of the driver's connection that pipelines use. */
+interface Channel {
+  readonly stream: { cork(): void; uncork(): void; destroy(): void }
+  parse(query: { readonly name: string; readonly text: string }): void
+  describe(target: { readonly type: 'S'; readonly name: string }): void
+  bind(values: { readonly statement: string; readonly values: readonly (string | null)[] }): void
+  execute(): void
+  close(target: { readonly type: 'S'; readonly name: string }): void
+  sync(): void
+  on(event: 'parseComplete', listener: () => void): void
+}
+
+export class Connection {
+  readonly #client: pg.Client
+  readonly #answerTimeout: number
+  readonly #isLocked: boolean
+  readonly #prepared = new Map<string, Statement>()
+  readonly #onClose = new Set<() => void>()
+  readonly #onSlow: (() => void) | undefined
+  #pipeline: Pipeline | undefined
+  #timer: NodeJS.Timeout | undefined
+  #isClosed = false
+
+  private constructor(client: pg.Client, { answerTimeout, isLocked = false, onSlow }: ConnectionOptions) {
+    this.#client = client
+    this.#answerTimeout = answerTimeout
+    this.#isLocked = isLocked
+    this.#onSlow = onSlow
+    const closed = (): void => this.#closed()
+    client.on('end', closed)
+    client.on('error', closed)
+    channelOf(client).on('parseComplete', () => this.#pipeline?.parsed())
+  }
+
+  /** Rejects with `ConnectionLost`. */
+  static async open(options: ConnectionOptions): Promise<Connection> {
+    const { url, connectTimeout, settings } = options
+    const client = new pg.Client({
+      connectionString: url,
+      connectionTimeoutMillis: connectTimeout,
+      keepAlive: true,
+      application_name: 'portico',
+    })
+    // Without a listener, a connection that breaks meanwhile would end the process.
+    client.on('error', () => {})
+    try {
+      await client.connect()
+      await client.query(settings)
+    } catch (cause) {
+      client.end().catch(() => {})
+      throw new Unreachable(cause)
+    }
+    return new Connection(client, options)
+  }
+
+  get isClosed(): boolean {
+    return this.#isClosed
+  }
+
+  /** By which the server names the session (https://www.postgresql.org/docs/15/protocol-flow.html, BackendKeyData). */
+  get pid(): number {
+    return (this.#client as unknown as { readonly processID: number }).processID
+  }
+
+  onClose(listener: () => void): void {
+    this.#onClose.add(listener)
+  }
+
+  onNotification(listener: (payload: string) => void): void {
+    this.#client.on('notification', ({ payload }) => listener(payload ?? ''))
+  }
+
+  /** Runs them in order, until one fails. One pipeline at a time. Never rejects. */
+  run(queries: readonly Query[]): Promise<Outcome> {
+    if (!this.#isLocked) return this.#run(queries)
+    const sent = withActors(queries)
+    return this.#run(sent).then(outcome => withoutActors(outcome, sent))
+  }
+
+  #run(queries: readonly Query[]): Promise<Outcome> {
+    const { promise, resolve } = Promise.withResolvers<Outcome>()
+    if (this.#isClosed) {
+      resolve({ done: [], tags: [], error: new NotSent('The connection to the database is closed.') })
+      return promise
+    }
+    this.#watch()
+    const pipeline = new Pipeline(queries, this.#prepared, outcome => {
+      clearTimeout(this.#timer)
+      this.#pipeline = undefined
+      if (outcome.error instanceof ConnectionLost) this.destroy()
+      resolve(outcome)
+    })
+    this.#pipeline = pipeline
+    this.#client.query(pipeline as unknown as pg.Submittable)
+    return promise
+  }
+
+  #watch(): void {
+    const onSlow = this.#onSlow
+    const rest = this.#answerTimeout - slowAnswerMs
+    if (onSlow === undefined || rest <= 0) {
+      this.#timer = setTimeout(() => this.#giveUp(), this.#answerTimeout)
+      return
+    }
+    this.#timer = setTimeout(() => {
+      this.#timer = setTimeout(() => this.#giveUp(), rest)
+      onSlow()
+    }, slowAnswerMs)
+  }
+
+  #giveUp(): void {
+    this.#pipeline?.handleError(new AnswerTimeout('The database has not answered in time.'))
+    this.destroy()
+  }
+
+  /** Ends it in the middle of whatever it does. */
+  destroy(): void {
+    channelOf(this.#client).stream.destroy()
+    this.#closed()
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true
+    // A server that is silent does not say goodbye.
+    const timer = setTimeout(() => channelOf(this.#client).stream.destroy(), closeTimeoutMs)
+    await this.#client.end().catch(() => {})
+    clearTimeout(timer)
+  }
+
+  #closed(): void {
+    if (this.#isClosed) return
+    this.#isClosed = true
+    this.#pipeline?.handleError(new ConnectionLost('The connection to the database was lost.'))
+    for (const listener of this.#onClose) listener()
+  }
+}
+
+/** The driver's type of it says less than it is. */
+function channelOf(client: pg.Client): Channel {
+  return (client as unknown as { readonly connection: Channel }).connection
+}
+
+/** What the driver calls a query: it gets every message until the connection is ready again. */
+class Pipeline {
+  readonly #queries: readonly Query[]
+  readonly #prepared: Map<string, Statement>
+  readonly #settle: (outcome: Outcome) => void
+  readonly #parsing: Statement[] = []
+  readonly #done: Rows[] = []
+  readonly #tags: string[] = []
+  #rows: Rows[number][] = []
+  #isSettled = false
+
+  constructor(
+    queries: readonly Query[],
+    prepared: Map<string, Statement>,
+    settle: (outcome: Outcome) => void,
+  ) {
+    this.#queries = queries
+    this.#prepared = prepared
+    this.#settle = settle
+  }
+
+  submit(channel: Channel): void {
+    channel.stream.cork()
+    // Before all else: what comes after a failure, the server passes over.
+    for (const name of this.#surplus()) channel.close({ type: 'S', name })
+    const fresh = new Set<Statement>()
+    for (const { statement, values } of this.#queries) {
+      const { name, text } = statement
+      if (this.#prepared.delete(name)) this.#prepared.set(name, statement)
+      else if (name === '' || !fresh.has(statement)) {
+        fresh.add(statement)
+        this.#parsing.push(statement)
+        channel.parse({ name, text })
+        channel.describe({ type: 'S', name })
+      }
+      channel.bind({ statement: name, values })
+      channel.execute()
+    }
+    channel.sync()
+    channel.stream.uncork()
+  }
+
+  /** The oldest prepared statements, as many as there are too many. Not those of this pipeline. */
+  #surplus(): readonly string[] {
+    if (this.#prepared.size + this.#queries.length <= maxPrepared) return []
+    const used = new Set(this.#queries.map(query => query.statement.name))
+    const fresh = [...used].filter(name => !this.#prepared.has(name)).length
+    const many = this.#prepared.size + fresh - maxPrepared
+    if (many <= 0) return []
+    const old = [...this.#prepared.keys()].filter(name => !used.has(name)).slice(0, many)
+    for (const name of old) this.#prepared.delete(name)
+    return old
+  }
+
+  /** A statement is prepared, also when it or another fails later. */
+  parsed(): void {
+    const statement = this.#parsing.shift()
+    if (statement !== undefined && statement.name !== '') this.#prepared.set(statement.name, statement)
+  }
+
+  handleRowDescription({ fields }: { readonly fields: readonly { readonly dataTypeID: number }[] }): void {
+    this.#current()?.describe(fields.map(field => field.dataTypeID))
+  }
+
+  handleDataRow({ fields }: { readonly fields: readonly (string | null)[] }): void {
+    const statement = this.#current()
+    if (statement !== undefined) this.#rows.push(statement.row(fields))
+  }
+
+  handleCommandComplete({ text }: { readonly text: string }): void {
+    this.#done.push(this.#rows)
+    this.#tags.push(text)
+    this.#rows = []
+  }
+
+  handleReadyForQuery(): void {
+    this.#end(undefined)
+  }
+
+  handleError(error: Error): void {
+    const known = error instanceof ConnectionLost || ('severity' in error && !isFarewell(error))
+    this.#end(known ? error : new ConnectionLost(error.message, { cause: error }))
+  }
+
+  handleEmptyQuery(): void {}
+  handlePortalSuspended(): void {}
+
+  #current(): Statement | undefined {
+    return this.#queries[this.#done.length]?.statement
+  }
+
+  #end(error: Error | undefined): void {
+    if (this.#isSettled) return
+    this.#isSettled = true
+    this.#settle({ done: this.#done, tags: this.#tags, error })
+  }
+}

@@ -1,0 +1,146 @@
+/** Failures of PostgreSQL as errors that a client may see (https://www.postgresql.org/docs/15/errcodes-appendix.html). */
+import { ApiError } from '../../../errors.ts'
+import { taken } from '../../write/checks.ts'
+import { ROW_SECURITY } from '../row-security/policies.ts'
+
+/** The connection is gone, or was never there. What was asked may have been done. */
+export class ConnectionLost extends Error {
+  override readonly name = 'ConnectionLost'
+}
+
+/** The connection had ended before anything was sent by it: what was asked has surely not been done. */
+export class NotSent extends ConnectionLost {}
+
+/** No connection could be made. `isAnswered`: the database was there, and has refused it. */
+export class Unreachable extends ConnectionLost {
+  readonly isAnswered: boolean
+
+  constructor(cause: unknown) {
+    super('The database cannot be reached.', { cause })
+    this.isAnswered = cause instanceof Error && 'severity' in cause
+  }
+}
+
+/** The database has not answered in time. It may be away in a way that only silence tells of. */
+export class AnswerTimeout extends ConnectionLost {}
+
+/** The statement was not run, because one before it in the same transaction failed. */
+export class TransactionFailed extends Error {
+  override readonly name = 'TransactionFailed'
+}
+
+const UNIQUE = '23505'
+const FOREIGN_KEY = '23503'
+const TOO_LARGE = '54000'
+const PRIVILEGE = '42501'
+const LOCK_TIMEOUT = '55P03'
+
+/** Classes and codes that pass or that an operator can mend: the request itself was right. */
+const unavailable = /^(08|40|53|55P03|57|58|25006|XX001|XX002)/
+
+/** Any failure as an `ApiError`. */
+export function failureOf(cause: unknown): ApiError {
+  if (cause instanceof ApiError) return cause
+  const code = sqlState(cause)
+  if (code === UNIQUE) return taken(keyFields(cause), cause)
+  if (code === TOO_LARGE) return tooLong(cause)
+  if (code === PRIVILEGE && isPolicy(cause)) return new ApiError('FORBIDDEN', undefined, { cause })
+  if (code === undefined ? isLost(cause) : unavailable.test(code)) {
+    return new ApiError('UNAVAILABLE', undefined, { cause })
+  }
+  return new ApiError('INTERNAL_ERROR', undefined, { cause })
+}
+
+/** Why changes cannot be stored, in words for whoever runs the service. */
+export function storageTrouble(error: unknown): string {
+  let cause = error
+  while (cause instanceof ApiError && cause.cause !== undefined) cause = cause.cause
+  const reason = reasons.get(sqlState(cause) ?? '') ?? 'the database does not take them'
+  return `Changes cannot be stored: ${reason}.`
+}
+
+const reasons: ReadonlyMap<string, string> = new Map([
+  ['25006', 'the database is read-only'],
+  ['42501', 'the database does not let this user'],
+  ['53100', 'the disk of the database is full'],
+])
+
+export function isLost(cause: unknown): boolean {
+  return cause instanceof ConnectionLost || cause instanceof TransactionFailed
+}
+
+export function isForeignKeyFailure(cause: unknown): boolean {
+  return sqlState(cause) === FOREIGN_KEY
+}
+
+/** A deadlock, or a transaction that could not be put in order with others: the same may do the next time. */
+export function isPassing(cause: unknown): boolean {
+  const code = sqlState(cause)
+  return code === '40001' || code === '40P01'
+}
+
+/**
+ * The server ends the connection: it stops or has crashed, an administrator or a limit of time ends the session, or
+ * the database is dropped. The severity says so too, but in the server's language.
+ */
+export function isFarewell(cause: unknown): boolean {
+  return /^(57P01|57P02|57P04|57P05|25P03)$/.test(sqlState(cause) ?? '')
+}
+
+/** The statement waited for a lock for as long as `lock_timeout` allows. */
+export function isLockTimeout(cause: unknown): boolean {
+  return sqlState(cause) === LOCK_TIMEOUT
+}
+
+/** A statement that was prepared for tables that have changed since, or that a proxy has dropped. */
+export function isOutdated(cause: unknown): boolean {
+  const code = sqlState(cause)
+  return code === '0A000' || code === '26000' || code === '42P05'
+}
+
+/** Whether a policy of row security refuses a row, or the trigger that stands for one: not a missing grant. */
+function isPolicy(cause: unknown): boolean {
+  const { routine, constraint } = cause as { readonly routine?: unknown; readonly constraint?: unknown }
+  return routine === 'ExecWithCheckOptions' || constraint === ROW_SECURITY
+}
+
+/**
+ * The names in `Key (slug, author_id)=(a, 1) already exists.`: the same in every language. Where policies lock the
+ * rows, PostgreSQL leaves them out; then those in the name of the constraint, unless that was too long.
+ */
+export function keyFields(cause: unknown): readonly string[] {
+  const detail = cause instanceof Error && 'detail' in cause ? String(cause.detail) : ''
+  const end = detail.indexOf(')=(')
+  if (end === -1) return constraintFields(cause as Constrained)
+  const list = detail.slice(detail.indexOf('(') + 1, end)
+  return list.split(', ').map(name => name.replaceAll('"', ''))
+}
+
+interface Constrained {
+  readonly table?: unknown
+  readonly constraint?: unknown
+}
+
+/** `posts__slug__author_id__unique` or `author_id__fkey`: names of fields have no double underscore. */
+function constraintFields({ table, constraint }: Constrained): readonly string[] {
+  const [, names = ''] = /^(.*)__(?:unique|fkey)$/.exec(String(constraint)) ?? []
+  const prefix = `${String(table)}__`
+  const own = names.startsWith(prefix) ? names.slice(prefix.length) : names
+  return own === '' ? [] : own.split('__')
+}
+
+/** Where it names the index, that is named as its table and fields are. */
+function tooLong(cause: unknown): ApiError {
+  const [, names = ''] = /"([^"]+)__(?:index|unique)"/.exec(String(cause)) ?? []
+  const message = 'A text is too long for an index of the database, which holds about 2,700 bytes of each.'
+  const details = names
+    .split('__')
+    .slice(1)
+    .map(field => ({ field, code: 'too_long', message }))
+  return new ApiError('VALIDATION_FAILED', message, { details, cause })
+}
+
+function sqlState(cause: unknown): string | undefined {
+  if (!(cause instanceof Error) || !('code' in cause) || !('severity' in cause)) return undefined
+  return typeof cause.code === 'string' ? cause.code : undefined
+}

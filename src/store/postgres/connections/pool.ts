@@ -1,0 +1,211 @@
+/** Connections that read. Reads of one turn of the event loop share a pipeline. */
+import { ApiError } from '../../../errors.ts'
+import type { Inputs } from '../../values.ts'
+import { LockedReads, type PendingRead } from '../read/locked-reads.ts'
+import type { Connection } from './connection.ts'
+import { ConnectionSet, unreachableMessage } from './connection-set.ts'
+import {
+  AnswerTimeout,
+  ConnectionLost,
+  failureOf,
+  isLockTimeout,
+  isOutdated,
+  Unreachable,
+} from './failure.ts'
+import type { Query, Rows, Statement } from './statement.ts'
+
+export interface PoolOptions {
+  readonly open: () => Promise<Connection>
+  readonly size: number
+  /** How many reads may wait; beyond, they are refused as UNAVAILABLE. */
+  readonly maxWaiting: number
+  /** What each pipeline begins with; its results come before those of every read. */
+  readonly before?: () => readonly Query[]
+  /** How often a read is sent for which the server or the connection is not right; 3 by default. */
+  readonly tries?: number
+  /** How long a read waits for a table that somebody has locked, in milliseconds; 10,000 by default. */
+  readonly lockWaitMs?: number
+  /** The database neither answers nor refuses. */
+  readonly onSilence?: () => void
+}
+
+/** So many reads share a pipeline at most: each round trip has its price, but a slow read delays those beside it. */
+const maxSentTogether = 32
+const maxTries = 3
+const stoppingMessage = 'The service is stopping.'
+
+function stopping(): ApiError {
+  return new ApiError('UNAVAILABLE', stoppingMessage)
+}
+
+export class Pool {
+  readonly #options: PoolOptions
+  readonly #tries: number
+  readonly #connections: ConnectionSet
+  readonly #drain = (): void => {
+    this.#scheduled = false
+    this.#send()
+  }
+  readonly #locked: LockedReads
+  #waiting: PendingRead[] = []
+  #opening = 0
+  #scheduled = false
+  #isClosed = false
+
+  constructor(options: PoolOptions) {
+    this.#options = options
+    this.#tries = options.tries ?? maxTries
+    this.#connections = new ConnectionSet(options.open)
+    this.#locked = new LockedReads(options.size, options.lockWaitMs ?? 10_000)
+  }
+
+  async rows(statement: Statement, inputs: Inputs): Promise<Rows> {
+    const [rows = []] = await this.ask([statement.with(inputs)])
+    return rows
+  }
+
+  /**
+   * Runs the queries in one snapshot. Rejects with an `ApiError`.
+   * `atOnce`: in a pipeline of its own, now.
+   */
+  ask(queries: readonly Query[], atOnce = false): Promise<readonly Rows[]> {
+    const refused = this.#refusal()
+    if (refused !== undefined) return Promise.reject(new ApiError('UNAVAILABLE', refused))
+    const { promise, resolve, reject } = Promise.withResolvers<readonly Rows[]>()
+    this.#waiting.push({ queries, resolve, reject, tries: 0 })
+    if (atOnce) this.#send()
+    else this.#schedule()
+    return promise
+  }
+
+  /** See `ConnectionSet`. */
+  dropIdle(): void {
+    this.#connections.dropIdle()
+  }
+
+  /** The database is known to be away: whoever waits for an answer is refused now. */
+  lose(): void {
+    this.#connections.lose()
+    this.#refuseAll(new ApiError('UNAVAILABLE', unreachableMessage))
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true
+    this.#refuseAll(stopping())
+    await this.#connections.close()
+  }
+
+  #refusal(): string | undefined {
+    if (this.#isClosed) return stoppingMessage
+    if (this.#waiting.length + this.#locked.waiting >= this.#options.maxWaiting)
+      return 'Too many requests are waiting for the database.'
+    return this.#connections.isAway ? unreachableMessage : undefined
+  }
+
+  #schedule(): void {
+    if (this.#scheduled) return
+    this.#scheduled = true
+    setImmediate(this.#drain)
+  }
+
+  #send(): void {
+    if (this.#locked.isAny) this.#waiting = this.#locked.setAside(this.#waiting)
+    while (this.#waiting.length > 0) {
+      const connection = this.#connections.take()
+      if (connection === undefined) break
+      void this.#run(connection, this.#waiting.splice(0, maxSentTogether))
+    }
+    if (this.#locked.isAny) this.#sendLocked()
+    if (this.#waiting.length + this.#locked.waiting > 0) this.#openMore()
+  }
+
+  #sendLocked(): void {
+    while (this.#locked.mayAsk) {
+      const connection = this.#connections.take()
+      if (connection === undefined) return
+      void this.#run(connection, this.#locked.next(maxSentTogether)).finally(() => {
+        this.#locked.asked()
+        this.#schedule()
+      })
+    }
+  }
+
+  async #run(connection: Connection, reads: readonly PendingRead[]): Promise<void> {
+    const queries = reads.flatMap(read => read.queries)
+    const before = this.#options.before?.()
+    const { done, error } = await connection.run(before === undefined ? queries : [...before, ...queries])
+    const shared = before === undefined ? undefined : done.slice(0, before.length)
+    let at = before?.length ?? 0
+    let failed = false
+    for (const read of reads) {
+      const end = at + read.queries.length
+      const rows = done.slice(at, end)
+      if (done.length >= end) {
+        if (this.#locked.isAny) this.#locked.answered(read)
+        read.resolve(shared === undefined ? rows : [...shared, ...rows])
+      } else if (isLockTimeout(error)) {
+        // It has kept those behind it waiting: it waits on by itself, and they are asked again at once.
+        if (failed) this.#waiting.push(read)
+        else this.#locked.add(read, read.queries[done.length - at], error)
+        failed = true
+      } else if (failed && this.#tries > 1) this.#waiting.push(read)
+      else {
+        failed = true
+        this.#fail(read, error)
+      }
+      at = end
+    }
+    if (error !== undefined && isOutdated(error)) connection.destroy()
+    this.#connections.giveBack(connection)
+    // A read that was under way would be asked again, on connections that are closed as soon as they are open.
+    if (this.#isClosed) this.#refuseAll(stopping())
+    else if (this.#waiting.length + this.#locked.waiting > 0) this.#send()
+  }
+
+  /** Reads change nothing: one whose connection broke is asked again on another. */
+  #fail(read: PendingRead, cause: unknown): void {
+    read.tries++
+    const isAgain =
+      (cause instanceof ConnectionLost && !(cause instanceof AnswerTimeout)) || isOutdated(cause)
+    if (isAgain && read.tries < this.#tries && !this.#connections.isAway) this.#waiting.push(read)
+    else read.reject(failureOf(cause))
+  }
+
+  #openMore(): void {
+    const { size } = this.#options
+    if (
+      this.#connections.size + this.#opening >= size ||
+      this.#opening >= this.#waiting.length + this.#locked.waiting
+    )
+      return
+    this.#opening++
+    this.#connections
+      .open()
+      .then(
+        connection => this.#opened(connection),
+        error => this.#unreachable(error),
+      )
+      .finally(() => {
+        this.#opening--
+        if (this.#waiting.length + this.#locked.waiting > 0) this.#schedule()
+      })
+  }
+
+  #opened(connection: Connection): void {
+    if (this.#isClosed) return void connection.close()
+    this.#connections.giveBack(connection)
+    connection.onClose(() => this.#schedule())
+  }
+
+  #unreachable(cause: unknown): void {
+    if (this.#connections.size > 0) return
+    this.#refuseAll(failureOf(cause))
+    if (cause instanceof Unreachable && !cause.isAnswered) this.#options.onSilence?.()
+  }
+
+  #refuseAll(error: ApiError): void {
+    const waiting = [...this.#waiting, ...this.#locked.takeAll()]
+    this.#waiting = []
+    for (const { reject } of waiting) reject(error)
+  }
+}

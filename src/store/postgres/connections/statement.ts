@@ -1,0 +1,96 @@
+/** Statements as PostgreSQL prepares them: by a name, once on every connection that runs them. */
+import { postgres } from '../../sql/postgres.ts'
+import { type Bind, compile, type Sql } from '../../sql/writer.ts'
+import { type Actor, bound, type Inputs, type SqlValue } from '../../values.ts'
+
+export type Value = string | null
+
+/** A value of a row: whole and real numbers as numbers, truth as 1 and 0, all else as text. */
+export type Cell = string | number | null
+export type Row = readonly Cell[]
+export type Rows = readonly Row[]
+
+type Decoder = ((text: string) => Cell) | undefined
+
+export class Statement {
+  /** Empty: it is planned anew for the values of each execution (see `statementOf`). */
+  readonly name: string
+  readonly text: string
+  readonly changes: boolean
+  /** Whether it begins, ends or divides a transaction. */
+  readonly isControl: boolean
+  readonly #binds: readonly Bind[]
+  #decoders: readonly Decoder[] = []
+
+  constructor(name: string, text: string, binds: readonly Bind[], changes: boolean) {
+    this.name = name
+    this.text = text
+    this.changes = changes
+    this.isControl = /^(BEGIN|COMMIT|ROLLBACK|SAVEPOINT|RELEASE)\b/.test(text)
+    this.#binds = binds
+  }
+
+  with(inputs: Inputs): Query {
+    const values = this.#binds.map(bind => textOf(bound(bind, inputs)))
+    return { statement: this, values, actor: inputs.actor }
+  }
+
+  /** `types`: of the columns, as the database describes them. */
+  describe(types: readonly number[]): void {
+    this.#decoders = types.map(type => decoders.get(type))
+  }
+
+  row(fields: readonly (string | null)[]): Row {
+    const cells: Cell[] = []
+    for (const [index, field] of fields.entries()) {
+      const decode = this.#decoders[index]
+      cells.push(field === null || decode === undefined ? field : decode(field))
+    }
+    return cells
+  }
+}
+
+/** A statement with its values. */
+export interface Query {
+  readonly statement: Statement
+  readonly values: readonly Value[]
+  readonly actor?: Actor | undefined
+}
+
+/** What became of a batch: the rows of those that were done, and why the next one was not. */
+export interface Outcome {
+  readonly done: readonly Rows[]
+  readonly tags: readonly string[]
+  readonly error: Error | undefined
+}
+
+let count = 0
+
+/**
+ * Make it once for each text: a connection prepares each by its name. A search has none: after five executions
+ * PostgreSQL would use one plan for all words, which walks along a list to its end for words that hardly any row has.
+ */
+export function statementOf(fragment: Sql): Statement {
+  const { text, binds } = compile(fragment, postgres.sign)
+  count++
+  const changes = !/^(SELECT|WITH "refs")/.test(text) || text.includes('INSERT INTO')
+  const isSearch = binds.some(bind => 'as' in bind && bind.as === postgres.searchTerms)
+  return new Statement(isSearch ? '' : `p${count}`, text, binds, changes)
+}
+
+const number = (text: string): Cell => Number(text)
+const truth = (text: string): Cell => (text === 't' ? 1 : 0)
+
+/** By the object id of the type (https://www.postgresql.org/docs/15/catalog-pg-type.html). */
+const decoders: ReadonlyMap<number, Decoder> = new Map([
+  [16, truth],
+  [20, number],
+  [21, number],
+  [23, number],
+  [700, number],
+  [701, number],
+])
+
+function textOf(value: SqlValue): Value {
+  return value === null ? null : String(value)
+}

@@ -1,0 +1,86 @@
+/**
+ * A transaction whose writes run side by side: what they ask in one turn is sent together. The first statement
+ * that fails ends it for all of them.
+ */
+import { type Inputs, noInputs, type SqlValue } from '../../values.ts'
+import type { Connection } from './connection.ts'
+import { ConnectionLost, TransactionFailed } from './failure.ts'
+import type { Query, Rows, Statement } from './statement.ts'
+
+interface Pending {
+  readonly query: Query
+  readonly resolve: (rows: Rows) => void
+  readonly reject: (error: unknown) => void
+}
+
+export class Transaction {
+  readonly #connection: Connection
+  #pending: Pending[] = []
+  #scheduled = false
+  #running: Promise<void> = Promise.resolve()
+  #failure: Error | undefined
+  /** The command tag of the last statement. */
+  tag = ''
+
+  constructor(connection: Connection) {
+    this.#connection = connection
+  }
+
+  /** The statement that failed, if any did: nothing can be asked any more but a rollback. */
+  get failure(): Error | undefined {
+    return this.#failure
+  }
+
+  rows(statement: Statement, inputs: Inputs = noInputs): Promise<Rows> {
+    const { promise, resolve, reject } = Promise.withResolvers<Rows>()
+    this.#pending.push({ query: statement.with(inputs), resolve, reject })
+    this.#schedule()
+    return promise
+  }
+
+  /** For a statement whose result is not waited for: a failure of it fails the transaction. */
+  queue(statement: Statement, inputs: Inputs = noInputs): void {
+    this.rows(statement, inputs).catch(() => {})
+  }
+
+  /** Takes up work after a rollback to a savepoint. */
+  recover(): void {
+    this.#failure = undefined
+  }
+
+  /** After all microtasks, in which other writes may ask as well. */
+  #schedule(): void {
+    if (this.#scheduled) return
+    this.#scheduled = true
+    queueMicrotask(() => process.nextTick(() => this.#send()))
+  }
+
+  #send(): void {
+    this.#scheduled = false
+    const batch = this.#pending
+    this.#pending = []
+    this.#running = this.#running.then(() => this.#run(batch))
+  }
+
+  async #run(batch: readonly Pending[]): Promise<void> {
+    if (this.#failure !== undefined) {
+      const failed = new TransactionFailed('A statement before it failed.', { cause: this.#failure })
+      for (const { reject } of batch) reject(failed)
+      return
+    }
+    const { done, tags, error } = await this.#connection.run(batch.map(each => each.query))
+    this.tag = tags.at(-1) ?? ''
+    this.#failure = error
+    for (const [index, { resolve, reject }] of batch.entries()) {
+      const rows = done[index]
+      if (rows !== undefined) resolve(rows)
+      else if (index === done.length || error instanceof ConnectionLost) reject(error)
+      else reject(new TransactionFailed('A statement before it failed.', { cause: error }))
+    }
+  }
+}
+
+/** The first row, or an empty one. */
+export function first(rows: Rows): readonly SqlValue[] {
+  return rows[0] ?? []
+}

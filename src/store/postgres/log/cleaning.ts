@@ -1,0 +1,54 @@
+/** Takes away what is past: events, records and traces of commits, a few at a time, and records of users who are gone. */
+import { lastOwned, Round, removeOrphans } from '../../records.ts'
+import { slot, sql } from '../../sql/writer.ts'
+import { slotted } from '../../values.ts'
+import type { Connection } from '../connections/connection.ts'
+import { statementOf } from '../connections/statement.ts'
+import { pruneEvents, pruneTouched } from './event-log.ts'
+
+/** How often, in milliseconds. */
+const cleanIntervalMs = 5000
+/** So many at once, so that no write waits long. */
+const rowsPerStep = 500
+/** How long commits stay traceable, in milliseconds: a node that did not look for longer forgets all it remembers. */
+const tracesKeptMs = 2 * 60_000
+
+const pruneRecords = statementOf(
+  sql`DELETE FROM "_records" WHERE ("kind", "id") IN (SELECT "kind", "id" FROM "_records" WHERE "expires_at" <= ${slot(0)} ORDER BY "expires_at" LIMIT ${slot(1)} FOR UPDATE SKIP LOCKED) RETURNING 1`,
+)
+
+const sweep = statementOf(removeOrphans)
+const swept = statementOf(lastOwned)
+
+export class Cleaning {
+  readonly #eventsKept: number
+  readonly #now: () => number
+  readonly #round = new Round(rowsPerStep)
+  #next = 0
+
+  /** `eventsKept`: in milliseconds. */
+  constructor({ eventsKept, now }: { readonly eventsKept: number; readonly now: () => number }) {
+    this.#eventsKept = eventsKept
+    this.#now = now
+  }
+
+  /** Does so now and then, in a transaction of its own. */
+  async clean(connection: Connection): Promise<void> {
+    const now = this.#now()
+    if (now < this.#next) return
+    this.#next = now + cleanIntervalMs
+    const oldest = new Date(now - this.#eventsKept).toISOString()
+    const step = slotted(this.#round.slots)
+    const { done, error } = await connection.run([
+      sweep.with(step),
+      swept.with(step),
+      pruneEvents.with(slotted([oldest, rowsPerStep])),
+      pruneRecords.with(slotted([now, rowsPerStep])),
+      pruneTouched.with(slotted([now - tracesKeptMs])),
+    ])
+    if (error !== undefined) throw error
+    const [gone = [], last = [], ...others] = done
+    this.#round.stepped(gone.length, last[0])
+    if (others.some(rows => rows.length === rowsPerStep)) this.#next = now
+  }
+}

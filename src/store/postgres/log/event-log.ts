@@ -1,0 +1,58 @@
+/**
+ * The event log without one lock over all commits. Whoever draws event numbers has first taken a shared lock whose
+ * key is a number below them, and keeps it until its commit is seen. A reader looks at the last number drawn, then
+ * at the lowest key that is held, then at the events: what is not above either can no longer get company.
+ */
+import { slot, sql } from '../../sql/writer.ts'
+import { statementOf } from '../connections/statement.ts'
+
+/** The upper 16 bits of our advisory locks' keys, which strangers in the same database should not use. */
+const lockClass = 0x506f
+
+const sequence = sql`"_events_id_seq"`
+const lastDrawn = sql`(SELECT "last_value" - (NOT "is_called")::int FROM ${sequence})`
+
+/** Before the numbers are drawn, after all rows are changed: so the events of a row have the order of its changes. */
+export const lockLog = statementOf(
+  sql`SELECT 1 FROM (SELECT pg_advisory_xact_lock_shared((${[String(lockClass)]}::bigint << 48) | ${lastDrawn})) AS "lock"`,
+)
+
+export const addEvents = statementOf(
+  sql`INSERT INTO "_events" ("at", "collection", "item_id", "kind", "data", "changed") SELECT "at", "collection", "item_id", "kind", "data", "changed" FROM unnest(${slot(0)}::text[], ${slot(1)}::text[], ${slot(2)}::bigint[], ${slot(3)}::text[], ${slot(4)}::text[], ${slot(5)}::text[]) WITH ORDINALITY AS "e" ("at", "collection", "item_id", "kind", "data", "changed", "n") ORDER BY "n"`,
+)
+
+/** Several rows a collection, so that commits of different connections seldom wait for one another. */
+export const addTotals = statementOf(
+  sql`INSERT INTO "_totals" AS "t" ("collection", "slot", "n") SELECT "collection", pg_backend_pid() % 16, "n" FROM unnest(${slot(0)}::text[], ${slot(1)}::bigint[]) WITH ORDINALITY AS "d" ("collection", "n", "i") ORDER BY "i" ON CONFLICT ("collection", "slot") DO UPDATE SET "n" = "t"."n" + excluded."n"`,
+)
+
+export const touch = statementOf(
+  sql`INSERT INTO "_touched" ("xid", "names", "at") VALUES (pg_current_xact_id(), ${slot(0)}, ${slot(1)}) RETURNING "xid"::text`,
+)
+
+/** The last number drawn. Ask it before `held`. */
+export const drawn = statementOf(sql`SELECT ${lastDrawn}::bigint`)
+
+/** The lowest number below which somebody's numbers may still be uncommitted; null: nobody's are. */
+export const held = statementOf(
+  sql`SELECT min(("classid"::bigint & 65535) << 32 | "objid"::bigint) FROM pg_locks WHERE "locktype" = 'advisory' AND "objsubid" = 1 AND "classid"::bigint >> 16 = ${[String(lockClass)]} AND "database" = (SELECT "oid" FROM pg_database WHERE "datname" = current_database()) AND "granted"`,
+)
+
+export const newest = statementOf(sql`SELECT coalesce(max("id"), 0) FROM "_events"`)
+
+export const eventsAfter = statementOf(
+  sql`SELECT "id", "collection", "kind", "item_id", "data" FROM "_events" WHERE "id" > ${slot(0)} ORDER BY "id" LIMIT ${slot(1)}`,
+)
+
+/** Some of the oldest that are too old. */
+export const pruneEvents = statementOf(
+  sql`DELETE FROM "_events" WHERE "id" IN (SELECT "id" FROM (SELECT "id", "at" FROM "_events" ORDER BY "id" LIMIT ${slot(1)} FOR UPDATE SKIP LOCKED) AS "oldest" WHERE "at" < ${slot(0)}) RETURNING "id"`,
+)
+
+/** The row of `_touched` that no transaction has left: its name is the id below which rows may be gone. */
+export const floorRow = sql`'0'::xid8`
+
+/** None that a snapshot taken from now on would miss. */
+export const pruneTouched = statementOf(
+  sql`WITH "floor" AS (SELECT least("xid", pg_snapshot_xmin(pg_current_snapshot())) AS "xid" FROM (SELECT max("xid") AS "xid" FROM "_touched" WHERE "at" < ${slot(0)} AND "xid" > ${floorRow}) AS "old" WHERE "xid" IS NOT NULL), "gone" AS (DELETE FROM "_touched" AS "t" USING "floor" WHERE "t"."xid" < "floor"."xid" AND "t"."xid" > ${floorRow} RETURNING 1) INSERT INTO "_touched" AS "t" ("xid", "names", "at") SELECT ${floorRow}, "xid"::text, ${slot(0)} FROM "floor" WHERE EXISTS (SELECT 1 FROM "gone") ON CONFLICT ("xid") DO UPDATE SET "names" = excluded."names" WHERE "t"."names"::xid8 < excluded."names"::xid8`,
+)

@@ -1,0 +1,41 @@
+/**
+ * Statements whose limits are written out, one for each that is asked for. Of a limit that it does not know,
+ * PostgreSQL supposes a tenth of the table: it would plan every execution anew, or for far too many rows.
+ */
+import type { Param } from '../../../plan/plan.ts'
+import type { Dialect } from '../../sql/dialect.ts'
+import type { Bind, Sql } from '../../sql/writer.ts'
+import type { Inputs } from '../../values.ts'
+import { type Query, type Statement, statementOf } from '../connections/statement.ts'
+
+/** Beyond so many, limits are bound. */
+const maxStatements = 100
+
+/** `build`: asks the dialect for every limit. */
+export function limited(dialect: Dialect, build: (dialect: Dialect) => Sql): (inputs: Inputs) => Query {
+  const params = new Set<Param>()
+  const bound = statementOf(
+    build({
+      ...dialect,
+      limit(rows) {
+        if (rows.from === 'arg') params.add(rows.param)
+        return dialect.limit(rows)
+      },
+    }),
+  )
+  if (params.size === 0) return inputs => bound.with(inputs)
+  const limits = [...params]
+  const statements = new Map<string, Statement>()
+  return inputs => {
+    const { args } = inputs
+    const key = limits.map(param => args[param]).join()
+    const known = statements.get(key)
+    if (known !== undefined) return known.with(inputs)
+    const whole = limits.every(param => Number.isSafeInteger(args[param]) && Number(args[param]) >= 0)
+    if (!whole || statements.size >= maxStatements) return bound.with(inputs)
+    const limit = (rows: Bind) => (rows.from === 'arg' ? [String(args[rows.param])] : dialect.limit(rows))
+    const made = statementOf(build({ ...dialect, limit }))
+    statements.set(key, made)
+    return made.with(inputs)
+  }
+}

@@ -1,0 +1,122 @@
+/**
+ * Reads of tables that somebody has locked. A read that waits for a lock holds up all that were sent with it, and enough
+ * of them every connection. So `lock_timeout` ends each wait soon, and from then on such reads are asked apart, on a few
+ * connections, until the lock is gone or their time is over.
+ */
+import type { ApiError } from '../../../errors.ts'
+import { failureOf } from '../connections/failure.ts'
+import type { Query, Rows, Statement } from '../connections/statement.ts'
+
+/** Queries that see one snapshot. */
+export interface PendingRead {
+  readonly queries: readonly Query[]
+  readonly resolve: (rows: readonly Rows[]) => void
+  readonly reject: (error: ApiError) => void
+  tries: number
+}
+
+/** How long a table counts as locked, or as free, after a read of it has shown so, in milliseconds. */
+const knownMs = 1000
+
+const tablesByStatement = new WeakMap<Statement, readonly string[]>()
+
+/** The tables that a statement reads. PostgreSQL does not tell for which of them it has waited. */
+function tablesOf(statement: Statement): readonly string[] {
+  const known = tablesByStatement.get(statement)
+  if (known !== undefined) return known
+  const found = [...statement.text.matchAll(/\b(?:FROM|JOIN) "([^"]+)"/g)].map(([, name = '']) => name)
+  const tables = [...new Set(found)]
+  tablesByStatement.set(statement, tables)
+  return tables
+}
+
+export class LockedReads {
+  readonly #maxConnections: number
+  readonly #waitMs: number
+  /** Until when a table is supposed to be locked. */
+  readonly #suspects = new Map<string, number>()
+  /** Until when a table is known to be free; kept while another one is locked. */
+  readonly #free = new Map<string, number>()
+  /** When the time of a read is over that has met one. */
+  readonly #deadlines = new Map<PendingRead, number>()
+  #waiting: PendingRead[] = []
+  #connections = 0
+
+  /** `size`: how many connections there are for all reads. */
+  constructor(size: number, waitMs: number) {
+    this.#maxConnections = Math.max(1, size >> 2)
+    this.#waitMs = waitMs
+  }
+
+  /** Whether a lock was met lately. */
+  get isAny(): boolean {
+    return this.#suspects.size > 0 || this.#waiting.length > 0
+  }
+
+  get waiting(): number {
+    return this.#waiting.length
+  }
+
+  get mayAsk(): boolean {
+    return this.#waiting.length > 0 && this.#connections < this.#maxConnections
+  }
+
+  /** Those that are to be asked together; `asked` is called when they were. */
+  next(count: number): readonly PendingRead[] {
+    this.#connections++
+    return this.#waiting.splice(0, count)
+  }
+
+  asked(): void {
+    this.#connections--
+  }
+
+  /** Takes over the reads that would meet a lock; returns the others. */
+  setAside(reads: readonly PendingRead[]): PendingRead[] {
+    const now = performance.now()
+    for (const [table, until] of this.#suspects) if (until < now) this.#suspects.delete(table)
+    if (!this.isAny) this.#free.clear()
+    const isSuspect = ({ queries }: PendingRead) =>
+      queries.some(({ statement }) => tablesOf(statement).some(table => this.#suspects.has(table)))
+    this.#waiting.push(...reads.filter(isSuspect))
+    return reads.filter(read => !isSuspect(read))
+  }
+
+  /** A read has met a lock, at one of its queries. It is refused when its time is over. */
+  add(read: PendingRead, query: Query | undefined, cause: unknown): void {
+    const now = performance.now()
+    if (query !== undefined) this.#suspect(tablesOf(query.statement), now)
+    const deadline = this.#deadlines.get(read) ?? now + this.#waitMs
+    if (now < deadline) {
+      this.#deadlines.set(read, deadline)
+      this.#waiting.push(read)
+      return
+    }
+    this.#deadlines.delete(read)
+    read.reject(failureOf(cause))
+  }
+
+  /** Its tables are free. Asked only while `isAny`. */
+  answered(read: PendingRead): void {
+    this.#deadlines.delete(read)
+    const until = performance.now() + knownMs
+    for (const { statement } of read.queries) {
+      for (const table of tablesOf(statement)) {
+        this.#suspects.delete(table)
+        this.#free.set(table, until)
+      }
+    }
+  }
+
+  /** Of several tables, those that no other read has found free. */
+  #suspect(tables: readonly string[], now: number): void {
+    const unknown = tables.filter(table => (this.#free.get(table) ?? 0) < now)
+    for (const table of unknown.length > 0 ? unknown : tables) this.#suspects.set(table, now + knownMs)
+  }
+
+  /** Ends the waiting of all. */
+  takeAll(): readonly PendingRead[] {
+    this.#deadlines.clear()
+    return this.#waiting.splice(0)
+  }
+}

@@ -1,0 +1,95 @@
+/** Reads on PostgreSQL: one pipeline each, in one snapshot. */
+import type { Principal } from '../../../principal.ts'
+import type { Answers, ReadShape } from '../../read/answers.ts'
+import { batched, type Freshness } from '../../read/batched.ts'
+import type { ReadDatabase, Run, Statements } from '../../read/database.ts'
+import { KnownLists, type ListMemory } from '../../read/known-lists.ts'
+import { shapeRun } from '../../read/shape-run.ts'
+import { listSql } from '../../sql/read.ts'
+import { slot, sql } from '../../sql/writer.ts'
+import { type Actor, slotted } from '../../values.ts'
+import type { Versions } from '../../versions.ts'
+import { type Query, type Rows, statementOf } from '../connections/statement.ts'
+import type { Security } from '../row-security/security.ts'
+import { type Checks, isTouched } from '../versions/checks.ts'
+import { limited } from './limited.ts'
+
+/** Answers queries in one snapshot that has all changes of the collections `reads` which the versions count. */
+export interface ReadSource {
+  ask(queries: readonly Query[], reads: readonly string[]): Promise<readonly Rows[]>
+}
+
+export interface PostgresReadsParts {
+  readonly answers: Answers
+  readonly lists: ListMemory
+  readonly checks: Pick<Checks, 'query'>
+  readonly security: Security
+  /** Of what Portico reads for itself. */
+  readonly primary: ReadSource
+  /** Of all else. */
+  readonly source: ReadSource
+}
+
+export class PostgresReads implements ReadDatabase {
+  readonly answers: Answers
+  readonly versions: Versions
+  readonly queuesByCaller = false
+  /** What is locked for one user is not remembered for another, even where the guard has forgotten a rule. */
+  readonly isPersonal: boolean
+  readonly #parts: PostgresReadsParts
+  readonly #statements: Statements<Query>
+
+  constructor(parts: PostgresReadsParts) {
+    const { answers, lists, security } = parts
+    this.#parts = parts
+    this.#statements = statementsOf(security)
+    this.answers = answers
+    this.versions = lists.versions
+    this.isPersonal = security.isOn
+  }
+
+  hold(): void {}
+
+  actor(principal: Principal): Actor | undefined {
+    return this.#parts.security.actor(principal)
+  }
+
+  runOf(shape: ReadShape): Run {
+    const { lists: memory, checks, primary, source } = this.#parts
+    const isPaged = shape.kind === 'list' && shape.window.kind === 'page'
+    const lists = isPaged ? new KnownLists(shape, shape.window, memory) : undefined
+    const run = shapeRun(shape, this.#statements, lists)
+    const { reads } = shape
+    const freshness: Freshness<Query> = {
+      query: () => checks.query,
+      isNewer: row => isTouched(row, reads),
+    }
+    const snapshotOf = (from: ReadSource) => batched<Query>(queries => from.ask(queries, reads), freshness)
+    const own = snapshotOf(primary)
+    const others = snapshotOf(source)
+    return (inputs, { access }) =>
+      async () =>
+        run(inputs, access.system ? own : others)
+  }
+}
+
+function statementsOf({ isOn, dialect }: Security): Statements<Query> {
+  return {
+    prepare: build => limited(dialect, build),
+    slice: (list, slice) => limited(dialect, each => listSql(list, slice(each), each)),
+    count: (list, build) => {
+      const statement = statementOf(build(list, dialect))
+      return inputs => statement.with(inputs)
+    },
+    whole: collection => {
+      if (isOn) return inputs => totals.with({ ...inputs, slots: [collection] })
+      const query = totals.with(slotted([collection]))
+      return () => query
+    },
+  }
+}
+
+/** Whole collections are counted as they change: see `addTotals`. */
+const totals = statementOf(
+  sql`SELECT coalesce(sum("n"), 0)::bigint FROM "_totals" WHERE "collection" = ${slot(0)}`,
+)

@@ -1,0 +1,83 @@
+/**
+ * A name for the primary's log, which only its standbys can know: it stands in a row that was written after this
+ * server became the primary. Where a server was promoted, another that followed the old primary may be ahead of it
+ * with a log that nobody continues: positions mean nothing there, and the name is missing.
+ */
+import { randomUUID } from 'node:crypto'
+import { slot, sql } from '../../sql/writer.ts'
+import { noInputs, slotted } from '../../values.ts'
+import type { Pool } from '../connections/pool.ts'
+import { type Query, statementOf } from '../connections/statement.ts'
+import type { Writer } from '../write/writer.ts'
+
+/** The key is that of earlier versions. */
+const stored = sql`(SELECT "value" FROM "_portico" WHERE "key" = 'lineage')`
+
+/** Each cluster and each promotion has another. */
+const history = statementOf(
+  sql`SELECT (SELECT "system_identifier"::text FROM pg_control_system()) || '/' || left(pg_walfile_name(pg_current_wal_insert_lsn()), 8), ${stored}`,
+)
+
+const name = statementOf(
+  sql`INSERT INTO "_portico" AS "p" ("key", "value") VALUES ('lineage', ${slot(0)}) ON CONFLICT ("key") DO UPDATE SET "value" = excluded."value" WHERE NOT starts_with("p"."value", ${slot(1)})`,
+)
+
+/** On a standby: how far it has replayed the log of that name; null on any other server. Ask it before the snapshot. */
+const replay = statementOf(
+  sql`SELECT CASE WHEN pg_is_in_recovery() AND ${stored} = ${slot(0)} THEN pg_wal_lsn_diff(pg_last_wal_replay_lsn(), '0/0')::bigint END`,
+)
+
+const untouched: ReadonlySet<string> = new Set()
+const maxTries = 3
+
+export class Timeline {
+  readonly #primary: Pool
+  readonly #writer: Writer
+  #name = ''
+  #server = {}
+  #learning: Promise<void> | undefined
+
+  constructor(primary: Pool, writer: Writer) {
+    this.#primary = primary
+    this.#writer = writer
+  }
+
+  /** Asks a standby how far it has replayed the log; null: it is none. Only what is asked after it sees all that. */
+  get replayed(): Query {
+    return replay.with(slotted([this.#name]))
+  }
+
+  /** Another server may be the primary from now on. No server is a standby until its log's name is learned. */
+  forget(): void {
+    this.#name = ''
+    this.#server = {}
+  }
+
+  /** Rejects with an `ApiError` when the primary cannot be asked. */
+  async learn(): Promise<void> {
+    if (this.#name !== '') return
+    this.#learning ??= this.#learn().finally(() => {
+      this.#learning = undefined
+    })
+    await this.#learning
+  }
+
+  async #learn(): Promise<void> {
+    const server = this.#server
+    for (let tries = 0; tries < maxTries; tries++) {
+      const [current, known] = (await this.#primary.ask([history.with(noInputs)]))[0]?.[0] ?? []
+      if (server !== this.#server) return
+      if (String(known).startsWith(`${current}/`)) this.#name = String(known)
+      else await this.#write(`${current}/`)
+      if (this.#name !== '') return
+    }
+  }
+
+  /** Of several nodes the first one's stays. */
+  #write(prefix: string): Promise<void> {
+    return this.#writer.work(function* () {
+      yield [{ statement: name, inputs: slotted([prefix + randomUUID(), prefix]) }]
+      return { value: undefined, changed: untouched }
+    }, 'timeline')
+  }
+}

@@ -1,0 +1,67 @@
+/** Writes where policies lock the rows: what PostgreSQL supplies to them, but for what the policies hide. */
+import { ApiError } from '../../../errors.ts'
+import type { Collection } from '../../../model/model.ts'
+import { once } from '../../once.ts'
+import { lockedPostgres } from '../../sql/postgres.ts'
+import { deleteSql, rowSql } from '../../sql/write.ts'
+import { name, type Sql, slot, sql } from '../../sql/writer.ts'
+import { slotted } from '../../values.ts'
+import { referredElsewhere, type Walked } from '../../write/cascade-set.ts'
+import { type Look, type LookOptions, noRow, type RemovalOf } from '../../write/database.ts'
+import type { Rows, Steps, WriteScope } from '../../write/steps.ts'
+import { isForeignKeyFailure } from '../connections/failure.ts'
+import { type Statement, statementOf } from '../connections/statement.ts'
+import { PostgresWrites } from '../write/database.ts'
+import { deleteRule } from './policies.ts'
+
+export class SecuredWrites extends PostgresWrites {
+  override readonly dialect = lockedPostgres
+  /** Gives a row for the one that it deletes. */
+  readonly #remove = once((collection: Collection) =>
+    statementOf(sql`${deleteSql(collection.name, slot(0))} RETURNING 1`),
+  )
+
+  /**
+   * What the caller is given is asked on their behalf, and is null where they may not read the row; the other outputs
+   * are for the log, and are not.
+   */
+  override look({ row, id, outputs, shown }: LookOptions): Look<Statement> {
+    const whole = statementOf(rowSql(row, id, outputs.with(shown, sql`NULL`)))
+    const seen = statementOf(rowSql(row, id, outputs.slice(shown, shown + 1)))
+    return {
+      asks: inputs => [
+        { statement: whole, inputs, purpose: 'service' },
+        { statement: seen, inputs },
+      ],
+      row: ([others, texts]) => (others?.[0] ?? noRow).with(shown, texts?.[0]?.[0] ?? null),
+    }
+  }
+
+  /** By the policy. The database itself would ask it when what goes with the row is gone already. */
+  permission(collection: Collection): Statement {
+    const rule: Sql = [deleteRule(collection.name, this.model)]
+    return statementOf(sql`SELECT 1 FROM ${name(collection.name)} WHERE "id" = ${slot(0)} AND (${rule})`)
+  }
+
+  /** A row with which nothing else goes is deleted on the caller's behalf, others on Portico's own. */
+  override *remove(
+    walked: Walked<Statement>,
+    removalOf: RemovalOf<Statement>,
+    scope: WriteScope<Statement>,
+  ): Steps<Statement, void> {
+    const { cascadeSet, cleared } = walked
+    const [item, ...others] = cascadeSet.items
+    if (item === undefined || others.length > 0 || cascadeSet.again.length > 0 || cleared.size > 0) {
+      return yield* super.remove(walked, removalOf, scope)
+    }
+    let gone: Rows | undefined
+    try {
+      const inputs = { ...slotted([item.id]), actor: undefined }
+      ;[gone] = yield [{ statement: this.#remove(item.collection), inputs }]
+    } catch (cause) {
+      throw isForeignKeyFailure(cause) ? referredElsewhere(cause) : cause
+    }
+    // It is locked, so it was there: a policy leaves it out.
+    if (gone?.length === 0) throw new ApiError('FORBIDDEN')
+  }
+}

@@ -1,0 +1,177 @@
+/**
+ * Versions that count every node's commits. Each writing transaction leaves a row of what it touched; a check
+ * reads those that the snapshot of the check before did not see. One check serves all who asked before it was sent.
+ */
+import { ApiError } from '../../../errors.ts'
+import type { Awaitable } from '../../../plan/answer.ts'
+import { slot, sql } from '../../sql/writer.ts'
+import { type ResultRow, slotted } from '../../values.ts'
+import type { Versions } from '../../versions.ts'
+import type { Pool } from '../connections/pool.ts'
+import { type Query, type Row, type Rows, statementOf } from '../connections/statement.ts'
+import { floorRow } from '../log/event-log.ts'
+import type { Lease } from './lease.ts'
+
+/** Beyond so many commits since the last check, all that is remembered counts as changed. */
+const maxCommits = 1000
+/** Own commits that no check has seen yet. */
+const maxOwnCommits = 10_000
+
+const since = sql`${slot(0)}::text::pg_snapshot`
+const unseen = sql`SELECT "xid", "names" FROM "_touched" WHERE "xid" >= pg_snapshot_xmin(${since}) AND NOT pg_visible_in_snapshot("xid", ${since}) LIMIT ${slot(1)}`
+const lost = sql`(SELECT "names"::xid8 FROM "_touched" WHERE "xid" = ${floorRow}) > pg_snapshot_xmin(${since})`
+const check = sql`SELECT now."s"::text, CASE WHEN now."s"::text <> ${slot(0)}::text THEN (SELECT string_agg("xid"::text || E'\\n' || "names", E'\\n\\n') FROM (${unseen}) AS "q") END, CASE WHEN now."s"::text <> ${slot(0)}::text THEN ${lost} END FROM (SELECT pg_current_snapshot() AS "s") AS now`
+
+/** Somebody else who must know what the versions count. There are no leases beside it. */
+export interface CheckObserver {
+  /** Asked after the snapshot of each check is taken. */
+  readonly query: Query
+  /** A check is sent: its snapshot sees all own commits until now. */
+  sent(): void
+  /**
+   * The check that was sent is answered; the versions will count what it found. `names`: what the commits that it sees anew
+   * have touched; undefined: anything.
+   */
+  answered(row: Row | undefined, names: readonly string[] | undefined): void
+  /** A commit of this node's own is counted. */
+  committed(names: readonly string[]): void
+  /** Another server may answer from now on. */
+  forget(): void
+}
+export interface ChecksParts {
+  readonly pool: Pool
+  readonly versions: Versions
+  readonly lease: Lease
+  /** Something was committed that this node had not noticed. */
+  readonly onChange: () => void
+  readonly observer?: CheckObserver | undefined
+}
+
+/** What was committed since: a transaction and the names that it touched, each; undefined: nobody knows. */
+function commitsOf([, touched, isLost]: ResultRow): readonly (readonly string[])[] | undefined {
+  if (isLost === 1) return undefined
+  const commits = typeof touched === 'string' ? touched.split('\n\n') : []
+  return commits.length > maxCommits ? undefined : commits.map(commit => commit.split('\n'))
+}
+
+/** Whether an answer to `query` tells of a commit that touched one of the names. */
+export function isTouched(row: ResultRow | undefined, names: readonly string[]): boolean {
+  const commits = row && commitsOf(row)
+  return commits === undefined || commits.some(([, ...touched]) => touched.some(name => names.includes(name)))
+}
+
+interface PendingCheck {
+  readonly promise: Promise<void>
+  readonly resolve: () => void
+  readonly reject: (error: unknown) => void
+}
+
+export class Checks {
+  readonly #parts: ChecksParts
+  readonly #statement = statementOf(check)
+  readonly #own = new Set<string>()
+  #next: PendingCheck | undefined
+  #running = false
+  /** Older than every other. */
+  #snapshot = '1:1:'
+  #isLost = false
+
+  constructor(parts: ChecksParts) {
+    this.#parts = parts
+  }
+
+  /** Asked together with other queries, tells by `isTouched` whether their snapshot has something new. */
+  get query(): Query {
+    return this.#statement.with(slotted([this.#snapshot, maxCommits + 1]))
+  }
+
+  /** Counts everything as changed: another server may answer from now on, which knows other transactions. */
+  forget(): void {
+    this.#isLost = true
+    this.#parts.lease.end()
+    this.#parts.observer?.forget()
+  }
+
+  /** Afterwards the versions count every commit that was acknowledged before the call. Asks only where it must. */
+  refresh(): Awaitable<void> {
+    const { lease } = this.#parts
+    const now = performance.now()
+    if (!lease.holds(now)) return this.look()
+    if (lease.isDue(now)) this.look().catch(() => {})
+  }
+
+  /** The same, of every commit that was visible before the call, whether acknowledged or not. */
+  look(): Promise<void> {
+    if (this.#next === undefined) {
+      this.#next = Promise.withResolvers<void>()
+      if (!this.#running) setImmediate(() => void this.#run())
+    }
+    return this.#next.promise
+  }
+
+  /** Counts a commit of this node's own, which no check has to count again. */
+  committed(xid: string, names: readonly string[]): void {
+    this.#parts.versions.bump(names)
+    this.#parts.observer?.committed(names)
+    this.#own.add(xid)
+    if (this.#own.size > maxOwnCommits) this.#own.clear()
+  }
+
+  async #run(): Promise<void> {
+    const served = this.#next
+    if (served === undefined || this.#running) return
+    this.#running = true
+    this.#next = undefined
+    try {
+      await this.#ask()
+      served.resolve()
+    } catch (error) {
+      served.reject(error)
+    } finally {
+      this.#running = false
+      if (this.#next !== undefined) setImmediate(() => void this.#run())
+    }
+  }
+
+  async #ask(): Promise<void> {
+    const { pool, observer, lease } = this.#parts
+    const now = performance.now()
+    if (observer !== undefined) {
+      observer.sent()
+      const [rows, observed] = await pool.ask([this.query, observer.query], true)
+      this.#apply(rows, observed)
+    } else if (lease.isDue(now)) {
+      const { query, answered } = lease.question(now)
+      const [writers = [], rows] = await pool.ask([query, this.query], true)
+      this.#apply(rows)
+      answered(writers)
+    } else this.#apply((await pool.ask([this.query], true))[0])
+  }
+
+  #apply(rows: Rows | undefined, observed?: Rows): void {
+    const { observer, onChange } = this.#parts
+    const row = rows?.[0]
+    if (row === undefined) throw new ApiError('UNAVAILABLE')
+    const commits = commitsOf(row)
+    this.#snapshot = String(row[0])
+    if (commits === undefined || this.#isLost) {
+      this.#isLost = false
+      this.#parts.versions.bumpAll()
+      this.#own.clear()
+      observer?.answered(observed?.[0], undefined)
+      onChange()
+      return
+    }
+    observer?.answered(
+      observed?.[0],
+      commits.flatMap(([, ...names]) => names),
+    )
+    let others = false
+    for (const [xid = '', ...names] of commits) {
+      if (this.#own.delete(xid) || names.every(name => name === '')) continue
+      others = true
+      this.#parts.versions.bump(names)
+    }
+    if (others) onChange()
+  }
+}

@@ -1,0 +1,140 @@
+/**
+ * Group commit: the writes that arrive in one turn of the event loop, or while a commit is under way, become one
+ * transaction. Each is done wholly or not at all, and none is answered before the COMMIT that covers it.
+ */
+import { ApiError } from '../../../errors.ts'
+import type { Connection } from '../connections/connection.ts'
+import { ConnectionSet, unreachableMessage } from '../connections/connection-set.ts'
+import { failureOf } from '../connections/failure.ts'
+import { Again, Groups, type GroupsOptions, type Job, type QueuedWrite, unavailable } from './group.ts'
+
+const maxBatch = 500
+/** How often a group is done again that met a deadlock, or whose connection broke before its COMMIT. */
+const maxTries = 5
+
+export interface CommitOptions<T> extends GroupsOptions<T> {
+  readonly open: () => Promise<Connection>
+  /** How many connections write at the same time. */
+  readonly lanes: number
+  readonly maxWaiting: number
+  /** Between groups: cleans up, now and then. */
+  readonly atRest: (connection: Connection) => Promise<void>
+}
+
+export class CommitQueue<T> {
+  readonly #options: CommitOptions<T>
+  readonly #drain = (): void => this.#next()
+  readonly #connections: ConnectionSet
+  readonly #groups: Groups<T>
+  #waiting: QueuedWrite<T>[] = []
+  #scheduled = false
+  #lanes = 0
+  #resting: (() => void)[] = []
+  #isClosed = false
+
+  constructor(options: CommitOptions<T>) {
+    this.#options = options
+    this.#connections = new ConnectionSet(options.open)
+    this.#groups = new Groups(options)
+  }
+
+  /** Commits, and the writes that they hold. */
+  get counts(): { readonly commits: number; readonly writes: number } {
+    return this.#groups.counts
+  }
+
+  /** Runs a job within the next transaction, perhaps twice. What it throws undoes it, and only it. */
+  add(job: Job<T>): Promise<T> {
+    const refused = this.#refusal()
+    if (refused !== undefined) return Promise.reject(new ApiError('UNAVAILABLE', refused))
+    const { promise, resolve, reject } = Promise.withResolvers<T>()
+    this.#waiting.push({ job, resolve, reject })
+    this.#schedule()
+    return promise
+  }
+
+  /** See `ConnectionSet`. */
+  dropIdle(): void {
+    this.#connections.dropIdle()
+  }
+
+  /** The database is known to be away: whoever waits for an answer is refused now. */
+  lose(): void {
+    this.#connections.lose()
+  }
+
+  /** Finishes what waits, then closes the connections. */
+  async close(): Promise<void> {
+    this.#isClosed = true
+    if (this.#lanes > 0 || this.#waiting.length > 0) {
+      await new Promise<void>(resolve => this.#resting.push(resolve))
+    }
+    await this.#connections.close()
+  }
+
+  #refusal(): string | undefined {
+    if (this.#isClosed) return 'The service is stopping.'
+    if (this.#waiting.length >= this.#options.maxWaiting) return 'Too many changes are waiting to be stored.'
+    if (this.#connections.isAway) return unreachableMessage
+    return undefined
+  }
+
+  #schedule(): void {
+    if (this.#scheduled) return
+    this.#scheduled = true
+    setImmediate(this.#drain)
+  }
+
+  #next(): void {
+    this.#scheduled = false
+    if (this.#waiting.length === 0) {
+      if (this.#lanes === 0) for (const resolve of this.#resting.splice(0)) resolve()
+      return
+    }
+    // A second group only of those for which the first has no room: each commit has its price.
+    while (this.#lanes < this.#options.lanes && this.#waiting.length > 0) {
+      this.#begin(this.#waiting.splice(0, maxBatch))
+    }
+  }
+
+  #begin(group: readonly QueuedWrite<T>[]): void {
+    this.#lanes++
+    void this.#lane(group).finally(() => {
+      this.#lanes--
+      this.#schedule()
+    })
+  }
+
+  async #lane(group: readonly QueuedWrite<T>[]): Promise<void> {
+    for (let tries = 1; ; tries++) {
+      let connection: Connection | undefined
+      try {
+        connection = await this.#connections.one()
+        await this.#admit(connection)
+        await this.#groups.transact(connection, group)
+        return
+      } catch (cause) {
+        if (!(cause instanceof Again) || tries >= maxTries) return this.#refuse(group, cause)
+        await new Promise(resolve => setTimeout(resolve, Math.random() * 20 * tries))
+      } finally {
+        if (connection !== undefined) await this.#rest(connection)
+      }
+    }
+  }
+
+  async #admit(connection: Connection): Promise<void> {
+    await this.#options.lease.admit(connection).catch(cause => {
+      throw new Again(cause)
+    })
+  }
+
+  async #rest(connection: Connection): Promise<void> {
+    if (!connection.isClosed) await this.#options.atRest(connection).catch(() => connection.destroy())
+    this.#connections.giveBack(connection)
+  }
+
+  #refuse(group: readonly QueuedWrite<T>[], cause: unknown): void {
+    const error = failureOf(cause instanceof Again ? cause.cause : cause)
+    for (const { reject } of group) reject(error.code === 'UNAVAILABLE' ? error : unavailable(cause))
+  }
+}

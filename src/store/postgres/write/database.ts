@@ -1,0 +1,114 @@
+/** What PostgreSQL supplies to writes, beside other transactions that write. */
+
+import type { Collection, Field, Model } from '../../../model/model.ts'
+import type { GuardedAssignment, GuardedCreate } from '../../../plan/guarded.ts'
+import type { Dialect } from '../../sql/dialect.ts'
+import { postgres, withoutCollation } from '../../sql/postgres.ts'
+import { insertSql, rowSql } from '../../sql/write.ts'
+import { join, name, type Sql, slot, sql } from '../../sql/writer.ts'
+import { noInputs, slotted } from '../../values.ts'
+import { referredElsewhere, type Walked } from '../../write/cascade-set.ts'
+import { notThere } from '../../write/checks.ts'
+import {
+  type Insertion,
+  type Look,
+  type LookOptions,
+  plainLook,
+  type RemovalOf,
+  type WriteDatabase,
+} from '../../write/database.ts'
+import type { References } from '../../write/references.ts'
+import type { Ask, Steps, WriteScope } from '../../write/steps.ts'
+import { isForeignKeyFailure, keyFields } from '../connections/failure.ts'
+import { type Statement, statementOf } from '../connections/statement.ts'
+import { SearchIndex } from './search-index.ts'
+
+const defer = statementOf(sql`SET CONSTRAINTS ALL DEFERRED`)
+const undefer = statementOf(sql`SET CONSTRAINTS ALL IMMEDIATE`)
+
+export class PostgresWrites implements WriteDatabase<Statement> {
+  readonly model: Model
+  readonly dialect: Dialect = postgres
+  readonly prepare = statementOf
+  readonly locks = { change: sql` FOR NO KEY UPDATE`, remove: sql` FOR UPDATE` }
+
+  constructor(model: Model) {
+    this.model = model
+  }
+
+  insertion(
+    { collection, set }: GuardedCreate,
+    references: References<Statement>,
+    outputs: readonly Sql[],
+  ): Insertion<Statement> {
+    const fields = set.map(({ field }) => field)
+    const fragment =
+      references.checks.length === 0
+        ? insertSql(collection, fields, outputs)
+        : checkedInsertSql(collection, fields, references, outputs)
+    return { statement: statementOf(fragment), checksReferences: true }
+  }
+
+  look({ row, id, outputs }: LookOptions): Look<Statement> {
+    return plainLook(statementOf(rowSql(row, id, outputs)))
+  }
+
+  /**
+   * The last found first, and no cycles, as on SQLite. Other references may lead any way, so they are checked
+   * after the last.
+   */
+  *remove(
+    { cascadeSet: { items, again } }: Walked<Statement>,
+    removalOf: RemovalOf<Statement>,
+    scope: WriteScope<Statement>,
+  ): Steps<Statement, void> {
+    const isAlone = items.length === 1
+    if (!isAlone) scope.defer(defer, noInputs)
+    for (const { id, referrer } of again) {
+      if (referrer.field.optional) scope.defer(referrer.clear, slotted([id, scope.at]))
+    }
+    const asks: Ask<Statement>[] = items.toReversed().map(({ collection, id }) => {
+      return { statement: removalOf(collection), inputs: slotted([id]) }
+    })
+    if (!isAlone) asks.push({ statement: undefer, inputs: noInputs })
+    try {
+      yield asks
+    } catch (cause) {
+      throw isForeignKeyFailure(cause) ? referredElsewhere(cause) : cause
+    }
+  }
+
+  searchIndex(collection: Collection): SearchIndex | undefined {
+    return collection.searchable.length === 0 ? undefined : new SearchIndex(collection)
+  }
+
+  refused(cause: unknown, set: readonly GuardedAssignment[]): unknown {
+    if (!isForeignKeyFailure(cause)) return cause
+    const missing = keyFields(cause)
+    return notThere(
+      set.map(({ field }) => field).filter(field => missing.includes(field.name)),
+      cause,
+    )
+  }
+}
+
+/** Inserts nothing where a reference leads nowhere. */
+function checkedInsertSql(
+  collection: Collection,
+  fields: readonly Field[],
+  references: References<Statement>,
+  outputs: readonly Sql[],
+): Sql {
+  const columns = join(
+    fields.map(field => name(field.name)),
+    ', ',
+  )
+  const values = fields.map(
+    ({ type }, index): Sql => [slot(index), `::${withoutCollation(type.encoding.postgres.type)}`],
+  )
+  const found = join(
+    references.checks.map((_, index) => sql`"refs".${name(`r${index}`)}`),
+    ' AND ',
+  )
+  return sql`WITH "refs" AS MATERIALIZED (${references.sql}) INSERT INTO ${name(collection.name)} (${columns}) SELECT ${join(values, ', ')} FROM "refs" WHERE ${found} RETURNING ${join(outputs, ', ')}`
+}

@@ -1,0 +1,220 @@
+/** A group of writes as one transaction: each is done wholly or not at all, and none is answered before the COMMIT. */
+
+import { ApiError } from '../../../errors.ts'
+import { unconfirmed } from '../../refusals.ts'
+import { slot, sql } from '../../sql/writer.ts'
+import { noInputs, slotted } from '../../values.ts'
+import type { Connection } from '../connections/connection.ts'
+import { ConnectionLost, failureOf, isPassing, NotSent } from '../connections/failure.ts'
+import { statementOf } from '../connections/statement.ts'
+import { Transaction } from '../connections/transaction.ts'
+import type { Lease } from '../versions/lease.ts'
+import { type Ordered, ordered, sideBySide } from './lock-order.ts'
+import { Scope } from './scope.ts'
+
+/** How many groups take savepoints from the start after one that needed them. */
+const savepointGroups = 20
+
+export interface Job<T> extends Ordered {
+  readonly run: (scope: Scope) => Promise<T>
+}
+
+export interface Done<T> {
+  readonly value: T
+  readonly scope: Scope
+}
+
+export interface QueuedWrite<T> {
+  readonly job: Job<T>
+  readonly resolve: (value: T) => void
+  readonly reject: (error: ApiError) => void
+}
+
+type Outcome<T> = Done<T> | { readonly error: ApiError }
+type Outcomes<T> = ReadonlyMap<QueuedWrite<T>, Outcome<T>>
+
+const begin = statementOf(sql`BEGIN`)
+const commit = statementOf(sql`COMMIT`)
+const rollback = statementOf(sql`ROLLBACK`)
+const savepoint = statementOf(sql`SAVEPOINT "one_write"`)
+const release = statementOf(sql`RELEASE "one_write"`)
+const rollbackTo = statementOf(sql`ROLLBACK TO "one_write"`)
+const limitLockWait = statementOf(sql`SELECT set_config('lock_timeout', ${slot(0)}, true)`)
+
+/** What is left for a write's lock when others of its group have used up the time, in milliseconds: enough for a free one. */
+const leastLockMs = 100
+
+export interface GroupsOptions<T> {
+  /** The time, in milliseconds since 1970. */
+  readonly now: () => number
+  /** How long writes are done one after the other, in milliseconds, until those that are left are refused. */
+  readonly patience: number
+  /** How long the writes of a group wait for locks, all in all; the `lock_timeout` of the connections. In milliseconds. */
+  readonly lockWaitMs: number
+  /** Queues what belongs to the commit; what it returns is called after the commit. */
+  readonly beforeCommit: (transaction: Transaction, done: readonly Done<T>[]) => () => void
+  readonly lease: Lease
+}
+
+export class Groups<T> {
+  readonly #options: GroupsOptions<T>
+  #savepointGroupsLeft = 0
+  /** Commits, and the writes that they hold. */
+  readonly counts = { commits: 0, writes: 0 }
+
+  constructor(options: GroupsOptions<T>) {
+    this.#options = options
+  }
+
+  /** Answers each write. When none of them is done, throws: `Again` where another try may do it. */
+  async transact(connection: Connection, group: readonly QueuedWrite<T>[]): Promise<void> {
+    const transaction = new Transaction(connection)
+    const began = performance.now()
+    const outcomes =
+      (await this.#plainly(transaction, group)) ?? (await this.#withSavepoints(transaction, group, began))
+    const done = [...outcomes.values()].filter(outcome => 'value' in outcome)
+    const after = this.#options.beforeCommit(transaction, done)
+    const over = this.#options.lease.commit()
+    try {
+      await transaction
+        .rows(commit, noInputs)
+        .catch(cause => this.#failedCommit(connection, transaction, cause))
+      if (transaction.tag !== 'COMMIT') throw unavailable(transaction.failure)
+    } catch (cause) {
+      over(false)
+      throw cause
+    }
+    this.counts.commits++
+    this.counts.writes += done.length
+    over(isDone(after))
+    for (const [{ resolve, reject }, outcome] of outcomes) {
+      if ('error' in outcome) reject(outcome.error)
+      else resolve(outcome.value)
+    }
+  }
+
+  /** Where the connection broke, nobody knows whether the COMMIT was done: it must not be tried again. */
+  async #failedCommit(connection: Connection, transaction: Transaction, cause: unknown): Promise<never> {
+    const failure = transaction.failure ?? cause
+    if (failure instanceof NotSent) throw new Again(failure)
+    if (failure instanceof ConnectionLost) throw unconfirmed(failure)
+    transaction.recover()
+    await transaction.rows(rollback).catch(() => connection.destroy())
+    throw isPassing(failure) ? new Again(failure) : unavailable(failure)
+  }
+
+  /**
+   * Nearly no write fails after it has changed something. When one does, everything is undone, and done again
+   * with savepoints, one after the other. Undefined: nothing is done.
+   */
+  async #plainly(
+    transaction: Transaction,
+    group: readonly QueuedWrite<T>[],
+  ): Promise<Outcomes<T> | undefined> {
+    if (this.#savepointGroupsLeft > 0) {
+      this.#savepointGroupsLeft--
+      return undefined
+    }
+    transaction.queue(begin)
+    const at = new Date(this.#options.now()).toISOString()
+    const outcomes = new Map<QueuedWrite<T>, Outcome<T>>()
+    let undone = false
+    const one = async (waiting: QueuedWrite<T>) => {
+      const scope = new Scope(transaction, at)
+      try {
+        outcomes.set(waiting, { value: await waiting.job.run(scope), scope })
+      } catch (cause) {
+        undone ||= scope.hasChanged || !(cause instanceof ApiError)
+        outcomes.set(waiting, { error: failureOf(cause) })
+      }
+    }
+    await sideBySide(group, one)
+    if (transaction.failure === undefined && !undone) return outcomes
+    await this.#rollBack(transaction)
+    this.#savepointGroupsLeft = savepointGroups
+    return undefined
+  }
+
+  /** `began`: when the group was tried first, by the clock. */
+  async #withSavepoints(
+    transaction: Transaction,
+    group: readonly QueuedWrite<T>[],
+    began: number,
+  ): Promise<Outcomes<T>> {
+    transaction.queue(begin)
+    const at = new Date(this.#options.now()).toISOString()
+    const outcomes = new Map<QueuedWrite<T>, Outcome<T>>()
+    // Each may wait for a lock as long as a statement may: all of them together must not.
+    const until = began + this.#options.patience
+    for (const waiting of ordered(group)) {
+      const scope = new Scope(transaction, at)
+      this.#limitLockWait(transaction, began)
+      const isLate = performance.now() > until
+      const outcome = isLate ? tooLate() : await this.#savepoint(transaction, scope, waiting.job)
+      outcomes.set(waiting, outcome)
+    }
+    return outcomes
+  }
+
+  /** One that has waited for its lock in the first try does not wait as long again. */
+  #limitLockWait(transaction: Transaction, began: number): void {
+    const { lockWaitMs } = this.#options
+    const used = performance.now() - began
+    if (used < leastLockMs) return
+    transaction.queue(limitLockWait, slotted([String(Math.ceil(Math.max(leastLockMs, lockWaitMs - used)))]))
+  }
+
+  async #savepoint(transaction: Transaction, scope: Scope, job: Job<T>): Promise<Outcome<T>> {
+    transaction.queue(savepoint)
+    try {
+      const value = await job.run(scope)
+      await transaction.rows(release)
+      return { value, scope }
+    } catch (cause) {
+      const failure = transaction.failure ?? cause
+      if (failure instanceof ConnectionLost || isPassing(failure)) {
+        await this.#rollBack(transaction)
+        throw new Again(failure)
+      }
+      transaction.recover()
+      transaction.queue(rollbackTo)
+      await transaction.rows(release)
+      return { error: failureOf(cause instanceof ApiError ? cause : failure) }
+    }
+  }
+
+  /** Throws when it should all be done again, perhaps on another connection. */
+  async #rollBack(transaction: Transaction): Promise<void> {
+    const { failure } = transaction
+    if (failure instanceof ConnectionLost) throw new Again(failure)
+    transaction.recover()
+    await transaction.rows(rollback)
+    if (failure !== undefined && isPassing(failure)) throw new Again(failure)
+  }
+}
+
+/** What is stored is not refused because a listener failed. */
+function isDone(after: () => void): boolean {
+  try {
+    after()
+    return true
+  } catch (cause) {
+    process.emitWarning(cause instanceof Error ? cause : String(cause))
+    return false
+  }
+}
+
+/** Nothing is done, and it should be tried again. */
+export class Again extends Error {
+  constructor(cause: unknown) {
+    super('The transaction should be tried again.', { cause })
+  }
+}
+
+function tooLate(): { readonly error: ApiError } {
+  return { error: new ApiError('UNAVAILABLE', 'The changes before this one took too long.') }
+}
+
+export function unavailable(cause: unknown): ApiError {
+  return new ApiError('UNAVAILABLE', undefined, { cause })
+}

@@ -1,0 +1,37 @@
+/** Keeps the search terms of rows, in arrays beside them. Deleted rows lose theirs by their reference. */
+import type { Collection } from '../../../model/model.ts'
+import { indexedTerms } from '../../../plan/text-search.ts'
+import { searchTable } from '../../sql/dialect.ts'
+import { allWords, arrayOf } from '../../sql/postgres.ts'
+import { join, name, slot, sql } from '../../sql/writer.ts'
+import { type SqlValue, slotted } from '../../values.ts'
+import type { SearchIndex as Index } from '../../write/database.ts'
+import type { WriteScope } from '../../write/steps.ts'
+import { type Statement, statementOf } from '../connections/statement.ts'
+
+export class SearchIndex implements Index<Statement> {
+  readonly #write: Statement
+
+  constructor(collection: Collection) {
+    this.#write = statementTo(collection)
+  }
+
+  write(
+    id: number,
+    texts: readonly (SqlValue | undefined)[],
+    _: boolean,
+    scope: WriteScope<Statement>,
+  ): void {
+    const terms = texts.map(text => indexedTerms(String(text ?? '')))
+    scope.defer(this.#write, slotted([id, arrayOf([...new Set(terms.flat())]), ...terms.map(arrayOf)]))
+  }
+}
+
+function statementTo({ name: collection, searchable }: Collection): Statement {
+  const columns = [name(allWords), ...searchable.map(field => name(field.name))]
+  const values = columns.map((_, index) => sql`${slot(index + 1)}::text[]`)
+  const replaced = columns.map(column => sql`${column} = excluded.${column}`)
+  return statementOf(
+    sql`INSERT INTO ${name(searchTable(collection))} ("id", ${join(columns, ', ')}) VALUES (${slot(0)}, ${join(values, ', ')}) ON CONFLICT ("id") DO UPDATE SET ${join(replaced, ', ')}`,
+  )
+}

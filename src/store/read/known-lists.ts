@@ -1,0 +1,179 @@
+/**
+ * What is known of a list while nothing in it changes: how many items it has, and anchors, which are the positions (the
+ * sort keys) of rows at some offsets. A deep page begins at the nearest anchor instead of counting its way from the first row.
+ */
+import { Cache, CacheBound } from '../../cache.ts'
+import type { GuardedList } from '../../plan/guarded.ts'
+import type { PageWindow } from '../../plan/plan.ts'
+import { isById } from '../sql/select.ts'
+import type { Inputs, SqlValue } from '../values.ts'
+import { stampOf, type Version, type Versions } from '../versions.ts'
+import type { Total } from './lists.ts'
+
+/** Below this offset, counting rows is as cheap as looking for an anchor. */
+export const shallowRows = 200
+/** No two anchors are nearer, which is a page of the default size: PostgreSQL takes long to skip rows. */
+const nearestRows = 20
+/** A page of the largest size shows lists of so many whole: no other page needs their totals. */
+const smallTotal = 100
+/** Of one list. Beyond, every second one is dropped. */
+const maxAnchors = 10_000
+const listBytes = 400
+const anchorBytes = 150
+
+export interface Anchor {
+  /** How many rows stand before this position, the position's own row included. */
+  readonly offset: number
+  readonly position: readonly SqlValue[]
+}
+
+/** Sorted by offset. */
+export class Anchors {
+  #anchors: Anchor[] = []
+
+  get size(): number {
+    return this.#anchors.length
+  }
+
+  /** The last anchor at or before `offset`. */
+  before(offset: number): Anchor | undefined {
+    return this.#anchors[this.#index(offset + 1) - 1]
+  }
+
+  add(anchor: Anchor): void {
+    if (this.size >= maxAnchors) this.#anchors = this.#anchors.filter((_, index) => index % 2 === 1)
+    const at = this.#index(anchor.offset)
+    if (this.#anchors[at]?.offset === anchor.offset) this.#anchors[at] = anchor
+    else this.#anchors.splice(at, 0, anchor)
+  }
+
+  /** The first index whose anchor has at least this offset. */
+  #index(offset: number): number {
+    let low = 0
+    let high = this.#anchors.length
+    while (low < high) {
+      const middle = (low + high) >> 1
+      if ((this.#anchors[middle]?.offset ?? 0) < offset) low = middle + 1
+      else high = middle
+    }
+    return low
+  }
+}
+
+export interface KnownList {
+  readonly anchors: Anchors
+  total: Total | undefined
+}
+
+export interface ListMemory {
+  readonly bound: CacheBound
+  readonly versions: Versions
+  /** Versions that stay the same while rows are only added at the end or changed in place. */
+  readonly orders?: Versions | undefined
+  /** Whether totals are kept, too. */
+  readonly keepsTotals: boolean
+  /** Whether nothing that is known of one user's list is used for another, whatever the shape says. */
+  readonly isPersonal?: boolean
+}
+
+/** How much memory anchors and totals may take, in bytes. */
+const memoryBytes = 8 * 1024 * 1024
+
+export function listMemory(memory: Omit<ListMemory, 'bound'>): ListMemory {
+  return { ...memory, bound: new CacheBound('lists', memoryBytes) }
+}
+
+/** All lists of one shape: arguments and users differ. */
+export class KnownLists {
+  readonly #window: PageWindow
+  readonly #lists: Cache<string, KnownList>
+  readonly #versions: readonly Version[]
+  readonly #isPersonal: boolean
+  /** Whether totals are remembered, which takes counting. */
+  readonly keepsTotals: boolean
+  /** Whether one statement finds the anchors on the way to a page of a whole collection. */
+  readonly findsAnchors: boolean
+
+  constructor(shape: GuardedList, window: PageWindow, memory: ListMemory) {
+    this.#window = window
+    this.#lists = new Cache(memory.bound)
+    this.#versions = versionsOf(shape, memory)
+    this.#isPersonal = shape.personal || memory.isPersonal === true
+    this.findsAnchors = memory.orders !== undefined
+    this.keepsTotals = memory.keepsTotals && isCounted(shape)
+  }
+
+  /** It stays the same as long as what is known of any list is true. */
+  get stamp(): number {
+    return stampOf(this.#versions)
+  }
+
+  /** Of the list that is asked for, whichever page of it. */
+  keyOf({ args, userId }: Inputs): string {
+    // Offset and limit are all there is.
+    if (args.length === 2 && !this.#isPersonal) return ''
+    const { offset, limit } = this.#window
+    const others = args.map((value, index) => (index === offset || index === limit ? null : value))
+    return JSON.stringify(this.#isPersonal ? [userId, others] : others)
+  }
+
+  get(key: string, stamp: number): KnownList | undefined {
+    return this.#lists.get(key, stamp)
+  }
+
+  /** How many rows a page begins after the nearest anchor; 0 for one that needs none. */
+  skipped(inputs: Inputs): number {
+    const offset = this.offsetOf(inputs)
+    if (offset < shallowRows) return 0
+    return offset - (this.#lists.peek(this.keyOf(inputs), this.stamp)?.anchors.before(offset)?.offset ?? 0)
+  }
+
+  offsetOf({ args }: Inputs): number {
+    return Number(args[this.#window.offset])
+  }
+
+  addTotal(key: string, stamp: number, total: Total): void {
+    if (this.keepsTotals && total.total > smallTotal) this.#list(key, stamp).total = total
+  }
+
+  /** `row`: what the row before the offset has as sort keys, after its text. */
+  addAnchor(key: string, stamp: number, offset: number, row: readonly SqlValue[] | undefined): void {
+    if (row === undefined) return
+    const { anchors } = this.#list(key, stamp)
+    const before = anchors.before(offset)?.offset ?? 0
+    if (offset - before < nearestRows) return
+    anchors.add({ offset, position: row.slice(1) })
+    this.#lists.grow(key, anchorBytes)
+  }
+
+  #list(key: string, stamp: number): KnownList {
+    const known = this.#lists.peek(key, stamp)
+    if (known !== undefined) return known
+    const made = { anchors: new Anchors(), total: undefined }
+    // What a read found that began before a change is not kept in the place of what was found since.
+    if (stamp === this.stamp) this.#lists.set(key, made, listBytes + 2 * key.length, stamp)
+    return made
+  }
+}
+
+/** The versions that tell whether something in the list may have moved. */
+function versionsOf(shape: GuardedList, { versions, orders }: ListMemory): readonly Version[] {
+  const ascending = shape.sort[0]?.descending === false
+  // New rows come last in the order of ids, and nothing but a deletion takes a row out.
+  if (orders !== undefined && isWholeById(shape) && ascending) return [orders.cell(shape.collection.name)]
+  return shape.reads.map(collection => versions.cell(collection))
+}
+
+/** Whether it is all of a collection in the order of ids. */
+export function isWholeById(shape: GuardedList): boolean {
+  return isById(shape) && isWhole(shape)
+}
+
+function isWhole({ rows, within }: GuardedList): boolean {
+  return rows.kind === 'always' && within === undefined
+}
+
+/** Whether the total is counted row by row. */
+export function isCounted(shape: GuardedList): boolean {
+  return shape.window.kind === 'page' && shape.window.total !== 'none' && !isWhole(shape)
+}

@@ -1,0 +1,106 @@
+/** What lists have in common on every database. */
+import type { Cell } from '../../model/fields/encoding.ts'
+import type { JsonValue } from '../../model/fields/type.ts'
+import type { ListAnswer } from '../../plan/answer.ts'
+import type { GuardedList, GuardedSort } from '../../plan/guarded.ts'
+import { maxCounted, type PageWindow } from '../../plan/plan.ts'
+import type { Dialect } from '../sql/dialect.ts'
+import type { Slice } from '../sql/read.ts'
+import { arg, type Sql, sql } from '../sql/writer.ts'
+import type { ResultRow, SqlValue } from '../values.ts'
+
+export type CursorWindow = Extract<GuardedList['window'], { kind: 'cursor' }>
+
+/** The rows after the position, one more than is asked for: it tells whether another page follows. */
+export function cursorSlice({ sort }: GuardedList, window: CursorWindow, dialect: Dialect): Slice {
+  const position = window.after?.map((param, index) => {
+    return arg(param, sortAt(sort, index).field.field.type.encoding)
+  })
+  return {
+    after: position,
+    limit: sql`${dialect.limit(arg(window.limit))} + 1`,
+    offset: undefined,
+    keys: true,
+  }
+}
+
+/** A sort key's value as a cursor carries it. */
+function cursorKey({ field }: GuardedSort, value: SqlValue | undefined): JsonValue {
+  if (value === null || value === undefined) return null
+  return field.field.type.encoding.decode(value as Cell) ?? null
+}
+
+function sortAt(sort: readonly GuardedSort[], index: number): GuardedSort {
+  const each = sort[index]
+  if (each === undefined) throw new TypeError('a position needs one value per sort key')
+  return each
+}
+
+/** The answer for a list whose parent is missing or hidden. */
+export function absent({ kind }: GuardedList['window']): ListAnswer {
+  return { kind: 'list', text: null, total: undefined, next: kind === 'cursor' ? null : undefined }
+}
+
+/** How many items match. */
+export interface Total {
+  readonly total: number
+  readonly isEstimate: boolean
+}
+
+/** `row`: of a statement that counts. */
+export function counted(row: ResultRow | undefined): Total {
+  return { total: Number(row?.[0] ?? 0), isEstimate: false }
+}
+
+/** How many rows a page is read with: one more than it shows where no exact total tells whether others follow. */
+export function pageLimit({ limit, total }: PageWindow, dialect: Dialect): Sql {
+  const rows = dialect.limit(arg(limit))
+  return total === 'exact' ? rows : sql`${rows} + 1`
+}
+
+/** `rows`: as many as `pageLimit` says, or fewer where the list ends. `count`: undefined where nothing was counted. */
+export function pageAnswer(
+  rows: readonly ResultRow[],
+  count: Total | undefined,
+  window: PageWindow,
+  args: readonly JsonValue[],
+): ListAnswer {
+  const page = { kind: 'list', next: undefined } as const
+  if (window.total === 'exact') return { ...page, text: arrayText(rows, rows.length), total: count?.total }
+  const size = Number(args[window.limit])
+  const shown = Math.min(size, rows.length)
+  const more = rows.length > size
+  const text = arrayText(rows, shown)
+  if (count === undefined) return { ...page, text, total: undefined, more }
+  const { total, isEstimate } = seen(count, Number(args[window.offset]), shown, more)
+  return { ...page, text, total, more, ...(isEstimate && { isEstimate }) }
+}
+
+/** What the page itself says of a total that is an estimate: how many there are at least, at most, or exactly. */
+function seen(count: Total, offset: number, shown: number, more: boolean): Total {
+  if (!count.isEstimate) return count
+  if (shown === 0) return { ...count, total: Math.min(count.total, Math.max(offset, maxCounted + 1)) }
+  if (!more) return { total: offset + shown, isEstimate: false }
+  return { ...count, total: Math.max(count.total, offset + shown + 1) }
+}
+
+/** `rows`: of a `cursorSlice` for `size` items. */
+export function cursorAnswer(
+  rows: readonly ResultRow[],
+  size: number,
+  sort: readonly GuardedSort[],
+): ListAnswer {
+  const last = rows.length > size ? rows[size - 1] : undefined
+  const next = last === undefined ? null : sort.map((each, index) => cursorKey(each, last[index + 1]))
+  return { kind: 'list', text: arrayText(rows, Math.min(size, rows.length)), total: undefined, next }
+}
+
+/** The JSON array of the first `size` rows' texts. */
+function arrayText(rows: readonly ResultRow[], size: number): string {
+  let text = '['
+  for (let index = 0; index < size; index++) {
+    if (index > 0) text += ','
+    text += String(rows[index]?.[0])
+  }
+  return `${text}]`
+}

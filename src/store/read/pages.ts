@@ -1,0 +1,205 @@
+/** Pages by number. Beyond the first few hundred rows they begin at a remembered anchor. */
+import { type Awaitable, type ListAnswer, then } from '../../plan/answer.ts'
+import type { GuardedList } from '../../plan/guarded.ts'
+import type { PageWindow } from '../../plan/plan.ts'
+import { anchorSpacing, anchorsSql } from '../sql/anchors.ts'
+import type { Dialect } from '../sql/dialect.ts'
+import { estimated, estimateSql } from '../sql/estimate.ts'
+import { countSql, type Slice } from '../sql/read.ts'
+import { arg, type Bind, slot, sql } from '../sql/writer.ts'
+import type { Inputs, ResultRow } from '../values.ts'
+import type { Count, ListRows, Snapshot, Statements } from './database.ts'
+import { isCounted, isWholeById, type KnownList, type KnownLists, shallowRows } from './known-lists.ts'
+import { absent, counted, pageAnswer, pageLimit, type Total } from './lists.ts'
+
+type Query<Q> = (inputs: Inputs) => Q
+
+interface PagesParts<Q> {
+  readonly shape: GuardedList
+  readonly window: PageWindow
+  readonly statements: Statements<Q>
+  readonly parent: Query<Q> | undefined
+  readonly lists: KnownLists
+}
+
+/** A page that is asked for. */
+interface Page<Q> {
+  readonly inputs: Inputs
+  readonly snapshot: Snapshot<Q>
+  readonly offset: number
+  /** Of its list, and what it was known under when the page was asked for. */
+  readonly key: string
+  readonly stamp: number
+}
+
+interface DeepQueries<Q> {
+  /** By counting: the page, and the row before it, whose keys are an anchor for this very page. */
+  readonly first: Query<Q>
+  /** From an anchor on. */
+  readonly later: Query<Q>
+  /** The anchors on the way, where one statement finds them. */
+  readonly anchors: Query<Q> | undefined
+}
+
+export class Pages<Q> {
+  readonly #parts: PagesParts<Q>
+  readonly #count: ((inputs: Inputs) => Count<Q>) | undefined
+  readonly #first: Query<Q>
+  #shallow: Query<Q> | undefined
+  #deep: DeepQueries<Q> | undefined
+
+  constructor(parts: PagesParts<Q>) {
+    const { shape, window, statements } = parts
+    this.#parts = parts
+    this.#count = countOf(shape, window, statements)
+    this.#first = shallowQuery(parts, undefined)
+  }
+
+  read(inputs: Inputs, snapshot: Snapshot<Q>): Awaitable<ListAnswer> {
+    const { lists } = this.#parts
+    const offset = lists.offsetOf(inputs)
+    const isDeep = offset >= shallowRows
+    const isKnown = isDeep || lists.keepsTotals
+    const key = isKnown ? lists.keyOf(inputs) : ''
+    const page = { inputs, snapshot, offset, key, stamp: isKnown ? lists.stamp : 0 }
+    if (!isDeep) return this.#near(page, lists.keepsTotals ? lists.get(key, page.stamp)?.total : undefined)
+    return then(this.#approach(page), () => this.#far(page, lists.get(key, page.stamp)))
+  }
+
+  /** `total`: where it is known. */
+  #near(page: Page<Q>, total: Total | undefined): Awaitable<ListAnswer> {
+    const { inputs, offset } = page
+    const rows = (offset === 0 ? this.#first : this.#shallowQuery())(inputs)
+    const found = this.#ask(page, rows, total, total !== undefined)
+    return then(found, list => {
+      if (list.rows === undefined) return absent(this.#parts.window)
+      if (total !== undefined && this.#isNewer(page, list)) return this.#near(page, undefined)
+      return this.#answer(page, list.rows, total, list.count)
+    })
+  }
+
+  /** `known`: of the list. */
+  #far(page: Page<Q>, known: KnownList | undefined): Awaitable<ListAnswer> {
+    const { inputs, offset, key, stamp } = page
+    const { lists } = this.#parts
+    const from = known?.anchors.before(offset)
+    const total = known?.total
+    const { first, later } = this.#deepQueries()
+    const rows =
+      from === undefined
+        ? first({ ...inputs, slots: [offset - 1] })
+        : later({ ...inputs, slots: [offset - from.offset, ...from.position] })
+    return then(this.#ask(page, rows, total, true), list => {
+      if (list.rows === undefined) return absent(this.#parts.window)
+      const isNewer = this.#isNewer(page, list)
+      // Something may have moved before the anchor: then the rows are of another page.
+      if (isNewer && (from !== undefined || total !== undefined)) return this.#far(page, undefined)
+      const shown = from === undefined ? list.rows.slice(1) : list.rows
+      if (!isNewer) {
+        if (from === undefined) lists.addAnchor(key, stamp, offset, list.rows[0])
+        lists.addAnchor(key, stamp, offset + shown.length, shown.at(-1))
+      }
+      return this.#answer(page, shown, total, list.count)
+    })
+  }
+
+  /** Finds the anchors on the way to a page that is far from all that are known. */
+  #approach(page: Page<Q>): Awaitable<void> {
+    const { inputs, offset, key, stamp, snapshot } = page
+    const { lists } = this.#parts
+    const { anchors } = this.#deepQueries()
+    if (anchors === undefined) return
+    const from = lists.get(key, stamp)?.anchors.before(offset)
+    if (offset - (from?.offset ?? 0) <= anchorSpacing) return
+    const slots = [from?.offset ?? 0, from?.position[0] ?? 0, offset]
+    const found = snapshot.list({ rows: anchors({ ...inputs, slots }), isChecked: true })
+    return then(found, list => {
+      if (this.#isNewer(page, list)) return
+      for (const [at, id = null] of list.rows ?? []) lists.addAnchor(key, stamp, Number(at), [null, id])
+    })
+  }
+
+  #ask(page: Page<Q>, rows: Q, total: Total | undefined, isChecked: boolean): Awaitable<ListRows> {
+    const { inputs, snapshot } = page
+    const parent = this.#parts.parent?.(inputs)
+    const count = total === undefined ? this.#count?.(inputs) : undefined
+    return snapshot.list({ rows, parent, count, total, isChecked })
+  }
+
+  /** Whether what is known of the list may not be true in the snapshot that was read. */
+  #isNewer({ stamp }: Page<Q>, list: ListRows): boolean {
+    return list.isNewer(() => this.#parts.lists.stamp === stamp)
+  }
+
+  #answer(
+    { inputs, key, stamp }: Page<Q>,
+    rows: readonly ResultRow[],
+    known: Total | undefined,
+    count: Total | undefined,
+  ): ListAnswer {
+    const { window, lists } = this.#parts
+    if (count !== undefined) lists.addTotal(key, stamp, count)
+    return pageAnswer(rows, known ?? count, window, inputs.args)
+  }
+
+  #shallowQuery(): Query<Q> {
+    this.#shallow ??= shallowQuery(this.#parts, arg(this.#parts.window.offset))
+    return this.#shallow
+  }
+
+  #deepQueries(): DeepQueries<Q> {
+    this.#deep ??= deepQueries(this.#parts)
+    return this.#deep
+  }
+}
+
+/** Undefined where no total is asked for. */
+function countOf<Q>(
+  shape: GuardedList,
+  { total }: PageWindow,
+  statements: Statements<Q>,
+): ((inputs: Inputs) => Count<Q>) | undefined {
+  if (total === 'none') return undefined
+  const isWhole = !isCounted(shape)
+  const isExact = isWhole || total === 'exact'
+  const query = isWhole
+    ? statements.whole(shape.collection.name)
+    : statements.count(shape, isExact ? countSql : estimateSql)
+  const of = isExact ? counted : estimated
+  return inputs => ({ query: query(inputs), of })
+}
+
+function shallowQuery<Q>({ shape, window, statements }: PagesParts<Q>, offset: Bind | undefined): Query<Q> {
+  const size = { rows: pageSize(window), skipped: ({ args }: Inputs) => Number(args[window.offset]) }
+  return statements.slice(shape, dialect => fromStart(window, offset, dialect), size)
+}
+
+function deepQueries<Q>({ shape, window, statements, lists }: PagesParts<Q>): DeepQueries<Q> {
+  const position = shape.sort.map((_, index) => slot(index + 1))
+  const skipped = ({ slots }: Inputs) => Number(slots[0])
+  const rows = pageSize(window)
+  const slice = (after: Slice['after'], before: number) =>
+    statements.slice(
+      shape,
+      dialect => {
+        const limit = pageLimit(window, dialect)
+        return { after, limit: before > 0 ? sql`${limit} + 1` : limit, offset: slot(0), keys: true }
+      },
+      { rows: inputs => rows(inputs) + before, skipped },
+    )
+  return {
+    first: slice(undefined, 1),
+    later: slice(position, 0),
+    anchors:
+      lists.findsAnchors && isWholeById(shape) ? statements.prepare(() => anchorsSql(shape)) : undefined,
+  }
+}
+
+/** How many rows a page is read with. */
+function pageSize({ limit, total }: PageWindow): (inputs: Inputs) => number {
+  return ({ args }) => Number(args[limit]) + (total === 'exact' ? 0 : 1)
+}
+
+export function fromStart(window: PageWindow, offset: Bind | undefined, dialect: Dialect): Slice {
+  return { after: undefined, limit: pageLimit(window, dialect), offset, keys: false }
+}

@@ -1,0 +1,77 @@
+/** How reads of one shape run, on any database: its statements, and what is made of their rows. */
+import { type Awaitable, type CompositeAnswer, type ItemAnswer, then } from '../../plan/answer.ts'
+import type { GuardedList } from '../../plan/guarded.ts'
+import { compositeSql } from '../sql/composite.ts'
+import { itemSql, parentSql } from '../sql/read.ts'
+import type { Inputs, ResultRow } from '../values.ts'
+import type { Answer, ReadShape } from './answers.ts'
+import type { ListRows, Snapshot, Statements } from './database.ts'
+import type { KnownLists } from './known-lists.ts'
+import { absent, type CursorWindow, cursorAnswer, cursorSlice } from './lists.ts'
+import { Pages } from './pages.ts'
+
+/** Answers at once where the snapshot does. */
+export type ShapeRun<Q> = (inputs: Inputs, snapshot: Snapshot<Q>) => Awaitable<Answer>
+
+/** `lists`: of a shape that has pages by number. */
+export function shapeRun<Q>(
+  shape: ReadShape,
+  statements: Statements<Q>,
+  lists: KnownLists | undefined,
+): ShapeRun<Q> {
+  switch (shape.kind) {
+    case 'item': {
+      const query = statements.prepare(dialect => itemSql(shape, dialect))
+      return (inputs, snapshot) => then(snapshot.row(query(inputs)), itemAnswer)
+    }
+    case 'composite': {
+      const query = statements.prepare(dialect => compositeSql(shape, dialect))
+      return (inputs, snapshot) => then(snapshot.row(query(inputs)), compositeAnswer)
+    }
+    case 'list':
+      return listRun(shape, statements, lists)
+  }
+}
+
+function listRun<Q>(
+  shape: GuardedList,
+  statements: Statements<Q>,
+  lists: KnownLists | undefined,
+): ShapeRun<Q> {
+  const { window, within } = shape
+  const parent = within && statements.prepare(dialect => parentSql(within, dialect))
+  if (window.kind === 'cursor') return cursorRun(shape, window, statements, parent)
+  if (lists === undefined) throw new TypeError('pages by number need to know their lists')
+  const pages = new Pages({ shape, window, statements, parent, lists })
+  return (inputs, snapshot) => pages.read(inputs, snapshot)
+}
+
+function cursorRun<Q>(
+  shape: GuardedList,
+  window: CursorWindow,
+  statements: Statements<Q>,
+  parent: ((inputs: Inputs) => Q) | undefined,
+): ShapeRun<Q> {
+  const sizeOf = ({ args }: Inputs) => Number(args[window.limit])
+  const size = { rows: (inputs: Inputs) => sizeOf(inputs) + 1, skipped: () => 0 }
+  const slice = statements.slice(shape, dialect => cursorSlice(shape, window, dialect), size)
+  return (inputs, snapshot) => {
+    const found = snapshot.list({ rows: slice(inputs), parent: parent?.(inputs), isChecked: false })
+    return then(found, ({ rows }: ListRows) =>
+      rows === undefined ? absent(window) : cursorAnswer(rows, sizeOf(inputs), shape.sort),
+    )
+  }
+}
+
+function itemAnswer(row: ResultRow | undefined): ItemAnswer {
+  return { kind: 'item', text: textOf(row) }
+}
+
+function compositeAnswer(row: ResultRow | undefined): CompositeAnswer {
+  return { kind: 'composite', text: textOf(row) ?? '{}' }
+}
+
+function textOf(row: ResultRow | undefined): string | null {
+  const text = row?.[0]
+  return typeof text === 'string' ? text : null
+}

@@ -1,0 +1,143 @@
+/** What is really there in a PostgreSQL database, and what an earlier migration has left to do. */
+import type { ClientBase } from 'pg'
+import { searchTable } from '../../sql/dialect.ts'
+import { allWords } from '../../sql/postgres.ts'
+import { ident } from '../quoted.ts'
+import type { Schema } from '../tables.ts'
+import {
+  addConstraint,
+  createIndexBeside,
+  ownStatements,
+  ownTables,
+  referenceClause,
+  referenceName,
+  shortened,
+  temporary,
+  validate,
+} from './ddl.ts'
+
+export interface Catalog {
+  /** The names of columns by table. */
+  readonly tables: ReadonlyMap<string, ReadonlySet<string>>
+  /** The columns that have a default, each as `table.column`. */
+  readonly defaults: ReadonlySet<string>
+  /** Whether it is valid. */
+  readonly indexes: ReadonlyMap<string, boolean>
+  /** By table, then name; whether it is valid. */
+  readonly constraints: ReadonlyMap<string, ReadonlyMap<string, boolean>>
+}
+
+const here = 'current_schema()::regnamespace'
+
+const columns = `SELECT c.relname, a.attname, coalesce(a.atthasdef, false) FROM pg_class c
+  LEFT JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
+  WHERE c.relnamespace = ${here} AND c.relkind IN ('r', 'p')`
+const indexes = `SELECT c.relname, i.indisvalid FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid
+  WHERE NOT i.indisprimary AND c.relnamespace = ${here}`
+const constraints = `SELECT t.relname, c.conname, c.convalidated FROM pg_constraint c
+  JOIN pg_class t ON t.oid = c.conrelid WHERE c.connamespace = ${here}`
+
+type ColumnRow = readonly [string, string, boolean]
+
+async function rows(client: ClientBase, text: string): Promise<readonly ColumnRow[]> {
+  return (await client.query<ColumnRow[]>({ text, rowMode: 'array' })).rows as unknown as readonly ColumnRow[]
+}
+
+export async function readCatalog(client: ClientBase): Promise<Catalog> {
+  const tables = new Map<string, Set<string>>()
+  const defaults = new Set<string>()
+  for (const [table, column, hasDefault] of await rows(client, columns)) {
+    const known = tables.get(table) ?? new Set()
+    tables.set(table, known.add(column))
+    if (hasDefault) defaults.add(`${table}.${column}`)
+  }
+  const byTable = new Map<string, Map<string, boolean>>()
+  for (const [table, name, isValid] of await rows(client, constraints)) {
+    const known = byTable.get(table) ?? new Map()
+    byTable.set(table, known.set(name, isValid))
+  }
+  const valid = (await rows(client, indexes)).map(([name, isValid]) => [name, Boolean(isValid)] as const)
+  return { tables, defaults, indexes: new Map(valid), constraints: byTable }
+}
+
+export function hasOwnTables({ tables }: Catalog): boolean {
+  return Object.keys(ownTables).every(name => tables.has(name))
+}
+
+/** The statements that make what is lacking of Portico's own. */
+export function lackingOwn({ tables, indexes }: Catalog): readonly string[] {
+  return ownStatements(name => tables.has(name) || indexes.has(name))
+}
+
+/** The columns that Portico made and that are not there any more. */
+export function missingColumns({ tables }: Catalog, schema: Schema): readonly string[] {
+  return schema.tables.flatMap(({ name, columns, search }) => {
+    const searched = search.length === 0 ? [] : ['id', allWords, ...search]
+    return [
+      ...missing(
+        name,
+        columns.map(column => column.name),
+        tables,
+      ),
+      ...missing(searchTable(name), searched, tables),
+    ]
+  })
+}
+
+function missing(table: string, columns: readonly string[], tables: Catalog['tables']): string[] {
+  const there = tables.get(table)
+  return columns.filter(column => !there?.has(column)).map(column => `${table}.${column}`)
+}
+
+export interface Unfinished {
+  readonly sentence: string
+  /** Whether a service needs it. */
+  readonly isRequired: boolean
+  /** Statements; those that are tried together. */
+  readonly sql: readonly (readonly string[])[]
+}
+
+/** Indexes that are missing or were left half made, and references that were not checked yet. */
+export function unfinished(catalog: Catalog, { tables }: Schema): readonly Unfinished[] {
+  return tables.flatMap(table => {
+    const indexes = table.indexes.flatMap(index => {
+      const name = shortened(index.name)
+      if (catalog.indexes.get(name)) return []
+      const sql = [createIndexBeside(table.name, index)]
+      return [{ sentence: `Finish the index ${name}.`, isRequired: index.unique, sql }]
+    })
+    const references = table.columns.flatMap(({ name: column, reference }) => {
+      if (reference === null) return []
+      const name = referenceName(column)
+      const isValid = catalog.constraints.get(table.name)?.get(name)
+      if (isValid) return []
+      const clause = referenceClause(column, reference.table, reference)
+      const add = isValid === undefined ? [[addConstraint(table.name, name, clause, ' NOT VALID')]] : []
+      return [
+        {
+          sentence: `Check what ${table.name}.${column} refers to.`,
+          isRequired: true,
+          sql: [...add, [validate(table.name, name)]],
+        },
+      ]
+    })
+    return [...indexes, ...references]
+  })
+}
+
+/** The statements that remove what a migration that did not come to its end has prepared. */
+export function leftovers({ tables, indexes, constraints }: Catalog): readonly string[] {
+  const isTemporary = (name: string) => name.startsWith(temporary)
+  const gone = [...tables.keys()].filter(isTemporary)
+  return [
+    ...[...constraints].flatMap(([table, names]) =>
+      [...names.keys()]
+        .filter(name => isTemporary(name) && !gone.includes(table))
+        .map(name => `ALTER TABLE ${ident(table)} DROP CONSTRAINT IF EXISTS ${ident(name)}`),
+    ),
+    ...gone.map(name => `DROP TABLE IF EXISTS ${ident(name)}`),
+    ...[...indexes.keys()]
+      .filter(isTemporary)
+      .map(name => `DROP INDEX CONCURRENTLY IF EXISTS ${ident(name)}`),
+  ]
+}

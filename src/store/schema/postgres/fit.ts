@@ -1,0 +1,60 @@
+/** Whether the tables still fit the model, while others may migrate them. */
+import type { Model } from '../../../model/model.ts'
+import type { Pool } from '../../postgres/connections/pool.ts'
+import { statementOf } from '../../postgres/connections/statement.ts'
+import { sql } from '../../sql/writer.ts'
+import { noInputs } from '../../values.ts'
+import { MigrationError } from '../refusal.ts'
+import { fits } from '../start.ts'
+import { planned, stateOf } from './plan.ts'
+import { connected } from './session.ts'
+
+/** Another one whenever a column was added, changed or dropped. */
+const fingerprint = statementOf(
+  sql`SELECT md5(string_agg(c."relname" || '.' || a."attname" || ' ' || a."atttypid" || ' ' || a."attnotnull", ',' ORDER BY c."relname", a."attname")) FROM pg_class c JOIN pg_attribute a ON a."attrelid" = c."oid" AND a."attnum" > 0 AND NOT a."attisdropped" WHERE c."relnamespace" = current_schema()::regnamespace AND c."relkind" IN ('r', 'p')`,
+)
+
+export class PostgresFit {
+  readonly #url: string
+  readonly #model: Model
+  readonly #pool: Pool
+  #seen: unknown
+  #isFit = false
+
+  constructor(url: string, model: Model, pool: Pool) {
+    this.#url = url
+    this.#model = model
+    this.#pool = pool
+  }
+
+  /** What is there now fits. */
+  async remember(): Promise<void> {
+    this.#seen = await this.#fingerprint()
+    this.#isFit = true
+  }
+
+  /** Whether a service of the model can go on. What it does not know may be there. */
+  async isFit(): Promise<boolean> {
+    const found = await this.#fingerprint()
+    if (found === this.#seen) return this.#isFit
+    this.#isFit = await this.#look()
+    this.#seen = found
+    return this.#isFit
+  }
+
+  async #fingerprint(): Promise<unknown> {
+    const [rows = []] = await this.#pool.ask([fingerprint.with(noInputs)], true)
+    return rows[0]?.[0]
+  }
+
+  async #look(): Promise<boolean> {
+    const state = await connected(this.#url, stateOf)
+    try {
+      const { steps } = planned(state, { model: this.#model, isLocked: undefined })
+      return fits(steps, { autoMigrate: false })
+    } catch (error) {
+      if (error instanceof MigrationError) return false
+      throw error
+    }
+  }
+}

@@ -1,0 +1,222 @@
+/** Brings a PostgreSQL database to a model, beside a service that runs and other processes that start. */
+import type pg from 'pg'
+import type { Model } from '../../../model/model.ts'
+import { requireRestrained, securitySql } from '../../postgres/row-security/migration.ts'
+import { checksAfter, type TableChecks } from '../data-checks.ts'
+import type { Step } from '../diff.ts'
+import { destroys, doesNotFit, fitsNoMore, MigrationError } from '../refusal.ts'
+import { fits, requireByItself, type Start } from '../start.ts'
+import { accepts, type Schema, schemaOf, schemaText } from '../tables.ts'
+import { lackingOwn, leftovers, readCatalog, type Unfinished, unfinished } from './catalog.ts'
+import { dataFaults } from './data.ts'
+import { addConstraint, createSchema, validate } from './ddl.ts'
+import { lockTimeoutMs, patiently, reasonOf, retried, step } from './patience.ts'
+import { type Aim, isDone, leftStep, type PostgresStep, planned, type State, shown, stateOf } from './plan.ts'
+import { catchUp, type Filled, fillSearch } from './search.ts'
+import { announce, connected, locked, unlessLocked } from './session.ts'
+import type { Preparation } from './sql.ts'
+
+/** The statements that make an empty PostgreSQL database for the model. */
+export function postgresSchemaSql(model: Model, isLocked = false): string {
+  const security = isLocked ? securitySql(model) : []
+  return `${[...createSchema(schemaOf(model)), ...security].join(';\n\n')};\n`
+}
+
+/** The steps that bring the database to `model`; none when it is there. `isLocked`: as in `applyPostgres`. */
+export function planPostgres(url: string, model: Model, isLocked?: boolean): Promise<readonly Step[]> {
+  return connected(url, async client => {
+    const { left, steps } = planned(await stateOf(client), { model, isLocked })
+    const checked: Step[] = []
+    for (const step of steps) {
+      const faults = await dataFaults(client, model, checksIn([step]))
+      checked.push(faults.length === 0 ? shown(step) : { ...shown(step), faults })
+    }
+    return [...left.map(leftStep), ...checked]
+  })
+}
+
+export interface ApplyOptions {
+  readonly allowDestructive: boolean
+  /** Whether policies lock the rows (see `row-security.ts`). Left out: as they do or do not now. */
+  readonly isLocked?: boolean
+}
+
+/** Brings the database to `model` and returns the steps that were applied. Throws a `MigrationError`. */
+export function applyPostgres(
+  url: string,
+  model: Model,
+  { allowDestructive, isLocked }: ApplyOptions,
+): Promise<readonly Step[]> {
+  return connected(url, client =>
+    locked(client, () =>
+      migrate(client, { model, isLocked }, steps => {
+        const destructive = steps.filter(step => step.destructive)
+        if (destructive.length > 0 && !allowDestructive) throw destroys(destructive)
+      }),
+    ),
+  )
+}
+
+interface PostgresStart extends Start {
+  readonly isLocked?: boolean
+}
+
+/**
+ * What a start does: makes an empty database, applies what only adds when it may, and throws a `MigrationError` for
+ * everything else. Of several that start at once, one does it and the others wait.
+ */
+export function preparePostgres(url: string, model: Model, start: PostgresStart): Promise<void> {
+  const { autoMigrate, isLocked } = start
+  const aim = { model, isLocked }
+  return connected(url, async client => {
+    if (isLocked) await requireRestrained(client)
+    const state = await stateOf(client)
+    if (isPrepared(state, aim, start)) {
+      const isLittered = autoMigrate && leftovers(state.catalog).length > 0
+      // It is none of this start's, so it does not fail by it.
+      if (isLittered) await unlessLocked(client, () => clean(client)).catch(() => {})
+      return
+    }
+    await locked(client, () =>
+      migrate(client, aim, (todo, isNew) => {
+        if (!isNew) requireByItself(todo, start)
+      }),
+    )
+  })
+}
+
+/** Whether nothing must be done. What is seen while another node migrates may not fit together: not then. */
+function isPrepared(state: State, aim: Aim, start: Start): boolean {
+  try {
+    const plan = planned(state, aim)
+    const { stored } = state
+    if (start.autoMigrate && stored !== undefined && !accepts(stored)) return false
+    return isDone(state, { left: [], steps: [] }) && fits([...plan.left.map(leftStep), ...plan.steps], start)
+  } catch (error) {
+    if (error instanceof MigrationError) return false
+    throw error
+  }
+}
+
+type Check = (steps: readonly Omit<Step, 'sql'>[], isNew: boolean) => void
+
+async function migrate(client: pg.Client, aim: Aim, check: Check): Promise<readonly Step[]> {
+  if (aim.isLocked) await requireRestrained(client)
+  const state = await stateOf(client)
+  const plan = planned(state, aim)
+  const { left, steps } = plan
+  const isNeeded = !isDone(state, plan) || (state.stored !== undefined && !accepts(state.stored))
+  if (isNeeded) check([...left.map(leftStep), ...steps], state.stored === undefined)
+  await clean(client)
+  // Another process has done it meanwhile.
+  if (!isNeeded) return []
+  const checks = checksIn(steps)
+  const faults = await dataFaults(client, aim.model, checks)
+  if (faults.length > 0) throw doesNotFit(faults)
+  await finish(client, left)
+  const schema = schemaOf(aim.model)
+  try {
+    const filled = await prepare(client, steps)
+    if (state.stored !== undefined) await announce(client)
+    await transact(client, { own: lackingOwn(state.catalog), filled, steps, schema })
+  } catch (error) {
+    await clean(client).catch(() => {})
+    throw error
+  }
+  await finish(client, unfinished(await readCatalog(client), schema))
+  const late = await dataFaults(client, aim.model, checks.map(checksAfter))
+  if (late.length > 0) throw fitsNoMore(late)
+  return [...left.map(leftStep), ...steps.map(shown)]
+}
+
+function checksIn(steps: readonly Pick<Step, 'checks'>[]): readonly TableChecks[] {
+  return steps.flatMap(step => step.checks ?? [])
+}
+
+/** Removes what a migration has prepared that did not come to its end. */
+async function clean(client: pg.Client): Promise<void> {
+  for (const text of leftovers(await readCatalog(client))) await patiently(client, text)
+}
+
+async function finish(client: pg.Client, left: readonly Unfinished[]): Promise<void> {
+  for (const { sentence, sql } of left) {
+    try {
+      for (const texts of sql) await patiently(client, ...texts)
+    } catch (cause) {
+      throw new MigrationError(
+        `The tables fit the model, but this is not finished: ${sentence} (${reasonOf(cause)}) Mend it and run \`portico migrate --apply\` again.`,
+        { cause },
+      )
+    }
+  }
+}
+
+async function prepare(client: pg.Client, steps: readonly PostgresStep[]): Promise<readonly Filled[]> {
+  const filled: Filled[] = []
+  for (const { sentence, sql } of steps) {
+    for (const preparation of sql.prepare) {
+      await step(sentence, async () => {
+        const done = await prepareOne(client, preparation)
+        if (done !== undefined) filled.push(done)
+      })
+    }
+  }
+  return filled
+}
+
+async function prepareOne(client: pg.Client, preparation: Preparation): Promise<Filled | undefined> {
+  switch (preparation.kind) {
+    case 'index':
+      await patiently(client, ...preparation.texts)
+      return undefined
+    case 'constraint': {
+      const { table, name, text } = preparation
+      await patiently(client, addConstraint(table, name, text, ' NOT VALID'))
+      await patiently(client, validate(table, name))
+      return undefined
+    }
+    case 'search':
+      return fillSearch(client, preparation)
+  }
+}
+
+interface Transaction {
+  /** What makes what is lacking of Portico's own. */
+  readonly own: readonly string[]
+  readonly filled: readonly Filled[]
+  readonly steps: readonly PostgresStep[]
+  readonly schema: Schema
+}
+
+/** All or nothing, and given up soon where others hold a lock: what waits for one stops all who come after. */
+async function transact(client: pg.Client, { own, filled, steps, schema }: Transaction): Promise<void> {
+  await retried(async () => {
+    try {
+      await client.query(`BEGIN; SET LOCAL lock_timeout = ${lockTimeoutMs}`)
+      await step('Make the tables of Portico itself.', () => client.query(own.join(';\n')))
+      for (const each of filled) await catchUp(client, each)
+      for (const part of ['before', 'alter', 'after'] as const) {
+        for (const { sentence, sql } of steps) {
+          if (sql[part].length > 0) await step(sentence, () => client.query(sql[part].join(';\n')))
+        }
+      }
+      await storePostgresSchema(client, schema)
+      await client.query('COMMIT')
+    } catch (error) {
+      await client.query('ROLLBACK').catch(() => {})
+      throw error
+    }
+  }, 'Nothing was changed: ')
+}
+
+/** Within the transaction. What nodes remember is read again: rows may have got other values. */
+export async function storePostgresSchema(client: pg.Client, schema: Schema): Promise<void> {
+  await client.query(
+    `INSERT INTO "_portico" ("key", "value") VALUES ('schema', $1) ON CONFLICT ("key") DO UPDATE SET "value" = excluded."value"`,
+    [schemaText(schema)],
+  )
+  await client.query(
+    'INSERT INTO "_touched" ("xid", "names", "at") VALUES (pg_current_xact_id(), $1, extract(epoch FROM now()) * 1000)',
+    [schema.tables.map(table => table.name).join('\n')],
+  )
+}

@@ -1,0 +1,60 @@
+/** Statements that must wait for others: never long with a lock that stops whoever comes after. */
+import { setTimeout as wait } from 'node:timers/promises'
+import pg from 'pg'
+import { MigrationError } from '../refusal.ts'
+
+/** Runs a part of a step; what fails says which one. */
+export async function step(sentence: string, run: () => Promise<unknown>): Promise<void> {
+  try {
+    await run()
+  } catch (cause) {
+    if (isLocked(cause)) throw cause
+    const reason = reasonOf(cause)
+    throw new MigrationError(`Nothing was changed. This step failed: ${sentence} (${reason})`, { cause })
+  }
+}
+
+/**
+ * Statements without a transaction, all of them tried again together: `CONCURRENTLY` refuses one, and only waits,
+ * without a lock that stops others.
+ */
+export function patiently(client: pg.Client, ...texts: readonly string[]): Promise<void> {
+  return retried(async () => {
+    for (const text of texts) {
+      const timeout = text.includes(' CONCURRENTLY ') || text.includes(' VALIDATE ') ? 0 : lockTimeoutMs
+      await client.query(`SET lock_timeout = ${timeout}`)
+      await client.query(text)
+    }
+  })
+}
+
+/** In milliseconds. */
+export const lockTimeoutMs = 500
+const maxLockTries = 40
+
+/** `done`: what to say of what was done, when it is given up. */
+export async function retried(run: () => Promise<void>, done = ''): Promise<void> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await run()
+    } catch (cause) {
+      if (!isLocked(cause)) throw cause
+      if (tries === maxLockTries) {
+        const reason = `others hold locks on the tables: ${reasonOf(cause)}`
+        throw new MigrationError(`${done}${reason}. Try again when less is going on.`, { cause })
+      }
+      await wait(500 + Math.random() * 500)
+    }
+  }
+}
+
+/** lock_not_available, deadlock_detected. */
+export function isLocked(cause: unknown): boolean {
+  return cause instanceof pg.DatabaseError && (cause.code === '55P03' || cause.code === '40P01')
+}
+
+export function reasonOf(cause: unknown): string {
+  if (cause instanceof pg.DatabaseError && cause.detail !== undefined)
+    return `${cause.message}: ${cause.detail}`
+  return cause instanceof Error ? cause.message : String(cause)
+}

@@ -1,0 +1,79 @@
+/** What a PostgreSQL database lacks of a model: as it is found, and the steps that bring it there. */
+import type pg from 'pg'
+import type { Model } from '../../../model/model.ts'
+import {
+  type FoundSecurity,
+  fingerprintIn,
+  readSecurity,
+  withSecurity,
+} from '../../postgres/row-security/migration.ts'
+import { diff, type Step } from '../diff.ts'
+import { isHalfCopied, lacks } from '../refusal.ts'
+import { type Schema, schemaFrom, schemaOf } from '../tables.ts'
+import {
+  type Catalog,
+  hasOwnTables,
+  missingColumns,
+  readCatalog,
+  type Unfinished,
+  unfinished,
+} from './catalog.ts'
+import { type PostgresSql, preparationSql } from './sql.ts'
+import { postgresSteps } from './steps.ts'
+
+/** What a database is brought to. */
+export interface Aim {
+  readonly model: Model
+  /** Whether policies lock the rows; undefined: as it is. */
+  readonly isLocked: boolean | undefined
+}
+
+export type PostgresStep = Step<PostgresSql>
+
+export interface State {
+  /** Undefined: Portico has made nothing here yet. */
+  readonly stored: Schema | undefined
+  readonly catalog: Catalog
+  readonly security: FoundSecurity
+}
+
+export async function stateOf(client: pg.Client): Promise<State> {
+  const catalog = await readCatalog(client)
+  const none = { objects: [], fingerprint: undefined }
+  if (!catalog.tables.has('_portico')) return { stored: undefined, catalog, security: none }
+  const { rows } = await client.query(`SELECT "key", "value" FROM "_portico"`)
+  const values = new Map(rows.map(row => [row.key, String(row.value)]))
+  if (values.has('copy')) throw isHalfCopied()
+  const text = values.get('schema')
+  const security = await readSecurity(client, fingerprintIn(values))
+  return { stored: text === undefined ? undefined : schemaFrom(text), catalog, security }
+}
+
+export interface Plan {
+  readonly left: readonly Unfinished[]
+  readonly steps: readonly PostgresStep[]
+}
+
+export function planned(
+  { stored = { tables: [] }, catalog, security }: State,
+  { model, isLocked }: Aim,
+): Plan {
+  const missing = missingColumns(catalog, stored)
+  if (missing.length > 0) throw lacks(missing)
+  const after = schemaOf(model)
+  const steps = diff(stored, after, postgresSteps(stored, after, catalog.defaults))
+  return { left: unfinished(catalog, stored), steps: withSecurity(steps, security, model, isLocked) }
+}
+
+export function isDone({ stored, catalog }: State, { left, steps }: Plan): boolean {
+  return stored !== undefined && left.length === 0 && steps.length === 0 && hasOwnTables(catalog)
+}
+
+export function leftStep({ sentence, isRequired, sql }: Unfinished): Step {
+  return { sentence, sql: sql.flat(), destructive: false, additive: true, surplus: !isRequired }
+}
+
+export function shown({ sql, ...step }: PostgresStep): Step {
+  const { prepare, before, alter, after, finish } = sql
+  return { ...step, sql: [...prepare.flatMap(preparationSql), ...before, ...alter, ...after, ...finish] }
+}

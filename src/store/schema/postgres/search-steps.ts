@@ -1,0 +1,42 @@
+/** The steps of a migration on PostgreSQL that make the search of a table anew. */
+import { searchTable } from '../../sql/dialect.ts'
+import { columnsByName, predecessor } from '../changes.ts'
+import type { TableChange } from '../diff.ts'
+import { ident } from '../quoted.ts'
+import type { Table } from '../tables.ts'
+import { createSearchTrigger, searchIndexName, searchKeyName, temporaryName } from './ddl.ts'
+import type { Part, SearchPreparation } from './sql.ts'
+
+export function changeSearch({ from, to }: TableChange): Part {
+  const old = ident(searchTable(from.name))
+  const undone =
+    from.search.length === 0
+      ? []
+      : [`DROP TRIGGER IF EXISTS "_unsearched" ON ${ident(from.name)}`, `DROP TABLE IF EXISTS ${old}`]
+  if (to.search.length === 0) return { before: undone }
+  const name = searchTable(to.name)
+  const made = temporaryName(name)
+  return {
+    prepare: [searchPreparation(from, to)],
+    before: undone,
+    after: [
+      `ALTER TABLE ${ident(made)} RENAME TO ${ident(name)}`,
+      `ALTER INDEX ${ident(searchIndexName(made))} RENAME TO ${ident(searchIndexName(name))}`,
+      `ALTER INDEX ${ident(searchKeyName(made))} RENAME TO ${ident(searchKeyName(name))}`,
+      createSearchTrigger(to.name),
+    ],
+  }
+}
+
+function searchPreparation(from: Table, to: Table): SearchPreparation {
+  const old = columnsByName(from)
+  const now = columnsByName(to)
+  const sources = to.search.map(name => {
+    const column = now.get(name)
+    const was = column && predecessor(column, old)
+    const initial = column?.initial?.kind === 'value' ? column.initial.value : null
+    const isFilled = was === undefined || column?.optional === false
+    return { column: name, from: was?.name, text: isFilled ? String(initial ?? '') : '' }
+  })
+  return { kind: 'search', from: from.name, to: to.name, sources }
+}

@@ -1,0 +1,98 @@
+/** Fills a new search table beside others' writes, and catches up with them under a lock. */
+import type { ClientBase } from 'pg'
+import { indexedTerms } from '../../../plan/text-search.ts'
+import { searchTable } from '../../sql/dialect.ts'
+import { allWords } from '../../sql/postgres.ts'
+import { ident } from '../quoted.ts'
+import { createSearchIndex, createSearchTable, keepWordStatistics, temporaryName } from './ddl.ts'
+import type { SearchPreparation } from './sql.ts'
+
+/** How many rows are read and written at once. */
+const rowsPerBatch = 500
+
+/** What stands still when the transaction begins: rows that are younger must be looked at again. */
+export interface Filled {
+  readonly preparation: SearchPreparation
+  readonly since: string
+}
+
+export async function fillSearch(client: ClientBase, preparation: SearchPreparation): Promise<Filled> {
+  const { from, to, sources } = preparation
+  const made = temporaryName(searchTable(to))
+  const columns = sources.map(source => source.column)
+  await client.query(createSearchTable(made, columns))
+  await client.query(keepWordStatistics(made))
+  const { rows } = await client.query('SELECT pg_snapshot_xmin(pg_current_snapshot())::text AS "xid"')
+  await fillWords(client, from, made, sources)
+  await client.query(createSearchIndex(made, made))
+  return { preparation, since: String(rows[0]?.xid) }
+}
+
+/** Stores the words of all rows of a collection in an empty search table. */
+export async function fillWords(
+  client: ClientBase,
+  collection: string,
+  table: string,
+  sources: Sources,
+): Promise<void> {
+  for (let last: string | null = '0'; last !== null; ) {
+    const text: string = `${selectOf(sources)} FROM ${ident(collection)} WHERE "id" > ${last} ORDER BY "id" LIMIT ${rowsPerBatch}`
+    const batch = await readRows(client, text)
+    await store(client, table, sources, batch)
+    last = batch.at(rowsPerBatch - 1)?.[0] ?? null
+  }
+}
+
+/** Within the transaction. */
+export async function catchUp(client: ClientBase, { preparation, since }: Filled): Promise<void> {
+  const { from, to, sources } = preparation
+  const table = ident(from)
+  const name = temporaryName(searchTable(to))
+  const made = ident(name)
+  await client.query(`LOCK TABLE ${table} IN SHARE ROW EXCLUSIVE MODE`)
+  await client.query(
+    `DELETE FROM ${made} "s" WHERE NOT EXISTS (SELECT 1 FROM ${table} "t" WHERE "t"."id" = "s"."id")`,
+  )
+  // Of a frozen row the age may be anything: it is looked at in vain.
+  const young = `age("xmin") <= age((${since}::bigint & 4294967295)::text::xid)`
+  const batch = await readRows(client, `${selectOf(sources)} FROM ${table} WHERE ${young} ORDER BY "id"`)
+  for (let at = 0; at < batch.length; at += rowsPerBatch) {
+    await store(client, name, sources, batch.slice(at, at + rowsPerBatch))
+  }
+}
+
+type TextRow = readonly (string | null)[]
+type Sources = SearchPreparation['sources']
+
+function selectOf(sources: Sources): string {
+  const texts = sources.flatMap(({ from }) => (from === undefined ? [] : [`${ident(from)}::text`]))
+  return `SELECT ${['"id"::text AS "text"', ...texts].join(', ')}`
+}
+
+async function readRows(client: ClientBase, text: string): Promise<readonly TextRow[]> {
+  return (await client.query<string[]>({ text, rowMode: 'array' })).rows as unknown as readonly TextRow[]
+}
+
+async function store(
+  client: ClientBase,
+  table: string,
+  sources: Sources,
+  batch: readonly TextRow[],
+): Promise<void> {
+  if (batch.length === 0) return
+  const columns = [allWords, ...sources.map(source => source.column)]
+  const values: unknown[] = []
+  const rows = batch.map(([id, ...texts]) => {
+    let next = 0
+    const terms = sources.map(({ from, text }) =>
+      indexedTerms((from === undefined ? undefined : texts[next++]) ?? text),
+    )
+    const marks = [id, [...new Set(terms.flat())], ...terms].map(value => `$${values.push(value)}`)
+    return `(${marks.join(', ')})`
+  })
+  const updates = columns.map(column => `${ident(column)} = excluded.${ident(column)}`)
+  await client.query(
+    `INSERT INTO ${ident(table)} ("id", ${columns.map(ident).join(', ')}) VALUES ${rows.join(', ')} ON CONFLICT ("id") DO UPDATE SET ${updates.join(', ')}`,
+    values,
+  )
+}

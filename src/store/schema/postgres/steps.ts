@@ -1,0 +1,83 @@
+/**
+ * The steps of a migration on PostgreSQL, in three parts: what takes long is prepared beside a service that runs,
+ * under other names; one short transaction changes the tables; then what could not be prepared is finished.
+ */
+import { searchTable } from '../../sql/dialect.ts'
+import { predecessor } from '../changes.ts'
+import type { Maker, TableChange } from '../diff.ts'
+import { ident, literal } from '../quoted.ts'
+import type { Column, Schema, Table } from '../tables.ts'
+import { addReference, changeColumn, dropConstraint, type OldName } from './column-steps.ts'
+import { createWhole, indexedColumns, referenceName } from './ddl.ts'
+import { changeIndexes } from './index-steps.ts'
+import { changeSearch } from './search-steps.ts'
+import { nothing, type Part, type PostgresSql } from './sql.ts'
+
+/** `before`: the tables that are there, to which new references can be prepared. `defaults`: as in the catalogue. */
+export function postgresSteps(
+  before: Schema,
+  after: Schema,
+  defaults: ReadonlySet<string>,
+): Maker<PostgresSql> {
+  const oldName = (target: string): string | undefined => {
+    const table = after.tables.find(each => each.name === target)
+    const old = new Map(before.tables.map(each => [each.name, each]))
+    return table && predecessor(table, old)?.name
+  }
+  const fillsDefault = (table: string, { name }: Column) => defaults.has(`${table}.${name}`)
+  return {
+    fillsDefault,
+    definition: indexedColumns,
+    make,
+    drop,
+    change: change => changeTable(change, oldName),
+  }
+}
+
+function make(table: Table): PostgresSql {
+  const references = table.columns.flatMap(column => addReference(table, column, ''))
+  return { ...nothing, alter: createWhole(table), after: references }
+}
+
+function drop({ name }: Table, before: Schema): PostgresSql {
+  const references = before.tables.flatMap(table =>
+    table.columns
+      .filter(({ reference }) => reference?.table === name)
+      .map(column => dropConstraint(table.name, referenceName(column.name))),
+  )
+  return {
+    ...nothing,
+    before: references,
+    alter: [
+      `DROP TABLE IF EXISTS ${ident(searchTable(name))}`,
+      `DROP TABLE ${ident(name)}`,
+      `DELETE FROM "_totals" WHERE "collection" = ${literal(name)}`,
+    ],
+  }
+}
+
+function changeTable(change: TableChange, oldName: OldName): PostgresSql {
+  const { from, to, columns, searchChanged } = change
+  const parts = [
+    ...(from.name === to.name ? [] : [renameTable(from, to)]),
+    ...columns.map(each => changeColumn(each, change, oldName)),
+    changeIndexes(change),
+    ...(searchChanged ? [changeSearch(change)] : []),
+  ]
+  return {
+    prepare: parts.flatMap(part => part.prepare ?? []),
+    before: parts.flatMap(part => part.before ?? []),
+    alter: parts.flatMap(part => part.alter ?? []),
+    after: parts.flatMap(part => part.after ?? []),
+    finish: parts.flatMap(part => part.finish ?? []),
+  }
+}
+
+function renameTable(from: Table, to: Table): Part {
+  return {
+    alter: [
+      `ALTER TABLE ${ident(from.name)} RENAME TO ${ident(to.name)}`,
+      `UPDATE "_totals" SET "collection" = ${literal(to.name)} WHERE "collection" = ${literal(from.name)}`,
+    ],
+  }
+}

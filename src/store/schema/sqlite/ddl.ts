@@ -1,0 +1,143 @@
+/** Tables as SQLite statements. */
+import { searchTable } from '../../sql/dialect.ts'
+import { ident, literal } from '../quoted.ts'
+import type { Column, Schema, Table, TableIndex } from '../tables.ts'
+
+/** Portico's own tables: what is stored of the schema, totals, the event log and the records. */
+export const ownTables: readonly string[] = [
+  'CREATE TABLE IF NOT EXISTS "_portico" ("key" TEXT PRIMARY KEY NOT NULL, "value" TEXT NOT NULL) STRICT, WITHOUT ROWID',
+  'CREATE TABLE IF NOT EXISTS "_totals" ("collection" TEXT PRIMARY KEY NOT NULL, "n" INTEGER NOT NULL) STRICT, WITHOUT ROWID',
+  `CREATE TABLE IF NOT EXISTS "_events" (
+  "id" INTEGER PRIMARY KEY AUTOINCREMENT,
+  "at" TEXT NOT NULL,
+  "collection" TEXT NOT NULL,
+  "item_id" INTEGER NOT NULL,
+  "kind" TEXT NOT NULL CHECK ("kind" IN ('created', 'updated', 'deleted')),
+  "data" TEXT NOT NULL,
+  "changed" TEXT
+) STRICT`,
+  `CREATE TABLE IF NOT EXISTS "_records" (
+  "kind" TEXT NOT NULL,
+  "id" TEXT NOT NULL,
+  "payload" TEXT NOT NULL,
+  "expires_at" INTEGER,
+  "consumed_at" INTEGER,
+  "grant_id" TEXT,
+  "alias" TEXT,
+  "owner" TEXT,
+  PRIMARY KEY ("kind", "id")
+) STRICT`,
+  'CREATE INDEX IF NOT EXISTS "_records__expires_at" ON "_records" ("expires_at") WHERE "expires_at" IS NOT NULL',
+  'CREATE INDEX IF NOT EXISTS "_records__grant_id" ON "_records" ("grant_id") WHERE "grant_id" IS NOT NULL',
+  'CREATE UNIQUE INDEX IF NOT EXISTS "_records__alias" ON "_records" ("kind", "alias") WHERE "alias" IS NOT NULL',
+  'CREATE INDEX IF NOT EXISTS "_records__owner" ON "_records" ("kind", "owner") WHERE "owner" IS NOT NULL',
+]
+
+/** Everything that an empty database needs for a schema. */
+export function createSchema(schema: Schema): string[] {
+  return [...ownTables, ...schema.tables.flatMap(createWhole)]
+}
+
+/** A table with its indexes, triggers and search table. */
+export function createWhole(table: Table): string[] {
+  return [
+    createTable(table),
+    ...table.indexes.map(index => createIndex(table, index)),
+    ...createUpkeep(table),
+  ]
+}
+
+/** `as`: another name for the table itself, while it is being rebuilt. */
+export function createTable(table: Table, as = table.name): string {
+  const columns = table.columns.map(column => `  ${columnDefinition(column)}`)
+  return `CREATE TABLE ${ident(as)} (\n${columns.join(',\n')}\n) STRICT`
+}
+
+export function columnDefinition(column: Column): string {
+  if (column.name === 'id') return '"id" INTEGER PRIMARY KEY AUTOINCREMENT'
+  const parts = [ident(column.name), column.sqlite]
+  // For nodes of an older model, which do not know the column: Portico itself writes every column that it knows.
+  if (column.initial !== null) parts.push(`DEFAULT ${defaultSql(column)}`)
+  if (!column.optional) parts.push('NOT NULL')
+  const check = column.encoding.sqlite.check?.(ident(column.name))
+  if (check !== undefined) parts.push(`CHECK (${check})`)
+  if (column.reference) parts.push(referenceClause(column.reference))
+  return parts.join(' ')
+}
+
+const hex = (bytes: number) => `lower(hex(randomblob(${bytes})))`
+/** RFC 9562, 5.4. */
+const uuid = `${hex(4)} || '-' || ${hex(2)} || '-4' || substr(${hex(2)}, 2) || '-' || substr('89ab', 1 + (abs(random()) % 4), 1) || substr(${hex(2)}, 2) || '-' || ${hex(6)}`
+
+/** What a column has where nothing is written into it. */
+export function initialSql({ initial, encoding: { sqlite } }: Column): string {
+  if (initial === null) return 'NULL'
+  if (initial.kind === 'now') return sqlite.now ?? 'NULL'
+  if (initial.kind === 'uuid') return uuid
+  return initial.value === null ? 'NULL' : sqlite.constant(initial.value)
+}
+
+/** `ADD COLUMN` takes no parentheses. */
+function defaultSql(column: Column): string {
+  const text = initialSql(column)
+  return column.initial?.kind === 'value' ? text : `(${text})`
+}
+
+/** Cascades and clears are carried out by the store, for their events; the clause is the safety net. */
+function referenceClause({ table, onDelete }: NonNullable<Column['reference']>): string {
+  const action = { restrict: 'NO ACTION', cascade: 'CASCADE', clear: 'SET NULL' }[onDelete]
+  return `REFERENCES ${ident(table)} ("id") ON DELETE ${action}`
+}
+
+export function createIndex(table: Table, index: TableIndex): string {
+  const kind = index.unique ? 'CREATE UNIQUE INDEX' : 'CREATE INDEX'
+  return `${kind} ${ident(index.name)} ON ${ident(table.name)} (${indexedColumns(index)})`
+}
+
+/** The id follows the last column by itself, ascending: an index is read in both directions, so this one's is. */
+export function indexedColumns({ columns, order }: TableIndex): string {
+  if (order === undefined) return columns.map(ident).join(', ')
+  const isReverse = order.at(-1)?.descending === true
+  return order
+    .slice(0, -1)
+    .map(({ column, descending }) => `${ident(column)}${descending === isReverse ? '' : ' DESC'}`)
+    .join(', ')
+}
+
+/** The triggers that keep the total, and the search table with its own. */
+export function createUpkeep(table: Table): string[] {
+  return [...createTotals(table), ...createSearch(table)]
+}
+
+function createTotals({ name }: Table): string[] {
+  const totals = (change: string) =>
+    `UPDATE "_totals" SET "n" = "n" ${change} 1 WHERE "collection" = ${literal(name)}`
+  return [
+    `INSERT OR REPLACE INTO "_totals" ("collection", "n") SELECT ${literal(name)}, count(*) FROM ${ident(name)}`,
+    `CREATE TRIGGER ${ident(`_${name}_added`)} AFTER INSERT ON ${ident(name)} BEGIN ${totals('+')}; END`,
+    `CREATE TRIGGER ${ident(`_${name}_removed`)} AFTER DELETE ON ${ident(name)} BEGIN ${totals('-')}; END`,
+  ]
+}
+
+/** Words are split before they get here (see `words.ts`): `ascii` splits at the spaces between them only. */
+export function createSearch({ name, search }: Table): string[] {
+  if (search.length === 0) return []
+  const table = ident(searchTable(name))
+  const columns = search.map(ident).join(', ')
+  const removed = `DELETE FROM ${table} WHERE rowid = old."id"`
+  return [
+    `CREATE VIRTUAL TABLE ${table} USING fts5(${columns}, content='', contentless_delete=1, tokenize='ascii')`,
+    `CREATE TRIGGER ${ident(`_${name}_unsearched`)} AFTER DELETE ON ${ident(name)} BEGIN ${removed}; END`,
+  ]
+}
+
+/** Undoes `createUpkeep`. */
+export function dropUpkeep({ name }: { readonly name: string }): string[] {
+  return [
+    `DROP TRIGGER IF EXISTS ${ident(`_${name}_added`)}`,
+    `DROP TRIGGER IF EXISTS ${ident(`_${name}_removed`)}`,
+    `DROP TRIGGER IF EXISTS ${ident(`_${name}_unsearched`)}`,
+    `DROP TABLE IF EXISTS ${ident(searchTable(name))}`,
+    `DELETE FROM "_totals" WHERE "collection" = ${literal(name)}`,
+  ]
+}

@@ -1,0 +1,103 @@
+/** The steps of a migration as SQLite's statements, run within one transaction and without foreign keys. */
+import { type ColumnChange, columnsByName, isConverted, predecessor } from '../changes.ts'
+import type { Maker, TableChange } from '../diff.ts'
+import { ident, literal } from '../quoted.ts'
+import type { Column, Table, TableIndex } from '../tables.ts'
+import { converted } from './conversion.ts'
+import {
+  columnDefinition,
+  createIndex,
+  createTable,
+  createUpkeep,
+  createWhole,
+  dropUpkeep,
+  indexedColumns,
+  initialSql,
+} from './ddl.ts'
+
+/** `fillsDefault`: tables that an earlier version made have no defaults. */
+export function sqliteSteps(
+  fillsDefault: Maker<readonly string[]>['fillsDefault'],
+): Maker<readonly string[]> {
+  return {
+    fillsDefault,
+    definition: indexedColumns,
+    make: createWhole,
+    drop: table => [...dropUpkeep(table), `DROP TABLE ${ident(table.name)}`],
+    change: changeTable,
+  }
+}
+
+function changeTable({ from, to, columns, searchChanged }: TableChange): string[] {
+  const renamed = from.name !== to.name
+  const rebuilds = columns.some(needsRebuild)
+  const structural = rebuilds ? rebuild(from, to) : alter(from, to, columns)
+  const all = rebuilds || renamed
+  const remakes = rebuilds || searchChanged
+  return [
+    ...(all ? from.indexes : withoutThoseOf(to, from.indexes)).map(dropIndex),
+    ...(remakes ? dropUpkeep(from) : []),
+    ...structural,
+    ...(all ? to.indexes : withoutThoseOf(from, to.indexes)).map(index => createIndex(to, index)),
+    ...(remakes ? createUpkeep(to) : []),
+  ]
+}
+
+/** Those of `indexes` that the table does not have under the same name. */
+function withoutThoseOf({ indexes: others }: Table, indexes: readonly TableIndex[]): readonly TableIndex[] {
+  const text = (index: TableIndex) => `${index.name} ${index.unique} ${indexedColumns(index)}`
+  const known = new Set(others.map(text))
+  return indexes.filter(index => !known.has(text(index)))
+}
+
+function dropIndex({ name }: { readonly name: string }): string {
+  return `DROP INDEX IF EXISTS ${ident(name)}`
+}
+
+function needsRebuild(change: ColumnChange): boolean {
+  if (change.kind === 'add') return !isAddable(change.is)
+  return change.kind !== 'rename' && change.kind !== 'values'
+}
+
+/** Whether `ADD COLUMN` can give every row what the column has at first: a constant (https://sqlite.org/lang_altertable.html, 4). */
+function isAddable({ initial, optional }: Column): boolean {
+  return initial === null ? optional : initial.kind === 'value'
+}
+
+function alter(from: Table, to: Table, changes: readonly ColumnChange[]): string[] {
+  const table = ident(to.name)
+  const rename = from.name === to.name ? [] : [`ALTER TABLE ${ident(from.name)} RENAME TO ${table}`]
+  const columns = changes.flatMap(change => {
+    if (change.kind === 'add') return [`ALTER TABLE ${table} ADD COLUMN ${columnDefinition(change.is)}`]
+    if (change.kind !== 'rename') return []
+    return [`ALTER TABLE ${table} RENAME COLUMN ${ident(change.was.name)} TO ${ident(change.is.name)}`]
+  })
+  return [...rename, ...columns]
+}
+
+/** https://sqlite.org/lang_altertable.html, 7: make anew, copy, drop, rename. Foreign keys are off meanwhile. */
+function rebuild(from: Table, to: Table): string[] {
+  const made = `_new_${to.name}`
+  const old = columnsByName(from)
+  const columns = to.columns.map(column => ident(column.name)).join(', ')
+  const values = to.columns.map(column => copied(predecessor(column, old), column)).join(', ')
+  const sequence = `(SELECT "seq" FROM "sqlite_sequence" WHERE "name" = ${literal(to.name)})`
+  return [
+    // First, so that other tables' references follow the name.
+    ...alter(from, to, []),
+    createTable(to, made),
+    `INSERT INTO ${ident(made)} (${columns}) SELECT ${values} FROM ${ident(to.name)}`,
+    `DELETE FROM "sqlite_sequence" WHERE "name" = ${literal(made)}`,
+    // Ids of deleted items are never given out again.
+    `INSERT INTO "sqlite_sequence" ("name", "seq") SELECT ${literal(made)}, ${sequence} WHERE ${sequence} IS NOT NULL`,
+    `DROP TABLE ${ident(to.name)}`,
+    `ALTER TABLE ${ident(made)} RENAME TO ${ident(to.name)}`,
+  ]
+}
+
+function copied(was: Column | undefined, is: Column): string {
+  if (was === undefined) return initialSql(is)
+  const value = isConverted(was, is) ? converted(was, is) : ident(was.name)
+  if (was.optional && !is.optional && is.initial !== null) return `coalesce(${value}, ${initialSql(is)})`
+  return value
+}

@@ -1,0 +1,53 @@
+/** Which comparisons an index should be looked up for. */
+import { indexOrder, isIndexed } from '../../model/indexes.ts'
+import type { Collection, Field, Index } from '../../model/model.ts'
+import type { Condition, GuardedSort } from '../../plan/guarded.ts'
+
+/** Whether most comparisons with one of its values hold for a good part of all rows. */
+function isFewValued({ type: { distinctValues } }: Field): boolean {
+  return distinctValues !== undefined && Number.isFinite(distinctValues)
+}
+
+/**
+ * The fields of few values by which no index finds the rows of a list in its order. What a rule compares them with holds
+ * for most rows that anybody sees: to read the list in its order and leave out the others looks at fewer rows than to
+ * find and sort all of them.
+ */
+export function excludedFromIndexes(
+  rows: Condition,
+  collection: Collection,
+  sort: readonly GuardedSort[],
+): ReadonlySet<string> {
+  const fields = [...collection.fields.values()].filter(
+    field => isFewValued(field) && isIndexed(collection, field.name),
+  )
+  const equal = equalIn(rows)
+  const isServed = (name: string) => collection.indexes.some(index => serves(index, name, equal, sort))
+  return new Set(fields.map(field => field.name).filter(name => !(equal.has(name) && isServed(name))))
+}
+
+/** The fields that have one value in all rows of the condition. */
+function equalIn(condition: Condition): ReadonlySet<string> {
+  if (condition.kind === 'and') return new Set(condition.conditions.flatMap(each => [...equalIn(each)]))
+  const isEqual = condition.kind === 'compare' && condition.operator === 'eq'
+  return new Set(isEqual ? [condition.field.field.name] : [])
+}
+
+/** Whether the index finds the rows with one value of these fields, `name` among them, in the order of `sort`. */
+function serves(
+  { keys }: Index,
+  name: string,
+  equal: ReadonlySet<string>,
+  sort: readonly GuardedSort[],
+): boolean {
+  const order = indexOrder(keys)
+  const begin = order.findIndex(key => !equal.has(key.field))
+  const led = order.slice(0, begin < 0 ? order.length : begin)
+  if (!led.some(key => key.field === name)) return false
+  const rest = order.slice(led.length)
+  const flip = rest[0]?.descending !== sort[0]?.descending
+  return sort.every(({ field, descending }, at) => {
+    const key = rest[at]
+    return key?.field === field.field.name && (key.descending !== flip) === descending
+  })
+}

@@ -1,0 +1,44 @@
+/** Whether a database file can be written at all: SQLite opens one that cannot for reading, without a word. */
+import type { DatabaseSync } from 'node:sqlite'
+import { MigrationError } from '../../schema/refusal.ts'
+import { type ConnectionOptions, openDatabase } from '../connection.ts'
+import { isUnwritable } from '../failure.ts'
+
+/** How long the write lock of another process is waited for: one that has it can write. */
+const probeWaitMs = 100
+
+/** As `openDatabase`. Throws a `MigrationError` that names the file where it, or its folder, cannot be written. */
+export function openWritable(options: ConnectionOptions): DatabaseSync {
+  const { file, busyTimeout } = options
+  let database: DatabaseSync | undefined
+  try {
+    database = openDatabase(options)
+    database.exec(`PRAGMA busy_timeout = ${probeWaitMs}`)
+    probe(database)
+    database.exec(`PRAGMA busy_timeout = ${busyTimeout}`)
+    return database
+  } catch (cause) {
+    database?.close()
+    if (!isUnwritable(cause)) throw cause
+    throw new MigrationError(
+      `The database ${file} cannot be written: ${(cause as Error).message}. The user who runs the service must be able to write the file, what SQLite keeps beside it (-wal, -shm), and their folder, on a file system that is not mounted read-only.`,
+      { cause },
+    )
+  }
+}
+
+/** `BEGIN IMMEDIATE` alone succeeds on a file that was opened for reading (https://sqlite.org/lang_transaction.html). */
+function probe(database: DatabaseSync): void {
+  try {
+    database.exec('BEGIN IMMEDIATE')
+  } catch (cause) {
+    if (isUnwritable(cause)) throw cause
+    return
+  }
+  try {
+    const version = Number(database.prepare('PRAGMA user_version').get()?.user_version)
+    database.exec(`PRAGMA user_version = ${version}`)
+  } finally {
+    if (database.isTransaction) database.exec('ROLLBACK')
+  }
+}

@@ -1,0 +1,123 @@
+/** The parts of a store on SQLite, each made of those before it. */
+import type { DatabaseSync } from 'node:sqlite'
+import type { Model } from '../../model/model.ts'
+import { observed } from '../advice/observed.ts'
+import { QueryStatistics } from '../advice/statistics.ts'
+import { Answers } from '../read/answers.ts'
+import { listMemory } from '../read/known-lists.ts'
+import { Reader } from '../read/reader.ts'
+import { SqliteFit } from '../schema/sqlite/fit.ts'
+import { Versions } from '../versions.ts'
+import { WriteHealth } from '../write-health.ts'
+import { Connection } from './connection.ts'
+import { Checkpoints } from './file/checkpoints.ts'
+import { FileIdentity } from './file/identity.ts'
+import { ChangeLog } from './log/change-log.ts'
+import { EventLog } from './log/event-log.ts'
+import { ReadBudget } from './read/budget.ts'
+import { sqliteExplainer } from './read/explain.ts'
+import { SqliteReads } from './read/reads.ts'
+import { Totals } from './read/totals.ts'
+import { ReaderPool } from './reader-processes/pool.ts'
+import { SqliteRecords } from './records.ts'
+import type { Settings } from './settings.ts'
+import { Writer } from './write/writer.ts'
+
+export interface StoreParts {
+  readonly connection: Connection
+  readonly reader: Pick<Reader, 'read' | 'counts'>
+  readonly writer: Writer
+  readonly versions: Versions
+  readonly changes: ChangeLog
+  readonly records: SqliteRecords
+  readonly health: WriteHealth
+  readonly identity: FileIdentity
+  readonly checkpoints: Checkpoints
+  readonly fit: SqliteFit
+  readonly pool: ReaderPool | undefined
+  readonly statistics: QueryStatistics | undefined
+}
+
+/** Of a database that is open and has the tables of the model. */
+export function partsOf(model: Model, database: DatabaseSync, settings: Settings): StoreParts {
+  const { file, cacheBytes, walkedRows, otherThreads, busyTimeout, now } = settings
+  const versions = new Versions()
+  const orders = new Versions()
+  let log: ChangeLog | undefined
+  const connection = new Connection(database, { file, otherThreads, busyTimeout }, () => {
+    versions.bumpAll()
+    orders.bumpAll()
+    log?.tell('elsewhere')
+  })
+  const totals = new Totals(connection)
+  const statistics =
+    settings.queries && new QueryStatistics(model, sqliteExplainer(connection, totals), settings.queries)
+  const identity = new FileIdentity(file)
+  const pool = poolOf(identity, settings)
+  const slow = pool && { pool, budget: new ReadBudget(database, settings.readers?.budgetMs ?? 2) }
+  const answers = new Answers(cacheBytes)
+  const lists = listMemory({ versions, orders, keepsTotals: cacheBytes > 0 })
+  const reads = new SqliteReads({ connection, answers, lists, totals, walkedRows, slow })
+  const reader = observed(new Reader(reads), statistics)
+  const changes = new ChangeLog(connection)
+  log = changes
+  const health = new WriteHealth(otherThreads)
+  const checkpoints = checkpointsOf(connection, pool, settings)
+  const writer = writerOf(model, settings, {
+    ...{ connection, versions, orders, changes, health, identity, checkpoints },
+  })
+  const records = new SqliteRecords({ connection, writer, versions, now })
+  const fit = new SqliteFit(database, model)
+  return {
+    ...{ connection, reader, writer, versions, changes, records },
+    ...{ health, identity, checkpoints, fit, pool, statistics },
+  }
+}
+
+/** Undefined for a database in memory, which no other process can read. */
+function poolOf(identity: FileIdentity, { file, readers, busyTimeout }: Settings): ReaderPool | undefined {
+  if (readers === undefined || readers.count === 0 || file === ':memory:') return undefined
+  const orders = { file, identities: identity.expected, busyTimeoutMs: busyTimeout }
+  const { count: size, timeoutMs, idleMs, onLost } = readers
+  return new ReaderPool({ orders, size, timeoutMs, onLost, ...(idleMs !== undefined && { idleMs }) })
+}
+
+function checkpointsOf(
+  connection: Connection,
+  pool: ReaderPool | undefined,
+  { onUnsafe }: Settings,
+): Checkpoints {
+  return new Checkpoints(connection, {
+    onUnsafe(cause) {
+      // A reader that still had the file open when the next start opens it would keep the log from being copied again.
+      void pool?.close()
+      onUnsafe?.(cause)
+    },
+  })
+}
+
+type WriterParts = Pick<
+  StoreParts,
+  'connection' | 'versions' | 'changes' | 'health' | 'identity' | 'checkpoints'
+> & { readonly orders: Versions }
+
+function writerOf(model: Model, settings: Settings, parts: WriterParts): Writer {
+  const { connection, versions, orders, changes, health, identity, checkpoints } = parts
+  const { maxWaiting, busyTimeout: lockWaitMs, otherThreads, now, onCascade } = settings
+  const runsCheckpoints = connection.takeOverCheckpoints()
+  const events = new EventLog(connection, settings.eventsKept)
+  return new Writer(
+    { model, connection, events },
+    {
+      ...{ maxWaiting, lockWaitMs, lock: otherThreads.lock, now, health, identity, onCascade },
+      atCommit: ({ changed, removed, quiet }) => {
+        versions.bump(changed)
+        orders.bump(removed)
+        if (quiet === undefined) changes.tell('here')
+      },
+      afterCommit: () => {
+        if (runsCheckpoints) checkpoints.run()
+      },
+    },
+  )
+}

@@ -1,0 +1,56 @@
+/** Reads on the event loop, answered at once: the statements of a shape, and how they are asked. */
+import type { Snapshot, Statements } from '../../read/database.ts'
+import { listSql } from '../../sql/read.ts'
+import { isRanked } from '../../sql/search.ts'
+import { budgetedSqlite, sqlite } from '../../sql/sqlite.ts'
+import type { Inputs } from '../../values.ts'
+import { countStatement } from './count.ts'
+import type { InlineContext, InlineQuery, InlineStatement } from './inline-statement.ts'
+import { followsRelations, RelatedRows } from './related-rows.ts'
+import type { Totals } from './totals.ts'
+
+/** `isBudgeted`: whether they end when the time is over that the event loop may be held: see `budget.ts`. */
+export function inlineStatements(shared: InlineContext, isBudgeted: boolean): Statements<InlineQuery> {
+  const dialect = isBudgeted ? budgetedSqlite : sqlite
+  const context = { ...shared, dialect }
+  const { connection, totals } = context
+  const query = (statement: InlineStatement) => (inputs: Inputs) => ({ statement, inputs })
+  return {
+    prepare: build => query(connection.prepare(build(dialect))),
+    slice: (list, sliceOf, size) => {
+      const slice = sliceOf(dialect)
+      const isPlain = !followsRelations(list.rows) || isRanked(list.sort)
+      return query(
+        isPlain
+          ? connection.prepare(listSql(list, slice, dialect))
+          : new RelatedRows(list, slice, size, context),
+      )
+    },
+    count: (list, build) => {
+      const statement = countStatement(list, build, context)
+      return inputs => ({ statement: statement(), inputs })
+    },
+    whole: collection => query(wholeTotal(collection, totals)),
+  }
+}
+
+/** Of a collection whose total is known as long as nobody writes to it. */
+function wholeTotal(collection: string, totals: Totals): InlineStatement {
+  const get = () => [totals.of(collection)]
+  return { get, all: () => [get()] }
+}
+
+const never = () => false
+
+/** What reads in one turn of the event loop see. */
+export const inlineSnapshot: Snapshot<InlineQuery> = {
+  row: ({ statement, inputs }) => statement.get(inputs),
+  list({ rows, parent, count, total }) {
+    if (parent !== undefined && parent.statement.get(parent.inputs) === undefined) return missing
+    const counted = count?.of(count.query.statement.get(count.query.inputs))
+    const known = total ?? counted
+    return { rows: rows.statement.all(rows.inputs, known?.total), count: counted, isNewer: never }
+  },
+}
+
+const missing = { rows: undefined, count: undefined, isNewer: never }

@@ -1,0 +1,101 @@
+/** Reads on SQLite: at once on the event loop, or in a reader process where they may take long. */
+import type { Principal } from '../../../principal.ts'
+import type { Answer, Answers, ReadShape } from '../../read/answers.ts'
+import type { ReadDatabase, Run } from '../../read/database.ts'
+import type { Later } from '../../read/in-flight.ts'
+import { KnownLists, type ListMemory } from '../../read/known-lists.ts'
+import { type ShapeRun, shapeRun } from '../../read/shape-run.ts'
+import type { Inputs } from '../../values.ts'
+import type { Versions } from '../../versions.ts'
+import type { ReaderPool } from '../reader-processes/pool.ts'
+import type { ReadBudget } from './budget.ts'
+import { inlineSnapshot, inlineStatements } from './inline.ts'
+import type { InlineContext } from './inline-statement.ts'
+import { pooledSnapshot, pooledStatements } from './pooled.ts'
+import { plannedRoute, ShapeRoute } from './route.ts'
+
+/** What slow reads run in. */
+export interface SlowReads {
+  readonly pool: Pick<ReaderPool, 'run'>
+  readonly budget: ReadBudget
+}
+
+export interface SqliteReadsParts extends InlineContext {
+  readonly answers: Answers
+  readonly lists: ListMemory
+  readonly slow?: SlowReads | undefined
+}
+
+export class SqliteReads implements ReadDatabase {
+  readonly answers: Answers
+  readonly versions: Versions
+  readonly queuesByCaller = true
+  readonly isPersonal = false
+  readonly #parts: SqliteReadsParts
+
+  constructor(parts: SqliteReadsParts) {
+    this.#parts = parts
+    this.answers = parts.answers
+    this.versions = parts.lists.versions
+  }
+
+  hold(): void {
+    this.#parts.connection.hold()
+  }
+
+  actor(): undefined {}
+
+  runOf(shape: ReadShape): Run {
+    const { lists: memory, slow } = this.#parts
+    const isPaged = shape.kind === 'list' && shape.window.kind === 'page'
+    const lists = isPaged ? new KnownLists(shape, shape.window, memory) : undefined
+    const inline = inlineRun(shapeRun(shape, inlineStatements(this.#parts, false), lists))
+    if (slow === undefined) return inline
+    const route = new ShapeRoute(shape, plannedRoute(shape, this.#parts), !slow.budget.isNone)
+    return route.canBeSlow(isPaged) ? routedRun(shape, this.#parts, { slow, lists, inline, route }) : inline
+  }
+}
+
+type AtOnce = (inputs: Inputs) => Answer
+
+/** The snapshot answers at once, so that the run does. */
+function inlineRun(run: ShapeRun<Parameters<typeof inlineSnapshot.row>[0]>): AtOnce {
+  return inputs => run(inputs, inlineSnapshot) as Answer
+}
+
+interface Routed {
+  readonly slow: SlowReads
+  readonly lists: KnownLists | undefined
+  readonly inline: AtOnce
+  readonly route: ShapeRoute
+}
+
+/** A shape that some of its reads take long for. */
+function routedRun(shape: ReadShape, parts: SqliteReadsParts, { slow, lists, inline, route }: Routed): Run {
+  const { budget, pool } = slow
+  let budgeted: AtOnce | undefined
+  const pooled = shapeRun(shape, pooledStatements(parts), lists)
+  const later =
+    (inputs: Inputs, { budgetKey }: Principal): Later =>
+    async signal => {
+      const snapshot = pooledSnapshot(async queries => {
+        const { results, ms } = await pool.run(budgetKey, queries, signal)
+        route.took(ms)
+        return results
+      }, parts.connection)
+      return pooled(inputs, snapshot)
+    }
+  return (inputs, principal) => {
+    // What Portico asks for itself is answered at once: it asks by keys.
+    if (principal.access.system) return inline(inputs)
+    const where = route.of(inputs, lists?.skipped(inputs) ?? 0)
+    if (where === 'inline') return inline(inputs)
+    if (where === 'pool') return later(inputs, principal)
+    budgeted ??= inlineRun(shapeRun(shape, inlineStatements(parts, true), lists))
+    const run = budgeted
+    const answer = budget.run(() => run(inputs))
+    if (answer !== undefined) return answer
+    route.overran()
+    return later(inputs, principal)
+  }
+}

@@ -1,0 +1,109 @@
+/**
+ * A reader process: answers reads of one SQLite file, one job at a time, and never writes to it. It ends only by being
+ * killed: by the pool, or by its own watch when the service has ended, even within a statement.
+ */
+import { DatabaseSync, type StatementSync } from 'node:sqlite'
+import { Worker } from 'node:worker_threads'
+import type { ResultRow } from '../../values.ts'
+import { identityOf } from '../file/identity.ts'
+import {
+  lifelineDescriptor,
+  type ReaderFailure,
+  type ReaderJob,
+  type ReaderOrders,
+  type ReaderReply,
+} from './messages.ts'
+
+/** Prepared statements that are kept, by their text. */
+const maxStatements = 200
+
+/** A thread of its own: a statement holds the event loop of this one. It blocks until the pipe ends. */
+const watch = `require('node:fs').readSync(${lifelineDescriptor}, Buffer.alloc(1)); process.kill(process.pid, 'SIGKILL')`
+
+class MovedFile extends Error {}
+
+class FileReader {
+  readonly #orders: ReaderOrders
+  readonly #statements = new Map<string, StatementSync>()
+  #database: DatabaseSync | undefined
+
+  constructor(orders: ReaderOrders) {
+    this.#orders = orders
+  }
+
+  run({ queries }: ReaderJob): readonly (readonly ResultRow[])[] {
+    this.#database ??= this.#open()
+    const database = this.#database
+    database.exec('BEGIN')
+    try {
+      return queries.map(({ sql, values }) => this.#prepared(database, sql).all(...values) as never)
+    } finally {
+      if (database.isTransaction) database.exec('ROLLBACK')
+    }
+  }
+
+  /** Looks before and after: another file may be put in the place of this one at any time. */
+  #open(): DatabaseSync {
+    const { file, busyTimeoutMs } = this.#orders
+    this.#requireSameFile()
+    const database = new DatabaseSync(file, { readOnly: true, timeout: busyTimeoutMs })
+    // Not in memory, as the service has it: what is sorted may be larger.
+    database.exec('PRAGMA query_only = ON; PRAGMA cache_size = -16384; PRAGMA trusted_schema = OFF')
+    // The log is opened by the first read.
+    database.exec('SELECT 1 FROM sqlite_schema LIMIT 1')
+    this.#requireSameFile()
+    return database
+  }
+
+  #requireSameFile(): void {
+    const isSame = this.#orders.identities.every(([path, identity]) => identityOf(path) === identity)
+    if (!isSame) throw new MovedFile('the database file is not the one that the service has open')
+  }
+
+  #prepared(database: DatabaseSync, sql: string): StatementSync {
+    const known = this.#statements.get(sql)
+    if (known !== undefined) return known
+    if (this.#statements.size >= maxStatements) this.#statements.clear()
+    const made = database.prepare(sql)
+    made.setReturnArrays(true)
+    this.#statements.set(sql, made)
+    return made
+  }
+}
+
+function failureOf(cause: unknown): ReaderFailure {
+  const message = cause instanceof Error ? cause.message : String(cause)
+  const code = cause instanceof Error && 'errcode' in cause ? cause.errcode : undefined
+  const errcode = typeof code === 'number' ? code : undefined
+  return { message, errcode, isMoved: cause instanceof MovedFile }
+}
+
+/** Not the time that passed: at its low priority the process also waits. */
+function cpuMs(since: NodeJS.CpuUsage): number {
+  const { user, system } = process.cpuUsage(since)
+  return (user + system) / 1000
+}
+
+function replyTo(reader: FileReader, job: ReaderJob): ReaderReply {
+  const { id } = job
+  const began = process.cpuUsage()
+  try {
+    const results = reader.run(job)
+    return { id, rows: { results, ms: cpuMs(began) } }
+  } catch (cause) {
+    return { id, failure: failureOf(cause) }
+  }
+}
+
+function main(): void {
+  // A terminal and a supervisor signal the whole group: what is being read is still answered.
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => {})
+  new Worker(watch, { eval: true, execArgv: [] }).unref()
+  const reader = new FileReader(JSON.parse(process.argv[2] ?? '') as ReaderOrders)
+  process.on('message', (job: ReaderJob) => {
+    process.send?.(replyTo(reader, job))
+  })
+  process.on('disconnect', () => process.kill(process.pid, 'SIGKILL'))
+}
+
+main()

@@ -1,0 +1,120 @@
+/** What SQLite supplies to writes. One transaction at a time writes, so it locks no rows. */
+import type { Collection, Model } from '../../../model/model.ts'
+import type { GuardedAssignment, GuardedCreate } from '../../../plan/guarded.ts'
+import { once } from '../../once.ts'
+import { sqlite } from '../../sql/sqlite.ts'
+import { insertSql, rowSql } from '../../sql/write.ts'
+import { name, type Sql, slot, sql } from '../../sql/writer.ts'
+import { type SqlValue, slotted } from '../../values.ts'
+import type { Referrer, Walked } from '../../write/cascade-set.ts'
+import { notThere } from '../../write/checks.ts'
+import {
+  type Insertion,
+  type Look,
+  type LookOptions,
+  plainLook,
+  type RemovalOf,
+  type WriteDatabase,
+} from '../../write/database.ts'
+import type { References } from '../../write/references.ts'
+import type { Ask, Rows, Steps } from '../../write/steps.ts'
+import type { Connection, Statement } from '../connection.ts'
+import { isForeignKeyFailure } from '../failure.ts'
+import { SearchIndex } from './search-index.ts'
+
+export class SqliteWrites implements WriteDatabase<Statement> {
+  readonly model: Model
+  readonly dialect = sqlite
+  readonly #connection: Connection
+  /** Lets a row refer to no row, while references are checked later: to the negative of its own id, and so to no other row's. */
+  readonly #detach: (referrer: Referrer<Statement>) => Statement
+
+  constructor(model: Model, connection: Connection) {
+    this.model = model
+    this.#connection = connection
+    this.#detach = once(({ collection, field }) =>
+      connection.prepare(
+        sql`UPDATE ${name(collection.name)} SET ${name(field.name)} = -"id" WHERE "id" = ${slot(0)}`,
+      ),
+    )
+  }
+
+  readonly prepare = (fragment: Sql): Statement => this.#connection.prepare(fragment)
+
+  insertion(
+    { collection, set }: GuardedCreate,
+    _: References<Statement>,
+    outputs: readonly Sql[],
+  ): Insertion<Statement> {
+    const fields = set.map(({ field }) => field)
+    return { statement: this.prepare(insertSql(collection, fields, outputs)), checksReferences: false }
+  }
+
+  look({ row, id, outputs }: LookOptions): Look<Statement> {
+    return plainLook(this.prepare(rowSql(row, id, outputs)))
+  }
+
+  /**
+   * The last found first, and no cycles, so that nothing is left for the tables' own cascades: they nest no
+   * deeper than 1,000. Other references may lead any way, so they are checked after the last.
+   */
+  *remove(
+    { cascadeSet: { items, again } }: Walked<Statement>,
+    removalOf: RemovalOf<Statement>,
+  ): Steps<Statement, void> {
+    const isAlone = items.length === 1
+    if (!isAlone) this.#connection.deferReferences(true)
+    try {
+      if (!isAlone) for (const { id, referrer } of again) this.#detach(referrer).run(slotted([id]))
+      yield items.toReversed().map(({ collection, id }) => {
+        return { statement: removalOf(collection), inputs: slotted([id]) }
+      })
+    } finally {
+      if (!isAlone) this.#connection.deferReferences(false)
+    }
+  }
+
+  searchIndex(collection: Collection): SearchIndex | undefined {
+    return collection.searchable.length === 0 ? undefined : new SearchIndex(collection, this.#connection)
+  }
+
+  /**
+   * A foreign key that failed names no column, so the references are looked up: those that no check covers are what
+   * Portico set by itself.
+   */
+  refused(cause: unknown, set: readonly GuardedAssignment[], values: readonly SqlValue[]): unknown {
+    if (!isForeignKeyFailure(cause)) return cause
+    const missing = set.filter(({ field }, index) => {
+      const value = values[index]
+      if (!field.reference || value === null || value === undefined) return false
+      const look = this.prepare(sql`SELECT 1 FROM ${name(field.reference.target)} WHERE "id" = ${slot(0)}`)
+      return look.get(slotted([value])) === undefined
+    })
+    return notThere(
+      missing.map(({ field }) => field),
+      cause,
+    )
+  }
+}
+
+/** Takes the steps to their end, within the turn of the event loop. */
+export function answered<T>(steps: Steps<Statement, T>): T {
+  let step = steps.next()
+  while (!step.done) {
+    let rows: readonly Rows[]
+    try {
+      rows = step.value.map(rowsOf)
+    } catch (cause) {
+      step = steps.throw(cause)
+      continue
+    }
+    step = steps.next(rows)
+  }
+  return step.value
+}
+
+const noRows: Rows = []
+
+function rowsOf(ask: Ask<Statement> | undefined): Rows {
+  return ask === undefined ? noRows : ask.statement.all(ask.inputs)
+}

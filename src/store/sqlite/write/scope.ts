@@ -1,0 +1,29 @@
+/** One write within a transaction on SQLite, where every statement is answered at once. */
+import type { Inputs } from '../../values.ts'
+import type { ItemChange } from '../../write/event.ts'
+import type { WriteScope } from '../../write/steps.ts'
+import type { Statement } from '../connection.ts'
+import type { EventLog } from '../log/event-log.ts'
+
+/** Serves all writes of all transactions, one after the other. */
+export class SqliteScope implements WriteScope<Statement> {
+  readonly #events: EventLog
+  at = ''
+  /** The connection counts the changes itself. */
+  hasChanged = false
+
+  constructor(events: EventLog) {
+    this.#events = events
+  }
+
+  log(change: ItemChange): void {
+    this.#events.add(this.at, change)
+  }
+
+  /** Totals are counted when they are asked for. */
+  count(): void {}
+
+  defer(statement: Statement, inputs: Inputs): void {
+    statement.run(inputs)
+  }
+}

@@ -1,0 +1,28 @@
+/** Keeps the search terms of rows, in a full-text index (FTS5). Deleted rows lose theirs by a trigger. */
+import type { Collection } from '../../../model/model.ts'
+import { indexedTerms } from '../../../plan/text-search.ts'
+import { searchTable } from '../../sql/dialect.ts'
+import { join, name, slot, sql } from '../../sql/writer.ts'
+import { type SqlValue, slotted } from '../../values.ts'
+import type { SearchIndex as Index } from '../../write/database.ts'
+import type { Connection, Statement } from '../connection.ts'
+
+export class SearchIndex implements Index<Statement> {
+  readonly #remove: Statement
+  readonly #insert: Statement
+
+  constructor({ name: collection, searchable }: Collection, connection: Connection) {
+    const table = name(searchTable(collection))
+    const columns = searchable.map(field => name(field.name))
+    const slots = searchable.map((_, index) => [slot(index + 1)])
+    this.#remove = connection.prepare(sql`DELETE FROM ${table} WHERE rowid = ${slot(0)}`)
+    this.#insert = connection.prepare(
+      sql`INSERT INTO ${table} (rowid, ${join(columns, ', ')}) VALUES (${slot(0)}, ${join(slots, ', ')})`,
+    )
+  }
+
+  write(id: number, texts: readonly (SqlValue | undefined)[], isNew: boolean): void {
+    if (!isNew) this.#remove.run(slotted([id]))
+    this.#insert.run(slotted([id, ...texts.map(text => indexedTerms(String(text ?? '')).join(' '))]))
+  }
+}

@@ -1,0 +1,100 @@
+/** Runs guarded writes: queues them for the next commit, and tells what they changed. */
+import { ApiError } from '../../../errors.ts'
+import type { Model } from '../../../model/model.ts'
+import type { WriteAnswer } from '../../../plan/answer.ts'
+import type { GuardedWrite } from '../../../plan/guarded.ts'
+import type { StoreCounts } from '../../store.ts'
+import type { OnCascade } from '../../write/cascades.ts'
+import { doWork, type WorkSteps } from '../../write/work.ts'
+import { Writes } from '../../write/writes.ts'
+import type { Written } from '../../write/written.ts'
+import type { WriteHealth } from '../../write-health.ts'
+import type { Connection, Statement } from '../connection.ts'
+import type { FileIdentity } from '../file/identity.ts'
+import type { OtherThreads } from '../file/other-threads.ts'
+import type { EventLog } from '../log/event-log.ts'
+import { RecordPruning } from '../record-pruning.ts'
+import { CommitQueue } from './commit.ts'
+import { answered, SqliteWrites } from './database.ts'
+import { SqliteScope } from './scope.ts'
+
+export interface WriterContext {
+  readonly model: Model
+  readonly connection: Connection
+  readonly events: EventLog
+}
+
+export interface WriterOptions {
+  readonly maxWaiting: number
+  readonly lockWaitMs: number
+  readonly lock: OtherThreads['lock']
+  /** The time, in milliseconds since 1970. */
+  readonly now: () => number
+  readonly atCommit: (written: Written) => void
+  readonly afterCommit: () => void
+  readonly health: WriteHealth
+  readonly identity: FileIdentity
+  readonly onCascade: OnCascade | undefined
+}
+
+export class Writer {
+  readonly #queue: CommitQueue<Written, WriteAnswer>
+  readonly #writes: Writes<Statement>
+  readonly #scope: SqliteScope
+
+  constructor({ model, connection, events }: WriterContext, options: WriterOptions) {
+    const { maxWaiting, lockWaitMs, lock, now, atCommit, afterCommit, health, identity } = options
+    this.#writes = new Writes(new SqliteWrites(model, connection), options.onCascade)
+    this.#scope = new SqliteScope(events)
+    const pruning = new RecordPruning(connection)
+    const atBegin = (): void => {
+      if (!identity.wasSame()) throw moved()
+      const at = now()
+      this.#scope.at = new Date(at).toISOString()
+      events.prune(at)
+      pruning.prune(at)
+    }
+    this.#queue = new CommitQueue(connection, {
+      maxWaiting,
+      lockWaitMs,
+      lock,
+      atBegin,
+      atCommit,
+      afterCommit,
+      health,
+      answer: answerOf,
+    })
+  }
+
+  write(plan: GuardedWrite): Promise<WriteAnswer> {
+    return this.#queue.add(() => answered(this.#writes.run(plan, this.#scope)))
+  }
+
+  /** See `doWork`. */
+  work<T>(steps: WorkSteps<Statement, T>): Promise<T> {
+    return doWork(steps, run => this.#queue.add(() => answered(run(this.#scope))))
+  }
+
+  get counts(): Omit<StoreCounts, 'answerHits' | 'answerMisses'> {
+    return { ...this.#queue.counts, cascaded: this.#writes.cascaded }
+  }
+
+  /** See `CommitQueue`. */
+  confirm(): Promise<void> {
+    return this.#queue.confirm()
+  }
+
+  /** Commits everything that waits, then nothing more. */
+  close(): void {
+    this.#queue.close()
+  }
+}
+
+/** What is stored in a file that has no name any more would be lost. */
+export function moved(): ApiError {
+  return new ApiError('UNAVAILABLE', 'The file of the database was moved, replaced or removed.')
+}
+
+function answerOf({ id, text }: Written): WriteAnswer {
+  return { id, text }
+}

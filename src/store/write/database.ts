@@ -1,0 +1,73 @@
+/** What a database supplies to the writes that all databases share. */
+import type { Collection, Model } from '../../model/model.ts'
+import type { GuardedAssignment, GuardedCreate } from '../../plan/guarded.ts'
+import type { Dialect } from '../sql/dialect.ts'
+import type { Row } from '../sql/row.ts'
+import type { Bind, Sql } from '../sql/writer.ts'
+import type { Inputs, ResultRow, SqlValue } from '../values.ts'
+import type { Walked } from './cascade-set.ts'
+import type { References } from './references.ts'
+import type { Ask, Rows, Steps, WriteScope } from './steps.ts'
+
+export interface WriteDatabase<S> {
+  readonly model: Model
+  readonly dialect: Dialect
+  prepare(fragment: Sql): S
+  /** What ends a SELECT to lock its rows. Left out: only one transaction writes at a time. */
+  readonly locks?: RowLocks
+  insertion(shape: GuardedCreate, references: References<S>, outputs: readonly Sql[]): Insertion<S>
+  look(options: LookOptions): Look<S>
+  /** A statement, of an id, that gives a row where the database itself allows the caller to delete it. */
+  permission?(collection: Collection): S
+  /** Deletes the rows that a walk has found. `removalOf`: the statement that deletes one, of its id. */
+  remove(walked: Walked<S>, removalOf: RemovalOf<S>, scope: WriteScope<S>): Steps<S, void>
+  /** Undefined for a collection without searchable fields. */
+  searchIndex(collection: Collection): SearchIndex<S> | undefined
+  /** The error for a change that the database has refused. `values`: of the assignments. */
+  refused(cause: unknown, set: readonly GuardedAssignment[], values: readonly SqlValue[]): unknown
+}
+
+export type RemovalOf<S> = (collection: Collection) => S
+
+export interface RowLocks {
+  /** Others may still refer to the row meanwhile. */
+  readonly change: Sql
+  readonly remove: Sql
+}
+
+/** An INSERT with the values in slots, which returns the outputs. */
+export interface Insertion<S> {
+  readonly statement: S
+  /** Whether it inserts nothing where a reference leads nowhere. */
+  readonly checksReferences: boolean
+}
+
+export interface LookOptions {
+  readonly row: Row
+  readonly id: Bind
+  readonly outputs: readonly Sql[]
+  /** Which of the outputs the caller is given. */
+  readonly shown: number
+}
+
+/** A look at what a row has become. */
+export interface Look<S> {
+  asks(inputs: Inputs): readonly Ask<S>[]
+  /** Takes the rows of each; returns the outputs. */
+  row(answers: readonly Rows[]): ResultRow
+}
+
+export interface SearchIndex<S> {
+  /** Stores the search terms of a row. `texts`: what its searchable fields hold, in the model's order. */
+  write(id: number, texts: readonly (SqlValue | undefined)[], isNew: boolean, scope: WriteScope<S>): void
+}
+
+export const noRow: ResultRow = []
+
+/** A look that is one statement. */
+export function plainLook<S>(statement: S): Look<S> {
+  return {
+    asks: inputs => [{ statement, inputs }],
+    row: ([rows]) => rows?.[0] ?? noRow,
+  }
+}

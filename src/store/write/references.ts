@@ -1,0 +1,49 @@
+/** References that a write sets: each must lead to a row that is there and that the caller may read. */
+import { ApiError } from '../../errors.ts'
+import type { Field } from '../../model/model.ts'
+import type { ReferenceCheck } from '../../plan/guarded.ts'
+import type { Dialect } from '../sql/dialect.ts'
+import { referencesSql } from '../sql/write.ts'
+import type { Sql } from '../sql/writer.ts'
+import { type Inputs, noSlots } from '../values.ts'
+import { noFields, notThere } from './checks.ts'
+import type { Ask, Rows, Steps } from './steps.ts'
+
+interface StatementSource<S> {
+  readonly dialect: Dialect
+  prepare(fragment: Sql): S
+}
+
+export class References<S> {
+  readonly checks: readonly ReferenceCheck[]
+  /** A query with one column a reference: see `referencesSql`. */
+  readonly sql: Sql
+  readonly #statement: S | undefined
+
+  constructor(checks: readonly ReferenceCheck[], { dialect, prepare }: StatementSource<S>) {
+    this.checks = checks
+    this.sql = referencesSql(checks, dialect)
+    this.#statement = checks.length === 0 ? undefined : prepare(this.sql)
+  }
+
+  ask({ args, userId }: Inputs): Ask<S> | undefined {
+    const statement = this.#statement
+    return statement && { statement, inputs: { args, userId, slots: noSlots }, purpose: 'references' }
+  }
+
+  /** Throws VALIDATION_FAILED on references that lead nowhere. `rows`: of `ask`; `unchanged`: fields that are left out. */
+  require(rows: Rows | undefined, unchanged: ReadonlySet<Field> = noFields): void {
+    if (this.checks.length === 0) return
+    const row = rows?.[0] ?? []
+    const missing = this.checks.filter(({ field }, index) => row[index] !== 1 && !unchanged.has(field))
+    if (missing.length > 0) throw notThere(missing.map(({ field }) => field))
+  }
+
+  /** After an INSERT that has found one of them leading nowhere. */
+  *fail(inputs: Inputs): Steps<S, never> {
+    const [rows] = yield [this.ask(inputs)]
+    this.require(rows)
+    // The row has come meanwhile.
+    throw new ApiError('UNAVAILABLE')
+  }
+}

@@ -1,0 +1,18 @@
+/** A row that stays as it is until the transaction ends. */
+import type { Collection } from '../../model/model.ts'
+import { type Bind, name, sql } from '../sql/writer.ts'
+import type { Inputs } from '../values.ts'
+import type { RowLocks, WriteDatabase } from './database.ts'
+import type { Ask } from './steps.ts'
+
+/** Undefined where only one transaction writes at a time. */
+export function rowLock<S>(
+  collection: Collection,
+  id: Bind,
+  purpose: keyof RowLocks,
+  { locks, prepare }: WriteDatabase<S>,
+): ((inputs: Inputs) => Ask<S>) | undefined {
+  if (locks === undefined) return undefined
+  const statement = prepare(sql`SELECT 1 FROM ${name(collection.name)} WHERE "id" = ${id}${locks[purpose]}`)
+  return inputs => ({ statement, inputs, purpose: 'service' })
+}

@@ -1,0 +1,43 @@
+/**
+ * A write as a generator of steps: it yields statements and is given their rows. So one algorithm serves SQLite, which
+ * answers within the turn of the event loop, and PostgreSQL, which answers after a round trip.
+ */
+import type { GuardedWrite } from '../../plan/guarded.ts'
+import type { Inputs, ResultRow } from '../values.ts'
+import type { ItemChange } from './event.ts'
+import type { Written } from './written.ts'
+
+/**
+ * What a statement is for, where it is not the caller's own look at rows: something of Portico's own, a change, or a look
+ * at what a change refers to. Row security lets each of them see something else.
+ */
+export type Purpose = 'service' | 'change' | 'references'
+
+export interface Ask<S> {
+  readonly statement: S
+  readonly inputs: Inputs
+  readonly purpose?: Purpose
+}
+
+/** Statements that may be sent in one round trip, in this order. `undefined` asks nothing and has no rows. */
+export type Asks<S> = readonly (Ask<S> | undefined)[]
+
+export type Rows = readonly ResultRow[]
+
+/** Takes the rows of each statement. A statement that fails is thrown where it was yielded. */
+export type Steps<S, T> = Generator<Asks<S>, T, readonly Rows[]>
+
+/** One write within its transaction. */
+export interface WriteScope<S> {
+  /** The time of the transaction, ISO 8601 UTC. */
+  readonly at: string
+  /** Whether it may have changed something. A write that finds out that it did not sets this to false. */
+  hasChanged: boolean
+  log(change: ItemChange): void
+  /** Changes the number of items of a collection. */
+  count(collection: string, difference: number): void
+  /** Runs a statement whose result the write does not need. */
+  defer(statement: S, inputs: Inputs): void
+}
+
+export type WriteRun<S> = (plan: GuardedWrite, scope: WriteScope<S>) => Steps<S, Written>

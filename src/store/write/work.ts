@@ -1,0 +1,27 @@
+/** Other work than a write of items, in the same commits. */
+import { ApiError } from '../../errors.ts'
+import type { Steps, WriteScope } from './steps.ts'
+import { none, type Written } from './written.ts'
+
+/** What other work than a write of items comes to. */
+export interface WorkDone<T> {
+  readonly value: T
+  /** Whose versions grow. */
+  readonly changed: ReadonlySet<string>
+}
+
+export type WorkSteps<S, T> = (scope: WriteScope<S>) => Steps<S, WorkDone<T>>
+
+/** Does other work within the next commit, perhaps several times. `add` settles once the commit is durable. */
+export async function doWork<S, T>(
+  steps: WorkSteps<S, T>,
+  add: (run: (scope: WriteScope<S>) => Steps<S, Written>) => Promise<unknown>,
+): Promise<T> {
+  let done: WorkDone<T> | undefined
+  await add(function* work(scope) {
+    done = yield* steps(scope)
+    return { id: 0, text: null, changed: done.changed, removed: none, quiet: true }
+  })
+  if (done === undefined) throw new ApiError('INTERNAL_ERROR')
+  return done.value
+}

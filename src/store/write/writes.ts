@@ -1,0 +1,46 @@
+/** Runs guarded writes as steps: see `steps.ts`. */
+import type { GuardedWrite } from '../../plan/guarded.ts'
+import { once } from '../once.ts'
+import { Cascades, type OnCascade } from './cascades.ts'
+import { createRun } from './create.ts'
+import type { WriteDatabase } from './database.ts'
+import { deleteRun } from './delete.ts'
+import { Removal } from './removal.ts'
+import type { Steps, WriteRun, WriteScope } from './steps.ts'
+import { updateRun } from './update.ts'
+import type { Written } from './written.ts'
+
+export class Writes<S> {
+  readonly #cascades: Cascades
+  readonly #runOf: (shape: GuardedWrite['shape']) => WriteRun<S>
+
+  constructor(database: WriteDatabase<S>, onCascade: OnCascade | undefined) {
+    this.#cascades = new Cascades(onCascade)
+    const removal = new Removal(database, this.#cascades)
+    this.#runOf = once(shape => runOf(shape, database, removal))
+  }
+
+  run(plan: GuardedWrite, scope: WriteScope<S>): Steps<S, Written> {
+    return this.#runOf(plan.shape)(plan, scope)
+  }
+
+  /** Items that went, or lost a reference, with another one. */
+  get cascaded(): number {
+    return this.#cascades.items
+  }
+}
+
+function runOf<S>(
+  shape: GuardedWrite['shape'],
+  database: WriteDatabase<S>,
+  removal: Removal<S>,
+): WriteRun<S> {
+  switch (shape.kind) {
+    case 'create':
+      return createRun(shape, database)
+    case 'update':
+      return updateRun(shape, database)
+    case 'delete':
+      return deleteRun(shape, database, removal)
+  }
+}

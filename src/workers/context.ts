@@ -1,0 +1,162 @@
+/** The worker context: what a worker shares with the others, as the service in it uses it. */
+import type { MessagePort } from 'node:worker_threads'
+import type { Cluster } from '../cluster/cluster.ts'
+import type { MemoryCounters } from '../cluster/memory-counters.ts'
+import { sharedCounters } from '../cluster/shared-counters.ts'
+import type { OtherThreads } from '../store/sqlite/file/other-threads.ts'
+import type { FromWorker, Notification, ToWorker, WorkerStart } from './messages.ts'
+import { commitsIndex, failuresIndex } from './shared-memory.ts'
+import { markAlive, WriteLock } from './write-lock.ts'
+
+export interface WorkerContext {
+  /** The threads of this process. */
+  readonly cluster: Cluster & { readonly counters: MemoryCounters }
+  readonly otherThreads: OtherThreads
+  /** Takes whole lines of the log. */
+  readonly log: { write(text: string): void }
+  /** The metrics of all workers as one text. */
+  allMetrics(): Promise<string>
+  /** Ends the process at once, without closing a file. Does not return. */
+  abort(): never
+  /** `own` makes this worker's part of the metrics. */
+  reportMetricsBy(own: () => Promise<string>): void
+}
+
+/** Connects a worker with the main thread, which is at `main`. `stop` is called when the worker should end. */
+export function openContext(start: WorkerStart, main: MessagePort, stop: () => void): OwnContext {
+  return new OwnContext(start, main, stop)
+}
+
+type Handlers = { [Kind in ToWorker['kind']]: (message: Extract<ToWorker, { kind: Kind }>) => void }
+
+/** The context, with what only `thread.ts` uses. */
+class OwnContext implements WorkerContext {
+  readonly cluster: WorkerContext['cluster']
+  readonly otherThreads: OtherThreads
+  readonly log: LogBuffer
+  readonly #main: MessagePort
+  readonly #peers = new Map<number, MessagePort>()
+  readonly #commitListeners = new Set<() => void>()
+  readonly #metricsRequests = new Map<number, (text: string) => void>()
+  readonly #lock: WriteLock
+  #ownMetrics: () => Promise<string> = async () => ''
+  #requestCount = 0
+  #isWakeScheduled = false
+
+  constructor({ worker, memory }: WorkerStart, main: MessagePort, stop: () => void) {
+    const words = new Int32Array(memory.file)
+    markAlive(words, worker)
+    this.#main = main
+    this.log = new LogBuffer(text => this.#send({ kind: 'log', text }))
+    this.#lock = new WriteLock(words, worker, { notify: to => this.#notify(to, 'lock') })
+    this.otherThreads = {
+      commits: () => Atomics.load(words, commitsIndex),
+      committed: () => void Atomics.add(words, commitsIndex, 1),
+      failures: () => Atomics.load(words, failuresIndex),
+      failed: () => void Atomics.add(words, failuresIndex, 1),
+      lock: this.#lock,
+    }
+    this.cluster = {
+      counters: sharedCounters(memory.counters),
+      wake: () => this.#wakeOthers(),
+      onWake: listener => {
+        this.#commitListeners.add(listener)
+        return () => void this.#commitListeners.delete(listener)
+      },
+      trouble: () => undefined,
+      close: async () => this.#commitListeners.clear(),
+    }
+    const handlers: Handlers = {
+      stop,
+      peer: message => this.#connect(message.worker, message.port),
+      'report-metrics': ({ id }) => void this.#reportMetrics(id),
+      'collected-metrics': ({ id, text }) => {
+        this.#metricsRequests.get(id)?.(text)
+        this.#metricsRequests.delete(id)
+      },
+    }
+    main.on('message', (message: ToWorker) => handlers[message.kind](message as never))
+  }
+
+  allMetrics = (): Promise<string> =>
+    new Promise(resolve => {
+      const id = this.#requestCount++
+      this.#metricsRequests.set(id, resolve)
+      this.#send({ kind: 'collect-metrics', id })
+    })
+
+  reportMetricsBy(own: () => Promise<string>): void {
+    this.#ownMetrics = own
+  }
+
+  abort(): never {
+    this.#send({ kind: 'abort' })
+    // Anything that ran on here could still close the database.
+    for (;;) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0)
+  }
+
+  /** The service listens at `url`. */
+  ready(url: string): void {
+    this.#send({ kind: 'ready', url })
+  }
+
+  #send(message: FromWorker): void {
+    this.#main.postMessage(message)
+  }
+
+  #notify(to: number, notification: Notification): void {
+    this.#peers.get(to)?.postMessage(notification)
+  }
+
+  #connect(to: number, port: MessagePort): void {
+    this.#peers.get(to)?.close()
+    this.#peers.set(to, port)
+    port.on('message', (notification: Notification) => {
+      if (notification === 'lock') this.#lock.notified()
+      else for (const listener of this.#commitListeners) listener()
+    })
+  }
+
+  /** Once for all commits of a turn of the event loop. */
+  #wakeOthers(): void {
+    if (this.#isWakeScheduled) return
+    this.#isWakeScheduled = true
+    setImmediate(() => {
+      this.#isWakeScheduled = false
+      for (const to of this.#peers.keys()) this.#notify(to, 'commit')
+    })
+  }
+
+  async #reportMetrics(id: number): Promise<void> {
+    this.#send({ kind: 'metrics', id, text: await this.#ownMetrics() })
+  }
+}
+
+const logBlockCharacters = 8192
+/** How long a line waits for others. */
+const logDelayMs = 100
+
+/** Lines go to the main thread in blocks: it alone writes, so that no line breaks another one. */
+class LogBuffer {
+  readonly #send: (text: string) => void
+  #lines = ''
+  #timer: NodeJS.Timeout | undefined
+
+  constructor(send: (text: string) => void) {
+    this.#send = send
+  }
+
+  write(text: string): void {
+    this.#lines += text
+    if (this.#lines.length >= logBlockCharacters) this.flush()
+    else this.#timer ??= setTimeout(() => this.flush(), logDelayMs).unref()
+  }
+
+  /** Sends the lines that are still here. */
+  flush(): void {
+    clearTimeout(this.#timer)
+    this.#timer = undefined
+    if (this.#lines !== '') this.#send(this.#lines)
+    this.#lines = ''
+  }
+}

@@ -1,0 +1,82 @@
+/** The texts of `/metrics` of several workers as one (https://prometheus.io/docs/instrumenting/exposition_formats/). */
+
+type Rule = (one: number, other: number) => number
+
+const sum: Rule = (one, other) => one + other
+const highest: Rule = Math.max
+const lowest: Rule = Math.min
+
+const flags: ReadonlySet<string> = new Set(['nodejs_version_info', 'portico_overloaded'])
+
+/** How to merge a metric that every thread reports. Of the process as a whole, each reports the same. */
+function ruleOf(name: string): Rule {
+  if (name.endsWith('_up')) return lowest
+  if (name.startsWith('process_') || flags.has(name)) return highest
+  return name.startsWith('nodejs_eventloop_lag') || name.endsWith('_lag_bytes') ? highest : sum
+}
+
+interface Family {
+  /** `# HELP` and `# TYPE`. */
+  readonly comments: readonly string[]
+  /** By name and labels. */
+  readonly samples: Map<string, number>
+}
+
+const sample = /^([a-zA-Z_:][a-zA-Z0-9_:]*(?:\{.*\})?) ([^ ]+)(?: \d+)?$/
+
+function familyOf(families: Map<string, Family>, name: string, comments: readonly string[]): Family {
+  const known = families.get(name)
+  if (known) return known
+  const made = { comments, samples: new Map<string, number>() }
+  families.set(name, made)
+  return made
+}
+
+function add(families: Map<string, Family>, text: string): void {
+  let comments: string[] = []
+  let name = ''
+  for (const line of text.split('\n')) {
+    if (line.startsWith('#')) {
+      const of = line.split(' ')[2] ?? ''
+      comments = of === name ? [...comments, line] : [line]
+      name = of
+      continue
+    }
+    const [, key = '', value = ''] = sample.exec(line) ?? []
+    if (key === '') continue
+    const { samples } = familyOf(families, name, comments)
+    const known = samples.get(key)
+    const number = Number(value.replace('Inf', 'Infinity'))
+    samples.set(key, known === undefined ? number : ruleOf(name)(known, number))
+  }
+}
+
+/** The part of a text that only ever grows. */
+export function countersIn(text: string): string {
+  const families = new Map<string, Family>()
+  add(families, text)
+  const isCounted = ([, { comments }]: [string, Family]) =>
+    comments.some(comment => /^# TYPE \S+ (counter|histogram|summary)$/.test(comment))
+  return written([...families].filter(isCounted).map(([, family]) => family))
+}
+
+function textOf(value: number): string {
+  if (Number.isFinite(value)) return String(value)
+  return Number.isNaN(value) ? 'NaN' : value > 0 ? '+Inf' : '-Inf'
+}
+
+/** Counters, histograms and most gauges are added up; of metrics of the process, one value counts. */
+export function merged(texts: readonly string[]): string {
+  const families = new Map<string, Family>()
+  for (const text of texts) add(families, text)
+  return written([...families.values()])
+}
+
+function written(families: readonly Family[]): string {
+  const lines: string[] = []
+  for (const { comments, samples } of families) {
+    lines.push(...comments)
+    for (const [key, value] of samples) lines.push(`${key} ${textOf(value)}`)
+  }
+  return `${lines.join('\n')}\n`
+}

@@ -1,0 +1,36 @@
+/** What the workers of one process share in memory. */
+import { type CounterMemory, counterMemory } from '../cluster/shared-counters.ts'
+
+/** Cloned to every worker; the buffers are shared. */
+export interface SharedMemory {
+  readonly counters: CounterMemory
+  /** 32-bit words about the database file, at the indexes below. */
+  readonly file: SharedArrayBuffer
+}
+
+/** Grows with each commit. */
+export const commitsIndex = 0
+/** Who has the write lock: a worker's number plus one; 0: nobody. */
+export const writerIndex = 1
+/** Grows with each write that the database could not store. */
+export const failuresIndex = 2
+const firstWorkerIndex = 3
+
+/** Where it says whether a worker is alive. */
+export function aliveIndex(worker: number): number {
+  return firstWorkerIndex + worker * 2
+}
+
+/** Where it says whether a worker waits for the write lock. */
+export function waitingIndex(worker: number): number {
+  return firstWorkerIndex + worker * 2 + 1
+}
+
+export function workersIn(words: Int32Array): number {
+  return (words.length - firstWorkerIndex) / 2
+}
+
+export function sharedMemory(workers: number): SharedMemory {
+  const words = firstWorkerIndex + workers * 2
+  return { counters: counterMemory(), file: new SharedArrayBuffer(words * Int32Array.BYTES_PER_ELEMENT) }
+}

@@ -1,0 +1,97 @@
+/** What ends with an account's old password, and what with the first proof of its address. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { replacePassword, revokeBeforeProof } from '../../../src/auth/accounts/account-recovery.ts'
+import { hashPassword } from '../../../src/auth/password.ts'
+import { signInTime } from '../../../src/auth/server/sessions/session-ends.ts'
+import { keysOf } from '../../../src/auth/user-keys.ts'
+import { type Fixture, withFixture } from './fixture.ts'
+
+const email = 'ada@example.com'
+const password = 'correct horse battery'
+
+/** A record of the user as something else may have left it. */
+async function put(
+  { base }: Fixture,
+  kind: string,
+  userId: number,
+  payload: object,
+  id = 'left',
+): Promise<void> {
+  const owner = String(userId)
+  await base.records.put({ kind, id, payload: JSON.stringify(payload), expiresAt: null, owner })
+}
+
+async function idsOf({ base }: Fixture, kind: string, userId: number): Promise<readonly string[]> {
+  return (await base.records.byOwner(kind, String(userId))).map(({ id }) => id)
+}
+
+test('nothing that was begun by the old password or address goes on after a new one is set', async () => {
+  await withFixture({}, async fixture => {
+    const { base, user } = fixture
+    const id = await user(email, password)
+    const begun = [
+      'PasswordReset',
+      'SecondFactor',
+      'AddressVerification',
+      'PendingAddress',
+      'PasskeyChallenge',
+    ]
+    for (const kind of begun) await put(fixture, kind, id, {})
+    const secrets = (await base.devices.remember([], id)) ?? []
+    assert.ok(await base.devices.find(secrets, id))
+    const before = await signInTime(base.records, id, base.now())
+    const extent = { keys: false, passkeys: false, codes: false }
+    await replacePassword(base, id, await hashPassword('a staple in the meadow'), extent)
+    for (const kind of begun) assert.deepEqual(await idsOf(fixture, kind, id), [], kind)
+    assert.equal(await base.devices.find(secrets, id), undefined)
+    assert.ok((await signInTime(base.records, id, base.now())) > before, 'a sign-in under way counts')
+  })
+})
+
+test('a key that is made while the password is replaced ends too, where keys end', async () => {
+  for (const [keys, left] of [
+    [true, 0],
+    [false, 1],
+  ] as const) {
+    await withFixture({}, async ({ base, user, key }) => {
+      const id = await user(email, password)
+      let revocations = 0
+      const revokeAll = async () => {
+        // The second comes after the commit of the password.
+        if (++revocations === 2) await key(id)
+      }
+      const extent = { keys, passkeys: false, codes: false }
+      await replacePassword({ ...base, revokeAll }, id, await hashPassword('a staple in the meadow'), extent)
+      assert.equal((await keysOf(base.run, id)).length, left)
+    })
+  }
+})
+
+test('the first proof of an address ends what was made in other sessions, and spares what was made in its own', async () => {
+  for (const [session, left] of [
+    ['own', 1],
+    ['foreign', 0],
+  ] as const) {
+    await withFixture({}, async fixture => {
+      const { base, user, key } = fixture
+      const id = await user(email, password)
+      await put(fixture, 'Passkey', id, { session: 'own' }, 'own')
+      await put(fixture, 'Passkey', id, { session: 'foreign' }, 'foreign')
+      await put(fixture, 'Passkey', id, {}, 'of no session')
+      await put(fixture, 'Totp', id, { session })
+      await put(fixture, 'RecoveryCode', id, {})
+      await put(fixture, 'SecondFactor', id, {})
+      const secrets = (await base.devices.remember([], id)) ?? []
+      await key(id)
+      await revokeBeforeProof(base, id, 'own')
+      assert.deepEqual(await idsOf(fixture, 'Passkey', id), ['own'])
+      for (const kind of ['Totp', 'RecoveryCode']) {
+        assert.equal((await idsOf(fixture, kind, id)).length, left, `${kind} of the ${session} session`)
+      }
+      assert.deepEqual(await idsOf(fixture, 'SecondFactor', id), [])
+      assert.equal(await base.devices.find(secrets, id), undefined)
+      assert.deepEqual(await keysOf(base.run, id), [])
+    })
+  }
+})

@@ -1,0 +1,104 @@
+/** The accounts of a real database, with a clock that stands still and mail that can be read. */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type AccountBase, createAccountBase, type SignUpMode } from '../../../src/auth/accounts/accounts.ts'
+import { confirmAddress } from '../../../src/auth/accounts/verification.ts'
+import { createBackground } from '../../../src/auth/background.ts'
+import { createKey, createUser } from '../../../src/auth/bootstrap.ts'
+import type { Message } from '../../../src/auth/mail.ts'
+import { memoryCounters } from '../../../src/cluster/memory-counters.ts'
+import { checkModel } from '../../../src/model/check.ts'
+import { createGuard } from '../../../src/plan/guard.ts'
+import { createRun } from '../../../src/serve/store.ts'
+import { openSqlite } from '../../../src/store/sqlite.ts'
+import blog from '../../models/blog.ts'
+
+export interface Fixture {
+  readonly base: AccountBase
+  readonly sent: Message[]
+  /** Whose sessions were ended, and which one was spared. */
+  readonly revoked: (readonly [userId: number, except: string | undefined])[]
+  readonly faults: unknown[]
+  /** Lets milliseconds pass. */
+  pass(milliseconds: number): void
+  user(email: string, password: string): Promise<number>
+  key(userId: number): Promise<string>
+  /** The token in the newest message, once all are sent. */
+  token(): Promise<string>
+}
+
+export interface FixtureOptions {
+  readonly signUp?: SignUpMode
+  readonly mailFails?: boolean
+}
+
+export async function withFixture(
+  { signUp = 'open', mailFails = false }: FixtureOptions,
+  use: (fixture: Fixture) => Promise<void>,
+): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), 'portico-accounts-'))
+  let time = Date.UTC(2026, 0, 1)
+  const now = () => time
+  const model = checkModel(blog)
+  const store = openSqlite(model, { file: join(folder, 'test.db'), now })
+  const run = createRun(createGuard(model), store)
+  const sent: Message[] = []
+  const revoked: [number, string | undefined][] = []
+  const faults: unknown[] = []
+  const base = createAccountBase({
+    model,
+    run,
+    records: store.records,
+    counters: memoryCounters({ now }),
+    mail: {
+      delivers: true,
+      async send(message) {
+        if (mailFails) throw new Error('no route to the mail server')
+        sent.push(message)
+      },
+    },
+    issuer: 'https://id.example.com',
+    name: 'Example',
+    signUp,
+    revokeAll: async (userId, except) => void revoked.push([userId, except]),
+    revokeOthers: async (userId, session) => void revoked.push([userId, session]),
+    work: createBackground(error => faults.push(error)),
+    now,
+  })
+  try {
+    await use({
+      base,
+      sent,
+      revoked,
+      faults,
+      pass(milliseconds) {
+        time += milliseconds
+      },
+      user: (email, password) => createUser(run, { name: 'Ada', email }, password),
+      key: userId => createKey(run, userId, { name: 'a key', scopes: ['*'] }),
+      async token() {
+        await base.idle()
+        return /[?&](?:token|account)=([\w-]+)/.exec(sent.at(-1)?.text ?? '')?.[1] ?? ''
+      },
+    })
+  } finally {
+    await base.idle()
+    await store.close()
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+export const MINUTE = 60_000
+
+/** Whether the link confirms the address of the account, opened by its owner. */
+export async function confirms(base: AccountBase, token: string, userId: number): Promise<boolean> {
+  const answer = await confirmAddress(base, {
+    token,
+    userId,
+    session: 'a session',
+    password: '',
+    address: '192.0.2.1',
+  })
+  return answer.kind === 'done'
+}

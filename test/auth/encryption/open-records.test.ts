@@ -1,0 +1,281 @@
+/** Where keys come from, what happens without them, and how they change. */
+import assert from 'node:assert/strict'
+import {
+  chmodSync,
+  chownSync,
+  copyFileSync,
+  existsSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { after, test } from 'node:test'
+import { createOneTimeCodes } from '../../../src/auth/accounts/one-time-codes.ts'
+import { recoveryHash } from '../../../src/auth/accounts/recovery-codes.ts'
+import { KeyFile, readKeyFile, writeKeyFile } from '../../../src/auth/encryption/key-file.ts'
+import { forgetSecrets, openRecords, rotateSecrets } from '../../../src/auth/encryption/open-records.ts'
+import { isEncrypted, newKeyText } from '../../../src/auth/encryption/record-cipher.ts'
+import { loadKeys } from '../../../src/auth/server/tokens/signing-keys.ts'
+import { checkModel } from '../../../src/model/check.ts'
+import type { Records } from '../../../src/records.ts'
+import { openSqlite } from '../../../src/store/sqlite.ts'
+import { ordinaryUser } from '../../databases/programs.ts'
+import blog from '../../models/blog.ts'
+import { createUsers } from '../../store/blog.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'portico-encryption-'))
+after(() => rmSync(folder, { recursive: true, force: true }))
+
+let count = 0
+
+interface Base {
+  readonly database: string
+  readonly keyFile: string
+  readonly stored: Records
+  readonly notes: string[]
+  open(keys?: readonly string[]): Promise<Records>
+}
+
+async function withBase(use: (base: Base) => Promise<void>): Promise<void> {
+  const name = join(folder, `base-${++count}`)
+  const store = openSqlite(checkModel(blog), { file: `${name}.db` })
+  const notes: string[] = []
+  await createUsers(store, 7)
+  try {
+    await use({
+      database: `${name}.db`,
+      keyFile: `${name}.key`,
+      stored: store.records,
+      notes,
+      open: keys =>
+        openRecords({
+          records: store.records,
+          keys,
+          database: `${name}.db`,
+          note: text => notes.push(text),
+          rewrite: () => store.rewrite(),
+        }),
+    })
+  } finally {
+    await store.close()
+  }
+}
+
+const totp = {
+  kind: 'Totp',
+  id: '7',
+  owner: '7',
+  payload: '{"secret":"ABC","confirmed":true}',
+  expiresAt: null,
+}
+const session = { kind: 'Session', id: 's', alias: 'uid', payload: '{"uid":"uid"}', expiresAt: null }
+
+test('the first start makes a key file for its owner alone; later starts take it', async () => {
+  await withBase(async ({ keyFile, stored, notes, open }) => {
+    await (await open()).put(totp)
+    assert.equal(statSync(keyFile).mode & 0o777, 0o600)
+    assert.match(notes[0] ?? '', /made the key file .+: back it up/)
+    assert.ok(isEncrypted((await stored.get('Totp', '7'))?.payload ?? ''))
+    const keys = readKeyFile(keyFile)
+    const again = await open()
+    assert.equal((await again.get('Totp', '7'))?.payload, totp.payload)
+    assert.deepEqual(readKeyFile(keyFile), keys)
+    assert.equal(notes.length, 1)
+    chmodSync(keyFile, 0o644)
+    await open()
+    assert.match(notes[1] ?? '', /can be read by others/)
+  })
+})
+
+test('a key file that root makes anew is whose folder it is', async () => {
+  await withBase(async ({ keyFile, open }) => {
+    await open()
+    const folder = dirname(keyFile)
+    const { uid, gid } = ordinaryUser() ?? statSync(folder)
+    chownSync(folder, uid, gid)
+    writeKeyFile(keyFile, readKeyFile(keyFile) ?? [])
+    const made = statSync(keyFile)
+    assert.deepEqual([made.uid, made.gid, made.mode & 0o777], [uid, gid, 0o600])
+  })
+})
+
+test('of several first starts at once one key counts', async () => {
+  await withBase(async ({ open }) => {
+    const all = await Promise.all(Array.from({ length: 8 }, () => open()))
+    for (const [at, records] of all.entries()) {
+      await records.put({ ...totp, id: String(at) })
+      assert.equal((await all[0]?.get('Totp', String(at)))?.payload, totp.payload)
+    }
+  })
+})
+
+test('without the key, with another or a damaged one, the start stops and says what to do', async () => {
+  await withBase(async ({ keyFile, stored, open }) => {
+    await (await open()).put(totp)
+    copyFileSync(keyFile, `${keyFile}.kept`)
+    rmSync(keyFile)
+    await assert.rejects(open(), /key file .+ is missing.+back from a backup/)
+    assert.ok(!existsSync(keyFile))
+    await assert.rejects(open([newKeyText()]), /encrypted with another key/)
+    writeFileSync(keyFile, `${newKeyText()}\n`)
+    await assert.rejects(open(), /encrypted with another key/)
+    writeFileSync(keyFile, 'nothing of the kind\n')
+    await assert.rejects(open(), /damaged/)
+    writeFileSync(keyFile, '')
+    await assert.rejects(open(), /damaged/)
+    const [key = ''] = readKeyFile(`${keyFile}.kept`) ?? []
+    assert.equal((await (await open([key])).get('Totp', '7'))?.payload, totp.payload)
+    assert.ok(isEncrypted((await stored.get('Totp', '7'))?.payload ?? ''))
+  })
+})
+
+test('a database that is no file needs the setting, and says so', async () => {
+  await withBase(async ({ stored }) => {
+    const rewrite = async () => {}
+    const parts = { records: stored, database: 'postgres://u@h/db', note: () => undefined, rewrite }
+    await assert.rejects(
+      openRecords({ ...parts, keys: undefined }),
+      /PORTICO_SECRET_KEY must be set.+every node/,
+    )
+    await openRecords({ ...parts, keys: [newKeyText()] })
+  })
+})
+
+test('what was stored plain is encrypted at the start, and works on', async () => {
+  await withBase(async ({ stored, open }) => {
+    const keys = await loadKeys(stored)
+    await stored.put(totp)
+    await stored.put(session)
+    await stored.consume('Session', 's')
+    const plain = { kind: 'RecoveryCode', payload: '{}', expiresAt: null, owner: '7' }
+    await stored.add({ ...plain, id: recoveryHash(7, 'abcde-fghjk') })
+    await stored.add({ ...plain, id: recoveryHash(7, 'mnpqr-stuvw') })
+    await stored.consume('RecoveryCode', recoveryHash(7, 'mnpqr-stuvw'))
+    const records = await open()
+    for (const kind of ['SigningKeys', 'Totp', 'Session', 'RecoveryCode']) {
+      const found = await stored.all(kind)
+      assert.ok(found.length > 0 && found.every(({ payload }) => isEncrypted(payload)), kind)
+    }
+    assert.deepEqual(await loadKeys(records), keys)
+    assert.equal((await records.byAlias('Session', 'uid'))?.payload, session.payload)
+    assert.notEqual((await records.get('Session', 's'))?.consumedAt, null)
+    const after = createOneTimeCodes(records)
+    assert.equal(await after.recoveryCodesLeft(7), 1)
+    assert.equal(await after.check(7, 'mnpqr-stuvw'), false)
+    assert.equal(await after.check(7, 'ABCDE fghjk'), true)
+    assert.equal(await after.check(7, 'abcde-fghjk'), false)
+  })
+})
+
+test('once all is encrypted, nothing plain is believed, and nothing of another record', async () => {
+  await withBase(async ({ stored, open }) => {
+    const records = await open()
+    await stored.put(totp)
+    assert.throws(() => records.get('Totp', '7'), /is not encrypted/)
+    await records.put({ ...totp, id: '8' })
+    const other = await stored.get('Totp', '8')
+    await stored.put({ ...totp, payload: other?.payload ?? '' })
+    assert.throws(() => records.get('Totp', '7'), /another record’s|another record's/)
+  })
+})
+
+test('a code that a device shows is found by it, and cannot be read', async () => {
+  await withBase(async ({ stored, open }) => {
+    const records = await open()
+    await records.put({ kind: 'DeviceCode', id: 'd', alias: 'WXYZ-ABCD', payload: '{}', expiresAt: null })
+    assert.equal((await records.byAlias('DeviceCode', 'WXYZ-ABCD'))?.id, 'd')
+    assert.equal(await records.byAlias('DeviceCode', 'WXYZ-ABCE'), undefined)
+    assert.ok(!JSON.stringify(await stored.all('DeviceCode')).includes('WXYZ'))
+  })
+})
+
+test('a swap changes what is there, unless it has changed', async () => {
+  await withBase(async ({ open }) => {
+    const records = await open()
+    for (const kind of ['Totp', 'Other']) {
+      await records.put({ ...totp, kind })
+      assert.equal(await records.swap({ kind, id: '7' }, 'else', 'new'), false)
+      assert.equal(await records.swap({ kind, id: '7' }, totp.payload, 'new'), true)
+      assert.equal((await records.get(kind, '7'))?.payload, 'new')
+      assert.equal(await records.swap({ kind, id: 'none' }, 'new', 'newer'), false)
+    }
+  })
+})
+
+test('rotation beside a running service: all is encrypted again, and the old key can go', async () => {
+  await withBase(async ({ database, keyFile, stored, open }) => {
+    const running = await open()
+    await running.put(totp)
+    await running.put({ kind: 'DeviceCode', id: 'd', alias: 'WXYZ', payload: '{}', expiresAt: null })
+    const wait = () => new Promise<void>(resolve => setTimeout(resolve, 700))
+    const parts = { records: stored, keys: undefined, database, wait }
+    const before = (await stored.get('Totp', '7'))?.payload
+    assert.equal(await rotateSecrets(parts), 3)
+    assert.notEqual((await stored.get('Totp', '7'))?.payload, before)
+    assert.equal(readKeyFile(keyFile)?.length, 2)
+    assert.equal(statSync(keyFile).mode & 0o777, 0o600)
+    assert.equal((await running.get('Totp', '7'))?.payload, totp.payload)
+    assert.equal((await running.byAlias('DeviceCode', 'WXYZ'))?.id, 'd')
+    await running.put({ ...totp, id: '8' })
+    assert.equal(await forgetSecrets(parts), 1)
+    assert.equal(readKeyFile(keyFile)?.length, 1)
+    for (const id of ['7', '8']) assert.equal((await (await open()).get('Totp', id))?.payload, totp.payload)
+  })
+})
+
+test('what was encrypted with an older key after the rotation is encrypted again before that key goes', async () => {
+  await withBase(async ({ database, keyFile, stored, open }) => {
+    await open()
+    const slow = await open(readKeyFile(keyFile))
+    const parts = { records: stored, keys: undefined, database, wait: async () => undefined }
+    await rotateSecrets(parts)
+    await slow.put(totp)
+    assert.equal(await forgetSecrets(parts), 1)
+    assert.equal((await (await open()).get('Totp', '7'))?.payload, totp.payload)
+  })
+})
+
+test('rotation by the setting: the first key encrypts, then the second can be left out', async () => {
+  await withBase(async ({ database, keyFile, stored, open }) => {
+    const [old, young] = [newKeyText(), newKeyText()]
+    await (await open([old])).put(totp)
+    await open([young, old])
+    const parts = { records: stored, keys: [young, old], database, wait: async () => undefined }
+    assert.equal(await rotateSecrets(parts), 2)
+    assert.equal(await rotateSecrets(parts), 0)
+    assert.equal((await (await open([young])).get('Totp', '7'))?.payload, totp.payload)
+    await assert.rejects(open([old]), /another key/)
+    await assert.rejects(forgetSecrets(parts), /leave only the first/)
+    assert.ok(!existsSync(keyFile))
+  })
+})
+
+test('a running service outlives that its key file is taken away', async () => {
+  await withBase(async ({ keyFile, open }) => {
+    await open()
+    const source = new KeyFile(keyFile, readKeyFile(keyFile) ?? [])
+    const text = readFileSync(keyFile, 'utf8')
+    rmSync(keyFile)
+    await new Promise(resolve => setTimeout(resolve, 600))
+    assert.equal(source.keys().length, 1)
+    writeFileSync(keyFile, text)
+  })
+})
+
+test('and that it is half written for a while', async () => {
+  await withBase(async ({ keyFile, open }) => {
+    await open()
+    const source = new KeyFile(keyFile, readKeyFile(keyFile) ?? [])
+    const text = readFileSync(keyFile, 'utf8')
+    writeFileSync(keyFile, text.slice(0, 20))
+    await new Promise(resolve => setTimeout(resolve, 600))
+    assert.equal(source.keys().length, 1)
+    writeFileSync(keyFile, `${text}${newKeyText()}\n`)
+    await new Promise(resolve => setTimeout(resolve, 600))
+    assert.equal(source.keys().length, 2)
+  })
+})

@@ -1,0 +1,18 @@
+/** The records of a service that runs there, as another process of it would open them. */
+import { openRecords } from '../../../src/auth/encryption/open-records.ts'
+import type { Records } from '../../../src/records.ts'
+import type { Store } from '../../../src/store/store.ts'
+import type { Place } from '../../setups/setup.ts'
+
+export function recordsBeside(
+  store: Pick<Store, 'records' | 'rewrite'>,
+  { database, settings }: Pick<Place, 'database' | 'settings'>,
+): Promise<Records> {
+  return openRecords({
+    records: store.records,
+    keys: settings.secretKeys,
+    database,
+    note: () => undefined,
+    rewrite: () => store.rewrite(),
+  })
+}

@@ -1,0 +1,181 @@
+/** A database from before there was encryption: what lies in it readable is encrypted by its next start, once. */
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { createOneTimeCodes } from '../../../src/auth/accounts/one-time-codes.ts'
+import { recoveryHash } from '../../../src/auth/accounts/recovery-codes.ts'
+import { openRecords } from '../../../src/auth/encryption/open-records.ts'
+import { isEncrypted, newKeyText } from '../../../src/auth/encryption/record-cipher.ts'
+import type { NewRecord, Records } from '../../../src/records.ts'
+import { openSqlite } from '../../../src/store/sqlite.ts'
+import type { Store } from '../../../src/store/store.ts'
+import { blog, createUsers, withFile } from '../../store/blog.ts'
+import { databases } from '../../store/databases.ts'
+import { dyingRecords, whileAlive } from '../dying.ts'
+
+const keys = [newKeyText()]
+const MANY = 1200
+const USERS = 20
+
+function secretOf(at: number): string {
+  return `the plain secret number ${at} `
+}
+
+function codeOf(user: number): string {
+  return `abcde-fgh${String(user)
+    .padStart(2, 'j')
+    .replaceAll(/\d/g, digit => 'kmnpqrstuv'[Number(digit)] ?? '')}`
+}
+
+/** What an older version has stored; the first of them longer than a page of the database. */
+function old(): readonly NewRecord[] {
+  const fixed = { expiresAt: null }
+  const sessions = Array.from({ length: MANY }, (_, at) => {
+    const text = secretOf(at).repeat(at === 0 ? 400 : 3)
+    return { ...fixed, kind: 'Session', id: `s${at}`, alias: `uid${at}`, payload: JSON.stringify({ text }) }
+  })
+  const codes = Array.from({ length: USERS }, (_, at) => {
+    const user = at + 1
+    return {
+      ...fixed,
+      kind: 'RecoveryCode',
+      id: recoveryHash(user, codeOf(user)),
+      owner: String(user),
+      payload: '{}',
+    }
+  })
+  const totp = {
+    ...fixed,
+    kind: 'Totp',
+    id: '3',
+    owner: '3',
+    payload: '{"secret":"JBSWY3DPEHPK3PXP","confirmed":true}',
+  }
+  const device = { ...fixed, kind: 'DeviceCode', id: 'd', alias: 'WXYZ-ABCD', payload: '{}' }
+  return [...sessions, ...codes, totp, device]
+}
+
+async function fill(store: Store): Promise<void> {
+  await createUsers(store, USERS)
+  await Promise.all(old().map(record => store.records.put(record)))
+}
+
+function openAll(store: Store, records = store.records, notes: string[] = []) {
+  const note = (text: string) => notes.push(text)
+  return openRecords({
+    records,
+    keys,
+    database: 'postgres://host/name',
+    note,
+    rewrite: () => store.rewrite(),
+  })
+}
+
+/** Dies at its nth write. */
+function dyingAt(records: Records, count: number): Records {
+  return dyingRecords(
+    records,
+    whileAlive(write => write < count),
+  )
+}
+
+async function requireEncrypted(store: Store, opened: Records): Promise<void> {
+  const sessions = await store.records.all('Session')
+  assert.equal(sessions.length, MANY)
+  assert.ok(sessions.every(({ payload }) => isEncrypted(payload)))
+  for (const at of [0, 1, MANY - 1]) {
+    const session = await opened.byAlias('Session', `uid${at}`)
+    assert.ok(session?.payload.includes(secretOf(at)))
+  }
+  const codes = await store.records.all('RecoveryCode')
+  assert.equal(codes.length, USERS, 'each recovery code once')
+  assert.ok(
+    codes.every(({ id, payload }) => isEncrypted(payload) && !id.includes(recoveryHash(3, codeOf(3)))),
+  )
+  assert.deepEqual(await store.records.all('DeviceCode'), [])
+  const check = createOneTimeCodes(opened)
+  assert.deepEqual([await check.check(3, codeOf(3)), await check.check(3, codeOf(3))], [true, false])
+}
+
+for (const database of databases) {
+  test(`of several starts at once each secret is encrypted once, and the log says so (${database.name})`, async () => {
+    await database.within(async place => {
+      const stores = await Promise.all([place.open(blog), place.open(blog), place.open(blog)])
+      try {
+        const [first] = stores
+        assert.ok(first)
+        await fill(first)
+        const notes: string[] = []
+        const opened = await Promise.all(stores.map(store => openAll(store, store.records, notes)))
+        for (const [at, store] of stores.entries()) {
+          if (at === 0) await requireEncrypted(store, opened[at] ?? assert.fail())
+        }
+        const encrypted = notes.map(text => Number(/encrypted (\d+) secrets/.exec(text)?.[1] ?? 0))
+        assert.equal(
+          encrypted.reduce((sum, count) => sum + count, 0),
+          MANY + 21,
+          notes.join('\n'),
+        )
+        assert.match(notes[0] ?? '', /portico keys rotate/)
+        notes.length = 0
+        await openAll(first, first.records, notes)
+        assert.deepEqual(notes, [])
+      } finally {
+        await Promise.all(stores.map(store => store.close()))
+      }
+    })
+  })
+
+  test(`a start that died while it encrypted is finished by the next (${database.name})`, async () => {
+    await database.within(async place => {
+      const store = await place.open(blog)
+      try {
+        await fill(store)
+        for (const count of [1, 2, 22, 23, 41, 42, 43, 44, 300, 200]) {
+          await assert.rejects(openAll(store, dyingAt(store.records, count)), /died/)
+        }
+        await requireEncrypted(store, await openAll(store))
+      } finally {
+        await store.close()
+      }
+    })
+  })
+}
+
+test('no more is in memory at a time than a part of all', async () => {
+  await withFile(async file => {
+    const store = openSqlite(blog, { file })
+    try {
+      await fill(store)
+      const most = { asked: 0 }
+      const watched: Records = {
+        ...dyingAt(store.records, Number.POSITIVE_INFINITY),
+        all: () => assert.fail('all at once'),
+        after(kind, id, limit) {
+          most.asked = Math.max(most.asked, limit)
+          return store.records.after(kind, id, limit)
+        },
+      }
+      await openAll(store, watched)
+      assert.ok(most.asked > 0 && most.asked <= 500)
+    } finally {
+      await store.close()
+    }
+  })
+})
+
+test('the bytes of the file hold nothing of it any more', async () => {
+  await withFile(async file => {
+    const bytes = (name: string) => readFileSync(name).toString('latin1')
+    const before = openSqlite(blog, { file })
+    await fill(before)
+    await before.close()
+    assert.ok(bytes(file).includes(secretOf(0)) && bytes(file).includes(secretOf(7)))
+    const store = openSqlite(blog, { file })
+    await openAll(store)
+    await store.close()
+    for (const at of [0, 1, 7, MANY - 1]) assert.ok(!bytes(file).includes(secretOf(at)), secretOf(at))
+    assert.ok(!bytes(join(file)).includes('WXYZ-ABCD'))
+  })
+})

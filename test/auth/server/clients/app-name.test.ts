@@ -1,0 +1,141 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { createBySystem } from '../../../../src/auth/bootstrap.ts'
+import { requireName, shownName } from '../../../../src/auth/server/clients/app-name.ts'
+import { checkModel } from '../../../../src/model/check.ts'
+import { createGuard } from '../../../../src/plan/guard.ts'
+import { createRun } from '../../../../src/serve/store.ts'
+import { authorizationUrl, formWith, redirectUri, withFixture } from '../../../conformance/oauth/server.ts'
+import blog from '../../../models/blog.ts'
+import { portico } from '../../../processes/command.ts'
+
+/** What nobody sees, or what turns what follows. */
+const unseen = [
+  '\u202e',
+  '\u2066',
+  '\u200b',
+  '\u200f',
+  '\u061c',
+  '\ufeff',
+  '\u0000',
+  '\u0007',
+  '\u009b',
+  '\n',
+  '\r',
+  '\u2028',
+  '\u00ad',
+]
+
+const own = [
+  'Acme Cloud',
+  'acme cloud',
+  'ACME  CLOUD',
+  'Acme\u00a0Cloud',
+  'A c m e Cloud',
+  'Acme-Cloud!',
+  'Ácme Cloud',
+  'Аcmе Сlоud',
+  'Ａｃｍｅ Cloud',
+  'Acme\u200dCloud',
+]
+
+test('no app takes the name of the service, or one that is not what it looks like', async () => {
+  const token = 'an-initial-access-token-that-is-long'
+  await withFixture({ 'theme.name': 'Acme Cloud', 'oauth.registrationToken': token }, async fixture => {
+    const {
+      call,
+      ann: { key },
+    } = fixture
+    const { id } = await fixture.app()
+    const names = [...own, ...unseen.map(sign => `Good${sign}Name`), ' Reader', 'Reader ', ' ', '']
+    for (const name of names) {
+      const shown = JSON.stringify(name)
+      const body = { name, redirect_uris: [redirectUri] }
+      const made = await call('/api/v1/oauth_apps', { method: 'POST', key, body })
+      assert.deepEqual([made.status, made.code], [400, 'VALIDATION_FAILED'], shown)
+      assert.match(made.text, /"field":"name"/, shown)
+      for (const method of ['PATCH', 'PUT']) {
+        const changed = await call(`/api/v1/oauth_apps/${id}`, { method, key, body })
+        assert.deepEqual([changed.status, changed.code], [400, 'VALIDATION_FAILED'], `${method} ${shown}`)
+      }
+      const query = 'mutation ($name: String!, $id: ID!) { updateOauthApp(id: $id, name: $name) { id } }'
+      const graphql = await call('/graphql', {
+        method: 'POST',
+        key,
+        body: { query, variables: { name, id } },
+      })
+      assert.match(graphql.text, /VALIDATION_FAILED/, shown)
+      if (name === '') continue
+      const metadata = { client_name: name, redirect_uris: [redirectUri] }
+      const registered = await call('/oauth/register', { method: 'POST', key: token, body: metadata })
+      assert.deepEqual([registered.status, registered.json.error], [400, 'invalid_client_metadata'], shown)
+      assert.match(registered.text, /client_name/, shown)
+    }
+    for (const name of ['Acme Cloud Reader', 'Café „Zwölf“ №1', 'می‌خواهم', '👩‍💻 Notes', 'Читалка']) {
+      const body = { name, redirect_uris: [redirectUri] }
+      const made = await call('/api/v1/oauth_apps', { method: 'POST', key, body })
+      assert.equal(made.status, 201, made.text)
+    }
+  })
+})
+
+test('users and keys have names that are seen as well', async () => {
+  await withFixture({}, async ({ call, ann: { key, id } }) => {
+    for (const sign of unseen) {
+      const name = `Ann${sign}nnA`
+      const user = await call(`/api/v1/users/${id}`, { method: 'PATCH', key, body: { name } })
+      assert.deepEqual([user.status, user.code], [400, 'VALIDATION_FAILED'], JSON.stringify(name))
+      const made = await call('/api/v1/api_keys', { method: 'POST', key, body: { name } })
+      assert.deepEqual([made.status, made.code], [400, 'VALIDATION_FAILED'], JSON.stringify(name))
+    }
+    assert.equal(
+      (await call(`/api/v1/users/${id}`, { method: 'PATCH', key, body: { name: 'آن Ånn' } })).status,
+      200,
+    )
+  })
+})
+
+test('a command makes no such app either', async () => {
+  await withFixture({}, async ({ place: { database } }) => {
+    const make = (name: string) =>
+      portico(['apps', 'create', '--user', 'ann@example.com', '--name', name], {
+        environment: { DATABASE_URL: database, PORTICO_THEME_NAME: 'Acme Cloud' },
+      })
+    for (const name of ['ACME cloud', 'Good\u202eName']) {
+      const { code, err } = await make(name)
+      assert.notEqual(code, 0, name)
+      assert.match(err, /name/i)
+    }
+  })
+})
+
+test('what is stored already is shown without what is not seen, and turns nothing around it', async () => {
+  await withFixture({}, async ({ place, ann, url, browser: open }) => {
+    const model = checkModel(blog)
+    const store = await place.openStore(model)
+    const run = createRun(createGuard(model), store)
+    const name = 'Nice\u202e\u200b <b>App'
+    const computed = { client_id: 'app_old', user_id: ann.id, name }
+    await createBySystem(run, 'oauth_apps', { redirect_uris: [redirectUri] }, computed).finally(() =>
+      store.close(),
+    )
+    const browser = open()
+    const parameters = { client_id: 'app_old', redirect_uri: redirectUri, scope: 'read:post' }
+    const page = await browser.open(authorizationUrl(url, parameters))
+    assert.ok('forms' in page)
+    const form = formWith(page, 'password')
+    assert.ok(form)
+    const consent = await browser.submit(form, { email: ann.email, password: ann.password })
+    assert.ok('forms' in consent)
+    for (const { text } of [page, consent]) {
+      assert.match(text, /<h1>[^<]*<bdi>Nice &lt;b&gt;App<\/bdi>/)
+      assert.ok(!text.includes('\u202e') && !text.includes('\u200b'))
+    }
+  })
+})
+
+test('a service without letters in its name holds no app to it', () => {
+  assert.doesNotThrow(() => requireName('★', '★'))
+  assert.throws(() => requireName('P.o.r.t.i.c.o', 'Portico'), /Portico/)
+  assert.equal(shownName(' a\u202eb\n'), 'ab')
+})

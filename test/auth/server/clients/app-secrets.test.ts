@@ -1,0 +1,303 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { createBySystem } from '../../../../src/auth/bootstrap.ts'
+import { AppSecrets, newSecret, secretHashes } from '../../../../src/auth/server/clients/app-secrets.ts'
+import { type AppSecretRow, appById } from '../../../../src/auth/server/clients/apps.ts'
+import { newClientId, newClientSecret, secretHash } from '../../../../src/auth/server/secret.ts'
+import { checkModel } from '../../../../src/model/check.ts'
+import { createGuard } from '../../../../src/plan/guard.ts'
+import type { Run } from '../../../../src/plan/run.ts'
+import type { Records } from '../../../../src/records.ts'
+import { createRun } from '../../../../src/serve/store.ts'
+import {
+  type App,
+  type Fixture,
+  post,
+  redirectUri,
+  secretOf,
+  sharedFixtures,
+  withFixture,
+} from '../../../conformance/oauth/server.ts'
+import blog from '../../../models/blog.ts'
+import { locked } from '../../../setups/postgres.ts'
+import type { Place } from '../../../setups/setup.ts'
+import { sqlite } from '../../../setups/sqlite.ts'
+
+const day = 24 * 60 * 60
+
+async function works({ url }: Pick<Fixture, 'url'>, app: Pick<App, 'client_id' | 'client_secret'>) {
+  const form = { grant_type: 'client_credentials', scope: 'read:post', ...app }
+  return (await post(`${url}/oauth/token`, form)).status === 200
+}
+
+interface Listed {
+  readonly id: number
+  readonly prefix: string
+  readonly created_at: string
+  readonly expires_at: string | null
+}
+
+async function secretsOf({ call, ann }: Fixture, app: Pick<App, 'id'>): Promise<readonly Listed[]> {
+  const { json, text } = await call(`/api/v1/oauth_app_secrets?app_id=${app.id}`, { key: ann.key })
+  assert.ok(!text.includes('hash'))
+  return json.data as unknown as Listed[]
+}
+
+async function rotate({ call, ann }: Fixture, app: App): Promise<App & { readonly secretId: number }> {
+  const body = { app_id: app.id }
+  const made = await call('/api/v1/oauth_app_secrets', { method: 'POST', key: ann.key, body })
+  assert.equal(made.status, 201, made.text)
+  return { ...app, client_secret: String(made.json.client_secret), secretId: Number(made.json.id) }
+}
+
+async function end({ call, ann }: Fixture, id: number): Promise<void> {
+  const gone = await call(`/api/v1/oauth_app_secrets/${id}`, { method: 'DELETE', key: ann.key })
+  assert.equal(gone.status, 204, gone.text)
+}
+
+/** The database as another process sees it. */
+async function beside<T>(place: Place, use: (run: Run, records: Records) => Promise<T>): Promise<T> {
+  const model = checkModel(blog)
+  const store = await place.openStore(model)
+  try {
+    return await use(createRun(createGuard(model), store), store.records)
+  } finally {
+    await store.close()
+  }
+}
+
+/** An app as versions before made one, the hash of its first secret in a column; `others`: secrets made later. */
+function oldApp({ place, ann }: Fixture, others: readonly string[] = []): Promise<App> {
+  return beside(place, async run => {
+    const app = { client_id: newClientId(), client_secret: newClientSecret(), redirect_uris: [redirectUri] }
+    const values = { name: 'Old', redirect_uris: app.redirect_uris }
+    const { client_id, client_secret } = app
+    const computed = { client_id, secret_hash: secretHash(client_secret), user_id: ann.id }
+    const id = await createBySystem(run, 'oauth_apps', values, computed)
+    for (const other of others) {
+      const secret = { app_id: id, hash: secretHash(other), prefix: other.slice(0, 10) }
+      await createBySystem(run, 'oauth_app_secrets', {}, secret)
+    }
+    return { ...app, id }
+  })
+}
+
+for (const setup of [sqlite, locked]) {
+  const withShared = sharedFixtures(setup)
+  const on = (given: object, use: (fixture: Fixture) => Promise<void>) =>
+    Object.keys(given).length === 0 ? withShared(use) : withFixture(given, use, blog, setup)
+
+  test(`${setup.name}: the first secret is listed, and ends at once when it is deleted`, () =>
+    on({}, async fixture => {
+      const app = await fixture.app()
+      const [first, ...more] = await secretsOf(fixture, app)
+      assert.ok(first && more.length === 0)
+      assert.equal(first.prefix, app.client_secret.slice(0, 10))
+      assert.equal(first.expires_at, null)
+      const renewed = await rotate(fixture, app)
+      assert.ok((await works(fixture, secretOf(app))) && (await works(fixture, secretOf(renewed))))
+      await end(fixture, first.id)
+      assert.ok(!(await works(fixture, secretOf(app))), 'a deleted first secret works')
+      assert.ok(await works(fixture, secretOf(renewed)))
+      // The last one may go too; then a new one is made.
+      await end(fixture, renewed.secretId)
+      assert.ok(!(await works(fixture, secretOf(renewed))))
+      assert.ok(await works(fixture, secretOf(await rotate(fixture, app))))
+    }))
+
+  test(`${setup.name}: a rotation stores the end of those before it, which a deletion does not take back`, () =>
+    on({ 'oauth.secretOverlap': 0 }, async fixture => {
+      const app = await fixture.app()
+      const renewed = await rotate(fixture, app)
+      assert.ok(!(await works(fixture, secretOf(app))))
+      await end(fixture, renewed.secretId)
+      assert.ok(!(await works(fixture, secretOf(app))), 'a deleted newer secret revives an older one')
+      const [first] = await secretsOf(fixture, app)
+      assert.ok(first?.expires_at && Date.parse(first.expires_at) <= Date.now())
+    }))
+
+  test(`${setup.name}: what an older version keeps in a column is a row after the start`, () =>
+    on({}, async fixture => {
+      const app = await oldApp(fixture)
+      await fixture.restart()
+      const [first, ...more] = await secretsOf(fixture, app)
+      assert.ok(first && more.length === 0)
+      assert.deepEqual([first.prefix, first.expires_at], ['ps_', null])
+      assert.ok(await works(fixture, secretOf(app)))
+      await end(fixture, first.id)
+      assert.ok(!(await works(fixture, secretOf(app))))
+      await fixture.restart()
+      assert.ok(!(await works(fixture, secretOf(app))), 'a deleted secret comes back at a start')
+      assert.deepEqual(await secretsOf(fixture, app), [])
+    }))
+
+  test(`${setup.name}: an app that an older node has just made is moved when it is first looked at`, () =>
+    on({}, async fixture => {
+      const app = await oldApp(fixture)
+      assert.ok(await works(fixture, secretOf(app)))
+      const [first] = await secretsOf(fixture, app)
+      assert.ok(first)
+      await end(fixture, first.id)
+      assert.ok(!(await works(fixture, secretOf(app))))
+    }))
+
+  test(`${setup.name}: a rotation by an older node counts, and keeps counting when its secret is deleted here`, () =>
+    on({ 'oauth.secretOverlap': 0 }, async fixture => {
+      const other = newClientSecret()
+      const app = await oldApp(fixture, [other])
+      const renewed = { client_id: app.client_id, client_secret: other }
+      assert.ok(await works(fixture, renewed))
+      assert.ok(!(await works(fixture, secretOf(app))))
+      const [row, ...more] = await secretsOf(fixture, app)
+      assert.ok(row && more.length === 0, 'a secret that has ended is moved')
+      await end(fixture, row.id)
+      assert.ok(!(await works(fixture, secretOf(app))))
+    }))
+
+  test(`${setup.name}: a first secret that is on its way out keeps its end when it is moved`, () =>
+    on({ 'oauth.secretOverlap': day }, async fixture => {
+      const other = newClientSecret()
+      const app = await oldApp(fixture, [other])
+      const renewed = { client_id: app.client_id, client_secret: other }
+      assert.ok((await works(fixture, secretOf(app))) && (await works(fixture, renewed)))
+      const rows = await secretsOf(fixture, app)
+      const newer = rows.find(({ prefix }) => prefix !== 'ps_')
+      const first = rows.find(({ prefix }) => prefix === 'ps_')
+      assert.ok(newer && first && rows.length === 2)
+      assert.deepEqual(
+        [newer.expires_at, first.expires_at],
+        [null, new Date(Date.parse(newer.created_at) + day * 1000).toISOString()],
+      )
+    }))
+
+  test(`${setup.name}: two nodes that move the same secret make one row, and one that comes too late none`, () =>
+    on({}, async fixture => {
+      const app = await oldApp(fixture)
+      await beside(fixture.place, async (run, records) => {
+        const secrets = new AppSecrets({ run, records, overlapSeconds: day })
+        await Promise.all(Array.from({ length: 5 }, () => secrets.settle(app.id)))
+        const [first, ...more] = (await appById(run, app.id))?.secrets ?? []
+        assert.ok(first && more.length === 0)
+        // A node that has read the column before all this, and goes on after the row was deleted.
+        const late = new AppSecrets({
+          run: { ...run, list: async (plan, principal) => stale(await run.list(plan, principal)) },
+          records,
+          overlapSeconds: day,
+        })
+        await secrets.end(first.id)
+        await late.settle(app.id)
+        assert.deepEqual((await appById(run, app.id))?.secrets, [])
+        function stale(answer: Awaited<ReturnType<Run['list']>>) {
+          const hash = JSON.stringify(secretHash(app.client_secret))
+          return {
+            ...answer,
+            text: answer.text?.replace('"secret_hash":null', `"secret_hash":${hash}`) ?? null,
+          }
+        }
+      })
+      assert.ok(!(await works(fixture, secretOf(app))))
+    }))
+}
+
+test('a stranger ends no secret; its owner does, by GraphQL too', async () => {
+  await withFixture({}, async fixture => {
+    const app = await fixture.app()
+    const [first] = await secretsOf(fixture, app)
+    const path = `/api/v1/oauth_app_secrets/${first?.id}`
+    const refused = await fixture.call(path, { method: 'DELETE', key: fixture.ben.key })
+    assert.equal(refused.status, 404)
+    assert.ok(await works(fixture, secretOf(app)))
+    const query = `mutation { deleteOauthAppSecret(id: "${first?.id}") }`
+    const ended = await fixture.call('/graphql', { method: 'POST', key: fixture.ann.key, body: { query } })
+    assert.doesNotMatch(ended.text, /errors/)
+    assert.ok(!(await works(fixture, secretOf(app))))
+  })
+})
+
+test('a rotation with a shorter overlap ends earlier what was to end later, and a longer one nothing later', async () => {
+  await withFixture({}, async fixture => {
+    const app = await fixture.app()
+    await beside(fixture.place, async (run, records) => {
+      const ends = async () => (await appById(run, app.id))?.secrets.map(({ expires_at }) => expires_at)
+      const rotate = (overlapSeconds: number) =>
+        new AppSecrets({ run, records, overlapSeconds }).rotate(app.id)
+      await rotate(day)
+      const [, first] = (await ends()) ?? []
+      assert.ok(first && Date.parse(first) > Date.now() + (day - 600) * 1000)
+      await rotate(0)
+      const [newest, ...older] = (await ends()) ?? []
+      assert.equal(newest, null)
+      assert.equal(older.length, 2)
+      for (const end of older) assert.ok(end && Date.parse(end) <= Date.now(), String(end))
+      await rotate(day)
+      assert.deepEqual((await ends())?.slice(2), older)
+    })
+    assert.ok(!(await works(fixture, secretOf(app))))
+  })
+})
+
+test('a secret that an older node has made is deleted only after the ends that it causes are stored', async () => {
+  await withFixture({}, async fixture => {
+    const app = await fixture.app()
+    await beside(fixture.place, async (run, records) => {
+      const id = await createBySystem(
+        run,
+        'oauth_app_secrets',
+        {},
+        { ...newSecret().computed, app_id: app.id },
+      )
+      await new AppSecrets({ run, records, overlapSeconds: 0 }).end(id)
+      const [first, ...more] = (await appById(run, app.id))?.secrets ?? []
+      assert.ok(first?.expires_at && more.length === 0)
+      assert.ok(Date.parse(first.expires_at) <= Date.now())
+    })
+    assert.ok(!(await works(fixture, secretOf(app))))
+  })
+})
+
+test('an app whose first secret cannot be stored is taken back', async () => {
+  await withFixture({}, async ({ place, ann, call }) => {
+    await beside(place, async (run, records) => {
+      const values = { name: 'Half', redirect_uris: [] }
+      const id = await createBySystem(run, 'oauth_apps', values, { client_id: 'app_half', user_id: ann.id })
+      const write: Run['write'] = (plan, principal) =>
+        plan.shape.kind === 'create' ? Promise.reject(new Error('no')) : run.write(plan, principal)
+      const secrets = new AppSecrets({ run: { ...run, write }, records, overlapSeconds: day })
+      await assert.rejects(secrets.addFirst(id, newSecret()), /no/)
+    })
+    assert.deepEqual((await call('/api/v1/oauth_apps', { key: ann.key })).json.data, [])
+  })
+})
+
+const at = (hour: number) => new Date(Date.UTC(2026, 0, 1, hour)).toISOString()
+
+function row(id: number, hour: number, expires: string | null, prefix = `ps_${id}`): AppSecretRow {
+  return { id, hash: `hash ${id}`, prefix, created_at: at(hour), expires_at: expires }
+}
+
+test('each newer secret ends those before it, at the earliest time', () => {
+  const hour = Date.UTC(2026, 0, 1)
+  const cases: readonly (readonly [
+    readonly AppSecretRow[],
+    string | null,
+    readonly (number | undefined)[],
+  ])[] = [
+    // As an older node leaves them.
+    [[row(3, 9, null), row(2, 2, null)], 'first', [undefined, 10, 3]],
+    // A clock that was set back makes no newer secret an older one.
+    [[row(3, 1, null), row(2, 9, null)], null, [undefined, 2]],
+    // Once stored, an end is no later, whatever is deleted or set.
+    [[row(2, 2, at(3))], null, [3]],
+    [[row(4, 2, null), row(2, 0, at(9))], null, [undefined, 9]],
+    // One that has an end has ended those before it all the same.
+    [[row(3, 4, at(7)), row(2, 0, null)], 'first', [7, 5, 1]],
+    // What was moved is the oldest, whatever its id, and has one end in both places.
+    [[row(9, 0, null, 'ps_'), row(2, 5, null)], 'hash 9', [6, undefined]],
+    [[row(2, 5, null)], 'hash 2', [undefined]],
+  ]
+  for (const [secrets, secret_hash, ends] of cases) {
+    const found = secretHashes({ secrets, secret_hash }, 3600).map(({ expiresAt }) => expiresAt)
+    const expected = ends.map(end => (end === undefined ? undefined : hour + end * 3600 * 1000))
+    assert.deepEqual(found, expected)
+  }
+})

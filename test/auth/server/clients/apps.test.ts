@@ -1,0 +1,363 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { rotateKeys } from '../../../../src/auth/server/tokens/signing-keys.ts'
+import { checkModel } from '../../../../src/model/check.ts'
+import { earlyInMinute } from '../../../cluster/window.ts'
+import {
+  type App,
+  type Fixture,
+  newTokens,
+  post,
+  redirectUri,
+  secretOf,
+  withFixture,
+} from '../../../conformance/oauth/server.ts'
+import blog from '../../../models/blog.ts'
+import { recordsBeside } from '../../encryption/other-process.ts'
+
+const minimal = { name: 'Mine', redirect_uris: [redirectUri] }
+
+function ownToken(url: string, app: App, more = {}) {
+  return post(`${url}/oauth/token`, {
+    grant_type: 'client_credentials',
+    scope: 'read:post',
+    ...secretOf(app),
+    ...more,
+  })
+}
+
+function tokensOf(fixture: Fixture, app: App, scope = 'offline_access read:post write:post read:user') {
+  return newTokens(fixture, app, { browser: fixture.browser(), person: fixture.ann, scope })
+}
+
+const status = async (fixture: Fixture, token: string | undefined, path = '/api/v1/posts') =>
+  (await fixture.call(path, { headers: { Authorization: `Bearer ${token}` } })).status
+
+test('an app is made with defaults; its secret is shown once, and its id is not the client’s to choose', async () => {
+  await withFixture({}, async ({ call, ann }) => {
+    const made = await call('/api/v1/oauth_apps', { method: 'POST', key: ann.key, body: minimal })
+    assert.equal(made.status, 201)
+    assert.match(String(made.json.client_id), /^app_[A-Za-z0-9_-]{20}$/)
+    assert.match(String(made.json.client_secret), /^ps_[A-Za-z0-9_-]{43}$/)
+    const { type, scopes, default_scopes, scope_separator, access_token_format } = made.json
+    assert.deepEqual(
+      [type, scopes, default_scopes, scope_separator, access_token_format],
+      ['confidential', null, null, null, null],
+    )
+    const read = await call(`/api/v1/oauth_apps/${made.json.id}`, { key: ann.key })
+    const { client_secret: _shown, ...rest } = made.json
+    assert.deepEqual(read.json, rest)
+    for (const field of ['client_id', 'secret_hash', 'user_id']) {
+      const refused = await call('/api/v1/oauth_apps', {
+        method: 'POST',
+        key: ann.key,
+        body: { ...minimal, [field]: 'x' },
+      })
+      assert.deepEqual([refused.status, refused.code], [400, 'VALIDATION_FAILED'], field)
+    }
+    const publicApp = await call('/api/v1/oauth_apps', {
+      method: 'POST',
+      key: ann.key,
+      body: { ...minimal, type: 'public' },
+    })
+    assert.ok(!('client_secret' in publicApp.json))
+    const patched = await call(`/api/v1/oauth_apps/${made.json.id}`, {
+      method: 'PATCH',
+      key: ann.key,
+      body: { type: 'public' },
+    })
+    assert.equal(patched.status, 400)
+  })
+})
+
+test('an app is made by GraphQL too, with its secret', async () => {
+  await withFixture({}, async ({ call, ann }) => {
+    const query =
+      'mutation ($uris: JSON!) { createOauthApp(name: "G", redirectUris: $uris) { clientId clientSecret } }'
+    const made = await call('/graphql', {
+      method: 'POST',
+      key: ann.key,
+      body: { query, variables: { uris: [redirectUri] } },
+    })
+    const { createOauthApp: app } = (made.json.data ?? {}) as { createOauthApp?: Record<string, string> }
+    assert.match(String(app?.clientSecret), /^ps_/, made.text)
+    assert.match(String(app?.clientId), /^app_/)
+  })
+})
+
+test('an app is its owner’s own', async () => {
+  await withFixture({}, async fixture => {
+    const { call, ben } = fixture
+    const { id } = await fixture.app()
+    const listed = await call('/api/v1/oauth_apps', { key: ben.key })
+    assert.deepEqual(listed.json.data, [])
+    assert.equal((await call(`/api/v1/oauth_apps/${id}`, { key: ben.key })).status, 404)
+    assert.equal((await call(`/api/v1/oauth_apps/${id}`, { method: 'DELETE', key: ben.key })).status, 404)
+    const taken = await call('/api/v1/oauth_app_secrets', {
+      method: 'POST',
+      key: ben.key,
+      body: { app_id: id },
+    })
+    assert.equal(taken.status, 400, taken.text)
+    assert.ok(!taken.text.includes('ps_'))
+    assert.equal((await call('/api/v1/oauth_apps')).status, 401)
+  })
+})
+
+test('default scopes are among the scopes', async () => {
+  await withFixture({}, async ({ call, ann }) => {
+    const body = { ...minimal, scopes: ['read:post'], default_scopes: ['write:post'] }
+    const made = await call('/api/v1/oauth_apps', { method: 'POST', key: ann.key, body })
+    assert.equal(made.code, 'VALIDATION_FAILED')
+    assert.match(made.text, /default_scopes/)
+  })
+})
+
+test('default scopes stay among the scopes, whichever of both is changed, by whatever method', async () => {
+  await withFixture({}, async fixture => {
+    const { call, ann, ben } = fixture
+    const { id } = await fixture.app({
+      scopes: ['openid', 'write:post', 'read:user'],
+      default_scopes: ['read:post', 'read:user'],
+    })
+    const path = `/api/v1/oauth_apps/${id}`
+    const graphql = (given: string) =>
+      call('/graphql', {
+        method: 'POST',
+        key: ann.key,
+        body: { query: `mutation { updateOauthApp(id: "${id}", ${given}) { id } }` },
+      })
+    const refused: readonly object[] = [
+      { default_scopes: ['write:user'] },
+      { default_scopes: ['read:post', 'openid', 'email'] },
+      { scopes: ['openid', 'write:post'] },
+      { scopes: [] },
+      { scopes: ['read:post', 'read:user'], default_scopes: ['write:post'] },
+    ]
+    for (const body of refused) {
+      const patched = await call(path, { method: 'PATCH', key: ann.key, body })
+      assert.deepEqual([patched.status, patched.code], [400, 'VALIDATION_FAILED'], JSON.stringify(body))
+      assert.match(patched.text, /"field":"default_scopes"/)
+    }
+    const put = { ...minimal, scopes: ['read:user'], default_scopes: ['write:user'] }
+    assert.equal((await call(path, { method: 'PUT', key: ann.key, body: put })).status, 400)
+    assert.match((await graphql('scopes: ["openid"]')).text, /VALIDATION_FAILED/)
+    assert.match((await graphql('defaultScopes: ["write:user"]')).text, /VALIDATION_FAILED/)
+    // A stranger learns nothing of the app by what is refused.
+    for (const body of refused) {
+      assert.equal((await call(path, { method: 'PATCH', key: ben.key, body })).status, 404)
+    }
+    const taken: readonly object[] = [
+      { default_scopes: ['write:post', 'read:post'] },
+      { scopes: ['write:post', 'read:user'] },
+      { scopes: null },
+      { default_scopes: ['write:user'] },
+      { default_scopes: null },
+      { scopes: ['read:post'] },
+      { name: 'Other' },
+    ]
+    for (const body of taken) {
+      const patched = await call(path, { method: 'PATCH', key: ann.key, body })
+      assert.equal(patched.status, 200, `${JSON.stringify(body)} ${patched.text}`)
+    }
+    assert.doesNotMatch((await graphql('defaultScopes: ["read:post"]')).text, /errors/)
+    // Whatever is replaced is replaced as a whole.
+    const replaced = await call(path, {
+      method: 'PUT',
+      key: ann.key,
+      body: { ...minimal, default_scopes: ['write:user'] },
+    })
+    assert.equal(replaced.status, 200, replaced.text)
+  })
+})
+
+test('what is no redirect URI is none to begin with, and none later', async () => {
+  await withFixture({}, async fixture => {
+    const { call, ann } = fixture
+    const { id } = await fixture.app()
+    const path = `/api/v1/oauth_apps/${id}`
+    const wrong = [
+      '',
+      'callback',
+      '/callback',
+      '//app.example.com/cb',
+      'http://app.example.com/cb',
+      'https://app.example.com/cb#part',
+      'https://user@app.example.com/cb',
+      'https://*.example.com/cb\\n',
+      'https://app.example.com/ cb',
+      'javascript:alert(1)',
+      'data:text/html,x',
+      'file:///etc/passwd',
+      'HTTPS://app.example.com/cb',
+      'http://localhost.example.com/cb',
+      'http://127.0.0.1.example.com/cb',
+      'myapp://cb',
+    ]
+    for (const uri of wrong) {
+      const body = { ...minimal, redirect_uris: [redirectUri, uri] }
+      const statuses = [
+        await call('/api/v1/oauth_apps', { method: 'POST', key: ann.key, body }),
+        await call(path, { method: 'PATCH', key: ann.key, body: { redirect_uris: body.redirect_uris } }),
+        await call(path, { method: 'PUT', key: ann.key, body }),
+      ].map(({ status, code }) => `${status} ${code}`)
+      assert.deepEqual(statuses, Array(3).fill('400 VALIDATION_FAILED'), uri)
+      const query = `mutation ($uris: JSON!) { updateOauthApp(id: "${id}", redirectUris: $uris) { id } }`
+      const variables = { uris: body.redirect_uris }
+      const changed = await call('/graphql', { method: 'POST', key: ann.key, body: { query, variables } })
+      assert.match(changed.text, /VALIDATION_FAILED/, uri)
+    }
+  })
+})
+
+test('a deleted app, a deleted user and a lost role end what a token can do, at once', async () => {
+  await withFixture({}, async fixture => {
+    const { call, admin, ann } = fixture
+    const [one, two] = [await fixture.app(), await fixture.app()]
+    const ofOne = await tokensOf(fixture, one)
+    const ofTwo = await tokensOf(fixture, two)
+    assert.equal(await status(fixture, ofOne.access_token), 200)
+    await call(`/api/v1/oauth_apps/${one.id}`, { method: 'DELETE', key: ann.key })
+    assert.equal(await status(fixture, ofOne.access_token), 401)
+    assert.equal(await status(fixture, ofTwo.access_token), 200)
+    const other = await newTokens(fixture, two, {
+      browser: fixture.browser(),
+      person: fixture.ben,
+      scope: 'read:post',
+    })
+    assert.equal(await status(fixture, other.access_token), 200)
+    await call(`/api/v1/users/${fixture.ben.id}`, { method: 'DELETE', key: admin.key })
+    assert.equal(await status(fixture, other.access_token), 401)
+  })
+})
+
+for (const format of ['opaque', 'jwt'] as const) {
+  test(`${format} tokens: read, introspected, revoked, and dead after that`, async () => {
+    await withFixture({}, async fixture => {
+      const app = await fixture.app({ access_token_format: format })
+      const { access_token = '', refresh_token = '' } = await tokensOf(fixture, app)
+      assert.equal(access_token.split('.').length, format === 'jwt' ? 3 : 1)
+      assert.equal(await status(fixture, access_token), 200)
+      const before = await post(`${fixture.url}/oauth/introspect`, { token: access_token, ...secretOf(app) })
+      assert.equal(before.json.active, true, before.text)
+      assert.equal(before.json.scope, 'offline_access read:post write:post read:user')
+      assert.equal(before.json.aud, fixture.url)
+      assert.equal(before.json.sub, String(fixture.ann.id))
+      assert.equal(
+        (await post(`${fixture.url}/oauth/revoke`, { token: access_token, ...secretOf(app) })).status,
+        200,
+      )
+      assert.equal(await status(fixture, access_token), 401)
+      const after = await post(`${fixture.url}/oauth/introspect`, { token: access_token, ...secretOf(app) })
+      assert.deepEqual(after.json, { active: false })
+      assert.equal(typeof refresh_token, 'string')
+    })
+  })
+}
+
+test('new signing keys break no live token, and sign from then on without a restart', async () => {
+  await withFixture({ 'oauth.accessTokenFormat': 'jwt' }, async fixture => {
+    const app = await fixture.app()
+    const { access_token: old = '' } = await tokensOf(fixture, app)
+    const store = await fixture.place.openStore(checkModel(blog))
+    await rotateKeys(await recordsBeside(store, fixture.place), 3600)
+    await store.close()
+    assert.equal(await status(fixture, old), 200)
+    const { access_token: fresh = '' } = await tokensOf(fixture, app)
+    assert.notEqual(fresh.split('.')[0], old.split('.')[0])
+    assert.equal(await status(fixture, fresh), 200)
+    const { keys } = (await fixture.call('/oauth/jwks')).json as { keys: { kid: string; d?: string }[] }
+    assert.equal(keys.length, 4)
+    assert.ok(keys.every(key => !('d' in key)))
+  })
+})
+
+test('an app by itself has its scopes and no user', async () => {
+  await withFixture({}, async fixture => {
+    const app = await fixture.app()
+    const { json } = await ownToken(fixture.url, app, { scope: 'read:post read:user write:post' })
+    const headers = { Authorization: `Bearer ${json.access_token}` }
+    const posts = await fixture.call('/api/v1/posts', { headers })
+    assert.equal(posts.status, 200)
+    assert.match(String(posts.headers.get('cache-control')), /private/)
+    const users = await fixture.call('/api/v1/users', { headers })
+    assert.deepEqual([users.status, users.code], [403, 'FORBIDDEN'])
+    const body = { title: 'x' }
+    assert.equal((await fixture.call('/api/v1/posts', { method: 'POST', headers, body })).status, 403)
+    assert.equal((await fixture.call('/api/v1/me', { headers })).status, 403)
+    const { json: narrow } = await ownToken(fixture.url, app, { scope: 'read:user' })
+    const refused = await fixture.call('/api/v1/posts', {
+      headers: { Authorization: `Bearer ${narrow.access_token}` },
+    })
+    assert.deepEqual([refused.status, refused.code], [403, 'INSUFFICIENT_SCOPE'])
+    assert.match(
+      String(refused.headers.get('www-authenticate')),
+      /scope="read:post".*resource_metadata="http/,
+    )
+  })
+})
+
+test('a refresh is answered again to the very same request, where the service is set so', async () => {
+  await withFixture({ 'oauth.refreshReplay': 60 }, async fixture => {
+    const app = await fixture.app()
+    const { refresh_token = '' } = await tokensOf(fixture, app)
+    const form = { grant_type: 'refresh_token', refresh_token, ...secretOf(app) }
+    const answers = await Promise.all(
+      Array.from({ length: 5 }, () => post(`${fixture.url}/oauth/token`, form)),
+    )
+    assert.deepEqual(
+      answers.map(answer => answer.status),
+      [200, 200, 200, 200, 200],
+    )
+    const [first] = answers
+    for (const { json } of answers) assert.deepEqual(json, first?.json)
+    assert.equal(await status(fixture, String(first?.json.access_token)), 200)
+    const other = await post(`${fixture.url}/oauth/token`, { ...form, scope: 'read:post' })
+    assert.deepEqual([other.status, other.json.error], [400, 'invalid_grant'])
+  })
+})
+
+test('the token endpoint has a tighter budget of its own', async () => {
+  await withFixture({ rateLimit: 1000, 'oauth.tokenRateLimit': 3 }, async fixture => {
+    await earlyInMinute()
+    const app = await fixture.app()
+    const wrong = { ...app, client_secret: 'ps_guess' }
+    const statuses: number[] = []
+    for (let guess = 0; guess < 4; guess++) statuses.push((await ownToken(fixture.url, wrong)).status)
+    assert.deepEqual(statuses, [401, 401, 401, 429])
+    const limited = await ownToken(fixture.url, app)
+    assert.equal(limited.status, 429)
+    assert.match(String(limited.headers.get('retry-after')), /^\d+$/)
+    assert.equal(limited.headers.get('x-ratelimit-limit'), '3')
+    assert.equal((await fixture.call('/oauth/jwks')).status, 200)
+  })
+})
+
+test('apps register themselves only with the initial token, and their secret is stored as a hash', async () => {
+  const body = {
+    redirect_uris: ['https://app.example/cb'],
+    client_name: 'Self',
+    token_endpoint_auth_method: 'client_secret_post',
+  }
+  await withFixture({}, async ({ call }) => {
+    assert.equal((await call('/oauth/register', { method: 'POST', body })).status, 404)
+  })
+  const token = 'an-initial-access-token-that-is-long'
+  await withFixture({ 'oauth.registrationToken': token }, async ({ call, url }) => {
+    assert.equal((await call('/oauth/register', { method: 'POST', body })).status, 401)
+    assert.equal((await call('/oauth/register', { method: 'POST', body, key: 'x'.repeat(36) })).status, 401)
+    const made = await call('/oauth/register', { method: 'POST', body, key: token })
+    assert.equal(made.status, 201, made.text)
+    const { client_id, client_secret } = made.json as { client_id: string; client_secret: string }
+    const form = {
+      grant_type: 'authorization_code',
+      code: 'x',
+      redirect_uri: 'https://app.example/cb',
+      client_id,
+    }
+    const right = await post(`${url}/oauth/token`, { ...form, client_secret })
+    assert.equal(right.json.error, 'invalid_grant', right.text)
+    const wrong = await post(`${url}/oauth/token`, { ...form, client_secret: `${client_secret}x` })
+    assert.equal(wrong.json.error, 'invalid_client')
+  })
+})

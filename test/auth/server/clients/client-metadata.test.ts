@@ -1,0 +1,78 @@
+/** What the library is told of an app, and which of its secrets are good. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { AppRow } from '../../../../src/auth/server/clients/apps.ts'
+import { clientMetadata, isNative, isSecretOf } from '../../../../src/auth/server/clients/client-metadata.ts'
+import { secretHash } from '../../../../src/auth/server/secret.ts'
+
+const device = 'urn:ietf:params:oauth:grant-type:device_code'
+const app = {
+  id: 1,
+  user_id: 7,
+  name: 'An app',
+  type: 'confidential',
+  redirect_uris: ['https://app.example/cb'],
+  scopes: null,
+  default_scopes: null,
+  scope_separator: null,
+  access_token_format: null,
+  logo_uri: null,
+  homepage_uri: null,
+  client_id: 'app_x',
+  secret_hash: secretHash('first'),
+  secrets: [],
+  created_at: '2026-01-01T00:00:00.000Z',
+} as AppRow
+
+const grants: readonly (readonly [
+  what: string,
+  changes: Partial<AppRow>,
+  responses: readonly string[],
+  grants: readonly string[],
+])[] = [
+  ['a confidential app', {}, ['code'], ['authorization_code', 'refresh_token', device, 'client_credentials']],
+  ['a public app', { type: 'public' }, ['code'], ['authorization_code', 'refresh_token', device]],
+  [
+    'an app that codes lead nowhere for',
+    { redirect_uris: [] },
+    [],
+    ['refresh_token', device, 'client_credentials'],
+  ],
+  ['a public one of that sort', { redirect_uris: [], type: 'public' }, [], ['refresh_token', device]],
+]
+
+for (const [what, changes, responses, expected] of grants) {
+  test(`the grants of ${what}`, () => {
+    const metadata = clientMetadata({ ...app, ...changes }, 0)
+    assert.deepEqual([metadata.response_types, metadata.grant_types], [responses, expected])
+    assert.equal(
+      metadata.token_endpoint_auth_method,
+      changes.type === 'public' ? 'none' : 'client_secret_basic',
+    )
+    assert.equal('client_secret' in metadata, changes.type !== 'public')
+  })
+}
+
+test('a secret is good until it ends, each by itself', () => {
+  const now = Date.now()
+  const hashes = [
+    { hash: secretHash('lasting'), expiresAt: undefined },
+    { hash: secretHash('ending'), expiresAt: now + 60_000 },
+    { hash: secretHash('ended'), expiresAt: now - 1 },
+  ]
+  assert.deepEqual(
+    ['lasting', 'ending', 'ended', 'wrong', ''].map(secret => isSecretOf(hashes, secret)),
+    [true, true, false, false, false],
+  )
+  assert.equal(isSecretOf([], 'lasting'), false)
+})
+
+test('an app on its user’s machine is sent back to that machine, or to a scheme of its own', () => {
+  const native = (...uris: string[]) => isNative({ redirect_uris: uris })
+  assert.equal(native('http://127.0.0.1/cb'), true)
+  assert.equal(native('http://127.0.0.1:80/cb', 'http://[::1]/cb'), true)
+  assert.equal(native('com.example.app:/cb', 'https://app.example/cb'), true)
+  assert.equal(native('https://app.example/cb', 'http://127.0.0.1/cb'), false)
+  assert.equal(native('http://127.0.0.1.app.example/cb'), false)
+  assert.equal(native(), false)
+})

@@ -1,0 +1,138 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { formText, parseForm } from '../../../../src/auth/server/requests/form.ts'
+import {
+  authorizationRequest,
+  deviceRequest,
+  repeatedParameter,
+  tokenRequest,
+} from '../../../../src/auth/server/requests/parameters.ts'
+
+const rules = {
+  resources: new Set(['https://a.example', 'https://a.example/api/v1']),
+  defaultScopes: (clientId: string) => (clientId === 'known' ? ['read:post', 'read:user'] : []),
+}
+
+const authorize = async (query: string) => formText(await authorizationRequest(parseForm(query), rules))
+const redeem = (form: string) => formText(tokenRequest(parseForm(form), rules))
+
+test('a short authorization request asks for a code; scopes may have commas', async () => {
+  assert.equal(
+    await authorize('client_id=a&scope=read:post,read:user&state=s'),
+    'client_id=a&scope=read%3Apost+read%3Auser&state=s&response_type=code',
+  )
+  assert.equal(
+    await authorize('client_id=a&scope=read:post%20,%20read:user,&response_type=code'),
+    'client_id=a&scope=read%3Apost+read%3Auser&response_type=code',
+  )
+})
+
+test('with openid a missing response_type stays missing', async () => {
+  assert.equal(await authorize('client_id=a&scope=openid,email'), 'client_id=a&scope=openid+email')
+})
+
+test('an empty response_type is not a missing one', async () => {
+  assert.equal(await authorize('client_id=a&scope=x&response_type='), 'client_id=a&scope=x&response_type=')
+})
+
+test('without a scope, or with an empty one, the app’s own count', async () => {
+  const expected = 'client_id=known&scope=read%3Apost+read%3Auser&response_type=code'
+  assert.equal(await authorize('client_id=known'), expected)
+  assert.equal(await authorize('client_id=known&scope='), expected)
+  assert.equal(await authorize('client_id=unknown'), 'client_id=unknown&response_type=code')
+  assert.equal(
+    formText(await deviceRequest(parseForm('client_id=known'), rules)),
+    'client_id=known&scope=read%3Apost+read%3Auser',
+  )
+})
+
+test('lasting access asks for consent, unless the app says something else', async () => {
+  assert.equal(
+    await authorize('client_id=a&scope=offline_access&response_type=code'),
+    'client_id=a&scope=offline_access&response_type=code&prompt=consent',
+  )
+  assert.equal(
+    await authorize('client_id=a&scope=offline_access&response_type=code&prompt=none'),
+    'client_id=a&scope=offline_access&response_type=code&prompt=none',
+  )
+})
+
+test('our own resources are taken off, others and those named twice are not', async () => {
+  assert.equal(
+    await authorize(
+      'client_id=a&scope=x&response_type=code&resource=https://a.example/&resource=https://a.example/api/v1',
+    ),
+    'client_id=a&scope=x&response_type=code',
+  )
+  assert.match(await authorize('client_id=a&scope=x&resource=https://b.example'), /resource=https%3A%2F%2Fb/)
+  assert.match(await authorize('client_id=a&scope=x&resource=https://a.example.b'), /resource=/)
+  assert.match(
+    await authorize('client_id=a&resource=https://a.example&resource=https://a.example'),
+    /resource=.*resource=/,
+  )
+})
+
+test('what was pushed is left as it is', async () => {
+  assert.equal(await authorize('client_id=known&request_uri=urn:x'), 'client_id=known&request_uri=urn%3Ax')
+})
+
+test('a redirect address that comes twice leads nowhere', async () => {
+  const made = parseForm(
+    await authorize('client_id=a&redirect_uri=https://a.example/&redirect_uri=https://b.example/'),
+  )
+  assert.deepEqual(
+    made.filter(([name]) => name === 'redirect_uri').map(([, value]) => URL.canParse(value)),
+    [false],
+  )
+})
+
+test('a token request without grant_type is for a code, with everything that takes', () => {
+  const short = 'client_id=a&client_secret=b&code=c'
+  assert.equal(redeem(short), `${short}&grant_type=authorization_code`)
+  for (const form of [
+    'client_id=a&client_secret=b',
+    'client_id=a&code=c',
+    'client_secret=b&code=c',
+    `${short}&grant_type=`,
+  ]) {
+    assert.equal(redeem(form), form)
+  }
+  assert.equal(
+    redeem('grant_type=refresh_token&refresh_token=r&scope=a,b'),
+    'grant_type=refresh_token&refresh_token=r&scope=a+b',
+  )
+  assert.equal(
+    redeem('grant_type=refresh_token&refresh_token=r&scope='),
+    'grant_type=refresh_token&refresh_token=r',
+  )
+})
+
+test('what comes twice is found, whatever else is there', () => {
+  fc.assert(
+    fc.property(fc.uniqueArray(fc.string({ minLength: 1 }), { minLength: 1 }), fc.nat(), (names, at) => {
+      const pairs = names.map(name => [name, 'x'] as const)
+      assert.equal(repeatedParameter(pairs), undefined)
+      const again = names[at % names.length] ?? ''
+      assert.equal(repeatedParameter([...pairs, [again, again === 'resource' ? 'x' : 'y']]), again)
+    }),
+  )
+  assert.equal(repeatedParameter(parseForm('resource=a&resource=b')), undefined)
+  assert.equal(repeatedParameter(parseForm('resource=a&resource=a')), 'resource')
+  assert.equal(repeatedParameter(parseForm('__proto__=a&constructor=b')), undefined)
+})
+
+test('a request that is right already means the same afterwards', async () => {
+  const word = fc.stringMatching(/^[a-z:_]{1,12}$/).filter(one => one !== 'offline_access')
+  await fc.assert(
+    fc.asyncProperty(fc.array(word, { minLength: 1 }), fc.string(), async (scopes, state) => {
+      const query = formText([
+        ['client_id', 'a'],
+        ['response_type', 'code'],
+        ['scope', scopes.join(' ')],
+        ['state', state],
+      ])
+      assert.equal(await authorize(query), query)
+    }),
+  )
+})

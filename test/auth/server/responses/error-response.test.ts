@@ -1,0 +1,59 @@
+/** What is refused before OAuth's own checks is told in OAuth's words too, so that its clients understand it. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import * as client from 'openid-client'
+import { post, withFixture } from '../../../conformance/oauth/server.ts'
+
+const large = { token: 'x'.repeat(70_000) }
+
+test('an app that asks too much hears so by its library', () =>
+  withFixture({ 'oauth.tokenRateLimit': 1 }, async ({ url, app }) => {
+    const { client_id } = await app()
+    const config = await client.discovery(new URL(url), client_id, 'ps_guess', undefined, {
+      execute: [client.allowInsecureRequests],
+    })
+    const asked = async () => {
+      const error = await client.clientCredentialsGrant(config).then(
+        () => assert.fail('granted'),
+        (cause: unknown) => cause,
+      )
+      assert.ok(error instanceof client.ResponseBodyError, String(error))
+      return error
+    }
+    const answers = [await asked(), await asked(), await asked()]
+    const limited = answers.find(({ status }) => status === 429)
+    assert.equal(limited?.error, 'temporarily_unavailable')
+    assert.match(String(limited.error_description), /^The limit of 1 requests per minute is used up/)
+    assert.match(limited.response.headers.get('retry-after') ?? '', /^\d+$/)
+  }))
+
+for (const path of ['token', 'par', 'device', 'revoke', 'introspect']) {
+  test(`/oauth/${path}: a body that is too large is an invalid_request`, () =>
+    withFixture({}, async ({ url }) => {
+      const answer = await post(`${url}/oauth/${path}`, large, { Accept: 'application/problem+json' })
+      assert.equal(answer.status, 413)
+      assert.equal(answer.headers.get('content-type'), 'application/json')
+      assert.equal(answer.headers.get('cache-control'), 'no-store')
+      assert.deepEqual(Object.keys(answer.json), ['error', 'error_description'])
+      assert.equal(answer.json.error, 'invalid_request')
+      assert.match(String(answer.json.error_description), /^[\x20\x21\x23-\x5b\x5d-\x7e]+$/)
+    }))
+}
+
+test('another method is an invalid_request, and the header says which is right', () =>
+  withFixture({}, async ({ url }) => {
+    const answer = await fetch(`${url}/oauth/token`)
+    assert.deepEqual([answer.status, answer.headers.get('allow')], [405, 'POST'])
+    assert.deepEqual(await answer.json(), {
+      error: 'invalid_request',
+      error_description: '/oauth/token takes POST.',
+    })
+  }))
+
+test('elsewhere the errors are those of the API', () =>
+  withFixture({}, async ({ url }) => {
+    for (const path of ['/oauth/jwks', '/oauth/nothing', '/oauth/register']) {
+      const { error } = await (await fetch(`${url}${path}`, { method: 'DELETE' })).json()
+      assert.equal(typeof error.code, 'string', path)
+    }
+  }))

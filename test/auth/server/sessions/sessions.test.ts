@@ -1,0 +1,77 @@
+/** Sessions as their user ends them: their own, all but the one that asks, and what signing in has begun. */
+import assert from 'node:assert/strict'
+import { after, before, beforeEach, test } from 'node:test'
+import { isEnded } from '../../../../src/auth/server/sessions/session-ends.ts'
+import { Sessions } from '../../../../src/auth/server/sessions/sessions.ts'
+import { checkModel } from '../../../../src/model/check.ts'
+import { openSqlite, type SqliteStore } from '../../../../src/store/sqlite.ts'
+import blog from '../../../models/blog.ts'
+import { createUsers } from '../../../store/blog.ts'
+
+let store: SqliteStore
+let sessions: Sessions
+before(async () => {
+  store = openSqlite(checkModel(blog), { file: ':memory:' })
+  await createUsers(store, 2)
+  sessions = new Sessions(store.records, 3600)
+})
+after(() => store.close())
+
+const expiresAt = Date.now() + 3_600_000
+
+async function put(kind: string, id: string, owner: string, payload: object, alias?: string): Promise<void> {
+  await store.records.put({ kind, id, payload: JSON.stringify(payload), expiresAt, owner, alias })
+}
+
+beforeEach(async () => {
+  for (const [owner, uids] of [
+    ['1', ['here', 'there']],
+    ['2', ['elsewhere']],
+  ] as const) {
+    await store.records.deleteOwned(owner, ['Session', 'Interaction'])
+    for (const [at, uid] of uids.entries()) {
+      await put('Session', `cookie of ${uid}`, owner, { uid, accountId: owner, loginTs: 1000 + at }, uid)
+      await put('Interaction', `begun ${uid}`, owner, { session: { uid } })
+    }
+  }
+  await put('Interaction', 'begun without', '1', {})
+})
+
+const left = async (owner: string) =>
+  (await Promise.all(['Session', 'Interaction'].map(kind => store.records.byOwner(kind, owner)))).map(found =>
+    found.map(({ id }) => id),
+  )
+
+test('all of a user’s are told, the newest first, in milliseconds, and which one asks', async () => {
+  const all = await sessions.all(1, 'here')
+  assert.deepEqual(
+    all.map(({ id, userId, signedInAt, current }) => [id, userId, signedInAt, current]),
+    [
+      ['there', 1, 1_001_000, false],
+      ['here', 1, 1_000_000, true],
+    ],
+  )
+})
+
+test('one’s own session can be ended, and nobody else’s', async () => {
+  assert.equal(await sessions.revoke(1, 'elsewhere'), false)
+  assert.equal(await sessions.revoke(1, 'nowhere'), false)
+  assert.deepEqual((await left('2'))[0], ['cookie of elsewhere'])
+  assert.equal(await sessions.revoke(1, 'there'), true)
+  assert.deepEqual((await left('1'))[0], ['cookie of here'])
+  assert.deepEqual(await Promise.all(['there', 'elsewhere'].map(uid => isEnded(store.records, uid))), [
+    true,
+    false,
+  ])
+})
+
+test('to end all spares the one that asks, with what it has begun', async () => {
+  await sessions.revokeAll(1, 'here')
+  assert.deepEqual(await left('1'), [['cookie of here'], ['begun here']])
+  assert.deepEqual(await left('2'), [['cookie of elsewhere'], ['begun elsewhere']])
+})
+
+test('to end all where none asks spares none', async () => {
+  await sessions.revokeAll(1, undefined)
+  assert.deepEqual(await left('1'), [[], []])
+})

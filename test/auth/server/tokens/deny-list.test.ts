@@ -1,0 +1,107 @@
+/** What ends JWT access tokens before their time: written down before what it is about is gone, and for as long as it counts. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { setImmediate as turn } from 'node:timers/promises'
+import { Denials, grantHash, withDenials } from '../../../../src/auth/server/tokens/deny-list.ts'
+import type { NewRecord, Records, StoredRecord } from '../../../../src/records.ts'
+
+const life = 3600
+
+/** Records that tell in which order they were asked for changes, and take a while to make them. */
+function recording(owned: readonly string[] = []) {
+  const done: string[] = []
+  const denied: NewRecord[] = []
+  const slowly = async <T>(what: string, answer: T): Promise<T> => {
+    await turn()
+    done.push(what)
+    return answer
+  }
+  const records = {
+    put: (record: NewRecord) => {
+      denied.push(record)
+      return slowly(`deny ${record.id}`, undefined)
+    },
+    byOwner: async () => owned.map(id => ({ id })),
+    delete: (kind: string, id: string) => slowly(`delete ${kind} ${id}`, true),
+    deleteGrant: (grant: string) => slowly(`delete all of ${grant}`, 1),
+    deleteOwned: (owner: string) => slowly(`delete all of user ${owner}`, 1),
+  } as unknown as Records
+  return { records: withDenials(records, life), done, denied }
+}
+
+const [first, second] = [grantHash('first'), grantHash('second')]
+
+const deletions: readonly (readonly [
+  name: string,
+  remove: (records: Records) => Promise<unknown>,
+  expected: readonly string[],
+])[] = [
+  ['a grant', records => records.delete('Grant', 'first'), [`deny ${first}`, 'delete Grant first']],
+  ['all of a grant', records => records.deleteGrant('first'), [`deny ${first}`, 'delete all of first']],
+  ['a token', records => records.delete('AccessToken', 't'), ['deny t', 'delete AccessToken t']],
+  [
+    'a token of an app alone',
+    records => records.delete('ClientCredentials', 't'),
+    ['deny t', 'delete ClientCredentials t'],
+  ],
+  [
+    'a user’s grants',
+    records => records.deleteOwned('7', ['Grant', 'AccessToken']),
+    [`deny ${first}`, `deny ${second}`, 'delete all of user 7'],
+  ],
+  ['a user’s sessions', records => records.deleteOwned('7', ['Session']), ['delete all of user 7']],
+  ['a code', records => records.delete('AuthorizationCode', 'c'), ['delete AuthorizationCode c']],
+]
+
+for (const [name, remove, expected] of deletions) {
+  test(`${name}: what ends a token is on disk before the deletion begins`, async () => {
+    const { records, done } = recording(['first', 'second'])
+    await remove(records)
+    assert.deepEqual(done, expected)
+  })
+}
+
+test('a denial lasts as long as a token that was issued just before it', async () => {
+  const { records, denied } = recording()
+  const before = Date.now()
+  await records.deleteGrant('first')
+  const after = Date.now()
+  const [{ kind, expiresAt } = assert.fail('nothing is denied')] = denied
+  assert.equal(kind, 'Denial')
+  assert.ok(expiresAt !== null && expiresAt >= before + life * 1000 && expiresAt <= after + life * 1000)
+})
+
+test('denials are read once, and again when anything was revoked', async () => {
+  const versions = new Map<string, number>()
+  const stored: string[] = []
+  let reads = 0
+  const records = {
+    version: (kind: string) => versions.get(kind) ?? 1,
+    all: async () => {
+      reads++
+      return stored.map(id => ({ id }) as StoredRecord)
+    },
+  } as unknown as Records
+  const denials = new Denials(records)
+  assert.deepEqual([...(await denials.ids())], [])
+  await denials.ids()
+  assert.equal(reads, 1)
+  for (const kind of ['Grant', 'RefreshToken', 'AccessToken', 'ClientCredentials']) {
+    stored.push(kind)
+    versions.set(kind, 2)
+    assert.ok((await denials.ids()).has(kind), kind)
+  }
+  assert.equal(reads, 5)
+})
+
+test('a denial that comes while they are read is not missed', async () => {
+  const read = Promise.withResolvers<readonly StoredRecord[]>()
+  const answers = [read.promise, Promise.resolve([{ id: 'late' } as StoredRecord])]
+  let version = 1
+  const denials = new Denials({ version: () => version, all: () => answers.shift() } as unknown as Records)
+  const early = denials.ids()
+  version++
+  read.resolve([])
+  assert.deepEqual([...(await early)], [])
+  assert.deepEqual([...(await denials.ids())], ['late'])
+})

@@ -1,0 +1,83 @@
+/** Which requests the fast path of introspection answers: every other is left to oidc-provider. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { AppRow, Apps } from '../../../../src/auth/server/clients/apps.ts'
+import { parseForm } from '../../../../src/auth/server/requests/form.ts'
+import { secretHash } from '../../../../src/auth/server/secret.ts'
+import { IntrospectionFastPath } from '../../../../src/auth/server/tokens/introspection-fast-path.ts'
+import type { TokenSigner } from '../../../../src/auth/server/tokens/jwt.ts'
+
+const id = `app_${'a'.repeat(20)}`
+const secret = `ps_${'s'.repeat(43)}`
+const app = {
+  client_id: id,
+  type: 'confidential',
+  secret_hash: null,
+  secrets: [
+    { id: 1, hash: secretHash(secret), prefix: 'ps_', created_at: '2026-01-01T00:00:00Z', expires_at: null },
+  ],
+} as unknown as AppRow
+const basic = (user: string, password: string) =>
+  `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`
+const inForm = `token=t&client_id=${id}&client_secret=${secret}`
+const form = 'application/x-www-form-urlencoded'
+
+interface Sent {
+  readonly body?: string
+  readonly headers?: Readonly<Record<string, string | undefined>>
+  readonly by?: AppRow
+}
+
+/** The token that is looked up; undefined: the request is left to oidc-provider. */
+async function askedFor({ body = inForm, headers = {}, by = app }: Sent): Promise<string | undefined> {
+  let asked: string | undefined
+  const fastPath = new IntrospectionFastPath({
+    apps: { find: (clientId: string) => (clientId === id ? by : undefined), version: () => 1 } as Apps,
+    secretOverlap: 0,
+    introspection: {
+      answer: async (_app, token) => {
+        asked = token
+        return undefined
+      },
+    },
+  })
+  await fastPath.answer({ 'content-type': form, ...headers }, parseForm(body), {} as TokenSigner)
+  return asked
+}
+
+test('a form with the secret in it, or in the header, is answered', async () => {
+  assert.equal(await askedFor({}), 't')
+  const authorization = basic(id, secret)
+  assert.equal(await askedFor({ body: 'token=t', headers: { authorization } }), 't')
+  const named = `token=t&client_id=${id}`
+  assert.equal(await askedFor({ body: named, headers: { authorization } }), 't')
+  assert.equal(await askedFor({ headers: { 'content-type': `${form}; charset=UTF-8` } }), 't')
+})
+
+const left: readonly (readonly [what: string, sent: Sent])[] = [
+  ['a parameter twice', { body: `${inForm}&token=u` }],
+  ['an unknown parameter', { body: `${inForm}&resource=r` }],
+  ['no token', { body: `client_id=${id}&client_secret=${secret}` }],
+  ['an empty parameter', { body: `${inForm}&token=` }],
+  ['the secret in two ways', { headers: { authorization: basic(id, secret) } }],
+  [
+    'another id in the form',
+    { body: 'token=t&client_id=app_b', headers: { authorization: basic(id, secret) } },
+  ],
+  ['no secret', { body: `token=t&client_id=${id}` }],
+  ['a wrong secret', { body: 'token=t', headers: { authorization: basic(id, `ps_${'x'.repeat(43)}`) } }],
+  ['an unknown app', { body: 'token=t', headers: { authorization: basic(`app_${'b'.repeat(20)}`, secret) } }],
+  ['a public app', { by: { ...app, type: 'public' } }],
+  ['another content type', { headers: { 'content-type': 'application/json' } }],
+  ['a form as the answer', { headers: { accept: form } }],
+  ['a proof of possession', { headers: { dpop: 'proof' } }],
+  ['a request of another origin', { headers: { origin: 'https://b.example' } }],
+  [
+    'another spelling of the same header',
+    { body: 'token=t', headers: { authorization: `${basic(id, secret)}=` } },
+  ],
+]
+
+for (const [what, sent] of left) {
+  test(`${what}: left to oidc-provider`, async () => assert.equal(await askedFor(sent), undefined))
+}

@@ -1,0 +1,111 @@
+/** Which tokens are active, and for whom, without a server. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { AppRow } from '../../../../src/auth/server/clients/apps.ts'
+import { secretHash } from '../../../../src/auth/server/secret.ts'
+import { Introspection } from '../../../../src/auth/server/tokens/introspection.ts'
+import type { TokenSigner } from '../../../../src/auth/server/tokens/jwt.ts'
+import type { Records, StoredRecord } from '../../../../src/records.ts'
+
+const issuer = 'https://a.example'
+const token = 'x'.repeat(43)
+/** The year 2100. */
+const exp = 4_102_444_800
+const jwt = 'a.b.c'
+const app = { client_id: 'app', scopes: null } as AppRow
+const grant = { clientId: 'app', accountId: '7' }
+const stored = {
+  clientId: 'app',
+  accountId: '7',
+  grantId: 'g',
+  scope: 'read:post write:user',
+  iat: 1,
+  exp,
+}
+
+interface Case {
+  readonly kind?: string
+  readonly payload?: object
+  readonly consumedAt?: number
+  readonly grant?: object | undefined
+  readonly hasAccount?: boolean
+  readonly by?: AppRow
+  readonly shown?: string
+}
+
+/** What an app hears of a token that is right, but for this. */
+async function told(changes: Case = {}): Promise<Record<string, unknown>> {
+  const {
+    kind = 'AccessToken',
+    payload,
+    consumedAt = null,
+    hasAccount = true,
+    by = app,
+    shown = token,
+  } = changes
+  const found = { kind, payload: JSON.stringify({ ...stored, ...payload }), consumedAt } as StoredRecord
+  const ofGrant = 'grant' in changes ? changes.grant : grant
+  const records = {
+    async get(of: string, id: string) {
+      if (of === 'Grant') return id === 'g' && ofGrant ? { payload: JSON.stringify(ofGrant) } : undefined
+      return of === kind && id === secretHash(token) ? found : undefined
+    },
+  } as unknown as Records
+  const signer = { verify: (text: string) => (text === jwt ? { jti: secretHash(token) } : undefined) }
+  const introspection = new Introspection({ issuer, records, hasAccount: async () => hasAccount })
+  const reply = await introspection.answer(by, shown, signer as unknown as TokenSigner)
+  return JSON.parse(String(reply?.body))
+}
+
+test('a token is active for its app, with what it says', async () => {
+  const expected = {
+    active: true,
+    sub: '7',
+    client_id: 'app',
+    exp,
+    iat: 1,
+    iss: issuer,
+    aud: issuer,
+    scope: 'read:post write:user',
+    token_type: 'Bearer',
+  }
+  assert.deepEqual(await told(), expected)
+  assert.deepEqual(await told({ shown: jwt }), { ...expected, jti: secretHash(token) })
+  assert.deepEqual(await told({ payload: { jkt: 'k' } }), {
+    ...expected,
+    cnf: { jkt: 'k' },
+    token_type: 'DPoP',
+  })
+})
+
+const inactive: readonly (readonly [what: string, changes: Case])[] = [
+  ['one that was used up', { kind: 'RefreshToken', consumedAt: 1 }],
+  ['one past its end that is still stored', { kind: 'RefreshToken', payload: { exp: 2 } }],
+  ['another app’s', { payload: { clientId: 'other' }, grant: { ...grant, clientId: 'other' } }],
+  ['one whose grant is gone', { grant: undefined }],
+  ['one with the grant of another app', { grant: { ...grant, clientId: 'other' } }],
+  ['one with the grant of another user', { grant: { ...grant, accountId: '8' } }],
+  ['one of a user who is gone', { hasAccount: false }],
+  ['a refresh token that stands for a JWT', { kind: 'RefreshToken', shown: jwt }],
+  ['a JWT that we have not signed', { shown: 'a.b.d' }],
+  ['an unknown one', { shown: 'y'.repeat(43) }],
+]
+
+for (const [what, changes] of inactive) {
+  test(`${what} is not active`, async () => assert.deepEqual(await told(changes), { active: false }))
+}
+
+test('what an app may not ask for any more is left out', async () => {
+  assert.equal((await told({ by: { ...app, scopes: ['read:post'] } })).scope, 'read:post')
+})
+
+test('a token of an app alone needs neither grant nor user', async () => {
+  const alone = { accountId: undefined, grantId: undefined }
+  const { active, sub } = await told({
+    kind: 'ClientCredentials',
+    payload: alone,
+    grant: undefined,
+    hasAccount: false,
+  })
+  assert.deepEqual([active, sub], [true, undefined])
+})

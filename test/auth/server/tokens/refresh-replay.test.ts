@@ -1,0 +1,153 @@
+/** A refresh that comes twice gets the same answer, whichever node is asked, where the service is set so. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Context } from 'oidc-provider'
+import { withRequestState } from '../../../../src/auth/server/provider/request-state.ts'
+import { parseForm } from '../../../../src/auth/server/requests/form.ts'
+import { replayRefreshes } from '../../../../src/auth/server/tokens/refresh-replay.ts'
+import { checkModel } from '../../../../src/model/check.ts'
+import type { Records } from '../../../../src/records.ts'
+import {
+  type App,
+  type Fixture,
+  newTokens,
+  post,
+  secretOf,
+  sharedFixtures,
+  withFixture,
+} from '../../../conformance/oauth/server.ts'
+import blog from '../../../models/blog.ts'
+import { locked, postgresNodes } from '../../../setups/postgres.ts'
+import { sqlite } from '../../../setups/sqlite.ts'
+
+const scope = 'openid offline_access read:post read:user'
+
+async function refreshForm(fixture: Fixture, app: App): Promise<Record<string, string>> {
+  const options = { browser: fixture.browser(), person: fixture.ann, scope }
+  const { refresh_token } = await newTokens(fixture, app, options)
+  assert.ok(refresh_token)
+  return { grant_type: 'refresh_token', refresh_token, ...secretOf(app) }
+}
+
+/** What is stored of answers. */
+async function kept({ place }: Fixture): Promise<readonly string[]> {
+  const store = await place.openStore(checkModel(blog))
+  const found = await store.records.all('RefreshReplay')
+  await store.close()
+  return found.map(({ payload }) => payload)
+}
+
+const refresh = ({ url }: { readonly url: string }, form: Readonly<Record<string, string>>) =>
+  post(`${url}/oauth/token`, form)
+
+const settings = { 'oauth.refreshReplay': 60 } as const
+
+for (const setup of [sqlite, locked, postgresNodes]) {
+  const withShared = sharedFixtures(setup, settings)
+  const given = (title: string, use: (fixture: Fixture) => Promise<void>) =>
+    test(`${title} (${setup.name})`, () => withShared(use))
+
+  given('twenty at once: one refresh, and everybody gets its tokens', async fixture => {
+    const { urls } = fixture
+    const form = await refreshForm(fixture, await fixture.app())
+    const all = await Promise.all(
+      Array.from({ length: 20 }, (_, at) => refresh({ url: urls[at % urls.length] ?? '' }, form)),
+    )
+    for (const { status, json } of all) {
+      assert.equal(status, 200, JSON.stringify(json))
+      assert.deepEqual(json, all[0]?.json)
+    }
+    const headers = { Authorization: `Bearer ${all[0]?.json.access_token}` }
+    const statuses = () =>
+      Promise.all(urls.map(async url => (await fetch(`${url}/api/v1/posts`, { headers })).status))
+    assert.deepEqual(new Set(await statuses()), new Set([200]))
+    // Anything else with that token is a theft: it ends the grant.
+    const other = await refresh(fixture, { ...form, scope: 'read:post' })
+    assert.deepEqual([other.status, other.json.error], [400, 'invalid_grant'])
+    assert.deepEqual(new Set(await statuses()), new Set([401]))
+  })
+
+  given('after a restart it is answered again, and only to who proves the same', async fixture => {
+    const form = await refreshForm(fixture, await fixture.app())
+    const first = await refresh(fixture, form)
+    assert.equal(first.status, 200)
+    await fixture.restart()
+    assert.deepEqual((await refresh(fixture, form)).json, first.json)
+    const wrong = await refresh(fixture, { ...form, client_secret: 'ps_guess' })
+    assert.deepEqual([wrong.status, wrong.json.error], [401, 'invalid_client'])
+    assert.deepEqual((await refresh(fixture, form)).json, first.json)
+  })
+}
+
+/** What one node stores, several store. */
+for (const setup of [sqlite, locked]) {
+  const given = (title: string, use: (fixture: Fixture) => Promise<void>) =>
+    test(`${title} (${setup.name})`, () => withFixture(settings, use, blog, setup))
+
+  given('what was refused is not kept, and is refused again', async fixture => {
+    const form = { ...(await refreshForm(fixture, await fixture.app())), refresh_token: 'x'.repeat(43) }
+    for (let count = 0; count < 2; count++) {
+      const answer = await refresh(fixture, form)
+      assert.deepEqual([answer.status, answer.json.error], [400, 'invalid_grant'])
+    }
+    assert.deepEqual(await kept(fixture), [])
+  })
+
+  given('the database does not tell the tokens of an answer', async fixture => {
+    const { json } = await refresh(fixture, await refreshForm(fixture, await fixture.app()))
+    const [payload = '', ...others] = await kept(fixture)
+    assert.ok(payload.length > 100 && others.length === 0)
+    const bytes = Buffer.from(payload, 'base64url').toString('latin1')
+    for (const secret of [json.access_token, json.refresh_token, json.id_token].map(String)) {
+      assert.ok(!payload.includes(secret) && !bytes.includes(secret))
+    }
+    assert.doesNotMatch(bytes, /access_token/)
+  })
+}
+
+const form = new URLSearchParams({ grant_type: 'refresh_token', refresh_token: 'r'.repeat(43) }).toString()
+
+/** What the middleware looks at. */
+function contextOf() {
+  const ctx = {
+    path: '/oauth/token',
+    status: 404,
+    type: '',
+    body: undefined as unknown,
+    get: () => '',
+    set() {},
+  }
+  const refreshed = async () => {
+    Object.assign(ctx, { status: 200, type: 'application/json', body: { access_token: 'a' } })
+  }
+  return { ctx: ctx as unknown as Context, refreshed }
+}
+
+for (const failing of ['get', 'add', 'put'] as const) {
+  test(`where records cannot be used (${failing}), a refresh is answered all the same`, async () => {
+    const place = await sqlite.open()
+    const store = await place.openStore(checkModel(blog))
+    const faults: unknown[] = []
+    const broken = new Proxy(store.records, {
+      get(target, name) {
+        if (name === failing) return async () => Promise.reject(new Error('the disk is full'))
+        const value = target[name as keyof Records]
+        return typeof value === 'function' ? value.bind(target) : value
+      },
+    })
+    const replay = replayRefreshes({
+      records: broken,
+      seconds: 60,
+      onFault: fault => faults.push(fault),
+    })
+    try {
+      const { ctx, refreshed } = contextOf()
+      const state = { browser: { userAgent: '', address: '' }, form: parseForm(form) }
+      await withRequestState(state, async () => replay(ctx, refreshed))
+      assert.deepEqual([ctx.status, ctx.body, faults.length], [200, { access_token: 'a' }, 1])
+    } finally {
+      await store.close()
+      await place.close()
+    }
+  })
+}

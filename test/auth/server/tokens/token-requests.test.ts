@@ -1,0 +1,295 @@
+/** Exchange (RFC 6749, 4.1.3) and refresh (6): what is answered and stored, and what is refused with which effect. */
+import assert from 'node:assert/strict'
+import { hash } from 'node:crypto'
+import { DatabaseSync } from 'node:sqlite'
+import { test } from 'node:test'
+import {
+  type App,
+  type Fixture,
+  newCode,
+  newTokens,
+  post,
+  redirectUri,
+  secretOf,
+  sharedFixtures,
+  type TokenAnswer,
+} from '../../../conformance/oauth/server.ts'
+import { sqlite } from '../../../setups/sqlite.ts'
+
+const withFixture = sharedFixtures(sqlite)
+
+type Form = Record<string, string>
+
+const verifier = 'v'.repeat(50)
+const pkce = { code_challenge: hash('sha256', verifier, 'base64url'), code_challenge_method: 'S256' }
+const ask = ({ url }: Fixture, form: Form, headers?: Readonly<Record<string, string>>) =>
+  post(`${url}/oauth/token`, form, headers)
+
+const opaque = /^[A-Za-z0-9_-]{43}$/
+const jwt = /^[\w-]+\.[\w-]+\.[\w-]+$/
+const keptAfterExpiryMs: Readonly<Record<string, number>> = {
+  AccessToken: 0,
+  Grant: 0,
+  AuthorizationCode: 600_000,
+  RefreshToken: 86_400_000,
+}
+
+interface Stored {
+  readonly kind: string
+  readonly isConsumed: boolean
+  readonly payload: Readonly<Record<string, unknown>>
+}
+
+function rows(file: string, sql: string, ...values: string[]): readonly Record<string, unknown>[] {
+  const database = new DatabaseSync(file, { readOnly: true })
+  try {
+    return database.prepare(sql).all(...values) as Record<string, unknown>[]
+  } finally {
+    database.close()
+  }
+}
+
+function newestGrant({ place }: Fixture): string {
+  const [found] = rows(
+    place.database,
+    `SELECT id FROM _records WHERE kind = 'Grant' ORDER BY rowid DESC LIMIT 1`,
+  )
+  return String(found?.id)
+}
+
+/** The codes and tokens of one grant, the oldest first. */
+function recordsOf({ place }: Fixture, grant: string): readonly Stored[] {
+  const sql = 'SELECT kind, payload, expires_at, consumed_at FROM _records WHERE grant_id = ? ORDER BY rowid'
+  return rows(place.database, sql, grant).map(({ kind, payload, expires_at: end, consumed_at: consumed }) => {
+    const stored = JSON.parse(String(payload))
+    // Codes and refresh tokens stay for a while, so that clients are told that they have expired.
+    assert.equal(Number(end) - stored.exp * 1000, keptAfterExpiryMs[String(kind)])
+    assert.equal(stored.grantId, grant)
+    return { kind: String(kind), isConsumed: consumed !== null, payload: stored }
+  })
+}
+
+const cases = [
+  { scope: 'read:post', values: {}, parameters: {}, sent: 'form' },
+  { scope: 'offline_access read:post write:post', values: {}, parameters: {}, sent: 'form' },
+  {
+    scope: 'offline_access read:user',
+    values: { access_token_format: 'jwt' },
+    parameters: pkce,
+    sent: 'basic',
+  },
+  {
+    scope: 'offline_access read:user read:post',
+    values: { scope_separator: ' ' },
+    parameters: pkce,
+    sent: 'form',
+  },
+  { scope: 'openid offline_access read:user', values: {}, parameters: {}, sent: 'basic' },
+  { scope: 'offline_access read:post', values: {}, parameters: {}, sent: 'short' },
+] as const
+
+for (const { scope, values, parameters, sent } of cases) {
+  test(`a code for ${scope} gives tokens, and each refresh gives the next (${sent})`, () =>
+    withFixture(async fixture => {
+      const app = await fixture.app(values)
+      const request = {
+        browser: fixture.browser(),
+        person: fixture.ann,
+        scope,
+        parameters: { prompt: 'consent', ...parameters },
+      }
+      const code = await newCode(fixture, app, request)
+      const grant = newestGrant(fixture)
+      const basic = Buffer.from(`${app.client_id}:${app.client_secret}`).toString('base64')
+      const headers: Record<string, string> = sent === 'basic' ? { Authorization: `Basic ${basic}` } : {}
+      const credentials = sent === 'basic' ? {} : secretOf(app)
+      const exchange: Form = { code, redirect_uri: redirectUri, ...credentials }
+      if (sent !== 'short') exchange.grant_type = 'authorization_code'
+      if ('code_challenge' in parameters) exchange.code_verifier = verifier
+      const isLasting = scope.includes('offline_access')
+      let answer = await ask(fixture, exchange, headers)
+      for (let turn = 0; turn <= (isLasting ? 3 : 0); turn++) {
+        if (turn > 0) {
+          const token = String(answer.json.refresh_token)
+          const form = { grant_type: 'refresh_token', refresh_token: token, ...credentials }
+          answer = await ask(fixture, form, headers)
+        }
+        requireTokens(answer, { scope, ...values })
+        requireStored(recordsOf(fixture, grant), isLasting ? turn : undefined, scope)
+      }
+      const { status } = await fixture.call('/api/v1/posts', { key: String(answer.json.access_token) })
+      assert.equal(status, scope.includes('post') ? 200 : 403)
+    }))
+}
+
+interface Expected {
+  readonly scope: string
+  readonly access_token_format?: string
+  readonly scope_separator?: string
+}
+
+function requireTokens({ status, json, headers, text }: TokenAnswer, expected: Expected): void {
+  assert.equal(status, 200, text)
+  const { scope, access_token_format: format, scope_separator: separator = ',' } = expected
+  assert.match(String(json.access_token), format === 'jwt' ? jwt : opaque)
+  assert.equal(json.refresh_token !== undefined, scope.includes('offline_access'))
+  assert.equal(json.id_token !== undefined, scope.includes('openid'))
+  assert.deepEqual([json.token_type, json.expires_in], ['bearer', 3600])
+  assert.equal(json.scope, scope.replaceAll(' ', separator))
+  assert.equal(headers.get('cache-control'), 'no-store')
+}
+
+/** `turn`: how often it was refreshed; undefined where there is no refresh token. */
+function requireStored(records: readonly Stored[], turn: number | undefined, scope: string): void {
+  const of = (kind: string) => records.filter(one => one.kind === kind)
+  assert.ok(of('AuthorizationCode').every(({ isConsumed }) => isConsumed))
+  assert.equal(of('AccessToken').length, (turn ?? 0) + 1)
+  assert.equal(of('RefreshToken').length, turn === undefined ? 0 : turn + 1)
+  const [first] = of('RefreshToken')
+  for (const [rotations, { isConsumed, payload }] of of('RefreshToken').entries()) {
+    assert.equal(isConsumed, rotations !== turn)
+    const gty = rotations === 0 ? 'authorization_code' : 'authorization_code refresh_token'
+    assert.deepEqual([payload.rotations, payload.gty, payload.scope], [rotations, gty, scope])
+    // A rotation does not renew the start of the chain.
+    assert.deepEqual([payload.iiat, payload.authTime], [first?.payload.iiat, first?.payload.authTime])
+    assert.equal(Number(payload.exp) - Number(payload.iat), 30 * 24 * 3600)
+  }
+  for (const { payload } of of('AccessToken')) assert.equal(Number(payload.exp) - Number(payload.iat), 3600)
+}
+
+type Spoil = (form: Form, other: App) => unknown
+
+/** What is sent, the error, and whether the code can be exchanged afterwards. */
+const wrongExchanges: Readonly<Record<string, readonly [Spoil, error: string | undefined, later: number]>> = {
+  'another app’s': [(form, other) => Object.assign(form, secretOf(other)), 'invalid_grant', 200],
+  'a wrong secret': [form => Object.assign(form, { client_secret: 'wrong' }), 'invalid_client', 200],
+  'no secret': [form => delete form.client_secret, 'invalid_client', 200],
+  'another redirect URI': [
+    form => Object.assign(form, { redirect_uri: `${redirectUri}/x` }),
+    'invalid_grant',
+    200,
+  ],
+  'no redirect URI': [form => delete form.redirect_uri, 'invalid_request', 200],
+  'a wrong verifier': [form => Object.assign(form, { code_verifier: 'w'.repeat(50) }), 'invalid_grant', 200],
+  'a short verifier': [form => Object.assign(form, { code_verifier: 'v' }), 'invalid_request', 200],
+  'no verifier': [form => delete form.code_verifier, 'invalid_grant', 200],
+  'an unknown code': [form => Object.assign(form, { code: 'a'.repeat(43) }), 'invalid_grant', 200],
+  'no code': [form => delete form.code, 'invalid_request', 200],
+  'an empty code': [form => Object.assign(form, { code: '' }), 'invalid_request', 200],
+  'the wrong grant type': [
+    form => Object.assign(form, { grant_type: 'refresh_token' }),
+    'invalid_request',
+    200,
+  ],
+  'an unsupported grant type': [
+    form => Object.assign(form, { grant_type: 'password' }),
+    'unsupported_grant_type',
+    200,
+  ],
+  'the resource of another server': [
+    form => Object.assign(form, { resource: 'https://other.example' }),
+    'invalid_target',
+    400,
+  ],
+  'a scope, which an exchange ignores': [form => Object.assign(form, { scope: 'read:user' }), undefined, 400],
+}
+
+for (const [what, [spoil, error, later]] of Object.entries(wrongExchanges)) {
+  test(`an exchange with ${what}: ${error ?? 'tokens'}`, () =>
+    withFixture(async fixture => {
+      const [app, other] = [await fixture.app(), await fixture.app({ name: 'Other' })]
+      const request = { browser: fixture.browser(), person: fixture.ann, parameters: pkce }
+      const code = await newCode(fixture, app, { ...request, scope: 'read:post' })
+      const grant = newestGrant(fixture)
+      const right = {
+        grant_type: 'authorization_code',
+        code,
+        redirect_uri: redirectUri,
+        code_verifier: verifier,
+        ...secretOf(app),
+      }
+      const form: Form = { ...right }
+      spoil(form, other)
+      const answer = await ask(fixture, form)
+      assert.deepEqual([answer.json.error, answer.status === 200], [error, error === undefined], answer.text)
+      const issued = recordsOf(fixture, grant).filter(({ kind }) => kind !== 'AuthorizationCode')
+      assert.equal(issued.length, error === undefined ? 1 : 0)
+      assert.equal((await ask(fixture, right)).status, later)
+    }))
+}
+
+type SpoilRefresh = (fixture: Fixture, app: App, form: Form) => Promise<unknown>
+
+/** What is done before, the error, and how many tokens of the grant are left. */
+const refreshes: Readonly<Record<string, readonly [SpoilRefresh, error: string | undefined, left: number]>> =
+  {
+    'used before': [(fixture, _app, form) => ask(fixture, form), 'invalid_grant', 0],
+    revoked: [
+      ({ url }, app, form) =>
+        post(`${url}/oauth/revoke`, { token: form.refresh_token ?? '', ...secretOf(app) }),
+      'invalid_grant',
+      0,
+    ],
+    'another app’s': [
+      async (fixture, _app, form) => Object.assign(form, secretOf(await fixture.app({ name: 'Other' }))),
+      'invalid_grant',
+      2,
+    ],
+    unknown: [
+      async (_fixture, _app, form) => Object.assign(form, { refresh_token: 'a'.repeat(43) }),
+      'invalid_grant',
+      2,
+    ],
+    'for a covered scope': [
+      async (_fixture, _app, form) => Object.assign(form, { scope: 'read:post' }),
+      undefined,
+      4,
+    ],
+    'for a scope beyond': [
+      async (_fixture, _app, form) => Object.assign(form, { scope: 'read:user' }),
+      'invalid_scope',
+      2,
+    ],
+    'of an app that lost a scope': [
+      ({ call, ann }, app) =>
+        call(`/api/v1/oauth_apps/${app.id}`, {
+          method: 'PATCH',
+          key: ann.key,
+          body: { scopes: ['offline_access', 'read:post'], default_scopes: null },
+        }),
+      undefined,
+      4,
+    ],
+    'of an app that is gone': [
+      ({ call, ann }, app) => call(`/api/v1/oauth_apps/${app.id}`, { method: 'DELETE', key: ann.key }),
+      'invalid_client',
+      2,
+    ],
+  }
+
+for (const [what, [spoil, error, left]] of Object.entries(refreshes)) {
+  test(`a refresh token that is ${what}: ${error ?? 'the next tokens'}`, () =>
+    withFixture(async fixture => {
+      const app = await fixture.app()
+      const request = { browser: fixture.browser(), person: fixture.ann, scope: 'offline_access write:post' }
+      const { refresh_token = '' } = await newTokens(fixture, app, request)
+      const grant = newestGrant(fixture)
+      const form: Form = { grant_type: 'refresh_token', refresh_token, ...secretOf(app) }
+      await spoil(fixture, app, form)
+      const { status, json, text } = await ask(fixture, form)
+      assert.deepEqual([json.error, status === 200], [error, error === undefined], text)
+      const tokens = recordsOf(fixture, grant).filter(({ kind }) => kind !== 'AuthorizationCode')
+      assert.equal(tokens.length, left)
+    }))
+}
+
+test('what an app has lost, a refresh does not give again', () =>
+  withFixture(async fixture => {
+    const app = await fixture.app()
+    const request = { browser: fixture.browser(), person: fixture.ann, scope: 'offline_access write:post' }
+    const { refresh_token = '' } = await newTokens(fixture, app, request)
+    await refreshes['of an app that lost a scope']?.[0](fixture, app, {})
+    const form = { grant_type: 'refresh_token', refresh_token, ...secretOf(app) }
+    const { json } = await ask(fixture, form)
+    assert.equal(json.scope, 'offline_access,read:post')
+  }))

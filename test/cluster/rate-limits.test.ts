@@ -1,0 +1,207 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { memoryCounters } from '../../src/cluster/memory-counters.ts'
+import { budgetAddress, createRateLimits, type RateLimited } from '../../src/cluster/rate-limits.ts'
+import { ApiError } from '../../src/errors.ts'
+import { anonymous, app, user } from '../../src/principal.ts'
+
+const minute = 60_000
+/** A whole minute. */
+const start = 1_800_000_000_000
+
+function clock(at = start) {
+  const time = { at, now: () => time.at }
+  return time
+}
+
+function headersOf(added: string): Record<string, string> {
+  const lines = added.split('\r\n')
+  assert.equal(lines.pop(), '', 'every line has its end')
+  return Object.fromEntries(lines.map(line => line.split(': ')))
+}
+
+test('a budget counts down to nothing, is refused, and is whole again with the next window', () => {
+  const time = clock(start + 15_000)
+  const counters = memoryCounters(time)
+  const take = () => {
+    const { granted, limit, remaining, resetAt } = counters.take('a', 2, 1) as Awaited<
+      ReturnType<typeof counters.take>
+    >
+    return [granted, limit, remaining, resetAt]
+  }
+  const resetAt = (start + minute) / 1000
+  assert.deepEqual(take(), [true, 2, 1, resetAt])
+  assert.deepEqual(take(), [true, 2, 0, resetAt])
+  assert.deepEqual(take(), [false, 2, 0, resetAt])
+  time.at = start + minute - 1
+  assert.deepEqual(take(), [false, 2, 0, resetAt])
+  time.at = start + minute
+  assert.deepEqual(take(), [true, 2, 1, resetAt + 60])
+})
+
+test('a clock that is set back does not refuse for longer than a window', () => {
+  const time = clock()
+  const counters = memoryCounters(time)
+  const granted = () => (counters.take('a', 1, 1) as { granted: boolean }).granted
+  assert.equal(granted(), true)
+  assert.equal(granted(), false)
+  time.at = start - 10 * minute
+  assert.equal(granted(), true)
+})
+
+test('a cost beyond what is left is refused and takes nothing', () => {
+  const counters = memoryCounters(clock())
+  const take = (cost: number) =>
+    ({ ...counters.take('a', 10, cost) }) as { granted: boolean; remaining: number }
+  assert.equal(take(8).granted, true)
+  assert.deepEqual([take(3).granted, take(2).granted], [false, true])
+})
+
+test('windows of each length have counters of their own, which begin at its whole multiples', () => {
+  const time = clock(start + 100_000)
+  const counters = memoryCounters(time)
+  const take = (window?: number) => ({ ...counters.take('a', 2, 1, window) })
+  const seconds = start / 1000
+  assert.deepEqual([take().remaining, take(900).remaining, take(900).remaining], [1, 1, 0])
+  assert.deepEqual([take(60).resetAt, take(900).resetAt], [seconds + 120, seconds + 900])
+  assert.equal(take(900).granted, false)
+  time.at = start + 899_999
+  assert.equal(take(900).granted, false)
+  time.at = start + 900_000
+  assert.equal(take(900).granted, true)
+})
+
+test('what is given back can be taken again, and no more than was taken', () => {
+  const time = clock()
+  const counters = memoryCounters(time)
+  const remaining = (cost: number) => counters.take('a', 5, cost).remaining
+  assert.equal(remaining(3), 2)
+  counters.give('a', 2)
+  assert.equal(remaining(0), 4)
+  counters.give('a', 100)
+  counters.give('unknown', 100)
+  assert.equal(remaining(0), 5)
+  assert.equal(counters.take('unknown', 5, 0).remaining, 5)
+  remaining(4)
+  time.at += minute
+  counters.give('a', 4)
+  assert.equal(remaining(0), 5, 'a new window has nothing to give back')
+})
+
+test('keys do not share a budget, and no more than the bound are kept', () => {
+  const counters = memoryCounters({ now: clock().now, maxKeys: 3 })
+  const remaining = (key: string) => (counters.take(key, 10, 1) as { remaining: number }).remaining
+  assert.deepEqual(['a', 'b', 'a', 'c'].map(remaining), [9, 9, 8, 9])
+  assert.equal(remaining('d'), 9)
+  assert.equal(remaining('a'), 9, 'the oldest was forgotten')
+  assert.equal(remaining('c'), 8)
+})
+
+test('every answer says the limit, what is left and when it is whole again', () => {
+  const time = clock(start + 15_400)
+  const limits = createRateLimits({ user: 1000, address: 120 }, memoryCounters(time), time.now)
+  const answer = { added: '' }
+  limits.draw(user(7, 'user', 'all'), answer)
+  assert.deepEqual(headersOf(answer.added), {
+    'X-RateLimit-Limit': '1000',
+    'X-RateLimit-Remaining': '999',
+    'X-RateLimit-Reset': String((start + minute) / 1000),
+    RateLimit: '"user";r=999;t=45',
+    'RateLimit-Policy': '"user";q=1000;w=60',
+  })
+  limits.draw(anonymous('192.0.2.1'), answer)
+  assert.equal(headersOf(answer.added)['RateLimit-Policy'], '"address";q=120;w=60')
+})
+
+test('beyond the limit: RATE_LIMITED with Retry-After, the headers, and a count', () => {
+  const time = clock(start + 59_999)
+  const limits = createRateLimits({ user: 1, address: 1 }, memoryCounters(time), time.now)
+  const answer = { added: '' }
+  const somebody = anonymous('192.0.2.1')
+  limits.draw(somebody, answer)
+  assert.throws(
+    () => limits.draw(somebody, answer),
+    (error: unknown) =>
+      error instanceof ApiError && error.code === 'RATE_LIMITED' && error.headers?.['Retry-After'] === '1',
+  )
+  assert.equal(headersOf(answer.added)['X-RateLimit-Remaining'], '0')
+  assert.equal(limits.counts.refused, 1)
+  limits.draw(anonymous('192.0.2.2'), answer)
+  limits.draw(user(1, 'user', 'all'), answer)
+})
+
+test('an app without a user has a budget of its own, as large as a user’s', () => {
+  const limits = createRateLimits({ user: 1000, address: 1 }, memoryCounters(clock()))
+  const answer: RateLimited = { added: '' }
+  const [one, other] = [app('app_one', new Set()), app('app_other', new Set())]
+  for (const left of [999, 998]) {
+    limits.draw(one, answer)
+    assert.deepEqual([answer.budget?.limit, answer.budget?.remaining], [1000, left])
+  }
+  limits.draw(other, answer)
+  assert.equal(answer.budget?.remaining, 999)
+  limits.give(one)
+  limits.draw(one, answer)
+  assert.equal(answer.budget?.remaining, 998)
+})
+
+test('a limit that is off counts nothing and says nothing', () => {
+  const limits = createRateLimits({ user: 'off', address: 1 }, memoryCounters(clock()))
+  const answer = { added: '' }
+  for (let at = 0; at < 5; at++) limits.draw(user(7, 'user', 'all'), answer)
+  assert.equal(answer.added, '')
+})
+
+test('counters that answer later are waited for', async () => {
+  const budget = { limit: 1, remaining: 0, resetAt: start / 1000 + 60, granted: false }
+  const limits = createRateLimits(
+    { user: 1, address: 1 },
+    { take: async () => budget, give() {} },
+    () => start,
+  )
+  const answer = { added: '' }
+  await assert.rejects(async () => limits.draw(user(7, 'user', 'all'), answer), { code: 'RATE_LIMITED' })
+  assert.equal(headersOf(answer.added)['X-RateLimit-Limit'], '1')
+})
+
+test('who is refused waits for a second at least, whatever the clock of the counters says', async () => {
+  const budget = { limit: 1, remaining: 0, resetAt: start / 1000 - 5, granted: false }
+  const limits = createRateLimits(
+    { user: 1, address: 1 },
+    { take: async () => budget, give() {} },
+    () => start,
+  )
+  const answer = { added: '' }
+  await assert.rejects(async () => limits.draw(user(7, 'user', 'all'), answer), {
+    headers: { 'Retry-After': '1' },
+  })
+  assert.match(headersOf(answer.added).RateLimit ?? '', /;t=1$/)
+})
+
+const addresses = [
+  ['192.0.2.1', '192.0.2.1'],
+  ['2001:db8:1:2:3:4:5:6', '2001:db8:1:2::/64'],
+  ['2001:db8:1:2::9', '2001:db8:1:2::/64'],
+  ['2001:0db8:0001:0002::9', '2001:db8:1:2::/64'],
+  ['2001:db8::1', '2001:db8:0:0::/64'],
+  ['::1', '0:0:0:0::/64'],
+  ['fe80::1%eth0', 'fe80:0:0:0::/64'],
+  ['unknown', 'unknown'],
+] as const
+
+for (const [address, budget] of addresses) {
+  test(`the address ${address} draws from ${budget}`, () => assert.equal(budgetAddress(address), budget))
+}
+
+test('a draw of more than one takes so many, or nothing at all', () => {
+  const limits = createRateLimits({ user: 10, address: 10 }, memoryCounters(clock()))
+  const answer: RateLimited = { added: '' }
+  const somebody = anonymous('192.0.2.1')
+  limits.draw(somebody, answer)
+  limits.draw(somebody, answer, 6)
+  assert.equal(answer.budget?.remaining, 3)
+  assert.throws(() => limits.draw(somebody, answer, 4), /used up/)
+  assert.equal(answer.budget?.remaining, 3)
+  limits.draw(somebody, answer, 3)
+  assert.equal(headersOf(answer.added)['X-RateLimit-Remaining'], '0')
+})

@@ -1,0 +1,56 @@
+/** PostgreSQL databases that are emptied and used again: a new one with its tables takes ten times as long. */
+import type { Model } from '../../src/model/model.ts'
+import { query, type TestDatabase } from './postgres.ts'
+
+interface Prepared extends TestDatabase {
+  /** Of the superuser. */
+  readonly admin: string
+}
+
+interface Kinds<D extends Prepared> {
+  /** A new database with the tables of the model. */
+  prepare(model: Model): Promise<D>
+  /** Models with the same key have the same tables. */
+  keyOf(model: Model): string
+}
+
+/** How many a process keeps that nobody uses: a random model is seldom asked for again. */
+const maxFree = 4
+
+/** What a migration stores of the schema stays. */
+const emptying = `DO $$ DECLARE one record; BEGIN
+  SET LOCAL session_replication_role = 'replica';
+  FOR one IN SELECT tablename AS name FROM pg_tables WHERE schemaname = 'public' AND tablename NOT IN ('_portico', '_touched')
+  LOOP EXECUTE format('DELETE FROM %I', one.name); END LOOP;
+  FOR one IN SELECT sequencename AS name FROM pg_sequences WHERE schemaname = 'public'
+  LOOP PERFORM setval(quote_ident(one.name), 1, false); END LOOP;
+END $$`
+
+export class ReusedDatabases<D extends Prepared> {
+  readonly #kinds: Kinds<D>
+  readonly #free: { readonly key: string; readonly database: D }[] = []
+
+  constructor(kinds: Kinds<D>) {
+    this.#kinds = kinds
+  }
+
+  /** A database with the tables of the model and nothing in them, for one user until that drops it. */
+  async take(model: Model): Promise<D> {
+    const key = this.#kinds.keyOf(model)
+    const at = this.#free.findIndex(free => free.key === key)
+    const [kept] = at < 0 ? [] : this.#free.splice(at, 1)
+    const database = kept?.database ?? (await this.#kinds.prepare(model))
+    return { ...database, drop: () => this.#giveBack(key, database) }
+  }
+
+  /** Drops those that nobody uses. */
+  async close(): Promise<void> {
+    for (const { database } of this.#free.splice(0)) await database.drop().catch(() => {})
+  }
+
+  async #giveBack(key: string, database: D): Promise<void> {
+    await query(database.admin, emptying)
+    this.#free.push({ key, database })
+    if (this.#free.length > maxFree) await this.#free.shift()?.database.drop()
+  }
+}

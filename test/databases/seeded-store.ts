@@ -1,0 +1,227 @@
+/** A store with rows that were put into its tables from outside, and a look at what the tables hold. */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { DatabaseSync, type SQLInputValue } from 'node:sqlite'
+import pg from 'pg'
+import type { Cell } from '../../src/model/fields/encoding.ts'
+import type { JsonValue } from '../../src/model/fields/type.ts'
+import type { Collection, Field, Model } from '../../src/model/model.ts'
+import { indexedTerms } from '../../src/plan/text-search.ts'
+import { openPostgres } from '../../src/store/postgres.ts'
+import { searchTable } from '../../src/store/sql/dialect.ts'
+import { allWords } from '../../src/store/sql/postgres.ts'
+import { openSqlite } from '../../src/store/sqlite.ts'
+import type { Store } from '../../src/store/store.ts'
+import { openNodes } from './in-turn.ts'
+import { lockedDatabase } from './ordinary.ts'
+import { preparedDatabase } from './prepared.ts'
+
+export type Row = Readonly<Record<string, JsonValue>>
+export type Data = Readonly<Record<string, readonly Row[]>>
+
+export interface OpenSeededStore {
+  readonly store: Store
+  /** The database as its superuser sees it; of SQLite the file. */
+  readonly admin: string
+  /** Everything that is stored, by collection, in the order of ids. */
+  dump(): Promise<Data>
+  events(): Promise<unknown[]>
+  /** The highest id that there ever was. */
+  lastId(collection: string): Promise<number>
+}
+
+export interface SeededStore {
+  readonly name: string
+  /** With what part of the models it is tried: the slower, the smaller. */
+  readonly share: number
+  /** Runs `use` with a store whose tables hold `data`, whatever it refers to. */
+  within(
+    model: Model,
+    data: Data,
+    use: (inside: OpenSeededStore) => Promise<void>,
+    now?: () => number,
+  ): Promise<void>
+}
+
+function columnsOf(row: Row): string {
+  return Object.keys(row)
+    .map(column => `"${column}"`)
+    .join()
+}
+
+function revived({ fields }: Collection, row: Record<string, unknown>): Row {
+  return Object.fromEntries([...fields.values()].map(field => [field.name, revive(field, row[field.name])]))
+}
+
+function revive({ type }: Field, value: unknown): JsonValue {
+  if (value === null) return null
+  // PostgreSQL's client has read booleans and documents already.
+  if (typeof value === 'boolean' || typeof value === 'object') return value as JsonValue
+  return type.encoding.decode(value as Cell) ?? null
+}
+
+function textOf(field: Field | undefined, value: JsonValue): JsonValue {
+  return field?.type.isDocument && value !== null ? JSON.stringify(value) : value
+}
+
+// --- SQLite
+
+async function withinSqlite(
+  model: Model,
+  data: Data,
+  use: (inside: OpenSeededStore) => Promise<void>,
+  now = Date.now,
+): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), 'portico-inside-'))
+  const file = join(folder, 'data.db')
+  // So few that the small data of tests are read in every way.
+  const store = openSqlite(model, { file, now, walkedRows: 2 })
+  const database = new DatabaseSync(file, { enableForeignKeyConstraints: false })
+  try {
+    database.exec('PRAGMA synchronous = OFF; BEGIN')
+    for (const collection of model.collections.values()) fillSqlite(database, collection, data)
+    database.exec('COMMIT')
+    await use({
+      store,
+      admin: file,
+      dump: async () =>
+        Object.fromEntries(
+          [...model.collections].map(([name, collection]) => {
+            const rows = database.prepare(`SELECT * FROM "${name}" ORDER BY id`).all()
+            return [name, rows.map(row => revived(collection, row))]
+          }),
+        ),
+      events: async () => database.prepare('SELECT * FROM _events ORDER BY id').all(),
+      lastId: async name =>
+        Number(database.prepare('SELECT seq FROM sqlite_sequence WHERE name = ?').get(name)?.seq ?? 0),
+    })
+  } finally {
+    database.close()
+    await store.close()
+    rmSync(folder, { recursive: true })
+  }
+}
+
+function fillSqlite(database: DatabaseSync, { name, fields, searchable }: Collection, data: Data): void {
+  const marks = (count: number) => Array.from({ length: count }, () => '?').join()
+  for (const row of data[name] ?? []) {
+    const values = Object.entries(row).map(([column, value]): SQLInputValue => {
+      const text = textOf(fields.get(column), value)
+      return typeof text === 'boolean' ? Number(text) : (text as SQLInputValue)
+    })
+    database
+      .prepare(`INSERT INTO "${name}" (${columnsOf(row)}) VALUES (${marks(values.length)})`)
+      .run(...values)
+    if (searchable.length === 0) continue
+    const columns = searchable.map(field => `"${field.name}"`).join()
+    const words = searchable.map(field => indexedTerms(String(row[field.name] ?? '')).join(' '))
+    database
+      .prepare(`INSERT INTO "${searchTable(name)}" (rowid, ${columns}) VALUES (${marks(words.length + 1)})`)
+      .run(Number(row.id), ...words)
+  }
+}
+
+// --- PostgreSQL
+
+function withinPostgres(nodes: number): SeededStore['within'] {
+  return async (model, data, use, now = Date.now) => {
+    const { url, drop } = await preparedDatabase(model)
+    await withinDatabase({ model, data, url, admin: url, drop, use, now, rowSecurity: false, nodes })
+  }
+}
+
+const withinLocked: SeededStore['within'] = async (model, data, use, now = Date.now) => {
+  const database = await lockedDatabase(model)
+  await withinDatabase({ model, data, ...database, use, now, rowSecurity: true, nodes: 1 })
+}
+
+interface Filled {
+  readonly model: Model
+  readonly data: Data
+  readonly url: string
+  /** Of the superuser. */
+  readonly admin: string
+  readonly drop: () => Promise<void>
+  readonly use: (inside: OpenSeededStore) => Promise<void>
+  readonly now: () => number
+  readonly rowSecurity: boolean
+  readonly nodes: number
+}
+
+async function withinDatabase(filled: Filled): Promise<void> {
+  const { model, data, url, admin, drop, use, now, rowSecurity, nodes } = filled
+  const client = new pg.Client({ connectionString: admin })
+  // As it is stored: the driver would parse it.
+  client.setTypeParser(pg.types.builtins.JSON, text => text)
+  await client.connect()
+  await client.query("BEGIN; SET session_replication_role = 'replica'; SET synchronous_commit = off")
+  for (const collection of model.collections.values()) await fillPostgres(client, collection, data)
+  await client.query('COMMIT')
+  const open = () => openPostgres(model, { url, connections: 4, now, rowSecurity })
+  const store = nodes === 1 ? await open() : await openNodes(nodes, open)
+  const rows = inTurn(async (text: string) => (await client.query(text)).rows)
+  try {
+    await use({
+      store,
+      admin,
+      dump: async () => {
+        const found: Record<string, Row[]> = {}
+        for (const [name, collection] of model.collections) {
+          const stored = await rows(`SELECT * FROM "${name}" ORDER BY id`)
+          found[name] = stored.map(row => revived(collection, row))
+        }
+        return found
+      },
+      events: () => rows('SELECT * FROM _events ORDER BY id'),
+      lastId: async name => {
+        const [row] = await rows(`SELECT last_value, is_called FROM "${name}_id_seq"`)
+        return row.is_called ? Number(row.last_value) : 0
+      },
+    })
+  } finally {
+    await store.close()
+    await client.end()
+    await drop()
+  }
+}
+
+/** A client takes one statement after the other. */
+function inTurn<A, T>(run: (input: A) => Promise<T>): (input: A) => Promise<T> {
+  let last: Promise<unknown> = Promise.resolve()
+  return input => {
+    const mine = last.then(() => run(input))
+    last = mine.catch(() => {})
+    return mine
+  }
+}
+
+async function fillPostgres(
+  client: pg.Client,
+  { name, fields, searchable }: Collection,
+  data: Data,
+): Promise<void> {
+  const all = data[name] ?? []
+  const marks = (count: number) => Array.from({ length: count }, (_, at) => `$${at + 1}`).join()
+  for (const row of all) {
+    const values = Object.entries(row).map(([column, value]) => textOf(fields.get(column), value))
+    await client.query(`INSERT INTO "${name}" (${columnsOf(row)}) VALUES (${marks(values.length)})`, values)
+    if (searchable.length === 0) continue
+    const columns = searchable.map(field => `"${field.name}"`).join()
+    const words = searchable.map(field => indexedTerms(String(row[field.name] ?? '')))
+    await client.query(
+      `INSERT INTO "${searchTable(name)}" ("id", "${allWords}", ${columns}) VALUES (${marks(words.length + 2)})`,
+      [row.id, words.flat(), ...words],
+    )
+  }
+  if (all.length === 0) return
+  await client.query(`SELECT setval('"${name}_id_seq"', max(id)) FROM "${name}"`)
+  await client.query('INSERT INTO "_totals" VALUES ($1, 0, $2)', [name, all.length])
+}
+
+export const seededStores: readonly SeededStore[] = [
+  { name: 'SQLite', share: 1, within: withinSqlite },
+  { name: 'PostgreSQL', share: 0.4, within: withinPostgres(1) },
+  { name: 'PostgreSQL with row security', share: 0.3, within: withinLocked },
+  { name: 'PostgreSQL and Redis, three nodes', share: 0.2, within: withinPostgres(3) },
+]

@@ -1,0 +1,39 @@
+/** Server-sent events, as a reader takes them. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { EventStream } from '../../src/events/event-stream.ts'
+
+const block = (data: string) => `data: ${data}\n\n`
+
+test('a reader gets what is buffered in one piece, then each event as it comes', async () => {
+  const events = new EventStream(1000, () => assert.fail())
+  events.send(block('1'))
+  events.send(block('2'))
+  assert.deepEqual(await events.next(), { value: `\n${block('1')}${block('2')}`, done: false })
+  const waiting = events.next()
+  events.send(block('3'))
+  assert.deepEqual(await waiting, { value: block('3'), done: false })
+  events.end(block('last'))
+  events.send(block('4'))
+  assert.deepEqual(await events.next(), { value: block('last'), done: false })
+  assert.deepEqual(await events.next(), { value: undefined, done: true })
+})
+
+test('a stream buffers no more than its bound', async () => {
+  const gone: boolean[] = []
+  const events = new EventStream(100, tooSlow => gone.push(tooSlow))
+  for (let count = 0; count < 50; count++) events.send(block('x'.repeat(20)))
+  assert.deepEqual(gone, [true])
+  assert.deepEqual(await events.next(), { value: undefined, done: true })
+})
+
+test('a reader that leaves is reported once', async () => {
+  const gone: boolean[] = []
+  const events = new EventStream(100, tooSlow => gone.push(tooSlow))
+  await events.next()
+  const waiting = events.next()
+  await events.return()
+  await events.return()
+  assert.deepEqual(await waiting, { value: undefined, done: true })
+  assert.deepEqual(gone, [false])
+})

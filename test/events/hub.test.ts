@@ -1,0 +1,84 @@
+/** Subscribing to a log that answers later, as a remote database does: no event is lost, none comes twice, and no older one comes. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { ChangeFeed } from '../../src/events/change-feed.ts'
+import { Hub } from '../../src/events/hub.ts'
+import { user } from '../../src/principal.ts'
+import { stubFeed, stubRequest } from './stub.ts'
+
+const pause = (milliseconds: number) => new Promise(resolve => setTimeout(resolve, milliseconds))
+
+/** A feed whose answers are true when they are made, and come `delay` milliseconds later. */
+function delayedFeed(delay: () => number) {
+  const stub = stubFeed()
+  const later = async <T>(answer: T | Promise<T>): Promise<T> => {
+    await pause(delay())
+    return answer
+  }
+  const feed: ChangeFeed = {
+    last: () => later(stub.last()),
+    after: (event, limit) => later(stub.after(event, limit)),
+    onCommit: stub.onCommit,
+    look: async () => {},
+  }
+  return { stub, feed }
+}
+
+function subscribe(hub: Hub) {
+  const got: number[] = []
+  const sink = {
+    next: (_reply: string, event: number) => got.push(event),
+    end: (error: unknown) => assert.fail(`ended: ${error}`),
+  }
+  return { got, opened: hub.subscribe(stubRequest(), user(1, 'user', 'all'), sink) }
+}
+
+function hubOn(feed: ChangeFeed) {
+  return new Hub({ feed, beforeDelivery: () => undefined, onFault: error => assert.fail(String(error)) })
+}
+
+test('a commit during a subscribe is delivered, even where the log is read faster than its end', async () => {
+  const delays = [30, 80]
+  const { stub, feed } = delayedFeed(() => delays.shift() ?? 1)
+  const hub = hubOn(feed)
+  stub.commit({})
+  const { got, opened } = subscribe(hub)
+  await pause(50)
+  // The first question is answered; the second was asked before this commit, and is not answered yet.
+  stub.commit({})
+  await pause(20)
+  assert.deepEqual(got, [])
+  const { close } = await opened
+  stub.commit({})
+  await pause(30)
+  assert.deepEqual(got, [2, 3])
+  close()
+  assert.equal(hub.size, 0)
+})
+
+test('each of many subscribers gets every later event, once and in order', async () => {
+  const { stub, feed } = delayedFeed(() => Math.random() * 4)
+  const hub = hubOn(feed)
+  const all: { from: number; until: number; got: number[]; close: () => void }[] = []
+  for (let round = 0; round < 60; round++) {
+    stub.commit(...Array.from({ length: round % 4 }, () => ({})))
+    if (round % 3 === 0) {
+      const from = stub.log.length
+      const { got, opened } = subscribe(hub)
+      opened.then(({ close }) => all.push({ from, until: stub.log.length, got, close }))
+    }
+    await pause(Math.random() * 4)
+  }
+  await pause(100)
+  assert.equal(all.length, 20)
+  for (const { from, until, got } of all) {
+    const first = got[0] ?? stub.log.length + 1
+    assert.ok(first > from && first <= until + 1, `${first} after ${from}, at last ${until}`)
+    assert.deepEqual(
+      got,
+      stub.log.map(change => change.event).filter(event => event >= first),
+    )
+  }
+  for (const { close } of all) close()
+  assert.equal(hub.size, 0)
+})

@@ -1,0 +1,125 @@
+/** Subscribers during an outage of the database: they wait, and then get every event, once and in order. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { ApiError } from '../../src/errors.ts'
+import type { ChangeFeed, ItemChange } from '../../src/events/change-feed.ts'
+import { Hub } from '../../src/events/hub.ts'
+import { user } from '../../src/principal.ts'
+import { until } from '../transports/service.ts'
+import { stubFeed, stubRequest } from './stub.ts'
+
+const pause = (milliseconds: number) => new Promise(resolve => setTimeout(resolve, milliseconds))
+
+function fixture(retryLimitMs = 60_000) {
+  const stub = stubFeed()
+  const faults: unknown[] = []
+  /** What fails: the log, every reply, or only the replies for one event. */
+  const state = { log: false, replies: false, event: 0 }
+  const unavailable = () => new ApiError('UNAVAILABLE')
+  const ask = async <T>(answer: T | Promise<T>): Promise<T> => {
+    if (state.log) throw unavailable()
+    return answer
+  }
+  const feed: ChangeFeed = {
+    last: () => ask(stub.last()),
+    after: (event, limit) => ask(stub.after(event, limit)),
+    onCommit: stub.onCommit,
+    look: () => ask(undefined),
+  }
+  const request = stubRequest(async ({ event, row }: ItemChange) => {
+    await pause(1)
+    if (state.replies || state.event === event) throw unavailable()
+    return row
+  })
+  const hub = new Hub({
+    feed,
+    beforeDelivery: () => undefined,
+    onFault: error => faults.push(error),
+    retryLimitMs,
+  })
+  const subscriber = async (id: number, role = 'user') => {
+    const got: number[] = []
+    const ends: unknown[] = []
+    const { changePrincipal, close } = await hub.subscribe(request, user(id, role, 'all'), {
+      next: (_reply, event) => got.push(event),
+      end: error => ends.push(error),
+    })
+    return { got, ends, changePrincipal, close }
+  }
+  return { stub, state, faults, hub, subscriber }
+}
+
+const five = [1, 2, 3, 4, 5]
+
+for (const [what, parts] of [
+  ['the log', { log: true }],
+  ['the replies', { replies: true }],
+  ['both', { log: true, replies: true }],
+] as const) {
+  test(`${what} unavailable: commits are delivered after the outage, and one fault is reported`, async () => {
+    const { stub, state, faults, hub, subscriber } = fixture()
+    const all = await Promise.all([subscriber(1), subscriber(1), subscriber(2)])
+    stub.commit({}, {})
+    await until(() => all.every(({ got }) => got.length === 2))
+    Object.assign(state, parts)
+    for (let times = 0; times < 3; times++) {
+      stub.commit({})
+      await pause(100)
+    }
+    for (const { got } of all) assert.deepEqual(got, [1, 2])
+    Object.assign(state, { log: false, replies: false })
+    await until(() => all.every(({ got }) => got.length >= 5))
+    await pause(50)
+    for (const { got, ends } of all) assert.deepEqual([got, ends], [five, []])
+    assert.equal(faults.length, 1)
+    for (const { close } of all) close()
+    assert.equal(hub.size, 0)
+  })
+}
+
+test('a reply that keeps failing while the database answers ends the subscription', async () => {
+  const { stub, state, subscriber } = fixture(500)
+  const one = await subscriber(1)
+  state.event = 2
+  stub.commit({}, {}, {})
+  await until(() => one.ends.length === 1)
+  assert.deepEqual(one.got, [1])
+  assert.ok(one.ends[0] instanceof ApiError && one.ends[0].code === 'UNAVAILABLE')
+})
+
+test('a subscriber whose rights change while a delivery waits gets it by the new rights', async () => {
+  const { stub, state, subscriber } = fixture()
+  const [changed, same] = await Promise.all([subscriber(1), subscriber(1)])
+  state.replies = true
+  stub.commit({}, {}, {})
+  await pause(50)
+  changed.changePrincipal(user(1, 'admin', 'all'))
+  state.replies = false
+  await until(() => changed.got.length >= 3 && same.got.length >= 3)
+  await pause(50)
+  assert.deepEqual(
+    [changed.got, same.got],
+    [
+      [1, 2, 3],
+      [1, 2, 3],
+    ],
+  )
+  changed.close()
+  same.close()
+})
+
+test('a subscriber that leaves while a delivery waits holds nobody up', async () => {
+  const { stub, state, hub, subscriber } = fixture()
+  const one = await subscriber(1)
+  state.replies = true
+  stub.commit({})
+  await pause(50)
+  one.close()
+  assert.equal(hub.size, 0)
+  state.replies = false
+  const other = await subscriber(2)
+  stub.commit({})
+  await until(() => other.got.length === 1)
+  assert.deepEqual([one.got, other.got], [[], [2]])
+  other.close()
+})

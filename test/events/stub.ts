@@ -1,0 +1,42 @@
+/** A log that tests write, and requests for its changes. */
+import type { ChangeFeed, LoggedChange } from '../../src/events/change-feed.ts'
+import type { ChangeRenderer, SubscriptionRequest } from '../../src/events/subscriber.ts'
+
+export interface StubFeed extends ChangeFeed {
+  readonly log: LoggedChange[]
+  readonly listeners: Set<() => void>
+  looks: number
+  commit(...changes: readonly (Partial<Omit<LoggedChange, 'row'>> & { readonly row?: unknown })[]): void
+}
+
+export function stubFeed(): StubFeed {
+  const feed: StubFeed = {
+    log: [],
+    listeners: new Set(),
+    looks: 0,
+    last: () => feed.log.at(-1)?.event ?? 0,
+    after: (event, limit) => feed.log.filter(change => change.event > event).slice(0, limit),
+    onCommit(listener) {
+      feed.listeners.add(listener)
+      return () => feed.listeners.delete(listener)
+    },
+    look() {
+      feed.looks++
+    },
+    commit(...changes) {
+      for (const change of changes) {
+        const event = (feed.log.at(-1)?.event ?? 0) + 1
+        const id = change.id ?? event
+        const row = JSON.stringify(change.row ?? { id: String(id), title: `post ${id}` })
+        feed.log.push({ collection: 'posts', kind: 'created', ...change, event, id, row })
+      }
+      for (const listener of feed.listeners) listener()
+    },
+  }
+  return feed
+}
+
+/** A request for new posts, whose reply is the row. */
+export function stubRequest(render: ChangeRenderer['render'] = ({ row }) => row): SubscriptionRequest {
+  return { key: 'new posts', rendererFor: () => ({ collection: 'posts', kind: 'created', render }) }
+}

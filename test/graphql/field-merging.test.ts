@@ -1,0 +1,148 @@
+/** Which fields may share a response key is what graphql-js's own rule says, which takes too long to be used. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import {
+  GraphQLError,
+  Kind,
+  OverlappingFieldsCanBeMergedRule,
+  parse,
+  specifiedRules,
+  validate,
+} from 'graphql'
+import { checkMerging } from '../../src/graphql/documents/field-merging.ts'
+import { fragmentsOf } from '../../src/graphql/documents/fragments.ts'
+import { createEngine } from '../../src/graphql/execute/create-engine.ts'
+import { checkModel } from '../../src/model/check.ts'
+import type { Run } from '../../src/plan/run.ts'
+import blog from '../models/blog.ts'
+
+const { schema } = createEngine({ model: checkModel(blog), run: {} as Run, hooks: new Map() })
+const others = specifiedRules.filter(rule => rule !== OverlappingFieldsCanBeMergedRule)
+
+/** What is wrong with a document that is valid otherwise; undefined when nothing is. */
+function mergeError(source: string): string | undefined {
+  const document = parse(source)
+  const root = schema.getQueryType()
+  const [operation] = document.definitions.filter(node => node.kind === Kind.OPERATION_DEFINITION)
+  if (!root || !operation) throw new Error('there is no query')
+  try {
+    checkMerging(schema, root, operation.selectionSet, fragmentsOf(document))
+    return undefined
+  } catch (error) {
+    if (error instanceof GraphQLError) return error.message
+    throw error
+  }
+}
+
+function toldByRule(source: string): readonly string[] {
+  return validate(schema, parse(source), [OverlappingFieldsCanBeMergedRule]).map(({ message }) => message)
+}
+
+const node = (inner: string) => `{ node(nodeId: "User:1") { ${inner} } }`
+
+const right = [
+  '{ me { id id } me { name } }',
+  '{ a: posts(limit: 1) { id } a: posts(limit: 1) { title } }',
+  '{ posts(limit: 1, filter: {or: [{id: {gt: 1, lt: 3}}, {}]}) { id } posts(filter: {or: [{id: {lt: 3, gt: 1}}, {}]}, limit: 1) { id } }',
+  node('... on User { x: name } ... on Post { x: title }'),
+  node('nodeId ... on User { nodeId posts { id } } ... on Post { nodeId author { name } }'),
+  node('... on User { x: posts { y: title } } ... on OauthApp { x: secrets { y: prefix } }'),
+  '{ me { ... on Node { ... on User { x: name } ... on Post { x: title } } } }',
+  '{ posts { ... on Node { nodeId } nodeId ...F ...F } } fragment F on Node { __typename ... on Post { id } }',
+]
+const wrong = [
+  '{ me { x: id x: name } }',
+  '{ posts(limit: 1) { id } posts(limit: 2) { id } }',
+  '{ posts(filter: {or: [{id: {gt: 1}}, {}]}) { id } posts(filter: {or: [{}, {id: {gt: 1}}]}) { id } }',
+  '{ posts(filter: {id: {in: [1, 2]}}) { id } posts(filter: {id: {in: ["1,2"]}}) { id } }',
+  '{ me { posts { x: id } } me { posts { x: title } } }',
+  node('... on User { x: name } ... on Post { x: body }'),
+  node('... on User { x: posts { id } } ... on Post { x: author { id } }'),
+  node('... on User { x: name } ... on User { x: email }'),
+  node('x: nodeId ... on User { x: id }'),
+  node('... on User { x: posts { y: title } } ... on OauthApp { x: secrets { y: clientSecret } }'),
+  '{ me { x: email ... on Node { x: nodeId } } }',
+  '{ me { ... on Node { ... on User { x: name } ... on Post { x: body } } } }',
+]
+
+for (const source of right) {
+  test(`can be merged: ${source}`, () => {
+    assert.deepEqual(validate(schema, parse(source)), [])
+    assert.equal(mergeError(source), undefined)
+  })
+}
+
+for (const source of wrong) {
+  test(`cannot be merged: ${source}`, () => {
+    assert.deepEqual(validate(schema, parse(source), others), [])
+    assert.equal(toldByRule(source).length, 1)
+    const message = mergeError(source)
+    assert.match(message ?? '', /^Fields ".*" conflict because .*different aliases/)
+  })
+}
+
+// Aliases are few, so that fields meet.
+const alias = fc.constantFrom('', '', '', '', 'x: ')
+const leaf = (...names: readonly string[]) =>
+  fc.tuple(alias, fc.constantFrom('nodeId', '__typename', 'id', ...names)).map(([as, name]) => as + name)
+const { user, shared } = fc.letrec<{ user: string; post: string; shared: string }>(tie => {
+  const set = (part: fc.Arbitrary<string>) =>
+    fc.array(part, { minLength: 1, maxLength: 3 }).map(parts => `{ ${parts.join(' ')} }`)
+  const list = (head: fc.Arbitrary<string>, of: fc.Arbitrary<string>) =>
+    fc.tuple(alias, head, set(of)).map(([as, name, inner]) => `${as}${name} ${inner}`)
+  const on = (type: string, of: fc.Arbitrary<string>) => set(of).map(inner => `... on ${type} ${inner}`)
+  const posts = fc.constantFrom('posts', 'posts', 'posts(limit: 1)')
+  return {
+    user: fc.oneof(
+      { depthSize: 'small', withCrossShrink: true },
+      leaf('name', 'email'),
+      fc.constant('...U'),
+      list(posts, tie('post')),
+      on('Node', tie('shared')),
+      on('User', tie('user')),
+    ),
+    post: fc.oneof(
+      { depthSize: 'small', withCrossShrink: true },
+      leaf('title', 'body'),
+      fc.constant('...P'),
+      list(fc.constant('author'), tie('user')),
+      on('Node', tie('shared')),
+      on('Post', tie('post')),
+    ),
+    shared: fc.oneof(
+      { depthSize: 'small', withCrossShrink: true },
+      fc.constantFrom('nodeId', '__typename', 'x: nodeId', '...N', '...U', '...P'),
+      on('User', tie('user')),
+      on('Post', tie('post')),
+      on('Node', tie('shared')),
+    ),
+  }
+})
+const documents = fc
+  .tuple(
+    fc.array(shared, { minLength: 1, maxLength: 4 }),
+    fc.array(user, { minLength: 1, maxLength: 3 }),
+    fc.tuple(leaf('name'), leaf('title'), leaf('email', 'role')),
+  )
+  .map(([nodes, users, [ofUser, ofPost, ofShared]]) => {
+    const fragments = `fragment U on User { ${ofUser} } fragment P on Post { ${ofPost} } fragment N on Node { nodeId ... on User { ${ofShared} } }`
+    return `{ node(nodeId: "User:1") { ${nodes.join(' ')} } me { ${users.join(' ')} } } ${fragments}`
+  })
+
+test('whatever the document, it is refused where the rule of graphql-js refuses it, and nowhere else', () => {
+  let refused = 0
+  let taken = 0
+  const property = fc.property(documents, source => {
+    const message = mergeError(source)
+    if (message === undefined) taken++
+    else refused++
+    assert.equal(
+      message !== undefined,
+      toldByRule(source).length > 0,
+      `${source}\n${message}\n${toldByRule(source)}`,
+    )
+  })
+  fc.assert(property, { numRuns: 1000 })
+  assert.ok(refused > 100 && taken > 100, `${refused} refused, ${taken} taken`)
+})

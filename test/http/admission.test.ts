@@ -1,0 +1,358 @@
+/** Who is let in, who waits, and who is refused. */
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer, type Server, type ServerResponse } from 'node:http'
+import type { AddressInfo, Socket } from 'node:net'
+import { test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Call, Reply } from '../../src/call.ts'
+import { readSettings, type Settings } from '../../src/config.ts'
+import type { ApiError } from '../../src/errors.ts'
+import { createOverloadReplies } from '../../src/http/overload-reply.ts'
+import { SlowClients } from '../../src/http/slow-clients.ts'
+import { createHttp, type Exchange, type HttpServer } from '../../src/http.ts'
+import { errorReply } from '../../src/rest/reply/error-reply.ts'
+import { closedAfterEach } from '../closing.ts'
+import { dial, parseAnswers, readToEnd, say, type WireAnswer } from './wire.ts'
+
+interface Opened {
+  readonly port: number
+  readonly server: HttpServer
+  readonly changes: [isOver: boolean, refused: number][]
+  /** The paths, in the order in which they were answered. */
+  readonly answered: string[]
+}
+
+const closed = closedAfterEach<HttpServer>(server => {
+  server.server.closeAllConnections()
+  return server.close()
+})
+
+async function open(
+  answer: (exchange: Exchange) => Reply | Promise<Reply>,
+  given: Partial<Settings> = {},
+): Promise<Opened> {
+  const settings = readSettings({ given: { port: 0, host: '127.0.0.1', ...given } })
+  const changes: Opened['changes'] = []
+  const answered: string[] = []
+  const server = createHttp(settings, {
+    answer(exchange) {
+      answered.push(exchange.path)
+      return answer(exchange)
+    },
+    errorReply,
+    sockets: {
+      paths: new Set(['/socket']),
+      upgrade: async (_exchange, socket) => void socket.end('HTTP/1.1 101 \r\n\r\n'),
+    },
+    onOverload: (isOver, refused) => changes.push([isOver, refused]),
+    onSent: () => {},
+    onFault: error => assert.fail(String(error)),
+  })
+  closed(server)
+  await server.listen()
+  return { port: server.port(), server, changes, answered }
+}
+
+const fine: Reply = { status: 200, headers: [], body: 'fine' }
+
+/** Keeps the event loop busy. */
+function workFor(milliseconds: number): void {
+  const end = performance.now() + milliseconds
+  while (performance.now() < end);
+}
+
+const slow = (milliseconds: number) => () => {
+  workFor(milliseconds)
+  return fine
+}
+
+const get = (path: string) => `GET ${path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`
+const post = (path: string, body: string) =>
+  `POST ${path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: ${body.length}\r\n\r\n${body}`
+
+/** All on connections that are open before the first of them is sent. */
+async function sayAtOnce(port: number, requests: readonly string[]) {
+  const sockets = await Promise.all(requests.map(() => dial(port)))
+  await sleep(20)
+  const said = sockets.map(readToEnd)
+  sockets.forEach((socket, nth) => void socket.write(requests[nth] ?? ''))
+  return (await Promise.all(said)).map(text => {
+    const [answer] = parseAnswers(text)
+    assert.ok(answer, 'no answer')
+    return answer
+  })
+}
+
+const paths = (count: number) => Array.from({ length: count }, (_, nth) => `/${nth}`)
+
+test('what does not fit into one turn waits in line, and is answered in the order in which it came', async () => {
+  const { port, answered } = await open(slow(5), { maxDelay: 60_000 })
+  const answers = await sayAtOnce(port, [
+    paths(40)
+      .map(path => get(path).replace('Connection: close\r\n', ''))
+      .join('') + get('/last'),
+  ])
+  assert.equal(answers[0]?.status, 200)
+  assert.deepEqual(answered, [...paths(40), '/last'])
+})
+
+/** Clients who come again at once, whatever they heard, until so many were refused; what they heard. */
+async function flood(port: number, refusals = 30, request = get('/')) {
+  const end = performance.now() + 60_000
+  const answers: WireAnswer[] = []
+  const of = (wanted: number) => answers.filter(({ status }) => status === wanted)
+  const client = async () => {
+    while (performance.now() < end && of(503).length < refusals) {
+      answers.push(...parseAnswers(await say(port, request)))
+    }
+  }
+  await Promise.all(Array.from({ length: 60 }, client))
+  assert.equal(of(200).length + of(503).length, answers.length)
+  assert.ok(of(503).length >= refusals, `${of(503).length} were refused`)
+  return { served: of(200), refused: of(503) }
+}
+
+test('a burst is answered, however long it takes', async () => {
+  const { port, changes } = await open(slow(2), { maxDelay: 50 })
+  const answers = await sayAtOnce(port, paths(15).map(get))
+  assert.ok(answers.every(({ status }) => status === 200))
+  assert.deepEqual(changes, [])
+})
+
+test('who would wait too long is refused at once; the others are answered', async () => {
+  const { port, server, changes } = await open(slow(10), { maxDelay: 100 })
+  const { served, refused } = await flood(port)
+  assert.ok(served.length >= 20, `${served.length} were answered`)
+  for (const { headers, body } of refused) {
+    assert.ok(['1', '2', '3'].includes(headers['retry-after'] ?? ''))
+    assert.equal(headers['cache-control'], 'no-store')
+    assert.equal(headers['api-version'], '1')
+    assert.ok(headers['x-request-id'])
+    assert.equal(JSON.parse(body).error.code, 'UNAVAILABLE')
+  }
+  assert.equal(server.admission.shedder.counts.refused, refused.length)
+  assert.equal(server.running(), 0)
+  assert.deepEqual(changes, [[true, 0]])
+  await sleep(2100)
+  const [last] = await sayAtOnce(port, [get('/')])
+  assert.equal(last?.status, 200)
+  assert.deepEqual(changes, [
+    [true, 0],
+    [false, refused.length],
+  ])
+})
+
+test('requests with a body are worked on in their turn too', async () => {
+  const { port, answered } = await open(
+    async exchange => {
+      await exchange.readBody(1000)
+      workFor(10)
+      return { ...fine, body: exchange.body }
+    },
+    { maxDelay: 100 },
+  )
+  const { served } = await flood(port, 20, post('/', 'a body'))
+  assert.ok(served.length >= 20, `${served.length} were answered`)
+  assert.equal(answered.length, served.length)
+  for (const { body } of served) assert.equal(body, 'a body')
+})
+
+test('nobody is refused where no bound is set', async () => {
+  const { port, changes } = await open(slow(5), { maxDelay: 0 })
+  const answers = await sayAtOnce(port, paths(60).map(get))
+  assert.ok(answers.every(({ status }) => status === 200))
+  assert.deepEqual(changes, [])
+})
+
+test('those who look after the service are always answered, and before the line', async () => {
+  const { port, server } = await open(slow(10), { maxDelay: 100 })
+  const flooding = flood(port, 1000)
+  while (!server.admission.shedder.isOverloaded) await sleep(10)
+  for (const path of ['/healthz', '/readyz', '/metrics?x']) {
+    const answers = await sayAtOnce(
+      port,
+      Array.from({ length: 5 }, () => get(path)),
+    )
+    assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([200]))
+  }
+  await flooding
+})
+
+test('a request whose client is gone is not worked on', async () => {
+  const { port, answered, server } = await open(slow(30), { maxDelay: 60_000 })
+  const sockets = await Promise.all(paths(20).map(() => dial(port)))
+  sockets.forEach((socket, nth) => void socket.write(get(`/${nth}`)))
+  while (server.admission.shedder.length < 5) await sleep(1)
+  for (const socket of sockets) socket.resetAndDestroy()
+  while (server.admission.shedder.length > 0) await sleep(5)
+  assert.ok(answered.length < 20, `${answered.length} were worked on`)
+})
+
+test('a WebSocket is not opened while requests are refused', async () => {
+  const { port } = await open(slow(10), { maxDelay: 100 })
+  const upgrade =
+    'GET /socket HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n'
+  assert.match(await say(port, upgrade), /^HTTP\/1\.1 101/)
+  await flood(port)
+  const [answer] = parseAnswers(await say(port, upgrade))
+  assert.equal(answer?.status, 503)
+  assert.ok(answer.headers['retry-after'])
+})
+
+test('a refusal is made once for each face and kind of answer, and says three different waits', () => {
+  const made: string[] = []
+  const refusal = createOverloadReplies((error, { path }) => {
+    made.push(path)
+    return {
+      status: (error as ApiError).status,
+      headers: Object.entries((error as ApiError).headers ?? {}).flat(),
+      body: path,
+    }
+  })
+  const call = (path: string, accept?: string) => ({ path, headers: { accept } }) as unknown as Call
+  const waits = Array.from({ length: 9 }, () => refusal(call('/api/v1/posts')).headers[1])
+  assert.deepEqual(waits.toSorted(), ['1', '1', '1', '2', '2', '2', '3', '3', '3'])
+  assert.equal(made.length, 3)
+  for (let turn = 0; turn < 3; turn++) assert.equal(refusal(call('/graphql')).body, '/graphql')
+  assert.equal(made.length, 6)
+  for (let turn = 0; turn < 3; turn++) refusal(call('/api/v1/users', 'application/xml'))
+  assert.equal(made.length, 9)
+  for (let turn = 0; turn < 5; turn++) refusal(call('/account'))
+  assert.equal(made.length, 14)
+  // What clients make up is not kept for ever.
+  for (let turn = 0; turn < 1000; turn++) refusal(call('/api/v1/posts', `text/x${turn}`))
+  assert.equal(refusal(call('/api/v1/posts')).status, 503)
+})
+
+test('a refusal as problem details names the request that was refused, and no other', () => {
+  const refusal = createOverloadReplies(errorReply)
+  const headers = { accept: 'application/problem+json' }
+  for (let turn = 0; turn < 9; turn++) {
+    const { body } = refusal({ path: '/api/v1/posts', headers, requestId: `r${turn}` } as unknown as Call)
+    assert.equal(JSON.parse(String(body)).instance, `urn:portico:request:r${turn}`)
+  }
+})
+
+const hold = () => new Promise<Reply>(() => {})
+
+test('one connection too many: idle ones make room, but no more than a few', async () => {
+  const { port, server } = await open(() => fine, { maxConnections: 5 })
+  const idle = await Promise.all(paths(5).map(() => dial(port)))
+  for (const socket of idle) {
+    socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n')
+    await once(socket, 'data')
+  }
+  const ended = new Set<Socket>()
+  for (const socket of idle) socket.resume().once('end', () => ended.add(socket))
+  assert.equal(parseAnswers(await say(port, get('/')))[0]?.status, 200)
+  while (ended.size < 2) await sleep(1)
+  for (const socket of idle.filter(one => !ended.has(one))) {
+    socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n')
+    await once(socket, 'data')
+  }
+  assert.equal(ended.size, 2)
+  assert.equal(server.admission.connections.counts.refused, 0)
+})
+
+test('one connection too many: a request on it hears so, and a tenth more end without a word', async () => {
+  const { port, server } = await open(exchange => (exchange.path === '/hold' ? hold() : fine), {
+    maxConnections: 5,
+    shutdownGrace: 0,
+  })
+  const busy = await Promise.all(paths(5).map(() => dial(port)))
+  for (const socket of busy) socket.write('GET /hold HTTP/1.1\r\nHost: x\r\n\r\n')
+  while (server.running() < 5) await sleep(1)
+  const surplus = await dial(port)
+  const said = readToEnd(surplus)
+  await sleep(20)
+  assert.equal(await say(port, get('/')), '')
+  surplus.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n')
+  const [answer] = parseAnswers(await said)
+  assert.equal(answer?.status, 503)
+  assert.equal(answer.headers.connection, 'close')
+  assert.ok(answer.headers['retry-after'])
+  assert.equal(server.admission.connections.counts.refused, 2)
+  for (const socket of busy) socket.resetAndDestroy()
+  while (server.admission.connections.open > 0) await sleep(5)
+  assert.equal(parseAnswers(await say(port, get('/')))[0]?.status, 200)
+})
+
+/** Clients that ask for an answer and do not read it. */
+async function withReaders(
+  use: (server: Server, dialIn: () => Promise<Socket>) => Promise<void>,
+): Promise<void> {
+  const server = createServer()
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const sockets: Socket[] = []
+  const dialIn = async () => {
+    const socket = await dial((server.address() as AddressInfo).port)
+    socket.pause().on('error', () => {})
+    sockets.push(socket)
+    socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n')
+    return socket
+  }
+  try {
+    await use(server, dialIn)
+  } finally {
+    for (const socket of sockets) socket.destroy()
+    server.closeAllConnections()
+    server.close()
+  }
+}
+
+const big = Buffer.alloc(32 * 1024 * 1024, 'x')
+
+async function answeredBig(
+  server: Server,
+  readers: SlowClients,
+  ask: () => Promise<Socket>,
+): Promise<ServerResponse> {
+  const asked = once(server, 'request')
+  await ask()
+  const [, res] = (await asked) as [unknown, ServerResponse]
+  res.end(big)
+  readers.answered(res)
+  return res
+}
+
+test('a client that does not take its answer loses it', async () => {
+  const readers = new SlowClients({ timeoutSeconds: 1, maxBytes: 1e9, minBytesPerSecond: 1e9 })
+  await withReaders(async (server, dialIn) => {
+    const res = await answeredBig(server, readers, dialIn)
+    assert.ok(readers.bytes > 0)
+    await once(res, 'close')
+    assert.equal(res.writableFinished, false)
+    assert.equal(readers.counts.disconnected, 1)
+  })
+})
+
+test('of too much that nobody takes, the oldest goes', async () => {
+  const readers = new SlowClients({ timeoutSeconds: 60, maxBytes: 40 * 1024 * 1024 })
+  await withReaders(async (server, dialIn) => {
+    const first = await answeredBig(server, readers, dialIn)
+    const second = await answeredBig(server, readers, dialIn)
+    await once(first, 'close')
+    assert.equal(second.destroyed, false)
+    assert.equal(readers.counts.disconnected, 1)
+    assert.ok(readers.bytes <= 40 * 1024 * 1024)
+  })
+})
+
+test('a client that takes its answer in time keeps its connection', async () => {
+  const readers = new SlowClients({ timeoutSeconds: 1, maxBytes: 1e9, minBytesPerSecond: 1e9 })
+  await withReaders(async (server, dialIn) => {
+    let reader: Socket | undefined
+    const res = await answeredBig(server, readers, async () => {
+      reader = await dialIn()
+      return reader
+    })
+    reader?.resume()
+    await once(res, 'finish')
+    await sleep(2200)
+    assert.equal(reader?.destroyed, false)
+    assert.equal(readers.counts.disconnected, 0)
+    assert.equal(readers.bytes, 0)
+  })
+})

@@ -1,0 +1,203 @@
+/** Requests of one connection: half-closed, pipelined, and handshakes that fail, over raw connections to a whole service. */
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { suite, test } from 'node:test'
+import { serviceOfFile } from '../serve/service.ts'
+import { dial, parseAnswers, readToEnd, say, type WireAnswer } from './wire.ts'
+
+const service = serviceOfFile({ rateLimit: 'off' })
+
+function request(method: string, path: string, body?: string, ...more: readonly string[]): string {
+  const lines = [`${method} ${path} HTTP/1.1`, 'Host: x', `X-API-Key: ${service().key}`, ...more]
+  if (body !== undefined) lines.push('Content-Type: application/json', `Content-Length: ${body.length}`)
+  return `${lines.join('\r\n')}\r\n\r\n${body ?? ''}`
+}
+
+const post = (title: string) => request('POST', '/api/v1/posts', JSON.stringify({ title, body: 'text' }))
+const get = (path: string, ...more: readonly string[]) => request('GET', path, undefined, ...more)
+
+async function titles(): Promise<unknown[]> {
+  const { json } = await service().call('/api/v1/posts?per_page=100&sort=-id', { key: service().key })
+  return (json.data as readonly { title: string }[]).map(({ title }) => title)
+}
+
+/** Sends all, ends the own side, and reads what is answered. */
+async function sayAndEnd(bytes: string): Promise<WireAnswer[]> {
+  const socket = await dial(service().port)
+  // Else Node would end the other side as well.
+  socket.allowHalfOpen = true
+  const said = readToEnd(socket)
+  socket.end(bytes)
+  await once(socket, 'end')
+  socket.destroy()
+  return parseAnswers(await said)
+}
+
+suite('a client that has ended its side', () => {
+  test('hears what became of its write', async () => {
+    const [answer, ...others] = await sayAndEnd(post('half-closed'))
+    assert.equal(answer?.status, 201)
+    assert.equal(answer.headers.connection, 'close')
+    assert.equal(JSON.parse(answer.body).title, 'half-closed')
+    assert.deepEqual(others, [])
+  })
+
+  test('hears the answers to all that it has sent, in order', async () => {
+    const answers = await sayAndEnd(get('/api/v1/posts') + post('one of three') + get('/healthz'))
+    assert.deepEqual(
+      answers.map(({ status }) => status),
+      [200, 201, 200],
+    )
+  })
+
+  test('hears a refusal, and what GraphQL and OAuth answer', async () => {
+    const query = JSON.stringify({
+      query: 'mutation { createPost(title: "g", authorId: "1") { title } }',
+    })
+    const [stored] = await sayAndEnd(request('POST', '/graphql', query))
+    assert.match(stored?.body ?? '', /"title":"g"/)
+    const [refused] = await sayAndEnd(request('POST', '/api/v1/posts', '{'))
+    assert.equal(refused?.status, 400)
+    const [token] = await sayAndEnd('POST /oauth/token HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n')
+    assert.equal(token?.status, 400)
+  })
+
+  test('in the middle of a body hears that it is no whole request, and nothing is stored', async () => {
+    const was = await titles()
+    const [answer] = await sayAndEnd(post('cut off').slice(0, -5))
+    assert.equal(answer?.status, 400)
+    assert.deepEqual(await titles(), was)
+  })
+
+  test('keeps no connection when it has asked for nothing', async () => {
+    assert.deepEqual(await sayAndEnd(''), [])
+    assert.equal((await sayAndEnd(get('/healthz')))[0]?.status, 200)
+  })
+
+  test('ends its stream of events', async () => {
+    const body = JSON.stringify({ query: 'subscription { newPost { id } }' })
+    const open = async () => {
+      const metrics = await service().call('/metrics')
+      return /^portico_graphql_subscriptions (\d+)/m.exec(metrics.text)?.[1]
+    }
+    const socket = await dial(service().port)
+    socket.write(request('POST', '/graphql', body, 'Accept: text/event-stream'))
+    await once(socket, 'data')
+    assert.equal(await open(), '1')
+    socket.resume().end()
+    await once(socket, 'close')
+    assert.equal(await open(), '0')
+  })
+})
+
+suite('a pipelined request', () => {
+  test('sees what those before it have done', async () => {
+    const before = (await titles()).length
+    const pipeline = post('first') + get('/api/v1/posts?per_page=1&sort=-id') + post('second')
+    const answers = parseAnswers(
+      await say(
+        service().port,
+        `${pipeline}${get('/api/v1/posts?per_page=1&sort=-id', 'Connection: close')}`,
+      ),
+    )
+    assert.deepEqual(
+      answers.map(({ status }) => status),
+      [201, 200, 201, 200],
+    )
+    const [, one, , two] = answers.map(({ body }) => JSON.parse(body))
+    assert.equal(one.data[0].title, 'first')
+    assert.equal(two.data[0].title, 'second')
+    assert.equal(two.meta.total, before + 2)
+  })
+
+  test('of a hundred writes each is stored and answered in its turn', async () => {
+    const wanted = Array.from({ length: 100 }, (_, nth) => `nth ${nth}`)
+    const said = await say(service().port, wanted.map(post).join('') + get('/healthz', 'Connection: close'))
+    const answers = parseAnswers(said)
+    assert.deepEqual(
+      answers.slice(0, -1).map(({ body }) => JSON.parse(body).title),
+      wanted,
+    )
+    assert.deepEqual(
+      (await titles()).filter(title => String(title).startsWith('nth ')).slice(0, 100).length,
+      100,
+    )
+  })
+
+  test('behind one that ends the connection is not begun', async () => {
+    const was = await titles()
+    // Refused before its body is read, which is too long for the connection to live on.
+    const refused = request('POST', '/api/v1/posts', undefined, 'Content-Length: 2000000')
+    const answers = parseAnswers(await say(service().port, refused + 'a'.repeat(2_000_000) + post('never')))
+    assert.deepEqual(
+      answers.map(({ status }) => status),
+      [413],
+    )
+    assert.deepEqual(await titles(), was)
+  })
+
+  test('that is no HTTP is answered after all those before it', async () => {
+    const answers = parseAnswers(
+      await say(service().port, `${post('a')}${get('/healthz')}${post('b')}nonsense\r\n\r\n`),
+    )
+    assert.deepEqual(
+      answers.map(({ status }) => status),
+      [201, 200, 201, 400],
+    )
+  })
+
+  test('for a WebSocket is an ordinary request: nothing is taken over before the earlier ones are answered', async () => {
+    const upgrade = get(
+      '/graphql?query={__typename}',
+      'Connection: Upgrade',
+      'Upgrade: websocket',
+      'Sec-WebSocket-Version: 13',
+      'Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==',
+    )
+    const said = await say(service().port, post('before') + upgrade + get('/healthz'))
+    assert.deepEqual(
+      parseAnswers(said).map(({ status, headers }) => [status, headers.connection]),
+      [
+        [201, 'keep-alive'],
+        [200, 'close'],
+      ],
+    )
+  })
+})
+
+suite('a handshake of a WebSocket that is broken', () => {
+  const good = {
+    Connection: 'Upgrade',
+    Upgrade: 'websocket',
+    'Sec-WebSocket-Version': '13',
+    'Sec-WebSocket-Key': 'AAAAAAAAAAAAAAAAAAAAAA==',
+    'Sec-WebSocket-Protocol': 'graphql-transport-ws',
+  }
+  const rows: readonly (readonly [string, Readonly<Record<string, string>>])[] = [
+    ['no key', { 'Sec-WebSocket-Key': '' }],
+    ['a key that is too short', { 'Sec-WebSocket-Key': 'AAAA' }],
+    ['another version', { 'Sec-WebSocket-Version': '7' }],
+    ['no version', { 'Sec-WebSocket-Version': '' }],
+    ['a subprotocol that is no name', { 'Sec-WebSocket-Protocol': '{' }],
+    ['a subprotocol twice', { 'Sec-WebSocket-Protocol': 'a, a' }],
+  ]
+  for (const [what, changed] of rows) {
+    test(`${what} is answered in the form of GraphQL's errors, with the headers of every answer`, async () => {
+      const headers = Object.entries({ ...good, ...changed }).flatMap(([name, value]) =>
+        value === '' ? [] : [`${name}: ${value}`],
+      )
+      const [answer, ...others] = parseAnswers(await say(service().port, get('/graphql', ...headers)))
+      assert.ok(answer)
+      assert.deepEqual(others, [])
+      assert.equal(answer.status, 400)
+      assert.match(answer.headers['content-type'] ?? '', /^application\/json/)
+      assert.equal(answer.headers['api-version'], '1')
+      assert.equal(answer.headers['x-content-type-options'], 'nosniff')
+      assert.equal(answer.headers['sec-websocket-version'], '13')
+      assert.ok(answer.headers['x-request-id'])
+      const { errors } = JSON.parse(answer.body)
+      assert.equal(errors[0].extensions.code, 'BAD_REQUEST')
+      assert.match(errors[0].message, /Sec-WebSocket-/)
+    })
+  }
+})

@@ -1,0 +1,277 @@
+/** How many connections each caller may hold, and who gives way when there are too many, over a whole service. */
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { type IncomingMessage, request } from 'node:http'
+import type { Socket } from 'node:net'
+import { suite, test } from 'node:test'
+import { WebSocket } from 'ws'
+import type { GivenSettings } from '../../src/config.ts'
+import { type TestService, withService } from '../serve/service.ts'
+import { dial, parseAnswers, readToEnd, say } from './wire.ts'
+
+const protocol = 'graphql-transport-ws'
+
+interface Opened {
+  readonly socket: WebSocket
+  readonly closed: Promise<readonly [code: number, reason: string]>
+  say(message: unknown): void
+  /** The next message. */
+  hear(): Promise<Readonly<Record<string, unknown>>>
+}
+
+async function open({ port }: TestService, headers: Readonly<Record<string, string>> = {}): Promise<Opened> {
+  const socket = new WebSocket(`ws://127.0.0.1:${port}/graphql`, [protocol], { headers })
+  const closed = new Promise<readonly [number, string]>(resolve => {
+    socket.once('close', (code, reason) => resolve([code, String(reason)]))
+  })
+  const heard: string[] = []
+  socket.on('message', data => heard.push(String(data)))
+  await once(socket, 'open')
+  return {
+    socket,
+    closed,
+    say: message => socket.send(JSON.stringify(message)),
+    async hear() {
+      if (heard.length === 0) await once(socket, 'message')
+      return JSON.parse(heard.shift() ?? '')
+    },
+  }
+}
+
+async function initialised(it: TestService, payload?: unknown): Promise<Opened> {
+  const opened = await open(it)
+  opened.say({ type: 'connection_init', payload })
+  assert.equal((await opened.hear()).type, 'connection_ack')
+  return opened
+}
+
+/** The answer to a handshake that is refused. */
+function refused({ port }: TestService, headers = {}): Promise<IncomingMessage & { readonly text: string }> {
+  return new Promise((resolve, reject) => {
+    const socket = new WebSocket(`ws://127.0.0.1:${port}/graphql`, [protocol], { headers })
+    socket.on('open', () => reject(new Error('it was opened')))
+    socket.on('error', () => {})
+    socket.on('unexpected-response', async (_, response: IncomingMessage) => {
+      const parts = await response.toArray()
+      resolve(Object.assign(response, { text: Buffer.concat(parts).toString() }))
+    })
+  })
+}
+
+const subscription = JSON.stringify({ query: 'subscription { newPost { id } }' })
+
+/** A stream of events; rejects unless it begins. */
+async function stream(
+  { port }: TestService,
+  headers = {},
+  localAddress = '127.0.0.1',
+): Promise<IncomingMessage> {
+  const sent = request({
+    port,
+    host: '127.0.0.1',
+    localAddress,
+    path: '/graphql',
+    method: 'POST',
+    agent: false,
+    headers: { 'Content-Type': 'application/json', Accept: 'text/event-stream', ...headers },
+  })
+  sent.end(subscription)
+  const [answer] = (await once(sent, 'response')) as [IncomingMessage]
+  answer.on('error', () => {})
+  return answer
+}
+
+const off: GivenSettings = { rateLimit: 'off' }
+
+suite('a quota of connections', () => {
+  test('an address without a credential has so many; over it the handshake is a 429', async () => {
+    await withService({ ...off, graphql: { maxAnonymousConnections: 3 } }, async it => {
+      const all = await Promise.all([initialised(it), initialised(it), open(it)])
+      const answer = await refused(it)
+      assert.equal(answer.statusCode, 429)
+      assert.ok(Number(answer.headers['retry-after']) > 0)
+      assert.ok(answer.headers['x-request-id'])
+      const [error] = JSON.parse(answer.text).errors
+      assert.equal(error.extensions.code, 'RATE_LIMITED')
+      assert.match(error.message, /3 open WebSockets and event streams, and may have 3/)
+      // Whoever has a credential is counted on their own.
+      await open(it, { Authorization: `Bearer ${it.key}` })
+      all[0]?.socket.close()
+      await all[0]?.closed
+      await open(it)
+      assert.equal((await refused(it)).statusCode, 429)
+    })
+  })
+
+  test('streams of events count with WebSockets', async () => {
+    await withService({ ...off, graphql: { maxAnonymousConnections: 2 } }, async it => {
+      await initialised(it)
+      const events = await stream(it)
+      assert.equal(events.statusCode, 200)
+      assert.equal((await stream(it)).statusCode, 429)
+      assert.equal((await refused(it)).statusCode, 429)
+      events.destroy()
+      for (let answer = await stream(it); answer.statusCode !== 200; answer = await stream(it)) {
+        assert.equal(answer.statusCode, 429)
+      }
+    })
+  })
+
+  test('a credential in connection_init makes a connection one of its user, whose quota counts then', async () => {
+    await withService({ ...off, graphql: { maxAnonymousConnections: 1, maxConnections: 2 } }, async it => {
+      const payload = { Authorization: `Bearer ${it.key}` }
+      const first = await initialised(it, payload)
+      await initialised(it, payload)
+      const third = await open(it)
+      third.say({ type: 'connection_init', payload })
+      const [code, reason] = await third.closed
+      assert.equal(code, 1013)
+      assert.match(reason, /2 open WebSockets/)
+      assert.equal((await refused(it, payload)).statusCode, 429)
+      first.socket.close()
+      await first.closed
+      await open(it, payload)
+    })
+  })
+
+  test('a handshake that is broken counts for nothing', async () => {
+    await withService({ ...off, graphql: { maxAnonymousConnections: 1 } }, async it => {
+      const broken = 'Host: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13'
+      for (let nth = 0; nth < 3; nth++) {
+        const [answer] = parseAnswers(await say(it.port, `GET /graphql HTTP/1.1\r\n${broken}\r\n\r\n`))
+        assert.equal(answer?.status, 400)
+      }
+      await open(it)
+    })
+  })
+
+  test('nobody holds more than half of all connections', async () => {
+    await withService({ ...off, maxConnections: 6 }, async it => {
+      for (let nth = 0; nth < 3; nth++) await open(it)
+      assert.equal((await refused(it)).statusCode, 429)
+      assert.equal((await it.call('/healthz')).status, 200)
+    })
+  })
+
+  test('IPv6 addresses count by their network', async () => {
+    await withService({ ...off, trustProxy: 1, graphql: { maxAnonymousConnections: 1 } }, async it => {
+      await open(it, { 'X-Forwarded-For': '2001:db8::1' })
+      assert.equal((await refused(it, { 'X-Forwarded-For': '2001:db8::2' })).statusCode, 429)
+      await open(it, { 'X-Forwarded-For': '2001:db8:0:1::1' })
+    })
+  })
+})
+
+/** Whether somebody new is served. */
+async function isServed({ port }: TestService): Promise<boolean> {
+  const [answer] = parseAnswers(
+    await say(port, 'GET /api/v1/posts HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n'),
+  )
+  return answer?.status === 200
+}
+
+async function untilServed(it: TestService): Promise<void> {
+  const end = performance.now() + 10_000
+  while (!(await isServed(it))) assert.ok(performance.now() < end, 'nobody new is served')
+}
+
+suite('when there are too many connections', () => {
+  test('WebSockets on which nothing runs end with 1013, those without a credential first; others live on', async () => {
+    await withService(
+      { ...off, trustProxy: 1, maxConnections: 10, graphql: { maxAnonymousConnections: 5 } },
+      async it => {
+        const address = (nth: number) => ({ 'X-Forwarded-For': `192.0.2.${nth}` })
+        const busy = await open(it, address(1))
+        busy.say({ type: 'connection_init' })
+        await busy.hear()
+        busy.say({ type: 'subscribe', id: '1', payload: { query: 'subscription { newPost { title } }' } })
+        const known = await open(it, { Authorization: `Bearer ${it.key}` })
+        const idle: Opened[] = []
+        for (let nth = 2; nth < 10; nth++) idle.push(await open(it, address(nth)))
+        await untilServed(it)
+        const [code, reason] = (await idle[0]?.closed) ?? []
+        assert.equal(code, 1013)
+        assert.match(reason ?? '', /others need/)
+        assert.equal(known.socket.readyState, WebSocket.OPEN)
+        const { status } = await it.call('/api/v1/posts', {
+          method: 'POST',
+          key: it.key,
+          body: { title: 'told', body: 'text' },
+        })
+        assert.equal(status, 201)
+        assert.deepEqual((await busy.hear()).payload, {
+          data: { newPost: { title: 'told' } },
+          extensions: { cost: 1 },
+        })
+      },
+    )
+  })
+
+  test('connections that say nothing end, and those that are idle between two requests', async () => {
+    await withService({ ...off, maxConnections: 8 }, async it => {
+      const silent: Socket[] = []
+      const ended: Promise<string>[] = []
+      for (let nth = 0; nth < 8; nth++) {
+        const socket = await dial(it.port)
+        silent.push(socket)
+        ended.push(readToEnd(socket))
+        if (nth % 2 === 0) socket.write('GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n')
+      }
+      await untilServed(it)
+      await Promise.any(ended)
+      for (let nth = 0; nth < 12; nth++) {
+        const socket = await dial(it.port).catch(() => undefined)
+        socket?.on('error', () => {})
+      }
+      await untilServed(it)
+      for (const socket of silent) socket.destroy()
+    })
+  })
+})
+
+suite('what begins no operation', () => {
+  const chatter: Readonly<Record<string, (opened: Opened) => void>> = {
+    'pings of the protocol': ({ say: tell }) => tell({ type: 'ping' }),
+    'pongs of the protocol': ({ say: tell }) => tell({ type: 'pong' }),
+    'ends of what never began': ({ say: tell }) => tell({ type: 'complete', id: 'none' }),
+    'ping frames': ({ socket }) => socket.ping(),
+    'pong frames': ({ socket }) => socket.pong(),
+  }
+  for (const [what, send] of Object.entries(chatter)) {
+    test(`${what} beyond sixty a minute draw from the budget, and end the connection when it is used up`, async () => {
+      await withService({ rateLimit: 20 }, async it => {
+        const opened = await initialised(it)
+        for (let nth = 0; nth < 60; nth++) send(opened)
+        const left = async () => {
+          const { headers } = await it.call('/api/v1/posts')
+          return Number(headers.get('X-RateLimit-Remaining'))
+        }
+        // In order behind the others, so that all have come.
+        opened.socket.ping()
+        await once(opened.socket, 'pong')
+        const before = await left()
+        for (let nth = 0; nth < 5; nth++) send(opened)
+        opened.socket.ping()
+        await once(opened.socket, 'pong')
+        // This look itself, the five, and the last ping.
+        assert.equal(before - (await left()), 7)
+        for (let nth = 0; nth < 20; nth++) send(opened)
+        const [code, reason] = await opened.closed
+        assert.equal(code, 1013)
+        assert.match(reason, /limit of 20 requests per minute/)
+      })
+    })
+  }
+  test('a client that keeps its connection alive draws nothing', async () => {
+    await withService({ rateLimit: 20 }, async it => {
+      const opened = await initialised(it)
+      for (let nth = 0; nth < 50; nth++) {
+        opened.say({ type: 'ping' })
+        assert.equal((await opened.hear()).type, 'pong')
+      }
+      const { headers } = await it.call('/api/v1/posts')
+      // The handshake and this.
+      assert.equal(headers.get('X-RateLimit-Remaining'), '18')
+    })
+  })
+})

@@ -1,0 +1,693 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { get, request } from 'node:http'
+import { connect } from 'node:net'
+import { Duplex } from 'node:stream'
+import { test } from 'node:test'
+import { setTimeout as wait } from 'node:timers/promises'
+import type { Reply } from '../../src/call.ts'
+import { readSettings, type Settings } from '../../src/config.ts'
+import { ApiError } from '../../src/errors.ts'
+import { endWith } from '../../src/http/raw-response.ts'
+import { createHttp, type Exchange, type HttpServer } from '../../src/http.ts'
+import { errorReply } from '../../src/rest/reply/error-reply.ts'
+import { closedAfterEach } from '../closing.ts'
+import { dial, parseAnswers, readToEnd, say } from './wire.ts'
+
+const bodyLimit = 1000
+const closed = closedAfterEach<HttpServer>(server => {
+  server.server.closeAllConnections()
+  return server.close()
+})
+
+interface Sent {
+  readonly exchange: Exchange
+  readonly status: number
+  readonly bytes: number | undefined
+}
+
+interface Opened {
+  readonly port: number
+  readonly server: HttpServer
+  readonly sent: Sent[]
+  readonly faults: unknown[]
+}
+
+function ok(body: Reply['body']): Reply {
+  return { status: 200, headers: ['Content-Type', 'text/plain'], body }
+}
+
+/** Says what it understood of a request. */
+function echo(exchange: Exchange): Reply | Promise<Reply> {
+  const told = () => {
+    const { method, path, query, address } = exchange
+    return ok(JSON.stringify({ method, path, query, address, body: exchange.body.toString() }))
+  }
+  return exchange.readBody(bodyLimit)?.then(told) ?? told()
+}
+
+async function open(answer = echo, given: Partial<Settings> = {}): Promise<Opened> {
+  const settings = readSettings({ given: { port: 0, host: '127.0.0.1', ...given } })
+  const sent: Sent[] = []
+  const faults: unknown[] = []
+  const server = createHttp(settings, {
+    answer,
+    errorReply,
+    onSent: (exchange, status, bytes) => sent.push({ exchange, status, bytes }),
+    onFault: error => faults.push(error),
+  })
+  closed(server)
+  await server.listen()
+  return { port: server.port(), server, sent, faults }
+}
+
+function one(said: string) {
+  const answers = parseAnswers(said)
+  const [first] = answers
+  assert.ok(first, `no answer in ${JSON.stringify(said)}`)
+  assert.equal(answers.length, 1, said)
+  return first
+}
+
+function isError(said: string, status: number, code: string): void {
+  const answer = one(said)
+  assert.equal(answer.status, status, said)
+  const body = JSON.parse(answer.body)
+  assert.deepEqual(Object.keys(body), ['error'])
+  assert.equal(body.error.code, code)
+  assert.equal(typeof body.error.message, 'string')
+  assert.equal(answer.headers['api-version'], '1')
+  assert.match(answer.headers['x-request-id'] ?? '', /^[\w.-]+$/)
+  // RFC 9110, 6.6.1.
+  assert.ok(Math.abs(Date.parse(answer.headers.date ?? '') - Date.now()) < 60_000, said)
+}
+
+const tail = 'Host: x\r\nConnection: close\r\n\r\n'
+
+test('a request comes in with method, path and query as they were sent', async () => {
+  const { port } = await open()
+  const answer = one(await say(port, `GET /a%20b/c?x=1&y=%2f HTTP/1.1\r\n${tail}`))
+  assert.equal(answer.status, 200)
+  assert.deepEqual(JSON.parse(answer.body), {
+    method: 'GET',
+    path: '/a%20b/c',
+    query: 'x=1&y=%2f',
+    address: '127.0.0.1',
+    body: '',
+  })
+})
+
+const oddTargets = [
+  ['http://other.example/a?b=1', '/a', 'b=1'],
+  ['HTTPS://other.example', '/', ''],
+  ['http://other.example?a=/b', '/', 'a=/b'],
+  ['/%', '/%', ''],
+  ['/%c0%ae/%2e%2e', '/%c0%ae/%2e%2e', ''],
+  ['//a//b;c', '//a//b;c', ''],
+  ['/a?b?c=', '/a', 'b?c='],
+  [`/${'x'.repeat(5000)}`, `/${'x'.repeat(5000)}`, ''],
+  ['*', '*', ''],
+] as const
+
+for (const [target, path, query] of oddTargets) {
+  test(`the target ${target.slice(0, 40)} is passed on as it is`, async () => {
+    const { port } = await open()
+    const said = await say(port, `OPTIONS ${target} HTTP/1.1\r\n${tail}`)
+    const told = JSON.parse(one(said).body)
+    assert.deepEqual([told.path, told.query], [path, query])
+  })
+}
+
+test('a target that is neither a path nor a URL is refused', async () => {
+  const { port } = await open()
+  const said = await say(port, `GET foo:bar HTTP/1.1\r\n${tail}`)
+  isError(said, 400, 'BAD_REQUEST')
+})
+
+const malformed: readonly (readonly [string, string, number, string])[] = [
+  ['no HTTP at all', 'hello\r\n\r\n', 400, 'BAD_REQUEST'],
+  ['a TLS handshake', '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03', 400, 'BAD_REQUEST'],
+  ['an unknown method', `BREW /pot HTTP/1.1\r\n${tail}`, 405, 'METHOD_NOT_ALLOWED'],
+  ['a header without colon', 'GET / HTTP/1.1\r\nHost: x\r\nnonsense\r\n\r\n', 400, 'BAD_REQUEST'],
+  ['a folded header', 'GET / HTTP/1.1\r\nHost: x\r\nA: b\r\n c\r\n\r\n', 400, 'BAD_REQUEST'],
+  ['a NUL in a header', 'GET / HTTP/1.1\r\nHost: x\r\nA: b\0c\r\n\r\n', 400, 'BAD_REQUEST'],
+  ['a negative length', 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: -1\r\n\r\n', 400, 'BAD_REQUEST'],
+  [
+    'two lengths (RFC 9112, 6.3)',
+    'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab',
+    400,
+    'BAD_REQUEST',
+  ],
+  [
+    'a length and chunks (RFC 9112, 6.1)',
+    'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
+    400,
+    'BAD_REQUEST',
+  ],
+  [
+    'headers beyond the bound',
+    `GET / HTTP/1.1\r\nHost: x\r\nA: ${'a'.repeat(20_000)}\r\n\r\n`,
+    400,
+    'BAD_REQUEST',
+  ],
+  ['no Host', 'GET / HTTP/1.1\r\nConnection: close\r\n\r\n', 400, 'BAD_REQUEST'],
+  ['two Hosts', 'GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\nConnection: close\r\n\r\n', 400, 'BAD_REQUEST'],
+  ['CONNECT', 'CONNECT x:443 HTTP/1.1\r\nHost: x\r\n\r\n', 405, 'METHOD_NOT_ALLOWED'],
+]
+
+for (const [what, bytes, status, code] of malformed) {
+  test(`${what} is answered in the error format, and the connection ends`, async () => {
+    const { port } = await open()
+    isError(await say(port, bytes), status, code)
+  })
+}
+
+test('HTTP/1.0 needs no Host', async () => {
+  const { port } = await open()
+  assert.equal(one(await say(port, 'GET /old HTTP/1.0\r\n\r\n')).status, 200)
+})
+
+test('pipelined requests are answered in order, a malformed one after those before it', async () => {
+  const release = Promise.withResolvers<void>()
+  const { port } = await open(async exchange => {
+    if (exchange.path === '/slow') await release.promise
+    return ok(exchange.path)
+  })
+  const said = say(
+    port,
+    'GET /slow HTTP/1.1\r\nHost: x\r\n\r\nGET /fast HTTP/1.1\r\nHost: x\r\n\r\nnonsense\r\n\r\n',
+  )
+  setTimeout(release.resolve, 50)
+  const answers = parseAnswers(await said)
+  assert.deepEqual(
+    answers.map(answer => [answer.status, answer.status === 200 && answer.body]),
+    [
+      [200, '/slow'],
+      [200, '/fast'],
+      [400, false],
+    ],
+  )
+})
+
+test('a pipelined request begins when the one before it is answered', async () => {
+  const release = Promise.withResolvers<void>()
+  const begun: string[] = []
+  const { port, sent } = await open(async exchange => {
+    begun.push(exchange.path)
+    if (exchange.path === '/a') await release.promise
+    return ok(exchange.path)
+  })
+  const socket = await dial(port)
+  const said = readToEnd(socket)
+  for (const path of ['/a', '/b', '/c'])
+    socket.write(`POST ${path} HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n`)
+  // Another connection's request, sent later, is answered: those of this one have come.
+  await say(port, `GET /other HTTP/1.1\r\n${tail}`)
+  assert.deepEqual(begun, ['/a', '/other'])
+  release.resolve()
+  while (sent.length < 4) await wait(1)
+  assert.deepEqual(begun, ['/a', '/other', '/b', '/c'])
+  socket.end()
+  assert.deepEqual(
+    parseAnswers(await said).map(({ body }) => body),
+    ['/a', '/b', '/c'],
+  )
+})
+
+test('no more is read of pipelined requests than has come while one runs', async () => {
+  const release = Promise.withResolvers<void>()
+  const { port, server } = await open(async exchange => {
+    if (exchange.path === '/slow') await release.promise
+    return ok('')
+  })
+  let read = 0
+  server.server.on('request', () => read++)
+  const socket = await dial(port)
+  const pipelined = 'GET /next HTTP/1.1\r\nHost: x\r\n\r\n'
+  socket.write('GET /slow HTTP/1.1\r\nHost: x\r\n\r\n')
+  socket.write(pipelined.repeat(200_000))
+  socket.on('error', () => {}).resume()
+  while (read < 2) await wait(1)
+  await say(port, `GET /other HTTP/1.1\r\n${tail}`)
+  // Node reads 64 KiB at a time, here not quite two thousand requests.
+  assert.ok(read < 8000, `${read} were read`)
+  release.resolve()
+  socket.destroy()
+})
+
+test('HEAD has the headers of GET and no body', async () => {
+  const { port } = await open(() => ok('héllo'))
+  const [got, head] = await Promise.all([
+    say(port, `GET / HTTP/1.1\r\n${tail}`),
+    say(port, `HEAD / HTTP/1.1\r\n${tail}`),
+  ])
+  const length = (said: string) => /content-length: (\d+)/i.exec(said)?.[1]
+  assert.equal(length(got), '6')
+  assert.equal(length(head), '6')
+  assert.ok(head.endsWith('\r\n\r\n'))
+})
+
+for (const status of [204, 304]) {
+  test(`a ${status} has no body and no Content-Length`, async () => {
+    const { port } = await open(() => ({ status, headers: ['ETag', '"a"'], body: null }))
+    const said = await say(port, `GET / HTTP/1.1\r\n${tail}`)
+    assert.match(said, /ETag: "a"/)
+    assert.doesNotMatch(said, /content-length/i)
+    assert.ok(said.endsWith('\r\n\r\n'))
+  })
+}
+
+test('a body arrives whole, in one piece, in many and in chunks', async () => {
+  const { port } = await open()
+  const whole = await say(port, `POST / HTTP/1.1\r\nContent-Length: 5\r\n${tail}hello`)
+  assert.equal(JSON.parse(one(whole).body).body, 'hello')
+  const chunks = await say(
+    port,
+    `POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n${tail}3\r\nhel\r\n2\r\nlo\r\n0\r\n\r\n`,
+  )
+  assert.equal(JSON.parse(one(chunks).body).body, 'hello')
+  const socket = await dial(port)
+  const said = readToEnd(socket)
+  socket.write(`POST / HTTP/1.1\r\nContent-Length: 5\r\n${tail}`)
+  for (const letter of 'hello') {
+    await new Promise(resolve => setImmediate(resolve))
+    socket.write(letter)
+  }
+  assert.equal(JSON.parse(one(await said).body).body, 'hello')
+})
+
+test('a body of exactly the bound is taken, one byte more is refused', async () => {
+  const { port } = await open()
+  const post = (length: number) =>
+    say(port, `POST / HTTP/1.1\r\nContent-Length: ${length}\r\n${tail}${'a'.repeat(length)}`)
+  assert.equal(one(await post(bodyLimit)).status, 200)
+  isError(await post(bodyLimit + 1), 413, 'PAYLOAD_TOO_LARGE')
+})
+
+test('a Content-Length beyond the bound is refused before a byte of the body was sent', async () => {
+  const { port } = await open()
+  const socket = await dial(port)
+  const said = readToEnd(socket)
+  socket.write('POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 52428800\r\n\r\n')
+  const [first] = await once(socket, 'data')
+  assert.match(String(first), /^HTTP\/1\.1 413 /)
+  socket.end()
+  isError(await said, 413, 'PAYLOAD_TOO_LARGE')
+})
+
+test('a connection lives on after a small body that nobody read, and ends after a large one', async () => {
+  // At once, since a large body that has wholly come while the request waited is none to be afraid of.
+  const { port } = await open(
+    () => {
+      throw new ApiError('UNAUTHORIZED')
+    },
+    { maxDelay: 0 },
+  )
+  const post = (length: number) =>
+    `POST / HTTP/1.1\r\nHost: x\r\nContent-Length: ${length}\r\n\r\n${'a'.repeat(length)}`
+  const answers = parseAnswers(await say(port, `${post(2000)}${post(20)}${post(100_000)}`))
+  assert.deepEqual(
+    answers.map(({ status, headers }) => [status, headers['connection']]),
+    [
+      [401, 'keep-alive'],
+      [401, 'keep-alive'],
+      [401, 'close'],
+    ],
+  )
+})
+
+test('a client that sends 50 MB all the same still reads the answer', async () => {
+  const { port } = await open()
+  const req = request({ port, method: 'POST', headers: { 'Content-Length': 52_428_800 } })
+  req.on('error', () => {})
+  const answered = once(req, 'response')
+  const block = Buffer.alloc(1_048_576, 97)
+  for (let at = 0; at < 50; at++) req.write(block)
+  req.end()
+  const [res] = await answered
+  assert.equal(res.statusCode, 413)
+  res.resume()
+})
+
+test('chunks beyond the bound are refused while they come', async () => {
+  const { port } = await open()
+  const socket = await dial(port)
+  const said = readToEnd(socket)
+  socket.write('POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n')
+  socket.write(`400\r\n${'a'.repeat(1024)}\r\n`)
+  await once(socket, 'data')
+  socket.end()
+  isError(await said, 413, 'PAYLOAD_TOO_LARGE')
+})
+
+test('Expect: 100-continue asks for the body only when it will be read', async () => {
+  const { port } = await open()
+  const expect = (length: number) =>
+    `POST / HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: ${length}\r\nConnection: close\r\n\r\n`
+  const socket = await dial(port)
+  const said = readToEnd(socket)
+  socket.write(expect(2))
+  const [first] = await once(socket, 'data')
+  assert.match(String(first), /^HTTP\/1\.1 100 /)
+  socket.write('ab')
+  assert.match(await said, /HTTP\/1\.1 200 /)
+  const large = await dial(port)
+  const refusal = readToEnd(large)
+  large.write(expect(5000))
+  const [refused] = await once(large, 'data')
+  large.end()
+  assert.match(String(refused), /^HTTP\/1\.1 413 /)
+  assert.doesNotMatch(await refusal, /HTTP\/1\.1 100/)
+})
+
+test('headers that never end are a 408', async () => {
+  const { port } = await open(echo, { headersTimeout: 1, requestTimeout: 2 })
+  isError(await say(port, 'GET / HTTP/1.1\r\nHost: x\r\n'), 408, 'REQUEST_TIMEOUT')
+})
+
+test('a body that never ends is a 408', async () => {
+  const { port } = await open(echo, { headersTimeout: 1, requestTimeout: 1 })
+  isError(
+    await say(port, 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\nabc'),
+    408,
+    'REQUEST_TIMEOUT',
+  )
+})
+
+test('a body that is cut off does not reach the face, and hurts nobody', async () => {
+  const { port, sent } = await open()
+  const socket = await dial(port)
+  socket.write('POST /cut HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\nabc')
+  socket.end()
+  socket.on('error', () => {})
+  socket.resume()
+  await once(socket, 'close')
+  assert.equal(one(await say(port, `GET / HTTP/1.1\r\n${tail}`)).status, 200)
+  assert.equal(sent.filter(({ exchange, status }) => exchange.path === '/cut' && status < 400).length, 0)
+})
+
+for (const [what, body, leave] of [
+  ['ends after a part of its body', 'abc', 'destroy'],
+  ['breaks off after all of its body', 'abcdefghij', 'resetAndDestroy'],
+] as const) {
+  test(`a client that ${what}, before anybody reads it, leaves nothing running`, async () => {
+    const came = Promise.withResolvers<Exchange>()
+    const read = Promise.withResolvers<void>()
+    const { port, server, sent } = await open(async exchange => {
+      came.resolve(exchange)
+      await read.promise
+      return echo(exchange)
+    })
+    const socket = await dial(port)
+    socket.write(`POST /gone HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n${body}`)
+    const { req } = await came.promise
+    const left = new Promise(resolve => req.once('close', resolve))
+    socket[leave]()
+    await left
+    read.resolve()
+    while (server.running() > 0) await wait(5)
+    assert.deepEqual(
+      sent.map(({ status }) => status),
+      [408],
+    )
+  })
+}
+
+test('a client that ends its side after all of its body, before anybody reads it, is answered', async () => {
+  const came = Promise.withResolvers<Exchange>()
+  const read = Promise.withResolvers<void>()
+  const { port } = await open(async exchange => {
+    came.resolve(exchange)
+    await read.promise
+    return echo(exchange)
+  })
+  const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true })
+  const said = readToEnd(socket)
+  socket.end('POST /half HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\nabcdefghij')
+  socket.once('end', () => socket.destroy())
+  const { req } = await came.promise
+  await once(req.socket, 'end')
+  read.resolve()
+  const answer = one(await said)
+  assert.equal(JSON.parse(answer.body).body, 'abcdefghij')
+  assert.equal(answer.headers.connection, 'close')
+})
+
+test('X-Request-Id is taken over when it is well-formed, else made anew and unique', async () => {
+  const { port } = await open()
+  const idFor = async (sent?: string) => {
+    const header = sent === undefined ? '' : `X-Request-Id: ${sent}\r\n`
+    return one(await say(port, `GET / HTTP/1.1\r\n${header}${tail}`)).headers['x-request-id'] ?? ''
+  }
+  assert.equal(await idFor('a.B-c_9'), 'a.B-c_9')
+  assert.equal(await idFor('x'.repeat(128)), 'x'.repeat(128))
+  const made = await Promise.all([
+    idFor(),
+    idFor(),
+    idFor('x'.repeat(129)),
+    idFor('a b'),
+    idFor('a\r\nX-Request-Id: b'),
+    idFor('pk_01234567890123456789012345678901abcdef'),
+  ])
+  assert.equal(new Set(made).size, made.length)
+  for (const id of made) assert.match(id, /^[A-Za-z0-9_-]{12}\.[0-9a-z]+$/)
+})
+
+test('what is thrown becomes a reply; only what no client may see is a fault', async () => {
+  const { port, faults } = await open(exchange => {
+    if (exchange.path === '/known') throw new ApiError('NOT_FOUND')
+    if (exchange.path === '/later') return Promise.reject(new ApiError('CONFLICT'))
+    throw new Error('secret detail')
+  })
+  const ask = (path: string) => say(port, `GET ${path} HTTP/1.1\r\n${tail}`)
+  isError(await ask('/known'), 404, 'NOT_FOUND')
+  isError(await ask('/later'), 409, 'CONFLICT')
+  assert.equal(faults.length, 0)
+  const said = await ask('/unknown')
+  isError(said, 500, 'INTERNAL_ERROR')
+  assert.doesNotMatch(said, /secret/)
+  assert.equal(faults.length, 1)
+})
+
+test('a reply whose headers cannot be written is a 500, not a crash', async () => {
+  const { port, server } = await open(() => ({ status: 200, headers: ['A', 'b\r\nC: d'], body: 'x' }))
+  isError(await say(port, `GET / HTTP/1.1\r\n${tail}`), 500, 'INTERNAL_ERROR')
+  assert.equal(server.running(), 0)
+})
+
+test('a streamed body comes in parts, and stops when the client leaves', async () => {
+  const left = Promise.withResolvers<void>()
+  async function* endless() {
+    try {
+      for (;;) yield 'a'.repeat(65_536)
+    } finally {
+      left.resolve()
+    }
+  }
+  async function* parts() {
+    yield 'one,'
+    yield 'two'
+  }
+  const { port } = await open(exchange => ok(exchange.path === '/endless' ? endless() : parts()))
+  const said = await say(port, `GET / HTTP/1.1\r\n${tail}`)
+  assert.match(said, /transfer-encoding: chunked/i)
+  assert.ok(said.includes('one,') && said.includes('two'))
+  const socket = await dial(port)
+  socket.on('error', () => {})
+  socket.write(`GET /endless HTTP/1.1\r\n${tail}`)
+  await once(socket, 'data')
+  socket.destroy()
+  await left.promise
+})
+
+test('a streamed body that breaks ends the connection without a proper end', async () => {
+  async function* broken() {
+    yield 'one'
+    throw new Error('broken')
+  }
+  const { port } = await open(() => ok(broken()))
+  const said = await say(port, `GET / HTTP/1.1\r\n${tail}`)
+  assert.doesNotMatch(said, /\r\n0\r\n\r\n$/)
+})
+
+test('a browser of another origin is answered, unless the setting says no', async () => {
+  const { port } = await open()
+  const ask = `OPTIONS /x HTTP/1.1\r\nOrigin: https://app.example\r\nAccess-Control-Request-Method: PATCH\r\n${tail}`
+  const preflight = one(await say(port, ask))
+  assert.equal(preflight.status, 204)
+  assert.equal(preflight.headers['access-control-allow-origin'], '*')
+  assert.match(preflight.headers['access-control-allow-methods'] ?? '', /PATCH/)
+  assert.match(preflight.headers['access-control-allow-headers'] ?? '', /Authorization.*X-API-Key.*If-Match/)
+  assert.equal(preflight.headers['access-control-allow-credentials'], undefined)
+  const closed = await open(echo, { cors: false })
+  const told = one(await say(closed.port, ask))
+  assert.equal(told.headers['access-control-allow-origin'], undefined)
+  assert.equal(JSON.parse(told.body).method, 'OPTIONS')
+})
+
+test('a forged X-Forwarded-For changes nothing unless a proxy is trusted', async () => {
+  const ask = async (port: number, forwarded: string) => {
+    const said = await say(port, `GET / HTTP/1.1\r\nX-Forwarded-For: ${forwarded}\r\n${tail}`)
+    return JSON.parse(one(said).body).address
+  }
+  const direct = await open()
+  assert.equal(await ask(direct.port, '203.0.113.9'), '127.0.0.1')
+  const behind = await open(echo, { trustProxy: 1 })
+  assert.equal(await ask(behind.port, '198.51.100.1, 203.0.113.9'), '203.0.113.9')
+  const elsewhere = await open(echo, { trustProxy: ['10.0.0.0/8'] })
+  assert.equal(await ask(elsewhere.port, '203.0.113.9'), '127.0.0.1')
+})
+
+test('a stop finishes what runs, takes nothing new, and ends idle connections', async () => {
+  const release = Promise.withResolvers<void>()
+  const started = Promise.withResolvers<void>()
+  const { port, server } = await open(async exchange => {
+    if (exchange.path === '/slow') {
+      started.resolve()
+      await release.promise
+    }
+    return ok('done')
+  })
+  const idle = await dial(port)
+  const idleSaid = readToEnd(idle)
+  idle.write('GET /idle HTTP/1.1\r\nHost: x\r\n\r\n')
+  await once(idle, 'data')
+  const slow = await dial(port)
+  const slowSaid = readToEnd(slow)
+  slow.write('GET /slow HTTP/1.1\r\nHost: x\r\n\r\n')
+  await started.promise
+  const closed = server.close()
+  await idleSaid
+  await assert.rejects(dial(port), { code: 'ECONNREFUSED' })
+  release.resolve()
+  const answer = one(await slowSaid)
+  assert.equal(answer.body, 'done')
+  assert.equal(answer.headers.connection, 'close')
+  await closed
+  assert.equal(server.running(), 0)
+})
+
+test('a stop waits no longer than the grace for what never ends', async () => {
+  const started = Promise.withResolvers<void>()
+  const { port, server } = await open(
+    () => {
+      started.resolve()
+      return new Promise<Reply>(() => {})
+    },
+    { shutdownGrace: 0 },
+  )
+  const said = say(port, 'GET / HTTP/1.1\r\nHost: x\r\n\r\n')
+  await started.promise
+  await server.close()
+  assert.equal(await said, '')
+})
+
+const refusedForGood = [
+  ['a malformed request', 'nonsense\r\n\r\n'],
+  ['CONNECT', 'CONNECT x:1 HTTP/1.1\r\nHost: x\r\n\r\n'],
+  [
+    'a WebSocket that is not opened',
+    'GET /socket HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n',
+  ],
+] as const
+
+for (const [what, request] of refusedForGood) {
+  test(`a stop does not wait for a client that keeps its side open after ${what}`, {
+    timeout: 8000,
+  }, async () => {
+    const settings = readSettings({ given: { port: 0, host: '127.0.0.1', shutdownGrace: 0 } })
+    const server = createHttp(settings, {
+      answer: echo,
+      errorReply,
+      onSent: () => {},
+      onFault: () => {},
+      sockets: { paths: new Set(['/socket']), upgrade: () => Promise.reject(new ApiError('UNAVAILABLE')) },
+    })
+    await server.listen()
+    const socket = connect({ port: server.port(), host: '127.0.0.1', allowHalfOpen: true })
+    try {
+      socket.write(request)
+      socket.on('error', () => {}).resume()
+      await once(socket, 'end')
+      await server.close()
+    } finally {
+      socket.destroy()
+    }
+  })
+}
+
+test('a socket whose client keeps its side open after the last answer ends all the same', async t => {
+  t.mock.timers.enable({ apis: ['setTimeout'] })
+  const socket = new Duplex({ read() {}, write: (_chunk, _encoding, done) => done() })
+  endWith(socket, 'the end')
+  t.mock.timers.tick(9000)
+  assert.equal(socket.destroyed, false)
+  t.mock.timers.tick(2000)
+  assert.equal(socket.destroyed, true)
+})
+
+test('keep-alive: one connection carries many requests', async () => {
+  const { port } = await open()
+  const socket = await dial(port)
+  const said = readToEnd(socket)
+  socket.write('GET /1 HTTP/1.1\r\nHost: x\r\n\r\n')
+  await once(socket, 'data')
+  socket.write('POST /2 HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\nab')
+  await once(socket, 'data')
+  socket.write(`GET /3 HTTP/1.1\r\n${tail}`)
+  const paths = parseAnswers(await said).map(answer => JSON.parse(answer.body).path)
+  assert.deepEqual(paths, ['/1', '/2', '/3'])
+})
+
+test('every sent reply is told, with its status and the bytes of its body', async () => {
+  const { port, sent } = await open(exchange => ok(exchange.path === '/é' ? '' : 'héllo'))
+  await new Promise(resolve => get({ port, path: '/a' }, res => res.resume().on('end', resolve)))
+  assert.deepEqual(
+    sent.map(({ status, bytes }) => [status, bytes]),
+    [[200, 6]],
+  )
+})
+
+test('a reply with a header that would break out of its line becomes an error, and the service goes on', async () => {
+  const { port, faults } = await open(({ path }) => {
+    return path === '/bad' ? { status: 200, headers: ['Location', '/a\r\nX-Evil: 1'], body: 'x' } : ok('fine')
+  })
+  const bad = await fetch(`http://127.0.0.1:${port}/bad`)
+  assert.equal(bad.status, 500)
+  assert.equal(bad.headers.get('x-evil'), null)
+  assert.match(await bad.text(), /INTERNAL_ERROR/)
+  assert.equal(faults.length, 1)
+  assert.equal(await (await fetch(`http://127.0.0.1:${port}/good`)).text(), 'fine')
+})
+
+test('replies that are given out again and again stay the same, but for what each request brings', async () => {
+  const kept = { status: 200, headers: ['ETag', '"e"'], body: 'wörter', kept: { head: '', length: 0 } }
+  const { port } = await open(() => kept)
+  const ids = new Set<string | null>()
+  for (let n = 0; n < 3; n++) {
+    const answer = await fetch(`http://127.0.0.1:${port}/`)
+    assert.equal(answer.headers.get('content-length'), '7')
+    assert.equal(answer.headers.get('etag'), '"e"')
+    assert.equal(await answer.text(), 'wörter')
+    ids.add(answer.headers.get('x-request-id'))
+  }
+  assert.equal(ids.size, 3)
+})
+
+test('cookies that were set on the response before the reply was made leave with it, all of them', async () => {
+  const { port } = await open(({ res, path }) => {
+    if (path === '/cookies') {
+      res.appendHeader('Set-Cookie', 'session=1; Path=/')
+      res.appendHeader('Set-Cookie', 'form=2; Path=/')
+    }
+    return ok('fine')
+  })
+  for (let n = 0; n < 2; n++) {
+    const answer = await fetch(`http://127.0.0.1:${port}/cookies`)
+    assert.deepEqual(answer.headers.getSetCookie(), ['session=1; Path=/', 'form=2; Path=/'])
+    assert.equal(await answer.text(), 'fine')
+    const other = await fetch(`http://127.0.0.1:${port}/none`)
+    assert.deepEqual(other.headers.getSetCookie(), [])
+    assert.equal(await other.text(), 'fine')
+  }
+})

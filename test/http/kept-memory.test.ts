@@ -1,0 +1,255 @@
+/** What is kept longer than the request that brought it, in a whole service: by memory, and by what is refused. */
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { type IncomingMessage, request } from 'node:http'
+import type { Socket as ByteSocket } from 'node:net'
+import { suite, test } from 'node:test'
+import { setImmediate as turn } from 'node:timers/promises'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import { WebSocket } from 'ws'
+import type { GivenSettings } from '../../src/config.ts'
+import { type TestService, withService } from '../serve/service.ts'
+import { dial } from './wire.ts'
+
+setFlagsFromString('--expose-gc')
+const collectGarbage: () => void = runInNewContext('gc')
+
+const MIB = 1024 * 1024
+const big = 900_000
+
+/** Bytes of live objects, of this process and outside its heap. */
+async function live(): Promise<number> {
+  for (let nth = 0; nth < 3; nth++) {
+    await turn()
+    collectGarbage()
+  }
+  const { heapUsed, external } = process.memoryUsage()
+  return heapUsed + external
+}
+
+interface Socket {
+  readonly socket: WebSocket
+  say(message: unknown): void
+  hear(): Promise<Readonly<Record<string, never>>>
+}
+
+async function open({ port, key }: TestService, payload: object = {}): Promise<Socket> {
+  const socket = new WebSocket(`ws://127.0.0.1:${port}/graphql`, ['graphql-transport-ws'])
+  const heard: string[] = []
+  socket.on('message', data => heard.push(String(data)))
+  // Whoever waits for a message rejects.
+  socket.on('close', code => socket.emit('error', new Error(`closed with ${code}`)))
+  socket.on('error', () => {})
+  await once(socket, 'open')
+  const opened: Socket = {
+    socket,
+    say: message => socket.send(JSON.stringify(message)),
+    async hear() {
+      if (heard.length === 0) await once(socket, 'message')
+      return JSON.parse(heard.shift() ?? '')
+    },
+  }
+  opened.say({ type: 'connection_init', payload: { ...payload, Authorization: `Bearer ${key}` } })
+  await opened.hear()
+  return opened
+}
+
+/** Subscribes, and sees that it has been read: what comes behind it was answered. */
+async function subscribe({ say, hear }: Socket, id: string, payload: object): Promise<readonly object[]> {
+  say({ type: 'subscribe', id, payload })
+  say({ type: 'subscribe', id: `${id} after`, payload: { query: '{ __typename }' } })
+  const heard: object[] = []
+  for (;;) {
+    const message: { readonly id?: string; readonly type?: string } = await hear()
+    if (message.id === `${id} after` && message.type === 'complete') say({ type: 'ping' })
+    // A refusal may come a little later than the answer to what was asked after it.
+    if (message.type === 'pong') return heard
+    if (message.id === id) heard.push(message)
+  }
+}
+
+const quiet: GivenSettings = { rateLimit: 'off', graphql: { maxOperations: 10_000 } }
+
+/** How much more is live after twenty-five times of what brings 900 kB each, with what it needs to begin with done before. */
+async function growth(once: (nth: number) => Promise<void>): Promise<number> {
+  for (let nth = 0; nth < 5; nth++) await once(nth)
+  const before = await live()
+  for (let nth = 5; nth < 30; nth++) await once(nth)
+  return (await live()) - before
+}
+
+/** A third of what twenty-five of them would keep. */
+const most = 7 * MIB
+
+const text = (nth: number) => `${nth} ${'x'.repeat(big)}`
+
+suite('of a subscription over WebSocket is not kept', () => {
+  const rows: Readonly<Record<string, (nth: number) => object>> = {
+    'a variable that it does not declare': nth => ({
+      query: 'subscription { newPost { id } }',
+      variables: { other: text(nth) },
+    }),
+    'an extension': nth => ({
+      query: 'subscription { newPost { id } }',
+      extensions: { other: text(nth) },
+    }),
+    'what the protocol does not know': nth => ({
+      query: 'subscription { newPost { id } }',
+      other: text(nth),
+    }),
+  }
+  for (const [what, payload] of Object.entries(rows)) {
+    test(what, async () => {
+      await withService(quiet, async it => {
+        const socket = await open(it)
+        const grown = await growth(async nth => {
+          assert.deepEqual(await subscribe(socket, String(nth), payload(nth)), [])
+        })
+        assert.ok(grown < most, `${grown} bytes more`)
+        const { text: metrics } = await it.call('/metrics')
+        assert.match(metrics, /^portico_graphql_subscriptions 30$/m)
+        socket.socket.terminate()
+      })
+    })
+  }
+
+  test('what came with connection_init', async () => {
+    await withService(quiet, async it => {
+      const sockets: Socket[] = []
+      const grown = await growth(async nth => void sockets.push(await open(it, { other: text(nth) })))
+      assert.ok(grown < most, `${grown} bytes more`)
+      for (const { socket } of sockets) socket.terminate()
+    })
+  })
+})
+
+async function stream({ port, key }: TestService, payload: object): Promise<IncomingMessage> {
+  const headers = {
+    'Content-Type': 'application/json',
+    Accept: 'text/event-stream',
+    Authorization: `Bearer ${key}`,
+  }
+  const sent = request({ port, path: '/graphql', method: 'POST', agent: false, headers })
+  sent.end(JSON.stringify(payload))
+  const [answer] = (await once(sent, 'response')) as [IncomingMessage]
+  answer.on('error', () => {})
+  return answer
+}
+
+test('of a stream of events neither the body nor undeclared variables are kept', async () => {
+  await withService(quiet, async it => {
+    const streams: ByteSocket[] = []
+    const grown = await growth(async nth => {
+      const query = 'subscription { newPost { id } }'
+      const body = JSON.stringify({ query, variables: { other: text(nth) } })
+      const socket = await dial(it.port)
+      const head = [
+        'POST /graphql HTTP/1.1',
+        'Host: x',
+        'Content-Type: application/json',
+        'Accept: text/event-stream',
+        `X-API-Key: ${it.key}`,
+        `Content-Length: ${body.length}`,
+      ]
+      socket.write(`${head.join('\r\n')}\r\n\r\n${body}`)
+      const [answer] = await once(socket, 'data')
+      assert.match(String(answer), /^HTTP\/1\.1 200/)
+      streams.push(socket)
+    })
+    assert.ok(grown < most, `${grown} bytes more`)
+    for (const socket of streams) socket.destroy()
+  })
+})
+
+test('of an operation whose plan is remembered, its variables are not', async () => {
+  const documents = [
+    'query ($a: [String!]) { posts(filter: { title: { in: $a } }) { id } }',
+    'query ($a: String!) { posts(filter: { title: { in: [$a] } }) { id } }',
+    'query ($a: String!) { posts(filter: { and: [{ title: { eq: $a } }] }) { id } }',
+    'mutation ($a: String!) { updatePost(id: "99", body: $a) { id } }',
+  ]
+  await withService({ ...quiet, cacheBytes: 0 }, async it => {
+    for (const [at, document] of documents.entries()) {
+      const grown = await growth(async nth => {
+        // Another document each time, so that each has a plan of its own.
+        const query = document.replace('{ id }', `{ a${at}_${nth}: id }`)
+        const variables = { a: text(nth) }
+        const { json } = await it.call('/graphql', {
+          method: 'POST',
+          key: it.key,
+          body: { query, variables },
+        })
+        assert.ok(json.data !== undefined || json.errors !== undefined)
+      })
+      assert.ok(grown < most, `${document}: ${grown} bytes more`)
+    }
+  })
+})
+
+/** Its argument is kept: it is asked for at each event. */
+const withArgument =
+  'subscription ($title: String!) { newPost { author { posts(filter: { title: { eq: $title } }) { id } } } }'
+
+suite('what subscriptions keep is bounded, over either transport', () => {
+  const bounds = { maxOperations: 10_000, maxSubscriptionBytes: 60_000, maxCallerBytes: 100_000 }
+  const ask = (length: number, title = 't') => ({
+    query: withArgument,
+    variables: { title: title.repeat(length) },
+  })
+
+  test('one that would keep too much is refused, with the figure and the bound', async () => {
+    await withService({ rateLimit: 'off', graphql: bounds }, async it => {
+      const refusal = /would keep \d+ bytes, for its document and its arguments; at most 60000 are allowed/
+      const [heard] = await subscribe(await open(it), '1', ask(30_000))
+      assert.match(JSON.stringify(heard), refusal)
+      assert.match(JSON.stringify(heard), /"code":"PAYLOAD_TOO_LARGE"/)
+      const answer = await stream(it, ask(30_000))
+      assert.equal(answer.statusCode, 413)
+      assert.match(Buffer.concat(await answer.toArray()).toString(), refusal)
+      assert.deepEqual(await subscribe(await open(it), '1', ask(10)), [])
+    })
+  })
+
+  test('so are those beyond what all of one caller may keep, which share a document', async () => {
+    await withService({ rateLimit: 'off', graphql: bounds }, async it => {
+      const [one, other] = [await open(it), await open(it)]
+      // About 10 kB for the document, and 20 kB for the arguments of each.
+      for (const id of ['1', '2']) assert.deepEqual(await subscribe(one, id, ask(10_000, id)), [])
+      const kept = await stream(it, ask(10_000, '3'))
+      assert.equal(kept.statusCode, 200)
+      const refusal = /open subscriptions would keep \d+ bytes; at most 100000 are allowed/
+      for (const id of ['4', '5']) {
+        const [heard] = await subscribe(id === '4' ? one : other, id, ask(15_000, id))
+        assert.match(JSON.stringify(heard), refusal)
+        assert.match(JSON.stringify(heard), /"code":"RATE_LIMITED"/)
+      }
+      assert.equal((await stream(it, ask(15_000, '6'))).statusCode, 429)
+      // Another caller has bounds of their own.
+      const headers = { 'Content-Type': 'application/json', Accept: 'text/event-stream' }
+      const anonymous = await fetch(`${it.url}/graphql`, {
+        method: 'POST',
+        headers,
+        body: JSON.stringify({ query: 'subscription { newPost { id } }' }),
+      })
+      assert.equal(anonymous.status, 200)
+      await anonymous.body?.cancel()
+      one.say({ type: 'complete', id: '1' })
+      assert.deepEqual(await subscribe(one, '7', ask(15_000, '7')), [])
+      kept.destroy()
+    })
+  })
+
+  test('those who ask the same share their events, however they have asked', async () => {
+    await withService({ rateLimit: 'off', graphql: bounds }, async it => {
+      const socket = await open(it)
+      const query = 'subscription { newPost { title } }'
+      await subscribe(socket, '1', { query })
+      await subscribe(socket, '2', { query, variables: { other: 1 }, extensions: {} })
+      await subscribe(socket, '3', { query: 'subscription { newPost { title id } }' })
+      await it.call('/api/v1/posts', { method: 'POST', key: it.key, body: { title: 'new', body: 'text' } })
+      const heard = [await socket.hear(), await socket.hear(), await socket.hear()]
+      assert.deepEqual(heard.map(({ id }) => id).toSorted(), ['1', '2', '3'])
+    })
+  })
+})

@@ -1,0 +1,104 @@
+/** Who may listen on a port: several sockets of one service, and no second service. */
+
+import assert from 'node:assert/strict'
+import { type ChildProcess, spawn } from 'node:child_process'
+import { createServer } from 'node:http'
+import { test } from 'node:test'
+import { failureOf } from '../../src/cli/error-message.ts'
+import { Listeners } from '../../src/http/listeners.ts'
+import { bin, blog } from '../processes/command.ts'
+import { inheritedEnvironment } from '../processes/environment.ts'
+import { freePort } from '../processes/port.ts'
+import { startProcess } from '../processes/portico.ts'
+import { withFile } from '../store/blog.ts'
+
+const ROUNDS = 20
+
+test('of several that begin to listen on a port at once, one does', async () => {
+  for (let round = 0; round < ROUNDS; round++) {
+    const place = { host: '127.0.0.1', port: await freePort() }
+    const all = [1, 2, 3].map(() => new Listeners(createServer()))
+    const results = await Promise.allSettled(all.map(doors => doors.open(place, false)))
+    const open = all.filter((_, at) => results[at]?.status === 'fulfilled')
+    const codes = results.flatMap(result => (result.status === 'rejected' ? [result.reason.code] : []))
+    await Promise.all(open.map(doors => doors.close()))
+    assert.deepEqual([open.length, codes], [1, ['EADDRINUSE', 'EADDRINUSE']], `round ${round}`)
+  }
+})
+
+/** How a start ended. */
+interface Ended {
+  readonly code: number | null
+  readonly said: string
+}
+
+/** Resolves when it listens or has ended. */
+function started(child: ChildProcess): Promise<Ended | 'listening'> {
+  return new Promise(resolve => {
+    let said = ''
+    for (const stream of [child.stdout, child.stderr]) {
+      stream?.setEncoding('utf8').on('data', chunk => {
+        said += chunk
+        if (said.includes('listening on')) resolve('listening')
+      })
+    }
+    child.once('close', code => resolve({ code, said }))
+  })
+}
+
+for (const workers of ['1', '2']) {
+  test(`of two services that are started at once with ${workers} worker(s) each, one says that the port is taken`, () =>
+    withFile(async file => {
+      for (let round = 0; round < 2; round++) {
+        const port = String(await freePort())
+        const children = ['a', 'b'].map(name =>
+          spawn(process.execPath, ['--conditions=portico-source', bin, 'start'], {
+            env: {
+              ...inheritedEnvironment,
+              PORTICO_MODEL: blog,
+              HOST: '127.0.0.1',
+              PORT: port,
+              WORKERS: workers,
+              LOG_LEVEL: 'info',
+              DATABASE_URL: `${file}-${round}-${name}`,
+            },
+          }),
+        )
+        try {
+          const outcomes = await Promise.all(children.map(started))
+          const ended = outcomes.filter(outcome => outcome !== 'listening')
+          assert.equal(ended.length, 1)
+          assert.equal(ended[0]?.code, 1)
+          assert.match(
+            ended[0]?.said ?? '',
+            /EADDRINUSE.*: another program listens there\. Set PORT to a free one/,
+          )
+        } finally {
+          for (const child of children) child.kill('SIGKILL')
+        }
+      }
+    }))
+}
+
+test('a process that may open few files serves all the same, with fewer sockets', () =>
+  withFile(async file => {
+    const under = ['sh', '-c', 'ulimit -n 64 && exec "$@"', 'sh']
+    const service = await startProcess({ under, environment: { DATABASE_URL: file } })
+    try {
+      const answers = await Promise.all([1, 2, 3, 4].map(() => service.call('/healthz')))
+      assert.deepEqual(
+        answers.map(answer => answer.status),
+        [200, 200, 200, 200],
+      )
+    } finally {
+      await service.end('SIGKILL')
+    }
+  }))
+
+test('a process that may not open even one socket says what to raise', () => {
+  const error = Object.assign(new Error('listen EMFILE: too many open files 127.0.0.1:3000'), {
+    code: 'EMFILE',
+    syscall: 'listen',
+  })
+  assert.match(failureOf(error)?.message ?? '', /EMFILE.*`ulimit -n`.*LimitNOFILE/)
+})

@@ -1,0 +1,136 @@
+/** The load shedder by itself, without connections. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { LoadShedder } from '../../src/http/load-shedder.ts'
+
+class Request {
+  readonly start = performance.now()
+  readonly isGone = false
+  hasEnded = false
+  readonly hasBody: boolean
+
+  constructor(hasBody = false) {
+    this.hasBody = hasBody
+  }
+}
+
+function workFor(milliseconds: number): void {
+  const end = performance.now() + milliseconds
+  while (performance.now() < end);
+}
+
+/** Requests of one turn, more than can be worked on. */
+function manyCome(shedder: LoadShedder<Request>): void {
+  for (let each = 0; each < 2000; each++) shedder.take(new Request())
+}
+
+test('when requests have become cheap, more of them may wait, though the queue is empty after each turn', async () => {
+  let cost = 5
+  const shedder: LoadShedder<Request> = new LoadShedder({
+    maxDelayMs: 200,
+    run: () => workFor(cost),
+    refuse: () => workFor(0.005),
+  })
+  while (!shedder.isOverloaded) {
+    manyCome(shedder)
+    await nextTurn()
+  }
+  // How many wait when the overload is noticed depends on the machine: those are worked on first.
+  for (let turn = 0; turn < 20 || (turn < 1000 && shedder.length >= 100); turn++) {
+    manyCome(shedder)
+    await nextTurn()
+  }
+  assert.ok(shedder.length < 100, `${shedder.length} wait for 5 ms each`)
+  cost = 0.01
+  let longest = 0
+  for (let turn = 0; turn < 500 && longest < 800; turn++) {
+    manyCome(shedder)
+    longest = Math.max(longest, shedder.length)
+    await nextTurn()
+  }
+  assert.ok(longest >= 800, `at most ${longest} waited for 0.01 ms each`)
+})
+
+test('a request whose body is there is worked on in the turn in which it leaves the queue', async () => {
+  const shedder: LoadShedder<Request> = new LoadShedder({
+    maxDelayMs: 60_000,
+    run: () => void work(),
+    refuse: () => assert.fail('refused'),
+  })
+  let done = 0
+  const work = async () => {
+    await Promise.resolve()
+    await shedder.bodyArrived()
+    done++
+  }
+  // The first one takes the whole of the turn.
+  shedder.take(new Request())
+  workFor(30)
+  for (let each = 0; each < 50; each++) shedder.take(new Request(true))
+  await nextTurn()
+  assert.ok(done >= 2, `${done} were done in the turn`)
+  for (let turn = 0; turn < 1000 && done < 51; turn++) await nextTurn()
+  assert.equal(done, 51)
+})
+
+test('those who are refused hear so before others are worked on', async () => {
+  const order: string[] = []
+  const shedder: LoadShedder<Request> = new LoadShedder({
+    maxDelayMs: 100,
+    run() {
+      workFor(5)
+      order.push('worked')
+    },
+    refuse: () => order.push('refused'),
+    beforeSlice: () => order.push('told'),
+  })
+  while (!shedder.isOverloaded) {
+    manyCome(shedder)
+    await nextTurn()
+  }
+  manyCome(shedder)
+  order.length = 0
+  shedder.take(new Request())
+  await nextTurn()
+  assert.deepEqual(order.slice(0, 3), ['refused', 'told', 'worked'])
+})
+
+test('who has ended its side is worked on in its turn, but refused while there is no time for all', async () => {
+  const ran: string[] = []
+  const refused: string[] = []
+  class Named extends Request {
+    readonly name: string
+
+    constructor(name: string, hasEnded: boolean) {
+      super()
+      this.name = name
+      this.hasEnded = hasEnded
+    }
+  }
+  const shedder: LoadShedder<Named> = new LoadShedder({
+    maxDelayMs: 50,
+    run: ({ name }) => {
+      ran.push(name)
+      workFor(2)
+    },
+    refuse: ({ name }) => void refused.push(name),
+  })
+  for (let nth = 0; nth < 10; nth++) shedder.take(new Named('early', nth > 0))
+  while (shedder.length > 0) await nextTurn()
+  assert.equal(ran.length, 10)
+  while (!shedder.isOverloaded) {
+    for (let nth = 0; nth < 100; nth++) shedder.take(new Named('other', false))
+    await nextTurn()
+  }
+  while (shedder.length > 0) await nextTurn()
+  refused.length = 0
+  // The first has time at once, so that the next ones wait.
+  for (let nth = 0; nth < 8; nth++) shedder.take(new Named(nth < 6 ? 'other' : 'ended', nth >= 6))
+  while (shedder.length > 0) await nextTurn()
+  assert.deepEqual(
+    refused.filter(name => name === 'ended'),
+    ['ended', 'ended'],
+  )
+  assert.ok(!ran.includes('ended'))
+})

@@ -1,0 +1,123 @@
+/** Clients that come back at once after a refusal. */
+import assert from 'node:assert/strict'
+import { EventEmitter } from 'node:events'
+import type { Server } from 'node:http'
+import type { Socket } from 'node:net'
+import { test } from 'node:test'
+import { readSettings } from '../../src/config.ts'
+import { AdmissionControl } from '../../src/http/admission.ts'
+import { createHttp, type Exchange } from '../../src/http.ts'
+import { errorReply } from '../../src/rest/reply/error-reply.ts'
+import { dial } from './wire.ts'
+
+class Connection {
+  isRead = true
+  _handle: { readStop(): void; readStart(): void } | null = {
+    readStop: () => {
+      this.isRead = false
+    },
+    readStart: () => {
+      this.isRead = true
+    },
+  }
+}
+
+function admission(): AdmissionControl {
+  const settings = readSettings({ given: {} })
+  return new AdmissionControl(new EventEmitter() as unknown as Server, settings, {
+    errorReply,
+    run: () => {},
+    refuse: () => {},
+    sendReplies: () => {},
+  })
+}
+
+/** The reply to a request that arrived at `start`, in milliseconds. */
+function refused(socket: Connection, start: number, shouldKeepAlive = true): Exchange {
+  return { req: { socket }, res: { shouldKeepAlive }, start } as unknown as Exchange
+}
+
+const many = (count: number) => Array.from({ length: count }, () => new Connection())
+
+test('refusals that take little time leave every connection read', () => {
+  const control = admission()
+  const connections = many(3000)
+  connections.forEach((connection, nth) => void control.refusalSent(refused(connection, 1000 + nth * 0.5)))
+  assert.ok(connections.every(({ isRead }) => isRead))
+})
+
+test('beyond that, a connection that was refused is not read for a second', context => {
+  context.mock.timers.enable({ apis: ['setTimeout'] })
+  const control = admission()
+  const connections = many(500)
+  for (const connection of connections) control.refusalSent(refused(connection, 1000))
+  const unread = connections.filter(({ isRead }) => !isRead)
+  assert.equal(unread.length, 200)
+  // A client that is gone harms nobody.
+  const [gone] = unread
+  if (gone) gone._handle = null
+  const later = new Connection()
+  control.refusalSent(refused(later, 1200))
+  assert.ok(later.isRead)
+  context.mock.timers.tick(999)
+  assert.ok(unread.every(({ isRead }) => !isRead))
+  context.mock.timers.tick(1)
+  assert.ok(unread.slice(1).every(({ isRead }) => isRead))
+})
+
+test('a connection that ends with its refusal is read to its end', () => {
+  const control = admission()
+  for (const connection of many(300)) control.refusalSent(refused(connection, 1000))
+  const ending = new Connection()
+  control.refusalSent(refused(ending, 1000, false))
+  assert.ok(ending.isRead)
+})
+
+function workFor(milliseconds: number): void {
+  const end = performance.now() + milliseconds
+  while (performance.now() < end);
+}
+
+/** Asks again at once, so many times; the statuses of the answers. */
+function askOnAndOn(socket: Socket, times: number): Promise<string[]> {
+  const statuses: string[] = []
+  return new Promise((resolve, reject) => {
+    const ask = () => socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n')
+    let said = ''
+    socket.setEncoding('latin1').on('data', text => {
+      said += text
+      const [head, status = '', length] =
+        /^HTTP\/1.1 (\d+) .*?content-length: (\d+)\r\n.*?\r\n\r\n/is.exec(said) ?? []
+      if (head === undefined || said.length < head.length + Number(length)) return
+      said = said.slice(head.length + Number(length))
+      statuses.push(status)
+      if (statuses.length === times) resolve(statuses)
+      else ask()
+    })
+    socket.once('close', () => reject(new Error('The connection ended.')))
+    ask()
+  })
+}
+
+test('every request of those who ask again at once is answered, one way or the other', async () => {
+  const server = createHttp(readSettings({ given: { port: 0, host: '127.0.0.1', maxDelay: 20 } }), {
+    answer() {
+      workFor(0.2)
+      return { status: 200, headers: [], body: 'fine' }
+    },
+    errorReply,
+    onSent: () => {},
+    onFault: error => assert.fail(String(error)),
+  })
+  await server.listen()
+  const sockets = await Promise.all(Array.from({ length: 400 }, () => dial(server.port())))
+  try {
+    const statuses = (await Promise.all(sockets.map(socket => askOnAndOn(socket, 25)))).flat()
+    const of = (status: string) => statuses.filter(each => each === status).length
+    assert.equal(of('200') + of('503'), 400 * 25)
+    assert.ok(of('503') > 0, 'nobody was refused')
+  } finally {
+    for (const socket of sockets) socket.destroy()
+    await server.close()
+  }
+})

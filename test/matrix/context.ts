@@ -1,0 +1,194 @@
+/** Rows that belong to somebody, and a look at all of them, beside a service that serves them. */
+import { isDeepStrictEqual } from 'node:util'
+import { checkModel } from '../../src/model/check.ts'
+import type { JsonValue } from '../../src/model/fields/type.ts'
+import type { Model } from '../../src/model/model.ts'
+import { createGuard } from '../../src/plan/guard.ts'
+import type { Run } from '../../src/plan/run.ts'
+import { system } from '../../src/principal.ts'
+import { createRun } from '../../src/serve/store.ts'
+import { dumpCollection } from '../contract/rest/bench.ts'
+import rich from '../models/rich.ts'
+import type { Data, Row } from '../plan/reference.ts'
+import type { Place } from '../setups/setup.ts'
+
+export const model: Model = checkModel(rich)
+
+export type Values = Readonly<Record<string, JsonValue>>
+
+/** What is hidden from most: two services can differ in nothing but these. */
+export interface Secrets {
+  readonly phone: string
+  readonly budget: number
+  readonly passphrase: string
+  readonly ticket: string
+  /** Of rows that are hidden as a whole. */
+  readonly text: string
+}
+
+export const oneSecret: Secrets = {
+  phone: '+1 111',
+  budget: 111,
+  passphrase: 'correct horse',
+  ticket: 'T-1',
+  text: 'first secret',
+}
+
+const [root, ann, ben, cleo] = [1, 2, 3, 4]
+export const people = { root, ann, ben, cleo } as const
+
+/** In order; a row's place among those of its collection is its id, from 1. */
+export function rowsOf({
+  budget,
+  passphrase,
+  ticket,
+  text,
+}: Secrets): readonly (readonly [string, Values])[] {
+  const project = (name: string, owner_id: number, visibility: string): [string, Values] => [
+    'projects',
+    { name, slug: name.toLowerCase(), owner_id, visibility, budget, settings: {}, code: null },
+  ]
+  const task = (
+    title: string,
+    project_id: number,
+    assignee_id: number | null,
+    state = 'open',
+  ): [string, Values] => [
+    'tasks',
+    {
+      title,
+      project_id,
+      assignee_id,
+      state,
+      notes: project_id === 4 ? text : null,
+      ticket,
+      started_on: '2026-01-01',
+    },
+  ]
+  return [
+    project('Open', ann, 'open'),
+    project('Ours', ann, 'members'),
+    project('Theirs', ben, 'members'),
+    project('Hidden', root, 'members'),
+    ['memberships', { project_id: 2, user_id: ben, level: 'editor' }],
+    ['memberships', { project_id: 3, user_id: ann, level: 'guest' }],
+    ['memberships', { project_id: 3, user_id: cleo, level: 'lead' }],
+    task('Open work', 1, null),
+    task('Our work', 2, ann),
+    task('Our done work', 2, ben, 'done'),
+    task('Their work', 3, ben),
+    task('Hidden work', 4, root),
+    ['labels', { name: 'red', shade: '#ff0000' }],
+    ['labels', { name: 'blue', shade: null }],
+    ['task_labels', { task_id: 2, label_id: 1 }],
+    ['task_labels', { task_id: 5, label_id: 2 }],
+    [
+      'contacts',
+      { owner_id: ann, email: 'a@example.org', website: null, born_on: null, passphrase, blocked: false },
+    ],
+    [
+      'contacts',
+      { owner_id: ann, email: 'b@example.org', website: null, born_on: null, passphrase, blocked: true },
+    ],
+    [
+      'contacts',
+      { owner_id: ben, email: 'c@example.org', website: null, born_on: null, passphrase, blocked: false },
+    ],
+    ['notices', { title: 'For all', published_at: '2026-01-01T00:00:00.000Z', audience: 'all' }],
+    ['notices', { title: text, published_at: '2026-01-01T00:00:00.000Z', audience: 'staff' }],
+    ['notices', { title: text, published_at: null, audience: 'all' }],
+    ['audits', { subject: text, weight: budget }],
+    ['audits', { subject: 'What was done', weight: 1 }],
+  ]
+}
+
+export interface Context {
+  readonly run: Run
+  /** Every row with every field, by collection. */
+  snapshot(): Promise<Data>
+  insert(collection: string, values: Values): Promise<number>
+  update(collection: string, id: number, values: Values): Promise<void>
+  remove(collection: string, id: number): Promise<void>
+  close(): Promise<void>
+}
+
+const assignmentsOf = (names: readonly string[], from = 0) =>
+  names.map((field, at) => ({ field, param: from + at }))
+
+/** As another process would see and change the database. */
+export async function openContext(place: Place): Promise<Context> {
+  const store = await place.openStore(model)
+  const run = createRun(createGuard(model), store)
+  /** Another with every commit that changes a collection, whoever made it. */
+  const version = async () => {
+    await store.refresh()
+    return [...model.collections.keys()].map(name => store.version(name)).join()
+  }
+  let known: { readonly version: string; readonly data: Data } | undefined
+  return {
+    run,
+    close: () => store.close(),
+    async snapshot() {
+      const now = await version()
+      if (known && known.version === now) return known.data
+      const data: Record<string, readonly Row[]> = {}
+      for (const name of model.collections.keys()) {
+        const text = await dumpCollection(model, run, name)
+        data[name] = JSON.parse(text.slice(text.indexOf(' ')))
+      }
+      known = { version: now, data }
+      return data
+    },
+    async insert(collection, values) {
+      const computed = assignmentsOf(Object.keys(values))
+      const shape = { kind: 'create', collection, set: [], computed, select: [] } as const
+      return (await run.write({ shape, args: Object.values(values) }, system)).id
+    },
+    async update(collection, id, values) {
+      const set = assignmentsOf(Object.keys(values), 1)
+      const common = { mode: 'merge', documents: 'replace', ifMatch: undefined, select: [] } as const
+      await run.write(
+        {
+          shape: { kind: 'update', collection, id: 0, set, ...common },
+          args: [id, ...Object.values(values)],
+        },
+        system,
+      )
+    },
+    async remove(collection, id) {
+      await run.write(
+        { shape: { kind: 'delete', collection, id: 0, ifMatch: undefined }, args: [id] },
+        system,
+      )
+    },
+  }
+}
+
+/** Fills a database that holds the four people. */
+export async function fill(context: Context, secrets: Secrets): Promise<void> {
+  for (const id of Object.values(people))
+    await context.update('users', id, { phone: id === root ? secrets.phone : '+2 222' })
+  for (const [collection, values] of rowsOf(secrets)) await context.insert(collection, values)
+}
+
+const times = new Set(['created_at', 'updated_at'])
+/** Filled in by the service: no reference can tell the value. */
+const ownValues: Readonly<Record<string, ReadonlySet<string>>> = {
+  tasks: new Set(['started_on', 'seen_at', 'reference']),
+}
+
+function comparable(collection: string, rows: readonly Row[] = []): readonly Row[] {
+  const own = ownValues[collection]
+  return rows
+    .map(row =>
+      Object.fromEntries(Object.entries(row).filter(([name]) => !times.has(name) && !own?.has(name))),
+    )
+    .sort((a, b) => Number(a.id) - Number(b.id))
+}
+
+/** Whether two states are the same, but for what the service fills in by itself. */
+export function same(a: Data, b: Data, collections: Iterable<string> = model.collections.keys()): boolean {
+  return [...collections].every(name =>
+    isDeepStrictEqual(comparable(name, a[name]), comparable(name, b[name])),
+  )
+}

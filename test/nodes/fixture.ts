@@ -1,0 +1,39 @@
+/** Several processes with a Redis that a test may break, and the key of their administrator. */
+import { generateKey } from '../../src/auth/key.ts'
+import type { GivenSettings } from '../../src/config.ts'
+import { RedisServer } from '../databases/redis.ts'
+import { type NodeCluster, startCluster } from './cluster.ts'
+
+export interface NodesFixture {
+  readonly cluster: NodeCluster
+  readonly redis: RedisServer
+  readonly key: string
+}
+
+/** `timeout`: a test counts exactly, however busy the machine is. */
+export async function withNodesFixture(
+  nodes: number,
+  settings: GivenSettings,
+  use: (fixture: NodesFixture) => Promise<void>,
+): Promise<void> {
+  const redis = await RedisServer.start()
+  const key = generateKey()
+  try {
+    const cluster = await startCluster({
+      nodes,
+      settings: { redis: { url: redis.url, timeout: 5000 }, ...settings },
+      environment: { PORTICO_ADMIN_API_KEY: key },
+    })
+    try {
+      await use({ cluster, redis, key })
+    } finally {
+      await cluster.close()
+    }
+  } finally {
+    redis.resume()
+    await redis.remove()
+  }
+}
+
+export const times = <T>(count: number, make: (at: number) => T) =>
+  Array.from({ length: count }, (_, at) => make(at))

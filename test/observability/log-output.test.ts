@@ -1,0 +1,197 @@
+import assert from 'node:assert/strict'
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { closeSync, mkdtempSync, openSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { setImmediate as turn, setTimeout as wait } from 'node:timers/promises'
+import { type Files, LineOutput } from '../../src/observability/log-output.ts'
+import { bin, blog } from '../processes/command.ts'
+import { inheritedEnvironment } from '../processes/environment.ts'
+import { freePort } from '../processes/port.ts'
+import { call } from '../serve/service.ts'
+
+/** A file of which `room` bytes are left; `fault` is what it says beyond. */
+class Disk implements Files {
+  text = ''
+  room = Number.POSITIVE_INFINITY
+  fault = 'ENOSPC'
+
+  writeSync(_fd: number, data: Buffer, offset: number): number {
+    const taken = data.subarray(offset, offset + this.room)
+    if (taken.length === 0) throw Object.assign(new Error(this.fault), { code: this.fault })
+    this.room -= taken.length
+    this.text += taken.toString()
+    return taken.length
+  }
+
+  write(...[fd, data, offset, done]: Parameters<Files['write']>): void {
+    setImmediate(() => {
+      try {
+        done(null, this.writeSync(fd, data, offset))
+      } catch (error) {
+        done(error as NodeJS.ErrnoException, 0)
+      }
+    })
+  }
+}
+
+const settled = async () => {
+  for (let count = 0; count < 10; count++) await turn()
+}
+
+test('lines are written in order, those that come meanwhile after them', async () => {
+  const disk = new Disk()
+  const output = new LineOutput(1, disk)
+  for (const line of ['a\n', 'b\n', 'c\n']) output.write(line)
+  await settled()
+  assert.equal(disk.text, 'a\nb\nc\n')
+})
+
+test('a disk that is full takes no line; once it has room, the log says what is missing', async () => {
+  const disk = new Disk()
+  const output = new LineOutput(1, disk)
+  output.write('{"first":1}\n')
+  await settled()
+  disk.room = 5
+  output.write('{"torn":1}\n{"lost":1}\n')
+  await settled()
+  output.write('{"lost":2}\n')
+  await settled()
+  disk.room = Number.POSITIVE_INFINITY
+  output.write('{"last":1}\n')
+  await settled()
+  const [first, torn, told, last] = disk.text.split('\n')
+  assert.deepEqual([first, torn, last], ['{"first":1}', '{"tor', '{"last":1}'])
+  const { time, ...line } = JSON.parse(told ?? '')
+  assert.ok(time > 0)
+  assert.deepEqual(line, {
+    level: 40,
+    lines: 3,
+    reason: 'ENOSPC',
+    msg: 'lines of the log could not be written',
+  })
+  output.write('{"after":1}\n')
+  await settled()
+  assert.ok(disk.text.endsWith('{"last":1}\n{"after":1}\n'), 'it is said once')
+})
+
+test('the end does not wait for a disk that is full', () => {
+  const disk = new Disk()
+  disk.room = 0
+  const output = new LineOutput(1, disk)
+  output.write('a\n')
+  output.write('b\n')
+  output.flushSync()
+  assert.equal(disk.text, '')
+})
+
+test('a pipe that is full is tried again, and at the end waited for', async () => {
+  const disk = new Disk()
+  disk.fault = 'EAGAIN'
+  disk.room = 1
+  const output = new LineOutput(1, disk)
+  output.write('a\n')
+  await settled()
+  output.write('b\n')
+  disk.room = 1
+  await wait(80)
+  assert.equal(disk.text, 'a\n')
+  await settled()
+  disk.room = 4
+  output.write('c\n')
+  output.flushSync()
+  await wait(80)
+  assert.equal(disk.text, 'a\nb\nc\n')
+})
+
+test('of lines that nobody reads no more wait than memory should hold', async () => {
+  const disk = new Disk()
+  disk.fault = 'EAGAIN'
+  disk.room = 0
+  const output = new LineOutput(1, disk)
+  output.write('begun\n')
+  await settled()
+  const line = `${'x'.repeat(1_048_575)}\n`
+  for (let count = 0; count < 20; count++) output.write(line)
+  disk.room = Number.POSITIVE_INFINITY
+  output.flushSync()
+  output.write('last\n')
+  await settled()
+  assert.ok(disk.text.length < 17_000_000)
+  assert.match(disk.text, /"lines":4,.*could not be written"\}\n/)
+  assert.ok(disk.text.endsWith('last\n'))
+})
+
+test('where nobody will ever read, nothing is kept', async () => {
+  const disk = new Disk()
+  disk.fault = 'EPIPE'
+  disk.room = 0
+  const output = new LineOutput(1, disk)
+  output.write('a\n')
+  await settled()
+  disk.room = 100
+  output.write('b\n')
+  output.flushSync()
+  assert.equal(disk.text, '')
+})
+
+/** Waits until it answers. */
+async function answering(url: string): Promise<void> {
+  for (let count = 0; count < 400; count++) {
+    const status = await call(`${url}/readyz`).then(
+      answer => answer.status,
+      () => 0,
+    )
+    if (status === 200) return
+    await wait(50)
+  }
+  assert.fail('it does not answer')
+}
+
+test('a service whose log is on a full disk answers, and stops when it is told to', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'portico-log-'))
+  const full = openSync('/dev/full', 'w')
+  const port = await freePort()
+  const service = spawn(process.execPath, ['--conditions=portico-source', bin, 'start'], {
+    cwd: folder,
+    env: { ...inheritedEnvironment, PORTICO_MODEL: blog, HOST: '127.0.0.1', PORT: String(port) },
+    stdio: ['ignore', full, 'pipe'],
+  })
+  let told = ''
+  service.stderr?.on('data', text => {
+    told += text
+  })
+  const ended = once(service, 'exit')
+  try {
+    const url = `http://127.0.0.1:${port}`
+    await answering(url)
+    assert.equal((await call(`${url}/api/v1/posts`)).status, 200)
+    // The first lines are written meanwhile.
+    await wait(600)
+    assert.equal((await call(`${url}/api/v1/posts`)).status, 200)
+    service.kill('SIGTERM')
+    assert.deepEqual(await ended, [0, null], told)
+    assert.match(told, /password {2}\S+\n/, 'what is shown once is not lost')
+  } finally {
+    service.kill('SIGKILL')
+    closeSync(full)
+    rmSync(folder, { recursive: true, force: true })
+  }
+})
+
+test('what a command prints, and nobody reads to its end, is no fault; what cannot be written is one', async () => {
+  const words = `${process.execPath} --conditions=portico-source ${bin} print openapi`
+  const cut = spawnSync('sh', ['-c', `{ ${words}; echo "ended with $?" >&2; } | head -c 5`], {
+    env: { ...inheritedEnvironment, PORTICO_MODEL: blog },
+    encoding: 'utf8',
+  })
+  assert.deepEqual([cut.stdout.length, cut.stderr], [5, 'ended with 0\n'])
+  const full = spawnSync('sh', ['-c', `${words} > /dev/full`], {
+    env: { ...inheritedEnvironment, PORTICO_MODEL: blog },
+    encoding: 'utf8',
+  })
+  assert.equal(full.status, 1)
+  assert.match(full.stderr, /^Standard output cannot be written: ENOSPC[^\n]*\n$/)
+})

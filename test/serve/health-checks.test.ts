@@ -1,0 +1,66 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { singleNode } from '../../src/cluster/memory-counters.ts'
+import { ApiError } from '../../src/errors.ts'
+import type { Exchange } from '../../src/http.ts'
+import { healthChecks } from '../../src/serve/health-checks.ts'
+import type { Store } from '../../src/store/store.ts'
+
+const fail = () => {
+  throw new Error('disk I/O error')
+}
+
+interface Given {
+  readonly check?: () => Promise<void>
+  readonly trouble?: () => string | undefined
+  readonly starting?: boolean
+}
+
+function readiness({ check = async () => {}, trouble = () => undefined, starting = false }: Given) {
+  const store = { check, trouble } as unknown as Store
+  const paths = healthChecks({
+    store,
+    cluster: singleNode(),
+    metricsText: async () => '',
+    state: { starting, closing: false },
+  })
+  const ready = paths.get('/readyz')
+  assert.ok(ready)
+  return async () => ready({ method: 'GET' } as Exchange)
+}
+
+function unavailable(message: RegExp) {
+  return (error: Error) => {
+    assert.ok(error instanceof ApiError)
+    assert.equal(error.code, 'UNAVAILABLE')
+    assert.match(error.message, message)
+    return true
+  }
+}
+
+for (const [how, check] of [
+  ['at once', fail],
+  ['later', async () => fail()],
+] as const) {
+  test(`a database whose check fails ${how} makes the service not ready, and tells nothing of the inside`, async () => {
+    await assert.rejects(readiness({ check }), unavailable(/^The database does not answer\.$/))
+  })
+}
+
+test('what the check says in plain words is told', async () => {
+  const check = async () => {
+    throw new ApiError('UNAVAILABLE', 'Changes cannot be stored: the disk is full.')
+  }
+  await assert.rejects(readiness({ check }), unavailable(/disk is full/))
+})
+
+test('before the first administrator is there the service is not ready, and the database is not asked', async () => {
+  const check = async () => assert.fail('asked')
+  await assert.rejects(readiness({ check, starting: true }), unavailable(/starting/))
+})
+
+test('what keeps nothing from being done yet makes the service degraded', async () => {
+  const reply = await readiness({ trouble: () => 'The log grows.' })()
+  assert.equal(reply.status, 200)
+  assert.deepEqual(JSON.parse(String(reply.body)), { status: 'degraded', reason: 'The log grows.' })
+})

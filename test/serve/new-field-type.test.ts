@@ -1,0 +1,184 @@
+/** A field type that is declared in one file works everywhere: no other place has to know of it. */
+import assert from 'node:assert/strict'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { anyone, collection, type Declaration, field, index, model, not, text } from '../../src/index.ts'
+import { checkModel } from '../../src/model/check.ts'
+import type { FieldDeclaration } from '../../src/model/fields/declared.ts'
+import { serve } from '../../src/serve.ts'
+import { type Migratable, migratables } from '../databases/migratable.ts'
+import { price } from '../models/money.ts'
+import { secretKey } from '../setups/postgres.ts'
+
+const open = { read: anyone, create: anyone, update: anyone, delete: anyone }
+
+function shop(fields: Readonly<Record<string, FieldDeclaration>>): Declaration {
+  return model({
+    goods: collection({ singular: 'good', fields: { name: text(), ...fields }, access: open }),
+  })
+}
+
+const priced = model({
+  goods: collection({
+    singular: 'good',
+    fields: { name: text(), price: price({ optional: true }), fee: price({ default: '0.05' }) },
+    indexes: [index('price')],
+    access: { ...open, read: not(field('price').in(['6.66', '6.67'])) },
+  }),
+})
+
+async function served<T>(declaration: Declaration, database: string, use: (at: string) => Promise<T>) {
+  const settings = {
+    host: '127.0.0.1',
+    port: 0,
+    database,
+    logLevel: 'silent',
+    secretKeys: [secretKey],
+  } as const
+  const service = await serve(declaration, settings)
+  try {
+    return await use(service.url)
+  } finally {
+    await service.close()
+  }
+}
+
+async function send(url: string, method = 'GET', body?: object) {
+  const type = method === 'PATCH' ? 'application/merge-patch+json' : 'application/json'
+  const response = await fetch(url, {
+    method,
+    ...(body && { body: JSON.stringify(body), headers: { 'Content-Type': type } }),
+  })
+  const answer = await response.json()
+  assert.ok(response.ok, JSON.stringify(answer))
+  return answer
+}
+
+const namesOf = (goods: readonly { readonly name: string }[]) => goods.map(({ name }) => name).join('')
+
+async function graphql(at: string, query: string, variables: object = {}) {
+  const { data, errors } = await send(`${at}/graphql`, 'POST', { query, variables })
+  assert.equal(errors, undefined, JSON.stringify(errors))
+  return data
+}
+
+async function inRest(at: string): Promise<void> {
+  const goods = `${at}/api/v1/goods`
+  const prices = { a: '9.00', b: '10.00', c: null, d: '0.07', e: '10.00', f: '6.66' }
+  for (const [name, of] of Object.entries(prices)) {
+    const made = await send(goods, 'POST', { name, price: of })
+    // Whoever may not see what they have made learns its id alone.
+    if (name !== 'f') assert.deepEqual([made.price, made.fee], [of, '0.05'])
+  }
+  const found = async (query: string) => namesOf((await send(`${goods}?${query}`)).data)
+  assert.equal(await found('sort=price,-id'), 'cdaeb')
+  assert.equal(await found('sort=-price,id&per_page=2&page=2'), 'ad')
+  assert.equal(await found('price=10.00'), 'be')
+  assert.equal(await found('price[gte]=9.00&sort=id'), 'abe')
+  assert.equal(await found('price[in]=0.07,9.00&sort=id'), 'ad')
+  assert.equal(await found('price[null]=true'), 'c')
+  let pages = ''
+  for (let cursor: string | null = ''; cursor !== null; ) {
+    const { data, meta } = await send(`${goods}?sort=price&per_page=1&cursor=${cursor}`)
+    pages += namesOf(data)
+    cursor = meta.next_cursor
+  }
+  assert.equal(pages, 'cdabe')
+  assert.equal((await send(`${goods}/1`, 'PATCH', { price: '9.50' })).price, '9.50')
+  assert.equal((await send(`${goods}/1?fields=price`)).price, '9.50')
+  assert.equal((await fetch(`${goods}?price=9.5`)).status, 400)
+  assert.equal(
+    (await send(`${at}/api/v1/openapi.json`)).components.schemas.Good.properties.price.pattern !== '',
+    true,
+  )
+}
+
+async function inGraphql(at: string): Promise<void> {
+  const list =
+    'query ($least: Money) { goods(filter: { price: { gte: $least } }, orderBy: [PRICE_DESC]) { name price } }'
+  const { goods } = await graphql(at, list, { least: '9.50' })
+  assert.deepEqual(
+    goods.map(({ name, price }: { name: string; price: string }) => `${name} ${price}`),
+    ['e 10.00', 'b 10.00', 'a 9.50'],
+  )
+  const made = await graphql(at, 'mutation { createGood(name: "g", price: "1.10") { id price } }')
+  assert.equal(made.createGood.price, '1.10')
+  const connection =
+    'query ($after: String) { goodsConnection(first: 3, after: $after, orderBy: [PRICE_ASC]) { nodes { name } pageInfo { endCursor } } }'
+  const first = (await graphql(at, connection)).goodsConnection
+  const next = (await graphql(at, connection, { after: first.pageInfo.endCursor })).goodsConnection
+  assert.equal(namesOf([...first.nodes, ...next.nodes]), 'cdgabe')
+  assert.deepEqual(await deleted(at, made.createGood.id), { name: 'g', price: '1.10' })
+}
+
+/** What subscribers hear of an item that is gone: its event alone knows the values. */
+async function deleted(at: string, id: string): Promise<unknown> {
+  const response = await fetch(`${at}/graphql`, {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json', Accept: 'text/event-stream' },
+    body: JSON.stringify({ query: 'subscription { goodDeleted { name price } }' }),
+  })
+  assert.ok(response.body)
+  let heard = ''
+  for await (const text of response.body.pipeThrough(new TextDecoderStream())) {
+    if (heard === '') await graphql(at, `mutation { deleteGood(id: ${id}) }`)
+    heard += text
+    const [, event] = /^data: ?(.*goodDeleted.*)$/m.exec(heard) ?? []
+    if (event !== undefined) return JSON.parse(event).data.goodDeleted
+  }
+  throw new Error(`the stream ended: ${heard}`)
+}
+
+async function migrated(database: Migratable, at: string): Promise<void> {
+  const shown = (declaration: Declaration) =>
+    served(declaration, at, async url => (await send(`${url}/api/v1/goods/1`)).price)
+  const apply = (next: Declaration) => database.apply(at, checkModel(next), { allowDestructive: true })
+  await apply(shop({ price: text({ optional: true }) }))
+  await served(shop({ price: text({ optional: true }) }), at, url =>
+    send(`${url}/api/v1/goods`, 'POST', { name: 'a', price: '12.50' }),
+  )
+  await apply(shop({ price: price({ optional: true }), fee: price({ default: '1.00' }) }))
+  assert.equal(
+    await shown(shop({ price: price({ optional: true }), fee: price({ default: '1.00' }) })),
+    '12.50',
+  )
+  assert.deepEqual(
+    await database.rows(at, 'SELECT "price", "fee" FROM "goods"').then(rows => rows.flat().map(Number)),
+    [1250, 100],
+  )
+}
+
+for (const database of migratables) {
+  test(`${database.name}: a new field type is stored, filtered by, sorted by, paged along and shown`, () =>
+    database.withEmpty(async at => {
+      await database.apply(at, checkModel(priced), { allowDestructive: false })
+      await served(priced, at, async url => {
+        await inRest(url)
+        await inGraphql(url)
+      })
+    }))
+
+  test(`${database.name}: a field becomes one of a new type`, () =>
+    database.withEmpty(at => migrated(database, at)))
+}
+
+/** What asks which type a field has, instead of what the type answers. */
+const questions = [
+  /\btype\.name (?:===|!==)/,
+  /\.encoding(?:\.name)? (?:===|!==) (?:['"]|\w+Encoding)/,
+  /\b(?:has|includes)\([\w.?]*type\.name\)/,
+  /(?:case|===|!==) '(?:TEXT|INTEGER|REAL|bigint|double precision)'/,
+  /\bgraphql(?:\.type)? (?:===|!==) /,
+]
+
+test('only field types ask which encoding, column or GraphQL type a field has', () => {
+  const sources = join(import.meta.dirname, '../../src')
+  const files = readdirSync(sources, { recursive: true, encoding: 'utf8' })
+    .filter(file => file.endsWith('.ts') && !file.startsWith(join('model', 'fields')))
+    .map(file => [file, readFileSync(join(sources, file), 'utf8')] as const)
+  const asking = files.flatMap(([file, text]) =>
+    questions.flatMap(question => question.exec(text)?.map(found => `${file}: ${found}`) ?? []),
+  )
+  assert.deepEqual(asking, [])
+})

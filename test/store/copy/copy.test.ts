@@ -1,0 +1,430 @@
+/** A database copied into another of either kind: the same to every client, and to whoever writes next. */
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { test } from 'node:test'
+import { setTimeout as wait } from 'node:timers/promises'
+import { generateKey } from '../../../src/auth/key.ts'
+import { anyone, collection, index, model, text } from '../../../src/index.ts'
+import { checkModel } from '../../../src/model/check.ts'
+import { type Service, serve } from '../../../src/serve.ts'
+import { copyDatabase, type Place } from '../../../src/store/copy.ts'
+import { openPostgres } from '../../../src/store/postgres.ts'
+import { connect } from '../../../src/store/schema/postgres/session.ts'
+import { openSqlite } from '../../../src/store/sqlite.ts'
+import type { Store } from '../../../src/store/store.ts'
+import { query, withPostgres } from '../../databases/postgres.ts'
+import rich from '../../models/rich.ts'
+import { call } from '../../serve/service.ts'
+import { blog, Client, withFile } from '../blog.ts'
+
+const sqlite = (at: string): Place => ({ at, kind: 'sqlite', name: at })
+const postgres = (at: string): Place => ({ at, kind: 'postgres', name: new URL(at).pathname })
+
+function copyOf(model: typeof blog, from: Place, to: Place, live = false) {
+  return copyDatabase(model, { from, to, live, onProgress: () => {} })
+}
+
+function open(model: typeof blog, { at, kind }: Place): Store | Promise<Store> {
+  return kind === 'sqlite' ? openSqlite(model, { file: at }) : openPostgres(model, { url: at })
+}
+
+async function withStore<T>(model: typeof blog, place: Place, use: (store: Store) => Promise<T>): Promise<T> {
+  const store = await open(model, place)
+  try {
+    return await use(store)
+  } finally {
+    await store.close()
+  }
+}
+
+/** Runs `use` with a service of the rich model. */
+async function serving<T>(place: Place, key: string, use: (url: string) => Promise<T>): Promise<T> {
+  const service: Service = await serve(rich, {
+    port: 0,
+    host: '127.0.0.1',
+    database: place.at,
+    logLevel: 'silent',
+    adminApiKey: key,
+    secretKeys: ['a key that goes with the database'.replaceAll(' ', '-')],
+    adminEmail: 'admin@example.com',
+  })
+  try {
+    return await use(service.url)
+  } finally {
+    await service.close()
+  }
+}
+
+const odd = [
+  '',
+  ' ',
+  'Ünïcödé ß ﬁ',
+  '\u{1f600}\u{10ffff}',
+  "'; DROP TABLE tasks; --",
+  '\\',
+  '\\N',
+  '\t"{},\r\n',
+  '\u0001',
+]
+
+/** Without what a single line must not hold. */
+function oneLine(text: string): string {
+  return text.replaceAll(/\p{Cc}/gu, '')
+}
+
+async function fill(url: string, key: string): Promise<void> {
+  const post = async (path: string, body: unknown): Promise<number> => {
+    const answer = await call(`${url}/api/v1/${path}`, { method: 'POST', key, body })
+    assert.equal(answer.status, 201, answer.text)
+    return Number(answer.json.id ?? (answer.json.data as { id?: number } | undefined)?.id)
+  }
+  for (const [n, settings] of [{ theme: 'dark' }, { columns: ['b', 'a', 'b'], theme: 'light' }].entries()) {
+    await post('projects', { name: `Project ${n}`, slug: `p-${n}`, settings, budget: [0.1, 1e15][n] })
+  }
+  for (const [n, title] of odd.entries()) {
+    await post('tasks', {
+      title: `${n}${oneLine(title)}`,
+      notes: title,
+      project_id: 1 + (n % 2),
+      parent_id: n > 3 ? n - 2 : null,
+      estimate: [0, 0.1, 1e-7, 999.999, 3][n % 5],
+      done: n % 2 === 0,
+      due_on: n % 3 === 0 ? '0000-01-01' : '9999-12-31',
+      extra: [null, { b: 1, a: [1.0, 1e3, null] }, 'text', 7][n % 4],
+    })
+  }
+  for (const name of new Set(odd.map(oneLine))) if (name.trim() !== '') await post('labels', { name })
+  await post('api_keys', { name: 'a key', scopes: ['*'] })
+  await post('oauth_apps', { name: 'An app', redirect_uris: ['https://app.example/back'] })
+  const send = (method: string, path: string, body?: unknown) =>
+    call(`${url}/api/v1/${path}`, { method, key, ...(body === undefined ? {} : { body }) })
+  assert.equal((await send('PATCH', 'tasks/2', { title: 'changed word', extra: { c: null } })).status, 200)
+  // Its one child goes with it.
+  assert.equal((await send('DELETE', 'tasks/4')).status, 204)
+  // The last id must not be given out again.
+  const gone = await post('tasks', { title: 'gone', project_id: 1 })
+  assert.equal((await send('DELETE', `tasks/${gone}`)).status, 204)
+}
+
+const paths = [
+  ...[
+    'users',
+    'projects',
+    'tasks',
+    'labels',
+    'task_labels',
+    'contacts',
+    'memberships',
+    'api_keys',
+    'oauth_apps',
+  ].flatMap(name => [
+    `${name}?per_page=100`,
+    `${name}?per_page=2&page=2`,
+    `${name}?sort=-created_at,id&per_page=3`,
+    `${name}/1`,
+  ]),
+  ...odd.map((_, n) => `tasks/${n + 1}`),
+  'tasks?sort=title',
+  'tasks?sort=-title&per_page=3',
+  'tasks?sort=notes,id',
+  'tasks?sort=estimate,-due_on,id',
+  'tasks?q=unicode',
+  'tasks?q=changed',
+  'tasks?q=gone',
+  'tasks?q=fi',
+  'tasks?done=true',
+  'tasks?estimate[gte]=0.1',
+  'tasks?title[contains]=DROP',
+  'projects?include=tasks',
+  'projects/1/tasks?include=parent',
+  'tasks/1/children',
+]
+
+/** What a client sees: status, entity tag and text of everything. */
+async function answers(url: string, key: string): Promise<unknown[]> {
+  const seen: unknown[] = []
+  for (const path of paths) {
+    const { status, text, headers } = await call(`${url}/api/v1/${path}`, { key })
+    seen.push([path, status, headers.get('etag'), status < 400 ? text : ''])
+  }
+  const document =
+    '{ projects { id name budget settings tasks { title extra parent { id } } } users { email } }'
+  seen.push((await call(`${url}/graphql`, { method: 'POST', key, body: { query: document } })).text)
+  return seen
+}
+
+/** What is beside the items. */
+async function beside(store: Store): Promise<unknown> {
+  const kinds = ['Session', 'Token', 'Grant']
+  const records = await Promise.all(kinds.map(kind => store.records.all(kind)))
+  return [await store.changes.after(0, 10_000), await store.changes.last(), records]
+}
+
+test('a copy there and back answers everything as its source does, and goes on where it was', () =>
+  withFile(file =>
+    withPostgres(url =>
+      withFile(async back => {
+        const model = checkModel(rich)
+        const key = generateKey()
+        const places = [sqlite(file), postgres(url), sqlite(back)] as const
+        await serving(places[0], key, at => fill(at, key))
+        await withStore(model, places[0], async ({ records }) => {
+          await records.put({
+            kind: 'Session',
+            id: 's',
+            payload: '{"a":"\\u0000ü"}',
+            expiresAt: null,
+            alias: 'x',
+            owner: '1',
+          })
+          await records.put({ kind: 'Token', id: 't', payload: '{}', expiresAt: 9e15, grant: 'g' })
+          await records.consume('Token', 't')
+          await records.add({ kind: 'Grant', id: 'Ä', payload: '[]', expiresAt: 1 })
+        })
+        const expected = await serving(places[0], key, at => answers(at, key))
+        assert.ok(expected.filter(answer => Array.isArray(answer) && answer[1] === 200).length > 45)
+        const rest = await withStore(model, places[0], beside)
+        const copied = await copyOf(model, places[0], places[1])
+        assert.deepEqual(await copyOf(model, places[1], places[2]), copied)
+        assert.equal(copied.find(({ table }) => table === 'tasks')?.count, odd.length - 2)
+        for (const place of places) {
+          assert.deepEqual(await withStore(model, place, beside), rest)
+          assert.deepEqual(await serving(place, key, at => answers(at, key)), expected, place.kind)
+        }
+        const next = await Promise.all(
+          places.map(place =>
+            serving(place, key, async at => {
+              const body = { title: 'next', project_id: 1, reference: '00000000-0000-4000-8000-000000000000' }
+              const made = await call(`${at}/api/v1/tasks`, { method: 'POST', key, body })
+              const app = await call(`${at}/api/v1/tasks?q=next`, { key })
+              const twice = await call(`${at}/api/v1/tasks`, { method: 'POST', key, body })
+              return [
+                made.status,
+                made.headers.get('location'),
+                app.headers.get('x-total-count'),
+                twice.status,
+              ]
+            }),
+          ),
+        )
+        assert.equal(next[0]?.[0], 201)
+        assert.equal(next[0]?.[3], 409)
+        assert.deepEqual(next[1], next[0])
+        assert.deepEqual(next[2], next[0])
+      }),
+    ),
+  ))
+
+/** A source with a few posts. */
+async function fillBlog(place: Place): Promise<void> {
+  await withStore(blog, place, async store => {
+    const client = new Client(store)
+    const { id } = await client.create('users', {
+      email: 'a@b.example',
+      name: 'A',
+      role: 'user',
+      password_hash: 'x',
+    })
+    await Promise.all(
+      Array.from({ length: 1200 }, (_, n) => client.create('posts', { title: `post ${n}`, author_id: id })),
+    )
+  })
+}
+
+/** Both directions. */
+const directions: readonly (readonly [
+  string,
+  (use: (from: Place, to: Place) => Promise<void>) => Promise<void>,
+])[] = [
+  [
+    'from SQLite to PostgreSQL',
+    use => withFile(file => withPostgres(url => use(sqlite(file), postgres(url)))),
+  ],
+  [
+    'from PostgreSQL to SQLite',
+    use => withFile(file => withPostgres(url => use(postgres(url), sqlite(file)))),
+  ],
+]
+
+test('from PostgreSQL: what was there before is not new because something older still runs on the server', () =>
+  withFile(file =>
+    withPostgres(url =>
+      withPostgres(async other => {
+        const older = await connect(other)
+        await older.query('BEGIN')
+        await older.query('SELECT pg_current_xact_id()')
+        await fillBlog(postgres(url))
+        const record = { kind: 'Token', id: 'early', payload: '{}', expiresAt: null }
+        await withStore(blog, postgres(url), ({ records }) => records.put(record))
+        await copyOf(blog, postgres(url), sqlite(file))
+        await older.end()
+      }),
+    ),
+  ))
+
+for (const [name, within] of directions) {
+  test(`${name}: what is written meanwhile is not left behind unnoticed, and the second time only the difference is copied`, () =>
+    within(async (from, to) => {
+      await fillBlog(from)
+      const store = await open(blog, from)
+      const client = new Client(store)
+      let writing: Promise<unknown> | undefined
+      const copying = copyDatabase(blog, {
+        from,
+        to,
+        live: false,
+        onProgress: ({ doing }) => {
+          if (doing !== 'compare') return undefined
+          writing ??= Promise.all([
+            client.update('posts', 3, { title: 'changed' }),
+            client.remove('posts', 700),
+            client.create('posts', { title: 'late', author_id: 1 }),
+          ])
+          return writing
+        },
+      })
+      await assert.rejects(copying, /written to while it was copied.*--live/s)
+      await store.close()
+      await assert.rejects(async () => (await open(blog, to)).close(), /a copy that is not done/)
+      const copied = await copyOf(blog, from, to)
+      assert.equal(copied.find(({ table }) => table === 'posts')?.count, 1200)
+      const titles = (place: Place) =>
+        withStore(blog, place, other =>
+          Promise.all(
+            [3, 1201].map(
+              async id => ((await new Client(other).item('posts', id)) as { title: string }).title,
+            ),
+          ),
+        )
+      assert.deepEqual(await titles(to), ['changed', 'late'])
+      assert.deepEqual(await titles(from), await titles(to))
+    }))
+
+  test(`${name}: a record that is new is something written, too`, () =>
+    within(async (from, to) => {
+      await fillBlog(from)
+      const store = await open(blog, from)
+      let writing: Promise<unknown> | undefined
+      const copying = copyDatabase(blog, {
+        from,
+        to,
+        live: false,
+        onProgress: () => {
+          writing ??= store.records.put({ kind: 'Token', id: 'late', payload: '{}', expiresAt: null })
+          return writing
+        },
+      })
+      await assert.rejects(copying, /written to while it was copied/)
+      await store.close()
+      await copyOf(blog, from, to)
+      await withStore(blog, to, async ({ records }) => assert.ok(await records.get('Token', 'late')))
+    }))
+
+  test(`${name}: live, the copy is the source as it was at the beginning`, () =>
+    within(async (from, to) => {
+      await fillBlog(from)
+      const store = await open(blog, from)
+      let writing: Promise<unknown> | undefined
+      await copyDatabase(blog, {
+        from,
+        to,
+        live: true,
+        onProgress: () => {
+          writing ??= new Client(store).remove('posts', 1200)
+          return writing
+        },
+      })
+      await store.close()
+      await withStore(blog, to, async copy => assert.ok(await new Client(copy).item('posts', 1200)))
+      assert.ok(!(await withStore(blog, from, source => new Client(source).item('posts', 1200))))
+    }))
+
+  test(`${name}: a copy that is done is known to be, until one of the two is written to`, () =>
+    within(async (from, to) => {
+      await fillBlog(from)
+      const first = await copyOf(blog, from, to)
+      // As after a `kill -9` before it could say so.
+      assert.deepEqual(await copyOf(blog, from, to), first)
+      const rename = (place: Place) =>
+        withStore(blog, place, store => new Client(store).update('posts', 1200, { title: 'changed since' }))
+      await rename(from)
+      await assert.rejects(copyOf(blog, from, to), /a copy of this source that is done, and posts of one/)
+      assert.deepEqual(await copyOf(blog, from, to, true), first)
+      await rename(to)
+      await assert.rejects(copyOf(blog, from, to, true), /and posts of one of the two was changed since/)
+      await withStore(blog, to, async store => {
+        const post = (await new Client(store).item('posts', 1200)) as { title: string }
+        assert.equal(post.title, 'changed since')
+      })
+    }))
+
+  test(`${name}: what cannot be copied, or copied into, is refused and left as it is`, () =>
+    within((from, to) =>
+      withFile(async other => {
+        await assert.rejects(copyOf(blog, from, to), /There is no database|does not fit the model/)
+        await fillBlog(from)
+        await assert.rejects(copyOf(checkModel(rich), from, to), /does not fit the model.*portico migrate/)
+        await assert.rejects(copyOf(blog, from, from), /the same/)
+        await fillBlog(to)
+        await assert.rejects(copyOf(blog, from, to), /The target is not empty/)
+        await withStore(blog, to, async store => assert.ok(await new Client(store).item('posts', 1200)))
+        // A half-done copy of another database.
+        const half = sqlite(other)
+        const failing = copyDatabase(blog, {
+          from,
+          to: half,
+          live: false,
+          onProgress: () => {
+            throw new Error('stopped')
+          },
+        })
+        await assert.rejects(failing, /stopped/)
+        await assert.rejects(copyOf(blog, to, half), /half-done copy of/)
+        await assert.rejects(copyOf(blog, half, sqlite(`${other}2`)), /a copy that is not done/)
+        await copyOf(blog, from, half)
+      }),
+    ))
+}
+
+test('a PostgreSQL database that holds something else is no target', () =>
+  withFile(file =>
+    withPostgres(async url => {
+      await fillBlog(sqlite(file))
+      await query(url, 'CREATE TABLE things (id int)')
+      await assert.rejects(copyOf(blog, sqlite(file), postgres(url)), /The target is not empty/)
+      const tables = await query(url, `SELECT tablename FROM pg_tables WHERE schemaname = 'public'`)
+      assert.deepEqual(tables, [{ tablename: 'things' }])
+    }),
+  ))
+
+test('what the target cannot hold stops the copy with a sentence, and it goes on when that is mended', () =>
+  withFile(file =>
+    withPostgres(async url => {
+      const access = { read: anyone, create: anyone, update: anyone, delete: anyone }
+      const notes = checkModel(
+        model({ notes: collection({ access, fields: { code: text() }, indexes: [index('code')] }) }),
+      )
+      await withStore(notes, sqlite(file), async store => {
+        const client = new Client(store, notes)
+        for (const bytes of [2, 3000]) {
+          await client.create('notes', { code: randomBytes(bytes).toString('hex') })
+        }
+      })
+      await assert.rejects(
+        copyOf(notes, sqlite(file), postgres(url)),
+        /^CopyError: The copy has stopped: index row size/,
+      )
+      await withStore(notes, sqlite(file), store =>
+        new Client(store, notes).update('notes', 2, { code: 'short' }),
+      )
+      // The index holds dead rows as well, while a transaction lasts anywhere in the server that is older.
+      const attempt = () => copyOf(notes, sqlite(file), postgres(url)).catch(error => error)
+      let copied = await attempt()
+      for (let tries = 0; copied instanceof Error && tries < 100; tries++) {
+        await wait(100)
+        copied = await attempt()
+      }
+      if (copied instanceof Error) throw copied
+      assert.equal(copied.find(({ table }: { table: string }) => table === 'notes')?.count, 2)
+    }),
+  ))

@@ -1,0 +1,62 @@
+/** PostgreSQL as the source of a copy: what it notices meanwhile. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { PostgresSource } from '../../../src/store/copy/postgres.ts'
+import { copyDatabase, type Place } from '../../../src/store/copy.ts'
+import { pruneTouched } from '../../../src/store/postgres/log/event-log.ts'
+import { openPostgres } from '../../../src/store/postgres.ts'
+import { connect } from '../../../src/store/schema/postgres/session.ts'
+import { slotted } from '../../../src/store/values.ts'
+import { query, withPostgres } from '../../databases/postgres.ts'
+import { proxyOf } from '../../databases/proxy.ts'
+import { until } from '../../databases/replicated.ts'
+import { blog, Client } from '../blog.ts'
+
+async function make(url: string): Promise<void> {
+  const store = await openPostgres(blog, { url })
+  await new Client(store).create('users', { name: 'x', email: 'x@example.com' })
+  await store.close()
+}
+
+test('a commit that was under way when the copy began is a change, also when its trace is cleaned away', () =>
+  withPostgres(async url => {
+    await make(url)
+    const touch = `INSERT INTO _touched (xid, names, at) VALUES (pg_current_xact_id(), 'posts', 1)`
+    const slow = await connect(url)
+    try {
+      await slow.query(`BEGIN; ${touch}`)
+      await query(url, touch)
+      const source = await PostgresSource.open(url, blog)
+      await slow.query('COMMIT')
+      const { statement, values } = pruneTouched.with(slotted([2]))
+      // Not while a transaction that is older lasts anywhere in the server.
+      await until('one of two is gone', async () => {
+        await query(url, statement.text, values)
+        return (await query(url, 'SELECT 1 FROM _touched WHERE at = 1')).length === 1
+      })
+      assert.equal(await source.hasChanged(), true)
+      await source.close()
+      const next = await PostgresSource.open(url, blog)
+      assert.equal(await next.hasChanged(), false)
+      await next.close()
+    } finally {
+      await slow.end()
+    }
+  }))
+
+test('a copy whose connection breaks says how it goes on', () =>
+  withPostgres(async from =>
+    withPostgres(async to => {
+      await make(from)
+      const proxy = await proxyOf(from)
+      const placeOf = (at: string): Place => ({ at, kind: 'postgres', name: new URL(at).pathname })
+      const copy = (source: string, onProgress: () => void) =>
+        copyDatabase(blog, { from: placeOf(source), to: placeOf(to), live: false, onProgress })
+      await assert.rejects(
+        copy(proxy.url, () => proxy.close()),
+        /CopyError: The copy has stopped: .*the same command goes on/,
+      )
+      await copy(from, () => {})
+      assert.deepEqual(await query(to, 'SELECT name FROM users'), [{ name: 'x' }])
+    }),
+  ))

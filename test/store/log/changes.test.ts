@@ -1,0 +1,98 @@
+/** The log of changes as it is read: complete, in order, and told of in time. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Awaitable } from '../../../src/plan/answer.ts'
+import { blog, Client } from '../blog.ts'
+import { databases, type Place } from '../databases.ts'
+
+for (const { name, within } of databases) {
+  const withClient = (use: (client: Client, place: Place) => Promise<void>): Promise<void> =>
+    within(async place => {
+      const client = new Client(await place.open(blog))
+      try {
+        await client.create('users', { name: 'Ada', email: 'ada@example.com' })
+        await use(client, place)
+      } finally {
+        await client.store.close()
+      }
+    })
+
+  test(`${name}: what came after an event, in the order of commits, each with its row`, async () => {
+    await withClient(async client => {
+      const { changes } = client.store
+      const start = Number(await changes.last())
+      const { id } = await client.create('posts', { title: 'a', author_id: 1 })
+      await client.update('posts', id, { title: 'b' })
+      await client.remove('posts', id)
+      const found = await changes.after(start, 10)
+      assert.deepEqual(
+        found.map(({ event, collection, kind, id: item }) => ({ event, collection, kind, item })),
+        [
+          { event: start + 1, collection: 'posts', kind: 'created', item: id },
+          { event: start + 2, collection: 'posts', kind: 'updated', item: id },
+          { event: start + 3, collection: 'posts', kind: 'deleted', item: id },
+        ],
+      )
+      assert.deepEqual(
+        found.map(({ row }) => JSON.parse(row).title),
+        ['a', 'b', 'b'],
+      )
+      assert.equal(await changes.last(), start + 3)
+      assert.deepEqual(
+        (await changes.after(start, 2)).map(change => change.event),
+        [start + 1, start + 2],
+      )
+      assert.deepEqual(await changes.after(start + 3, 10), [])
+    })
+  })
+
+  test(`${name}: the rows hold nothing internal`, async () => {
+    await withClient(async ({ store }) => {
+      const [made] = await store.changes.after(0, 1)
+      const row = JSON.parse(made?.row ?? '{}')
+      assert.equal(row.email, 'ada@example.com')
+      assert.ok(!('password_hash' in row))
+    })
+  })
+
+  test(`${name}: a listener hears of commits when they can be read, until it stops listening`, async () => {
+    await withClient(async client => {
+      const { changes } = client.store
+      const heard: Awaitable<number>[] = []
+      const stop = changes.onCommit(() => heard.push(changes.last()))
+      const start = Number(await changes.last())
+      await Promise.all(['a', 'b'].map(title => client.create('posts', { title, author_id: 1 })))
+      assert.equal(await heard.at(-1), start + 2)
+      assert.ok(heard.length <= 2)
+      const before = heard.length
+      await assert.rejects(client.create('posts', { title: 'c', author_id: 99 }))
+      stop()
+      await client.create('posts', { title: 'd', author_id: 1 })
+      assert.ok(heard.length <= before + 1)
+      assert.equal(await heard.at(-1), start + 2)
+    })
+  })
+
+  test(`${name}: another connection’s commits are noticed by looking`, async () => {
+    await withClient(async (client, { open }) => {
+      const other = new Client(await open(blog))
+      const { changes } = client.store
+      const start = Number(await changes.last())
+      await new Promise(resolve => setImmediate(resolve))
+      const heard: string[] = []
+      const stop = changes.onCommit(from => heard.push(from))
+      await other.create('posts', { title: 'elsewhere', author_id: 1 })
+      await changes.look()
+      assert.deepEqual(heard, ['elsewhere'])
+      const [found] = await changes.after(start, 10)
+      assert.equal(JSON.parse(found?.row ?? '{}').title, 'elsewhere')
+      await changes.look()
+      assert.deepEqual(heard, ['elsewhere'], 'nothing new')
+      await client.create('posts', { title: 'here', author_id: 1 })
+      await changes.look()
+      assert.deepEqual(heard, ['elsewhere', 'here'])
+      stop()
+      await other.store.close()
+    })
+  })
+}

@@ -1,0 +1,43 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Rows } from '../../../../src/store/postgres/connections/statement.ts'
+import { statementOf } from '../../../../src/store/postgres/connections/statement.ts'
+import { LockedReads } from '../../../../src/store/postgres/read/locked-reads.ts'
+import { sql } from '../../../../src/store/sql/writer.ts'
+import { noInputs } from '../../../../src/store/values.ts'
+
+const query = statementOf(sql`SELECT * FROM "locks"`).with(noInputs)
+
+function lockedReads(size: number, count: number): LockedReads {
+  const reads = new LockedReads(size, 60_000)
+  for (let n = 0; n < count; n++) {
+    const { resolve, reject } = Promise.withResolvers<readonly Rows[]>()
+    reads.add({ queries: [query], resolve, reject, tries: 0 }, query, new Error('lock timeout'))
+  }
+  return reads
+}
+
+/** How many are asked at once of more that wait. */
+function askedAtOnce(reads: LockedReads): number {
+  let count = 0
+  while (reads.mayAsk) {
+    reads.next(1)
+    count++
+  }
+  return count
+}
+
+test('reads of locked tables take a quarter of the connections at most, and always one', () => {
+  for (const [size, most] of [
+    [1, 1],
+    [7, 1],
+    [8, 2],
+    [20, 5],
+  ] as const) {
+    const reads = lockedReads(size, 10)
+    assert.equal(askedAtOnce(reads), most, `of ${size} connections`)
+    assert.equal(reads.waiting, 10 - most)
+    reads.asked()
+    assert.equal(askedAtOnce(reads), 1, 'the one that was given back')
+  }
+})

@@ -1,0 +1,122 @@
+/** A table that somebody has locked: its reads wait, all others go on. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { setTimeout as wait } from 'node:timers/promises'
+import pg from 'pg'
+import { anyone, collection, model, string } from '../../../../src/index.ts'
+import { checkModel } from '../../../../src/model/check.ts'
+import { openPostgres } from '../../../../src/store/postgres.ts'
+import { withPostgres } from '../../../databases/postgres.ts'
+import { Client, fields, listOfPosts } from '../../blog.ts'
+import { failure } from '../../contract.ts'
+
+const access = { read: anyone, create: anyone, update: anyone, delete: anyone }
+const two = checkModel(
+  model({
+    locks: collection({ access, fields: { name: string() } }),
+    others: collection({ access, fields: { name: string() } }),
+  }),
+)
+
+interface Bench {
+  readonly client: Client
+  /** Reads of the locked table, by statements of several shapes. */
+  locked(count: number): Promise<unknown>[]
+  unlock(): Promise<unknown>
+}
+
+function withLocked(timeout: number, use: (bench: Bench) => Promise<void>): Promise<void> {
+  return withPostgres(async url => {
+    // Nothing is remembered: every read asks the database.
+    const store = await openPostgres(two, { url, connections: 10, timeout, cacheBytes: 0 })
+    const client = new Client(store, two)
+    await client.create('locks', { name: 'x' })
+    await client.create('others', { name: 'y' })
+    const other = new pg.Client({ connectionString: url })
+    await other.connect()
+    try {
+      const locked = (count: number) =>
+        Array.from({ length: count }, (_, n) =>
+          n % 2 === 0
+            ? client.item('locks', 1)
+            : client.list({ ...listOfPosts, collection: 'locks', select: fields('id', 'name') }, [0, 9]),
+        )
+      await Promise.all(locked(4))
+      await client.item('others', 1)
+      await other.query('BEGIN; LOCK TABLE locks IN ACCESS EXCLUSIVE MODE')
+      await use({ client, locked, unlock: () => other.query('ROLLBACK') })
+    } finally {
+      await other.end()
+      await store.close()
+    }
+  })
+}
+
+/** How long reads of the other table took while more and more reads of the locked one came, in milliseconds, sorted. */
+async function pace({ client, locked }: Bench, more: (reads: readonly Promise<unknown>[]) => void) {
+  const times: number[] = []
+  const end = performance.now() + 3000
+  while (performance.now() < end) {
+    const began = performance.now()
+    const blocked = locked(4)
+    more(blocked)
+    assert.equal(((await client.item('others', 1)) as { name: string }).name, 'y')
+    times.push(performance.now() - began)
+    await wait(5)
+  }
+  return times.sort((one, other) => one - other)
+}
+
+test('reads of other tables go on while one is locked, and those of the locked one are answered when it is free', () =>
+  withLocked(20_000, async bench => {
+    const blocked: Promise<unknown>[] = []
+    const times = await pace(bench, reads => blocked.push(...reads))
+    const median = times[times.length >> 1] ?? Number.NaN
+    // A lock is noticed by waiting for it for a moment, once for each kind of read.
+    assert.ok(median < 50, `${median} ms`)
+    assert.ok((times.at(-1) ?? Number.NaN) < 2000, `${times.at(-1)} ms`)
+    await bench.unlock()
+    const answers = await Promise.all(blocked)
+    assert.equal(answers.length, blocked.length)
+    for (const answer of answers) assert.match(JSON.stringify(answer), /"name":"x"/)
+    assert.match(JSON.stringify(await bench.client.item('locks', 1)), /"name":"x"/)
+  }))
+
+test('a read of a locked table is refused when its time is over, and answered again as soon as the table is free', () =>
+  withLocked(1500, async ({ client, locked, unlock }) => {
+    const began = performance.now()
+    await Promise.all(locked(3).map(read => assert.rejects(read, failure('UNAVAILABLE'))))
+    const waited = performance.now() - began
+    assert.ok(waited > 1000 && waited < 6000, `${waited} ms`)
+    const next = client.item('locks', 1)
+    await unlock()
+    assert.match(JSON.stringify(await next), /"name":"x"/)
+  }))
+
+test('writes that meet a lock are refused within the time for one wait, and the others of their group are stored', () =>
+  withPostgres(async url => {
+    const timeout = 4000
+    const store = await openPostgres(two, { url, connections: 10, timeout })
+    const client = new Client(store, two)
+    for (const name of ['a', 'b', 'c', 'd']) await client.create('locks', { name })
+    const other = new pg.Client({ connectionString: url })
+    await other.connect()
+    try {
+      await other.query('BEGIN; SELECT 1 FROM locks WHERE id <= 3 FOR UPDATE')
+      // The second round takes savepoints from the start.
+      for (const round of [1, 2]) {
+        const began = performance.now()
+        const writes = [1, 2, 3, 4].map(id => client.update('locks', id, { name: `changed ${round}` }))
+        const results = await Promise.allSettled(writes)
+        const waited = performance.now() - began
+        assert.deepEqual(
+          results.map(result => (result.status === 'fulfilled' ? 'stored' : result.reason.code)),
+          ['UNAVAILABLE', 'UNAVAILABLE', 'UNAVAILABLE', 'stored'],
+        )
+        assert.ok(waited > timeout * 0.45 && waited < timeout * 0.85, `${waited} ms`)
+      }
+    } finally {
+      await other.end()
+      await store.close()
+    }
+  }))

@@ -1,0 +1,117 @@
+/** What is known of a list: used on PostgreSQL only where nothing has changed that the versions do not count. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { ListAnswer } from '../../../../src/plan/answer.ts'
+import { createGuard } from '../../../../src/plan/guard.ts'
+import type { GuardedRead } from '../../../../src/plan/guarded.ts'
+import type { ListShape } from '../../../../src/plan/plan.ts'
+import { system } from '../../../../src/principal.ts'
+import { Pool } from '../../../../src/store/postgres/connections/pool.ts'
+import type { Query, Rows } from '../../../../src/store/postgres/connections/statement.ts'
+import { PostgresReads } from '../../../../src/store/postgres/read/reads.ts'
+import { unlocked } from '../../../../src/store/postgres/row-security/security.ts'
+import { Checks } from '../../../../src/store/postgres/versions/checks.ts'
+import { Lease } from '../../../../src/store/postgres/versions/lease.ts'
+import { Answers } from '../../../../src/store/read/answers.ts'
+import { listMemory } from '../../../../src/store/read/known-lists.ts'
+import { Reader } from '../../../../src/store/read/reader.ts'
+import { Versions } from '../../../../src/store/versions.ts'
+import { blog, listOfPosts } from '../../blog.ts'
+
+const calm: Rows = [['1:1:', null, 0]]
+const touched: Rows = [['1:2:', '1\nposts', 0]]
+const elsewhere: Rows = [['1:2:', '1\nusers', 0]]
+
+const isCheck = ({ statement }: Query) => statement.text.includes('pg_current_snapshot')
+const isCount = ({ statement }: Query) => statement.text.includes('count(*)')
+
+const guard = createGuard(blog)
+
+/** A reader of a database that gives `checks` in turn, and what it was asked. `total`: of every count. */
+function open(checks: readonly Rows[], total = 5000) {
+  const versions = new Versions()
+  const pool = new Pool({ open: () => Promise.reject(new Error('not asked')), size: 1, maxWaiting: 1 })
+  const said = [...checks]
+  const pipelines: (readonly Query[])[] = []
+  const ask = async (queries: readonly Query[]): Promise<readonly Rows[]> => {
+    pipelines.push(queries)
+    const rows = [499, 500, 501].map(id => [`{"id":${id}}`, id])
+    return queries.map(query => (isCheck(query) ? (said.shift() ?? calm) : isCount(query) ? [[total]] : rows))
+  }
+  const reads = new PostgresReads({
+    answers: new Answers(0),
+    lists: listMemory({ versions, keepsTotals: true }),
+    checks: new Checks({ pool, versions, lease: new Lease(), onChange() {} }),
+    security: unlocked,
+    primary: { ask },
+    source: { ask },
+  })
+  const reader = new Reader(reads)
+  const read = async (shape: ListShape, args: readonly (string | number)[]) =>
+    (await reader.read(guard({ shape, args }, system) as GuardedRead)) as ListAnswer
+  return { read, pipelines, versions }
+}
+
+/** The statements for the rows of one deep page, which is read twice. */
+async function statementsFor(checks: readonly Rows[]): Promise<(string | undefined)[]> {
+  const { read, pipelines } = open(checks)
+  for (let reads = 0; reads < 2; reads++) await read(listOfPosts, [500, 2])
+  const ofPosts = ({ statement }: Query) => statement.text.includes('"posts"')
+  return pipelines.map(queries => queries.find(ofPosts)?.statement.text)
+}
+
+test('a page is read by counting once, then from the position that was found', async () => {
+  const [counted, anchored, again] = await statementsFor([calm, elsewhere])
+  assert.notEqual(anchored, counted)
+  assert.equal(again, undefined)
+})
+
+test('a position that was found in a snapshot with something new is not kept', async () => {
+  const [first, second] = await statementsFor([touched, calm])
+  assert.equal(second, first, 'counted again')
+})
+
+test('a page that was read from a position in a snapshot with something new is read again by counting', async () => {
+  const [counted, anchored, again] = await statementsFor([calm, touched, calm])
+  assert.notEqual(anchored, counted)
+  assert.equal(again, counted)
+})
+
+const titled: ListShape = {
+  ...listOfPosts,
+  filter: { kind: 'compare', field: 'title', operator: 'eq', param: 2 },
+}
+
+test('the pages of a filtered list are counted once, however many are read', async () => {
+  const { read, pipelines, versions } = open([])
+  for (const offset of [0, 20, 40, 240, 900]) {
+    assert.equal((await read(titled, [offset, 2, 'a'])).total, 5000)
+  }
+  assert.equal(pipelines.flat().filter(isCount).length, 1)
+  await read(titled, [0, 2, 'b'])
+  assert.equal(pipelines.flat().filter(isCount).length, 2, 'another list has another total')
+  versions.bump(['posts'])
+  await read(titled, [20, 2, 'a'])
+  assert.equal(pipelines.flat().filter(isCount).length, 3, 'a change ends it')
+})
+
+test('a remembered total is not given with rows that a later commit has touched', async () => {
+  const { read, pipelines } = open([touched])
+  await read(titled, [0, 2, 'a'])
+  assert.equal(pipelines.length, 1)
+  await read(titled, [20, 2, 'a'])
+  assert.deepEqual(
+    pipelines.map(queries => [queries.some(isCheck), queries.some(isCount)]),
+    [
+      [false, true],
+      [true, false],
+      [false, true],
+    ],
+  )
+})
+
+test('small totals are counted again: the largest page shows the whole list', async () => {
+  const { read, pipelines } = open([], 100)
+  for (const offset of [0, 20]) await read(titled, [offset, 2, 'a'])
+  assert.equal(pipelines.flat().filter(isCount).length, 2)
+})

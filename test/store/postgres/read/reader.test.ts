@@ -1,0 +1,96 @@
+/** Remembered answers of PostgreSQL, without a database: what is asked once, and what makes it be asked again. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { ItemAnswer } from '../../../../src/plan/answer.ts'
+import { createGuard } from '../../../../src/plan/guard.ts'
+import type { ItemShape } from '../../../../src/plan/plan.ts'
+import { type Principal, user } from '../../../../src/principal.ts'
+import type { Rows } from '../../../../src/store/postgres/connections/statement.ts'
+import { PostgresReads } from '../../../../src/store/postgres/read/reads.ts'
+import { locked, type Security, unlocked } from '../../../../src/store/postgres/row-security/security.ts'
+import type { Checks } from '../../../../src/store/postgres/versions/checks.ts'
+import { Answers } from '../../../../src/store/read/answers.ts'
+import { listMemory } from '../../../../src/store/read/known-lists.ts'
+import { Reader } from '../../../../src/store/read/reader.ts'
+import { Versions } from '../../../../src/store/versions.ts'
+import { blog, fields } from '../../blog.ts'
+
+const shape: ItemShape = { kind: 'item', collection: 'posts', id: 0, select: fields('id', 'title') }
+const guard = createGuard(blog)
+const [ann, ben] = [user(1, 'user', 'all'), user(2, 'user', 'all')]
+
+/** A reader, and what it has asked: each question is answered by the test. */
+function open(security: Security = unlocked) {
+  const versions = new Versions()
+  const questions: ((text: string) => void)[] = []
+  const ask = () => {
+    const { promise, resolve } = Promise.withResolvers<readonly Rows[]>()
+    questions.push(text => resolve([[[text]]]))
+    return promise
+  }
+  const reads = new PostgresReads({
+    answers: new Answers(1_000_000),
+    lists: listMemory({ versions, keepsTotals: true }),
+    checks: {} as Checks,
+    security,
+    primary: { ask },
+    source: { ask },
+  })
+  const reader = new Reader(reads)
+  const read = async (as: Principal = ann) =>
+    ((await reader.read(guard({ shape, args: [1] }, as))) as ItemAnswer).text
+  return { read, questions, changed: () => versions.bump(['posts']), counts: reader.counts }
+}
+
+test('an answer is asked for once while nothing changes, and then again', async () => {
+  const { read, questions, changed } = open()
+  const [one, same] = [read(), read()]
+  questions[0]?.('first')
+  assert.deepEqual(await Promise.all([one, same, read()]), ['first', 'first', 'first'])
+  assert.equal(questions.length, 1)
+  changed()
+  const other = read()
+  questions[1]?.('second')
+  assert.equal(await other, 'second')
+})
+
+test('an answer that is under way is not given to who asks after a change', async () => {
+  const { read, questions, changed } = open()
+  const early = read()
+  changed()
+  const late = read()
+  assert.equal(questions.length, 2)
+  questions[1]?.('second')
+  questions[0]?.('first')
+  assert.deepEqual([await early, await late], ['first', 'second'])
+  const later = read()
+  questions[2]?.('second')
+  assert.equal(await later, 'second', 'nor is it remembered for them')
+})
+
+test('an answer during which something changed is not remembered for what came after', async () => {
+  const { read, questions, changed } = open()
+  const early = read()
+  changed()
+  questions[0]?.('first')
+  assert.equal(await early, 'first')
+  const late = read()
+  questions[1]?.('second')
+  assert.equal(await late, 'second')
+})
+
+test('what all may see is one answer for all, but not where policies lock the rows', async () => {
+  for (const [security, count] of [
+    [unlocked, 1],
+    [locked, 2],
+  ] as const) {
+    const { read, questions } = open(security)
+    const own = read(ann)
+    questions[0]?.('of ann')
+    assert.equal(await own, 'of ann')
+    const other = read(ben)
+    questions[1]?.('of ben')
+    assert.equal(await other, count === 1 ? 'of ann' : 'of ben')
+    assert.equal(questions.length, count)
+  }
+})

@@ -1,0 +1,61 @@
+/** Row security where a standby answers reads: it is told on whose behalf, as the primary is. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { user } from '../../../../src/principal.ts'
+import { openPostgres } from '../../../../src/store/postgres.ts'
+import { urlFor } from '../../../databases/ordinary.ts'
+import { query } from '../../../databases/postgres.ts'
+import { caughtUp, startStandbys, until } from '../../../databases/replicated.ts'
+import { blog, Client, fields, listOfPosts } from '../../blog.ts'
+
+const owner = { name: 'keeper', password: 'no superuser' }
+const people = { ...listOfPosts, collection: 'users', select: fields('id', 'name') } as const
+
+test('a standby answers whoever may read, the log is read, and SQL for nobody sees nothing there', async () => {
+  const servers = await startStandbys(1)
+  try {
+    const { url: admin, standbys } = await servers.newDatabase()
+    const database = new URL(admin).pathname.slice(1)
+    await query(
+      admin,
+      `CREATE ROLE ${owner.name} LOGIN PASSWORD '${owner.password}'; ALTER DATABASE "${database}" OWNER TO ${owner.name}`,
+    )
+    const url = urlFor(admin, owner)
+    const [standby = ''] = standbys.map(at => urlFor(at, owner))
+    const replicas = [{ url: standby }]
+    const store = await openPostgres(blog, {
+      url,
+      replicas,
+      connections: 4,
+      cacheBytes: 0,
+      rowSecurity: true,
+    })
+    try {
+      const client = new Client(store)
+      await client.create('users', { name: 'ann', email: 'ann@example.com' })
+      const { id } = await client.create('posts', { title: 'first', author_id: 1 })
+      const ann = user(1, 'user', 'all')
+      const names = async () => (await client.list(people, [0, 50], ann)).items?.map(({ name }) => name)
+      await until('the standby answers', async () => {
+        const before = store.replicas?.().answers ?? 0
+        assert.deepEqual(await names(), ['ann'])
+        return (store.replicas?.().answers ?? 0) > before
+      })
+      await client.update('posts', id, { title: 'second' }, ann)
+      const told = await store.changes.after(0, 10)
+      assert.deepEqual(
+        told.map(({ collection, kind }) => `${collection} ${kind}`),
+        ['users created', 'posts created', 'posts updated'],
+      )
+      await caughtUp(admin, standby)
+      assert.deepEqual(await query(standby, 'SELECT name FROM users'), [])
+      assert.deepEqual(await query(standby, `SET portico.service = 'on'; SELECT name FROM users`), [
+        { name: 'ann' },
+      ])
+    } finally {
+      await store.close()
+    }
+  } finally {
+    await servers.close()
+  }
+})

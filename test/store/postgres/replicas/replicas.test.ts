@@ -1,0 +1,352 @@
+/** Reads by hot standbys: who answers them, and that nobody can tell by what they say. */
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import fc from 'fast-check'
+import type { ItemShape, ListShape } from '../../../../src/plan/plan.ts'
+import { anonymous, type Principal, system, user } from '../../../../src/principal.ts'
+import type { ReplicaSettings } from '../../../../src/store/postgres/connections/settings.ts'
+import { openPostgres } from '../../../../src/store/postgres.ts'
+import type { Store } from '../../../../src/store/store.ts'
+import { query } from '../../../databases/postgres.ts'
+import { proxyOf } from '../../../databases/proxy.ts'
+import {
+  caughtUp,
+  type Everywhere,
+  pauseReplay,
+  type Replicated,
+  resumeReplay,
+  startStandbys,
+  until,
+} from '../../../databases/replicated.ts'
+import { blog, Client, fields, listOfPosts } from '../../blog.ts'
+
+const item: ItemShape = { kind: 'item', collection: 'posts', id: 0, select: fields('id', 'title') }
+const people: ListShape = { ...listOfPosts, collection: 'users', select: fields('id', 'name') }
+const ann = user(1, 'user', 'all')
+
+/** A node, and what it was told of its replicas. */
+class Node extends Client {
+  readonly told: (string | undefined)[]
+
+  constructor(store: Store, told: (string | undefined)[]) {
+    super(store)
+    this.told = told
+  }
+
+  static async open(url: string, replicas: readonly string[], cacheBytes = 1_000_000): Promise<Node> {
+    const told: (string | undefined)[] = []
+    const settings = replicas.map((at): ReplicaSettings => {
+      return { url: at, onChange: trouble => void told.push(trouble) }
+    })
+    return new Node(await openPostgres(blog, { url, replicas: settings, connections: 4, cacheBytes }), told)
+  }
+
+  get counts() {
+    const counts = this.store.replicas?.()
+    assert.ok(counts)
+    return counts
+  }
+
+  async title(id: number, as: Principal = ann): Promise<unknown> {
+    const { text } = await this.read({ shape: item, args: [id] }, as)
+    return text === null ? null : JSON.parse(text).title
+  }
+
+  async names(): Promise<unknown[] | undefined> {
+    return (await this.list(people, [0, 50], ann)).items?.map(({ name }) => name)
+  }
+
+  /** Until a replica answers the reads of these items. */
+  async settled(ask: () => Promise<unknown>): Promise<void> {
+    await until('a replica answers', async () => {
+      const { answers } = this.counts
+      await ask()
+      return this.counts.answers > answers
+    })
+  }
+}
+
+interface Scene extends Everywhere {
+  readonly standby: string
+  /** Opens a node. None remembers anything unless told. */
+  node(cacheBytes?: number, replicas?: readonly string[]): Promise<Node>
+}
+
+/** Users 1 and 2, and post 1, which says `first`. */
+async function withScene(servers: Replicated, use: (scene: Scene) => Promise<void>): Promise<void> {
+  const everywhere = await servers.newDatabase()
+  const [standby = ''] = everywhere.standbys
+  const nodes: Node[] = []
+  const scene = {
+    ...everywhere,
+    standby,
+    async node(cacheBytes = 0, replicas = everywhere.standbys) {
+      const node = await Node.open(everywhere.url, replicas, cacheBytes)
+      nodes.push(node)
+      return node
+    },
+  }
+  try {
+    const node = await Node.open(everywhere.url, [])
+    nodes.push(node)
+    for (const name of ['ann', 'bob']) await node.create('users', { name, email: `${name}@example.com` })
+    await node.create('posts', { title: 'first' }, ann)
+    await use(scene)
+  } finally {
+    await resumeReplay(standby).catch(() => undefined)
+    for (const node of nodes) await node.store.close()
+  }
+}
+
+/** The last statements of the service's connections that name a table. */
+async function asked(url: string, table: string): Promise<number> {
+  const [row] = await query(
+    url,
+    `SELECT count(*)::int AS n FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'portico' AND query LIKE '%FROM "${table}"%'`,
+  )
+  return Number(row?.n)
+}
+
+let servers: Replicated
+before(async () => {
+  servers = await startStandbys(1)
+})
+after(() => servers.close())
+
+test('a standby answers reads, and the primary those of Portico itself', () =>
+  withScene(servers, async ({ standby, node }) => {
+    const client = await node()
+    await client.settled(() => client.title(1))
+    const before = client.counts
+    for (let round = 0; round < 5; round++) assert.equal(await client.title(1), 'first')
+    assert.equal(client.counts.answers, before.answers + 5)
+    assert.ok((await asked(standby, 'posts')) > 0, 'the standby was asked')
+    assert.equal(await client.title(1, system), 'first')
+    assert.equal(client.counts.answers, before.answers + 5)
+  }))
+
+test('what a standby has not replayed is read from the primary, on every node; all else goes on there', () =>
+  withScene(servers, async ({ standby, node }) => {
+    const [writer, other] = [await node(), await node(1_000_000)]
+    // Each time another item: what the primary has answered meanwhile is remembered.
+    let id = 1000
+    for (const one of [writer, other]) await one.settled(() => one.title(id++))
+    await pauseReplay(standby)
+    await writer.update('posts', 1, { title: 'second' }, ann)
+    const [stale] = await query(standby, 'SELECT title FROM posts WHERE id = 1')
+    assert.equal(stale?.title, 'first', 'the standby does not have it')
+    for (const one of [writer, other]) {
+      const { answers, up } = one.counts
+      for (let round = 0; round < 3; round++) {
+        for (const who of [ann, user(2, 'user', 'all'), anonymous('127.0.0.1')]) {
+          assert.equal(await one.title(1, who), 'second')
+        }
+      }
+      assert.equal(one.counts.answers, answers, 'no standby has answered')
+      assert.equal(up, 1, 'one that is behind is not away')
+      assert.deepEqual(await one.names(), ['ann', 'bob'])
+      assert.equal(one.counts.answers, answers + 1, 'of users it has everything')
+    }
+    assert.ok(writer.counts.lag > 0)
+    await resumeReplay(standby)
+    await writer.settled(() => writer.title(1))
+    assert.equal(await writer.title(1), 'second')
+  }))
+
+test('what a standby shows before the primary does is not taken from it', () =>
+  withScene(servers, async ({ url, standby, node }) => {
+    const [writer, other] = [await node(), await node()]
+    await other.settled(() => other.title(1))
+    const settings = async (change: string) => {
+      await query(url, `ALTER SYSTEM ${change}`)
+      await query(url, 'SELECT pg_reload_conf()')
+    }
+    // Commits are replayed, but not visible on the primary until a standby of this name has them.
+    await settings("SET synchronous_standby_names = 'nobody'")
+    try {
+      await until('commits wait', async () => {
+        const [row] = await query(url, 'SHOW synchronous_standby_names')
+        return row?.synchronous_standby_names === 'nobody'
+      })
+      const writing = writer.update('posts', 1, { title: 'second' }, ann)
+      await until('the standby shows it', async () => {
+        const [row] = await query(standby, 'SELECT title FROM posts WHERE id = 1')
+        return row?.title === 'second'
+      })
+      const { unfit } = other.counts
+      for (let round = 0; round < 3; round++) assert.equal(await other.title(1), 'first')
+      assert.equal(other.counts.unfit, unfit + 3, 'the standby was asked, and had too much')
+      await settings('RESET synchronous_standby_names')
+      await writing
+      assert.equal(await other.title(1), 'second')
+    } finally {
+      await settings('RESET synchronous_standby_names')
+    }
+  }))
+
+type Action =
+  | { readonly kind: 'pause' | 'resume' }
+  | { readonly kind: 'create' | 'update' | 'remove'; readonly by: number; readonly nth: number }
+  | { readonly kind: 'item' | 'users'; readonly by: number; readonly nth: number }
+  | { readonly kind: 'page'; readonly by: number; readonly nth: number; readonly offset: number }
+
+const who = { by: fc.nat({ max: 1 }), nth: fc.nat({ max: 1000 }) }
+const action: fc.Arbitrary<Action> = fc.oneof(
+  { weight: 1, arbitrary: fc.record({ kind: fc.constantFrom('pause' as const, 'resume' as const) }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      kind: fc.constantFrom('create' as const, 'update' as const, 'remove' as const),
+      ...who,
+    }),
+  },
+  { weight: 4, arbitrary: fc.record({ kind: fc.constantFrom('item' as const, 'users' as const), ...who }) },
+  {
+    weight: 4,
+    arbitrary: fc.record({ kind: fc.constant('page' as const), ...who, offset: fc.nat({ max: 420 }) }),
+  },
+)
+
+/** Two nodes with a standby say what one without says, which remembers nothing. Returns how often the standby was taken. */
+async function compare({ standby, node }: Scene, actions: readonly Action[]): Promise<number> {
+  const nodes = [await node(1_000_000), await node(1_000_000)] as const
+  const plain = await node(0, [])
+  const made = Array.from({ length: 400 }, (_, at) => plain.create('posts', { title: `${at}` }, ann))
+  const ids = [1, ...(await Promise.all(made)).map(({ id }) => id)]
+  const deeds: { [Kind in Action['kind']]: (one: Extract<Action, { kind: Kind }>) => Promise<unknown> } = {
+    pause: () => pauseReplay(standby),
+    resume: () => resumeReplay(standby),
+    async create({ by, nth }) {
+      ids.push((await nodes[by % 2 ? 1 : 0].create('posts', { title: `new ${nth}` }, ann)).id)
+    },
+    update: ({ by, nth }) =>
+      nodes[by % 2 ? 1 : 0].update('posts', ids[nth % ids.length] ?? 0, { title: `changed ${nth}` }, ann),
+    async remove({ by, nth }) {
+      const [id = 0] = ids.splice(nth % ids.length, 1)
+      await nodes[by % 2 ? 1 : 0].remove('posts', id, ann)
+    },
+    async item({ by, nth }) {
+      const id = ids[nth % ids.length] ?? 0
+      assert.equal(await nodes[by % 2 ? 1 : 0].title(id), await plain.title(id))
+    },
+    async users({ by }) {
+      assert.deepEqual(await nodes[by % 2 ? 1 : 0].names(), ['ann', 'bob'])
+    },
+    async page({ by, offset }) {
+      const page = await nodes[by % 2 ? 1 : 0].list(listOfPosts, [offset, 3], ann)
+      const whole = await plain.list(listOfPosts, [0, 1000], ann)
+      assert.deepEqual(page, { ...whole, items: whole.items?.slice(offset, offset + 3) })
+    },
+  }
+  for (const one of actions) await deeds[one.kind](one as never)
+  await resumeReplay(standby)
+  return nodes[0].counts.answers + nodes[1].counts.answers
+}
+
+test('nobody can tell who answers, whatever is remembered and however far behind the standby is', async () => {
+  let answers = 0
+  await fc.assert(
+    fc.asyncProperty(fc.array(action, { minLength: 20, maxLength: 60 }), actions =>
+      withScene(servers, async scene => {
+        answers += await compare(scene, actions)
+      }),
+    ),
+    { numRuns: 5 },
+  )
+  assert.ok(answers > 0, 'the standby had a part in it')
+})
+
+test('a server that is no standby of the primary answers nothing', () =>
+  withScene(servers, async ({ url, node }) => {
+    const client = await node(0, [url])
+    await until('it is left out', () => client.told.length > 0)
+    assert.deepEqual(client.told, ['it is no standby of the primary'])
+    assert.equal(await client.title(1), 'first')
+    const { up, known, answers } = client.counts
+    assert.deepEqual({ up, known, answers }, { up: 0, known: 1, answers: 0 })
+  }))
+
+test('a standby that falls silent is left out until it speaks again, and no read waits for long', () =>
+  withScene(servers, async ({ standby, node }) => {
+    const proxy = await proxyOf(standby)
+    try {
+      const client = await node(0, [proxy.url])
+      await client.settled(() => client.title(1))
+      proxy.state.isSilent = true
+      const began = performance.now()
+      for (let round = 0; round < 10; round++) assert.equal(await client.title(1), 'first')
+      assert.ok(performance.now() - began < 14_000, 'sooner than an answer is waited for')
+      await until('it is left out', () => client.counts.up === 0)
+      assert.deepEqual(client.told, ['it does not answer'])
+      proxy.state.isSilent = false
+      await until('it is back', () => client.counts.up === 1)
+      await client.settled(() => client.title(1))
+      assert.deepEqual(client.told, ['it does not answer', undefined])
+    } finally {
+      proxy.close()
+    }
+  }))
+
+test('a standby that is killed is missed by nobody, and used again when it is back', () =>
+  withScene(servers, async ({ node }) => {
+    const [standby] = servers.standbys
+    const client = await node()
+    await client.settled(() => client.title(1))
+    await standby?.kill()
+    try {
+      for (let round = 0; round < 20; round++) {
+        await client.update('posts', 1, { title: `${round}` }, ann)
+        assert.equal(await client.title(1), `${round}`)
+      }
+      await until('it is left out', () => client.counts.up === 0)
+      assert.deepEqual(client.told, ['it does not answer'])
+    } finally {
+      await standby?.start()
+    }
+    await client.settled(() => client.title(1))
+    assert.equal(await client.title(1), '19')
+    assert.deepEqual(client.told, ['it does not answer', undefined])
+  }))
+
+test('a store opens without its replica', () =>
+  withScene(servers, async ({ standby, node }) => {
+    const client = await node(0, [standby.replace(/@[^/]*/, '@%2Fnowhere')])
+    assert.equal(await client.title(1), 'first')
+    await until('it is left out', () => client.counts.up === 0)
+    assert.deepEqual(client.told, ['it does not answer'])
+  }))
+
+test('after a promotion, no standby of the old primary answers, however far ahead it is', async () => {
+  const others = await startStandbys(2)
+  try {
+    const { url, standbys } = await others.newDatabase()
+    const [promoted = '', left = ''] = standbys
+    const old = await Node.open(url, [left], 0)
+    try {
+      await old.create('users', { name: 'ann', email: 'ann@example.com' })
+      await old.create('posts', { title: 'first' }, ann)
+      await old.settled(() => old.title(1))
+      await caughtUp(url, promoted)
+      await query(promoted, 'SELECT pg_promote()')
+      // Nobody knows of it on the new primary.
+      await old.update('posts', 1, { title: 'lost' }, ann)
+      await query(url, "SELECT pg_logical_emit_message(true, 'x', repeat('x', 10000000))")
+      await caughtUp(url, left)
+    } finally {
+      await old.store.close()
+    }
+    const client = await Node.open(promoted, [left], 0)
+    try {
+      await until('it is left out', () => client.told.length > 0)
+      assert.equal(await client.title(1), 'first')
+      await client.update('posts', 1, { title: 'second' }, ann)
+      assert.equal(await client.title(1), 'second')
+      const { up, answers } = client.counts
+      assert.deepEqual({ up, answers }, { up: 0, answers: 0 })
+    } finally {
+      await client.store.close()
+    }
+  } finally {
+    await others.close()
+  }
+})

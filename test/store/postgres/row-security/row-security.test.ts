@@ -1,0 +1,405 @@
+/** Row security is a second lock: it holds where the guard forgot every rule, and in the database itself. */
+
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import pg from 'pg'
+import { ApiError } from '../../../../src/errors.ts'
+import {
+  anyone as anyoneAtAll,
+  boolean,
+  collection,
+  model as declare,
+  field,
+  related,
+  relation,
+} from '../../../../src/index.ts'
+import { checkModel } from '../../../../src/model/check.ts'
+import type { JsonValue } from '../../../../src/model/fields/type.ts'
+import type { Collection, Model } from '../../../../src/model/model.ts'
+import type { Rule } from '../../../../src/model/rule.ts'
+import type { ListAnswer } from '../../../../src/plan/answer.ts'
+import { createGuard } from '../../../../src/plan/guard.ts'
+import { orderById } from '../../../../src/plan/order.ts'
+import type { ListShape, Plan, WriteShape } from '../../../../src/plan/plan.ts'
+import { anonymous, app, type Principal, system, user } from '../../../../src/principal.ts'
+import { locked, nobody, settings } from '../../../../src/store/postgres/row-security/security.ts'
+import { openPostgres } from '../../../../src/store/postgres.ts'
+import type { Store } from '../../../../src/store/store.ts'
+import { service } from '../../../../src/store/values.ts'
+import {
+  dropUser,
+  lockedDatabase,
+  newUser,
+  type OrdinaryDatabase,
+  urlFor,
+  withOrdinary,
+} from '../../../databases/ordinary.ts'
+import { query } from '../../../databases/postgres.ts'
+import { type Data, type OpenSeededStore, seededStores } from '../../../databases/seeded-store.ts'
+import declaredBlog from '../../../models/blog.ts'
+import declaredRich from '../../../models/rich.ts'
+import { choices, datas, principals, writePlans } from '../../../plan/random.ts'
+import { mayRead, writeReference } from '../../../plan/reference.ts'
+import { smallModel } from '../../../plan/small-model.ts'
+import { Client, fields, type Values } from '../../blog.ts'
+
+const blog = checkModel(declaredBlog)
+const rich = checkModel(declaredRich)
+const anyone: Rule = { kind: 'anyone' }
+const everything = { read: anyone, create: anyone, update: anyone, delete: anyone }
+
+/** A guard that has forgotten every rule: its plans carry the brand, and nothing else. */
+function forgetfulGuard(model: Model) {
+  const open = (one: Collection): Collection => ({
+    ...one,
+    access: everything,
+    fields: new Map(
+      [...one.fields].map(([name, field]) => [name, { ...field, access: { read: anyone, write: anyone } }]),
+    ),
+  })
+  const collections = new Map([...model.collections].map(([name, one]) => [name, open(one)]))
+  const guard = createGuard({ ...model, collections })
+  // Scopes are forgotten too, while the database is still told who asks.
+  return (plan: Plan, { userId, access }: Principal) => {
+    const made = guard(plan as never, user(userId ?? 0, 'admin', 'all')) as object
+    return { ...made, principal: { userId, access } } as never
+  }
+}
+
+function idsOf(name: string): ListShape {
+  return {
+    kind: 'list',
+    collection: name,
+    within: undefined,
+    filter: undefined,
+    search: undefined,
+    sort: orderById,
+    window: { kind: 'page', offset: 0, limit: 1, total: 'exact' },
+    select: fields('id'),
+  }
+}
+
+async function unguarded(store: Store, model: Model, name: string, who: Principal) {
+  const plan = { shape: idsOf(name), args: [0, 100] }
+  const { text, total } = (await store.read(forgetfulGuard(model)(plan, who))) as ListAnswer
+  const ids = (JSON.parse(text ?? '[]') as { id: number }[]).map(({ id }) => id)
+  return { ids, total }
+}
+
+/** What the reference lets somebody read. */
+function readable(model: Model, data: Data, who: Principal, collection: Collection): JsonValue[] {
+  const rows = data[collection.name] ?? []
+  return rows.filter(row => mayRead(model, data, who, collection, row)).map(row => row.id ?? null)
+}
+
+const inside = seededStores.find(({ name }) => name === 'PostgreSQL with row security')
+assert.ok(inside)
+const { within } = inside
+
+async function rowsAs(client: pg.Client, actor: readonly string[], text: string): Promise<JsonValue[]> {
+  await client.query('BEGIN')
+  const set = settings.map((name, at) => `set_config('${name}', $${at + 1}, true)`)
+  await client.query(`SELECT ${set.join(', ')}`, [...actor])
+  const { rows } = await client.query({ text, rowMode: 'array' })
+  await client.query('ROLLBACK')
+  return rows.map(([id]) => Number(id))
+}
+
+/** Runs `use` as somebody else than the owner of the tables, who may do everything with them. */
+async function asStranger(admin: string, use: (client: pg.Client) => Promise<void>): Promise<void> {
+  const stranger = await newUser()
+  await query(
+    admin,
+    `GRANT USAGE ON SCHEMA public TO "${stranger.name}"; GRANT ALL ON ALL TABLES IN SCHEMA public TO "${stranger.name}"`,
+  )
+  const client = new pg.Client({ connectionString: urlFor(admin, stranger) })
+  await client.connect()
+  try {
+    await use(client)
+  } finally {
+    await client.end()
+    await query(admin, `DROP OWNED BY "${stranger.name}"`)
+    await dropUser(stranger)
+  }
+}
+
+/** Whoever is told to the database sees what the reference lets them read, and nobody sees anything. */
+async function checkStranger(model: Model, data: Data, admin: string, callers: readonly Principal[]) {
+  await asStranger(admin, async client => {
+    for (const collection of model.collections.values()) {
+      const text = `SELECT id FROM "${collection.name}" ORDER BY id`
+      const all = (data[collection.name] ?? []).map(row => row.id)
+      for (const who of callers) {
+        const actor = locked.actor(who) ?? nobody
+        assert.deepEqual(await rowsAs(client, actor, text), readable(model, data, who, collection))
+      }
+      assert.deepEqual(await rowsAs(client, nobody, text), [])
+      assert.deepEqual((await client.query(text)).rows, [])
+      assert.deepEqual(await rowsAs(client, service, text), all)
+    }
+  })
+}
+
+const several = fc.array(principals, { minLength: 6, maxLength: 6 })
+
+test('SQL on behalf of a caller sees the rows that random rules let them read', async () => {
+  const property = fc.asyncProperty(choices, datas, several, async ({ access = {} }, data, callers) => {
+    const model = smallModel({ access })
+    await within(model, data, ({ admin }) => checkStranger(model, data, admin, callers))
+  })
+  await fc.assert(property, { numRuns: 5, endOnFailure: true })
+})
+
+test('a plan that nobody guarded reads what random rules let its caller read, and counts no more', async () => {
+  const property = fc.asyncProperty(choices, datas, several, async ({ access = {} }, data, callers) => {
+    const model = smallModel({ access })
+    await within(model, data, async ({ store }) => {
+      for (const who of callers) {
+        for (const collection of model.collections.values()) {
+          const expected = readable(model, data, who, collection)
+          const { ids, total } = await unguarded(store, model, collection.name, who)
+          assert.deepEqual(ids, expected)
+          assert.ok(total === 0 || total === expected.length, `${total} of ${expected.length}`)
+        }
+      }
+    })
+  })
+  await fc.assert(property, { numRuns: 5, endOnFailure: true })
+})
+
+test('a rule looks at the related rows, whatever the collection is called', async () => {
+  const access = { create: anyoneAtAll, update: anyoneAtAll, delete: anyoneAtAll }
+  const model = checkModel(
+    declare({
+      r1: collection({
+        singular: 'r1_item',
+        fields: { open: boolean(), parent_id: relation('r1', { inverse: 'children', optional: true }) },
+        access: { ...access, read: related('parent', field('open').eq(true)) },
+      }),
+    }),
+  )
+  const rows = [
+    { id: 1, open: true, parent_id: null },
+    { id: 2, open: false, parent_id: 1 },
+    { id: 3, open: false, parent_id: 2 },
+  ]
+  await within(model, { r1: rows }, async ({ store }) => {
+    assert.deepEqual((await unguarded(store, model, 'r1', anonymous('127.0.0.1'))).ids, [2])
+  })
+})
+
+/** A create is not kept from referring to a hidden row of its own collection: only the guard does that. */
+function refersToOwn({ shape }: { readonly shape: WriteShape }): boolean {
+  return (
+    shape.kind === 'create' && shape.collection === 'users' && shape.set.some(one => one.field === 'boss_id')
+  )
+}
+
+async function checkUnguardedWrite(
+  model: Model,
+  { store, dump, lastId }: OpenSeededStore,
+  who: Principal,
+  plan: { readonly shape: WriteShape; readonly args: readonly JsonValue[] },
+): Promise<'done' | 'refused' | 'neither'> {
+  const before = await dump()
+  if (who.userId !== null && !before.users?.some(row => row.id === who.userId)) return 'neither'
+  try {
+    await store.write(forgetfulGuard(model)(plan, who))
+  } catch (error) {
+    assert.ok(error instanceof ApiError && error.code !== 'INTERNAL_ERROR', String(error))
+    assert.deepEqual(await dump(), before)
+    return 'refused'
+  }
+  const changed = JSON.stringify(before) !== JSON.stringify(await dump())
+  // A refused create draws an id and is tried again with the next one, which a rule over ids may allow.
+  const expected = writeReference(model, before, who, plan, await lastId(plan.shape.collection))
+  if (changed) assert.ok(!('errors' in expected), JSON.stringify(plan))
+  return changed ? 'done' : 'neither'
+}
+
+test('a plan that nobody guarded changes what random rules let its caller change', async () => {
+  let [done, refused] = [0, 0]
+  const plans = writePlans.filter(plan => {
+    const { shape } = plan
+    const names = shape.kind === 'delete' ? [] : shape.set.map(one => one.field)
+    const isKnown = !names.some(name => ['id', 'nothing', 'password_hash'].includes(name))
+    return isKnown && !refersToOwn(plan) && (shape.kind === 'create' || shape.ifMatch === undefined)
+  })
+  const asked = fc.array(fc.tuple(principals, plans), { minLength: 30, maxLength: 30 })
+  const property = fc.asyncProperty(choices, datas, asked, async ({ access = {} }, data, all) => {
+    const model = smallModel({ access })
+    await within(model, data, async opened => {
+      for (const [who, plan] of all) {
+        const outcome = await checkUnguardedWrite(model, opened, who, plan)
+        if (outcome === 'done') done++
+        if (outcome === 'refused') refused++
+      }
+    })
+  })
+  await fc.assert(property, { numRuns: 4, endOnFailure: true })
+  assert.ok(done > 5 && refused > 5, `${done} done, ${refused} refused`)
+})
+
+// --- the reference model and the rich one
+
+async function seeded(
+  model: Model,
+  rows: readonly (readonly [collection: string, values: Values])[],
+  use: (store: Store, database: OrdinaryDatabase, data: Data) => Promise<void>,
+): Promise<void> {
+  const database = await lockedDatabase(model)
+  const store = await openPostgres(model, { url: database.url, connections: 4, rowSecurity: true })
+  try {
+    const client = new Client(store, model)
+    for (const [collection, values] of rows) await client.create(collection, values, system)
+    const data: Record<string, Data[string]> = {}
+    for (const name of model.collections.keys()) {
+      const found = await query(database.admin, `SELECT * FROM "${name}" ORDER BY id`)
+      data[name] = found as Data[string]
+    }
+    await use(store, database, data)
+  } finally {
+    await store.close()
+    await database.drop()
+  }
+}
+
+const people = ['ada', 'ben', 'cem'].map(name => {
+  const values: Values = { name, email: `${name}@example.com`, role: name === 'cem' ? 'admin' : 'user' }
+  return ['users', values] as const
+})
+
+const callers = [
+  anonymous('192.0.2.1'),
+  user(1, 'user', 'all'),
+  user(2, 'user', 'all'),
+  user(3, 'admin', 'all'),
+  user(1, 'user', new Set(['read:post', 'read:task', 'write:contact'])),
+  app('client', new Set(['read:post', 'read:label'])),
+]
+
+const blogRows = [
+  ...people,
+  ['posts', { title: 'One', author_id: 1 }] as const,
+  ['posts', { title: 'Two', author_id: 2 }] as const,
+]
+
+const project = (slug: string, owner_id: number, visibility: string) =>
+  ['projects', { name: slug, slug, owner_id, visibility }] as const
+const contact = (name: string, owner_id: number, blocked: boolean) => {
+  const email = `${name}@example.org`
+  return ['contacts', { owner_id, email, passphrase: 'kept to myself', blocked }] as const
+}
+const richRows = [
+  ...people,
+  project('open-one', 1, 'open'),
+  project('closed-one', 1, 'members'),
+  project('closed-two', 2, 'members'),
+  ['memberships', { project_id: 2, user_id: 2 }] as const,
+  ['tasks', { title: 'For members', project_id: 2 }] as const,
+  ['tasks', { title: 'For ben', project_id: 3 }] as const,
+  ['labels', { name: 'red' }] as const,
+  ['task_labels', { task_id: 1, label_id: 1 }] as const,
+  contact('mine', 1, false),
+  contact('blocked', 1, true),
+  contact('other', 2, false),
+  ['notices', { title: 'Soon' }] as const,
+  ['notices', { title: 'Now', published_at: '2026-01-01T00:00:00.000Z' }] as const,
+  ['audits', { subject: 'all' }] as const,
+]
+
+for (const [name, model, rows] of [
+  ['blog', blog, blogRows],
+  ['rich', rich, richRows],
+] as const) {
+  test(`the ${name} model: SQL and unguarded plans see what the reference lets their caller read`, async () => {
+    await seeded(model, rows, async (store, { admin }, data) => {
+      await checkStranger(model, data, admin, callers)
+      for (const who of callers) {
+        for (const collection of model.collections.values()) {
+          const { ids } = await unguarded(store, model, collection.name, who)
+          assert.deepEqual(ids, readable(model, data, who, collection), `${collection.name} ${who.budgetKey}`)
+        }
+      }
+    })
+  })
+}
+
+test('what nobody guarded is neither created nor changed nor deleted, nor shown by a change of nothing', async () => {
+  await seeded(blog, blogRows, async (store, { admin }) => {
+    const guard = forgetfulGuard(blog)
+    const who = user(1, 'user', 'all')
+    const set = [{ field: 'title', param: 1 }]
+    const update = {
+      kind: 'update',
+      mode: 'merge',
+      collection: 'posts',
+      id: 0,
+      ifMatch: undefined,
+      select: fields('id'),
+    } as const
+    const plans = [
+      { shape: { ...update, set }, args: [2, 'Taken'] },
+      { shape: { kind: 'delete', collection: 'posts', id: 0, ifMatch: undefined }, args: [2] },
+      {
+        shape: {
+          kind: 'create',
+          collection: 'posts',
+          set: [...set, { field: 'author_id', param: 0 }],
+          computed: [],
+          select: [],
+        },
+        args: [2, 'By another'],
+      },
+      { shape: { kind: 'delete', collection: 'users', id: 0, ifMatch: undefined }, args: [2] },
+    ] as const
+    const stored = 'SELECT id, title, author_id FROM posts ORDER BY id'
+    const before = await query(admin, stored)
+    for (const plan of plans) {
+      await assert.rejects(store.write(guard(plan as never, who)), { code: 'FORBIDDEN' })
+      assert.deepEqual(await query(admin, stored), before)
+    }
+    assert.equal((await query(admin, 'SELECT 1 FROM users')).length, 3)
+    // Its own may be changed; so the others were not refused for another reason.
+    await store.write(guard({ shape: { ...update, set }, args: [1, 'Mine'] } as never, who))
+    const hidden = { ...update, collection: 'users', set: [] }
+    const asked = store.write(guard({ shape: hidden, args: [2] } as never, anonymous('192.0.2.1')))
+    await assert.rejects(asked, { code: 'NOT_FOUND' })
+  })
+})
+
+test('events, records and words are for Portico alone', async () => {
+  await seeded(rich, richRows, async (store, { admin }) => {
+    await store.records.put({ kind: 'Kind', id: 'one', payload: '{}', expiresAt: null })
+    assert.equal((await store.records.all('Kind')).length, 1)
+    await asStranger(admin, async client => {
+      for (const table of ['_events', '_records', '_totals', '_search_tasks', '_all_projects']) {
+        assert.deepEqual(await rowsAs(client, nobody, `SELECT 1 FROM "${table}"`), [], table)
+        assert.ok((await query(admin, `SELECT 1 FROM "${table}"`)).length > 0, table)
+      }
+      const admins = locked.actor(user(3, 'admin', 'all')) ?? nobody
+      for (const table of ['_events', '_records', '_search_tasks']) {
+        assert.deepEqual(await rowsAs(client, admins, `SELECT 1 FROM "${table}"`), [], table)
+      }
+    })
+  })
+})
+
+test('a user whom policies do not restrain is refused at the start', async () => {
+  await withOrdinary(async ({ url, admin }) => {
+    await assert.rejects(
+      openPostgres(blog, { url: admin, rowSecurity: true }),
+      /is a superuser, whom no policy/,
+    )
+    const name = new URL(url).username
+    await query(admin, `ALTER ROLE "${name}" BYPASSRLS`)
+    try {
+      await assert.rejects(openPostgres(blog, { url, rowSecurity: true }), /has BYPASSRLS, whom no policy/)
+    } finally {
+      await query(admin, `ALTER ROLE "${name}" NOBYPASSRLS`)
+    }
+    const store = await openPostgres(blog, { url, rowSecurity: true })
+    await store.close()
+  })
+})

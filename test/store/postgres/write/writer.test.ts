@@ -1,0 +1,140 @@
+/** Connections that write: one that the server ends before its COMMIT costs no write. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { setTimeout as wait } from 'node:timers/promises'
+import pg from 'pg'
+import { ApiError } from '../../../../src/errors.ts'
+import { openPostgres } from '../../../../src/store/postgres.ts'
+import { query, withPostgres } from '../../../databases/postgres.ts'
+import { proxyOf } from '../../../databases/proxy.ts'
+import { blog, Client } from '../../blog.ts'
+
+const waiting = `SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'portico' AND wait_event_type = 'Lock'`
+
+test('a write whose connection the server ends is done again on another, and once', async () => {
+  await withPostgres(async url => {
+    const client = new Client(await openPostgres(blog, { url }))
+    const other = new pg.Client({ connectionString: url })
+    await other.connect()
+    try {
+      const { id: author } = await client.create('users', { name: 'Ada', email: 'ada@example.com' })
+      const { id } = await client.create('posts', { title: 'before', author_id: author })
+      await other.query('BEGIN')
+      await other.query('SELECT 1 FROM posts WHERE id = $1 FOR UPDATE', [id])
+      const last = Number(await client.store.changes.last())
+      const update = client.update('posts', id, { title: 'after' })
+      let [row] = await query(url, waiting)
+      while (row === undefined) {
+        await wait(20)
+        ;[row] = await query(url, waiting)
+      }
+      await query(url, 'SELECT pg_terminate_backend($1)', [row.pid])
+      await other.query('COMMIT')
+      await update
+      const events = await client.store.changes.after(last, 10)
+      assert.deepEqual(
+        events.map(({ kind, row: text }) => [kind, JSON.parse(text).title]),
+        [['updated', 'after']],
+      )
+    } finally {
+      await other.end()
+      await client.store.close()
+    }
+  })
+})
+
+test('more writes than one transaction takes go by every connection that is free', async () => {
+  await withPostgres(async url => {
+    const client = new Client(await openPostgres(blog, { url, connections: 8 }))
+    const other = new pg.Client({ connectionString: url })
+    await other.connect()
+    try {
+      const { id } = await client.create('users', { name: 'Ada', email: 'ada@example.com' })
+      await other.query('BEGIN')
+      await other.query('SELECT 1 FROM users WHERE id = $1 FOR NO KEY UPDATE', [id])
+      const held = client.update('users', id, { name: 'Eve' })
+      const creates = Array.from({ length: 510 }, (_, n) =>
+        client.create('posts', { title: `post ${n}`, author_id: id }),
+      )
+      const first = await Promise.race([held.then(() => 'held'), creates.at(-1)])
+      assert.notEqual(first, 'held')
+      // The last group may be done before the first one has come to the row.
+      while ((await query(url, waiting)).length === 0) await wait(20)
+      assert.equal((await query(url, waiting)).length, 1, 'the first group waits')
+      await other.query('COMMIT')
+      await held
+      await Promise.all(creates)
+    } finally {
+      await other.end()
+      await client.store.close()
+    }
+  })
+})
+
+test('writes that each wait for a lock in vain are refused together, and those beside them are done', async () => {
+  await withPostgres(async url => {
+    const client = new Client(await openPostgres(blog, { url, connections: 4, timeout: 1000 }))
+    const other = new pg.Client({ connectionString: url })
+    await other.connect()
+    try {
+      for (const name of ['Ada', 'Eve']) await client.create('users', { name, email: `${name}@example.com` })
+      await other.query('BEGIN')
+      await other.query('SELECT 1 FROM users WHERE id = 1 FOR UPDATE')
+      const began = performance.now()
+      // By their keys, updates are done before creates.
+      const free = client.update('users', 2, { name: 'free' }).then(() => 'done')
+      const held = Array.from({ length: 60 }, (_, n) =>
+        client.create('posts', { title: `post ${n}`, author_id: 1 }).catch(error => error.code),
+      )
+      assert.equal(await free, 'done')
+      assert.deepEqual(new Set(await Promise.all(held)), new Set(['UNAVAILABLE']))
+      // Each for itself would wait for half a second.
+      assert.ok(performance.now() - began < 20_000)
+    } finally {
+      await other.end()
+      await client.store.close()
+    }
+  })
+})
+
+/** Every COMMIT of a post waits until nobody holds this lock. */
+const gated = `CREATE FUNCTION gate() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_advisory_xact_lock_shared(777); RETURN NULL; END $$;
+CREATE CONSTRAINT TRIGGER gate AFTER INSERT ON posts DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION gate()`
+
+test('a write whose COMMIT lost its connection is told that it may have been stored, and is not done again', async () => {
+  await withPostgres(async direct => {
+    const proxy = await proxyOf(direct)
+    const client = new Client(await openPostgres(blog, { url: proxy.url }))
+    const other = new pg.Client({ connectionString: direct })
+    await other.connect()
+    try {
+      const { id: author } = await client.create('users', { name: 'Ada', email: 'ada@example.com' })
+      await other.query(gated)
+      await other.query('SELECT pg_advisory_lock(777)')
+      const create = client.create('posts', { title: 'lost', author_id: author }).then(
+        () => assert.fail('acknowledged'),
+        (cause: unknown) => cause,
+      )
+      while ((await query(direct, waiting)).length === 0) await wait(20)
+      const link = proxy.linkOf('COMMIT')
+      link.down.destroy()
+      const error = await create
+      assert.ok(error instanceof ApiError)
+      assert.equal(error.code, 'UNAVAILABLE')
+      assert.match(error.message, /may have been stored/)
+      assert.equal(error.isUnconfirmed, true)
+      await other.query('SELECT pg_advisory_unlock(777)')
+      const stored = () => query(direct, 'SELECT title FROM posts')
+      while ((await stored()).length === 0) await wait(20)
+      const found = await stored()
+      assert.deepEqual(
+        found.map(row => row.title),
+        ['lost'],
+      )
+    } finally {
+      await other.end()
+      await client.store.close()
+      proxy.close()
+    }
+  })
+})

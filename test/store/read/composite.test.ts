@@ -1,0 +1,162 @@
+/** Composite reads: the one statement per database, what the guard leaves out, and what comes back. */
+
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { createGuard } from '../../../src/plan/guard.ts'
+import { orderById, totalOrder } from '../../../src/plan/order.ts'
+import type { CompositeShape, Root, Selected } from '../../../src/plan/plan.ts'
+import { anonymous, system, user } from '../../../src/principal.ts'
+import { compositeSql } from '../../../src/store/sql/composite.ts'
+import { postgres } from '../../../src/store/sql/postgres.ts'
+import { sqlite } from '../../../src/store/sql/sqlite.ts'
+import { compile } from '../../../src/store/sql/writer.ts'
+import { admin, either, owner, signedIn, smallModel } from '../../plan/small-model.ts'
+
+const open = createGuard(smallModel())
+const ann = user(1, 'user', 'all')
+const nobody = anonymous('192.0.2.1')
+
+const field = (key: string): Selected => ({ kind: 'field', key, field: key })
+const id: Selected = { kind: 'field', key: 'id', field: 'id', as: 'string' }
+const composite = (...roots: Root[]): CompositeShape => ({ kind: 'composite', roots })
+
+function texts(shape: CompositeShape, args: readonly number[], guard = open, who = system) {
+  const guarded = guard({ shape, args }, who)
+  return {
+    sqlite: compile(compositeSql(guarded.shape, sqlite), '?').text,
+    postgres: compile(compositeSql(guarded.shape, postgres), '$').text,
+  }
+}
+
+const everyPost = { filter: undefined, sort: orderById, limit: 1 } as const
+
+test('several roots are one statement, each with a table of its own', () => {
+  const shape = composite(
+    { kind: 'item', key: 'user', collection: 'users', id: 0, select: [id, field('name')] },
+    { kind: 'list', key: 'posts', collection: 'posts', list: everyPost, select: [field('title')] },
+  )
+  assert.deepEqual(texts(shape, [1, 10]), {
+    sqlite: `SELECT json_object('user', (SELECT json_object('id', CAST("t1"."id" AS TEXT), 'name', "t1"."name") FROM "users" AS "t1" WHERE "t1"."id" = ?1), 'posts', (SELECT json_group_array(json_object('title', "t2"."title")) FROM (SELECT "t2"."title" FROM "posts" AS "t2" ORDER BY "t2"."id" LIMIT ?2 + 0) AS "t2"))`,
+    postgres: `SELECT (concat('{"user":', coalesce(((SELECT concat('{"id":', coalesce((to_json(CAST("t1"."id" AS TEXT)))::text, 'null'), ',"name":', coalesce((to_json("t1"."name"))::text, 'null'), '}') FROM "users" AS "t1" WHERE "t1"."id" = $1))::text, 'null'), ',"posts":', coalesce(((SELECT concat('[', string_agg(concat('{"title":', coalesce((to_json("t2"."title"))::text, 'null'), '}'), ','), ']') FROM (SELECT "t2"."title" FROM "posts" AS "t2" ORDER BY "t2"."id" LIMIT $2) AS "t2"))::text, 'null'), '}'))::text`,
+  })
+})
+
+test('a related item is looked up, but not for its id alone', () => {
+  const author = (select: readonly Selected[]): Root => ({
+    kind: 'item',
+    key: 'post',
+    collection: 'posts',
+    id: 0,
+    select: [{ kind: 'relation', key: 'author', relation: 'author', select, list: undefined }],
+  })
+  assert.equal(
+    texts(composite(author([id, field('name')])), [1]).sqlite,
+    `SELECT json_object('post', (SELECT json_object('author', (SELECT json_object('id', CAST("t2"."id" AS TEXT), 'name', "t2"."name") FROM "users" AS "t2" WHERE "t2"."id" = "t1"."author_id")) FROM "posts" AS "t1" WHERE "t1"."id" = ?1))`,
+  )
+  assert.equal(
+    texts(composite(author([id])), [1]).sqlite,
+    `SELECT json_object('post', (SELECT json_object('author', CASE WHEN "t1"."author_id" IS NOT NULL THEN json_object('id', CAST("t1"."author_id" AS TEXT)) END) FROM "posts" AS "t1" WHERE "t1"."id" = ?1))`,
+  )
+  // What an event refers to may be gone.
+  assert.match(
+    texts(composite({ ...author([id]), event: 1 } as Root), [1, 0]).sqlite,
+    /FROM "users" AS "t\d" WHERE/,
+  )
+  // Where only some may be seen, the row decides.
+  const guard = createGuard(smallModel({ access: { users: { read: owner('id') } } }))
+  assert.match(texts(composite(author([id])), [1], guard, ann).sqlite, /FROM "users" AS "t2" WHERE/)
+})
+
+test('an id can have a text before it, and that is only text', () => {
+  const named: Selected = { kind: 'field', key: 'n', field: 'id', as: { prefix: "it's:" } }
+  const author = { kind: 'relation', key: 'a', relation: 'author', select: [named], list: undefined } as const
+  const shape = composite({ kind: 'item', key: 'p', collection: 'posts', id: 0, select: [named, author] })
+  assert.deepEqual(texts(shape, [1]), {
+    sqlite: `SELECT json_object('p', (SELECT json_object('n', 'it''s:' || CAST("t1"."id" AS TEXT), 'a', CASE WHEN "t1"."author_id" IS NOT NULL THEN json_object('n', 'it''s:' || CAST("t1"."author_id" AS TEXT)) END) FROM "posts" AS "t1" WHERE "t1"."id" = ?1))`,
+    postgres: `SELECT (concat('{"p":', coalesce(((SELECT concat('{"n":', coalesce((to_json('it''s:' || CAST("t1"."id" AS TEXT)))::text, 'null'), ',"a":', coalesce((CASE WHEN "t1"."author_id" IS NOT NULL THEN concat('{"n":', coalesce((to_json('it''s:' || CAST("t1"."author_id" AS TEXT)))::text, 'null'), '}') END)::text, 'null'), '}') FROM "posts" AS "t1" WHERE "t1"."id" = $1))::text, 'null'), '}'))::text`,
+  })
+})
+
+test('a connection carries the sort keys of its rows, and the total of all', () => {
+  const list = {
+    filter: { kind: 'compare', field: 'rank', operator: 'gt', param: 2 },
+    sort: totalOrder([{ field: 'title', descending: false }]),
+    after: [3, 4],
+    limit: 1,
+    connection: { total: true },
+  } as const
+  const shape = composite({ kind: 'list', key: 'c', collection: 'posts', list, select: [id] })
+  const { sqlite: text } = texts(shape, [0, 11, 5, 0, 7])
+  assert.equal(
+    text,
+    `SELECT json_object('c', json_object('rows', (SELECT json_group_array(json_object('node', json_object('id', CAST("t1"."id" AS TEXT)), 'keys', json_array("t1"."title", "t1"."id"))) FROM (SELECT "t1"."id", "t1"."title" FROM "posts" AS "t1" WHERE "t1"."rank" > ?1 AND ("t1"."title", "t1"."id") > (?2, ?3) ORDER BY "t1"."title", "t1"."id" LIMIT ?4 + 0) AS "t1"), 'total', (SELECT count(*) FROM "posts" AS "t2" WHERE "t2"."rank" > ?1)))`,
+  )
+})
+
+test('an event stands in for the stored row, except for what no event holds', () => {
+  const guard = createGuard(smallModel({ access: { posts: { read: owner('pin') } } }))
+  const shape = composite({
+    kind: 'item',
+    key: 'p',
+    collection: 'posts',
+    id: 0,
+    event: 1,
+    select: [field('title'), field('extra')],
+  })
+  assert.equal(
+    texts(shape, [1, 0], guard, ann).sqlite,
+    `SELECT json_object('p', (SELECT json_object('title', "t1"."title", 'extra', json("t1"."extra")) FROM (SELECT ?1 ->> '$.title' AS "title", ?1 -> '$.extra' AS "extra", ?1 ->> '$.id' AS "id", (SELECT "pin" FROM "posts" WHERE "id" = ?2) AS "pin") AS "t1" WHERE "t1"."id" = ?2 AND "t1"."pin" = ?3))`,
+  )
+})
+
+test('what is refused is left out and told, by the keys that lead to it', () => {
+  const guard = createGuard(
+    smallModel({
+      access: { users: { read: signedIn }, tags: { read: admin } },
+      fields: { 'posts.note': { access: { read: admin, write: admin } } },
+    }),
+  )
+  const shape = composite(
+    { kind: 'item', key: 'me', collection: 'users', id: 0, select: [id] },
+    {
+      kind: 'list',
+      key: 'posts',
+      collection: 'posts',
+      list: everyPost,
+      select: [
+        field('note'),
+        field('title'),
+        { kind: 'relation', key: 'by', relation: 'author', select: [id], list: undefined },
+      ],
+    },
+    { kind: 'list', key: 'tags', collection: 'tags', list: everyPost, select: [id] },
+  )
+  const told = (who: typeof ann) =>
+    guard({ shape, args: [1, 1] }, who).shape.refusals.map(({ keys, error }) => [keys.join('.'), error.code])
+  assert.deepEqual(told(nobody), [
+    ['me', 'UNAUTHORIZED'],
+    ['posts.note', 'UNAUTHORIZED'],
+    ['posts.by', 'UNAUTHORIZED'],
+    ['tags', 'UNAUTHORIZED'],
+  ])
+  assert.deepEqual(told(ann), [
+    ['posts.note', 'FORBIDDEN'],
+    ['tags', 'FORBIDDEN'],
+  ])
+  assert.deepEqual(told(user(2, 'admin', 'all')), [])
+  const { roots, reads } = guard({ shape, args: [1, 1] }, nobody).shape
+  assert.deepEqual(
+    roots.map(({ key, select }) => [key, select.map(one => one.key)]),
+    [['posts', ['title']]],
+  )
+  assert.deepEqual(reads, ['posts'])
+})
+
+test('the answer is personal only where a rule asks who it is', () => {
+  const mine = createGuard(smallModel({ access: { posts: { read: either(admin, owner('author_id')) } } }))
+  const shape = composite({ kind: 'list', key: 'posts', collection: 'posts', list: everyPost, select: [id] })
+  const personal = (guard: typeof mine, who: typeof ann) => guard({ shape, args: [0, 1] }, who).shape.personal
+  assert.equal(personal(mine, ann), true)
+  assert.equal(personal(mine, user(2, 'admin', 'all')), false)
+  assert.equal(personal(open, ann), false)
+})

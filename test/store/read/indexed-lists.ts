@@ -1,0 +1,52 @@
+/** A model with lists that indexes serve, and the values of their statements. */
+
+import {
+  anyone,
+  boolean,
+  choice,
+  collection,
+  datetime,
+  integer,
+  model,
+  relation,
+  string,
+} from '../../../src/index.ts'
+import { checkModel } from '../../../src/model/check.ts'
+import type { IndexDeclaration } from '../../../src/model/declaration.ts'
+import type { JsonValue } from '../../../src/model/fields/type.ts'
+import type { Model } from '../../../src/model/model.ts'
+import { type TotalOrder, totalOrder } from '../../../src/plan/order.ts'
+import type { Bind } from '../../../src/store/sql/writer.ts'
+
+/** Posts of users, with these indexes, for those whom `read` lets see them. */
+export function postsWith(indexes: readonly IndexDeclaration[], read = anyone): Model {
+  const fields = {
+    title: string(),
+    status: choice(['draft', 'published', 'gone']),
+    due: datetime({ optional: true }),
+    rank: integer({ optional: true }),
+    pinned: boolean({ optional: true }),
+    author_id: relation('users', { inverse: 'posts' }),
+  }
+  return checkModel(model({ posts: collection({ access: { read }, fields, indexes }) }))
+}
+
+/** As `?sort=` writes it. */
+export function sortOf(text: string): TotalOrder {
+  const keys = text.split(',')
+  return totalOrder(keys.map(key => ({ field: key.replace('-', ''), descending: key.startsWith('-') })))
+}
+
+export type Values = readonly (string | number | null)[]
+
+/** Of the caller, where there is one. */
+export const callerId = 3
+
+/** The value of each bind; those of a position are slots. */
+export function valuesOf(binds: readonly Bind[], args: readonly JsonValue[], slots: Values): Values {
+  return binds.map(bind => {
+    if (bind.from === 'slot') return slots[bind.slot] ?? null
+    if (bind.from === 'userId') return callerId
+    return (bind.from === 'arg' ? args[bind.param] : bind.value) as string | number | null
+  })
+}

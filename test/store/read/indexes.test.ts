@@ -1,0 +1,300 @@
+/** Lists that an index serves: both databases look at about a page of rows, however deep, by their own count. */
+import assert from 'node:assert/strict'
+import { DatabaseSync } from 'node:sqlite'
+import { test } from 'node:test'
+import pg from 'pg'
+import { field, index, owner } from '../../../src/index.ts'
+import type { JsonValue } from '../../../src/model/fields/type.ts'
+import { createGuard } from '../../../src/plan/guard.ts'
+import type { GuardedList } from '../../../src/plan/guarded.ts'
+import type { CompositeShape, Filter, ListShape, Selected } from '../../../src/plan/plan.ts'
+import { system, user } from '../../../src/principal.ts'
+import { postgresSchemaSql } from '../../../src/store/schema/postgres/migrate.ts'
+import { compositeSql } from '../../../src/store/sql/composite.ts'
+import type { Dialect } from '../../../src/store/sql/dialect.ts'
+import { postgres } from '../../../src/store/sql/postgres.ts'
+import { listSql, type Slice } from '../../../src/store/sql/read.ts'
+import { sqlite } from '../../../src/store/sql/sqlite.ts'
+import { compile, type Sql, slot } from '../../../src/store/sql/writer.ts'
+import { schemaSql } from '../../../src/store/sqlite.ts'
+import { query, withPostgres } from '../../databases/postgres.ts'
+import { callerId, postsWith, sortOf, type Values, valuesOf } from './indexed-lists.ts'
+
+const ROWS = 4000
+/** A cursor's page has one row more, which tells whether another page follows. */
+const PAGE = 21
+
+const indexed = postsWith([
+  index('status', '-created_at'),
+  index('due'),
+  index('status', '-due'),
+  index('rank', '-title'),
+])
+const guard = createGuard(indexed)
+
+/** Minutes and seconds, as SQL of both. */
+function timeSql(seconds: string): string {
+  const two = (number: string) => `substr(CAST(100 + ${number} AS TEXT), 2)`
+  return `'2026-01-01T00:' || ${two(`(${seconds}) / 60`)} || ':' || ${two(`(${seconds}) % 60`)} || '.000Z'`
+}
+
+/** Four posts have each time of creation; a third has no `due`, a quarter no `rank`. */
+const fill = `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${ROWS})
+  INSERT INTO posts (title, status, due, rank, author_id, created_at)
+  SELECT 'title ' || CAST(i * 7919 % 1000 AS TEXT),
+    CASE WHEN i * 31 % 10 < 4 THEN 'published' WHEN i * 31 % 10 < 9 THEN 'draft' ELSE 'gone' END,
+    CASE WHEN i % 3 > 0 THEN ${timeSql('i * 37 % 3000')} END,
+    CASE WHEN i % 4 > 0 THEN i * 13 % 50 END, 1 + i * 17 % 10, ${timeSql('i / 4')} FROM n`
+const users = `INSERT INTO users (id, email, name, role, created_at)
+  WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 10)
+  SELECT i, 'u' || CAST(i AS TEXT) || '@example.com', 'u', 'user', '2026-01-01T00:00:00.000Z' FROM n`
+
+interface List {
+  readonly sort: string
+  readonly by?: readonly [field: string, value: JsonValue]
+}
+
+const lists: readonly List[] = [
+  ...['-created_at', 'created_at', '-due', 'due', 'status,-created_at', '-status,created_at'],
+  ...['rank,-title', '-rank,title', 'author_id', '-author_id'],
+]
+  .map((sort): List => ({ sort }))
+  .concat(
+    ...['-created_at', 'created_at', '-due', 'due'].map(
+      (sort): List => ({ sort, by: ['status', 'published'] }),
+    ),
+    ...['-created_at', 'created_at', 'id', '-id'].map((sort): List => ({ sort, by: ['author_id', 3] })),
+  )
+
+function shapeOf({ sort, by }: List, guarded = guard, caller = system): GuardedList {
+  const filter: Filter | undefined = by && { kind: 'compare', field: by[0], operator: 'eq', param: 2 }
+  const shape: ListShape = {
+    kind: 'list',
+    collection: 'posts',
+    within: undefined,
+    filter,
+    search: undefined,
+    sort: sortOf(sort),
+    window: { kind: 'page', offset: 0, limit: 1, total: 'none' },
+    select: [{ kind: 'field', key: 'title', field: 'title' }],
+  }
+  return guarded({ shape, args: [0, 20, by?.[1] ?? null] }, caller).shape as GuardedList
+}
+
+interface Counted {
+  readonly rows: readonly (readonly unknown[])[]
+  /** How many rows of posts were looked at. */
+  readonly looked: number
+  /** Whether as much as the rows of a page was sorted, or more. */
+  readonly sorted: boolean
+  readonly plan: string
+}
+
+interface Counting {
+  readonly name: string
+  readonly dialect: Dialect
+  run(statement: Sql, args: readonly JsonValue[], slots: Values): Promise<Counted>
+}
+
+/** A condition that counts stands before all others: SQLite asks it of each row that an index has led to. */
+function sqliteCounting(database: DatabaseSync, name: string): Counting {
+  let looked = 0
+  database.function('seen', { varargs: true }, () => ++looked)
+  return {
+    name,
+    dialect: sqlite,
+    async run(statement, args, slots) {
+      const { text, binds } = compile(statement, '?')
+      const values = [...valuesOf(binds, args, slots)]
+      const counted = text.replace(/FROM "posts" AS "(t\d+)"( WHERE)?/g, (_, t, w) =>
+        w
+          ? `FROM "posts" AS "${t}" WHERE seen("${t}"."id") AND`
+          : `FROM "posts" AS "${t}" WHERE seen("${t}"."id")`,
+      )
+      looked = 0
+      const prepared = database.prepare(counted)
+      prepared.setReturnArrays(true)
+      const rows = prepared.all(...values) as unknown as readonly (readonly unknown[])[]
+      const steps = database.prepare(`EXPLAIN QUERY PLAN ${text}`).all(...values)
+      const plan = steps.map(step => String(step.detail)).join('; ')
+      return { rows, looked, sorted: plan.includes('TEMP B-TREE'), plan }
+    },
+  }
+}
+
+interface PlanNode {
+  readonly 'Node Type': string
+  readonly 'Index Name'?: string
+  readonly 'Actual Rows': number
+  readonly 'Actual Loops': number
+  readonly 'Rows Removed by Filter'?: number
+  readonly Plans?: readonly PlanNode[]
+}
+
+function nodesOf(node: PlanNode): readonly PlanNode[] {
+  return [node, ...(node.Plans ?? []).flatMap(nodesOf)]
+}
+
+function rowsOf({ 'Actual Rows': rows, 'Actual Loops': loops, ...node }: PlanNode): number {
+  return (rows + (node['Rows Removed by Filter'] ?? 0)) * loops
+}
+
+/** `mode`: whether statements are planned for their values, or for any. */
+function postgresCounting(client: pg.Client, mode: 'custom' | 'generic'): Counting {
+  return {
+    name: `PostgreSQL, ${mode} plans`,
+    dialect: postgres,
+    async run(statement, args, slots) {
+      const { text, binds } = compile(statement, '$')
+      const values = valuesOf(binds, args, slots).map(value =>
+        value === null ? 'NULL' : typeof value === 'number' ? value : `'${value}'`,
+      )
+      const call = values.length === 0 ? 'EXECUTE p' : `EXECUTE p (${values.join()})`
+      await client.query(`SET plan_cache_mode = force_${mode}_plan; PREPARE p AS ${text}`)
+      const { rows } = await client.query({ text: call, rowMode: 'array' })
+      const explained = await client.query(`EXPLAIN (ANALYZE, FORMAT JSON) ${call}`)
+      await client.query('DEALLOCATE p')
+      const nodes = nodesOf(explained.rows[0]['QUERY PLAN'][0].Plan)
+      const leaves = nodes.filter(node => node['Node Type'].endsWith('Scan') && node.Plans === undefined)
+      const sorts = nodes.filter(node => node['Node Type'].endsWith('Sort'))
+      return {
+        rows,
+        looked: leaves.reduce((sum, node) => sum + rowsOf(node), 0),
+        sorted: sorts.some(node => Math.max(...(node.Plans ?? []).map(rowsOf)) > PAGE * 3),
+        plan: nodes.map(node => `${node['Node Type']} ${node['Index Name'] ?? ''}`).join('; '),
+      }
+    },
+  }
+}
+
+/** The list from its first row and from positions deep in it, with an offset too, as from an anchor. */
+async function checkList(counting: Counting, list: List): Promise<void> {
+  const shape = shapeOf(list)
+  const args = [0, 20, list.by?.[1] ?? null]
+  const run = (slice: Slice, slots: Values) =>
+    counting.run(listSql(shape, slice, counting.dialect), args, slots)
+  const first: Slice = { after: undefined, limit: [String(ROWS)], offset: undefined, keys: true }
+  const { rows: all } = await run(first, [])
+  const limit = [String(PAGE)]
+  const position = shape.sort.map((_, at) => slot(at))
+  for (const part of [0, 0.05, 0.5, 0.95]) {
+    const before = Math.floor(all.length * part)
+    const slots = before === 0 ? [] : (all[before - 1]?.slice(1) as Values)
+    for (const offset of before === 0 ? [0] : [0, 5]) {
+      const slice: Slice = {
+        after: before === 0 ? undefined : position,
+        limit,
+        offset: offset === 0 ? undefined : slot(position.length),
+        keys: true,
+      }
+      const { rows, looked, sorted, plan } = await run(slice, [...slots, offset])
+      const what = `${JSON.stringify(list)} at ${part} of ${counting.name}: ${looked} rows by ${plan}`
+      assert.deepEqual(rows, all.slice(before + offset, before + offset + PAGE), what)
+      if (offset > 0) {
+        const far = await run(slice, [...slots, 3_000_000_000])
+        assert.deepEqual(far.rows, [])
+      }
+      // Each of at most four ranges, with the rows of one time of creation; PostgreSQL may filter what it expects to be few.
+      assert.ok(looked <= 4 * (PAGE + offset + 4) || isFiltered(list, counting, looked), what)
+      assert.ok(!sorted, what)
+    }
+  }
+}
+
+/** With its statistics, PostgreSQL may read an author's tenth of all by another index in the right order. */
+function isFiltered({ by }: List, { name }: Counting, looked: number): boolean {
+  return by?.[0] === 'author_id' && name.startsWith('PostgreSQL') && looked <= 12 * (PAGE + 9)
+}
+
+const title: readonly Selected[] = [{ kind: 'field', key: 'title', field: 'title' }]
+
+/** A connection within an item, after a position whose values are arguments. */
+async function checkConnection(counting: Counting, sort: string): Promise<void> {
+  const keys = sortOf(sort)
+  const inner = (after: readonly number[] | undefined): Selected => ({
+    kind: 'relation',
+    key: 'posts',
+    relation: 'posts',
+    select: title,
+    list: { filter: undefined, sort: keys, limit: 1, connection: { total: false }, ...(after && { after }) },
+  })
+  const read = async (after: readonly number[] | undefined, args: readonly JsonValue[]) => {
+    const shape: CompositeShape = {
+      kind: 'composite',
+      roots: [{ kind: 'item', key: 'user', collection: 'users', id: 0, select: [inner(after)] }],
+    }
+    const guarded = guard({ shape, args }, system).shape
+    const counted = await counting.run(compositeSql(guarded, counting.dialect), args, [])
+    return { ...counted, rows: JSON.parse(String(counted.rows[0]?.[0])).user.posts.rows }
+  }
+  const { rows: all } = await read(undefined, [3, ROWS])
+  assert.equal(all.length, ROWS / 10)
+  for (const at of [10, 150, 300, 390]) {
+    const position: readonly JsonValue[] = all[at - 1].keys
+    const after = position.map((_, key) => key + 2)
+    const { rows, looked, plan } = await read(after, [3, 10, ...position])
+    const what = `${sort} at ${at} of ${counting.name}: ${looked} rows by ${plan}`
+    assert.deepEqual(rows, all.slice(at, at + 10), what)
+    if (keys[0]?.field === 'created_at') assert.ok(looked <= 200, what)
+  }
+}
+
+async function checkAll(counting: Counting): Promise<void> {
+  for (const list of lists) await checkList(counting, list)
+  for (const sort of ['-created_at', 'created_at', '-due', 'due', 'rank,-title', '-status,title'])
+    await checkConnection(counting, sort)
+}
+
+test('a rule that most rows fulfil does not keep SQLite from the order of a list', async () => {
+  const published = field('status').eq('published')
+  const rules = [
+    [published, 'id', [index('status', '-created_at')]],
+    [published, '-created_at', [index('status')]],
+    [published, '-created_at', [index('status', '-created_at')]],
+    [published.or(owner('author_id')), 'id', [index('status')]],
+    [published.or(owner('author_id')), '-created_at', [index('status', '-created_at')]],
+  ] as const
+  for (const [read, sort, indexes] of rules) {
+    const ruled = postsWith(indexes, read)
+    const database = new DatabaseSync(':memory:', { enableForeignKeyConstraints: false })
+    try {
+      database.exec(`${schemaSql(ruled)}; ${users}; ${fill}`)
+      const shape = shapeOf({ sort }, createGuard(ruled), user(callerId, 'user', new Set(['read:post'])))
+      const slice: Slice = { after: undefined, limit: [String(PAGE)], offset: undefined, keys: true }
+      const counting = sqliteCounting(database, 'SQLite')
+      const { rows, looked, sorted, plan } = await counting.run(listSql(shape, slice, sqlite), [0, 20], [])
+      assert.equal(rows.length, PAGE)
+      assert.ok(looked <= 4 * PAGE && !sorted, `${sort}: ${looked} rows by ${plan}`)
+    } finally {
+      database.close()
+    }
+  }
+})
+
+test('SQLite looks at a page of rows, with statistics and without', async () => {
+  const database = new DatabaseSync(':memory:', { enableForeignKeyConstraints: false })
+  try {
+    database.exec(`${schemaSql(indexed)}; ${users}; ${fill}`)
+    await checkAll(sqliteCounting(database, 'SQLite without statistics'))
+    database.exec('ANALYZE')
+    await checkAll(sqliteCounting(database, 'SQLite with statistics'))
+  } finally {
+    database.close()
+  }
+})
+
+test('PostgreSQL looks at a page of rows, by plans for the values and for any', () =>
+  withPostgres(async url => {
+    await query(url, postgresSchemaSql(indexed))
+    await query(url, `${users}; ${fill}; ANALYZE`)
+    const client = new pg.Client({ connectionString: url })
+    await client.connect()
+    try {
+      // All of it is in memory: a table of this size would else be read in the order of its pages.
+      await client.query('SET random_page_cost = 1')
+      await checkAll(postgresCounting(client, 'custom'))
+      await checkAll(postgresCounting(client, 'generic'))
+    } finally {
+      await client.end()
+    }
+  }))

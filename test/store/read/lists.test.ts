@@ -1,0 +1,95 @@
+/** What lists make of their rows: where a page ends, and where the next one begins. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { always } from '../../../src/plan/condition.ts'
+import type { GuardedSort } from '../../../src/plan/guarded.ts'
+import type { PageWindow, TotalMode } from '../../../src/plan/plan.ts'
+import { absent, cursorAnswer, pageAnswer } from '../../../src/store/read/lists.ts'
+import { estimated } from '../../../src/store/sql/estimate.ts'
+import { stampOf, Versions } from '../../../src/store/versions.ts'
+import { field, types } from '../../plan/small-model.ts'
+
+const by = (name: string, type: keyof typeof types): GuardedSort => ({
+  field: { field: field(name, types[type]), when: always },
+  descending: false,
+})
+const sort = [by('public', 'boolean'), by('note', 'text'), by('id', 'integer')]
+/** As `cursorSlice` has them: the text, then the sort keys. */
+const rows = [
+  ['{"id":1}', 1, 'a', 1],
+  ['{"id":2}', 0, null, 2],
+  ['{"id":3}', null, 'c', 3],
+]
+
+test('one row more than is asked for tells that there is a next page, which begins after the last that is shown', () => {
+  assert.deepEqual(cursorAnswer(rows, 2, sort), {
+    kind: 'list',
+    text: '[{"id":1},{"id":2}]',
+    total: undefined,
+    next: [false, null, 2],
+  })
+  assert.deepEqual(cursorAnswer(rows, 1, sort).next, [true, 'a', 1])
+  assert.equal(cursorAnswer(rows, 3, sort).next, null)
+  assert.equal(cursorAnswer(rows, 3, sort).text, '[{"id":1},{"id":2},{"id":3}]')
+  assert.deepEqual([cursorAnswer([], 3, sort).text, cursorAnswer([], 3, sort).next], ['[]', null])
+})
+
+const windowOf = (total: TotalMode): PageWindow => ({ kind: 'page', offset: 0, limit: 1, total })
+
+test('a page is all of its rows, with the total where it is asked for', () => {
+  const total = { total: 7, isEstimate: false }
+  const page = { kind: 'list', text: '[1,2]', next: undefined }
+  assert.deepEqual(pageAnswer([['1'], ['2']], total, windowOf('exact'), [0, 2]), { ...page, total: 7 })
+  assert.equal(pageAnswer([], total, windowOf('exact'), [0, 2]).text, '[]')
+  const three = [['1'], ['2'], ['3']]
+  const none = windowOf('none')
+  assert.deepEqual(pageAnswer(three, undefined, none, [0, 2]), { ...page, total: undefined, more: true })
+  assert.equal(pageAnswer(three, undefined, none, [0, 3]).more, false)
+  assert.equal(pageAnswer(three, undefined, none, [0, 3]).text, '[1,2,3]')
+})
+
+test('a page corrects an estimate by what it shows itself', () => {
+  const rows = (count: number) => Array.from({ length: count }, (_, at) => [String(at)])
+  const said = (offset: number, count: number) => {
+    const estimate = { total: 50_000, isEstimate: true }
+    const { total, isEstimate, more } = pageAnswer(rows(count), estimate, windowOf('estimate'), [offset, 2])
+    return [total, isEstimate ?? false, more]
+  }
+  assert.deepEqual(said(0, 3), [50_000, true, true])
+  assert.deepEqual(said(60_000, 3), [60_003, true, true])
+  assert.deepEqual(said(60_000, 2), [60_002, false, false])
+  assert.deepEqual(said(20_000, 1), [20_001, false, false])
+  assert.deepEqual(said(20_000, 0), [20_000, true, false])
+  assert.deepEqual(said(70_000, 0), [50_000, true, false])
+})
+
+test('an estimate is never less than what was counted, nor more than the collection has', () => {
+  assert.deepEqual(estimated([10_000, null, 1_000_000]), { total: 10_000, isEstimate: false })
+  assert.deepEqual(estimated([10_001, 70_000.4, 1_000_000]), { total: 70_000, isEstimate: true })
+  assert.deepEqual(estimated([10_001, 12, 1_000_000]), { total: 10_001, isEstimate: true })
+  assert.deepEqual(estimated([10_001, null, 1_000_000]), { total: 10_001, isEstimate: true })
+  assert.deepEqual(estimated([10_001, 70_000, 60_000]), { total: 60_000, isEstimate: true })
+  assert.deepEqual(estimated([10_001, 70_000, 0]), { total: 70_000, isEstimate: true })
+})
+
+test('a list of a parent that is missing is none, and not an empty one', () => {
+  assert.equal(absent({ kind: 'cursor', after: undefined, limit: 0 }).text, null)
+  assert.equal(absent({ kind: 'cursor', after: undefined, limit: 0 }).next, null)
+  assert.equal(absent({ kind: 'page', offset: 0, limit: 1, total: 'exact' }).next, undefined)
+})
+
+test('the stamp of several versions changes with each of them', () => {
+  const versions = new Versions()
+  const cells = ['posts', 'users', 'tags'].map(name => versions.cell(name))
+  const seen = new Set([stampOf(cells)])
+  for (const name of ['posts', 'users', 'tags', 'posts']) {
+    versions.bump([name])
+    seen.add(stampOf(cells))
+  }
+  versions.bumpAll()
+  seen.add(stampOf(cells))
+  assert.equal(seen.size, 6)
+  const before = stampOf(cells)
+  versions.bump(['others'])
+  assert.equal(stampOf(cells), before)
+})

@@ -1,0 +1,170 @@
+/** Remembered answers and remembered positions never differ from what a store without memory says. */
+
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { totalOrder } from '../../../src/plan/order.ts'
+import type { ListShape } from '../../../src/plan/plan.ts'
+import { user } from '../../../src/principal.ts'
+import type { ReadersOptions } from '../../../src/store/sqlite/settings.ts'
+import { blog, Client, fields, listOfPosts } from '../blog.ts'
+import { databases, type Place } from '../databases.ts'
+
+type Action =
+  | { readonly kind: 'create'; readonly by: number; readonly text: string }
+  | { readonly kind: 'update' | 'remove'; readonly by: number; readonly nth: number; readonly text: string }
+  | {
+      readonly kind: 'read'
+      readonly by: number
+      readonly offset: number
+      readonly limit: number
+      readonly of: number
+    }
+
+const by = fc.nat({ max: 1 })
+const text = fc.constantFrom('a', 'b', 'c')
+const read = fc.record({
+  kind: fc.constant('read' as const),
+  by,
+  offset: fc.nat({ max: 700 }),
+  limit: fc.integer({ min: 1, max: 5 }),
+  of: fc.nat({ max: 4 }),
+})
+const action: fc.Arbitrary<Action> = fc.oneof(
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant('create' as const), by, text }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      kind: fc.constantFrom('update' as const, 'remove' as const),
+      by,
+      nth: fc.nat(),
+      text,
+    }),
+  },
+  { weight: 6, arbitrary: read },
+)
+
+const byBody = { field: 'body', descending: false }
+const shapes: readonly ListShape[] = [
+  listOfPosts,
+  { ...listOfPosts, sort: totalOrder([{ field: 'id', descending: true }]) },
+  { ...listOfPosts, sort: totalOrder([byBody]), select: fields('id', 'body') },
+  { ...listOfPosts, filter: { kind: 'compare', field: 'body', operator: 'ne', param: 2 } },
+  { ...listOfPosts, within: { collection: 'users', relation: 'posts', id: 2 } },
+]
+
+/** The argument beside offset and limit, where the shape has one. */
+function rest(of: number, author: number): (string | number)[] {
+  if (of === 3) return ['b']
+  return of === 4 ? [author] : []
+}
+
+/** Runs the actions on two stores of one database, and compares each read with a third that remembers nothing. */
+async function compare(
+  { open }: Place,
+  rows: number,
+  actions: readonly Action[],
+  readers?: ReadersOptions,
+): Promise<void> {
+  const kept = { cacheBytes: 1_000_000, ...(readers && { readers }) }
+  const stores = await Promise.all([kept, kept, { cacheBytes: 0 }].map(options => open(blog, options)))
+  const [first, second, plain] = stores.map(store => new Client(store))
+  assert.ok(first && second && plain)
+  try {
+    const { id: author } = await first.create('users', { name: 'x', email: `${Math.random()}@example.com` })
+    const as = user(author, 'user', 'all')
+    const bodies = ['a', null, 'b', 'c']
+    const made = Array.from({ length: rows }, (_, index) =>
+      first.create('posts', { title: `t${index}`, body: bodies[index % 4] ?? null }, as),
+    )
+    const ids = (await Promise.all(made)).map(({ id }) => id)
+    for (const one of actions) {
+      const client: Client = one.by === 0 ? first : second
+      if (one.kind === 'read') {
+        const shape = shapes[one.of] ?? listOfPosts
+        const args = [one.offset, one.limit, ...rest(one.of, author)]
+        assert.deepEqual(await client.list(shape, args, as), await offsetOnly(plain, shape, args, as))
+        continue
+      }
+      if (one.kind === 'create') {
+        ids.push((await client.create('posts', { title: one.text, body: one.text }, as)).id)
+        continue
+      }
+      if (ids.length === 0) continue
+      const at = one.nth % ids.length
+      const id = ids[at] ?? 0
+      if (one.kind === 'update') await client.update('posts', id, { body: one.text, title: one.text }, as)
+      else {
+        await client.remove('posts', id, as)
+        ids.splice(at, 1)
+      }
+    }
+    const [inProcess] = stores
+    if (readers) assert.ok((inProcess?.slowReads?.().done ?? 0) > 0)
+  } finally {
+    for (const store of stores) await store.close()
+  }
+}
+
+/** The same page by counting from the first row: read whole, so that no anchor can have a part in it. */
+async function offsetOnly(
+  client: Client,
+  shape: ListShape,
+  [offset = 0, limit = 0, ...others]: readonly (string | number)[],
+  as: ReturnType<typeof user>,
+) {
+  const whole = await client.list(shape, [0, 10_000, ...others], as)
+  const from = Number(offset)
+  return { ...whole, items: whole.items?.slice(from, from + Number(limit)) ?? null }
+}
+
+for (const { name, within } of databases) {
+  test(`${name}: answers and deep pages are those of a store that remembers nothing, whoever writes between`, async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.constantFrom(30, 650), fc.array(action, { maxLength: 40 }), (rows, actions) =>
+        within(place => compare(place, rows, actions)),
+      ),
+      { numRuns: name === 'SQLite' ? 60 : 15 },
+    )
+  })
+
+  if (name === 'SQLite') {
+    test('SQLite: so are those of reader processes', async () => {
+      const readers = { count: 1, timeoutMs: 60_000, budgetMs: 0 }
+      await fc.assert(
+        fc.asyncProperty(fc.array(action, { minLength: 100, maxLength: 200 }), actions =>
+          within(place => compare(place, 650, actions, readers)),
+        ),
+        { numRuns: 5 },
+      )
+    })
+  }
+
+  test(`${name}: deep pages by anchors are the pages by offset, over many rows and deletions`, async () => {
+    await within(async ({ open }) => {
+      const store = await open(blog, { cacheBytes: 0 })
+      const client = new Client(store)
+      const { id } = await client.create('users', { name: 'x', email: 'x@example.com' })
+      const as = user(id, 'user', 'all')
+      const created = Array.from({ length: 3000 }, async (_, index) => {
+        const title = `t${index}`
+        return { title, id: (await client.create('posts', { title }, as)).id }
+      })
+      const made = (await Promise.all(created)).toSorted((one, other) => one.id - other.id)
+      const titles = made.map(one => one.title)
+      const page = async (offset: number) =>
+        (await client.list(listOfPosts, [offset, 3])).items?.map(one => one.title)
+      for (const offset of [2500, 1200, 2999, 499, 500, 501, 1000, 3000, 9000, 200]) {
+        assert.deepEqual(await page(offset), titles.slice(offset, offset + 3), `offset ${offset}`)
+      }
+      await client.remove('posts', made[700]?.id ?? 0, as)
+      titles.splice(700, 1)
+      await client.create('posts', { title: 'last' }, as)
+      titles.push('last')
+      for (const offset of [2500, 699, 700, 2997]) {
+        assert.deepEqual(await page(offset), titles.slice(offset, offset + 3), `offset ${offset}`)
+      }
+      await store.close()
+    })
+  })
+}

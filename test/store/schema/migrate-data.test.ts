@@ -1,0 +1,388 @@
+/** Data that a new model does not allow: told before anything is changed, with the field, how many, one of them, and what to do. */
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import {
+  boolean,
+  choice,
+  collection,
+  date,
+  datetime,
+  email,
+  type FieldDeclaration,
+  integer,
+  json,
+  model,
+  number,
+  relation,
+  string,
+  text,
+  unique,
+  url,
+  uuid,
+} from '../../../src/index.ts'
+import { checkModel } from '../../../src/model/check.ts'
+import type { JsonValue } from '../../../src/model/fields/type.ts'
+import type { Model } from '../../../src/model/model.ts'
+import { type Migratable, migratables } from '../../databases/migratable.ts'
+import { Client } from '../blog.ts'
+import { access } from './migration-cases.ts'
+
+interface Case {
+  readonly name: string
+  readonly from: FieldDeclaration | undefined
+  /** Of items 1, 2 and so on. */
+  readonly values: readonly JsonValue[]
+  readonly to: FieldDeclaration
+  /** How many do not fit, and which of them is the first. */
+  readonly misfits: readonly [count: number, example: number]
+  readonly told: RegExp
+  /** What fits, in place of the values. */
+  readonly mended: readonly JsonValue[]
+}
+
+const optional = { optional: true } as const
+const many = /(\d+) items?.* e\.g\. items? (\d+)/
+
+const cases: readonly Case[] = [
+  {
+    name: 'a choice that is in use is dropped',
+    from: choice(['a', 'b', 'c']),
+    values: ['a', 'c', 'b', 'c'],
+    to: choice(['a', 'b']),
+    misfits: [2, 2],
+    told: /which must be a or b\. Change or delete them/,
+    mended: ['a', 'b', 'b', 'a'],
+  },
+  {
+    name: 'a text becomes a choice',
+    from: text(optional),
+    values: ['a', null, 'x'],
+    to: choice(['a', 'b'], optional),
+    misfits: [1, 3],
+    told: /which must be a or b/,
+    mended: ['a', null, 'b'],
+  },
+  {
+    name: 'an optional field becomes required',
+    from: text(optional),
+    values: ['a', null, null],
+    to: text(),
+    misfits: [2, 2],
+    told: /2 items without a value.*Give them one, or give the field a default/,
+    mended: ['a', 'b', 'c'],
+  },
+  {
+    name: 'a text may be shorter only',
+    from: string({ max: 20 }),
+    values: ['short', 'this is too long', 'so is this one'],
+    to: string({ max: 10 }),
+    misfits: [2, 2],
+    told: /at most 10 characters/,
+    mended: ['short', 'x', 'y'],
+  },
+  {
+    name: 'a number has other bounds',
+    from: integer(),
+    values: [1, 5, 10],
+    to: integer({ min: 2, max: 9 }),
+    misfits: [2, 1],
+    told: /2/,
+    mended: [2, 5, 9],
+  },
+  {
+    name: 'a text has a pattern',
+    from: string(),
+    values: ['ab', '12', 'cd'],
+    to: string({ pattern: '^[a-z]+$' }),
+    misfits: [1, 2],
+    told: /item 2/,
+    mended: ['ab', 'x', 'cd'],
+  },
+  {
+    name: 'a text becomes a single line',
+    from: text(),
+    values: ['one', 'one\ntwo'],
+    to: string(),
+    misfits: [1, 2],
+    told: /item 2/,
+    mended: ['one', 'two'],
+  },
+  {
+    name: 'a text becomes a date',
+    from: text(optional),
+    values: ['2026-01-31', '2026-02-31', 'tomorrow', null],
+    to: date(optional),
+    misfits: [2, 2],
+    told: /date/,
+    mended: ['2026-01-31', '2026-02-28', '2026-03-01', null],
+  },
+  {
+    name: 'a text becomes a time',
+    from: text(),
+    values: ['2026-01-31T12:00:00.000Z', '2026-01-31T12:00:00+01:00'],
+    to: datetime(),
+    misfits: [1, 2],
+    told: /be written as "2026-01-31T11:00:00\.000Z"/,
+    mended: ['2026-01-31T12:00:00.000Z', '2026-01-31T11:00:00.000Z'],
+  },
+  {
+    name: 'a text becomes an address',
+    from: string(),
+    values: ['a@b.example', 'nobody'],
+    to: email(),
+    misfits: [1, 2],
+    told: /e-mail address/,
+    mended: ['a@b.example', 'c@d.example'],
+  },
+  {
+    name: 'a text becomes a link',
+    from: string(),
+    values: ['https://a.example/', 'javascript:alert(1)'],
+    to: url(),
+    misfits: [1, 2],
+    told: /URL|http/,
+    mended: ['https://a.example/', 'http://b.example/'],
+  },
+  {
+    name: 'a text becomes a UUID',
+    from: string(),
+    values: ['0B1C9C1E-6F5D-4C39-9A53-2F6F3B8E4D10', '0b1c9c1e-6f5d-4c39-9a53-2f6f3b8e4d10'],
+    to: uuid(),
+    misfits: [1, 1],
+    told: /be written as "0b1c9c1e/,
+    mended: ['0b1c9c1e-6f5d-4c39-9a53-2f6f3b8e4d11', '0b1c9c1e-6f5d-4c39-9a53-2f6f3b8e4d10'],
+  },
+  {
+    name: 'a text becomes a number',
+    from: text(),
+    values: ['1', 'two', '3.5', '99999999999999999999'],
+    to: integer(),
+    misfits: [3, 2],
+    told: /turned into integer/,
+    mended: ['1', '2', '3', '4'],
+  },
+  {
+    name: 'a text becomes a number with bounds',
+    from: text(),
+    values: ['1', '20'],
+    to: number({ max: 10 }),
+    misfits: [1, 2],
+    told: /item 2/,
+    mended: ['1', '2.5'],
+  },
+  {
+    name: 'a number becomes true or false',
+    from: integer(),
+    values: [0, 1, 2],
+    to: boolean(),
+    misfits: [1, 3],
+    told: /turned into boolean/,
+    mended: [0, 1, 1],
+  },
+  {
+    name: 'a text becomes JSON',
+    from: text(),
+    values: ['{"a":1}', 'words', '12'],
+    to: json({ schema: { type: 'object' } }),
+    misfits: [2, 2],
+    told: /turned into json/,
+    mended: ['{"a":1}', '{}', '{"b":2}'],
+  },
+  {
+    name: 'a document has another schema',
+    from: json(optional),
+    values: [{ a: 1 }, [1], null],
+    to: json({ ...optional, schema: { type: 'object' } }),
+    misfits: [1, 2],
+    told: /object/,
+    mended: [{ a: 1 }, {}, null],
+  },
+  {
+    name: 'a field becomes unique',
+    from: string(optional),
+    values: ['a', 'b', 'a', null, null],
+    to: string({ ...optional, unique: true }),
+    misfits: [2, 1],
+    told: /unique.*items 1 and 3.*all but one/,
+    mended: ['a', 'b', 'c', null, null],
+  },
+  {
+    name: 'a number becomes a reference',
+    from: integer(optional),
+    values: [1, 7, null],
+    to: relation('others', optional),
+    misfits: [1, 2],
+    told: /refer to items of others that do not exist/,
+    mended: [1, 2, null],
+  },
+  {
+    name: 'a reference leads to another collection',
+    from: relation('others'),
+    values: [1, 2],
+    to: relation('places'),
+    misfits: [1, 2],
+    told: /refer to items of places that do not exist/,
+    mended: [1, 1],
+  },
+  {
+    name: 'a text becomes a reference',
+    from: text(),
+    values: ['1', '7'],
+    to: relation('others'),
+    misfits: [1, 2],
+    told: /refer to items of others that do not exist/,
+    mended: ['1', '2'],
+  },
+]
+
+function modelOf(field: FieldDeclaration | undefined): Model {
+  return checkModel(
+    model({
+      others: collection({ access, fields: { name: string() } }),
+      places: collection({ access, fields: { name: string() } }),
+      things: collection({ access, fields: { note: text(optional), ...(field && { value_id: field }) } }),
+    }),
+  )
+}
+
+async function fill(database: Migratable, at: string, { from, values }: Case): Promise<void> {
+  const made = modelOf(from)
+  const store = await database.open(at, made)
+  const client = new Client(store, made)
+  for (const name of ['first', 'second']) await client.create('others', { name })
+  await client.create('places', { name: 'first' })
+  for (const value of values) await client.create('things', { value_id: value })
+  await store.close()
+}
+
+async function mend(database: Migratable, at: string, { from, mended }: Case): Promise<void> {
+  const made = modelOf(from)
+  const store = await database.open(at, made, false)
+  const client = new Client(store, made)
+  for (const [n, value] of mended.entries()) await client.update('things', n + 1, { value_id: value })
+  await store.close()
+}
+
+async function refused(database: Migratable, at: string, each: Case): Promise<void> {
+  await fill(database, at, each)
+  const to = modelOf(each.to)
+  const before = await database.dump(at)
+  const steps = await database.plan(at, to)
+  const [fault = ''] = steps.flatMap(step => step.faults ?? [])
+  assert.match(fault, /^things\.value_id: /)
+  const [, count, example] = many.exec(fault) ?? []
+  assert.deepEqual([Number(count), Number(example)], each.misfits, fault)
+  assert.match(fault, each.told)
+  const isRefusal = (error: Error) => {
+    assert.equal(error.name, 'MigrationError')
+    assert.ok(error.message.includes(fault), error.message)
+    assert.match(error.message, /Nothing was changed/)
+    return true
+  }
+  await assert.rejects(database.apply(at, to, { allowDestructive: true }), isRefusal)
+  if (steps.every(step => step.additive)) await assert.rejects(database.open(at, to), isRefusal)
+  assert.equal(await database.dump(at), before)
+  await mend(database, at, each)
+  assert.deepEqual(
+    (await database.plan(at, to)).flatMap(step => step.faults ?? []),
+    [],
+  )
+  await database.apply(at, to, { allowDestructive: true })
+  assert.deepEqual(await database.plan(at, to), [])
+  await database.requireSound(at)
+  const store = await database.open(at, to, false)
+  for (const n of each.mended.keys()) await new Client(store, to).item('things', n + 1)
+  await store.close()
+}
+
+for (const database of migratables) {
+  describe(database.name, () => {
+    for (const each of cases) {
+      test(`${each.name}: what does not fit is told, and nothing is changed`, () =>
+        database.withEmpty(at => refused(database, at, each)))
+    }
+
+    test('a reference that is added with a default needs the item that it leads to', () =>
+      database.withEmpty(async at => {
+        await fill(database, at, { ...cases[0], from: undefined, values: [] } as unknown as Case)
+        const store = await database.open(at, modelOf(undefined), false)
+        await new Client(store, modelOf(undefined)).create('things', { note: 'x' })
+        await store.close()
+        const to = modelOf(relation('others', { default: 7 }))
+        await assert.rejects(database.open(at, to), /things\.value_id: 1 item would refer to items of others/)
+        await (await database.open(at, modelOf(relation('others', { default: 2 })))).close()
+      }))
+
+    test('a unique index over several fields tells the first two items that share their values', () =>
+      database.withEmpty(async at => {
+        const pairs = (indexes: readonly ReturnType<typeof unique>[]) =>
+          checkModel(
+            model({
+              things: collection({
+                access,
+                fields: { a: integer(), b: string(optional), c: integer({ default: 1 }) },
+                indexes,
+              }),
+            }),
+          )
+        const before = pairs([])
+        const store = await database.open(at, before)
+        const client = new Client(store, before)
+        for (const [a, b] of [
+          [1, 'x'],
+          [1, null],
+          [1, null],
+          [2, 'x'],
+          [1, 'x'],
+        ] as const)
+          await client.create('things', { a, b })
+        await store.close()
+        const [step] = await database.plan(at, pairs([unique('a', 'b')]))
+        assert.match(step?.faults?.[0] ?? '', /^things\.a, b: 2 items .*, e\.g\. items 1 and 5\./)
+      }))
+
+    test('what a database of an earlier version allows is noted by a start that may, and by the command', () =>
+      database.withEmpty(async at => {
+        const each = {
+          ...cases[0],
+          from: string({ max: 20 }),
+          values: ['longer than ten'],
+        } as unknown as Case
+        const narrow = modelOf(string({ max: 10 }))
+        await fill(database, at, each)
+        const [[stored] = []] = await database.rows(at, `SELECT value FROM _portico WHERE key = 'schema'`)
+        const forget = async () => {
+          const old = JSON.parse(String(stored), (key, value) => (key === 'accepts' ? undefined : value))
+          await database.run(at, `UPDATE _portico SET value = '${JSON.stringify(old)}' WHERE key = 'schema'`)
+          assert.deepEqual(await database.plan(at, narrow), [])
+        }
+        await forget()
+        await (await database.open(at, modelOf(each.from), false)).close()
+        assert.deepEqual(await database.plan(at, narrow), [])
+        await (await database.open(at, modelOf(each.from))).close()
+        await assert.rejects(database.open(at, narrow), /at most 10 characters/)
+        await forget()
+        await database.apply(at, modelOf(each.from), { allowDestructive: false })
+        await assert.rejects(database.apply(at, narrow, { allowDestructive: true }), /at most 10 characters/)
+      }))
+
+    test('bounds that only widen, or that no item is beyond, are no reason to refuse a start', () =>
+      database.withEmpty(async at => {
+        const each = { ...cases[0], from: string({ max: 20 }), values: ['short'] } as unknown as Case
+        await fill(database, at, each)
+        for (const max of [30, 10, 5]) {
+          const to = modelOf(string({ max }))
+          // In production, where a start changes nothing, either.
+          await (await database.open(at, to, false)).close()
+          const steps = await database.plan(at, to)
+          assert.deepEqual(
+            steps.map(step => [step.sentence, step.additive, step.destructive]),
+            [[`Allow ${max === 30 ? 'more' : 'fewer'} values in things.value_id.`, true, false]],
+          )
+          await (await database.open(at, to)).close()
+          assert.deepEqual(await database.plan(at, to), [])
+        }
+        await assert.rejects(database.open(at, modelOf(string({ max: 4 }))), /at most 4 characters/)
+      }))
+  })
+}

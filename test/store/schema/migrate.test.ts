@@ -1,0 +1,413 @@
+/** From one model to another: what applies by itself, what takes a command, what takes a flag, and what stays. */
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import {
+  choice,
+  collection,
+  index,
+  integer,
+  model,
+  relation,
+  string,
+  text,
+  unique,
+} from '../../../src/index.ts'
+import { checkModel } from '../../../src/model/check.ts'
+import type { CollectionOptions } from '../../../src/model/declaration.ts'
+import type { Schema, Table, TableIndex } from '../../../src/store/schema/tables.ts'
+import { MigrationError } from '../../../src/store/sqlite.ts'
+import { type Migratable, migratables } from '../../databases/migratable.ts'
+import { blog, Client, fields, listOfPosts } from '../blog.ts'
+import { failure } from '../contract.ts'
+import { access, books, type Case, cases, keep, plain, title } from './migration-cases.ts'
+
+/** A database of the plain model with three books, of which the last was deleted. */
+function withBooks(database: Migratable, use: (at: string) => Promise<void>): Promise<void> {
+  return database.withEmpty(async at => {
+    const store = await database.open(at, plain)
+    const client = new Client(store, plain)
+    await client.create('books', { title: 'Emma', year: 1815, genre: 'novel' })
+    await client.create('books', { title: 'Walden' })
+    const { id } = await client.create('books', { title: 'Gone' })
+    await client.remove('books', id)
+    await store.close()
+    await use(at)
+  })
+}
+
+const reviewed = checkModel(
+  model({
+    books: collection({ fields: keep, access, indexes: [index('year'), index('genre', 'title')] }),
+    reviews: collection({ fields: { book_id: relation('books', { onDelete: 'cascade' }) }, access }),
+  }),
+)
+
+/** Makes the indexes what the version before their order made of the same model, and stores the schema as it did. */
+async function withoutOrders(database: Migratable, at: string): Promise<void> {
+  const [[text] = []] = await database.rows(at, `SELECT "value" FROM "_portico" WHERE "key" = 'schema'`)
+  const { tables } = JSON.parse(String(text)) as Schema
+  const before: Table[] = []
+  for (const table of tables) {
+    const indexes: TableIndex[] = []
+    for (const { order, ...index } of table.indexes) {
+      if (order !== undefined) await database.run(at, `DROP INDEX "${index.name}"`)
+      if (index.columns.includes('created_at')) continue
+      indexes.push(index)
+      const columns = index.columns.map(column => `"${column}"`).join(', ')
+      if (order === undefined) continue
+      await database.run(at, `CREATE INDEX "${index.name}" ON "${table.name}" (${columns})`)
+    }
+    before.push({ ...table, indexes })
+  }
+  const stored = JSON.stringify({ tables: before }).replaceAll("'", "''")
+  await database.run(at, `UPDATE "_portico" SET "value" = '${stored}' WHERE "key" = 'schema'`)
+}
+
+function declared(database: Migratable, { name, to, sentence, kind, query, rows: expected }: Case): void {
+  test(`a migration: ${name} is ${kind}`, () =>
+    withBooks(database, async at => {
+      const before = await database.dump(at)
+      const steps = await database.plan(at, to)
+      assert.match(steps.map(step => step.sentence).join(' '), sentence)
+      assert.equal(await database.dump(at), before)
+      assert.equal(
+        steps.some(step => step.destructive),
+        kind === 'destructive',
+      )
+      assert.equal(
+        steps.every(step => step.additive),
+        kind === 'additive',
+      )
+      if (kind === 'destructive') {
+        await assert.rejects(database.apply(at, to, { allowDestructive: false }), /--allow-destructive/)
+        assert.equal(await database.dump(at), before)
+      }
+      await database.apply(at, to, { allowDestructive: kind === 'destructive' })
+      const text = typeof query === 'object' ? query[database.name] : query
+      if (text) assert.deepEqual(await database.rows(at, text), expected)
+      assert.deepEqual(await database.plan(at, to), [])
+      await database.requireSound(at)
+    }))
+
+  test(`a start: ${name} ${kind === 'additive' ? 'applies by itself' : 'takes the command'}`, () =>
+    withBooks(database, async at => {
+      if (kind === 'additive') {
+        await (await database.open(at, to)).close()
+        assert.deepEqual(await database.plan(at, to), [])
+        return
+      }
+      const before = await database.dump(at)
+      await assert.rejects(database.open(at, to), /portico migrate/)
+      assert.equal(await database.dump(at), before)
+    }))
+}
+
+for (const database of migratables) {
+  describe(database.name, () => {
+    for (const each of cases) declared(database, each)
+    others(database)
+  })
+}
+
+function others(database: Migratable): void {
+  test('without autoMigrate a start refuses what only adds, too', () =>
+    withBooks(database, async at => {
+      const to = books({ fields: { ...keep, note: text({ optional: true }) } })
+      await assert.rejects(database.open(at, to, false), MigrationError)
+    }))
+
+  test('indexes of an earlier version become those of this one at a start', () =>
+    database.withEmpty(async at => {
+      await (await database.open(at, reviewed)).close()
+      const fresh = await database.shape(at)
+      await withoutOrders(database, at)
+      const store = await database.open(at, reviewed)
+      const client = new Client(store, reviewed)
+      await client.create('books', { title: 'Emma', year: 1815 })
+      await client.create('reviews', { book_id: 1 })
+      await client.remove('books', 1)
+      await store.close()
+      assert.equal(await database.shape(at), fresh)
+      await database.requireSound(at)
+      assert.deepEqual(await database.plan(at, reviewed), [])
+    }))
+
+  test('without autoMigrate a start goes on without an index that is not unique, and tells it', () =>
+    database.withEmpty(async at => {
+      await (await database.open(at, reviewed)).close()
+      await withoutOrders(database, at)
+      const before = await database.shape(at)
+      const told: string[] = []
+      const store = await database.open(at, reviewed, false, sentences => told.push(...sentences))
+      await new Client(store, reviewed).create('books', { title: 'Emma', year: 1815 })
+      await store.close()
+      assert.match(told.join(' '), /Add the index of books on created_at\./)
+      assert.match(told.join(' '), /Add the index of reviews on book_id, created_at\./)
+      assert.equal(await database.shape(at), before)
+      const once = books({ fields: keep, indexes: [unique('year')] })
+      await assert.rejects(database.open(at, once, false), /unique index of books on year/)
+    }))
+
+  test('an index is declared in other directions', () =>
+    database.withEmpty(async at => {
+      await (await database.open(at, books({ fields: keep, indexes: [index('year', 'title')] }))).close()
+      const directed = books({ fields: keep, indexes: [index('year', '-title'), index('-genre')] })
+      assert.deepEqual(
+        (await database.plan(at, directed)).map(step => step.sentence),
+        [
+          'Add the index of books on year, -title. Add the index of books on genre. Drop the index of books on year, title.',
+        ],
+      )
+      await (await database.open(at, directed)).close()
+      const reversed = books({ fields: keep, indexes: [index('-year', 'title'), index('genre')] })
+      assert.deepEqual(await database.plan(at, reversed), [])
+      await database.requireSound(at)
+    }))
+
+  test('without autoMigrate an older version starts on what a newer one has added, and leaves it', () =>
+    withBooks(database, async at => {
+      const newer = checkModel(
+        model({
+          books: collection({
+            fields: { ...keep, note: text({ optional: true }) },
+            access,
+            indexes: [index('year')],
+          }),
+          readers: collection({ fields: { name: string(), book_id: relation('books') }, access }),
+        }),
+      )
+      await database.apply(at, newer, { allowDestructive: false })
+      const shape = await database.shape(at)
+      await database.run(
+        at,
+        `INSERT INTO readers (name, book_id, created_at) VALUES ('Ada', 2, '2026-01-01T00:00:00.000Z')`,
+      )
+      const told: string[] = []
+      const store = await database.open(at, plain, false, sentences => told.push(...sentences))
+      const client = new Client(store, plain)
+      await client.create('books', { title: 'Ulysses', year: 1922 })
+      await client.remove('books', 1)
+      // It knows nothing of readers.
+      await assert.rejects(client.remove('books', 2), failure('CONFLICT'))
+      await store.close()
+      assert.deepEqual(told, [
+        'Drop the collection readers with all its items.',
+        'Drop the field books.note with its values. Drop the index of books on year.',
+      ])
+      assert.equal(await database.shape(at), shape)
+      assert.deepEqual(await database.rows(at, 'SELECT title, note FROM books ORDER BY id'), [
+        ['Walden', null],
+        ['Ulysses', null],
+      ])
+      assert.deepEqual(await database.plan(at, newer), [])
+      await assert.rejects(database.open(at, plain), /Drop the collection readers/)
+    }))
+
+  test('without autoMigrate what the model needs otherwise is refused, beside what is only more', () =>
+    withBooks(database, async at => {
+      const { title: needed, year } = keep
+      const newer = books({ fields: { title: needed, year, note: text({ optional: true }) } })
+      await database.apply(at, newer, { allowDestructive: true })
+      await assert.rejects(
+        database.open(at, plain, false),
+        /Add the field books\.genre\. Drop the field books\.note/,
+      )
+    }))
+
+  test('without autoMigrate an older version starts beside a new field that has a default', () =>
+    withBooks(database, async at => {
+      const newer = books({ fields: { ...keep, stock: integer({ default: 7 }) } })
+      await database.apply(at, newer, { allowDestructive: false })
+      const store = await database.open(at, plain, false)
+      await new Client(store, plain).create('books', { title: 'Ulysses' })
+      await store.close()
+      const stocks = await database.rows(at, 'SELECT title, stock FROM books ORDER BY id')
+      assert.deepEqual(stocks.at(-1), ['Ulysses', 7])
+    }))
+
+  test('a step that fails undoes all of them', () =>
+    withBooks(database, async at => {
+      const store = await database.open(at, plain)
+      await new Client(store, plain).create('books', { title: 'Emma' })
+      await store.close()
+      const before = await database.dump(at)
+      const to = books({ fields: { ...keep, note: text({ default: 'x' }) }, indexes: [unique('title')] })
+      await assert.rejects(
+        database.apply(at, to, { allowDestructive: true }),
+        /Nothing was changed.*UNIQUE/is,
+      )
+      assert.equal(await database.dump(at), before)
+    }))
+
+  test('a field that every item must have is refused while there are items without it', () =>
+    withBooks(database, async at => {
+      const to = books({ fields: { ...keep, code: string() } })
+      assert.match((await database.plan(at, to))[0]?.sentence ?? '', /the collection must be empty/)
+      const before = await database.dump(at)
+      await assert.rejects(database.apply(at, to, { allowDestructive: true }), /Nothing was changed/)
+      assert.equal(await database.dump(at), before)
+    }))
+
+  test('a field becomes required where every item has it, or gets its default', () =>
+    withBooks(database, async at => {
+      const sooner = books({ fields: { title, year: integer(), genre: keep.genre } })
+      const before = await database.dump(at)
+      await assert.rejects(database.apply(at, sooner, { allowDestructive: true }), /Nothing was changed/)
+      assert.equal(await database.dump(at), before)
+      const filled = books({
+        fields: {
+          title,
+          year: integer({ default: 1900 }),
+          genre: choice(['novel', 'essay'], { default: 'novel' }),
+        },
+      })
+      await database.apply(at, filled, { allowDestructive: false })
+      const all = 'SELECT title, year, genre FROM books ORDER BY id'
+      const complete = [
+        ['Emma', 1815, 'novel'],
+        ['Walden', 1900, 'novel'],
+      ]
+      assert.deepEqual(await database.rows(at, all), complete)
+      const optional = books({ fields: { ...keep, year: integer({ optional: true }) } })
+      await database.apply(at, optional, { allowDestructive: false })
+      await database.apply(at, sooner, { allowDestructive: true })
+      assert.deepEqual(await database.rows(at, all), complete)
+      assert.deepEqual(await database.plan(at, sooner), [])
+    }))
+
+  test('a rebuilt table keeps its ids, its references, and never gives out an old id', () =>
+    database.withEmpty(async at => {
+      const withReviews = (fieldsOfBooks: CollectionOptions['fields']) =>
+        checkModel(
+          model({
+            books: collection({ access, fields: fieldsOfBooks }),
+            reviews: collection({ access, fields: { book_id: relation('books', { inverse: 'reviews' }) } }),
+          }),
+        )
+      const from = withReviews({ title })
+      const first = await database.open(at, from)
+      const writer = new Client(first, from)
+      const { id } = await writer.create('books', { title: 'Emma' })
+      await writer.create('reviews', { book_id: id })
+      const gone = await writer.create('books', { title: 'Gone' })
+      await writer.remove('books', gone.id)
+      await first.close()
+      const to = withReviews({ title, stock: integer({ default: 1 }) })
+      const store = await database.open(at, to)
+      const client = new Client(store, to)
+      assert.equal((await client.create('books', { title: 'Next' })).id, gone.id + 1)
+      await assert.rejects(client.remove('books', id), { code: 'CONFLICT' })
+      const page = await client.list(
+        { ...listOfPosts, collection: 'books', select: fields('title', 'stock') },
+        [0, 9],
+      )
+      assert.deepEqual(page, {
+        items: [
+          { title: 'Emma', stock: 1 },
+          { title: 'Next', stock: 1 },
+        ],
+        total: 2,
+        next: undefined,
+      })
+      await store.close()
+    }))
+
+  test('a collection that refers to itself is renamed and rebuilt at once; those that refer to it follow', () =>
+    database.withEmpty(async at => {
+      const from = checkModel(
+        model({
+          branches: collection({
+            access,
+            fields: {
+              label: string(),
+              parent_id: relation('branches', { optional: true, onDelete: 'cascade' }),
+            },
+          }),
+          leaves: collection({
+            access,
+            fields: { branch_id: relation('branches', { onDelete: 'cascade' }) },
+          }),
+        }),
+      )
+      const first = await database.open(at, from)
+      const writer = new Client(first, from)
+      const root = await writer.create('branches', { label: 'root' })
+      const child = await writer.create('branches', { label: 'child', parent_id: root.id })
+      await writer.update('branches', root.id, { parent_id: root.id })
+      await writer.create('leaves', { branch_id: child.id })
+      await first.close()
+      const to = checkModel(
+        model({
+          places: collection({
+            access,
+            renamedFrom: 'branches',
+            fields: {
+              name: string({ renamedFrom: 'label', searchable: true }),
+              within_id: relation('places', {
+                optional: true,
+                onDelete: 'cascade',
+                renamedFrom: 'parent_id',
+              }),
+              rank: integer({ default: 3 }),
+            },
+          }),
+          leaves: collection({ access, fields: { branch_id: relation('places', { onDelete: 'cascade' }) } }),
+        }),
+      )
+      const steps = await database.apply(at, to, { allowDestructive: false })
+      assert.match(steps.map(step => step.sentence).join(' '), /Rename the collection branches to places\./)
+      assert.deepEqual(await database.plan(at, to), [])
+      await database.requireSound(at)
+      const store = await database.open(at, to)
+      const client = new Client(store, to)
+      const shape = {
+        ...listOfPosts,
+        collection: 'places',
+        select: fields('id', 'name', 'within_id', 'rank'),
+      }
+      assert.deepEqual((await client.list(shape, [0, 9])).items, [
+        { id: root.id, name: 'root', within_id: root.id, rank: 3 },
+        { id: child.id, name: 'child', within_id: root.id, rank: 3 },
+      ])
+      await assert.rejects(client.create('leaves', { branch_id: 99 }), { code: 'VALIDATION_FAILED' })
+      await client.remove('places', root.id)
+      assert.deepEqual(await database.rows(at, 'SELECT count(*) FROM leaves'), [[0]])
+      assert.deepEqual(await database.targets(at, ['places', 'leaves']), ['places', 'places'])
+      await store.close()
+    }))
+
+  test('items whose missing text becomes the default of a required field are found by it', () =>
+    database.withEmpty(async at => {
+      const notes = (note: Parameters<typeof text>[0]) =>
+        checkModel(model({ notes: collection({ access, fields: { note: text(note) } }) }))
+      const from = notes({ optional: true, searchable: true })
+      const first = await database.open(at, from)
+      const writer = new Client(first, from)
+      await writer.create('notes', {})
+      await writer.create('notes', { note: 'own words' })
+      await first.close()
+      const to = notes({ default: 'given words', searchable: true })
+      await database.apply(at, to, { allowDestructive: false })
+      const store = await database.open(at, to)
+      const shape = { ...listOfPosts, collection: 'notes', select: fields('id'), search: 2 }
+      const found = async (words: string) => (await new Client(store, to).list(shape, [0, 9, words])).items
+      assert.deepEqual(await found('given'), [{ id: 1 }])
+      assert.deepEqual(await found('words'), [{ id: 1 }, { id: 2 }])
+      await store.close()
+    }))
+
+  test('a table that something else changed is named', () =>
+    withBooks(database, async at => {
+      await database.run(at, 'ALTER TABLE books DROP COLUMN year')
+      await assert.rejects(database.open(at, plain), /lacks books\.year/)
+    }))
+
+  test('planning makes nothing, and the printed SQL makes the database', () =>
+    database.withEmpty(async at => {
+      const empty = await database.dump(at)
+      assert.ok((await database.plan(at, blog)).length > 0)
+      assert.equal(await database.dump(at), empty)
+      await database.run(at, database.print(blog))
+      assert.deepEqual(await database.rows(at, 'SELECT count(*) FROM posts'), [[0]])
+    }))
+}

@@ -1,0 +1,149 @@
+/** Migrations of PostgreSQL that are disturbed: by locks, by a deadlock, by an end in their middle, by missing rights. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { setTimeout as wait } from 'node:timers/promises'
+import pg from 'pg'
+import { index, text, unique } from '../../../../src/index.ts'
+import { openPostgres } from '../../../../src/store/postgres.ts'
+import { applyPostgres, planPostgres } from '../../../../src/store/schema/postgres/migrate.ts'
+import { MigrationError } from '../../../../src/store/schema/refusal.ts'
+import { postgres } from '../../../databases/migratable.ts'
+import { query, withPostgres } from '../../../databases/postgres.ts'
+import { books, keep, plain } from '../migration-cases.ts'
+
+const noted = books({ fields: { ...keep, note: text({ optional: true }) } })
+const indexed = books({ fields: keep, indexes: [unique('title'), index('year')] })
+
+async function make(url: string, autoMigrate = true): Promise<void> {
+  await (await openPostgres(plain, { url, autoMigrate })).close()
+}
+
+async function withClient<T>(url: string, use: (client: pg.Client) => Promise<T>): Promise<T> {
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  try {
+    return await use(client)
+  } finally {
+    await client.end()
+  }
+}
+
+/** As of a migration that was killed, after which nobody wants its model any more. */
+async function abandon(url: string): Promise<void> {
+  await query(url, 'CREATE UNIQUE INDEX "_new_books__title__unique" ON books (title)')
+  await query(url, 'CREATE TABLE "_new__search_books" (id bigint)')
+  await query(
+    url,
+    'ALTER TABLE books ADD CONSTRAINT "_new_year__required" CHECK (year IS NOT NULL) NOT VALID',
+  )
+}
+
+/** How many things there are that a migration has only prepared. */
+async function prepared(url: string): Promise<number> {
+  const names = `SELECT relname FROM pg_class WHERE relname LIKE '\\_new\\_%' UNION ALL SELECT conname FROM pg_constraint WHERE conname LIKE '\\_new\\_%'`
+  return (await query(url, names)).length
+}
+
+test('what an abandoned migration has prepared restrains nobody after the next start, or the next command', () =>
+  withPostgres(async url => {
+    await make(url)
+    for (const next of [() => make(url), () => applyPostgres(url, plain, { allowDestructive: false })]) {
+      await abandon(url)
+      assert.equal(await prepared(url), 3)
+      await next()
+      assert.equal(await prepared(url), 0)
+      await postgres.requireSound(url)
+      assert.deepEqual(await planPostgres(url, plain), [])
+    }
+  }))
+
+test('what a migration prepares beside a start stays, and the start does not wait for it', () =>
+  withPostgres(async url => {
+    await make(url)
+    await abandon(url)
+    await withClient(url, async other => {
+      await other.query('SELECT pg_advisory_lock(20591, 1)')
+      await make(url)
+      assert.equal(await prepared(url), 3)
+    })
+    await make(url, false)
+    assert.equal(await prepared(url), 3, 'a start that may change nothing')
+  }))
+
+/** Waits until a statement like `text` waits for a lock. */
+async function stuck(client: pg.Client, like: string): Promise<void> {
+  const until = performance.now() + 20_000
+  const waiting = `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE $1`
+  while ((await client.query(waiting, [like])).rowCount === 0) {
+    assert.ok(performance.now() < until, 'it waits')
+    await wait(10)
+  }
+}
+
+/** Lets `run` meet a deadlock in the first statement like `like` that waits, as its victim. */
+async function inDeadlock<T>(url: string, like: string, run: () => Promise<T>): Promise<T> {
+  const name = new URL(url).pathname.slice(1)
+  await query(url, `ALTER DATABASE "${name}" SET deadlock_timeout = '3s'`)
+  return withClient(url, async other => {
+    await other.query("SET deadlock_timeout = '5min'")
+    await other.query(`BEGIN; INSERT INTO books (title, created_at) VALUES ('other', '2026')`)
+    const running = run()
+    running.catch(() => {})
+    await withClient(url, watch => stuck(watch, like))
+    await other.query('LOCK TABLE books IN SHARE UPDATE EXCLUSIVE MODE')
+    await other.query('ROLLBACK')
+    return running
+  })
+}
+
+test('an index whose making met a deadlock is made again', () =>
+  withPostgres(async url => {
+    await make(url)
+    const migrate = () => applyPostgres(url, indexed, { allowDestructive: false })
+    await inDeadlock(url, 'CREATE UNIQUE INDEX CONCURRENTLY%', migrate)
+    await postgres.requireSound(url)
+    assert.deepEqual(await planPostgres(url, indexed), [])
+    await query(url, 'DROP INDEX books__year__index')
+    await inDeadlock(url, 'CREATE INDEX CONCURRENTLY%', migrate)
+    await postgres.requireSound(url)
+    assert.deepEqual(await planPostgres(url, indexed), [])
+  }))
+
+test('a migration does not wait for who writes records', () =>
+  withPostgres(async url => {
+    await make(url)
+    await withClient(url, async other => {
+      await other.query(`BEGIN; INSERT INTO _records (kind, id, payload) VALUES ('a', 'b', '{}')`)
+      await applyPostgres(url, noted, { allowDestructive: false })
+      await other.query('COMMIT')
+    })
+    await postgres.requireSound(url)
+    await query(url, 'DROP INDEX "_records__owner"; DROP TABLE "_touched"')
+    await applyPostgres(url, plain, { allowDestructive: true })
+    assert.deepEqual(await query(url, `SELECT to_regclass('_records__owner')::text AS is`), [
+      { is: '_records__owner' },
+    ])
+  }))
+
+test('a user who may not make tables is told so', () =>
+  withPostgres(async url => {
+    const name = `mere_${new URL(url).pathname.slice(1)}`
+    await query(url, `CREATE ROLE "${name}" LOGIN`)
+    const own = new URL(url)
+    own.username = name
+    try {
+      await assert.rejects(openPostgres(plain, { url: own.href }), (error: Error) => {
+        assert.ok(error instanceof MigrationError, String(error))
+        assert.match(error.message, /permission denied for schema public/)
+        return true
+      })
+      await make(url)
+      await assert.rejects(openPostgres(plain, { url: own.href }), (error: Error) => {
+        assert.ok(error instanceof MigrationError, String(error))
+        assert.match(error.message, /permission denied for table _portico/)
+        return true
+      })
+    } finally {
+      await query(url, `DROP ROLE "${name}"`)
+    }
+  }))

@@ -1,0 +1,141 @@
+/** Nodes of an older and a newer model beside each other on one database, while what only adds is migrated. */
+import assert from 'node:assert/strict'
+import { type ChildProcess, fork } from 'node:child_process'
+import { once } from 'node:events'
+import { describe, test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { collection, model, string, unique, uuid } from '../../../src/index.ts'
+import { checkModel } from '../../../src/model/check.ts'
+import { type Migratable, migratables } from '../../databases/migratable.ts'
+import { until } from '../../databases/replicated.ts'
+import { Client, fields, listOfPosts } from '../blog.ts'
+import { access, books, keep, plain, title } from './migration-cases.ts'
+import { added, newer, newerUnsearched, older } from './rolling-models.ts'
+
+const program = fileURLToPath(new URL('old-node.ts', import.meta.url))
+
+interface Report {
+  readonly writes: number
+  readonly failures: readonly (readonly [string, number])[]
+}
+
+async function asked(child: ChildProcess, message: 'report' | 'stop'): Promise<Report> {
+  const answer = once(child, 'message')
+  child.send(message)
+  return (await answer)[0]
+}
+
+async function untilWritten(child: ChildProcess, more: number): Promise<void> {
+  const { writes } = await asked(child, 'report')
+  await until('the old node writes', async () => {
+    const report = await asked(child, 'report')
+    return report.writes + report.failures.length > writes + more
+  })
+}
+
+function requireAdded(item: Readonly<Record<string, unknown>>): void {
+  for (const [name, is] of Object.entries(added)) {
+    if (is instanceof RegExp) assert.match(String(item[name]), is, name)
+    else assert.deepEqual(item[name], is, name)
+  }
+}
+
+const listOfNotes = {
+  ...listOfPosts,
+  collection: 'notes',
+  select: fields('id', 'title', ...Object.keys(added)),
+}
+
+async function rolled(database: Migratable, at: string): Promise<void> {
+  const first = await database.open(at, older)
+  await new Client(first, older).create('notes', { title: 'the first' })
+  await first.close()
+  const child = fork(program, [at])
+  try {
+    await once(child, 'message')
+    await untilWritten(child, 20)
+    const store = await database.open(at, newer)
+    const client = new Client(store, newer)
+    await untilWritten(child, 50)
+    const { id } = await client.create('notes', { title: 'of the new node', words: 'of its own' })
+    await client.update('notes', id, { stars: 2, rank: 9 })
+    await untilWritten(child, 50)
+    const { failures } = await asked(child, 'stop')
+    assert.deepEqual(failures, [])
+    await once(child, 'exit')
+    const { items, total } = await client.list(listOfNotes, [0, 10_000])
+    assert.equal(total, items?.length)
+    for (const item of items ?? []) if (item.id !== id) requireAdded(item)
+    const found = await client.list({ ...listOfNotes, search: 2 }, [0, 10_000, 'old node'])
+    assert.equal(found.items?.length, (items?.length ?? 0) - 2)
+    await store.close()
+    await database.requireSound(at)
+    assert.deepEqual(await database.plan(at, newer), [])
+  } finally {
+    child.kill('SIGKILL')
+  }
+}
+
+for (const database of migratables) {
+  describe(database.name, () => {
+    test('a node of the older model writes before, during and after what is added', () =>
+      database.withEmpty(at => rolled(database, at)))
+
+    test('an older version starts beside fields that have defaults, and what it makes has them', () =>
+      database.withEmpty(async at => {
+        await (await database.open(at, newerUnsearched)).close()
+        const store = await database.open(at, older, false)
+        await new Client(store, older).create('notes', { title: 'of the old node' })
+        await store.close()
+        const next = await database.open(at, newerUnsearched)
+        const { items } = await new Client(next, newerUnsearched).list(listOfNotes, [0, 9])
+        assert.equal(items?.length, 1)
+        requireAdded(items?.[0] ?? {})
+        await next.close()
+      }))
+
+    test('a default that only the model has does not let an older version start beside its field', () =>
+      database.withEmpty(async at => {
+        const required = { fields: { title, code: string() } }
+        await (await database.open(at, books(required))).close()
+        const later = books({
+          fields: { title, code: string({ default: 'x' }), note: string({ optional: true }) },
+        })
+        await database.apply(at, later, { allowDestructive: false })
+        await assert.rejects(
+          database.open(at, books({ fields: { title } }), false),
+          /Drop the field books\.code/,
+        )
+      }))
+
+    test('a search that loses a field is not for a start to make: nodes that run write it', () =>
+      database.withEmpty(async at => {
+        const from = books({ fields: { ...keep, title: string({ searchable: true }) } })
+        const store = await database.open(at, from)
+        await assert.rejects(database.open(at, plain), /Make the search of books anew\..*portico migrate/s)
+        await new Client(store, from).create('books', { title: 'Emma' })
+        await store.close()
+        await database.apply(at, plain, { allowDestructive: false })
+        assert.deepEqual(await database.plan(at, plain), [])
+      }))
+
+    test('a new field whose default may be there only once is not for a start to add', () =>
+      database.withEmpty(async at => {
+        await (await database.open(at, plain)).close()
+        const among = books({
+          fields: { ...keep, code: string({ default: 'x' }) },
+          indexes: [unique('code', 'title')],
+        })
+        await assert.rejects(database.open(at, among), /unique index of books/)
+        const random = checkModel(
+          model({
+            books: collection({
+              access,
+              fields: { ...keep, title, code: uuid({ optional: true, unique: true }) },
+            }),
+          }),
+        )
+        await (await database.open(at, random)).close()
+      }))
+  })
+}

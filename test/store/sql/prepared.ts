@@ -1,0 +1,18 @@
+/** Whether PostgreSQL takes statements: it reads and plans each. */
+import pg from 'pg'
+import type { Model } from '../../../src/model/model.ts'
+import { preparedDatabase } from '../../databases/prepared.ts'
+
+/** Rejects with what PostgreSQL says of the first that it does not take. */
+export async function prepareAll(model: Model, statements: Iterable<string>): Promise<void> {
+  const { url, drop } = await preparedDatabase(model)
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  try {
+    let count = 0
+    for (const text of statements) await client.query(`PREPARE "s${count++}" AS ${text}`)
+  } finally {
+    await client.end()
+    await drop()
+  }
+}

@@ -1,0 +1,231 @@
+import assert from 'node:assert/strict'
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
+import { dirname, join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { describe, it } from 'node:test'
+import { backupText, restoreText } from '../../../../src/cli/backup.ts'
+import { user } from '../../../../src/principal.ts'
+import { BackupError, backUp, restore } from '../../../../src/store/sqlite/file/backup.ts'
+import { openSqlite } from '../../../../src/store/sqlite.ts'
+import { ordinaryUser } from '../../../databases/programs.ts'
+import { type Acknowledged, check } from '../../../faults/stored.ts'
+import { blog, Client, withFile } from '../../blog.ts'
+
+interface Filled {
+  readonly file: string
+  readonly copy: string
+  readonly client: Client
+  readonly write: (title: string) => Promise<number>
+  readonly close: () => Promise<void>
+}
+
+async function withBlog(use: (filled: Filled) => Promise<void>): Promise<void> {
+  await withFile(async file => {
+    const store = openSqlite(blog, { file })
+    const client = new Client(store)
+    const { id: author } = await client.create('users', { name: 'Ann', email: 'ann@example.com' })
+    const as = user(author, 'user', 'all')
+    const write = async (title: string) =>
+      (await client.create('posts', { title, body: 'x'.repeat(2000) }, as)).id
+    const copy = join(dirname(file), 'copy.db')
+    try {
+      await use({ file, copy, client, write, close: () => store.close() })
+    } finally {
+      await store.close()
+    }
+  })
+}
+
+const titles = (file: string): unknown[] => {
+  const database = new DatabaseSync(file)
+  try {
+    return database
+      .prepare('SELECT title FROM posts ORDER BY id')
+      .all()
+      .map(row => row.title)
+  } finally {
+    database.close()
+  }
+}
+
+const refused = (work: Promise<unknown>, says: RegExp) =>
+  assert.rejects(work, error => error instanceof BackupError && says.test(error.message))
+
+describe('a backup', () => {
+  it('is made while others write, and holds one moment of it', () =>
+    withBlog(async ({ file, copy, write }) => {
+      const before: Acknowledged = new Map()
+      for (let at = 0; at < 400; at++) before.set(await write(`before ${at}`), [`before ${at}`])
+      let writing = true
+      let during = 0
+      const writer = (async () => {
+        while (writing) await write(`during ${during++}`)
+      })()
+      const bytes = await backUp({ from: file, to: copy, overwrite: false })
+      writing = false
+      await writer
+      assert.ok(during > 0)
+      assert.equal(statSync(copy).size, bytes)
+      check(copy, before)
+      const found = titles(copy)
+      const numbers = found.slice(400).map(title => Number(String(title).replace('during ', '')))
+      assert.deepEqual(
+        numbers,
+        numbers.map((_, at) => at),
+      )
+    }))
+
+  it('ends while a process writes without a pause', () =>
+    withBlog(async ({ file, copy, write }) => {
+      await Promise.all(Array.from({ length: 6000 }, () => write('a')))
+      const other = new DatabaseSync(file, { timeout: 5000 })
+      let changes = 0
+      // Each step finds a database that another connection has changed: without a snapshot it would start anew.
+      const onProgress = (done: number, all: number) => {
+        changes++
+        assert.ok(done <= all)
+        other.exec(`UPDATE posts SET title = 'changed ${changes}' WHERE id = 1`)
+        assert.ok(changes < 50, 'the copy was started again and again')
+      }
+      await backUp({ from: file, to: copy, overwrite: false, onProgress })
+      other.close()
+      assert.ok(changes > 1)
+      assert.equal(titles(copy)[0], 'a')
+    }))
+
+  it('is one file, for its owner only', () =>
+    withBlog(async ({ file, copy, write }) => {
+      await write('one')
+      await backUp({ from: file, to: copy, overwrite: false })
+      assert.equal(statSync(copy).mode & 0o777, 0o600)
+      const others = readdirSync(dirname(copy)).filter(name => !name.startsWith('data.db'))
+      assert.deepEqual(others, ['copy.db'])
+    }))
+
+  it('replaces a file only where that is asked for', () =>
+    withBlog(async ({ file, copy, write }) => {
+      await write('one')
+      writeFileSync(copy, 'precious')
+      await refused(backUp({ from: file, to: copy, overwrite: false }), /--overwrite/)
+      assert.equal(readFileSync(copy, 'utf8'), 'precious')
+      await backUp({ from: file, to: copy, overwrite: true })
+      assert.deepEqual(titles(copy), ['one'])
+    }))
+
+  it('is refused onto the database itself, a folder, and where there is none', () =>
+    withBlog(async ({ file, copy }) => {
+      const overwrite = true
+      await refused(backUp({ from: file, to: file, overwrite }), /another file/)
+      mkdirSync(copy)
+      await refused(backUp({ from: file, to: copy, overwrite }), /not a file/)
+      await refused(backUp({ from: file, to: join(copy, 'none', 'a.db'), overwrite }), /no folder/)
+      await refused(backUp({ from: `${file}.none`, to: join(copy, 'a.db'), overwrite }), /no database/)
+    }))
+
+  it('of a damaged database is refused, and nothing is left of it', () =>
+    withBlog(async ({ file, copy, write, close }) => {
+      for (let at = 0; at < 100; at++) await write(`post ${at}`)
+      await close()
+      const bytes = readFileSync(file)
+      bytes.fill(0x55, 40_960, bytes.length - 4096)
+      writeFileSync(file, bytes)
+      await refused(backUp({ from: file, to: copy, overwrite: false }), /damaged|malformed|sound/)
+      assert.deepEqual(
+        readdirSync(dirname(copy)).filter(name => name.startsWith('copy')),
+        [],
+      )
+    }))
+
+  it('of PostgreSQL is left to its own tools', async () => {
+    const settings = { database: 'postgres://name:secret@host/blog' }
+    await assert.rejects(backupText(settings, 'a.db', false), /pg_dump/)
+    await assert.rejects(restoreText(settings, 'a.db', false), /pg_restore/)
+  })
+})
+
+describe('a restore', () => {
+  it('brings back what the backup holds, whatever was there', () =>
+    withBlog(async ({ file, copy, write, close }) => {
+      await write('kept')
+      await backUp({ from: file, to: copy, overwrite: false })
+      await write('lost')
+      await close()
+      await restore({ from: copy, to: file, overwrite: true })
+      const again = openSqlite(blog, { file })
+      const { id } = await new Client(again).create('posts', { title: 'new' }, user(1, 'user', 'all'))
+      await again.close()
+      assert.deepEqual(titles(file), ['kept', 'new'])
+      check(file, new Map([[id, ['new']]]))
+    }))
+
+  it('does not play the log of the database that was there', () =>
+    withBlog(async ({ file, copy, write, close }) => {
+      await write('kept')
+      await backUp({ from: file, to: copy, overwrite: false })
+      for (let at = 0; at < 50; at++) await write(`lost ${at}`)
+      const log = readFileSync(`${file}-wal`)
+      await close()
+      writeFileSync(`${file}-wal`, log)
+      await restore({ from: copy, to: file, overwrite: true })
+      assert.ok(!existsSync(`${file}-wal`))
+      assert.deepEqual(titles(file), ['kept'])
+    }))
+
+  it('is refused while the database is in use, and without being asked to replace it', () =>
+    withBlog(async ({ file, copy, write, close }) => {
+      await write('one')
+      await backUp({ from: file, to: copy, overwrite: false })
+      await write('two')
+      await refused(restore({ from: copy, to: file, overwrite: false }), /--overwrite/)
+      await refused(restore({ from: copy, to: file, overwrite: true }), /stop the service/)
+      await write('three')
+      await close()
+      assert.deepEqual(titles(file), ['one', 'two', 'three'])
+    }))
+
+  it('can be opened by whose folder it is, and by nobody else, whatever the rights of the backup', () =>
+    withBlog(async ({ file, copy, write, close }) => {
+      await write('one')
+      await backUp({ from: file, to: copy, overwrite: false })
+      await close()
+      const folder = dirname(file)
+      const { uid, gid } = ordinaryUser() ?? statSync(folder)
+      chownSync(folder, uid, gid)
+      for (const rights of [0o400, 0o644]) {
+        chmodSync(copy, rights)
+        await restore({ from: copy, to: file, overwrite: true })
+        const restored = statSync(file)
+        assert.deepEqual([restored.uid, restored.gid, restored.mode & 0o777], [uid, gid, 0o600])
+      }
+    }))
+
+  it('takes the place of a database that is damaged', () =>
+    withBlog(async ({ file, copy, write, close }) => {
+      await write('one')
+      await backUp({ from: file, to: copy, overwrite: false })
+      await close()
+      writeFileSync(file, 'this is no database, and longer than a header of one would be'.repeat(100))
+      await restore({ from: copy, to: file, overwrite: true })
+      assert.deepEqual(titles(file), ['one'])
+    }))
+
+  it('refuses what is no backup', () =>
+    withBlog(async ({ file, copy, write, close }) => {
+      await write('one')
+      await close()
+      writeFileSync(copy, 'nothing of the kind'.repeat(1000))
+      await refused(restore({ from: copy, to: file, overwrite: true }), /sound/)
+      writeFileSync(copy, '')
+      await refused(restore({ from: copy, to: file, overwrite: true }), /Portico/)
+      assert.deepEqual(titles(file), ['one'])
+    }))
+})

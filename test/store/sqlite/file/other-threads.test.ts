@@ -1,0 +1,94 @@
+/** What another thread or process has committed while this one held a snapshot. */
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { open, read } from 'node:fs'
+import { test } from 'node:test'
+import { promisify } from 'node:util'
+import { Worker } from 'node:worker_threads'
+import { createGuard } from '../../../../src/plan/guard.ts'
+import type { ItemShape } from '../../../../src/plan/plan.ts'
+import { system } from '../../../../src/principal.ts'
+import { openSqlite, type SqliteStore } from '../../../../src/store/sqlite.ts'
+import { blog, Client, fields, withFile } from '../../blog.ts'
+import { threadsIn } from './other-threads.ts'
+
+interface Bench {
+  readonly store: SqliteStore
+  /** The title, read at once. */
+  title(): string
+  /** Returns when the other thread has committed; meanwhile nothing else happens in this one. */
+  changeElsewhere(title: string): void
+}
+
+async function withOtherThread(sharesMemory: boolean, use: (bench: Bench) => Promise<void>): Promise<void> {
+  await withFile(async file => {
+    const [told, commits] = [
+      new Int32Array(new SharedArrayBuffer(4)),
+      new Int32Array(new SharedArrayBuffer(4)),
+    ]
+    const store = openSqlite(blog, { file, otherThreads: sharesMemory ? threadsIn(commits) : undefined })
+    const client = new Client(store)
+    const author = await client.create('users', { name: 'x', email: 'x@example.com' })
+    const { id } = await client.create('posts', { title: 'first', author_id: author.id })
+    const workerData = { file, told, commits, sharesMemory }
+    const thread = new Worker(new URL('other-thread.ts', import.meta.url), { workerData })
+    await once(thread, 'message')
+    const shape: ItemShape = { kind: 'item', collection: 'posts', id: 0, select: fields('title') }
+    const plan = createGuard(blog)({ shape, args: [id] }, system)
+    const title = () => {
+      const answer = store.read(plan)
+      if (answer instanceof Promise) return assert.fail('reads by key answer at once')
+      return String(JSON.parse(answer.text ?? '{}').title)
+    }
+    const changeElsewhere = (next: string) => {
+      const before = Atomics.load(told, 0)
+      thread.postMessage({ id, title: next })
+      assert.equal(Atomics.wait(told, 0, before, 10_000), 'ok')
+    }
+    try {
+      await use({ store, title, changeElsewhere })
+    } finally {
+      await thread.terminate()
+      await store.close()
+    }
+  })
+}
+
+test('another thread’s commit ends the snapshot at once, in the middle of a turn', async () => {
+  await withOtherThread(true, async ({ title, changeElsewhere }) => {
+    assert.equal(title(), 'first')
+    changeElsewhere('second')
+    assert.equal(title(), 'second')
+  })
+})
+
+test('another thread’s commit is counted by the version that credentials are remembered by', async () => {
+  await withOtherThread(true, async ({ store, changeElsewhere }) => {
+    const before = store.version('posts')
+    changeElsewhere('second')
+    assert.ok(store.version('posts') > before)
+  })
+})
+
+test('a request is not answered from the snapshot that something before it began', async () => {
+  await withOtherThread(false, async ({ store, title, changeElsewhere }) => {
+    const file = await promisify(open)(import.meta.filename, 'r')
+    const buffer = Buffer.alloc(1)
+    await new Promise<void>((resolve, reject) => {
+      // A snapshot of this phase of the event loop lives through the next one, in which requests are read.
+      setImmediate(() => {
+        assert.equal(title(), 'first')
+        read(file, buffer, 0, 1, 0, () => {
+          try {
+            store.refresh()
+            assert.equal(title(), 'second')
+            resolve()
+          } catch (error) {
+            reject(error)
+          }
+        })
+        changeElsewhere('second')
+      })
+    })
+  })
+})

@@ -1,0 +1,277 @@
+/** Plans of SQLite as data, and the rows that they can look at: from the statements that Portico makes. */
+
+import assert from 'node:assert/strict'
+import { DatabaseSync } from 'node:sqlite'
+import { test } from 'node:test'
+import { anyone, choice, collection, index, model, relation, text, unique } from '../../../../src/index.ts'
+import { checkModel } from '../../../../src/model/check.ts'
+import { createGuard } from '../../../../src/plan/guard.ts'
+import { orderById, totalOrder } from '../../../../src/plan/order.ts'
+import type { CompositeShape, Filter, ListShape, Selected } from '../../../../src/plan/plan.ts'
+import { system } from '../../../../src/principal.ts'
+import { estimatePlan, type PlanFacts } from '../../../../src/store/plans/estimate.ts'
+import { eachAccess, type PlanAccess } from '../../../../src/store/plans/steps.ts'
+import { createSchema } from '../../../../src/store/schema/sqlite/ddl.ts'
+import { schemaOf } from '../../../../src/store/schema/tables.ts'
+import { compositeSql } from '../../../../src/store/sql/composite.ts'
+import { countSql, itemSql, listSql, type Slice } from '../../../../src/store/sql/read.ts'
+import { sqlite } from '../../../../src/store/sql/sqlite.ts'
+import { arg, compile, type Sql } from '../../../../src/store/sql/writer.ts'
+import { parsePlan, tablesByAlias } from '../../../../src/store/sqlite/read/query-plan.ts'
+import { fields } from '../../blog.ts'
+
+const access = { read: anyone, create: anyone, update: anyone, delete: anyone }
+const declared = checkModel(
+  model({
+    posts: collection({
+      fields: {
+        title: text({ max: 200, searchable: true }),
+        status: choice(['draft', 'open']),
+        slug: text({ unique: true }),
+        author_id: relation('users', { inverse: 'posts' }),
+      },
+      indexes: [index('status', 'title')],
+      access,
+    }),
+    tags: collection({ fields: { name: text() }, access }),
+    post_tags: collection({
+      fields: { post_id: relation('posts', { inverse: 'post_tags' }), tag_id: relation('tags') },
+      indexes: [unique('post_id', 'tag_id')],
+      access,
+    }),
+  }),
+)
+const totals: Readonly<Record<string, number>> = {
+  posts: 100_000,
+  users: 1_000,
+  tags: 50,
+  post_tags: 300_000,
+  _search_posts: 100_000,
+}
+
+const guard = createGuard(declared)
+const database = new DatabaseSync(':memory:')
+for (const statement of createSchema(schemaOf(declared))) database.exec(statement)
+
+function planOf(sql: Sql) {
+  const { text } = compile(sql, '?')
+  const rows = database
+    .prepare(`EXPLAIN QUERY PLAN ${text}`)
+    .all()
+    .map(({ id, parent, notused, detail }) => [id, parent, notused, detail].map(value => value ?? null))
+  return { steps: parsePlan(rows), tables: tablesByAlias(text) }
+}
+
+const page: Slice = {
+  after: undefined,
+  limit: sqlite.limit(arg(1)),
+  offset: arg(0),
+  keys: false,
+}
+const posts: ListShape = {
+  kind: 'list',
+  collection: 'posts',
+  within: undefined,
+  filter: undefined,
+  search: undefined,
+  sort: orderById,
+  window: { kind: 'cursor', after: undefined, limit: 1 },
+  select: fields('id', 'title'),
+}
+const compare = (field: string): Filter => ({ kind: 'compare', field, operator: 'eq', param: 2 })
+const by = (field: string, descending = true) => [{ field, descending }]
+const listOf = (shape: Partial<ListShape>) => guard({ shape: { ...posts, ...shape }, args: [] }, system).shape
+const planOfList = (shape: Partial<ListShape>) => planOf(listSql(listOf(shape), page, sqlite))
+
+/** As the store knows them. `filtered`: see `PlanFacts`. */
+function estimate(plan: ReturnType<typeof planOf>, facts: Partial<PlanFacts> = {}) {
+  return estimatePlan(plan.steps, {
+    rowsOf: alias => totals[plan.tables.get(alias) ?? alias],
+    isKey: (_, columns) => columns.includes('slug') || columns.length === 2,
+    perKey: (_, columns) => (columns[0] === 'author_id' ? 100 : undefined),
+    take: 20,
+    counts: false,
+    filtered: () => false,
+    ...facts,
+  })
+}
+
+test('an access says its table, its index and what it is looked up by', () => {
+  const found: PlanAccess[] = []
+  eachAccess(planOfList({ filter: compare('status'), sort: totalOrder(by('title')) }).steps, each =>
+    found.push(each),
+  )
+  const [first] = found
+  assert.ok(first)
+  assert.deepEqual(
+    [first.access, first.table, first.index, first.covering, first.constraint, first.equal],
+    ['search', 't0', 'posts__status__title__index', true, 'status=?', ['status']],
+  )
+  assert.equal(planOfList({ sort: totalOrder(by('title')) }).tables.get('t0'), 'posts')
+})
+
+test('lists by id, and by an index without a filter behind it, look at what they give', () => {
+  for (const shape of [
+    {},
+    { sort: totalOrder(by('id')) },
+    { filter: compare('author_id') },
+    { filter: compare('status'), sort: totalOrder(by('title')) },
+    { sort: totalOrder(by('slug')) },
+  ]) {
+    const { most, bounded, walks, sorts, searches } = estimate(planOfList(shape))
+    assert.deepEqual(
+      { bounded, walks, sorts, searches },
+      { bounded: true, walks: false, sorts: 'none', searches: false },
+    )
+    assert.ok(most <= 40, `${most} rows`)
+  }
+})
+
+test('a list that no index sorts looks at the whole table, and sorts it', () => {
+  const unsorted = estimate(planOfList({ sort: totalOrder([...by('title'), ...by('status')]) }))
+  assert.deepEqual([unsorted.bounded, unsorted.sorts, unsorted.most], [false, 'all', 100_000])
+})
+
+test('a search by an index that is sorted expects the average of the key, and can be the whole table', () => {
+  const { most, expected, sorts, bounded } = estimate(
+    planOfList({ filter: compare('author_id'), sort: totalOrder(by('title')) }),
+  )
+  assert.deepEqual([most, expected, sorts, bounded], [100_000, 100, 'all', false])
+})
+
+test('an order that an index gives in part is sorted in groups', () => {
+  const plan = planOfList({ filter: compare('status'), sort: totalOrder([...by('title'), ...by('slug')]) })
+  const { sorts, most, expected } = estimate(plan, { perGroup: () => 3 })
+  assert.deepEqual([sorts, most, expected], ['groups', 100_000, 23])
+})
+
+test('a filter that no index serves walks until enough rows match', () => {
+  const plan = planOfList({ filter: compare('title') })
+  const { most, walks, sorts, bounded } = estimate(plan, { filtered: () => true })
+  assert.deepEqual([most, walks, sorts, bounded], [100_000, true, 'none', false])
+})
+
+test('a filter along a relation looks at one more row for each', () => {
+  const filter: Filter = {
+    kind: 'related',
+    relation: 'author',
+    filter: { kind: 'compare', field: 'role', operator: 'eq', param: 2 },
+  }
+  const { most, walks } = estimate(planOfList({ filter }), { filtered: () => true })
+  assert.deepEqual([most, walks], [200_000, true])
+})
+
+test('a search is told from other lists', () => {
+  const { searches, sorts, bounded } = estimate(planOfList({ search: 2, sort: totalOrder(by('title')) }))
+  assert.deepEqual([searches, sorts, bounded], [true, 'all', false])
+})
+
+test('values that the client lists are looked up one by one', () => {
+  const filter: Filter = { kind: 'compare', field: 'id', operator: 'in', param: 2 }
+  const { most, bounded } = estimate(planOfList({ filter }))
+  assert.deepEqual([most <= 200, bounded], [true, true])
+})
+
+test('a count looks at every row that it counts', () => {
+  const count = planOf(countSql(listOf({ filter: compare('status') }), sqlite))
+  const { most, expected, bounded } = estimate(count, { take: undefined })
+  assert.deepEqual([most, expected, bounded], [100_000, 1_000, false])
+})
+
+test('an item looks at its own row', () => {
+  const { shape } = guard(
+    { shape: { kind: 'item', collection: 'posts', id: 0, select: fields('id') }, args: [1] },
+    system,
+  )
+  const { most, bounded } = estimate(planOf(itemSql(shape, sqlite)), { take: undefined })
+  assert.deepEqual([most, bounded], [1, true])
+})
+
+const nested = (sort: ListShape['sort']): Selected => ({
+  kind: 'relation',
+  key: 'posts',
+  relation: 'posts',
+  select: fields('title'),
+  list: { filter: undefined, sort, limit: 1 },
+})
+const usersWith = (selected: Selected): CompositeShape => ({
+  kind: 'composite',
+  roots: [
+    {
+      kind: 'list',
+      key: 'users',
+      collection: 'users',
+      list: { filter: undefined, sort: orderById, limit: 0 },
+      select: [selected],
+    },
+  ],
+})
+
+test('lists in lists are multiplied, and are bounded where an index gives their order', () => {
+  const planOfNested = (sort: ListShape['sort']) =>
+    planOf(compositeSql(guard({ shape: usersWith(nested(sort)), args: [20, 20] }, system).shape, sqlite))
+  const quick = estimate(planOfNested(orderById))
+  assert.deepEqual([quick.bounded, quick.sorts], [true, 'none'])
+  assert.ok(quick.most >= 420 && quick.most <= 900, `${quick.most} rows`)
+  const slow = estimate(planOfNested(totalOrder(by('title'))))
+  assert.deepEqual([slow.bounded, slow.sorts], [false, 'all'])
+  assert.ok(slow.expected >= 2_000 && slow.expected <= 3_000, `${slow.expected} rows`)
+  assert.ok(slow.most >= 2_000_000)
+})
+
+/** Each as SQLite 3.46 or later writes it, where Portico's statements do not make one. */
+test('every text that SQLite writes is read', () => {
+  const only = (detail: string) => parsePlan([[2, 0, 0, detail]])[0]
+  for (const detail of [
+    'SCAN CONSTANT ROW',
+    'SCAN 2-ROW VALUES CLAUSE',
+    'SCAN (subquery-2)',
+    'SCAN t0 USING COVERING INDEX posts__a__index',
+    'SEARCH t1 EXISTS USING INTEGER PRIMARY KEY (rowid=?)',
+    'SEARCH q USING AUTOMATIC COVERING INDEX (tag_id=?)',
+    'SEARCH q USING AUTOMATIC PARTIAL COVERING INDEX (tag_id=?) LEFT-JOIN',
+    'SEARCH r USING PRIMARY KEY (kind=? AND id=?)',
+    'SEARCH t0 USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)',
+    'SEARCH t0 USING INDEX i (a=? AND ANY(b) AND (c,d)>(?,?))',
+    'SCAN _search_posts VIRTUAL TABLE INDEX 0:M2',
+    'CORRELATED LIST SUBQUERY 1',
+    'SCALAR SUBQUERY 12',
+    'MATERIALIZE q',
+    'CO-ROUTINE (subquery-1)',
+    'MULTI-INDEX OR',
+    'INDEX 1',
+    'MERGE (UNION ALL)',
+    'UNION USING TEMP B-TREE',
+    'COMPOUND QUERY',
+    'LEFT-MOST SUBQUERY',
+    'USE TEMP B-TREE FOR GROUP BY',
+    'USE TEMP B-TREE FOR DISTINCT',
+    'USE TEMP B-TREE FOR count(DISTINCT)',
+    'USE TEMP B-TREE FOR LAST TERM OF ORDER BY',
+    'USE TEMP B-TREE FOR LAST 2 TERMS OF ORDER BY',
+    'REUSE LIST SUBQUERY 1',
+    'BLOOM FILTER ON q (tag_id=?)',
+    'USING INDEX i FOR IN-OPERATOR',
+  ]) {
+    assert.notEqual(only(detail)?.kind, 'unknown', detail)
+  }
+  const mixed = only('SEARCH t0 USING INDEX i (a=? AND ANY(b) AND (c,d)>(?,?))')
+  assert.deepEqual(mixed?.kind === 'access' && [mixed.equal, mixed.ranged], [['a'], ['b', 'c', 'd']])
+  const tree = only('USE TEMP B-TREE FOR LAST 2 TERMS OF ORDER BY')
+  assert.equal(tree?.kind === 'tree' && tree.lastTerms, 2)
+})
+
+test('what is not known is never bounded', () => {
+  const steps = parsePlan([[2, 0, 0, 'SOMETHING NEW OF TABLE t0']])
+  assert.equal(estimatePlan(steps, { rowsOf: () => 1, take: 1 }).bounded, false)
+  const unknownTable = parsePlan([[2, 0, 0, 'SCAN t0']])
+  const { bounded, most } = estimatePlan(unknownTable, { rowsOf: () => undefined, take: 1 })
+  assert.deepEqual([bounded, most > 1e15], [false, true])
+})
+
+test('a key of several indexes, one after the other, is the sum of what they find', () => {
+  const filter: Filter = { kind: 'or', filters: [compare('author_id'), compare('status')] }
+  const { most, expected, bounded } = estimate(planOfList({ filter }))
+  assert.ok(most >= 100_000 && expected < most)
+  assert.equal(bounded, false)
+})

@@ -1,0 +1,238 @@
+/** Conditions on related rows: whichever way SQLite finds the rows, a list has the same items, total and next page. */
+
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { after, before, test } from 'node:test'
+import {
+  anyone,
+  collection,
+  currentUser,
+  field,
+  manyToMany,
+  model,
+  owner,
+  related,
+  relation,
+  role,
+  string,
+} from '../../../../src/index.ts'
+import { checkModel } from '../../../../src/model/check.ts'
+import type { JsonValue } from '../../../../src/model/fields/type.ts'
+import type { ReadAnswer } from '../../../../src/plan/answer.ts'
+import { createGuard } from '../../../../src/plan/guard.ts'
+import type { GuardedList, GuardedRead } from '../../../../src/plan/guarded.ts'
+import { totalOrder } from '../../../../src/plan/order.ts'
+import type { Filter, ListShape, Sort, Window } from '../../../../src/plan/plan.ts'
+import { system, user } from '../../../../src/principal.ts'
+import { sqlite } from '../../../../src/store/sql/sqlite.ts'
+import { compile, type Sql } from '../../../../src/store/sql/writer.ts'
+import type { Connection } from '../../../../src/store/sqlite/connection.ts'
+import { RelatedRows } from '../../../../src/store/sqlite/read/related-rows.ts'
+import type { Totals } from '../../../../src/store/sqlite/read/totals.ts'
+import { openSqlite, type SqliteStore } from '../../../../src/store/sqlite.ts'
+
+const member = related('memberships', field('user_id').eq(currentUser))
+
+const declared = checkModel(
+  model({
+    memberships: collection({
+      fields: { team_id: relation('teams', { inverse: 'memberships' }), user_id: relation('users') },
+      access: { read: anyone },
+    }),
+    teams: collection({ fields: { name: string(), kind: string() }, access: { read: anyone } }),
+    labels: collection({ fields: { name: string() }, access: { read: anyone } }),
+    task_labels: collection({
+      fields: { task_id: relation('tasks'), label_id: relation('labels') },
+      access: { read: anyone },
+    }),
+    tasks: collection({
+      fields: {
+        title: string(),
+        team_id: relation('teams', { optional: true, inverse: 'tasks' }),
+        owner_id: relation('users', { optional: true }),
+      },
+      relations: {
+        labels: manyToMany('labels', { through: 'task_labels', from: 'task_id', to: 'label_id' }),
+      },
+      access: { read: owner('owner_id').or(related('team', member), role('admin')) },
+    }),
+  }),
+)
+
+/** Of 1,500 tasks one in 100 is in a rare team, half in a common one; the oldest are in one that has no others. */
+const numbers = 'WITH RECURSIVE n(k) AS (SELECT 1 UNION ALL SELECT k + 1 FROM n WHERE k < 1500)'
+const time = (k: string) => `strftime('%Y-%m-%dT%H:%M:%fZ', 1700000000 + ${k}, 'unixepoch')`
+const filling = [
+  `${numbers} INSERT INTO users (id, name, email, role, created_at) SELECT k, 'u' || k, 'u' || k || '@example.com', 'user', ${time('k')} FROM n WHERE k <= 20`,
+  `${numbers} INSERT INTO teams (id, name, kind, created_at) SELECT k, 't' || k, CASE WHEN k = 7 THEN 'rare' WHEN k = 8 THEN 'empty' WHEN k = 9 THEN 'old' WHEN k % 2 = 0 THEN 'half' ELSE 'other' END, ${time('k')} FROM n WHERE k <= 100`,
+  `${numbers} INSERT INTO memberships (team_id, user_id, created_at) SELECT k, k % 19 + 1, ${time('k')} FROM n WHERE k <= 100`,
+  `${numbers} INSERT INTO labels (id, name, created_at) SELECT k, CASE WHEN k = 3 THEN 'rare' WHEN k = 4 THEN 'empty' ELSE 'l' || k % 2 END, ${time('k')} FROM n WHERE k <= 50`,
+  `${numbers} INSERT INTO tasks (id, title, team_id, owner_id, created_at)
+   SELECT k, 'task ' || k % 17, CASE WHEN k <= 150 THEN 9 WHEN k % 11 = 0 THEN NULL WHEN k * 7 % 100 IN (8, 9) THEN 10 ELSE k * 7 % 100 + 1 END, CASE WHEN k % 5 = 0 THEN k % 20 + 1 END, ${time('k * 7919 % 1000')} FROM n`,
+  `${numbers} INSERT INTO task_labels (task_id, label_id, created_at) SELECT k, CASE k * 31 % 50 + 1 WHEN 4 THEN 5 ELSE k * 31 % 50 + 1 END, ${time('k')} FROM n WHERE k % 3 > 0`,
+]
+
+const folder = mkdtempSync(join(tmpdir(), 'portico-related-'))
+const file = join(folder, 'data.db')
+/** The first looks each row up, the other walks 40 rows and then makes a set. */
+const stores: SqliteStore[] = []
+
+before(() => {
+  for (const walkedRows of [1_000_000, 40])
+    stores.push(openSqlite(declared, { file, walkedRows, cacheBytes: 0 }))
+  const database = new DatabaseSync(file)
+  for (const statement of filling) database.exec(statement)
+  database.close()
+  for (const store of stores) store.refresh()
+})
+after(async () => {
+  for (const store of stores) await store.close()
+  rmSync(folder, { recursive: true })
+})
+
+const is = (name: string): Filter => ({ kind: 'compare', field: name, operator: 'eq', param: 3 })
+const along = (relation: string, filter: Filter): Filter => ({ kind: 'related', relation, filter })
+const ofTeam = along('team', is('kind'))
+const ofLabel = along('labels', is('name'))
+
+const filters: readonly (readonly [name: string, filter: Filter, values: readonly string[]])[] = [
+  ['to one', ofTeam, ['rare', 'half', 'old', 'empty', 'nothing']],
+  ['to one twice', along('team', along('memberships', is('user_id'))), ['3', '19']],
+  ['many to many', ofLabel, ['rare', 'l0', 'empty']],
+  ['to many and back', along('team', along('tasks', is('title'))), ['task 3', 'nothing']],
+  ['either', { kind: 'or', filters: [ofTeam, ofLabel] }, ['rare', 'half']],
+  ['both', { kind: 'and', filters: [ofTeam, ofLabel] }, ['rare']],
+  ['none', { kind: 'not', filter: ofTeam }, ['half', 'nothing']],
+  [
+    'none of one or the other',
+    { kind: 'not', filter: { kind: 'and', filters: [ofTeam, ofLabel] } },
+    ['rare'],
+  ],
+]
+
+const sorts: readonly (readonly Sort[])[] = [
+  [],
+  [{ field: 'created_at', descending: true }],
+  [{ field: 'team_id', descending: false }],
+  [{ field: 'title', descending: true }],
+]
+
+/** The first two arguments page, the third is the parent's id. */
+const page = (total: 'exact' | 'none'): Window => ({ kind: 'page', offset: 0, limit: 1, total })
+
+function shapeOf(filter: Filter, sort: readonly Sort[], window: Window, within?: string): ListShape {
+  return {
+    kind: 'list',
+    collection: 'tasks',
+    within: within === undefined ? undefined : { collection: 'teams', relation: within, id: 2 },
+    filter,
+    search: undefined,
+    sort: totalOrder(sort),
+    window,
+    select: ['id', 'team_id'].map(name => ({ kind: 'field', key: name, field: name })),
+  }
+}
+
+const callers = [system, user(3, 'user', 'all')]
+const pages: readonly (readonly [offset: number, limit: number])[] = [
+  [3, 5],
+  [190, 20],
+  [230, 40],
+]
+
+for (const [name, filter, values] of filters) {
+  test(`${name}: the rows are the same in every order, of every page, for every caller`, async () => {
+    const guard = createGuard(declared)
+    for (const sort of sorts) {
+      for (const [total, within] of [['exact'], ['none'], ['none', 'tasks']] as const) {
+        const shape = shapeOf(filter, sort, page(total), within)
+        for (const who of callers) {
+          for (const value of values) {
+            const text: JsonValue = name === 'to one twice' ? Number(value) : value
+            for (const [offset, limit] of pages) {
+              const plan: GuardedRead = guard({ shape, args: [offset, limit, 10, text] }, who)
+              const [expected, found]: readonly ReadAnswer[] = await Promise.all(
+                stores.map(store => store.read(plan)),
+              )
+              assert.deepEqual(found, expected, `${value}, ${JSON.stringify(sort)}, from ${offset}`)
+            }
+          }
+        }
+      }
+    }
+  })
+}
+
+test('a walk by cursor meets each row once, and ends where the rows end', async () => {
+  const guard = createGuard(declared)
+  for (const value of ['rare', 'half', 'old']) {
+    const walks = stores.map(async store => {
+      const seen: unknown[] = []
+      let at: readonly JsonValue[] | undefined
+      for (;;) {
+        const keys = at === undefined ? undefined : [4, 5]
+        const window: Window = { kind: 'cursor', after: keys, limit: 1 }
+        const shape = shapeOf(ofTeam, [{ field: 'created_at', descending: true }], window)
+        const answer = await store.read(guard({ shape, args: [0, 7, 10, value, ...(at ?? [])] }, system))
+        if (answer.kind !== 'list') throw new TypeError('not a list')
+        seen.push(...JSON.parse(answer.text ?? 'null'))
+        if (!answer.next) return seen
+        at = answer.next
+      }
+    })
+    const walked = await Promise.all(walks)
+    assert.ok(Number(walked[0]?.length) > 10, value)
+    assert.deepEqual(walked[1], walked[0], value)
+  }
+})
+
+/** The ways in which 20 of 100,000 tasks are looked for, where a walk finds so many of them. */
+function waysOf(filter: Filter, facts: { total?: number; found: number; users?: number; sorts?: boolean }) {
+  const ways: string[] = []
+  const rows = (count: number) => Array.from({ length: count }, () => ['{}'])
+  const connection = {
+    explain: () => ({ text: '', rows: facts.sorts ? [[1, 0, 0, 'USE TEMP B-TREE FOR ORDER BY']] : [] }),
+    prepare(fragment: Sql) {
+      const { text } = compile(fragment, '?')
+      const way = text.includes('LIMIT 1000)') ? 'walk' : text.includes('EXISTS (') ? 'look up' : 'set'
+      return {
+        all() {
+          ways.push(way)
+          return rows(way === 'walk' ? facts.found : 20)
+        },
+      }
+    },
+  } as unknown as Connection
+  const totals = { of: (name: string) => ({ tasks: 100_000, users: facts.users ?? 1000 })[name] ?? 500 }
+  const context = { connection, totals: totals as unknown as Totals, walkedRows: 1000, dialect: sqlite }
+  const shape = createGuard(declared)(
+    { shape: shapeOf(filter, [], page('none')), args: [0, 20, 10, 'x'] },
+    system,
+  )
+  const slice = { after: undefined, limit: ['20'], offset: undefined, keys: false }
+  const size = { rows: () => 20, skipped: () => 0 }
+  const lists = new RelatedRows(shape.shape as GuardedList, slice, size, context)
+  lists.all({ args: shape.args, userId: null, slots: [] }, facts.total)
+  return ways.join(', ')
+}
+
+test('a list is walked where enough is to be found so, and read from a set where not', () => {
+  assert.equal(waysOf(ofTeam, { found: 20 }), 'walk')
+  assert.equal(waysOf(ofTeam, { found: 19 }), 'walk, set')
+  assert.equal(waysOf(ofTeam, { found: 20, sorts: true }), 'set')
+  assert.equal(waysOf(ofTeam, { total: 50_000, found: 20 }), 'walk')
+  // It lies elsewhere than in the newest rows, or wherever the list begins.
+  assert.equal(waysOf(ofTeam, { total: 50_000, found: 3 }), 'walk, set')
+  assert.equal(waysOf(ofTeam, { total: 1000, found: 20 }), 'set')
+  assert.equal(waysOf(ofTeam, { total: 0, found: 0 }), 'set')
+  const ofOwner = (name: string) => along('owner', is(name))
+  assert.equal(waysOf(ofOwner('name'), { total: 1000, found: 0, users: 100_000 }), 'set')
+  // To make the set would take longer than to look each row up, unless an index leads to it.
+  assert.equal(waysOf(ofOwner('name'), { total: 1000, found: 0, users: 1_000_000 }), 'look up')
+  assert.equal(waysOf(ofOwner('email'), { total: 1000, found: 0, users: 1_000_000 }), 'set')
+  // No set of ids leads to what does not match.
+  assert.equal(waysOf({ kind: 'not', filter: ofTeam }, { total: 1000, found: 0 }), 'look up')
+})

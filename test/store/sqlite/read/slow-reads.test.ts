@@ -1,0 +1,244 @@
+/** Which reads leave the event loop, and that they are answered as on it. */
+
+import assert from 'node:assert/strict'
+import { DatabaseSync } from 'node:sqlite'
+import { test } from 'node:test'
+import { createGuard } from '../../../../src/plan/guard.ts'
+import type { GuardedList, GuardedRead } from '../../../../src/plan/guarded.ts'
+import { totalOrder } from '../../../../src/plan/order.ts'
+import type { CompositeShape, Filter, ListShape } from '../../../../src/plan/plan.ts'
+import { type Principal, system, user } from '../../../../src/principal.ts'
+import { KnownLists, listMemory } from '../../../../src/store/read/known-lists.ts'
+import { shapeRun } from '../../../../src/store/read/shape-run.ts'
+import { ReadBudget } from '../../../../src/store/sqlite/read/budget.ts'
+import { pooledSnapshot, pooledStatements } from '../../../../src/store/sqlite/read/pooled.ts'
+import type { Totals } from '../../../../src/store/sqlite/read/totals.ts'
+import type { ReaderQuery } from '../../../../src/store/sqlite/reader-processes/messages.ts'
+import { openSqlite, type SqliteStore } from '../../../../src/store/sqlite.ts'
+import { Versions } from '../../../../src/store/versions.ts'
+import { blog, Client, fields, listOfPosts, withFile } from '../../blog.ts'
+
+const guard = createGuard(blog)
+const reader = user(1, 'user', 'all')
+/** A budget that a busy machine does not spend. */
+const readers = { count: 1, timeoutMs: 60_000, budgetMs: 60_000 }
+
+/** Posts of three authors, written past the store. */
+function fill(file: string, rows: number): void {
+  const database = new DatabaseSync(file)
+  database.exec(`INSERT INTO "posts" ("title", "body", "author_id", "created_at")
+    WITH RECURSIVE "c"("i") AS (SELECT 1 UNION ALL SELECT "i" + 1 FROM "c" WHERE "i" < ${rows})
+    SELECT 'title ' || ("i" * 7919 % 1000), CASE WHEN "i" % 3 THEN 'body ' || "i" END, 1 + "i" % 3, '2026-01-01T00:00:00.000Z'
+    FROM "c"`)
+  database.close()
+}
+
+async function withRows(rows: number, use: (file: string) => Promise<void>): Promise<void> {
+  await withFile(async file => {
+    const store = openSqlite(blog, { file })
+    const client = new Client(store)
+    for (const name of ['ann', 'ben', 'cleo']) {
+      await client.create('users', { name, email: `${name}@example.com` })
+    }
+    await client.create('posts', { title: 'a needle', author_id: 1 })
+    await store.close()
+    fill(file, rows)
+    await use(file)
+  })
+}
+
+const title = { field: 'title', descending: false }
+const titled = (operator: 'eq' | 'ne'): Filter => ({ kind: 'compare', field: 'title', operator, param: 2 })
+const cursor = { kind: 'cursor', after: [0], limit: 1 } as const
+const uncounted: ListShape['window'] = { kind: 'page', offset: 0, limit: 1, total: 'none' }
+const ofUser = { collection: 'users', relation: 'posts', id: 2 }
+
+type Case = readonly [name: string, shape: ListShape, args: readonly (string | number)[]]
+
+const quick: readonly Case[] = [
+  ['the first page', listOfPosts, [0, 5]],
+  ['a page after a cursor', { ...listOfPosts, window: cursor }, [9000, 5]],
+  ['a deep page by id', listOfPosts, [9000, 5]],
+  [
+    'a filter that finds something soon',
+    { ...listOfPosts, filter: titled('ne'), window: uncounted },
+    [0, 5, 'x'],
+  ],
+  ['a search', { ...listOfPosts, search: 2 }, [0, 5, 'needle']],
+  ['the first of a user', { ...listOfPosts, within: ofUser, window: { ...uncounted } }, [0, 5, 2]],
+]
+const slow: readonly Case[] = [
+  ['a sorted table', { ...listOfPosts, sort: totalOrder([title]) }, [0, 5]],
+  ['the end of a sorted table', { ...listOfPosts, sort: totalOrder([title]) }, [9000, 5]],
+  ['a count by a filter', { ...listOfPosts, filter: titled('eq') }, [0, 5, 'title 7']],
+  [
+    'a sorted cursor',
+    { ...listOfPosts, sort: totalOrder([title]), window: { ...cursor, after: undefined } },
+    [0, 5],
+  ],
+]
+
+function ask(store: SqliteStore, shape: ListShape, args: readonly (string | number)[], as: Principal) {
+  return store.read(guard({ shape, args }, as) as GuardedRead)
+}
+
+test('a read whose plan sorts or counts a large table runs in a process; quick ones and Portico’s own answer at once', async () => {
+  await withRows(10_000, async file => {
+    const [store, plain] = [openSqlite(blog, { file, readers }), openSqlite(blog, { file })]
+    try {
+      for (const [name, shape, args] of quick) {
+        const answer = ask(store, shape, args, reader)
+        assert.ok(!(answer instanceof Promise), name)
+        assert.deepEqual(answer, ask(plain, shape, args, reader), name)
+      }
+      assert.deepEqual(store.slowReads?.().done, 0)
+      for (const [name, shape, args] of slow) {
+        const answer = ask(store, shape, args, reader)
+        assert.ok(answer instanceof Promise, name)
+        assert.equal(
+          ask(store, shape, args, reader),
+          answer,
+          `${name}: who asks the same meanwhile shares it`,
+        )
+        assert.deepEqual(await answer, ask(plain, shape, args, reader), name)
+        assert.deepEqual(ask(store, shape, args, reader), await answer, `${name}: it is remembered`)
+        assert.ok(!(ask(store, shape, args, system) instanceof Promise), `${name}: for Portico itself`)
+      }
+      assert.equal(store.slowReads?.().done, slow.length)
+    } finally {
+      await store.close()
+      await plain.close()
+    }
+  })
+})
+
+test('a read that another caller waits for too queues in its own caller’s name', async () => {
+  await withRows(20_000, async file => {
+    const store = openSqlite(blog, { file, readers: { ...readers, count: 2 }, cacheBytes: 0 })
+    const answered: string[] = []
+    const shape: ListShape = { ...listOfPosts, sort: totalOrder([title]) }
+    const list = async (offset: number, as: Principal) => {
+      await ask(store, shape, [offset, 5], as)
+      answered.push(as.budgetKey)
+    }
+    const other = user(2, 'user', 'all')
+    try {
+      // Both processes have started: what they start with would wait for longer than the flood takes.
+      await Promise.all([ask(store, shape, [100, 5], reader), ask(store, shape, [101, 5], other)])
+      const flood = Array.from({ length: 30 }, (_, offset) => list(offset, reader))
+      await list(29, other)
+      assert.ok(answered.length < 15, `${answered.length} of the flood were answered first`)
+      await Promise.all(flood)
+    } finally {
+      await store.close()
+    }
+  })
+})
+
+test('every kind of read has the same answer in a process', async () => {
+  await withRows(400, async file => {
+    const store = openSqlite(blog, { file, readers: { ...readers, budgetMs: 0 }, cacheBytes: 0 })
+    const plain = openSqlite(blog, { file })
+    try {
+      for (const [name, shape, args] of [...quick, ...slow]) {
+        const paged = shape.window.kind === 'page' ? [args[0] === 9000 ? 390 : 0, ...args.slice(1)] : args
+        assert.deepEqual(await ask(store, shape, paged, reader), ask(plain, shape, paged, reader), name)
+      }
+      const absent = await ask(store, { ...listOfPosts, within: ofUser }, [0, 5, 99], reader)
+      assert.equal(absent.text, null)
+      const posts = {
+        kind: 'relation',
+        key: 'posts',
+        relation: 'posts',
+        select: fields('id', 'title'),
+        list: { filter: undefined, sort: totalOrder([title]), limit: 1, connection: { total: true } },
+      } as const
+      const shape: CompositeShape = {
+        kind: 'composite',
+        roots: [{ kind: 'item', key: 'user', collection: 'users', id: 0, select: [...fields('id'), posts] }],
+      }
+      const plan = guard({ shape, args: [2, 7] }, reader)
+      assert.deepEqual(await store.composite(plan), plain.composite(plan))
+      assert.ok((store.slowReads?.().done ?? 0) >= slow.length + 2)
+    } finally {
+      await store.close()
+      await plain.close()
+    }
+  })
+})
+
+test('a small table is sorted on the event loop, and beside it once it has grown', async () => {
+  await withRows(50, async file => {
+    const store = openSqlite(blog, { file, readers, cacheBytes: 0 })
+    try {
+      const [, shape, args] = slow[0] ?? assert.fail()
+      assert.ok(!(ask(store, shape, args, reader) instanceof Promise))
+      fill(file, 10_000)
+      store.refresh()
+      assert.ok(ask(store, shape, args, reader) instanceof Promise)
+    } finally {
+      await store.close()
+    }
+  })
+})
+
+test('a statement is ended when its budget is spent, and the same connection goes on', () => {
+  const database = new DatabaseSync(':memory:')
+  const budget = new ReadBudget(database, 1)
+  const endless = database.prepare(
+    'WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c) SELECT n FROM c WHERE (n % 61 <> 0 OR _within_budget()) AND n < 0',
+  )
+  const short = database.prepare('SELECT _within_budget() AS "n"')
+  database.exec('BEGIN')
+  assert.equal(
+    budget.run(() => endless.all()),
+    undefined,
+  )
+  assert.equal(
+    budget.run(() => short.get()?.n),
+    1,
+  )
+  assert.equal(short.get()?.n, 1, 'without a budget it never ends')
+  assert.ok(database.isTransaction)
+  assert.throws(() => budget.run(() => database.exec('SELECT * FROM "gone"')), /no such table/)
+})
+
+test('a deep page whose anchor moves while it is read is asked for again', async () => {
+  await withRows(2000, async file => {
+    const database = new DatabaseSync(file)
+    const [versions, orders] = [new Versions(), new Versions()]
+    const { shape } = guard({ shape: listOfPosts, args: [0, 5] }, reader) as { shape: GuardedList }
+    if (shape.window.kind !== 'page') return assert.fail()
+    const memory = listMemory({ versions, orders, keepsTotals: true })
+    const lists = new KnownLists(shape, shape.window, memory)
+    const totals = { of: () => 2000 } as unknown as Totals
+    const pooled = shapeRun(shape, pooledStatements({ totals, walkedRows: 1000 }), lists)
+    const page = async (offset: number, meanwhile = () => {}) => {
+      let asked = 0
+      const ask = async (queries: readonly ReaderQuery[]) => {
+        if (asked++ === 0) meanwhile()
+        return queries.map(({ sql, values }) => {
+          const statement = database.prepare(sql)
+          statement.setReturnArrays(true)
+          return statement.all(...values) as never
+        })
+      }
+      const inputs = { args: [offset, 5], userId: 1, slots: [] }
+      const answer = await pooled(inputs, pooledSnapshot(ask, { look() {} }))
+      const ids = (JSON.parse(answer.text ?? '') as { id: number }[]).map(({ id }) => id)
+      return { ids, asked }
+    }
+    assert.deepEqual(await page(1600), { ids: [1601, 1602, 1603, 1604, 1605], asked: 2 })
+    const inputs = { args: [1600, 5], userId: 1, slots: [] }
+    assert.equal(lists.skipped(inputs), 100, 'those on the way are known too')
+    assert.equal(lists.skipped({ ...inputs, args: [1100, 5] }), 100)
+    assert.deepEqual(await page(1600), { ids: [1601, 1602, 1603, 1604, 1605], asked: 1 })
+    const remove = () => {
+      database.exec('DELETE FROM "posts" WHERE "id" IN (10, 11)')
+      orders.bump(['posts'])
+    }
+    assert.deepEqual(await page(1700, remove), { ids: [1703, 1704, 1705, 1706, 1707], asked: 2 })
+    assert.deepEqual(await page(1600), { ids: [1603, 1604, 1605, 1606, 1607], asked: 2 })
+    database.close()
+  })
+})

@@ -1,0 +1,89 @@
+/** Another process holds the write lock of the file: how long writes wait for it, and what goes on meanwhile. */
+import assert from 'node:assert/strict'
+import { DatabaseSync } from 'node:sqlite'
+import { test } from 'node:test'
+import { setTimeout as wait } from 'node:timers/promises'
+import { openSqlite } from '../../../../src/store/sqlite.ts'
+import { blog, Client, withFile } from '../../blog.ts'
+import { failure } from '../../contract.ts'
+
+const BOUND = 1000
+
+interface Locked {
+  readonly client: Client
+  readonly id: number
+  unlock(): void
+}
+
+function withLocked(use: (locked: Locked) => Promise<void>): Promise<void> {
+  return withFile(async file => {
+    const store = openSqlite(blog, { file, busyTimeout: BOUND })
+    const client = new Client(store)
+    const { id } = await client.create('users', { name: 'Ann', email: 'ann@example.com' })
+    const other = new DatabaseSync(file)
+    other.exec('BEGIN IMMEDIATE')
+    try {
+      await use({ client, id, unlock: () => other.exec('ROLLBACK') })
+    } finally {
+      other.close()
+      await store.close()
+    }
+  })
+}
+
+/** Milliseconds from `since` until the write is refused. */
+async function refused(client: Client, id: number, since: number): Promise<number> {
+  await assert.rejects(client.update('users', id, { name: `Ann ${since}` }), failure('UNAVAILABLE'))
+  return performance.now() - since
+}
+
+test('a write waits for the lock as long as it may and no longer, also one that comes while others wait', () =>
+  withLocked(async ({ client, id }) => {
+    const began = performance.now()
+    const first = refused(client, id, began)
+    const later = wait(BOUND / 5).then(() => refused(client, id, began + BOUND / 5))
+    for (const waited of await Promise.all([first, later])) {
+      assert.ok(waited >= BOUND * 0.9, `${waited} ms`)
+      assert.ok(waited < BOUND * 1.6, `${waited} ms`)
+    }
+  }))
+
+test('reads are answered while a write waits for the lock', () =>
+  withLocked(async ({ client, id }) => {
+    let isWaiting = true
+    const write = refused(client, id, performance.now()).then(() => {
+      isWaiting = false
+    })
+    let reads = 0
+    for (; isWaiting; reads++) {
+      assert.deepEqual((await client.item('users', id)) as object, {
+        ...((await client.item('users', id)) as object),
+        name: 'Ann',
+      })
+      await wait(10)
+    }
+    await write
+    assert.ok(reads >= 10, `${reads} reads`)
+  }))
+
+test('a write that waits for the lock is stored when the lock is free', () =>
+  withLocked(async ({ client, id, unlock }) => {
+    const writes = ['one', 'two'].map(name => client.create('users', { name, email: `${name}@example.com` }))
+    await wait(BOUND / 4)
+    unlock()
+    const stored = await Promise.all(writes)
+    assert.deepEqual(
+      stored.map(answer => answer.id),
+      [id + 1, id + 2],
+    )
+  }))
+
+test('a stop does not wait for the lock longer than its writes may', () =>
+  withLocked(async ({ client, id }) => {
+    const began = performance.now()
+    const write = refused(client, id, began)
+    await wait(BOUND / 2)
+    await client.store.close()
+    assert.ok(performance.now() - began < BOUND * 1.6)
+    await write
+  }))

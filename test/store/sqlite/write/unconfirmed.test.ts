@@ -1,0 +1,262 @@
+/** A COMMIT that fails after its frames may be in the log: what is said of it, and what is taken afterwards. */
+import assert from 'node:assert/strict'
+import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite'
+import { test } from 'node:test'
+import { setTimeout as wait } from 'node:timers/promises'
+import { ApiError } from '../../../../src/errors.ts'
+import { slot, sql } from '../../../../src/store/sql/writer.ts'
+import { Connection } from '../../../../src/store/sqlite/connection.ts'
+import { isSurelyUndone } from '../../../../src/store/sqlite/failure.ts'
+import { Checkpoints } from '../../../../src/store/sqlite/file/checkpoints.ts'
+import { noOtherThreads } from '../../../../src/store/sqlite/file/other-threads.ts'
+import { CommitQueue } from '../../../../src/store/sqlite/write/commit.ts'
+import { WriteHealth } from '../../../../src/store/write-health.ts'
+import { withFile } from '../../blog.ts'
+
+const IOERR_FSYNC = 1034
+
+/** A database whose syncs fail while it is `broken`, as far as anybody can see who uses it. */
+class Failing extends DatabaseSync {
+  broken = false
+  errcode = IOERR_FSYNC
+  marks = 0
+
+  override exec(text: string): void {
+    if (text.includes('user_version')) {
+      this.marks++
+      if (this.broken) throw this.#failure()
+    }
+    super.exec(text)
+  }
+
+  override prepare(text: string): StatementSync {
+    const statement = super.prepare(text)
+    if (text !== 'COMMIT') return statement
+    const get: (...values: SQLInputValue[]) => unknown = statement.get.bind(statement)
+    const failing = () => {
+      if (!this.broken) return get()
+      super.exec('ROLLBACK')
+      throw this.#failure()
+    }
+    Object.defineProperty(statement, 'get', { value: failing })
+    return statement
+  }
+
+  #failure(): Error {
+    return Object.assign(new Error('disk I/O error'), { errcode: this.errcode })
+  }
+}
+
+interface Bench {
+  readonly database: Failing
+  readonly health: WriteHealth
+  readonly queue: CommitQueue<number, number>
+  /** How often checkpoints were given their turn. */
+  readonly after: { readonly count: number }
+  insert(n: number): Promise<number>
+  stored(): unknown[]
+}
+
+function withQueue(use: (bench: Bench) => Promise<void>): Promise<void> {
+  return withFile(async file => {
+    const database = new Failing(file, { timeout: 0 })
+    database.exec('PRAGMA journal_mode = WAL; CREATE TABLE numbers (n INTEGER PRIMARY KEY)')
+    const connection = new Connection(
+      database,
+      { file, otherThreads: noOtherThreads, busyTimeout: 0 },
+      () => {},
+    )
+    const statement = connection.prepare(sql`INSERT INTO numbers VALUES (${slot(0)})`)
+    const health = new WriteHealth()
+    const after = { count: 0 }
+    const { lock } = noOtherThreads
+    const queue = new CommitQueue<number, number>(connection, {
+      maxWaiting: 100,
+      lockWaitMs: 0,
+      lock,
+      atBegin() {},
+      atCommit() {},
+      afterCommit: () => void after.count++,
+      answer: n => n,
+      health,
+    })
+    const insert = (n: number) =>
+      queue.add(() => {
+        statement.run({ args: [], userId: null, slots: [n] })
+        return n
+      })
+    const stored = () =>
+      database
+        .prepare('SELECT n FROM numbers ORDER BY n')
+        .all()
+        .map(row => row.n)
+    try {
+      await use({ database, health, queue, after, insert, stored })
+    } finally {
+      queue.close()
+      connection.close()
+    }
+  })
+}
+
+async function refusalOf(write: Promise<unknown>): Promise<ApiError> {
+  const error = await write.then(
+    () => assert.fail('acknowledged'),
+    (cause: unknown) => cause,
+  )
+  assert.ok(error instanceof ApiError)
+  assert.equal(error.code, 'UNAVAILABLE')
+  return error
+}
+
+test('which failures of a COMMIT leave surely nothing', () => {
+  const withCode = (errcode: number) => Object.assign(new Error(), { errcode })
+  for (const code of [5, 6, 13, 19, 261, 517, 787])
+    assert.equal(isSurelyUndone(withCode(code)), true, `${code}`)
+  for (const code of [7, 10, 778, 1034, 4874, 11])
+    assert.equal(isSurelyUndone(withCode(code)), false, `${code}`)
+  assert.equal(isSurelyUndone(new Error()), false)
+})
+
+test('all who share the failed COMMIT may have been stored; those behind it are refused until the log is settled', () =>
+  withQueue(async ({ database, queue, insert, stored }) => {
+    database.broken = true
+    const together = await Promise.all([insert(1), insert(2)].map(refusalOf))
+    assert.deepEqual(
+      together.map(error => error.isUnconfirmed),
+      [true, true],
+    )
+    const behind = await refusalOf(insert(3))
+    assert.equal(behind.isUnconfirmed, false)
+    assert.equal(behind.message, 'Changes cannot be stored: the disk fails.')
+    assert.equal((await refusalOf(queue.confirm())).message, behind.message)
+    database.broken = false
+    const end = performance.now() + 10_000
+    const isSettled = () =>
+      queue.confirm().then(
+        () => true,
+        () => false,
+      )
+    while (!(await isSettled())) {
+      assert.ok(performance.now() < end, 'it goes on by itself')
+      await wait(10)
+    }
+    assert.equal(await insert(4), 4)
+    assert.deepEqual(stored(), [4])
+  }))
+
+test('a COMMIT that fails once is refused plainly, once a commit of nothing has made that true', () =>
+  withQueue(async ({ database, insert, stored }) => {
+    const { exec } = DatabaseSync.prototype
+    database.broken = true
+    Object.defineProperty(database, 'exec', {
+      configurable: true,
+      value(text: string) {
+        database.broken = false
+        database.marks += Number(text.includes('user_version'))
+        exec.call(database, text)
+      },
+    })
+    const error = await refusalOf(insert(1))
+    assert.equal(error.isUnconfirmed, false)
+    assert.equal(database.marks, 1)
+    assert.equal(await insert(2), 2)
+    assert.deepEqual(stored(), [2])
+  }))
+
+test('a full disk needs no such commit', () =>
+  withQueue(async ({ database, insert }) => {
+    database.broken = true
+    database.errcode = 13
+    const error = await refusalOf(insert(1))
+    assert.equal(error.isUnconfirmed, false)
+    assert.equal(database.marks, 0)
+    database.broken = false
+    assert.equal(await insert(2), 2)
+  }))
+
+test('who asks whether changes can be stored is answered by the writes that wait, else by a commit of nothing', () =>
+  withQueue(async ({ database, health, queue, after, insert }) => {
+    assert.equal(health.isProven, false)
+    await Promise.all([queue.confirm(), insert(1), queue.confirm()])
+    assert.equal(database.marks, 0)
+    await Promise.all([queue.confirm(), queue.confirm()])
+    assert.equal(database.marks, 1)
+    assert.equal(after.count, 2, 'else commits of nothing would fill the log')
+    assert.equal(health.isProven, true)
+    database.broken = true
+    assert.equal((await refusalOf(queue.confirm())).message, 'Changes cannot be stored: the disk fails.')
+    assert.equal(health.isProven, false)
+  }))
+
+test('a commit that holds nothing but refusals proves nothing', () =>
+  withQueue(async ({ database, health, queue }) => {
+    const refused = () =>
+      assert.rejects(
+        queue.add(() => {
+          throw new ApiError('NOT_FOUND')
+        }),
+        { code: 'NOT_FOUND' },
+      )
+    await refused()
+    assert.equal(health.isProven, false)
+    await Promise.all([queue.confirm(), refused()])
+    assert.equal(database.marks, 1)
+    assert.equal(health.isProven, true)
+  }))
+
+test('another process that writes at this moment does not make a service that can write look as if it could not', () =>
+  withQueue(async ({ database, queue, health }) => {
+    const other = new DatabaseSync(database.location() ?? '')
+    other.exec('BEGIN IMMEDIATE')
+    await queue.confirm()
+    assert.equal(health.isProven, false)
+    other.exec('ROLLBACK')
+    other.close()
+    await queue.confirm()
+    assert.equal(health.isProven, true)
+  }))
+
+/** A log of a thousand pages, `copied` of which are in the file already. */
+function checkpointsOn(copied: number, failure: { errcode: number } | undefined) {
+  const state = { failure, checkpoints: 0, unsafe: 0, now: 0 }
+  const connection = {
+    log: () => ({ pages: 1000, copied }),
+    checkpoint() {
+      state.checkpoints++
+      if (state.failure) throw Object.assign(new Error('disk I/O error'), state.failure)
+    },
+  } as unknown as Connection
+  const options = { onUnsafe: () => void state.unsafe++, clock: () => state.now }
+  return { state, checkpoints: new Checkpoints(connection, options) }
+}
+
+test('a checkpoint whose sync fails is done again where none had copied a page before it', () => {
+  const { state, checkpoints } = checkpointsOn(0, { errcode: IOERR_FSYNC })
+  checkpoints.run()
+  assert.match(checkpoints.trouble ?? '', /log of the database grows/)
+  checkpoints.run()
+  assert.equal(state.checkpoints, 1, 'not at once')
+  state.now = 1000
+  state.failure = undefined
+  checkpoints.run()
+  assert.equal(state.checkpoints, 2)
+  assert.equal(checkpoints.trouble, undefined)
+  assert.equal(state.unsafe, 0)
+})
+
+test('where one had, no checkpoint follows, and the process is told to end', () => {
+  const { state, checkpoints } = checkpointsOn(7, { errcode: IOERR_FSYNC })
+  checkpoints.run()
+  assert.equal(state.unsafe, 1)
+  state.now = 1e9
+  state.failure = undefined
+  checkpoints.run()
+  assert.equal(state.checkpoints, 1)
+})
+
+test('a file without room is no such case', () => {
+  const { state, checkpoints } = checkpointsOn(7, { errcode: 13 })
+  checkpoints.run()
+  assert.equal(state.unsafe, 0)
+})

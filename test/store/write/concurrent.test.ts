@@ -1,0 +1,156 @@
+/** Two stores on one PostgreSQL database, many things at once: the log has no gaps, and no answer is stale. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { user } from '../../../src/principal.ts'
+import type { Store } from '../../../src/store/store.ts'
+import { blog, Client, listOfPosts } from '../blog.ts'
+import { type Place, postgres } from '../databases.ts'
+
+async function withTwo(
+  use: (stores: readonly [Store, Store], place: Place) => Promise<void>,
+  options = {},
+): Promise<void> {
+  await postgres.within(async place => {
+    const first = await place.open(blog, options)
+    const second = await place.open(blog, options)
+    try {
+      await use([first, second], place)
+    } finally {
+      await first.close()
+      await second.close()
+    }
+  })
+}
+
+test('a reader of the log meets every event once, in order, and those of a row in the order of its changes', async () => {
+  await withTwo(async (stores, place) => {
+    const clients = stores.map(store => new Client(store))
+    const [one] = clients
+    assert.ok(one)
+    const { id: author } = await one.create('users', { name: 'x', email: 'x@example.com' })
+    const as = user(author, 'user', 'all')
+    const posts = await Promise.all([1, 2, 3].map(() => one.create('posts', { title: '0' }, as)))
+    let over = false
+    const readers = stores.map(async ({ changes }) => {
+      const seen: { event: number; id: number; title: string }[] = []
+      for (let last = 0, idle = 0; idle < 3; ) {
+        const found = await changes.after(last, 7)
+        idle = found.length === 0 && over ? idle + 1 : 0
+        seen.push(...found.map(({ event, id, row }) => ({ event, id, title: JSON.parse(row).title })))
+        last = found.at(-1)?.event ?? last
+        if (found.length === 0) await new Promise(resolve => setTimeout(resolve, 1))
+      }
+      return seen
+    })
+    const writers = clients.flatMap((client, at) =>
+      Array.from({ length: 6 }, async (_, writer) => {
+        for (let round = 0; round < 25; round++) {
+          const title = `${at}.${writer}.${round}`
+          if (round % 3 === 0) await client.create('posts', { title }, as)
+          else await client.update('posts', posts[(writer + round) % 3]?.id ?? 0, { title }, as)
+        }
+      }),
+    )
+    await Promise.all(writers)
+    over = true
+    const all = await place.rows('SELECT id FROM _events ORDER BY id')
+    const stored = new Map(
+      (await place.rows('SELECT id, title FROM posts')).map(row => [Number(row.id), String(row.title)]),
+    )
+    for (const seen of await Promise.all(readers)) {
+      assert.deepEqual(
+        seen.map(({ event }) => event),
+        all.map(({ id }) => Number(id)),
+      )
+      for (const { id } of posts) {
+        assert.equal(
+          seen.findLast(one => one.id === id)?.title,
+          stored.get(id),
+          'the last change is the last event',
+        )
+      }
+    }
+  })
+})
+
+test('an event that is not committed keeps back those after it, and is not skipped', async () => {
+  await withTwo(async ([store], place) => {
+    const client = new Client(store)
+    const { id: author } = await client.create('users', { name: 'x', email: 'x@example.com' })
+    const start = Number(await store.changes.last())
+    const lock = '(20591::bigint << 48) | (SELECT last_value FROM _events_id_seq)'
+    const event =
+      "INSERT INTO _events (at, collection, item_id, kind, data) VALUES ('', 'posts', 7, 'created', '{}')"
+    const begun = place.rows(
+      `BEGIN; SELECT pg_advisory_xact_lock_shared(${lock}); ${event}; SELECT pg_sleep(0.5); COMMIT`,
+    )
+    await new Promise(resolve => setTimeout(resolve, 200))
+    await client.create('posts', { title: 'after', author_id: author })
+    assert.deepEqual(await store.changes.after(start, 10), [])
+    const last = Promise.resolve(store.changes.last())
+    await begun
+    const found = await store.changes.after(start, 10)
+    assert.deepEqual(
+      found.map(({ event: number, id }) => [number - start, id]),
+      [
+        [1, 7],
+        [2, 1],
+      ],
+    )
+    assert.equal(await last, start + 2)
+  })
+})
+
+test('what was acknowledged by one node is in every answer of the other, however much goes on', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.nat({ max: 3 }), fc.nat({ max: 6 }), async (deletes, readersOfOther) => {
+      await withTwo(async stores => {
+        const [writer, reader] = stores.map(store => new Client(store))
+        assert.ok(writer && reader)
+        const { id: author } = await writer.create('users', { name: 'x', email: 'x@example.com' })
+        const as = user(author, 'user', 'all')
+        const made = await Promise.all(
+          Array.from({ length: 230 }, (_, at) => writer.create('posts', { title: `t${at}` }, as)),
+        )
+        const post = made.at(-1)?.id ?? 0
+        let acknowledged = 0
+        let over = false
+        const writing = (async () => {
+          for (let at = 1; at <= 25; at++) {
+            await writer.update('posts', post, { title: `v${at}` }, as)
+            acknowledged = at
+            if (at % 8 === 0 && at / 8 <= deletes) await writer.remove('posts', made[at]?.id ?? 0, as)
+          }
+          over = true
+        })()
+        const gone = () => Math.min(deletes, Math.floor(Math.max(0, acknowledged - 1) / 8))
+        const readOne = async () => {
+          while (!over) {
+            const least = acknowledged
+            const { title } = (await reader.item('posts', post, as)) as { title: string }
+            const version = title.startsWith('v') ? Number(title.slice(1)) : 0
+            assert.ok(version >= least, `${title} after v${least}`)
+          }
+        }
+        const readDeep = async () => {
+          while (!over) {
+            const least = gone()
+            const page: Awaited<ReturnType<Client['list']>> = await reader.list(listOfPosts, [210, 50], as)
+            const missing = 230 - Number(page.total)
+            assert.ok(missing >= least)
+            assert.equal(page.items?.length, 20 - missing)
+            assert.equal(page.items?.at(-1)?.id, post)
+          }
+        }
+        const reading = Array.from({ length: readersOfOther }, (_, at) =>
+          at % 2 === 0 ? readOne() : readDeep(),
+        )
+        await Promise.all([writing, ...reading])
+        const { title } = (await reader.item('posts', post, as)) as { title: string }
+        assert.equal(title, 'v25')
+      })
+    }),
+    { numRuns: 8 },
+  )
+})

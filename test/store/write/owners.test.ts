@@ -1,0 +1,202 @@
+/** What is kept of a user beside the items goes with the user, whichever way the user goes. */
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { anyone, collection, model, relation, string, users } from '../../../src/index.ts'
+import { checkModel } from '../../../src/model/check.ts'
+import { user } from '../../../src/principal.ts'
+import type { NewRecord } from '../../../src/records.ts'
+import type { Store } from '../../../src/store/store.ts'
+import { seededStores } from '../../databases/seeded-store.ts'
+import { Client } from '../blog.ts'
+import { databases, type Place } from '../databases.ts'
+
+const access = { read: anyone, create: anyone, update: anyone, delete: anyone }
+
+const firm = checkModel(
+  model({
+    teams: collection({ access, fields: { name: string() } }),
+    users: users({ fields: { team_id: relation('teams', { optional: true, onDelete: 'cascade' }) } }),
+    notes: collection({ access, fields: { by_id: relation('users') } }),
+  }),
+)
+
+const kinds = ['Consent', 'Grant', 'Passkey', 'Session', 'Totp']
+
+function recordsOf(owner: string | undefined): NewRecord[] {
+  return kinds.flatMap(kind =>
+    ['a', 'b'].map(name => ({
+      kind,
+      id: `${owner}:${name}`,
+      payload: '{}',
+      expiresAt: name === 'a' ? null : Number.MAX_SAFE_INTEGER,
+      grant: `g${owner}`,
+      owner,
+    })),
+  )
+}
+
+const admin = user(999, 'admin', 'all')
+const person = (name: string, team: number | null = null) => ({
+  name,
+  email: `${name}@example.com`,
+  team_id: team,
+})
+
+interface World {
+  readonly client: Client
+  readonly store: Store
+  readonly clock: { now: number }
+  open(): Promise<Store>
+  keep(records: readonly NewRecord[]): Promise<void>
+  /** How many records each has, as another connection sees it. */
+  left(): Promise<Record<string, number>>
+}
+
+async function inWorld(place: Place, use: (world: World) => Promise<void>): Promise<void> {
+  const clock = { now: 1_000_000 }
+  const open = () => place.open(firm, { now: () => clock.now })
+  const store = await open()
+  try {
+    await use({
+      client: new Client(store, firm),
+      store,
+      clock,
+      open,
+      keep: async all => void (await Promise.all(all.map(one => store.records.put(one)))),
+      async left() {
+        const text = 'SELECT "owner", count(*) AS "n" FROM "_records" GROUP BY "owner" ORDER BY "owner"'
+        return Object.fromEntries((await place.rows(text)).map(({ owner, n }) => [owner, Number(n)]))
+      },
+    })
+  } finally {
+    await store.close()
+  }
+}
+
+for (const database of databases) {
+  describe(`records of users on ${database.name}`, () => {
+    const within = (use: (world: World) => Promise<void>) => () =>
+      database.within(place => inWorld(place, use))
+
+    it(
+      'go in the same commit, of every kind, and only those of the user',
+      within(async ({ client, store, open, keep, left }) => {
+        const [ann, ben] = [
+          await client.create('users', person('ann')),
+          await client.create('users', person('ben')),
+        ]
+        await keep([...recordsOf(String(ann.id)), ...recordsOf(String(ben.id)), ...recordsOf(undefined)])
+        await keep([{ kind: 'Lasting', id: '1', payload: '{}', expiresAt: null, owner: String(ben.id) }])
+        const other = await open()
+        const versions = async (of: Store) => {
+          await of.refresh()
+          return [...kinds, 'Lasting'].map(kind => of.records.version(kind))
+        }
+        const [before, elsewhere] = [await versions(store), await versions(other)]
+        await client.remove('users', ann.id)
+        assert.deepEqual(await left(), { [ben.id]: 11, null: 10 })
+        assert.deepEqual(await store.records.byOwner('Totp', String(ann.id)), [])
+        const [after, there] = [await versions(store), await versions(other)]
+        assert.ok(kinds.every((_, at) => Number(after[at]) > Number(before[at])))
+        assert.ok(kinds.every((_, at) => Number(there[at]) > Number(elsewhere[at])))
+        assert.equal(after.at(-1), before.at(-1))
+        await other.close()
+      }),
+    )
+
+    it(
+      'stay where the deletion is refused',
+      within(async ({ client, keep, left }) => {
+        const ann = await client.create('users', person('ann'))
+        await client.create('notes', { by_id: ann.id })
+        await keep(recordsOf(String(ann.id)))
+        await assert.rejects(client.remove('users', ann.id), { code: 'CONFLICT' })
+        await assert.rejects(client.remove('users', ann.id, user(ann.id, 'user', 'all')), {
+          code: 'FORBIDDEN',
+        })
+        assert.deepEqual(await left(), { [ann.id]: 10 })
+      }),
+    )
+
+    it(
+      'go where the user goes with something else',
+      within(async ({ client, keep, left }) => {
+        const team = await client.create('teams', { name: 'one' })
+        const ids: number[] = []
+        for (const name of ['ann', 'ben']) ids.push((await client.create('users', person(name, team.id))).id)
+        const cleo = await client.create('users', person('cleo'))
+        await keep([...ids, cleo.id].flatMap(id => recordsOf(String(id))))
+        await client.remove('teams', team.id)
+        assert.deepEqual(await left(), { [cleo.id]: 10 })
+      }),
+    )
+
+    it(
+      'go with the next cleaning where they came too late, however many others there are',
+      within(async ({ client, clock, keep, left }) => {
+        const ann = await client.create('users', person('ann'))
+        const ben = await client.create('users', person('ben'))
+        await client.remove('users', ben.id)
+        const late = recordsOf(String(ben.id))
+        const many = Array.from({ length: 1200 }, (_, at) => ({
+          kind: `Kind${at % 7}`,
+          id: `x${at}`,
+          payload: '{}',
+          expiresAt: null,
+          owner: String(ann.id),
+        }))
+        const unowned = recordsOf(undefined)
+        await keep([...many, ...late, ...unowned])
+        for (let count = 0; count < 20 && String(ben.id) in (await left()); count++) {
+          clock.now += 5001
+          await client.create('teams', { name: 'a write' })
+          // PostgreSQL cleans after the answer.
+          await new Promise(resolve => setTimeout(resolve, 50))
+        }
+        assert.deepEqual(await left(), { [ann.id]: 1200, null: 10 })
+      }),
+    )
+
+    it(
+      'are never another’s: no id is given out again',
+      within(async ({ client, open, store }) => {
+        const ann = await client.create('users', person('ann'))
+        await client.remove('users', ann.id)
+        const ben = await client.create('users', person('ben'))
+        assert.ok(ben.id > ann.id)
+        await client.remove('users', ben.id)
+        await store.close()
+        const again = await open()
+        const cleo = await new Client(again, firm).create('users', person('cleo'))
+        assert.ok(cleo.id > ben.id)
+        await again.close()
+      }),
+    )
+  })
+}
+
+it('records of users go where policies lock the rows, for whoever may delete the user', async () => {
+  const inside = seededStores.find(({ name }) => name === 'PostgreSQL with row security')
+  assert.ok(inside)
+  const clock = { now: 1_000_000 }
+  const use = async ({ store }: { readonly store: Store }) => {
+    const client = new Client(store, firm)
+    const put = (owner: number) => Promise.all(recordsOf(String(owner)).map(one => store.records.put(one)))
+    const left = async () => (await Promise.all(kinds.map(kind => store.records.all(kind)))).flat().length
+    const ann = await client.create('users', person('ann'))
+    const ben = await client.create('users', person('ben'))
+    await put(ann.id)
+    await put(ben.id)
+    await client.remove('users', ann.id, admin)
+    assert.equal(await left(), 10)
+    await put(ann.id)
+    for (let count = 0; count < 20 && (await left()) > 10; count++) {
+      clock.now += 5001
+      await client.create('teams', { name: 'a write' })
+      await new Promise(resolve => setTimeout(resolve, 50))
+    }
+    assert.equal((await store.records.byOwner('Totp', String(ben.id))).length, 2)
+    assert.equal(await left(), 10)
+  }
+  await inside.within(firm, {}, use, () => clock.now)
+})

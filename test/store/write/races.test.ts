@@ -1,0 +1,198 @@
+/** What stores on one PostgreSQL database do to each other, and what is left when connections break. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { ApiError } from '../../../src/errors.ts'
+import { anyone, collection, model, relation, string } from '../../../src/index.ts'
+import { checkModel } from '../../../src/model/check.ts'
+import { entityTag } from '../../../src/plan/answer.ts'
+import { user } from '../../../src/principal.ts'
+import { Client } from '../blog.ts'
+import { failure } from '../contract.ts'
+import { lockedPostgres, type OpenOptions, type Place, postgres } from '../databases.ts'
+
+const access = { read: anyone, create: anyone, update: anyone, delete: anyone }
+const shop = checkModel(
+  model({
+    shelves: collection({ access, fields: { name: string({ max: 10_000, unique: true }) } }),
+    goods: collection({ access, fields: { name: string(), shelf_id: relation('shelves') } }),
+  }),
+)
+
+/** A test on each PostgreSQL, with the clients of two stores. */
+function race(
+  title: string,
+  use: (clients: readonly Client[], place: Place) => Promise<void>,
+  options?: OpenOptions,
+): void {
+  for (const { name, within } of [postgres, lockedPostgres]) {
+    test(`${title} (${name})`, () =>
+      within(async place => {
+        const stores = [await place.open(shop, options), await place.open(shop, options)]
+        try {
+          await use(
+            stores.map(store => new Client(store, shop, user(1, 'user', 'all'))),
+            place,
+          )
+        } finally {
+          for (const store of stores) await store.close()
+        }
+      }))
+  }
+}
+
+const each = <T>(
+  count: number,
+  clients: readonly Client[],
+  act: (client: Client, at: number) => Promise<T>,
+) =>
+  Promise.allSettled(
+    Array.from({ length: count }, (_, at) => act(clients[at % clients.length] ?? assert.fail(), at)),
+  )
+
+const done = (outcomes: readonly PromiseSettledResult<unknown>[]) =>
+  outcomes.filter(one => one.status === 'fulfilled').length
+
+function codes(outcomes: readonly PromiseSettledResult<unknown>[]): readonly string[] {
+  const failed = outcomes.flatMap(one => (one.status === 'rejected' ? [one.reason] : []))
+  return [...new Set(failed.map(error => (error instanceof ApiError ? error.code : String(error))))].sort()
+}
+
+race('of many who change an item only if it is as they know it, one does', async clients => {
+  const [one] = clients
+  assert.ok(one)
+  const { id, text } = await one.create('shelves', { name: 'a' })
+  const tag = [entityTag(text ?? '')]
+  const outcomes = await each(30, clients, (client, at) =>
+    client.updateIf('shelves', id, { name: `n${at}` }, tag),
+  )
+  assert.equal(done(outcomes), 1)
+  assert.deepEqual(codes(outcomes), ['PRECONDITION_FAILED'])
+})
+
+race(
+  'of many who want one unique value, one gets it; the others of the group are not harmed',
+  async clients => {
+    const outcomes = await each(40, clients, (client, at) =>
+      client.create('shelves', { name: at % 2 === 0 ? 'wanted' : `own ${at}` }),
+    )
+    assert.equal(done(outcomes), 21)
+    assert.deepEqual(codes(outcomes), ['CONFLICT'])
+  },
+)
+
+race('nothing refers to what was deleted meanwhile, and the totals are right', async (clients, place) => {
+  const [one] = clients
+  assert.ok(one)
+  const made = await each(12, clients, (client, at) => client.create('shelves', { name: `s${at}` }))
+  const ids = made.flatMap(outcome => (outcome.status === 'fulfilled' ? [outcome.value.id] : []))
+  const deeds = await each(72, clients, async (client, at) => {
+    const shelf = ids[at % ids.length] ?? 0
+    if (at % 3 === 0) await client.remove('shelves', shelf)
+    else await client.create('goods', { name: `g${at}`, shelf_id: shelf })
+  })
+  assert.ok(
+    codes(deeds).every(code => ['CONFLICT', 'NOT_FOUND', 'VALIDATION_FAILED'].includes(code)),
+    `${codes(deeds)}`,
+  )
+  const count = async (table: string) =>
+    Number((await place.rows(`SELECT count(*) AS n FROM ${table}`))[0]?.n)
+  for (const table of ['shelves', 'goods']) {
+    const [total] = await place.rows(`SELECT sum(n) AS n FROM _totals WHERE collection = '${table}'`)
+    assert.equal(Number(total?.n ?? 0), await count(table), table)
+  }
+  const lost = await place.rows('SELECT 1 FROM goods WHERE shelf_id NOT IN (SELECT id FROM shelves)')
+  assert.deepEqual(lost, [])
+})
+
+race('transactions that lock rows in different orders all come to an end', async clients => {
+  const [one] = clients
+  assert.ok(one)
+  const made = await each(6, clients, (client, at) => client.create('shelves', { name: `s${at}` }))
+  const ids = made.flatMap(outcome => (outcome.status === 'fulfilled' ? [outcome.value.id] : []))
+  for (let round = 0; round < 8; round++) {
+    const outcomes = await each(36, clients, (client, at) =>
+      client.update('shelves', ids[(at * 5 + round) % ids.length] ?? 0, { name: `${round}.${at}` }),
+    )
+    assert.equal(done(outcomes), 36, `${codes(outcomes)}`)
+  }
+})
+
+race(
+  'whatever connections are cut, what was acknowledged is there, and reads and writes go on',
+  async (clients, place) => {
+    let over = false
+    const cutting = (async () => {
+      while (!over) {
+        await place.rows(
+          "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'portico' AND datname = current_database() AND random() < 0.3",
+        )
+        await new Promise(resolve => setTimeout(resolve, 15))
+      }
+    })()
+    const acknowledged: string[] = []
+    await each(8, clients, async (client, at) => {
+      // A new connection must wait before it writes, and few live for so long.
+      for (let round = 0; round < 30 || (acknowledged.length <= 20 && round < 3000); round++) {
+        const name = `${at}.${round}`
+        await client.create('shelves', { name }).then(
+          () => acknowledged.push(name),
+          error => assert.equal(error.code, 'UNAVAILABLE'),
+        )
+        await client.item('shelves', 1).catch(error => assert.equal(error.code, 'UNAVAILABLE'))
+      }
+    })
+    over = true
+    await cutting
+    const stored = new Set((await place.rows('SELECT name FROM shelves')).map(row => String(row.name)))
+    assert.deepEqual(
+      acknowledged.filter(name => !stored.has(name)),
+      [],
+    )
+    assert.ok(acknowledged.length > 20, `${acknowledged.length}`)
+    await new Promise(resolve => setTimeout(resolve, 300))
+    await clients[0]?.create('shelves', { name: 'after all' })
+  },
+)
+
+race('a text that no index can hold is a fault of its field', async ([client]) => {
+  const text = (length: number) =>
+    Array.from({ length }, () => String.fromCodePoint(0x4e00 + Math.floor(Math.random() * 20_000))).join('')
+  const create = async (name: string) => client?.create('shelves', { name })
+  await assert.rejects(create(text(2000)), failure('VALIDATION_FAILED', 'name', 'too_long'))
+  await assert.rejects(create(text(9000)), failure('VALIDATION_FAILED'))
+  await create(text(500))
+})
+
+const clock = { now: Date.parse('2026-01-01T00:00:00Z') }
+const hour = 3_600_000
+
+race(
+  'old events and traces of commits go with later writes; ids are never given out again',
+  async ([client, other], place) => {
+    assert.ok(client && other)
+    for (const name of ['a', 'b', 'c']) await client.create('shelves', { name })
+    const nameOf = async (id: number) => ((await other.item('shelves', id)) as { name: string }).name
+    assert.equal(await nameOf(1), 'a')
+    await client.update('shelves', 1, { name: 'A' })
+    clock.now += 2 * hour
+    // Cleaning comes after the commit that it rides on.
+    for (const name of ['d', 'e']) await client.create('shelves', { name })
+    await new Promise(resolve => setTimeout(resolve, 100))
+    const ids = async () =>
+      (await place.rows('SELECT id FROM _events ORDER BY id')).map(({ id }) => Number(id))
+    assert.deepEqual(await ids(), [5, 6])
+    // What a transaction anywhere on the server may still need stays.
+    const traces = async () => (await place.rows("SELECT 1 FROM _touched WHERE xid > '0'::xid8")).length
+    for (let round = 0; (await traces()) > 4; round++) {
+      assert.ok(round < 100, 'traces go')
+      clock.now += hour
+      await client.update('shelves', 2, { name: `b${round}` })
+      await new Promise(resolve => setTimeout(resolve, 100))
+    }
+    assert.equal(await nameOf(1), 'A', 'whose trace is gone')
+    await client.create('shelves', { name: 'f' })
+    assert.ok(Number((await ids()).at(-1)) >= 7)
+    assert.equal(await nameOf(6), 'f')
+  },
+  { eventsKept: hour, now: () => clock.now },
+)

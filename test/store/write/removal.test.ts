@@ -1,0 +1,333 @@
+/** Deletions that take rows along, clear references or are refused: what is left, and the event of each row. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { anyone, collection, model, relation, string } from '../../../src/index.ts'
+import { checkModel } from '../../../src/model/check.ts'
+import { type Cascade, maxSilentCascade } from '../../../src/store/write/cascades.ts'
+import { Client } from '../blog.ts'
+import { databases } from '../databases.ts'
+
+const access = { read: anyone, create: anyone, update: anyone, delete: anyone }
+
+const storage = checkModel(
+  model({
+    boxes: collection({
+      access,
+      fields: {
+        label: string({ optional: true }),
+        within_id: relation('boxes', { optional: true, onDelete: 'cascade' }),
+      },
+    }),
+    things: collection({
+      access,
+      updatedAt: true,
+      fields: {
+        name: string({ searchable: true }),
+        box_id: relation('boxes', { onDelete: 'cascade' }),
+        spare_box_id: relation('boxes', { optional: true, onDelete: 'clear' }),
+      },
+    }),
+    links: collection({
+      access,
+      fields: { next_id: relation('links', { onDelete: 'cascade', unique: true }) },
+    }),
+    hens: collection({ access, fields: { egg_id: relation('eggs', { onDelete: 'cascade' }) } }),
+    eggs: collection({ access, fields: { hen_id: relation('hens', { onDelete: 'cascade' }) } }),
+    seals: collection({
+      access,
+      fields: {
+        thing_id: relation('things'),
+        box_id: relation('boxes', { optional: true, onDelete: 'cascade' }),
+      },
+    }),
+  }),
+)
+
+interface Event {
+  readonly kind: string
+  readonly collection: string
+  readonly id: number
+  readonly data: Record<string, unknown>
+  readonly changed: readonly string[] | null
+}
+
+interface OpenSeededStore {
+  readonly client: Client
+  /** A query, from another connection. */
+  rows(query: string): Promise<unknown[][]>
+  /** Statements, on one connection of their own. */
+  run(statements: string): Promise<void>
+  /** The events since the last call. */
+  events(): Promise<Event[]>
+}
+
+const counted = 'WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1000)'
+
+const named = (events: readonly Event[]) =>
+  events.map(({ kind, collection: of, id }) => `${kind} ${of} ${id}`).toSorted()
+
+for (const { name, within } of databases) {
+  test(`${name}: a deletion that takes more than ${maxSilentCascade} items with it is told, a smaller one counted`, () =>
+    within(async place => {
+      const told: Cascade[] = []
+      const store = await place.open(storage, { onCascade: cascade => told.push(cascade) })
+      try {
+        const client = new Client(store, storage)
+        const boxes = [await client.create('boxes', {}), await client.create('boxes', {})]
+        const [full, other] = boxes.map(box => box.id)
+        const spare = await client.create('things', {
+          name: 'x',
+          box_id: other ?? 0,
+          spare_box_id: full ?? 0,
+        })
+        const insert = (values: string, count: number) =>
+          place.run(
+            `INSERT INTO boxes (within_id, created_at) ${counted} SELECT ${values}, '' FROM n WHERE i <= ${count}`,
+          )
+        await insert(String(full), maxSilentCascade)
+        await insert(String(other), maxSilentCascade - 1)
+        await client.remove('boxes', full ?? 0)
+        assert.deepEqual(
+          told.map(({ durationMs, ...cascade }) => [durationMs > 0, cascade]),
+          [
+            [
+              true,
+              {
+                collection: 'boxes',
+                itemId: full,
+                removed: { boxes: maxSilentCascade + 1 },
+                cleared: { things: 1 },
+              },
+            ],
+          ],
+        )
+        await client.remove('boxes', other ?? 0)
+        assert.equal(told.length, 1)
+        assert.equal(store.counts().cascaded, 2 * maxSilentCascade + 1)
+        await assert.rejects(client.remove('things', spare.id), { code: 'NOT_FOUND' })
+      } finally {
+        await store.close()
+      }
+    }))
+
+  const isSqlite = name === 'SQLite'
+
+  /** Rows that were not added by the store: on PostgreSQL no trigger counts them. */
+  const added = async (table: string, count: number, rows: OpenSeededStore['rows']) => {
+    if (!isSqlite) await rows(`INSERT INTO _totals VALUES ('${table}', 99, ${count})`)
+  }
+
+  const inStorage = (use: (inside: OpenSeededStore) => Promise<void>): Promise<void> =>
+    within(async place => {
+      const store = await place.open(storage)
+      // PostgreSQL counts in bigint, which its driver gives as text.
+      const plain = (value: unknown) =>
+        typeof value === 'string' && /^\d+$/.test(value) ? Number(value) : value
+      const rows = async (text: string) =>
+        (await place.rows(text)).map(row => Object.values(row).map(value => plain(value)))
+      let seen = 0
+      const events = async (): Promise<Event[]> => {
+        const found = await rows(
+          `SELECT kind, collection, item_id, data, changed, id FROM _events WHERE id > ${seen} ORDER BY id`,
+        )
+        seen = Number(found.at(-1)?.[5] ?? seen)
+        return found.map(([kind, of, id, data, changed]) => ({
+          kind: String(kind),
+          collection: String(of),
+          id: Number(id),
+          data: JSON.parse(String(data)),
+          changed: changed === null ? null : JSON.parse(String(changed)),
+        }))
+      }
+      try {
+        await use({ client: new Client(store, storage), rows, run: text => place.run(text), events })
+        for (const table of ['boxes', 'things', 'seals', 'links', 'hens', 'eggs']) {
+          const [[total] = []] = await rows(`SELECT sum(n) FROM _totals WHERE collection = '${table}'`)
+          assert.deepEqual(
+            await rows(`SELECT count(*) FROM ${table}`),
+            [[total ?? 0]],
+            `the total of ${table}`,
+          )
+        }
+        if (isSqlite) assert.deepEqual(await rows('PRAGMA foreign_key_check'), [])
+        assert.deepEqual(
+          await rows(`SELECT ${isSqlite ? 'rowid' : 'id'} FROM _search_things ORDER BY 1`),
+          await rows('SELECT id FROM things ORDER BY id'),
+        )
+      } finally {
+        await store.close()
+      }
+    })
+
+  test(`${name}: what cascades goes with an event each, as it was; what is cleared stays with one of its own`, () =>
+    inStorage(async ({ client, rows, events }) => {
+      const outer = await client.create('boxes', { label: 'outer' })
+      const inner = await client.create('boxes', { label: 'inner', within_id: outer.id })
+      const other = await client.create('boxes', { label: 'other' })
+      const inside = await client.create('things', { name: 'a', box_id: inner.id, spare_box_id: outer.id })
+      const outside = await client.create('things', { name: 'b', box_id: other.id, spare_box_id: inner.id })
+      const versions = ['boxes', 'things', 'seals'].map(name => client.store.version(name))
+      await events()
+      await client.remove('boxes', outer.id)
+      const found = await events()
+      assert.deepEqual(
+        named(found),
+        [
+          `deleted boxes ${outer.id}`,
+          `deleted boxes ${inner.id}`,
+          `deleted things ${inside.id}`,
+          `updated things ${outside.id}`,
+        ].toSorted(),
+      )
+      const cleared = found.find(event => event.kind === 'updated')
+      assert.deepEqual(cleared?.changed, ['spare_box_id', 'updated_at'])
+      assert.equal(cleared?.data.spare_box_id, null)
+      assert.deepEqual(cleared?.data, await client.item('things', outside.id))
+      const gone = found.find(event => event.collection === 'things' && event.kind === 'deleted')
+      assert.deepEqual(
+        [gone?.data.name, gone?.data.box_id, gone?.data.spare_box_id],
+        ['a', inner.id, outer.id],
+      )
+      assert.deepEqual(await rows('SELECT label FROM boxes'), [['other']])
+      const grown = ['boxes', 'things', 'seals'].map(name => client.store.version(name))
+      assert.ok(Number(grown[0]) > Number(versions[0]) && Number(grown[1]) > Number(versions[1]))
+      assert.equal(grown[2], versions[2])
+    }))
+
+  test(`${name}: an item that something still refers to keeps everything in place`, () =>
+    inStorage(async ({ client, rows, events }) => {
+      const box = await client.create('boxes', { label: 'a' })
+      const thing = await client.create('things', { name: 'a', box_id: box.id })
+      const seal = await client.create('seals', { thing_id: thing.id })
+      await events()
+      await assert.rejects(client.remove('boxes', box.id), {
+        code: 'CONFLICT',
+        message: `Items of seals still refer to item ${thing.id} of things, by thing_id.`,
+      })
+      assert.deepEqual(await events(), [])
+      assert.deepEqual(await rows('SELECT count(*) FROM things'), [[1]])
+      await client.remove('seals', seal.id)
+      await client.remove('boxes', box.id)
+      assert.deepEqual(await rows('SELECT count(*) FROM things'), [[0]])
+    }))
+
+  test(`${name}: a reference that must not be lost is no hindrance when its item goes too, on whichever way`, () =>
+    inStorage(async ({ client, rows, events }) => {
+      const outer = await client.create('boxes', { label: 'outer' })
+      const inner = await client.create('boxes', { within_id: outer.id })
+      const deep = await client.create('things', { name: 'deep', box_id: inner.id })
+      const near = await client.create('things', { name: 'near', box_id: outer.id })
+      // Found on the way to the outer box, long before the thing that it seals, and long after it.
+      const seals = [
+        await client.create('seals', { thing_id: deep.id, box_id: outer.id }),
+        await client.create('seals', { thing_id: near.id, box_id: inner.id }),
+        await client.create('seals', { thing_id: near.id, box_id: outer.id }),
+      ]
+      await events()
+      await client.remove('boxes', outer.id)
+      assert.equal((await events()).filter(event => event.kind === 'deleted').length, 4 + seals.length)
+      assert.deepEqual(await rows('SELECT count(*) FROM seals'), [[0]])
+    }))
+
+  test(`${name}: one of many that refer, and does not go too, is enough to refuse`, () =>
+    inStorage(async ({ client, rows }) => {
+      const box = await client.create('boxes', {})
+      const thing = await client.create('things', { name: 'a', box_id: box.id })
+      for (let n = 0; n < 5; n++) await client.create('seals', { thing_id: thing.id, box_id: box.id })
+      const stays = await client.create('seals', { thing_id: thing.id })
+      await assert.rejects(client.remove('boxes', box.id), { code: 'CONFLICT' })
+      assert.deepEqual(await rows('SELECT count(*) FROM seals'), [[6]])
+      await client.remove('seals', stays.id)
+      await client.remove('boxes', box.id)
+      assert.deepEqual(await rows('SELECT count(*) FROM seals'), [[0]])
+    }))
+
+  test(`${name}: rows that refer to themselves or in a ring go`, () =>
+    inStorage(async ({ client, rows, events }) => {
+      const { id } = await client.create('boxes', {})
+      await client.update('boxes', id, { within_id: id })
+      const second = await client.create('boxes', { within_id: id })
+      await client.update('boxes', id, { within_id: second.id })
+      await events()
+      await client.remove('boxes', second.id)
+      assert.deepEqual(named(await events()), [`deleted boxes ${id}`, `deleted boxes ${second.id}`])
+      assert.deepEqual(await rows('SELECT count(*) FROM boxes'), [[0]])
+    }))
+
+  // Deeper than SQLite lets triggers nest.
+  const DEPTH = 1500
+  const WIDTH = 3000
+  const numbers = (count: number) =>
+    `WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < ${count})`
+  const chain = `INSERT INTO boxes (id, within_id, created_at)
+  ${numbers(DEPTH)} SELECT n, nullif(n - 1, 0), '2026-01-01T00:00:00.000Z' FROM numbers`
+  const insideLast = `INSERT INTO things (name, box_id, spare_box_id, created_at, updated_at)
+  ${numbers(WIDTH)} SELECT n, ${DEPTH}, 1, '2026-01-01T00:00:00.000Z', '2026-01-01T00:00:00.000Z' FROM numbers`
+
+  test(`${name}: a ring of any length goes`, () =>
+    inStorage(async ({ client, rows, events }) => {
+      await rows(chain)
+      await added('boxes', DEPTH, rows)
+      await client.update('boxes', 1, { within_id: DEPTH })
+      await events()
+      await client.remove('boxes', 1)
+      const found = await events()
+      assert.equal(new Set(named(found)).size, DEPTH)
+      assert.ok(found.every(event => event.kind === 'deleted'))
+      assert.equal(found.find(event => event.id === 1)?.data.within_id, DEPTH)
+      assert.deepEqual(await rows('SELECT count(*) FROM boxes'), [[0]])
+    }))
+
+  /** References are not checked. */
+  const fill = async (
+    table: string,
+    statement: string,
+    count: number,
+    rows: OpenSeededStore['rows'],
+    run: OpenSeededStore['run'],
+  ) => {
+    const [off, on] = isSqlite
+      ? ['PRAGMA foreign_keys = OFF', 'PRAGMA foreign_keys = ON']
+      : ['SET session_replication_role = replica', 'SET session_replication_role = origin']
+    await run(`${off}; ${statement}; ${on}`)
+    await added(table, count, rows)
+  }
+  const ring = (table: string, field: string, first: string) =>
+    `INSERT INTO ${table} (id, ${field}, created_at) ${numbers(DEPTH)} SELECT n, ${first}, '2026-01-01T00:00:00.000Z' FROM numbers`
+  const next = `n % ${DEPTH} + 1`
+
+  test(`${name}: a ring of references that may not be empty goes too, of one collection or of several`, () =>
+    inStorage(async ({ client, rows, run, events }) => {
+      await fill('links', ring('links', 'next_id', next), DEPTH, rows, run)
+      await fill('hens', ring('hens', 'egg_id', 'n'), DEPTH, rows, run)
+      await fill('eggs', ring('eggs', 'hen_id', next), DEPTH, rows, run)
+      await client.remove('links', 7)
+      assert.equal(new Set(named(await events())).size, DEPTH)
+      await client.remove('hens', 9)
+      assert.equal(new Set(named(await events())).size, 2 * DEPTH)
+      for (const table of ['links', 'hens', 'eggs'])
+        assert.deepEqual(await rows(`SELECT count(*) FROM ${table}`), [[0]])
+    }))
+
+  test(`${name}: one that refers to itself, and may not be empty, goes`, () =>
+    inStorage(async ({ client, rows, run }) => {
+      const one = `INSERT INTO links (id, next_id, created_at) VALUES (1, 1, '2026-01-01T00:00:00.000Z')`
+      await fill('links', one, 1, rows, run)
+      await client.remove('links', 1)
+      assert.deepEqual(await rows('SELECT count(*) FROM links'), [[0]])
+    }))
+
+  test(`${name}: a long chain and a wide collection go whole, each row with one event`, () =>
+    inStorage(async ({ client, rows, events }) => {
+      await rows(chain)
+      await added('boxes', DEPTH, rows)
+      await rows(insideLast)
+      await added('things', WIDTH, rows)
+      await client.remove('boxes', 1)
+      const found = await events()
+      assert.equal(found.length, DEPTH + WIDTH)
+      assert.equal(new Set(named(found)).size, DEPTH + WIDTH)
+      assert.ok(found.every(event => event.kind === 'deleted'))
+      assert.deepEqual(await rows('SELECT count(*) FROM things'), [[0]])
+    }))
+}

@@ -1,0 +1,229 @@
+/** What writes ask of the database, and when; and what their events tell. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { anyone, collection, json, model, owner, relation, role, string } from '../../../src/index.ts'
+import { checkModel } from '../../../src/model/check.ts'
+import type { JsonValue } from '../../../src/model/fields/type.ts'
+import { entityTag } from '../../../src/plan/answer.ts'
+import { always, and, not } from '../../../src/plan/condition.ts'
+import { createGuard } from '../../../src/plan/guard.ts'
+import type {
+  Condition,
+  GuardedCreate,
+  GuardedPlan,
+  GuardedSelected,
+  GuardedUpdate,
+  Path,
+} from '../../../src/plan/guarded.ts'
+import { type Principal, system, user } from '../../../src/principal.ts'
+import { publicFields } from '../../../src/store/sql/write.ts'
+import { openSqlite } from '../../../src/store/sqlite.ts'
+import { requireValues } from '../../../src/store/write/assign.ts'
+import { requireChecks, requireMatch } from '../../../src/store/write/checks.ts'
+import { isReturnable, placesOf, TEXT } from '../../../src/store/write/create.ts'
+import { mergedDocuments } from '../../../src/store/write/documents.ts'
+import { eventOf } from '../../../src/store/write/update.ts'
+import { Client, fields } from '../blog.ts'
+
+const access = { read: anyone, create: anyone, update: anyone, delete: anyone }
+
+const teams = checkModel(
+  model({
+    teams: collection({ access, fields: { name: string() } }),
+    players: collection({
+      access,
+      fields: {
+        name: string({ searchable: true }),
+        team_id: relation('teams', { optional: true, onDelete: 'clear' }),
+        notes: json({ optional: true }),
+        user_id: relation('users', { optional: true }),
+        secret: string({ optional: true, writeOnly: true }),
+        salary: string({ optional: true, access: { read: role('admin').or(owner('user_id')) } }),
+      },
+    }),
+  }),
+)
+const players = teams.collections.get('players') ?? assert.fail()
+const name = players.fields.get('name') ?? assert.fail()
+const toTeam = players.relations.get('team') ?? assert.fail()
+
+const named = (when: Condition = always): Condition => ({
+  kind: 'compare',
+  field: { field: name, when },
+  operator: 'eq',
+  operand: { kind: 'literal', value: 'Ann' },
+})
+const path = { relation: toTeam, target: teams.collections.get('teams') } as Path
+const inTeam: Condition = { kind: 'related', path, rows: always }
+const found: Condition = { kind: 'search', fields: [name], param: 0, isWhole: true }
+
+const conditions: readonly (readonly [what: string, condition: Condition, isOfTheRow: boolean])[] = [
+  ['a field', named(), true],
+  ['a field that may be missing', { kind: 'isNull', field: { field: name, when: always } }, true],
+  ['fields together', and(named(), not({ kind: 'isNull', field: { field: name, when: always } })), true],
+  ['a related row', inTeam, false],
+  ['its search words', found, false],
+  ['no related row', not(inTeam), false],
+  ['a field and a related row', and(named(), inTeam), false],
+  ['a field that a related row hides', named(inTeam), false],
+]
+
+const create = (of: Partial<GuardedCreate>) =>
+  ({ select: [], rows: always, after: [], ...of }) as unknown as GuardedCreate
+
+for (const [what, condition, isOfTheRow] of conditions) {
+  test(`what depends on ${what} is asked ${isOfTheRow ? 'in the INSERT' : 'when the row is there'}`, () => {
+    const selected: GuardedSelected = { kind: 'field', key: 'name', field: { field: name, when: condition } }
+    const shapes = [
+      create({ after: [{ condition, field: undefined }] }),
+      create({
+        after: [
+          { condition: named(), field: name },
+          { condition, field: undefined },
+        ],
+      }),
+      create({ rows: condition }),
+      create({ select: [selected] }),
+    ]
+    assert.deepEqual(
+      shapes.map(isReturnable),
+      shapes.map(() => isOfTheRow),
+    )
+  })
+}
+
+test('an answer with related rows is made when the row is there', () => {
+  const related = {
+    kind: 'relation',
+    key: 'team',
+    path,
+    rows: always,
+    when: always,
+    select: [],
+    list: undefined,
+  }
+  assert.equal(isReturnable(create({ select: [related as GuardedSelected] })), false)
+})
+
+const guard = createGuard(teams)
+
+function created(names: readonly string[], as: Principal, key = (field: string) => field): GuardedCreate {
+  const select = fields(...names).map(each => ({ ...each, key: key(each.key) }))
+  const set = [{ field: 'name', param: 0 }]
+  return guard(
+    { shape: { kind: 'create', collection: 'players', set, computed: [], select }, args: ['Ann'] },
+    as,
+  ).shape
+}
+
+test('the answer is the event’s very text where it holds all that the event does, and only there', () => {
+  const all = [...players.fields.keys()].filter(field => field !== 'secret')
+  const admin = user(1, 'admin', 'all')
+  const isEvent = (shape: GuardedCreate) => placesOf(shape).event === TEXT
+  assert.equal(isEvent(created(all, admin)), true)
+  assert.equal(isEvent(created(all.slice(0, -1), admin)), false, 'a field is left out')
+  assert.equal(isEvent(created(all.toReversed(), admin)), false, 'in another order')
+  assert.equal(isEvent(created(all, admin, field => `my_${field}`)), false, 'by other names')
+  assert.equal(isEvent(created([...all, 'secret'], system)), false, 'a field more')
+  assert.equal(isEvent(created(all, user(2, 'user', 'all'))), false, 'one is hidden in some rows')
+})
+
+test('an event names what changed, but for what nobody may read, and there is none where all of it is internal', () => {
+  const accounts = checkModel(model({})).collections.get('users') ?? assert.fail()
+  const changed = (of: typeof players, ...names: string[]) => {
+    const set = names.map(field => ({
+      field: of.fields.get(field) ?? assert.fail(field),
+      value: { kind: 'literal', value: null } as const,
+    }))
+    return eventOf({ collection: of } as GuardedUpdate, 1, set, ['answer', 'event'])
+  }
+  assert.deepEqual(changed(players, 'name', 'secret', 'team_id')?.changed, ['name', 'team_id'])
+  assert.deepEqual(changed(players, 'secret')?.changed, [])
+  assert.deepEqual(changed(accounts, 'password_hash', 'name')?.changed, ['name'])
+  assert.equal(changed(accounts, 'password_hash'), undefined)
+  assert.equal(changed(players, 'name')?.data, 'event')
+})
+
+test('events keep every field that may ever be shown, and no other', () => {
+  const accounts = checkModel(model({})).collections.get('users') ?? assert.fail()
+  const kept = (of: typeof players) => publicFields(of).map(each => each.name)
+  assert.ok(kept(players).includes('salary'), 'some may see it')
+  assert.ok(!kept(players).includes('secret'), 'it is write-only')
+  assert.ok(!kept(accounts).includes('password_hash'), 'it is internal')
+})
+
+test('a required field must have a value, where it is assigned at all', () => {
+  const set = ['name', 'team_id'].map(each => ({
+    field: players.fields.get(each) ?? assert.fail(each),
+    value: { kind: 'literal', value: null } as const,
+  }))
+  requireValues(set, ['Ann', null])
+  requireValues(set, [null, null], [false, true])
+  for (const changes of [undefined, [true, false]]) {
+    assert.throws(() => requireValues(set, [null, null], changes), {
+      code: 'VALIDATION_FAILED',
+      details: [{ field: 'name', code: 'required', message: 'This field must have a value.' }],
+    })
+  }
+})
+
+test('a check must be fulfilled: unknown is not enough', () => {
+  const check = { condition: always, field: undefined }
+  requireChecks([check], ['text', 1], 1)
+  for (const found of [0, null])
+    assert.throws(() => requireChecks([check], ['text', found], 1), { code: 'FORBIDDEN' })
+  const ofField = { condition: always, field: name }
+  assert.throws(() => requireChecks([ofField], [null], 0), /"name" of this item/)
+  requireChecks([ofField], [null], 0, new Set([name]))
+})
+
+test('a tag is compared whole', () => {
+  const tag = entityTag('{"id":1}')
+  requireMatch('*', '{"id":1}')
+  requireMatch(['"other"', tag], '{"id":1}')
+  for (const wanted of [[`W/${tag}`], [`"x", ${tag}`], [], ['*'], undefined]) {
+    assert.throws(() => requireMatch(wanted, '{"id":1}'), { code: 'PRECONDITION_FAILED' })
+  }
+})
+
+test('a patch that changes nothing is a change where the document is hidden', () => {
+  const notes = players.fields.get('notes') ?? assert.fail()
+  const set = [{ field: notes, value: { kind: 'param', param: 0 }, merges: true } as const]
+  const changed = (hidden: number, patch: JsonValue) =>
+    mergedDocuments(set, { args: [patch] } as unknown as GuardedPlan, ['{"a":1}', hidden], 0).map(
+      one => one.changed,
+    )
+  assert.deepEqual(
+    [changed(0, { a: 1 }), changed(0, { a: 2 }), changed(1, { a: 1 })],
+    [[false], [true], [true]],
+  )
+})
+
+test('what is remembered of rows that lose a reference is forgotten', async () => {
+  const store = openSqlite(teams, { file: ':memory:' })
+  const client = new Client(store, teams)
+  const { id: team_id } = await client.create('teams', { name: 'red' })
+  const { id } = await client.create('players', { name: 'Ann', team_id })
+  const team = async () => ((await client.item('players', id)) as { readonly team_id: unknown }).team_id
+  assert.deepEqual([await team(), await team()], [team_id, team_id])
+  await client.remove('teams', team_id)
+  assert.equal(await team(), null)
+  await store.close()
+})
+
+test('with a user goes what is kept of it, and nothing of another', async () => {
+  const store = openSqlite(teams, { file: ':memory:' })
+  const client = new Client(store, teams)
+  const ids: number[] = []
+  for (const name of ['ann', 'ben']) {
+    const { id } = await client.create('users', { name, email: `${name}@example.com` })
+    await store.records.put({ kind: 'Grant', id: name, payload: '{}', expiresAt: null, owner: String(id) })
+    ids.push(id)
+  }
+  const version = store.records.version('Grant')
+  await client.remove('users', ids[0] ?? 0)
+  assert.equal(store.records.get('Grant', 'ann'), undefined)
+  assert.ok(store.records.get('Grant', 'ben'))
+  assert.ok(store.records.version('Grant') > version)
+  await store.close()
+})

@@ -1,0 +1,66 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { ApiError } from '../../src/errors.ts'
+import { Quota } from '../../src/events/quota.ts'
+import type { Bound } from '../../src/graphql/engine.ts'
+import { GraphqlMetrics } from '../../src/graphql/metrics.ts'
+
+const bound = (operation: 'query' | 'mutation' | 'subscription', cost: number): Bound => ({
+  outcome: 'bound',
+  prepared: { outcome: 'prepared', operation, operationName: undefined },
+  cost,
+})
+
+describe('the metrics', () => {
+  it('count operations by kind, and costs in cumulative buckets', () => {
+    const metrics = new GraphqlMetrics()
+    for (const cost of [1, 5, 6, 5000, 5001]) metrics.started(bound('query', cost))
+    metrics.started(bound('mutation', 10))
+    const lines = metrics.text().split('\n')
+    for (const line of [
+      'portico_graphql_operations_total{kind="query"} 5',
+      'portico_graphql_operations_total{kind="mutation"} 1',
+      'portico_graphql_operations_total{kind="subscription"} 0',
+      'portico_graphql_cost_bucket{le="1"} 1',
+      'portico_graphql_cost_bucket{le="5"} 2',
+      'portico_graphql_cost_bucket{le="10"} 4',
+      'portico_graphql_cost_bucket{le="1000"} 4',
+      'portico_graphql_cost_bucket{le="5000"} 5',
+      'portico_graphql_cost_bucket{le="+Inf"} 6',
+      'portico_graphql_cost_sum 10023',
+      'portico_graphql_cost_count 6',
+    ]) {
+      assert.ok(lines.includes(line), line)
+    }
+  })
+  it('have a help and a type each', () => {
+    const lines = new GraphqlMetrics().text().trim().split('\n')
+    const names = new Set(
+      lines
+        .filter(line => !line.startsWith('#'))
+        .map(line => /^\w+?(?=(_bucket|_sum|_count)?[ {])/.exec(line)?.[0]),
+    )
+    assert.equal(names.size, 7)
+    for (const name of [...names].map(String)) {
+      assert.equal(lines.filter(line => line.startsWith(`# HELP ${name} `)).length, 1, name)
+      assert.equal(lines.filter(line => line.startsWith(`# TYPE ${name} `)).length, 1, name)
+    }
+  })
+})
+
+describe('a quota', () => {
+  it('is each caller’s own, and what is given back can be taken again', () => {
+    const quota = new Quota(2, 'things')
+    const isLimited = (error: unknown) => error instanceof ApiError && error.code === 'RATE_LIMITED'
+    quota.take('a')
+    quota.take('a')
+    assert.throws(() => quota.take('a'), isLimited)
+    quota.take('b')
+    quota.release('a')
+    quota.take('a')
+    assert.throws(() => quota.take('a'), isLimited)
+  })
+  it('of nothing allows nothing', () => {
+    assert.throws(() => new Quota(0, 'things').take('a'), /have 0 open things, and may have 0/)
+  })
+})

@@ -1,0 +1,50 @@
+/** What the workers of a process stand on. */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { GivenSettings } from '../../src/config.ts'
+import { newDatabase } from '../databases/postgres.ts'
+import { RedisServer } from '../databases/redis.ts'
+import { secretKey } from '../setups/postgres.ts'
+
+export interface Backend {
+  readonly name: string
+  open(): Promise<{ readonly settings: GivenSettings; close(): Promise<void> }>
+}
+
+export const sqlite: Backend = {
+  name: 'SQLite',
+  async open() {
+    const folder = mkdtempSync(join(tmpdir(), 'portico-workers-'))
+    return {
+      settings: { database: join(folder, 'test.db') },
+      close: async () => rmSync(folder, { recursive: true, force: true }),
+    }
+  },
+}
+
+const postgres: Backend = {
+  name: 'PostgreSQL',
+  async open() {
+    const { url, drop } = await newDatabase()
+    return { settings: { database: url, databaseConnections: 4, secretKeys: [secretKey] }, close: drop }
+  },
+}
+
+/** The same, with a Redis. `timeout`: a test counts exactly, however busy the machine is. */
+function withRedis({ name, open }: Backend): Backend {
+  return {
+    name: `${name} and Redis`,
+    async open() {
+      const [place, redis] = await Promise.all([open(), RedisServer.start()])
+      return {
+        settings: { ...place.settings, redis: { url: redis.url, timeout: 5000 } },
+        async close() {
+          await Promise.all([place.close(), redis.remove()])
+        },
+      }
+    },
+  }
+}
+
+export const places: readonly Backend[] = [sqlite, postgres, withRedis(postgres)]

@@ -1,0 +1,55 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { merged } from '../../src/workers/merge-metrics.ts'
+
+const worker = (requests: number, lag: number, memory: number, route = 'a') => `# HELP requests How many.
+# TYPE requests counter
+requests{route="${route}",status="2xx"} ${requests}
+# HELP duration_seconds How long.
+# TYPE duration_seconds histogram
+duration_seconds_bucket{le="1"} ${requests}
+duration_seconds_bucket{le="+Inf"} ${requests}
+duration_seconds_sum ${requests / 4}
+duration_seconds_count ${requests}
+
+# HELP nodejs_eventloop_lag_seconds Lag.
+# TYPE nodejs_eventloop_lag_seconds gauge
+nodejs_eventloop_lag_seconds ${lag}
+# HELP portico_replica_lag_bytes Lag.
+# TYPE portico_replica_lag_bytes gauge
+portico_replica_lag_bytes ${lag}
+# HELP process_resident_memory_bytes Memory.
+# TYPE process_resident_memory_bytes gauge
+process_resident_memory_bytes ${memory}
+`
+
+test('counters and histograms are added up, the process is told once, the worst lag counts', () => {
+  assert.equal(
+    merged([worker(3, 0.5, 1000), worker(5, 0.25, 1002)]),
+    worker(8, 0.5, 1002).replace('\n\n', '\n'),
+  )
+})
+
+test('a series that only one worker has stands as it is', () => {
+  const lines = merged([worker(3, 0, 1, 'a'), worker(5, 0, 1, 'b{} "x y" 7')]).split('\n')
+  assert.ok(lines.includes('requests{route="a",status="2xx"} 3'))
+  assert.ok(lines.includes('requests{route="b{} "x y" 7",status="2xx"} 5'))
+  assert.equal(lines.filter(line => line === '# TYPE requests counter').length, 1)
+})
+
+test('a worker that did not tell leaves the sum of the others', () => {
+  assert.equal(merged(['', worker(2, 0, 1)]), worker(2, 0, 1).replace('\n\n', '\n'))
+})
+
+test('figures that are no numbers stay what they are', () => {
+  const text = (value: string) => `# HELP x X.\n# TYPE x gauge\nx ${value}\n`
+  for (const value of ['+Inf', '-Inf', 'NaN', '1e+22', '0.1'])
+    assert.equal(merged([text(value)]), text(value))
+})
+
+test('what is a yes or no of each worker is one of all', () => {
+  const text = (value: number) =>
+    `# HELP portico_overloaded Whether.\n# TYPE portico_overloaded gauge\nportico_overloaded ${value}\n`
+  assert.equal(merged([text(1), text(0), text(1)]), text(1))
+  assert.equal(merged([text(0), text(0)]), text(0))
+})
