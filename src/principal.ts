@@ -25,7 +25,16 @@ export interface Principal {
   readonly budgetKey: string
   /** When the credential expires, in milliseconds since 1970; Infinity: it does not. */
   readonly expiresAt: number
+  /** The item of `oauth_apps` through which the user, or the app by itself, asks; null: no app. */
+  readonly appId: number | null
+  /** The grant, or the API key, with which everything ends that the credential has made; null: it ends with nothing. */
+  readonly grant: string | null
 }
+
+/** Through what a user asks. */
+export type Through = Pick<Principal, 'appId' | 'grant'>
+
+const throughNothing: Through = { appId: null, grant: null }
 
 const maxInterned = 10_000
 const interned = new Cache<string, AccessClass>(new CacheBound('access_classes', maxInterned))
@@ -46,7 +55,8 @@ const anonymousAccess = internAccess(null, 'all', false)
 
 /** Nobody signed in, at a client address. */
 export function anonymous(address: string): Principal {
-  return { userId: null, access: anonymousAccess, budgetKey: `address:${address}`, expiresAt: never }
+  const budgetKey = `address:${address}`
+  return { userId: null, access: anonymousAccess, budgetKey, expiresAt: never, appId: null, grant: null }
 }
 
 /** A signed-in user, through a credential that carries `scopes`. `budgetKey` defaults to the user's own. */
@@ -56,17 +66,24 @@ export function user(
   scopes: Scopes,
   budgetKey = `user:${id}`,
   expiresAt = never,
+  { appId, grant }: Through = throughNothing,
 ): Principal {
-  return { userId: id, access: internAccess(role, scopes, true), budgetKey, expiresAt }
+  return { userId: id, access: internAccess(role, scopes, true), budgetKey, expiresAt, appId, grant }
 }
 
 /** An app by itself (RFC 6749, 4.4): without a user, so rules that need one refuse it. */
-export function app(clientId: string, scopes: ReadonlySet<string>): Principal {
+export function app(
+  clientId: string,
+  scopes: ReadonlySet<string>,
+  { appId, grant }: Through = throughNothing,
+): Principal {
   return {
     userId: null,
     access: internAccess(null, scopes, false),
     budgetKey: `app:${clientId}`,
     expiresAt: never,
+    appId,
+    grant,
   }
 }
 
@@ -81,6 +98,8 @@ export const system: Principal = Object.freeze({
   access: Object.freeze({ key: 'system', signedIn: true, role: null, scopes: 'all', system: true }),
   budgetKey: 'system',
   expiresAt: never,
+  appId: null,
+  grant: null,
 })
 
 /** Whether the scopes contain `scope`; `write:x` covers `read:x`, `*` covers everything. */

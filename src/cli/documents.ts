@@ -14,7 +14,14 @@ function unused(): never {
   throw new Error('a document is checked without being executed')
 }
 
-const noRun: Run = { item: unused, list: unused, composite: unused, refusals: unused, write: unused }
+const noRun: Run = {
+  item: unused,
+  list: unused,
+  composite: unused,
+  refusals: unused,
+  write: unused,
+  transaction: unused,
+}
 
 async function engineOf(model: Model, settings: Settings): Promise<Engine> {
   const { createEngine } = await import('../graphql/execute/create-engine.ts')

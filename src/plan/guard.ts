@@ -15,11 +15,13 @@ import { type Settle, settleWrite } from './guard/settle.ts'
 import { guardCreate, guardDelete, guardUpdate } from './guard/write.ts'
 import type {
   GuardedComposite,
+  GuardedCompositeRead,
   GuardedCreate,
   GuardedDelete,
   GuardedItem,
   GuardedList,
   GuardedPlan,
+  GuardedRead,
   GuardedShape,
   GuardedUpdate,
   GuardedWrite,
@@ -35,6 +37,7 @@ import type {
   UpdateShape,
   WriteShape,
 } from './plan.ts'
+import type { ProgramPlan } from './transaction.ts'
 
 export { namesFor, readsEveryRow, staticRule } from './guard/model-view.ts'
 
@@ -51,6 +54,7 @@ export interface Guard {
   (plan: Plan<UpdateShape>, principal: Principal): GuardedPlan<GuardedUpdate>
   (plan: Plan<DeleteShape>, principal: Principal): GuardedPlan<GuardedDelete>
   (plan: Plan<WriteShape>, principal: Principal): GuardedWrite
+  (plan: ProgramPlan, principal: Principal): GuardedRead | GuardedCompositeRead | GuardedWrite
   (
     plan: Plan<CompositeShape | CreateShape | UpdateShape>,
     principal: Principal,

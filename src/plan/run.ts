@@ -13,6 +13,7 @@ import type {
   UpdateShape,
   WriteShape,
 } from './plan.ts'
+import type { Program } from './transaction.ts'
 
 export interface Run {
   item(plan: Plan<ItemShape>, principal: Principal): Awaitable<ItemAnswer>
@@ -21,6 +22,8 @@ export interface Run {
   /** What the guard leaves out of the answer to a plan; the same list for the same access class. */
   refusals(plan: Plan<CompositeShape | CreateShape | UpdateShape>, principal: Principal): readonly Refusal[]
   write(plan: Plan<WriteShape>, principal: Principal): Promise<WriteAnswer>
+  /** Guards each plan that the program yields, and runs all of it in one transaction. */
+  transaction<T>(program: Program<T>): Promise<T>
 }
 
 /** What a new item needs beyond the client's values, e.g. the hash of a new API key. */

@@ -7,7 +7,7 @@ import type { Reply } from '../call.ts'
 import { type Awaitable, then } from '../plan/answer.ts'
 import type { Store } from '../store/store.ts'
 
-type Runnable = Pick<Store, 'read' | 'composite' | 'write'>
+type Runnable = Pick<Store, 'read' | 'composite' | 'write' | 'transaction'>
 
 /** What the reads of one request took, in milliseconds, and what is said of the longest. */
 interface Timing {
@@ -51,6 +51,7 @@ export function serverTiming(insight: Store['queries']): ServerTiming {
       read: plan => timed(plan, each => store.read(each)),
       composite: plan => timed(plan, each => store.composite(each)),
       write: plan => store.write(plan),
+      transaction: program => store.transaction(program),
     }),
     reply(answer) {
       const timing: Timing = { durationMs: 0, longestMs: 0, said: undefined }

@@ -10,6 +10,7 @@ import type { Log } from '../observability/log.ts'
 import type { Awaitable, ItemAnswer, ListAnswer } from '../plan/answer.ts'
 import { createGuard, type Guard } from '../plan/guard.ts'
 import type { Run } from '../plan/run.ts'
+import type { GuardedProgram, Program } from '../plan/transaction.ts'
 import type { Records } from '../records.ts'
 import { openSqlite } from '../store/sqlite.ts'
 import type { Store } from '../store/store.ts'
@@ -130,12 +131,32 @@ export async function prepare(
 }
 
 /** Plans in, answers out: what is not guarded does not run. */
-export function createRun(guard: Guard, store: Pick<Store, 'read' | 'composite' | 'write'>): Run {
+export function createRun(
+  guard: Guard,
+  store: Pick<Store, 'read' | 'composite' | 'write' | 'transaction'>,
+): Run {
   return {
     item: (plan, principal) => store.read(guard(plan, principal)) as Awaitable<ItemAnswer>,
     list: (plan, principal) => store.read(guard(plan, principal)) as Awaitable<ListAnswer>,
     composite: (plan, principal) => store.composite(guard(plan, principal)),
     refusals: (plan, principal) => guard(plan, principal).shape.refusals,
     write: async (plan, principal) => store.write(guard(plan, principal)),
+    transaction: async program => store.transaction(guarded(guard, program)),
+  }
+}
+
+/** The program, with each of its plans guarded when it is yielded. */
+function guarded<T>(guard: Guard, { serial, principal, steps }: Program<T>): GuardedProgram<T> {
+  return {
+    serial,
+    *steps() {
+      const program = steps()
+      let step = program.next()
+      while (!step.done) {
+        const { value } = step
+        step = program.next(yield 'shape' in value ? guard(value, principal) : value)
+      }
+      return step.value
+    },
   }
 }

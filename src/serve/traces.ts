@@ -30,7 +30,7 @@ export function tracedSent(sent: Sent, traces: Traces | undefined, routeOf: (pat
   }
 }
 
-type Runnable = Pick<Store, 'read' | 'composite' | 'write'>
+type Runnable = Pick<Store, 'read' | 'composite' | 'write' | 'transaction'>
 
 export function tracedGuard(guard: Guard, traces: Traces | undefined): Guard {
   if (traces === undefined) return guard
@@ -51,5 +51,7 @@ export function tracedStore(store: Store, traces: Traces | undefined): Runnable 
     composite: plan => traces.step('read', about('composite'), () => store.composite(plan)),
     write: plan =>
       traces.step('write', about(plan.shape.kind, plan.shape.collection.name), () => store.write(plan)),
+    transaction: program =>
+      traces.step('transaction', about('transaction'), () => store.transaction(program)),
   }
 }

@@ -3,6 +3,7 @@ import { ApiError } from '../errors.ts'
 import type { Model } from '../model/model.ts'
 import type { Awaitable, CompositeAnswer, ReadAnswer, WriteAnswer } from '../plan/answer.ts'
 import type { GuardedCompositeRead, GuardedRead, GuardedWrite } from '../plan/guarded.ts'
+import type { GuardedProgram } from '../plan/transaction.ts'
 import type { Records } from '../records.ts'
 import { insightOf } from './advice/insight.ts'
 import { storageTrouble } from './postgres/connections/failure.ts'
@@ -63,6 +64,10 @@ class OpenStore implements Store {
   write(plan: GuardedWrite): Promise<WriteAnswer> {
     if (this.#closed) return Promise.reject(stopping())
     return this.#parts.writer.write(plan)
+  }
+
+  transaction<T>(_program: GuardedProgram<T>): Promise<T> {
+    return Promise.reject(new ApiError('INTERNAL_ERROR'))
   }
 
   refresh(): Awaitable<void> {

@@ -3,6 +3,7 @@ import { ApiError } from '../errors.ts'
 import type { Model } from '../model/model.ts'
 import type { Awaitable, CompositeAnswer, ReadAnswer, WriteAnswer } from '../plan/answer.ts'
 import type { GuardedCompositeRead, GuardedRead, GuardedWrite } from '../plan/guarded.ts'
+import type { GuardedProgram } from '../plan/transaction.ts'
 import { insightOf } from './advice/insight.ts'
 import { unfit } from './refusals.ts'
 import { makeFolder, prepareDatabase } from './schema/sqlite/migrate.ts'
@@ -90,6 +91,10 @@ class OpenStore implements SqliteStore {
   write(plan: GuardedWrite): Promise<WriteAnswer> {
     if (this.#closed) return Promise.reject(stopping())
     return this.#writer.write(plan)
+  }
+
+  transaction<T>(_program: GuardedProgram<T>): Promise<T> {
+    return Promise.reject(new ApiError('INTERNAL_ERROR'))
   }
 
   refresh(): void {

@@ -1,6 +1,7 @@
 /** What a database does for Portico. Every store passes the same contract suite. */
 import type { Awaitable, CompositeAnswer, ReadAnswer, WriteAnswer } from '../plan/answer.ts'
 import type { GuardedCompositeRead, GuardedRead, GuardedWrite } from '../plan/guarded.ts'
+import type { GuardedProgram } from '../plan/transaction.ts'
 import type { Records } from '../records.ts'
 import type { SlowRuns } from './advice/slow-lists.ts'
 
@@ -63,6 +64,11 @@ export interface Store {
    */
   write(plan: GuardedWrite): Promise<WriteAnswer>
   /**
+   * Runs several guarded plans, and changes of records, as one transaction. Settles only after the commit is durable.
+   * What the program throws undoes all of it, and rejects.
+   */
+  transaction<T>(program: GuardedProgram<T>): Promise<T>
+  /**
    * Notices what other processes have committed: afterwards `version`, of items and of records, counts every
    * commit that was acknowledged before the call, and reads see them. On SQLite reads do so by themselves.
    */
@@ -103,6 +109,14 @@ export interface Store {
   close(): Promise<void>
 }
 
+/** The numbers between which a reader may resume. */
+export interface LogBounds {
+  /** The highest number whose event was pruned, or was of a log that a restored backup has replaced; 0: none. */
+  readonly pruned: number
+  /** The highest number that was drawn; no smaller one can still come. */
+  readonly drawn: number
+}
+
 /** A committed change of one item. */
 export interface Change {
   /** Its number in the log; it grows in the order of commits. */
@@ -112,6 +126,17 @@ export interface Change {
   readonly id: number
   /** The row after the change, before it for a deletion, as JSON text; without internal and write-only fields. */
   readonly row: string
+  /** For an update, the row before it, as `row`; null for others, and where an older version of Portico wrote it. */
+  readonly before: string | null
+  /** For an update, the names of the fields that changed, internal ones too; null for others. */
+  readonly changed: readonly string[] | null
+  /** When it was committed: ISO 8601 UTC. */
+  readonly at: string
+  /** Who made it, and through which app (`oauth_apps`); null: nobody signed in, Portico itself, no app. */
+  readonly userId: number | null
+  readonly appId: number | null
+  /** The event's type where it is not the usual one of its kind, e.g. `webhook.paused`. */
+  readonly type: string | null
 }
 
 /** `from`: whether this store has committed, or something has come from elsewhere that it can now read. */
@@ -120,6 +145,7 @@ export type CommitListener = (from: 'here' | 'elsewhere') => void
 export interface Changes {
   /** The newest change's number; 0 when there is none. */
   last(): Awaitable<number>
+  bounds(): Awaitable<LogBounds>
   /** What came after a change, in the order of commits. */
   after(event: number, limit: number): Awaitable<readonly Change[]>
   /** Calls `listener` after commits of this store, and those of others once `look` or a read notices them. */

@@ -51,6 +51,7 @@ function inTurn(nodes: readonly Node[]): Store {
   const changes: Changes = {
     last: async () => (await next()).changes.last(),
     after: async (event, limit) => (await next()).changes.after(event, limit),
+    bounds: async () => (await next()).changes.bounds(),
     onCommit: listener => first.changes.onCommit(listener),
     look: () => first.changes.look(),
   }
@@ -60,6 +61,7 @@ function inTurn(nodes: readonly Node[]): Store {
     read: async plan => (await next()).read(plan),
     composite: async plan => (await next()).composite(plan),
     write: async plan => (await next()).write(plan),
+    transaction: async program => (await next()).transaction(program),
     refresh: () => first.refresh(),
     version: collection => first.version(collection),
     counts: () => first.counts(),

@@ -75,10 +75,7 @@ class Times {
  * @param timed the clock; processor time by default
  * @returns what is wrong, undefined if nothing is
  */
-export async function growthFault(
-  input: GrowthInput,
-  timed: Timed = cpuMs,
-): Promise<string | undefined> {
+export async function growthFault(input: GrowthInput, timed: Timed = cpuMs): Promise<string | undefined> {
   const { name, bound } = input
   const times = new Times(input, timed)
   const sizes = [64, 16, 4, 2, 1].map(part => bound / part)

@@ -5,13 +5,13 @@ import { newAppHook } from '../../../src/auth/server/clients/app-hooks.ts'
 import type { Call, Reply } from '../../../src/call.ts'
 import type { JsonValue } from '../../../src/model/fields/type.ts'
 import type { Model } from '../../../src/model/model.ts'
-import type { Awaitable, ItemAnswer, ListAnswer } from '../../../src/plan/answer.ts'
 import { createGuard } from '../../../src/plan/guard.ts'
 import { orderById } from '../../../src/plan/order.ts'
 import type { ListShape } from '../../../src/plan/plan.ts'
 import type { CreateHooks, Run } from '../../../src/plan/run.ts'
 import { type Principal, system } from '../../../src/principal.ts'
 import { createRest, errorReply } from '../../../src/rest/rest.ts'
+import { createRun } from '../../../src/serve/store.ts'
 import type { Store } from '../../../src/store/store.ts'
 
 export type OpenStore = (model: Model) => Promise<{ readonly store: Store; close(): Promise<void> }>
@@ -81,17 +81,6 @@ export function toCall({ method = 'GET', url, headers = {}, body }: Request): Ca
 
 const notTheBenchs = { kind: 'compare', field: 'name', operator: 'ne', param: 2 } as const
 
-export function createRun(model: Model, store: Store): Run {
-  const guard = createGuard(model)
-  return {
-    item: (plan, principal) => store.read(guard(plan, principal)) as Awaitable<ItemAnswer>,
-    list: (plan, principal) => store.read(guard(plan, principal)) as Awaitable<ListAnswer>,
-    composite: (plan, principal) => store.composite(guard(plan, principal)),
-    refusals: (plan, principal) => guard(plan, principal).shape.refusals,
-    write: async (plan, principal) => store.write(guard(plan, principal)),
-  }
-}
-
 /** The name of the keys that a bench itself makes for its callers: they are no part of what a dump shows. */
 export const benchKey = "the bench's own"
 
@@ -143,7 +132,7 @@ export function dumpCollection(model: Model, run: Run, name: string): Promise<st
 /** The face alone, on a store of its own. */
 export async function openBench(model: Model, openStore: OpenStore): Promise<Bench> {
   const { store, close } = await openStore(model)
-  const run = createRun(model, store)
+  const run = createRun(createGuard(model), store)
   const rest = createRest({ model, run, hooks, baseUrl: undefined })
   return {
     run,

@@ -5,11 +5,13 @@ import { generateKey, keyHash, keyPrefix } from '../../../src/auth/key.ts'
 import type { Reply } from '../../../src/call.ts'
 import { type GivenSettings, readSettings } from '../../../src/config.ts'
 import type { Model } from '../../../src/model/model.ts'
+import { createGuard } from '../../../src/plan/guard.ts'
 import type { Run } from '../../../src/plan/run.ts'
 import type { Principal } from '../../../src/principal.ts'
+import { createRun } from '../../../src/serve/store.ts'
 import { type Service, start } from '../../../src/serve.ts'
 import type { Store } from '../../../src/store/store.ts'
-import { type Bench, benchKey, createRun, dumpAll, type Request, seedItem, toCall } from './bench.ts'
+import { type Bench, benchKey, dumpAll, type Request, seedItem, toCall } from './bench.ts'
 import type { Kind } from './databases.ts'
 
 /** Added on the way: see `Reply`. Each must be there, and is no part of what the face answered. */
@@ -99,7 +101,7 @@ interface Served {
 
 /** A bench whose requests go to a service by HTTP. */
 export function benchOver({ model, store, url, close }: Served): Bench {
-  const run = createRun(model, store)
+  const run = createRun(createGuard(model), store)
   const agent = new Agent({ keepAlive: true, maxSockets: 4 })
   const credentials = new Map<Principal, Promise<Credential>>()
 

@@ -4,11 +4,13 @@ import { ApiError } from '../../../src/errors.ts'
 import { checkModel } from '../../../src/model/check.ts'
 import type { Declaration } from '../../../src/model/declaration.ts'
 import type { Model } from '../../../src/model/model.ts'
+import { createGuard } from '../../../src/plan/guard.ts'
 import type { Run } from '../../../src/plan/run.ts'
 import { system } from '../../../src/principal.ts'
+import { createRun } from '../../../src/serve/store.ts'
 import { query } from '../../databases/postgres.ts'
 import type { Setup } from '../../setups/setup.ts'
-import { type Bench, createRun, dumpAll, type OpenBench } from './bench.ts'
+import { type Bench, dumpAll, type OpenBench } from './bench.ts'
 import { benchOver } from './http-bench.ts'
 
 async function remove(run: Run, collection: string, id: number): Promise<void> {
@@ -45,7 +47,7 @@ async function openNodes(setup: Setup, declaration: Declaration) {
     opened.push(served)
     const store = await place.openStore(model)
     opened.push(store)
-    const run = createRun(model, store)
+    const run = createRun(createGuard(model), store)
     const bench = async (): Promise<Bench> => {
       await empty(model, run, place.database)
       return benchOver({ model, store, url: async () => served.url, close: async () => {} })

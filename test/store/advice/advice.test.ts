@@ -21,7 +21,7 @@ import { databases, lockedPostgres, type Place } from '../databases.ts'
 import { fill, followed, modelWith, slowCases } from './cases.ts'
 import { visitedRows } from './visited.ts'
 
-type Runnable = Pick<Store, 'read' | 'composite' | 'write'>
+type Runnable = Pick<Store, 'read' | 'composite' | 'write' | 'transaction'>
 
 /** Requests to a store without HTTP: each gives the body of its answer. */
 function asker(model: Model, store: Store, runnable: Runnable = store, principal = user(1, 'user', 'all')) {
@@ -122,6 +122,7 @@ function watched(store: Store): { readonly runnable: Runnable; readonly last: ()
       return store.composite(plan)
     },
     write: plan => store.write(plan),
+    transaction: program => store.transaction(program),
   }
   return { runnable, last: () => last }
 }

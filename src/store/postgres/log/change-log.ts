@@ -1,5 +1,5 @@
 /** The log of committed changes, as it is read: in order and without gaps, whoever commits meanwhile (see `log.ts`). */
-import type { Change, Changes, CommitListener } from '../../store.ts'
+import type { Change, Changes, CommitListener, LogBounds } from '../../store.ts'
 import { noInputs, slotted } from '../../values.ts'
 import type { Pool } from '../connections/pool.ts'
 import type { Row, Rows } from '../connections/statement.ts'
@@ -44,6 +44,10 @@ export class ChangeLog implements Changes {
     return settled.map(changeOf)
   }
 
+  async bounds(): Promise<LogBounds> {
+    return { pruned: 0, drawn: await this.last() }
+  }
+
   onCommit(listener: CommitListener): () => void {
     this.#listeners.add(listener)
     return () => void this.#listeners.delete(listener)
@@ -86,5 +90,11 @@ function changeOf([id, collection, kind, item, data]: Row): Change {
     kind: kind as Change['kind'],
     id: Number(item),
     row: String(data),
+    before: null,
+    changed: null,
+    at: '',
+    userId: null,
+    appId: null,
+    type: null,
   }
 }

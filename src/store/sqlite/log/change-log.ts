@@ -1,6 +1,6 @@
 /** The log of committed changes, as it is read. `event-log.ts` writes it. */
 import { slot, sql } from '../../sql/writer.ts'
-import type { Change, Changes, CommitListener } from '../../store.ts'
+import type { Change, Changes, CommitListener, LogBounds } from '../../store.ts'
 import { noInputs, slotted } from '../../values.ts'
 import type { Connection, Statement } from '../connection.ts'
 
@@ -32,7 +32,17 @@ export class ChangeLog implements Changes {
       kind: kind as Change['kind'],
       id: Number(item),
       row: String(data),
+      before: null,
+      changed: null,
+      at: '',
+      userId: null,
+      appId: null,
+      type: null,
     }))
+  }
+
+  bounds(): LogBounds {
+    return { pruned: 0, drawn: this.last() }
   }
 
   onCommit(listener: CommitListener): () => void {
