@@ -205,10 +205,6 @@ for (const database of databases) {
           await assert.rejects(failing, failure('FORBIDDEN'))
         }
         assert.deepEqual(await titles(client), ['mine', 'foreign'])
-        const hidden = await client.transaction(function* (): Program<string | null> {
-          return ((yield client.itemRead('users', benId)) as ItemAnswer).text
-        }, ann)
-        assert.equal(hidden, null)
       }),
     )
 
