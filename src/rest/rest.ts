@@ -1,12 +1,11 @@
 /** The REST transport: `/api/v1` and `/docs`. URL → plan → response. */
 import type { Call, Reply } from '../call.ts'
 import { ApiError } from '../errors.ts'
-import type { Model } from '../model/model.ts'
 import { type Awaitable, then } from '../plan/answer.ts'
 import { admit } from '../plan/guard.ts'
-import type { CreateHooks, Run } from '../plan/run.ts'
 import { isAnonymous, type Principal } from '../principal.ts'
 import { requireJson } from './accept.ts'
+import { answerCreate } from './create.ts'
 import { createDocs } from './docs.ts'
 import { allowedMethods, isReadable } from './methods.ts'
 import { openapi } from './openapi/document.ts'
@@ -24,14 +23,11 @@ import { includedLimit } from './query/select.ts'
 import { makePresentation } from './reply/headers.ts'
 import { renderItem, renderList, renderText } from './reply/read-reply.ts'
 import { findRoute, type Route } from './routes.ts'
-import { answerCreate, answerDelete, answerUpdate, mergePatch } from './write.ts'
+import { answerChange, mergePatch, type WriteServices } from './write.ts'
 
 export { errorReply } from './reply/error-reply.ts'
 
-export interface RestOptions {
-  readonly model: Model
-  readonly run: Run
-  readonly hooks: CreateHooks
+export interface RestOptions extends WriteServices {
   /** The public URL of the service, without a trailing slash: the server that the OpenAPI document names. */
   readonly baseUrl: string | undefined
 }
@@ -194,8 +190,7 @@ class RestHandler {
     if (route.kind !== 'collection' && route.kind !== 'item') refuseMethod(route)
     const view = this.#view(route.collection.name, principal)
     if (route.kind === 'collection') return answerCreate(this.#options, view, call, principal)
-    if (call.method === 'DELETE') return answerDelete(this.#options, view, route.id, call, principal)
-    return answerUpdate(this.#options, view, route.id, call, principal)
+    return answerChange(this.#options, view, route.id, call, principal)
   }
 }
 

@@ -72,7 +72,11 @@ export function openTransports(parts: TransportParts): Transports {
     writeAddress,
   })
   return {
-    rest: createRest({ model, run: transportRun, hooks, baseUrl: settings.baseUrl }),
+    rest: createRest({
+      ...{ model, run: transportRun, hooks, baseUrl: settings.baseUrl },
+      // Every call is an exchange: it carries the headers of the budget.
+      draw: (call, principal, requests) => limits.draw(principal, call as Exchange, requests),
+    }),
     graphql: createLazyGraphql({
       model,
       run: transportRun,
