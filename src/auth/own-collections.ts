@@ -1,4 +1,4 @@
-/** Writes of the built-in collections (users, API keys, apps and their secrets) beyond the rules of the model. */
+/** Writes of the built-in collections (users, API keys, apps and their secrets, webhooks) beyond the rules of the model. */
 import type { Plan, WriteShape } from '../plan/plan.ts'
 import type { CreateHooks, Run, WriteRule } from '../plan/run.ts'
 import type { Records } from '../records.ts'
@@ -8,6 +8,8 @@ import { newKeyHook } from './new-key.ts'
 import { newAppHook, newSecretHook, secretRule } from './server/clients/app-hooks.ts'
 import type { AppSecrets } from './server/clients/app-secrets.ts'
 import { appRule } from './server/clients/apps.ts'
+import { endWebhooks } from './webhooks/grants.ts'
+import { newWebhookHook, type WebhookRuleParts, webhookRule } from './webhooks/write-rules.ts'
 
 interface OwnCollections {
   /** For plans made of clients' requests. */
@@ -24,21 +26,41 @@ interface OwnCollectionsParts {
   readonly serviceName: string
   /** Handles writes that set an account's e-mail address: see `addressChanges`. */
   readonly writeAddress: Run['write']
+  readonly webhooks: Pick<WebhookRuleParts, 'types' | 'allowPrivate' | 'maxPerUser' | 'lastEvent'>
 }
 
 export function ownCollections(parts: OwnCollectionsParts): OwnCollections {
   const { run, records, secrets, maxKeysPerUser, serviceName, writeAddress } = parts
+  const webhooks = { run, records, ...parts.webhooks }
   const rules = new Map([
     ['api_keys', keyRule(run)],
     ['oauth_apps', appRule(run, serviceName)],
     ['oauth_app_secrets', secretRule(secrets)],
+    ['webhooks', webhookRule(webhooks)],
   ])
   const hooks = new Map([
     ['api_keys', newKeyHook(maxKeysPerUser)],
     ['oauth_apps', newAppHook(secrets, serviceName)],
     ['oauth_app_secrets', newSecretHook(run, secrets)],
+    ['webhooks', newWebhookHook(webhooks)],
   ])
-  return { run: withRules(run, keysAfterEnd(run, records), rules, writeAddress), hooks }
+  return { run: withRules(run, endsOfKeys(run, keysAfterEnd(run, records)), rules, writeAddress), hooks }
+}
+
+/** `checked`, and pauses the webhooks of an API key that is deleted. */
+function endsOfKeys(run: Run, checked: Run): Run {
+  return {
+    ...checked,
+    async write(plan, principal) {
+      const answer = await checked.write(plan, principal)
+      const { kind, collection } = plan.shape
+      // The key itself is deleted, and what fails here is found at the next delivery.
+      if (kind === 'delete' && collection === 'api_keys') {
+        await endWebhooks(run, `key:${answer.id}`).catch(() => undefined)
+      }
+      return answer
+    },
+  }
 }
 
 function setsAddress({ shape }: Plan<WriteShape>): boolean {

@@ -6,6 +6,7 @@ import { createMail } from '../auth/mail.ts'
 import { ownCollections } from '../auth/own-collections.ts'
 import type { AppSecrets } from '../auth/server/clients/app-secrets.ts'
 import type { Apps } from '../auth/server/clients/apps.ts'
+import { EventTypes } from '../auth/webhooks/event-types.ts'
 import type { Reply } from '../call.ts'
 import type { Cluster } from '../cluster/cluster.ts'
 import type { RateLimits } from '../cluster/rate-limits.ts'
@@ -70,6 +71,12 @@ export function openTransports(parts: TransportParts): Transports {
     maxKeysPerUser,
     serviceName,
     writeAddress,
+    webhooks: {
+      types: new EventTypes(model),
+      allowPrivate: settings['webhooks.allowPrivate'],
+      maxPerUser: settings['webhooks.maxPerUser'],
+      lastEvent: () => store.changes.last(),
+    },
   })
   return {
     rest: createRest({ model, run: transportRun, hooks, baseUrl: settings.baseUrl }),

@@ -15,6 +15,7 @@ export const encryptedKinds: ReadonlySet<string> = new Set([
   'DeviceCode',
   // While a first start is under way, the administrator's password and key.
   'FirstStart',
+  'WebhookSecret',
 ])
 
 /** Kinds whose alias is a secret too: the code that a device shows. */
