@@ -35,8 +35,8 @@ export function ownCollections(parts: OwnCollectionsParts): OwnCollections {
   ])
   const hooks = new Map([
     ['api_keys', newKeyHook(maxKeysPerUser)],
-    ['oauth_apps', newAppHook(secrets, serviceName)],
-    ['oauth_app_secrets', newSecretHook(run, secrets)],
+    ['oauth_apps', newAppHook(serviceName)],
+    ['oauth_app_secrets', newSecretHook(run)],
   ])
   return { run: withRules(run, keysAfterEnd(run, records), rules, writeAddress), hooks }
 }
@@ -52,18 +52,20 @@ function withRules(
   rules: ReadonlyMap<string, WriteRule>,
   writeAddress: Run['write'],
 ): Run {
-  const ruled: Run['write'] = async (plan, principal) => {
-    await rules.get(plan.shape.collection)?.(plan, principal)
-    return checked.write(plan, principal)
+  const ruled: Run['write'] = async (plan, principal, within) => {
+    const afterwards = await rules.get(plan.shape.collection)?.(plan, principal)
+    const answer = await checked.write(plan, principal, within)
+    await afterwards?.()
+    return answer
   }
   return {
     ...run,
     // Hot path: synchronous.
-    write(plan, principal) {
+    write(plan, principal, within) {
       const { collection } = plan.shape
-      if (rules.has(collection)) return ruled(plan, principal)
-      if (collection === 'users' && setsAddress(plan)) return writeAddress(plan, principal)
-      return run.write(plan, principal)
+      if (rules.has(collection)) return ruled(plan, principal, within)
+      if (collection === 'users' && setsAddress(plan)) return writeAddress(plan, principal, within)
+      return run.write(plan, principal, within)
     },
   }
 }
