@@ -11,7 +11,7 @@ import type { Log } from '../observability/log.ts'
 import type { Awaitable, ItemAnswer, ListAnswer } from '../plan/answer.ts'
 import { createGuard, type Guard } from '../plan/guard.ts'
 import type { Run } from '../plan/run.ts'
-import type { GuardedProgram, Program, ProgramStep, RecordChange } from '../plan/transaction.ts'
+import type { GuardedProgram, Program, ProgramStep, RecordChange, StepAnswer } from '../plan/transaction.ts'
 import { system } from '../principal.ts'
 import { openSqlite } from '../store/sqlite.ts'
 import type { Store } from '../store/store.ts'
@@ -171,7 +171,14 @@ function guarded<T>(
       let step = program.next()
       while (!step.done) {
         const { value } = step
-        step = program.next(yield ready(value))
+        let answer: StepAnswer
+        try {
+          answer = yield ready(value)
+        } catch (failure) {
+          program.throw(failure)
+          throw failure
+        }
+        step = program.next(answer)
       }
       return step.value
     },
