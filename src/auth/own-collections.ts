@@ -33,33 +33,38 @@ export function ownCollections(parts: OwnCollectionsParts): OwnCollections {
   const { run, records, secrets, maxKeysPerUser, serviceName, writeAddress } = parts
   const webhooks = { run, records, ...parts.webhooks }
   const rules = new Map([
-    ['api_keys', keyRule(run)],
+    ['api_keys', both(keyRule(run), keyEndRule(run))],
     ['oauth_apps', appRule(run, serviceName)],
     ['oauth_app_secrets', secretRule(secrets)],
     ['webhooks', webhookRule(webhooks)],
   ])
   const hooks = new Map([
     ['api_keys', newKeyHook(maxKeysPerUser)],
-    ['oauth_apps', newAppHook(secrets, serviceName)],
-    ['oauth_app_secrets', newSecretHook(run, secrets)],
+    ['oauth_apps', newAppHook(serviceName)],
+    ['oauth_app_secrets', newSecretHook(run)],
     ['webhooks', newWebhookHook(webhooks)],
   ])
-  return { run: withRules(run, endsOfKeys(run, keysAfterEnd(run, records)), rules, writeAddress), hooks }
+  return { run: withRules(run, keysAfterEnd(run, records), rules, writeAddress), hooks }
 }
 
-/** `checked`, and pauses the webhooks of an API key that is deleted. */
-function endsOfKeys(run: Run, checked: Run): Run {
-  return {
-    ...checked,
-    async write(plan, principal) {
-      const answer = await checked.write(plan, principal)
-      const { kind, collection } = plan.shape
-      // The key itself is deleted, and what fails here is found at the next delivery.
-      if (kind === 'delete' && collection === 'api_keys') {
-        await endWebhooks(run, `key:${answer.id}`).catch(() => undefined)
-      }
-      return answer
-    },
+/** For writes of `api_keys`: the webhooks of a deleted key are paused. */
+function keyEndRule(run: Run): WriteRule {
+  return ({ shape, args }) => {
+    if (shape.kind !== 'delete') return undefined
+    const grant = `key:${args[shape.id]}`
+    // The key itself is deleted, and what fails here is found at the next delivery.
+    return () => endWebhooks(run, grant).catch(() => undefined)
+  }
+}
+
+function both(first: WriteRule, second: WriteRule): WriteRule {
+  return async (plan, principal) => {
+    const afterFirst = await first(plan, principal)
+    const afterSecond = await second(plan, principal)
+    return async () => {
+      await afterFirst?.()
+      await afterSecond?.()
+    }
   }
 }
 
@@ -74,18 +79,20 @@ function withRules(
   rules: ReadonlyMap<string, WriteRule>,
   writeAddress: Run['write'],
 ): Run {
-  const ruled: Run['write'] = async (plan, principal) => {
-    await rules.get(plan.shape.collection)?.(plan, principal)
-    return checked.write(plan, principal)
+  const ruled: Run['write'] = async (plan, principal, within) => {
+    const afterwards = await rules.get(plan.shape.collection)?.(plan, principal)
+    const answer = await checked.write(plan, principal, within)
+    await afterwards?.()
+    return answer
   }
   return {
     ...run,
     // Hot path: synchronous.
-    write(plan, principal) {
+    write(plan, principal, within) {
       const { collection } = plan.shape
-      if (rules.has(collection)) return ruled(plan, principal)
-      if (collection === 'users' && setsAddress(plan)) return writeAddress(plan, principal)
-      return run.write(plan, principal)
+      if (rules.has(collection)) return ruled(plan, principal, within)
+      if (collection === 'users' && setsAddress(plan)) return writeAddress(plan, principal, within)
+      return run.write(plan, principal, within)
     },
   }
 }

@@ -12,6 +12,7 @@ import type { Cluster } from '../cluster/cluster.ts'
 import type { RateLimits } from '../cluster/rate-limits.ts'
 import type { Settings } from '../config.ts'
 import type { Exchange } from '../http.ts'
+import { createIdempotency } from '../idempotency.ts'
 import type { Model } from '../model/model.ts'
 import type { Log, Logger } from '../observability/log.ts'
 import type { Awaitable } from '../plan/answer.ts'
@@ -78,8 +79,9 @@ export function openTransports(parts: TransportParts): Transports {
       lastEvent: () => store.changes.last(),
     },
   })
+  const idempotency = createIdempotency({ run, records, counters })
   return {
-    rest: createRest({ model, run: transportRun, hooks, baseUrl: settings.baseUrl }),
+    rest: createRest({ model, run: transportRun, hooks, idempotency, baseUrl: settings.baseUrl }),
     graphql: createLazyGraphql({
       model,
       run: transportRun,
@@ -118,9 +120,9 @@ function addressWriter(parts: AddressChangeParts): Run['write'] {
     const { addressChanges } = await import('../auth/accounts/address-changes.ts')
     return addressChanges(parts)
   }
-  return async (plan, principal) => {
+  return async (plan, principal, within) => {
     loading ??= load()
-    return (await loading)(plan, principal)
+    return (await loading)(plan, principal, within)
   }
 }
 

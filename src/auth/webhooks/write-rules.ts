@@ -5,7 +5,6 @@ import { type Awaitable, then } from '../../plan/answer.ts'
 import type { Plan, WriteShape } from '../../plan/plan.ts'
 import type { CreateHook, Run, WriteRule } from '../../plan/run.ts'
 import { hasScope, type Principal, type Scopes } from '../../principal.ts'
-import type { Records } from '../../records.ts'
 import type { EventTypes, WantedEvents } from './event-types.ts'
 import { newWebhookSecret, secretRecord } from './secrets.ts'
 import { type StoredWebhook, webhookById } from './stored.ts'
@@ -14,7 +13,6 @@ import { urlFault } from './url-faults.ts'
 export interface WebhookRuleParts {
   /** Runs writes of Portico itself. */
   readonly run: Run
-  readonly records: Pick<Records, 'put'>
   readonly types: EventTypes
   readonly allowPrivate: boolean
   readonly maxPerUser: number
@@ -75,7 +73,9 @@ export function newWebhookHook(parts: WebhookRuleParts): CreateHook {
       computed: { scopes, grant, position },
       revealed: { secret },
       most,
-      afterwards: id => parts.records.put(secretRecord(id, userId, secret)),
+      *afterwards(id) {
+        yield { kind: 'put', record: secretRecord(id, userId, secret) }
+      },
     }))
   }
 }
@@ -95,17 +95,18 @@ const decisive = ['url', 'types', 'collections'] as const
 export function webhookRule(parts: WebhookRuleParts): WriteRule {
   return (plan, principal) => {
     const { shape, args } = plan
-    if (shape.kind !== 'update') return
+    if (shape.kind !== 'update') return undefined
     const values = decisiveValues(plan)
     const changesEvents = shape.mode === 'replace' || Object.keys(values).length > 0
-    if (!changesEvents) return
+    if (!changesEvents) return undefined
     requireValid(values, parts)
     return then(webhookById(parts.run, Number(args[shape.id])), webhook => {
       // The guard refuses a webhook of another user as if it did not exist.
-      if (webhook?.user_id !== principal.userId) return
+      if (webhook?.user_id !== principal.userId) return undefined
       requireAllScopes(webhook, principal)
       const kept = shape.mode === 'replace' ? { types: webhook.types, collections: null } : webhook
       requireWithinScopes(webhook, { ...kept, ...wantedIn(values) }, parts.types)
+      return undefined
     })
   }
 }
