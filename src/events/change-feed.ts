@@ -13,9 +13,21 @@ export interface ItemChange {
   readonly row: string
 }
 
+/** A change as the log has it; nobody has decided yet who may see what of it. */
 export interface LoggedChange extends ItemChange {
   readonly collection: string
   readonly kind: ChangeKind
+  /** For an update, the row before it, as `row`; null for others, and where an older version of Portico wrote it. */
+  readonly before: string | null
+  /** For an update, the names of the fields that changed, hidden ones too; null for others. */
+  readonly changed: readonly string[] | null
+  /** When it was committed: ISO 8601 UTC. */
+  readonly at: string
+  /** Who made it, and through which app; null: nobody signed in, Portico itself, no app. */
+  readonly userId: number | null
+  readonly appId: number | null
+  /** The event's type where it is not the usual one of its kind, e.g. `webhook.paused`. */
+  readonly type: string | null
 }
 
 export interface ChangeFeed {

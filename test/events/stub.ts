@@ -9,6 +9,18 @@ export interface StubFeed extends ChangeFeed {
   commit(...changes: readonly (Partial<Omit<LoggedChange, 'row'>> & { readonly row?: unknown })[]): void
 }
 
+/** What the changes of tests have in common. */
+export const made = {
+  collection: 'posts',
+  kind: 'created',
+  before: null,
+  changed: null,
+  at: '2026-01-01T00:00:00.000Z',
+  userId: null,
+  appId: null,
+  type: null,
+} as const
+
 export function stubFeed(): StubFeed {
   const feed: StubFeed = {
     log: [],
@@ -28,7 +40,7 @@ export function stubFeed(): StubFeed {
         const event = (feed.log.at(-1)?.event ?? 0) + 1
         const id = change.id ?? event
         const row = JSON.stringify(change.row ?? { id: String(id), title: `post ${id}` })
-        feed.log.push({ collection: 'posts', kind: 'created', ...change, event, id, row })
+        feed.log.push({ ...made, ...change, event, id, row })
       }
       for (const listener of feed.listeners) listener()
     },

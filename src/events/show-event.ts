@@ -1,0 +1,151 @@
+/**
+ * A change of the log as the event that one listener gets, or nothing. It is computed from two views: the item before
+ * the change and after it, each as this listener may read it now. Whatever the event says, reading the item before and
+ * after the change would have said too.
+ */
+import type { JsonValue } from '../model/fields/type.ts'
+import type { Collection, Model } from '../model/model.ts'
+import { type Awaitable, type CompositeAnswer, type RenderedAnswer, then } from '../plan/answer.ts'
+import { staticRule } from '../plan/guard.ts'
+import type { Run } from '../plan/run.ts'
+import type { Principal } from '../principal.ts'
+import type { LoggedChange } from './change-feed.ts'
+import { actorShape, argsOf, createEventShapes, type EventFilter, type EventShapes } from './event-shapes.ts'
+import { eventType, typeOf } from './event-types.ts'
+
+/** An event as it is sent. */
+export interface ShownEvent {
+  /** E.g. `post.updated`. An update that takes the item from the listener's view is a `post.deleted`. */
+  readonly type: string
+  /** The event as JSON text, as INTERFACE.md describes it. */
+  readonly text: string
+}
+
+/**
+ * The event of a change for a principal with its present rights; null where it may not know of it. `filter` narrows the
+ * view: an item that stops fulfilling it leaves the view. Null too for a collection that the principal may not read.
+ * Fails with UNAVAILABLE while the database is away.
+ */
+export type ShowEvent = (
+  change: LoggedChange,
+  principal: Principal,
+  filter?: EventFilter,
+) => Awaitable<ShownEvent | null>
+
+/** An item as a listener reads it; null where it may not. */
+type View = Readonly<Record<string, JsonValue>> | null
+
+/** What a change is to a listener. */
+interface Difference {
+  readonly kind: 'changed' | 'left'
+  /** Undefined: not an update. */
+  readonly changed: readonly string[] | undefined
+  readonly data: View
+}
+
+/** Kept with the answer that it was computed from, for all listeners who get the same answer. */
+interface Rendered extends RenderedAnswer {
+  /** Changes can be alike and have different numbers: of one, the answer is rendered at a time. */
+  readonly event: number
+  readonly difference: Difference | null
+  /** Without the actor, and with it. */
+  readonly shown: [ShownEvent | undefined, ShownEvent | undefined]
+}
+
+export function createShowEvent(model: Model, run: Run): ShowEvent {
+  const shapesOf = createEventShapes(model)
+  return (change, principal, filter) => {
+    const collection = model.collections.get(change.collection)
+    if (!collection) return null
+    const shapes = shapesOf(collection, principal.access, filter?.filter)
+    const shape = change.before === null ? shapes.row : shapes.rows
+    const args = argsOf(change, filter?.args ?? [])
+    const isAlwaysShown = (name: string) => {
+      const field = collection.fields.get(name)
+      return (
+        field !== undefined && staticRule(model, collection, field.access.read, principal.access) === 'always'
+      )
+    }
+    return then(run.composite({ shape, args }, principal), answer => {
+      const rendered = renderedOf(answer, change.event, () =>
+        differenceOf(answer, change, shapes, isAlwaysShown),
+      )
+      if (rendered.difference === null) return null
+      if (change.userId === null) return shownAs(rendered, change, collection, false)
+      return then(run.composite({ shape: actorShape, args: [change.userId] }, principal), ({ text }) =>
+        shownAs(rendered, change, collection, JSON.parse(text).actor != null),
+      )
+    })
+  }
+}
+
+function renderedOf(answer: CompositeAnswer, event: number, compute: () => Difference | null): Rendered {
+  const known = answer.rendered as Rendered | undefined
+  if (known?.event === event) return known
+  const bytes = 6 * answer.text.length
+  const rendered: Rendered = { event, difference: compute(), shown: [undefined, undefined], bytes }
+  answer.rendered = rendered
+  return rendered
+}
+
+function shownAs(
+  { difference, shown }: Rendered,
+  change: LoggedChange,
+  collection: Collection,
+  hasActor: boolean,
+): ShownEvent | null {
+  if (difference === null) return null
+  const at = hasActor ? 1 : 0
+  const event = shown[at] ?? made(change, collection, difference, hasActor)
+  shown[at] = event
+  return event
+}
+
+function made(
+  change: LoggedChange,
+  collection: Collection,
+  difference: Difference,
+  hasActor: boolean,
+): ShownEvent {
+  const { kind, changed, data } = difference
+  const type = kind === 'left' ? eventType(collection, 'deleted') : typeOf(change, collection)
+  const text = JSON.stringify({
+    id: String(change.event),
+    type,
+    created_at: change.at,
+    collection: change.collection,
+    item_id: change.id,
+    ...(hasActor ? { actor: { user_id: change.userId, app_id: change.appId } } : {}),
+    ...(changed ? { changed } : {}),
+    data,
+  })
+  return { type, text }
+}
+
+/** Null: nothing that the listener can see has changed. */
+function differenceOf(
+  answer: CompositeAnswer,
+  change: LoggedChange,
+  { fields }: EventShapes,
+  isAlwaysShown: (field: string) => boolean,
+): Difference | null {
+  const { after = null, before = null }: { after?: View; before?: View } = JSON.parse(answer.text)
+  if (change.kind !== 'updated' || change.type !== null)
+    return after && { kind: 'changed', changed: undefined, data: after }
+  if (after === null) return before && { kind: 'left', changed: undefined, data: null }
+  const changed =
+    change.before === null
+      ? changedBlindly(after, change, fields, isAlwaysShown)
+      : fields.filter(name => before === null || JSON.stringify(before[name]) !== JSON.stringify(after[name]))
+  return changed.length > 0 ? { kind: 'changed', changed, data: after } : null
+}
+
+/** For a change whose row before is not known: those of the changed fields that the listener certainly reads. */
+function changedBlindly(
+  after: NonNullable<View>,
+  { changed }: LoggedChange,
+  fields: readonly string[],
+  isAlwaysShown: (field: string) => boolean,
+): readonly string[] {
+  return fields.filter(name => changed?.includes(name) && (after[name] !== null || isAlwaysShown(name)))
+}
