@@ -72,6 +72,11 @@ export const catalogue = {
     message: 'The change conflicts with what is stored.',
     hint: 'A unique value is taken, or other items still refer to this one.',
   },
+  RESYNC_REQUIRED: {
+    status: 410,
+    message: 'The events after this id are no longer all kept.',
+    hint: 'Read the lists that you follow again, then follow the events without `after`. The id is older than what the log keeps, or newer than anything in it.',
+  },
   PRECONDITION_FAILED: {
     status: 412,
     message: 'The item has changed since you read it.',

@@ -45,8 +45,8 @@ interface Difference {
 
 /** Kept with the answer that it was computed from, for all listeners who get the same answer. */
 interface Rendered extends RenderedAnswer {
-  /** Changes can be alike and have different numbers: of one, the answer is rendered at a time. */
-  readonly event: number
+  /** Changes can be alike and have different numbers: the answer is rendered for one at a time. */
+  readonly change: LoggedChange
   readonly difference: Difference | null
   /** Without the actor, and with it. */
   readonly shown: [ShownEvent | undefined, ShownEvent | undefined]
@@ -67,7 +67,7 @@ export function createShowEvent(model: Model, run: Run): ShowEvent {
       )
     }
     return then(run.composite({ shape, args }, principal), answer => {
-      const rendered = renderedOf(answer, change.event, () =>
+      const rendered = renderedOf(answer, change, () =>
         differenceOf(answer, change, shapes, isAlwaysShown),
       )
       if (rendered.difference === null) return null
@@ -79,11 +79,15 @@ export function createShowEvent(model: Model, run: Run): ShowEvent {
   }
 }
 
-function renderedOf(answer: CompositeAnswer, event: number, compute: () => Difference | null): Rendered {
+function renderedOf(
+  answer: CompositeAnswer,
+  change: LoggedChange,
+  compute: () => Difference | null,
+): Rendered {
   const known = answer.rendered as Rendered | undefined
-  if (known?.event === event) return known
-  const bytes = 6 * answer.text.length
-  const rendered: Rendered = { event, difference: compute(), shown: [undefined, undefined], bytes }
+  if (known?.change === change) return known
+  const bytes = 6 * answer.text.length + 2 * (change.row.length + (change.before?.length ?? 0))
+  const rendered: Rendered = { change, difference: compute(), shown: [undefined, undefined], bytes }
   answer.rendered = rendered
   return rendered
 }

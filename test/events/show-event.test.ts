@@ -179,7 +179,7 @@ describe('an updated item', () => {
 })
 
 describe('a deleted item', () => {
-  const deleted = (row: Row = note) => created(row, { kind: 'deleted', event: 1050 })
+  const deleted = (row: Row = note) => created(row, { kind: 'deleted' })
 
   it('is shown as it was, to those who could see it', async () => {
     const event = (await seen(deleted(), bob)) as Row
@@ -226,10 +226,10 @@ describe('a filter', () => {
 
 describe('a type of its own', () => {
   it('replaces the usual one, and is shown to those who see the row', async () => {
-    const change = updated({}, note, { type: 'note.paused', event: 1051 })
+    const change = updated({}, note, { type: 'note.paused' })
     assert.equal(((await seen(change, bob)) as Row).type, 'note.paused')
     assert.equal(
-      await seen(updated({ state: 'draft' }, note, { type: 'note.paused', event: 1051 }), bob),
+      await seen(updated({ state: 'draft' }, note, { type: 'note.paused' }), bob),
       null,
     )
   })
