@@ -67,9 +67,7 @@ export function createShowEvent(model: Model, run: Run): ShowEvent {
       )
     }
     return then(run.composite({ shape, args }, principal), answer => {
-      const rendered = renderedOf(answer, change, () =>
-        differenceOf(answer, change, shapes, isAlwaysShown),
-      )
+      const rendered = renderedOf(answer, change, () => differenceOf(answer, change, shapes, isAlwaysShown))
       if (rendered.difference === null) return null
       if (change.userId === null) return shownAs(rendered, change, collection, false)
       return then(run.composite({ shape: actorShape, args: [change.userId] }, principal), ({ text }) =>

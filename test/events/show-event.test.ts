@@ -228,9 +228,6 @@ describe('a type of its own', () => {
   it('replaces the usual one, and is shown to those who see the row', async () => {
     const change = updated({}, note, { type: 'note.paused' })
     assert.equal(((await seen(change, bob)) as Row).type, 'note.paused')
-    assert.equal(
-      await seen(updated({ state: 'draft' }, note, { type: 'note.paused' }), bob),
-      null,
-    )
+    assert.equal(await seen(updated({ state: 'draft' }, note, { type: 'note.paused' }), bob), null)
   })
 })

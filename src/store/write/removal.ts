@@ -150,6 +150,7 @@ class RemovalWalk<S> {
   *#log(items: readonly Item[], first: SqlValue, by: Author, scope: WriteScope<S>): Steps<S, void> {
     const states = yield* asked(items.slice(1).map(item => this.#state(item)))
     for (const [at, { collection, id }] of items.entries()) {
+      if (collection.unlogged) continue
       const data = at === 0 ? first : (states[at - 1]?.[0]?.[0] ?? null)
       const one = { collection: collection.name, itemId: id, kind: 'deleted', data } as const
       scope.log({ ...one, before: null, changed: undefined, by })
