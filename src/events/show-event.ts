@@ -21,16 +21,19 @@ export interface ShownEvent {
   readonly text: string
 }
 
-/**
- * The event of a change for a principal with its present rights; null where it may not know of it. `filter` narrows the
- * view: an item that stops fulfilling it leaves the view. Null too for a collection that the principal may not read.
- * Fails with UNAVAILABLE while the database is away.
- */
-export type ShowEvent = (
-  change: LoggedChange,
-  principal: Principal,
-  filter?: EventFilter,
-) => Awaitable<ShownEvent | null>
+export interface EventViews {
+  /**
+   * The event of a change for a principal with its present rights; null where it may not know of it, and for a
+   * collection that it may not read at all. `filter` narrows the view: an item that stops fulfilling it leaves the view.
+   * Fails with UNAVAILABLE while the database is away.
+   */
+  show(change: LoggedChange, principal: Principal, filter?: EventFilter): Awaitable<ShownEvent | null>
+  /**
+   * Throws what the guard says to a principal that may never see an event of the collection through this filter:
+   * UNAUTHORIZED, FORBIDDEN, INSUFFICIENT_SCOPE.
+   */
+  require(collection: Collection, principal: Principal, filter?: EventFilter): void
+}
 
 /** An item as a listener reads it; null where it may not. */
 type View = Readonly<Record<string, JsonValue>> | null
@@ -52,28 +55,36 @@ interface Rendered extends RenderedAnswer {
   readonly shown: [ShownEvent | undefined, ShownEvent | undefined]
 }
 
-export function createShowEvent(model: Model, run: Run): ShowEvent {
+export function createEventViews(model: Model, run: Run): EventViews {
   const shapesOf = createEventShapes(model)
-  return (change, principal, filter) => {
-    const collection = model.collections.get(change.collection)
-    if (!collection) return null
-    const shapes = shapesOf(collection, principal.access, filter?.filter)
-    const shape = change.before === null ? shapes.row : shapes.rows
-    const args = argsOf(change, filter?.args ?? [])
-    const isAlwaysShown = (name: string) => {
-      const field = collection.fields.get(name)
-      return (
-        field !== undefined && staticRule(model, collection, field.access.read, principal.access) === 'always'
-      )
-    }
-    return then(run.composite({ shape, args }, principal), answer => {
-      const rendered = renderedOf(answer, change, () => differenceOf(answer, change, shapes, isAlwaysShown))
-      if (rendered.difference === null) return null
-      if (change.userId === null) return shownAs(rendered, change, collection, false)
-      return then(run.composite({ shape: actorShape, args: [change.userId] }, principal), ({ text }) =>
-        shownAs(rendered, change, collection, JSON.parse(text).actor != null),
-      )
-    })
+  const isAlwaysShown = (collection: Collection, principal: Principal) => (name: string) => {
+    const rule = collection.fields.get(name)?.access.read
+    return rule !== undefined && staticRule(model, collection, rule, principal.access) === 'always'
+  }
+  return {
+    require(collection, principal, filter) {
+      const { row: shape } = shapesOf(collection, principal.access, filter?.filter)
+      const [refusal] = run.refusals({ shape, args: [] }, principal)
+      if (refusal) throw refusal.error
+    },
+    show(change, principal, filter) {
+      const collection = model.collections.get(change.collection)
+      if (!collection) return null
+      const shapes = shapesOf(collection, principal.access, filter?.filter)
+      const shape = change.before === null ? shapes.row : shapes.rows
+      const plan = { shape, args: argsOf(change, filter?.args ?? []) }
+      return then(run.composite(plan, principal), answer => {
+        const rendered = renderedOf(answer, change, () =>
+          differenceOf(answer, change, shapes, isAlwaysShown(collection, principal)),
+        )
+        if (rendered.difference === null || change.userId === null) {
+          return shownAs(rendered, change, collection, false)
+        }
+        return then(run.composite({ shape: actorShape, args: [change.userId] }, principal), ({ text }) =>
+          shownAs(rendered, change, collection, JSON.parse(text).actor != null),
+        )
+      })
+    },
   }
 }
 

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import type { LoggedChange } from '../../src/events/change-feed.ts'
 import { type EventFilter, firstFilterParam } from '../../src/events/event-shapes.ts'
-import { createShowEvent, type ShowEvent } from '../../src/events/show-event.ts'
+import { createEventViews, type EventViews } from '../../src/events/show-event.ts'
 import { anyone, collection, field, model, owner, relation, role, text, users } from '../../src/index.ts'
 import { checkModel } from '../../src/model/check.ts'
 import { createGuard } from '../../src/plan/guard.ts'
@@ -36,11 +36,11 @@ const declared = checkModel(
 
 let store: SqliteStore
 let run: Run
-let show: ShowEvent
+let views: EventViews
 before(async () => {
   store = openSqlite(declared, { file: ':memory:' })
   run = createRun(createGuard(declared), store)
-  show = createShowEvent(declared, run)
+  views = createEventViews(declared, run)
   for (const name of ['ada', 'bob']) {
     const set = ['name', 'email'].map((field, param) => ({ field, param }))
     const shape = { kind: 'create', collection: 'users', set, computed: [], select: [] } as const
@@ -80,7 +80,7 @@ const updated = (patch: Row, row: Row = note, rest: Partial<LoggedChange> = {}):
   )
 
 async function seen(change: LoggedChange, principal: Principal, filter?: EventFilter): Promise<unknown> {
-  const shown = await show(change, principal, filter)
+  const shown = await views.show(change, principal, filter)
   if (shown === null) return null
   const event = JSON.parse(shown.text)
   assert.equal(shown.type, event.type)
@@ -101,7 +101,7 @@ describe('a created item', () => {
   })
 
   it('has its keys in the documented order', async () => {
-    const { text } = (await show(updated({ title: 'b' }), ada)) ?? { text: '' }
+    const { text } = (await views.show(updated({ title: 'b' }), ada)) ?? { text: '' }
     const keys = ['id', 'type', 'created_at', 'collection', 'item_id', 'actor', 'changed', 'data']
     assert.deepEqual(Object.keys(JSON.parse(text)), keys)
   })
@@ -221,6 +221,19 @@ describe('a filter', () => {
     assert.notEqual(await seen(created(), ada, where('secret', 's')), null)
     assert.equal(await seen(created(), bob, where('admins', 'x')), null)
     assert.notEqual(await seen(created(), admin, where('admins', 'x')), null)
+  })
+})
+
+describe('a listener who can never see an event', () => {
+  it('is refused with what the guard says', () => {
+    const users = declared.collections.get('users')
+    const notes = declared.collections.get('notes')
+    assert.ok(users && notes)
+    assert.throws(() => views.require(users, guest), { code: 'UNAUTHORIZED' })
+    assert.throws(() => views.require(notes, user(1, 'user', new Set(['read:user']))), {
+      code: 'INSUFFICIENT_SCOPE',
+    })
+    views.require(notes, guest)
   })
 })
 
