@@ -74,8 +74,8 @@ export const catalogue = {
   },
   RESYNC_REQUIRED: {
     status: 410,
-    message: 'The events after this id are no longer all kept.',
-    hint: 'Read the lists that you follow again, then follow the events without `after`. The id is older than what the log keeps, or newer than anything in it.',
+    message: 'The events that follow are no longer kept.',
+    hint: 'The event id is older than what the log keeps, or newer than any event. Read the items again, then listen without `after`.',
   },
   PRECONDITION_FAILED: {
     status: 412,

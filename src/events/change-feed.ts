@@ -5,21 +5,17 @@ import type { Awaitable } from '../plan/answer.ts'
 export type ChangeKind = 'created' | 'updated' | 'deleted'
 
 /** A committed change of one item. */
-export interface ItemChange {
-  readonly id: number
+export interface LoggedChange {
   /** The number of the change in the log. Numbers grow in the order of commits. */
   readonly event: number
-  /** The item's row in the log, as JSON text. A plan reads it in place of the stored row (`ItemRoot.event`). */
-  readonly row: string
-}
-
-/** A change as the log has it; nobody has decided yet who may see what of it. */
-export interface LoggedChange extends ItemChange {
   readonly collection: string
   readonly kind: ChangeKind
-  /** For an update, the row before it, as `row`; null for others, and where an older version of Portico wrote it. */
+  readonly id: number
+  /** The row after the change, before it for a deletion, as JSON text. A plan reads it in place of the stored row (`ItemRoot.event`). */
+  readonly row: string
+  /** For an update, the row before it; null for others, and where an older version of Portico logged it. */
   readonly before: string | null
-  /** For an update, the names of the fields that changed, hidden ones too; null for others. */
+  /** For an update, the names of the fields that changed, internal ones too; null for others. */
   readonly changed: readonly string[] | null
   /** When it was committed: ISO 8601 UTC. */
   readonly at: string
@@ -30,9 +26,18 @@ export interface LoggedChange extends ItemChange {
   readonly type: string | null
 }
 
+/** The numbers between which a reader may resume. */
+export interface FeedBounds {
+  /** The highest number whose event is no longer kept; 0: none. */
+  readonly pruned: number
+  /** The highest number that was drawn. */
+  readonly drawn: number
+}
+
 export interface ChangeFeed {
   /** The newest event's number; 0 for an empty log. */
   last(): Awaitable<number>
+  bounds(): Awaitable<FeedBounds>
   /** The changes that follow an event, in commit order. */
   after(event: number, limit: number): Awaitable<readonly LoggedChange[]>
   /** Calls `listener` after commits of this process, and after commits of other processes that `look` has noticed. */

@@ -11,7 +11,7 @@ import type { Run } from '../../src/plan/run.ts'
 import { anonymous, app, type Principal, system, user } from '../../src/principal.ts'
 import { createRun } from '../../src/serve/store.ts'
 import { openSqlite, type SqliteStore } from '../../src/store/sqlite.ts'
-import { made } from './stub.ts'
+import { loggedChange } from './stub.ts'
 
 const declared = checkModel(
   model({
@@ -49,6 +49,7 @@ before(async () => {
 })
 after(() => store.close())
 
+const { at } = loggedChange({})
 const ada = user(1, 'user', 'all')
 const bob = user(2, 'user', 'all')
 const admin = user(3, 'admin', 'all')
@@ -62,10 +63,10 @@ const note: Row = {
   secret: 's',
   admins: 'x',
   author_id: 1,
-  created_at: made.at,
+  created_at: at,
 }
 const created = (row: Row = note, rest: Partial<LoggedChange> = {}): LoggedChange => ({
-  ...made,
+  ...loggedChange({}),
   collection: 'notes',
   event: 1042,
   id: 7,
@@ -86,13 +87,13 @@ async function seen(change: LoggedChange, principal: Principal, filter?: EventFi
   assert.equal(shown.type, event.type)
   return event
 }
-const head = { id: '1042', created_at: made.at, collection: 'notes', item_id: 7 }
+const head = { id: '1042', created_at: at, collection: 'notes', item_id: 7 }
 const actor = { user_id: 1, app_id: null }
 
 describe('a created item', () => {
   it('is shown with the fields that the listener reads, and the actor where that user is readable', async () => {
     const type = 'note.created'
-    const data = { id: 7, title: 'a', state: 'public', secret: 's', author_id: 1, created_at: made.at }
+    const data = { id: 7, title: 'a', state: 'public', secret: 's', author_id: 1, created_at: at }
     assert.deepEqual(await seen(created(), ada), { ...head, type, actor, data })
     assert.deepEqual(await seen(created(), bob), { ...head, type, data: { ...data, secret: null } })
     assert.deepEqual(await seen(created(), admin), { ...head, type, actor, data: { ...note } })
@@ -190,7 +191,7 @@ describe('a deleted item', () => {
       state: 'public',
       secret: null,
       author_id: 1,
-      created_at: made.at,
+      created_at: at,
     })
     assert.equal('changed' in event, false)
     assert.equal(await seen(deleted({ ...note, state: 'draft' }), bob), null)
