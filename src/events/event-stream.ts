@@ -21,6 +21,8 @@ export class EventStream implements AsyncIterableIterator<string> {
   readonly #keepAlive: NodeJS.Timeout
   #blocks: string[] = ['\n']
   #bufferedBytes = 0
+  /** Called when the reader has taken what was buffered. */
+  #taken: (() => void) | undefined
   #reader: ((result: IteratorResult<string>) => void) | undefined
   #isEnded = false
 
@@ -40,6 +42,7 @@ export class EventStream implements AsyncIterableIterator<string> {
       const value = this.#blocks.join('')
       this.#blocks = []
       this.#bufferedBytes = 0
+      this.#taken?.()
       return Promise.resolve({ value, done: false })
     }
     if (this.#isEnded) return Promise.resolve({ value: undefined, done: true })
@@ -76,6 +79,14 @@ export class EventStream implements AsyncIterableIterator<string> {
     this.#bufferedBytes += Buffer.byteLength(block)
     if (this.#bufferedBytes > this.#maxBufferedBytes) this.#drop()
     else this.#blocks.push(block)
+  }
+
+  /** Undefined while little is buffered; else resolves once the reader has taken it. */
+  keptUp(): Promise<void> | undefined {
+    if (this.#bufferedBytes * 4 < this.#maxBufferedBytes) return undefined
+    return new Promise(resolve => {
+      this.#taken = resolve
+    })
   }
 
   end(lastBlock: string): void {
