@@ -18,6 +18,8 @@ export interface Running {
   readonly http: HttpServer
   readonly graphql: LazyGraphql
   readonly oauth: LazyOauth
+  /** Subscriptions, event streams and long polls. */
+  readonly events: { close(): void }
   readonly store: Store
   readonly cluster: Cluster
   /** Stores the slow lists that are not stored yet. */
@@ -34,6 +36,7 @@ export function shutdown({
   http,
   graphql,
   oauth,
+  events,
   store,
   cluster,
   slow,
@@ -50,6 +53,7 @@ export function shutdown({
       await wait(delaySeconds * 1000)
     }
     graphql.close()
+    events.close()
     await http.close()
     await oauth.idle()
     await slow?.close()
