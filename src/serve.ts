@@ -28,6 +28,7 @@ import { type HealthChecks, healthChecks, requireStarted } from './serve/health-
 import {
   cacheMetrics,
   clusterMetrics,
+  eventMetrics,
   httpMetrics,
   replicaMetrics,
   requestMetrics,
@@ -117,6 +118,7 @@ async function assemble(parts: Parts): Promise<Service> {
       ...slowReadMetrics(store),
       ...replicaMetrics(store),
       ...clusterMetrics(cluster),
+      ...eventMetrics(events),
     ],
     () => `${graphql.metrics()}${cacheMetrics()}`,
   )

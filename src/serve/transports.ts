@@ -10,6 +10,7 @@ import type { Reply } from '../call.ts'
 import type { Cluster } from '../cluster/cluster.ts'
 import type { RateLimits } from '../cluster/rate-limits.ts'
 import type { Settings } from '../config.ts'
+import type { Events } from '../events/events.ts'
 import type { Exchange } from '../http.ts'
 import type { Model } from '../model/model.ts'
 import type { Log, Logger } from '../observability/log.ts'
@@ -45,8 +46,7 @@ export interface Transports {
   readonly rest: (exchange: Exchange, principal: Principal) => Awaitable<Reply>
   readonly graphql: LazyGraphql
   readonly oauth: LazyOauth
-  /** Ends every subscription, event stream and long poll. */
-  readonly events: { close(): void }
+  readonly events: Events
 }
 
 export function openTransports(parts: TransportParts): Transports {
@@ -122,7 +122,7 @@ export function openTransports(parts: TransportParts): Transports {
       logger,
       onFault: faultsOf('the authorization server'),
     }),
-    events: { close: () => events.hub.close() },
+    events,
   }
 }
 

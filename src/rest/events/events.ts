@@ -4,16 +4,16 @@ import { ApiError } from '../../errors.ts'
 import type { ChangeFeed } from '../../events/change-feed.ts'
 import type { CredentialHeaders } from '../../events/credential-monitor.ts'
 import { eventRequest } from '../../events/event-request.ts'
-import { eventStreamHeaders } from '../../events/event-stream.ts'
 import type { Events } from '../../events/events.ts'
 import { readLogPage } from '../../events/log-page.ts'
 import { createEventViews } from '../../events/show-event.ts'
 import type { Model } from '../../model/model.ts'
+import { quoted } from '../../plan/names.ts'
 import type { Run } from '../../plan/run.ts'
 import type { Principal } from '../../principal.ts'
 import { readAccept } from '../accept.ts'
 import type { CollectionViews } from '../query/collection-view.ts'
-import { jsonEvents, pageReply, streamedEvents } from './form.ts'
+import { jsonEvents, pageReply, streamedEvents, streamHeaders } from './form.ts'
 import { parsePosition } from './position.ts'
 import { parseEventsQuery } from './query.ts'
 import { streamEvents } from './stream.ts'
@@ -56,8 +56,8 @@ export function createEventsHandler(parts: EventsHandlerParts): EventsHandler {
     const renderer = request.rendererFor(principal)
     if (!eventStream) return pageReply(await readPage())
     const after = lastEventId(call) ?? query.after
-    if (call.method === 'HEAD') return { status: 200, headers: eventStreamHeaders, body: null }
-    return streamEvents(parts, request, principal, parts.clientOf(call, principal), after)
+    if (call.method === 'HEAD') return { status: 200, headers: streamHeaders, body: null }
+    return streamEvents(parts, { request, principal, client: parts.clientOf(call, principal), after })
 
     async function readPage() {
       const after = query.after ?? (await parts.feed.bounds()).drawn
@@ -82,5 +82,10 @@ function notAcceptable(): ApiError {
 function lastEventId({ headers }: Call): number | undefined {
   const id = headers['last-event-id']
   if (id === undefined || id === '') return undefined
-  return parsePosition('The header Last-Event-ID', String(id))
+  const position = parsePosition(String(id))
+  if (position !== undefined) return position
+  throw new ApiError(
+    'BAD_REQUEST',
+    `The header Last-Event-ID must be the id of an event, not ${quoted(String(id))}.`,
+  )
 }

@@ -2,6 +2,7 @@
 import type { Reply } from '../../call.ts'
 import { ApiError } from '../../errors.ts'
 import type { EventForm } from '../../events/event-request.ts'
+import { eventStreamHeaders } from '../../events/event-stream.ts'
 import { vary } from '../reply/headers.ts'
 
 export const jsonEvents: EventForm = { name: 'json', render: ({ text }) => text }
@@ -11,6 +12,9 @@ export const streamedEvents: EventForm = {
   name: 'stream',
   render: ({ type, text }, event) => `id: ${event}\nevent: ${type}\ndata: ${text}\n\n`,
 }
+
+/** Ignored by readers. */
+export const comment = ':\n\n'
 
 /** Sets the id from which a reader resumes, and is no event: a block without data is not dispatched (9.2.6). */
 export function positionBlock(event: number): string {
@@ -31,6 +35,8 @@ export interface ShownPage {
   readonly position: number
   readonly hasMore: boolean
 }
+
+export const streamHeaders = [...eventStreamHeaders, 'Vary', vary]
 
 const pageHeaders = ['Content-Type', 'application/json', 'Cache-Control', 'no-store', 'Vary', vary]
 

@@ -69,10 +69,17 @@ export function parseEventsQuery(parts: EventsQueryParts, query: string): Events
     types,
     itemId: itemId === undefined ? undefined : wholeNumber('item_id', itemId, 1, Number.MAX_SAFE_INTEGER),
     filter: parseFilters(parts.views, only, filters),
-    after: after === undefined ? undefined : parsePosition('The parameter "after"', after),
+    after: after === undefined ? undefined : eventId(after),
     limit: wholeNumber('limit', given('limit') ?? String(defaultLimit), 1, maxLimit),
     waitSeconds: wholeNumber('wait', given('wait') ?? '0', 0, maxWaitSeconds),
   }
+}
+
+function eventId(value: string): number {
+  const position = parsePosition(value)
+  if (position !== undefined) return position
+  const message = `The parameter "after" must be the id of an event, not ${quoted(value)}.`
+  throw parameterFault('after', 'wrong_type', message)
 }
 
 function namesIn(value: string | undefined): readonly string[] | undefined {
