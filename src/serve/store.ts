@@ -146,9 +146,9 @@ export function createRun(
 }
 
 /** The program, with each of its plans guarded when it is yielded. */
-function guarded<T>(guard: Guard, { serial, principal, steps }: Program<T>): GuardedProgram<T> {
+function guarded<T>(guard: Guard, { principal, steps, ...kept }: Program<T>): GuardedProgram<T> {
   return {
-    serial,
+    ...kept,
     *steps() {
       const program = steps()
       let step = program.next()
