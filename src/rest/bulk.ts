@@ -109,7 +109,7 @@ async function createAll(
     return { status: 201, headers: headers(), body: `{"data":[${bodies.join(',')}]}` }
   }
   try {
-    return await run.transaction({ serial: undefined, principal, steps })
+    return await run.transaction({ serial: [], principal, steps })
   } catch (error) {
     throw faultAt(error, `[${index}]`, `[${index}]`)
   }
