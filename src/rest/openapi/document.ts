@@ -2,8 +2,10 @@
 import type { JsonSchema } from '../../model/fields/type.ts'
 import type { Collection, ManyToMany, Model, ToMany } from '../../model/model.ts'
 import type { BodyMode } from '../../model/schemas.ts'
+import { maxBulkItems } from '../bulk.ts'
 import { canFollow, collectionsAlong, exists } from '../operations.ts'
 import { prefix } from '../routes.ts'
+import { batchPath, batchSchemas } from './batch.ts'
 import { createDocument, type Document } from './names.ts'
 import { itemParameters, listParameters, parameters } from './parameters.ts'
 import { headers, responses, success } from './responses.ts'
@@ -12,6 +14,11 @@ import { type Access, accessMembers, securitySchemes } from './security.ts'
 
 /** Ends the description of a write's response. */
 const shown = '; whoever may not read it is told its `id`.'
+
+/**
+ * In words: a schema that is one of two would take the types from every client that creates one item.
+ */
+const bulk = `An array of up to ${maxBulkItems.toLocaleString('en')} such bodies creates all of them or none, and answers \`{"data":[…]}\` without \`Location\`.`
 
 interface Described {
   readonly id: string
@@ -74,8 +81,10 @@ function createOperation(document: Document, collection: Collection): JsonSchema
     summary: `Add to ${collection.name}`,
     accesses: [{ collection, operation: 'create' }],
   }
+  const members = base(document, described)
   return {
-    ...base(document, described),
+    ...members,
+    ...(!isRevealing(collection) && { description: `${String(members['description'])} ${bulk}` }),
     parameters: itemParameters(),
     requestBody: requestBody(document, collection, 'create'),
     responses: {
@@ -230,7 +239,7 @@ const documentPath = (document: Document): [string, JsonSchema] => [
  */
 export function openapi(model: Model, baseUrl: string | undefined): JsonSchema {
   const collections = [...model.collections.values()]
-  const document = createDocument(model, Object.keys(shared.schemas))
+  const document = createDocument(model, [...Object.keys(shared.schemas), ...Object.keys(batchSchemas)])
   const schemas = collections.flatMap(collection => collectionSchemas(document, collection))
   const paths = collections.flatMap(collection => collectionPaths(document, collection))
   return {
@@ -242,13 +251,15 @@ export function openapi(model: Model, baseUrl: string | undefined): JsonSchema {
         name,
         ...(description !== undefined && { description }),
       })),
+      { name: 'batch', description: 'Several operations as one.' },
       { name: 'openapi', description: 'This document.' },
     ],
-    paths: Object.fromEntries([...paths, ...mePath(document), documentPath(document)]),
+    paths: Object.fromEntries([...paths, ...mePath(document), batchPath(document), documentPath(document)]),
     components: {
       schemas: {
         ...Object.fromEntries([...schemas, ...document.enumerations]),
         ...shared.schemas,
+        ...batchSchemas,
       },
       parameters,
       headers: headers.components,
