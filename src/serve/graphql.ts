@@ -15,6 +15,7 @@ import type { Account, Graphql } from '../graphql/graphql.ts'
 import { loadModules } from '../graphql/load.ts'
 import { path as graphqlPath } from '../graphql/transports/http-reply.ts'
 import type { Exchange } from '../http.ts'
+import type { Idempotency } from '../idempotency.ts'
 import type { Model } from '../model/model.ts'
 import { type Awaitable, then } from '../plan/answer.ts'
 import type { CreateHooks, Run } from '../plan/run.ts'
@@ -25,6 +26,7 @@ export interface LazyGraphqlParts {
   readonly model: Model
   readonly run: Run
   readonly hooks: CreateHooks
+  readonly idempotency: Idempotency
   readonly changes: ChangeFeed
   readonly authenticate: Authenticate
   /** Notices what other nodes have committed: over a socket, no request has done so. */
@@ -90,7 +92,7 @@ export function createLazyGraphql(parts: LazyGraphqlParts): LazyGraphql {
 
 async function loadGraphql(parts: LazyGraphqlParts, registered: Manifest): Promise<Graphql> {
   const { createEngine, createGraphql } = await loadModules(parts.run)
-  const { authenticate, refresh, limits, settings, changes, onFault } = parts
+  const { authenticate, refresh, limits, settings, changes, idempotency, onFault } = parts
   const identify: Identify = (headers, address) =>
     then(refresh(), () =>
       authenticate({ headers: sentHeaders(headers), query: '', proven: headers.proven }, address),
@@ -107,6 +109,7 @@ async function loadGraphql(parts: LazyGraphqlParts, registered: Manifest): Promi
       engine: createEngine(engineOptions(parts)),
       events,
       identify,
+      idempotency,
       accountOf: (principal, credential) => new SocketAccount({ limits, refresh }, principal, credential),
       challenge: () => `Bearer realm="api", ${metadataParameter(graphqlPath, parts.issuer())}`,
       onFault,

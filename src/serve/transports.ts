@@ -79,6 +79,7 @@ export function openTransports(parts: TransportParts): Transports {
       model,
       run: transportRun,
       hooks,
+      idempotency,
       changes: store.changes,
       authenticate,
       refresh: () => store.refresh(),
