@@ -39,7 +39,7 @@ export const modules: Readonly<Record<string, Module>> = {
   cluster: { imports: [], packages: ['ioredis'] },
   outgoing: { imports: [], packages: ['ipaddr.js', 'undici'] },
   idempotency: { imports: ['plan', 'cluster'] },
-  rest: { imports: ['plan', 'model', 'idempotency'] },
+  rest: { imports: ['plan', 'model', 'events', 'idempotency'] },
   events: { imports: ['plan', 'model'] },
   graphql: { imports: ['plan', 'model', 'events', 'idempotency'], packages: ['graphql', 'graphql-ws', 'ws'] },
   auth: {

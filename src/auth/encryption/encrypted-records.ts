@@ -16,6 +16,7 @@ export const encryptedKinds: ReadonlySet<string> = new Set([
   'DeviceCode',
   // While a first start is under way, the administrator's password and key.
   'FirstStart',
+  'WebhookSecret',
   // Answers to writes, some of which carry a new secret.
   'IdempotencyKey',
 ])
