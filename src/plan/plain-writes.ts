@@ -7,7 +7,7 @@ import type { CreateHooks } from './run.ts'
 
 interface Planned {
   readonly collection: Collection
-  readonly operation: WriteShape['kind']
+  readonly operation: 'read' | WriteShape['kind']
   /** The fields that it sets. */
   readonly sets: readonly string[]
   readonly principal: Principal

@@ -26,6 +26,8 @@ export interface ProgramOf<P, T> {
    * promises is enough, as for one write together with its record.
    */
   readonly serial: readonly string[] | undefined
+  /** It changes no items: all that it reads is as at one moment, and nobody is kept from writing meanwhile. */
+  readonly snapshot?: boolean
   /**
    * Makes the generator; called again when the transaction is tried again. It awaits nothing and has no effect but by
    * what it yields. A step that fails is thrown where it was yielded; the program must let it through.

@@ -158,14 +158,14 @@ export function createRun(
 function guarded<T>(
   guard: Guard,
   encrypt: Encrypt,
-  { serial, principal, steps }: Program<T>,
+  { principal, steps, ...kept }: Program<T>,
 ): GuardedProgram<T> {
   const ready = (step: ProgramStep) => {
     if ('shape' in step) return guard(step, principal)
     return 'asSystem' in step ? guard(step.asSystem, system) : encrypt(step)
   }
   return {
-    serial,
+    ...kept,
     *steps() {
       const program = steps()
       let step = program.next()

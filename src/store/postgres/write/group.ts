@@ -22,6 +22,8 @@ export interface Job<T> extends Ordered {
 }
 
 export interface OwnTransaction {
+  /** Whether all of its statements see one snapshot. */
+  readonly isSnapshot: boolean
   /** Locks the tables to which nobody else may write meanwhile. */
   readonly lock: Statement | undefined
 }
@@ -41,6 +43,7 @@ type Outcome<T> = Done<T> | { readonly error: ApiError }
 type Outcomes<T> = ReadonlyMap<QueuedWrite<T>, Outcome<T>>
 
 const begin = statementOf(sql`BEGIN`)
+const beginSnapshot = statementOf(sql`BEGIN ISOLATION LEVEL REPEATABLE READ`)
 const commit = statementOf(sql`COMMIT`)
 const rollback = statementOf(sql`ROLLBACK`)
 const savepoint = statementOf(sql`SAVEPOINT "one_write"`)
@@ -114,9 +117,9 @@ export class Groups<T> {
   async #alone(
     transaction: Transaction,
     waiting: QueuedWrite<T>,
-    { lock }: OwnTransaction,
+    { lock, isSnapshot }: OwnTransaction,
   ): Promise<Outcomes<T> | undefined> {
-    transaction.queue(begin)
+    transaction.queue(isSnapshot ? beginSnapshot : begin)
     if (lock !== undefined) transaction.queue(lock)
     const scope = new Scope(transaction, new Date(this.#options.now()).toISOString())
     try {

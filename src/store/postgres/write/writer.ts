@@ -113,7 +113,12 @@ export class Writer {
       return written
     }
     const lock = program.serial && this.#locks.of(program.serial)
-    await this.#add({ key: undefined, alone: true, run, own: { lock } })
+    await this.#add({
+      key: undefined,
+      alone: true,
+      run,
+      own: { lock, isSnapshot: program.snapshot === true },
+    })
     if (done === undefined) throw new ApiError('INTERNAL_ERROR')
     return done.result
   }
