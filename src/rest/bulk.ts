@@ -133,7 +133,7 @@ async function createAll(
     return attempt ? yield* attempt.steps(created) : (yield* created()).reply
   }
   try {
-    return await run.transaction({ serial: undefined, principal, steps })
+    return await run.transaction({ serial: [], principal, steps })
   } catch (error) {
     throw error instanceof KeyTaken ? error : faultAt(error, `[${index}]`, `[${index}]`)
   }
