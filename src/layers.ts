@@ -38,7 +38,7 @@ export const modules: Readonly<Record<string, Module>> = {
   store: { imports: ['plan', 'model'], packages: ['node:sqlite', 'pg'] },
   cluster: { imports: [], packages: ['ioredis'] },
   outgoing: { imports: [], packages: ['ipaddr.js', 'undici'] },
-  rest: { imports: ['plan', 'model'] },
+  rest: { imports: ['plan', 'model', 'events'] },
   events: { imports: ['plan', 'model'] },
   graphql: { imports: ['plan', 'model', 'events'], packages: ['graphql', 'graphql-ws', 'ws'] },
   auth: {

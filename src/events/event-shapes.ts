@@ -27,7 +27,10 @@ export interface EventShapes {
   readonly fields: readonly string[]
   /** Answers with `after`. */
   readonly row: CompositeShape
-  /** Answers with `after` and `before`. */
+  /**
+   * Answers with `after` and `before`; with a filter, `before` tells whether the row fulfilled it, and `was` is the row
+   * whether it did or not.
+   */
   readonly rows: CompositeShape
 }
 
@@ -65,10 +68,12 @@ function makeShapes(
     select,
   }
   const before: ItemRoot = { ...after, key: 'before', event: beforeParam }
+  const was: ItemRoot = { ...before, key: 'was', filter: undefined }
+  const roots = filter ? [after, { ...before, select: selected(['id']) }, was] : [after, before]
   return {
     fields,
     row: { kind: 'composite', roots: [after] },
-    rows: { kind: 'composite', roots: [after, before] },
+    rows: { kind: 'composite', roots },
   }
 }
 

@@ -13,9 +13,16 @@ export function typeOf(change: Pick<LoggedChange, 'type' | 'kind'>, collection: 
   return change.type ?? eventType(collection, change.kind)
 }
 
-/** The types of all events that changes of a collection's items make by themselves. */
+/** The types of events that are not the usual ones of their collection. */
+const ownTypes = ['webhook.paused']
+
+export function ownTypesOf({ singular }: Collection): readonly string[] {
+  return ownTypes.filter(type => type.startsWith(`${singular}.`))
+}
+
+/** The types of all events of a collection. */
 export function typesOf(collection: Collection): readonly string[] {
-  return changeKinds.map(kind => eventType(collection, kind))
+  return [...changeKinds.map(kind => eventType(collection, kind)), ...ownTypesOf(collection)]
 }
 
 /** Whether a pattern covers a type: `*` covers all, `post.*` those of posts, anything else only itself. */

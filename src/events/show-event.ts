@@ -38,6 +38,12 @@ export interface EventViews {
 /** An item as a listener reads it; null where it may not. */
 type View = Readonly<Record<string, JsonValue>> | null
 
+interface Views {
+  readonly after?: View
+  readonly before?: View
+  readonly was?: View
+}
+
 /** What a change is to a listener. */
 interface Difference {
   readonly kind: 'changed' | 'left'
@@ -142,14 +148,14 @@ function differenceOf(
   { fields }: EventShapes,
   isAlwaysShown: (field: string) => boolean,
 ): Difference | null {
-  const { after = null, before = null }: { after?: View; before?: View } = JSON.parse(answer.text)
+  const { after = null, before = null, was = before }: Views = JSON.parse(answer.text)
   if (change.kind !== 'updated' || change.type !== null)
     return after && { kind: 'changed', changed: undefined, data: after }
   if (after === null) return before && { kind: 'left', changed: undefined, data: null }
   const changed =
     change.before === null
       ? changedBlindly(after, change, fields, isAlwaysShown)
-      : fields.filter(name => before === null || JSON.stringify(before[name]) !== JSON.stringify(after[name]))
+      : fields.filter(name => was === null || JSON.stringify(was[name]) !== JSON.stringify(after[name]))
   return changed.length > 0 ? { kind: 'changed', changed, data: after } : null
 }
 

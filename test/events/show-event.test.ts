@@ -213,7 +213,8 @@ describe('a filter', () => {
       type: 'note.deleted',
       data: null,
     })
-    assert.equal(((await seen(change, bob, where('title', 'b'))) as Row).type, 'note.updated')
+    const entered = (await seen(change, bob, where('title', 'b'))) as Row
+    assert.deepEqual([entered.type, entered.changed], ['note.updated', ['title']])
     assert.equal(await seen(change, bob, where('title', 'c')), null)
   })
 

@@ -4,6 +4,7 @@ import type { Collection, ManyToMany, Model, ToMany } from '../../model/model.ts
 import type { BodyMode } from '../../model/schemas.ts'
 import { canFollow, collectionsAlong, exists } from '../operations.ts'
 import { prefix } from '../routes.ts'
+import { eventSchemas, eventsPath } from './events.ts'
 import { createDocument, type Document } from './names.ts'
 import { itemParameters, listParameters, parameters } from './parameters.ts'
 import { headers, responses, success } from './responses.ts'
@@ -242,13 +243,15 @@ export function openapi(model: Model, baseUrl: string | undefined): JsonSchema {
         name,
         ...(description !== undefined && { description }),
       })),
+      { name: 'events', description: 'What has changed.' },
       { name: 'openapi', description: 'This document.' },
     ],
-    paths: Object.fromEntries([...paths, ...mePath(document), documentPath(document)]),
+    paths: Object.fromEntries([...paths, ...mePath(document), eventsPath(document), documentPath(document)]),
     components: {
       schemas: {
         ...Object.fromEntries([...schemas, ...document.enumerations]),
         ...shared.schemas,
+        ...Object.fromEntries(eventSchemas(document)),
       },
       parameters,
       headers: headers.components,

@@ -51,6 +51,7 @@ const deprecation = ['Deprecation', 'Sunset']
 export const headers = {
   components,
   gone: listed(...always, ...deprecation),
+  events: listed(...always),
   read: listed(...always, ...deprecation, 'ETag'),
   list: listed(...always, ...deprecation, 'ETag', 'Link'),
   written: listed(...always, ...deprecation, 'ETag'),
