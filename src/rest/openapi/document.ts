@@ -40,15 +40,20 @@ function requestBody(document: Document, collection: Collection, mode: BodyMode)
   return { required: true, content: { 'application/json': schema, ...merge } }
 }
 
+/** Of a GET that answers a conditional request. */
+function readResponses(ok: JsonSchema, faults = [400, 401, 403, 404, 406, 429, 500, 503]): JsonSchema {
+  return {
+    200: ok,
+    304: { description: 'Nothing has changed.', headers: headers.read },
+    ...responses(...faults),
+  }
+}
+
 function listOperation(document: Document, collection: Collection, described: Described): JsonSchema {
   return {
     ...base(document, described),
     parameters: listParameters(document, collection),
-    responses: {
-      200: success('A page of items.', document.schema(collection, 'list'), headers.list),
-      304: { description: 'Nothing has changed.', headers: headers.read },
-      ...responses(400, 401, 403, 404, 406, 429, 500, 503),
-    },
+    responses: readResponses(success('A page of items.', document.schema(collection, 'list'), headers.list)),
   }
 }
 
@@ -61,11 +66,7 @@ function readOperation(document: Document, collection: Collection): JsonSchema {
   return {
     ...base(document, described),
     parameters: itemParameters('If-None-Match'),
-    responses: {
-      200: success('The item.', document.schema(collection, 'item'), headers.read),
-      304: { description: 'Nothing has changed.', headers: headers.read },
-      ...responses(400, 401, 403, 404, 406, 429, 500, 503),
-    },
+    responses: readResponses(success('The item.', document.schema(collection, 'item'), headers.read)),
   }
 }
 
@@ -197,11 +198,9 @@ function mePath(document: Document): [string, JsonSchema][] {
   const get = {
     ...base(document, described),
     parameters: itemParameters('If-None-Match'),
-    responses: {
-      200: success('The user behind the credential.', document.schema(users, 'item'), headers.read),
-      304: { description: 'Nothing has changed.', headers: headers.read },
-      ...responses(400, 401, 403, 404, 406, 429, 500, 503),
-    },
+    responses: readResponses(
+      success('The user behind the credential.', document.schema(users, 'item'), headers.read),
+    ),
   }
   return [[`${prefix}/me`, { get }]]
 }
@@ -216,11 +215,10 @@ const documentPath = (document: Document): [string, JsonSchema] => [
       tags: ['openapi'],
       security: [{}],
       parameters: [{ $ref: '#/components/parameters/If-None-Match' }],
-      responses: {
-        200: success('OpenAPI 3.1.', { type: 'object', additionalProperties: true }, headers.read),
-        304: { description: 'Nothing has changed.', headers: headers.read },
-        ...responses(400, 401, 406, 429, 500, 503),
-      },
+      responses: readResponses(
+        success('OpenAPI 3.1.', { type: 'object', additionalProperties: true }, headers.read),
+        [400, 401, 406, 429, 500, 503],
+      ),
     },
   },
 ]
