@@ -6,6 +6,7 @@ import { maxBulkItems } from '../bulk.ts'
 import { canFollow, collectionsAlong, exists } from '../operations.ts'
 import { prefix } from '../routes.ts'
 import { batchPath, batchSchemas } from './batch.ts'
+import { eventSchemas, eventsPath } from './events.ts'
 import { createDocument, type Document } from './names.ts'
 import { headerParameters, itemParameters, listParameters, parameters } from './parameters.ts'
 import { headers, responses, success } from './responses.ts'
@@ -46,15 +47,20 @@ function requestBody(document: Document, collection: Collection, mode: BodyMode)
   return { required: true, content: { 'application/json': schema, ...merge } }
 }
 
+/** Of a GET that answers a conditional request. */
+function readResponses(ok: JsonSchema, faults = [400, 401, 403, 404, 406, 429, 500, 503]): JsonSchema {
+  return {
+    200: ok,
+    304: { description: 'Nothing has changed.', headers: headers.read },
+    ...responses(...faults),
+  }
+}
+
 function listOperation(document: Document, collection: Collection, described: Described): JsonSchema {
   return {
     ...base(document, described),
     parameters: listParameters(document, collection),
-    responses: {
-      200: success('A page of items.', document.schema(collection, 'list'), headers.list),
-      304: { description: 'Nothing has changed.', headers: headers.read },
-      ...responses(400, 401, 403, 404, 406, 429, 500, 503),
-    },
+    responses: readResponses(success('A page of items.', document.schema(collection, 'list'), headers.list)),
   }
 }
 
@@ -67,11 +73,7 @@ function readOperation(document: Document, collection: Collection): JsonSchema {
   return {
     ...base(document, described),
     parameters: itemParameters('If-None-Match'),
-    responses: {
-      200: success('The item.', document.schema(collection, 'item'), headers.read),
-      304: { description: 'Nothing has changed.', headers: headers.read },
-      ...responses(400, 401, 403, 404, 406, 429, 500, 503),
-    },
+    responses: readResponses(success('The item.', document.schema(collection, 'item'), headers.read)),
   }
 }
 
@@ -205,11 +207,9 @@ function mePath(document: Document): [string, JsonSchema][] {
   const get = {
     ...base(document, described),
     parameters: itemParameters('If-None-Match'),
-    responses: {
-      200: success('The user behind the credential.', document.schema(users, 'item'), headers.read),
-      304: { description: 'Nothing has changed.', headers: headers.read },
-      ...responses(400, 401, 403, 404, 406, 429, 500, 503),
-    },
+    responses: readResponses(
+      success('The user behind the credential.', document.schema(users, 'item'), headers.read),
+    ),
   }
   return [[`${prefix}/me`, { get }]]
 }
@@ -224,11 +224,10 @@ const documentPath = (document: Document): [string, JsonSchema] => [
       tags: ['openapi'],
       security: [{}],
       parameters: [{ $ref: '#/components/parameters/If-None-Match' }],
-      responses: {
-        200: success('OpenAPI 3.1.', { type: 'object', additionalProperties: true }, headers.read),
-        304: { description: 'Nothing has changed.', headers: headers.read },
-        ...responses(400, 401, 406, 429, 500, 503),
-      },
+      responses: readResponses(
+        success('OpenAPI 3.1.', { type: 'object', additionalProperties: true }, headers.read),
+        [400, 401, 406, 429, 500, 503],
+      ),
     },
   },
 ]
@@ -252,14 +251,22 @@ export function openapi(model: Model, baseUrl: string | undefined): JsonSchema {
         ...(description !== undefined && { description }),
       })),
       { name: 'batch', description: 'Several operations as one.' },
+      { name: 'events', description: 'What has changed.' },
       { name: 'openapi', description: 'This document.' },
     ],
-    paths: Object.fromEntries([...paths, ...mePath(document), batchPath(document), documentPath(document)]),
+    paths: Object.fromEntries([
+      ...paths,
+      ...mePath(document),
+      batchPath(document),
+      eventsPath(document),
+      documentPath(document),
+    ]),
     components: {
       schemas: {
         ...Object.fromEntries([...schemas, ...document.enumerations]),
         ...shared.schemas,
         ...batchSchemas,
+        ...Object.fromEntries(eventSchemas(document)),
       },
       parameters,
       headers: headers.components,

@@ -54,6 +54,7 @@ const written = [...always, ...deprecation, 'Idempotent-Replayed']
 export const headers = {
   components,
   gone: listed(...written),
+  events: listed(...always),
   read: listed(...always, ...deprecation, 'ETag'),
   list: listed(...always, ...deprecation, 'ETag', 'Link'),
   written: listed(...written, 'ETag'),
