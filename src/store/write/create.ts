@@ -43,7 +43,7 @@ export function createRun<S>(shape: GuardedCreate, database: WriteDatabase<S>): 
     const data = result[places.event] ?? null
     // The database itself hides the row.
     if (data === null) throw new ApiError('FORBIDDEN')
-    scope.log(createdEvent(name, id, data, plan.principal))
+    if (!collection.unlogged) scope.log(createdEvent(name, id, data, plan.principal))
     scope.count(name, 1)
     return { id, text: textOf(result[TEXT]), changed, removed: none }
   }

@@ -178,7 +178,7 @@ export function eventOf(
   changed: readonly GuardedAssignment[],
   [before = null, data = null]: readonly (SqlValue | undefined)[],
 ): ItemChange | undefined {
-  if (changed.every(({ field }) => field.internal)) return undefined
+  if (collection.unlogged || changed.every(({ field }) => field.internal)) return undefined
   const names = changed.filter(({ field }) => !field.internal && !field.writeOnly).map(one => one.field.name)
   return { collection: collection.name, itemId, kind: 'updated', data, before, changed: names, by }
 }
