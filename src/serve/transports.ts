@@ -7,10 +7,14 @@ import { ownCollections } from '../auth/own-collections.ts'
 import type { AppSecrets } from '../auth/server/clients/app-secrets.ts'
 import type { Apps } from '../auth/server/clients/apps.ts'
 import { EventTypes } from '../auth/webhooks/event-types.ts'
+import type { WebhookGrants } from '../auth/webhooks/grants.ts'
+import { WebhookSecrets } from '../auth/webhooks/secrets.ts'
 import type { Reply } from '../call.ts'
 import type { Cluster } from '../cluster/cluster.ts'
 import type { RateLimits } from '../cluster/rate-limits.ts'
 import type { Settings } from '../config.ts'
+import { ApiError } from '../errors.ts'
+import type { WebhookSender } from '../events/webhooks/sender.ts'
 import type { Exchange } from '../http.ts'
 import { createIdempotency } from '../idempotency.ts'
 import type { Model } from '../model/model.ts'
@@ -24,6 +28,7 @@ import type { Store } from '../store/store.ts'
 import { createLazyGraphql, type LazyGraphql } from './graphql.ts'
 import { createLazyOauth, type LazyOauth } from './oauth.ts'
 import { createTokenLimits } from './token-rate-limit.ts'
+import { webhookActions } from './webhooks.ts'
 
 interface TransportParts {
   readonly model: Model
@@ -32,6 +37,7 @@ interface TransportParts {
   readonly records: Records
   readonly apps: Apps
   readonly secrets: AppSecrets
+  readonly webhookGrants: WebhookGrants
   readonly authenticate: Authenticate
   readonly limits: RateLimits
   readonly cluster: Cluster
@@ -80,8 +86,14 @@ export function openTransports(parts: TransportParts): Transports {
     },
   })
   const idempotency = createIdempotency({ run, records, counters })
+  const actions = webhookActions({
+    run,
+    secrets: new WebhookSecrets(records, settings['webhooks.secretOverlap']),
+    grants: parts.webhookGrants,
+    sender: noSender,
+  })
   return {
-    rest: createRest({ model, run: transportRun, hooks, idempotency, baseUrl: settings.baseUrl }),
+    rest: createRest({ model, run: transportRun, hooks, idempotency, actions, baseUrl: settings.baseUrl }),
     graphql: createLazyGraphql({
       model,
       run: transportRun,
@@ -111,6 +123,14 @@ export function openTransports(parts: TransportParts): Transports {
       onFault: faultsOf('the authorization server'),
     }),
   }
+}
+
+/** Stands for the sender where nothing is sent. */
+const noSender: WebhookSender = {
+  test: async () => {
+    throw new ApiError('UNAVAILABLE', 'This service sends no webhooks now.')
+  },
+  wake() {},
 }
 
 /** Loaded when the first e-mail address changes, which is rare after a start. */
