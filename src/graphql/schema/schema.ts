@@ -53,7 +53,7 @@ class Operations {
       mutation: new GraphQLObjectType({ name: 'Mutation', fields: this.#mutationFields(collections) }),
       subscription: new GraphQLObjectType({
         name: 'Subscription',
-        fields: this.#subscriptionFields(collections),
+        fields: this.#subscriptionFields(collections.filter(one => !one.unlogged)),
       }),
     })
     const { members, filterable } = this.#types

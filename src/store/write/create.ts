@@ -42,7 +42,8 @@ export function createRun<S>(shape: GuardedCreate, database: WriteDatabase<S>): 
     const data = result[places.event] ?? null
     // The database itself hides the row.
     if (data === null) throw new ApiError('FORBIDDEN')
-    scope.log({ collection: name, itemId: id, kind: 'created', data, changed: undefined })
+    if (!collection.unlogged)
+      scope.log({ collection: name, itemId: id, kind: 'created', data, changed: undefined })
     scope.count(name, 1)
     return { id, text: textOf(result[TEXT]), changed, removed: none }
   }

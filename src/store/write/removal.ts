@@ -151,6 +151,7 @@ class RemovalWalk<S> {
   *#log(items: readonly Item[], first: SqlValue, scope: WriteScope<S>): Steps<S, void> {
     const states = yield* asked(items.slice(1).map(item => this.#state(item)))
     for (const [at, { collection, id }] of items.entries()) {
+      if (collection.unlogged) continue
       const data = at === 0 ? first : (states[at - 1]?.[0]?.[0] ?? null)
       scope.log({ collection: collection.name, itemId: id, kind: 'deleted', data, changed: undefined })
     }

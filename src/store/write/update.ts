@@ -174,7 +174,7 @@ export function eventOf(
   changed: readonly GuardedAssignment[],
   became: ResultRow,
 ): ItemChange | undefined {
-  if (changed.every(({ field }) => field.internal)) return undefined
+  if (collection.unlogged || changed.every(({ field }) => field.internal)) return undefined
   const names = changed.filter(({ field }) => !field.internal && !field.writeOnly).map(one => one.field.name)
   const data = became[EVENT] ?? null
   return { collection: collection.name, itemId, kind: 'updated', data, changed: names }
