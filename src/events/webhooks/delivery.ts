@@ -11,6 +11,10 @@ export interface Webhook {
   readonly types: readonly string[]
   /** Null: all. */
   readonly collections: readonly string[] | null
+  /** Of the credential that made it; null: all. */
+  readonly scopes: readonly string[] | null
+  /** With what it ends; null: with nothing. */
+  readonly grant: string | null
   /** Enabled and not paused. */
   readonly isLive: boolean
   /** Up to which event its deliveries are in the queue; null: as far as the sender has read the log. */
@@ -34,8 +38,6 @@ export interface Delivery {
   readonly itemKey: string
   /** How many attempts have been made, since the owner last asked for it. */
   readonly attempts: number
-  /** When the first of them was made, in milliseconds since 1970; null: none was. */
-  readonly startedAt: number | null
   /** When the next one is due, in milliseconds since 1970. */
   readonly dueAt: number
   /** ISO 8601 UTC. */

@@ -8,8 +8,8 @@ const delayFactor = 4
 const maxDelayMs = 12 * hourMs
 /** A delay is up to this share shorter or longer, so that deliveries that failed together do not come back together. */
 const jitter = 0.2
-/** After its first attempt, a delivery is retried for this long. */
-const retryPeriodMs = 72 * hourMs
+/** With these delays the last attempt is about three days after the first: 67 hours in the middle. */
+const maxAttempts = 13
 /** `Retry-After` is heeded up to this. */
 export const maxRetryAfterMs = 24 * hourMs
 /** No delay is longer. */
@@ -26,8 +26,7 @@ export function retryDelayMs(failures: number, random: number): number {
 export interface FailedAttempt {
   /** How many attempts have failed, this one included. */
   readonly failures: number
-  /** When retrying began, and now, in milliseconds since 1970. */
-  readonly startedAt: number
+  /** In milliseconds since 1970. */
   readonly now: number
   /** How long the endpoint wants to be left alone, in milliseconds. */
   readonly retryAfterMs: number | undefined
@@ -35,16 +34,9 @@ export interface FailedAttempt {
 }
 
 /** When to try again, in milliseconds since 1970; undefined: never. */
-export function retryAt({
-  failures,
-  startedAt,
-  now,
-  retryAfterMs = 0,
-  random,
-}: FailedAttempt): number | undefined {
-  const delay = Math.max(retryDelayMs(failures, random), Math.min(retryAfterMs, maxRetryAfterMs))
-  const at = now + delay
-  return at - startedAt > retryPeriodMs ? undefined : at
+export function retryAt({ failures, now, retryAfterMs = 0, random }: FailedAttempt): number | undefined {
+  if (failures >= maxAttempts) return undefined
+  return now + Math.max(retryDelayMs(failures, random), Math.min(retryAfterMs, maxRetryAfterMs))
 }
 
 /** Reads a `Retry-After` (RFC 9110, 10.2.3), in milliseconds from `now`; undefined for what is none. */

@@ -36,7 +36,6 @@ function fixture(limits = {}) {
       type: 'post.created',
       itemKey: `posts/${id}`,
       attempts: 0,
-      startedAt: null,
       dueAt: clock.now(),
       createdAt: '2026-01-01T00:00:00.000Z',
       ...rest,
@@ -167,7 +166,7 @@ test('an attempt that cannot be recorded is made again', async () => {
     },
   })
   const delivery = { id: 1, webhookId: 1, userId: null, messageId: 'msg_1', event: 1, type: 'post.created' }
-  const rest = { itemKey: 'a', attempts: 0, startedAt: null, dueAt: 0, createdAt: '2026-01-01T00:00:00.000Z' }
+  const rest = { itemKey: 'a', attempts: 0, dueAt: 0, createdAt: '2026-01-01T00:00:00.000Z' }
   scheduler.add({ ...delivery, ...rest }, 'host')
   await settled()
   assert.deepEqual([attempts, faults.length, scheduler.size], [1, 1, 1])
