@@ -9,7 +9,11 @@ CREATE TABLE IF NOT EXISTS "_events" (
   "item_id" INTEGER NOT NULL,
   "kind" TEXT NOT NULL CHECK ("kind" IN ('created', 'updated', 'deleted')),
   "data" TEXT NOT NULL,
-  "changed" TEXT
+  "changed" TEXT,
+  "before" TEXT,
+  "user_id" INTEGER,
+  "app_id" INTEGER,
+  "type" TEXT
 ) STRICT;
 
 CREATE TABLE IF NOT EXISTS "_records" (

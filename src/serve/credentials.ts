@@ -3,7 +3,7 @@ import { accessTokenReader } from '../auth/access-token.ts'
 import { apiKeyReader } from '../auth/api-key.ts'
 import { type Authenticate, createAuthenticate } from '../auth/authenticate.ts'
 import { AppSecrets } from '../auth/server/clients/app-secrets.ts'
-import { type Apps, createApps, scopesOfApp } from '../auth/server/clients/apps.ts'
+import { type Apps, createApps, rightsOfApp } from '../auth/server/clients/apps.ts'
 import { withDenials } from '../auth/server/tokens/deny-list.ts'
 import type { Settings } from '../config.ts'
 import type { Model } from '../model/model.ts'
@@ -54,7 +54,7 @@ export async function openCredentials(parts: CredentialParts): Promise<Credentia
     run,
     records,
     version: collection => store.version(collection),
-    scopesOfApp: clientId => scopesOfApp(apps, records, clientId),
+    rightsOfApp: clientId => rightsOfApp(apps, records, clientId),
     issuer,
     life,
     refreshLife: settings['oauth.refreshTokenLife'],

@@ -145,18 +145,26 @@ export function defaultScopesOf(
   })
 }
 
-/** The scopes that an app may ask for now; `'all'`: any; undefined: there is no such app, registered dynamically or not. */
-export function scopesOfApp(
+/** What tokens of an app depend on. */
+export interface AppRights {
+  /** The item of `oauth_apps`; null for an app that registered dynamically. */
+  readonly id: number | null
+  /** The scopes that it may ask for now; `'all'`: any. */
+  readonly scopes: ReadonlySet<string> | 'all'
+}
+
+/** Undefined: there is no such app, registered dynamically or not. */
+export function rightsOfApp(
   apps: Apps,
   records: Records,
   clientId: string,
-): Awaitable<ReadonlySet<string> | 'all' | undefined> {
+): Awaitable<AppRights | undefined> {
   return then(apps.find(clientId), app => {
-    if (app) return app.scopes === null ? 'all' : new Set(app.scopes)
+    if (app) return { id: app.id, scopes: app.scopes === null ? 'all' : new Set(app.scopes) }
     return then(records.get('Client', clientId), registered => {
       if (!registered) return undefined
       const { scope } = JSON.parse(registered.payload) as { scope?: string }
-      return scope === undefined ? 'all' : new Set(scope.split(' '))
+      return { id: null, scopes: scope === undefined ? 'all' : new Set(scope.split(' ')) }
     })
   })
 }
