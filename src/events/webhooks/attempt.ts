@@ -61,8 +61,15 @@ export function createAttempt(
     const body = await bodyOf(delivery, webhook)
     if (typeof body !== 'string') return body
     const secrets = await parts.owners.secretsOf(webhook)
+    if (secrets.length === 0) return noSecret
     return send(parts, { url: webhook.url, id: delivery.messageId, body, secrets, signal })
   }
+}
+
+const noSecret: Outcome = {
+  kind: 'unanswered',
+  durationMs: 0,
+  error: 'The webhook has no secret: rotate it.',
 }
 
 interface Message {
