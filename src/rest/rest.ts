@@ -1,6 +1,7 @@
 /** The REST transport: `/api/v1` and `/docs`. URL → plan → response. */
 import type { Call, Reply } from '../call.ts'
 import { ApiError } from '../errors.ts'
+import { type Idempotency, type KeyedAttempt, keyHeader } from '../idempotency.ts'
 import type { Model } from '../model/model.ts'
 import { type Awaitable, then } from '../plan/answer.ts'
 import { admit } from '../plan/guard.ts'
@@ -32,6 +33,7 @@ export interface RestOptions {
   readonly model: Model
   readonly run: Run
   readonly hooks: CreateHooks
+  readonly idempotency: Idempotency
   /** The public URL of the service, without a trailing slash: the server that the OpenAPI document names. */
   readonly baseUrl: string | undefined
 }
@@ -99,7 +101,18 @@ class RestHandler {
     if (call.method === 'OPTIONS') return answerOptions(route)
     if (!allowedMethods(route).includes(call.method)) refuseMethod(route)
     this.#requireJson(route, operationOf[call.method] ?? 'update', call, principal)
-    return this.#write(route, call, principal)
+    if (call.headers[keyHeader] === undefined) return this.#write(route, call, principal)
+    return this.#writeOnce(route, call, principal)
+  }
+
+  #writeOnce(route: Route, call: Call, principal: Principal): Awaitable<Reply> {
+    const { idempotency } = this.#options
+    try {
+      return idempotency.answer(call, principal, attempt => this.#write(route, call, principal, attempt))
+    } catch (error) {
+      this.#admit(route, operationOf[call.method] ?? 'update', principal)
+      throw error
+    }
   }
 
   #requireJson(route: Route, operation: Operation, call: Call, principal: Principal): void {
@@ -190,12 +203,13 @@ class RestHandler {
     return this.#document(call)
   }
 
-  #write(route: Route, call: Call, principal: Principal): Awaitable<Reply> {
+  #write(route: Route, call: Call, principal: Principal, attempt?: KeyedAttempt): Awaitable<Reply> {
     if (route.kind !== 'collection' && route.kind !== 'item') refuseMethod(route)
     const view = this.#view(route.collection.name, principal)
-    if (route.kind === 'collection') return answerCreate(this.#options, view, call, principal)
-    if (call.method === 'DELETE') return answerDelete(this.#options, view, route.id, call, principal)
-    return answerUpdate(this.#options, view, route.id, call, principal)
+    if (route.kind === 'collection') return answerCreate(this.#options, view, call, principal, attempt)
+    const { id } = route
+    if (call.method === 'DELETE') return answerDelete(this.#options, view, id, call, principal, attempt)
+    return answerUpdate(this.#options, view, id, call, principal, attempt)
   }
 }
 

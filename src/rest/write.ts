@@ -2,13 +2,22 @@
 import type { Call, Reply } from '../call.ts'
 import { readIfMatch } from '../conditional.ts'
 import { ApiError } from '../errors.ts'
+import { type KeyedAttempt, type Replayable, writeOnce } from '../idempotency.ts'
 import type { JsonValue } from '../model/fields/type.ts'
 import type { Model } from '../model/model.ts'
 import { bodyValidator } from '../model/validate.ts'
 import { type Awaitable, entityTag, then, type WriteAnswer } from '../plan/answer.ts'
 import { admit } from '../plan/guard.ts'
-import type { Assignment, CreateShape, DeleteShape, Most, UpdateShape, WriteShape } from '../plan/plan.ts'
-import type { CreateHooks, Creation, Run } from '../plan/run.ts'
+import type {
+  Assignment,
+  CreateShape,
+  DeleteShape,
+  Most,
+  Plan,
+  UpdateShape,
+  WriteShape,
+} from '../plan/plan.ts'
+import { type CreateHooks, type Creation, type Run, writeStep, writeWith } from '../plan/run.ts'
 import type { Principal } from '../principal.ts'
 import { readBody } from './body.ts'
 import type { CollectionView, CreateForm, ItemTemplate } from './query/collection-view.ts'
@@ -63,9 +72,38 @@ function withRevealed(text: string, revealed: BodyValues): string {
   return text === '{}' ? added : `${text.slice(0, -1)},${added.slice(1)}`
 }
 
+function idBody(id: number): string {
+  return `{"id":${id}}`
+}
+
 /** A caller who may not see the item gets its id. */
 function bodyOf(answer: WriteAnswer): string {
-  return answer.text ?? `{"id":${answer.id}}`
+  return answer.text ?? idBody(answer.id)
+}
+
+/**
+ * Runs a write. With an `Idempotency-Key`, the reply is made and stored in the write's transaction, so `reply` must be
+ * pure. Hot path without one: nothing but `run.write`.
+ */
+function carryOut(
+  run: Run,
+  plan: Plan<WriteShape>,
+  principal: Principal,
+  reply: (answer: WriteAnswer) => Reply,
+  attempt: KeyedAttempt | undefined,
+  afterwards?: Creation['afterwards'],
+): Promise<Reply> {
+  const within = afterwards && writeWith(afterwards)
+  if (!attempt) return run.write(plan, principal, within).then(reply)
+  return writeOnce(run, principal, attempt, plan, function* (settled) {
+    const answer = yield* (within ?? writeStep)(settled)
+    return [answer, replayable(settled, answer, reply(answer))]
+  })
+}
+
+function replayable({ shape }: Plan<WriteShape>, { id, text }: WriteAnswer, reply: Reply): Replayable {
+  const short = reply.body === null ? null : idBody(id)
+  return { reply, short, items: text === null ? [] : [{ collection: shape.collection, id }] }
 }
 
 /** The headers of the response, with the deprecations of the fields that the body sets. */
@@ -118,15 +156,13 @@ function create(
   values: BodyValues,
   creation: Creation,
   principal: Principal,
+  attempt: KeyedAttempt | undefined,
 ): Promise<Reply> {
   const { names, computed, shape, headers } = createForm(view, template, values, creation)
   const args: JsonValue[] = [null, includedLimit]
   for (const name of names) args.push(values[name] ?? null)
   for (const name of computed) args.push(creation.computed[name] ?? null)
-  const written = services.run.write({ shape, args }, principal)
-  const { afterwards } = creation
-  const done = afterwards ? written.then(answer => afterwards(answer.id).then(() => answer)) : written
-  return done.then(answer => {
+  const reply = (answer: WriteAnswer): Reply => {
     const body = withRevealed(bodyOf(answer), creation.revealed)
     const location = `${prefix}/${view.collection.name}/${answer.id}`
     const tagged = template.plain && body === answer.text
@@ -137,7 +173,8 @@ function create(
         : [...headers, 'Location', location],
       body,
     }
-  })
+  }
+  return carryOut(services.run, { shape, args }, principal, reply, attempt, creation.afterwards)
 }
 
 const nothing: Creation = { computed: {}, revealed: {} }
@@ -148,6 +185,7 @@ export function answerCreate(
   view: CollectionView,
   call: Call,
   principal: Principal,
+  attempt?: KeyedAttempt,
 ): Awaitable<Reply> {
   // Before the body is read: a caller who may create no item learns nothing about the body.
   admit(services.model, view.collection, 'create', principal.access)
@@ -155,7 +193,7 @@ export function answerCreate(
   const { values } = bodyValidator(view.collection).create(readBody(call, json))
   const hook = services.hooks.get(view.collection.name)
   const made = hook ? hook(values, principal) : nothing
-  return then(made, creation => create(services, view, template, values, creation, principal))
+  return then(made, creation => create(services, view, template, values, creation, principal, attempt))
 }
 
 /** PUT (all writable fields) and PATCH (RFC 7396): 200 with the item. */
@@ -165,6 +203,7 @@ export function answerUpdate(
   id: number,
   call: Call,
   principal: Principal,
+  attempt?: KeyedAttempt,
 ): Promise<Reply> {
   admit(services.model, view.collection, 'update', principal.access)
   refuseIfNoneMatch(call)
@@ -187,12 +226,13 @@ export function answerUpdate(
     select: template.shape.select,
   }))
   const args = [id, includedLimit, ifMatch ?? null, ...names.map(name => values[name] ?? null)]
-  return services.run.write({ shape, args }, principal).then(answer => {
+  const reply = (answer: WriteAnswer): Reply => {
     const text = bodyOf(answer)
     const headers = headersFor(view, template, names)
     const tag = template.plain && answer.text !== null ? ['ETag', entityTag(text)] : []
     return { status: 200, headers: [...headers, ...tag], body: text }
-  })
+  }
+  return carryOut(services.run, { shape, args }, principal, reply, attempt)
 }
 
 /** DELETE: 204. */
@@ -202,6 +242,7 @@ export function answerDelete(
   id: number,
   call: Call,
   principal: Principal,
+  attempt?: KeyedAttempt,
 ): Promise<Reply> {
   admit(services.model, view.collection, 'delete', principal.access)
   refuseIfNoneMatch(call)
@@ -216,7 +257,6 @@ export function answerDelete(
   // Without content there is no media type.
   const { deprecated } = view.collection
   const headers = makePresentation(true, deprecated ? [deprecated] : []).unstored.slice(2)
-  return services.run
-    .write({ shape, args: [id, ifMatch ?? null] }, principal)
-    .then(() => ({ status: 204, headers, body: null }))
+  const reply = (): Reply => ({ status: 204, headers, body: null })
+  return carryOut(services.run, { shape, args: [id, ifMatch ?? null] }, principal, reply, attempt)
 }
