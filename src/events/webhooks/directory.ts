@@ -1,5 +1,6 @@
 /** All webhooks, as the sender last read them, with what it has changed since. */
 import type { LoggedChange } from '../change-feed.ts'
+import { coversType } from '../event-types.ts'
 import type { Webhook } from './delivery.ts'
 import type { PossibleTypes } from './owners.ts'
 
@@ -120,10 +121,5 @@ export class Directory {
 /** Whether a webhook wants events of a type. */
 export function wants({ types, collections }: Webhook, collection: string, type: string): boolean {
   if (collections !== null && !collections.includes(collection)) return false
-  return types.some(pattern => covers(pattern, type))
-}
-
-function covers(pattern: string, type: string): boolean {
-  if (pattern === '*' || pattern === type) return true
-  return pattern.endsWith('.*') && type.startsWith(pattern.slice(0, -1))
+  return types.some(pattern => coversType(pattern, type))
 }

@@ -30,13 +30,8 @@ const allUsers = Number.MAX_SAFE_INTEGER
 /** After this long, other work of the process has a turn. */
 const maxBlockingMs = 10
 
-export interface EventLog extends ChangeFeed {
-  /** `pruned`: the highest number whose event is no longer kept. */
-  bounds(): Awaitable<{ readonly pruned: number }>
-}
-
 export interface EnqueuerParts {
-  readonly log: EventLog
+  readonly log: ChangeFeed
   readonly position: Position
   readonly directory: Directory
   readonly show: Show

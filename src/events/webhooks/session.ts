@@ -2,11 +2,12 @@
 import type { Outgoing } from '../../outgoing/outgoing.ts'
 import type { Run } from '../../plan/run.ts'
 import type { Records } from '../../records.ts'
+import type { ChangeFeed } from '../change-feed.ts'
 import { isTemporary } from '../outage.ts'
 import { createAttempt, type Outcome } from './attempt.ts'
 import type { Delivery, Webhook } from './delivery.ts'
 import { Directory } from './directory.ts'
-import { Enqueuer, type EventLog } from './enqueuer.ts'
+import { Enqueuer } from './enqueuer.ts'
 import type { PauseReason, PossibleTypes, Show, WebhookOwners } from './owners.ts'
 import { readPending, readWebhooks } from './plans.ts'
 import { Position } from './position.ts'
@@ -19,7 +20,7 @@ import type { Clock } from './timetable.ts'
 export interface SessionParts {
   readonly run: Run
   readonly records: Pick<Records, 'get' | 'add' | 'swap' | 'after' | 'delete'>
-  readonly log: EventLog
+  readonly log: ChangeFeed
   readonly show: Show
   readonly possibleTypes: PossibleTypes
   readonly owners: WebhookOwners
