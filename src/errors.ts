@@ -72,6 +72,11 @@ export const catalogue = {
     message: 'The change conflicts with what is stored.',
     hint: 'A unique value is taken, other items still refer to this one, or a request with the same `Idempotency-Key` is still running. The message says which.',
   },
+  RESYNC_REQUIRED: {
+    status: 410,
+    message: 'The events that follow are no longer kept.',
+    hint: 'The event id is older than what the log keeps, or newer than any event. Read the items again, then listen without `after`.',
+  },
   PRECONDITION_FAILED: {
     status: 412,
     message: 'The item has changed since you read it.',

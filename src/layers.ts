@@ -39,8 +39,8 @@ export const modules: Readonly<Record<string, Module>> = {
   cluster: { imports: [], packages: ['ioredis'] },
   outgoing: { imports: [], packages: ['ipaddr.js', 'undici'] },
   idempotency: { imports: ['plan', 'cluster'] },
-  rest: { imports: ['plan', 'model', 'idempotency'] },
-  events: { imports: ['plan', 'model'] },
+  rest: { imports: ['plan', 'model', 'events', 'idempotency'] },
+  events: { imports: ['plan', 'model', 'outgoing'] },
   graphql: { imports: ['plan', 'model', 'events', 'idempotency'], packages: ['graphql', 'graphql-ws', 'ws'] },
   auth: {
     imports: ['plan', 'model', 'cluster', 'outgoing'],

@@ -28,6 +28,7 @@ import { type HealthChecks, healthChecks, requireStarted } from './serve/health-
 import {
   cacheMetrics,
   clusterMetrics,
+  eventMetrics,
   httpMetrics,
   replicaMetrics,
   requestMetrics,
@@ -112,7 +113,7 @@ async function assemble(parts: Parts): Promise<Service> {
   const issuer = () => settings.baseUrl ?? listeningUrl(settings, http)
   const credentials = await openCredentials({ ...parts, run, issuer })
   await credentials.secrets.moveAll()
-  const { rest, graphql, oauth } = openTransports({ ...parts, ...credentials, run, limits, issuer })
+  const { rest, graphql, oauth, events } = openTransports({ ...parts, ...credentials, run, limits, issuer })
   const metrics = createMetrics(
     () => [
       ...requestMetrics(limits, credentials.counts),
@@ -121,6 +122,7 @@ async function assemble(parts: Parts): Promise<Service> {
       ...slowReadMetrics(store),
       ...replicaMetrics(store),
       ...clusterMetrics(cluster),
+      ...eventMetrics(events),
     ],
     () => `${graphql.metrics()}${cacheMetrics()}`,
   )
@@ -164,7 +166,19 @@ async function assemble(parts: Parts): Promise<Service> {
   if (!worker) log.logger.info({ database: publicName(settings.database) }, `listening on ${url}`)
   const delaySeconds = settings.shutdownDelay
   const slow = store.queries && new SlowListRecorder({ insight: store.queries, records: store.records })
-  const close = shutdown({ http, graphql, oauth, store, cluster, slow, log, traces, state, delaySeconds })
+  const close = shutdown({
+    http,
+    graphql,
+    oauth,
+    events,
+    store,
+    cluster,
+    slow,
+    log,
+    traces,
+    state,
+    delaySeconds,
+  })
   return { url, firstAdministrator, close }
 }
 

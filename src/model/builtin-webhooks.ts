@@ -76,7 +76,7 @@ const webhookFields = {
   pause_reason: string({ ...readOnly, description: 'Why nothing is sent.' }),
   /** `Principal.grant` of the credential that made it. */
   grant: text(internal),
-  /** The event after which it begins, or resumes; null: as far as the sender has read the log. */
+  /** The event after which it begins, or resumes; null: it is as far as the sender. */
   position: integer(internal),
   /** How often its secret was replaced. */
   secret_version: integer({ internal: true, default: 0 }),

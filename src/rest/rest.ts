@@ -12,6 +12,7 @@ import type { ItemActions } from './actions/action.ts'
 import { admitAction, admitNested, answerAction, requireNested } from './actions/answer.ts'
 import type { ActionRoute, NestedRoute } from './actions/routes.ts'
 import { createDocs } from './docs.ts'
+import { createEventsHandler, type EventsHandler, type EventsParts } from './events/events.ts'
 import { allowedMethods, isReadable } from './methods.ts'
 import { openapi } from './openapi/document.ts'
 import { collectionsAlong, type Operation } from './operations.ts'
@@ -41,6 +42,8 @@ export interface RestOptions {
   readonly actions?: ItemActions
   /** The public URL of the service, without a trailing slash: the server that the OpenAPI document names. */
   readonly baseUrl: string | undefined
+  /** Undefined: there is no `/events`. */
+  readonly events?: EventsParts
 }
 
 /** Responds to a call, synchronously where the store answers synchronously. Throws or rejects with an `ApiError`: see `errorReply`. */
@@ -86,10 +89,14 @@ class RestHandler {
   #document: ((call: Call) => Reply) | undefined
 
   readonly #docs: (call: Call) => Reply
+  readonly #events: EventsHandler | undefined
+
   constructor(options: RestOptions) {
     this.#options = options
     this.#docs = createDocs(options.baseUrl)
     this.#viewOf = createViews(options.model, options.hooks)
+    this.#events =
+      options.events && createEventsHandler({ ...options, ...options.events, viewsOf: this.#viewOf })
   }
 
   answer(call: Call, principal: Principal): Awaitable<Reply> {
@@ -100,6 +107,7 @@ class RestHandler {
     }
     const reads = call.method === 'GET' || call.method === 'HEAD'
     if (reads && isReadable(route)) {
+      if (route.kind === 'events') return this.#readEvents(call, principal)
       this.#requireJson(route, 'read', call, principal)
       return this.#read(route, call, principal)
     }
@@ -133,7 +141,7 @@ class RestHandler {
   #admit(route: Route, operation: Operation, principal: Principal): void {
     const { model } = this.#options
     const { access } = principal
-    if (route.kind === 'openapi') return
+    if (route.kind === 'openapi' || route.kind === 'events') return
     if (route.kind === 'me') {
       if (principal.userId === null) throw noUser(principal)
       const users = model.collections.get('users')
@@ -159,7 +167,7 @@ class RestHandler {
     return view
   }
 
-  #read(route: Route, call: Call, principal: Principal): Awaitable<Reply> {
+  #read(route: Exclude<Route, { kind: 'events' }>, call: Call, principal: Principal): Awaitable<Reply> {
     if (route.kind === 'openapi') return this.#readDocument(call)
     if (route.kind === 'me') return this.#readMe(route, call, principal)
     if (route.kind === 'action') throw new ApiError('NOT_FOUND')
@@ -170,6 +178,11 @@ class RestHandler {
     const scope = view.sublist(route.relation)
     if (!scope) throw new ApiError('NOT_FOUND')
     return this.#readList(route, scope, route.id, call, principal)
+  }
+
+  #readEvents(call: Call, principal: Principal): Awaitable<Reply> {
+    if (!this.#events) throw new ApiError('NOT_FOUND')
+    return this.#events(call, principal)
   }
 
   #readItem(

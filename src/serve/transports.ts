@@ -13,8 +13,7 @@ import type { Reply } from '../call.ts'
 import type { Cluster } from '../cluster/cluster.ts'
 import type { RateLimits } from '../cluster/rate-limits.ts'
 import type { Settings } from '../config.ts'
-import { ApiError } from '../errors.ts'
-import type { WebhookSender } from '../events/webhooks/sender.ts'
+import type { Events } from '../events/events.ts'
 import type { Exchange } from '../http.ts'
 import { createIdempotency } from '../idempotency.ts'
 import type { Model } from '../model/model.ts'
@@ -25,6 +24,8 @@ import type { Principal } from '../principal.ts'
 import type { Records } from '../records.ts'
 import { createRest } from '../rest/rest.ts'
 import type { Store } from '../store/store.ts'
+import { clientOf } from './connected-client.ts'
+import { createProcessEvents } from './events.ts'
 import { createLazyGraphql, type LazyGraphql } from './graphql.ts'
 import { createLazyOauth, type LazyOauth } from './oauth.ts'
 import { createTokenLimits } from './token-rate-limit.ts'
@@ -51,6 +52,7 @@ export interface Transports {
   readonly rest: (exchange: Exchange, principal: Principal) => Awaitable<Reply>
   readonly graphql: LazyGraphql
   readonly oauth: LazyOauth
+  readonly events: Events
 }
 
 export function openTransports(parts: TransportParts): Transports {
@@ -90,16 +92,34 @@ export function openTransports(parts: TransportParts): Transports {
     run,
     secrets: new WebhookSecrets(records, settings['webhooks.secretOverlap']),
     grants: parts.webhookGrants,
-    sender: noSender,
+  })
+  const events = createProcessEvents({
+    feed: store.changes,
+    authenticate,
+    refresh: () => store.refresh(),
+    settings,
+    onFault: faultsOf('the delivery of events'),
   })
   return {
-    rest: createRest({ model, run: transportRun, hooks, idempotency, actions, baseUrl: settings.baseUrl }),
+    rest: createRest({
+      model,
+      run: transportRun,
+      hooks,
+      idempotency,
+      actions,
+      baseUrl: settings.baseUrl,
+      events: {
+        events,
+        feed: store.changes,
+        clientOf,
+        maxBufferedBytes: settings['graphql.maxBuffered'],
+      },
+    }),
     graphql: createLazyGraphql({
       model,
       run: transportRun,
       hooks,
-      changes: store.changes,
-      authenticate,
+      events,
       refresh: () => store.refresh(),
       limits,
       settings,
@@ -122,15 +142,8 @@ export function openTransports(parts: TransportParts): Transports {
       logger,
       onFault: faultsOf('the authorization server'),
     }),
+    events,
   }
-}
-
-/** Stands for the sender where nothing is sent. */
-const noSender: WebhookSender = {
-  test: async () => {
-    throw new ApiError('UNAVAILABLE', 'This service sends no webhooks now.')
-  },
-  wake() {},
 }
 
 /** Loaded when the first e-mail address changes, which is rare after a start. */

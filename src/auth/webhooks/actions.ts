@@ -1,10 +1,10 @@
 /** What the actions of webhooks change, each as one transaction. */
 import { ApiError } from '../../errors.ts'
 import type { JsonValue } from '../../model/fields/type.ts'
-import { type Awaitable, type ReadAnswer, then, type WriteAnswer } from '../../plan/answer.ts'
-import type { CreateShape, Plan, ReadShape } from '../../plan/plan.ts'
+import { type Awaitable, type ReadAnswer, then } from '../../plan/answer.ts'
+import type { Plan, ReadShape } from '../../plan/plan.ts'
 import type { Run } from '../../plan/run.ts'
-import { itemShape, readItem, selected, updateShape } from '../../plan/system-plans.ts'
+import { itemShape, readItem, updateShape } from '../../plan/system-plans.ts'
 import type { ProgramSteps } from '../../plan/transaction.ts'
 import type { Principal } from '../../principal.ts'
 import type { WebhookGrants } from './grants.ts'
@@ -72,56 +72,23 @@ export async function enableWebhook(
   }
 }
 
-const copied = [
-  'webhook_id',
-  'event_id',
-  'type',
-  'collection',
-  'item_id',
-  'user_id',
-  // Receivers recognise by it that they have had the message already (Standard Webhooks 1.0).
-  'message_id',
-] as const
-const deliveryById = itemShape('webhook_deliveries', [...copied, 'status'])
 const stateById = itemShape('webhooks', ['enabled', 'paused_at'])
-
-const copy: CreateShape = {
-  kind: 'create',
-  collection: 'webhook_deliveries',
-  set: [],
-  computed: [...copied, 'due_at'].map((field, param) => ({ field, param })),
-  select: selected(['id']),
-}
-
-type StoredDelivery = Readonly<Record<(typeof copied)[number] | 'status', JsonValue>>
+const deliveryById = itemShape('webhook_deliveries', ['event_id'])
 
 interface WebhookState {
   readonly enabled: boolean
   readonly paused_at: string | null
 }
 
-/** Steps that add a delivery of the same event, to be sent at once, and return its id. */
-export async function redeliver(
-  { run }: WebhookActionParts,
-  id: number,
-  deliveryId: number,
-): Promise<() => ProgramSteps<number>> {
-  const delivery = await readItem<StoredDelivery>(run, deliveryById, deliveryId)
+/** Throws CONFLICT where the delivery would not be sent again. */
+export async function requireRedeliverable(run: Run, id: number, deliveryId: number): Promise<void> {
   const state = await readItem<WebhookState>(run, stateById, id)
-  if (delivery === undefined || state === undefined) throw new ApiError('NOT_FOUND')
+  const delivery = await readItem<{ readonly event_id: string | null }>(run, deliveryById, deliveryId)
+  if (state === undefined || delivery === undefined) throw new ApiError('NOT_FOUND')
   if (!state.enabled || state.paused_at !== null) {
     throw new ApiError('CONFLICT', 'The webhook sends nothing now: enable it first.')
   }
   if (delivery.event_id === null) {
     throw new ApiError('CONFLICT', 'This was a test, not an event. Send another test instead.')
-  }
-  if (delivery.status === 'pending') {
-    throw new ApiError('CONFLICT', 'This delivery is still pending: it will be sent, or tried again.')
-  }
-  const values = copied.map(field => delivery[field])
-  return function* steps() {
-    const plan = { shape: copy, args: [...values, new Date().toISOString()] }
-    const { id: added } = (yield { asSystem: plan }) as WriteAnswer
-    return added
   }
 }

@@ -1,7 +1,7 @@
 /** Subscriptions: a change of an item becomes the reply to it. */
 import type { GraphQLFormattedError } from 'graphql'
 import type { ApiError } from '../../errors.ts'
-import type { ItemChange } from '../../events/change-feed.ts'
+import type { LoggedChange } from '../../events/change-feed.ts'
 import type { ChangeRenderer } from '../../events/subscriber.ts'
 import type { JsonValue } from '../../model/fields/type.ts'
 import { type CompositeAnswer, type RenderedAnswer, then } from '../../plan/answer.ts'
@@ -41,8 +41,7 @@ export function createRenderer(
     return rendered(completion.reply(cost, () => completion.object([replyField], data, undefined)).text)
   }
   return {
-    collection: collection.name,
-    kind,
+    topics: [{ collection: collection.name, kind }],
     render: change =>
       then(run.composite({ shape, args: argsFor(change, args, variant) }, principal), answer => {
         const made = (answer.rendered as Rendered | undefined) ?? render(answer)
@@ -57,7 +56,7 @@ function rendered(reply: string | null): Rendered {
 }
 
 function argsFor(
-  change: ItemChange,
+  change: LoggedChange,
   args: readonly JsonValue[],
   { id, event }: SubscriptionVariant,
 ): readonly JsonValue[] {

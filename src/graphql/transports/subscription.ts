@@ -41,6 +41,9 @@ export async function openSubscription(
       },
     })
     return {
+      get position() {
+        return opened.position
+      },
       changePrincipal: changed => opened.changePrincipal(changed),
       close() {
         release()

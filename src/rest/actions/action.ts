@@ -16,8 +16,6 @@ export interface PreparedAction {
   /** See `Program.serial`. */
   readonly serial: readonly string[] | undefined
   readonly steps: () => ProgramSteps<ActionResult>
-  /** Runs once the transaction is committed, before the client gets its response. It never fails. */
-  readonly afterwards?: () => void
 }
 
 export interface ActionTarget {

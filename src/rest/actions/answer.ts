@@ -97,9 +97,7 @@ export async function answerAction(
   const action = actions.get(route.collection.name)?.get(route.action.name)
   if (action === undefined) throw new ApiError('NOT_FOUND')
   const prepared = await action({ id: route.id, nested: route.within?.nested }, principal)
-  const reply = await carryOut(run, prepared, template, principal, attempt)
-  prepared.afterwards?.()
-  return reply
+  return carryOut(run, prepared, template, principal, attempt)
 }
 
 function carryOut(
