@@ -101,7 +101,7 @@ test('public addresses and names are accepted', () => {
     'https://localhost.example.com/',
     'https://internal.example.com/',
     'https://mylocal/',
-    'HTTPS://Example.com/',
+    'https://Example.com/',
   ]) {
     assert.ok(!isRefused(url), url)
   }
