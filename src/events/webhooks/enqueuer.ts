@@ -224,9 +224,9 @@ export class Enqueuer {
   }
 
   #isFull(webhook: Webhook): boolean {
-    const { sizeOf, isSlow } = this.#parts.queue
-    const most = isSlow(webhook.id) ? maxQueued.failing : maxQueued.succeeding
-    return sizeOf(webhook.id) + this.#batch.countOf(webhook.id) >= most
+    const { queue } = this.#parts
+    const most = queue.isSlow(webhook.id) ? maxQueued.failing : maxQueued.succeeding
+    return queue.sizeOf(webhook.id) + this.#batch.countOf(webhook.id) >= most
   }
 
   async #flush(place: Place): Promise<void> {
