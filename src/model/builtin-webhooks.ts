@@ -78,6 +78,8 @@ const webhookFields = {
   grant: text(internal),
   /** The event after which it begins, or resumes; null: it is as far as the sender. */
   position: integer(internal),
+  /** How often its secret was replaced. */
+  secret_version: integer({ internal: true, default: 0 }),
   /** Since when no delivery has succeeded. */
   failing_since: datetime(internal),
 } as const

@@ -8,6 +8,9 @@ import { admit } from '../plan/guard.ts'
 import type { CreateHooks, Run } from '../plan/run.ts'
 import { isAnonymous, type Principal } from '../principal.ts'
 import { requireJson } from './accept.ts'
+import type { ItemActions } from './actions/action.ts'
+import { admitAction, admitNested, answerAction, requireNested } from './actions/answer.ts'
+import type { ActionRoute, NestedRoute } from './actions/routes.ts'
 import { createDocs } from './docs.ts'
 import { createEventsHandler, type EventsHandler, type EventsParts } from './events/events.ts'
 import { allowedMethods, isReadable } from './methods.ts'
@@ -35,6 +38,8 @@ export interface RestOptions {
   readonly run: Run
   readonly hooks: CreateHooks
   readonly idempotency: Idempotency
+  /** What the actions of `builtinActions` do. */
+  readonly actions?: ItemActions
   /** The public URL of the service, without a trailing slash: the server that the OpenAPI document names. */
   readonly baseUrl: string | undefined
   /** Undefined: there is no `/events`. */
@@ -143,6 +148,14 @@ class RestHandler {
       if (users) admit(model, users, 'read', access)
       return
     }
+    if (route.kind === 'action') {
+      admitAction(model, route, principal)
+      return
+    }
+    if (route.kind === 'nested') {
+      admitNested(model, route, principal)
+      return
+    }
     admit(model, route.collection, operation, access)
     if (route.kind !== 'within') return
     for (const along of collectionsAlong(model, route.relation)) admit(model, along, 'read', access)
@@ -157,6 +170,8 @@ class RestHandler {
   #read(route: Exclude<Route, { kind: 'events' }>, call: Call, principal: Principal): Awaitable<Reply> {
     if (route.kind === 'openapi') return this.#readDocument(call)
     if (route.kind === 'me') return this.#readMe(route, call, principal)
+    if (route.kind === 'action') throw new ApiError('NOT_FOUND')
+    if (route.kind === 'nested') return this.#readNested(route, call, principal)
     const view = this.#view(route.collection.name, principal)
     if (route.kind === 'item') return this.#readItem(route, view, route.id, call, principal)
     if (route.kind === 'collection') return this.#readList(route, view.list, undefined, call, principal)
@@ -182,6 +197,15 @@ class RestHandler {
     const args = template.includes ? [id, includedLimit] : [id]
     const answer = this.#options.run.item({ shape: template.shape, args }, principal)
     return then(answer, found => renderItem(found, template, principal.access, call))
+  }
+
+  #readNested(route: NestedRoute, call: Call, principal: Principal): Awaitable<Reply> {
+    const { model, run } = this.#options
+    admitNested(model, route, principal)
+    const view = this.#view(route.relation.target, principal)
+    return then(requireNested(run, route, principal), () =>
+      this.#readItem(route, view, route.nested, call, principal),
+    )
   }
 
   #readList(
@@ -217,12 +241,24 @@ class RestHandler {
   }
 
   #write(route: Route, call: Call, principal: Principal, attempt?: KeyedAttempt): Awaitable<Reply> {
+    if (route.kind === 'action') return this.#act(route, call, principal, attempt)
     if (route.kind !== 'collection' && route.kind !== 'item') refuseMethod(route)
     const view = this.#view(route.collection.name, principal)
     if (route.kind === 'collection') return answerCreate(this.#options, view, call, principal, attempt)
     const { id } = route
     if (call.method === 'DELETE') return answerDelete(this.#options, view, id, call, principal, attempt)
     return answerUpdate(this.#options, view, id, call, principal, attempt)
+  }
+
+  #act(
+    route: ActionRoute,
+    call: Call,
+    principal: Principal,
+    attempt: KeyedAttempt | undefined,
+  ): Awaitable<Reply> {
+    const view = this.#view(route.action.answers, principal)
+    const { model, run, actions = new Map() } = this.#options
+    return answerAction({ model, run, actions }, route, view, call, principal, attempt)
   }
 }
 
