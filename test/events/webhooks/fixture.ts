@@ -214,9 +214,6 @@ function partsOf({ store, run, clock, owned, received, faults, gaps, endpoints }
       usersOf: () => owned.users,
       principalOf,
       secretsOf: () => owned.secrets,
-      async notifyPaused({ id }, reason) {
-        owned.notified.push(`${id} ${reason}`)
-      },
     },
     outgoing: { request: request => answered(request, { received, endpoints }) },
     userAgent: 'Portico-Test',
@@ -224,6 +221,7 @@ function partsOf({ store, run, clock, owned, received, faults, gaps, endpoints }
     elapsed: () => 0,
     random: () => 0.5,
     version: () => store.version('webhooks'),
+    hold: event => store.changes.hold('webhooks', event),
     onPaused: ({ id }, reason) => void owned.notified.push(`${id} ${reason}`),
     onGap: (_webhook, from, to) => void gaps.push([from, to]),
     onFault: error => void faults.push(error),
