@@ -10,7 +10,7 @@ import type { Log } from '../observability/log.ts'
 import type { Awaitable, ItemAnswer, ListAnswer } from '../plan/answer.ts'
 import { createGuard, type Guard } from '../plan/guard.ts'
 import type { Run } from '../plan/run.ts'
-import type { GuardedProgram, Program } from '../plan/transaction.ts'
+import type { GuardedProgram, Program, StepAnswer } from '../plan/transaction.ts'
 import type { Records } from '../records.ts'
 import { openSqlite } from '../store/sqlite.ts'
 import type { Store } from '../store/store.ts'
@@ -154,7 +154,14 @@ function guarded<T>(guard: Guard, { serial, principal, steps }: Program<T>): Gua
       let step = program.next()
       while (!step.done) {
         const { value } = step
-        step = program.next(yield 'shape' in value ? guard(value, principal) : value)
+        let answer: StepAnswer
+        try {
+          answer = yield 'shape' in value ? guard(value, principal) : value
+        } catch (failure) {
+          program.throw(failure)
+          throw failure
+        }
+        step = program.next(answer)
       }
       return step.value
     },

@@ -66,8 +66,9 @@ class OpenStore implements Store {
     return this.#parts.writer.write(plan)
   }
 
-  transaction<T>(_program: GuardedProgram<T>): Promise<T> {
-    return Promise.reject(new ApiError('INTERNAL_ERROR'))
+  transaction<T>(program: GuardedProgram<T>): Promise<T> {
+    if (this.#closed) return Promise.reject(stopping())
+    return this.#parts.writer.transaction(program, this.#parts.records)
   }
 
   refresh(): Awaitable<void> {

@@ -93,8 +93,9 @@ class OpenStore implements SqliteStore {
     return this.#writer.write(plan)
   }
 
-  transaction<T>(_program: GuardedProgram<T>): Promise<T> {
-    return Promise.reject(new ApiError('INTERNAL_ERROR'))
+  transaction<T>(program: GuardedProgram<T>): Promise<T> {
+    if (this.#closed) return Promise.reject(stopping())
+    return this.#writer.transaction(program, this.records)
   }
 
   refresh(): void {

@@ -28,6 +28,8 @@ export class CommitQueue<T> {
   readonly #groups: Groups<T>
   #waiting: QueuedWrite<T>[] = []
   #scheduled = false
+  /** How many of those that wait have a transaction of their own. */
+  #alone = 0
   #lanes = 0
   #resting: (() => void)[] = []
   #isClosed = false
@@ -49,6 +51,7 @@ export class CommitQueue<T> {
     if (refused !== undefined) return Promise.reject(new ApiError('UNAVAILABLE', refused))
     const { promise, resolve, reject } = Promise.withResolvers<T>()
     this.#waiting.push({ job, resolve, reject })
+    if (job.own !== undefined) this.#alone++
     this.#schedule()
     return promise
   }
@@ -92,9 +95,15 @@ export class CommitQueue<T> {
       return
     }
     // A second group only of those for which the first has no room: each commit has its price.
-    while (this.#lanes < this.#options.lanes && this.#waiting.length > 0) {
-      this.#begin(this.#waiting.splice(0, maxBatch))
-    }
+    while (this.#lanes < this.#options.lanes && this.#waiting.length > 0) this.#begin(this.#take())
+  }
+
+  /** The next that wait; a job with a transaction of its own is alone. */
+  #take(): readonly QueuedWrite<T>[] {
+    if (this.#alone === 0) return this.#waiting.splice(0, maxBatch)
+    const at = this.#waiting.findIndex(({ job }) => job.own !== undefined)
+    if (at === 0) this.#alone--
+    return this.#waiting.splice(0, at === 0 ? 1 : Math.min(at, maxBatch))
   }
 
   #begin(group: readonly QueuedWrite<T>[]): void {

@@ -6,7 +6,7 @@ import { slot, sql } from '../../sql/writer.ts'
 import { noInputs, slotted } from '../../values.ts'
 import type { Connection } from '../connections/connection.ts'
 import { ConnectionLost, failureOf, isPassing, NotSent } from '../connections/failure.ts'
-import { statementOf } from '../connections/statement.ts'
+import { type Statement, statementOf } from '../connections/statement.ts'
 import { Transaction } from '../connections/transaction.ts'
 import type { Lease } from '../versions/lease.ts'
 import { type Ordered, ordered, sideBySide } from './lock-order.ts'
@@ -17,6 +17,13 @@ const savepointGroups = 20
 
 export interface Job<T> extends Ordered {
   readonly run: (scope: Scope) => Promise<T>
+  /** Of a transaction that it shares with no other job. */
+  readonly own?: OwnTransaction
+}
+
+export interface OwnTransaction {
+  /** Locks the tables to which nobody else may write meanwhile. */
+  readonly lock: Statement | undefined
 }
 
 export interface Done<T> {
@@ -69,9 +76,8 @@ export class Groups<T> {
   /** Answers each write. When none of them is done, throws: `Again` where another try may do it. */
   async transact(connection: Connection, group: readonly QueuedWrite<T>[]): Promise<void> {
     const transaction = new Transaction(connection)
-    const began = performance.now()
-    const outcomes =
-      (await this.#plainly(transaction, group)) ?? (await this.#withSavepoints(transaction, group, began))
+    const outcomes = await this.#outcomes(transaction, group)
+    if (outcomes === undefined) return
     const done = [...outcomes.values()].filter(outcome => 'value' in outcome)
     const after = this.#options.beforeCommit(transaction, done)
     const over = this.#options.lease.commit()
@@ -90,6 +96,37 @@ export class Groups<T> {
     for (const [{ resolve, reject }, outcome] of outcomes) {
       if ('error' in outcome) reject(outcome.error)
       else resolve(outcome.value)
+    }
+  }
+
+  /** Undefined: nothing is done, and the writes are answered. */
+  async #outcomes(
+    transaction: Transaction,
+    group: readonly QueuedWrite<T>[],
+  ): Promise<Outcomes<T> | undefined> {
+    const [first] = group
+    if (first?.job.own !== undefined) return this.#alone(transaction, first, first.job.own)
+    const began = performance.now()
+    return (await this.#plainly(transaction, group)) ?? this.#withSavepoints(transaction, group, began)
+  }
+
+  /** One that fails is not tried again, unless another try may do it. */
+  async #alone(
+    transaction: Transaction,
+    waiting: QueuedWrite<T>,
+    { lock }: OwnTransaction,
+  ): Promise<Outcomes<T> | undefined> {
+    transaction.queue(begin)
+    if (lock !== undefined) transaction.queue(lock)
+    const scope = new Scope(transaction, new Date(this.#options.now()).toISOString())
+    try {
+      const value = await waiting.job.run(scope)
+      return new Map([[waiting, { value, scope }]])
+    } catch (cause) {
+      const failure = transaction.failure ?? cause
+      await this.#rollBack(transaction)
+      waiting.reject(failureOf(cause instanceof ApiError ? cause : failure))
+      return undefined
     }
   }
 

@@ -2,7 +2,7 @@
 import type { Inputs } from '../../values.ts'
 import type { ChangeEvent, ItemChange } from '../../write/event.ts'
 import type { Ask, Asks, Rows, Steps, WriteScope } from '../../write/steps.ts'
-import type { Statement } from '../connections/statement.ts'
+import type { Query, Statement } from '../connections/statement.ts'
 import type { Transaction } from '../connections/transaction.ts'
 
 /** What may be sent together: an answer to all of it must come in time. */
@@ -25,6 +25,11 @@ export class Scope implements WriteScope<Statement> {
   rows(statement: Statement, inputs: Inputs): Promise<Rows> {
     if (statement.changes) this.hasChanged = true
     return this.#transaction.rows(statement, inputs)
+  }
+
+  /** For reads of the transaction's caller, which change nothing. */
+  ask(query: Query): Promise<Rows> {
+    return this.#transaction.ask(query)
   }
 
   defer(statement: Statement, inputs: Inputs): void {
