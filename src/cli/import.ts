@@ -30,7 +30,7 @@ interface Task {
 
 /** Lists rows with faults, or writes them to a file. */
 class Faults {
-  readonly #lines: string[] = []
+  readonly #listed: Rejected[] = []
   readonly #file: string | undefined
   readonly #prints: boolean
   #count = 0
@@ -41,14 +41,14 @@ class Faults {
     this.#prints = prints
   }
 
-  add({ line, reasons, record }: Rejected): void {
+  add(rejected: Rejected): void {
+    const { line, reasons, record } = rejected
     this.#count += 1
-    const text = `line ${line}: ${reasons.join(' ')}`
     if (this.#file !== undefined) {
       const row = record.bytes.toString('utf8').replace(/\r?\n$/, '')
       appendFileSync(this.#file, `${JSON.stringify({ line, reasons, row })}\n`, { mode: 0o600 })
-    } else if (this.#prints) console.error(text)
-    else if (this.#lines.length < maxListed) this.#lines.push(text)
+    } else if (this.#prints) console.error(`line ${line}: ${reasons.join(' ')}`)
+    else if (this.#listed.length < maxListed) this.#listed.push(rejected)
   }
 
   get count(): number {
@@ -56,9 +56,10 @@ class Faults {
   }
 
   get text(): string {
-    const more = this.#count - this.#lines.length
-    const rest = more > 0 ? [`and ${counted(more, 'row')} more`] : []
-    return [...this.#lines, ...rest].map(line => `  ${line}`).join('\n')
+    const more = this.#count - this.#listed.length
+    const sorted = this.#listed.toSorted((one, other) => one.line - other.line)
+    const lines = sorted.map(({ line, reasons }) => `  line ${line}: ${reasons.join(' ')}`)
+    return [...lines, ...(more > 0 ? [`  and ${counted(more, 'row')} more`] : [])].join('\n')
   }
 }
 
@@ -122,7 +123,7 @@ async function importFrom(opened: OpenedDatabase, args: ParsedArgs): Promise<str
     if (position?.isDone) {
       return `The file was imported already: ${counted(position.imported, 'row')}. --restart imports it once more.\n`
     }
-    if (position)
+    if (position && position.imported > 0)
       console.error(`The import goes on after ${counted(position.imported, 'row')} that are stored already.`)
     return await importWith(opened, args, task)
   } finally {

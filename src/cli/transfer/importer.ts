@@ -6,7 +6,7 @@ import type { Collection } from '../../model/model.ts'
 import type { Assignment, CreateShape, Plan } from '../../plan/plan.ts'
 import type { Run } from '../../plan/run.ts'
 import { selected } from '../../plan/system-plans.ts'
-import type { ProgramPlan, StepAnswer, Steps } from '../../plan/transaction.ts'
+import type { ProgramPlan, RecordChange, StepAnswer, Steps } from '../../plan/transaction.ts'
 import type { Principal } from '../../principal.ts'
 import { Failure } from '../failure.ts'
 import type { Counts, Position, ProgressRecord } from './progress-record.ts'
@@ -54,8 +54,13 @@ interface Planned {
   readonly row: Row
 }
 
-/** Thrown within a transaction to undo it. */
-class Undone extends Error {}
+/** How far the steps of a transaction have come. The store tells of what they throw only that it failed. */
+interface Reached {
+  /** Of the plan that is being run; -1: none. */
+  index: number
+  /** Why the steps themselves have undone the transaction. */
+  undoneBy: 'dry run' | 'other import' | undefined
+}
 
 /** A row with a fault has ended the import; the rows before it are stored. Tells what else was found near it. */
 export class Stopped extends Error {
@@ -146,7 +151,7 @@ export class Importer {
       0,
       chunk.findIndex(entry => 'reasons' in entry),
     )
-    if (good.length > 0) await this.#store(good, this.#planned(good), false)
+    if (good.some(entry => 'row' in entry && entry.row)) await this.#store(good, this.#planned(good), false)
     throw new Stopped(rejected, this.#position(false))
   }
 
@@ -201,7 +206,7 @@ export class Importer {
     const bytes = this.#bytes + chunk.reduce((sum, { record }) => sum + record.bytes.length, 0)
     const position = { ...counts, bytes, hash: hash.copy().digest('hex'), isDone: isLast }
     const { change, stored } = progress.moveTo(position)
-    const reached = { index: -1 }
+    const reached: Reached = { index: -1, undoneBy: undefined }
     try {
       await this.#reserveIds(planned)
       const plans = planned.map(one => one.plan)
@@ -213,7 +218,8 @@ export class Importer {
     } catch (error) {
       const isRefused = error instanceof ApiError && error.status < 500 && reached.index >= 0
       if (isRefused) return { index: reached.index, error }
-      if (!(error instanceof Undone)) throw error
+      if (reached.undoneBy === 'other import') throw overtaken()
+      if (reached.undoneBy === undefined) throw error
     }
     stored()
     this.#hash = hash
@@ -262,21 +268,24 @@ function createShape(collection: string, set: readonly string[], computed: reado
   }
 }
 
-/** `change` undefined: a dry run. `reached.index`: the plan that is being run; -1: none. */
+function overtaken(): Failure {
+  return new Failure('Another import of the same file is running. What it has imported stays; this one ends.')
+}
+
+/** `change` undefined: a dry run. */
 function* steps(
   plans: readonly Plan<CreateShape>[],
-  change: (Steps<ProgramPlan> & { readonly kind: string }) | undefined,
-  reached: { index: number },
+  change: RecordChange | undefined,
+  reached: Reached,
 ): Generator<Steps<ProgramPlan>, void, StepAnswer> {
+  reached.undoneBy = undefined
   for (const [index, plan] of plans.entries()) {
     reached.index = index
     yield plan
   }
   reached.index = -1
-  if (change === undefined) throw new Undone()
-  if ((yield change) !== true) {
-    throw new Failure(
-      'Another import of the same file is running. What it has imported stays; this one ends.',
-    )
-  }
+  const isStored = change !== undefined && (yield change)
+  if (isStored) return
+  reached.undoneBy = change === undefined ? 'dry run' : 'other import'
+  throw new ApiError('CONFLICT')
 }
