@@ -42,6 +42,8 @@ export interface Bound {
   readonly cost: number
   /** What a subscription retains while it is open. */
   readonly retained?: Retained
+  /** The number of the event after which a subscription resumes; undefined: it begins with what comes. */
+  readonly after?: number | undefined
 }
 
 /** What outlives the request that opened a subscription. */

@@ -1,13 +1,14 @@
 /** The REST transport: `/api/v1` and `/docs`. URL → plan → response. */
 import type { Call, Reply } from '../call.ts'
 import { ApiError } from '../errors.ts'
-import type { Model } from '../model/model.ts'
+import { type Idempotency, type KeyedAttempt, keyHeader } from '../idempotency.ts'
 import { type Awaitable, then } from '../plan/answer.ts'
 import { admit } from '../plan/guard.ts'
-import type { CreateHooks, Run } from '../plan/run.ts'
 import { isAnonymous, type Principal } from '../principal.ts'
 import { requireJson } from './accept.ts'
+import { answerCreate } from './create.ts'
 import { createDocs } from './docs.ts'
+import { createEventsHandler, type EventsHandler, type EventsParts } from './events/events.ts'
 import { allowedMethods, isReadable } from './methods.ts'
 import { openapi } from './openapi/document.ts'
 import { collectionsAlong, type Operation } from './operations.ts'
@@ -24,16 +25,16 @@ import { includedLimit } from './query/select.ts'
 import { makePresentation } from './reply/headers.ts'
 import { renderItem, renderList, renderText } from './reply/read-reply.ts'
 import { findRoute, type Route } from './routes.ts'
-import { answerCreate, answerDelete, answerUpdate, mergePatch } from './write.ts'
+import { answerChange, mergePatch, type WriteServices } from './write.ts'
 
 export { errorReply } from './reply/error-reply.ts'
 
-export interface RestOptions {
-  readonly model: Model
-  readonly run: Run
-  readonly hooks: CreateHooks
+export interface RestOptions extends WriteServices {
+  readonly idempotency: Idempotency
   /** The public URL of the service, without a trailing slash: the server that the OpenAPI document names. */
   readonly baseUrl: string | undefined
+  /** Undefined: there is no `/events`. */
+  readonly events?: EventsParts
 }
 
 /** Responds to a call, synchronously where the store answers synchronously. Throws or rejects with an `ApiError`: see `errorReply`. */
@@ -79,10 +80,14 @@ class RestHandler {
   #document: ((call: Call) => Reply) | undefined
 
   readonly #docs: (call: Call) => Reply
+  readonly #events: EventsHandler | undefined
+
   constructor(options: RestOptions) {
     this.#options = options
     this.#docs = createDocs(options.baseUrl)
     this.#viewOf = createViews(options.model, options.hooks)
+    this.#events =
+      options.events && createEventsHandler({ ...options, ...options.events, viewsOf: this.#viewOf })
   }
 
   answer(call: Call, principal: Principal): Awaitable<Reply> {
@@ -93,13 +98,25 @@ class RestHandler {
     }
     const reads = call.method === 'GET' || call.method === 'HEAD'
     if (reads && isReadable(route)) {
+      if (route.kind === 'events') return this.#readEvents(call, principal)
       this.#requireJson(route, 'read', call, principal)
       return this.#read(route, call, principal)
     }
     if (call.method === 'OPTIONS') return answerOptions(route)
     if (!allowedMethods(route).includes(call.method)) refuseMethod(route)
     this.#requireJson(route, operationOf[call.method] ?? 'update', call, principal)
-    return this.#write(route, call, principal)
+    if (call.headers[keyHeader] === undefined) return this.#write(route, call, principal)
+    return this.#writeOnce(route, call, principal)
+  }
+
+  #writeOnce(route: Route, call: Call, principal: Principal): Awaitable<Reply> {
+    const { idempotency } = this.#options
+    try {
+      return idempotency.answer(call, principal, attempt => this.#write(route, call, principal, attempt))
+    } catch (error) {
+      this.#admit(route, operationOf[call.method] ?? 'update', principal)
+      throw error
+    }
   }
 
   #requireJson(route: Route, operation: Operation, call: Call, principal: Principal): void {
@@ -115,7 +132,7 @@ class RestHandler {
   #admit(route: Route, operation: Operation, principal: Principal): void {
     const { model } = this.#options
     const { access } = principal
-    if (route.kind === 'openapi') return
+    if (route.kind === 'openapi' || route.kind === 'events') return
     if (route.kind === 'me') {
       if (principal.userId === null) throw noUser(principal)
       const users = model.collections.get('users')
@@ -133,7 +150,7 @@ class RestHandler {
     return view
   }
 
-  #read(route: Route, call: Call, principal: Principal): Awaitable<Reply> {
+  #read(route: Exclude<Route, { kind: 'events' }>, call: Call, principal: Principal): Awaitable<Reply> {
     if (route.kind === 'openapi') return this.#readDocument(call)
     if (route.kind === 'me') return this.#readMe(route, call, principal)
     const view = this.#view(route.collection.name, principal)
@@ -142,6 +159,11 @@ class RestHandler {
     const scope = view.sublist(route.relation)
     if (!scope) throw new ApiError('NOT_FOUND')
     return this.#readList(route, scope, route.id, call, principal)
+  }
+
+  #readEvents(call: Call, principal: Principal): Awaitable<Reply> {
+    if (!this.#events) throw new ApiError('NOT_FOUND')
+    return this.#events(call, principal)
   }
 
   #readItem(
@@ -190,12 +212,11 @@ class RestHandler {
     return this.#document(call)
   }
 
-  #write(route: Route, call: Call, principal: Principal): Awaitable<Reply> {
+  #write(route: Route, call: Call, principal: Principal, attempt?: KeyedAttempt): Awaitable<Reply> {
     if (route.kind !== 'collection' && route.kind !== 'item') refuseMethod(route)
     const view = this.#view(route.collection.name, principal)
-    if (route.kind === 'collection') return answerCreate(this.#options, view, call, principal)
-    if (call.method === 'DELETE') return answerDelete(this.#options, view, route.id, call, principal)
-    return answerUpdate(this.#options, view, route.id, call, principal)
+    if (route.kind === 'collection') return answerCreate(this.#options, view, call, principal, attempt)
+    return answerChange(this.#options, view, route.id, call, principal, attempt)
   }
 }
 

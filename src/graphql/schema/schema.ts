@@ -32,6 +32,19 @@ export function createSchema(model: Model, options: SchemaOptions): ModelSchema 
   return { model, ...new Operations(types, names, leafTypes).build(collections) }
 }
 
+const eventArgument: GraphQLArgumentConfig = {
+  type: GraphQLID,
+  description:
+    'The `eventId` of the last payload that the client has, from its `extensions`: what came after it is sent first.',
+}
+
+const subscriptionDescriptions = {
+  created: undefined,
+  updated: 'Changes of at least one field that you may read.',
+  deleted:
+    'Deleted items as they were, and items that you may no longer read after a change: of these only `id`, `nodeId` and `__typename` have values.',
+} as const
+
 /** The fields of `Query`, `Mutation` and `Subscription`. */
 class Operations {
   readonly #types: ItemTypes
@@ -53,7 +66,7 @@ class Operations {
       mutation: new GraphQLObjectType({ name: 'Mutation', fields: this.#mutationFields(collections) }),
       subscription: new GraphQLObjectType({
         name: 'Subscription',
-        fields: this.#subscriptionFields(collections),
+        fields: this.#subscriptionFields(collections.filter(one => !one.unlogged)),
       }),
     })
     const { members, filterable } = this.#types
@@ -177,7 +190,12 @@ class Operations {
       for (const kind of ['created', 'updated', 'deleted'] as const) {
         if (this.#subscriptions.has(names[kind])) continue
         this.#subscriptions.set(names[kind], { kind, collection })
-        fields[names[kind]] = { type, deprecationReason }
+        fields[names[kind]] = {
+          type,
+          args: { after: eventArgument },
+          description: subscriptionDescriptions[kind],
+          deprecationReason,
+        }
       }
     }
     return fields
