@@ -57,6 +57,7 @@ export class Hub {
       feed,
       outage,
       beforeDelivery,
+      onLoss: error => this.#fail(this.#live.subscribers(), error),
       deliver: change => delivery.deliver(change),
     })
     this.#delivery = delivery
