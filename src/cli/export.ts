@@ -2,6 +2,7 @@
 import { once } from 'node:events'
 import { createWriteStream, existsSync, renameSync, rmSync } from 'node:fs'
 import type { Writable } from 'node:stream'
+import { finished } from 'node:stream/promises'
 import type { JsonValue } from '../model/fields/type.ts'
 import type { Collection, Field } from '../model/model.ts'
 import type { ListShape } from '../plan/plan.ts'
@@ -126,7 +127,7 @@ function fileOutput(file: string, overwrite: boolean): Output {
     stream,
     async finish() {
       stream.end()
-      await once(stream, 'close')
+      await finished(stream).catch(() => {})
       requireSound(stream)
       renameSync(part, file)
     },

@@ -8,6 +8,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { query, withPostgres } from '../../databases/postgres.ts'
 import { bin, type Ended, portico } from '../../processes/command.ts'
 import { inheritedEnvironment } from '../../processes/environment.ts'
+import { secretKey } from '../../setups/postgres.ts'
 
 const source = resolve(import.meta.dirname, '../../../src/index.ts')
 
@@ -44,7 +45,7 @@ export interface Project {
 }
 
 function projectIn(folder: string, url: string): Project {
-  const environment = { PORTICO_MODEL: 'model.ts', DATABASE_URL: url }
+  const environment = { PORTICO_MODEL: 'model.ts', DATABASE_URL: url, PORTICO_SECRET_KEY: secretKey }
   writeFileSync(join(folder, 'model.ts'), modelText)
   return {
     folder,

@@ -69,7 +69,7 @@ for (const kind of kinds) {
       assert.equal((await portico(...again)).out, '3 rows of things imported.\n')
       const there = await portico('export', 'things', '--format', 'ndjson', '--database', `${file}.db`)
       const here = await portico('export', 'things', '--format', 'ndjson')
-      assert.equal(there.out, here.out)
+      assert.equal(there.out, here.out, there.err)
       const [, , third] = here.out
         .trim()
         .split('\n')
