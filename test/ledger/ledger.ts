@@ -63,7 +63,7 @@ const unlimited: GivenSettings = {
 
 async function openPlace(database: LedgerOptions['database'], key: string): Promise<Place> {
   const model = join(import.meta.dirname, 'model.ts')
-  const environment = { PORTICO_ADMIN_API_KEY: key, LOG_LEVEL: 'warn' }
+  const environment = { PORTICO_ADMIN_API_KEY: key }
   if (database === 'SQLite') {
     const cluster = await startCluster({ model, nodes: 1, settings: unlimited, environment })
     return { cluster, close: () => cluster.close() }
@@ -222,9 +222,9 @@ async function disturbedWrites(
 /** Runs it all. Faults are in the report; it throws where something could not be tried. */
 export async function runLedger(options: LedgerOptions): Promise<LedgerReport> {
   const key = generateKey()
+  const { cluster, close } = await openPlace(options.database, key)
   const receiver = new Receiver()
   await receiver.start()
-  const { cluster, close } = await openPlace(options.database, key)
   let turn = 0
   const where = { key, url: () => cluster.node(turn++).url }
   let listeners: readonly Listener[] = []
@@ -250,7 +250,7 @@ export async function runLedger(options: LedgerOptions): Promise<LedgerReport> {
     }
   } finally {
     await Promise.all(listeners.map(listener => listener.end()))
-    await close()
     await receiver.close()
+    await close()
   }
 }
