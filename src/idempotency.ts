@@ -23,7 +23,7 @@ import type { Principal } from './principal.ts'
 import type { Records } from './records.ts'
 
 export { keyHeader } from './idempotency/key.ts'
-export { KeyedAttempt, KeyTaken, type Replayable } from './idempotency/transaction.ts'
+export { type ItemName, KeyedAttempt, KeyTaken, type Replayable } from './idempotency/transaction.ts'
 export { writeOnce } from './idempotency/write-once.ts'
 
 export interface IdempotencyParts {

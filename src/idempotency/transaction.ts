@@ -43,10 +43,10 @@ export interface StoredReply {
   readonly items: readonly ItemName[]
 }
 
-/** Another request with the key has had its effect: this one is undone. */
+/** Another request with the key has had its effect: this one is undone. No client sees it. */
 export class KeyTaken extends ApiError {
   constructor() {
-    super('CONFLICT', 'Another request with the same Idempotency-Key has been carried out.')
+    super('INTERNAL_ERROR', 'Another request with the same Idempotency-Key has been carried out.')
   }
 }
 

@@ -4,10 +4,10 @@ import { ApiError, type FieldFault } from '../errors.ts'
 import { type KeyedAttempt, KeyTaken, type Replayable } from '../idempotency.ts'
 import { bodyValidator } from '../model/validate.ts'
 import { type Awaitable, then, type WriteAnswer } from '../plan/answer.ts'
+import { requirePlain } from '../plan/plain-writes.ts'
 import type { ProgramSteps } from '../plan/transaction.ts'
 import type { Principal } from '../principal.ts'
 import { faultAt } from './place.ts'
-import { requirePlain } from './plain-writes.ts'
 import type { CollectionView, ItemTemplate } from './query/collection-view.ts'
 import { headersFor, idBody, type PreparedWrite, preparedCreate, type WriteServices } from './write.ts'
 
@@ -133,7 +133,7 @@ async function createAll(
     return attempt ? yield* attempt.steps(created) : (yield* created()).reply
   }
   try {
-    return await run.transaction({ serial: undefined, principal, steps })
+    return await run.transaction({ serial: [], principal, steps })
   } catch (error) {
     throw error instanceof KeyTaken ? error : faultAt(error, `[${index}]`, `[${index}]`)
   }

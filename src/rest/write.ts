@@ -152,7 +152,7 @@ function createForm(
   return made
 }
 
-/** A write that is understood: what it asks, and what is made of the answer. */
+/** A request that is understood: what it asks, and what is made of the answer. */
 export interface PreparedWrite {
   readonly plan: Plan<WriteShape>
   readonly reply: (answer: WriteAnswer) => Reply

@@ -32,7 +32,8 @@ export async function openStore(model: Model, settings: Settings, serving?: Serv
   const onSurplus = serving && surplusIn(serving.log)
   const onCascade = serving && cascadeIn(serving.log)
   const queries = serving && { onSlow: logSlowList(serving.log.logger), maxScan: settings.maxScan }
-  const shared = { cacheBytes, autoMigrate, onSurplus, onCascade, queries }
+  const retention = { keptMs: settings['events.retention'] * 1000, maxBytes: settings['events.maxBytes'] }
+  const shared = { cacheBytes, autoMigrate, retention, onSurplus, onCascade, queries }
   if (isPostgres(database)) {
     const { openPostgres } = await import('../store/postgres.ts')
     const replicas = serving && replicasOf(settings, serving.log)
@@ -158,14 +159,14 @@ export function createRun(
 function guarded<T>(
   guard: Guard,
   encrypt: Encrypt,
-  { serial, principal, steps }: Program<T>,
+  { principal, steps, ...kept }: Program<T>,
 ): GuardedProgram<T> {
   const ready = (step: ProgramStep) => {
     if ('shape' in step) return guard(step, principal)
     return 'asSystem' in step ? guard(step.asSystem, system) : encrypt(step)
   }
   return {
-    serial,
+    ...kept,
     *steps() {
       const program = steps()
       let step = program.next()

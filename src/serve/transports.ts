@@ -107,6 +107,7 @@ export function openTransports(parts: TransportParts): Transports {
       model,
       run: transportRun,
       hooks,
+      idempotency,
       events,
       refresh: () => store.refresh(),
       limits,

@@ -1,7 +1,7 @@
 /** The short form of `npm run bench -- ledger`. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { runLedger } from './ledger.ts'
+import { allTransports, runLedger } from './ledger.ts'
 
 for (const database of ['SQLite', 'PostgreSQL'] as const) {
   test(`${database}: listeners that are cut off while nodes are killed miss nothing`, async context => {
@@ -9,7 +9,7 @@ for (const database of ['SQLite', 'PostgreSQL'] as const) {
       database,
       events: 2000,
       listeners: 20,
-      transports: ['event stream', 'long poll', 'WebSocket'],
+      transports: allTransports,
       cuts: 40,
       kills: 4,
       writers: 8,

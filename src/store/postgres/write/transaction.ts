@@ -1,4 +1,5 @@
 /** Transactions of several steps on PostgreSQL, on one connection: reads see what the steps before them have changed. */
+import { ApiError } from '../../../errors.ts'
 import type { GuardedCompositeRead, GuardedRead } from '../../../plan/guarded.ts'
 import type { GuardedProgram } from '../../../plan/transaction.ts'
 import { once } from '../../once.ts'
@@ -40,7 +41,7 @@ export class TransactionReads {
     const statements: Statements<Query> = {
       ...statementsOf(security),
       whole: collection => inputs =>
-        ownTotals.with({ ...inputs, slots: [collection, inputs.grown?.get(collection) ?? 0] }),
+        ownTotals.with({ ...inputs, slots: [collection, inputs.grown?.(collection) ?? 0] }),
     }
     this.#runOf = once(shape => {
       const isPaged = shape.kind === 'list' && shape.window.kind === 'page'
@@ -55,7 +56,13 @@ export class TransactionReads {
       { isNewer: () => false },
     )
     const actor = this.#security.actor(principal)
-    const inputs = { args, userId: principal.userId, slots: noSlots, actor, grown: scope.totals }
+    const inputs = {
+      args,
+      userId: principal.userId,
+      slots: noSlots,
+      actor,
+      grown: (collection: string) => scope.grown(collection),
+    }
     return this.#runOf(shape)(inputs, snapshot)
   }
 }
@@ -65,6 +72,8 @@ export interface TransactionParts {
   readonly reads: TransactionReads
   readonly security: Security
   readonly records: Pick<RecordChanges<Statement>, 'steps'>
+  /** How long others may wait for its locks, in milliseconds. */
+  readonly limitMs: number
 }
 
 /** Runs the program within the transaction of `scope`. */
@@ -74,9 +83,11 @@ export async function runProgram<T>(
   parts: TransactionParts,
 ): Promise<[T, Written]> {
   const run: ProgramRun<T> = new ProgramRun(program)
+  const until = performance.now() + parts.limitMs
   for (let step = run.step; step !== undefined; step = run.step) {
     let done: StepDone
     try {
+      if (performance.now() > until) throw tooLong()
       done = await stepDone(step, scope, parts)
     } catch (cause) {
       run.fail(failureOf(cause))
@@ -84,6 +95,10 @@ export async function runProgram<T>(
     run.next(done)
   }
   return [run.result, run.written]
+}
+
+function tooLong(): ApiError {
+  return new ApiError('UNAVAILABLE', 'The transaction takes too long: do less in one.')
 }
 
 async function stepDone(
