@@ -12,6 +12,7 @@ import { openSqlite, raiseSqliteLog } from '../../../src/store/sqlite.ts'
 import type { Store } from '../../../src/store/store.ts'
 import { withOrdinary } from '../../databases/ordinary.ts'
 import { query, withPostgres } from '../../databases/postgres.ts'
+import { caughtUp, startStandbys } from '../../databases/replicated.ts'
 import { blog, Client, withFile } from '../blog.ts'
 import { databases } from '../databases.ts'
 
@@ -199,6 +200,25 @@ test('PostgreSQL: a node that runs notices another server before its next write'
     assert.ok(pruned > 2 ** 32 && drawn === pruned + 1, `${pruned} ${drawn}`)
     await store.close()
   }))
+
+test('PostgreSQL: a promoted standby goes on far above what the old primary may have drawn', async () => {
+  const servers = await startStandbys(1)
+  try {
+    const { url, standbys } = await servers.newDatabase()
+    const [promoted = ''] = standbys
+    const old = await openPostgres(blog, { url })
+    await fill(old, 3)
+    await caughtUp(url, promoted)
+    await query(promoted, 'SELECT pg_promote()')
+    await fill(old, 2)
+    await old.close()
+    const store = await openPostgres(blog, { url: promoted })
+    await requireRaised(store, 3)
+    await store.close()
+  } finally {
+    await servers.close()
+  }
+})
 
 test('PostgreSQL: beside a service that writes, it waits for what is being committed', () =>
   withPostgres(async url => {
