@@ -196,3 +196,25 @@ test('a step of pruning is bounded by rows and bytes, and stops at what is held,
   assert.deepEqual(prunableOf(rows(9), large, 1000), { bySize: 3, byAge: 0 })
   assert.deepEqual(prunableOf(rows(9), { ...large, before: '2', hold: 5 }, 1000), { bySize: 3, byAge: 5 })
 })
+
+test('PostgreSQL: a log that is too large keeps what is above an event that is not committed yet', () =>
+  postgres.within(place =>
+    inBlog(place, { maxBytes: 10_000, idleMs: 20 }, async ({ client, ids }) => {
+      const other = await connect(place.url)
+      await other.query(
+        `BEGIN; SELECT pg_advisory_xact_lock_shared((20591::bigint << 48) | 1); INSERT INTO _events (at, collection, item_id, kind, data) VALUES ('9', 'posts', 7, 'created', '{}')`,
+      )
+      await posts(client, 20, 'x'.repeat(1000))
+      const { changes } = client.store
+      await until('it is looked at', async () => changes.counts().bytes > 20_000)
+      await until('what is settled goes', isPruned(client, 1))
+      const before = changes.counts().pruned
+      await posts(client, 5, 'x'.repeat(1000))
+      await until('it is looked at again', async () => changes.counts().newest >= 25)
+      assert.deepEqual([changes.counts().pruned, (await ids()).length], [before, 25])
+      await other.query('COMMIT')
+      await other.end()
+      await until('it fits', async () => changes.counts().bytes <= 10_000)
+      assert.ok((await ids()).length < 12)
+    }),
+  ))
