@@ -66,7 +66,10 @@ export function partsOf(model: Model, database: DatabaseSync, settings: Settings
   const checkpoints = checkpointsOf(connection, pool, settings)
   const writer = writerOf(model, settings, {
     ...{ connection, versions, orders, changes, health, identity, checkpoints },
-    reads: new TransactionReads({ connection, lists, totals, walkedRows, budget: slow?.budget }),
+    reads: new TransactionReads({
+      ...{ connection, lists, totals, walkedRows, statistics },
+      budget: slow?.budget,
+    }),
   })
   const records = new SqliteRecords({ connection, writer, versions, now })
   const fit = new SqliteFit(database, model)
