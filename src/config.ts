@@ -21,6 +21,7 @@ import { oauthSettings } from './config/oauth.ts'
 import { readTable, type SettingsSources } from './config/read.ts'
 import { redisSettings } from './config/redis.ts'
 import { optional, type Setting, setting } from './config/setting.ts'
+import { webhookSettings } from './config/webhooks.ts'
 
 export const settingsTable = {
   port: setting({
@@ -278,6 +279,7 @@ export const settingsTable = {
   ...oauthSettings,
   ...accountSettings,
   ...redisSettings,
+  ...webhookSettings,
 } as const
 
 type Table = typeof settingsTable
@@ -306,6 +308,7 @@ export type GivenSettings = Given & {
   readonly theme?: Within<'theme'> | undefined
   readonly mail?: Within<'mail'> | undefined
   readonly redis?: Within<'redis'> | undefined
+  readonly webhooks?: Within<'webhooks'> | undefined
 }
 
 /** Reads every setting: given, else environment, else file, else default. Throws a `SettingsError`. */

@@ -27,7 +27,10 @@ export interface Principal {
   readonly expiresAt: number
   /** The item of `oauth_apps` through which the user, or the app by itself, asks; null: no app. */
   readonly appId: number | null
-  /** The grant, or the API key, with which everything ends that the credential has made; null: it ends with nothing. */
+  /**
+   * With what everything ends that the credential has made: `grant:` and the hash of an OAuth grant's id (`grantHash`),
+   * or `key:` and the id of an API key. Null: it ends with nothing, as what an app makes by itself.
+   */
   readonly grant: string | null
 }
 

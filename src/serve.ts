@@ -2,6 +2,7 @@
 import type { Duplex } from 'node:stream'
 import type { Authenticate } from './auth/authenticate.ts'
 import { bootstrap, type FirstAdministrator } from './auth/bootstrap.ts'
+import type { EncryptedRecords } from './auth/encryption/encrypted-records.ts'
 import { isHealthCheck, type Reply, type TakenOver } from './call.ts'
 import type { Cluster } from './cluster/cluster.ts'
 import { budgetAddress, createRateLimits, type RateLimits } from './cluster/rate-limits.ts'
@@ -19,7 +20,6 @@ import { type Awaitable, then } from './plan/answer.ts'
 import { createGuard } from './plan/guard.ts'
 import type { Run } from './plan/run.ts'
 import { anonymous, type Principal } from './principal.ts'
-import type { Records } from './records.ts'
 import { followOthers, openCluster } from './serve/cluster.ts'
 import { openCredentials } from './serve/credentials.ts'
 import { errorReplies, isGraphql } from './serve/error-replies.ts'
@@ -28,6 +28,7 @@ import { type HealthChecks, healthChecks, requireStarted } from './serve/health-
 import {
   cacheMetrics,
   clusterMetrics,
+  eventMetrics,
   httpMetrics,
   replicaMetrics,
   requestMetrics,
@@ -90,7 +91,7 @@ interface Parts {
   readonly model: Model
   readonly store: Store
   /** The store's, with what is secret in them encrypted. */
-  readonly encrypted: Records
+  readonly encrypted: EncryptedRecords
   readonly cluster: Cluster
   readonly log: Log
   readonly traces: Traces | undefined
@@ -99,16 +100,20 @@ interface Parts {
 }
 
 async function assemble(parts: Parts): Promise<Service> {
-  const { model, store, cluster, log, traces, settings, worker } = parts
+  const { model, store, encrypted, cluster, log, traces, settings, worker } = parts
   followOthers(store, cluster)
   const timing = settings.serverTiming ? serverTiming(store.queries) : undefined
   const traced = tracedStore(store, traces)
-  const run = createRun(tracedGuard(createGuard(model), traces), timing ? timing.store(traced) : traced)
+  const run = createRun(
+    tracedGuard(createGuard(model), traces),
+    timing ? timing.store(traced) : traced,
+    change => encrypted.change(change),
+  )
   const limits = createRateLimits(limitSettings(settings), cluster.counters)
   const issuer = () => settings.baseUrl ?? listeningUrl(settings, http)
   const credentials = await openCredentials({ ...parts, run, issuer })
   await credentials.secrets.moveAll()
-  const { rest, graphql, oauth } = openTransports({ ...parts, ...credentials, run, limits, issuer })
+  const { rest, graphql, oauth, events } = openTransports({ ...parts, ...credentials, run, limits, issuer })
   const metrics = createMetrics(
     () => [
       ...requestMetrics(limits, credentials.counts),
@@ -117,6 +122,7 @@ async function assemble(parts: Parts): Promise<Service> {
       ...slowReadMetrics(store),
       ...replicaMetrics(store),
       ...clusterMetrics(cluster),
+      ...eventMetrics(events),
     ],
     () => `${graphql.metrics()}${cacheMetrics()}`,
   )
@@ -160,7 +166,19 @@ async function assemble(parts: Parts): Promise<Service> {
   if (!worker) log.logger.info({ database: publicName(settings.database) }, `listening on ${url}`)
   const delaySeconds = settings.shutdownDelay
   const slow = store.queries && new SlowListRecorder({ insight: store.queries, records: store.records })
-  const close = shutdown({ http, graphql, oauth, store, cluster, slow, log, traces, state, delaySeconds })
+  const close = shutdown({
+    http,
+    graphql,
+    oauth,
+    events,
+    store,
+    cluster,
+    slow,
+    log,
+    traces,
+    state,
+    delaySeconds,
+  })
   return { url, firstAdministrator, close }
 }
 

@@ -9,7 +9,11 @@ CREATE TABLE IF NOT EXISTS "_events" (
   "item_id" INTEGER NOT NULL,
   "kind" TEXT NOT NULL CHECK ("kind" IN ('created', 'updated', 'deleted')),
   "data" TEXT NOT NULL,
-  "changed" TEXT
+  "changed" TEXT,
+  "before" TEXT,
+  "user_id" INTEGER,
+  "app_id" INTEGER,
+  "type" TEXT
 ) STRICT;
 
 CREATE TABLE IF NOT EXISTS "_records" (
@@ -149,3 +153,77 @@ INSERT OR REPLACE INTO "_totals" ("collection", "n") SELECT 'oauth_app_secrets',
 CREATE TRIGGER "_oauth_app_secrets_added" AFTER INSERT ON "oauth_app_secrets" BEGIN UPDATE "_totals" SET "n" = "n" + 1 WHERE "collection" = 'oauth_app_secrets'; END;
 
 CREATE TRIGGER "_oauth_app_secrets_removed" AFTER DELETE ON "oauth_app_secrets" BEGIN UPDATE "_totals" SET "n" = "n" - 1 WHERE "collection" = 'oauth_app_secrets'; END;
+
+CREATE TABLE "webhooks" (
+  "id" INTEGER PRIMARY KEY AUTOINCREMENT,
+  "user_id" INTEGER NOT NULL REFERENCES "users" ("id") ON DELETE CASCADE,
+  "app_id" INTEGER REFERENCES "oauth_apps" ("id") ON DELETE CASCADE,
+  "url" TEXT NOT NULL,
+  "types" TEXT NOT NULL,
+  "collections" TEXT,
+  "enabled" INTEGER DEFAULT 1 NOT NULL CHECK ("enabled" IN (0, 1)),
+  "description" TEXT,
+  "scopes" TEXT,
+  "paused_at" TEXT,
+  "pause_reason" TEXT,
+  "grant" TEXT,
+  "position" INTEGER DEFAULT 0 NOT NULL,
+  "failing_since" TEXT,
+  "created_at" TEXT DEFAULT (strftime('%Y-%m-%dT%H:%M:%fZ', 'now')) NOT NULL
+) STRICT;
+
+CREATE INDEX "webhooks__grant__index" ON "webhooks" ("grant");
+
+CREATE INDEX "webhooks__user_id__index" ON "webhooks" ("user_id");
+
+CREATE INDEX "webhooks__app_id__index" ON "webhooks" ("app_id");
+
+CREATE INDEX "webhooks__created_at__index" ON "webhooks" ("created_at");
+
+CREATE INDEX "webhooks__user_id__created_at__index" ON "webhooks" ("user_id", "created_at");
+
+CREATE INDEX "webhooks__app_id__created_at__index" ON "webhooks" ("app_id", "created_at");
+
+INSERT OR REPLACE INTO "_totals" ("collection", "n") SELECT 'webhooks', count(*) FROM "webhooks";
+
+CREATE TRIGGER "_webhooks_added" AFTER INSERT ON "webhooks" BEGIN UPDATE "_totals" SET "n" = "n" + 1 WHERE "collection" = 'webhooks'; END;
+
+CREATE TRIGGER "_webhooks_removed" AFTER DELETE ON "webhooks" BEGIN UPDATE "_totals" SET "n" = "n" - 1 WHERE "collection" = 'webhooks'; END;
+
+CREATE TABLE "webhook_deliveries" (
+  "id" INTEGER PRIMARY KEY AUTOINCREMENT,
+  "webhook_id" INTEGER NOT NULL REFERENCES "webhooks" ("id") ON DELETE CASCADE,
+  "event_id" TEXT,
+  "type" TEXT NOT NULL,
+  "collection" TEXT,
+  "item_id" INTEGER,
+  "user_id" INTEGER REFERENCES "users" ("id") ON DELETE CASCADE,
+  "message_id" TEXT NOT NULL,
+  "attempt" INTEGER DEFAULT 0 NOT NULL,
+  "status" TEXT DEFAULT 'pending' NOT NULL,
+  "due_at" TEXT,
+  "response_status" INTEGER,
+  "duration_ms" INTEGER,
+  "response_excerpt" TEXT,
+  "error" TEXT,
+  "completed_at" TEXT,
+  "created_at" TEXT DEFAULT (strftime('%Y-%m-%dT%H:%M:%fZ', 'now')) NOT NULL
+) STRICT;
+
+CREATE INDEX "webhook_deliveries__status__due_at__index" ON "webhook_deliveries" ("status", "due_at");
+
+CREATE INDEX "webhook_deliveries__webhook_id__index" ON "webhook_deliveries" ("webhook_id");
+
+CREATE INDEX "webhook_deliveries__user_id__index" ON "webhook_deliveries" ("user_id");
+
+CREATE INDEX "webhook_deliveries__created_at__index" ON "webhook_deliveries" ("created_at");
+
+CREATE INDEX "webhook_deliveries__webhook_id__created_at__index" ON "webhook_deliveries" ("webhook_id", "created_at");
+
+CREATE INDEX "webhook_deliveries__user_id__created_at__index" ON "webhook_deliveries" ("user_id", "created_at");
+
+INSERT OR REPLACE INTO "_totals" ("collection", "n") SELECT 'webhook_deliveries', count(*) FROM "webhook_deliveries";
+
+CREATE TRIGGER "_webhook_deliveries_added" AFTER INSERT ON "webhook_deliveries" BEGIN UPDATE "_totals" SET "n" = "n" + 1 WHERE "collection" = 'webhook_deliveries'; END;
+
+CREATE TRIGGER "_webhook_deliveries_removed" AFTER DELETE ON "webhook_deliveries" BEGIN UPDATE "_totals" SET "n" = "n" - 1 WHERE "collection" = 'webhook_deliveries'; END;

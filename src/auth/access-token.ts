@@ -10,7 +10,8 @@ import type { CredentialReader } from './authenticate.ts'
 import type { Credential, CredentialSource } from './credentials.ts'
 import type { Proofs } from './dpop.ts'
 import { dpopRefusal } from './dpop-challenge.ts'
-import { Denials } from './server/tokens/deny-list.ts'
+import type { AppRights } from './server/clients/apps.ts'
+import { Denials, grantHash } from './server/tokens/deny-list.ts'
 import { type AccessClaims, jwtPart, looksLikeJwt, TokenSigner } from './server/tokens/jwt.ts'
 import { keysVersion, loadKeys } from './server/tokens/signing-keys.ts'
 
@@ -24,14 +25,20 @@ const opaque = /^[A-Za-z0-9_-]{43}$/
 
 const userById = itemShape('users', ['role'])
 
-/** What is stored of an access token. */
-interface StoredToken {
+/** What is known of an access token. */
+interface Token {
   readonly clientId: string
   readonly accountId?: string
-  readonly grantId?: string
+  /** See `deny-list.ts`. */
+  readonly grantHash?: string | undefined
   readonly scope?: string
   /** The thumbprint of the key that the sender must prove to have (RFC 9449, 6). */
   readonly jkt?: string
+}
+
+/** What is stored of one. */
+interface StoredToken extends Token {
+  readonly grantId?: string
 }
 
 /** The principal of a token, and the thumbprint of the key that it is bound to. */
@@ -59,8 +66,8 @@ export interface AccessTokenOptions {
   readonly records: Records
   /** See `Store.version`. */
   readonly version: (collection: string) => number
-  /** The scopes that an app may ask for now; `'all'`: any; undefined: there is no such app. */
-  readonly scopesOfApp: (clientId: string) => Awaitable<ReadonlySet<string> | 'all' | undefined>
+  /** Undefined: there is no such app. */
+  readonly rightsOfApp: (clientId: string) => Awaitable<AppRights | undefined>
   /** Undefined while the service's address is unknown. */
   readonly issuer: () => string | undefined
   /** How long access tokens live, in seconds: see `withDenials`. */
@@ -199,7 +206,8 @@ class AccessTokenReader {
     }
     return then(this.#denials.ids(), denied => {
       if (denied.has(jti) || (grant !== undefined && denied.has(grant))) return null
-      const token = { clientId, ...(isOfUser && { accountId: sub }), scope, ...(cnf && { jkt: cnf.jkt }) }
+      const bound = cnf && { jkt: cnf.jkt }
+      const token = { clientId, ...(isOfUser && { accountId: sub }), grantHash: grant, scope, ...bound }
       return this.#accept(key, token, { expiresAt: exp * 1000, stamp, checked })
     })
   }
@@ -212,7 +220,7 @@ class AccessTokenReader {
       // Two parallel exchanges of a code may leave a token whose grant was deleted.
       return then(grantId === undefined || records.get('Grant', grantId), grant =>
         grant
-          ? this.#accept(key, token, { expiresAt: record.expiresAt ?? 0, stamp, checked: undefined })
+          ? this.#accept(key, hashed(token), { expiresAt: record.expiresAt ?? 0, stamp, checked: undefined })
           : null,
       )
     }
@@ -223,13 +231,9 @@ class AccessTokenReader {
     )
   }
 
-  #accept(
-    key: string,
-    token: StoredToken,
-    rest: Omit<CachedToken, keyof Accepted>,
-  ): Awaitable<Accepted | null> {
-    return then(this.#options.scopesOfApp(token.clientId), allowed =>
-      then(allowed === undefined ? null : this.#principalOf(token, allowed, rest.expiresAt), principal => {
+  #accept(key: string, token: Token, rest: Omit<CachedToken, keyof Accepted>): Awaitable<Accepted | null> {
+    return then(this.#options.rightsOfApp(token.clientId), rights =>
+      then(rights === undefined ? null : this.#principalOf(token, rights, rest.expiresAt), principal => {
         if (!principal) return null
         const entry = { principal, jkt: token.jkt, ...rest }
         this.#known.set(key, entry)
@@ -239,20 +243,21 @@ class AccessTokenReader {
   }
 
   #principalOf(
-    { clientId, accountId, scope }: StoredToken,
-    allowed: ReadonlySet<string> | 'all',
+    { clientId, accountId, grantHash, scope }: Token,
+    { id: appId, scopes: allowed }: AppRights,
     expiresAt: number,
   ): Awaitable<Principal | null> {
     const granted = new Set((scope ?? '').split(' ').filter(one => one !== ''))
     // A scope that the app has lost is lost for its tokens too.
     const scopes = allowed === 'all' ? granted : commonScopes(granted, allowed)
-    if (accountId === undefined) return app(clientId, scopes)
+    if (accountId === undefined) return app(clientId, scopes, { appId, grant: null })
     const id = Number(accountId)
     const { life, refreshLife } = this.#options
     // The grant lasts for as long as the app may wait before its next refresh.
     const end = granted.has('offline_access') ? expiresAt + (refreshLife - life) * 1000 : expiresAt
+    const through = { appId, grant: grantHash === undefined ? null : `grant:${grantHash}` }
     return then(this.#roleOf(id), role =>
-      role === undefined ? null : user(id, role, scopes, `user:${id}:app:${clientId}`, end),
+      role === undefined ? null : user(id, role, scopes, `user:${id}:app:${clientId}`, end, through),
     )
   }
 
@@ -266,6 +271,10 @@ class AccessTokenReader {
       return user?.role
     })
   }
+}
+
+function hashed({ grantId, ...token }: StoredToken): Token {
+  return grantId === undefined ? token : { ...token, grantHash: grantHash(grantId) }
 }
 
 function unbound(accepted: Accepted | null, { method }: CredentialSource): Principal | null {

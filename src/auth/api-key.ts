@@ -14,6 +14,7 @@ const maxCachedRefusals = 10_000
 const byHash = listShape(
   'api_keys',
   [
+    'id',
     'user_id',
     'scopes',
     'expires_at',
@@ -23,6 +24,7 @@ const byHash = listShape(
 )
 
 interface KeyRow {
+  readonly id: number
   readonly user_id: number
   readonly scopes: readonly string[] | null
   readonly expires_at: string | null
@@ -32,6 +34,10 @@ interface KeyRow {
 /** What a key's `scopes` allow: `*` is everything that the user may do. */
 export function scopesOf(listed: readonly string[] | null): Scopes {
   return listed === null || listed.includes('*') ? 'all' : new Set(listed)
+}
+
+function principalOf({ id, user_id, scopes }: KeyRow, role: string, expiresAt: number): Principal {
+  return user(user_id, role, scopesOf(scopes), undefined, expiresAt, { appId: null, grant: `key:${id}` })
 }
 
 /** The owner of a key. */
@@ -70,9 +76,7 @@ export function apiKeyReader(options: ApiKeyOptions): ApiKeyReader {
 
   const remember = (hash: string, row: KeyRow | undefined, stamp: number) => {
     const expiresAt = row?.expires_at ? Date.parse(row.expires_at) : Number.POSITIVE_INFINITY
-    const principal = row?.user
-      ? user(row.user_id, row.user.role, scopesOf(row.scopes), undefined, expiresAt)
-      : null
+    const principal = row?.user ? principalOf(row, row.user.role, expiresAt) : null
     const owner = { principal, expiresAt }
     const cache = principal ? known : refused
     cache.set(hash, owner, 1, stamp)

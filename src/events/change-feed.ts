@@ -5,22 +5,39 @@ import type { Awaitable } from '../plan/answer.ts'
 export type ChangeKind = 'created' | 'updated' | 'deleted'
 
 /** A committed change of one item. */
-export interface ItemChange {
-  readonly id: number
+export interface LoggedChange {
   /** The number of the change in the log. Numbers grow in the order of commits. */
   readonly event: number
-  /** The item's row in the log, as JSON text. A plan reads it in place of the stored row (`ItemRoot.event`). */
-  readonly row: string
-}
-
-export interface LoggedChange extends ItemChange {
   readonly collection: string
   readonly kind: ChangeKind
+  readonly id: number
+  /** The row after the change, before it for a deletion, as JSON text. A plan reads it in place of the stored row (`ItemRoot.event`). */
+  readonly row: string
+  /** For an update, the row before it; null for others, and where an older version of Portico logged it. */
+  readonly before: string | null
+  /** For an update, the names of the fields that changed, internal ones too; null for others. */
+  readonly changed: readonly string[] | null
+  /** When it was committed: ISO 8601 UTC. */
+  readonly at: string
+  /** Who made it, and through which app; null: nobody signed in, Portico itself, no app. */
+  readonly userId: number | null
+  readonly appId: number | null
+  /** The event's type where it is not the usual one of its kind, e.g. `webhook.paused`. */
+  readonly type: string | null
+}
+
+/** The numbers between which a reader may resume. */
+export interface FeedBounds {
+  /** The highest number whose event is no longer kept; 0: none. */
+  readonly pruned: number
+  /** The highest number that was drawn. */
+  readonly drawn: number
 }
 
 export interface ChangeFeed {
   /** The newest event's number; 0 for an empty log. */
   last(): Awaitable<number>
+  bounds(): Awaitable<FeedBounds>
   /** The changes that follow an event, in commit order. */
   after(event: number, limit: number): Awaitable<readonly LoggedChange[]>
   /** Calls `listener` after commits of this process, and after commits of other processes that `look` has noticed. */

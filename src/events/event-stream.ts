@@ -13,7 +13,7 @@ export const eventStreamHeaders = [
 /** Keeps proxies from closing an idle stream, and finds out that a reader has gone. */
 const keepAliveIntervalMs = 12_000
 /** A comment, which readers ignore. */
-const keepAlive = ':\n\n'
+const comment = ':\n\n'
 
 export class EventStream implements AsyncIterableIterator<string> {
   readonly #maxBufferedBytes: number
@@ -23,12 +23,21 @@ export class EventStream implements AsyncIterableIterator<string> {
   #bufferedBytes = 0
   #reader: ((result: IteratorResult<string>) => void) | undefined
   #isEnded = false
+  /** What `keptUp` waits for. */
+  #taken: PromiseWithResolvers<void> | undefined
 
-  /** `onGone` is called once: the reader has left, or was too slow. */
-  constructor(maxBufferedBytes: number, onGone: (tooSlow: boolean) => void) {
+  /**
+   * `onGone` is called once: the reader has left, or was too slow. `keepAlive` makes what is sent now and then, in case
+   * nothing else comes.
+   */
+  constructor(
+    maxBufferedBytes: number,
+    onGone: (tooSlow: boolean) => void,
+    keepAlive: () => string = () => comment,
+  ) {
     this.#maxBufferedBytes = maxBufferedBytes
     this.#onGone = onGone
-    this.#keepAlive = setInterval(() => this.send(keepAlive), keepAliveIntervalMs).unref()
+    this.#keepAlive = setInterval(() => this.send(keepAlive()), keepAliveIntervalMs).unref()
   }
 
   get reply(): Reply {
@@ -40,6 +49,7 @@ export class EventStream implements AsyncIterableIterator<string> {
       const value = this.#blocks.join('')
       this.#blocks = []
       this.#bufferedBytes = 0
+      this.#release()
       return Promise.resolve({ value, done: false })
     }
     if (this.#isEnded) return Promise.resolve({ value: undefined, done: true })
@@ -78,6 +88,13 @@ export class EventStream implements AsyncIterableIterator<string> {
     else this.#blocks.push(block)
   }
 
+  /** Undefined where the reader has taken most of what was sent; otherwise resolves when it has, or is gone. */
+  keptUp(): Promise<void> | undefined {
+    if (this.#isEnded || this.#bufferedBytes <= this.#maxBufferedBytes / 4) return undefined
+    this.#taken ??= Promise.withResolvers()
+    return this.#taken.promise
+  }
+
   end(lastBlock: string): void {
     this.send(lastBlock)
     this.#close()
@@ -92,6 +109,12 @@ export class EventStream implements AsyncIterableIterator<string> {
 
   #close(): void {
     this.#isEnded = true
+    this.#release()
     clearInterval(this.#keepAlive)
+  }
+
+  #release(): void {
+    this.#taken?.resolve()
+    this.#taken = undefined
   }
 }

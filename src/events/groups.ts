@@ -1,27 +1,20 @@
 /** Subscribers that ask for the same with the same rights form a group: each event is rendered once per group. */
 
-import type { Principal } from '../principal.ts'
-import type { ChangeKind } from './change-feed.ts'
-import type { ChangeRenderer, Group, Subscriber } from './subscriber.ts'
+import type { ChangeRenderer, Group, Subscriber, Topic } from './subscriber.ts'
 
-export function topicOf({
-  kind,
-  collection,
-}: {
-  readonly kind: ChangeKind
-  readonly collection: string
-}): string {
+function keyOf({ kind, collection }: Topic): string {
   return `${kind} ${collection}`
 }
 
 export class Groups {
-  /** By topic, then by key. */
-  readonly #topics = new Map<string, Map<string, Group>>()
+  readonly #groups = new Map<string, Group>()
+  readonly #topics = new Map<string, Set<Group>>()
 
-  /** Throws when the principal may never see what the subscriber asks for. */
-  join(subscriber: Subscriber, principal: Principal): void {
-    const key = `${principal.userId} ${principal.access.key} ${subscriber.request.key}`
-    const group = this.#find(key) ?? this.#add(key, subscriber.request.rendererFor(principal))
+  /** Throws when the subscriber's principal may never see what it asks for. */
+  join(subscriber: Subscriber): void {
+    const { principal, request } = subscriber
+    const key = `${principal.userId} ${principal.access.key} ${request.key}`
+    const group = this.#groups.get(key) ?? this.#add(key, request.rendererFor(principal))
     group.members.add(subscriber)
     subscriber.group = group
   }
@@ -36,37 +29,32 @@ export class Groups {
     return true
   }
 
-  /** The groups that wait for a topic. */
-  of(topic: string): readonly Group[] {
-    const groups = this.#topics.get(topic)
-    return groups ? [...groups.values()] : []
+  /** The groups that wait for changes of a topic. */
+  of(topic: Topic): readonly Group[] {
+    return [...(this.#topics.get(keyOf(topic)) ?? [])]
   }
 
   subscribers(): readonly Subscriber[] {
-    return [...this.#topics.values()].flatMap(groups =>
-      [...groups.values()].flatMap(({ members }) => [...members]),
-    )
-  }
-
-  #find(key: string): Group | undefined {
-    for (const groups of this.#topics.values()) {
-      const found = groups.get(key)
-      if (found) return found
-    }
-    return undefined
+    return [...this.#groups.values()].flatMap(({ members }) => [...members])
   }
 
   #add(key: string, renderer: ChangeRenderer): Group {
-    const topic = topicOf(renderer)
-    const group: Group = { key, topic, renderer, members: new Set() }
-    const groups = this.#topics.get(topic) ?? new Map<string, Group>()
-    this.#topics.set(topic, groups.set(key, group))
+    const group: Group = { key, renderer, members: new Set() }
+    this.#groups.set(key, group)
+    for (const topic of renderer.topics) {
+      const name = keyOf(topic)
+      this.#topics.set(name, (this.#topics.get(name) ?? new Set()).add(group))
+    }
     return group
   }
 
-  #remove({ topic, key }: Group): void {
-    const groups = this.#topics.get(topic)
-    groups?.delete(key)
-    if (groups?.size === 0) this.#topics.delete(topic)
+  #remove(group: Group): void {
+    this.#groups.delete(group.key)
+    for (const topic of group.renderer.topics) {
+      const name = keyOf(topic)
+      const groups = this.#topics.get(name)
+      groups?.delete(group)
+      if (groups?.size === 0) this.#topics.delete(name)
+    }
   }
 }

@@ -1,52 +1,75 @@
 /**
  * Connects subscribers to the log of committed changes: one reader per process reads every event once, and the
- * delivery renders it once for each group of subscribers that ask for the same with the same rights.
+ * delivery renders it once for each group of subscribers that ask for the same with the same rights. Subscribers that
+ * resume replay what they missed beside it, and then join it.
  */
 import { ApiError } from '../errors.ts'
 import type { Principal } from '../principal.ts'
 import type { ChangeFeed } from './change-feed.ts'
-import { Delivery, type DeliveryParts } from './delivery.ts'
+import { Delivery } from './delivery.ts'
 import { Groups } from './groups.ts'
 import { LogReader, type LogReaderParts } from './log-reader.ts'
 import { Outage } from './outage.ts'
+import { Rendering } from './rendering.ts'
+import { Replays } from './replays.ts'
+import { checkResumable } from './resume.ts'
 import { type ReplySink, Subscriber, type SubscriptionRequest } from './subscriber.ts'
 
 export interface Subscription {
+  /** Every event up to this one was looked at, and its reply, where there is one, went to the sink. */
+  readonly position: number
   /** From now on these rights count. Ends the subscription when they no longer suffice. */
   changePrincipal(principal: Principal): void
   close(): void
 }
 
-export interface HubParts
-  extends Pick<LogReaderParts, 'feed' | 'beforeDelivery'>,
-    Pick<DeliveryParts, 'onFault'>,
-    Partial<Pick<DeliveryParts, 'retryLimitMs'>> {}
+export interface Resume {
+  /** The number of the last event that the client has. Undefined: it wants what comes from now on. */
+  readonly after?: number | undefined
+}
+
+export interface HubParts extends Pick<LogReaderParts, 'feed' | 'beforeDelivery'> {
+  readonly onFault: (error: unknown) => void
+  /** How long a failed delivery is retried while the database answers other questions. */
+  readonly retryLimitMs?: number | undefined
+}
 
 export class Hub {
   readonly #feed: ChangeFeed
-  readonly #groups = new Groups()
+  readonly #onFault: (error: unknown) => void
+  readonly #live = new Groups()
+  readonly #replaying = new Groups()
   readonly #delivery: Delivery
   readonly #reader: LogReader
+  readonly #replays: Replays
   #size = 0
   #isClosed = false
 
   constructor({ feed, beforeDelivery, onFault, retryLimitMs }: HubParts) {
     this.#feed = feed
+    this.#onFault = onFault
+    const hasSubscribers = () => this.#size > 0
+    const fail = (subscribers: Iterable<Subscriber>, error: unknown) => this.#fail(subscribers, error)
     const outage = new Outage(() => feed.last(), onFault)
-    const delivery = new Delivery({
-      groups: this.#groups,
-      outage,
-      onFault,
-      retryLimitMs,
-      hasSubscribers: () => this.#size > 0,
-      end: (subscriber, error) => this.#end(subscriber, error),
-    })
-    this.#delivery = delivery
-    this.#reader = new LogReader({
+    const rendering = new Rendering({ outage, retryLimitMs, hasSubscribers })
+    const delivery = new Delivery({ groups: this.#live, rendering, fail })
+    const reader = new LogReader({
       feed,
       outage,
       beforeDelivery,
       deliver: change => delivery.deliver(change),
+    })
+    this.#delivery = delivery
+    this.#reader = reader
+    this.#replays = new Replays({
+      feed,
+      outage,
+      rendering,
+      hasSubscribers,
+      fail,
+      livePosition: () => reader.position,
+      joinLive: subscriber => this.#joinLive(subscriber),
+      leaveLive: subscriber => this.#leaveLive(subscriber),
     })
   }
 
@@ -56,32 +79,34 @@ export class Hub {
   }
 
   /**
-   * Sends every change after this call that `request` asks for to `sink`. Throws when the principal may never see it.
+   * Sends every change that `request` asks for to `sink`: those after the event `after`, in order and none twice, or
+   * those after this call. Throws when the principal may never see what the request asks for, and RESYNC_REQUIRED
+   * when the log no longer has all that came after `after`.
    */
   async subscribe(
     request: SubscriptionRequest,
     principal: Principal,
     sink: ReplySink,
+    { after }: Resume = {},
   ): Promise<Subscription> {
     if (this.#isClosed) throw new ApiError('UNAVAILABLE', 'The service is stopping.')
     // Counted before anything is awaited: the reader then does not stop, and no commit in between goes unread.
     this.#size++
-    const subscriber = new Subscriber(request, sink)
+    const subscriber = new Subscriber(request, principal, sink)
     try {
       await this.#reader.start()
-      this.#groups.join(subscriber, principal)
+      if (after === undefined) await this.#listen(subscriber)
+      else await this.#resume(subscriber, after)
     } catch (error) {
-      this.#release()
+      if (!this.#leave(subscriber)) this.#release()
       throw error
     }
-    try {
-      subscriber.startAfter(await this.#feed.last())
-    } catch (error) {
-      this.#leave(subscriber)
-      throw error
-    }
+    const reader = this.#reader
     return {
-      changePrincipal: changed => this.#rejoin(subscriber, changed),
+      get position() {
+        return subscriber.isLive ? Math.max(subscriber.position, reader.position) : subscriber.position
+      },
+      changePrincipal: changed => this.#changePrincipal(subscriber, changed),
       close: () => void this.#leave(subscriber),
     }
   }
@@ -89,29 +114,79 @@ export class Hub {
   /** Ends every subscription, and accepts no more. */
   close(): void {
     this.#isClosed = true
-    for (const subscriber of this.#groups.subscribers()) this.#end(subscriber, undefined)
+    this.#end([...this.#live.subscribers(), ...this.#replaying.subscribers()], undefined)
   }
 
-  #rejoin(subscriber: Subscriber, principal: Principal): void {
-    if (!this.#groups.leave(subscriber)) return
+  async #listen(subscriber: Subscriber): Promise<void> {
+    subscriber.holdLive()
+    this.#live.join(subscriber)
+    subscriber.pass(await this.#feed.last())
+    if (subscriber.startLive()) return
+    this.#leaveLive(subscriber)
+    this.#replays.add(subscriber)
+  }
+
+  async #resume(subscriber: Subscriber, after: number): Promise<void> {
+    checkResumable(after, await this.#feed.bounds())
+    subscriber.pass(after)
+    this.#replaying.join(subscriber)
+    if (this.#reader.position > after) return this.#replays.add(subscriber)
+    // Nothing was missed, or the live reader will read it.
+    this.#joinLive(subscriber)
+    subscriber.startLive()
+  }
+
+  #joinLive(subscriber: Subscriber): void {
+    this.#replaying.leave(subscriber)
+    subscriber.holdLive()
+    if (this.#join(subscriber)) this.#delivery.catchUp(subscriber)
+  }
+
+  #leaveLive(subscriber: Subscriber): void {
+    this.#live.leave(subscriber)
+    subscriber.leaveLive()
+    this.#join(subscriber)
+  }
+
+  #changePrincipal(subscriber: Subscriber, principal: Principal): void {
+    if (!this.#groupsOf(subscriber).leave(subscriber)) return
+    subscriber.principal = principal
+    // What waits was rendered for the former rights.
+    if (subscriber.isHeld) subscriber.dropHeld()
+    if (this.#join(subscriber) && subscriber.isLive) this.#delivery.catchUp(subscriber)
+  }
+
+  /** Returns false where the subscriber's rights do not suffice: then its subscription has ended. */
+  #join(subscriber: Subscriber): boolean {
     try {
-      this.#groups.join(subscriber, principal)
-      this.#delivery.catchUp(subscriber)
+      this.#groupsOf(subscriber).join(subscriber)
+      return true
     } catch (error) {
       this.#release()
       subscriber.sink.end(error)
+      return false
     }
+  }
+
+  #groupsOf({ isReplaying }: Subscriber): Groups {
+    return isReplaying ? this.#replaying : this.#live
+  }
+
+  /** A subscriber that missed a change must not believe that nothing happened. */
+  #fail(subscribers: Iterable<Subscriber>, error: unknown): void {
+    if (!(error instanceof ApiError && error.code === 'RESYNC_REQUIRED')) this.#onFault(error)
+    this.#end([...subscribers], error)
+  }
+
+  #end(subscribers: readonly Subscriber[], error: unknown): void {
+    for (const subscriber of subscribers) if (this.#leave(subscriber)) subscriber.sink.end(error)
   }
 
   /** Returns whether the subscription was open. */
   #leave(subscriber: Subscriber): boolean {
-    const left = this.#groups.leave(subscriber)
-    if (left) this.#release()
-    return left
-  }
-
-  #end(subscriber: Subscriber, error: unknown): void {
-    if (this.#leave(subscriber)) subscriber.sink.end(error)
+    const isOpen = this.#groupsOf(subscriber).leave(subscriber)
+    if (isOpen) this.#release()
+    return isOpen
   }
 
   #release(): void {

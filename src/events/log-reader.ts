@@ -37,6 +37,11 @@ export class LogReader {
     this.#parts = parts
   }
 
+  /** The last event that was delivered. */
+  get position(): number {
+    return this.#last
+  }
+
   /** Resolves once every later event will be read. */
   start(): Promise<void> {
     this.#isWanted = true

@@ -41,14 +41,14 @@ export function once(release: () => void): Release {
   }
 }
 
-/** Counts WebSockets and event streams together: connections that a caller keeps open. */
+/** Counts WebSockets, event streams and long polls together: connections that a caller keeps open. */
 export class ConnectionQuota {
   readonly #anonymous: Quota
   readonly #identified: Quota
 
   /** The maximum for an address without a credential, and for a user or an app. */
   constructor(maxAnonymous: number, maxIdentified: number) {
-    const noun = 'WebSockets and event streams'
+    const noun = 'WebSockets, event streams and long polls'
     this.#anonymous = new Quota(maxAnonymous, noun)
     this.#identified = new Quota(maxIdentified, noun)
   }

@@ -78,6 +78,19 @@ export class Exchange implements Call {
     return this.req.socket.readableEnded
   }
 
+  /** Calls `listener` when the client has gone, or has ended its side. Returns what stops that. */
+  onGone(listener: () => void): () => void {
+    const { req, res } = this
+    const { socket } = req
+    if (res.destroyed || socket.readableEnded) setImmediate(listener)
+    res.once('close', listener)
+    socket.once('end', listener)
+    return () => {
+      res.off('close', listener)
+      socket.off('end', listener)
+    }
+  }
+
   /** Whether some of the body has not arrived yet. */
   get isUnread(): boolean {
     return this.hasBody && !this.req.complete

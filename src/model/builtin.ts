@@ -15,7 +15,7 @@ import { jsonType } from './fields/json.ts'
 import { currentUser, now } from './fields/marker.ts'
 import { relation } from './fields/relation.ts'
 import { string } from './fields/string.ts'
-import type { JsonSchema } from './fields/type.ts'
+import { texts } from './fields/texts.ts'
 import { url } from './fields/url.ts'
 import { publicPicture, redirection, visible } from './json-schema/patterns.ts'
 
@@ -107,32 +107,19 @@ export const openidScopes: ReadonlyMap<string, string> = new Map([
   ['offline_access', 'Keep this access while you are away'],
 ])
 
-interface ListOptions {
-  readonly optional?: true
-  readonly description: string
-}
-
-/** A JSON array of distinct strings. */
-function texts<const O extends ListOptions>(items: JsonSchema, maxItems: number, options: O) {
-  return declared<readonly string[], O>({
-    type: jsonType({ type: 'array', items, uniqueItems: true, maxItems }),
-    options,
-    checks: {},
-  })
-}
-
 const separator = {
   optional: true,
   description: 'What stands between scopes in token responses; null: as the service is set.',
 } as const
 
-const maxRedirectUris = 50
+const redirectUris = { maxItems: 50 }
 
 const redirectUri = { type: 'string', maxLength: 2048, pattern: redirection }
 
 /** The fields of an OAuth app (RFC 6749, 2). */
 function oauthAppFields(scopes: readonly string[]) {
   const among = { type: 'string', enum: scopes }
+  const atMost = { maxItems: scopes.length }
   return {
     user_id: relation('users', {
       inverse: 'oauth_apps',
@@ -152,15 +139,15 @@ function oauthAppFields(scopes: readonly string[]) {
       description:
         '`confidential`: it can keep a secret. `public`: it runs where its users can look into it.',
     }),
-    redirect_uris: texts(redirectUri, maxRedirectUris, {
+    redirect_uris: texts(redirectUri, redirectUris, {
       description:
         'Where a browser may be sent back to; compared exactly, but for the port of 127.0.0.1 and [::1].',
     }),
-    scopes: texts(among, scopes.length, {
+    scopes: texts(among, atMost, {
       optional: true,
       description: 'What it may ask for; null: any scope.',
     }),
-    default_scopes: texts(among, scopes.length, {
+    default_scopes: texts(among, atMost, {
       optional: true,
       description: 'What it asks for when a request names no scope.',
     }),

@@ -46,6 +46,7 @@ function collectionOf(outline: Outline, rules: RuleCheck, faults: Faults): Colle
     searchable: fields.filter(field => field.searchable),
     deprecated: deprecationOf(options.deprecated, `${name}.deprecated`, faults),
     renamedFrom: options.renamedFrom,
+    unlogged: outline.unlogged,
   }
 }
 

@@ -54,6 +54,8 @@ export interface CollectionDeclaration<
   readonly kind: 'collection'
   /** The built-in collection that this one extends. */
   readonly extends: 'users' | undefined
+  /** Of built-in collections: see `Collection.unlogged`. */
+  readonly unlogged?: true
   readonly options: CollectionOptions<Fields, UpdatedAt>
 }
 

@@ -27,6 +27,8 @@ export interface Collection {
   readonly deprecated: Deprecation | undefined
   /** The former name of the table. */
   readonly renamedFrom: string | undefined
+  /** Changes of its items are no events: the log has no row of them, and nobody can subscribe to them. */
+  readonly unlogged: boolean
 }
 
 export interface CollectionAccess {

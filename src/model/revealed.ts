@@ -11,4 +11,11 @@ export const revealedByPortico: ReadonlyMap<string, Readonly<Record<string, stri
     },
   ],
   ['oauth_app_secrets', { client_secret: 'The secret itself. Only the answer to its creation tells it.' }],
+  [
+    'webhooks',
+    {
+      secret:
+        'The secret that deliveries are signed with, as Standard Webhooks write it. Only the answers to its creation and rotation tell it.',
+    },
+  ],
 ])

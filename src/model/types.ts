@@ -1,5 +1,6 @@
 /** The TypeScript types of items and bodies, inferred from a declaration. */
 import type { ApiKeyFields, OauthAppFields, OauthAppSecretFields, UserFields } from './builtin.ts'
+import type { WebhookDeliveryFields, WebhookFields } from './builtin-webhooks.ts'
 import type {
   CollectionDeclaration,
   CollectionDeclarations,
@@ -13,7 +14,13 @@ type Flat<T> = { [K in keyof T]: T[K] }
 
 type CollectionsOf<M> = M extends Declaration<infer C extends CollectionDeclarations> ? C : never
 
-type BuiltinName = 'users' | 'api_keys' | 'oauth_apps' | 'oauth_app_secrets'
+type BuiltinName =
+  | 'users'
+  | 'api_keys'
+  | 'oauth_apps'
+  | 'oauth_app_secrets'
+  | 'webhooks'
+  | 'webhook_deliveries'
 
 /** The names of a model's collections, the built-in ones among them. */
 export type CollectionName<M extends Declaration> = (keyof CollectionsOf<M> & string) | BuiltinName
@@ -28,6 +35,8 @@ interface BuiltinFields {
   readonly api_keys: ApiKeyFields
   readonly oauth_apps: OauthAppFields
   readonly oauth_app_secrets: OauthAppSecretFields
+  readonly webhooks: WebhookFields
+  readonly webhook_deliveries: WebhookDeliveryFields
 }
 
 type FieldsOf<M, C> = C extends keyof BuiltinFields

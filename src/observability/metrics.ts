@@ -194,6 +194,7 @@ export function routeLabels(collections: ReadonlyMap<string, unknown>): (path: s
     `${apiPrefix}openapi.json`,
     `${apiPrefix}me`,
     `${apiPrefix}batch`,
+    `${apiPrefix}events`,
     ...oauthRoutes,
   ])
   return path => {

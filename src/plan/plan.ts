@@ -89,6 +89,8 @@ export interface ItemRoot {
   readonly id: Param
   /** The row as an event logged it, as JSON text, in place of the stored row. */
   readonly event?: Param
+  /** Null where the row does not fulfil it. */
+  readonly filter?: Filter | undefined
   readonly select: readonly Selected[]
 }
 

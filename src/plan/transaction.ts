@@ -37,8 +37,18 @@ export interface ProgramOf<P, T> {
 
 export type ProgramPlan = Plan<ReadShape> | Plan<CompositeShape> | Plan<WriteShape>
 
+/** A plan that Portico itself makes, whoever the program's principal is. */
+export interface SystemPlan {
+  readonly asSystem: ProgramPlan
+}
+
+/** What a program of a transport yields. */
+export type ProgramStep = Steps<ProgramPlan | SystemPlan>
+
+export type ProgramSteps<T> = Generator<ProgramStep, T, StepAnswer>
+
 /** What transports write: plans of one principal. */
-export interface Program<T> extends ProgramOf<ProgramPlan, T> {
+export interface Program<T> extends ProgramOf<ProgramPlan | SystemPlan, T> {
   readonly principal: Principal
 }
 

@@ -7,6 +7,8 @@ export interface Accepted {
   readonly json: boolean
   /** Whether the client prefers errors as `application/problem+json`. */
   readonly problem: boolean
+  /** Whether the client prefers `text/event-stream` to JSON, where there is one. */
+  readonly eventStream: boolean
 }
 
 interface MediaRange {
@@ -14,7 +16,7 @@ interface MediaRange {
   readonly quality: number
 }
 
-const everything: Accepted = { json: true, problem: false }
+const everything: Accepted = { json: true, problem: false, eventStream: false }
 const parsed = new Cache<string, Accepted>(new CacheBound('rest_accept', 200))
 const maxHeaderLength = 1000
 
@@ -39,10 +41,13 @@ function parseAccept(header: string): Accepted {
   const ranges = header.split(',').map(parseRange)
   const named = ranges.find(range => range.type === 'application/problem+json')?.quality ?? 0
   const json = qualityOf(ranges, 'json')
+  const qualityNamed = (...types: string[]) => ranges.find(range => types.includes(range.type))?.quality ?? 0
   return {
     // A client that names only problem details means its errors: it gets JSON when the request succeeds.
     json: json === undefined ? named > 0 : json > 0,
     problem: named > 0 && named >= (ranges.find(range => range.type === 'application/json')?.quality ?? 0),
+    eventStream:
+      qualityNamed('text/event-stream', 'text/*') > qualityNamed('application/json', 'application/*'),
   }
 }
 

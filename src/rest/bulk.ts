@@ -1,14 +1,15 @@
 /** POST of an array to a collection: all of its items are created in one transaction, or none. */
 import type { Call, Reply } from '../call.ts'
 import { ApiError, type FieldFault } from '../errors.ts'
+import { type KeyedAttempt, KeyTaken, type Replayable, type ShownItem } from '../idempotency.ts'
 import { bodyValidator } from '../model/validate.ts'
 import { type Awaitable, then, type WriteAnswer } from '../plan/answer.ts'
-import type { ProgramPlan, StepAnswer, Steps } from '../plan/transaction.ts'
+import { requirePlain } from '../plan/plain-writes.ts'
+import type { ProgramSteps } from '../plan/transaction.ts'
 import type { Principal } from '../principal.ts'
 import { faultAt } from './place.ts'
-import { requirePlain } from './plain-writes.ts'
 import type { CollectionView, ItemTemplate } from './query/collection-view.ts'
-import { headersFor, type PreparedWrite, preparedCreate, type WriteServices } from './write.ts'
+import { headersFor, idBody, type PreparedWrite, preparedCreate, type WriteServices } from './write.ts'
 
 export const maxBulkItems = 1000
 /** So many items draw one request from the budget. */
@@ -24,13 +25,14 @@ export function answerBulk(
   items: readonly unknown[],
   call: Call,
   principal: Principal,
+  attempt?: KeyedAttempt,
 ): Awaitable<Reply> {
   requireCount(items)
   const requests = Math.ceil(items.length / itemsPerRequest)
   const drawn = requests > 1 ? services.draw?.(call, principal, requests - 1) : undefined
   return then(drawn, () => {
     const writes = preparedItems(services, view, template, items, principal)
-    return createAll(services, writes, principal, headersOf(view, template, items))
+    return createAll(services, writes, principal, headersOf(view, template, items), attempt)
   })
 }
 
@@ -90,27 +92,55 @@ function headersOf(
   }
 }
 
+function dataOf(bodies: readonly string[]): string {
+  return `{"data":[${bodies.join(',')}]}`
+}
+
+function replayable(
+  writes: readonly PreparedWrite[],
+  answers: readonly WriteAnswer[],
+  bodies: readonly string[],
+  headers: readonly string[],
+): Replayable {
+  const items: ShownItem[] = []
+  let from = dataOf([]).length - 2
+  for (const [index, { id, text }] of answers.entries()) {
+    const to = from + (bodies[index]?.length ?? 0)
+    const collection = writes[index]?.plan.shape.collection
+    if (collection !== undefined && text !== null) items.push({ collection, id, at: [from, to] })
+    from = to + 1
+  }
+  const reply = { status: 201, headers, body: dataOf(bodies) }
+  return { reply, short: dataOf(answers.map(({ id }) => idBody(id))), items }
+}
+
 async function createAll(
   { run }: WriteServices,
   writes: readonly PreparedWrite[],
   principal: Principal,
   headers: () => readonly string[],
+  attempt: KeyedAttempt | undefined,
 ): Promise<Reply> {
   let index = 0
-  function* steps(): Generator<Steps<ProgramPlan>, Reply, StepAnswer> {
+  function* created(): ProgramSteps<Replayable> {
     const bodies: string[] = []
+    const answers: WriteAnswer[] = []
     for (index = 0; index < writes.length; index++) {
       const write = writes[index]
       if (write === undefined) break
       // The answer to a write is a `WriteAnswer`.
-      const reply = write.reply((yield write.plan) as WriteAnswer)
-      bodies.push(String(reply.body))
+      const answer = (yield write.plan) as WriteAnswer
+      answers.push(answer)
+      bodies.push(String(write.reply(answer).body))
     }
-    return { status: 201, headers: headers(), body: `{"data":[${bodies.join(',')}]}` }
+    return replayable(writes, answers, bodies, headers())
+  }
+  function* steps(): ProgramSteps<Reply> {
+    return attempt ? yield* attempt.steps(created) : (yield* created()).reply
   }
   try {
     return await run.transaction({ serial: [], principal, steps })
   } catch (error) {
-    throw faultAt(error, `[${index}]`, `[${index}]`)
+    throw error instanceof KeyTaken ? error : faultAt(error, `[${index}]`, `[${index}]`)
   }
 }

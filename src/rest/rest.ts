@@ -1,6 +1,7 @@
 /** The REST transport: `/api/v1` and `/docs`. URL → plan → response. */
 import type { Call, Reply } from '../call.ts'
 import { ApiError } from '../errors.ts'
+import { type Idempotency, type KeyedAttempt, keyHeader } from '../idempotency.ts'
 import { type Awaitable, then } from '../plan/answer.ts'
 import type { Principal } from '../principal.ts'
 import { requireJson } from './accept.ts'
@@ -9,6 +10,7 @@ import { answerBatch } from './batch/batch.ts'
 import { BatchRequests } from './batch/requests.ts'
 import { answerCreate } from './create.ts'
 import { createDocs } from './docs.ts'
+import { createEventsHandler, type EventsHandler, type EventsParts } from './events/events.ts'
 import { allowedMethods, isReadable } from './methods.ts'
 import { openapi } from './openapi/document.ts'
 import type { Operation } from './operations.ts'
@@ -30,8 +32,11 @@ import { answerChange, mergePatch, type WriteServices } from './write.ts'
 export { errorReply } from './reply/error-reply.ts'
 
 export interface RestOptions extends WriteServices {
+  readonly idempotency: Idempotency
   /** The public URL of the service, without a trailing slash: the server that the OpenAPI document names. */
   readonly baseUrl: string | undefined
+  /** Undefined: there is no `/events`. */
+  readonly events?: EventsParts
 }
 
 /** Responds to a call, synchronously where the store answers synchronously. Throws or rejects with an `ApiError`: see `errorReply`. */
@@ -56,11 +61,14 @@ class RestHandler {
   #document: ((call: Call) => Reply) | undefined
   readonly #requests: BatchRequests
   readonly #docs: (call: Call) => Reply
+  readonly #events: EventsHandler | undefined
 
   constructor(options: RestOptions) {
     this.#options = options
     this.#docs = createDocs(options.baseUrl)
     this.#viewOf = createViews(options.model, options.hooks)
+    this.#events =
+      options.events && createEventsHandler({ ...options, ...options.events, viewsOf: this.#viewOf })
     this.#requests = new BatchRequests(options, this.#viewOf)
   }
 
@@ -72,14 +80,25 @@ class RestHandler {
     }
     const reads = call.method === 'GET' || call.method === 'HEAD'
     if (reads && isReadable(route)) {
+      if (route.kind === 'events') return this.#readEvents(call, principal)
       this.#requireJson(route, 'read', call, principal)
       return this.#read(route, call, principal)
     }
     if (call.method === 'OPTIONS') return answerOptions(route)
     if (!allowedMethods(route).includes(call.method)) refuseMethod(route)
     this.#requireJson(route, operationOf[call.method] ?? 'update', call, principal)
-    if (route.kind === 'batch') return answerBatch(this.#options, this.#requests, call, principal)
-    return this.#write(route, call, principal)
+    if (call.headers[keyHeader] === undefined) return this.#write(route, call, principal)
+    return this.#writeOnce(route, call, principal)
+  }
+
+  #writeOnce(route: Route, call: Call, principal: Principal): Awaitable<Reply> {
+    const { idempotency, model } = this.#options
+    try {
+      return idempotency.answer(call, principal, attempt => this.#write(route, call, principal, attempt))
+    } catch (error) {
+      admitTo(model, route, operationOf[call.method] ?? 'update', principal)
+      throw error
+    }
   }
 
   #requireJson(route: Route, operation: Operation, call: Call, principal: Principal): void {
@@ -97,7 +116,7 @@ class RestHandler {
     return view
   }
 
-  #read(route: Route, call: Call, principal: Principal): Awaitable<Reply> {
+  #read(route: Exclude<Route, { kind: 'events' }>, call: Call, principal: Principal): Awaitable<Reply> {
     if (route.kind === 'openapi') return this.#readDocument(call)
     if (route.kind === 'me') return this.#readMe(route, call, principal)
     if (route.kind === 'batch') refuseMethod(route)
@@ -107,6 +126,11 @@ class RestHandler {
     const scope = view.sublist(route.relation)
     if (!scope) throw new ApiError('NOT_FOUND')
     return this.#readList(route, scope, route.id, call, principal)
+  }
+
+  #readEvents(call: Call, principal: Principal): Awaitable<Reply> {
+    if (!this.#events) throw new ApiError('NOT_FOUND')
+    return this.#events(call, principal)
   }
 
   #readItem(
@@ -155,11 +179,12 @@ class RestHandler {
     return this.#document(call)
   }
 
-  #write(route: Route, call: Call, principal: Principal): Awaitable<Reply> {
+  #write(route: Route, call: Call, principal: Principal, attempt?: KeyedAttempt): Awaitable<Reply> {
+    if (route.kind === 'batch') return answerBatch(this.#options, this.#requests, call, principal, attempt)
     if (route.kind !== 'collection' && route.kind !== 'item') refuseMethod(route)
     const view = this.#view(route.collection.name, principal)
-    if (route.kind === 'collection') return answerCreate(this.#options, view, call, principal)
-    return answerChange(this.#options, view, route.id, call, principal)
+    if (route.kind === 'collection') return answerCreate(this.#options, view, call, principal, attempt)
+    return answerChange(this.#options, view, route.id, call, principal, attempt)
   }
 }
 

@@ -2,6 +2,7 @@
 import type { Call, Reply } from '../call.ts'
 import { readIfMatch } from '../conditional.ts'
 import { ApiError } from '../errors.ts'
+import { type KeyedAttempt, type Replayable, writeOnce } from '../idempotency.ts'
 import type { JsonValue } from '../model/fields/type.ts'
 import type { Model } from '../model/model.ts'
 import { bodyValidator } from '../model/validate.ts'
@@ -16,7 +17,7 @@ import type {
   UpdateShape,
   WriteShape,
 } from '../plan/plan.ts'
-import type { CreateHooks, Creation, Run } from '../plan/run.ts'
+import { type CreateHooks, type Creation, type Run, writeStep, writeWith } from '../plan/run.ts'
 import type { Principal } from '../principal.ts'
 import { readBody } from './body.ts'
 import type { CollectionView, CreateForm, ItemTemplate } from './query/collection-view.ts'
@@ -74,9 +75,40 @@ function withRevealed(text: string, revealed: BodyValues): string {
   return text === '{}' ? added : `${text.slice(0, -1)},${added.slice(1)}`
 }
 
+/** For a caller who may not see the item. */
+export function idBody(id: number): string {
+  return `{"id":${id}}`
+}
+
 /** A caller who may not see the item gets its id. */
 function bodyOf(answer: WriteAnswer): string {
-  return answer.text ?? `{"id":${answer.id}}`
+  return answer.text ?? idBody(answer.id)
+}
+
+/**
+ * Runs a write. With an `Idempotency-Key`, the reply is made and stored in the write's transaction, so it must be pure.
+ * Hot path without one: nothing but `run.write`.
+ */
+export function carryOut(
+  run: Run,
+  { plan, reply }: PreparedWrite,
+  principal: Principal,
+  attempt: KeyedAttempt | undefined,
+  afterwards?: Creation['afterwards'],
+): Promise<Reply> {
+  const within = afterwards && writeWith(afterwards)
+  if (!attempt) return run.write(plan, principal, within).then(reply)
+  return writeOnce(run, principal, attempt, plan, function* (settled) {
+    const answer = yield* (within ?? writeStep)(settled)
+    return [answer, replayable(settled, answer, reply(answer))]
+  })
+}
+
+function replayable({ shape }: Plan<WriteShape>, { id, text }: WriteAnswer, reply: Reply): Replayable {
+  const { body } = reply
+  if (typeof body !== 'string') return { reply, short: null, items: [] }
+  const item = { collection: shape.collection, id, at: [0, body.length] as const }
+  return { reply, short: idBody(id), items: text === null ? [] : [item] }
 }
 
 /** The headers of the response, with the deprecations of the fields that the body sets. */
@@ -242,8 +274,8 @@ export function answerChange(
   id: number,
   call: Call,
   principal: Principal,
+  attempt?: KeyedAttempt,
 ): Promise<Reply> {
   const prepare = call.method === 'DELETE' ? prepareDelete : prepareUpdate
-  const { plan, reply } = prepare(model, view, id, call, principal)
-  return run.write(plan, principal).then(reply)
+  return carryOut(run, prepare(model, view, id, call, principal), principal, attempt)
 }

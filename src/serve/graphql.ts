@@ -1,13 +1,9 @@
 /** GraphQL as the service uses it: loaded with the first request for it, to keep starts short. */
 import type { Duplex } from 'node:stream'
-import type { Authenticate } from '../auth/authenticate.ts'
-import { findCredential } from '../auth/credentials.ts'
 import type { Reply } from '../call.ts'
 import { budgetAddress, type RateLimited, type RateLimits } from '../cluster/rate-limits.ts'
 import { type Settings, SettingsError } from '../config.ts'
-import type { ChangeFeed } from '../events/change-feed.ts'
-import type { CredentialHeaders, Identify } from '../events/credential-monitor.ts'
-import { createEvents } from '../events/events.ts'
+import type { CredentialHeaders } from '../events/credential-monitor.ts'
 import { type Manifest, readManifest } from '../graphql/documents/manifest.ts'
 import type { RateLimit } from '../graphql/engine.ts'
 import type { EngineOptions } from '../graphql/execute/create-engine.ts'
@@ -15,18 +11,21 @@ import type { Account, Graphql } from '../graphql/graphql.ts'
 import { loadModules } from '../graphql/load.ts'
 import { path as graphqlPath } from '../graphql/transports/http-reply.ts'
 import type { Exchange } from '../http.ts'
+import type { Idempotency } from '../idempotency.ts'
 import type { Model } from '../model/model.ts'
 import { type Awaitable, then } from '../plan/answer.ts'
 import type { CreateHooks, Run } from '../plan/run.ts'
-import { isAnonymous, type Principal } from '../principal.ts'
+import type { Principal } from '../principal.ts'
+import { credentialOf } from './connected-client.ts'
 import { metadataParameter } from './error-replies.ts'
+import type { ProcessEvents } from './events.ts'
 
 export interface LazyGraphqlParts {
   readonly model: Model
   readonly run: Run
   readonly hooks: CreateHooks
-  readonly changes: ChangeFeed
-  readonly authenticate: Authenticate
+  readonly idempotency: Idempotency
+  readonly events: ProcessEvents
   /** Notices what other nodes have committed: over a socket, no request has done so. */
   readonly refresh: () => Awaitable<void>
   readonly limits: RateLimits
@@ -90,23 +89,13 @@ export function createLazyGraphql(parts: LazyGraphqlParts): LazyGraphql {
 
 async function loadGraphql(parts: LazyGraphqlParts, registered: Manifest): Promise<Graphql> {
   const { createEngine, createGraphql } = await loadModules(parts.run)
-  const { authenticate, refresh, limits, settings, changes, onFault } = parts
-  const identify: Identify = (headers, address) =>
-    then(refresh(), () =>
-      authenticate({ headers: sentHeaders(headers), query: '', proven: headers.proven }, address),
-    )
-  const events = createEvents({
-    feed: changes,
-    identify,
-    onFault,
-    maxAnonymousConnections: share(settings['graphql.maxAnonymousConnections'], settings),
-    maxConnections: share(settings['graphql.maxConnections'], settings),
-  })
-  const graphql = createGraphql(
+  const { refresh, limits, settings, events, idempotency, onFault } = parts
+  return createGraphql(
     {
       engine: createEngine(engineOptions(parts)),
       events,
-      identify,
+      identify: events.identify,
+      idempotency,
       accountOf: (principal, credential) => new SocketAccount({ limits, refresh }, principal, credential),
       challenge: () => `Bearer realm="api", ${metadataParameter(graphqlPath, parts.issuer())}`,
       onFault,
@@ -123,16 +112,6 @@ async function loadGraphql(parts: LazyGraphqlParts, registered: Manifest): Promi
       maxMessageBytes: settings.bodyLimit,
     },
   )
-  const close = () => {
-    graphql.close()
-    events.hub.close()
-  }
-  return { ...graphql, close }
-}
-
-/** No caller holds more than half of all connections. */
-function share(most: number, { maxConnections }: Settings): number {
-  return Math.min(most, Math.max(1, Math.floor(maxConnections / 2)))
 }
 
 /** Throws a `SettingsError` for an unusable file, which stops the start. */
@@ -159,28 +138,6 @@ function engineOptions({ model, run, hooks, settings }: LazyGraphqlParts): Engin
       listBound: settings['graphql.maxListSize'],
     },
   }
-}
-
-/** Without headers that are undefined. */
-function sentHeaders({ authorization, 'x-api-key': key }: CredentialHeaders) {
-  return {
-    ...(authorization === undefined ? {} : { authorization }),
-    ...(key === undefined ? {} : { 'x-api-key': key }),
-  }
-}
-
-/** The caller's credential, to be checked again later. The query has lost its `api_key` by now, the URL has not. */
-function credentialOf({ headers, req }: Exchange, principal: Principal): CredentialHeaders | undefined {
-  if (isAnonymous(principal.access)) return undefined
-  const { authorization } = headers
-  if (authorization !== undefined) return { authorization, proven: true }
-  const key = headers['x-api-key'] ?? keyInQuery(req.url ?? '')
-  return { 'x-api-key': key === undefined ? undefined : String(key) }
-}
-
-function keyInQuery(url: string): string | undefined {
-  const mark = url.indexOf('?')
-  return mark === -1 ? undefined : findCredential({ headers: {}, query: url.slice(mark + 1) })?.text
 }
 
 /** Draws from the rate limit of an HTTP request's caller; the reply says what remains. */

@@ -2,6 +2,7 @@
 import { type CacheCounts, cacheCounts } from '../cache.ts'
 import type { Cluster, ClusterCounts } from '../cluster/cluster.ts'
 import type { RateLimits } from '../cluster/rate-limits.ts'
+import type { Events } from '../events/events.ts'
 import type { Exchange, HttpServer } from '../http.ts'
 import type { Log } from '../observability/log.ts'
 import type { Metric, Metrics } from '../observability/metrics.ts'
@@ -82,6 +83,16 @@ export function httpMetrics(http: HttpServer): Metric[] {
       'Connections that were closed because the client did not read its answer.',
       () => slowClients.counts.disconnected,
       'portico_slow_readers_total',
+    ),
+  ]
+}
+
+export function eventMetrics({ hub }: Pick<Events, 'hub'>): Metric[] {
+  return [
+    gauge(
+      'portico_event_listeners',
+      'Open GraphQL subscriptions, event streams and long polls.',
+      () => hub.size,
     ),
   ]
 }

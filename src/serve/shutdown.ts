@@ -1,6 +1,7 @@
 /** The shutdown of a service. */
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Cluster } from '../cluster/cluster.ts'
+import type { Events } from '../events/events.ts'
 import type { HttpServer } from '../http.ts'
 import type { Log } from '../observability/log.ts'
 import type { Traces } from '../observability/traces.ts'
@@ -18,6 +19,7 @@ export interface Running {
   readonly http: HttpServer
   readonly graphql: LazyGraphql
   readonly oauth: LazyOauth
+  readonly events: Pick<Events, 'hub'>
   readonly store: Store
   readonly cluster: Cluster
   /** Stores the slow lists that are not stored yet. */
@@ -34,6 +36,7 @@ export function shutdown({
   http,
   graphql,
   oauth,
+  events,
   store,
   cluster,
   slow,
@@ -50,6 +53,7 @@ export function shutdown({
       await wait(delaySeconds * 1000)
     }
     graphql.close()
+    events.hub.close()
     await http.close()
     await oauth.idle()
     await slow?.close()

@@ -1,6 +1,7 @@
 /** The database of a service, and what runs on it. */
 import { writeSync } from 'node:fs'
 import { bootstrap, type FirstAdministrator } from '../auth/bootstrap.ts'
+import type { EncryptedRecords } from '../auth/encryption/encrypted-records.ts'
 import { openRecords } from '../auth/encryption/open-records.ts'
 import { isPostgres, publicName } from '../config/database.ts'
 import { requireUnlocked } from '../config/row-security.ts'
@@ -10,8 +11,8 @@ import type { Log } from '../observability/log.ts'
 import type { Awaitable, ItemAnswer, ListAnswer } from '../plan/answer.ts'
 import { createGuard, type Guard } from '../plan/guard.ts'
 import type { Run } from '../plan/run.ts'
-import type { GuardedProgram, Program, StepAnswer } from '../plan/transaction.ts'
-import type { Records } from '../records.ts'
+import type { GuardedProgram, Program, ProgramStep, RecordChange, StepAnswer } from '../plan/transaction.ts'
+import { system } from '../principal.ts'
 import { openSqlite } from '../store/sqlite.ts'
 import type { Store } from '../store/store.ts'
 import type { Cascade } from '../store/write/cascades.ts'
@@ -104,7 +105,7 @@ function replicasOf({ databaseReplicas = [] }: Settings, { logger }: Log) {
 }
 
 /** The records, with what is secret in them encrypted. */
-export function openEncrypted(store: Store, settings: Settings, { logger }: Log): Promise<Records> {
+export function openEncrypted(store: Store, settings: Settings, { logger }: Log): Promise<EncryptedRecords> {
   const { secretKeys: keys, database } = settings
   return openRecords({
     records: store.records,
@@ -130,23 +131,40 @@ export async function prepare(
   }
 }
 
-/** Plans in, answers out: what is not guarded does not run. */
+/** A record change as it is stored. */
+type Encrypt = (change: RecordChange) => RecordChange
+
+/** Plans in, answers out: what is not guarded does not run. `encrypt`: for the records of transactions. */
 export function createRun(
   guard: Guard,
   store: Pick<Store, 'read' | 'composite' | 'write' | 'transaction'>,
+  encrypt: Encrypt = change => change,
 ): Run {
+  const transaction: Run['transaction'] = async program => store.transaction(guarded(guard, encrypt, program))
   return {
     item: (plan, principal) => store.read(guard(plan, principal)) as Awaitable<ItemAnswer>,
     list: (plan, principal) => store.read(guard(plan, principal)) as Awaitable<ListAnswer>,
     composite: (plan, principal) => store.composite(guard(plan, principal)),
     refusals: (plan, principal) => guard(plan, principal).shape.refusals,
-    write: async (plan, principal) => store.write(guard(plan, principal)),
-    transaction: async program => store.transaction(guarded(guard, program)),
+    write: async (plan, principal, within) => {
+      if (within === undefined) return store.write(guard(plan, principal))
+      // By itself: where it waits for the same key on another node, no other write does.
+      return transaction({ serial: [], principal, steps: () => within(plan) })
+    },
+    transaction,
   }
 }
 
 /** The program, with each of its plans guarded when it is yielded. */
-function guarded<T>(guard: Guard, { principal, steps, ...kept }: Program<T>): GuardedProgram<T> {
+function guarded<T>(
+  guard: Guard,
+  encrypt: Encrypt,
+  { principal, steps, ...kept }: Program<T>,
+): GuardedProgram<T> {
+  const ready = (step: ProgramStep) => {
+    if ('shape' in step) return guard(step, principal)
+    return 'asSystem' in step ? guard(step.asSystem, system) : encrypt(step)
+  }
   return {
     ...kept,
     *steps() {
@@ -156,7 +174,7 @@ function guarded<T>(guard: Guard, { principal, steps, ...kept }: Program<T>): Gu
         const { value } = step
         let answer: StepAnswer
         try {
-          answer = yield 'shape' in value ? guard(value, principal) : value
+          answer = yield ready(value)
         } catch (failure) {
           program.throw(failure)
           throw failure

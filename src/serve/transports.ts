@@ -6,11 +6,14 @@ import { createMail } from '../auth/mail.ts'
 import { ownCollections } from '../auth/own-collections.ts'
 import type { AppSecrets } from '../auth/server/clients/app-secrets.ts'
 import type { Apps } from '../auth/server/clients/apps.ts'
+import { EventTypes } from '../auth/webhooks/event-types.ts'
 import type { Reply } from '../call.ts'
 import type { Cluster } from '../cluster/cluster.ts'
 import type { RateLimits } from '../cluster/rate-limits.ts'
 import type { Settings } from '../config.ts'
+import type { Events } from '../events/events.ts'
 import type { Exchange } from '../http.ts'
+import { createIdempotency } from '../idempotency.ts'
 import type { Model } from '../model/model.ts'
 import type { Log, Logger } from '../observability/log.ts'
 import type { Awaitable } from '../plan/answer.ts'
@@ -19,6 +22,8 @@ import type { Principal } from '../principal.ts'
 import type { Records } from '../records.ts'
 import { createRest } from '../rest/rest.ts'
 import type { Store } from '../store/store.ts'
+import { clientOf } from './connected-client.ts'
+import { createProcessEvents } from './events.ts'
 import { createLazyGraphql, type LazyGraphql } from './graphql.ts'
 import { createLazyOauth, type LazyOauth } from './oauth.ts'
 import { createTokenLimits } from './token-rate-limit.ts'
@@ -43,6 +48,7 @@ export interface Transports {
   readonly rest: (exchange: Exchange, principal: Principal) => Awaitable<Reply>
   readonly graphql: LazyGraphql
   readonly oauth: LazyOauth
+  readonly events: Events
 }
 
 export function openTransports(parts: TransportParts): Transports {
@@ -70,19 +76,39 @@ export function openTransports(parts: TransportParts): Transports {
     maxKeysPerUser,
     serviceName,
     writeAddress,
+    webhooks: {
+      types: new EventTypes(model),
+      allowPrivate: settings['webhooks.allowPrivate'],
+      maxPerUser: settings['webhooks.maxPerUser'],
+      lastEvent: () => store.changes.last(),
+    },
+  })
+  const idempotency = createIdempotency({ run, records, counters })
+  const events = createProcessEvents({
+    feed: store.changes,
+    authenticate,
+    refresh: () => store.refresh(),
+    settings,
+    onFault: faultsOf('the delivery of events'),
   })
   return {
     rest: createRest({
-      ...{ model, run: transportRun, hooks, baseUrl: settings.baseUrl },
+      ...{ model, run: transportRun, hooks, idempotency, baseUrl: settings.baseUrl },
       // Every call is an exchange: it carries the headers of the budget.
       draw: (call, principal, requests) => limits.draw(principal, call as Exchange, requests),
+      events: {
+        events,
+        feed: store.changes,
+        clientOf,
+        maxBufferedBytes: settings['graphql.maxBuffered'],
+      },
     }),
     graphql: createLazyGraphql({
       model,
       run: transportRun,
       hooks,
-      changes: store.changes,
-      authenticate,
+      idempotency,
+      events,
       refresh: () => store.refresh(),
       limits,
       settings,
@@ -105,6 +131,7 @@ export function openTransports(parts: TransportParts): Transports {
       logger,
       onFault: faultsOf('the authorization server'),
     }),
+    events,
   }
 }
 
@@ -115,9 +142,9 @@ function addressWriter(parts: AddressChangeParts): Run['write'] {
     const { addressChanges } = await import('../auth/accounts/address-changes.ts')
     return addressChanges(parts)
   }
-  return async (plan, principal) => {
+  return async (plan, principal, within) => {
     loading ??= load()
-    return (await loading)(plan, principal)
+    return (await loading)(plan, principal, within)
   }
 }
 

@@ -32,6 +32,7 @@ let files = 0
 type Scopes = ReadonlySet<string> | 'all' | undefined
 
 interface App {
+  id: number | null
   scopes: Scopes
   /** Grows with every change of an app. */
   version: number
@@ -56,7 +57,7 @@ function node(file: string, app: App, now = Date.now) {
     run,
     records: counting,
     version: name => store.version(name) + (name === 'oauth_apps' ? app.version : 0),
-    scopesOfApp: () => app.scopes,
+    rightsOfApp: () => (app.scopes === undefined ? undefined : { id: app.id, scopes: app.scopes }),
     issuer: () => issuer,
     life,
     refreshLife: 2_592_000,
@@ -76,7 +77,7 @@ type Node = ReturnType<typeof node>
 
 async function withNodes(use: (one: Node, other: Node, app: App) => Promise<void>) {
   const file = join(folder, `${++files}.db`)
-  const app: App = { scopes: 'all', version: 1 }
+  const app: App = { id: 7, scopes: 'all', version: 1 }
   const one = node(file, app)
   const other = node(file, app)
   try {
@@ -177,7 +178,7 @@ for (const format of ['opaque', 'jwt'] as const) {
           assert.equal(await read(token.text), null)
           assert.equal((await read(stranger.text))?.userId, strangerId)
         }
-        const late = node(join(folder, `${files}.db`), { scopes: 'all', version: 1 })
+        const late = node(join(folder, `${files}.db`), { id: 7, scopes: 'all', version: 1 })
         assert.equal(await late.read(token.text), null, 'a node that starts later believes it')
         await late.store.close()
       })
@@ -207,6 +208,22 @@ for (const format of ['opaque', 'jwt'] as const) {
       app.scopes = new Set(['read:user'])
       app.version++
       assert.deepEqual(await scopes(), new Set(['read:user']))
+    })
+  })
+
+  test(`${format}: a token tells its app and its grant; a change of the app counts at once, on every node`, async () => {
+    await withNodes(async (one, other, app) => {
+      const token = await issue(one, { format, userId: await person(one.run) })
+      const alone = await issue(one, { format })
+      for (const id of [7, null, 8]) {
+        app.id = id
+        app.version++
+        for (const { read } of [one, other]) {
+          const [ofUser, ofApp] = [await read(token.text), await read(alone.text)]
+          assert.deepEqual([ofUser?.appId, ofUser?.grant], [id, `grant:${grantHash(token.grant)}`])
+          assert.deepEqual([ofApp?.appId, ofApp?.grant], [id, null])
+        }
+      }
     })
   })
 
@@ -240,7 +257,7 @@ for (const format of ['opaque', 'jwt'] as const) {
   test(`${format}: a token ends at its time, also where it is remembered, and what it makes ends with it`, async () => {
     await withNodes(async one => {
       const time = { at: Date.now() }
-      const late = node(join(folder, `${files}.db`), { scopes: 'all', version: 1 }, () => time.at)
+      const late = node(join(folder, `${files}.db`), { id: 7, scopes: 'all', version: 1 }, () => time.at)
       const userId = await person(one.run)
       const { text } = await issue(one, { format, userId })
       const lasting = await issue(one, { format, userId, scope: 'read:post offline_access' })
@@ -348,7 +365,7 @@ test('a role that changes while it is looked for is not remembered for tokens th
       version: () => 1,
     } as unknown as Records,
     version: name => (name === 'users' ? users : 1),
-    scopesOfApp: () => 'all',
+    rightsOfApp: () => ({ id: 7, scopes: 'all' }),
     issuer: () => issuer,
     life,
     refreshLife: life,

@@ -7,9 +7,10 @@ import { newKeyHook } from '../../src/auth/new-key.ts'
 import { ApiError } from '../../src/errors.ts'
 import type { JsonValue } from '../../src/model/fields/type.ts'
 import type { Run } from '../../src/plan/run.ts'
-import { anonymous, system, user } from '../../src/principal.ts'
+import { anonymous, type Scopes, system, user } from '../../src/principal.ts'
 
 interface Row {
+  readonly id: number
   readonly user_id: number
   readonly scopes: readonly string[] | null
   readonly expires_at: string | null
@@ -45,18 +46,29 @@ function open() {
   const reader = apiKeyReader({ run, version, now: () => state.now })
   const add = (row: Partial<Row> = {}) => {
     const key = generateKey()
-    rows.set(keyHash(key), { user_id: 7, scopes: ['*'], expires_at: null, user: { role: 'user' }, ...row })
+    rows.set(keyHash(key), {
+      id: 3,
+      user_id: 7,
+      scopes: ['*'],
+      expires_at: null,
+      user: { role: 'user' },
+      ...row,
+    })
     return key
   }
   const read = (text: string) => reader.read({ place: 'bearer', text })
   return { rows, state, run, reader, change, add, read }
 }
 
+/** Through key 3. */
+const keyOf = (role: string, scopes: Scopes, expiresAt?: number) =>
+  user(7, role, scopes, undefined, expiresAt, { appId: null, grant: 'key:3' })
+
 test('a key is its user, with the user’s role and the key’s scopes', () => {
   const { add, read } = open()
-  assert.deepEqual(read(add()), user(7, 'user', 'all'))
+  assert.deepEqual(read(add()), keyOf('user', 'all'))
   const limited = read(add({ scopes: ['read:post'], user: { role: 'admin' } }))
-  assert.deepEqual(limited, user(7, 'admin', new Set(['read:post'])))
+  assert.deepEqual(limited, keyOf('admin', new Set(['read:post'])))
 })
 
 for (const changed of ['api_keys', 'users'] as const) {
@@ -77,7 +89,7 @@ test('a key that was refused works as soon as it exists', () => {
   const { read, rows, change } = open()
   const key = generateKey()
   assert.equal(read(key), null)
-  rows.set(keyHash(key), { user_id: 7, scopes: null, expires_at: null, user: { role: 'user' } })
+  rows.set(keyHash(key), { id: 3, user_id: 7, scopes: null, expires_at: null, user: { role: 'user' } })
   change('api_keys')
   assert.ok(read(key))
 })
@@ -135,9 +147,12 @@ test('a key whose user is gone is refused', () => {
 test('the key of the settings needs no checksum', () => {
   const { run, rows } = open()
   const key = 'an-operators-own-key'
-  rows.set(keyHash(key), { user_id: 1, scopes: ['*'], expires_at: null, user: { role: 'admin' } })
+  rows.set(keyHash(key), { id: 4, user_id: 1, scopes: ['*'], expires_at: null, user: { role: 'admin' } })
   const reader = apiKeyReader({ run, version: () => 1, adminApiKey: key })
-  assert.deepEqual(reader.read({ place: 'bearer', text: key }), user(1, 'admin', 'all'))
+  assert.deepEqual(
+    reader.read({ place: 'bearer', text: key }),
+    user(1, 'admin', 'all', undefined, undefined, { appId: null, grant: 'key:4' }),
+  )
   assert.equal(reader.read({ place: 'bearer', text: 'another-key-of-no-form' }), undefined)
 })
 
@@ -175,12 +190,12 @@ test('a credential that no reader knows is refused, not taken for none', async (
 test('a new key ends with its maker’s credential, and has no scopes that only apps can have', async () => {
   const hook = newKeyHook(3)
   const end = Date.parse('2026-01-01T00:00:10.000Z')
-  const maker = user(7, 'user', new Set(['openid', 'offline_access', 'read:a']), undefined, end)
+  const maker = keyOf('user', new Set(['openid', 'offline_access', 'read:a']), end)
   const { computed } = await hook({ name: 'a' }, maker)
   assert.deepEqual([computed.scopes, computed.expires_at], [['read:a'], '2026-01-01T00:00:10.000Z'])
   const asked = await hook({ name: 'a', expires_at: '2026-01-01T00:00:05.000Z' }, maker)
   assert.ok(!('expires_at' in asked.computed), 'the client’s own end is held to the maker’s by `keyRule`')
-  assert.ok(!('expires_at' in (await hook({ name: 'a' }, user(7, 'user', 'all'))).computed))
+  assert.ok(!('expires_at' in (await hook({ name: 'a' }, keyOf('user', 'all'))).computed))
 })
 
 test('a new key has what its maker has, never more', async () => {

@@ -17,6 +17,7 @@ function delayedFeed(delay: () => number) {
   }
   const feed: ChangeFeed = {
     last: () => later(stub.last()),
+    bounds: () => later(stub.bounds()),
     after: (event, limit) => later(stub.after(event, limit)),
     onCommit: stub.onCommit,
     look: async () => {},

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ApiError } from '../../src/errors.ts'
-import type { ChangeFeed, ItemChange } from '../../src/events/change-feed.ts'
+import type { ChangeFeed, LoggedChange } from '../../src/events/change-feed.ts'
 import { Hub } from '../../src/events/hub.ts'
 import { user } from '../../src/principal.ts'
 import { until } from '../transports/service.ts'
@@ -22,11 +22,12 @@ function fixture(retryLimitMs = 60_000) {
   }
   const feed: ChangeFeed = {
     last: () => ask(stub.last()),
+    bounds: () => ask(stub.bounds()),
     after: (event, limit) => ask(stub.after(event, limit)),
     onCommit: stub.onCommit,
     look: () => ask(undefined),
   }
-  const request = stubRequest(async ({ event, row }: ItemChange) => {
+  const request = stubRequest(async ({ event, row }: LoggedChange) => {
     await pause(1)
     if (state.replies || state.event === event) throw unavailable()
     return row

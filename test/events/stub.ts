@@ -2,8 +2,28 @@
 import type { ChangeFeed, LoggedChange } from '../../src/events/change-feed.ts'
 import type { ChangeRenderer, SubscriptionRequest } from '../../src/events/subscriber.ts'
 
+/** A created post, unless said otherwise. */
+export function loggedChange(parts: Partial<LoggedChange>): LoggedChange {
+  return {
+    event: 1,
+    id: 1,
+    collection: 'posts',
+    kind: 'created',
+    row: '{}',
+    before: null,
+    changed: null,
+    at: '2026-01-01T00:00:00.000Z',
+    userId: null,
+    appId: null,
+    type: null,
+    ...parts,
+  }
+}
+
 export interface StubFeed extends ChangeFeed {
   readonly log: LoggedChange[]
+  /** The highest number that is no longer kept. */
+  pruned: number
   readonly listeners: Set<() => void>
   looks: number
   commit(...changes: readonly (Partial<Omit<LoggedChange, 'row'>> & { readonly row?: unknown })[]): void
@@ -12,9 +32,11 @@ export interface StubFeed extends ChangeFeed {
 export function stubFeed(): StubFeed {
   const feed: StubFeed = {
     log: [],
+    pruned: 0,
     listeners: new Set(),
     looks: 0,
     last: () => feed.log.at(-1)?.event ?? 0,
+    bounds: () => ({ pruned: feed.pruned, drawn: feed.log.at(-1)?.event ?? feed.pruned }),
     after: (event, limit) => feed.log.filter(change => change.event > event).slice(0, limit),
     onCommit(listener) {
       feed.listeners.add(listener)
@@ -28,7 +50,7 @@ export function stubFeed(): StubFeed {
         const event = (feed.log.at(-1)?.event ?? 0) + 1
         const id = change.id ?? event
         const row = JSON.stringify(change.row ?? { id: String(id), title: `post ${id}` })
-        feed.log.push({ collection: 'posts', kind: 'created', ...change, event, id, row })
+        feed.log.push(loggedChange({ ...change, event, id, row }))
       }
       for (const listener of feed.listeners) listener()
     },
@@ -38,5 +60,8 @@ export function stubFeed(): StubFeed {
 
 /** A request for new posts, whose reply is the row. */
 export function stubRequest(render: ChangeRenderer['render'] = ({ row }) => row): SubscriptionRequest {
-  return { key: 'new posts', rendererFor: () => ({ collection: 'posts', kind: 'created', render }) }
+  return {
+    key: 'new posts',
+    rendererFor: () => ({ topics: [{ collection: 'posts', kind: 'created' }], render }),
+  }
 }

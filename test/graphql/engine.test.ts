@@ -5,7 +5,6 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { ApiError } from '../../src/errors.ts'
-import type { ItemChange } from '../../src/events/change-feed.ts'
 import type { Bound, Engine, ExecutionContext } from '../../src/graphql/engine.ts'
 import { createEngine, type EngineOptions } from '../../src/graphql/execute/create-engine.ts'
 import { checkModel } from '../../src/model/check.ts'
@@ -14,6 +13,7 @@ import type { CreateHooks, Run } from '../../src/plan/run.ts'
 import { anonymous, type Principal, system, user } from '../../src/principal.ts'
 import { createRun } from '../../src/serve/store.ts'
 import { openSqlite, type SqliteStore } from '../../src/store/sqlite.ts'
+import { loggedChange } from '../events/stub.ts'
 import blog from '../models/blog.ts'
 
 const model = checkModel(blog)
@@ -654,11 +654,7 @@ describe('faults', () => {
 })
 
 describe('subscriptions', () => {
-  const changed = (id: number, row: object = {}): ItemChange => ({
-    event: 1,
-    id,
-    row: JSON.stringify({ id, ...row }),
-  })
+  const changed = (id: number, row: object = {}) => loggedChange({ id, row: JSON.stringify({ id, ...row }) })
   const second = { title: 'Post 2', author_id: 1 }
 
   const open = (source: string, who: Principal) => {
@@ -669,13 +665,15 @@ describe('subscriptions', () => {
 
   test('tell what they wait for, and deliver the item as selected', async () => {
     const subscribed = open('subscription { post: newPost { id title author { name } } }', ada)
-    assert.deepEqual([subscribed.collection, subscribed.kind], ['posts', 'created'])
+    assert.deepEqual(subscribed.topics, [{ collection: 'posts', kind: 'created' }])
     const text = await subscribed.render(changed(2, second))
     assert.deepEqual(JSON.parse(text ?? '').data, {
       post: { id: '2', title: 'Post 2', author: { name: 'Ada' } },
     })
-    assert.equal(open('subscription { postUpdated { id } }', ada).kind, 'updated')
-    assert.equal(open('subscription { postDeleted { id } }', ada).kind, 'deleted')
+    assert.match(text ?? '', /"extensions":\{"cost":\d+,"eventId":"1"\}\}$/)
+    const kindsOf = (source: string) => open(source, ada).topics.map(({ kind }) => kind)
+    assert.deepEqual(kindsOf('subscription { postUpdated { id } }'), ['updated'])
+    assert.deepEqual(kindsOf('subscription { postDeleted { id } }'), ['deleted', 'updated'])
   })
 
   test('tell of a fault that the client sees as an internal error', async () => {

@@ -93,7 +93,7 @@ suite('a quota of connections', () => {
       assert.ok(answer.headers['x-request-id'])
       const [error] = JSON.parse(answer.text).errors
       assert.equal(error.extensions.code, 'RATE_LIMITED')
-      assert.match(error.message, /3 open WebSockets and event streams, and may have 3/)
+      assert.match(error.message, /3 open WebSockets, event streams and long polls, and may have 3/)
       // Whoever has a credential is counted on their own.
       await open(it, { Authorization: `Bearer ${it.key}` })
       all[0]?.socket.close()

@@ -62,14 +62,21 @@ function postFaults(options: object, others: object = {}): readonly string[] {
 
 const fieldFaults = (fields: object) => postFaults({ fields })
 
-const blogScopes = ['user', 'post', 'api_key', 'oauth_app', 'oauth_app_secret'].flatMap(type => [
-  `read:${type}`,
-  `write:${type}`,
-])
+const builtinCollections = ['api_keys', 'oauth_apps', 'oauth_app_secrets', 'webhooks', 'webhook_deliveries']
+
+const blogScopes = [
+  'user',
+  'post',
+  'api_key',
+  'oauth_app',
+  'oauth_app_secret',
+  'webhook',
+  'webhook_delivery',
+].flatMap(type => [`read:${type}`, `write:${type}`])
 
 test('the reference model becomes the collections of the interface', () => {
   const { collections, scopes } = checkModel(blog)
-  assert.deepEqual([...collections.keys()], ['users', 'posts', 'api_keys', 'oauth_apps', 'oauth_app_secrets'])
+  assert.deepEqual([...collections.keys()], ['users', 'posts', ...builtinCollections])
   const posts = collections.get('posts')
   const users = collections.get('users')
   assert.ok(posts && users)
@@ -287,6 +294,13 @@ const wrong: readonly (readonly [what: string, found: () => readonly string[], f
       'openapi',
       'me',
       'events',
+      'batch',
+      'actions',
+      'queries',
+      'uploads',
+      'explain',
+      'webhooks',
+      'webhook_deliveries',
       'docs',
       'api_keys',
       'sqlite_things',
@@ -320,8 +334,8 @@ const wrong: readonly (readonly [what: string, found: () => readonly string[], f
     ],
     [
       'a GraphQL type of its own',
-      () => faultsOf(model({ queries: collection({ fields: {} }) })),
-      [/^queries.singular: `query` would be the GraphQL type `Query`/],
+      () => faultsOf(model({ requests: collection({ singular: 'query', fields: {} }) })),
+      [/^requests.singular: `query` would be the GraphQL type `Query`/],
     ],
     [
       'a GraphQL type that another collection has',

@@ -102,7 +102,7 @@ test('every well-formed declaration checks, and keeps every field in its order',
   fc.assert(
     fc.property(declaration, declared => {
       const { collections, scopes } = checkModel(declared)
-      const builtin = ['api_keys', 'oauth_apps', 'oauth_app_secrets']
+      const builtin = ['api_keys', 'oauth_apps', 'oauth_app_secrets', 'webhooks', 'webhook_deliveries']
       assert.deepEqual([...collections.keys()], ['users', ...Object.keys(declared.collections), ...builtin])
       assert.equal(scopes.size, collections.size * 2)
       for (const [key, { options }] of Object.entries(declared.collections)) {

@@ -118,6 +118,7 @@ export function collection(
     searchable: all.filter(one => one.searchable),
     deprecated: undefined,
     renamedFrom: undefined,
+    unlogged: false,
   }
 }
 

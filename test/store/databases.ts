@@ -15,6 +15,7 @@ export interface OpenOptions {
   readonly cacheBytes?: number
   readonly eventsKept?: number
   readonly maxWaiting?: number
+  readonly autoMigrate?: boolean
   /** On SQLite; the other databases have no such processes. */
   readonly readers?: ReadersOptions
   readonly now?: () => number

@@ -9,7 +9,7 @@ import {
   validate,
 } from 'graphql'
 import { ApiError } from '../../src/errors.ts'
-import type { ItemChange } from '../../src/events/change-feed.ts'
+import type { LoggedChange } from '../../src/events/change-feed.ts'
 import type { CredentialHeaders } from '../../src/events/credential-monitor.ts'
 import type { Bound, Engine, Prepared, Refused } from '../../src/graphql/engine.ts'
 import type { Account } from '../../src/graphql/graphql.ts'
@@ -118,9 +118,8 @@ export function stubEngine(): StubEngine {
       const { prepared, variables } = bound as StubBound
       const isDeletion = JSON.stringify(prepared.document).includes('"postDeleted"')
       return {
-        collection: 'posts',
-        kind: isDeletion ? ('deleted' as const) : ('created' as const),
-        render({ row }: ItemChange) {
+        topics: [{ collection: 'posts', kind: isDeletion ? 'deleted' : 'created' }],
+        render({ row }: LoggedChange) {
           engine.rendered++
           const { fault, later, ...post } = JSON.parse(row)
           if (fault) throw new Error('the database is gone')

@@ -14,8 +14,11 @@ const everywhere = because('every JavaScript object has something of this name',
 /** Paths under `/api/v1`, and built-in collections, planned ones included. */
 const reservedCollections: Reasons = {
   ...everywhere,
-  ...because('every model has it already', 'api_keys oauth_apps oauth_app_secrets'),
-  ...because('the API uses this path itself', 'openapi docs me events batch webhooks'),
+  ...because(
+    'every model has it already',
+    'api_keys oauth_apps oauth_app_secrets webhooks webhook_deliveries',
+  ),
+  ...because('the API uses this path itself', 'openapi docs me events batch actions queries uploads explain'),
   ...because('the database has a function of this name', 'json_each pragma_table_info'),
 }
 
@@ -30,11 +33,17 @@ const reservedFields: Reasons = {
 /** Databases and Portico reserve these table names. */
 const reservedPrefix = /^(?:sqlite|pg|portico)_/
 
+/** Also refused on `users`. */
+const reservedUserFields: Reasons = because('it says whether the account may be used', 'disabled')
+
 function nameFault(name: string, reserved: Reasons): string | undefined {
   if (name.length > maxNameLength) return `The name is longer than ${maxNameLength} characters. Shorten it.`
   if (!grammar.test(name)) return badName(name)
   const reason = Object.hasOwn(reserved, name) ? reserved[name] : undefined
-  return reason && `The name is reserved: ${reason}. Choose another name.`
+  return (
+    reason &&
+    `The name is reserved: ${reason}. Choose another name; \`renamedFrom: '${name}'\` keeps its data.`
+  )
 }
 
 function badName(name: string): string {
@@ -60,8 +69,9 @@ export function checkCollectionName(name: string, place: string, faults: Faults)
 }
 
 /** Fields and relations. */
-export function checkFieldName(name: string, place: string, faults: Faults): void {
-  const fault = nameFault(name, reservedFields)
+export function checkFieldName(name: string, place: string, faults: Faults, collection = ''): void {
+  const reserved = collection === 'users' ? { ...reservedFields, ...reservedUserFields } : reservedFields
+  const fault = nameFault(name, reserved)
   if (fault !== undefined) faults.add(place, fault)
 }
 

@@ -8,6 +8,7 @@ import {
   userFields,
   usersWith,
 } from '../builtin.ts'
+import { webhookDeliveries, webhooks } from '../builtin-webhooks.ts'
 import type { CollectionDeclaration, CollectionOptions, Declaration } from '../declaration.ts'
 import { type FieldDeclaration, isObject } from '../fields/declared.ts'
 import type { Relation, ToOne } from '../model.ts'
@@ -19,6 +20,8 @@ export interface Outline {
   readonly name: string
   readonly singular: string
   readonly options: CollectionOptions
+  /** See `Collection.unlogged`. */
+  readonly unlogged: boolean
   readonly fields: ReadonlyMap<string, FieldDeclaration>
   /** The built-in fields. */
   readonly builtin: ReadonlySet<string>
@@ -96,16 +99,18 @@ function ownFields(
       faults.add(place, 'This is no field. Write one of the field types, e.g. `string()`.')
       return false
     }
-    checkFieldName(field, place, faults)
+    checkFieldName(field, place, faults, name)
     return true
   })
 }
 
-function outlineOf([name, { options }]: Entry, builtin: readonly string[], faults: Faults): Outline {
+function outlineOf([name, declaration]: Entry, builtin: readonly string[], faults: Faults): Outline {
+  const { options } = declaration
   const times = Object.entries(timeFields).slice(0, options.updatedAt === true ? 2 : 1)
   return {
     name,
     options,
+    unlogged: declaration.unlogged === true,
     singular: singularFor(name, options, faults),
     fields: new Map<string, FieldDeclaration>([
       ['id', idField],
@@ -137,6 +142,7 @@ const builtinNames: ReadonlyMap<string, string> = new Map([
   ['api_keys', 'API keys'],
   ['oauth_apps', 'OAuth apps'],
   ['oauth_app_secrets', 'secrets of OAuth apps'],
+  ['webhook_deliveries', 'deliveries of webhooks'],
 ])
 
 /** The built-in collections besides `users`. They come last. */
@@ -144,15 +150,28 @@ const builtin = [
   { name: 'api_keys', singular: 'api_key' },
   { name: 'oauth_apps', singular: 'oauth_app' },
   { name: 'oauth_app_secrets', singular: 'oauth_app_secret' },
+  { name: 'webhooks', singular: 'webhook' },
+  { name: 'webhook_deliveries', singular: 'webhook_delivery' },
 ]
 
-function builtinCollection(name: string, scopes: readonly string[]): CollectionDeclaration {
-  if (name === 'api_keys') return apiKeys(scopes)
-  return name === 'oauth_apps' ? oauthApps(scopes) : oauthAppSecrets()
+function builtinCollections(all: readonly Named[]): readonly Entry[] {
+  const scopes = [...scopesOf(all).keys()]
+  return [
+    ['api_keys', apiKeys(scopes)],
+    ['oauth_apps', oauthApps(scopes)],
+    ['oauth_app_secrets', oauthAppSecrets()],
+    ['webhooks', webhooks()],
+    ['webhook_deliveries', webhookDeliveries()],
+  ]
+}
+
+interface Named {
+  readonly name: string
+  readonly singular: string
 }
 
 /** The scopes of collections, each with the sentence that users read when they consent. */
-export function scopesOf(outlines: Iterable<{ readonly name: string; readonly singular: string }>) {
+export function scopesOf(outlines: Iterable<Named>) {
   const scopes = new Map<string, string>()
   for (const { name, singular } of outlines) {
     const items = builtinNames.get(name) ?? name.replaceAll('_', ' ')
@@ -183,9 +202,7 @@ export function outlinesOf(declaration: Declaration, faults: Faults): Outlines {
     outlineOf(usersEntry(added, faults), Object.keys(userFields), faults),
     ...entries.filter(([name]) => name !== 'users').map(entry => outlineOf(entry, [], faults)),
   ]
-  const scopes = [...scopesOf([...outlines, ...builtin]).keys()]
-  for (const { name } of builtin) {
-    const declaration = builtinCollection(name, scopes)
+  for (const [name, declaration] of builtinCollections([...outlines, ...builtin])) {
     outlines.push(outlineOf([name, declaration], Object.keys(declaration.options.fields), faults))
   }
   checkSingulars(outlines, faults)

@@ -3,7 +3,15 @@ import { and, dependencies, look, lookAtField } from '../condition.ts'
 import type { GuardedComposite, GuardedItemRoot, GuardedListRoot, GuardedRoot, Refusal } from '../guarded.ts'
 import type { CompositeShape, ItemRoot, ListRoot, Root } from '../plan.ts'
 import type { ModelView } from './model-view.ts'
-import { conclude, guardSelect, guardSelectedList, type Leniency, lookAtSelect, orRefused } from './read.ts'
+import {
+  conclude,
+  guardFilter,
+  guardSelect,
+  guardSelectedList,
+  type Leniency,
+  lookAtSelect,
+  orRefused,
+} from './read.ts'
 import { requireReadable } from './refusals.ts'
 
 export function guardComposite(shape: CompositeShape, view: ModelView): GuardedComposite {
@@ -29,7 +37,8 @@ function guardRoot(root: Root, view: ModelView, leniency: Leniency): GuardedRoot
 function guardItemRoot(root: ItemRoot, view: ModelView, leniency: Leniency): GuardedItemRoot {
   const { kind, key, id, event } = root
   const collection = view.collection(root.collection)
-  const rows = requireReadable(view, collection)
+  const readable = requireReadable(view, collection)
+  const rows = root.filter ? and(readable, guardFilter(root.filter, collection, view)) : readable
   const select = guardSelect(root.select, collection, view, leniency)
   return { kind, key, collection, id, event, rows, select }
 }

@@ -248,7 +248,8 @@ function guardSort(
   })
 }
 
-function guardFilter(filter: Filter, collection: Collection, view: ModelView): Condition {
+/** Which rows fulfil a client's filter, judged by what the client may read of them. */
+export function guardFilter(filter: Filter, collection: Collection, view: ModelView): Condition {
   switch (filter.kind) {
     case 'compare':
       return guardComparison(filter, collection, view)

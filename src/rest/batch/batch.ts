@@ -1,15 +1,16 @@
 /** POST /api/v1/batch: several operations as one transaction, each with the rules and answers of a request of its own. */
 import type { Call, Reply } from '../../call.ts'
 import { ApiError } from '../../errors.ts'
-import { type Awaitable, then } from '../../plan/answer.ts'
-import type { ProgramPlan, StepAnswer, Steps } from '../../plan/transaction.ts'
+import { type KeyedAttempt, KeyTaken, type Replayable, type ShownItem } from '../../idempotency.ts'
+import { type Awaitable, then, type WriteAnswer } from '../../plan/answer.ts'
+import type { ProgramPlan, ProgramSteps, StepAnswer } from '../../plan/transaction.ts'
 import type { Principal } from '../../principal.ts'
 import { readBody } from '../body.ts'
 import { faultAt } from '../place.ts'
 import { parseQuery, unknownParameter } from '../query/query-string.ts'
 import { makePresentation } from '../reply/headers.ts'
 import { findRoute, prefix } from '../routes.ts'
-import { json, type WriteServices } from '../write.ts'
+import { idBody, json, type WriteServices } from '../write.ts'
 import { addCollections } from './collections.ts'
 import { type BatchOperation, parseOperations } from './operations.ts'
 import { Results, resolveBody, resolvePath } from './references.ts'
@@ -24,12 +25,13 @@ export function answerBatch(
   requests: BatchRequests,
   call: Call,
   principal: Principal,
+  attempt?: KeyedAttempt,
 ): Awaitable<Reply> {
   for (const { name } of parseQuery(call.query)) throw unknownParameter(name)
   const operations = parseOperations(readBody(call, json))
   const more = operations.length - 1
   const drawn = more > 0 ? services.draw?.(call, principal, more) : undefined
-  return then(drawn, () => new Batch({ services, requests, call, principal }, operations).run())
+  return then(drawn, () => new Batch({ services, requests, call, principal, attempt }, operations).run())
 }
 
 interface Planned {
@@ -43,6 +45,7 @@ interface BatchParts {
   readonly requests: BatchRequests
   readonly call: Call
   readonly principal: Principal
+  readonly attempt: KeyedAttempt | undefined
 }
 
 class Batch {
@@ -69,31 +72,48 @@ class Batch {
     const program = {
       ...(isRead ? { serial: undefined, snapshot: true } : { serial: this.#collections() }),
       principal,
-      steps: () => this.#steps(),
+      steps: () => this.#steps(isRead),
     }
     try {
       return await services.run.transaction(program)
     } catch (error) {
-      throw this.#fault(error)
+      throw error instanceof KeyTaken ? error : this.#fault(error)
     }
   }
 
-  *#steps(): Generator<Steps<ProgramPlan>, Reply, StepAnswer> {
+  *#steps(isRead: boolean): ProgramSteps<Reply> {
+    const { attempt } = this.#parts
+    // What has no effect may be asked again.
+    if (attempt === undefined || isRead) return (yield* this.#results()).reply
+    return yield* attempt.steps(() => this.#results())
+  }
+
+  *#results(): ProgramSteps<Replayable> {
     const results = new Results()
     const texts: string[] = []
+    const short: string[] = []
+    const items: ShownItem[] = []
     let length = 0
+    let end = resultsBody([]).length - 2
     for (const [index, { operation, prepared: known }] of this.#planned.entries()) {
       this.#index = index
       const { plan, reply } = known ?? this.#resolved(operation, results)
-      const { status, body } = reply(yield plan)
+      const answer = yield plan
+      const { status, body } = reply(answer)
       const text = typeof body === 'string' ? body : null
-      texts.push(`{"status":${status},"body":${text}}`)
+      const item = itemOf(plan, answer)
+      const result = resultText(status, text)
+      texts.push(result)
+      end += result.length + (index > 0 ? 1 : 0)
+      short.push(resultText(status, item && text !== null ? idBody(item.id) : null))
+      if (item && text !== null) items.push({ ...item, at: [end - 1 - text.length, end - 1] })
       length += text?.length ?? 0
       if (length > maxResultCharacters) throw tooLarge()
       if (operation.as !== undefined) results.add(operation.as, text)
     }
     const { unstored } = makePresentation(true, [])
-    return { status: 200, headers: unstored, body: `{"results":[${texts.join(',')}]}` }
+    const reply = { status: 200, headers: unstored, body: resultsBody(texts) }
+    return { reply, short: resultsBody(short), items }
   }
 
   /** Checks the operation as far as it is known; undefined where it has references. */
@@ -147,6 +167,21 @@ class Batch {
     const place = `operations[${this.#index}]`
     return faultAt(error, place, `${place}.body`)
   }
+}
+
+function resultText(status: number, body: string | null): string {
+  return `{"status":${status},"body":${body}}`
+}
+
+function resultsBody(texts: readonly string[]): string {
+  return `{"results":[${texts.join(',')}]}`
+}
+
+/** The item that a step has read or written and that is still there. */
+function itemOf({ shape, args }: ProgramPlan, answer: StepAnswer): Omit<ShownItem, 'at'> | undefined {
+  if (shape.kind === 'item') return { collection: shape.collection, id: Number(args[shape.id]) }
+  if (shape.kind !== 'create' && shape.kind !== 'update') return undefined
+  return { collection: shape.collection, id: (answer as WriteAnswer).id }
 }
 
 function tooLarge(): ApiError {

@@ -2,11 +2,11 @@
 import type { Call, Reply } from '../../call.ts'
 import { ApiError } from '../../errors.ts'
 import type { ItemAnswer, ListAnswer, WriteAnswer } from '../../plan/answer.ts'
+import { requirePlain } from '../../plan/plain-writes.ts'
 import type { ProgramPlan, StepAnswer } from '../../plan/transaction.ts'
 import type { Principal } from '../../principal.ts'
 import { admitTo, noUser, operationOf, refuseMethod } from '../admission.ts'
 import { allowedMethods } from '../methods.ts'
-import { requirePlain } from '../plain-writes.ts'
 import type { CollectionView, CollectionViews, ListScope } from '../query/collection-view.ts'
 import { parseItem } from '../query/item.ts'
 import { parseList } from '../query/list.ts'
@@ -22,7 +22,7 @@ export interface Prepared {
   readonly reply: (answer: StepAnswer) => Reply
 }
 
-type Known = Exclude<Route, { readonly kind: 'openapi' | 'batch' }>
+type Known = Exclude<Route, { readonly kind: 'openapi' | 'batch' | 'events' }>
 type WritableRoute = Extract<Route, { readonly kind: 'collection' | 'item' }>
 
 /** An answer is of the kind of its plan. */
@@ -54,6 +54,7 @@ export class BatchRequests {
     const { model } = this.#services
     const route = findRoute(model, call.path)
     if (route?.kind === 'batch') throw new ApiError('BAD_REQUEST', 'A batch contains no other batch.')
+    if (route?.kind === 'events') throw new ApiError('BAD_REQUEST', 'A batch reads no events.')
     if (route === undefined || route.kind === 'openapi') throw new ApiError('NOT_FOUND')
     if (!allowedMethods(route).includes(call.method)) refuseMethod(route)
     admitTo(model, route, operationOf[call.method] ?? 'read', principal)

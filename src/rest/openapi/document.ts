@@ -7,7 +7,7 @@ import { canFollow, collectionsAlong, exists } from '../operations.ts'
 import { prefix } from '../routes.ts'
 import { batchPath, batchSchemas } from './batch.ts'
 import { createDocument, type Document } from './names.ts'
-import { itemParameters, listParameters, parameters } from './parameters.ts'
+import { headerParameters, itemParameters, listParameters, parameters } from './parameters.ts'
 import { headers, responses, success } from './responses.ts'
 import { collectionSchemas, isRevealing, shared } from './schemas.ts'
 import { type Access, accessMembers, securitySchemes } from './security.ts'
@@ -85,7 +85,7 @@ function createOperation(document: Document, collection: Collection): JsonSchema
   return {
     ...members,
     ...(!isRevealing(collection) && { description: `${String(members['description'])} ${bulk}` }),
-    parameters: itemParameters(),
+    parameters: itemParameters('Idempotency-Key'),
     requestBody: requestBody(document, collection, 'create'),
     responses: {
       201: success(
@@ -93,7 +93,7 @@ function createOperation(document: Document, collection: Collection): JsonSchema
         document.schema(collection, isRevealing(collection) ? 'created' : 'item'),
         headers.created,
       ),
-      ...responses(400, 401, 403, 406, 408, 409, 413, 415, 429, 500, 503),
+      ...responses(400, 401, 403, 406, 408, 409, 413, 415, 422, 429, 500, 503),
     },
   }
 }
@@ -107,11 +107,11 @@ function updateOperation(document: Document, collection: Collection, mode: 'repl
   }
   return {
     ...base(document, described),
-    parameters: itemParameters('If-Match'),
+    parameters: itemParameters('If-Match', 'Idempotency-Key'),
     requestBody: requestBody(document, collection, mode),
     responses: {
       200: success(`The item as it is now${shown}`, document.schema(collection, 'item'), headers.written),
-      ...responses(400, 401, 403, 404, 406, 408, 409, 412, 413, 415, 429, 500, 503),
+      ...responses(400, 401, 403, 404, 406, 408, 409, 412, 413, 415, 422, 429, 500, 503),
     },
   }
 }
@@ -124,10 +124,10 @@ function deleteOperation(document: Document, collection: Collection): JsonSchema
   }
   return {
     ...base(document, described),
-    parameters: [{ $ref: '#/components/parameters/If-Match' }],
+    parameters: headerParameters('If-Match', 'Idempotency-Key'),
     responses: {
       204: { description: 'It is gone.', headers: headers.gone },
-      ...responses(400, 401, 403, 404, 406, 409, 412, 429, 500, 503),
+      ...responses(400, 401, 403, 404, 406, 409, 412, 422, 429, 500, 503),
     },
   }
 }

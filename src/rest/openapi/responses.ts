@@ -21,6 +21,7 @@ const components: { readonly [name: string]: JsonSchema } = {
   Vary: header('The request headers that the answer depends on (RFC 9110, 12.5.5).', string),
   ETag: header('The entity tag (RFC 9110, 8.8.3).', string),
   Link: header('first, prev, next and last page (RFC 8288).', string),
+  'Idempotent-Replayed': header('`true`: the stored answer to an earlier request with the same key.', string),
   Location: header('The path of the new item.', string),
   Deprecation: header('Since when something in this answer is deprecated (RFC 9745).', string),
   Sunset: header('When it stops working (RFC 8594).', string),
@@ -48,15 +49,16 @@ const always = [
   'Vary',
 ]
 const deprecation = ['Deprecation', 'Sunset']
+const written = [...always, ...deprecation, 'Idempotent-Replayed']
 
 export const headers = {
   components,
-  gone: listed(...always, ...deprecation),
+  gone: listed(...written),
   read: listed(...always, ...deprecation, 'ETag'),
   list: listed(...always, ...deprecation, 'ETag', 'Link'),
-  written: listed(...always, ...deprecation, 'ETag'),
+  written: listed(...written, 'ETag'),
   batch: listed(...always),
-  created: listed(...always, ...deprecation, 'ETag', 'Location'),
+  created: listed(...written, 'ETag', 'Location'),
 }
 
 /** A successful response in JSON. */
@@ -68,6 +70,7 @@ const special: Record<number, readonly string[]> = {
   401: ['WWW-Authenticate'],
   405: ['Allow'],
   403: ['WWW-Authenticate'],
+  409: ['Retry-After'],
   415: ['Accept', 'Accept-Patch', 'Accept-Encoding'],
   429: ['Retry-After'],
   503: ['Retry-After'],

@@ -113,7 +113,13 @@ function tableOf(collection: Collection, isJoin: boolean): Table {
   }
 }
 
-const ownCollections: ReadonlySet<string> = new Set(['api_keys', 'oauth_apps', 'oauth_app_secrets'])
+const ownCollections: ReadonlySet<string> = new Set([
+  'api_keys',
+  'oauth_apps',
+  'oauth_app_secrets',
+  'webhooks',
+  'webhook_deliveries',
+])
 
 function columnOf(field: Field, { name: collection }: Collection): Column {
   const { type, reference } = field

@@ -77,6 +77,7 @@ export function stillReferred({ collection, id }: Item, { collection: from, fiel
 export interface Referrer<S> extends Reference {
   /** The ids of the rows that refer to an id, no more of them than the second slot says. */
   readonly rows: S
+  /** Clears the reference of an id, at the time of the second slot; returns the event's text. */
   readonly clear: S
 }
 

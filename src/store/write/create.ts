@@ -4,11 +4,12 @@ import type { Condition, GuardedCreate, GuardedSelected } from '../../plan/guard
 import { Row } from '../sql/row.ts'
 import { checksSql, eventSql, publicFields, returned, shownSql } from '../sql/write.ts'
 import { type Sql, slot } from '../sql/writer.ts'
-import type { Inputs, ResultRow } from '../values.ts'
+import type { Inputs, ResultRow, SqlValue } from '../values.ts'
 import { requireValues, valuesOf } from './assign.ts'
 import { cardinalityLimit } from './cardinality-limit.ts'
 import { requireChecks } from './checks.ts'
 import type { WriteDatabase } from './database.ts'
+import type { Author, ItemChange } from './event.ts'
 import { References } from './references.ts'
 import type { Steps, WriteRun, WriteScope } from './steps.ts'
 import { none, textOf } from './written.ts'
@@ -42,10 +43,14 @@ export function createRun<S>(shape: GuardedCreate, database: WriteDatabase<S>): 
     const data = result[places.event] ?? null
     // The database itself hides the row.
     if (data === null) throw new ApiError('FORBIDDEN')
-    scope.log({ collection: name, itemId: id, kind: 'created', data, changed: undefined })
+    if (!collection.unlogged) scope.log(createdEvent(name, id, data, plan.principal))
     scope.count(name, 1)
     return { id, text: textOf(result[TEXT]), changed, removed: none }
   }
+}
+
+function createdEvent(collection: string, itemId: number, data: SqlValue, by: Author): ItemChange {
+  return { collection, itemId, kind: 'created', data, before: null, changed: undefined, by }
 }
 
 type Insert<S> = (inputs: Inputs, scope: WriteScope<S>) => Steps<S, ResultRow>

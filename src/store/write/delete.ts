@@ -46,6 +46,7 @@ export function deleteRun<S>(
     const { changed, removed } = yield* removal.remove(
       { collection, id: itemId },
       stored[EVENT] ?? null,
+      principal,
       scope,
     )
     return { id: itemId, text: null, changed, removed }

@@ -1,7 +1,11 @@
 /** Changes as the event log keeps them. */
+import type { Principal } from '../../principal.ts'
 import type { SqlValue } from '../values.ts'
 
 export type EventKind = 'created' | 'updated' | 'deleted'
+
+/** Who makes a change: a user, an app, both or neither. */
+export type Author = Pick<Principal, 'userId' | 'appId'>
 
 /** A change of one item. */
 export interface ItemChange {
@@ -10,8 +14,13 @@ export interface ItemChange {
   readonly kind: EventKind
   /** The item after the change; before it, for a deletion. JSON. */
   readonly data: SqlValue
+  /** The item before an update, as `data`; null for others. */
+  readonly before: SqlValue
   /** The names of the fields that changed; for an update only. */
   readonly changed: readonly string[] | undefined
+  readonly by: Author
+  /** The event's type where it is not the usual one of its kind. */
+  readonly type?: string
 }
 
 export interface ChangeEvent extends ItemChange {

@@ -3,10 +3,11 @@
  * the tree is asked for in one step.
  */
 import type { Collection, ToOne } from '../../model/model.ts'
+import { recordsOfItems } from '../../records.ts'
 import { once } from '../once.ts'
 import { recordSql, versionName } from '../records.ts'
 import { Row } from '../sql/row.ts'
-import { deleteSql, eventSql, referringSql, rowSql } from '../sql/write.ts'
+import { deleteSql, eventSql, referringSql, returned, rowSql } from '../sql/write.ts'
 import { name, slot, sql } from '../sql/writer.ts'
 import { type SqlValue, slotted } from '../values.ts'
 import {
@@ -21,6 +22,7 @@ import {
 } from './cascade-set.ts'
 import type { Cascades } from './cascades.ts'
 import type { WriteDatabase } from './database.ts'
+import type { Author, ItemChange } from './event.ts'
 import type { Ask, Asks, Rows, Steps, WriteScope } from './steps.ts'
 
 export class Removal<S> {
@@ -38,9 +40,9 @@ export class Removal<S> {
    * Removes a row that is locked, with all that depends on it. Throws CONFLICT when a row that stays, and must not
    * lose its reference, refers to one that goes. `data`: the event's text of the row.
    */
-  *remove(item: Item, data: SqlValue, scope: WriteScope<S>): Steps<S, Walked<S>> {
+  *remove(item: Item, data: SqlValue, by: Author, scope: WriteScope<S>): Steps<S, Walked<S>> {
     const startedAt = performance.now()
-    const walked = yield* this.#walk.walk(item, data, scope)
+    const walked = yield* this.#walk.walk(item, data, by, scope)
     yield* this.#database.remove(walked, collection => this.#walk.statements(collection).remove, scope)
     const { cascadeSet } = walked
     for (const one of cascadeSet.collections) scope.count(one.name, -cascadeSet.countOf(one))
@@ -68,9 +70,11 @@ class RemovalWalk<S> {
   readonly #referrersOf: (target: Collection) => readonly Referrer<S>[]
   readonly statements: (collection: Collection) => RowStatements<S>
   readonly #removeOwner: S
+  readonly #removeRecord: S
 
   constructor(database: WriteDatabase<S>) {
     this.#removeOwner = database.prepare(recordSql.removeOwner)
+    this.#removeRecord = database.prepare(recordSql.remove)
     this.#referrersOf = once(target =>
       referencesTo(target, database.model).map(reference => referrerOf(reference, database)),
     )
@@ -78,11 +82,11 @@ class RemovalWalk<S> {
   }
 
   /** Throws CONFLICT when a row that stays, and must not lose its reference, refers to one that goes. */
-  *walk(first: Item, data: SqlValue, scope: WriteScope<S>): Steps<S, Walked<S>> {
+  *walk(first: Item, data: SqlValue, by: Author, scope: WriteScope<S>): Steps<S, Walked<S>> {
     const cascadeSet = yield* this.#collect(first)
     yield* this.#requireUnreferred(cascadeSet)
-    const cleared = yield* this.#clear(cascadeSet, scope)
-    yield* this.#log(cascadeSet.items, data, scope)
+    const cleared = yield* this.#clear(cascadeSet, by, scope)
+    yield* this.#log(cascadeSet.items, data, by, scope)
     const removed = new Set(cascadeSet.collections.map(one => one.name))
     const forgotten = yield* this.#forget(cascadeSet.items)
     return { cascadeSet, removed, cleared, changed: new Set([...removed, ...cleared.keys(), ...forgotten]) }
@@ -118,7 +122,11 @@ class RemovalWalk<S> {
   }
 
   /** Returns how many references each collection lost, by its name. */
-  *#clear(cascadeSet: CascadeSet<Referrer<S>>, scope: WriteScope<S>): Steps<S, ReadonlyMap<string, number>> {
+  *#clear(
+    cascadeSet: CascadeSet<Referrer<S>>,
+    by: Author,
+    scope: WriteScope<S>,
+  ): Steps<S, ReadonlyMap<string, number>> {
     const referring = this.#referring(cascadeSet.items, 'clear')
     const ids = yield* idsOf(referring, () => noLimit)
     const cleared = referring.flatMap(({ referrer }, at) => {
@@ -128,19 +136,13 @@ class RemovalWalk<S> {
     // In this order: a row that loses two references has an event after each.
     const states = yield* asked(
       cleared.flatMap(item => [
-        { statement: item.clear, inputs: slotted([item.id, scope.at]) },
         this.#state(item),
+        { statement: item.clear, inputs: slotted([item.id, scope.at]) },
       ]),
     )
     for (const [at, { collection, id, field }] of cleared.entries()) {
-      const data = states[2 * at + 1]?.[0]?.[0] ?? null
-      scope.log({
-        collection: collection.name,
-        itemId: id,
-        kind: 'updated',
-        data,
-        changed: clearedNames(field, collection),
-      })
+      const [before, data] = [states[2 * at], states[2 * at + 1]].map(rows => rows?.[0]?.[0] ?? null)
+      scope.log(clearedEvent({ collection, id, field }, before ?? null, data ?? null, by))
     }
     const counts = new Map<string, number>()
     for (const { collection } of cleared) counts.set(collection.name, (counts.get(collection.name) ?? 0) + 1)
@@ -148,20 +150,31 @@ class RemovalWalk<S> {
   }
 
   /** `first`: the event's text of the first item. */
-  *#log(items: readonly Item[], first: SqlValue, scope: WriteScope<S>): Steps<S, void> {
+  *#log(items: readonly Item[], first: SqlValue, by: Author, scope: WriteScope<S>): Steps<S, void> {
     const states = yield* asked(items.slice(1).map(item => this.#state(item)))
     for (const [at, { collection, id }] of items.entries()) {
+      if (collection.unlogged) continue
       const data = at === 0 ? first : (states[at - 1]?.[0]?.[0] ?? null)
-      scope.log({ collection: collection.name, itemId: id, kind: 'deleted', data, changed: undefined })
+      const one = { collection: collection.name, itemId: id, kind: 'deleted', data } as const
+      scope.log({ ...one, before: null, changed: undefined, by })
     }
   }
 
-  /** With a user goes what is kept of it beside the items. Returns the names of the versions that grow. */
+  /** With an item goes what is kept of it beside the items. Returns the names of the versions that grow. */
   *#forget(items: readonly Item[]): Steps<S, ReadonlySet<string>> {
     const users = items.filter(({ collection }) => collection.name === 'users')
     const asks = users.map(({ id }) => ({ statement: this.#removeOwner, inputs: slotted([String(id)]) }))
-    const gone = yield* asked(asks)
-    return new Set(gone.flat().map(([kind]) => versionName(String(kind))))
+    const own = items.flatMap(({ collection, id }) => {
+      const kind = recordsOfItems.get(collection.name)
+      return kind === undefined ? [] : [{ kind, id: String(id) }]
+    })
+    const ownAsks = own.map(({ kind, id }) => ({
+      statement: this.#removeRecord,
+      inputs: slotted([kind, id]),
+    }))
+    const gone = yield* asked([...asks, ...ownAsks])
+    const kinds = gone.slice(0, users.length).flatMap(rows => rows.map(([kind]) => String(kind)))
+    return new Set([...kinds, ...own.map(({ kind }) => kind)].map(versionName))
   }
 
   #state({ collection, id }: Item): Ask<S> {
@@ -175,6 +188,16 @@ class RemovalWalk<S> {
         .map(referrer => ({ item, referrer })),
     )
   }
+}
+
+function clearedEvent(
+  { collection, id, field }: Item & Pick<Reference, 'field'>,
+  before: SqlValue,
+  data: SqlValue,
+  by: Author,
+): ItemChange {
+  const changed = clearedNames(field, collection)
+  return { collection: collection.name, itemId: id, kind: 'updated', data, before, changed, by }
 }
 
 function* asked<S>(asks: Asks<S>): Steps<S, readonly Rows[]> {
@@ -212,7 +235,7 @@ function referrerOf<S>(reference: Reference, { dialect, prepare, locks }: WriteD
     ...reference,
     rows: prepare(sql`${referring}${lock}`),
     clear: prepare(
-      sql`UPDATE ${name(collection.name)} SET ${name(field.name)} = NULL${touch} WHERE "id" = ${slot(0)}`,
+      sql`UPDATE ${name(collection.name)} SET ${name(field.name)} = NULL${touch} WHERE "id" = ${slot(0)} RETURNING ${eventSql(collection, returned(collection, dialect))}`,
     ),
   }
 }

@@ -12,7 +12,7 @@ import { requireValues, valuesOf } from './assign.ts'
 import { requireChecks, requireMatch } from './checks.ts'
 import type { WriteDatabase } from './database.ts'
 import { documentOutputs, type MergedDocument, mergedDocuments, requireFit } from './documents.ts'
-import type { ItemChange } from './event.ts'
+import type { Author, ItemChange } from './event.ts'
 import { References } from './references.ts'
 import { rowLock } from './row-lock.ts'
 import type { Ask, Rows, Steps, WriteRun, WriteScope } from './steps.ts'
@@ -38,7 +38,7 @@ export function updateRun<S>(shape: GuardedUpdate, database: WriteDatabase<S>): 
     const itemId = Number(args[shape.id])
     const became = yield* change(itemId, changed, inputs, scope)
     requireAllowed(shape, became)
-    const event = eventOf(shape, itemId, changed, became)
+    const event = eventOf(shape, plan.principal, itemId, changed, [stored?.[0]?.[BEFORE], became[EVENT]])
     if (event !== undefined) scope.log(event)
     return {
       id: itemId,
@@ -87,18 +87,21 @@ function changer<S>(shape: GuardedUpdate, database: WriteDatabase<S>): Change<S>
   }
 }
 
-/** Where the checks begin among the outputs of the stored row. */
-const STORED_CHECKS = 2
+/** Where things stand among the outputs of the stored row. */
+const BEFORE = 2
+const STORED_CHECKS = 3
 /** Where things stand among those of the changed one. */
 const TEXT = 0
 const EVENT = 1
 const CHECKS = 2
 
-/** Visible; the representation; the checks; whether each assignment changes something; the documents. */
-function storedOutputs({ rows, representation, before, set, ifMatch }: GuardedUpdate, row: Row): Sql[] {
+/** Visible; the representation; the event's text; the checks; whether each assignment changes something; the documents. */
+function storedOutputs(shape: GuardedUpdate, row: Row): Sql[] {
+  const { collection, rows, representation, before, set, ifMatch } = shape
   return [
     sql`(${conditionSql(rows, row)})`,
     ifMatch === undefined ? ['NULL'] : row.dialect.text(objectSql(representation, row)),
+    set.every(({ field }) => field.internal) ? ['NULL'] : eventSql(collection, row),
     ...checksSql(before, row),
     ...set.map((one, index) => changesSql(one, index, row)),
     ...documentOutputs(set, row),
@@ -167,15 +170,15 @@ function requireAllowed({ after }: GuardedUpdate, became: ResultRow): void {
   requireChecks(after, became, CHECKS)
 }
 
-/** The event; none where all that changed is internal. */
+/** The event, with the texts of the row before and after; none where all that changed is internal. */
 export function eventOf(
   { collection }: GuardedUpdate,
+  by: Author,
   itemId: number,
   changed: readonly GuardedAssignment[],
-  became: ResultRow,
+  [before = null, data = null]: readonly (SqlValue | undefined)[],
 ): ItemChange | undefined {
-  if (changed.every(({ field }) => field.internal)) return undefined
+  if (collection.unlogged || changed.every(({ field }) => field.internal)) return undefined
   const names = changed.filter(({ field }) => !field.internal && !field.writeOnly).map(one => one.field.name)
-  const data = became[EVENT] ?? null
-  return { collection: collection.name, itemId, kind: 'updated', data, changed: names }
+  return { collection: collection.name, itemId, kind: 'updated', data, before, changed: names, by }
 }

@@ -1,47 +1,10 @@
 /** Deletions that take rows along, clear references or are refused: what is left, and the event of each row. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { anyone, collection, model, relation, string } from '../../../src/index.ts'
-import { checkModel } from '../../../src/model/check.ts'
 import { type Cascade, maxSilentCascade } from '../../../src/store/write/cascades.ts'
 import { Client } from '../blog.ts'
 import { databases } from '../databases.ts'
-
-const access = { read: anyone, create: anyone, update: anyone, delete: anyone }
-
-const storage = checkModel(
-  model({
-    boxes: collection({
-      access,
-      fields: {
-        label: string({ optional: true }),
-        within_id: relation('boxes', { optional: true, onDelete: 'cascade' }),
-      },
-    }),
-    things: collection({
-      access,
-      updatedAt: true,
-      fields: {
-        name: string({ searchable: true }),
-        box_id: relation('boxes', { onDelete: 'cascade' }),
-        spare_box_id: relation('boxes', { optional: true, onDelete: 'clear' }),
-      },
-    }),
-    links: collection({
-      access,
-      fields: { next_id: relation('links', { onDelete: 'cascade', unique: true }) },
-    }),
-    hens: collection({ access, fields: { egg_id: relation('eggs', { onDelete: 'cascade' }) } }),
-    eggs: collection({ access, fields: { hen_id: relation('hens', { onDelete: 'cascade' }) } }),
-    seals: collection({
-      access,
-      fields: {
-        thing_id: relation('things'),
-        box_id: relation('boxes', { optional: true, onDelete: 'cascade' }),
-      },
-    }),
-  }),
-)
+import { storage } from './storage.ts'
 
 interface Event {
   readonly kind: string

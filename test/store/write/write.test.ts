@@ -135,13 +135,14 @@ test('an event names what changed, but for what nobody may read, and there is no
       field: of.fields.get(field) ?? assert.fail(field),
       value: { kind: 'literal', value: null } as const,
     }))
-    return eventOf({ collection: of } as GuardedUpdate, 1, set, ['answer', 'event'])
+    return eventOf({ collection: of } as GuardedUpdate, system, 1, set, ['before', 'event'])
   }
   assert.deepEqual(changed(players, 'name', 'secret', 'team_id')?.changed, ['name', 'team_id'])
   assert.deepEqual(changed(players, 'secret')?.changed, [])
   assert.deepEqual(changed(accounts, 'password_hash', 'name')?.changed, ['name'])
   assert.equal(changed(accounts, 'password_hash'), undefined)
   assert.equal(changed(players, 'name')?.data, 'event')
+  assert.equal(changed(players, 'name')?.before, 'before')
 })
 
 test('events keep every field that may ever be shown, and no other', () => {

@@ -145,18 +145,26 @@ export function defaultScopesOf(
   })
 }
 
-/** The scopes that an app may ask for now; `'all'`: any; undefined: there is no such app, registered dynamically or not. */
-export function scopesOfApp(
+/** What tokens of an app depend on. */
+export interface AppRights {
+  /** The item of `oauth_apps`; null for an app that registered dynamically. */
+  readonly id: number | null
+  /** The scopes that it may ask for now; `'all'`: any. */
+  readonly scopes: ReadonlySet<string> | 'all'
+}
+
+/** Undefined: there is no such app, registered dynamically or not. */
+export function rightsOfApp(
   apps: Apps,
   records: Records,
   clientId: string,
-): Awaitable<ReadonlySet<string> | 'all' | undefined> {
+): Awaitable<AppRights | undefined> {
   return then(apps.find(clientId), app => {
-    if (app) return app.scopes === null ? 'all' : new Set(app.scopes)
+    if (app) return { id: app.id, scopes: app.scopes === null ? 'all' : new Set(app.scopes) }
     return then(records.get('Client', clientId), registered => {
       if (!registered) return undefined
       const { scope } = JSON.parse(registered.payload) as { scope?: string }
-      return scope === undefined ? 'all' : new Set(scope.split(' '))
+      return { id: null, scopes: scope === undefined ? 'all' : new Set(scope.split(' ')) }
     })
   })
 }
@@ -167,7 +175,7 @@ export function scopesOfApp(
  */
 export function appRule(run: Run, serviceName: string): WriteRule {
   return ({ shape, args }, { userId }) => {
-    if (shape.kind !== 'update') return
+    if (shape.kind !== 'update') return undefined
     const given = (field: string) => {
       const found = shape.set.find(assignment => assignment.field === field)
       return found && { value: args[found.param] ?? null }
@@ -175,12 +183,13 @@ export function appRule(run: Run, serviceName: string): WriteRule {
     requireName(given('name')?.value, serviceName)
     requireAddresses(given('redirect_uris')?.value)
     const [defaults, scopes] = [given('default_scopes'), given('scopes')]
-    if (shape.mode === 'merge' && !defaults && !scopes) return
+    if (shape.mode === 'merge' && !defaults && !scopes) return undefined
     return then(findBy(run, byId, Number(args[shape.id])), app => {
       // The guard refuses an app of another user as if it did not exist.
-      if (app?.user_id !== userId) return
+      if (app?.user_id !== userId) return undefined
       const kept = shape.mode === 'merge' ? app : undefined
       requireWithin(defaults ? defaults.value : kept?.default_scopes, scopes ? scopes.value : kept?.scopes)
+      return undefined
     })
   }
 }

@@ -1,8 +1,9 @@
 /** The log of committed changes, as it is read: in order and without gaps, whoever commits meanwhile (see `log.ts`). */
+import { loggedChange } from '../../logged-change.ts'
 import type { Change, Changes, CommitListener, LogBounds } from '../../store.ts'
 import { noInputs, slotted } from '../../values.ts'
 import type { Pool } from '../connections/pool.ts'
-import type { Row, Rows } from '../connections/statement.ts'
+import type { Rows } from '../connections/statement.ts'
 import type { Checks } from '../versions/checks.ts'
 import { drawn, eventsAfter, held, newest } from './event-log.ts'
 
@@ -41,7 +42,7 @@ export class ChangeLog implements Changes {
     const settled = rows.filter(([id]) => Number(id) <= bound)
     if (settled.length < rows.length) this.#lookAgain()
     if (settled.length > 0) await this.#checks.look()
-    return settled.map(changeOf)
+    return settled.map(loggedChange)
   }
 
   async bounds(): Promise<LogBounds> {
@@ -81,20 +82,4 @@ function boundOf([last, lowest]: readonly Rows[]): number {
 
 function numberIn(rows: Rows | undefined): number {
   return Number(rows?.[0]?.[0] ?? 0)
-}
-
-function changeOf([id, collection, kind, item, data]: Row): Change {
-  return {
-    event: Number(id),
-    collection: String(collection),
-    kind: kind as Change['kind'],
-    id: Number(item),
-    row: String(data),
-    before: null,
-    changed: null,
-    at: '',
-    userId: null,
-    appId: null,
-    type: null,
-  }
 }

@@ -3,6 +3,7 @@
  * key is a number below them, and keeps it until its commit is seen. A reader looks at the last number drawn, then
  * at the lowest key that is held, then at the events: what is not above either can no longer get company.
  */
+import { changeColumns } from '../../logged-change.ts'
 import { slot, sql } from '../../sql/writer.ts'
 import { statementOf } from '../connections/statement.ts'
 
@@ -18,7 +19,7 @@ export const lockLog = statementOf(
 )
 
 export const addEvents = statementOf(
-  sql`INSERT INTO "_events" ("at", "collection", "item_id", "kind", "data", "changed") SELECT "at", "collection", "item_id", "kind", "data", "changed" FROM unnest(${slot(0)}::text[], ${slot(1)}::text[], ${slot(2)}::bigint[], ${slot(3)}::text[], ${slot(4)}::text[], ${slot(5)}::text[]) WITH ORDINALITY AS "e" ("at", "collection", "item_id", "kind", "data", "changed", "n") ORDER BY "n"`,
+  sql`INSERT INTO "_events" ("at", "collection", "item_id", "kind", "data", "changed", "before", "user_id", "app_id", "type") SELECT "at", "collection", "item_id", "kind", "data", "changed", "before", "user_id", "app_id", "type" FROM unnest(${slot(0)}::text[], ${slot(1)}::text[], ${slot(2)}::bigint[], ${slot(3)}::text[], ${slot(4)}::text[], ${slot(5)}::text[], ${slot(6)}::text[], ${slot(7)}::bigint[], ${slot(8)}::bigint[], ${slot(9)}::text[]) WITH ORDINALITY AS "e" ("at", "collection", "item_id", "kind", "data", "changed", "before", "user_id", "app_id", "type", "n") ORDER BY "n"`,
 )
 
 /** Several rows a collection, so that commits of different connections seldom wait for one another. */
@@ -41,7 +42,7 @@ export const held = statementOf(
 export const newest = statementOf(sql`SELECT coalesce(max("id"), 0) FROM "_events"`)
 
 export const eventsAfter = statementOf(
-  sql`SELECT "id", "collection", "kind", "item_id", "data" FROM "_events" WHERE "id" > ${slot(0)} ORDER BY "id" LIMIT ${slot(1)}`,
+  sql`SELECT ${changeColumns} FROM "_events" WHERE "id" > ${slot(0)} ORDER BY "id" LIMIT ${slot(1)}`,
 )
 
 /** Some of the oldest that are too old. */

@@ -213,5 +213,9 @@ function columnsOf(events: Scope['events']): string[] {
     arrayOf(events.map(event => event.kind)),
     arrayOf(events.map(event => String(event.data))),
     arrayOf(events.map(names)),
+    arrayOf(events.map(event => event.before as string | null)),
+    arrayOf(events.map(event => event.by.userId)),
+    arrayOf(events.map(event => event.by.appId)),
+    arrayOf(events.map(event => event.type ?? null)),
   ]
 }

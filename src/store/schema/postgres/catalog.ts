@@ -61,12 +61,18 @@ export async function readCatalog(client: ClientBase): Promise<Catalog> {
 }
 
 export function hasOwnTables({ tables }: Catalog): boolean {
-  return Object.keys(ownTables).every(name => tables.has(name))
+  return Object.entries(ownTables).every(
+    ([name, { added = {} }]) =>
+      tables.has(name) && Object.keys(added).every(column => tables.get(name)?.has(column)),
+  )
 }
 
 /** The statements that make what is lacking of Portico's own. */
 export function lackingOwn({ tables, indexes }: Catalog): readonly string[] {
-  return ownStatements(name => tables.has(name) || indexes.has(name))
+  return ownStatements(
+    name => tables.has(name) || indexes.has(name),
+    table => tables.get(table),
+  )
 }
 
 /** The columns that Portico made and that are not there any more. */

@@ -26,6 +26,8 @@ const text = 'text COLLATE "C"'
 
 interface OwnTable {
   readonly table: string
+  /** The types of columns that databases of earlier versions lack, by name. */
+  readonly added?: Readonly<Record<string, string>>
   /** By name. */
   readonly indexes?: Readonly<Record<string, string>>
 }
@@ -52,8 +54,13 @@ export const ownTables: Readonly<Record<string, OwnTable>> = {
   "item_id" bigint NOT NULL,
   "kind" ${text} NOT NULL,
   "data" text NOT NULL,
-  "changed" text
+  "changed" text,
+  "before" text,
+  "user_id" bigint,
+  "app_id" bigint,
+  "type" ${text}
 )`,
+    added: { before: 'text', user_id: 'bigint', app_id: 'bigint', type: text },
   },
   // Which transactions changed what, for the nodes that remember what they read.
   _touched: {
@@ -100,15 +107,31 @@ END $$`
  * The statements that make what is not there of Portico's own. A table whose index is there already would be locked
  * for the look at it.
  */
-export function ownStatements(isThere: (name: string) => boolean): readonly string[] {
-  const lacking = Object.entries(ownTables).flatMap(([name, { table, indexes = {} }]) => [
-    ...(isThere(name) ? [] : [table]),
+export function ownStatements(
+  isThere: (name: string) => boolean,
+  columnsOf: (table: string) => ReadonlySet<string> | undefined,
+): readonly string[] {
+  const lacking = Object.entries(ownTables).flatMap(([name, { table, added = {}, indexes = {} }]) => [
+    ...(isThere(name) ? addColumns(name, added, columnsOf(name)) : [table]),
     ...Object.entries(indexes).flatMap(([index, text]) => (isThere(index) ? [] : [text])),
   ])
   return [...lacking, unsearch]
 }
 
-export const allOwnStatements: readonly string[] = ownStatements(() => false)
+function addColumns(
+  table: string,
+  added: Readonly<Record<string, string>>,
+  there: ReadonlySet<string> | undefined,
+): readonly string[] {
+  const lacking = Object.entries(added).filter(([column]) => !there?.has(column))
+  const adds = lacking.map(([column, type]) => `ADD COLUMN IF NOT EXISTS ${ident(column)} ${type}`)
+  return adds.length === 0 ? [] : [`ALTER TABLE ${ident(table)} ${adds.join(', ')}`]
+}
+
+export const allOwnStatements: readonly string[] = ownStatements(
+  () => false,
+  () => undefined,
+)
 
 /** Everything that an empty database needs for a schema. */
 export function createSchema({ tables }: Schema): string[] {

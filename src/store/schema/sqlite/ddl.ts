@@ -14,7 +14,11 @@ export const ownTables: readonly string[] = [
   "item_id" INTEGER NOT NULL,
   "kind" TEXT NOT NULL CHECK ("kind" IN ('created', 'updated', 'deleted')),
   "data" TEXT NOT NULL,
-  "changed" TEXT
+  "changed" TEXT,
+  "before" TEXT,
+  "user_id" INTEGER,
+  "app_id" INTEGER,
+  "type" TEXT
 ) STRICT`,
   `CREATE TABLE IF NOT EXISTS "_records" (
   "kind" TEXT NOT NULL,
@@ -32,6 +36,11 @@ export const ownTables: readonly string[] = [
   'CREATE UNIQUE INDEX IF NOT EXISTS "_records__alias" ON "_records" ("kind", "alias") WHERE "alias" IS NOT NULL',
   'CREATE INDEX IF NOT EXISTS "_records__owner" ON "_records" ("kind", "owner") WHERE "owner" IS NOT NULL',
 ]
+
+/** Columns of Portico's own tables that databases of earlier versions lack, by table. */
+export const addedColumns: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  _events: { before: 'TEXT', user_id: 'INTEGER', app_id: 'INTEGER', type: 'TEXT' },
+}
 
 /** Everything that an empty database needs for a schema. */
 export function createSchema(schema: Schema): string[] {

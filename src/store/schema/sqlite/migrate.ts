@@ -16,7 +16,7 @@ import { destroys, doesNotFit, isHalfCopied, lacks, MigrationError } from '../re
 import { fits, requireByItself, type Start } from '../start.ts'
 import { accepts, type Column, type Schema, schemaFrom, schemaOf, schemaText, type Table } from '../tables.ts'
 import { dataFaults } from './data.ts'
-import { createSchema, ownTables } from './ddl.ts'
+import { addedColumns, createSchema, ownTables } from './ddl.ts'
 import { sqliteSteps } from './steps.ts'
 
 export type { Step } from '../diff.ts'
@@ -85,7 +85,18 @@ export function prepareDatabase(database: DatabaseSync, model: Model, start: Sta
 
 /** A database that an earlier version made may lack the youngest of them. */
 function hasOwnTables(database: DatabaseSync): boolean {
-  return database.prepare(`SELECT 1 FROM "sqlite_schema" WHERE "name" = '_records'`).get() !== undefined
+  const isThere = database.prepare(`SELECT 1 FROM "sqlite_schema" WHERE "name" = '_records'`).get()
+  return isThere !== undefined && lackingColumns(database).length === 0
+}
+
+/** The statements that add the columns that the tables of an earlier version lack. */
+function lackingColumns(database: DatabaseSync): readonly string[] {
+  const columnsOf = database.prepare('SELECT "name" FROM pragma_table_info(?)')
+  return Object.entries(addedColumns).flatMap(([table, columns]) => {
+    const there = new Set(columnsOf.all(table).map(row => String(row.name)))
+    const lacking = Object.entries(columns).filter(([name]) => !there.has(name))
+    return lacking.map(([name, type]) => `ALTER TABLE ${ident(table)} ADD COLUMN ${ident(name)} ${type}`)
+  })
 }
 
 /** Makes the folder of a database file. */
@@ -165,6 +176,7 @@ function migrate(
     const checks = checksIn(steps)
     requireFit(dataFaults(database, model, checks))
     for (const text of ownTables) database.exec(text)
+    for (const text of lackingColumns(database)) database.exec(text)
     for (const step of steps) apply(database, step)
     const after = schemaOf(model)
     for (const table of after.tables) if (remade(table, steps)) fillSearch(database, table)

@@ -1,4 +1,5 @@
 /** The log of committed changes, as it is read. `event-log.ts` writes it. */
+import { changeColumns, loggedChange } from '../../logged-change.ts'
 import { slot, sql } from '../../sql/writer.ts'
 import type { Change, Changes, CommitListener, LogBounds } from '../../store.ts'
 import { noInputs, slotted } from '../../values.ts'
@@ -14,7 +15,7 @@ export class ChangeLog implements Changes {
     this.#connection = connection
     this.#newest = connection.prepare(sql`SELECT max("id") FROM "_events"`)
     this.#after = connection.prepare(
-      sql`SELECT "id", "collection", "kind", "item_id", "data" FROM "_events" WHERE "id" > ${slot(0)} ORDER BY "id" LIMIT ${slot(1)} + 0`,
+      sql`SELECT ${changeColumns} FROM "_events" WHERE "id" > ${slot(0)} ORDER BY "id" LIMIT ${slot(1)} + 0`,
     )
   }
 
@@ -25,20 +26,7 @@ export class ChangeLog implements Changes {
 
   after(event: number, limit: number): readonly Change[] {
     this.#connection.hold()
-    const rows = this.#after.all(slotted([event, limit]))
-    return rows.map(([id, collection, kind, item, data]) => ({
-      event: Number(id),
-      collection: String(collection),
-      kind: kind as Change['kind'],
-      id: Number(item),
-      row: String(data),
-      before: null,
-      changed: null,
-      at: '',
-      userId: null,
-      appId: null,
-      type: null,
-    }))
+    return this.#after.all(slotted([event, limit])).map(loggedChange)
   }
 
   bounds(): LogBounds {

@@ -18,7 +18,7 @@ export class EventLog {
   constructor(connection: Connection, kept: number) {
     this.#kept = kept
     this.#insert = connection.prepare(
-      sql`INSERT INTO "_events" ("at", "collection", "item_id", "kind", "data", "changed") VALUES (${slot(0)}, ${slot(1)}, ${slot(2)}, ${slot(3)}, ${slot(4)}, ${slot(5)})`,
+      sql`INSERT INTO "_events" ("at", "collection", "item_id", "kind", "data", "changed", "before", "user_id", "app_id", "type") VALUES (${slot(0)}, ${slot(1)}, ${slot(2)}, ${slot(3)}, ${slot(4)}, ${slot(5)}, ${slot(6)}, ${slot(7)}, ${slot(8)}, ${slot(9)})`,
     )
     this.#prune = connection.prepare(
       sql`DELETE FROM "_events" WHERE "id" IN (SELECT "id" FROM (SELECT "id", "at" FROM "_events" ORDER BY "id" LIMIT ${slot(1)} + 0) WHERE "at" < ${slot(0)}) RETURNING "id"`,
@@ -26,9 +26,11 @@ export class EventLog {
   }
 
   /** `at`: ISO 8601 UTC. */
-  add(at: string, { collection, itemId, kind, data, changed }: ItemChange): void {
+  add(at: string, { collection, itemId, kind, data, changed, before, by, type }: ItemChange): void {
     const names = changed === undefined ? null : JSON.stringify(changed)
-    this.#insert.run(slotted([at, collection, itemId, kind, data, names]))
+    this.#insert.run(
+      slotted([at, collection, itemId, kind, data, names, before, by.userId, by.appId, type ?? null]),
+    )
   }
 
   /** Within a transaction: drops some of the events that are too old, now and then. `now` in milliseconds. */

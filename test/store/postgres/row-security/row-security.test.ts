@@ -63,7 +63,7 @@ function forgetfulGuard(model: Model) {
   // Scopes are forgotten too, while the database is still told who asks.
   return (plan: Plan, { userId, access }: Principal) => {
     const made = guard(plan as never, user(userId ?? 0, 'admin', 'all')) as object
-    return { ...made, principal: { userId, access } } as never
+    return { ...made, principal: { userId, access, appId: null } } as never
   }
 }
 

@@ -1,13 +1,13 @@
 /** Which writes may be one of several in a transaction. */
 import { ApiError } from '../errors.ts'
 import type { Collection } from '../model/model.ts'
-import type { CreateHooks } from '../plan/run.ts'
 import type { Principal } from '../principal.ts'
-import type { Operation } from './operations.ts'
+import type { WriteShape } from './plan.ts'
+import type { CreateHooks } from './run.ts'
 
 interface Planned {
   readonly collection: Collection
-  readonly operation: Operation
+  readonly operation: 'read' | WriteShape['kind']
   /** The fields that it sets. */
   readonly sets: readonly string[]
   readonly principal: Principal

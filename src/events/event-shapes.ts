@@ -1,0 +1,89 @@
+/** The plans that read a logged change as one listener may see it. */
+import { Cache, CacheBound } from '../cache.ts'
+import type { JsonValue } from '../model/fields/type.ts'
+import type { Collection, Model } from '../model/model.ts'
+import { namesFor } from '../plan/guard.ts'
+import type { CompositeShape, Filter, ItemRoot } from '../plan/plan.ts'
+import { selected } from '../plan/system-plans.ts'
+import type { AccessClass } from '../principal.ts'
+import type { LoggedChange } from './change-feed.ts'
+
+/** A listener's own condition on the items. */
+export interface EventFilter {
+  readonly filter: Filter
+  /** Its arguments: the filter's first parameter is `firstFilterParam`. */
+  readonly args: readonly JsonValue[]
+}
+
+const idParam = 0
+const rowParam = 1
+const beforeParam = 2
+/** The parameters of a filter begin here. */
+export const firstFilterParam = 3
+
+/** What listeners share who can name the same fields and filter alike. */
+export interface EventShapes {
+  /** The fields that the data has, in order. */
+  readonly fields: readonly string[]
+  /** Answers with `after`. */
+  readonly row: CompositeShape
+  /**
+   * Answers with `after` and `before`; with a filter, `before` tells whether the row fulfilled it, and `was` is the row
+   * whether it did or not.
+   */
+  readonly rows: CompositeShape
+}
+
+const maxShapes = 1000
+
+/** Finds the shapes for a collection; equal ones are made once, so that the guard and the store meet them again. */
+export function createEventShapes(
+  model: Model,
+): (collection: Collection, access: AccessClass, filter: Filter | undefined) => EventShapes {
+  const all = new Cache<string, EventShapes>(new CacheBound('event_shapes', maxShapes))
+  return (collection, access, filter) => {
+    const fields = [...namesFor(model, collection, access).fields.keys()]
+    const key = JSON.stringify([collection.name, fields, filter])
+    const known = all.get(key)
+    if (known) return known
+    const made = makeShapes(collection, fields, filter)
+    all.set(key, made)
+    return made
+  }
+}
+
+function makeShapes(
+  { name: collection }: Collection,
+  fields: readonly string[],
+  filter: Filter | undefined,
+): EventShapes {
+  const select = selected(fields)
+  const after: ItemRoot = {
+    kind: 'item',
+    key: 'after',
+    collection,
+    id: idParam,
+    event: rowParam,
+    filter,
+    select,
+  }
+  const before: ItemRoot = { ...after, key: 'before', event: beforeParam }
+  const was: ItemRoot = { ...before, key: 'was', filter: undefined }
+  const roots = filter ? [after, { ...before, select: selected(['id']) }, was] : [after, before]
+  return {
+    fields,
+    row: { kind: 'composite', roots: [after] },
+    rows: { kind: 'composite', roots },
+  }
+}
+
+/** The arguments of either shape. */
+export function argsOf(change: LoggedChange, filterArgs: readonly JsonValue[]): readonly JsonValue[] {
+  return [change.id, change.row, change.before, ...filterArgs]
+}
+
+/** A user, where the caller may read them. Arguments: the id. */
+export const actorShape: CompositeShape = {
+  kind: 'composite',
+  roots: [{ kind: 'item', key: 'actor', collection: 'users', id: 0, select: selected(['id']) }],
+}

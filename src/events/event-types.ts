@@ -1,0 +1,41 @@
+/** The types of events, e.g. `post.created`, and the patterns by which listeners name them. */
+import type { Collection, Model } from '../model/model.ts'
+import type { ChangeKind, LoggedChange } from './change-feed.ts'
+
+export const changeKinds = ['created', 'updated', 'deleted'] as const satisfies readonly ChangeKind[]
+
+export function eventType(collection: Collection, kind: ChangeKind): string {
+  return `${collection.singular}.${kind}`
+}
+
+/** The type of a change as the log has it; a listener who sees less of it may be told of another. */
+export function typeOf(change: Pick<LoggedChange, 'type' | 'kind'>, collection: Collection): string {
+  return change.type ?? eventType(collection, change.kind)
+}
+
+/** The types of events that are not the usual ones of their collection. */
+const ownTypes = ['webhook.paused']
+
+export function ownTypesOf({ singular }: Collection): readonly string[] {
+  return ownTypes.filter(type => type.startsWith(`${singular}.`))
+}
+
+/** The types of all events of a collection. */
+export function typesOf(collection: Collection): readonly string[] {
+  return [...changeKinds.map(kind => eventType(collection, kind)), ...ownTypesOf(collection)]
+}
+
+/** Whether a pattern covers a type: `*` covers all, `post.*` those of posts, anything else only itself. */
+export function coversType(pattern: string, type: string): boolean {
+  if (pattern === '*' || pattern === type) return true
+  return pattern.endsWith('.*') && type.startsWith(pattern.slice(0, -1))
+}
+
+/** The collection that a pattern is about; `'all'` for `*`, undefined where the pattern names no known type. */
+export function collectionOfPattern(model: Model, pattern: string): Collection | 'all' | undefined {
+  if (pattern === '*') return 'all'
+  const dot = pattern.lastIndexOf('.')
+  const collection = [...model.collections.values()].find(each => each.singular === pattern.slice(0, dot))
+  if (!collection) return undefined
+  return pattern.endsWith('.*') || typesOf(collection).includes(pattern) ? collection : undefined
+}

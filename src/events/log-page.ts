@@ -1,0 +1,87 @@
+/** A page of the log, as one listener may see it. */
+import type { ChangeFeed, LoggedChange } from './change-feed.ts'
+import { checkResumable } from './resume.ts'
+import type { ChangeRenderer } from './subscriber.ts'
+
+/** Rows of the log that one page reads at most: a listener who may see little makes progress all the same. */
+const maxScannedRows = 1000
+const batchSize = 100
+/** Changes that are rendered at once. */
+const sliceSize = 16
+/** A page ends after so much text. */
+const maxCharacters = 4_194_304
+/** After this long, other work gets its turn. */
+const maxBlockingMs = 5
+
+export interface LogPage {
+  readonly replies: readonly string[]
+  /** Every event up to this one was read. */
+  readonly position: number
+  /** Whether the log may have more after it. */
+  readonly hasMore: boolean
+}
+
+interface Reading {
+  readonly replies: string[]
+  position: number
+  characters: number
+}
+
+/**
+ * Reads the replies to up to `limit` changes after the event `after`. Throws RESYNC_REQUIRED where the log no longer
+ * has all of these, and UNAVAILABLE while the database is away.
+ */
+export async function readLogPage(
+  feed: Pick<ChangeFeed, 'after' | 'bounds'>,
+  renderer: ChangeRenderer,
+  { after, limit }: { readonly after: number; readonly limit: number },
+): Promise<LogPage> {
+  const reading: Reading = { replies: [], position: after, characters: 0 }
+  const page = (hasMore: boolean) => ({ replies: reading.replies, position: reading.position, hasMore })
+  for (let scanned = 0; scanned < maxScannedRows; scanned += batchSize) {
+    const changes = await feed.after(reading.position, batchSize)
+    // Asked after the changes were read: what is pruned meanwhile is missing among them.
+    if (changes[0]?.event !== reading.position + 1) checkResumable(reading.position, await feed.bounds())
+    const isWhole = await readBatch(reading, changes, renderer, limit)
+    if (changes.length < batchSize && isWhole) return page(false)
+    if (!isWhole || isFull(reading, limit)) return page(true)
+  }
+  return page(true)
+}
+
+function isFull({ replies, characters }: Reading, limit: number): boolean {
+  return replies.length >= limit || characters >= maxCharacters
+}
+
+/** Returns whether all of the changes were read. */
+async function readBatch(
+  reading: Reading,
+  changes: readonly LoggedChange[],
+  renderer: ChangeRenderer,
+  limit: number,
+): Promise<boolean> {
+  let beganAt = performance.now()
+  for (let at = 0; at < changes.length; at += sliceSize) {
+    const slice = changes.slice(at, at + sliceSize)
+    const replies = await Promise.all(slice.map(async change => replyTo(change, renderer)))
+    for (const [index, { event }] of slice.entries()) {
+      if (isFull(reading, limit)) return false
+      reading.position = event
+      const reply = replies[index]
+      if (typeof reply !== 'string') continue
+      reading.replies.push(reply)
+      reading.characters += reply.length
+    }
+    if (performance.now() - beganAt < maxBlockingMs) continue
+    await new Promise(resolve => setImmediate(resolve))
+    beganAt = performance.now()
+  }
+  return true
+}
+
+function replyTo(change: LoggedChange, { topics, render }: ChangeRenderer) {
+  const isWanted = topics.some(
+    ({ kind, collection }) => kind === change.kind && collection === change.collection,
+  )
+  return isWanted ? render(change) : null
+}

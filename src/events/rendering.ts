@@ -1,0 +1,52 @@
+/** Renders the replies of a group, also through an outage of the database. */
+import type { Awaitable } from '../plan/answer.ts'
+import type { LoggedChange } from './change-feed.ts'
+import { isTemporary, type Outage } from './outage.ts'
+import type { Group } from './subscriber.ts'
+
+const defaultRetryLimitMs = 10_000
+
+export interface RenderingParts {
+  readonly outage: Outage
+  /** How long a failed rendering is retried while the database answers other questions. */
+  readonly retryLimitMs: number | undefined
+  readonly hasSubscribers: () => boolean
+}
+
+export class Rendering {
+  readonly #parts: RenderingParts
+
+  constructor(parts: RenderingParts) {
+    this.#parts = parts
+  }
+
+  /** Null where the members may not see the change. Throws or rejects when it can never be rendered. */
+  render(group: Group, change: LoggedChange): Awaitable<string | null> {
+    try {
+      const reply = group.renderer.render(change)
+      return reply instanceof Promise ? reply.catch(error => this.#retry(group, change, error)) : reply
+    } catch (error) {
+      if (isTemporary(error)) return this.#retry(group, change, error)
+      throw error
+    }
+  }
+
+  /** Waits for the database without a limit: subscribers miss nothing by waiting. */
+  async #retry(group: Group, change: LoggedChange, cause: unknown): Promise<string | null> {
+    const { outage, retryLimitMs = defaultRetryLimitMs, hasSubscribers } = this.#parts
+    let error = cause
+    let until = Number.POSITIVE_INFINITY
+    while (isTemporary(error) && performance.now() < until) {
+      outage.report(error)
+      await outage.untilOver(hasSubscribers)
+      if (group.members.size === 0) return null
+      until = Math.min(until, performance.now() + retryLimitMs)
+      try {
+        return await group.renderer.render(change)
+      } catch (again) {
+        error = again
+      }
+    }
+    throw error
+  }
+}

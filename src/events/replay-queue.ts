@@ -1,0 +1,54 @@
+/** Whose turn it is where several subscribers replay: callers in turn, each with all that is at one place of the log. */
+import type { Subscriber } from './subscriber.ts'
+
+/** Subscribers that have replayed up to the same event: they are read for together. */
+export interface Replay {
+  readonly position: number
+  readonly members: Set<Subscriber>
+}
+
+export class ReplayQueue {
+  readonly #byPosition = new Map<number, Replay>()
+  /** By caller, in the order of their turns. */
+  readonly #callers = new Map<string, Set<Replay>>()
+  #turns = 0
+
+  get isEmpty(): boolean {
+    return this.#callers.size === 0
+  }
+
+  add(subscriber: Subscriber): void {
+    const { position } = subscriber
+    const replay = this.#byPosition.get(position) ?? { position, members: new Set() }
+    this.#byPosition.set(position, replay)
+    replay.members.add(subscriber)
+    const replays = this.#callers.get(subscriber.caller) ?? new Set()
+    this.#callers.set(subscriber.caller, replays.add(replay))
+  }
+
+  /**
+   * The next replay of the caller whose turn it is. Its turn counts for all callers that have a part in it.
+   * Every other turn goes to what is nearest to the end, and soon done; the rest to what is furthest behind, which on
+   * its way takes along the caller's others.
+   */
+  take(): Replay | undefined {
+    const [replays] = this.#callers.values()
+    if (!replays) return undefined
+    const [first, ...rest] = replays
+    if (!first) return undefined
+    const isNearer = this.#turns++ % 2 === 0
+    const taken = rest.reduce((best, one) => (one.position > best.position === isNearer ? one : best), first)
+    this.#remove(taken)
+    return taken
+  }
+
+  #remove(replay: Replay): void {
+    this.#byPosition.delete(replay.position)
+    for (const caller of new Set([...replay.members].map(member => member.caller))) {
+      const replays = this.#callers.get(caller)
+      this.#callers.delete(caller)
+      replays?.delete(replay)
+      if (replays && replays.size > 0) this.#callers.set(caller, replays)
+    }
+  }
+}

@@ -1,0 +1,193 @@
+/**
+ * Sends subscribers what they missed: reads the log in batches, in turn for each caller, until a subscriber has all that
+ * the live reader has delivered; then the subscriber joins the live groups at exactly that event.
+ */
+import type { ChangeFeed, LoggedChange } from './change-feed.ts'
+import { isTemporary, type Outage } from './outage.ts'
+import type { Rendering } from './rendering.ts'
+import { type Replay, ReplayQueue } from './replay-queue.ts'
+import { checkResumable } from './resume.ts'
+import { type Group, isWaitedFor, type Subscriber } from './subscriber.ts'
+
+/** Batches end at multiples of this, where replays that began at different events meet. */
+const batchSize = 256
+/** Changes of a batch that are rendered at once. */
+const sliceSize = 16
+/** Batches that are read and rendered at once, of all callers. */
+const maxConcurrentTurns = 2
+/** After this long, a replay lets the event loop do other work. */
+const maxBlockingMs = 5
+
+export interface ReplayParts {
+  readonly feed: ChangeFeed
+  readonly outage: Outage
+  readonly rendering: Rendering
+  readonly hasSubscribers: () => boolean
+  /** Up to which event the live reader has delivered. */
+  readonly livePosition: () => number
+  /** Moves the subscriber to the live groups, where what comes is held until `startLive`. */
+  readonly joinLive: (subscriber: Subscriber) => void
+  readonly leaveLive: (subscriber: Subscriber) => void
+  /** Ends subscriptions that can never get what they miss. */
+  readonly fail: (subscribers: Iterable<Subscriber>, error: unknown) => void
+}
+
+interface Batch {
+  readonly changes: readonly LoggedChange[]
+  /** Everything up to this event is in `changes`. */
+  readonly until: number
+  /** Whether the log had nothing after it. */
+  readonly isNewest: boolean
+}
+
+export class Replays {
+  readonly #parts: ReplayParts
+  readonly #queue = new ReplayQueue()
+  #turns = 0
+
+  constructor(parts: ReplayParts) {
+    this.#parts = parts
+  }
+
+  /** Sends the subscriber what came after its position. */
+  add(subscriber: Subscriber): void {
+    this.#queue.add(subscriber)
+    this.#next()
+  }
+
+  #next(): void {
+    if (this.#turns >= maxConcurrentTurns || this.#queue.isEmpty) return
+    this.#turns++
+    setImmediate(async () => {
+      const replay = this.#queue.take()
+      if (replay) await this.#turn(replay)
+      this.#turns--
+      this.#next()
+    })
+  }
+
+  async #turn({ position, members }: Replay): Promise<void> {
+    const { livePosition, joinLive, outage, hasSubscribers, fail } = this.#parts
+    try {
+      const batch = await this.#read(position)
+      if (batch.isNewest && livePosition() <= batch.until) {
+        for (const member of members) if (member.isOpen) joinLive(member)
+      }
+      await new BatchDelivery(this.#parts, members, later => this.add(later)).deliver(batch.changes)
+      for (const member of members) if (member.isOpen) this.#proceed(member, batch.until)
+    } catch (error) {
+      if (!isTemporary(error)) return void fail(members, error)
+      outage.report(error)
+      await outage.untilOver(hasSubscribers)
+      for (const member of members) if (member.isOpen) this.add(member)
+    }
+  }
+
+  async #read(position: number): Promise<Batch> {
+    const { feed } = this.#parts
+    const found = await feed.after(position, batchSize)
+    if (found[0]?.event !== position + 1) checkResumable(position, await feed.bounds())
+    const end = position - (position % batchSize) + batchSize
+    const changes = found.filter(({ event }) => event <= end)
+    const isNewest = found.length < batchSize && changes.length === found.length
+    return { changes, until: isNewest ? (changes.at(-1)?.event ?? position) : end, isNewest }
+  }
+
+  #proceed(member: Subscriber, until: number): void {
+    member.pass(until)
+    if (member.isHeld && member.startLive()) return
+    if (member.isHeld) this.#parts.leaveLive(member)
+    this.add(member)
+  }
+}
+
+/** Sends one batch to the members of one replay. */
+class BatchDelivery {
+  readonly #parts: ReplayParts
+  readonly #members: Set<Subscriber>
+  readonly #resume: (subscriber: Subscriber) => void
+  #beganAt = performance.now()
+
+  /** A member whose client is slow leaves `members`; `resume` is called once the client keeps up. */
+  constructor(parts: ReplayParts, members: Set<Subscriber>, resume: (subscriber: Subscriber) => void) {
+    this.#parts = parts
+    this.#members = members
+    this.#resume = resume
+  }
+
+  async deliver(changes: readonly LoggedChange[]): Promise<void> {
+    for (let at = 0; at < changes.length && this.#members.size > 0; at += sliceSize) {
+      await this.#deliverSlice(changes.slice(at, at + sliceSize))
+    }
+  }
+
+  /** Members that change their group meanwhile get it by their new rights. */
+  async #deliverSlice(slice: readonly LoggedChange[]): Promise<void> {
+    const pending = new Set(this.#members)
+    while (pending.size > 0) {
+      for (const [group, waiting] of byGroup(pending)) {
+        for (const member of await this.#deliverTo(group, waiting, slice)) pending.delete(member)
+        await this.#pause()
+      }
+      for (const member of pending) if (!member.isOpen) pending.delete(member)
+    }
+  }
+
+  /** Returns the members that have got what is theirs. */
+  async #deliverTo(
+    group: Group,
+    waiting: readonly Subscriber[],
+    slice: readonly LoggedChange[],
+  ): Promise<readonly Subscriber[]> {
+    const { rendering, fail } = this.#parts
+    const wanted = slice.filter(change => isWaitedFor(change, group))
+    try {
+      const replies = await Promise.all(wanted.map(async change => rendering.render(group, change)))
+      const same = waiting.filter(member => member.group === group)
+      for (const member of same) this.#send(member, wanted, replies)
+      return same
+    } catch (error) {
+      const same = waiting.filter(member => member.group === group)
+      fail(same, error)
+      return same
+    }
+  }
+
+  #send(member: Subscriber, changes: readonly LoggedChange[], replies: readonly (string | null)[]): void {
+    for (const [at, { event }] of changes.entries()) {
+      const reply = replies[at]
+      if (typeof reply !== 'string') continue
+      member.sendNow(event, reply)
+      if (!member.isOpen) return
+      const keptUp = member.sink.keptUp?.()
+      if (keptUp) return void this.#park(member, keptUp)
+    }
+  }
+
+  /** The others need not wait for it. */
+  #park(member: Subscriber, keptUp: Promise<void>): void {
+    this.#members.delete(member)
+    if (member.isHeld) this.#parts.leaveLive(member)
+    keptUp.then(() => {
+      if (member.isOpen) this.#resume(member)
+    })
+  }
+
+  async #pause(): Promise<void> {
+    if (performance.now() - this.#beganAt < maxBlockingMs) return
+    await new Promise(resolve => setImmediate(resolve))
+    this.#beganAt = performance.now()
+  }
+}
+
+function byGroup(subscribers: Iterable<Subscriber>): Map<Group, Subscriber[]> {
+  const groups = new Map<Group, Subscriber[]>()
+  for (const subscriber of subscribers) {
+    const { group } = subscriber
+    if (!group) continue
+    const members = groups.get(group)
+    if (members) members.push(subscriber)
+    else groups.set(group, [subscriber])
+  }
+  return groups
+}

@@ -1,0 +1,28 @@
+/** From which event a client may resume. */
+import { ApiError } from '../errors.ts'
+import type { FeedBounds } from './change-feed.ts'
+
+const eventIdPattern = /^(0|[1-9]\d{0,15})$/
+
+/** The number that an event id stands for, e.g. 1042 for `"1042"`; undefined for what is no event id. */
+export function eventNumber(id: string): number | undefined {
+  const number = eventIdPattern.test(id) ? Number(id) : Number.NaN
+  return Number.isSafeInteger(number) ? number : undefined
+}
+
+/** Throws RESYNC_REQUIRED where the log cannot tell everything that came after the event. */
+export function checkResumable(after: number, bounds: FeedBounds): void {
+  const { pruned, drawn } = bounds
+  if (after < pruned) {
+    throw new ApiError(
+      'RESYNC_REQUIRED',
+      `Events up to ${pruned} are no longer kept, so nothing can be resumed after ${after}. Read the items again, then listen.`,
+    )
+  }
+  if (after > drawn) {
+    throw new ApiError(
+      'RESYNC_REQUIRED',
+      `There is no event ${after} yet: the newest is ${drawn}. Read the items again, then listen.`,
+    )
+  }
+}

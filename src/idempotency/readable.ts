@@ -1,0 +1,58 @@
+/** Which items a caller may read, by its present rights. */
+import { ApiError, type ErrorCode } from '../errors.ts'
+import type { ListShape } from '../plan/plan.ts'
+import type { Run } from '../plan/run.ts'
+import { listShape, where } from '../plan/system-plans.ts'
+import type { Principal } from '../principal.ts'
+import type { ShownItem } from './transaction.ts'
+
+/** Of the guard: the caller may read no item of the collection, or not its id. */
+const refusals: ReadonlySet<ErrorCode> = new Set([
+  'BAD_REQUEST',
+  'UNAUTHORIZED',
+  'FORBIDDEN',
+  'INSUFFICIENT_SCOPE',
+  'NOT_FOUND',
+])
+
+const shapes = new Map<string, ListShape>()
+
+/** One per collection, because each shape is compiled once. */
+function shapeOf(collection: string): ListShape {
+  const made = shapes.get(collection) ?? listShape(collection, ['id'], where('id', 'in'))
+  shapes.set(collection, made)
+  return made
+}
+
+async function readableIds(
+  run: Run,
+  principal: Principal,
+  collection: string,
+  ids: readonly number[],
+): Promise<ReadonlySet<number>> {
+  try {
+    const plan = { shape: shapeOf(collection), args: [0, ids.length, [...ids]] }
+    const { text } = await run.list(plan, principal)
+    const found: readonly { readonly id: number }[] = JSON.parse(text ?? '[]')
+    return new Set(found.map(({ id }) => id))
+  } catch (error) {
+    if (error instanceof ApiError && refusals.has(error.code)) return new Set()
+    throw error
+  }
+}
+
+/** Those that do not exist any more, or that the caller may not read. */
+export async function unreadable(
+  run: Run,
+  principal: Principal,
+  items: readonly ShownItem[],
+): Promise<readonly ShownItem[]> {
+  const byCollection = Map.groupBy(items, ({ collection }) => collection)
+  const hidden: ShownItem[] = []
+  for (const [collection, each] of byCollection) {
+    const ids = [...new Set(each.map(({ id }) => id))]
+    const readable = await readableIds(run, principal, collection, ids)
+    hidden.push(...each.filter(({ id }) => !readable.has(id)))
+  }
+  return hidden
+}

@@ -1,0 +1,91 @@
+/** `GET /api/v1/events`: the log of changes as JSON, with long poll, and as server-sent events. */
+import type { Call, Reply } from '../../call.ts'
+import { ApiError } from '../../errors.ts'
+import type { ChangeFeed } from '../../events/change-feed.ts'
+import type { CredentialHeaders } from '../../events/credential-monitor.ts'
+import { eventRequest } from '../../events/event-request.ts'
+import type { Events } from '../../events/events.ts'
+import { readLogPage } from '../../events/log-page.ts'
+import { createEventViews } from '../../events/show-event.ts'
+import type { Model } from '../../model/model.ts'
+import { quoted } from '../../plan/names.ts'
+import type { Run } from '../../plan/run.ts'
+import type { Principal } from '../../principal.ts'
+import { readAccept } from '../accept.ts'
+import type { CollectionViews } from '../query/collection-view.ts'
+import { jsonEvents, pageReply, streamedEvents, streamHeaders } from './form.ts'
+import { parsePosition } from './position.ts'
+import { parseEventsQuery } from './query.ts'
+import { streamEvents } from './stream.ts'
+import { waitForEvents } from './wait.ts'
+
+/** The connection of a caller who listens. */
+export interface EventClient {
+  /** What is checked again while it listens; undefined: nobody is signed in. */
+  readonly credential: CredentialHeaders | undefined
+  readonly address: string
+  /** Calls `listener` once when the client has gone, or has ended its side. Returns what stops that. */
+  onGone(listener: () => void): () => void
+}
+
+export interface EventsParts {
+  readonly events: Events
+  readonly feed: ChangeFeed
+  readonly clientOf: (call: Call, principal: Principal) => EventClient
+  /** Of one event stream; a reader that is further behind is cut off. */
+  readonly maxBufferedBytes: number
+}
+
+export interface EventsHandlerParts extends EventsParts {
+  readonly model: Model
+  readonly run: Run
+  readonly viewsOf: (access: Principal['access']) => CollectionViews
+}
+
+/** Throws or rejects with an `ApiError`. */
+export type EventsHandler = (call: Call, principal: Principal) => Promise<Reply>
+
+export function createEventsHandler(parts: EventsHandlerParts): EventsHandler {
+  const { model, run, viewsOf } = parts
+  const views = createEventViews(model, run)
+  return async (call, principal) => {
+    const query = parseEventsQuery({ model, principal, views: viewsOf(principal.access) }, call.query)
+    const { json, eventStream } = readAccept(call.headers.accept)
+    if (!json && !eventStream) throw notAcceptable()
+    const request = eventRequest(model, views, query, eventStream ? streamedEvents : jsonEvents)
+    const renderer = request.rendererFor(principal)
+    if (!eventStream) return pageReply(await readPage())
+    const after = lastEventId(call) ?? query.after
+    if (call.method === 'HEAD') return { status: 200, headers: streamHeaders, body: null }
+    return streamEvents(parts, { request, principal, client: parts.clientOf(call, principal), after })
+
+    async function readPage() {
+      const after = query.after ?? (await parts.feed.bounds()).drawn
+      const page = await readLogPage(parts.feed, renderer, { after, limit: query.limit })
+      const waits =
+        page.replies.length === 0 && !page.hasMore && query.waitSeconds > 0 && call.method !== 'HEAD'
+      if (!waits) return page
+      const client = parts.clientOf(call, principal)
+      return waitForEvents(parts, { ...query, request, principal, client, after: page.position })
+    }
+  }
+}
+
+function notAcceptable(): ApiError {
+  return new ApiError(
+    'NOT_ACCEPTABLE',
+    'The answer is application/json or text/event-stream, which the Accept header leaves out.',
+  )
+}
+
+/** What a browser sends when it reconnects. It resends the URL too, so this is newer than `after`. */
+function lastEventId({ headers }: Call): number | undefined {
+  const id = headers['last-event-id']
+  if (id === undefined || id === '') return undefined
+  const position = parsePosition(String(id))
+  if (position !== undefined) return position
+  throw new ApiError(
+    'BAD_REQUEST',
+    `The header Last-Event-ID must be the id of an event, not ${quoted(String(id))}.`,
+  )
+}

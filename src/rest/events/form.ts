@@ -1,0 +1,50 @@
+/** Events as responses contain them. */
+import type { Reply } from '../../call.ts'
+import { ApiError } from '../../errors.ts'
+import type { EventForm } from '../../events/event-request.ts'
+import { eventStreamHeaders } from '../../events/event-stream.ts'
+import { vary } from '../reply/headers.ts'
+
+export const jsonEvents: EventForm = { name: 'json', render: ({ text }) => text }
+
+/** One block of an event stream (HTML Living Standard, 9.2.6). JSON text has no line ends. */
+export const streamedEvents: EventForm = {
+  name: 'stream',
+  render: ({ type, text }, event) => `id: ${event}\nevent: ${type}\ndata: ${text}\n\n`,
+}
+
+/** Ignored by readers. */
+export const comment = ':\n\n'
+
+/** Sets the id from which a reader resumes, and is no event: a block without data is not dispatched (9.2.6). */
+export function positionBlock(event: number): string {
+  return `:\nid: ${event}\n\n`
+}
+
+/**
+ * Tells the reader to read its lists again. The id is the newest event's: a browser reconnects by itself, and then goes
+ * on from here instead of being told the same again.
+ */
+export function resyncBlock({ code, message }: ApiError, newest: number): string {
+  const data = JSON.stringify({ error: { code, message } })
+  return `id: ${newest}\nevent: resync_required\ndata: ${data}\n\n`
+}
+
+export interface ShownPage {
+  readonly replies: readonly string[]
+  readonly position: number
+  readonly hasMore: boolean
+}
+
+export const streamHeaders = [...eventStreamHeaders, 'Vary', vary]
+
+const pageHeaders = ['Content-Type', 'application/json', 'Cache-Control', 'no-store', 'Vary', vary]
+
+export function pageReply({ replies, position, hasMore }: ShownPage): Reply {
+  const meta = JSON.stringify({ next_after: String(position), has_more: hasMore })
+  return { status: 200, headers: pageHeaders, body: `{"data":[${replies.join(',')}],"meta":${meta}}` }
+}
+
+export function isResync(error: unknown): error is ApiError {
+  return error instanceof ApiError && error.code === 'RESYNC_REQUIRED'
+}

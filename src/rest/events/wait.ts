@@ -1,0 +1,114 @@
+/** Long poll: the reply waits until there is an event for the caller. */
+import type { ConnectedClient } from '../../events/credential-monitor.ts'
+import type { Subscription } from '../../events/hub.ts'
+import type { SubscriptionRequest } from '../../events/subscriber.ts'
+import type { Principal } from '../../principal.ts'
+import type { EventClient, EventsParts } from './events.ts'
+import type { ShownPage } from './form.ts'
+
+export interface Wait {
+  readonly request: SubscriptionRequest
+  readonly principal: Principal
+  readonly client: EventClient
+  readonly after: number
+  readonly limit: number
+  readonly waitSeconds: number
+}
+
+/**
+ * Resolves with the first events after `after`, with none when the time is over, when the client has gone, or when the
+ * service stops. Throws RATE_LIMITED where too many connections of the caller wait already; rejects when its credential
+ * ends or its rights no longer suffice.
+ */
+export function waitForEvents({ events }: EventsParts, wait: Wait): Promise<ShownPage> {
+  const release = events.connectionQuota.take(wait.principal)
+  return new Promise<ShownPage>((resolve, reject) =>
+    new Waiting(wait, events, resolve, reject).start(),
+  ).finally(release)
+}
+
+class Waiting {
+  readonly #wait: Wait
+  readonly #events: EventsParts['events']
+  readonly #resolve: (page: ShownPage) => void
+  readonly #reject: (error: unknown) => void
+  readonly #client: ConnectedClient & { principal: Principal }
+  readonly #timer: NodeJS.Timeout
+  readonly #offGone: () => void
+  readonly #replies: string[] = []
+  #last: number
+  #subscription: Subscription | undefined
+  #isOver = false
+
+  constructor(
+    wait: Wait,
+    events: EventsParts['events'],
+    resolve: (page: ShownPage) => void,
+    reject: (error: unknown) => void,
+  ) {
+    this.#wait = wait
+    this.#events = events
+    this.#resolve = resolve
+    this.#reject = reject
+    this.#last = wait.after
+    this.#client = {
+      credential: wait.client.credential,
+      address: wait.client.address,
+      principal: wait.principal,
+      changePrincipal: changed => this.#changePrincipal(changed),
+      disconnect: error => this.#fail(error),
+    }
+    this.#timer = setTimeout(() => this.#finish(), wait.waitSeconds * 1000).unref()
+    this.#offGone = wait.client.onGone(() => this.#finish())
+  }
+
+  async start(): Promise<void> {
+    const { request, principal, after } = this.#wait
+    const sink = {
+      next: (reply: string, event: number) => this.#take(reply, event),
+      end: (error: unknown) => (error === undefined ? this.#finish() : this.#fail(error)),
+    }
+    try {
+      this.#subscription = await this.#events.hub.subscribe(request, principal, sink, { after })
+    } catch (error) {
+      return this.#fail(error)
+    }
+    if (this.#isOver) this.#subscription.close()
+    else this.#events.credentials.add(this.#client)
+  }
+
+  #changePrincipal(changed: Principal): void {
+    this.#client.principal = changed
+    this.#subscription?.changePrincipal(changed)
+  }
+
+  /** Events that come together are replied together. */
+  #take(reply: string, event: number): void {
+    if (this.#isOver) return
+    this.#last = event
+    this.#replies.push(reply)
+    if (this.#replies.length === this.#wait.limit) this.#finish()
+    else if (this.#replies.length === 1) setImmediate(() => this.#finish())
+  }
+
+  #finish(): void {
+    if (!this.#end()) return
+    const isFull = this.#replies.length === this.#wait.limit
+    const looked = isFull ? this.#last : Math.max(this.#last, this.#subscription?.position ?? 0)
+    this.#resolve({ replies: this.#replies, position: looked, hasMore: isFull })
+  }
+
+  #fail(error: unknown): void {
+    if (this.#end()) this.#reject(error)
+  }
+
+  #end(): boolean {
+    if (this.#isOver) return false
+    this.#isOver = true
+    clearTimeout(this.#timer)
+    this.#offGone()
+    this.#events.credentials.remove(this.#client)
+    this.#subscription?.close()
+    return true
+  }
+}

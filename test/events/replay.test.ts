@@ -1,0 +1,214 @@
+/** Resuming from an event: what was missed comes first, then what is live; nothing is lost, doubled or out of order. */
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { ApiError } from '../../src/errors.ts'
+import type { ChangeFeed } from '../../src/events/change-feed.ts'
+import { Hub } from '../../src/events/hub.ts'
+import type { ReplySink } from '../../src/events/subscriber.ts'
+import { type Principal, user } from '../../src/principal.ts'
+import { until } from '../transports/service.ts'
+import { stubFeed, stubRequest } from './stub.ts'
+
+const ada = user(1, 'user', 'all')
+const ben = user(2, 'user', 'all')
+
+interface Fixture {
+  /** Before each answer of the log, and before each reply; undefined: they come at once. */
+  readonly answer?: () => Promise<unknown>
+  readonly render?: () => Promise<unknown>
+}
+
+function fixture({ answer, render }: Fixture = {}) {
+  const stub = stubFeed()
+  /** Where the log was read from. */
+  const reads: number[] = []
+  let rendered = 0
+  const feed: ChangeFeed = {
+    ...stub,
+    last: () => (answer ? answer().then(() => stub.last()) : stub.last()),
+    bounds: () => (answer ? answer().then(() => stub.bounds()) : stub.bounds()),
+    after(event, limit) {
+      reads.push(event)
+      return answer ? answer().then(() => stub.after(event, limit)) : stub.after(event, limit)
+    },
+  }
+  const request = stubRequest(({ row }) => {
+    rendered++
+    return render ? render().then(() => row) : row
+  })
+  const hub = new Hub({ feed, beforeDelivery: () => undefined, onFault: error => assert.fail(String(error)) })
+  const subscribe = async (after?: number, principal: Principal = ada, sink: Partial<ReplySink> = {}) => {
+    const got: number[] = []
+    const ends: unknown[] = []
+    const subscription = await hub.subscribe(
+      request,
+      principal,
+      { next: (_reply, event) => void got.push(event), end: error => void ends.push(error), ...sink },
+      { after },
+    )
+    return { got, ends, subscription }
+  }
+  return { stub, hub, subscribe, reads, rendered: () => rendered }
+}
+
+const commit = (stub: ReturnType<typeof stubFeed>, count: number) =>
+  stub.commit(...Array.from({ length: count }, () => ({})))
+const pause = () => new Promise(resolve => setTimeout(resolve, Math.random() * 3))
+const numbers = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, at) => from + at)
+
+const kinds: readonly (readonly [string, Fixture])[] = [
+  ['a log that answers at once', {}],
+  ['a log and replies that take a while', { answer: pause, render: pause }],
+]
+
+for (const [what, parts] of kinds) {
+  describe(what, () => {
+    test('what was missed comes in order, then what is live, also where both happen at once', async () => {
+      const { stub, hub, subscribe } = fixture(parts)
+      commit(stub, 700)
+      const starts = [0, 1, 255, 256, 257, 511, 699, 700, undefined]
+      const all = await Promise.all(starts.map(after => subscribe(after)))
+      for (let round = 0; round < 60; round++) {
+        commit(stub, 1 + (round % 7))
+        await pause()
+      }
+      const last = stub.log.length
+      await until(() => all.every(({ got }) => got.at(-1) === last))
+      for (const [at, { got, ends }] of all.entries()) {
+        assert.deepEqual(ends, [])
+        assert.deepEqual(got, numbers((starts[at] ?? got[0] ?? 0) + (starts[at] === undefined ? 0 : 1), last))
+      }
+      assert.ok((all.at(-1)?.got[0] ?? 0) > 700)
+      await until(() => all.every(({ subscription }) => subscription.position === last))
+      for (const { subscription } of all) subscription.close()
+      assert.equal(hub.size, 0)
+    })
+
+    test('rights that change during a replay count from the next event on, and none comes twice', async () => {
+      const { stub, subscribe } = fixture(parts)
+      commit(stub, 600)
+      const changed: number[] = []
+      const { got, subscription } = await subscribe(0, ada, {
+        next: (_reply, event) => {
+          got.push(event)
+          if (event % 50 !== 0) return
+          subscription.changePrincipal(event % 100 === 0 ? ada : ben)
+          changed.push(event)
+        },
+      })
+      commit(stub, 100)
+      await until(() => got.at(-1) === 700)
+      assert.deepEqual(got, numbers(1, 700))
+      assert.ok(changed.length > 10)
+      subscription.close()
+    })
+
+    test('a subscription that is closed during its replay gets nothing more', async () => {
+      const { stub, hub, subscribe } = fixture(parts)
+      commit(stub, 600)
+      const { got, subscription } = await subscribe(0, ada, {
+        next: (_reply, event) => {
+          got.push(event)
+          if (event === 20) subscription.close()
+        },
+      })
+      const other = await subscribe(300)
+      await until(() => other.got.at(-1) === 600)
+      assert.equal(got.at(-1), 20)
+      other.subscription.close()
+      assert.equal(hub.size, 0)
+    })
+  })
+}
+
+describe('an event from which nothing can be resumed', () => {
+  const isRefused = (error: unknown) => error instanceof ApiError && error.code === 'RESYNC_REQUIRED'
+
+  test('is refused before anything is sent', async () => {
+    const { stub, hub, subscribe } = fixture()
+    commit(stub, 10)
+    stub.pruned = 4
+    await assert.rejects(subscribe(3), isRefused)
+    await assert.rejects(subscribe(11), isRefused)
+    assert.equal(hub.size, 0)
+    const resumed = await subscribe(4)
+    await until(() => resumed.got.length === 6)
+    resumed.subscription.close()
+  })
+
+  test('ends a replay that is overtaken by the pruning', async () => {
+    const drained = Promise.withResolvers<void>()
+    let isSlow = true
+    const { stub, hub, subscribe } = fixture()
+    commit(stub, 600)
+    const { got, ends } = await subscribe(0, ada, {
+      keptUp: () => (isSlow ? drained.promise : undefined),
+    })
+    await until(() => got.length === 1)
+    stub.pruned = 300
+    stub.log.splice(0, 300)
+    isSlow = false
+    drained.resolve()
+    await until(() => ends.length === 1)
+    assert.ok(isRefused(ends[0]), String(ends[0]))
+    assert.deepEqual(got, [1])
+    assert.equal(hub.size, 0)
+  })
+})
+
+describe('a client that is slow', () => {
+  test('is sent no more than it takes, and holds nobody up', async () => {
+    const { stub, subscribe } = fixture()
+    commit(stub, 1000)
+    const waits: PromiseWithResolvers<void>[] = []
+    const slow = await subscribe(0, ada, {
+      keptUp() {
+        if (slow.got.length % 100 !== 0) return undefined
+        const wait = Promise.withResolvers<void>()
+        waits.push(wait)
+        return wait.promise
+      },
+    })
+    const quick = await subscribe(0)
+    await until(() => quick.got.at(-1) === 1000)
+    assert.deepEqual(slow.got, numbers(1, 100))
+    assert.equal(slow.subscription.position, 100)
+    for (let taken = 1; taken < 10; taken++) {
+      waits.shift()?.resolve()
+      await until(() => slow.got.length === 100 * (taken + 1))
+    }
+    commit(stub, 1)
+    waits.shift()?.resolve()
+    await until(() => slow.got.length === 1001)
+    assert.deepEqual(slow.got, numbers(1, 1001))
+    slow.subscription.close()
+    quick.subscription.close()
+  })
+})
+
+describe('many that resume at once', () => {
+  test('from the same event are read and rendered for once', async () => {
+    const { stub, subscribe, reads, rendered } = fixture()
+    commit(stub, 2000)
+    const all = await Promise.all(Array.from({ length: 200 }, () => subscribe(10)))
+    await until(() => all.every(({ got }) => got.at(-1) === 2000))
+    for (const { got } of all) assert.deepEqual(got, numbers(11, 2000))
+    assert.ok(reads.length < 60, `${reads.length} reads`)
+    assert.ok(rendered() < 10_000, `${rendered()} renderings`)
+    for (const { subscription } of all) subscription.close()
+  })
+
+  test('of one caller do not hold up another caller, nor what is live', async () => {
+    const { stub, subscribe } = fixture()
+    commit(stub, 100_000)
+    const many = await Promise.all(
+      Array.from({ length: 50 }, (_, at) => subscribe(at * 300, user(1, `role ${at}`, 'all'))),
+    )
+    const live = await subscribe(undefined, ben)
+    const other = await subscribe(99_000, ben)
+    commit(stub, 10)
+    await until(() => other.got.length === 1010 && live.got.length === 10)
+    assert.ok(many.filter(({ got }) => got.at(-1) === 100_010).length < 5)
+    for (const { subscription } of [...many, live, other]) subscription.close()
+  })
+})

@@ -1,0 +1,248 @@
+/** What one listener is told of a change. */
+import assert from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+import type { LoggedChange } from '../../src/events/change-feed.ts'
+import { type EventFilter, firstFilterParam } from '../../src/events/event-shapes.ts'
+import { createEventViews, type EventViews } from '../../src/events/show-event.ts'
+import { anyone, collection, field, model, owner, relation, role, text, users } from '../../src/index.ts'
+import { checkModel } from '../../src/model/check.ts'
+import { createGuard } from '../../src/plan/guard.ts'
+import type { Run } from '../../src/plan/run.ts'
+import { anonymous, app, type Principal, system, user } from '../../src/principal.ts'
+import { createRun } from '../../src/serve/store.ts'
+import { openSqlite, type SqliteStore } from '../../src/store/sqlite.ts'
+import { loggedChange } from './stub.ts'
+
+const declared = checkModel(
+  model({
+    users: users({ access: { read: owner('id').or(role('admin')) } }),
+    notes: collection({
+      fields: {
+        title: text(),
+        state: text(),
+        secret: text({ optional: true, access: { read: owner('author_id').or(role('admin')) } }),
+        admins: text({ optional: true, access: { read: role('admin') } }),
+        author_id: relation('users', { inverse: 'notes' }),
+      },
+      access: {
+        read: field('state').eq('public').or(owner('author_id')).or(role('admin')),
+        create: anyone,
+        update: anyone,
+        delete: anyone,
+      },
+    }),
+  }),
+)
+
+let store: SqliteStore
+let run: Run
+let views: EventViews
+before(async () => {
+  store = openSqlite(declared, { file: ':memory:' })
+  run = createRun(createGuard(declared), store)
+  views = createEventViews(declared, run)
+  for (const name of ['ada', 'bob']) {
+    const set = ['name', 'email'].map((field, param) => ({ field, param }))
+    const shape = { kind: 'create', collection: 'users', set, computed: [], select: [] } as const
+    await run.write({ shape, args: [name, `${name}@example.com`] }, system)
+  }
+})
+after(() => store.close())
+
+const { at } = loggedChange({})
+const ada = user(1, 'user', 'all')
+const bob = user(2, 'user', 'all')
+const admin = user(3, 'admin', 'all')
+const guest = anonymous('192.0.2.1')
+
+type Row = Readonly<Record<string, unknown>>
+const note: Row = {
+  id: 7,
+  title: 'a',
+  state: 'public',
+  secret: 's',
+  admins: 'x',
+  author_id: 1,
+  created_at: at,
+}
+const created = (row: Row = note, rest: Partial<LoggedChange> = {}): LoggedChange => ({
+  ...loggedChange({}),
+  collection: 'notes',
+  event: 1042,
+  id: 7,
+  row: JSON.stringify(row),
+  userId: 1,
+  ...rest,
+})
+const updated = (patch: Row, row: Row = note, rest: Partial<LoggedChange> = {}): LoggedChange =>
+  created(
+    { ...row, ...patch },
+    { kind: 'updated', before: JSON.stringify(row), changed: Object.keys(patch), ...rest },
+  )
+
+async function seen(change: LoggedChange, principal: Principal, filter?: EventFilter): Promise<unknown> {
+  const shown = await views.show(change, principal, filter)
+  if (shown === null) return null
+  const event = JSON.parse(shown.text)
+  assert.equal(shown.type, event.type)
+  return event
+}
+const head = { id: '1042', created_at: at, collection: 'notes', item_id: 7 }
+const actor = { user_id: 1, app_id: null }
+
+describe('a created item', () => {
+  it('is shown with the fields that the listener reads, and the actor where that user is readable', async () => {
+    const type = 'note.created'
+    const data = { id: 7, title: 'a', state: 'public', secret: 's', author_id: 1, created_at: at }
+    assert.deepEqual(await seen(created(), ada), { ...head, type, actor, data })
+    assert.deepEqual(await seen(created(), bob), { ...head, type, data: { ...data, secret: null } })
+    assert.deepEqual(await seen(created(), admin), { ...head, type, actor, data: { ...note } })
+    const { secret: _, ...open } = data
+    assert.deepEqual(await seen(created(), guest), { ...head, type, data: open })
+  })
+
+  it('has its keys in the documented order', async () => {
+    const { text } = (await views.show(updated({ title: 'b' }), ada)) ?? { text: '' }
+    const keys = ['id', 'type', 'created_at', 'collection', 'item_id', 'actor', 'changed', 'data']
+    assert.deepEqual(Object.keys(JSON.parse(text)), keys)
+  })
+
+  it('tells through which app it was made', async () => {
+    const event = (await seen(created(note, { appId: 5 }), ada)) as { actor: unknown }
+    assert.deepEqual(event.actor, { user_id: 1, app_id: 5 })
+  })
+
+  it('is not shown to whom the row is hidden, nor without the scope', async () => {
+    assert.equal(await seen(created({ ...note, state: 'draft' }), bob), null)
+    assert.equal(await seen(created(), user(1, 'user', new Set(['read:user']))), null)
+    assert.equal(await seen(created(), app('c', new Set(['openid']))), null)
+  })
+
+  it('hides the actor without the scope to read users', async () => {
+    const event = (await seen(created(), user(1, 'user', new Set(['read:note'])))) as Row
+    assert.equal('actor' in event, false)
+  })
+
+  it('is nothing in a collection that is not there any more', async () => {
+    assert.equal(await seen(created(note, { collection: 'gone' }), admin), null)
+  })
+})
+
+describe('an updated item', () => {
+  it('names the changed fields that the listener reads', async () => {
+    const event = (await seen(updated({ title: 'b', secret: 't', admins: 'y' }), ada)) as Row
+    assert.equal(event.type, 'note.updated')
+    assert.deepEqual(event.changed, ['title', 'secret'])
+    const forBob = (await seen(updated({ title: 'b', secret: 't', admins: 'y' }), bob)) as Row
+    assert.deepEqual(forBob.changed, ['title'])
+  })
+
+  it('is not sent where only hidden fields changed', async () => {
+    assert.equal(await seen(updated({ admins: 'y' }), ada), null)
+    assert.equal(await seen(updated({ secret: 't' }), bob), null)
+    assert.notEqual(await seen(updated({ secret: 't' }), ada), null)
+  })
+
+  it('is a deletion without values to whom it takes the row away', async () => {
+    const type = 'note.deleted'
+    assert.deepEqual(await seen(updated({ state: 'draft' }), bob), { ...head, type, data: null })
+    assert.equal(((await seen(updated({ state: 'draft' }), ada)) as Row).type, 'note.updated')
+    assert.equal(await seen(updated({ title: 'b' }, { ...note, state: 'draft' }), bob), null)
+  })
+
+  it('names every field to whom it brings the row', async () => {
+    const event = (await seen(updated({ state: 'public' }, { ...note, state: 'draft' }), bob)) as Row
+    assert.equal(event.type, 'note.updated')
+    assert.deepEqual(event.changed, ['id', 'title', 'state', 'secret', 'author_id', 'created_at'])
+  })
+
+  it('says that a field came into view, or left it, by what a read would say', async () => {
+    const given = (await seen(updated({ author_id: 2 }), bob)) as Row
+    assert.deepEqual(given.changed, ['secret', 'author_id'])
+    const taken = (await seen(updated({ author_id: 2 }), ada)) as Row
+    assert.deepEqual(taken.changed, ['secret', 'author_id'])
+    assert.equal((taken.data as Row).secret, null)
+  })
+
+  it('without a known row before names what is certain, and is nothing where the row is hidden', async () => {
+    const blind = { before: null }
+    const event = (await seen(updated({ title: 'b', secret: null, admins: 'y' }, note, blind), ada)) as Row
+    assert.deepEqual(event.changed, ['title'])
+    assert.equal(await seen(updated({ admins: 'y' }, note, blind), ada), null)
+    assert.equal(await seen(updated({ state: 'draft' }, note, blind), bob), null)
+  })
+
+  it('gives changes that are alike their own numbers', async () => {
+    const first = (await seen(updated({ title: 'b' }), bob)) as Row
+    const second = (await seen(updated({ title: 'b' }, note, { event: 1044 }), bob)) as Row
+    assert.deepEqual([first.id, second.id], ['1042', '1044'])
+  })
+})
+
+describe('a deleted item', () => {
+  const deleted = (row: Row = note) => created(row, { kind: 'deleted' })
+
+  it('is shown as it was, to those who could see it', async () => {
+    const event = (await seen(deleted(), bob)) as Row
+    assert.equal(event.type, 'note.deleted')
+    assert.deepEqual(event.data, {
+      id: 7,
+      title: 'a',
+      state: 'public',
+      secret: null,
+      author_id: 1,
+      created_at: at,
+    })
+    assert.equal('changed' in event, false)
+    assert.equal(await seen(deleted({ ...note, state: 'draft' }), bob), null)
+  })
+})
+
+describe('a filter', () => {
+  const where = (name: string, value: string): EventFilter => ({
+    filter: { kind: 'compare', field: name, operator: 'eq', param: firstFilterParam },
+    args: [value],
+  })
+
+  it('is part of the view: an update that leaves it is a deletion without values', async () => {
+    assert.equal(((await seen(created(), bob, where('title', 'a'))) as Row).type, 'note.created')
+    assert.equal(await seen(created(), bob, where('title', 'b')), null)
+    const change = updated({ title: 'b' })
+    assert.deepEqual(await seen(change, bob, where('title', 'a')), {
+      ...head,
+      type: 'note.deleted',
+      data: null,
+    })
+    const entered = (await seen(change, bob, where('title', 'b'))) as Row
+    assert.deepEqual([entered.type, entered.changed], ['note.updated', ['title']])
+    assert.equal(await seen(change, bob, where('title', 'c')), null)
+  })
+
+  it('finds nothing by a value that is hidden in this row', async () => {
+    assert.equal(await seen(created(), bob, where('secret', 's')), null)
+    assert.notEqual(await seen(created(), ada, where('secret', 's')), null)
+    assert.equal(await seen(created(), bob, where('admins', 'x')), null)
+    assert.notEqual(await seen(created(), admin, where('admins', 'x')), null)
+  })
+})
+
+describe('a listener who can never see an event', () => {
+  it('is refused with what the guard says', () => {
+    const users = declared.collections.get('users')
+    const notes = declared.collections.get('notes')
+    assert.ok(users && notes)
+    assert.throws(() => views.require(users, guest), { code: 'UNAUTHORIZED' })
+    assert.throws(() => views.require(notes, user(1, 'user', new Set(['read:user']))), {
+      code: 'INSUFFICIENT_SCOPE',
+    })
+    views.require(notes, guest)
+  })
+})
+
+describe('a type of its own', () => {
+  it('replaces the usual one, and is shown to those who see the row', async () => {
+    const change = updated({}, note, { type: 'note.paused' })
+    assert.equal(((await seen(change, bob)) as Row).type, 'note.paused')
+    assert.equal(await seen(updated({ state: 'draft' }, note, { type: 'note.paused' }), bob), null)
+  })
+})

@@ -1,0 +1,130 @@
+/** What the log keeps of each change: the row before, what changed, when, by whom; also where an earlier version made it. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { app, type Principal, system, user } from '../../../src/principal.ts'
+import type { Change } from '../../../src/store/store.ts'
+import { blog, Client } from '../blog.ts'
+import { databases } from '../databases.ts'
+import { storage } from '../write/storage.ts'
+
+const ada = user(1, 'admin', 'all')
+const adaThroughApp = user(1, 'admin', 'all', undefined, undefined, { appId: 7, grant: 'grant:x' })
+const now = () => Date.parse('2026-01-02T03:04:05.678Z')
+
+/** The changes after an event, with their rows parsed. */
+async function changesOf({ store }: Client, after: number) {
+  const changes: readonly Change[] = await store.changes.after(after, 100)
+  return changes.map(({ row, before, changed, ...others }) => ({
+    ...others,
+    row: JSON.parse(row),
+    before: before === null ? null : JSON.parse(before),
+    changed,
+  }))
+}
+
+/** As the version before these columns made it. */
+const older = ['before', 'user_id', 'app_id', 'type'].map(
+  name => `ALTER TABLE "_events" DROP COLUMN "${name}"`,
+)
+const olderInsert =
+  "INSERT INTO _events (at, collection, item_id, kind, data, changed) VALUES ('2026-01-01T00:00:00.000Z', 'posts', 1, 'updated', '{\"id\":1}', '[\"title\"]')"
+
+for (const { name, within } of databases) {
+  test(`${name}: an update is logged with the row before it; each change with its time, its user and its app`, () =>
+    within(async place => {
+      const client = new Client(await place.open(blog, { now }))
+      await client.create('users', { name: 'Ada', email: 'ada@example.com', password_hash: 'secret' })
+      const { id } = await client.create('posts', { title: 'a', author_id: 1 }, ada)
+      await client.update('posts', id, { title: 'b', body: null }, adaThroughApp)
+      await client.replace('posts', id, { title: 'c', body: 'x', author_id: 1 }, ada)
+      await client.update('users', 1, { name: 'Eve', password_hash: 'other' })
+      await client.remove('posts', id, adaThroughApp)
+      const found = await changesOf(client, 0)
+      assert.deepEqual(
+        found.map(({ kind, userId, appId, changed, type }) => [kind, userId, appId, changed, type]),
+        [
+          ['created', null, null, null, null],
+          ['created', 1, null, null, null],
+          ['updated', 1, 7, ['title'], null],
+          ['updated', 1, null, ['title', 'body'], null],
+          ['updated', null, null, ['name'], null],
+          ['deleted', 1, 7, null, null],
+        ],
+      )
+      assert.deepEqual(new Set(found.map(({ at }) => at)), new Set(['2026-01-02T03:04:05.678Z']))
+      const [person, made, second, third, renamed, gone] = found
+      assert.deepEqual(second?.before, made?.row)
+      assert.deepEqual(third?.before, second?.row)
+      assert.deepEqual(renamed?.before, person?.row)
+      assert.deepEqual([person?.before, made?.before, gone?.before], [null, null, null])
+      assert.ok(!JSON.stringify(found).includes('secret'))
+      await client.store.close()
+    }))
+
+  test(`${name}: an app by itself is the author of what it makes`, () =>
+    within(async place => {
+      const client = new Client(await place.open(storage), storage)
+      const robot: Principal = app('robot', new Set(['write:box']), { appId: 3, grant: null })
+      await client.create('boxes', { label: 'a' }, robot)
+      const [made] = await changesOf(client, 0)
+      assert.deepEqual([made?.userId, made?.appId], [null, 3])
+      await client.store.close()
+    }))
+
+  test(`${name}: what a deletion clears or takes with it is logged with the row before, and by the same author`, () =>
+    within(async place => {
+      const client = new Client(await place.open(storage), storage)
+      const [outer, other] = [
+        await client.create('boxes', { label: 'outer' }),
+        await client.create('boxes', { label: 'other' }),
+      ]
+      await client.create('things', { name: 'in', box_id: outer.id })
+      const both = await client.create('things', { name: 'b', box_id: other.id, spare_box_id: outer.id })
+      const start = Number(await client.store.changes.last())
+      const [was] = (await changesOf(client, start - 1)).map(({ row }) => row)
+      await client.remove('boxes', outer.id, { ...system, userId: 5, appId: 6 })
+      const found = await changesOf(client, start)
+      assert.deepEqual(new Set(found.map(({ userId, appId }) => `${userId} ${appId}`)), new Set(['5 6']))
+      const cleared = found.filter(({ kind }) => kind === 'updated')
+      assert.equal(cleared.length, 1)
+      assert.deepEqual([cleared[0]?.id, cleared[0]?.before], [both.id, was])
+      assert.equal(cleared[0]?.row.spare_box_id, null)
+      assert.deepEqual(
+        found.filter(({ kind }) => kind === 'deleted').map(({ collection, before }) => [collection, before]),
+        [
+          ['boxes', null],
+          ['things', null],
+        ],
+      )
+      await client.store.close()
+    }))
+
+  test(`${name}: a log of the last version gets the columns at a start, also while a node of that version writes`, () =>
+    within(async place => {
+      const first = new Client(await place.open(blog, { now }))
+      await first.create('users', { name: 'Ada', email: 'ada@example.com' })
+      await first.store.close()
+      for (const text of older) await place.run(text)
+      await place.run(olderInsert)
+      const store = await place.open(blog, { autoMigrate: false, now })
+      const client = new Client(store)
+      await place.run(olderInsert)
+      const { id } = await client.create('posts', { title: 'a', author_id: 1 }, ada)
+      await client.update('posts', id, { title: 'b' }, ada)
+      assert.deepEqual(
+        (await changesOf(client, 1)).map(({ kind, before, changed, userId }) => [
+          kind,
+          before?.title,
+          changed,
+          userId,
+        ]),
+        [
+          ['updated', undefined, ['title'], null],
+          ['updated', undefined, ['title'], null],
+          ['created', undefined, null, 1],
+          ['updated', 'a', ['title'], 1],
+        ],
+      )
+      await store.close()
+    }))
+}
