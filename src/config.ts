@@ -2,6 +2,7 @@
 
 import { accountSettings } from './config/accounts.ts'
 import { database, replicas } from './config/database.ts'
+import { eventSettings } from './config/events.ts'
 import { graphqlSettings } from './config/graphql.ts'
 import {
   apiKey,
@@ -275,6 +276,7 @@ export const settingsTable = {
     default: 100,
     description: 'The maximum number of API keys per user.',
   }),
+  ...eventSettings,
   ...graphqlSettings,
   ...oauthSettings,
   ...accountSettings,
@@ -302,6 +304,7 @@ type Within<Prefix extends string> = {
  * A group can be an object: `{ graphql: { documents: 'registered' } }`.
  */
 export type GivenSettings = Given & {
+  readonly events?: Within<'events'> | undefined
   readonly graphql?: Within<'graphql'> | undefined
   readonly oauth?: Within<'oauth'> | undefined
   readonly accounts?: Within<'accounts'> | undefined

@@ -2,6 +2,7 @@
 import type { Awaitable } from '../plan/answer.ts'
 import type { ChangeFeed, LoggedChange } from './change-feed.ts'
 import { isTemporary, type Outage } from './outage.ts'
+import { checkResumable } from './resume.ts'
 
 /**
  * How often the reader looks for commits of other processes. Their notifications can be lost, and a revoked credential
@@ -17,6 +18,8 @@ export interface LogReaderParts {
   readonly outage: Outage
   /** Called before changes of these collections are delivered: a change may take rights from subscribers. */
   readonly beforeDelivery: (collections: ReadonlySet<string>) => Awaitable<void>
+  /** Events were pruned before they were read. */
+  readonly onLoss: (error: unknown) => void
   /** Returns undefined when the delivery is already complete. */
   readonly deliver: (change: LoggedChange) => Promise<void> | undefined
 }
@@ -105,12 +108,23 @@ export class LogReader {
     await outage.pause()
   }
 
+  async #checkLoss(): Promise<void> {
+    const bounds = await this.#parts.feed.bounds()
+    try {
+      checkResumable(this.#last, bounds)
+    } catch (error) {
+      this.#parts.onLoss(error)
+    }
+  }
+
   async #read(): Promise<void> {
     const { feed, beforeDelivery, deliver } = this.#parts
     this.#isBehind = false
     while (this.#isWanted) {
       const changes = await feed.after(this.#last, batchSize)
-      if (changes.length === 0) return
+      const [next] = changes
+      if (!next) return
+      if (next.event !== this.#last + 1) await this.#checkLoss()
       await beforeDelivery(new Set(changes.map(({ collection }) => collection)))
       let beganAt = performance.now()
       for (const change of changes) {

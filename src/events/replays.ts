@@ -36,8 +36,6 @@ interface Batch {
   readonly changes: readonly LoggedChange[]
   /** Everything up to this event is in `changes`. */
   readonly until: number
-  /** Whether the log had nothing after it. */
-  readonly isNewest: boolean
 }
 
 export class Replays {
@@ -60,7 +58,7 @@ export class Replays {
     this.#turns++
     setImmediate(async () => {
       const replay = this.#queue.take()
-      if (replay) await this.#turn(replay)
+      if (replay && [...replay.members].some(member => member.isOpen)) await this.#turn(replay)
       this.#turns--
       this.#next()
     })
@@ -70,7 +68,7 @@ export class Replays {
     const { livePosition, joinLive, outage, hasSubscribers, fail } = this.#parts
     try {
       const batch = await this.#read(position)
-      if (batch.isNewest && livePosition() <= batch.until) {
+      if (livePosition() <= batch.until) {
         for (const member of members) if (member.isOpen) joinLive(member)
       }
       await new BatchDelivery(this.#parts, members, later => this.add(later)).deliver(batch.changes)
@@ -89,8 +87,8 @@ export class Replays {
     if (found[0]?.event !== position + 1) checkResumable(position, await feed.bounds())
     const end = position - (position % batchSize) + batchSize
     const changes = found.filter(({ event }) => event <= end)
-    const isNewest = found.length < batchSize && changes.length === found.length
-    return { changes, until: isNewest ? (changes.at(-1)?.event ?? position) : end, isNewest }
+    const isCut = changes.length < found.length
+    return { changes, until: isCut ? end : (changes.at(-1)?.event ?? position) }
   }
 
   #proceed(member: Subscriber, until: number): void {

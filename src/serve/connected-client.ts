@@ -5,7 +5,7 @@ import { budgetAddress } from '../cluster/rate-limits.ts'
 import type { CredentialHeaders } from '../events/credential-monitor.ts'
 import { Exchange } from '../http/exchange.ts'
 import { isAnonymous, type Principal } from '../principal.ts'
-import type { EventClient } from '../rest/events/events.ts'
+import type { EventClient } from '../rest/events/parts.ts'
 
 /** The caller's credential, to be checked again later. The query has lost its `api_key` by now, the URL has not. */
 export function credentialOf(

@@ -32,7 +32,8 @@ export async function openStore(model: Model, settings: Settings, serving?: Serv
   const onSurplus = serving && surplusIn(serving.log)
   const onCascade = serving && cascadeIn(serving.log)
   const queries = serving && { onSlow: logSlowList(serving.log.logger), maxScan: settings.maxScan }
-  const shared = { cacheBytes, autoMigrate, onSurplus, onCascade, queries }
+  const retention = { keptMs: settings['events.retention'] * 1000, maxBytes: settings['events.maxBytes'] }
+  const shared = { cacheBytes, autoMigrate, retention, onSurplus, onCascade, queries }
   if (isPostgres(database)) {
     const { openPostgres } = await import('../store/postgres.ts')
     const replicas = serving && replicasOf(settings, serving.log)

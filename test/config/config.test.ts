@@ -255,6 +255,8 @@ const examples: { readonly [N in Name]: Examples } = {
     wrong: [';', ', ', 'toString'],
     wrongValues: [';', 1, null],
   },
+  'events.retention': numberOf(60, 315_360_000),
+  'events.maxBytes': numberOf(1_048_576, 1_099_511_627_776),
   'oauth.accessTokenLife': numberOf(60, 86_400),
   'oauth.refreshTokenLife': numberOf(60, 31_536_000),
   'oauth.idTokenLife': numberOf(60, 86_400),

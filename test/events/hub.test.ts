@@ -1,10 +1,12 @@
 /** Subscribing to a log that answers later, as a remote database does: no event is lost, none comes twice, and no older one comes. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { ApiError } from '../../src/errors.ts'
 import type { ChangeFeed } from '../../src/events/change-feed.ts'
 import { Hub } from '../../src/events/hub.ts'
 import { user } from '../../src/principal.ts'
-import { stubFeed, stubRequest } from './stub.ts'
+import { until } from '../transports/service.ts'
+import { loggedChange, stubFeed, stubRequest } from './stub.ts'
 
 const pause = (milliseconds: number) => new Promise(resolve => setTimeout(resolve, milliseconds))
 
@@ -55,6 +57,39 @@ test('a commit during a subscribe is delivered, even where the log is read faste
   assert.deepEqual(got, [2, 3])
   close()
   assert.equal(hub.size, 0)
+})
+
+test('a subscriber is not left believing that nothing was lost, where events were pruned before they were read', async () => {
+  const stub = stubFeed()
+  const hub = hubOn(stub)
+  stub.commit({}, {}, {})
+  const ends: unknown[] = []
+  const got: number[] = []
+  await hub.subscribe(stubRequest(), user(1, 'user', 'all'), {
+    next: (_reply, event) => got.push(event),
+    end: error => ends.push(error),
+  })
+  stub.pruned = 8
+  stub.log.splice(0, 3, loggedChange({ event: 9 }))
+  stub.commit({})
+  await until(() => ends.length === 1)
+  assert.ok(ends[0] instanceof ApiError && ends[0].code === 'RESYNC_REQUIRED', String(ends[0]))
+  assert.deepEqual(got, [])
+  assert.equal(hub.size, 0)
+})
+
+test('a number that no event has is no loss', async () => {
+  const stub = stubFeed()
+  const hub = hubOn(stub)
+  stub.commit({}, {}, {})
+  const { got, opened } = subscribe(hub)
+  const { close } = await opened
+  stub.pruned = 3
+  stub.log.push(loggedChange({ event: 9 }))
+  stub.commit({})
+  await until(() => got.length === 2)
+  assert.deepEqual(got, [9, 10])
+  close()
 })
 
 test('each of many subscribers gets every later event, once and in order', async () => {

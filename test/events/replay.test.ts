@@ -4,13 +4,14 @@ import { describe, test } from 'node:test'
 import { ApiError } from '../../src/errors.ts'
 import type { ChangeFeed } from '../../src/events/change-feed.ts'
 import { Hub } from '../../src/events/hub.ts'
-import type { ReplySink } from '../../src/events/subscriber.ts'
+import type { ReplySink, SubscriptionRequest } from '../../src/events/subscriber.ts'
 import { type Principal, user } from '../../src/principal.ts'
 import { until } from '../transports/service.ts'
 import { stubFeed, stubRequest } from './stub.ts'
 
 const ada = user(1, 'user', 'all')
 const ben = user(2, 'user', 'all')
+const admin = user(3, 'admin', 'all')
 
 interface Fixture {
   /** Before each answer of the log, and before each reply; undefined: they come at once. */
@@ -103,6 +104,22 @@ for (const [what, parts] of kinds) {
       subscription.close()
     })
 
+    test('the end of the service ends replays, and accepts none that is about to begin', async () => {
+      const { stub, hub, subscribe } = fixture(parts)
+      commit(stub, 6000)
+      const running = await subscribe(0)
+      await until(() => running.got.length > 0)
+      const opening = subscribe(0)
+      hub.close()
+      await assert.rejects(opening, /stopping/)
+      assert.deepEqual(running.ends, [undefined])
+      assert.equal(hub.size, 0)
+      const count = running.got.length
+      await pause()
+      await pause()
+      assert.equal(running.got.length, count)
+    })
+
     test('a subscription that is closed during its replay gets nothing more', async () => {
       const { stub, hub, subscribe } = fixture(parts)
       commit(stub, 600)
@@ -120,6 +137,80 @@ for (const [what, parts] of kinds) {
     })
   })
 }
+
+describe('where a replay meets what is live', () => {
+  /** A hub whose replies say for whom they were rendered; `gate` holds back those for some event. */
+  function gated(gatedEvent: number) {
+    const stub = stubFeed()
+    const gate = Promise.withResolvers<void>()
+    const request: SubscriptionRequest = {
+      key: 'new posts',
+      rendererFor: ({ userId }) => ({
+        topics: [{ collection: 'posts', kind: 'created' }],
+        render: ({ event }) =>
+          event === gatedEvent ? gate.promise.then(() => `${event} for ${userId}`) : `${event} for ${userId}`,
+      }),
+    }
+    const hub = new Hub({
+      feed: stub,
+      beforeDelivery: () => undefined,
+      onFault: error => assert.fail(String(error)),
+    })
+    const subscribe = async (principal: Principal, after?: number) => {
+      const got: string[] = []
+      const sink = { next: (reply: string) => void got.push(reply), end: assert.fail }
+      return { got, ...(await hub.subscribe(request, principal, sink, { after })) }
+    }
+    return { stub, gate, subscribe }
+  }
+
+  test('an event that is being delivered reaches who joins meanwhile', async () => {
+    const { stub, gate, subscribe } = gated(6)
+    commit(stub, 5)
+    const live = await subscribe(ada)
+    commit(stub, 1)
+    await pause()
+    const resumed = await subscribe(ben, 5)
+    gate.resolve()
+    commit(stub, 1)
+    await until(() => live.got.length === 2 && resumed.got.length === 2)
+    assert.deepEqual(resumed.got, ['6 for 2', '7 for 2'])
+    for (const { close } of [live, resumed]) close()
+  })
+
+  test('what came meanwhile is rendered anew for rights that have changed', async () => {
+    const { stub, gate, subscribe } = gated(1)
+    commit(stub, 1)
+    const live = await subscribe(admin)
+    const resumed = await subscribe(ada, 0)
+    await pause()
+    commit(stub, 1)
+    await until(() => live.got.length === 1)
+    resumed.changePrincipal(ben)
+    gate.resolve()
+    await until(() => resumed.got.length === 2)
+    assert.deepEqual(resumed.got, ['1 for 2', '2 for 2'])
+    for (const { close } of [live, resumed]) close()
+  })
+
+  test('more may come meanwhile than can wait', async () => {
+    const { stub, gate, subscribe } = gated(1)
+    commit(stub, 1)
+    const live = await subscribe(admin)
+    const resumed = await subscribe(ada, 0)
+    await pause()
+    commit(stub, 1000)
+    await until(() => live.got.length === 1000)
+    assert.deepEqual(resumed.got, [])
+    gate.resolve()
+    await until(() => resumed.got.length === 1001)
+    assert.deepEqual(
+      resumed.got,
+      numbers(1, 1001).map(event => `${event} for 1`),
+    )
+    for (const { close } of [live, resumed]) close()
+  })
+})
 
 describe('an event from which nothing can be resumed', () => {
   const isRefused = (error: unknown) => error instanceof ApiError && error.code === 'RESYNC_REQUIRED'

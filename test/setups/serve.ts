@@ -5,6 +5,7 @@ import type { Declaration } from '../../src/model/declaration.ts'
 import { type Service, serve } from '../../src/serve.ts'
 import blog from '../models/blog.ts'
 import drafts from '../models/drafts.ts'
+import notes from '../models/notes.ts'
 import rich from '../models/rich.ts'
 import { blogModel, startCluster } from '../nodes/cluster.ts'
 import type { Served } from './setup.ts'
@@ -15,6 +16,7 @@ const NODES = 3
 const files = new Map<Declaration, string>([
   [blog, blogModel],
   [drafts, resolve(import.meta.dirname, '../models/drafts.ts')],
+  [notes, resolve(import.meta.dirname, '../models/notes.ts')],
   [rich, resolve(import.meta.dirname, '../models/rich.ts')],
 ])
 

@@ -18,7 +18,7 @@ import { anonymous, type Principal, user } from '../../src/principal.ts'
 export const schema: GraphQLSchema = buildSchema(`
   type Query { hello(name: String = "world"): String  secret: String  slow: String  expensive: String  boom: String  left: Int }
   type Mutation { add: Int }
-  type Subscription { newPost(title: String): Post  postDeleted: Post }
+  type Subscription { newPost(title: String, after: ID): Post  postDeleted: Post }
   type Post { id: ID  title: String  big: String }
 `)
 
@@ -84,13 +84,15 @@ export function stubEngine(): StubEngine {
       const text = JSON.stringify(variables ?? null)
       if (text.includes('"wrong"')) return refused(validate(schema, parse('{ wrongVariable }')).slice())
       const cost = JSON.stringify((prepared as StubPrepared).document).includes('"expensive"') ? 950 : 1
+      const { after, ...rest } = (variables ?? {}) as Readonly<Record<string, unknown>>
       const bound: StubBound = {
         outcome: 'bound',
+        after: after === undefined ? undefined : Number(after),
         prepared: prepared as StubPrepared,
         cost,
-        variables: (variables ?? {}) as Readonly<Record<string, unknown>>,
+        variables: rest,
         retained: {
-          key: JSON.stringify([(prepared as StubPrepared).document, variables]),
+          key: JSON.stringify([(prepared as StubPrepared).document, rest]),
           documentBytes: 100,
           argumentBytes: text.length,
         },

@@ -1,10 +1,7 @@
 /** `GET /api/v1/events`: the log of changes as JSON, with long poll, and as server-sent events. */
 import type { Call, Reply } from '../../call.ts'
 import { ApiError } from '../../errors.ts'
-import type { ChangeFeed } from '../../events/change-feed.ts'
-import type { CredentialHeaders } from '../../events/credential-monitor.ts'
 import { eventRequest } from '../../events/event-request.ts'
-import type { Events } from '../../events/events.ts'
 import { readLogPage } from '../../events/log-page.ts'
 import { createEventViews } from '../../events/show-event.ts'
 import type { Model } from '../../model/model.ts'
@@ -14,27 +11,11 @@ import type { Principal } from '../../principal.ts'
 import { readAccept } from '../accept.ts'
 import type { CollectionViews } from '../query/collection-view.ts'
 import { jsonEvents, pageReply, streamedEvents, streamHeaders } from './form.ts'
+import type { EventsParts } from './parts.ts'
 import { parsePosition } from './position.ts'
 import { parseEventsQuery } from './query.ts'
 import { streamEvents } from './stream.ts'
 import { waitForEvents } from './wait.ts'
-
-/** The connection of a caller who listens. */
-export interface EventClient {
-  /** What is checked again while it listens; undefined: nobody is signed in. */
-  readonly credential: CredentialHeaders | undefined
-  readonly address: string
-  /** Calls `listener` once when the client has gone, or has ended its side. Returns what stops that. */
-  onGone(listener: () => void): () => void
-}
-
-export interface EventsParts {
-  readonly events: Events
-  readonly feed: ChangeFeed
-  readonly clientOf: (call: Call, principal: Principal) => EventClient
-  /** Of one event stream; a reader that is further behind is cut off. */
-  readonly maxBufferedBytes: number
-}
 
 export interface EventsHandlerParts extends EventsParts {
   readonly model: Model

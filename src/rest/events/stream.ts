@@ -7,8 +7,8 @@ import type { Subscription } from '../../events/hub.ts'
 import type { Release } from '../../events/quota.ts'
 import type { ReplySink, SubscriptionRequest } from '../../events/subscriber.ts'
 import type { Principal } from '../../principal.ts'
-import type { EventClient, EventsParts } from './events.ts'
 import { comment, isResync, positionBlock, resyncBlock, streamHeaders } from './form.ts'
+import type { EventClient, EventsParts } from './parts.ts'
 
 interface Listening {
   readonly request: SubscriptionRequest

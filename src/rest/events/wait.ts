@@ -3,8 +3,8 @@ import type { ConnectedClient } from '../../events/credential-monitor.ts'
 import type { Subscription } from '../../events/hub.ts'
 import type { SubscriptionRequest } from '../../events/subscriber.ts'
 import type { Principal } from '../../principal.ts'
-import type { EventClient, EventsParts } from './events.ts'
 import type { ShownPage } from './form.ts'
+import type { EventClient, EventsParts } from './parts.ts'
 
 export interface Wait {
   readonly request: SubscriptionRequest

@@ -2,36 +2,26 @@
 import type { JsonSchema } from '../../model/fields/type.ts'
 import type { Collection, ManyToMany, Model, ToMany } from '../../model/model.ts'
 import type { BodyMode } from '../../model/schemas.ts'
+import { maxBulkItems } from '../bulk.ts'
 import { canFollow, collectionsAlong, exists } from '../operations.ts'
 import { prefix } from '../routes.ts'
+import { pathsBelow } from './actions.ts'
+import { batchPath, batchSchemas } from './batch.ts'
+import { eventSchemas, eventsPath } from './events.ts'
 import { createDocument, type Document } from './names.ts'
+import { base, type Described, readResponses } from './operation.ts'
 import { headerParameters, itemParameters, listParameters, parameters } from './parameters.ts'
 import { headers, responses, success } from './responses.ts'
 import { collectionSchemas, isRevealing, shared } from './schemas.ts'
-import { type Access, accessMembers, securitySchemes } from './security.ts'
+import { type Access, securitySchemes } from './security.ts'
 
 /** Ends the description of a write's response. */
 const shown = '; whoever may not read it is told its `id`.'
 
-interface Described {
-  readonly id: string
-  readonly summary: string
-  /** What it does to which collections; first the collection that it belongs to. */
-  readonly accesses: readonly [Access, ...Access[]]
-  readonly signedIn?: boolean
-}
-
-/** The members that every operation on a collection has. */
-function base(document: Document, { id, summary, accesses, signedIn }: Described): JsonSchema {
-  const [{ collection }] = accesses
-  return {
-    operationId: document.operationId(id),
-    summary,
-    tags: [collection.name],
-    ...accessMembers(document.model, accesses, signedIn),
-    ...(collection.deprecated && { deprecated: true }),
-  }
-}
+/**
+ * In words: a schema that is one of two would take the types from every client that creates one item.
+ */
+const bulk = `An array of up to ${maxBulkItems.toLocaleString('en')} such bodies creates all of them or none, and answers \`{"data":[…]}\` without \`Location\`.`
 
 function requestBody(document: Document, collection: Collection, mode: BodyMode): JsonSchema {
   const schema = { schema: document.schema(collection, mode) }
@@ -43,11 +33,7 @@ function listOperation(document: Document, collection: Collection, described: De
   return {
     ...base(document, described),
     parameters: listParameters(document, collection),
-    responses: {
-      200: success('A page of items.', document.schema(collection, 'list'), headers.list),
-      304: { description: 'Nothing has changed.', headers: headers.read },
-      ...responses(400, 401, 403, 404, 406, 429, 500, 503),
-    },
+    responses: readResponses(success('A page of items.', document.schema(collection, 'list'), headers.list)),
   }
 }
 
@@ -60,11 +46,7 @@ function readOperation(document: Document, collection: Collection): JsonSchema {
   return {
     ...base(document, described),
     parameters: itemParameters('If-None-Match'),
-    responses: {
-      200: success('The item.', document.schema(collection, 'item'), headers.read),
-      304: { description: 'Nothing has changed.', headers: headers.read },
-      ...responses(400, 401, 403, 404, 406, 429, 500, 503),
-    },
+    responses: readResponses(success('The item.', document.schema(collection, 'item'), headers.read)),
   }
 }
 
@@ -74,8 +56,10 @@ function createOperation(document: Document, collection: Collection): JsonSchema
     summary: `Add to ${collection.name}`,
     accesses: [{ collection, operation: 'create' }],
   }
+  const members = base(document, described)
   return {
-    ...base(document, described),
+    ...members,
+    ...(!isRevealing(collection) && { description: `${String(members['description'])} ${bulk}` }),
     parameters: itemParameters('Idempotency-Key'),
     requestBody: requestBody(document, collection, 'create'),
     responses: {
@@ -181,6 +165,7 @@ function collectionPaths(document: Document, collection: Collection): [string, J
     const path = relation.kind === 'one' ? undefined : sublistPath(document, collection, relation)
     if (path) paths.push([`${root}/{id}/${relation.name}`, path])
   }
+  paths.push(...pathsBelow(document, collection))
   return paths.filter(([, path]) => hasMethods(path))
 }
 
@@ -196,11 +181,9 @@ function mePath(document: Document): [string, JsonSchema][] {
   const get = {
     ...base(document, described),
     parameters: itemParameters('If-None-Match'),
-    responses: {
-      200: success('The user behind the credential.', document.schema(users, 'item'), headers.read),
-      304: { description: 'Nothing has changed.', headers: headers.read },
-      ...responses(400, 401, 403, 404, 406, 429, 500, 503),
-    },
+    responses: readResponses(
+      success('The user behind the credential.', document.schema(users, 'item'), headers.read),
+    ),
   }
   return [[`${prefix}/me`, { get }]]
 }
@@ -215,11 +198,10 @@ const documentPath = (document: Document): [string, JsonSchema] => [
       tags: ['openapi'],
       security: [{}],
       parameters: [{ $ref: '#/components/parameters/If-None-Match' }],
-      responses: {
-        200: success('OpenAPI 3.1.', { type: 'object', additionalProperties: true }, headers.read),
-        304: { description: 'Nothing has changed.', headers: headers.read },
-        ...responses(400, 401, 406, 429, 500, 503),
-      },
+      responses: readResponses(
+        success('OpenAPI 3.1.', { type: 'object', additionalProperties: true }, headers.read),
+        [400, 401, 406, 429, 500, 503],
+      ),
     },
   },
 ]
@@ -230,7 +212,7 @@ const documentPath = (document: Document): [string, JsonSchema] => [
  */
 export function openapi(model: Model, baseUrl: string | undefined): JsonSchema {
   const collections = [...model.collections.values()]
-  const document = createDocument(model, Object.keys(shared.schemas))
+  const document = createDocument(model, [...Object.keys(shared.schemas), ...Object.keys(batchSchemas)])
   const schemas = collections.flatMap(collection => collectionSchemas(document, collection))
   const paths = collections.flatMap(collection => collectionPaths(document, collection))
   return {
@@ -242,13 +224,23 @@ export function openapi(model: Model, baseUrl: string | undefined): JsonSchema {
         name,
         ...(description !== undefined && { description }),
       })),
+      { name: 'batch', description: 'Several operations as one.' },
+      { name: 'events', description: 'What has changed.' },
       { name: 'openapi', description: 'This document.' },
     ],
-    paths: Object.fromEntries([...paths, ...mePath(document), documentPath(document)]),
+    paths: Object.fromEntries([
+      ...paths,
+      ...mePath(document),
+      batchPath(document),
+      eventsPath(document),
+      documentPath(document),
+    ]),
     components: {
       schemas: {
         ...Object.fromEntries([...schemas, ...document.enumerations]),
         ...shared.schemas,
+        ...batchSchemas,
+        ...Object.fromEntries(eventSchemas(document)),
       },
       parameters,
       headers: headers.components,

@@ -5,7 +5,15 @@ import type { Collection, Field, Model } from '../../model/model.ts'
 import type { BodyMode } from '../../model/schemas.ts'
 import { shownWithNames } from './values.ts'
 
-export type SchemaKind = 'item' | 'list' | 'created' | BodyMode
+export type SchemaKind =
+  | 'item'
+  | 'list'
+  | 'created'
+  | BodyMode
+  | 'createdEvent'
+  | 'updatedEvent'
+  | 'deletedEvent'
+  | 'ownEvent'
 
 /** In the order of precedence: where an item and a list would have the same name, the item gets it. */
 const endings: Readonly<Record<SchemaKind, string>> = {
@@ -15,6 +23,10 @@ const endings: Readonly<Record<SchemaKind, string>> = {
   create: 'Create',
   replace: 'Replace',
   merge: 'Merge',
+  createdEvent: 'CreatedEvent',
+  updatedEvent: 'UpdatedEvent',
+  deletedEvent: 'DeletedEvent',
+  ownEvent: 'OwnEvent',
 }
 
 /** The document that is being written: its model, and the names that it has given. */

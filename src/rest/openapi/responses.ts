@@ -27,6 +27,7 @@ const components: { readonly [name: string]: JsonSchema } = {
   Sunset: header('When it stops working (RFC 8594).', string),
   'Retry-After': header('Seconds to wait.', integer),
   'WWW-Authenticate': header('How to authenticate (RFC 6750).', string),
+  Allow: header('The methods that the path takes.', string),
   Accept: header('The media types that the body may have.', string),
   'Accept-Patch': header('The media types that the body of a PATCH may have (RFC 5789).', string),
   'Accept-Encoding': header('The codings that the body may have.', string),
@@ -53,9 +54,12 @@ const written = [...always, ...deprecation, 'Idempotent-Replayed']
 export const headers = {
   components,
   gone: listed(...written),
+  events: listed(...always),
   read: listed(...always, ...deprecation, 'ETag'),
   list: listed(...always, ...deprecation, 'ETag', 'Link'),
   written: listed(...written, 'ETag'),
+  batch: listed(...always),
+  acted: listed(...written),
   created: listed(...written, 'ETag', 'Location'),
 }
 
@@ -66,6 +70,7 @@ export function success(description: string, schema: JsonSchema, sent: JsonSchem
 
 const special: Record<number, readonly string[]> = {
   401: ['WWW-Authenticate'],
+  405: ['Allow'],
   403: ['WWW-Authenticate'],
   409: ['Retry-After'],
   415: ['Accept', 'Accept-Patch', 'Accept-Encoding'],
@@ -88,8 +93,7 @@ function errorResponse(status: number): JsonSchema {
   }
 }
 
-/** All but 405: the document describes only methods that are accepted. */
-const statuses = new Set(Object.values(catalogue).flatMap(({ status }) => (status === 405 ? [] : status)))
+const statuses = new Set(Object.values(catalogue).map(({ status }) => status))
 
 /** References to the error responses of these statuses. */
 export function responses(...wanted: number[]): JsonSchema {

@@ -8,6 +8,7 @@ import { bodySchema, itemSchema } from '../../model/validate.ts'
 import { canFollow, exists, visibleFields } from '../operations.ts'
 import { lastPage, maxPerPage } from '../query/list.ts'
 import { includedLimit } from '../query/select.ts'
+import { sharedEventSchemas } from './events.ts'
 import type { Document } from './names.ts'
 import { shownSchema } from './values.ts'
 
@@ -146,6 +147,7 @@ export const shared = {
         },
       },
     }),
+    ...sharedEventSchemas,
     ErrorCode: {
       type: 'string',
       description: 'What went wrong. Later versions may add codes.',

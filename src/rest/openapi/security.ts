@@ -31,7 +31,8 @@ export interface Access {
   readonly operation: Operation
 }
 
-function isOpen(model: Model, { collection, operation }: Access): boolean {
+/** Whether somebody without a credential may do it to some items. */
+export function isOpen(model: Model, { collection, operation }: Access): boolean {
   return staticRule(model, collection, collection.access[operation], withoutCredential) !== 'never'
 }
 
@@ -41,17 +42,22 @@ function inSentences([first, ...others]: readonly Access[]): string {
   return `Who may: ${first ? rule(first) : ''}.${more.join('')}`
 }
 
+/** The security requirements of an operation. `open`: it needs no credential. */
+export function requirements(open: boolean): readonly JsonValue[] {
+  // Roles could stand in these lists, but linters take them for scopes of OAuth flows.
+  const needed = Object.keys(securitySchemes).map((name): JsonValue => ({ [name]: [] }))
+  return open ? [{}, ...needed] : needed
+}
+
 /** Of an operation that needs all of `accesses`; `signedIn`: it needs a signed-in user besides. */
 export function accessMembers(model: Model, accesses: readonly Access[], signedIn = false): JsonSchema {
   const named = accesses.map(({ collection, operation }) => `${actions[operation]}:${collection.singular}`)
   const scopes = [...new Set(named)]
-  // Roles could stand in these lists, but linters take them for scopes of OAuth flows.
-  const needed = Object.keys(securitySchemes).map((name): JsonValue => ({ [name]: [] }))
   const open = !signedIn && accesses.every(access => isOpen(model, access))
   const words = scopes.map(scope => `\`${scope}\``).join(' and ')
   return {
     description: `${inSentences(accesses)} A credential that is limited to scopes needs ${words}.`,
-    security: open ? [{}, ...needed] : needed,
+    security: requirements(open),
     'x-required-scopes': scopes,
   }
 }

@@ -126,8 +126,12 @@ export function shareSetup(setup: Setup): void {
  * Fixtures of one service, which is closed at the end of the suite: each test has people, apps and keys of its own.
  * Where a service is three processes, its start costs ten times what a test does.
  */
-export function sharedFixtures(setup: Setup, given: GivenSettings = {}): WithFixture {
-  const service = new SharedService(setup, given)
+export function sharedFixtures(
+  setup: Setup,
+  given: GivenSettings = {},
+  declaration: Declaration = blog,
+): WithFixture {
+  const service = new SharedService(setup, given, declaration)
   after(() => service.close())
   return use => service.withFixture(use)
 }
@@ -158,20 +162,22 @@ export async function withFixture(
 class SharedService {
   readonly #setup: Setup
   readonly #given: GivenSettings
+  readonly #declaration: Declaration
   #place: Place | undefined
   #served: Served | undefined
   /** How many tests have begun. */
   #tests = 0
 
-  constructor(setup: Setup, given: GivenSettings) {
+  constructor(setup: Setup, given: GivenSettings, declaration: Declaration = blog) {
     this.#setup = setup
     this.#given = given
+    this.#declaration = declaration
   }
 
   async withFixture(use: (fixture: Fixture) => Promise<void>): Promise<void> {
     this.#place ??= await this.#setup.open()
-    const people = await seed(blog, this.#place, this.#tests++)
-    this.#served ??= await this.#place.serve(blog, { rateLimit: 'off', ...this.#given })
+    const people = await seed(this.#declaration, this.#place, this.#tests++)
+    this.#served ??= await this.#place.serve(this.#declaration, { rateLimit: 'off', ...this.#given })
     try {
       await withPeople(this.#place, this.#served, people, use)
     } catch (error) {

@@ -1,0 +1,221 @@
+/** `GET /api/v1/events` in the OpenAPI document: the path, and a schema for each type of event. */
+
+import type { ChangeKind } from '../../events/change-feed.ts'
+import { isLogged } from '../../events/event-request.ts'
+import { changeKinds, eventType, ownTypesOf } from '../../events/event-types.ts'
+import type { JsonSchema } from '../../model/fields/type.ts'
+import type { Collection } from '../../model/model.ts'
+import { defaultLimit, maxLimit, maxWaitSeconds } from '../events/query.ts'
+import { prefix } from '../routes.ts'
+import type { Document } from './names.ts'
+import { headers, responses } from './responses.ts'
+import { isOpen, requirements } from './security.ts'
+import { shownSchema } from './values.ts'
+
+const id = { type: 'string', pattern: '^(0|[1-9][0-9]{0,15})$', maxLength: 16 }
+const itemId = shownSchema({ type: 'integer', minimum: 1, maximum: Number.MAX_SAFE_INTEGER })
+
+function reference(name: string): JsonSchema {
+  return { $ref: `#/components/schemas/${name}` }
+}
+
+type EventKind = ChangeKind | 'own'
+
+const schemaKindOf = {
+  created: 'createdEvent',
+  updated: 'updatedEvent',
+  deleted: 'deletedEvent',
+  own: 'ownEvent',
+} as const
+
+const sentences: Readonly<Record<EventKind, string>> = {
+  created: 'An item was created.',
+  updated: 'An item was changed, or came into the view of the listener.',
+  deleted: 'An item was deleted (`data` is what it was), or left the view of the listener (`data` is null).',
+  own: 'Something happened to an item.',
+}
+
+interface Described {
+  readonly collection: Collection
+  readonly kind: EventKind
+  /** The types of events that the schema is of. */
+  readonly types: readonly string[]
+}
+
+/** Not an enumeration: client generators would make a type of each. */
+function constant(types: readonly string[]): JsonSchema {
+  const [only] = types
+  return types.length === 1 && only !== undefined ? { const: only } : {}
+}
+
+function eventSchema(document: Document, { collection, kind, types }: Described): JsonSchema {
+  const item = document.schema(collection, 'item')
+  const isUpdate = kind === 'updated'
+  return {
+    type: 'object',
+    description: `${sentences[kind]} Needs \`read:${collection.singular}\` where a credential is limited to scopes.`,
+    required: ['id', 'type', 'created_at', 'collection', 'item_id', ...(isUpdate ? ['changed'] : []), 'data'],
+    properties: {
+      id,
+      type: { type: 'string', ...constant(types) },
+      created_at: { type: 'string', format: 'date-time' },
+      collection: { type: 'string', const: collection.name },
+      item_id: itemId,
+      actor: reference('EventActor'),
+      ...(isUpdate && {
+        changed: {
+          type: 'array',
+          items: { type: 'string' },
+          minItems: 1,
+          description: 'The fields whose values the listener reads otherwise than before.',
+        },
+      }),
+      data: kind === 'deleted' ? { anyOf: [item, { type: 'null' }] } : item,
+    },
+  }
+}
+
+/** The types of events that somebody may be told of. */
+function allTypes({ model }: Document): readonly Described[] {
+  const logged = [...model.collections.values()].filter(isLogged)
+  return logged.flatMap(collection => {
+    const usual = changeKinds.map(kind => ({ collection, kind, types: [eventType(collection, kind)] }))
+    const types = ownTypesOf(collection)
+    return types.length === 0 ? usual : [...usual, { collection, kind: 'own' as const, types }]
+  })
+}
+
+/** The schemas of events, by name. */
+export function eventSchemas(document: Document): [string, JsonSchema][] {
+  const all = allTypes(document)
+  const mapping = all.flatMap(({ collection, kind, types }) =>
+    types.map(type => [type, document.schema(collection, schemaKindOf[kind]).$ref]),
+  )
+  const event: JsonSchema = {
+    description: 'What happened to one item, as the listener may see it.',
+    oneOf: all.map(({ collection, kind }) => document.schema(collection, schemaKindOf[kind])),
+    discriminator: { propertyName: 'type', mapping: Object.fromEntries(mapping) },
+  }
+  return [
+    ...all.map((described): [string, JsonSchema] => [
+      document.schemaName(described.collection, schemaKindOf[described.kind]),
+      eventSchema(document, described),
+    ]),
+    ['Event', event],
+  ]
+}
+
+export const sharedEventSchemas = {
+  Event: {},
+  EventActor: {
+    type: 'object',
+    description: 'Who did it, where the listener may read that user.',
+    required: ['user_id', 'app_id'],
+    properties: {
+      user_id: itemId,
+      app_id: {
+        ...itemId,
+        type: ['integer', 'null'],
+        description: 'The item of `oauth_apps` through which they did it.',
+      },
+    },
+  },
+  EventPage: {
+    type: 'object',
+    required: ['data', 'meta'],
+    properties: {
+      data: { type: 'array', items: reference('Event'), maxItems: maxLimit },
+      meta: {
+        type: 'object',
+        required: ['next_after', 'has_more'],
+        properties: {
+          next_after: {
+            ...id,
+            description: 'The `after` of the next request, also past events that were not shown.',
+          },
+          has_more: { type: 'boolean', description: 'Whether to ask again at once.' },
+        },
+      },
+    },
+  },
+} satisfies Readonly<Record<string, JsonSchema>>
+
+function query(name: string, description: string, schema: JsonSchema): JsonSchema {
+  return { name, in: 'query', description, schema }
+}
+
+function listed(name: string, description: string, values: readonly string[]): JsonSchema {
+  const schema = { type: 'array', items: { type: 'string' }, minItems: 1, maxItems: values.length }
+  return { ...query(name, description, schema), style: 'form', explode: false }
+}
+
+function eventParameters(document: Document): readonly JsonSchema[] {
+  const all = allTypes(document)
+  const collections = [...new Set(all.map(({ collection }) => collection))]
+  const types = all.flatMap(each => each.types)
+  return [
+    query('after', 'The id of the last event that you have; without it, from the end of the log.', id),
+    query(
+      'limit',
+      'Events of a page; of no effect on a stream.',
+      shownSchema({ type: 'integer', minimum: 1, maximum: maxLimit, default: defaultLimit }),
+    ),
+    query(
+      'wait',
+      'Seconds to wait for the first event, where none is there; of no effect on a stream.',
+      shownSchema({ type: 'integer', minimum: 0, maximum: maxWaitSeconds, default: 0 }),
+    ),
+    listed(
+      'collections',
+      'Of these collections only; without it, of all that you may read.',
+      collections.map(({ name }) => name),
+    ),
+    listed('types', 'Of these types only: `post.created`, or all of one as in `post.*`.', types),
+    query('item_id', 'Of this item only. Needs exactly one collection.', itemId),
+    {
+      name: 'Last-Event-ID',
+      in: 'header',
+      description: 'On a stream, instead of `after`: what a browser sends when it reconnects.',
+      schema: id,
+    },
+  ]
+}
+
+const description = [
+  'What has changed, in order, as you may see it now. With `Accept: text/event-stream`, as server-sent events.',
+  'With exactly one collection named, its filters apply as `field[operator]=value`, as in `title[contains]=news`:',
+  'an update that ends a match is told as a deletion without values.',
+  'Each type needs the scope to read its collection, where a credential is limited to scopes:',
+].join(' ')
+
+export function eventsPath(document: Document): [string, JsonSchema] {
+  const collections = [...new Set(allTypes(document).map(({ collection }) => collection))]
+  const scopes = collections.map(({ singular }) => `\`${singular}.*\` needs \`read:${singular}\``)
+  const accesses = collections.map(collection => ({ collection, operation: 'read' }) as const)
+  const get = {
+    operationId: document.operationId('list_events'),
+    summary: 'Follow what changes',
+    description: `${description} ${scopes.join(', ')}.`,
+    tags: ['events'],
+    security: requirements(accesses.some(access => isOpen(document.model, access))),
+    parameters: eventParameters(document),
+    responses: {
+      200: {
+        description: 'The events after `after`.',
+        headers: headers.events,
+        content: {
+          'application/json': { schema: reference('EventPage') },
+          'text/event-stream': {
+            schema: {
+              type: 'string',
+              description:
+                'Blocks of `id`, `event` (the type) and `data` (the event as JSON). `event: resync_required` ends a stream whose id is not kept.',
+            },
+          },
+        },
+      },
+      ...responses(400, 401, 403, 406, 410, 429, 500, 503),
+    },
+  }
+  return [`${prefix}/events`, { get }]
+}

@@ -1,0 +1,333 @@
+/** `GET /api/v1/events` of a service: one node, and several. */
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { type Fixture, type Person, sharedFixtures } from '../conformance/oauth/server.ts'
+import notes from '../models/notes.ts'
+import { call } from '../serve/service.ts'
+import { setups } from '../setups/setups.ts'
+import { until } from '../transports/service.ts'
+import { ask, type Event, page, pages, stream } from './listener.ts'
+
+type Values = Readonly<Record<string, unknown>>
+
+/** A path of the API, as a person. */
+async function write(url: string, who: Person, method: string, path: string, body?: Values) {
+  const answer = await call(`${url}/api/v1/${path}`, { method, key: who.key, ...(body && { body }) })
+  assert.ok(answer.status < 300, answer.text)
+  return answer.json as { readonly id: number }
+}
+
+const create = (url: string, who: Person, values: Values = {}) =>
+  write(url, who, 'POST', 'notes', { title: 'a', ...values })
+const end = async (url: string) => (await page(url, 'collections=notes')).meta.next_after
+const typesIn = (events: readonly Event[]) => events.map(({ type }) => type)
+const listeners = async (urls: readonly string[]) => {
+  const texts = await Promise.all(urls.map(async url => (await fetch(`${url}/metrics`)).text()))
+  const counts = texts.map(text => Number(/^portico_event_listeners (\d+)$/m.exec(text)?.[1]))
+  return counts.reduce((one, other) => one + other, 0)
+}
+/** Polls a condition that takes time. */
+async function eventually(isSo: () => Promise<boolean>): Promise<void> {
+  for (const giveUp = performance.now() + 15_000; performance.now() < giveUp; ) {
+    if (await isSo()) return
+    await new Promise(resolve => setTimeout(resolve, 20))
+  }
+  assert.fail(`not so: ${isSo}`)
+}
+
+for (const setup of setups) {
+  describe(setup.name, () => {
+    const withFixture = sharedFixtures(setup, {}, notes)
+    const test = (name: string, use: (fixture: Fixture) => Promise<void>) => it(name, () => withFixture(use))
+
+    test('a page has the events after an id, and says from where the next one goes on', async ({
+      url,
+      ann,
+    }) => {
+      const start = await end(url)
+      const { id } = await create(url, ann)
+      await write(url, ann, 'PATCH', `notes/${id}`, { title: 'b' })
+      await write(url, ann, 'DELETE', `notes/${id}`)
+      const first = await page(url, `after=${start}&limit=2`, ann.key)
+      assert.deepEqual(typesIn(first.data), ['note.created', 'note.updated'])
+      assert.deepEqual(first.meta, { next_after: first.data[1]?.id, has_more: true })
+      assert.deepEqual(first.data[1]?.changed, ['title'])
+      assert.deepEqual(first.data[1]?.actor, { user_id: ann.id, app_id: null })
+      const rest = await page(url, `after=${first.meta.next_after}&limit=2`, ann.key)
+      assert.deepEqual(typesIn(rest.data), ['note.deleted'])
+      assert.equal(rest.data[0]?.data?.['title'], 'b')
+      assert.equal(rest.meta.has_more, false)
+      const none = await page(url, `after=${rest.meta.next_after}`, ann.key)
+      assert.deepEqual(none, { data: [], meta: { next_after: rest.meta.next_after, has_more: false } })
+    })
+
+    test('without an id it begins at the end', async ({ url, ann }) => {
+      await create(url, ann)
+      const { data, meta } = await page(url, '', ann.key)
+      assert.deepEqual(data, [])
+      await create(url, ann)
+      assert.equal((await page(url, `after=${meta.next_after}`, ann.key)).data.length, 1)
+    })
+
+    test('goes past events that are not shown', async ({ url, ann, ben }) => {
+      const start = await end(url)
+      for (let at = 0; at < 3; at++) await create(url, ann, { state: 'draft' })
+      const { data, meta } = await page(url, `after=${start}&limit=1`, ben.key)
+      assert.deepEqual(data, [])
+      assert.deepEqual(meta, { next_after: String(Number(start) + 3), has_more: false })
+    })
+
+    test('what leaves the view is a deletion without values, what comes into it is shown whole', async fixture => {
+      const { url, ann, ben } = fixture
+      const start = await end(url)
+      const { id } = await create(url, ann, { secret: 's' })
+      await write(url, ann, 'PATCH', `notes/${id}`, { secret: 't' })
+      await write(url, ann, 'PATCH', `notes/${id}`, { state: 'draft' })
+      await write(url, ann, 'PATCH', `notes/${id}`, { title: 'b' })
+      await write(url, ann, 'PATCH', `notes/${id}`, { state: 'public' })
+      await write(url, ann, 'PATCH', `notes/${id}`, { state: 'draft' })
+      await write(url, ann, 'DELETE', `notes/${id}`)
+      const seen = await pages(url, '', ben.key, start)
+      const types = ['note.created', 'note.deleted', 'note.updated', 'note.deleted']
+      assert.deepEqual(typesIn(seen), types)
+      assert.deepEqual(
+        seen.map(({ data }) => data?.['title'] ?? null),
+        ['a', null, 'b', null],
+      )
+      assert.ok(seen.every(({ data }) => (data?.['secret'] ?? null) === null))
+      assert.ok(seen.every(event => !('actor' in event)))
+      assert.equal((await pages(url, '', ann.key, start)).length, 7)
+    })
+
+    test('rights count as they are now: a role that was given, and taken', async ({
+      url,
+      admin,
+      ann,
+      ben,
+    }) => {
+      const start = await end(url)
+      await create(url, ann, { state: 'draft', secret: 's' })
+      const seenByBen = async () => pages(url, 'collections=notes', ben.key, start)
+      assert.deepEqual(await seenByBen(), [])
+      await write(url, admin, 'PATCH', `users/${ben.id}`, { role: 'admin' })
+      await eventually(async () => (await seenByBen()).length === 1)
+      assert.equal((await seenByBen())[0]?.data?.['secret'], 's')
+      await write(url, admin, 'PATCH', `users/${ben.id}`, { role: 'user' })
+      await eventually(async () => (await seenByBen()).length === 0)
+    })
+
+    test('types, an item and filters choose', async ({ url, ann }) => {
+      const start = await end(url)
+      const { id } = await create(url, ann, { title: 'x' })
+      const other = await create(url, ann, { title: 'y' })
+      await write(url, ann, 'PATCH', `notes/${id}`, { title: 'y' })
+      await write(url, ann, 'PATCH', `notes/${other.id}`, { title: 'x' })
+      const seen = async (query: string) =>
+        (await pages(url, query, ann.key, start)).map(
+          ({ type, item_id }) => `${type} ${item_id === id ? 1 : 2}`,
+        )
+      assert.deepEqual(await seen('types=note.created'), ['note.created 1', 'note.created 2'])
+      assert.deepEqual(await seen(`types=note.*&collections=notes&item_id=${id}`), [
+        'note.created 1',
+        'note.updated 1',
+      ])
+      assert.deepEqual(await seen('types=user.*'), [])
+      const filtered = ['note.created 1', 'note.deleted 1', 'note.updated 2']
+      assert.deepEqual(await seen('collections=notes&title[eq]=x'), filtered)
+      assert.deepEqual(await seen('types=note.deleted&title[in]=x,z'), ['note.deleted 1'])
+      assert.deepEqual(await seen(`types=note.*&author.id[eq]=${ann.id}`), await seen(''))
+    })
+
+    test('a token gets what its scopes cover', async ({ url, ann }) => {
+      const made = await call(`${url}/api/v1/api_keys`, {
+        method: 'POST',
+        key: ann.key,
+        body: { name: 'reader', scopes: ['read:note'] },
+      })
+      const key = String((made.json as { key?: string }).key)
+      const start = await end(url)
+      await create(url, ann)
+      await write(url, ann, 'PATCH', `users/${ann.id}`, { name: 'Anna' })
+      const [event, ...others] = await pages(url, '', key, start)
+      assert.equal(event?.type, 'note.created')
+      assert.deepEqual(others, [])
+      assert.equal(event && 'actor' in event, false)
+      const refused = await ask(url, 'collections=notes,users', key)
+      assert.deepEqual([refused.status, refused.code], [403, 'INSUFFICIENT_SCOPE'])
+      assert.match(refused.headers.get('www-authenticate') ?? '', /scope="read:user"/)
+      assert.equal((await ask(url, 'types=user.created', key)).code, 'INSUFFICIENT_SCOPE')
+      assert.equal((await ask(url, 'collections=notes&author.name[eq]=a', key)).code, 'INSUFFICIENT_SCOPE')
+      assert.equal((await ask(url, 'collections=users')).status, 401)
+    })
+
+    test('bad requests are told what is wrong', async ({ url, ann }) => {
+      const newest = Number(await end(url))
+      const gone = [`after=${newest + 1000}`, 'after=99999999999999999999', 'after=9007199254740991']
+      for (const query of gone) {
+        const { status, code } = await ask(url, query, ann.key)
+        assert.deepEqual([status, code], [410, 'RESYNC_REQUIRED'], query)
+      }
+      const wrong: readonly (readonly [string, RegExp])[] = [
+        ['after=-1', /"after" must be the id of an event/],
+        ['after=1e3', /"after" must be the id of an event/],
+        ['after=01', /"after" must be the id of an event/],
+        ['after=', /empty/],
+        ['after=1&after=2', /given twice/],
+        ['limit=0', /from 1 to 1000/],
+        ['limit=1001', /from 1 to 1000/],
+        ['wait=31', /from 0 to 30/],
+        ['wait=1.5', /from 0 to 30/],
+        ['collections=nots', /Did you mean `notes`/],
+        ['collections=webhook_deliveries', /no collection that has events/],
+        ['collections=notes,', /no collection that has events/],
+        ['types=note.create', /Did you mean `note.created`/],
+        ['types=notes.created', /no type of event/],
+        ['types=__proto__.*', /no type of event/],
+        ['collections=users&types=note.created', /notes is not among "collections"/],
+        ['item_id=1', /exactly one collection/],
+        ['collections=notes,users&item_id=1', /exactly one collection/],
+        ['collections=notes&item_id=0', /above 0/],
+        ['title[eq]=a', /exactly one collection/],
+        ['collections=notes&title=a', /write title\[eq\]/],
+        ['collections=notes&titel[eq]=a', /not known here/],
+        ['collections=notes&author_id[eq]=a', /must be/],
+        ['page=1', /not known here/],
+        ['collections=users&password_hash[eq]=a', /not known here/],
+      ]
+      for (const [query, message] of wrong) {
+        const { status, code, text } = await ask(url, query, ann.key)
+        assert.deepEqual([status, code], [400, 'BAD_REQUEST'], query)
+        assert.match(JSON.parse(text).error.message, message)
+      }
+    })
+
+    test('a poll waits for the first event, also one that another node wrote', async ({ url, urls, ann }) => {
+      const start = await end(url)
+      const waits = urls.map(each => page(each, `after=${start}&wait=30`, ann.key))
+      await eventually(async () => (await listeners(urls)) === urls.length)
+      await create(urls.at(-1) ?? url, ann)
+      for (const { data, meta } of await Promise.all(waits)) {
+        assert.deepEqual(typesIn(data), ['note.created'])
+        assert.deepEqual(meta, { next_after: data[0]?.id, has_more: false })
+      }
+      await eventually(async () => (await listeners(urls)) === 0)
+    })
+
+    test('a poll ends without events when its time is over, past what it was not shown', async fixture => {
+      const { url, urls, ann, ben } = fixture
+      const start = await end(url)
+      const waiting = page(url, `after=${start}&wait=2`, ben.key)
+      await eventually(async () => (await listeners(urls)) === 1)
+      await create(url, ann, { state: 'draft' })
+      const { data, meta } = await waiting
+      assert.deepEqual(data, [])
+      assert.deepEqual(meta, { next_after: String(Number(start) + 1), has_more: false })
+    })
+
+    test('a revoked key ends polls and streams', async ({ url, urls, ann }) => {
+      const body = { name: 'short', scopes: ['*'] }
+      const made = await call(`${url}/api/v1/api_keys`, { method: 'POST', key: ann.key, body })
+      const { key, id } = made.json as unknown as { key: string; id: number }
+      const poll = ask(url, 'wait=30', key)
+      const open = await stream(url, '', { key })
+      await eventually(async () => (await listeners(urls)) === 2)
+      await write(url, ann, 'DELETE', `api_keys/${id}`)
+      assert.equal((await poll).status, 401)
+      await open.ended
+      assert.equal(await listeners(urls), 0)
+    })
+
+    test('a stream replays, goes live, and resumes by the header before the parameter', async fixture => {
+      const { url, urls, ann } = fixture
+      const start = await end(url)
+      for (const title of ['1', '2', '3']) await create(url, ann, { title })
+      const titles = (events: readonly Event[]) => events.map(({ data }) => data?.['title'])
+      const whole = await stream(url, `after=${start}`, { key: ann.key })
+      assert.equal(whole.headers.get('content-type'), 'text/event-stream; charset=utf-8')
+      assert.equal(whole.headers.get('cache-control'), 'no-store')
+      await until(() => whole.events().length === 3)
+      await create(urls.at(-1) ?? url, ann, { title: '4' })
+      await until(() => whole.events().length === 4)
+      assert.deepEqual(titles(whole.events()), ['1', '2', '3', '4'])
+      const named = whole.blocks.filter(({ data }) => data !== undefined)
+      assert.deepEqual(
+        named.map(({ id, event }) => [id, event]),
+        whole.events().map(({ id, type }) => [id, type]),
+      )
+      assert.deepEqual(whole.events(), await pages(url, '', ann.key, start))
+      const second = String(named[1]?.id)
+      const resumed = await stream(url, `after=${start}`, { key: ann.key, lastEventId: second })
+      await until(() => resumed.events().length === 2)
+      assert.deepEqual(titles(resumed.events()), ['3', '4'])
+      whole.leave()
+      resumed.leave()
+      await eventually(async () => (await listeners(urls)) === 0)
+    })
+
+    test('a stream begins with the id from which it is live', async ({ url, ann }) => {
+      const open = await stream(url, 'collections=notes', { key: ann.key })
+      await until(() => open.blocks.some(({ id }) => id !== undefined))
+      const [first] = open.blocks
+      assert.deepEqual(first, { id: await end(url), event: undefined, data: undefined })
+      open.leave()
+    })
+
+    test('a stream from an id that is not kept says so once, with the id to go on from', async ({
+      url,
+      ann,
+    }) => {
+      const open = await stream(url, 'after=123456789', { key: ann.key })
+      await open.ended
+      const [told, ...others] = open.blocks
+      assert.deepEqual(others, [])
+      assert.equal(told?.event, 'resync_required')
+      assert.equal(JSON.parse(told?.data ?? '').error.code, 'RESYNC_REQUIRED')
+      const again = await stream(url, 'after=123456789', { key: ann.key, lastEventId: String(told?.id) })
+      await create(url, ann)
+      await until(() => again.events().length === 1)
+      again.leave()
+    })
+
+    test('a stream is refused like a page', async ({ url, ann }) => {
+      const open = await stream(url, 'collections=users')
+      assert.equal(open.status, 401)
+      const bad = await stream(url, '', { key: ann.key, lastEventId: 'x' })
+      assert.equal(bad.status, 400)
+      await bad.ended
+      const filtered = await stream(url, 'collections=users&password_hash[eq]=a', { key: ann.key })
+      assert.equal(filtered.status, 400)
+    })
+
+    test('a client that leaves is forgotten', async ({ url, urls, ann }) => {
+      const controller = new AbortController()
+      const { signal } = controller
+      const headers = { Authorization: `Bearer ${ann.key}` }
+      const left = Array.from({ length: 5 }, () =>
+        fetch(`${url}/api/v1/events?wait=30`, { headers, signal }).catch(() => undefined),
+      )
+      const open = await stream(url, '', { key: ann.key })
+      await eventually(async () => (await listeners(urls)) === 6)
+      controller.abort()
+      open.leave()
+      await Promise.all(left)
+      await eventually(async () => (await listeners(urls)) === 0)
+    })
+
+    test('the path takes GET, HEAD and OPTIONS, and gives JSON or a stream', async ({ url, ann }) => {
+      const send = (method: string, headers = {}) =>
+        fetch(`${url}/api/v1/events`, { method, headers: { Authorization: `Bearer ${ann.key}`, ...headers } })
+      const head = await send('HEAD')
+      assert.deepEqual([head.status, head.headers.get('content-type')], [200, 'application/json'])
+      assert.equal(head.headers.get('cache-control'), 'no-store')
+      const streamed = await send('HEAD', { Accept: 'text/event-stream' })
+      assert.equal(streamed.headers.get('content-type'), 'text/event-stream; charset=utf-8')
+      assert.equal((await send('OPTIONS')).headers.get('allow'), 'GET, HEAD, OPTIONS')
+      assert.equal((await send('POST')).status, 405)
+      assert.equal((await send('GET', { Accept: 'text/html' })).status, 406)
+      const negotiated = await send('GET', { Accept: 'application/json, text/event-stream;q=0.5' })
+      assert.equal(negotiated.headers.get('content-type'), 'application/json')
+      const limited = await send('GET')
+      assert.equal(limited.status, 200)
+    })
+  })
+}

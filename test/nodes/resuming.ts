@@ -1,0 +1,98 @@
+/** Who hears of new posts, is cut off, and resumes after the last event that it has; over either transport. */
+import { createClient as createSseClient } from 'graphql-sse'
+import { createClient } from 'graphql-ws'
+import { WebSocket } from 'ws'
+
+export type Over = 'WebSocket' | 'server-sent events'
+
+export interface HeardPost {
+  readonly event: number
+  readonly title: string
+}
+
+interface Payload {
+  readonly data?: { readonly newPost: { readonly title: string } } | null
+  readonly errors?: unknown
+  readonly extensions?: { readonly eventId?: string } | null
+}
+
+const query = 'subscription ($after: ID) { newPost(after: $after) { title } }'
+
+export class ResumingListener {
+  readonly heard: HeardPost[] = []
+  readonly faults: unknown[] = []
+  readonly #over: Over
+  readonly #key: string
+  #cut: () => void = () => {}
+
+  constructor(over: Over, key: string) {
+    this.#over = over
+    this.#key = key
+  }
+
+  /** The id of the last event that it has; before the first one, the beginning of the log. */
+  get after(): string {
+    return String(this.heard.at(-1)?.event ?? 0)
+  }
+
+  /** Ends the connection, and resumes on the node at `url`. */
+  connect(url: string): void {
+    this.#cut()
+    let isCut = false
+    const sink = {
+      next: (payload: unknown) => isCut || this.#take(payload as Payload),
+      error: (fault: unknown) => isCut || this.faults.push(fault),
+      complete: () => {},
+    }
+    const credential = { Authorization: `Bearer ${this.#key}` }
+    const request = { query, variables: { after: this.after } }
+    const end = this.#over === 'WebSocket' ? overWebSocket : overEvents
+    const cut = end(url, credential, request, sink)
+    this.#cut = () => {
+      isCut = true
+      cut()
+    }
+  }
+
+  end(): void {
+    this.#cut()
+  }
+
+  #take({ data, errors, extensions }: Payload): void {
+    if (data) this.heard.push({ event: Number(extensions?.eventId), title: data.newPost.title })
+    else this.faults.push(errors)
+  }
+}
+
+interface Sink {
+  readonly next: (payload: unknown) => void
+  readonly error: (fault: unknown) => void
+  readonly complete: () => void
+}
+
+type Request = { readonly query: string; readonly variables: Record<string, unknown> }
+
+/** It can be cut off before it is open: `ws` then emits an error, to which graphql-ws does not listen any more. */
+class CutSocket extends WebSocket {
+  constructor(...given: ConstructorParameters<typeof WebSocket>) {
+    super(...given)
+    this.on('error', () => {})
+  }
+}
+
+function overWebSocket(url: string, credential: Record<string, string>, request: Request, sink: Sink) {
+  const client = createClient({
+    url: `${url.replace('http', 'ws')}/graphql`,
+    webSocketImpl: CutSocket,
+    retryAttempts: 0,
+    connectionParams: credential,
+  })
+  client.subscribe(request, sink)
+  return () => client.terminate()
+}
+
+function overEvents(url: string, headers: Record<string, string>, request: Request, sink: Sink) {
+  const events = createSseClient({ url: `${url}/graphql`, headers, retryAttempts: 0 })
+  events.subscribe(request, sink)
+  return () => events.dispose()
+}

@@ -1,0 +1,172 @@
+/** Resuming over each transport: the id of an event, what is refused, and clients that read slowly. */
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { createClient } from 'graphql-sse'
+import { closedAfterEach } from '../closing.ts'
+import {
+  client,
+  json,
+  openService,
+  post,
+  type Service,
+  type ServiceSettings,
+  until,
+  type Wire,
+  wire,
+} from './service.ts'
+
+const closed = closedAfterEach<Service>(service => service.close())
+
+async function open(given: Partial<ServiceSettings> = {}): Promise<Service> {
+  const service = await openService(given)
+  closed(service)
+  return service
+}
+
+const query = 'subscription ($after: ID) { newPost(after: $after) { id } }'
+const request = (after: string) => ({ query, variables: { after } })
+const stream = { ...json, Accept: 'text/event-stream' }
+const adaInit = { type: 'connection_init', payload: { Authorization: 'Bearer ada' } }
+
+interface Post {
+  readonly newPost: { readonly id: string }
+}
+const numbers = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, at) => from + at)
+
+function commit({ feed }: Service, count: number, row = {}): void {
+  const next = feed.log.length + 1
+  feed.commit(...Array.from({ length: count }, (_, at) => ({ row: { id: String(next + at), ...row } })))
+}
+
+function figure({ graphql }: Service, name: string): number {
+  return Number(new RegExp(`^portico_graphql_${name} (\\d+)$`, 'm').exec(graphql.metrics())?.[1])
+}
+
+/** The ids of what a wire has heard. */
+function idsOf({ heard }: Wire): number[] {
+  return heard
+    .map(text => JSON.parse(text))
+    .filter(({ type }) => type === 'next')
+    .map(({ payload }) => Number(payload.data.newPost.id))
+}
+
+/** The ids of the first events of a stream. */
+async function idsIn(answer: Response, count: number): Promise<number[]> {
+  const got: number[] = []
+  const decoder = new TextDecoder()
+  let rest = ''
+  for await (const chunk of answer.body ?? []) {
+    const blocks = (rest + decoder.decode(chunk, { stream: true })).split('\n\n')
+    rest = blocks.pop() ?? ''
+    for (const block of blocks) {
+      const id = /^\n?id: (\d+)\nevent: next\ndata: /.exec(block)?.[1]
+      if (id !== undefined) got.push(Number(id))
+    }
+    if (got.length >= count) break
+  }
+  return got
+}
+
+async function resumed(service: Service, after: string): Promise<Wire> {
+  const opened = await wire(service.socketUrl)
+  opened.say(adaInit)
+  opened.say({ id: '1', type: 'subscribe', payload: request(after) })
+  return opened
+}
+
+describe('the clients, unmodified', () => {
+  it('of graphql-ws and graphql-sse get what they missed, then what comes', async () => {
+    const service = await open()
+    commit(service, 300)
+    const [ws, sse]: number[][] = [[], []]
+    const take = (got: number[] | undefined) => ({
+      next: ({ data }: { data?: Post | null }) => void got?.push(Number(data?.newPost.id)),
+      error: (error: unknown) => assert.fail(JSON.stringify(error)),
+      complete: () => {},
+    })
+    const socket = client(service.socketUrl)
+    socket.subscribe<Post>(request('100'), take(ws))
+    const events = createClient({ url: service.url, retryAttempts: 0 })
+    events.subscribe<Post>(request('200'), take(sse))
+    await until(() => ws?.length === 200 && sse?.length === 100)
+    commit(service, 10)
+    await until(() => ws?.length === 210 && sse?.length === 110)
+    assert.deepEqual([ws, sse], [numbers(101, 310), numbers(201, 310)])
+    await socket.dispose()
+    events.dispose()
+  })
+})
+
+describe('an event stream', () => {
+  it('has the id of each event, after which an EventSource resumes', async () => {
+    const service = await open()
+    commit(service, 20)
+    const first = await post(service.url, request('5'), stream)
+    assert.deepEqual(await idsIn(first, 15), numbers(6, 20))
+    const again = await post(service.url, request('5'), { ...stream, 'Last-Event-ID': '18' })
+    assert.deepEqual(await idsIn(again, 2), [19, 20])
+  })
+
+  it('with a Last-Event-ID that is none is a 400', async () => {
+    const service = await open()
+    const answer = await post(service.url, request('0'), { ...stream, 'Last-Event-ID': 'x' })
+    assert.equal(answer.status, 400)
+    assert.match(await answer.text(), /Last-Event-ID/)
+  })
+})
+
+describe('an id from which nothing can be resumed', () => {
+  it('is refused with RESYNC_REQUIRED, which leaves nothing open', async () => {
+    const service = await open()
+    commit(service, 20)
+    service.feed.pruned = 10
+    for (const after of ['9', '21']) {
+      const answer = await post(service.url, request(after), stream)
+      assert.equal(answer.status, 410)
+      assert.match(await answer.text(), /"code":"RESYNC_REQUIRED"/)
+      const opened = await resumed(service, after)
+      await until(() => opened.heard.length > 1)
+      const { type, payload } = JSON.parse(opened.heard[1] ?? '')
+      assert.deepEqual([type, payload[0].extensions.code], ['error', 'RESYNC_REQUIRED'])
+      opened.socket.close()
+      await opened.closed
+    }
+    assert.equal(figure(service, 'subscriptions'), 0)
+    assert.equal(service.feed.listeners.size, 0)
+  })
+})
+
+describe('a client that reads a replay slowly', () => {
+  const big = 'x'.repeat(5_000)
+  const count = 2_000
+
+  it('over a WebSocket is waited for, and gets everything', async () => {
+    const service = await open()
+    commit(service, count, { big })
+    const slow = await resumed(service, '0')
+    await until(() => slow.heard.length > 0)
+    slow.socket.pause()
+    const quick = await resumed(service, '0')
+    await until(() => idsOf(quick).length === count, 20_000)
+    assert.equal(figure(service, 'slow_readers_total'), 0)
+    assert.ok(idsOf(slow).length < count)
+    slow.socket.resume()
+    await until(() => idsOf(slow).length === count, 20_000)
+    assert.deepEqual(idsOf(slow), numbers(1, count))
+    commit(service, 1)
+    await until(() => idsOf(slow).length === count + 1)
+    for (const { socket } of [slow, quick]) socket.close()
+  })
+
+  it('over server-sent events likewise', async () => {
+    const service = await open()
+    commit(service, count, { big })
+    const answer = await post(service.url, request('0'), stream)
+    const quick = await resumed(service, '0')
+    await until(() => idsOf(quick).length === count, 20_000)
+    assert.ok(figure(service, 'events_delivered_total') < 2 * count)
+    assert.deepEqual(await idsIn(answer, count), numbers(1, count))
+    assert.equal(figure(service, 'slow_readers_total'), 0)
+    quick.socket.close()
+  })
+})
