@@ -58,7 +58,7 @@ export class Replays {
     this.#turns++
     setImmediate(async () => {
       const replay = this.#queue.take()
-      if (replay) await this.#turn(replay)
+      if (replay && [...replay.members].some(member => member.isOpen)) await this.#turn(replay)
       this.#turns--
       this.#next()
     })

@@ -1,6 +1,6 @@
 /** Server-sent events, as a reader takes them. */
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { mock, test } from 'node:test'
 import { EventStream } from '../../src/events/event-stream.ts'
 
 const block = (data: string) => `data: ${data}\n\n`
@@ -36,4 +36,26 @@ test('a reader that leaves is reported once', async () => {
   await events.return()
   assert.deepEqual(await waiting, { value: undefined, done: true })
   assert.deepEqual(gone, [false])
+})
+
+test('while nothing comes, a stream sends what its transport wants to say', async () => {
+  mock.timers.enable({ apis: ['setInterval'] })
+  try {
+    const ids = [7, 8]
+    const plain = new EventStream(100, () => assert.fail())
+    const events = new EventStream(
+      100,
+      () => assert.fail(),
+      () => `:\nid: ${ids.shift()}\n\n`,
+    )
+    await Promise.all([plain.next(), events.next()])
+    const next = [plain.next(), events.next()]
+    mock.timers.tick(15_000)
+    assert.deepEqual(await next[0], { value: ':\n\n', done: false })
+    assert.deepEqual(await next[1], { value: ':\nid: 7\n\n', done: false })
+    plain.end('')
+    events.end('')
+  } finally {
+    mock.timers.reset()
+  }
 })

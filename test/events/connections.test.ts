@@ -1,0 +1,142 @@
+/** Many listeners at once, their bounds, and what becomes of them when the service stops. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { EventSource, MessageEvent } from 'undici'
+import { withFixture } from '../conformance/oauth/server.ts'
+import notes from '../models/notes.ts'
+import { call } from '../serve/service.ts'
+import { until } from '../transports/service.ts'
+import { ask, type Event, type Page, page, stream } from './listener.ts'
+
+const waitingCount = 1000
+/** More at once would be refused as overload: the clients are in the same process. */
+const openedAtOnce = 50
+
+async function open(url: string): Promise<number> {
+  const text = await (await fetch(`${url}/metrics`)).text()
+  return Number(/^portico_event_listeners (\d+)$/m.exec(text)?.[1])
+}
+
+/** Polls: the count is in the service. */
+async function untilOpen(url: string, count: number): Promise<void> {
+  for (const giveUp = performance.now() + 30_000; (await open(url)) !== count; ) {
+    assert.ok(performance.now() < giveUp, `not ${count} listeners`)
+    await new Promise(resolve => setTimeout(resolve, 20))
+  }
+}
+
+async function write(url: string, key: string, title: string): Promise<void> {
+  const made = await call(`${url}/api/v1/notes`, { method: 'POST', key, body: { title } })
+  assert.equal(made.status, 201, made.text)
+}
+
+test('a thousand polls wait at once, and one event ends them all', async () => {
+  const settings = { maxConnections: 5000, graphql: { maxConnections: 2000 } }
+  await withFixture(
+    settings,
+    async ({ url, ann }) => {
+      const { meta } = await page(url, '', ann.key)
+      const waits: Promise<Page>[] = []
+      while (waits.length < waitingCount) {
+        for (let at = 0; at < openedAtOnce; at++) {
+          waits.push(page(url, `after=${meta.next_after}&wait=30`, ann.key))
+        }
+        await untilOpen(url, waits.length)
+      }
+      await write(url, ann.key, 'for all')
+      for (const { data } of await Promise.all(waits)) assert.equal(data[0]?.data?.['title'], 'for all')
+      await untilOpen(url, 0)
+    },
+    notes,
+  )
+})
+
+test('a caller has a bound of open polls and streams together, and what ends makes room', async () => {
+  await withFixture(
+    { graphql: { maxConnections: 2 } },
+    async ({ url, ann, ben }) => {
+      const first = await stream(url, '', { key: ann.key })
+      const second = ask(url, 'wait=30', ann.key)
+      await untilOpen(url, 2)
+      const refused = await ask(url, 'wait=1', ann.key)
+      assert.deepEqual([refused.status, refused.code], [429, 'RATE_LIMITED'])
+      assert.equal((await stream(url, '', { key: ann.key })).status, 429)
+      assert.equal((await ask(url, 'wait=0', ann.key)).status, 200)
+      const others = await stream(url, '', { key: ben.key })
+      assert.equal(others.status, 200)
+      first.leave()
+      await untilOpen(url, 2)
+      const third = await stream(url, '', { key: ann.key })
+      assert.equal(third.status, 200)
+      await write(url, ann.key, 'end')
+      assert.equal((await second).status, 200)
+      third.leave()
+      others.leave()
+      await untilOpen(url, 0)
+    },
+    notes,
+  )
+})
+
+test('a restart answers what waits and ends streams; an EventSource goes on by itself and misses nothing', async () => {
+  await withFixture(
+    {},
+    async ({ url, ann, restart }) => {
+      const { meta } = await page(url, '', ann.key)
+      const source = new EventSource(`${url}/api/v1/events?api_key=${ann.key}&after=${meta.next_after}`, {
+        node: { reconnectionTime: 50 },
+      })
+      const heard: Event[] = []
+      source.addEventListener('note.created', event => {
+        if (event instanceof MessageEvent) heard.push(JSON.parse(event.data))
+      })
+      try {
+        await write(url, ann.key, 'before')
+        await until(() => heard.length === 1)
+        const waiting = ask(url, 'wait=30', ann.key)
+        await untilOpen(url, 2)
+        await restart()
+        const { status, json } = await waiting
+        assert.deepEqual([status, json.data], [200, []])
+        await write(url, ann.key, 'after')
+        await until(() => heard.length === 2, 20_000)
+        assert.deepEqual(
+          heard.map(({ data }) => data?.['title']),
+          ['before', 'after'],
+        )
+      } finally {
+        source.close()
+      }
+    },
+    notes,
+  )
+})
+
+test('filters are bounded by the header block and by their number', async () => {
+  await withFixture(
+    {},
+    async ({ url, ann }) => {
+      const long = await ask(url, `collections=notes&title[contains]=${'x'.repeat(100_000)}`, ann.key)
+      assert.equal(long.status, 400)
+      const many = Array.from({ length: 101 }, (_, at) => `title[in]=${at}`).join('&')
+      assert.equal((await ask(url, `collections=notes&${many}`, ann.key)).status, 400)
+      const deep = await ask(url, 'collections=notes&author.notes.author.notes.title[eq]=x', ann.key)
+      assert.equal(deep.status, 400)
+    },
+    notes,
+  )
+})
+
+test('without a credential, an address has a bound too', async () => {
+  await withFixture(
+    { graphql: { maxAnonymousConnections: 1 } },
+    async ({ url }) => {
+      const one = await stream(url)
+      assert.equal(one.status, 200)
+      assert.equal((await stream(url)).status, 429)
+      one.leave()
+      await untilOpen(url, 0)
+    },
+    notes,
+  )
+})

@@ -1,0 +1,83 @@
+/** Pages of the log, over a log that tests write. */
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { readLogPage } from '../../src/events/log-page.ts'
+import type { ChangeRenderer } from '../../src/events/subscriber.ts'
+import { stubFeed } from './stub.ts'
+
+const posts: ChangeRenderer = {
+  topics: [{ collection: 'posts', kind: 'created' }],
+  render: ({ id }) => (id % 2 === 0 ? `post ${id}` : null),
+}
+
+function feedOf(count: number, collection = 'posts') {
+  const feed = stubFeed()
+  feed.commit(...Array.from({ length: count }, () => ({ collection })))
+  return feed
+}
+
+describe('a page of the log', () => {
+  it('ends at its limit, at the event of its last reply', async () => {
+    const page = await readLogPage(feedOf(50), posts, { after: 0, limit: 3 })
+    assert.deepEqual(page, { replies: ['post 2', 'post 4', 'post 6'], position: 6, hasMore: true })
+  })
+
+  it('ends at the end of the log, past what is not shown', async () => {
+    const page = await readLogPage(feedOf(5), posts, { after: 2, limit: 3 })
+    assert.deepEqual(page, { replies: ['post 4'], position: 5, hasMore: false })
+    const full = await readLogPage(feedOf(4), posts, { after: 2, limit: 1 })
+    assert.equal(full.position, 4)
+  })
+
+  it('reads a bounded number of rows, and makes progress where nothing is shown', async () => {
+    const feed = feedOf(2500, 'others')
+    const reads: number[] = []
+    const counted = {
+      bounds: feed.bounds,
+      after: (event: number, limit: number) => {
+        reads.push(limit)
+        return feed.after(event, limit)
+      },
+    }
+    const { position, hasMore, replies } = await readLogPage(counted, posts, { after: 0, limit: 10 })
+    assert.deepEqual([position, hasMore, replies], [1000, true, []])
+    assert.equal(
+      reads.reduce((one, other) => one + other, 0),
+      1000,
+    )
+  })
+
+  it('renders no more than one slice beyond its limit', async () => {
+    const rendered: number[] = []
+    const render: ChangeRenderer['render'] = ({ id }) => {
+      rendered.push(id)
+      return String(id)
+    }
+    await readLogPage(feedOf(100), { ...posts, render }, { after: 0, limit: 1 })
+    assert.ok(rendered.length <= 16, String(rendered.length))
+  })
+
+  it('ends after so much text', async () => {
+    const long = 'x'.repeat(2_000_000)
+    const page = await readLogPage(feedOf(50), { ...posts, render: () => long }, { after: 0, limit: 50 })
+    assert.deepEqual([page.replies.length, page.position, page.hasMore], [3, 3, true])
+  })
+
+  it('is refused after an event that is pruned, also while it is read, and after one that is not there yet', async () => {
+    const feed = feedOf(10)
+    feed.log.splice(0, 4)
+    feed.pruned = 4
+    const request = { after: 3, limit: 10 }
+    await assert.rejects(readLogPage(feed, posts, request), { code: 'RESYNC_REQUIRED' })
+    assert.equal((await readLogPage(feed, posts, { after: 4, limit: 10 })).replies.length, 3)
+    await assert.rejects(readLogPage(feed, posts, { after: 11, limit: 10 }), { code: 'RESYNC_REQUIRED' })
+    feed.log.length = 0
+    feed.pruned = 10
+    await assert.rejects(readLogPage(feed, posts, { after: 9, limit: 10 }), { code: 'RESYNC_REQUIRED' })
+    assert.deepEqual(await readLogPage(feed, posts, { after: 10, limit: 10 }), {
+      replies: [],
+      position: 10,
+      hasMore: false,
+    })
+  })
+})
