@@ -32,6 +32,10 @@ const commands: Commands = {
     sentence: 'Replace the database with a backup, while no service runs.',
     load: async () => (await import('./cli/backup.ts')).restoreBackup,
   },
+  'events restored': {
+    sentence: 'Number new events far above all earlier ones, after a database was put back by hand.',
+    load: async () => (await import('./cli/events.ts')).restored,
+  },
   'print openapi': {
     sentence: 'Print the OpenAPI document of the model.',
     load: async () => (await import('./cli/print.ts')).openapi,

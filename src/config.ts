@@ -2,6 +2,7 @@
 
 import { accountSettings } from './config/accounts.ts'
 import { database, replicas } from './config/database.ts'
+import { eventSettings } from './config/events.ts'
 import { graphqlSettings } from './config/graphql.ts'
 import {
   apiKey,
@@ -21,6 +22,7 @@ import { oauthSettings } from './config/oauth.ts'
 import { readTable, type SettingsSources } from './config/read.ts'
 import { redisSettings } from './config/redis.ts'
 import { optional, type Setting, setting } from './config/setting.ts'
+import { webhookSettings } from './config/webhooks.ts'
 
 export const settingsTable = {
   port: setting({
@@ -274,10 +276,12 @@ export const settingsTable = {
     default: 100,
     description: 'The maximum number of API keys per user.',
   }),
+  ...eventSettings,
   ...graphqlSettings,
   ...oauthSettings,
   ...accountSettings,
   ...redisSettings,
+  ...webhookSettings,
 } as const
 
 type Table = typeof settingsTable
@@ -300,12 +304,14 @@ type Within<Prefix extends string> = {
  * A group can be an object: `{ graphql: { documents: 'registered' } }`.
  */
 export type GivenSettings = Given & {
+  readonly events?: Within<'events'> | undefined
   readonly graphql?: Within<'graphql'> | undefined
   readonly oauth?: Within<'oauth'> | undefined
   readonly accounts?: Within<'accounts'> | undefined
   readonly theme?: Within<'theme'> | undefined
   readonly mail?: Within<'mail'> | undefined
   readonly redis?: Within<'redis'> | undefined
+  readonly webhooks?: Within<'webhooks'> | undefined
 }
 
 /** Reads every setting: given, else environment, else file, else default. Throws a `SettingsError`. */

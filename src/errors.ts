@@ -70,7 +70,7 @@ export const catalogue = {
   CONFLICT: {
     status: 409,
     message: 'The change conflicts with what is stored.',
-    hint: 'A unique value is taken, or other items still refer to this one.',
+    hint: 'A unique value is taken, other items still refer to this one, or a request with the same `Idempotency-Key` is still running. The message says which.',
   },
   RESYNC_REQUIRED: {
     status: 410,
@@ -91,6 +91,11 @@ export const catalogue = {
     status: 415,
     message: 'The body has a media type that is not taken here.',
     hint: 'Send `Content-Type: application/json`, in UTF-8.',
+  },
+  IDEMPOTENCY_KEY_REUSED: {
+    status: 422,
+    message: 'The Idempotency-Key was used for another request.',
+    hint: 'The request that first came with this `Idempotency-Key` had another method, path, body or precondition. Use a new key for each write, and send a retry exactly as it was.',
   },
   RATE_LIMITED: {
     status: 429,

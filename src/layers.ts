@@ -38,9 +38,10 @@ export const modules: Readonly<Record<string, Module>> = {
   store: { imports: ['plan', 'model'], packages: ['node:sqlite', 'pg'] },
   cluster: { imports: [], packages: ['ioredis'] },
   outgoing: { imports: [], packages: ['ipaddr.js', 'undici'] },
-  rest: { imports: ['plan', 'model', 'events'] },
+  idempotency: { imports: ['plan', 'cluster'] },
+  rest: { imports: ['plan', 'model', 'events', 'idempotency'] },
   events: { imports: ['plan', 'model'] },
-  graphql: { imports: ['plan', 'model', 'events'], packages: ['graphql', 'graphql-ws', 'ws'] },
+  graphql: { imports: ['plan', 'model', 'events', 'idempotency'], packages: ['graphql', 'graphql-ws', 'ws'] },
   auth: {
     imports: ['plan', 'model', 'cluster', 'outgoing'],
     packages: ['oidc-provider', 'jose', 'nodemailer', '@simplewebauthn/server', 'otpauth', 'qr'],

@@ -36,6 +36,9 @@ export interface StoredRecord {
   readonly owner: string | null
 }
 
+/** The kind of which each item of a collection has a record, under its own id: it is deleted with the item. */
+export const recordsOfItems: ReadonlyMap<string, string> = new Map([['webhooks', 'WebhookSecret']])
+
 /** Writes resolve when the commit is durable, and reject with an `ApiError` when nothing was changed. */
 export interface Records {
   get(kind: string, id: string): Awaitable<StoredRecord | undefined>

@@ -2,6 +2,7 @@
 import type { Duplex } from 'node:stream'
 import type { Authenticate } from './auth/authenticate.ts'
 import { bootstrap, type FirstAdministrator } from './auth/bootstrap.ts'
+import type { EncryptedRecords } from './auth/encryption/encrypted-records.ts'
 import { isHealthCheck, type Reply, type TakenOver } from './call.ts'
 import type { Cluster } from './cluster/cluster.ts'
 import { budgetAddress, createRateLimits, type RateLimits } from './cluster/rate-limits.ts'
@@ -19,7 +20,6 @@ import { type Awaitable, then } from './plan/answer.ts'
 import { createGuard } from './plan/guard.ts'
 import type { Run } from './plan/run.ts'
 import { anonymous, type Principal } from './principal.ts'
-import type { Records } from './records.ts'
 import { followOthers, openCluster } from './serve/cluster.ts'
 import { openCredentials } from './serve/credentials.ts'
 import { errorReplies, isGraphql } from './serve/error-replies.ts'
@@ -91,7 +91,7 @@ interface Parts {
   readonly model: Model
   readonly store: Store
   /** The store's, with what is secret in them encrypted. */
-  readonly encrypted: Records
+  readonly encrypted: EncryptedRecords
   readonly cluster: Cluster
   readonly log: Log
   readonly traces: Traces | undefined
@@ -100,11 +100,15 @@ interface Parts {
 }
 
 async function assemble(parts: Parts): Promise<Service> {
-  const { model, store, cluster, log, traces, settings, worker } = parts
+  const { model, store, encrypted, cluster, log, traces, settings, worker } = parts
   followOthers(store, cluster)
   const timing = settings.serverTiming ? serverTiming(store.queries) : undefined
   const traced = tracedStore(store, traces)
-  const run = createRun(tracedGuard(createGuard(model), traces), timing ? timing.store(traced) : traced)
+  const run = createRun(
+    tracedGuard(createGuard(model), traces),
+    timing ? timing.store(traced) : traced,
+    change => encrypted.change(change),
+  )
   const limits = createRateLimits(limitSettings(settings), cluster.counters)
   const issuer = () => settings.baseUrl ?? listeningUrl(settings, http)
   const credentials = await openCredentials({ ...parts, run, issuer })

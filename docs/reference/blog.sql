@@ -172,6 +172,8 @@ CREATE TABLE "webhooks" (
   "created_at" TEXT DEFAULT (strftime('%Y-%m-%dT%H:%M:%fZ', 'now')) NOT NULL
 ) STRICT;
 
+CREATE INDEX "webhooks__grant__index" ON "webhooks" ("grant");
+
 CREATE INDEX "webhooks__user_id__index" ON "webhooks" ("user_id");
 
 CREATE INDEX "webhooks__app_id__index" ON "webhooks" ("app_id");

@@ -2,9 +2,8 @@
 import { randomBytes } from 'node:crypto'
 import { ApiError } from '../errors.ts'
 import type { JsonValue } from '../model/fields/type.ts'
-import type { CreateShape } from '../plan/plan.ts'
 import type { Run } from '../plan/run.ts'
-import { listShape, readFirst, selected } from '../plan/system-plans.ts'
+import { createPlan, listShape, readFirst } from '../plan/system-plans.ts'
 import { system } from '../principal.ts'
 import type { Records, StoredRecord } from '../records.ts'
 import { findByEmail } from './accounts/users.ts'
@@ -55,18 +54,7 @@ export async function createBySystem(
   set: UserFields,
   computed: UserFields,
 ): Promise<number> {
-  const names = [...Object.keys(set), ...Object.keys(computed)]
-  const assignments = names.map((field, param) => ({ field, param }))
-  const given = Object.keys(set).length
-  const shape: CreateShape = {
-    kind: 'create',
-    collection,
-    set: assignments.slice(0, given),
-    computed: assignments.slice(given),
-    select: selected(['id']),
-  }
-  const answer = await run.write({ shape, args: [...Object.values(set), ...Object.values(computed)] }, system)
-  return answer.id
+  return (await run.write(createPlan(collection, set, computed), system)).id
 }
 
 /** Creates an account. Throws CONFLICT where the address has one. */

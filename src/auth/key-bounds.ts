@@ -50,9 +50,10 @@ function knownEnd(run: Run, { shape, args }: Plan<WriteShape>, principal: Princi
 export function keyRule(run: Run): WriteRule {
   return (plan, principal) => {
     const end = newEnd(plan)
-    if (end === undefined || end <= principal.expiresAt) return
+    if (end === undefined || end <= principal.expiresAt) return undefined
     return then(knownEnd(run, plan, principal), known => {
       if (end > known) refuse(principal)
+      return undefined
     })
   }
 }

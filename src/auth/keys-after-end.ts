@@ -16,8 +16,8 @@ const PAUSE = 60_000
  * throws FORBIDDEN.
  */
 export function keysAfterEnd(run: Run, records: Records, now: () => number = Date.now): Run {
-  const checked: Run['write'] = async (plan, principal) => {
-    const answer = await run.write(plan, principal)
+  const checked: Run['write'] = async (plan, principal, within) => {
+    const answer = await run.write(plan, principal, within)
     const { userId } = principal
     const since = userId === null ? undefined : await sinceAccountEnd(records, userId, now())
     if (since === undefined || since >= PAUSE) return answer
@@ -29,9 +29,9 @@ export function keysAfterEnd(run: Run, records: Records, now: () => number = Dat
   }
   return {
     ...run,
-    write: (plan, principal) =>
+    write: (plan, principal, within) =>
       plan.shape.kind === 'create' && plan.shape.collection === 'api_keys'
-        ? checked(plan, principal)
-        : run.write(plan, principal),
+        ? checked(plan, principal, within)
+        : run.write(plan, principal, within),
   }
 }

@@ -1,4 +1,4 @@
-/** Writes of the built-in collections (users, API keys, apps and their secrets) beyond the rules of the model. */
+/** Writes of the built-in collections (users, API keys, apps and their secrets, webhooks) beyond the rules of the model. */
 import type { Plan, WriteShape } from '../plan/plan.ts'
 import type { CreateHooks, Run, WriteRule } from '../plan/run.ts'
 import type { Records } from '../records.ts'
@@ -8,6 +8,8 @@ import { newKeyHook } from './new-key.ts'
 import { newAppHook, newSecretHook, secretRule } from './server/clients/app-hooks.ts'
 import type { AppSecrets } from './server/clients/app-secrets.ts'
 import { appRule } from './server/clients/apps.ts'
+import { endWebhooks } from './webhooks/grants.ts'
+import { newWebhookHook, type WebhookRuleParts, webhookRule } from './webhooks/write-rules.ts'
 
 interface OwnCollections {
   /** For plans made of clients' requests. */
@@ -24,21 +26,46 @@ interface OwnCollectionsParts {
   readonly serviceName: string
   /** Handles writes that set an account's e-mail address: see `addressChanges`. */
   readonly writeAddress: Run['write']
+  readonly webhooks: Pick<WebhookRuleParts, 'types' | 'allowPrivate' | 'maxPerUser' | 'lastEvent'>
 }
 
 export function ownCollections(parts: OwnCollectionsParts): OwnCollections {
   const { run, records, secrets, maxKeysPerUser, serviceName, writeAddress } = parts
+  const webhooks = { run, records, ...parts.webhooks }
   const rules = new Map([
-    ['api_keys', keyRule(run)],
+    ['api_keys', both(keyRule(run), keyEndRule(run))],
     ['oauth_apps', appRule(run, serviceName)],
     ['oauth_app_secrets', secretRule(secrets)],
+    ['webhooks', webhookRule(webhooks)],
   ])
   const hooks = new Map([
     ['api_keys', newKeyHook(maxKeysPerUser)],
-    ['oauth_apps', newAppHook(secrets, serviceName)],
-    ['oauth_app_secrets', newSecretHook(run, secrets)],
+    ['oauth_apps', newAppHook(serviceName)],
+    ['oauth_app_secrets', newSecretHook(run)],
+    ['webhooks', newWebhookHook(webhooks)],
   ])
   return { run: withRules(run, keysAfterEnd(run, records), rules, writeAddress), hooks }
+}
+
+/** For writes of `api_keys`: the webhooks of a deleted key are paused. */
+function keyEndRule(run: Run): WriteRule {
+  return ({ shape, args }) => {
+    if (shape.kind !== 'delete') return undefined
+    const grant = `key:${args[shape.id]}`
+    // The key itself is deleted, and what fails here is found at the next delivery.
+    return () => endWebhooks(run, grant).catch(() => undefined)
+  }
+}
+
+function both(first: WriteRule, second: WriteRule): WriteRule {
+  return async (plan, principal) => {
+    const afterFirst = await first(plan, principal)
+    const afterSecond = await second(plan, principal)
+    return async () => {
+      await afterFirst?.()
+      await afterSecond?.()
+    }
+  }
 }
 
 function setsAddress({ shape }: Plan<WriteShape>): boolean {
@@ -52,18 +79,20 @@ function withRules(
   rules: ReadonlyMap<string, WriteRule>,
   writeAddress: Run['write'],
 ): Run {
-  const ruled: Run['write'] = async (plan, principal) => {
-    await rules.get(plan.shape.collection)?.(plan, principal)
-    return checked.write(plan, principal)
+  const ruled: Run['write'] = async (plan, principal, within) => {
+    const afterwards = await rules.get(plan.shape.collection)?.(plan, principal)
+    const answer = await checked.write(plan, principal, within)
+    await afterwards?.()
+    return answer
   }
   return {
     ...run,
     // Hot path: synchronous.
-    write(plan, principal) {
+    write(plan, principal, within) {
       const { collection } = plan.shape
-      if (rules.has(collection)) return ruled(plan, principal)
-      if (collection === 'users' && setsAddress(plan)) return writeAddress(plan, principal)
-      return run.write(plan, principal)
+      if (rules.has(collection)) return ruled(plan, principal, within)
+      if (collection === 'users' && setsAddress(plan)) return writeAddress(plan, principal, within)
+      return run.write(plan, principal, within)
     },
   }
 }

@@ -1,9 +1,10 @@
 /** `portico apps`: OAuth apps and their secrets, beside a service that may be running. */
-import { createBySystem } from '../auth/bootstrap.ts'
 import { newAppHook } from '../auth/server/clients/app-hooks.ts'
 import { AppSecrets } from '../auth/server/clients/app-secrets.ts'
 import { bodyValidator } from '../model/validate.ts'
+import { writeWith } from '../plan/run.ts'
 import {
+  createPlan,
   deleteShape,
   itemShape,
   listShape,
@@ -56,11 +57,11 @@ async function createApp(opened: OpenedDatabase, args: ParsedArgs): Promise<stri
     ...(type === undefined ? undefined : { type }),
     ...(scopes === undefined ? undefined : { scopes: [...listed(scopes)] }),
   })
-  const makeApp = newAppHook(secretsOf(opened), settings['theme.name'])
+  const makeApp = newAppHook(settings['theme.name'])
   const { computed, revealed, afterwards } = await makeApp(values, system)
   const owner = await userIdOf(run, args.needed('user'))
-  const id = await createBySystem(run, 'oauth_apps', values, { ...computed, user_id: owner })
-  await afterwards?.(id)
+  const plan = createPlan('oauth_apps', values, { ...computed, user_id: owner })
+  const { id } = await run.write(plan, system, afterwards && writeWith(afterwards))
   const secret = 'client_secret' in revealed ? `client_secret  ${revealed.client_secret} (shown once)\n` : ''
   return `Created app ${id}, ${name}\nclient_id      ${computed.client_id}\n${secret}`
 }

@@ -90,7 +90,7 @@ export class Hub {
     sink: ReplySink,
     { after }: Resume = {},
   ): Promise<Subscription> {
-    if (this.#isClosed) throw new ApiError('UNAVAILABLE', 'The service is stopping.')
+    this.#requireOpen()
     // Counted before anything is awaited: the reader then does not stop, and no commit in between goes unread.
     this.#size++
     const subscriber = new Subscriber(request, principal, sink)
@@ -118,7 +118,12 @@ export class Hub {
     this.#end([...this.#live.subscribers(), ...this.#replaying.subscribers()], undefined)
   }
 
+  #requireOpen(): void {
+    if (this.#isClosed) throw new ApiError('UNAVAILABLE', 'The service is stopping.')
+  }
+
   async #listen(subscriber: Subscriber): Promise<void> {
+    this.#requireOpen()
     subscriber.holdLive()
     this.#live.join(subscriber)
     subscriber.pass(await this.#feed.last())
@@ -129,6 +134,7 @@ export class Hub {
 
   async #resume(subscriber: Subscriber, after: number): Promise<void> {
     checkResumable(after, await this.#feed.bounds())
+    this.#requireOpen()
     subscriber.pass(after)
     this.#replaying.join(subscriber)
     if (this.#reader.position > after) return this.#replays.add(subscriber)
@@ -175,8 +181,10 @@ export class Hub {
 
   /** A subscriber that missed a change must not believe that nothing happened. */
   #fail(subscribers: Iterable<Subscriber>, error: unknown): void {
+    const open = [...subscribers].filter(({ isOpen }) => isOpen)
+    if (open.length === 0) return
     if (!(error instanceof ApiError && error.code === 'RESYNC_REQUIRED')) this.#onFault(error)
-    this.#end([...subscribers], error)
+    this.#end(open, error)
   }
 
   #end(subscribers: readonly Subscriber[], error: unknown): void {

@@ -11,87 +11,85 @@ import { string } from './fields/string.ts'
 import { text } from './fields/text.ts'
 import { texts } from './fields/texts.ts'
 import { url } from './fields/url.ts'
-
-interface Named {
-  readonly name: string
-  readonly singular: string
-}
-
-const kinds = ['created', 'updated', 'deleted'] as const
+import type { Collection, Model } from './model.ts'
 
 /** The types of events that are not the usual ones of their collection. */
-const ownTypes = ['webhook.paused']
+const ownTypes: ReadonlyMap<string, readonly string[]> = new Map([['webhooks', ['webhook.paused']]])
 
-/** What a webhook's `types` may hold: every type of event, those of a collection, or all. */
-export function webhookTypes(logged: Iterable<Named>): readonly string[] {
-  const usual = [...logged].flatMap(({ singular }) => [...kinds, '*'].map(kind => `${singular}.${kind}`))
-  return [...usual, ...ownTypes, '*']
+/** What a webhook's `types` may hold, with the collection whose events it means; undefined: all events. */
+export function webhookTypes({ collections }: Model): ReadonlyMap<string, Collection | undefined> {
+  const types = new Map<string, Collection | undefined>()
+  for (const collection of collections.values()) {
+    if (collection.unlogged) continue
+    const { name, singular } = collection
+    const usual = ['created', 'updated', 'deleted', '*'].map(kind => `${singular}.${kind}`)
+    for (const type of [...usual, ...(ownTypes.get(name) ?? [])]) types.set(type, collection)
+  }
+  return types.set('*', undefined)
 }
 
 const maxTypes = 100
+/** Of a collection's singular with the kind of the event. */
+const maxTypeLength = 110
+const name = { type: 'string', maxLength: maxTypeLength }
+const several = { minItems: 1, maxItems: maxTypes }
 
 const readOnly = { optional: true, readOnly: true } as const
 const internal = { optional: true, internal: true } as const
 
-/** `logged`: the collections whose changes are events. */
-function webhookFields(logged: readonly Named[]) {
-  const among = (values: readonly string[]) => ({ type: 'string', enum: values })
-  return {
-    user_id: relation('users', {
-      inverse: 'webhooks',
-      onDelete: 'cascade',
-      readOnly: true,
-      default: currentUser,
-      description: 'Whose webhook it is.',
-    }),
-    app_id: relation('oauth_apps', {
-      as: 'app',
-      inverse: 'webhooks',
-      onDelete: 'cascade',
-      optional: true,
-      immutable: true,
-      description:
-        'One of your own OAuth apps: it is told of what each user who granted it access may see; null: what you may see.',
-    }),
-    url: url({ description: 'Where events are sent by POST: an https address.' }),
-    types: texts(
-      among(webhookTypes(logged)),
-      { minItems: 1, maxItems: maxTypes },
-      { description: 'Which events: `post.created`, all of posts as `post.*`, or `*`.' },
-    ),
-    collections: texts(
-      among(logged.map(({ name }) => name)),
-      { minItems: 1, maxItems: maxTypes },
-      { optional: true, description: 'Only events of these collections; null: of all.' },
-    ),
-    enabled: boolean({ default: true, description: 'Whether events are sent.' }),
-    description: string({ optional: true, description: 'What it is for, in your own words.' }),
-    scopes: texts(
-      { type: 'string' },
-      { maxItems: 10_000 },
-      { ...readOnly, description: 'The scopes of the credential that made it; null: all.' },
-    ),
-    paused_at: datetime({
-      ...readOnly,
-      description: 'Since when nothing is sent, until it is enabled again.',
-    }),
-    pause_reason: string({ ...readOnly, description: 'Why nothing is sent.' }),
-    /** `Principal.grant` of the credential that made it. */
-    grant: text(internal),
-    /** The event after which it begins, or resumes. */
-    position: integer({ internal: true, default: 0 }),
-    /** Since when no delivery has succeeded. */
-    failing_since: datetime(internal),
-  } as const
-}
+const webhookFields = {
+  user_id: relation('users', {
+    inverse: 'webhooks',
+    onDelete: 'cascade',
+    readOnly: true,
+    default: currentUser,
+    description: 'Whose webhook it is.',
+  }),
+  app_id: relation('oauth_apps', {
+    as: 'app',
+    inverse: 'webhooks',
+    onDelete: 'cascade',
+    optional: true,
+    immutable: true,
+    description:
+      'One of your own OAuth apps: it is told of what each user who granted it access may see; null: what you may see.',
+  }),
+  url: url({ description: 'Where events are sent by POST: an https address.' }),
+  types: texts(name, several, {
+    description: 'Which events: e.g. `post.created`, `post.*` for all of posts, or `*` for all.',
+  }),
+  collections: texts(name, several, {
+    optional: true,
+    description: 'Only events of these collections, e.g. `posts`; null: of all.',
+  }),
+  enabled: boolean({ default: true, description: 'Whether events are sent.' }),
+  description: string({ optional: true, description: 'What it is for, in your own words.' }),
+  scopes: texts(
+    { type: 'string' },
+    { maxItems: 10_000 },
+    { ...readOnly, description: 'The scopes of the credential that made it; null: all.' },
+  ),
+  paused_at: datetime({
+    ...readOnly,
+    description: 'Since when nothing is sent, until it is enabled again.',
+  }),
+  pause_reason: string({ ...readOnly, description: 'Why nothing is sent.' }),
+  /** `Principal.grant` of the credential that made it. */
+  grant: text(internal),
+  /** The event after which it begins, or resumes. */
+  position: integer({ internal: true, default: 0 }),
+  /** Since when no delivery has succeeded. */
+  failing_since: datetime(internal),
+} as const
 
 const own = owner('user_id')
 
 /** Users see and change only their own webhooks. Their secrets are records: see `auth/webhooks/secrets.ts`. */
-export function webhooks(logged: readonly Named[]): CollectionDeclaration {
+export function webhooks(): CollectionDeclaration {
   return collection({
     description: 'Addresses to which events are sent.',
-    fields: webhookFields(logged),
+    fields: webhookFields,
+    indexes: [index('grant')],
     access: { read: own, create: signedIn, update: own, delete: own },
   })
 }
@@ -156,5 +154,5 @@ export function webhookDeliveries(): CollectionDeclaration {
   return { ...declaration, unlogged: true }
 }
 
-export type WebhookFields = ReturnType<typeof webhookFields>
+export type WebhookFields = typeof webhookFields
 export type WebhookDeliveryFields = typeof webhookDeliveryFields

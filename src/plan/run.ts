@@ -13,7 +13,7 @@ import type {
   UpdateShape,
   WriteShape,
 } from './plan.ts'
-import type { Program } from './transaction.ts'
+import type { Program, ProgramSteps } from './transaction.ts'
 
 export interface Run {
   item(plan: Plan<ItemShape>, principal: Principal): Awaitable<ItemAnswer>
@@ -21,9 +21,28 @@ export interface Run {
   composite(plan: Plan<CompositeShape>, principal: Principal): Awaitable<CompositeAnswer>
   /** What the guard leaves out of the answer to a plan; the same list for the same access class. */
   refusals(plan: Plan<CompositeShape | CreateShape | UpdateShape>, principal: Principal): readonly Refusal[]
-  write(plan: Plan<WriteShape>, principal: Principal): Promise<WriteAnswer>
+  /** With `within`: in one transaction with what else that yields. */
+  write(plan: Plan<WriteShape>, principal: Principal, within?: Within): Promise<WriteAnswer>
   /** Guards each plan that the program yields, and runs all of it in one transaction. */
   transaction<T>(program: Program<T>): Promise<T>
+}
+
+/** The transaction of one write: yields the plan, which may not be the one that was passed, and returns its answer. */
+export type Within = (plan: Plan<WriteShape>) => ProgramSteps<WriteAnswer>
+
+/** A write and, once it was made, the steps that follow in its transaction. */
+export function writeWith(following: (id: number) => ProgramSteps<void>): Within {
+  return function* (plan) {
+    const answer = yield* writeStep(plan)
+    yield* following(answer.id)
+    return answer
+  }
+}
+
+/** A write as a step of a program. */
+export function* writeStep(plan: Plan<WriteShape>): ProgramSteps<WriteAnswer> {
+  // The answer to a write is a `WriteAnswer`.
+  return (yield plan) as WriteAnswer
 }
 
 /** What a new item needs beyond the client's values, e.g. the hash of a new API key. */
@@ -34,8 +53,8 @@ export interface Creation {
   readonly revealed: Readonly<Record<string, JsonValue>>
   /** The same for every item of a collection. */
   readonly most?: Most
-  /** Runs when the item is stored, before the client gets its response. When it fails, the create fails. */
-  readonly afterwards?: (id: number) => Promise<void>
+  /** Further steps of the create's transaction, once the item is stored. */
+  readonly afterwards?: (id: number) => ProgramSteps<void>
 }
 
 /** Fails with an `ApiError` when the principal may not create an item with these values. */
@@ -44,8 +63,14 @@ export type CreateHook = (
   principal: Principal,
 ) => Awaitable<Creation>
 
-/** What a write must fulfil beyond the rules of the model. Throws an `ApiError`. */
-export type WriteRule = (plan: Plan<WriteShape>, principal: Principal) => Awaitable<void>
+/**
+ * What a write must fulfil beyond the rules of the model. Throws an `ApiError`. What it returns is called once the write
+ * is stored, before the client gets its response.
+ */
+export type WriteRule = (
+  plan: Plan<WriteShape>,
+  principal: Principal,
+) => Awaitable<undefined | (() => Promise<void>)>
 
 /** By collection name. */
 export type CreateHooks = ReadonlyMap<string, CreateHook>

@@ -3,7 +3,16 @@ import type { FilterOperator, JsonValue } from '../model/fields/type.ts'
 import { system } from '../principal.ts'
 import { type Awaitable, then } from './answer.ts'
 import { orderById } from './order.ts'
-import type { DeleteShape, Filter, ItemShape, ListShape, Selected, UpdateShape } from './plan.ts'
+import type {
+  CreateShape,
+  DeleteShape,
+  Filter,
+  ItemShape,
+  ListShape,
+  Plan,
+  Selected,
+  UpdateShape,
+} from './plan.ts'
 import type { Run } from './run.ts'
 
 /** A field's name, or something else to select. */
@@ -39,6 +48,23 @@ export function listShape(collection: string, selection: Selection, filter?: Fil
     window: { kind: 'page', offset: 0, limit: 1, total: 'none' },
     select: selected(selection),
   }
+}
+
+type Values = Readonly<Record<string, JsonValue>>
+
+/** Creates an item; answers with the id. `computed` may have internal and read-only fields. */
+export function createPlan(collection: string, set: Values, computed: Values): Plan<CreateShape> {
+  const names = [...Object.keys(set), ...Object.keys(computed)]
+  const assignments = names.map((field, param) => ({ field, param }))
+  const given = Object.keys(set).length
+  const shape: CreateShape = {
+    kind: 'create',
+    collection,
+    set: assignments.slice(0, given),
+    computed: assignments.slice(given),
+    select: selected(['id']),
+  }
+  return { shape, args: [...Object.values(set), ...Object.values(computed)] }
 }
 
 /** Sets these fields and leaves the others as they are; answers with the id. Arguments: the id, then the fields' values. */

@@ -1,18 +1,20 @@
 /** The REST transport: `/api/v1` and `/docs`. URL → plan → response. */
 import type { Call, Reply } from '../call.ts'
 import { ApiError } from '../errors.ts'
-import type { Model } from '../model/model.ts'
+import { type Idempotency, type KeyedAttempt, keyHeader } from '../idempotency.ts'
 import { type Awaitable, then } from '../plan/answer.ts'
-import { admit } from '../plan/guard.ts'
-import type { CreateHooks, Run } from '../plan/run.ts'
-import { isAnonymous, type Principal } from '../principal.ts'
+import type { Principal } from '../principal.ts'
 import { requireJson } from './accept.ts'
+import { admitTo, noUser, operationOf, refuseMethod } from './admission.ts'
+import { answerBatch } from './batch/batch.ts'
+import { BatchRequests } from './batch/requests.ts'
+import { answerCreate } from './create.ts'
 import { createDocs } from './docs.ts'
 import { createEventsHandler, type EventsHandler } from './events/events.ts'
 import type { EventsParts } from './events/parts.ts'
 import { allowedMethods, isReadable } from './methods.ts'
 import { openapi } from './openapi/document.ts'
-import { collectionsAlong, type Operation } from './operations.ts'
+import type { Operation } from './operations.ts'
 import {
   type CollectionView,
   type CollectionViews,
@@ -26,14 +28,12 @@ import { includedLimit } from './query/select.ts'
 import { makePresentation } from './reply/headers.ts'
 import { renderItem, renderList, renderText } from './reply/read-reply.ts'
 import { findRoute, type Route } from './routes.ts'
-import { answerCreate, answerDelete, answerUpdate, mergePatch } from './write.ts'
+import { answerChange, mergePatch, type WriteServices } from './write.ts'
 
 export { errorReply } from './reply/error-reply.ts'
 
-export interface RestOptions {
-  readonly model: Model
-  readonly run: Run
-  readonly hooks: CreateHooks
+export interface RestOptions extends WriteServices {
+  readonly idempotency: Idempotency
   /** The public URL of the service, without a trailing slash: the server that the OpenAPI document names. */
   readonly baseUrl: string | undefined
   /** Undefined: there is no `/events`. */
@@ -42,15 +42,6 @@ export interface RestOptions {
 
 /** Responds to a call, synchronously where the store answers synchronously. Throws or rejects with an `ApiError`: see `errorReply`. */
 export type Rest = (call: Call, principal: Principal) => Awaitable<Reply>
-
-/** A path on which the model allows nothing to anybody is as unknown as one without a route. */
-function refuseMethod(route: Route): never {
-  const allowed = allowedMethods(route)
-  if (allowed.length === 0) throw new ApiError('NOT_FOUND')
-  throw new ApiError('METHOD_NOT_ALLOWED', `This path takes ${allowed.join(', ')}.`, {
-    headers: { Allow: allowed.join(', ') },
-  })
-}
 
 function answerOptions(route: Route): Reply {
   const allowed = allowedMethods(route)
@@ -61,27 +52,15 @@ function answerOptions(route: Route): Reply {
   return { status: 204, headers, body: null }
 }
 
-const operationOf: Readonly<Record<string, Operation>> = {
-  POST: 'create',
-  PUT: 'update',
-  PATCH: 'update',
-  DELETE: 'delete',
-}
-
 function refuseParameters(query: string): void {
   for (const { name } of parseQuery(query)) throw unknownParameter(name)
-}
-
-function noUser({ access }: Principal): ApiError {
-  if (isAnonymous(access)) return new ApiError('UNAUTHORIZED')
-  return new ApiError('FORBIDDEN', 'An app by itself is no user: there is nobody to read.')
 }
 
 class RestHandler {
   readonly #options: RestOptions
   readonly #viewOf: (access: Principal['access']) => CollectionViews
   #document: ((call: Call) => Reply) | undefined
-
+  readonly #requests: BatchRequests
   readonly #docs: (call: Call) => Reply
   readonly #events: EventsHandler | undefined
 
@@ -91,6 +70,7 @@ class RestHandler {
     this.#viewOf = createViews(options.model, options.hooks)
     this.#events =
       options.events && createEventsHandler({ ...options, ...options.events, viewsOf: this.#viewOf })
+    this.#requests = new BatchRequests(options, this.#viewOf)
   }
 
   answer(call: Call, principal: Principal): Awaitable<Reply> {
@@ -108,32 +88,27 @@ class RestHandler {
     if (call.method === 'OPTIONS') return answerOptions(route)
     if (!allowedMethods(route).includes(call.method)) refuseMethod(route)
     this.#requireJson(route, operationOf[call.method] ?? 'update', call, principal)
-    return this.#write(route, call, principal)
+    if (call.headers[keyHeader] === undefined) return this.#write(route, call, principal)
+    return this.#writeOnce(route, call, principal)
+  }
+
+  #writeOnce(route: Route, call: Call, principal: Principal): Awaitable<Reply> {
+    const { idempotency, model } = this.#options
+    try {
+      return idempotency.answer(call, principal, attempt => this.#write(route, call, principal, attempt))
+    } catch (error) {
+      admitTo(model, route, operationOf[call.method] ?? 'update', principal)
+      throw error
+    }
   }
 
   #requireJson(route: Route, operation: Operation, call: Call, principal: Principal): void {
     try {
       requireJson(call.headers.accept)
     } catch (error) {
-      this.#admit(route, operation, principal)
+      admitTo(this.#options.model, route, operation, principal)
       throw error
     }
-  }
-
-  /** A caller who may do this to no item at all is told so first, before any fault of the request. */
-  #admit(route: Route, operation: Operation, principal: Principal): void {
-    const { model } = this.#options
-    const { access } = principal
-    if (route.kind === 'openapi' || route.kind === 'events') return
-    if (route.kind === 'me') {
-      if (principal.userId === null) throw noUser(principal)
-      const users = model.collections.get('users')
-      if (users) admit(model, users, 'read', access)
-      return
-    }
-    admit(model, route.collection, operation, access)
-    if (route.kind !== 'within') return
-    for (const along of collectionsAlong(model, route.relation)) admit(model, along, 'read', access)
   }
 
   #view(collection: string, principal: Principal): CollectionView {
@@ -145,6 +120,7 @@ class RestHandler {
   #read(route: Exclude<Route, { kind: 'events' }>, call: Call, principal: Principal): Awaitable<Reply> {
     if (route.kind === 'openapi') return this.#readDocument(call)
     if (route.kind === 'me') return this.#readMe(route, call, principal)
+    if (route.kind === 'batch') refuseMethod(route)
     const view = this.#view(route.collection.name, principal)
     if (route.kind === 'item') return this.#readItem(route, view, route.id, call, principal)
     if (route.kind === 'collection') return this.#readList(route, view.list, undefined, call, principal)
@@ -187,7 +163,7 @@ class RestHandler {
   }
 
   #parse<T>(route: Route, principal: Principal, parse: () => T): T {
-    this.#admit(route, 'read', principal)
+    admitTo(this.#options.model, route, 'read', principal)
     return parse()
   }
 
@@ -204,12 +180,12 @@ class RestHandler {
     return this.#document(call)
   }
 
-  #write(route: Route, call: Call, principal: Principal): Awaitable<Reply> {
+  #write(route: Route, call: Call, principal: Principal, attempt?: KeyedAttempt): Awaitable<Reply> {
+    if (route.kind === 'batch') return answerBatch(this.#options, this.#requests, call, principal, attempt)
     if (route.kind !== 'collection' && route.kind !== 'item') refuseMethod(route)
     const view = this.#view(route.collection.name, principal)
-    if (route.kind === 'collection') return answerCreate(this.#options, view, call, principal)
-    if (call.method === 'DELETE') return answerDelete(this.#options, view, route.id, call, principal)
-    return answerUpdate(this.#options, view, route.id, call, principal)
+    if (route.kind === 'collection') return answerCreate(this.#options, view, call, principal, attempt)
+    return answerChange(this.#options, view, route.id, call, principal, attempt)
   }
 }
 

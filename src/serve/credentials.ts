@@ -5,6 +5,7 @@ import { type Authenticate, createAuthenticate } from '../auth/authenticate.ts'
 import { AppSecrets } from '../auth/server/clients/app-secrets.ts'
 import { type Apps, createApps, rightsOfApp } from '../auth/server/clients/apps.ts'
 import { withDenials } from '../auth/server/tokens/deny-list.ts'
+import { WebhookGrants, withWebhookEnds } from '../auth/webhooks/grants.ts'
 import type { Settings } from '../config.ts'
 import type { Model } from '../model/model.ts'
 import type { Log } from '../observability/log.ts'
@@ -35,6 +36,7 @@ interface Credentials {
   readonly apps: Apps
   readonly secrets: AppSecrets
   readonly records: Records
+  readonly webhookGrants: WebhookGrants
 }
 
 export async function openCredentials(parts: CredentialParts): Promise<Credentials> {
@@ -45,16 +47,17 @@ export async function openCredentials(parts: CredentialParts): Promise<Credentia
     adminApiKey: settings.adminApiKey,
   })
   const life = settings['oauth.accessTokenLife']
-  const records = withDenials(encrypted, life)
+  const records = withWebhookEnds(withDenials(encrypted, life), run)
   const overlapSeconds = settings['oauth.secretOverlap']
   const secrets = new AppSecrets({ run, records, overlapSeconds })
   const version = (collection: string) => store.version(collection)
   const apps = createApps(run, version, appId => secrets.settle(appId))
+  const rightsOf = (clientId: string) => rightsOfApp(apps, records, clientId)
   const tokens = accessTokenReader({
     run,
     records,
     version: collection => store.version(collection),
-    rightsOfApp: clientId => rightsOfApp(apps, records, clientId),
+    rightsOfApp: rightsOf,
     issuer,
     life,
     refreshLife: settings['oauth.refreshTokenLife'],
@@ -68,5 +71,6 @@ export async function openCredentials(parts: CredentialParts): Promise<Credentia
     logger: log.logger,
   })
   const authenticate = tracedAuthenticate(createAuthenticate([keys, tokens, ...outside]), traces)
-  return { authenticate, counts: keys.counts, apps, secrets, records }
+  const webhookGrants = new WebhookGrants({ run, records, rightsOfApp: rightsOf })
+  return { authenticate, counts: keys.counts, apps, secrets, records, webhookGrants }
 }

@@ -6,7 +6,7 @@ import type { Events } from '../events/events.ts'
 import type { Exchange, HttpServer } from '../http.ts'
 import type { Log } from '../observability/log.ts'
 import type { Metric, Metrics } from '../observability/metrics.ts'
-import type { ReplicaCounts, SlowReadCounts, Store, StoreCounts } from '../store/store.ts'
+import type { LogCounts, ReplicaCounts, SlowReadCounts, Store, StoreCounts } from '../store/store.ts'
 
 /** Counts a request that was answered, and logs it. */
 export function requestRecorder(log: Log, metrics: Metrics, routeOf: (path: string) => string) {
@@ -117,6 +117,25 @@ export function storeMetrics(store: Store): Metric[] {
       'Reads for which the database was asked.',
       count('answerMisses'),
     ),
+    ...logMetrics(store),
+  ]
+}
+
+function logMetrics({ changes }: Store): Metric[] {
+  const count = (key: keyof LogCounts) => () => changes.counts()[key]
+  return [
+    gauge(
+      'portico_event_log_oldest_id',
+      'The id of the oldest event that is kept, at the last look for events to prune; 0: there is none.',
+      count('oldest'),
+    ),
+    gauge('portico_event_log_newest_id', 'The id of the newest event, at the same look.', count('newest')),
+    gauge(
+      'portico_event_log_bytes',
+      'What the event log takes, estimated, at the same look.',
+      count('bytes'),
+    ),
+    counter('portico_event_log_pruned_total', 'Events that this process has pruned.', count('pruned')),
   ]
 }
 

@@ -1,6 +1,7 @@
 /** The database of a service, and what runs on it. */
 import { writeSync } from 'node:fs'
 import { bootstrap, type FirstAdministrator } from '../auth/bootstrap.ts'
+import type { EncryptedRecords } from '../auth/encryption/encrypted-records.ts'
 import { openRecords } from '../auth/encryption/open-records.ts'
 import { isPostgres, publicName } from '../config/database.ts'
 import { requireUnlocked } from '../config/row-security.ts'
@@ -10,8 +11,8 @@ import type { Log } from '../observability/log.ts'
 import type { Awaitable, ItemAnswer, ListAnswer } from '../plan/answer.ts'
 import { createGuard, type Guard } from '../plan/guard.ts'
 import type { Run } from '../plan/run.ts'
-import type { GuardedProgram, Program } from '../plan/transaction.ts'
-import type { Records } from '../records.ts'
+import type { GuardedProgram, Program, ProgramStep, RecordChange, StepAnswer } from '../plan/transaction.ts'
+import { system } from '../principal.ts'
 import { openSqlite } from '../store/sqlite.ts'
 import type { Store } from '../store/store.ts'
 import type { Cascade } from '../store/write/cascades.ts'
@@ -31,7 +32,8 @@ export async function openStore(model: Model, settings: Settings, serving?: Serv
   const onSurplus = serving && surplusIn(serving.log)
   const onCascade = serving && cascadeIn(serving.log)
   const queries = serving && { onSlow: logSlowList(serving.log.logger), maxScan: settings.maxScan }
-  const shared = { cacheBytes, autoMigrate, onSurplus, onCascade, queries }
+  const retention = { keptMs: settings['events.retention'] * 1000, maxBytes: settings['events.maxBytes'] }
+  const shared = { cacheBytes, autoMigrate, retention, onSurplus, onCascade, queries }
   if (isPostgres(database)) {
     const { openPostgres } = await import('../store/postgres.ts')
     const replicas = serving && replicasOf(settings, serving.log)
@@ -104,7 +106,7 @@ function replicasOf({ databaseReplicas = [] }: Settings, { logger }: Log) {
 }
 
 /** The records, with what is secret in them encrypted. */
-export function openEncrypted(store: Store, settings: Settings, { logger }: Log): Promise<Records> {
+export function openEncrypted(store: Store, settings: Settings, { logger }: Log): Promise<EncryptedRecords> {
   const { secretKeys: keys, database } = settings
   return openRecords({
     records: store.records,
@@ -130,31 +132,54 @@ export async function prepare(
   }
 }
 
-/** Plans in, answers out: what is not guarded does not run. */
+/** A record change as it is stored. */
+type Encrypt = (change: RecordChange) => RecordChange
+
+/** Plans in, answers out: what is not guarded does not run. `encrypt`: for the records of transactions. */
 export function createRun(
   guard: Guard,
   store: Pick<Store, 'read' | 'composite' | 'write' | 'transaction'>,
+  encrypt: Encrypt = change => change,
 ): Run {
+  const transaction: Run['transaction'] = async program => store.transaction(guarded(guard, encrypt, program))
   return {
     item: (plan, principal) => store.read(guard(plan, principal)) as Awaitable<ItemAnswer>,
     list: (plan, principal) => store.read(guard(plan, principal)) as Awaitable<ListAnswer>,
     composite: (plan, principal) => store.composite(guard(plan, principal)),
     refusals: (plan, principal) => guard(plan, principal).shape.refusals,
-    write: async (plan, principal) => store.write(guard(plan, principal)),
-    transaction: async program => store.transaction(guarded(guard, program)),
+    write: async (plan, principal, within) => {
+      if (within === undefined) return store.write(guard(plan, principal))
+      return transaction({ serial: undefined, principal, steps: () => within(plan) })
+    },
+    transaction,
   }
 }
 
 /** The program, with each of its plans guarded when it is yielded. */
-function guarded<T>(guard: Guard, { serial, principal, steps }: Program<T>): GuardedProgram<T> {
+function guarded<T>(
+  guard: Guard,
+  encrypt: Encrypt,
+  { principal, steps, ...kept }: Program<T>,
+): GuardedProgram<T> {
+  const ready = (step: ProgramStep) => {
+    if ('shape' in step) return guard(step, principal)
+    return 'asSystem' in step ? guard(step.asSystem, system) : encrypt(step)
+  }
   return {
-    serial,
+    ...kept,
     *steps() {
       const program = steps()
       let step = program.next()
       while (!step.done) {
         const { value } = step
-        step = program.next(yield 'shape' in value ? guard(value, principal) : value)
+        let answer: StepAnswer
+        try {
+          answer = yield ready(value)
+        } catch (failure) {
+          program.throw(failure)
+          throw failure
+        }
+        step = program.next(answer)
       }
       return step.value
     },

@@ -6,12 +6,14 @@ import { createMail } from '../auth/mail.ts'
 import { ownCollections } from '../auth/own-collections.ts'
 import type { AppSecrets } from '../auth/server/clients/app-secrets.ts'
 import type { Apps } from '../auth/server/clients/apps.ts'
+import { EventTypes } from '../auth/webhooks/event-types.ts'
 import type { Reply } from '../call.ts'
 import type { Cluster } from '../cluster/cluster.ts'
 import type { RateLimits } from '../cluster/rate-limits.ts'
 import type { Settings } from '../config.ts'
 import type { Events } from '../events/events.ts'
 import type { Exchange } from '../http.ts'
+import { createIdempotency } from '../idempotency.ts'
 import type { Model } from '../model/model.ts'
 import type { Log, Logger } from '../observability/log.ts'
 import type { Awaitable } from '../plan/answer.ts'
@@ -74,7 +76,14 @@ export function openTransports(parts: TransportParts): Transports {
     maxKeysPerUser,
     serviceName,
     writeAddress,
+    webhooks: {
+      types: new EventTypes(model),
+      allowPrivate: settings['webhooks.allowPrivate'],
+      maxPerUser: settings['webhooks.maxPerUser'],
+      lastEvent: () => store.changes.last(),
+    },
   })
+  const idempotency = createIdempotency({ run, records, counters })
   const events = createProcessEvents({
     feed: store.changes,
     authenticate,
@@ -84,10 +93,9 @@ export function openTransports(parts: TransportParts): Transports {
   })
   return {
     rest: createRest({
-      model,
-      run: transportRun,
-      hooks,
-      baseUrl: settings.baseUrl,
+      ...{ model, run: transportRun, hooks, idempotency, baseUrl: settings.baseUrl },
+      // Every call is an exchange: it carries the headers of the budget.
+      draw: (call, principal, requests) => limits.draw(principal, call as Exchange, requests),
       events: {
         events,
         feed: store.changes,
@@ -99,6 +107,7 @@ export function openTransports(parts: TransportParts): Transports {
       model,
       run: transportRun,
       hooks,
+      idempotency,
       events,
       refresh: () => store.refresh(),
       limits,
@@ -133,9 +142,9 @@ function addressWriter(parts: AddressChangeParts): Run['write'] {
     const { addressChanges } = await import('../auth/accounts/address-changes.ts')
     return addressChanges(parts)
   }
-  return async (plan, principal) => {
+  return async (plan, principal, within) => {
     loading ??= load()
-    return (await loading)(plan, principal)
+    return (await loading)(plan, principal, within)
   }
 }
 

@@ -99,10 +99,11 @@ class Copy {
       copied.push({ table: table.name, ...(await this.#compare(table)) })
       if (table.numbered) lastNumbers.set(table.name, await this.#source.lastNumber(table))
     }
+    const logState = await this.#source.logState()
     const hasChanged = await this.#source.hasChanged()
     if (hasChanged && !this.#options.live) throw hasMoved()
     await this.#options.onProgress({ doing: 'finish', table: '', done: 0, of: 0 })
-    await this.#target.finish(this.#model, lastNumbers, { ...mark, copied })
+    await this.#target.finish(this.#model, { lastNumbers, logState }, { ...mark, copied })
     return copied
   }
 

@@ -9,7 +9,7 @@ import { insightOf } from './advice/insight.ts'
 import { storageTrouble } from './postgres/connections/failure.ts'
 import { type PostgresOptions, settled } from './postgres/connections/settings.ts'
 import type { ChangeLog } from './postgres/log/change-log.ts'
-import { openLog } from './postgres/log/opening.ts'
+import { openLog, raiseLog } from './postgres/log/opening.ts'
 import { partsOf, type StoreParts } from './postgres/parts.ts'
 import { unfit } from './refusals.ts'
 import { preparePostgres } from './schema/postgres/migrate.ts'
@@ -35,6 +35,11 @@ export async function openPostgres(model: Model, options: PostgresOptions): Prom
     throw error
   }
   return store
+}
+
+/** What a start does on a restored database, for one that cannot be told from the one that it replaces. */
+export function raisePostgresLog(url: string): Promise<void> {
+  return connected(url, client => raiseLog(client, Date.now))
 }
 
 class OpenStore implements Store {
@@ -69,8 +74,9 @@ class OpenStore implements Store {
     return this.#parts.writer.write(plan)
   }
 
-  transaction<T>(_program: GuardedProgram<T>): Promise<T> {
-    return Promise.reject(new ApiError('INTERNAL_ERROR'))
+  transaction<T>(program: GuardedProgram<T>): Promise<T> {
+    if (this.#closed) return Promise.reject(stopping())
+    return this.#parts.writer.transaction(program, this.#parts.records)
   }
 
   refresh(): Awaitable<void> {

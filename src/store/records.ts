@@ -1,9 +1,10 @@
 /** How records are stored on every database: what their rows hold, the statements on them, and their changes. */
+import type { RecordChange as RecordStep } from '../plan/transaction.ts'
 import type { NewRecord, RecordKey, StoredRecord } from '../records.ts'
 import { type Sql, slot, sql } from './sql/writer.ts'
 import { type Inputs, type ResultRow, type SqlValue, slotted } from './values.ts'
 import type { Ask, Steps } from './write/steps.ts'
-import type { WorkSteps } from './write/work.ts'
+import type { WorkDone, WorkSteps } from './write/work.ts'
 
 /** What a change of records gives. */
 interface RecordChange<T> {
@@ -34,36 +35,32 @@ export class RecordChanges<S> {
     this.#writer = writer
   }
 
-  put(record: NewRecord): Promise<void> {
-    const { put } = this.#writer
-    return this.#change(record, function* (): Steps<S, RecordChange<void>> {
-      const isReplaced = yield* put(slotted(valuesOf(record)))
-      return { value: undefined, kinds: isReplaced ? [record.kind] : none }
-    })
+  /** A change as a step of a transaction: whether it was made, and whose versions grow. */
+  *steps(change: RecordStep): Steps<S, WorkDone<boolean>> {
+    const { value, kinds } = yield* this.#stepsOf(change)
+    return { value, changed: new Set(kinds.map(versionName)) }
+  }
+
+  async put(record: NewRecord): Promise<void> {
+    await this.#change(record, () => this.#put(record))
   }
 
   add(record: NewRecord): Promise<boolean> {
-    const { kind, id } = record
-    const asks = () => [
-      this.#ask(recordSql.removeExpired, [this.#writer.now(), kind, id]),
-      this.#ask(recordSql.addIfNew, valuesOf(record)),
-    ]
-    return this.#change(record, function* (): Steps<S, RecordChange<boolean>> {
-      const [, added = []] = yield asks()
-      return { value: added.length > 0, kinds: none }
-    })
+    return this.#change(record, () => this.#add(record))
   }
 
   swap(key: RecordKey, before: string, after: string): Promise<boolean> {
-    return this.#one(recordSql.swap, key, [key.kind, key.id, before, after])
+    return this.#change(key, () => this.#swap(key, before, after))
   }
 
   consume(kind: string, id: string): Promise<boolean> {
-    return this.#one(recordSql.consume, { kind, id }, [this.#writer.now(), kind, id])
+    const key = { kind, id }
+    return this.#change(key, () => this.#one(recordSql.consume, key, [this.#writer.now(), kind, id]))
   }
 
   delete(kind: string, id: string): Promise<boolean> {
-    return this.#one(recordSql.remove, { kind, id }, [kind, id])
+    const key = { kind, id }
+    return this.#change(key, () => this.#delete(key))
   }
 
   deleteGrant(grant: string): Promise<number> {
@@ -82,15 +79,47 @@ export class RecordChanges<S> {
     })
   }
 
+  #stepsOf(change: RecordStep): Steps<S, RecordChange<boolean>> {
+    switch (change.kind) {
+      case 'add':
+        return this.#add(change.record)
+      case 'put':
+        return this.#put(change.record)
+      case 'swap':
+        return this.#swap(change.key, change.before, change.after)
+      case 'delete':
+        return this.#delete(change.key)
+    }
+  }
+
+  *#put(record: NewRecord): Steps<S, RecordChange<boolean>> {
+    const isReplaced = yield* this.#writer.put(slotted(valuesOf(record)))
+    return { value: true, kinds: isReplaced ? [record.kind] : none }
+  }
+
+  *#add(record: NewRecord): Steps<S, RecordChange<boolean>> {
+    const { kind, id } = record
+    const [, added = []] = yield [
+      this.#ask(recordSql.removeExpired, [this.#writer.now(), kind, id]),
+      this.#ask(recordSql.addIfNew, valuesOf(record)),
+    ]
+    return { value: added.length > 0, kinds: none }
+  }
+
+  #swap(key: RecordKey, before: string, after: string): Steps<S, RecordChange<boolean>> {
+    return this.#one(recordSql.swap, key, [key.kind, key.id, before, after])
+  }
+
+  #delete(key: RecordKey): Steps<S, RecordChange<boolean>> {
+    return this.#one(recordSql.remove, key, [key.kind, key.id])
+  }
+
   /** A statement that returns a row where it has changed the record. */
-  #one(fragment: Sql, key: RecordKey, slots: readonly SqlValue[]): Promise<boolean> {
+  *#one(fragment: Sql, key: RecordKey, slots: readonly SqlValue[]): Steps<S, RecordChange<boolean>> {
     // PostgreSQL refuses a text with U+0000, so no record has one.
-    if (key.id.includes('\0')) return Promise.resolve(false)
-    const ask = this.#ask(fragment, slots)
-    return this.#change(key, function* (): Steps<S, RecordChange<boolean>> {
-      const [rows = []] = yield [ask]
-      return { value: rows.length > 0, kinds: rows.length > 0 ? [key.kind] : none }
-    })
+    if (key.id.includes('\0')) return { value: false, kinds: none }
+    const [rows = []] = yield [this.#ask(fragment, slots)]
+    return { value: rows.length > 0, kinds: rows.length > 0 ? [key.kind] : none }
   }
 
   /** `key`: of the record; those of one record are ordered by it, so that nodes lock the rows in one order. */

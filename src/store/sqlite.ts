@@ -1,4 +1,5 @@
 /** The store on SQLite: one connection, since its calls answer at once and its page cache is then one. */
+import { existsSync } from 'node:fs'
 import { ApiError } from '../errors.ts'
 import type { Model } from '../model/model.ts'
 import type { Awaitable, CompositeAnswer, ReadAnswer, WriteAnswer } from '../plan/answer.ts'
@@ -6,12 +7,12 @@ import type { GuardedCompositeRead, GuardedRead, GuardedWrite } from '../plan/gu
 import type { GuardedProgram } from '../plan/transaction.ts'
 import { insightOf } from './advice/insight.ts'
 import { unfit } from './refusals.ts'
-import { makeFolder, prepareDatabase } from './schema/sqlite/migrate.ts'
-import type { Connection } from './sqlite/connection.ts'
+import { makeFolder, prepareDatabase, storedValue } from './schema/sqlite/migrate.ts'
+import { type Connection, openDatabase } from './sqlite/connection.ts'
 import { failureOf } from './sqlite/failure.ts'
 import { openWritable } from './sqlite/file/writable.ts'
 import type { ChangeLog } from './sqlite/log/change-log.ts'
-import { openLog } from './sqlite/log/opening.ts'
+import { openLog, raiseLog } from './sqlite/log/opening.ts'
 import { partsOf, type StoreParts } from './sqlite/parts.ts'
 import type { SqliteRecords } from './sqlite/records.ts'
 import { type SqliteOptions, settled } from './sqlite/settings.ts'
@@ -44,6 +45,22 @@ export function openSqlite(model: Model, options: SqliteOptions): SqliteStore {
     throw error
   }
   return new OpenStore(partsOf(model, database, settings))
+}
+
+/**
+ * What a start does after a backup was restored, for a file that was put in place by hand. Also beside a service that
+ * runs. Returns false where there is no database of Portico's.
+ */
+export function raiseSqliteLog(file: string): boolean {
+  if (!existsSync(file)) return false
+  const database = openDatabase({ file, busyTimeout: 5000 })
+  try {
+    const isOurs = storedValue(database, 'schema') !== undefined
+    if (isOurs) raiseLog(database, Date.now)
+    return isOurs
+  } finally {
+    database.close()
+  }
 }
 
 class OpenStore implements SqliteStore {
@@ -95,8 +112,9 @@ class OpenStore implements SqliteStore {
     return this.#writer.write(plan)
   }
 
-  transaction<T>(_program: GuardedProgram<T>): Promise<T> {
-    return Promise.reject(new ApiError('INTERNAL_ERROR'))
+  transaction<T>(program: GuardedProgram<T>): Promise<T> {
+    if (this.#closed) return Promise.reject(stopping())
+    return this.#writer.transaction(program, this.records)
   }
 
   refresh(): void {

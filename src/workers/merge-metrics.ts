@@ -2,6 +2,9 @@
 
 type Rule = (one: number, other: number) => number
 
+/** What every worker knows of the one event log. */
+const ofLog = /^portico_event_log_(oldest_id|newest_id|bytes)$/
+
 const sum: Rule = (one, other) => one + other
 const highest: Rule = Math.max
 const lowest: Rule = Math.min
@@ -12,7 +15,8 @@ const flags: ReadonlySet<string> = new Set(['nodejs_version_info', 'portico_over
 function ruleOf(name: string): Rule {
   if (name.endsWith('_up')) return lowest
   if (name.startsWith('process_') || flags.has(name)) return highest
-  return name.startsWith('nodejs_eventloop_lag') || name.endsWith('_lag_bytes') ? highest : sum
+  const isHighest = name.startsWith('nodejs_eventloop_lag') || name.endsWith('_lag_bytes') || ofLog.test(name)
+  return isHighest ? highest : sum
 }
 
 interface Family {

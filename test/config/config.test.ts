@@ -108,6 +108,9 @@ const redisUrls = [
 /** Every row of the table has its examples: the compiler sees to it. */
 const examples: { readonly [N in Name]: Examples } = {
   port: numberOf(0, 65_535),
+  'webhooks.allowPrivate': flags,
+  'webhooks.maxPerUser': numberOf(1, 10_000),
+  'webhooks.secretOverlap': numberOf(0, 31_536_000),
   host: words,
   database: {
     text: [
@@ -252,6 +255,8 @@ const examples: { readonly [N in Name]: Examples } = {
     wrong: [';', ', ', 'toString'],
     wrongValues: [';', 1, null],
   },
+  'events.retention': numberOf(60, 315_360_000),
+  'events.maxBytes': numberOf(1_048_576, 1_099_511_627_776),
   'oauth.accessTokenLife': numberOf(60, 86_400),
   'oauth.refreshTokenLife': numberOf(60, 31_536_000),
   'oauth.idTokenLife': numberOf(60, 86_400),

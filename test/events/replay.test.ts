@@ -104,6 +104,22 @@ for (const [what, parts] of kinds) {
       subscription.close()
     })
 
+    test('the end of the service ends replays, and accepts none that is about to begin', async () => {
+      const { stub, hub, subscribe } = fixture(parts)
+      commit(stub, 6000)
+      const running = await subscribe(0)
+      await until(() => running.got.length > 0)
+      const opening = subscribe(0)
+      hub.close()
+      await assert.rejects(opening, /stopping/)
+      assert.deepEqual(running.ends, [undefined])
+      assert.equal(hub.size, 0)
+      const count = running.got.length
+      await pause()
+      await pause()
+      assert.equal(running.got.length, count)
+    })
+
     test('a subscription that is closed during its replay gets nothing more', async () => {
       const { stub, hub, subscribe } = fixture(parts)
       commit(stub, 600)

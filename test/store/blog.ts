@@ -21,7 +21,9 @@ import type {
   UpdateShape,
   WriteShape,
 } from '../../src/plan/plan.ts'
+import type { ProgramPlan, StepAnswer, Steps } from '../../src/plan/transaction.ts'
 import { type Principal, system } from '../../src/principal.ts'
+import { createRun } from '../../src/serve/store.ts'
 import type { Store } from '../../src/store/store.ts'
 
 const authorOrAdmin = owner('author_id').or(role('admin'))
@@ -83,6 +85,10 @@ export class Client {
   }
 
   create(collection: string, values: Values, as: Principal = this.#as): Promise<WriteAnswer> {
+    return this.write(this.creation(collection, values), as)
+  }
+
+  creation(collection: string, values: Values): Plan<CreateShape> {
     const shape: CreateShape = {
       kind: 'create',
       collection,
@@ -90,11 +96,11 @@ export class Client {
       computed: [],
       select: this.#shown(collection),
     }
-    return this.write({ shape: this.#same(shape), args: Object.values(values) }, as)
+    return { shape: this.#same(shape), args: Object.values(values) }
   }
 
   update(collection: string, id: number, values: Values, as: Principal = this.#as): Promise<WriteAnswer> {
-    return this.#update('merge', collection, id, values, undefined, as)
+    return this.write(this.change('merge', collection, id, values), as)
   }
 
   updateIf(
@@ -104,22 +110,30 @@ export class Client {
     match: JsonValue,
     as = this.#as,
   ): Promise<WriteAnswer> {
-    return this.#update('merge', collection, id, values, match, as)
+    return this.write(this.change('merge', collection, id, values, match), as)
   }
 
   replace(collection: string, id: number, values: Values, as: Principal = this.#as): Promise<WriteAnswer> {
-    return this.#update('replace', collection, id, values, undefined, as)
+    return this.write(this.change('replace', collection, id, values), as)
   }
 
   remove(collection: string, id: number, as: Principal = this.#as, match?: JsonValue): Promise<WriteAnswer> {
+    return this.write(this.deletion(collection, id, match), as)
+  }
+
+  deletion(collection: string, id: number, match?: JsonValue): Plan<DeleteShape> {
     const ifMatch = match === undefined ? undefined : 1
     const shape: DeleteShape = { kind: 'delete', collection, id: 0, ifMatch }
-    return this.write({ shape: this.#same(shape), args: match === undefined ? [id] : [id, match] }, as)
+    return { shape: this.#same(shape), args: match === undefined ? [id] : [id, match] }
   }
 
   item(collection: string, id: number, as: Principal = this.#as): Promise<unknown> {
+    return this.read(this.itemRead(collection, id), as).then(({ text }) => parsed(text))
+  }
+
+  itemRead(collection: string, id: number): Plan<ItemShape> {
     const shape: ItemShape = { kind: 'item', collection, id: 0, select: this.#shown(collection) }
-    return this.read({ shape: this.#same(shape), args: [id] }, as).then(({ text }) => parsed(text))
+    return { shape: this.#same(shape), args: [id] }
   }
 
   async list(shape: ListShape, args: readonly JsonValue[], as: Principal = this.#as) {
@@ -143,14 +157,22 @@ export class Client {
     return this.store.write(this.#guard(plan, as))
   }
 
-  #update(
+  /** Guards the plans of a program, and runs it. */
+  async transaction<T>(
+    steps: () => Generator<Steps<ProgramPlan>, T, StepAnswer>,
+    as: Principal = this.#as,
+    serial?: readonly string[],
+  ): Promise<T> {
+    return createRun(this.#guard, this.store).transaction({ principal: as, serial, steps })
+  }
+
+  change(
     mode: 'merge' | 'replace',
     collection: string,
     id: number,
     values: Values,
-    match: JsonValue | undefined,
-    as: Principal,
-  ): Promise<WriteAnswer> {
+    match?: JsonValue,
+  ): Plan<UpdateShape> {
     const shape: UpdateShape = {
       kind: 'update',
       mode,
@@ -160,7 +182,7 @@ export class Client {
       ifMatch: match === undefined ? undefined : 1,
       select: this.#shown(collection),
     }
-    return this.write({ shape: this.#same(shape), args: [id, match ?? null, ...Object.values(values)] }, as)
+    return { shape: this.#same(shape), args: [id, match ?? null, ...Object.values(values)] }
   }
 
   /** Equal shapes are one object, as the transports keep it. */

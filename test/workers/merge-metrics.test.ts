@@ -53,3 +53,17 @@ test('what is a yes or no of each worker is one of all', () => {
   assert.equal(merged([text(1), text(0), text(1)]), text(1))
   assert.equal(merged([text(0), text(0)]), text(0))
 })
+
+test('what every worker knows of the one event log is told once; what each has pruned is added up', () => {
+  const text = (oldest: number, bytes: number, pruned: number) => `# HELP portico_event_log_oldest_id X.
+# TYPE portico_event_log_oldest_id gauge
+portico_event_log_oldest_id ${oldest}
+# HELP portico_event_log_bytes X.
+# TYPE portico_event_log_bytes gauge
+portico_event_log_bytes ${bytes}
+# HELP portico_event_log_pruned_total X.
+# TYPE portico_event_log_pruned_total counter
+portico_event_log_pruned_total ${pruned}
+`
+  assert.equal(merged([text(0, 0, 0), text(7, 900, 3), text(5, 800, 4)]), text(7, 900, 7))
+})

@@ -6,7 +6,7 @@
 import type { RateCounters } from '../../cluster/cluster.ts'
 import { ApiError } from '../../errors.ts'
 import type { CreateShape, Plan, UpdateShape } from '../../plan/plan.ts'
-import type { Run } from '../../plan/run.ts'
+import type { Run, Within } from '../../plan/run.ts'
 import type { Principal } from '../../principal.ts'
 import type { Records } from '../../records.ts'
 import type { Background } from '../background.ts'
@@ -31,6 +31,12 @@ export interface AddressChangeParts {
   readonly now?: () => number
 }
 
+/** Who asks for a write, and what else belongs to its transaction. */
+interface Asking {
+  readonly principal: Principal
+  readonly within: Within | undefined
+}
+
 function isAdministrator({ access }: Principal): boolean {
   return access.role === 'admin'
 }
@@ -51,23 +57,33 @@ export function addressChanges(parts: AddressChangeParts): Run['write'] {
 
   /** Undefined: the mails may be sent; otherwise in how many seconds they may. */
   const allowance = ({ userId }: Principal, email: string) => mails.take(email, `user:${userId}`)
-  const create = async (plan: Plan<CreateShape>, principal: Principal, email: string) => {
-    const answer = await run.write(plan, principal)
+  const create = async ({ principal, within }: Asking, plan: Plan<CreateShape>, email: string) => {
+    const answer = await run.write(plan, principal, within)
     // As after a sign-up: nobody has proven the address.
     if (!isAdministrator(principal)) await addresses.signedUp(answer.id, email.toLowerCase(), false)
     return answer
   }
-  const assign = async (plan: Plan<UpdateShape>, principal: Principal, user: UserRow, email: string) => {
-    const answer = await run.write(plan, principal)
+  const assign = async (
+    { principal, within }: Asking,
+    plan: Plan<UpdateShape>,
+    user: UserRow,
+    email: string,
+  ) => {
+    const answer = await run.write(plan, principal, within)
     await addresses.assign(user.id, email)
     await records.deleteOwned(String(user.id), ['PendingAddress', 'AddressVerification', 'PasswordReset'])
     notifyOfAddress(sender(), user.email, `An administrator has given your account the address ${email}.`)
     return answer
   }
-  const wait = async (plan: Plan<UpdateShape>, principal: Principal, user: UserRow, email: string) => {
+  const wait = async (
+    { principal, within }: Asking,
+    plan: Plan<UpdateShape>,
+    user: UserRow,
+    email: string,
+  ) => {
     const isOwn = principal.userId === user.id
     if (isOwn) requireAllowance(await allowance(principal, email))
-    const answer = await run.write({ ...plan, shape: withholding(plan.shape) }, principal)
+    const answer = await run.write({ ...plan, shape: withholding(plan.shape) }, principal, within)
     // After the write: a caller who may not change the account must not learn that it exists or use up its messages.
     if (!isOwn && (await allowance(principal, email)) !== undefined) return answer
     await addresses.wait(user.id, email)
@@ -76,17 +92,18 @@ export function addressChanges(parts: AddressChangeParts): Run['write'] {
     background(() => sendNewAddress(sender(), user.id, email))
     return answer
   }
-  return async (plan, principal) => {
+  return async (plan, principal, within) => {
     const { shape, args } = plan
-    if (shape.kind === 'delete') return run.write(plan, principal)
+    const asking = { principal, within }
+    if (shape.kind === 'delete') return run.write(plan, principal, within)
     const param = shape.set.find(({ field }) => field === 'email')?.param
     const email = param === undefined ? undefined : args[param]
-    if (typeof email !== 'string') return run.write(plan, principal)
-    if (shape.kind === 'create') return create({ shape, args }, principal, email)
+    if (typeof email !== 'string') return run.write(plan, principal, within)
+    if (shape.kind === 'create') return create(asking, { shape, args }, email)
     const user = await findUser(run, Number(args[shape.id]))
-    if (!user || user.email === email) return run.write(plan, principal)
+    if (!user || user.email === email) return run.write(plan, principal, within)
     const isOther = isAdministrator(principal) && principal.userId !== user.id
-    return (isOther ? assign : wait)({ shape, args }, principal, user, email)
+    return (isOther ? assign : wait)(asking, { shape, args }, user, email)
   }
 }
 

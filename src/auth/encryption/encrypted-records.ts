@@ -1,5 +1,6 @@
 /** Records whose secrets a reader of the database cannot read. */
 import { type Awaitable, then } from '../../plan/answer.ts'
+import type { RecordChange } from '../../plan/transaction.ts'
 import type { NewRecord, RecordKey, Records, StoredRecord } from '../../records.ts'
 import type { RecordCipher } from './record-cipher.ts'
 
@@ -15,6 +16,9 @@ export const encryptedKinds: ReadonlySet<string> = new Set([
   'DeviceCode',
   // While a first start is under way, the administrator's password and key.
   'FirstStart',
+  'WebhookSecret',
+  // Answers to writes, some of which carry a new secret.
+  'IdempotencyKey',
 ])
 
 /** Kinds whose alias is a secret too: the code that a device shows. */
@@ -72,6 +76,18 @@ export class EncryptedRecords implements Records {
     const name = nameOf(key)
     if (!stored || this.#cipher.decrypt(name, stored.payload) !== before) return false
     return this.#inner.swap(key, stored.payload, this.#cipher.encrypt(name, after))
+  }
+
+  /** A change in a transaction, as it is stored. */
+  change(change: RecordChange): RecordChange {
+    if (change.kind === 'add' || change.kind === 'put') {
+      return { kind: change.kind, record: this.#encrypted(change.record) }
+    }
+    if (change.kind === 'swap' && encryptedKinds.has(change.key.kind)) {
+      // Each encryption of a text is different, and a transaction cannot read the record to compare it.
+      throw new TypeError(`a transaction cannot swap ${change.key.kind}, which is encrypted`)
+    }
+    return change
   }
 
   consume(kind: string, id: string): Promise<boolean> {

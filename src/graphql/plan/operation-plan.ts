@@ -4,6 +4,7 @@ import { eventNumber } from '../../events/resume.ts'
 import type { Root } from '../../plan/plan.ts'
 import { badRequest } from '../bad-request.ts'
 import type { Fragments } from '../documents/fragments.ts'
+import { atomicDirective } from '../schema/directives.ts'
 import type { ModelSchema } from '../schema/schema.ts'
 import { collectFields } from './collect-fields.ts'
 import { argumentsOf, type FieldRequest, type RootField, requestOf } from './field-request.ts'
@@ -40,8 +41,13 @@ export function planVariant(parts: VariantParts, variables: Variables): Variant 
     }),
   )
   if (operation.operation === OperationTypeNode.QUERY) return planQuery(context, fields)
-  if (operation.operation === OperationTypeNode.MUTATION) return planMutation(context, fields)
+  if (operation.operation === OperationTypeNode.MUTATION)
+    return planMutation(context, fields, isAtomic(operation))
   return planSubscription(context, fields)
+}
+
+function isAtomic({ directives = [] }: OperationDefinitionNode): boolean {
+  return directives.some(({ name }) => name.value === atomicDirective.name)
 }
 
 function planSubscription(context: PlanContext, fields: readonly RootField[]): SubscriptionVariant {

@@ -35,6 +35,8 @@ export interface QueryRoot {
 
 export interface MutationVariant extends VariantBase {
   readonly operation: 'mutation'
+  /** `@atomic`. */
+  readonly isAtomic: boolean
   readonly steps: readonly MutationStep[]
 }
 

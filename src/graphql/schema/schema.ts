@@ -7,9 +7,11 @@ import {
   GraphQLNonNull,
   GraphQLObjectType,
   GraphQLSchema,
+  specifiedDirectives,
 } from 'graphql'
 import type { Collection, Field, Model } from '../../model/model.ts'
 import { isWritable } from '../../model/schemas.ts'
+import { atomicDirective } from './directives.ts'
 import type { Directory, MutationField, QueryField, SubscriptionField } from './directory.ts'
 import { ItemTypes, type SchemaOptions } from './item-types.ts'
 import { LeafTypes } from './leaf-types.ts'
@@ -62,6 +64,7 @@ class Operations {
 
   build(collections: readonly Collection[]): Omit<ModelSchema, 'model'> {
     const schema = new GraphQLSchema({
+      directives: [...specifiedDirectives, atomicDirective],
       query: new GraphQLObjectType({ name: 'Query', fields: this.#queryFields(collections) }),
       mutation: new GraphQLObjectType({ name: 'Mutation', fields: this.#mutationFields(collections) }),
       subscription: new GraphQLObjectType({

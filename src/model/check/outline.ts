@@ -160,7 +160,7 @@ function builtinCollections(all: readonly Named[]): readonly Entry[] {
     ['api_keys', apiKeys(scopes)],
     ['oauth_apps', oauthApps(scopes)],
     ['oauth_app_secrets', oauthAppSecrets()],
-    ['webhooks', webhooks(all.filter(({ name }) => name !== 'webhook_deliveries'))],
+    ['webhooks', webhooks()],
     ['webhook_deliveries', webhookDeliveries()],
   ]
 }

@@ -2,17 +2,24 @@
 import type { JsonSchema } from '../../model/fields/type.ts'
 import type { Collection, ManyToMany, Model, ToMany } from '../../model/model.ts'
 import type { BodyMode } from '../../model/schemas.ts'
+import { maxBulkItems } from '../bulk.ts'
 import { canFollow, collectionsAlong, exists } from '../operations.ts'
 import { prefix } from '../routes.ts'
+import { batchPath, batchSchemas } from './batch.ts'
 import { eventSchemas, eventsPath } from './events.ts'
 import { createDocument, type Document } from './names.ts'
-import { itemParameters, listParameters, parameters } from './parameters.ts'
+import { headerParameters, itemParameters, listParameters, parameters } from './parameters.ts'
 import { headers, responses, success } from './responses.ts'
 import { collectionSchemas, isRevealing, shared } from './schemas.ts'
 import { type Access, accessMembers, securitySchemes } from './security.ts'
 
 /** Ends the description of a write's response. */
 const shown = '; whoever may not read it is told its `id`.'
+
+/**
+ * In words: a schema that is one of two would take the types from every client that creates one item.
+ */
+const bulk = `An array of up to ${maxBulkItems.toLocaleString('en')} such bodies creates all of them or none, and answers \`{"data":[…]}\` without \`Location\`.`
 
 interface Described {
   readonly id: string
@@ -40,15 +47,20 @@ function requestBody(document: Document, collection: Collection, mode: BodyMode)
   return { required: true, content: { 'application/json': schema, ...merge } }
 }
 
+/** Of a GET that answers a conditional request. */
+function readResponses(ok: JsonSchema, faults = [400, 401, 403, 404, 406, 429, 500, 503]): JsonSchema {
+  return {
+    200: ok,
+    304: { description: 'Nothing has changed.', headers: headers.read },
+    ...responses(...faults),
+  }
+}
+
 function listOperation(document: Document, collection: Collection, described: Described): JsonSchema {
   return {
     ...base(document, described),
     parameters: listParameters(document, collection),
-    responses: {
-      200: success('A page of items.', document.schema(collection, 'list'), headers.list),
-      304: { description: 'Nothing has changed.', headers: headers.read },
-      ...responses(400, 401, 403, 404, 406, 429, 500, 503),
-    },
+    responses: readResponses(success('A page of items.', document.schema(collection, 'list'), headers.list)),
   }
 }
 
@@ -61,11 +73,7 @@ function readOperation(document: Document, collection: Collection): JsonSchema {
   return {
     ...base(document, described),
     parameters: itemParameters('If-None-Match'),
-    responses: {
-      200: success('The item.', document.schema(collection, 'item'), headers.read),
-      304: { description: 'Nothing has changed.', headers: headers.read },
-      ...responses(400, 401, 403, 404, 406, 429, 500, 503),
-    },
+    responses: readResponses(success('The item.', document.schema(collection, 'item'), headers.read)),
   }
 }
 
@@ -75,9 +83,11 @@ function createOperation(document: Document, collection: Collection): JsonSchema
     summary: `Add to ${collection.name}`,
     accesses: [{ collection, operation: 'create' }],
   }
+  const members = base(document, described)
   return {
-    ...base(document, described),
-    parameters: itemParameters(),
+    ...members,
+    ...(!isRevealing(collection) && { description: `${String(members['description'])} ${bulk}` }),
+    parameters: itemParameters('Idempotency-Key'),
     requestBody: requestBody(document, collection, 'create'),
     responses: {
       201: success(
@@ -85,7 +95,7 @@ function createOperation(document: Document, collection: Collection): JsonSchema
         document.schema(collection, isRevealing(collection) ? 'created' : 'item'),
         headers.created,
       ),
-      ...responses(400, 401, 403, 406, 408, 409, 413, 415, 429, 500, 503),
+      ...responses(400, 401, 403, 406, 408, 409, 413, 415, 422, 429, 500, 503),
     },
   }
 }
@@ -99,11 +109,11 @@ function updateOperation(document: Document, collection: Collection, mode: 'repl
   }
   return {
     ...base(document, described),
-    parameters: itemParameters('If-Match'),
+    parameters: itemParameters('If-Match', 'Idempotency-Key'),
     requestBody: requestBody(document, collection, mode),
     responses: {
       200: success(`The item as it is now${shown}`, document.schema(collection, 'item'), headers.written),
-      ...responses(400, 401, 403, 404, 406, 408, 409, 412, 413, 415, 429, 500, 503),
+      ...responses(400, 401, 403, 404, 406, 408, 409, 412, 413, 415, 422, 429, 500, 503),
     },
   }
 }
@@ -116,10 +126,10 @@ function deleteOperation(document: Document, collection: Collection): JsonSchema
   }
   return {
     ...base(document, described),
-    parameters: [{ $ref: '#/components/parameters/If-Match' }],
+    parameters: headerParameters('If-Match', 'Idempotency-Key'),
     responses: {
       204: { description: 'It is gone.', headers: headers.gone },
-      ...responses(400, 401, 403, 404, 406, 409, 412, 429, 500, 503),
+      ...responses(400, 401, 403, 404, 406, 409, 412, 422, 429, 500, 503),
     },
   }
 }
@@ -197,11 +207,9 @@ function mePath(document: Document): [string, JsonSchema][] {
   const get = {
     ...base(document, described),
     parameters: itemParameters('If-None-Match'),
-    responses: {
-      200: success('The user behind the credential.', document.schema(users, 'item'), headers.read),
-      304: { description: 'Nothing has changed.', headers: headers.read },
-      ...responses(400, 401, 403, 404, 406, 429, 500, 503),
-    },
+    responses: readResponses(
+      success('The user behind the credential.', document.schema(users, 'item'), headers.read),
+    ),
   }
   return [[`${prefix}/me`, { get }]]
 }
@@ -216,11 +224,10 @@ const documentPath = (document: Document): [string, JsonSchema] => [
       tags: ['openapi'],
       security: [{}],
       parameters: [{ $ref: '#/components/parameters/If-None-Match' }],
-      responses: {
-        200: success('OpenAPI 3.1.', { type: 'object', additionalProperties: true }, headers.read),
-        304: { description: 'Nothing has changed.', headers: headers.read },
-        ...responses(400, 401, 406, 429, 500, 503),
-      },
+      responses: readResponses(
+        success('OpenAPI 3.1.', { type: 'object', additionalProperties: true }, headers.read),
+        [400, 401, 406, 429, 500, 503],
+      ),
     },
   },
 ]
@@ -231,7 +238,7 @@ const documentPath = (document: Document): [string, JsonSchema] => [
  */
 export function openapi(model: Model, baseUrl: string | undefined): JsonSchema {
   const collections = [...model.collections.values()]
-  const document = createDocument(model, Object.keys(shared.schemas))
+  const document = createDocument(model, [...Object.keys(shared.schemas), ...Object.keys(batchSchemas)])
   const schemas = collections.flatMap(collection => collectionSchemas(document, collection))
   const paths = collections.flatMap(collection => collectionPaths(document, collection))
   return {
@@ -243,14 +250,22 @@ export function openapi(model: Model, baseUrl: string | undefined): JsonSchema {
         name,
         ...(description !== undefined && { description }),
       })),
+      { name: 'batch', description: 'Several operations as one.' },
       { name: 'events', description: 'What has changed.' },
       { name: 'openapi', description: 'This document.' },
     ],
-    paths: Object.fromEntries([...paths, ...mePath(document), eventsPath(document), documentPath(document)]),
+    paths: Object.fromEntries([
+      ...paths,
+      ...mePath(document),
+      batchPath(document),
+      eventsPath(document),
+      documentPath(document),
+    ]),
     components: {
       schemas: {
         ...Object.fromEntries([...schemas, ...document.enumerations]),
         ...shared.schemas,
+        ...batchSchemas,
         ...Object.fromEntries(eventSchemas(document)),
       },
       parameters,

@@ -2,6 +2,8 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import type pg from 'pg'
 import type { Model } from '../../model/model.ts'
+import { copiedKeys } from '../log/keys.ts'
+import { hasOwnTables, readCatalog } from '../schema/postgres/catalog.ts'
 import {
   allOwnStatements,
   createIndex,
@@ -23,7 +25,10 @@ import {
   type DoneMark,
   doneKey,
   doneMark,
+  isOfEarlierVersion,
   isTaken,
+  type Kept,
+  type LogState,
   type Mark,
   requireSame,
   type Source,
@@ -132,6 +137,10 @@ export class PostgresSource implements Source {
       throw new CopyError('The source does not fit the model. Bring it there with `portico migrate` first.')
     }
     const client = await connect(url)
+    if (!hasOwnTables(await readCatalog(client))) {
+      await client.end()
+      throw isOfEarlierVersion()
+    }
     await client.query(lastSnapshot)
     const [row] = await readRows(client, `SELECT pg_current_snapshot()::text, ${floor}::text`)
     return new PostgresSource(client, [String(row?.[0]), String(row?.[1])])
@@ -150,6 +159,11 @@ export class PostgresSource implements Source {
     return Number(
       await readOne(this.#client, `SELECT CASE WHEN "is_called" THEN "last_value" ELSE 0 END FROM ${name}`),
     )
+  }
+
+  async logState(): Promise<LogState> {
+    const rows = await readRows(this.#client, `SELECT "key", "value" FROM "_portico" WHERE ${copiedKeys}`)
+    return new Map(rows.map(([key, value]) => [String(key), String(value)]))
   }
 
   /**
@@ -263,7 +277,7 @@ export class PostgresTarget implements Target {
     await this.#client.query('COMMIT')
   }
 
-  async finish(model: Model, lastNumbers: ReadonlyMap<string, number>, done: DoneMark): Promise<void> {
+  async finish(model: Model, { lastNumbers, logState }: Kept, done: DoneMark): Promise<void> {
     const client = this.#client
     const schema = schemaOf(model)
     await client.query('SET synchronous_commit = on')
@@ -275,6 +289,9 @@ export class PostgresTarget implements Target {
       }
       for (const [name, last] of lastNumbers) {
         if (last > 0) await client.query(`SELECT setval(${sequenceOf(name)}, $1)`, [last])
+      }
+      for (const [key, value] of logState) {
+        await client.query('INSERT INTO "_portico" ("key", "value") VALUES ($1, $2)', [key, value])
       }
       await storePostgresSchema(client, schema)
       await client.query(`DELETE FROM "_portico" WHERE "key" = 'copy'`)

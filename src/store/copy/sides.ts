@@ -7,6 +7,15 @@ export class CopyError extends Error {
   override readonly name = 'CopyError'
 }
 
+export type LogState = ReadonlyMap<string, string>
+
+/** What a copy keeps besides rows. */
+export interface Kept {
+  /** By table: see `Source.lastNumber`. */
+  readonly lastNumbers: ReadonlyMap<string, number>
+  readonly logState: LogState
+}
+
 /** A snapshot of a database. */
 export interface Source {
   count(table: CopyTable): Promise<number>
@@ -14,6 +23,8 @@ export interface Source {
   batches(table: CopyTable): AsyncIterable<readonly CopyRow[]>
   /** The greatest number that was ever given to a row; 0: none was. */
   lastNumber(table: CopyTable): Promise<number>
+  /** What is stored of the event log besides its rows, by key. */
+  logState(): Promise<LogState>
   /** Whether something was written since the snapshot was taken. Ends the snapshot. */
   hasChanged(): Promise<boolean>
   close(): Promise<void>
@@ -61,7 +72,7 @@ export interface Target {
   ): Promise<void>
   batches(table: CopyTable): AsyncIterable<readonly CopyRow[]>
   /** Makes what is made from the rows, and the copy a database like any other, which remembers `done`. */
-  finish(model: Model, lastNumbers: ReadonlyMap<string, number>, done: DoneMark): Promise<void>
+  finish(model: Model, kept: Kept, done: DoneMark): Promise<void>
   close(): Promise<void>
 }
 
@@ -69,6 +80,12 @@ export interface Target {
 export function isTaken(): CopyError {
   return new CopyError(
     'The target is not empty. Name a database that is, or a half-done copy of this source. Nothing was changed.',
+  )
+}
+
+export function isOfEarlierVersion(): CopyError {
+  return new CopyError(
+    'An earlier version made the source. Bring it up to date with `portico migrate --apply` first.',
   )
 }
 

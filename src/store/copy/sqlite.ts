@@ -2,10 +2,12 @@
 import { existsSync } from 'node:fs'
 import type { DatabaseSync, SQLOutputValue } from 'node:sqlite'
 import type { Model } from '../../model/model.ts'
+import { copiedKeys } from '../log/keys.ts'
 import { ident, literal } from '../schema/quoted.ts'
 import { createIndex, createTable, createUpkeep, ownTables } from '../schema/sqlite/ddl.ts'
 import {
   fillSearch,
+  hasOwnTables,
   makeFolder,
   planMigration,
   requireReferences,
@@ -21,7 +23,10 @@ import {
   type DoneMark,
   doneKey,
   doneMark,
+  isOfEarlierVersion,
   isTaken,
+  type Kept,
+  type LogState,
   type Mark,
   requireSame,
   type Source,
@@ -94,7 +99,10 @@ export class SqliteSource implements Source {
     if (planMigration(file, model).length > 0) {
       throw new CopyError('The source does not fit the model. Bring it there with `portico migrate` first.')
     }
-    return new SqliteSource(open(file))
+    const database = open(file)
+    if (hasOwnTables(database)) return new SqliteSource(database)
+    database.close()
+    throw isOfEarlierVersion()
   }
 
   async count({ name }: CopyTable): Promise<number> {
@@ -108,6 +116,11 @@ export class SqliteSource implements Source {
   async lastNumber({ name }: CopyTable): Promise<number> {
     const row = this.#database.prepare('SELECT "seq" FROM "sqlite_sequence" WHERE "name" = ?').get(name)
     return Number(row?.seq ?? 0)
+  }
+
+  async logState(): Promise<LogState> {
+    const rows = this.#database.prepare(`SELECT "key", "value" FROM "_portico" WHERE ${copiedKeys}`).all()
+    return new Map(rows.map(({ key, value }) => [String(key), String(value)]))
   }
 
   async hasChanged(): Promise<boolean> {
@@ -193,7 +206,7 @@ export class SqliteTarget implements Target {
     return batchesOf(this.#database, table)
   }
 
-  async finish(model: Model, lastNumbers: ReadonlyMap<string, number>, done: DoneMark): Promise<void> {
+  async finish(model: Model, { lastNumbers, logState }: Kept, done: DoneMark): Promise<void> {
     const database = this.#database
     const schema = schemaOf(model)
     database.exec('PRAGMA synchronous = FULL')
@@ -207,6 +220,9 @@ export class SqliteTarget implements Target {
       for (const [name, last] of lastNumbers) {
         database.exec(`DELETE FROM "sqlite_sequence" WHERE "name" = ${literal(name)}`)
         database.prepare('INSERT INTO "sqlite_sequence" ("name", "seq") VALUES (?, ?)').run(name, last)
+      }
+      for (const [key, value] of logState) {
+        database.prepare('INSERT INTO "_portico" ("key", "value") VALUES (?, ?)').run(key, value)
       }
       requireReferences(database)
       storeSchema(database, schema)

@@ -10,6 +10,9 @@ export const identityKey = 'events.identity'
 /** That the database is a copy, and its log must go on far above its numbers. */
 export const restoredKey = 'events.restored'
 
+/** Whether a key goes with the log into another database. */
+export const copiedKeys = `"key" >= 'events.' AND "key" < 'events/' AND "key" <> '${identityKey}'`
+
 const holdPrefix = 'events.hold.'
 
 /** The number whose event, and all before it, somebody needs no more. */

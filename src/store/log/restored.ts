@@ -7,8 +7,8 @@
 const numbersPerMs = 64
 /** Where the clock cannot be right. */
 const stepNumbers = 2 ** 32
-/** The numbers must fit 48 bits: see `postgres/log/event-log.ts`. */
-const maxByClock = 2 ** 47
+/** The numbers must fit 48 bits (see `postgres/log/event-log.ts`). The clock comes here in the year 2100. */
+const maxByClock = 2 ** 48 - 2 ** 44
 
 /** The number above which a restored log goes on. `drawn`: the last one that it knows; `now` in milliseconds since 1970. */
 export function baseAbove(drawn: number, now: number): number {

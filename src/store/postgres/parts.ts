@@ -1,7 +1,6 @@
 /** The parts of a store on PostgreSQL, each made of those before it. */
 import { EventEmitter } from 'node:events'
 import type { Model } from '../../model/model.ts'
-import type { Records } from '../../records.ts'
 import { observed } from '../advice/observed.ts'
 import { QueryStatistics } from '../advice/statistics.ts'
 import { holds } from '../log/holds.ts'
@@ -31,6 +30,7 @@ import { SecuredWrites } from './row-security/writes.ts'
 import { Checks } from './versions/checks.ts'
 import { Lease } from './versions/lease.ts'
 import { PostgresWrites } from './write/database.ts'
+import { TransactionReads } from './write/transaction.ts'
 import { Writer } from './write/writer.ts'
 
 export interface StoreParts {
@@ -42,7 +42,7 @@ export interface StoreParts {
   readonly versions: Versions
   readonly checks: Checks
   readonly changes: ChangeLog
-  readonly records: Records
+  readonly records: PostgresRecords
   readonly health: WriteHealth
   readonly fit: PostgresFit
   readonly statistics: QueryStatistics | undefined
@@ -84,7 +84,11 @@ export function partsOf(model: Model, settings: Settings): StoreParts {
   const size = Math.max(1, settings.connections - lanes - 1)
   const pool = new Pool({ open: () => connector.reading(url), size, maxWaiting, lockWaitMs: timeout })
   const health = new WriteHealth()
-  const writer = writerOf(model, settings, { connector, security, lease, checks, changes, health, pruning })
+  const lists = listMemory({ versions, keepsTotals: settings.cacheBytes > 0, isPersonal: security.isOn })
+  const reading = new TransactionReads(security, lists)
+  const writer = writerOf(model, settings, {
+    ...{ connector, security, lease, checks, changes, health, pruning, reads: reading },
+  })
   const idlePruning = idlePruningOf(settings, { connector, watch, pruning })
   listen(signals, { checks, changes, pool, writer, health })
   replicas?.open({ settings, connector, primary: pool, watch, writer, checks })
@@ -92,7 +96,6 @@ export function partsOf(model: Model, settings: Settings): StoreParts {
   const statistics =
     settings.queries && new QueryStatistics(model, postgresExplainer(pool, security), settings.queries)
   const primary: ReadSource = { ask: queries => pool.ask(queries) }
-  const lists = listMemory({ versions, keepsTotals: settings.cacheBytes > 0, isPersonal: security.isOn })
   const reads = new PostgresReads({ answers, lists, checks, security, primary, source: replicas ?? primary })
   const reader = observed(new Reader(reads), statistics)
   const records = new PostgresRecords({ pool, writer, versions, now })
@@ -136,13 +139,14 @@ interface WriterParts {
   readonly checks: Checks
   readonly changes: ChangeLog
   readonly health: WriteHealth
+  readonly reads: TransactionReads
   readonly pruning: LogPruning
 }
 
 function writerOf(
   model: Model,
   settings: Settings,
-  { connector, security, lease, checks, changes, health, pruning }: WriterParts,
+  { connector, security, lease, checks, changes, health, pruning, reads }: WriterParts,
 ): Writer {
   const { url, lanes, timeout, maxWaiting, now, onCascade } = settings
   const cleaning = new Cleaning({ log: pruning, now })
@@ -153,6 +157,7 @@ function writerOf(
     patience: timeout,
     lockWaitMs: lockWaitOf(timeout),
     security,
+    reads,
     maxWaiting,
     health,
     now,

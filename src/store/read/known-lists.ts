@@ -156,6 +156,15 @@ export class KnownLists {
   }
 }
 
+/** Nothing is known of any list: for reads within a transaction, which see rows that nobody else sees. */
+export class UnknownLists extends KnownLists {
+  override get(): undefined {}
+
+  override addTotal(): void {}
+
+  override addAnchor(): void {}
+}
+
 /** The versions that tell whether something in the list may have moved. */
 function versionsOf(shape: GuardedList, { versions, orders }: ListMemory): readonly Version[] {
   const ascending = shape.sort[0]?.descending === false

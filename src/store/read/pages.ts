@@ -70,11 +70,13 @@ export class Pages<Q> {
   #near(page: Page<Q>, total: Total | undefined): Awaitable<ListAnswer> {
     const { inputs, offset } = page
     const rows = (offset === 0 ? this.#first : this.#shallowQuery())(inputs)
-    const found = this.#ask(page, rows, total, total !== undefined)
+    const { lists, window } = this.#parts
+    const found = this.#ask(page, rows, total, lists.keepsTotals)
     return then(found, list => {
-      if (list.rows === undefined) return absent(this.#parts.window)
-      if (total !== undefined && this.#isNewer(page, list)) return this.#near(page, undefined)
-      return this.#answer(page, list.rows, total, list.count)
+      if (list.rows === undefined) return absent(window)
+      const isNewer = lists.keepsTotals && this.#isNewer(page, list)
+      if (isNewer && total !== undefined) return this.#near(page, undefined)
+      return this.#answer(page, list, list.rows, total, isNewer)
     })
   }
 
@@ -99,7 +101,7 @@ export class Pages<Q> {
         if (from === undefined) lists.addAnchor(key, stamp, offset, list.rows[0])
         lists.addAnchor(key, stamp, offset + shown.length, shown.at(-1))
       }
-      return this.#answer(page, shown, total, list.count)
+      return this.#answer(page, list, shown, total, isNewer)
     })
   }
 
@@ -133,12 +135,13 @@ export class Pages<Q> {
 
   #answer(
     { inputs, key, stamp }: Page<Q>,
+    { count }: ListRows,
     rows: readonly ResultRow[],
     known: Total | undefined,
-    count: Total | undefined,
+    isNewer: boolean,
   ): ListAnswer {
     const { window, lists } = this.#parts
-    if (count !== undefined) lists.addTotal(key, stamp, count)
+    if (count !== undefined && !isNewer) lists.addTotal(key, stamp, count)
     return pageAnswer(rows, known ?? count, window, inputs.args)
   }
 

@@ -24,6 +24,7 @@ import { Totals } from './read/totals.ts'
 import { ReaderPool } from './reader-processes/pool.ts'
 import { SqliteRecords } from './records.ts'
 import type { Settings } from './settings.ts'
+import { TransactionReads } from './write/transaction.ts'
 import { Writer } from './write/writer.ts'
 
 export interface StoreParts {
@@ -76,6 +77,7 @@ export function partsOf(model: Model, database: DatabaseSync, settings: Settings
   const checkpoints = checkpointsOf(connection, pool, settings)
   const writer = writerOf(model, settings, {
     ...{ connection, versions, orders, events, changes, health, identity, checkpoints },
+    reads: new TransactionReads({ connection, lists, totals, walkedRows, budget: slow?.budget }),
   })
   const idlePruning = new IdlePruning({
     intervalMs: settings.retention.idleMs,
@@ -118,16 +120,16 @@ function checkpointsOf(
 type WriterParts = Pick<
   StoreParts,
   'connection' | 'versions' | 'changes' | 'health' | 'identity' | 'checkpoints'
-> & { readonly orders: Versions; readonly events: EventLog }
+> & { readonly orders: Versions; readonly events: EventLog; readonly reads: TransactionReads }
 
 function writerOf(model: Model, settings: Settings, parts: WriterParts): Writer {
-  const { connection, versions, orders, events, changes, health, identity, checkpoints } = parts
+  const { connection, versions, orders, events, changes, health, identity, checkpoints, reads } = parts
   const { maxWaiting, busyTimeout: lockWaitMs, otherThreads, now, onCascade } = settings
   const runsCheckpoints = connection.takeOverCheckpoints()
   return new Writer(
     { model, connection, events },
     {
-      ...{ maxWaiting, lockWaitMs, lock: otherThreads.lock, now, health, identity, onCascade },
+      ...{ maxWaiting, lockWaitMs, lock: otherThreads.lock, now, health, identity, onCascade, reads },
       atCommit: ({ changed, removed, quiet }) => {
         versions.bump(changed)
         orders.bump(removed)

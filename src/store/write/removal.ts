@@ -3,6 +3,7 @@
  * the tree is asked for in one step.
  */
 import type { Collection, ToOne } from '../../model/model.ts'
+import { recordsOfItems } from '../../records.ts'
 import { once } from '../once.ts'
 import { recordSql, versionName } from '../records.ts'
 import { Row } from '../sql/row.ts'
@@ -69,9 +70,11 @@ class RemovalWalk<S> {
   readonly #referrersOf: (target: Collection) => readonly Referrer<S>[]
   readonly statements: (collection: Collection) => RowStatements<S>
   readonly #removeOwner: S
+  readonly #removeRecord: S
 
   constructor(database: WriteDatabase<S>) {
     this.#removeOwner = database.prepare(recordSql.removeOwner)
+    this.#removeRecord = database.prepare(recordSql.remove)
     this.#referrersOf = once(target =>
       referencesTo(target, database.model).map(reference => referrerOf(reference, database)),
     )
@@ -138,6 +141,7 @@ class RemovalWalk<S> {
       ]),
     )
     for (const [at, { collection, id, field }] of cleared.entries()) {
+      if (collection.unlogged) continue
       const [before, data] = [states[2 * at], states[2 * at + 1]].map(rows => rows?.[0]?.[0] ?? null)
       scope.log(clearedEvent({ collection, id, field }, before ?? null, data ?? null, by))
     }
@@ -157,12 +161,21 @@ class RemovalWalk<S> {
     }
   }
 
-  /** With a user goes what is kept of it beside the items. Returns the names of the versions that grow. */
+  /** With an item goes what is kept of it beside the items. Returns the names of the versions that grow. */
   *#forget(items: readonly Item[]): Steps<S, ReadonlySet<string>> {
     const users = items.filter(({ collection }) => collection.name === 'users')
     const asks = users.map(({ id }) => ({ statement: this.#removeOwner, inputs: slotted([String(id)]) }))
-    const gone = yield* asked(asks)
-    return new Set(gone.flat().map(([kind]) => versionName(String(kind))))
+    const own = items.flatMap(({ collection, id }) => {
+      const kind = recordsOfItems.get(collection.name)
+      return kind === undefined ? [] : [{ kind, id: String(id) }]
+    })
+    const ownAsks = own.map(({ kind, id }) => ({
+      statement: this.#removeRecord,
+      inputs: slotted([kind, id]),
+    }))
+    const gone = yield* asked([...asks, ...ownAsks])
+    const kinds = gone.slice(0, users.length).flatMap(rows => rows.map(([kind]) => String(kind)))
+    return new Set([...kinds, ...own.map(({ kind }) => kind)].map(versionName))
   }
 
   #state({ collection, id }: Item): Ask<S> {

@@ -21,6 +21,7 @@ import type { Run } from '../../../src/plan/run.ts'
 import { type Principal, system, user } from '../../../src/principal.ts'
 import { createRest } from '../../../src/rest/rest.ts'
 import { createRun } from '../../../src/serve/store.ts'
+import { idempotencyOf } from '../../idempotency/of-store.ts'
 import rich from '../../models/rich.ts'
 import { type kinds, openStore } from '../rest/databases.ts'
 
@@ -239,7 +240,8 @@ export async function openTransports(kind: (typeof kinds)[number]): Promise<Tran
     }
   }
   const run = { ...plain, item: note(plain.item), list: note(plain.list), composite: note(plain.composite) }
-  const rest = createRest({ model, run, hooks: new Map(), baseUrl: 'http://localhost' })
+  const idempotency = idempotencyOf(opened.store, run)
+  const rest = createRest({ model, run, hooks: new Map(), idempotency, baseUrl: 'http://localhost' })
   const engine = createEngine({ model, run, hooks: new Map() })
   await fill(plain)
   return {

@@ -5,14 +5,16 @@ import { newAppHook } from '../../../src/auth/server/clients/app-hooks.ts'
 import type { Call, Reply } from '../../../src/call.ts'
 import type { JsonValue } from '../../../src/model/fields/type.ts'
 import type { Model } from '../../../src/model/model.ts'
+import { then } from '../../../src/plan/answer.ts'
 import { createGuard } from '../../../src/plan/guard.ts'
 import { orderById } from '../../../src/plan/order.ts'
 import type { ListShape } from '../../../src/plan/plan.ts'
-import type { CreateHooks, Run } from '../../../src/plan/run.ts'
+import type { CreateHook, CreateHooks, Run } from '../../../src/plan/run.ts'
 import { type Principal, system } from '../../../src/principal.ts'
 import { createRest, errorReply } from '../../../src/rest/rest.ts'
 import { createRun } from '../../../src/serve/store.ts'
 import type { Store } from '../../../src/store/store.ts'
+import { idempotencyOf } from '../../idempotency/of-store.ts'
 
 export type OpenStore = (model: Model) => Promise<{ readonly store: Store; close(): Promise<void> }>
 
@@ -39,7 +41,7 @@ export interface Bench {
 }
 
 /** What the hooks of keys, apps and their secrets would do, with nothing at random but what must be unique. */
-const hooks: CreateHooks = new Map([
+const hooks: CreateHooks = new Map<string, CreateHook>([
   [
     'api_keys',
     () => ({
@@ -47,7 +49,11 @@ const hooks: CreateHooks = new Map([
       revealed: { key: 'pk_test_secret' },
     }),
   ],
-  ['oauth_apps', newAppHook({ addFirst: async () => {} }, 'Portico')],
+  [
+    'oauth_apps',
+    (values, principal) =>
+      then(newAppHook('Portico')(values, principal), ({ computed, revealed }) => ({ computed, revealed })),
+  ],
   [
     'oauth_app_secrets',
     () => ({ computed: { prefix: 'test', hash: randomUUID() }, revealed: { client_secret: 'test_secret' } }),
@@ -133,7 +139,8 @@ export function dumpCollection(model: Model, run: Run, name: string): Promise<st
 export async function openBench(model: Model, openStore: OpenStore): Promise<Bench> {
   const { store, close } = await openStore(model)
   const run = createRun(createGuard(model), store)
-  const rest = createRest({ model, run, hooks, baseUrl: undefined })
+  const idempotency = idempotencyOf(store, run)
+  const rest = createRest({ model, run, hooks, idempotency, baseUrl: undefined })
   return {
     run,
     close,

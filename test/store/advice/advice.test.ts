@@ -16,6 +16,7 @@ import { type SlowList, SlowLists } from '../../../src/store/advice/slow-lists.t
 import { type ListUnit, unitsOf, windowOf } from '../../../src/store/advice/units.ts'
 import { postgresPlan } from '../../../src/store/postgres/read/query-plan.ts'
 import type { Store } from '../../../src/store/store.ts'
+import { idempotencyOf } from '../../idempotency/of-store.ts'
 import { failure } from '../contract.ts'
 import { databases, lockedPostgres, type Place } from '../databases.ts'
 import { fill, followed, modelWith, slowCases } from './cases.ts'
@@ -26,7 +27,8 @@ type Runnable = Pick<Store, 'read' | 'composite' | 'write' | 'transaction'>
 /** Requests to a store without HTTP: each gives the body of its answer. */
 function asker(model: Model, store: Store, runnable: Runnable = store, principal = user(1, 'user', 'all')) {
   const run = createRun(createGuard(model), runnable)
-  const rest = createRest({ model, run, hooks: new Map(), baseUrl: undefined })
+  const idempotency = idempotencyOf(store, run)
+  const rest = createRest({ model, run, hooks: new Map(), idempotency, baseUrl: undefined })
   const engine = createEngine({ model, run, hooks: new Map() })
   const get = async (url: string): Promise<string> => {
     const [path = '', query = ''] = `/api/v1${url}`.split('?')

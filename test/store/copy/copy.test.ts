@@ -157,7 +157,8 @@ async function answers(url: string, key: string): Promise<unknown[]> {
 async function beside(store: Store): Promise<unknown> {
   const kinds = ['Session', 'Token', 'Grant']
   const records = await Promise.all(kinds.map(kind => store.records.all(kind)))
-  return [await store.changes.after(0, 10_000), await store.changes.last(), records]
+  const { changes } = store
+  return [await changes.after(0, 10_000), await changes.last(), await changes.bounds(), records]
 }
 
 test('a copy there and back answers everything as its source does, and goes on where it was', () =>

@@ -1,14 +1,14 @@
 /** Creating and deleting apps and their secrets, beyond the rules of the model. */
 import { ApiError } from '../../../errors.ts'
-import { type Awaitable, then } from '../../../plan/answer.ts'
+import { then } from '../../../plan/answer.ts'
 import type { CreateHook, Creation, Run, WriteRule } from '../../../plan/run.ts'
 import { newClientId } from '../secret.ts'
 import { requireName } from './app-name.ts'
-import { type AppSecrets, newSecret } from './app-secrets.ts'
+import { type AppSecrets, addFirst, newSecret } from './app-secrets.ts'
 import { appById, requireAddresses, requireWithin } from './apps.ts'
 
 /** For creates of `oauth_apps`: a client id, and for a confidential app a secret. */
-export function newAppHook(secrets: Pick<AppSecrets, 'addFirst'>, serviceName: string): CreateHook {
+export function newAppHook(serviceName: string): CreateHook {
   return ({ name, type, redirect_uris: uris, scopes, default_scopes: defaults }): Creation => {
     requireName(name, serviceName)
     requireAddresses(uris)
@@ -19,13 +19,13 @@ export function newAppHook(secrets: Pick<AppSecrets, 'addFirst'>, serviceName: s
     return {
       computed,
       revealed: { client_secret: first.secret },
-      afterwards: id => secrets.addFirst(id, first),
+      afterwards: id => addFirst(id, first),
     }
   }
 }
 
 /** For creates of `oauth_app_secrets`: a new secret. */
-export function newSecretHook(run: Run, secrets: AppSecrets): CreateHook {
+export function newSecretHook(run: Run): CreateHook {
   return ({ app_id: id }, principal) =>
     then(appById(run, Number(id)), app => {
       // The guard refuses an app of another user as if it did not exist.
@@ -36,14 +36,17 @@ export function newSecretHook(run: Run, secrets: AppSecrets): CreateHook {
       return {
         computed,
         revealed: { client_secret: secret },
-        // The secret exists, so the caller must get it. Ends that are not stored yet are computed.
-        afterwards: () => secrets.settle(Number(id)).catch(() => undefined),
       }
     })
 }
 
-/** For deletes of `oauth_app_secrets`. */
+/** For creates and deletes of `oauth_app_secrets`. */
 export function secretRule(secrets: AppSecrets): WriteRule {
-  return ({ shape, args }): Awaitable<void> =>
-    shape.kind === 'delete' ? secrets.beforeDelete(Number(args[shape.id])) : undefined
+  return async ({ shape, args }) => {
+    if (shape.kind === 'delete') await secrets.beforeDelete(Number(args[shape.id]))
+    if (shape.kind !== 'create') return undefined
+    const app = shape.set.find(({ field }) => field === 'app_id')
+    // The secret exists, so the caller must get it. Ends that are not stored yet are computed.
+    return app && (() => secrets.settle(Number(args[app.param])).catch(() => undefined))
+  }
 }

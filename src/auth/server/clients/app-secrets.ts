@@ -7,6 +7,7 @@ import { ApiError } from '../../../errors.ts'
 import type { JsonValue } from '../../../model/fields/type.ts'
 import type { Run } from '../../../plan/run.ts'
 import {
+  createPlan,
   deleteShape,
   itemShape,
   listShape,
@@ -14,6 +15,7 @@ import {
   updateShape,
   where,
 } from '../../../plan/system-plans.ts'
+import type { ProgramSteps } from '../../../plan/transaction.ts'
 import { system } from '../../../principal.ts'
 import type { Records } from '../../../records.ts'
 import { createBySystem } from '../../bootstrap.ts'
@@ -101,7 +103,6 @@ export function secretHashes(
 const setEnd = updateShape('oauth_app_secrets', ['expires_at'])
 const setColumn = updateShape('oauth_apps', ['secret_hash'])
 const removal = deleteShape('oauth_app_secrets')
-const appRemoval = deleteShape('oauth_apps')
 
 /** Own argument: false. */
 const unmoved = listShape('oauth_apps', ['id'], where('secret_hash', 'null'))
@@ -134,6 +135,11 @@ export function newSecret(): NewSecret {
   return { secret, computed: { hash: secretHash(secret), prefix: secretPrefix(secret) } }
 }
 
+/** Stores the first secret of a new app, in the transaction that creates the app. */
+export function* addFirst(appId: number, { computed }: NewSecret): ProgramSteps<void> {
+  yield { asSystem: createPlan('oauth_app_secrets', {}, { ...computed, app_id: appId }) }
+}
+
 export interface AppSecretsParts {
   readonly run: Run
   readonly records: Records
@@ -146,17 +152,6 @@ export class AppSecrets {
 
   constructor(parts: AppSecretsParts) {
     this.#parts = parts
-  }
-
-  /** Stores the first secret of a new app. Deletes the app where that fails. */
-  async addFirst(appId: number, { computed }: NewSecret): Promise<void> {
-    const { run } = this.#parts
-    try {
-      await createBySystem(run, 'oauth_app_secrets', {}, { ...computed, app_id: appId })
-    } catch (error) {
-      await run.write({ shape: appRemoval, args: [appId] }, system).catch(() => undefined)
-      throw error
-    }
   }
 
   /** Creates a secret; the older ones expire after the overlap. */

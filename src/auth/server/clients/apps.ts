@@ -175,7 +175,7 @@ export function rightsOfApp(
  */
 export function appRule(run: Run, serviceName: string): WriteRule {
   return ({ shape, args }, { userId }) => {
-    if (shape.kind !== 'update') return
+    if (shape.kind !== 'update') return undefined
     const given = (field: string) => {
       const found = shape.set.find(assignment => assignment.field === field)
       return found && { value: args[found.param] ?? null }
@@ -183,12 +183,13 @@ export function appRule(run: Run, serviceName: string): WriteRule {
     requireName(given('name')?.value, serviceName)
     requireAddresses(given('redirect_uris')?.value)
     const [defaults, scopes] = [given('default_scopes'), given('scopes')]
-    if (shape.mode === 'merge' && !defaults && !scopes) return
+    if (shape.mode === 'merge' && !defaults && !scopes) return undefined
     return then(findBy(run, byId, Number(args[shape.id])), app => {
       // The guard refuses an app of another user as if it did not exist.
-      if (app?.user_id !== userId) return
+      if (app?.user_id !== userId) return undefined
       const kept = shape.mode === 'merge' ? app : undefined
       requireWithin(defaults ? defaults.value : kept?.default_scopes, scopes ? scopes.value : kept?.scopes)
+      return undefined
     })
   }
 }

@@ -32,8 +32,12 @@ export class Transaction {
   }
 
   rows(statement: Statement, inputs: Inputs = noInputs): Promise<Rows> {
+    return this.ask(statement.with(inputs))
+  }
+
+  ask(query: Query): Promise<Rows> {
     const { promise, resolve, reject } = Promise.withResolvers<Rows>()
-    this.#pending.push({ query: statement.with(inputs), resolve, reject })
+    this.#pending.push({ query, resolve, reject })
     this.#schedule()
     return promise
   }

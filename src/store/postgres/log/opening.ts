@@ -2,16 +2,18 @@
  * What a log needs before it is written to: its bounds, and numbers above those of a log that this one has replaced. A
  * database that was restored from a dump, brought back to a point in time, or promoted from a standby has another identity.
  */
+import { setTimeout as wait } from 'node:timers/promises'
 import type pg from 'pg'
-import { basesKey, identityKey, prunedKey } from '../../log/keys.ts'
+import { basesKey, identityKey, prunedKey, restoredKey } from '../../log/keys.ts'
 import { basesIn } from '../../log/pruning.ts'
 import { baseAbove, withBase } from '../../log/restored.ts'
 import { literal } from '../../schema/quoted.ts'
+import { MigrationError } from '../../schema/refusal.ts'
 import { noInputs } from '../../values.ts'
 import type { Connection } from '../connections/connection.ts'
 import { isMissingPrivilege } from '../connections/failure.ts'
 import { statementOf } from '../connections/statement.ts'
-import { drawnText } from './event-log.ts'
+import { drawnText, heldText } from './event-log.ts'
 
 /** What cannot be known, and is like everything. */
 const unknown = '-'
@@ -21,10 +23,14 @@ const system = `(SELECT "system_identifier"::text FROM pg_control_system())`
 const timeline = `CASE WHEN pg_is_in_recovery() THEN '${unknown}' ELSE left(pg_walfile_name(pg_current_wal_insert_lsn()), 8) END`
 const database = `(SELECT "oid"::text FROM pg_database WHERE "datname" = current_database())`
 
+/** How long commits that are under way may take, and how often to look. */
+const settleMs = 30_000
+const settlePauseMs = 10
+
 const storedText = (key: string) => `(SELECT "value" FROM "_portico" WHERE "key" = ${literal(key)})`
-/** The identity, now and as it is stored; the pruned number. */
+/** The identity, now and as it is stored; the pruned number; whether it was copied from a backup. */
 const lookText = (systemText: string) =>
-  `SELECT concat_ws('/', ${systemText}, ${timeline}, ${database}), ${storedText(identityKey)}, ${storedText(prunedKey)}`
+  `SELECT concat_ws('/', ${systemText}, ${timeline}, ${database}), ${storedText(identityKey)}, ${storedText(prunedKey)}, ${storedText(restoredKey)} IS NOT NULL`
 const looks = [lookText(system), lookText(literal(unknown))] as const
 const [look, lookWithoutSystem] = looks.map(text => statementOf([text]))
 
@@ -34,6 +40,7 @@ interface Found {
   readonly identity: string
   readonly stored: string | null
   readonly pruned: string | null
+  readonly isRestored: boolean
 }
 
 /** Of a database that has Portico's own tables. Several nodes that start at once do it once. `now`: in milliseconds. */
@@ -42,8 +49,8 @@ export async function openLog(client: pg.Client, now: () => number): Promise<voi
   if (isOpen(before)) return
   await transact(client, async () => {
     await lockBounds(client)
-    const { identity, stored } = await foundBy(client, before.text)
-    if (stored !== null && !isSame(stored, identity)) await raise(client, now())
+    const { identity, stored, isRestored } = await foundBy(client, before.text)
+    if (isRestored || (stored !== null && !isSame(stored, identity))) await raise(client, now())
     await store(client, identityKey, identity)
   })
 }
@@ -65,14 +72,13 @@ export async function isOpenFor(connection: Connection): Promise<boolean> {
     const { done, error } = await connection.run([statement.with(noInputs)])
     if (error !== undefined && isMissingPrivilege(error)) continue
     if (error !== undefined) throw error
-    const [identity, stored, pruned] = done[0]?.[0] ?? []
-    return isOpen({ identity: String(identity), stored: textOf(stored), pruned: textOf(pruned) })
+    return isOpen(foundIn(statement.text, done[0]?.[0] ?? []))
   }
   return true
 }
 
-function isOpen({ identity, stored, pruned }: Omit<Found, 'text'>): boolean {
-  return pruned !== null && stored !== null && isSame(stored, identity)
+function isOpen({ identity, stored, pruned, isRestored }: Found): boolean {
+  return !isRestored && pruned !== null && stored !== null && isSame(stored, identity)
 }
 
 /** Whether two identities may be of one server. */
@@ -92,8 +98,18 @@ async function found(client: pg.Client): Promise<Found> {
 
 async function foundBy(client: pg.Client, text: string): Promise<Found> {
   const [row] = await rows(client, text)
-  const [identity, stored, pruned] = row ?? []
-  return { text, identity: String(identity), stored: textOf(stored), pruned: textOf(pruned) }
+  return foundIn(text, row ?? [])
+}
+
+function foundIn(text: string, [identity, stored, pruned, isRestored]: readonly unknown[]): Found {
+  return {
+    text,
+    identity: String(identity),
+    stored: textOf(stored),
+    pruned: textOf(pruned),
+    // One driver has truth as 1.
+    isRestored: isRestored === true || isRestored === 1,
+  }
 }
 
 /** Makes the bounds that an earlier version did not store, and locks them against others that open the log, or prune it. */
@@ -114,8 +130,23 @@ async function raise(client: pg.Client, now: number): Promise<void> {
   const base = baseAbove(Number(drawn), now)
   const known = withBase(basesIn(textOf(bases)), base, oldest === null ? undefined : Number(oldest))
   await client.query(`SELECT setval('"_events_id_seq"', $1)`, [base])
+  await settled(client, base)
   await store(client, prunedKey, String(base))
   await store(client, basesKey, JSON.stringify(known))
+  await client.query('DELETE FROM "_portico" WHERE "key" = $1', [restoredKey])
+}
+
+/** Waits until no commit can bring a number below the base: whoever resumes above it would miss its event. */
+async function settled(client: pg.Client, base: number): Promise<void> {
+  const until = performance.now() + settleMs
+  for (;;) {
+    const [held] = (await rows(client, heldText))[0] ?? []
+    if (held === null || Number(held) >= base) return
+    if (performance.now() > until) {
+      throw new MigrationError(`Events were not committed within ${settleMs / 1000} seconds. Try again.`)
+    }
+    await wait(settlePauseMs)
+  }
 }
 
 async function store(client: pg.Client, key: string, value: string): Promise<void> {

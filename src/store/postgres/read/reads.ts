@@ -73,7 +73,7 @@ export class PostgresReads implements ReadDatabase {
   }
 }
 
-function statementsOf({ isOn, dialect }: Security): Statements<Query> {
+export function statementsOf({ isOn, dialect }: Security): Statements<Query> {
   return {
     prepare: build => limited(dialect, build),
     slice: (list, slice) => limited(dialect, each => listSql(list, slice(each), each)),

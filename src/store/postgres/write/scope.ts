@@ -2,7 +2,7 @@
 import type { Inputs } from '../../values.ts'
 import type { ChangeEvent, ItemChange } from '../../write/event.ts'
 import type { Ask, Asks, Rows, Steps, WriteScope } from '../../write/steps.ts'
-import type { Statement } from '../connections/statement.ts'
+import type { Query, Statement } from '../connections/statement.ts'
 import type { Transaction } from '../connections/transaction.ts'
 
 /** What may be sent together: an answer to all of it must come in time. */
@@ -16,15 +16,29 @@ export class Scope implements WriteScope<Statement> {
   /** By how much the number of items changes. */
   readonly totals = new Map<string, number>()
   hasChanged = false
+  /** The writes that were done before it in the same transaction. */
+  readonly #before: readonly Scope[]
 
-  constructor(transaction: Transaction, at: string) {
+  constructor(transaction: Transaction, at: string, before: readonly Scope[] = []) {
     this.#transaction = transaction
     this.at = at
+    this.#before = before
+  }
+
+  /** By how much the transaction has changed the number of items of a collection so far. */
+  grown(collection: string): number {
+    const own = this.totals.get(collection) ?? 0
+    return this.#before.reduce((sum, { totals }) => sum + (totals.get(collection) ?? 0), own)
   }
 
   rows(statement: Statement, inputs: Inputs): Promise<Rows> {
     if (statement.changes) this.hasChanged = true
     return this.#transaction.rows(statement, inputs)
+  }
+
+  /** For reads of the transaction's caller, which change nothing. */
+  ask(query: Query): Promise<Rows> {
+    return this.#transaction.ask(query)
   }
 
   defer(statement: Statement, inputs: Inputs): void {

@@ -3,6 +3,8 @@
 import { ApiError } from '../../../errors.ts'
 import type { WriteAnswer } from '../../../plan/answer.ts'
 import type { GuardedWrite } from '../../../plan/guarded.ts'
+import type { GuardedProgram } from '../../../plan/transaction.ts'
+import type { RecordChanges } from '../../records.ts'
 import { arrayOf } from '../../sql/postgres.ts'
 import type { StoreCounts } from '../../store.ts'
 import { slotted } from '../../values.ts'
@@ -19,9 +21,11 @@ import type { Security } from '../row-security/security.ts'
 import type { Lease } from '../versions/lease.ts'
 import { CommitQueue } from './commit.ts'
 import type { PostgresWrites } from './database.ts'
-import type { Done, Job } from './group.ts'
+import type { Done, Job, OwnTransaction } from './group.ts'
 import { itemKey, limitedItemKey } from './lock-order.ts'
 import type { Scope } from './scope.ts'
+import { TableLocks } from './table-locks.ts'
+import { runProgram, type TransactionReads } from './transaction.ts'
 
 export interface WriterOptions {
   readonly open: () => Promise<Connection>
@@ -31,6 +35,7 @@ export interface WriterOptions {
   readonly patience: number
   readonly lockWaitMs: number
   readonly security: Security
+  readonly reads: TransactionReads
   readonly maxWaiting: number
   readonly health: WriteHealth
   readonly onCascade: OnCascade | undefined
@@ -49,11 +54,13 @@ export class Writer {
   readonly #options: WriterOptions
   readonly #queue: CommitQueue<Written>
   readonly #writes: Writes<Statement>
+  readonly #locks: TableLocks
 
   constructor(database: PostgresWrites, options: WriterOptions) {
     const { open, lease, lanes, patience, lockWaitMs, maxWaiting, now, atRest } = options
     this.#options = options
     this.#writes = new Writes(database, options.onCascade)
+    this.#locks = new TableLocks(database.model)
     this.#queue = new CommitQueue({
       open,
       lease,
@@ -90,6 +97,35 @@ export class Writer {
         run: scope => scope.answered(run(scope), ({ inputs }) => inputs),
       })
     })
+  }
+
+  /** Runs the program within one transaction, perhaps several times. */
+  async transaction<T>(
+    program: GuardedProgram<T>,
+    records: Pick<RecordChanges<Statement>, 'steps'>,
+  ): Promise<T> {
+    const { security, reads, lockWaitMs } = this.#options
+    const own = this.#ownTransaction(program)
+    const limitMs = own !== undefined && own.locks.length > 0 ? lockWaitMs : Number.POSITIVE_INFINITY
+    const parts = { writes: this.#writes, security, reads, records, limitMs }
+    let done: { readonly result: T } | undefined
+    const run = async (scope: Scope): Promise<Written> => {
+      const [result, written] = await runProgram(program, scope, parts)
+      done = { result }
+      return written
+    }
+    await this.#add({ key: undefined, alone: true, run, ...(own && { own }) })
+    if (done === undefined) throw new ApiError('INTERNAL_ERROR')
+    return done.result
+  }
+
+  /** Undefined: it may share one with single writes, after which it is done. */
+  #ownTransaction({
+    serial,
+    snapshot: isSnapshot = false,
+  }: GuardedProgram<unknown>): OwnTransaction | undefined {
+    if (serial === undefined && !isSnapshot) return undefined
+    return { locks: this.#locks.of(serial ?? []), isSnapshot }
   }
 
   get counts(): Omit<StoreCounts, 'answerHits' | 'answerMisses'> {

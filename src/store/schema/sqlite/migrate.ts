@@ -83,8 +83,8 @@ export function prepareDatabase(database: DatabaseSync, model: Model, start: Sta
   })
 }
 
-/** A database that an earlier version made may lack the youngest of them. */
-function hasOwnTables(database: DatabaseSync): boolean {
+/** A database that an earlier version made may lack the youngest of them, or of their columns. */
+export function hasOwnTables(database: DatabaseSync): boolean {
   const isThere = database.prepare(`SELECT 1 FROM "sqlite_schema" WHERE "name" = '_records'`).get()
   return isThere !== undefined && lackingColumns(database).length === 0
 }

@@ -13,6 +13,7 @@ import {
 import { dirname, resolve } from 'node:path'
 import { backup, DatabaseSync } from 'node:sqlite'
 import { makePrivate, syncFile, syncName } from '../../../private-files.ts'
+import { markRestored } from '../log/opening.ts'
 
 /** Something that keeps a copy from being made or put back; the message says what to do. */
 export class BackupError extends Error {
@@ -126,7 +127,10 @@ function explained(error: unknown, path: string): unknown {
   return new BackupError(`${path} cannot be written: ${error.message}.`)
 }
 
-/** Every page, index and reference, and whether it is one of ours. Leaves it without a log beside it. */
+/**
+ * Every page, index and reference, and whether it is one of ours. Whoever serves it does not number new events as the
+ * database does from which it was copied. Leaves it without a log beside it.
+ */
 function checkCopy(file: string): void {
   const database = openCopy(file)
   try {
@@ -140,6 +144,7 @@ function checkCopy(file: string): void {
     }
     const lost = database.prepare('PRAGMA foreign_key_check').get()
     if (lost !== undefined) throw new BackupError(`Items of ${lost.table} refer to items that are not there.`)
+    markRestored(database)
     database.exec('PRAGMA journal_mode = DELETE')
   } catch (error) {
     if (error instanceof BackupError) throw error

@@ -15,6 +15,7 @@ const unlimited = Number.POSITIVE_INFINITY
 export class ReadBudget {
   readonly #budgetMs: number
   #endsAt = unlimited
+  #halfMs = 0
   #isHalfSpent = false
 
   constructor(database: DatabaseSync, budgetMs: number) {
@@ -29,7 +30,7 @@ export class ReadBudget {
   #spend(): void {
     if (this.#isHalfSpent) throw spent
     this.#isHalfSpent = true
-    this.#endsAt = performance.now() + this.#budgetMs / 2
+    this.#endsAt = performance.now() + this.#halfMs
   }
 
   /** Whether there is none: what is not surely quick does not begin on the event loop. */
@@ -38,8 +39,9 @@ export class ReadBudget {
   }
 
   /** What `read` returns; undefined where it took too long. */
-  run<T>(read: () => T): T | undefined {
-    this.#endsAt = performance.now() + this.#budgetMs / 2
+  run<T>(read: () => T, budgetMs = this.#budgetMs): T | undefined {
+    this.#halfMs = budgetMs / 2
+    this.#endsAt = performance.now() + this.#halfMs
     this.#isHalfSpent = false
     try {
       return read()

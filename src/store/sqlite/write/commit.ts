@@ -23,6 +23,8 @@ const lastRetryMs = 25
 
 interface QueuedWrite<T, A> {
   readonly job: () => T
+  /** Whether it takes a savepoint at once, since it may well fail after it has changed something. */
+  readonly hasSteps: boolean
   /** When it was added, by the clock. */
   readonly since: number
   readonly resolve: (answer: A) => void
@@ -90,14 +92,17 @@ export class CommitQueue<T, A> {
     })
   }
 
-  /** Runs `job` within the next transaction, perhaps several times. What it throws undoes it, and only it. */
-  add(job: () => T): Promise<A> {
+  /**
+   * Runs `job` within the next transaction, perhaps several times. What it throws undoes it, and only it. `hasSteps`:
+   * whether it may well fail after it has changed something.
+   */
+  add(job: () => T, hasSteps = false): Promise<A> {
     if (this.#waiting.length >= this.#options.maxWaiting) {
       return Promise.reject(new ApiError('UNAVAILABLE', 'Too many changes are waiting to be stored.'))
     }
     if (this.#tail.failure !== undefined) return Promise.reject(this.#closed())
     const { promise, resolve, reject } = Promise.withResolvers<A>()
-    this.#waiting.push({ job, since: this.#clock(), resolve, reject })
+    this.#waiting.push({ job, hasSteps, since: this.#clock(), resolve, reject })
     this.#schedule()
     return promise
   }
@@ -289,7 +294,11 @@ export class CommitQueue<T, A> {
     }
     this.#begin()
     const outcomes: Outcome<T>[] = []
-    for (const { job } of batch) {
+    for (const { job, hasSteps } of batch) {
+      if (hasSteps) {
+        outcomes.push(this.#savepoint(job))
+        continue
+      }
       const before = this.#connection.changes
       try {
         outcomes.push({ value: job() })

@@ -3,6 +3,8 @@ import { ApiError } from '../../../errors.ts'
 import type { Model } from '../../../model/model.ts'
 import type { WriteAnswer } from '../../../plan/answer.ts'
 import type { GuardedWrite } from '../../../plan/guarded.ts'
+import type { GuardedProgram } from '../../../plan/transaction.ts'
+import type { RecordChanges } from '../../records.ts'
 import type { StoreCounts } from '../../store.ts'
 import type { OnCascade } from '../../write/cascades.ts'
 import { doWork, type WorkSteps } from '../../write/work.ts'
@@ -17,6 +19,7 @@ import { RecordPruning } from '../record-pruning.ts'
 import { CommitQueue } from './commit.ts'
 import { answered, SqliteWrites } from './database.ts'
 import { SqliteScope } from './scope.ts'
+import { runProgram, type TransactionReads } from './transaction.ts'
 
 export interface WriterContext {
   readonly model: Model
@@ -35,17 +38,20 @@ export interface WriterOptions {
   readonly health: WriteHealth
   readonly identity: FileIdentity
   readonly onCascade: OnCascade | undefined
+  readonly reads: TransactionReads
 }
 
 export class Writer {
   readonly #queue: CommitQueue<Written, WriteAnswer>
   readonly #writes: Writes<Statement>
   readonly #scope: SqliteScope
+  readonly #reads: TransactionReads
 
   constructor({ model, connection, events }: WriterContext, options: WriterOptions) {
     const { maxWaiting, lockWaitMs, lock, now, atCommit, afterCommit, health, identity } = options
     this.#writes = new Writes(new SqliteWrites(model, connection), options.onCascade)
     this.#scope = new SqliteScope(events)
+    this.#reads = options.reads
     const pruning = new RecordPruning(connection)
     const atBegin = (): void => {
       if (!identity.wasSame()) throw moved()
@@ -73,6 +79,22 @@ export class Writer {
   /** See `doWork`. */
   work<T>(steps: WorkSteps<Statement, T>): Promise<T> {
     return doWork(steps, run => this.#queue.add(() => answered(run(this.#scope))))
+  }
+
+  /** Runs the program within the next commit, perhaps several times. */
+  async transaction<T>(
+    program: GuardedProgram<T>,
+    records: Pick<RecordChanges<Statement>, 'steps'>,
+  ): Promise<T> {
+    const parts = { writes: this.#writes, scope: this.#scope, reads: this.#reads, records }
+    let done: { readonly result: T } | undefined
+    await this.#queue.add(() => {
+      const [result, written] = runProgram(program, parts)
+      done = { result }
+      return written
+    }, true)
+    if (done === undefined) throw new ApiError('INTERNAL_ERROR')
+    return done.result
   }
 
   get counts(): Omit<StoreCounts, 'answerHits' | 'answerMisses'> {

@@ -1,12 +1,19 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createBySystem } from '../../../../src/auth/bootstrap.ts'
-import { AppSecrets, newSecret, secretHashes } from '../../../../src/auth/server/clients/app-secrets.ts'
+import {
+  AppSecrets,
+  addFirst,
+  newSecret,
+  secretHashes,
+} from '../../../../src/auth/server/clients/app-secrets.ts'
 import { type AppSecretRow, appById } from '../../../../src/auth/server/clients/apps.ts'
 import { newClientId, newClientSecret, secretHash } from '../../../../src/auth/server/secret.ts'
 import { checkModel } from '../../../../src/model/check.ts'
 import { createGuard } from '../../../../src/plan/guard.ts'
-import type { Run } from '../../../../src/plan/run.ts'
+import { type Run, writeWith } from '../../../../src/plan/run.ts'
+import { createPlan } from '../../../../src/plan/system-plans.ts'
+import { system } from '../../../../src/principal.ts'
 import type { Records } from '../../../../src/records.ts'
 import { createRun } from '../../../../src/serve/store.ts'
 import {
@@ -257,13 +264,15 @@ test('a secret that an older node has made is deleted only after the ends that i
 
 test('an app whose first secret cannot be stored is taken back', async () => {
   await withFixture({}, async ({ place, ann, call }) => {
-    await beside(place, async (run, records) => {
+    await beside(place, async run => {
       const values = { name: 'Half', redirect_uris: [] }
-      const id = await createBySystem(run, 'oauth_apps', values, { client_id: 'app_half', user_id: ann.id })
-      const write: Run['write'] = (plan, principal) =>
-        plan.shape.kind === 'create' ? Promise.reject(new Error('no')) : run.write(plan, principal)
-      const secrets = new AppSecrets({ run: { ...run, write }, records, overlapSeconds: day })
-      await assert.rejects(secrets.addFirst(id, newSecret()), /no/)
+      const plan = createPlan('oauth_apps', values, { client_id: 'app_half', user_id: ann.id })
+      const first = newSecret()
+      const twice = writeWith(function* (id) {
+        yield* addFirst(id, first)
+        yield* addFirst(id, first)
+      })
+      await assert.rejects(run.write(plan, system, twice), { code: 'CONFLICT' })
     })
     assert.deepEqual((await call('/api/v1/oauth_apps', { key: ann.key })).json.data, [])
   })

@@ -1,0 +1,120 @@
+/** A webhook ends with the grant, or the API key, of the credential that made it. */
+import { type Awaitable, then } from '../../plan/answer.ts'
+import type { Run } from '../../plan/run.ts'
+import { itemShape, listShape, readAll, readItem, updateShape, where } from '../../plan/system-plans.ts'
+import { commonScopes, type Scopes, system } from '../../principal.ts'
+import type { Records } from '../../records.ts'
+import type { AppRights } from '../server/clients/apps.ts'
+import { grantHash } from '../server/tokens/deny-list.ts'
+import type { StoredWebhook } from './stored.ts'
+
+export const endedReason = 'The credential that made it has ended. Enable it with another one to go on.'
+
+interface GrantParts {
+  readonly run: Run
+  readonly records: Records
+  readonly rightsOfApp: (clientId: string) => Awaitable<AppRights | undefined>
+  readonly now?: () => number
+}
+
+const keyById = itemShape('api_keys', ['user_id', 'expires_at'])
+
+interface StoredKey {
+  readonly user_id: number
+  readonly expires_at: string | null
+}
+
+type Granted = Pick<StoredWebhook, 'user_id' | 'scopes' | 'grant'>
+
+export class WebhookGrants {
+  readonly #parts: GrantParts
+
+  constructor(parts: GrantParts) {
+    this.#parts = parts
+  }
+
+  /** What the webhook may be told of now; undefined: the grant that made it has ended. */
+  scopesOf({ user_id: userId, scopes, grant }: Granted): Awaitable<Scopes | undefined> {
+    const own: Scopes = scopes === null ? 'all' : new Set(scopes)
+    const [kind, name = ''] = grant?.split(':') ?? []
+    if (kind === undefined) return own
+    if (kind === 'key') return then(this.#hasKey(userId, Number(name)), has => (has ? own : undefined))
+    return then(this.#rightsOf(userId, name), rights => rights && bothScopes(own, rights.scopes))
+  }
+
+  isLive(webhook: Granted): Awaitable<boolean> {
+    return then(this.scopesOf(webhook), scopes => scopes !== undefined)
+  }
+
+  #hasKey(userId: number, keyId: number): Awaitable<boolean> {
+    const { run, now = Date.now } = this.#parts
+    return then(readItem<StoredKey>(run, keyById, keyId), key => {
+      if (key?.user_id !== userId) return false
+      return key.expires_at === null || Date.parse(key.expires_at) > now()
+    })
+  }
+
+  /** Those of the app that has the grant. `hash`: see `grantHash`. */
+  #rightsOf(userId: number, hash: string): Awaitable<AppRights | undefined> {
+    const { records, rightsOfApp } = this.#parts
+    return then(records.byOwner('Grant', String(userId)), grants => {
+      const found = grants.find(({ id }) => grantHash(id) === hash)
+      if (found === undefined) return undefined
+      const { clientId } = JSON.parse(found.payload) as { readonly clientId?: string }
+      return clientId === undefined ? undefined : rightsOfApp(clientId)
+    })
+  }
+}
+
+function bothScopes(own: Scopes, ofApp: Scopes): Scopes {
+  if (ofApp === 'all') return own
+  return own === 'all' ? ofApp : commonScopes(own, ofApp)
+}
+
+const ofGrant = listShape('webhooks', ['id'], where('grant'))
+const pause = updateShape('webhooks', ['paused_at', 'pause_reason'])
+
+/** Pauses the webhooks that a grant has made, which has ended. `grant`: see `Principal.grant`. */
+export async function endWebhooks(run: Run, grant: string): Promise<void> {
+  const found = await readAll<{ readonly id: number }>(run, ofGrant, grant)
+  const at = new Date().toISOString()
+  await Promise.all(found.map(({ id }) => run.write({ shape: pause, args: [id, at, endedReason] }, system)))
+}
+
+/**
+ * `records` that pause the webhooks of every grant that is deleted. What a crash leaves undone is found at the next
+ * delivery: see `WebhookGrants`.
+ */
+export function withWebhookEnds(records: Records, run: Run): Records {
+  const end = (grants: readonly string[]) =>
+    // The grant itself has ended, which is what was asked for.
+    Promise.all(grants.map(grant => endWebhooks(run, `grant:${grantHash(grant)}`))).catch(() => undefined)
+  return {
+    get: (kind, id) => records.get(kind, id),
+    byAlias: (kind, alias) => records.byAlias(kind, alias),
+    byOwner: (kind, owner) => records.byOwner(kind, owner),
+    all: kind => records.all(kind),
+    after: (kind, id, limit) => records.after(kind, id, limit),
+    put: record => records.put(record),
+    add: record => records.add(record),
+    swap: (key, before, after) => records.swap(key, before, after),
+    consume: (kind, id) => records.consume(kind, id),
+    version: kind => records.version(kind),
+    async delete(kind, id) {
+      const deleted = await records.delete(kind, id)
+      if (kind === 'Grant') await end([id])
+      return deleted
+    },
+    async deleteGrant(grant) {
+      const count = await records.deleteGrant(grant)
+      await end([grant])
+      return count
+    },
+    async deleteOwned(owner, kinds) {
+      const grants = kinds.includes('Grant') ? await records.byOwner('Grant', owner) : []
+      const count = await records.deleteOwned(owner, kinds)
+      await end(grants.map(({ id }) => id))
+      return count
+    },
+  }
+}

@@ -1,0 +1,22 @@
+/** Webhooks as they are stored. */
+import type { Awaitable } from '../../plan/answer.ts'
+import type { Run } from '../../plan/run.ts'
+import { itemShape, readItem } from '../../plan/system-plans.ts'
+
+export interface StoredWebhook {
+  readonly id: number
+  readonly user_id: number
+  readonly types: readonly string[]
+  readonly collections: readonly string[] | null
+  /** Null: all. */
+  readonly scopes: readonly string[] | null
+  /** `Principal.grant` of the credential that made it, or took it over. */
+  readonly grant: string | null
+}
+
+const byId = itemShape('webhooks', ['id', 'user_id', 'types', 'collections', 'scopes', 'grant'])
+
+/** Whoever's it is; undefined where there is none. */
+export function webhookById(run: Run, id: number): Awaitable<StoredWebhook | undefined> {
+  return readItem<StoredWebhook>(run, byId, id)
+}

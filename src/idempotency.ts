@@ -1,0 +1,189 @@
+/**
+ * Writes that are safe to retry: the answer to a write with an `Idempotency-Key` is stored in the write's own transaction,
+ * and given again to the same request. There is never a second effect, whatever nodes, threads or restarts lie between.
+ */
+import type { Call, Reply } from './call.ts'
+import type { RateCounters } from './cluster/cluster.ts'
+import { ApiError } from './errors.ts'
+import { allowance } from './idempotency/allowance.ts'
+import { readsAll } from './idempotency/readable.ts'
+import { type KeyedRequest, keyedRequest } from './idempotency/request.ts'
+import {
+  accessOf,
+  KeyedAttempt,
+  KeyTaken,
+  kind,
+  type StoredReply,
+  stillRunning,
+  waitMs,
+} from './idempotency/transaction.ts'
+import type { Awaitable } from './plan/answer.ts'
+import type { Run } from './plan/run.ts'
+import type { Principal } from './principal.ts'
+import type { Records } from './records.ts'
+
+export { keyHeader } from './idempotency/key.ts'
+export { type ItemName, KeyedAttempt, KeyTaken, type Replayable } from './idempotency/transaction.ts'
+export { writeOnce } from './idempotency/write-once.ts'
+
+export interface IdempotencyParts {
+  /** Reads items as callers may. */
+  readonly run: Run
+  /** Encrypted; see `EncryptedRecords`. */
+  readonly records: Records
+  readonly counters: RateCounters
+  /** The time, in milliseconds since 1970. */
+  readonly now?: () => number
+}
+
+/**
+ * Carries a write out. With an attempt, its transaction runs `attempt.steps`; without one the request has no key.
+ * Throws or rejects where nothing was done.
+ */
+export type Write = (attempt?: KeyedAttempt) => Awaitable<Reply>
+
+export interface Idempotency {
+  /**
+   * The answer to a write: the stored one where the same request has come before with its key, else that of `write`.
+   * A request without the header is only passed on. `form`: what else the answer depends on, e.g. its media type.
+   * Rejects with BAD_REQUEST, IDEMPOTENCY_KEY_REUSED, CONFLICT while another one runs, or RATE_LIMITED.
+   */
+  answer(call: Call, principal: Principal, write: Write, form?: string): Awaitable<Reply>
+}
+
+interface Asked {
+  readonly request: KeyedRequest
+  readonly principal: Principal
+  readonly write: Write
+}
+
+export function createIdempotency(parts: IdempotencyParts): Idempotency {
+  const keyed = new KeyedWrites(parts)
+  return {
+    answer(call, principal, write, form) {
+      const request = keyedRequest(call, principal, form)
+      return request === undefined ? write() : keyed.answer({ request, principal, write })
+    },
+  }
+}
+
+class KeyedWrites {
+  readonly #parts: IdempotencyParts
+  readonly #now: () => number
+  readonly #allowance: ReturnType<typeof allowance>
+  /** Requests of this process that run, by the ids of their records; each settles when its request ends. */
+  readonly #running = new Map<string, Promise<void>>()
+
+  constructor(parts: IdempotencyParts) {
+    this.#parts = parts
+    this.#now = parts.now ?? Date.now
+    this.#allowance = allowance(parts.counters)
+  }
+
+  async answer(asked: Asked): Promise<Reply> {
+    const { id } = asked.request
+    const deadline = performance.now() + waitMs
+    for (;;) {
+      const stored = await this.#find(asked.request)
+      if (stored) return this.#replay(stored, asked.principal)
+      const running = this.#running.get(id)
+      if (running === undefined) {
+        const reply = await this.#first(asked)
+        if (reply !== undefined) return reply
+      } else {
+        if (performance.now() >= deadline) throw stillRunning()
+        await ended(running, deadline)
+      }
+    }
+  }
+
+  async #find({ id, fingerprint }: KeyedRequest): Promise<StoredReply | undefined> {
+    const record = await this.#parts.records.get(kind, id)
+    if (!record) return undefined
+    const stored = JSON.parse(record.payload) as StoredReply
+    if (stored.fingerprint !== fingerprint) throw new ApiError('IDEMPOTENCY_KEY_REUSED')
+    return stored
+  }
+
+  async #replay(stored: StoredReply, principal: Principal): Promise<Reply> {
+    const { status, headers, body, short, items } = stored
+    const isSame = body !== undefined && stored.access === accessOf(principal)
+    const isShown = isSame && (await readsAll(this.#parts.run, principal, items))
+    return {
+      status,
+      headers: [...(isShown ? headers : withoutTag(headers)), 'Idempotent-Replayed', 'true'],
+      body: isShown ? body : short,
+    }
+  }
+
+  /** Carries the request out, for as long as no other node is doing so. Undefined: another one has. */
+  #first(asked: Asked): Promise<Reply | undefined> {
+    const { id } = asked.request
+    const { promise, resolve } = Promise.withResolvers<void>()
+    this.#running.set(id, promise)
+    const { blocked, done } = this.#begin(asked)
+    const over = done.finally(() => {
+      this.#running.delete(id)
+      resolve()
+    })
+    return Promise.race([over, blocked])
+  }
+
+  #begin(asked: Asked) {
+    const { promise: blocked, reject } = Promise.withResolvers<never>()
+    const run = async () => {
+      const { request, principal } = asked
+      const keepsLong = await this.#allowance.begin(request.scope)
+      const attempt = new KeyedAttempt({ request, principal, keepsLong, now: this.#now })
+      attempt.blocked.catch(reject)
+      return this.#attempt(asked, attempt).finally(() => {
+        attempt.end()
+        this.#allowance.end(request.scope, attempt.storedCharacters)
+      })
+    }
+    return { blocked, done: run() }
+  }
+
+  async #attempt({ request, write }: Asked, attempt: KeyedAttempt): Promise<Reply | undefined> {
+    try {
+      return await write(attempt)
+    } catch (error) {
+      if (error instanceof KeyTaken) return undefined
+      if (attempt.reply === undefined) throw error
+      return await this.#settle(request, attempt, error)
+    }
+  }
+
+  /** All steps have run, but the commit has failed, or what followed it. */
+  async #settle(request: KeyedRequest, attempt: KeyedAttempt, error: unknown): Promise<Reply> {
+    const isUnconfirmed = error instanceof ApiError && error.isUnconfirmed
+    const stored = await this.#find(request).catch(() => undefined)
+    const isOurs = stored?.attempt === attempt.id
+    if (isUnconfirmed && isOurs && attempt.reply) return attempt.reply
+    // Refused by what follows the commit, which has taken the effect back.
+    if (isOurs) await this.#parts.records.delete(kind, request.id).catch(() => false)
+    throw isUnconfirmed ? retryable(error) : error
+  }
+}
+
+/** With the key the request may be sent again: where its effect was stored, it is answered from the record. */
+function retryable(cause: unknown): ApiError {
+  return new ApiError(
+    'UNAVAILABLE',
+    'The change may have been stored: send the same request again with the same Idempotency-Key.',
+    { headers: { 'Retry-After': '1' }, cause },
+  )
+}
+
+/** The tag would tell whether a guess of the body is right. */
+function withoutTag(headers: readonly string[]): readonly string[] {
+  return headers.filter((_, at) => headers[at - (at % 2)] !== 'ETag')
+}
+
+/** Resolves when the request has ended, or at the deadline. */
+async function ended(running: Promise<void>, deadline: number): Promise<void> {
+  const { promise: late, resolve } = Promise.withResolvers<void>()
+  const timer = setTimeout(resolve, Math.max(0, deadline - performance.now()))
+  await Promise.race([running, late])
+  clearTimeout(timer)
+}

@@ -1,0 +1,43 @@
+/** How much one caller may store by its keys in a day (UTC). */
+import type { Budget, RateCounters } from '../cluster/cluster.ts'
+import { ApiError } from '../errors.ts'
+import { type Awaitable, then } from '../plan/answer.ts'
+import { smallPayloadCharacters } from './transaction.ts'
+
+const daySeconds = 24 * 60 * 60
+/** A unit is a record with a small payload. */
+const maxUnits = 1_500_000
+/** Beyond these, 64 MiB, only small payloads hold a whole body. */
+const longUnits = 32_768
+
+export interface Allowance {
+  /** Takes what a small record needs. Whether a long one may be stored. Throws RATE_LIMITED. */
+  begin(scope: string): Awaitable<boolean>
+  /** Takes what the stored payload needs beyond a small one; gives back all where nothing was stored. */
+  end(scope: string, storedCharacters: number): void
+}
+
+export function allowance(counters: RateCounters): Allowance {
+  const keyOf = (scope: string) => `idempotency:${scope}`
+  return {
+    begin: scope => then(counters.take(keyOf(scope), maxUnits, 1, daySeconds), admit),
+    end(scope, storedCharacters) {
+      if (storedCharacters === 0) {
+        counters.give(keyOf(scope), 1, daySeconds)
+        return
+      }
+      const more = Math.ceil(storedCharacters / smallPayloadCharacters) - 1
+      if (more > 0) void counters.take(keyOf(scope), maxUnits, more, daySeconds)
+    },
+  }
+}
+
+function admit({ granted, remaining, resetAt }: Budget): boolean {
+  if (granted) return maxUnits - remaining <= longUnits
+  const seconds = Math.max(1, resetAt - Math.floor(Date.now() / 1000))
+  throw new ApiError(
+    'RATE_LIMITED',
+    `As many Idempotency-Keys were used today as one caller may use, ${maxUnits.toLocaleString('en')}: write without the header, or try again in ${seconds} s.`,
+    { headers: { 'Retry-After': String(seconds) } },
+  )
+}

@@ -1,0 +1,36 @@
+/** The header `Idempotency-Key` (draft-ietf-httpapi-idempotency-key-header). */
+import type { Call } from '../call.ts'
+import { ApiError } from '../errors.ts'
+
+/** Its name, as Node has it. */
+export const keyHeader = 'idempotency-key'
+const maxCharacters = 255
+
+/** RFC 8941, 3.3.3. */
+const quoted = /^"((?:[\x20\x21\x23-\x5b\x5d-\x7e]|\\["\\])*)"$/
+/** Visible ASCII; without the quotation mark, and without the comma with which two headers are joined. */
+const bare = /^[\x21\x23-\x2b\x2d-\x7e]*$/
+
+function refused(what: string): ApiError {
+  return new ApiError(
+    'BAD_REQUEST',
+    `The header Idempotency-Key ${what}. Send it once, with 1 to ${maxCharacters} visible ASCII characters: bare without \`"\` and \`,\`, or as a quoted string, e.g. "8e03978e-40d5-43e8-bc93-6894a57f9324".`,
+  )
+}
+
+function contentOf(header: string): string {
+  const string = quoted.exec(header)?.[1]
+  if (string !== undefined) return string.replaceAll(/\\(["\\])/g, '$1')
+  if (bare.test(header)) return header
+  throw refused('is neither a bare key nor a quoted string, or is there twice')
+}
+
+/** The key of a request; undefined without the header. A bare key and the same one in quotes are equal. Throws BAD_REQUEST. */
+export function readKey({ headers }: Pick<Call, 'headers'>): string | undefined {
+  const header = headers[keyHeader]
+  if (header === undefined) return undefined
+  const key = contentOf(String(header))
+  if (key === '') throw refused('is empty')
+  if (key.length > maxCharacters) throw refused(`has ${key.length} characters`)
+  return key
+}

@@ -1,0 +1,40 @@
+/** What tells requests with an `Idempotency-Key` apart. */
+import { hash } from 'node:crypto'
+import type { Call } from '../call.ts'
+import type { Principal } from '../principal.ts'
+import { readKey } from './key.ts'
+
+export interface KeyedRequest {
+  /** Of its record: equal for the same key of the same caller. */
+  readonly id: string
+  /** Equal for the same request. */
+  readonly fingerprint: string
+  /** The caller whose keys these are. */
+  readonly scope: string
+}
+
+function digest(parts: readonly (string | undefined)[]): string {
+  return hash('sha256', JSON.stringify(parts), 'base64url')
+}
+
+/**
+ * The request with its key; undefined without the header. A key belongs to whom the rate limit belongs to: the user
+ * and the app, the app by itself, or the address of a caller without a credential. `form`: what else the answer
+ * depends on, e.g. its media type. Throws BAD_REQUEST.
+ */
+export function keyedRequest(
+  call: Pick<Call, 'headers' | 'method' | 'path' | 'query' | 'body'>,
+  { budgetKey: scope }: Principal,
+  form?: string,
+): KeyedRequest | undefined {
+  const key = readKey(call)
+  if (key === undefined) return undefined
+  const { method, path, query, headers, body } = call
+  const { 'content-type': type, 'if-match': ifMatch } = headers
+  const content = hash('sha256', body, 'base64url')
+  return {
+    id: digest([scope, key]),
+    fingerprint: digest([method, path, query, type?.toLowerCase(), ifMatch, form, content]),
+    scope,
+  }
+}

@@ -1,0 +1,152 @@
+/** The transaction of a write with an `Idempotency-Key`: its record commits with the effect. */
+import { hash, randomUUID } from 'node:crypto'
+import type { Reply } from '../call.ts'
+import { ApiError } from '../errors.ts'
+import type { ProgramSteps } from '../plan/transaction.ts'
+import type { Principal } from '../principal.ts'
+import type { KeyedRequest } from './request.ts'
+
+export const kind = 'IdempotencyKey'
+const keptMs = 24 * 60 * 60 * 1000
+/** How long a request waits for another one with the same key. */
+export const waitMs = 2000
+/** A longer payload is stored only where the caller's allowance has room. */
+export const smallPayloadCharacters = 2048
+
+export interface ItemName {
+  readonly collection: string
+  readonly id: number
+}
+
+/** An answer to a write that had its effect. */
+export interface Replayable {
+  /** Its body is a text, or null. */
+  readonly reply: Reply
+  /** The body for a caller who may no longer read one of the items: nothing but ids. */
+  readonly short: string | null
+  /** Of which the body shows more than the id. */
+  readonly items: readonly ItemName[]
+}
+
+/** What a record holds. */
+export interface StoredReply {
+  readonly fingerprint: string
+  /** Names the attempt that had the effect. */
+  readonly attempt: string
+  /** What the caller's rights were, as a hash. */
+  readonly access: string
+  readonly status: number
+  readonly headers: readonly string[]
+  /** Left out where only the short one was stored. */
+  readonly body?: string | null
+  readonly short: string | null
+  readonly items: readonly ItemName[]
+}
+
+/** Another request with the key has had its effect: this one is undone. No client sees it. */
+export class KeyTaken extends ApiError {
+  constructor() {
+    super('INTERNAL_ERROR', 'Another request with the same Idempotency-Key has been carried out.')
+  }
+}
+
+export function stillRunning(): ApiError {
+  return new ApiError(
+    'CONFLICT',
+    'A request with the same Idempotency-Key is still running: send this one again later, with the same key.',
+    { headers: { 'Retry-After': '1' } },
+  )
+}
+
+/** The rights of a caller, without its row rules. */
+export function accessOf({ access }: Principal): string {
+  return hash('sha256', access.key, 'base64url')
+}
+
+interface AttemptOptions {
+  readonly request: KeyedRequest
+  readonly principal: Principal
+  /** Whether a long body is stored. */
+  readonly keepsLong: boolean
+  readonly now: () => number
+}
+
+/** One attempt to carry a request out. */
+export class KeyedAttempt {
+  readonly id = randomUUID()
+  /** Rejects with CONFLICT when another transaction has held the key for two seconds; never resolves. */
+  readonly blocked: Promise<never>
+  readonly #options: AttemptOptions
+  readonly #block: (error: ApiError) => void
+  /** What was stored, once all steps have run. The commit may still fail. */
+  #made: { readonly reply: Reply; readonly payload: string } | undefined
+  #timer: NodeJS.Timeout | undefined
+
+  constructor(options: AttemptOptions) {
+    const { promise, reject } = Promise.withResolvers<never>()
+    this.#options = options
+    this.blocked = promise
+    this.#block = reject
+  }
+
+  get reply(): Reply | undefined {
+    return this.#made?.reply
+  }
+
+  /** How much the record takes, in characters; 0: nothing was stored. */
+  get storedCharacters(): number {
+    return this.#made?.payload.length ?? 0
+  }
+
+  /** It waits for nobody any more. */
+  end(): void {
+    clearTimeout(this.#timer)
+  }
+
+  /**
+   * Steps with the record: nothing is done where the key is taken (throws `KeyTaken`), and what `body` returns is stored.
+   * All of it belongs to one transaction, and may run again.
+   */
+  *steps(body: () => ProgramSteps<Replayable>): ProgramSteps<Reply> {
+    this.#made = undefined
+    // First, so that another request with the key waits here, and for nothing else that this one holds.
+    yield* this.#take()
+    const made = yield* body()
+    const payload = this.#payload(made)
+    yield { kind: 'put', record: this.#record(payload) }
+    this.#made = { reply: made.reply, payload }
+    return made.reply
+  }
+
+  *#take(): ProgramSteps<void> {
+    this.end()
+    this.#timer = setTimeout(() => this.#block(stillRunning()), waitMs)
+    const isFirst = yield { kind: 'add', record: this.#record('{}') }
+    this.end()
+    if (!isFirst) throw new KeyTaken()
+  }
+
+  #record(payload: string) {
+    const { request, principal, now } = this.#options
+    const owner = principal.userId === null ? undefined : String(principal.userId)
+    return { kind, id: request.id, payload, expiresAt: now() + keptMs, owner }
+  }
+
+  #payload({ reply, short, items }: Replayable): string {
+    const { request, principal, keepsLong } = this.#options
+    const { status, headers, body } = reply
+    const head = {
+      fingerprint: request.fingerprint,
+      attempt: this.id,
+      access: accessOf(principal),
+      status,
+      headers,
+      short,
+      items,
+    }
+    if (body !== null && typeof body !== 'string') throw new TypeError('only a text can be replayed')
+    const whole = JSON.stringify({ ...head, body } satisfies StoredReply)
+    if (keepsLong || whole.length <= smallPayloadCharacters) return whole
+    return JSON.stringify(head satisfies StoredReply)
+  }
+}

@@ -1,0 +1,35 @@
+/** One write with an `Idempotency-Key`. */
+import type { Reply } from '../call.ts'
+import type { WriteAnswer } from '../plan/answer.ts'
+import type { Plan, WriteShape } from '../plan/plan.ts'
+import type { Run } from '../plan/run.ts'
+import type { ProgramSteps } from '../plan/transaction.ts'
+import type { Principal } from '../principal.ts'
+import type { KeyedAttempt, Replayable } from './transaction.ts'
+
+/** Yields the plan and what belongs to it; returns its answer, and what is stored. */
+export type StepsOnce = (
+  plan: Plan<WriteShape>,
+) => ProgramSteps<readonly [answer: WriteAnswer, made: Replayable]>
+
+/** Runs the write with its record in one transaction. Rejects with `KeyTaken` where another request has done it. */
+export async function writeOnce(
+  run: Run,
+  principal: Principal,
+  attempt: KeyedAttempt,
+  plan: Plan<WriteShape>,
+  steps: StepsOnce,
+): Promise<Reply> {
+  await run.write(plan, principal, function* (settled) {
+    let answer: WriteAnswer | undefined
+    yield* attempt.steps(function* () {
+      const [given, made] = yield* steps(settled)
+      answer = given
+      return made
+    })
+    if (answer === undefined) throw new Error('the write has no answer')
+    return answer
+  })
+  if (attempt.reply === undefined) throw new Error('the write has no reply')
+  return attempt.reply
+}

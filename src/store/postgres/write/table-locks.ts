@@ -1,0 +1,115 @@
+/**
+ * Locks that keep all others from writing to tables until the transaction ends: its reads then stay true, so that it has
+ * one place in the order of all commits. Whoever only reads is not kept waiting. See `decisions/batches-lock-tables.md`.
+ */
+import type { Collection, Model } from '../../../model/model.ts'
+import type { Rule } from '../../../model/rule.ts'
+import { name, sql } from '../../sql/writer.ts'
+import { referencesTo } from '../../write/cascade-set.ts'
+import { type Statement, statementOf } from '../connections/statement.ts'
+
+/**
+ * `EXCLUSIVE`: nobody else changes rows or locks them to change them later, so that no check of another write lies before
+ * this transaction, and its change after it. `SHARE`: nobody else changes rows; several transactions may say so at once.
+ */
+type Mode = 'EXCLUSIVE' | 'SHARE'
+
+export class TableLocks {
+  readonly #model: Model
+  readonly #reached = new Map<string, Reached>()
+  readonly #statements = new Map<string, Statement>()
+
+  constructor(model: Model) {
+    this.#model = model
+  }
+
+  /**
+   * Locks the tables of these collections and of those that change with deletions in them for changes, and those that
+   * decide reads and writes of them, by rules and references, as they are.
+   */
+  of(collections: readonly string[]): readonly Statement[] {
+    const modes = new Map<string, Mode>()
+    const reached = collections.map(collection => this.#reachedFrom(collection))
+    for (const { decides } of reached) for (const table of decides) modes.set(table, 'SHARE')
+    for (const { changes } of reached) for (const table of changes) modes.set(table, 'EXCLUSIVE')
+    // All lock in one order, so that none waits for another in a ring.
+    return [...modes.keys()].sort().map(table => this.#statement(table, modes.get(table) ?? 'SHARE'))
+  }
+
+  #statement(table: string, mode: Mode): Statement {
+    const key = `${table} ${mode}`
+    const known = this.#statements.get(key)
+    if (known !== undefined) return known
+    const made = statementOf(sql`LOCK TABLE ${name(table)} IN ${[mode]} MODE`)
+    this.#statements.set(key, made)
+    return made
+  }
+
+  #reachedFrom(collection: string): Reached {
+    const known = this.#reached.get(collection)
+    if (known !== undefined) return known
+    const found = reachedFrom(collection, this.#model)
+    this.#reached.set(collection, found)
+    return found
+  }
+}
+
+interface Reached {
+  readonly changes: ReadonlySet<string>
+  readonly decides: ReadonlySet<string>
+}
+
+function reachedFrom(collection: string, model: Model): Reached {
+  const start = model.collections.get(collection)
+  const all = start === undefined ? new Set<Collection>() : withCascades(start, model)
+  const decides = new Set<string>()
+  for (const one of all) addReached(one, model, decides)
+  return { changes: new Set([...all].map(({ name: table }) => table)), decides }
+}
+
+/** A collection, and those whose items go or change with a deletion in it. */
+function withCascades(start: Collection, model: Model): ReadonlySet<Collection> {
+  const found = new Set([start])
+  // A set gives what is added to it during the walk as well.
+  for (const collection of found) {
+    for (const { collection: referring, onDelete } of referencesTo(collection, model)) {
+      if (onDelete !== 'restrict') found.add(referring)
+    }
+  }
+  return found
+}
+
+/** A collection with what decides reads and writes of it. */
+function addReached(collection: Collection, model: Model, found: Set<string>): void {
+  found.add(collection.name)
+  const { access, fields } = collection
+  for (const rule of Object.values(access) as Rule[]) addRule(rule, collection, model, found)
+  for (const field of fields.values()) {
+    addRule(field.access.read, collection, model, found)
+    addRule(field.access.write, collection, model, found)
+    const target = field.reference && model.collections.get(field.reference.target)
+    if (target === undefined) continue
+    found.add(target.name)
+    addRule(target.access.read, target, model, found)
+  }
+}
+
+function addRule(rule: Rule, collection: Collection, model: Model, found: Set<string>): void {
+  switch (rule.kind) {
+    case 'and':
+    case 'or':
+      for (const one of rule.rules) addRule(one, collection, model, found)
+      return
+    case 'not':
+      addRule(rule.rule, collection, model, found)
+      return
+    case 'related': {
+      const relation = collection.relations.get(rule.relation)
+      const target = relation && model.collections.get(relation.target)
+      if (relation === undefined || target === undefined) return
+      if (relation.kind === 'manyToMany') found.add(relation.through)
+      found.add(target.name)
+      addRule(rule.rule, target, model, found)
+    }
+  }
+}

@@ -1,0 +1,116 @@
+/** Transactions of several steps on PostgreSQL, on one connection: reads see what the steps before them have changed. */
+import { ApiError } from '../../../errors.ts'
+import type { GuardedCompositeRead, GuardedRead } from '../../../plan/guarded.ts'
+import type { GuardedProgram } from '../../../plan/transaction.ts'
+import { once } from '../../once.ts'
+import type { Answer, ReadShape } from '../../read/answers.ts'
+import { batched } from '../../read/batched.ts'
+import type { Statements } from '../../read/database.ts'
+import { type ListMemory, UnknownLists } from '../../read/known-lists.ts'
+import { type ShapeRun, shapeRun } from '../../read/shape-run.ts'
+import type { RecordChanges } from '../../records.ts'
+import { slot, sql } from '../../sql/writer.ts'
+import { noSlots } from '../../values.ts'
+import {
+  type GuardedStep,
+  isRecordChange,
+  isWrite,
+  ProgramRun,
+  type StepDone,
+} from '../../write/transaction.ts'
+import type { Writes } from '../../write/writes.ts'
+import type { Written } from '../../write/written.ts'
+import { failureOf } from '../connections/failure.ts'
+import { type Query, type Statement, statementOf } from '../connections/statement.ts'
+import { statementsOf } from '../read/reads.ts'
+import type { Security } from '../row-security/security.ts'
+import type { Scope } from './scope.ts'
+
+/** Totals as others see them, and what the transaction has changed: its own row of them is written at the commit. */
+const ownTotals = statementOf(
+  sql`SELECT coalesce(sum("n"), 0)::bigint + ${slot(1)}::bigint FROM "_totals" WHERE "collection" = ${slot(0)}`,
+)
+
+/** Reads within transactions: nothing remembered is used, and nothing is remembered. */
+export class TransactionReads {
+  readonly #security: Security
+  readonly #runOf: (shape: ReadShape) => ShapeRun<Query>
+
+  constructor(security: Security, memory: ListMemory) {
+    this.#security = security
+    const statements: Statements<Query> = {
+      ...statementsOf(security),
+      whole: collection => inputs =>
+        ownTotals.with({ ...inputs, slots: [collection, inputs.grown?.(collection) ?? 0] }),
+    }
+    this.#runOf = once(shape => {
+      const isPaged = shape.kind === 'list' && shape.window.kind === 'page'
+      return shapeRun(shape, statements, isPaged ? new UnknownLists(shape, shape.window, memory) : undefined)
+    })
+  }
+
+  async read({ shape, args, principal }: GuardedRead | GuardedCompositeRead, scope: Scope): Promise<Answer> {
+    const snapshot = batched<Query>(
+      queries => Promise.all(queries.map(query => scope.ask(query))),
+      // Nothing is known that could be older.
+      { isNewer: () => false },
+    )
+    const actor = this.#security.actor(principal)
+    const inputs = {
+      args,
+      userId: principal.userId,
+      slots: noSlots,
+      actor,
+      grown: (collection: string) => scope.grown(collection),
+    }
+    return this.#runOf(shape)(inputs, snapshot)
+  }
+}
+
+export interface TransactionParts {
+  readonly writes: Writes<Statement>
+  readonly reads: TransactionReads
+  readonly security: Security
+  readonly records: Pick<RecordChanges<Statement>, 'steps'>
+  /** How long others may wait for its locks, in milliseconds. */
+  readonly limitMs: number
+}
+
+/** Runs the program within the transaction of `scope`. */
+export async function runProgram<T>(
+  program: GuardedProgram<T>,
+  scope: Scope,
+  parts: TransactionParts,
+): Promise<[T, Written]> {
+  const run: ProgramRun<T> = new ProgramRun(program)
+  const until = performance.now() + parts.limitMs
+  for (let step = run.step; step !== undefined; step = run.step) {
+    let done: StepDone
+    try {
+      if (performance.now() > until) throw tooLong()
+      done = await stepDone(step, scope, parts)
+    } catch (cause) {
+      run.fail(failureOf(cause))
+    }
+    run.next(done)
+  }
+  return [run.result, run.written]
+}
+
+function tooLong(): ApiError {
+  return new ApiError('UNAVAILABLE', 'The transaction takes too long: do less in one.')
+}
+
+async function stepDone(
+  step: GuardedStep,
+  scope: Scope,
+  { writes, reads, security, records }: TransactionParts,
+): Promise<StepDone> {
+  if (isRecordChange(step)) {
+    return { kind: 'record', done: await scope.answered(records.steps(step), ({ inputs }) => inputs) }
+  }
+  if (isWrite(step)) {
+    return { kind: 'write', written: await scope.answered(writes.run(step, scope), security.inputsOf(step)) }
+  }
+  return { kind: 'read', answer: await reads.read(step, scope) }
+}

@@ -1,0 +1,110 @@
+/**
+ * Transactions of several steps on SQLite, within one turn of the event loop. Reads run on the connection that writes, so
+ * that they see what the steps before them have changed.
+ */
+import { ApiError } from '../../../errors.ts'
+import type { GuardedCompositeRead, GuardedRead } from '../../../plan/guarded.ts'
+import type { GuardedProgram } from '../../../plan/transaction.ts'
+import { once } from '../../once.ts'
+import type { Answer, ReadShape } from '../../read/answers.ts'
+import { type ListMemory, UnknownLists } from '../../read/known-lists.ts'
+import { shapeRun } from '../../read/shape-run.ts'
+import type { RecordChanges } from '../../records.ts'
+import { noSlots } from '../../values.ts'
+import {
+  type GuardedStep,
+  isRecordChange,
+  isWrite,
+  ProgramRun,
+  type StepDone,
+} from '../../write/transaction.ts'
+import type { Writes } from '../../write/writes.ts'
+import type { Written } from '../../write/written.ts'
+import type { Statement } from '../connection.ts'
+import { failureOf } from '../failure.ts'
+import type { ReadBudget } from '../read/budget.ts'
+import { inlineSnapshot, inlineStatements } from '../read/inline.ts'
+import type { InlineContext } from '../read/inline-statement.ts'
+import { answered } from './database.ts'
+import type { SqliteScope } from './scope.ts'
+
+/** How long the reads of one transaction may hold the event loop, in milliseconds: no reader process sees its changes. */
+const readBudgetMs = 50
+
+export interface TransactionReadsParts extends InlineContext {
+  readonly lists: ListMemory
+  /** Undefined where every read may take as long as it needs. */
+  readonly budget: ReadBudget | undefined
+}
+
+type AtOnce = (plan: GuardedRead | GuardedCompositeRead) => Answer
+
+/** Reads within transactions: nothing remembered is used, and nothing is remembered. */
+export class TransactionReads {
+  readonly #budget: ReadBudget | undefined
+  readonly #runOf: (shape: ReadShape) => AtOnce
+  readonly #budgetedRunOf: (shape: ReadShape) => AtOnce
+
+  constructor(parts: TransactionReadsParts) {
+    this.#budget = parts.budget
+    this.#runOf = once(shape => runOf(shape, parts, false))
+    this.#budgetedRunOf = once(shape => runOf(shape, parts, true))
+  }
+
+  /** `spent`: how long reads have taken in this transaction, in milliseconds. */
+  read(plan: GuardedRead | GuardedCompositeRead, spent: { readMs: number }): Answer {
+    // What Portico asks for itself asks by keys.
+    if (this.#budget === undefined || plan.principal.access.system) return this.#runOf(plan.shape)(plan)
+    const began = performance.now()
+    const run = this.#budgetedRunOf(plan.shape)
+    const leftMs = readBudgetMs - spent.readMs
+    const answer = leftMs > 0 ? this.#budget.run(() => run(plan), leftMs) : undefined
+    spent.readMs += performance.now() - began
+    if (answer === undefined) throw new ApiError('BAD_REQUEST', tooSlow)
+    return answer
+  }
+}
+
+const tooSlow = `The reads of a transaction may take ${readBudgetMs} ms together. Read this in a request of its own.`
+
+function runOf(shape: ReadShape, parts: TransactionReadsParts, isBudgeted: boolean): AtOnce {
+  const isPaged = shape.kind === 'list' && shape.window.kind === 'page'
+  const lists = isPaged ? new UnknownLists(shape, shape.window, parts.lists) : undefined
+  const run = shapeRun(shape, inlineStatements(parts, isBudgeted), lists)
+  return ({ args, principal }) =>
+    // The snapshot answers at once, so that the run does.
+    run({ args, userId: principal.userId, slots: noSlots }, inlineSnapshot) as Answer
+}
+
+export interface TransactionParts {
+  readonly writes: Writes<Statement>
+  readonly scope: SqliteScope
+  readonly reads: TransactionReads
+  readonly records: Pick<RecordChanges<Statement>, 'steps'>
+}
+
+/** Runs the program within the transaction that is under way. */
+export function runProgram<T>(program: GuardedProgram<T>, parts: TransactionParts): [T, Written] {
+  const run: ProgramRun<T> = new ProgramRun(program)
+  const spent = { readMs: 0 }
+  for (let step = run.step; step !== undefined; step = run.step) {
+    let done: StepDone
+    try {
+      done = stepDone(step, parts, spent)
+    } catch (cause) {
+      run.fail(failureOf(cause))
+    }
+    run.next(done)
+  }
+  return [run.result, run.written]
+}
+
+function stepDone(
+  step: GuardedStep,
+  { writes, scope, reads, records }: TransactionParts,
+  spent: { readMs: number },
+): StepDone {
+  if (isRecordChange(step)) return { kind: 'record', done: answered(records.steps(step)) }
+  if (isWrite(step)) return { kind: 'write', written: answered(writes.run(step, scope)) }
+  return { kind: 'read', answer: reads.read(step, spent) }
+}

@@ -1,0 +1,80 @@
+/** A transaction of several steps as one write of a commit: the program's generator is given the answer to each step. */
+import type { CompositeAnswer, ReadAnswer } from '../../plan/answer.ts'
+import type { GuardedCompositeRead, GuardedRead, GuardedWrite } from '../../plan/guarded.ts'
+import type { GuardedProgram, RecordChange, StepAnswer, Steps } from '../../plan/transaction.ts'
+import type { WorkDone } from './work.ts'
+import type { Written } from './written.ts'
+
+export type GuardedStep = Steps<GuardedRead | GuardedCompositeRead | GuardedWrite>
+
+/** What one step came to. */
+export type StepDone =
+  | { readonly kind: 'read'; readonly answer: ReadAnswer | CompositeAnswer }
+  | { readonly kind: 'write'; readonly written: Written }
+  | { readonly kind: 'record'; readonly done: WorkDone<boolean> }
+
+/** A program under way, within one try of its transaction. */
+export class ProgramRun<T> {
+  readonly #steps: ReturnType<GuardedProgram<T>['steps']>
+  readonly #changed = new Set<string>()
+  readonly #removed = new Set<string>()
+  #hasWritten = false
+  #step: IteratorResult<GuardedStep, T>
+
+  constructor({ steps }: GuardedProgram<T>) {
+    this.#steps = steps()
+    this.#step = this.#steps.next()
+  }
+
+  /** What is to be done now; undefined at the end. */
+  get step(): GuardedStep | undefined {
+    return this.#step.done ? undefined : this.#step.value
+  }
+
+  /** Goes on with what the step came to. */
+  next(done: StepDone): void {
+    this.#step = this.#steps.next(this.#answerOf(done))
+  }
+
+  /** Throws the step's failure in the program, and then it or what the program makes of it. */
+  fail(failure: unknown): never {
+    this.#steps.throw(failure)
+    throw failure
+  }
+
+  /** After the end. */
+  get result(): T {
+    if (!this.#step.done) throw new TypeError('the program has not ended')
+    return this.#step.value
+  }
+
+  /** What all steps did together. */
+  get written(): Written {
+    const changes = { id: 0, text: null, changed: this.#changed, removed: this.#removed }
+    return this.#hasWritten ? changes : { ...changes, quiet: true }
+  }
+
+  #answerOf(done: StepDone): StepAnswer {
+    if (done.kind === 'read') return done.answer
+    if (done.kind === 'record') {
+      for (const name of done.done.changed) this.#changed.add(name)
+      return done.done.value
+    }
+    const { id, text, changed, removed } = done.written
+    this.#hasWritten = true
+    for (const name of changed) this.#changed.add(name)
+    for (const name of removed) this.#removed.add(name)
+    return { id, text }
+  }
+}
+
+export type GuardedPlanStep = Exclude<GuardedStep, RecordChange>
+
+export function isRecordChange(step: GuardedStep): step is RecordChange {
+  return !('shape' in step)
+}
+
+export function isWrite(plan: GuardedPlanStep): plan is GuardedWrite {
+  const { kind } = plan.shape
+  return kind === 'create' || kind === 'update' || kind === 'delete'
+}

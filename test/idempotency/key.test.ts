@@ -1,0 +1,90 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { readKey } from '../../src/idempotency/key.ts'
+import { keyedRequest } from '../../src/idempotency/request.ts'
+import { anonymous, user } from '../../src/principal.ts'
+
+const keyOf = (header: string) => readKey({ headers: { 'idempotency-key': header } })
+
+test('a key is bare or a quoted string, and both are the same', () => {
+  const keys = [
+    ['abc', 'abc'],
+    ['"abc"', 'abc'],
+    ['8e03978e-40d5-43e8-bc93-6894a57f9324', '8e03978e-40d5-43e8-bc93-6894a57f9324'],
+    ['"a, b"', 'a, b'],
+    ['"a \\"b\\" \\\\ c"', 'a "b" \\ c'],
+    ["!#$%&'()*+-./:;<=>?@[\\]^_`{|}~", "!#$%&'()*+-./:;<=>?@[\\]^_`{|}~"],
+    ['k'.repeat(255), 'k'.repeat(255)],
+    [`"${'\\"'.repeat(255)}"`, '"'.repeat(255)],
+  ] as const
+  for (const [header, key] of keys) assert.equal(keyOf(header), key, header)
+  assert.equal(readKey({ headers: {} }), undefined)
+})
+
+test('what is no key is a BAD_REQUEST that says why', () => {
+  const refused = [
+    ['', /is empty/],
+    ['""', /is empty/],
+    ['k'.repeat(256), /has 256 characters/],
+    [`"${'k'.repeat(256)}"`, /has 256 characters/],
+    ['one, two', /is there twice/],
+    ['"one", "two"', /is there twice/],
+    ['one,two', /is there twice/],
+    ['"one', /neither/],
+    ['one"', /neither/],
+    ['"a"b"', /neither/],
+    ['"a\\b"', /neither/],
+    ['"a";p=1', /neither/],
+    ['a b', /neither/],
+    ['schlüssel', /neither/],
+    ['"schlüssel"', /neither/],
+    ['"tab\there"', /neither/],
+    ['null\0', /neither/],
+  ] as const
+  for (const [header, message] of refused) {
+    assert.throws(() => keyOf(header), { code: 'BAD_REQUEST', message }, header)
+  }
+})
+
+const call = {
+  method: 'POST',
+  path: '/api/v1/posts',
+  query: '',
+  headers: { 'idempotency-key': 'k', 'content-type': 'application/json' },
+  body: Buffer.from('{}'),
+}
+const ann = user(1, 'user', 'all')
+
+test('everything that changes the answer makes another request, and nothing else', () => {
+  const { fingerprint, id } = keyedRequest(call, ann) ?? assert.fail()
+  const others = [
+    { ...call, method: 'PUT' },
+    { ...call, path: '/api/v1/users' },
+    { ...call, query: 'fields=id' },
+    { ...call, body: Buffer.from('{ }') },
+    { ...call, headers: { ...call.headers, 'if-match': '"a"' } },
+    { ...call, headers: { ...call.headers, 'content-type': 'application/merge-patch+json' } },
+  ]
+  for (const other of others) {
+    const found = keyedRequest(other, ann) ?? assert.fail()
+    assert.notEqual(found.fingerprint, fingerprint, JSON.stringify(other))
+    assert.equal(found.id, id)
+  }
+  assert.notEqual(keyedRequest(call, ann, 'application/json')?.fingerprint, fingerprint)
+  const same = { ...call, headers: { ...call.headers, 'user-agent': 'other', 'idempotency-key': '"k"' } }
+  assert.deepEqual(keyedRequest(same, ann), { fingerprint, id, scope: 'user:1' })
+})
+
+test('a key belongs to a user and an app, to an app by itself, or to an address', () => {
+  const callers = [
+    ann,
+    user(2, 'user', 'all'),
+    user(1, 'user', 'all', 'user:1:app:app_x'),
+    anonymous('192.0.2.1'),
+    anonymous('192.0.2.2'),
+  ]
+  const ids = callers.map(caller => keyedRequest(call, caller)?.id)
+  assert.equal(new Set(ids).size, callers.length)
+  // A credential with fewer scopes is the same user's.
+  assert.equal(keyedRequest(call, user(1, 'user', new Set(['write:post'])))?.id, ids[0])
+})

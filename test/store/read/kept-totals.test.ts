@@ -1,0 +1,76 @@
+/** The total of a list is kept only where the snapshot that it was counted in is no newer than what it is kept under. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { createGuard } from '../../../src/plan/guard.ts'
+import type { GuardedList } from '../../../src/plan/guarded.ts'
+import { user } from '../../../src/principal.ts'
+import type { ListQueries, Snapshot, Statements } from '../../../src/store/read/database.ts'
+import { KnownLists, listMemory } from '../../../src/store/read/known-lists.ts'
+import { shapeRun } from '../../../src/store/read/shape-run.ts'
+import { Versions } from '../../../src/store/versions.ts'
+import { blog, listOfPosts } from '../blog.ts'
+
+type Query = 'rows' | 'count'
+
+const statements: Statements<Query> = {
+  prepare: () => () => 'rows',
+  slice: () => () => 'rows',
+  count: () => () => 'count',
+  whole: () => () => 'count',
+}
+
+/** A list that counts, whose next snapshots are newer than the versions, or not. */
+function fixture() {
+  const shape = {
+    ...listOfPosts,
+    filter: { kind: 'compare', field: 'body', operator: 'ne', param: 2 },
+  } as const
+  const guarded = createGuard(blog)({ shape, args: [0, 5, 'b'] }, user(1, 'user', 'all')) as {
+    shape: GuardedList
+  }
+  if (guarded.shape.window.kind !== 'page') return assert.fail()
+  const memory = listMemory({ versions: new Versions(), keepsTotals: true })
+  const run = shapeRun(guarded.shape, statements, new KnownLists(guarded.shape, guarded.shape.window, memory))
+  const state = { isNewer: false, total: 1000 }
+  const asked: ListQueries<Query>[] = []
+  const snapshot: Snapshot<Query> = {
+    row: () => assert.fail(),
+    list(queries) {
+      asked.push(queries)
+      const { isNewer, total } = state
+      const count = queries.count?.of([total])
+      // As on PostgreSQL: nobody knows of a snapshot that was not checked.
+      return { rows: [['{}', 1]], count, isNewer: () => isNewer || !queries.isChecked }
+    },
+  }
+  const page = async (offset: number) => {
+    const answer = await run({ args: [offset, 5, 'b'], userId: 1, slots: [] }, snapshot)
+    return answer.kind === 'list' ? answer.total : assert.fail()
+  }
+  return { state, asked, page }
+}
+
+for (const [what, offset] of [
+  ['a near page', 0],
+  ['a deep page', 400],
+] as const) {
+  test(`${what}: a total of a snapshot that is newer is not kept`, async () => {
+    const { state, page } = fixture()
+    state.isNewer = true
+    state.total = 999
+    assert.equal(await page(offset), 999)
+    state.isNewer = false
+    state.total = 1000
+    assert.equal(await page(offset), 1000)
+  })
+
+  test(`${what}: a total of the same snapshot is kept, and counted again where the next one is newer`, async () => {
+    const { state, asked, page } = fixture()
+    assert.equal(await page(offset), 1000)
+    state.total = 1
+    assert.equal(await page(offset), 1000)
+    assert.equal(asked.at(-1)?.count, undefined)
+    state.isNewer = true
+    assert.equal(await page(offset), 1)
+  })
+}

@@ -1,0 +1,230 @@
+/** Transactions of several steps on every database. */
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import type { ItemAnswer, ListAnswer, WriteAnswer } from '../../../src/plan/answer.ts'
+import type { Plan, ReadShape, WriteShape } from '../../../src/plan/plan.ts'
+import type { RecordChange, StepAnswer, Steps } from '../../../src/plan/transaction.ts'
+import { user } from '../../../src/principal.ts'
+import type { Store } from '../../../src/store/store.ts'
+import { blog, Client, fields, listOfPosts, parsed } from '../blog.ts'
+import { failure } from '../contract.ts'
+import { databases, type TestDatabase } from '../databases.ts'
+
+type Step = Steps<Plan<ReadShape> | Plan<WriteShape>>
+type Program<T> = Generator<Step, T, StepAnswer>
+
+interface Opened {
+  readonly store: Store
+  readonly client: Client
+  readonly annId: number
+  readonly benId: number
+}
+
+function within(database: TestDatabase, use: (opened: Opened) => Promise<void>) {
+  return () =>
+    database.within(async place => {
+      const store = await place.open(blog)
+      try {
+        const client = new Client(store)
+        const ann = await client.create('users', { name: 'Ann', email: 'ann@example.com' })
+        const ben = await client.create('users', { name: 'Ben', email: 'ben@example.com' })
+        await use({ store, client, annId: ann.id, benId: ben.id })
+      } finally {
+        await store.close()
+      }
+    })
+}
+
+/** All posts by id, with their total. */
+const posts = (client: Client) => client.list(listOfPosts, [0, 100])
+
+async function titles(client: Client): Promise<unknown[]> {
+  return ((await posts(client)).items ?? []).map(({ title }) => title)
+}
+
+const record = (id: string): RecordChange => ({
+  kind: 'add',
+  record: { kind: 'Test', id, payload: '{}', expiresAt: null },
+})
+
+for (const database of databases) {
+  describe(`transactions on ${database.name}`, () => {
+    it(
+      'sees its own changes, in lists, totals and items, and tells them afterwards',
+      within(database, async ({ client, annId }) => {
+        await client.create('posts', { title: 'before', author_id: annId })
+        // What is remembered of the list is not what the transaction sees, nor the other way round.
+        assert.equal((await posts(client)).total, 1)
+        const seen = await client.transaction(function* (): Program<unknown> {
+          const { id } = (yield client.creation('posts', { title: 'a', author_id: annId })) as WriteAnswer
+          const list = (yield { shape: listOfPosts, args: [0, 100] }) as ListAnswer
+          yield client.change('merge', 'posts', id, { title: 'b' })
+          const item = (yield client.itemRead('posts', id)) as ItemAnswer
+          yield client.deletion('posts', 1)
+          const rest = (yield { shape: listOfPosts, args: [0, 100] }) as ListAnswer
+          return [
+            list.total,
+            list.text,
+            (parsed(item.text) as { title: string }).title,
+            rest.total,
+            rest.text,
+          ]
+        })
+        assert.deepEqual(seen, [
+          2,
+          '[{"id":1,"title":"before"},{"id":2,"title":"a"}]',
+          'b',
+          1,
+          '[{"id":2,"title":"b"}]',
+        ])
+        const after = await posts(client)
+        assert.deepEqual([after.total, after.items], [1, [{ id: 2, title: 'b' }]])
+      }),
+    )
+
+    it(
+      'leaves nothing, wherever it fails',
+      within(database, async ({ client, store, annId }) => {
+        const steps: Step[] = [
+          client.creation('posts', { title: 'a', author_id: annId }),
+          record('r'),
+          client.change('merge', 'posts', 1, { title: 'changed' }),
+          client.deletion('posts', 1),
+        ]
+        await client.create('posts', { title: 'first', author_id: annId })
+        const bad = client.creation('users', { name: 'x', email: 'ann@example.com' })
+        const last = await store.changes.last()
+        for (let at = 0; at <= steps.length; at++) {
+          let reached = -1
+          const failing = client.transaction(function* (): Program<void> {
+            for (const [index, step] of steps.toSpliced(at, 0, bad).entries()) {
+              reached = index
+              yield step
+            }
+          })
+          await assert.rejects(failing, failure('CONFLICT', 'email', 'taken'))
+          assert.equal(reached, at)
+          assert.deepEqual(await titles(client), ['first'])
+          assert.equal(await store.records.get('Test', 'r'), undefined)
+          assert.equal(await store.changes.last(), last)
+        }
+        assert.equal((await posts(client)).total, 1)
+      }),
+    )
+
+    it(
+      'undoes all when the program throws by itself, or goes on after a failure',
+      within(database, async ({ client, annId }) => {
+        const create = client.creation('posts', { title: 'a', author_id: annId })
+        const throwing = client.transaction(function* (): Program<void> {
+          yield create
+          throw new RangeError('enough')
+        })
+        await assert.rejects(throwing)
+        const deaf = client.transaction(function* (): Program<string> {
+          yield create
+          try {
+            yield client.change('merge', 'posts', 999, { title: 'x' })
+          } catch {
+            yield create
+          }
+          return 'done'
+        })
+        await assert.rejects(deaf, failure('NOT_FOUND'))
+        assert.deepEqual(await titles(client), [])
+      }),
+    )
+
+    it(
+      'logs its events in the order of its steps',
+      within(database, async ({ client, store, annId }) => {
+        const last = await store.changes.last()
+        await client.transaction(function* (): Program<void> {
+          yield client.creation('posts', { title: 'a', author_id: annId })
+          yield client.change('merge', 'users', annId, { name: 'Anne' })
+          yield client.change('merge', 'posts', 1, { title: 'b' })
+          yield client.deletion('posts', 1)
+        })
+        const events = await store.changes.after(last, 10)
+        assert.deepEqual(
+          events.map(({ collection, kind }) => `${collection} ${kind}`),
+          ['posts created', 'users updated', 'posts updated', 'posts deleted'],
+        )
+      }),
+    )
+
+    it(
+      'changes records with the items, and says whether it did',
+      within(database, async ({ client, store, annId }) => {
+        const key = { kind: 'Test', id: 'r' }
+        const answers = await client.transaction(function* (): Program<StepAnswer[]> {
+          return [
+            yield record('r'),
+            yield record('r'),
+            yield { kind: 'swap', key, before: '{}', after: '{"a":1}' },
+            yield { kind: 'swap', key, before: '{}', after: '{"b":1}' },
+            yield client.creation('posts', { title: 'a', author_id: annId }),
+          ]
+        })
+        assert.deepEqual(answers.slice(0, 4), [true, false, true, false])
+        assert.equal((await store.records.get('Test', 'r'))?.payload, '{"a":1}')
+        const version = store.records.version('Test')
+        const gone = await client.transaction(function* (): Program<StepAnswer[]> {
+          return [yield { kind: 'delete', key }, yield { kind: 'delete', key }]
+        })
+        assert.deepEqual(gone, [true, false])
+        assert.equal(await store.records.get('Test', 'r'), undefined)
+        await store.refresh()
+        assert.notEqual(store.records.version('Test'), version)
+      }),
+    )
+
+    it(
+      'keeps to the rules of rows in reads and writes',
+      within(database, async ({ client, annId, benId }) => {
+        const ann = user(annId, 'user', 'all')
+        const seen = await client.transaction(function* (): Program<string | null> {
+          yield client.creation('posts', { title: 'mine' })
+          const list = yield {
+            shape: { ...listOfPosts, select: fields('title', 'author_id') },
+            args: [0, 100],
+          }
+          return (list as ListAnswer).text
+        }, ann)
+        assert.equal(seen, `[{"title":"mine","author_id":${annId}}]`)
+        const foreign = await client.create('posts', { title: 'foreign', author_id: benId })
+        for (const step of [
+          client.change('merge', 'posts', foreign.id, { title: 'stolen' }),
+          client.deletion('posts', foreign.id),
+          client.creation('posts', { title: 'x', author_id: benId }),
+        ]) {
+          const failing = client.transaction(function* (): Program<void> {
+            yield client.creation('posts', { title: 'undone' })
+            yield step
+          }, ann)
+          await assert.rejects(failing, failure('FORBIDDEN'))
+        }
+        assert.deepEqual(await titles(client), ['mine', 'foreign'])
+      }),
+    )
+
+    it(
+      'keeps totals right beside single writes and failures',
+      within(database, async ({ client, annId }) => {
+        const one = (title: string) => client.creation('posts', { title, author_id: annId })
+        const all = Array.from({ length: 12 }, (_, at) => {
+          if (at % 3 === 0) return client.create('posts', { title: `single ${at}`, author_id: annId })
+          return client.transaction(function* (): Program<void> {
+            yield one(`first ${at}`)
+            yield one(`second ${at}`)
+            if (at % 3 === 2) yield client.deletion('posts', 999)
+          })
+        })
+        const results = await Promise.allSettled(all)
+        assert.equal(results.filter(({ status }) => status === 'rejected').length, 4)
+        const { total, items } = await posts(client)
+        assert.deepEqual([total, items?.length], [12, 12])
+      }),
+    )
+  })
+}
