@@ -33,6 +33,7 @@ import { createRun } from '../../src/serve/store.ts'
 import type { Store } from '../../src/store/store.ts'
 import { seedItem, toCall } from '../contract/rest/bench.ts'
 import { type Kind, lockedPostgres, openStore, postgres, sqlite } from '../contract/rest/databases.ts'
+import { idempotencyOf } from '../idempotency/of-store.ts'
 import { until } from '../transports/service.ts'
 
 const letters = ['x', 'y', 'z'] as const
@@ -136,7 +137,9 @@ async function open(kind: Kind, read: AccessRule, readB: AccessRule): Promise<Pl
   const events = createEvents({ feed: store.changes, identify, onFault, ...limits })
   const clientOf = ({ address }: Call) => ({ credential: undefined, address, onGone: () => () => {} })
   const parts = { events, feed: store.changes, clientOf, maxBufferedBytes: 1_000_000 }
-  const rest = createRest({ model: checked, run, hooks: new Map(), baseUrl: undefined, events: parts })
+  const idempotency = idempotencyOf(store, run)
+  const hooks = new Map()
+  const rest = createRest({ model: checked, run, hooks, idempotency, baseUrl: undefined, events: parts })
   for (const name of ['ann', 'ben']) await seedItem(run, 'users', { name, email: `${name}@example.com` })
   for (const owner_id of [1, 2])
     await seedItem(run, 'shelves', { label: owner_id === 1 ? 'x' : 'y', owner_id })
