@@ -15,7 +15,7 @@ import type { Run } from '../plan/run.ts'
 import type { Records } from '../records.ts'
 import type { Store } from '../store/store.ts'
 import { tracedAuthenticate } from './traces.ts'
-import { outsideReaders } from './trusted-issuers.ts'
+import { trustedIssuerReaders } from './trusted-issuers.ts'
 
 interface CredentialParts {
   readonly model: Model
@@ -64,7 +64,7 @@ export async function openCredentials(parts: CredentialParts): Promise<Credentia
     life,
     refreshLife: settings['oauth.refreshTokenLife'],
   })
-  const outside = await outsideReaders({
+  const ofTrustedIssuers = await trustedIssuerReaders({
     model,
     run,
     records,
@@ -72,7 +72,7 @@ export async function openCredentials(parts: CredentialParts): Promise<Credentia
     settings,
     logger: log.logger,
   })
-  const authenticate = tracedAuthenticate(createAuthenticate([keys, tokens, ...outside]), traces)
+  const authenticate = tracedAuthenticate(createAuthenticate([keys, tokens, ...ofTrustedIssuers]), traces)
   const webhookGrants = new WebhookGrants({ run, records, rightsOfApp: rightsOf })
   const webhookRights = new WebhookRights({ run, records, grants: webhookGrants, rightsOfApp: rightsOf })
   return { authenticate, counts: keys.counts, apps, secrets, records, webhookGrants, webhookRights }
