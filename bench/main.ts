@@ -7,6 +7,9 @@
  * `npm run bench -- asked [--rounds n] [--seconds n] [--write-docs]`: W10 to W19 on every database
  * `npm run bench -- growth [--write-docs]`: how long the largest inputs hold the event loop
  * `npm run bench -- slow-reads [rows] [--rounds n] [--seconds n] [--write-docs]`: what others take while some scan
+ * `npm run bench -- import [--rows 1000000] [--write-docs]`: rows a second and memory of imports and exports
+ * `npm run bench -- ledger [sqlite|postgres] [--events 200000] [--listeners 200] [--cuts 1000] [--kills 50] [--write-docs]`
+ * `npm run bench -- fan-out [--listeners 1000,10000] [--write-docs]`: one event to many listeners
  * `npm run bench -- soak [lanes] [--minutes 30]`: bench/soak-load.ts names the lanes
  *
  * Names are W1 to W19, `start` and `walk`, also as `W10,W11`; without any, all but W10 to W19, and what two workers and
@@ -16,6 +19,7 @@ import { parseArgs } from 'node:util'
 import { type AskedWorkload, askedWorkloads } from './asked.ts'
 import { type AskedFigure, cursorsOf, measureAsked } from './asked-measure.ts'
 import { type DataSet, dataSet } from './data.ts'
+import { eventRuns } from './event-runs.ts'
 import { growthTable, measureGrowth, slowRows } from './growth.ts'
 import { cursorsOver, type Figure, footprint, measure, measureBeside, type Pace, walk } from './measure.ts'
 import { measureOauth, oauthTable } from './oauth.ts'
@@ -27,6 +31,7 @@ import {
   figuresTable,
   footprintLines,
   machine,
+  type Part,
   walkLine,
   writeDocs,
 } from './report.ts'
@@ -41,7 +46,11 @@ const { values, positionals: given } = parseArgs({
   options: {
     rounds: { type: 'string' },
     seconds: { type: 'string' },
-    rows: { type: 'string', default: '100000' },
+    rows: { type: 'string' },
+    events: { type: 'string' },
+    listeners: { type: 'string' },
+    cuts: { type: 'string' },
+    kills: { type: 'string' },
     minutes: { type: 'string', default: '30' },
     cold: { type: 'boolean', default: false },
     hot: { type: 'boolean', default: false },
@@ -52,9 +61,13 @@ const { values, positionals: given } = parseArgs({
   },
 })
 
+const standardRows = 100_000
+
 const positionals = given.flatMap(names => names.split(','))
 
-function positive(name: 'rounds' | 'seconds' | 'rows' | 'minutes', otherwise?: number): number {
+type Count = 'rounds' | 'seconds' | 'rows' | 'minutes' | 'events' | 'listeners' | 'cuts' | 'kills'
+
+function positive(name: Count, otherwise?: number): number {
   const value = Number(values[name] ?? otherwise)
   if (value > 0) return value
   throw new RangeError(`--${name} ${values[name]}: write a number above 0.`)
@@ -184,7 +197,7 @@ async function stageLines(data: DataSet, all: boolean): Promise<readonly string[
 
 async function bench(): Promise<void> {
   requireKnown()
-  const data = await dataSet(positive('rows'))
+  const data = await dataSet(positive('rows', standardRows))
   const isStage = values.postgres || values.workers !== undefined
   const all = positionals.length === 0 && !isStage
   const lines = [machine(), ...(await stageLines(data, all))]
@@ -216,7 +229,7 @@ async function profileFirst(): Promise<void> {
   if (asked !== undefined) {
     const requests: Profiled['requests'] = async (origin, data) =>
       asked.requests(data, await cursorsOf(origin, data.key))
-    const data = await dataSet(Math.max(positive('rows'), asked.once?.posts ?? 0), asked.model)
+    const data = await dataSet(Math.max(positive('rows', standardRows), asked.once?.posts ?? 0), asked.model)
     return say(await profile({ clients: asked.clients, requests }, data, asked.memory))
   }
   const workload = workloads.find(each => each.name === name)
@@ -226,18 +239,31 @@ async function profileFirst(): Promise<void> {
   }
   const requests: Profiled['requests'] = async (origin, data) =>
     workload.requests(data.rows, await cursorsOver({ origin }, data))
-  say(await profile({ clients: workload.clients, requests }, await dataSet(positive('rows')), values.hot))
+  say(
+    await profile(
+      { clients: workload.clients, requests },
+      await dataSet(positive('rows', standardRows)),
+      values.hot,
+    ),
+  )
 }
 
 async function soakFirst(): Promise<void> {
   const asked = { minutes: positive('minutes'), lanes: positionals.slice(1), say }
-  if (!(await soak(await dataSet(positive('rows')), asked))) process.exitCode = 1
+  if (!(await soak(await dataSet(positive('rows', standardRows)), asked))) process.exitCode = 1
 }
 
 const beside = ['W1', 'W2', 'W4', 'W5@32', 'W6']
 
+/** Says what was measured, and writes it into its part of the page where that is asked for. */
+function tell(part: Part, measured: string): void {
+  const text = [machine(), measured].join('\n\n')
+  say(`\n${text}`)
+  if (values['write-docs']) writeDocs(part, text)
+}
+
 async function postgresBeside(): Promise<void> {
-  const data = await dataSet(positive('rows'))
+  const data = await dataSet(positive('rows', standardRows))
   const stages = await postgresStages(data)
   const figures: Figure[] = []
   try {
@@ -246,31 +272,23 @@ async function postgresBeside(): Promise<void> {
   } finally {
     for (const stage of stages) await stage.close()
   }
-  const text = [machine(), besideTable(figures)].join('\n\n')
-  say(text)
-  if (values['write-docs']) writeDocs('postgres', text)
+  tell('postgres', besideTable(figures))
 }
 
 async function asked(): Promise<void> {
-  const text = [machine(), askedTable(await askedEverywhere(positive('rows')))].join('\n\n')
-  say(`\n${text}`)
-  if (values['write-docs']) writeDocs('asked', text)
+  tell('asked', askedTable(await askedEverywhere(positive('rows', standardRows))))
 }
 
 async function growth(): Promise<void> {
   const rows = await measureGrowth()
-  const text = [machine(), growthTable(rows)].join('\n\n')
-  say(text)
-  if (values['write-docs']) writeDocs('growth', text)
+  tell('growth', growthTable(rows))
   if (slowRows(rows) > 0) process.exitCode = 1
 }
 
 async function slowReads(): Promise<void> {
   const rows = positionals.length > 1 ? Number(positionals[1]) : 1_000_000
   const figures = await measureSlowReads(await dataSet(rows), paceOr(3, 5))
-  const text = [machine(), slowReadsTable(figures)].join('\n\n')
-  say(text)
-  if (values['write-docs']) writeDocs('slow-reads', text)
+  tell('slow-reads', slowReadsTable(figures))
 }
 
 const others: Readonly<Record<string, () => Promise<void>>> = {
@@ -280,6 +298,8 @@ const others: Readonly<Record<string, () => Promise<void>>> = {
   asked,
   growth,
   'slow-reads': slowReads,
-  overload: async () => say(overloadTable(await measureOverload(await dataSet(positive('rows'))))),
+  ...eventRuns({ positive, listeners: values.listeners, databases: positionals.slice(1), say, tell }),
+  overload: async () =>
+    say(overloadTable(await measureOverload(await dataSet(positive('rows', standardRows))))),
 }
 await (others[positionals[0] ?? ''] ?? bench)()

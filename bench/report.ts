@@ -6,7 +6,7 @@ import { generator } from './load.ts'
 import { type Figure, type Footprint, median, type Walk } from './measure.ts'
 
 /** A part of docs/performance.md that the bench writes. */
-type Part = 'bench' | 'asked' | 'postgres' | 'growth' | 'slow-reads'
+export type Part = 'bench' | 'asked' | 'postgres' | 'growth' | 'slow-reads' | 'import' | 'ledger' | 'fan-out'
 
 const markers: Readonly<Record<Part, readonly [start: string, end: string]>> = {
   bench: ['<!-- bench: written by `npm run bench -- --write-docs` -->', '<!-- /bench -->'],
@@ -17,6 +17,9 @@ const markers: Readonly<Record<Part, readonly [start: string, end: string]>> = {
     '<!-- slow-reads: written by `npm run bench -- slow-reads --write-docs` -->',
     '<!-- /slow-reads -->',
   ],
+  import: ['<!-- import: written by `npm run bench -- import --write-docs` -->', '<!-- /import -->'],
+  ledger: ['<!-- ledger: written by `npm run bench -- ledger --write-docs` -->', '<!-- /ledger -->'],
+  'fan-out': ['<!-- fan-out: written by `npm run bench -- fan-out --write-docs` -->', '<!-- /fan-out -->'],
 }
 
 const names = { cold: 'from the database', hot: 'asked again', limit: 'hand-written limit' }

@@ -32,6 +32,14 @@ const commands: Commands = {
     sentence: 'Replace the database with a backup, while no service runs.',
     load: async () => (await import('./cli/backup.ts')).restoreBackup,
   },
+  export: {
+    sentence: 'Write the items of a collection as CSV or NDJSON.',
+    load: async () => (await import('./cli/export.ts')).command,
+  },
+  import: {
+    sentence: 'Create items of a collection from CSV or NDJSON, of any size; goes on where it was stopped.',
+    load: async () => (await import('./cli/import.ts')).command,
+  },
   'events restored': {
     sentence: 'Number new events far above all earlier ones, after a database was put back by hand.',
     load: async () => (await import('./cli/events.ts')).restored,

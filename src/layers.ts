@@ -40,7 +40,7 @@ export const modules: Readonly<Record<string, Module>> = {
   outgoing: { imports: [], packages: ['ipaddr.js', 'undici'] },
   idempotency: { imports: ['plan', 'cluster'] },
   rest: { imports: ['plan', 'model', 'events', 'idempotency'] },
-  events: { imports: ['plan', 'model'] },
+  events: { imports: ['plan', 'model', 'outgoing'] },
   graphql: { imports: ['plan', 'model', 'events', 'idempotency'], packages: ['graphql', 'graphql-ws', 'ws'] },
   auth: {
     imports: ['plan', 'model', 'cluster', 'outgoing'],

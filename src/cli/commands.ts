@@ -22,7 +22,7 @@ export interface ParsedArgs {
 }
 
 export interface Command {
-  /** Names of the positional arguments, all required; the last one may be `name…`: one or more. */
+  /** Names of the positional arguments; the last one may be `name…`: one or more, or `name?`: one or none. */
   readonly arguments?: readonly string[]
   readonly options: Readonly<Record<string, Option>>
   /** Returns what is printed. */
@@ -66,8 +66,9 @@ export async function findCommand(
 export function parseArguments(command: NamedCommand, rest: readonly string[]): ParsedArgs {
   const { values, positionals } = parse(command, rest)
   const expected = command.arguments ?? []
-  const more = expected.at(-1)?.endsWith('…') && positionals.length > expected.length
-  if (positionals.length !== expected.length && !more) {
+  const last = expected.at(-1) ?? ''
+  const least = expected.length - (last.endsWith('?') ? 1 : 0)
+  if (positionals.length < least || (positionals.length > expected.length && !last.endsWith('…'))) {
     throw new Failure(`Write it as \`${usageOf(command)}\`.`, 2)
   }
   const missing = Object.keys(command.options).filter(
@@ -109,7 +110,7 @@ function usageOf({ name, arguments: expected = [], options }: NamedCommand): str
   const words = [
     'portico',
     name,
-    ...expected.map(argument => `<${argument}>`),
+    ...expected.map(argument => (argument.endsWith('?') ? `[${argument.slice(0, -1)}]` : `<${argument}>`)),
     ...required.map(([option, { value }]) => `--${option} <${value}>`),
   ]
   return Object.keys(options).length > required.length ? `${words.join(' ')} [options]` : words.join(' ')

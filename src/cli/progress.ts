@@ -1,9 +1,21 @@
 /** Reports the progress of a long command. */
 import type { Progress } from '../store/copy.ts'
 
-const verbs = { copy: 'Copying', compare: 'Comparing', finish: 'Making indexes and searches' } as const
+const verbs = {
+  copy: 'Copying',
+  compare: 'Comparing',
+  finish: 'Making indexes and searches',
+  import: 'Importing',
+  export: 'Exporting',
+} as const
 const terminalIntervalMs = 100
 const logIntervalMs = 10_000
+
+interface Reported extends Omit<Progress, 'doing'> {
+  readonly doing: keyof typeof verbs
+  /** From 0 to 1, where it is not `done` of `of`. */
+  readonly share?: number | undefined
+}
 
 /** Standard error, or a substitute. */
 export interface Stream {
@@ -24,7 +36,7 @@ export class Reporter {
     this.#now = now
   }
 
-  report({ doing, table: name, done, of }: Progress): void {
+  report({ doing, table: name, done, of, share = of === 0 ? undefined : done / of }: Reported): void {
     const what = `${verbs[doing]} ${name}`.trimEnd()
     const isNew = what !== this.#lastReported
     const now = this.#now()
@@ -33,8 +45,8 @@ export class Reporter {
     this.#reportedAt = now
     const amount =
       done === 0 ? '' : ` ${done.toLocaleString('en')}${of === 0 ? '' : ` of ${of.toLocaleString('en')}`}`
-    const share = of === 0 ? '' : `, ${Math.floor((done / of) * 100)} %`
-    const line = `${what}${amount}${share} …`
+    const percent = share === undefined ? '' : `, ${Math.floor(share * 100)} %`
+    const line = `${what}${amount}${percent} …`
     if (this.#stream.isTTY) this.#stream.write(`\r\x1b[K${line}`)
     else this.#stream.write(`${line}\n`)
   }

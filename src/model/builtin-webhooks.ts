@@ -76,8 +76,10 @@ const webhookFields = {
   pause_reason: string({ ...readOnly, description: 'Why nothing is sent.' }),
   /** `Principal.grant` of the credential that made it. */
   grant: text(internal),
-  /** The event after which it begins, or resumes. */
-  position: integer({ internal: true, default: 0 }),
+  /** The event after which it begins, or resumes; null: it is as far as the sender. */
+  position: integer(internal),
+  /** How often its secret was replaced. */
+  secret_version: integer({ internal: true, default: 0 }),
   /** Since when no delivery has succeeded. */
   failing_since: datetime(internal),
 } as const

@@ -3,6 +3,7 @@ import { ApiError } from '../errors.ts'
 import type { Model } from '../model/model.ts'
 import { admit } from '../plan/guard.ts'
 import { isAnonymous, type Principal } from '../principal.ts'
+import { admitAction, admitNested } from './actions/answer.ts'
 import { allowedMethods } from './methods.ts'
 import { collectionsAlong, type Operation } from './operations.ts'
 import type { Route } from './routes.ts'
@@ -37,6 +38,14 @@ export function admitTo(model: Model, route: Route, operation: Operation, princi
     if (principal.userId === null) throw noUser(principal)
     const users = model.collections.get('users')
     if (users) admit(model, users, 'read', access)
+    return
+  }
+  if (route.kind === 'action') {
+    admitAction(model, route, principal)
+    return
+  }
+  if (route.kind === 'nested') {
+    admitNested(model, route, principal)
     return
   }
   admit(model, route.collection, operation, access)

@@ -169,7 +169,11 @@ export function readBody(call: Call, types: readonly string[]): unknown {
   requireMediaType(call, types)
   if (call.body.length === 0) throw new ApiError('BAD_REQUEST', 'The body is empty; send a JSON object.')
   if (!isUtf8(call.body)) throw new ApiError('BAD_REQUEST', 'The body is not valid UTF-8.')
-  const text = call.body.toString('utf8')
+  return parseBodyText(call.body.toString('utf8'))
+}
+
+/** The JSON value of a body's text, under the same conditions. */
+export function parseBodyText(text: string): unknown {
   const members = countMembers(text)
   const value = parseText(text)
   if (membersIn(value) !== members) throw duplicateKey(text)

@@ -5,6 +5,9 @@ import { type Idempotency, type KeyedAttempt, keyHeader } from '../idempotency.t
 import { type Awaitable, then } from '../plan/answer.ts'
 import type { Principal } from '../principal.ts'
 import { requireJson } from './accept.ts'
+import type { ItemActions } from './actions/action.ts'
+import { admitNested, answerAction, requireNested } from './actions/answer.ts'
+import type { ActionRoute, NestedRoute } from './actions/routes.ts'
 import { admitTo, noUser, operationOf, refuseMethod } from './admission.ts'
 import { answerBatch } from './batch/batch.ts'
 import { BatchRequests } from './batch/requests.ts'
@@ -34,6 +37,8 @@ export { errorReply } from './reply/error-reply.ts'
 
 export interface RestOptions extends WriteServices {
   readonly idempotency: Idempotency
+  /** What the actions of `builtinActions` do. */
+  readonly actions?: ItemActions
   /** The public URL of the service, without a trailing slash: the server that the OpenAPI document names. */
   readonly baseUrl: string | undefined
   /** Undefined: there is no `/events`. */
@@ -120,7 +125,8 @@ class RestHandler {
   #read(route: Exclude<Route, { kind: 'events' }>, call: Call, principal: Principal): Awaitable<Reply> {
     if (route.kind === 'openapi') return this.#readDocument(call)
     if (route.kind === 'me') return this.#readMe(route, call, principal)
-    if (route.kind === 'batch') refuseMethod(route)
+    if (route.kind === 'batch' || route.kind === 'action') refuseMethod(route)
+    if (route.kind === 'nested') return this.#readNested(route, call, principal)
     const view = this.#view(route.collection.name, principal)
     if (route.kind === 'item') return this.#readItem(route, view, route.id, call, principal)
     if (route.kind === 'collection') return this.#readList(route, view.list, undefined, call, principal)
@@ -146,6 +152,15 @@ class RestHandler {
     const args = template.includes ? [id, includedLimit] : [id]
     const answer = this.#options.run.item({ shape: template.shape, args }, principal)
     return then(answer, found => renderItem(found, template, principal.access, call))
+  }
+
+  #readNested(route: NestedRoute, call: Call, principal: Principal): Awaitable<Reply> {
+    const { model, run } = this.#options
+    admitNested(model, route, principal)
+    const view = this.#view(route.relation.target, principal)
+    return then(requireNested(run, route, principal), () =>
+      this.#readItem(route, view, route.nested, call, principal),
+    )
   }
 
   #readList(
@@ -182,10 +197,22 @@ class RestHandler {
 
   #write(route: Route, call: Call, principal: Principal, attempt?: KeyedAttempt): Awaitable<Reply> {
     if (route.kind === 'batch') return answerBatch(this.#options, this.#requests, call, principal, attempt)
+    if (route.kind === 'action') return this.#act(route, call, principal, attempt)
     if (route.kind !== 'collection' && route.kind !== 'item') refuseMethod(route)
     const view = this.#view(route.collection.name, principal)
     if (route.kind === 'collection') return answerCreate(this.#options, view, call, principal, attempt)
     return answerChange(this.#options, view, route.id, call, principal, attempt)
+  }
+
+  #act(
+    route: ActionRoute,
+    call: Call,
+    principal: Principal,
+    attempt: KeyedAttempt | undefined,
+  ): Awaitable<Reply> {
+    const view = this.#view(route.action.answers, principal)
+    const { model, run, actions = new Map() } = this.#options
+    return answerAction({ model, run, actions }, route, view, call, principal, attempt)
   }
 }
 

@@ -1,5 +1,6 @@
 /** The routes under `/api/v1`. Paths are matched as they were sent, undecoded, so that every route has one spelling. */
 import type { Collection, ManyToMany, Model, ToMany } from '../model/model.ts'
+import { type ActionRoute, type NestedRoute, routeBelow } from './actions/routes.ts'
 import { canFollow, exists } from './operations.ts'
 
 export const prefix = '/api/v1'
@@ -13,6 +14,8 @@ export type Route =
       readonly id: number
       readonly relation: ToMany | ManyToMany
     }
+  | NestedRoute
+  | ActionRoute
   | { readonly kind: 'me' }
   | { readonly kind: 'openapi' }
   | { readonly kind: 'events' }
@@ -61,8 +64,10 @@ export function findRoute(model: Model, path: string): Route | undefined {
   const id = parseId(path, nameEnd + 1, idEnd === -1 ? path.length : idEnd)
   if (id === 0) return undefined
   if (idEnd === -1) return { kind: 'item', collection, id }
-  const relation = collection.relations.get(path.slice(idEnd + 1))
-  if (!relation || relation.kind === 'one') return undefined
+  const below = path.slice(idEnd + 1)
+  const relation = collection.relations.get(below)
+  if (!relation) return routeBelow(model, collection, id, below)
+  if (relation.kind === 'one') return undefined
   if (!exists(collection, 'read') || !canFollow(model, collection, relation)) return undefined
   return { kind: 'within', collection, id, relation }
 }

@@ -68,7 +68,8 @@ function refuseIfNoneMatch(call: Call): void {
   )
 }
 
-function withRevealed(text: string, revealed: BodyValues): string {
+/** The JSON text of an item with what only this response reveals. */
+export function withRevealed(text: string, revealed: BodyValues): string {
   if (revealed === nothing.revealed) return text
   const added = JSON.stringify(revealed)
   if (added === '{}') return text

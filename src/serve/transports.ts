@@ -7,6 +7,8 @@ import { ownCollections } from '../auth/own-collections.ts'
 import type { AppSecrets } from '../auth/server/clients/app-secrets.ts'
 import type { Apps } from '../auth/server/clients/apps.ts'
 import { EventTypes } from '../auth/webhooks/event-types.ts'
+import type { WebhookGrants } from '../auth/webhooks/grants.ts'
+import { WebhookSecrets } from '../auth/webhooks/secrets.ts'
 import type { Reply } from '../call.ts'
 import type { Cluster } from '../cluster/cluster.ts'
 import type { RateLimits } from '../cluster/rate-limits.ts'
@@ -27,6 +29,8 @@ import { createProcessEvents } from './events.ts'
 import { createLazyGraphql, type LazyGraphql } from './graphql.ts'
 import { createLazyOauth, type LazyOauth } from './oauth.ts'
 import { createTokenLimits } from './token-rate-limit.ts'
+import { openWebhookSender, type RunningSender } from './webhook-sender.ts'
+import { webhookActions } from './webhooks.ts'
 
 interface TransportParts {
   readonly model: Model
@@ -35,6 +39,7 @@ interface TransportParts {
   readonly records: Records
   readonly apps: Apps
   readonly secrets: AppSecrets
+  readonly webhookGrants: WebhookGrants
   readonly authenticate: Authenticate
   readonly limits: RateLimits
   readonly cluster: Cluster
@@ -49,6 +54,7 @@ export interface Transports {
   readonly graphql: LazyGraphql
   readonly oauth: LazyOauth
   readonly events: Events
+  readonly webhooks: RunningSender
 }
 
 export function openTransports(parts: TransportParts): Transports {
@@ -84,6 +90,11 @@ export function openTransports(parts: TransportParts): Transports {
     },
   })
   const idempotency = createIdempotency({ run, records, counters })
+  const actions = webhookActions({
+    run,
+    secrets: new WebhookSecrets(records, settings['webhooks.secretOverlap']),
+    grants: parts.webhookGrants,
+  })
   const events = createProcessEvents({
     feed: store.changes,
     authenticate,
@@ -93,9 +104,15 @@ export function openTransports(parts: TransportParts): Transports {
   })
   return {
     rest: createRest({
-      ...{ model, run: transportRun, hooks, idempotency, baseUrl: settings.baseUrl },
+      ...{ model, run: transportRun, hooks, idempotency, actions, baseUrl: settings.baseUrl },
       // Every call is an exchange: it carries the headers of the budget.
       draw: (call, principal, requests) => limits.draw(principal, call as Exchange, requests),
+      model,
+      run: transportRun,
+      hooks,
+      idempotency,
+      actions,
+      baseUrl: settings.baseUrl,
       events: {
         events,
         feed: store.changes,
@@ -132,6 +149,17 @@ export function openTransports(parts: TransportParts): Transports {
       onFault: faultsOf('the authorization server'),
     }),
     events,
+    webhooks: openWebhookSender({
+      model,
+      store,
+      records,
+      run,
+      grants: parts.webhookGrants,
+      mail,
+      settings,
+      logger,
+      issuer,
+    }),
   }
 }
 

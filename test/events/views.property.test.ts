@@ -2,6 +2,7 @@
  * Random rules, changes, listeners and filters: pages, streams and what lists said before and after each change tell the
  * same events.
  */
+
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'

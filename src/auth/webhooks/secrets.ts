@@ -2,20 +2,36 @@
 import { randomBytes } from 'node:crypto'
 import { ApiError } from '../../errors.ts'
 import { type Awaitable, then } from '../../plan/answer.ts'
-import { type NewRecord, type Records, recordsOfItems, type StoredRecord } from '../../records.ts'
+import { type NewRecord, type Records, recordsOfItems } from '../../records.ts'
 
 const kind = recordsOfItems.get('webhooks') ?? ''
 
 /** Standard Webhooks 1.0 asks for 24 to 64 bytes. */
 const secretBytes = 32
 
+/** More than one: a client that lost the answer to a rotation rotates again, and the first secret is still in use. */
+const maxPrevious = 4
+
 interface StoredSecrets {
   readonly secret: string
-  readonly previous?: {
-    readonly secret: string
-    /** Until when it signs beside the other, in milliseconds since 1970. */
-    readonly until: number
-  }
+  /** `secret_version` of the webhook. */
+  readonly version: number
+  /** The newest first. */
+  readonly previous: readonly PreviousSecret[]
+}
+
+interface PreviousSecret {
+  readonly secret: string
+  /** Until when it signs beside the others, in milliseconds since 1970. */
+  readonly until: number
+}
+
+/** A new secret, and what is stored of it. */
+export interface Rotation {
+  readonly secret: string
+  /** The version of the secret that it replaces. */
+  readonly replaces: number
+  readonly record: NewRecord
 }
 
 /** As Standard Webhooks 1.0 writes it: `whsec_` and the key in base64. */
@@ -23,19 +39,27 @@ export function newWebhookSecret(): string {
   return `whsec_${randomBytes(secretBytes).toString('base64')}`
 }
 
-/** The record of a new webhook. `userId`: its owner. */
-export function secretRecord(webhookId: number, userId: number, secret: string): NewRecord {
-  const payload = JSON.stringify({ secret } satisfies StoredSecrets)
+function recordOf(webhookId: number, userId: number, secrets: StoredSecrets): NewRecord {
+  const payload = JSON.stringify(secrets)
   return { kind, id: String(webhookId), payload, expiresAt: null, owner: String(userId) }
 }
 
+/** The record of a new webhook. `userId`: its owner. */
+export function secretRecord(webhookId: number, userId: number, secret: string): NewRecord {
+  return recordOf(webhookId, userId, { secret, version: 0, previous: [] })
+}
+
 export class WebhookSecrets {
-  readonly #records: Records
+  readonly #records: Pick<Records, 'get' | 'version'>
   readonly #overlapMs: number
   readonly #now: () => number
 
   /** `overlapSeconds`: how long a secret signs beside the one that replaces it. */
-  constructor(records: Records, overlapSeconds: number, now: () => number = Date.now) {
+  constructor(
+    records: Pick<Records, 'get' | 'version'>,
+    overlapSeconds: number,
+    now: () => number = Date.now,
+  ) {
     this.#records = records
     this.#overlapMs = overlapSeconds * 1000
     this.#now = now
@@ -43,35 +67,36 @@ export class WebhookSecrets {
 
   /** The secrets that sign a delivery now, the newest first; none where the webhook is gone. */
   current(webhookId: number): Awaitable<readonly string[]> {
-    return then(this.#records.get(kind, String(webhookId)), record => {
-      if (record === undefined) return []
-      const { secret, previous } = storedIn(record)
-      return previous !== undefined && previous.until > this.#now() ? [secret, previous.secret] : [secret]
+    return then(this.#stored(webhookId), stored => {
+      if (stored === undefined) return []
+      return [stored.secret, ...this.#unexpired(stored).map(({ secret }) => secret)]
     })
   }
 
-  /** Grows when a secret may have changed. */
-  version(): number {
-    return this.#records.version(kind)
-  }
-
-  /** Replaces the secret, which goes on signing for the overlap, and returns the new one. */
-  async rotate(webhookId: number, userId: number): Promise<string> {
+  /** A new secret, to be stored in a transaction where the version of the webhook's secret is still `replaces`. */
+  rotation(webhookId: number, userId: number): Awaitable<Rotation> {
     const secret = newWebhookSecret()
-    const stored = await this.#records.get(kind, String(webhookId))
-    if (stored === undefined) {
-      if (await this.#records.add(secretRecord(webhookId, userId, secret))) return secret
-    } else if (await this.#replace(stored, secret)) return secret
-    throw new ApiError('CONFLICT', 'The secret was changed at the same moment. Try again.')
+    return then(this.#stored(webhookId), stored => {
+      if (stored === undefined) throw new ApiError('NOT_FOUND')
+      const { version } = stored
+      const secrets = { secret, version: version + 1, previous: this.#replaced(stored) }
+      return { secret, replaces: version, record: recordOf(webhookId, userId, secrets) }
+    })
   }
 
-  #replace(record: StoredRecord, secret: string): Promise<boolean> {
-    const previous = { secret: storedIn(record).secret, until: this.#now() + this.#overlapMs }
-    const after: StoredSecrets = this.#overlapMs === 0 ? { secret } : { secret, previous }
-    return this.#records.swap(record, record.payload, JSON.stringify(after))
+  #stored(webhookId: number): Awaitable<StoredSecrets | undefined> {
+    return then(this.#records.get(kind, String(webhookId)), record =>
+      record === undefined ? undefined : (JSON.parse(record.payload) as StoredSecrets),
+    )
   }
-}
 
-function storedIn({ payload }: StoredRecord): StoredSecrets {
-  return JSON.parse(payload) as StoredSecrets
+  #replaced(stored: StoredSecrets): readonly PreviousSecret[] {
+    if (this.#overlapMs === 0) return []
+    const replaced = { secret: stored.secret, until: this.#now() + this.#overlapMs }
+    return [replaced, ...this.#unexpired(stored)].slice(0, maxPrevious)
+  }
+
+  #unexpired({ previous }: StoredSecrets): readonly PreviousSecret[] {
+    return previous.filter(({ until }) => until > this.#now())
+  }
 }

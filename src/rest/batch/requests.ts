@@ -22,7 +22,7 @@ export interface Prepared {
   readonly reply: (answer: StepAnswer) => Reply
 }
 
-type Known = Exclude<Route, { readonly kind: 'openapi' | 'batch' | 'events' }>
+type Known = Exclude<Route, { readonly kind: 'openapi' | 'batch' | 'events' | 'action' | 'nested' }>
 type WritableRoute = Extract<Route, { readonly kind: 'collection' | 'item' }>
 
 /** An answer is of the kind of its plan. */
@@ -55,6 +55,12 @@ export class BatchRequests {
     const route = findRoute(model, call.path)
     if (route?.kind === 'batch') throw new ApiError('BAD_REQUEST', 'A batch contains no other batch.')
     if (route?.kind === 'events') throw new ApiError('BAD_REQUEST', 'A batch reads no events.')
+    if (route?.kind === 'action' || route?.kind === 'nested') {
+      throw new ApiError(
+        'BAD_REQUEST',
+        `A batch does not take ${call.path}: send it as a request of its own.`,
+      )
+    }
     if (route === undefined || route.kind === 'openapi') throw new ApiError('NOT_FOUND')
     if (!allowedMethods(route).includes(call.method)) refuseMethod(route)
     admitTo(model, route, operationOf[call.method] ?? 'read', principal)

@@ -5,13 +5,15 @@ import type { BodyMode } from '../../model/schemas.ts'
 import { maxBulkItems } from '../bulk.ts'
 import { canFollow, collectionsAlong, exists } from '../operations.ts'
 import { prefix } from '../routes.ts'
+import { pathsBelow } from './actions.ts'
 import { batchPath, batchSchemas } from './batch.ts'
 import { eventSchemas, eventsPath } from './events.ts'
 import { createDocument, type Document } from './names.ts'
+import { base, type Described, readResponses } from './operation.ts'
 import { headerParameters, itemParameters, listParameters, parameters } from './parameters.ts'
 import { headers, responses, success } from './responses.ts'
 import { collectionSchemas, isRevealing, shared } from './schemas.ts'
-import { type Access, accessMembers, securitySchemes } from './security.ts'
+import { type Access, securitySchemes } from './security.ts'
 
 /** Ends the description of a write's response. */
 const shown = '; whoever may not read it is told its `id`.'
@@ -21,39 +23,10 @@ const shown = '; whoever may not read it is told its `id`.'
  */
 const bulk = `An array of up to ${maxBulkItems.toLocaleString('en')} such bodies creates all of them or none, and answers \`{"data":[…]}\` without \`Location\`.`
 
-interface Described {
-  readonly id: string
-  readonly summary: string
-  /** What it does to which collections; first the collection that it belongs to. */
-  readonly accesses: readonly [Access, ...Access[]]
-  readonly signedIn?: boolean
-}
-
-/** The members that every operation on a collection has. */
-function base(document: Document, { id, summary, accesses, signedIn }: Described): JsonSchema {
-  const [{ collection }] = accesses
-  return {
-    operationId: document.operationId(id),
-    summary,
-    tags: [collection.name],
-    ...accessMembers(document.model, accesses, signedIn),
-    ...(collection.deprecated && { deprecated: true }),
-  }
-}
-
 function requestBody(document: Document, collection: Collection, mode: BodyMode): JsonSchema {
   const schema = { schema: document.schema(collection, mode) }
   const merge = mode === 'merge' && { 'application/merge-patch+json': schema }
   return { required: true, content: { 'application/json': schema, ...merge } }
-}
-
-/** Of a GET that answers a conditional request. */
-function readResponses(ok: JsonSchema, faults = [400, 401, 403, 404, 406, 429, 500, 503]): JsonSchema {
-  return {
-    200: ok,
-    304: { description: 'Nothing has changed.', headers: headers.read },
-    ...responses(...faults),
-  }
 }
 
 function listOperation(document: Document, collection: Collection, described: Described): JsonSchema {
@@ -192,6 +165,7 @@ function collectionPaths(document: Document, collection: Collection): [string, J
     const path = relation.kind === 'one' ? undefined : sublistPath(document, collection, relation)
     if (path) paths.push([`${root}/{id}/${relation.name}`, path])
   }
+  paths.push(...pathsBelow(document, collection))
   return paths.filter(([, path]) => hasMethods(path))
 }
 

@@ -59,6 +59,7 @@ export const headers = {
   list: listed(...always, ...deprecation, 'ETag', 'Link'),
   written: listed(...written, 'ETag'),
   batch: listed(...always),
+  acted: listed(...written),
   created: listed(...written, 'ETag', 'Location'),
 }
 

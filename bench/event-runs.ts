@@ -1,0 +1,42 @@
+/** What is measured of imports, and of events and who listens to them. */
+import { fanOutTable, measureFanOut } from './fan-out.ts'
+import { measureTransfers, transfersTable } from './import.ts'
+import { ledgerTable, measureLedger } from './ledger.ts'
+import type { Part } from './report.ts'
+
+interface Given {
+  /** The number that an option gives, or this one. */
+  readonly positive: (
+    name: 'rows' | 'rounds' | 'events' | 'listeners' | 'cuts' | 'kills',
+    otherwise?: number,
+  ) => number
+  /** `--listeners` as it was given: `fan-out` takes several numbers. */
+  readonly listeners: string | undefined
+  readonly databases: readonly string[]
+  readonly say: (text: string) => void
+  readonly tell: (part: Part, measured: string) => void
+}
+
+/** By the first word of the command. */
+export function eventRuns({ positive, listeners, databases, say, tell }: Given) {
+  return {
+    async import(): Promise<void> {
+      tell('import', transfersTable(await measureTransfers(positive('rows', 1_000_000))))
+    },
+    async ledger(): Promise<void> {
+      const size = {
+        events: positive('events', 200_000),
+        listeners: positive('listeners', 200),
+        cuts: positive('cuts', 1000),
+        kills: positive('kills', 50),
+      }
+      const ledgers = await measureLedger(size, databases, say)
+      tell('ledger', ledgerTable(ledgers))
+      if (ledgers.some(({ faultCount }) => faultCount > 0)) process.exitCode = 1
+    },
+    async 'fan-out'(): Promise<void> {
+      const sizes = (listeners ?? '1000,10000').split(',').map(Number)
+      tell('fan-out', fanOutTable(await measureFanOut(sizes, positive('rounds', 30))))
+    },
+  }
+}

@@ -1,0 +1,83 @@
+/** The long form of the ledger: `test/ledger/` says what it does. */
+import { allTransports, type LedgerOptions, type LedgerReport, runLedger } from '../test/ledger/ledger.ts'
+
+type LedgerSize = Pick<LedgerOptions, 'events' | 'listeners' | 'cuts' | 'kills'>
+
+interface Ledger extends LedgerReport {
+  readonly database: LedgerOptions['database']
+}
+
+const writers = 16
+const patienceMs = 120_000
+
+const databases = ['SQLite', 'PostgreSQL'] as const
+
+/** `chosen`: how the names of databases begin, in lower case; none: all. */
+export async function measureLedger(
+  size: LedgerSize,
+  chosen: readonly string[],
+  say: (text: string) => void,
+): Promise<readonly Ledger[]> {
+  const ledgers: Ledger[] = []
+  for (const database of databases) {
+    if (chosen.length > 0 && !chosen.some(name => database.toLowerCase().startsWith(name))) continue
+    const onProgress = (text: string) => say(`${database}: ${text}`)
+    const report = await runLedger({
+      ...size,
+      database,
+      transports: allTransports,
+      writers,
+      patienceMs,
+      onProgress,
+    })
+    ledgers.push({ database, ...report })
+  }
+  return ledgers
+}
+
+const shown = (value: number) => Math.round(value).toLocaleString('en')
+
+function rowOf({
+  database,
+  written,
+  repeatedWrites,
+  cuts,
+  kills,
+  seconds,
+  transports,
+  faultCount,
+}: Ledger): string {
+  const all = Object.values(transports)
+  const sum = (of: (one: (typeof all)[number]) => number) => all.reduce((total, one) => total + of(one), 0)
+  const cells = [
+    written,
+    repeatedWrites,
+    cuts,
+    kills,
+    sum(one => one.heard),
+    sum(one => one.repeated),
+    faultCount,
+    seconds,
+  ]
+  return `| ${[database === 'SQLite' ? 'SQLite, one node' : 'PostgreSQL, three nodes', ...cells.map(shown)].join(' | ')} |`
+}
+
+function transportRows({ database, transports }: Ledger): readonly string[] {
+  return Object.entries(transports).map(
+    ([name, { listeners, heard, repeated }]) =>
+      `| ${[database, name, ...[listeners, heard, repeated].map(shown)].join(' | ')} |`,
+  )
+}
+
+export function ledgerTable(ledgers: readonly Ledger[]): string {
+  return [
+    '| database | writes | sent again | cuts | kills | events heard | heard again | lost, out of order or wrong | seconds |',
+    '|---|---|---|---|---|---|---|---|---|',
+    ...ledgers.map(rowOf),
+    '',
+    '| database | transport | listeners | events heard | heard again |',
+    '|---|---|---|---|---|',
+    ...ledgers.flatMap(transportRows),
+    ...ledgers.flatMap(({ faults }) => faults.map(fault => `\n- ${fault}`)),
+  ].join('\n')
+}

@@ -1,0 +1,94 @@
+/** What the actions of webhooks change, each as one transaction. */
+import { ApiError } from '../../errors.ts'
+import type { JsonValue } from '../../model/fields/type.ts'
+import { type Awaitable, type ReadAnswer, then } from '../../plan/answer.ts'
+import type { Plan, ReadShape } from '../../plan/plan.ts'
+import type { Run } from '../../plan/run.ts'
+import { itemShape, readItem, updateShape } from '../../plan/system-plans.ts'
+import type { ProgramSteps } from '../../plan/transaction.ts'
+import type { Principal } from '../../principal.ts'
+import type { WebhookGrants } from './grants.ts'
+import type { WebhookSecrets } from './secrets.ts'
+import { webhookById } from './stored.ts'
+import { requireAllScopes, requireLasting } from './write-rules.ts'
+
+export interface WebhookActionParts {
+  readonly run: Run
+  readonly secrets: WebhookSecrets
+  readonly grants: WebhookGrants
+}
+
+const versionById = itemShape('webhooks', ['secret_version'])
+const setVersion = updateShape('webhooks', ['secret_version'])
+
+function* readStep<R>(plan: Plan<ReadShape>): ProgramSteps<R | undefined> {
+  const { text } = (yield { asSystem: plan }) as ReadAnswer
+  return text === null ? undefined : JSON.parse(text)
+}
+
+/** Steps that replace the secret, and return the new one. They must have their own place in the order of all commits. */
+export function rotateSecret(
+  { secrets }: WebhookActionParts,
+  id: number,
+  { userId }: Principal,
+): Awaitable<() => ProgramSteps<string>> {
+  return then(secrets.rotation(id, userId ?? 0), ({ secret, replaces, record }) => {
+    return function* steps() {
+      const stored = yield* readStep<{ readonly secret_version: number }>({ shape: versionById, args: [id] })
+      if (stored?.secret_version !== replaces) {
+        throw new ApiError('CONFLICT', 'The secret was replaced at the same moment. Try again.')
+      }
+      yield { asSystem: { shape: setVersion, args: [id, replaces + 1] } }
+      yield { kind: 'put', record }
+      return secret
+    }
+  })
+}
+
+const enabled = { enabled: true, paused_at: null, pause_reason: null, failing_since: null }
+const enableShape = updateShape('webhooks', Object.keys(enabled))
+const enabledValues: readonly JsonValue[] = Object.values(enabled)
+const adopt = updateShape('webhooks', ['grant'])
+
+/**
+ * Steps that let a webhook send again. One whose credential has ended goes on with the caller's, if that has all its
+ * scopes.
+ */
+export async function enableWebhook(
+  { run, grants }: WebhookActionParts,
+  id: number,
+  principal: Principal,
+): Promise<() => ProgramSteps<void>> {
+  const webhook = await webhookById(run, id)
+  if (webhook === undefined) throw new ApiError('NOT_FOUND')
+  const isLive = await grants.isLive(webhook)
+  if (!isLive) {
+    requireAllScopes(webhook, principal)
+    requireLasting(principal)
+  }
+  return function* steps() {
+    if (!isLive) yield { asSystem: { shape: adopt, args: [id, principal.grant] } }
+    yield { asSystem: { shape: enableShape, args: [id, ...enabledValues] } }
+  }
+}
+
+const stateById = itemShape('webhooks', ['enabled', 'paused_at'])
+const deliveryById = itemShape('webhook_deliveries', ['event_id'])
+
+interface WebhookState {
+  readonly enabled: boolean
+  readonly paused_at: string | null
+}
+
+/** Throws CONFLICT where the delivery would not be sent again. */
+export async function requireRedeliverable(run: Run, id: number, deliveryId: number): Promise<void> {
+  const state = await readItem<WebhookState>(run, stateById, id)
+  const delivery = await readItem<{ readonly event_id: string | null }>(run, deliveryById, deliveryId)
+  if (state === undefined || delivery === undefined) throw new ApiError('NOT_FOUND')
+  if (!state.enabled || state.paused_at !== null) {
+    throw new ApiError('CONFLICT', 'The webhook sends nothing now: enable it first.')
+  }
+  if (delivery.event_id === null) {
+    throw new ApiError('CONFLICT', 'This was a test, not an event. Send another test instead.')
+  }
+}

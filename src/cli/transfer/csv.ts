@@ -1,0 +1,62 @@
+/** One row of CSV (RFC 4180), in both directions. An empty cell without quotes is null; with quotes it is an empty text. */
+
+export interface Cell {
+  readonly text: string
+  readonly isQuoted: boolean
+}
+
+/** The message names the cell, from 1. */
+export class CsvFault extends Error {}
+
+const QUOTE = '"'
+
+/** Where the quote that closes a cell stands. */
+function closingQuote(text: string, from: number, cell: number): number {
+  for (let at = text.indexOf(QUOTE, from); at >= 0; at = text.indexOf(QUOTE, at + 2)) {
+    if (text[at + 1] !== QUOTE) return at
+  }
+  throw new CsvFault(`The quote that opens cell ${cell} is never closed.`)
+}
+
+function plainCell(text: string, cell: number): Cell {
+  if (text.includes(QUOTE)) {
+    throw new CsvFault(`Cell ${cell} contains a quote: enclose the cell in quotes, and double those in it.`)
+  }
+  if (text.includes('\r')) throw new CsvFault(`Cell ${cell} contains a carriage return outside quotes.`)
+  return { text, isQuoted: false }
+}
+
+/** The cells of a row without its line end. */
+export function parseCsvRow(row: string): readonly Cell[] {
+  const cells: Cell[] = []
+  let at = 0
+  for (;;) {
+    if (row[at] === QUOTE) {
+      const end = closingQuote(row, at + 1, cells.length + 1)
+      cells.push({ text: row.slice(at + 1, end).replaceAll('""', QUOTE), isQuoted: true })
+      at = end + 1
+    } else {
+      const comma = row.indexOf(',', at)
+      const end = comma < 0 ? row.length : comma
+      cells.push(plainCell(row.slice(at, end), cells.length + 1))
+      at = end
+    }
+    if (at === row.length) return cells
+    if (row[at] !== ',')
+      throw new CsvFault(`After the closing quote of cell ${cells.length} there must be a comma.`)
+    at += 1
+  }
+}
+
+const needsQuotes = /[",\r\n]|^\s|\s$|^$/
+
+/** `undefined`: null. */
+function csvCell(text: string | undefined): string {
+  if (text === undefined) return ''
+  return needsQuotes.test(text) ? `"${text.replaceAll('"', '""')}"` : text
+}
+
+/** With its line end. */
+export function csvRow(cells: readonly (string | undefined)[]): string {
+  return `${cells.map(csvCell).join(',')}\r\n`
+}

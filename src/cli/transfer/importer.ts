@@ -1,0 +1,291 @@
+/** Imports the rows of a file, a chunk of them in one transaction together with the position that it reaches. */
+import { createHash, type Hash } from 'node:crypto'
+import { ApiError } from '../../errors.ts'
+import type { JsonValue } from '../../model/fields/type.ts'
+import type { Collection } from '../../model/model.ts'
+import type { Assignment, CreateShape, Plan } from '../../plan/plan.ts'
+import type { Run } from '../../plan/run.ts'
+import { selected } from '../../plan/system-plans.ts'
+import type { ProgramPlan, RecordChange, StepAnswer, Steps } from '../../plan/transaction.ts'
+import type { Principal } from '../../principal.ts'
+import { Failure } from '../failure.ts'
+import type { Counts, Position, ProgressRecord } from './progress-record.ts'
+import type { RawRecord } from './records.ts'
+import { type Row, type RowReader, reasonsIn } from './rows.ts'
+
+/** A row that is not imported, and why. */
+export interface Rejected {
+  readonly line: number
+  readonly reasons: readonly string[]
+  readonly record: RawRecord
+}
+
+export interface ImportOptions {
+  readonly run: Run
+  /** Called before rows are stored whose ids are given, with the greatest of them. */
+  readonly reserveIds: ((collection: string, lastId: number) => Promise<void>) | undefined
+  readonly collection: Collection
+  readonly principal: Principal
+  readonly reader: RowReader
+  readonly progress: ProgressRecord
+  /** Checks everything and changes nothing. */
+  readonly isDryRun: boolean
+  /** Whether rows whose unique values are taken are left out. */
+  readonly skipsConflicts: boolean
+  /** Called for each row with a fault, before the position after it is stored. Undefined: the first one ends the import. */
+  readonly onRejected: ((rejected: Rejected) => void) | undefined
+  /** Called after each chunk. Returns whether to go on. */
+  readonly onChunk: (position: Position) => boolean
+}
+
+const maxChunkRows = 500
+const maxChunkBytes = 1_048_576
+
+type Entry = { readonly record: RawRecord } & (
+  | { readonly row: Row }
+  | { readonly reasons: readonly string[] }
+  | { readonly row: undefined }
+)
+
+/** An entry with a row, and its place in the chunk. */
+interface Planned {
+  readonly at: number
+  readonly plan: Plan<CreateShape>
+  readonly row: Row
+}
+
+/** How far the steps of a transaction have come. The store tells of what they throw only that it failed. */
+interface Reached {
+  /** Of the plan that is being run; -1: none. */
+  index: number
+  /** Why the steps themselves have undone the transaction. */
+  undoneBy: 'dry run' | 'other import' | undefined
+}
+
+/** A row with a fault has ended the import; the rows before it are stored. Tells what else was found near it. */
+export class Stopped extends Error {
+  readonly rejected: readonly Rejected[]
+  readonly position: Position
+
+  constructor(rejected: readonly Rejected[], position: Position) {
+    super('a row has a fault')
+    this.rejected = rejected
+    this.position = position
+  }
+}
+
+export class Importer {
+  readonly #options: ImportOptions
+  readonly #shapes = new Map<string, CreateShape>()
+  /** Of everything before the chunk. */
+  #hash: Hash = createHash('sha256')
+  #bytes = 0
+  #counts: Counts = { imported: 0, skipped: 0, rejected: 0 }
+  #chunk: Entry[] = []
+  #chunkBytes = 0
+  /** The bytes at the beginning that an earlier run has imported. */
+  readonly #doneBytes: number
+
+  constructor(options: ImportOptions) {
+    this.#options = options
+    const { position } = options.progress
+    this.#doneBytes = position?.bytes ?? 0
+    if (position) this.#counts = position
+  }
+
+  /** Returns where it ended; `isDone` unless `onChunk` has ended it. */
+  async run(batches: AsyncIterable<readonly RawRecord[]>): Promise<Position> {
+    for await (const records of batches) {
+      for (const record of records) {
+        this.#add(record)
+        if (this.#chunk.length < maxChunkRows && this.#chunkBytes < maxChunkBytes) continue
+        if (!(await this.#finishChunk(false))) return this.#position(false)
+      }
+    }
+    await this.#finishChunk(true)
+    return this.#position(true)
+  }
+
+  #add(record: RawRecord): void {
+    const isDone = this.#bytes + this.#chunkBytes < this.#doneBytes
+    if (!isDone) {
+      this.#chunk.push(this.#entry(record))
+      this.#chunkBytes += record.bytes.length
+      return
+    }
+    // The header of a file whose import goes on.
+    if (this.#bytes === 0) this.#entry(record)
+    this.#pass(record)
+  }
+
+  #pass({ bytes }: RawRecord): void {
+    this.#hash.update(bytes)
+    this.#bytes += bytes.length
+  }
+
+  #entry(record: RawRecord): Entry {
+    try {
+      return { record, row: this.#options.reader.read(record) }
+    } catch (error) {
+      const reasons = reasonsIn(error)
+      if (reasons === undefined) throw error
+      return { record, reasons }
+    }
+  }
+
+  async #finishChunk(isLast: boolean): Promise<boolean> {
+    const chunk = this.#chunk
+    this.#chunk = []
+    this.#chunkBytes = 0
+    const rejected = chunk.flatMap(entry =>
+      'reasons' in entry ? [{ ...entry, line: entry.record.line }] : [],
+    )
+    if (rejected.length > 0 && !this.#options.onRejected) await this.#stop(chunk, rejected)
+    for (const each of rejected) this.#reject(each)
+    await this.#store(chunk, this.#planned(chunk), isLast)
+    return this.#options.onChunk(this.#position(isLast))
+  }
+
+  async #stop(chunk: readonly Entry[], rejected: readonly Rejected[]): Promise<never> {
+    const good = chunk.slice(
+      0,
+      chunk.findIndex(entry => 'reasons' in entry),
+    )
+    if (good.some(entry => 'row' in entry && entry.row)) await this.#store(good, this.#planned(good), false)
+    throw new Stopped(rejected, this.#position(false))
+  }
+
+  #planned(chunk: readonly Entry[]): readonly Planned[] {
+    return chunk.flatMap((entry, at) =>
+      'row' in entry && entry.row ? [{ at, row: entry.row, plan: this.#plan(entry.row) }] : [],
+    )
+  }
+
+  /** Every row is written at most twice: what comes before a row that is refused is committed by itself. */
+  async #store(chunk: readonly Entry[], planned: readonly Planned[], isLast: boolean): Promise<void> {
+    const failed = await this.#commit(planned, chunk, isLast)
+    if (failed === undefined) return
+    const { index, error } = failed
+    const refused = planned[index]
+    if (refused === undefined) throw error
+    const before = chunk.slice(0, refused.at)
+    if (index > 0) await this.#store(before, planned.slice(0, index), false)
+    else for (const { record } of before) this.#pass(record)
+    this.#refuse(chunk[refused.at], error)
+    const rest = chunk.slice(refused.at)
+    const shifted = planned.slice(index + 1).map(one => ({ ...one, at: one.at - refused.at }))
+    await this.#store(rest, shifted, isLast)
+  }
+
+  #refuse(entry: Entry | undefined, error: ApiError): void {
+    if (entry === undefined) throw error
+    if (error.code === 'CONFLICT' && this.#options.skipsConflicts) {
+      this.#counts = { ...this.#counts, skipped: this.#counts.skipped + 1 }
+      return
+    }
+    const { record } = entry
+    this.#reject({ record, line: record.line, reasons: reasonsIn(error) ?? [error.message] })
+  }
+
+  #reject(rejected: Rejected): void {
+    if (!this.#options.onRejected) throw new Stopped([rejected], this.#position(false))
+    this.#options.onRejected(rejected)
+    this.#counts = { ...this.#counts, rejected: this.#counts.rejected + 1 }
+  }
+
+  /** Commits the rows with the position after the chunk. Returns the row that was refused, in which case nothing is changed. */
+  async #commit(
+    planned: readonly Planned[],
+    chunk: readonly Entry[],
+    isLast: boolean,
+  ): Promise<{ readonly index: number; readonly error: ApiError } | undefined> {
+    const { run, principal, isDryRun, progress } = this.#options
+    const hash = this.#hash.copy()
+    for (const { record } of chunk) hash.update(record.bytes)
+    const counts = { ...this.#counts, imported: this.#counts.imported + planned.length }
+    const bytes = this.#bytes + chunk.reduce((sum, { record }) => sum + record.bytes.length, 0)
+    const position = { ...counts, bytes, hash: hash.copy().digest('hex'), isDone: isLast }
+    const { change, stored } = progress.moveTo(position)
+    const reached: Reached = { index: -1, undoneBy: undefined }
+    try {
+      await this.#reserveIds(planned)
+      const plans = planned.map(one => one.plan)
+      await run.transaction({
+        serial: undefined,
+        principal,
+        steps: () => steps(plans, isDryRun ? undefined : change, reached),
+      })
+    } catch (error) {
+      const isRefused = error instanceof ApiError && error.status < 500 && reached.index >= 0
+      if (isRefused) return { index: reached.index, error }
+      if (reached.undoneBy === 'other import') throw overtaken()
+      if (reached.undoneBy === undefined) throw error
+    }
+    stored()
+    this.#hash = hash
+    this.#bytes = bytes
+    this.#counts = counts
+    return undefined
+  }
+
+  /** So that no item that is created later gets an id of the file. */
+  async #reserveIds(planned: readonly Planned[]): Promise<void> {
+    const { reserveIds, collection, isDryRun } = this.#options
+    if (isDryRun) return
+    let last = 0
+    for (const { row } of planned) last = Math.max(last, Number(row.readOnly.id ?? 0))
+    if (last > 0) await reserveIds?.(collection.name, last)
+  }
+
+  #plan({ values, readOnly }: Row): Plan<CreateShape> {
+    const set = Object.keys(values)
+    const computed = Object.keys(readOnly)
+    const key = `${set.join(' ')}|${computed.join(' ')}`
+    const known = this.#shapes.get(key)
+    const shape = known ?? createShape(this.#options.collection.name, set, computed)
+    // As many as there are sets of fields, which a hostile file makes many of.
+    if (!known && this.#shapes.size < maxShapes) this.#shapes.set(key, shape)
+    return { shape, args: [...Object.values(values), ...Object.values(readOnly)] as JsonValue[] }
+  }
+
+  #position(isDone: boolean): Position {
+    const hash = this.#hash.copy().digest('hex')
+    return { ...this.#counts, bytes: this.#bytes, hash, isDone }
+  }
+}
+
+const maxShapes = 1000
+
+function createShape(collection: string, set: readonly string[], computed: readonly string[]): CreateShape {
+  const assign = (field: string, param: number): Assignment => ({ field, param })
+  return {
+    kind: 'create',
+    collection,
+    set: set.map(assign),
+    computed: computed.map((field, at) => assign(field, set.length + at)),
+    select: selected(['id']),
+    lenient: true,
+  }
+}
+
+function overtaken(): Failure {
+  return new Failure('Another import of the same file is running. What it has imported stays; this one ends.')
+}
+
+/** `change` undefined: a dry run. */
+function* steps(
+  plans: readonly Plan<CreateShape>[],
+  change: RecordChange | undefined,
+  reached: Reached,
+): Generator<Steps<ProgramPlan>, void, StepAnswer> {
+  reached.undoneBy = undefined
+  for (const [index, plan] of plans.entries()) {
+    reached.index = index
+    yield plan
+  }
+  reached.index = -1
+  const isStored = change !== undefined && (yield change)
+  if (isStored) return
+  reached.undoneBy = change === undefined ? 'dry run' : 'other import'
+  throw new ApiError('CONFLICT')
+}

@@ -1,0 +1,132 @@
+/** Splits bytes into records: lines of NDJSON, or rows of CSV (RFC 4180), whose quoted cells may hold line breaks. */
+import { Failure } from '../failure.ts'
+
+export type Format = 'csv' | 'ndjson'
+
+export interface RawRecord {
+  /** With its line end. Concatenated, the records are the file. */
+  readonly bytes: Buffer
+  /** The line on which it begins, from 1. */
+  readonly line: number
+}
+
+const LF = 10
+const QUOTE = 34
+const COMMA = 44
+const byteOrderMark = [0xef, 0xbb, 0xbf]
+
+const CELL_START = 0
+const PLAIN = 1
+const QUOTED = 2
+/** After a quote within a quoted cell: its end, or the first of two that stand for one. */
+const QUOTE_SEEN = 3
+
+/** Finds line feeds that end a record. `next` returns how many bytes after `from` the record ends, or -1. */
+interface Scanner {
+  endOf(chunk: Buffer, from: number): number
+}
+
+class LineScanner implements Scanner {
+  endOf(chunk: Buffer, from: number): number {
+    return chunk.indexOf(LF, from)
+  }
+}
+
+class CsvScanner implements Scanner {
+  #state = CELL_START
+  /** Bytes of the file that may still be a byte order mark. */
+  #seen = 0
+
+  endOf(chunk: Buffer, from: number): number {
+    for (let at = from; at < chunk.length; at += 1) {
+      const byte = chunk[at]
+      if (this.#seen < byteOrderMark.length) {
+        const isMark = byte === byteOrderMark[this.#seen]
+        this.#seen = isMark ? this.#seen + 1 : byteOrderMark.length
+        if (isMark) continue
+      }
+      if (byte === LF && this.#state !== QUOTED) {
+        this.#state = CELL_START
+        return at
+      }
+      this.#state = after(this.#state, byte)
+    }
+    return -1
+  }
+}
+
+function after(state: number, byte: number | undefined): number {
+  if (state === QUOTED) return byte === QUOTE ? QUOTE_SEEN : QUOTED
+  if (byte === COMMA) return CELL_START
+  if (byte === QUOTE && state !== PLAIN) return QUOTED
+  // A carriage return before the line feed.
+  return state === QUOTE_SEEN ? QUOTE_SEEN : PLAIN
+}
+
+function linesIn(bytes: Buffer): number {
+  let lines = 0
+  for (let at = bytes.indexOf(LF); at >= 0; at = bytes.indexOf(LF, at + 1)) lines += 1
+  return lines
+}
+
+/** Collects the bytes of the record that has not ended yet. */
+class Splitter {
+  readonly #scanner: Scanner
+  readonly #maxBytes: number
+  #parts: Buffer[] = []
+  #length = 0
+  #line = 1
+
+  constructor(format: Format, maxBytes: number) {
+    this.#scanner = format === 'csv' ? new CsvScanner() : new LineScanner()
+    this.#maxBytes = maxBytes
+  }
+
+  push(chunk: Buffer): readonly RawRecord[] {
+    const records: RawRecord[] = []
+    let from = 0
+    for (;;) {
+      const end = this.#scanner.endOf(chunk, from)
+      this.#add(end < 0 ? chunk.subarray(from) : chunk.subarray(from, end + 1))
+      if (end < 0) return records
+      records.push(this.#take())
+      from = end + 1
+    }
+  }
+
+  /** The last record, where no line feed ends it. */
+  end(): readonly RawRecord[] {
+    return this.#length === 0 ? [] : [this.#take()]
+  }
+
+  #add(part: Buffer): void {
+    if (part.length === 0) return
+    this.#parts.push(part)
+    this.#length += part.length
+    if (this.#length <= this.#maxBytes) return
+    throw new Failure(
+      `The row that begins in line ${this.#line} is longer than ${this.#maxBytes.toLocaleString('en')} bytes (PORTICO_BODY_LIMIT). Is a closing quote missing, or a line feed at the ends of lines?`,
+    )
+  }
+
+  #take(): RawRecord {
+    const [first] = this.#parts
+    const bytes = this.#parts.length === 1 && first ? first : Buffer.concat(this.#parts)
+    const line = this.#line
+    this.#parts = []
+    this.#length = 0
+    this.#line += linesIn(bytes)
+    return { bytes, line }
+  }
+}
+
+/** The records of a stream, several at a time. Throws a `Failure` for a record of more than `maxBytes`. */
+export async function* splitRecords(
+  source: AsyncIterable<Buffer>,
+  format: Format,
+  maxBytes: number,
+): AsyncGenerator<readonly RawRecord[]> {
+  const splitter = new Splitter(format, maxBytes)
+  for await (const chunk of source) yield splitter.push(chunk)
+  yield splitter.end()
+}

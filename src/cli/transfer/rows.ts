@@ -1,0 +1,164 @@
+/** Records of a file → the values of new items, checked as REST checks a body. */
+import { isUtf8 } from 'node:buffer'
+import { ApiError } from '../../errors.ts'
+import type { JsonValue } from '../../model/fields/type.ts'
+import { compile } from '../../model/json-schema/compile.ts'
+import type { Collection, Field } from '../../model/model.ts'
+import { bodyValidator, unwritableFault } from '../../model/validate.ts'
+import { parseBodyText } from '../../rest/body.ts'
+import { Failure } from '../failure.ts'
+import { type Cell, CsvFault, parseCsvRow } from './csv.ts'
+import type { Format, RawRecord } from './records.ts'
+
+type Values = Readonly<Record<string, JsonValue>>
+
+export interface Row {
+  /** What a client could set. */
+  readonly values: Values
+  /** Fields that only Portico sets, such as `id` and `created_at`. */
+  readonly readOnly: Values
+}
+
+/** What is wrong with one row, a sentence for each fault. */
+export class RowFault extends Error {
+  readonly reasons: readonly string[]
+
+  constructor(reasons: readonly string[]) {
+    super(reasons[0])
+    this.reasons = reasons
+  }
+}
+
+/** The reasons in an error that a row may cause; undefined for others. */
+export function reasonsIn(error: unknown): readonly string[] | undefined {
+  if (error instanceof RowFault) return error.reasons
+  if (error instanceof CsvFault) return [error.message]
+  if (!(error instanceof ApiError) || error.status >= 500) return undefined
+  const details = error.details ?? []
+  if (details.length === 0) return [error.message.replace(/^The body\b/, 'The row')]
+  return details.map(({ field, message }) => (message.includes(field) ? message : `${field}: ${message}`))
+}
+
+/** Parses the records of one file, in order. Throws what `reasonsIn` knows, or a `Failure` for a wrong header. */
+export class RowReader {
+  readonly #collection: Collection
+  readonly format: Format
+  readonly #keepsReadOnly: boolean
+  #columns: readonly Field[] | undefined
+  /** Read-only fields that the file has and the import leaves out. */
+  readonly leftOut = new Set<string>()
+
+  constructor(collection: Collection, format: Format, keepsReadOnly: boolean) {
+    this.#collection = collection
+    this.format = format
+    this.#keepsReadOnly = keepsReadOnly
+  }
+
+  /** Undefined for a record that is no row: the header, an empty line. */
+  read({ bytes, line }: RawRecord): Row | undefined {
+    if (!isUtf8(bytes)) throw new RowFault(['The row is not valid UTF-8.'])
+    const text = withoutLineEnd(bytes.toString('utf8'), line === 1)
+    if (this.format === 'csv') return this.#csvRow(text)
+    return text.trim() === '' ? undefined : this.#row(parseBodyText(text))
+  }
+
+  #csvRow(text: string): Row | undefined {
+    const columns = this.#columns
+    if (columns === undefined) {
+      this.#columns = this.#header(text)
+      return undefined
+    }
+    if (text === '' && columns.length > 1) return undefined
+    const cells = parseCsvRow(text)
+    if (cells.length !== columns.length) {
+      throw new RowFault([`The row has ${cells.length} cells; the header has ${columns.length}.`])
+    }
+    return this.#row(valuesOf(columns, cells))
+  }
+
+  #header(text: string): readonly Field[] {
+    const names = headerNames(text)
+    const fields = names.map(name => this.#column(name))
+    const repeated = names.find((name, at) => names.indexOf(name) !== at)
+    if (repeated !== undefined) throw new Failure(`The header names ${repeated} twice.`)
+    return fields
+  }
+
+  #column(name: string): Field {
+    const field = this.#collection.fields.get(name)
+    if (field && !field.internal) return field
+    const { message } = unwritableFault(name, this.#collection, 'create')
+    const hint = /[;\t]/.test(name) ? ' Columns are separated by commas.' : ''
+    throw new Failure(`The header: ${message}${hint}`)
+  }
+
+  #row(body: unknown): Row {
+    if (typeof body !== 'object' || body === null || Array.isArray(body)) {
+      throw new RowFault(['The row must be a JSON object with the fields of the item.'])
+    }
+    const given: Record<string, JsonValue> = {}
+    const readOnly: Record<string, JsonValue> = {}
+    for (const [name, value] of Object.entries(body)) {
+      const field = this.#collection.fields.get(name)
+      if (!field?.readOnly || field.internal) given[name] = value
+      else if (this.#keepsReadOnly) readOnly[name] = readOnlyValue(field, value)
+      else this.leftOut.add(name)
+    }
+    return { values: bodyValidator(this.#collection).create(given).values, readOnly }
+  }
+}
+
+function headerNames(text: string): readonly string[] {
+  try {
+    return parseCsvRow(text).map(cell => cell.text)
+  } catch (error) {
+    if (error instanceof CsvFault) throw new Failure(`The header: ${error.message}`)
+    throw error
+  }
+}
+
+function withoutLineEnd(text: string, isFirst: boolean): string {
+  const begin = isFirst && text.startsWith('\ufeff') ? 1 : 0
+  const end = text.endsWith('\r\n') ? 2 : text.endsWith('\n') ? 1 : 0
+  return text.slice(begin, text.length - end)
+}
+
+function valuesOf(columns: readonly Field[], cells: readonly Cell[]): Values {
+  const values: Record<string, JsonValue> = {}
+  columns.forEach((field, at) => {
+    const cell = cells[at]
+    if (cell === undefined) return
+    if (cell.text !== '' || cell.isQuoted) values[field.name] = cellValue(field, cell.text)
+    else if (field.optional) values[field.name] = null
+  })
+  return values
+}
+
+/** A text that the type does not take stays as it is: the validator says what it must be. */
+function cellValue({ name, type }: Field, text: string): JsonValue {
+  if (!type.isDocument) return type.fromText(text) ?? text
+  try {
+    return JSON.parse(text)
+  } catch {
+    throw new RowFault([`${name} must be JSON.`])
+  }
+}
+
+const isValid = new WeakMap<Field, (value: JsonValue) => boolean>()
+
+function readOnlyValue(field: Field, value: JsonValue): JsonValue {
+  if (value === null && field.optional) return null
+  const fits = isValid.get(field) ?? compile(field.type.schema)
+  isValid.set(field, fits as (value: JsonValue) => boolean)
+  if (fits(value)) return canonical(field, value)
+  throw new RowFault([`${field.name} has a value that does not fit the field.`])
+}
+
+function canonical({ name, type }: Field, value: JsonValue): JsonValue {
+  try {
+    return type.canonical(value)
+  } catch (error) {
+    if (error instanceof RangeError) throw new RowFault([`${name}: ${error.message}`])
+    throw error
+  }
+}

@@ -1,0 +1,154 @@
+/** One attempt to send a delivery: what is sent, as its owner may see it now, and what came back. */
+import { Cache, CacheBound } from '../../cache.ts'
+import { OutgoingError } from '../../outgoing/errors.ts'
+import type { Outgoing } from '../../outgoing/outgoing.ts'
+import type { Principal } from '../../principal.ts'
+import type { ChangeFeed, LoggedChange } from '../change-feed.ts'
+import type { Delivery, Webhook } from './delivery.ts'
+import { wants } from './directory.ts'
+import { excerptOf, maxExcerptBytes } from './excerpt.ts'
+import type { Show, WebhookOwners } from './owners.ts'
+import { parseRetryAfter } from './schedule.ts'
+import { signatureHeaders } from './signature.ts'
+
+/** From the look-up of the name to the end of the response. */
+const timeoutMs = 15_000
+
+/** What became of an attempt. */
+export type Outcome = Answered | Unanswered | Dropped
+
+/** `error`: why it failed, in words for the owner; null: a success. */
+interface Answered {
+  readonly kind: 'answered'
+  readonly status: number
+  readonly durationMs: number
+  readonly excerpt: string
+  readonly retryAfterMs: number | undefined
+  readonly error: string | null
+}
+
+interface Unanswered {
+  readonly kind: 'unanswered'
+  readonly durationMs: number
+  readonly error: string
+}
+
+/** Nothing was sent, and nothing will be. */
+interface Dropped {
+  readonly kind: 'dropped'
+  readonly error: string
+}
+
+export interface AttemptParts {
+  readonly log: Pick<ChangeFeed, 'after'>
+  readonly show: Show
+  readonly owners: Pick<WebhookOwners, 'principalOf' | 'secretsOf'>
+  readonly outgoing: Pick<Outgoing, 'request'>
+  readonly userAgent: string
+  /** In milliseconds since 1970. */
+  readonly now: () => number
+}
+
+/** In characters of the rows of changes: one event goes to many webhooks. */
+const maxCachedCharacters = 4_000_000
+
+/** Makes attempts. Fails only where the database does. */
+export function createAttempt(
+  parts: AttemptParts,
+): (delivery: Delivery, webhook: Webhook, signal: AbortSignal) => Promise<Outcome> {
+  const bodyOf = createBodies(parts)
+  return async (delivery, webhook, signal) => {
+    const body = await bodyOf(delivery, webhook)
+    if (typeof body !== 'string') return body
+    const secrets = await parts.owners.secretsOf(webhook)
+    if (secrets.length === 0) return noSecret
+    return send(parts, { url: webhook.url, id: delivery.messageId, body, secrets, signal })
+  }
+}
+
+const noSecret: Outcome = {
+  kind: 'unanswered',
+  durationMs: 0,
+  error: 'The webhook has no secret: rotate it.',
+}
+
+interface Message {
+  readonly url: string
+  readonly id: string
+  readonly body: string
+  readonly secrets: readonly string[]
+  readonly signal: AbortSignal
+}
+
+async function send({ outgoing, userAgent, now }: AttemptParts, message: Message): Promise<Outcome> {
+  const { url, id, body, secrets, signal } = message
+  const timestamp = Math.floor(now() / 1000)
+  const startedAt = performance.now()
+  const elapsed = () => Math.round(performance.now() - startedAt)
+  try {
+    const response = await outgoing.request({
+      url,
+      method: 'POST',
+      headers: {
+        'content-type': 'application/json',
+        'user-agent': userAgent,
+        ...signatureHeaders({ id, timestamp, body }, secrets),
+      },
+      body,
+      timeoutMs,
+      maxBodyBytes: maxExcerptBytes,
+      truncates: true,
+      signal,
+    })
+    const { status } = response
+    return {
+      kind: 'answered',
+      status,
+      durationMs: elapsed(),
+      excerpt: excerptOf(response.body),
+      retryAfterMs: parseRetryAfter(response.headers['retry-after'], now()),
+      error: errorOf(status),
+    }
+  } catch (error) {
+    if (!(error instanceof OutgoingError)) throw error
+    return { kind: 'unanswered', durationMs: elapsed(), error: error.message }
+  }
+}
+
+function errorOf(status: number): string | null {
+  if (status >= 200 && status < 300) return null
+  if (status >= 300 && status < 400) return `Answered with ${status}: redirects are not followed.`
+  return `Answered with ${status}.`
+}
+
+const dropped = (error: string): Dropped => ({ kind: 'dropped', error })
+
+/** Finds the body of a delivery by its owner's present rights. */
+function createBodies({ log, show, owners }: AttemptParts) {
+  const changes = new Cache<number, LoggedChange>(new CacheBound('webhook_events', maxCachedCharacters))
+  const find = async (event: number): Promise<LoggedChange | undefined> => {
+    const known = changes.get(event)
+    if (known) return known
+    const [change] = await log.after(event - 1, 1)
+    if (change?.event !== event) return undefined
+    changes.set(event, change, change.row.length)
+    return change
+  }
+  return async (delivery: Delivery, webhook: Webhook): Promise<string | Dropped> => {
+    const { event, userId } = delivery
+    if (event === null) return testBody(delivery, webhook)
+    const change = await find(event)
+    if (change === undefined) return dropped('The event is no longer kept.')
+    const principal: Principal | undefined = await owners.principalOf(webhook, userId)
+    if (principal === undefined) return dropped('The access with which the webhook was made has ended.')
+    const shown = await show(change, principal)
+    if (shown === null || !wants(webhook, change.collection, shown.type)) {
+      return dropped('The event may not be seen any more, or is not asked for any more.')
+    }
+    return userId === null ? shown.text : `${shown.text.slice(0, -1)},"user_id":${userId}}`
+  }
+}
+
+function testBody({ messageId, type, createdAt }: Delivery, { id }: Webhook): string {
+  return JSON.stringify({ id: messageId, type, created_at: createdAt, data: { webhook_id: id } })
+}

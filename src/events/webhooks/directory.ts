@@ -1,0 +1,125 @@
+/** All webhooks, as the sender last read them, with what it has changed since. */
+import type { LoggedChange } from '../change-feed.ts'
+import { coversType } from '../event-types.ts'
+import type { Webhook } from './delivery.ts'
+import type { PossibleTypes } from './owners.ts'
+
+/** What has become of webhooks since they were last read. */
+export interface DirectoryChanges {
+  /** Those that deliveries may be sent to from now on. */
+  readonly started: readonly Webhook[]
+  /** Those that are gone, not live any more, or have another URL. */
+  readonly stopped: readonly number[]
+}
+
+interface Groups {
+  readonly current: readonly Webhook[]
+  readonly behind: readonly Webhook[]
+  readonly stopping: readonly Webhook[]
+}
+
+function grouped(webhooks: Iterable<Webhook>): Groups {
+  const all = [...webhooks]
+  return {
+    current: all.filter(({ isLive, position }) => isLive && position === null),
+    behind: all.filter(({ isLive, position }) => isLive && position !== null),
+    stopping: all.filter(({ isLive, position }) => !isLive && position === null),
+  }
+}
+
+export class Directory {
+  readonly #possibleTypes: PossibleTypes
+  #webhooks = new Map<number, Webhook>()
+  /** By collection and types: the live webhooks that are as far as the sender. */
+  readonly #wanting = new Map<string, readonly Webhook[]>()
+  #groups: Groups | undefined
+
+  constructor(possibleTypes: PossibleTypes) {
+    this.#possibleTypes = possibleTypes
+  }
+
+  get(id: number): Webhook | undefined {
+    return this.#webhooks.get(id)
+  }
+
+  get all(): Iterable<Webhook> {
+    return this.#webhooks.values()
+  }
+
+  get size(): number {
+    return this.#webhooks.size
+  }
+
+  /** `webhooks`: in the order of ids. */
+  replace(webhooks: readonly Webhook[]): DirectoryChanges {
+    const before = this.#webhooks
+    this.#webhooks = new Map(webhooks.map(webhook => [webhook.id, webhook]))
+    this.#forget()
+    const isSame = ({ id, url }: Webhook, all: ReadonlyMap<number, Webhook>) => {
+      const other = all.get(id)
+      return other?.isLive === true && other.url === url
+    }
+    const live = (all: Iterable<Webhook>) => [...all].filter(({ isLive }) => isLive)
+    return {
+      started: live(webhooks).filter(webhook => !isSame(webhook, before)),
+      stopped: live(before.values())
+        .filter(webhook => !isSame(webhook, this.#webhooks))
+        .map(({ id }) => id),
+    }
+  }
+
+  /** What the sender has stored of a webhook. */
+  change(id: number, change: Partial<Pick<Webhook, 'position' | 'failingSince' | 'isLive'>>): void {
+    const webhook = this.#webhooks.get(id)
+    if (webhook === undefined) return
+    this.#webhooks.set(id, { ...webhook, ...change })
+    if ('position' in change || 'isLive' in change) this.#forget()
+  }
+
+  /** Whether some live webhook is as far as the sender. */
+  get hasCurrent(): boolean {
+    return this.#grouped.current.length > 0
+  }
+
+  /** The live webhooks that have a position of their own. */
+  get behind(): readonly Webhook[] {
+    return this.#grouped.behind
+  }
+
+  /** Those that are not live any more, and whose position is not stored yet. */
+  get stopping(): readonly Webhook[] {
+    return this.#grouped.stopping
+  }
+
+  get #grouped(): Groups {
+    this.#groups ??= grouped(this.#webhooks.values())
+    return this.#groups
+  }
+
+  #forget(): void {
+    this.#wanting.clear()
+    this.#groups = undefined
+  }
+
+  /** The live webhooks that are as far as the sender and may want a change, in the order of ids. */
+  wanting(change: LoggedChange): readonly Webhook[] {
+    const types = this.#possibleTypes(change)
+    const key = `${change.collection} ${types}`
+    const known = this.#wanting.get(key)
+    if (known) return known
+    const found = this.#grouped.current.filter(webhook => this.mayWant(webhook, change))
+    this.#wanting.set(key, found)
+    return found
+  }
+
+  /** Whether the change may be an event that the webhook wants, whoever sees it. */
+  mayWant(webhook: Webhook, change: LoggedChange): boolean {
+    return this.#possibleTypes(change).some(type => wants(webhook, change.collection, type))
+  }
+}
+
+/** Whether a webhook wants events of a type. */
+export function wants({ types, collections }: Webhook, collection: string, type: string): boolean {
+  if (collections !== null && !collections.includes(collection)) return false
+  return types.some(pattern => coversType(pattern, type))
+}

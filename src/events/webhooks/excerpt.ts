@@ -1,0 +1,20 @@
+/** What the delivery log keeps of a response. */
+
+/** In bytes of UTF-8. */
+export const maxExcerptBytes = 1000
+
+/** Control characters other than tab and line feed, and those that change the direction of the text around them. */
+const unsafe = /[\p{Cc}\u061C\u200E\u200F\u2028\u2029\u202A-\u202E\u2066-\u2069\uFEFF]/gu
+
+/** The beginning of a body as text that can be shown and stored: without control characters, bounded in size. */
+export function excerptOf(body: Buffer): string {
+  const text = new TextDecoder().decode(body.subarray(0, maxExcerptBytes))
+  const plain = text.replace(unsafe, found => (found === '\n' || found === '\t' ? found : ''))
+  return withinBytes(plain, maxExcerptBytes)
+}
+
+/** U+FFFD takes three bytes where the body had one. */
+function withinBytes(text: string, bytes: number): string {
+  const target = new Uint8Array(bytes)
+  return text.slice(0, new TextEncoder().encodeInto(text, target).read)
+}

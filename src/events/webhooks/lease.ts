@@ -1,0 +1,121 @@
+/**
+ * Which node sends. The holder renews a record; when the record has not changed for a while, another node takes it over.
+ * Every node measures that while by its own clock, from when it last saw a change, so clocks need not agree (Gray and
+ * Cheriton, Leases, 1989). A holder that has not renewed in time stops by itself before another may take over.
+ */
+import type { RecordKey, Records } from '../../records.ts'
+
+export const senderKind = 'WebhookSender'
+
+const key: RecordKey = { kind: senderKind, id: 'lease' }
+
+/** How often the holder renews, and the others look. */
+export const renewIntervalMs = 1500
+/** An unchanged record is taken over after this. */
+const takeOverMs = 6000
+/** From the beginning of the last renewal, the holder may rely on it for this long. */
+const reliedOnMs = 4500
+
+export type LeaseRecords = Pick<Records, 'get' | 'add' | 'swap'>
+
+export interface LeaseParts {
+  readonly records: LeaseRecords
+  /** Names this process and nobody else. */
+  readonly holder: string
+  /** In milliseconds, from any beginning; never set back. */
+  readonly elapsed: () => number
+}
+
+/** The record's payload. */
+interface Held {
+  /** Null: nobody. */
+  readonly holder: string | null
+  /** Grows with every new holder. */
+  readonly term: number
+  /** Grows with every renewal. */
+  readonly renewals: number
+}
+
+export class Lease {
+  readonly #parts: LeaseParts
+  /** The payload as this node wrote it; undefined: this node is not the holder. */
+  #own: string | undefined
+  #renewedAt = 0
+  #seen: { readonly payload: string; readonly since: number } | undefined
+
+  constructor(parts: LeaseParts) {
+    this.#parts = parts
+  }
+
+  get isHeld(): boolean {
+    return this.#own !== undefined && this.#parts.elapsed() - this.#renewedAt < reliedOnMs
+  }
+
+  /** Takes the lease where it is free. Returns the term, or undefined where another node has it. */
+  async take(): Promise<number | undefined> {
+    const { records, holder, elapsed } = this.#parts
+    const record = await records.get(key.kind, key.id)
+    const startedAt = elapsed()
+    if (record === undefined) {
+      const own = JSON.stringify({ holder, term: 1, renewals: 0 } satisfies Held)
+      return (await records.add({ ...key, payload: own, expiresAt: null }))
+        ? this.#take(own, 1, startedAt)
+        : undefined
+    }
+    const { payload } = record
+    const held: Held = JSON.parse(payload)
+    if (held.holder !== null && !this.#isSilent(payload)) return undefined
+    const term = held.term + 1
+    const own = JSON.stringify({ holder, term, renewals: 0 } satisfies Held)
+    return (await records.swap(key, payload, own)) ? this.#take(own, term, startedAt) : undefined
+  }
+
+  /** Returns whether this node still has it. Rejects while the database is away. */
+  async renew(): Promise<boolean> {
+    const own = this.#own
+    if (own === undefined) return false
+    const { records, elapsed } = this.#parts
+    const startedAt = elapsed()
+    const held: Held = JSON.parse(own)
+    const next = JSON.stringify({ ...held, renewals: held.renewals + 1 } satisfies Held)
+    if (await records.swap(key, own, next)) {
+      this.#own = next
+      this.#renewedAt = startedAt
+      return true
+    }
+    // A renewal whose answer was lost has been made all the same.
+    if ((await records.get(key.kind, key.id))?.payload === next) {
+      this.#own = next
+      this.#renewedAt = startedAt
+      return true
+    }
+    this.forget()
+    return false
+  }
+
+  /** Lets another node take it at once. */
+  async release(): Promise<void> {
+    const own = this.#own
+    if (own === undefined) return
+    this.forget()
+    const free = JSON.stringify({ ...(JSON.parse(own) as Held), holder: null } satisfies Held)
+    await this.#parts.records.swap(key, own, free)
+  }
+
+  forget(): void {
+    this.#own = undefined
+  }
+
+  #take(own: string, term: number, startedAt: number): number {
+    this.#own = own
+    this.#renewedAt = startedAt
+    this.#seen = undefined
+    return term
+  }
+
+  #isSilent(payload: string): boolean {
+    const now = this.#parts.elapsed()
+    if (this.#seen?.payload !== payload) this.#seen = { payload, since: now }
+    return now - this.#seen.since >= takeOverMs
+  }
+}

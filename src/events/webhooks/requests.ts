@@ -1,0 +1,94 @@
+/** Deliveries that an owner asks for. Whichever node sends finds the request in the database. */
+import { ApiError } from '../../errors.ts'
+import type { Run } from '../../plan/run.ts'
+import { itemShape, readItem } from '../../plan/system-plans.ts'
+import type { StepAnswer, Steps } from '../../plan/transaction.ts'
+import { system } from '../../principal.ts'
+import type { NewRecord, Records } from '../../records.ts'
+import type { Delivery } from './delivery.ts'
+import { newMessageId } from './enqueuer.ts'
+import { changeDelivery, newDelivery, readPendingDelivery } from './plans.ts'
+import type { Step } from './position.ts'
+
+const kind = 'WebhookRequest'
+/** A request that nobody has found is not needed any more: the next sender finds the delivery itself. */
+const keptMs = 3_600_000
+const pageLength = 100
+
+const testType = 'webhook.test'
+
+function requestRecord(deliveryId: number, now: number): NewRecord {
+  return { kind, id: String(deliveryId), payload: '{}', expiresAt: now + keptMs }
+}
+
+/** Sends a test to a webhook, also to one that is paused. Returns the id of the delivery. Throws NOT_FOUND. */
+export function requestTest(
+  run: Pick<Run, 'transaction'>,
+  webhookId: number,
+  now = Date.now(),
+): Promise<number> {
+  const create = newDelivery({
+    webhook_id: webhookId,
+    event_id: null,
+    type: testType,
+    collection: null,
+    item_id: null,
+    user_id: null,
+    message_id: newMessageId(),
+    due_at: new Date(now).toISOString(),
+  })
+  return run.transaction({
+    serial: undefined,
+    principal: system,
+    *steps(): Generator<Steps<Step>, number, StepAnswer> {
+      const answer = yield create
+      if (typeof answer !== 'object' || !('id' in answer)) throw new TypeError('a create answers with an id')
+      yield { kind: 'put', record: requestRecord(answer.id, now) }
+      return answer.id
+    },
+  })
+}
+
+const byId = itemShape('webhook_deliveries', ['webhook_id', 'status'])
+
+/**
+ * Sends a delivery once more, with the same `webhook-id`. One that is still pending is sent at once. Throws NOT_FOUND
+ * where the webhook has no such delivery.
+ */
+export async function requestRedelivery(
+  run: Run,
+  webhookId: number,
+  deliveryId: number,
+  now = Date.now(),
+): Promise<void> {
+  const row = await readItem<{ readonly webhook_id: number; readonly status: string }>(run, byId, deliveryId)
+  if (row?.webhook_id !== webhookId) throw new ApiError('NOT_FOUND')
+  const again = { status: 'pending', due_at: new Date(now).toISOString(), completed_at: null } as const
+  const change = changeDelivery(deliveryId, row.status === 'pending' ? again : { ...again, attempt: 0 })
+  await run.transaction({
+    serial: undefined,
+    principal: system,
+    *steps(): Generator<Steps<Step>, void, StepAnswer> {
+      yield change
+      yield { kind: 'put', record: requestRecord(deliveryId, now) }
+    },
+  })
+}
+
+/** Takes up the requests, and passes on the deliveries that are still pending. */
+export async function takeRequests(
+  run: Run,
+  records: Pick<Records, 'after' | 'delete'>,
+  take: (delivery: Delivery) => void,
+): Promise<void> {
+  for (let last = ''; ; ) {
+    const found = await records.after(kind, last, pageLength)
+    for (const { id } of found) {
+      const delivery = await readPendingDelivery(run, Number(id))
+      if (delivery) take(delivery)
+    }
+    await Promise.all(found.map(({ id }) => records.delete(kind, id)))
+    last = found.at(-1)?.id ?? ''
+    if (found.length < pageLength) return
+  }
+}

@@ -1,0 +1,136 @@
+/** Records what became of attempts, decides what is tried again, and which webhooks are paused. */
+import { ApiError } from '../../errors.ts'
+import type { Plan, WriteShape } from '../../plan/plan.ts'
+import type { Run } from '../../plan/run.ts'
+import { system } from '../../principal.ts'
+import type { Outcome } from './attempt.ts'
+import type { Delivery, Webhook } from './delivery.ts'
+import type { Directory } from './directory.ts'
+import type { PauseReason } from './owners.ts'
+import { changeDelivery, changeWebhook, type DeliveryChange } from './plans.ts'
+import { failingPeriodMs, maxRetryAfterMs, retryAt } from './schedule.ts'
+import type { Verdict } from './scheduler.ts'
+
+/** Of attempts, by what became of them. */
+export interface AttemptCounts {
+  succeeded: number
+  /** Failed, and to be tried again. */
+  retried: number
+  /** Failed for good. */
+  failed: number
+  dropped: number
+}
+
+export interface ResultsParts {
+  readonly run: Pick<Run, 'write'>
+  readonly directory: Pick<Directory, 'change' | 'get'>
+  /** Called once the failed attempt is recorded. */
+  readonly pause: (webhook: Webhook, reason: PauseReason) => void
+  /** A delivery is finished, whatever became of it. */
+  readonly onCompleted: (webhookId: number) => void
+  readonly counts: AttemptCounts
+  /** In milliseconds since 1970. */
+  readonly now: () => number
+  /** From 0 to below 1. */
+  readonly random: () => number
+}
+
+const gone = 410
+
+export class Results {
+  readonly #parts: ResultsParts
+
+  constructor(parts: ResultsParts) {
+    this.#parts = parts
+  }
+
+  /** Records an attempt. Rejects where the database is away: then the attempt counts as not made. */
+  async settle(delivery: Delivery, webhook: Webhook, outcome: Outcome): Promise<Verdict> {
+    const attempt = delivery.attempts + (outcome.kind === 'dropped' ? 0 : 1)
+    if (outcome.kind === 'dropped') return this.#complete(delivery, 'dropped', { error: outcome.error })
+    const change: DeliveryChange = {
+      attempt,
+      duration_ms: outcome.durationMs,
+      error: outcome.error,
+      response_status: outcome.kind === 'answered' ? outcome.status : null,
+      response_excerpt: outcome.kind === 'answered' ? outcome.excerpt : null,
+    }
+    if (outcome.error === null) return this.#succeed(delivery, webhook, change)
+    return this.#fail({ ...delivery, attempts: attempt }, webhook, outcome, change)
+  }
+
+  async #succeed(delivery: Delivery, webhook: Webhook, change: DeliveryChange): Promise<Verdict> {
+    const verdict = await this.#complete(delivery, 'succeeded', change)
+    await this.#setFailing(webhook, null)
+    return verdict
+  }
+
+  async #fail(
+    delivery: Delivery,
+    webhook: Webhook,
+    outcome: Exclude<Outcome, { kind: 'dropped' }>,
+    change: DeliveryChange,
+  ): Promise<Verdict> {
+    // A test is made once, and says nothing of other deliveries.
+    if (delivery.event === null) return this.#complete(delivery, 'failed', change)
+    const now = this.#parts.now()
+    const isGone = outcome.kind === 'answered' && outcome.status === gone
+    const retryAfterMs = outcome.kind === 'answered' ? outcome.retryAfterMs : undefined
+    const random = this.#parts.random()
+    const at = isGone ? undefined : retryAt({ failures: delivery.attempts, now, retryAfterMs, random })
+    const holdUntil = retryAfterMs === undefined ? undefined : now + Math.min(retryAfterMs, maxRetryAfterMs)
+    const verdict =
+      at === undefined
+        ? await this.#complete(delivery, 'failed', change)
+        : await this.#retry({ ...delivery, dueAt: at }, change)
+    await this.#judge(webhook, isGone, now)
+    return { ...verdict, holdUntil }
+  }
+
+  /** Pauses a webhook that is gone, or that has failed for too long. */
+  async #judge({ id }: Webhook, isGone: boolean, now: number): Promise<void> {
+    const webhook = this.#parts.directory.get(id)
+    if (webhook === undefined || !webhook.isLive) return
+    if (isGone) return this.#parts.pause(webhook, 'gone')
+    if (webhook.failingSince === null) return this.#setFailing(webhook, now)
+    if (now - webhook.failingSince >= failingPeriodMs) this.#parts.pause(webhook, 'failing')
+  }
+
+  async #retry(again: Delivery, change: DeliveryChange): Promise<Verdict> {
+    this.#parts.counts.retried++
+    const due_at = new Date(again.dueAt).toISOString()
+    const isThere = await this.#write(changeDelivery(again.id, { ...change, due_at }))
+    return { succeeded: false, again: isThere ? again : undefined }
+  }
+
+  async #complete(
+    { id, webhookId }: Delivery,
+    status: 'succeeded' | 'failed' | 'dropped',
+    change: DeliveryChange,
+  ): Promise<Verdict> {
+    const completed_at = new Date(this.#parts.now()).toISOString()
+    await this.#write(changeDelivery(id, { ...change, status, due_at: null, completed_at }))
+    this.#parts.counts[status]++
+    this.#parts.onCompleted(webhookId)
+    return { succeeded: status !== 'failed', again: undefined }
+  }
+
+  async #setFailing({ id }: Webhook, since: number | null): Promise<void> {
+    const { directory } = this.#parts
+    if ((directory.get(id)?.failingSince ?? null) === since) return
+    directory.change(id, { failingSince: since })
+    const failing_since = since === null ? null : new Date(since).toISOString()
+    await this.#write(changeWebhook(id, { failing_since }))
+  }
+
+  /** Returns whether the item is still there: a webhook takes its deliveries with it. */
+  async #write(plan: Plan<WriteShape>): Promise<boolean> {
+    try {
+      await this.#parts.run.write(plan, system)
+      return true
+    } catch (error) {
+      if (error instanceof ApiError && error.code === 'NOT_FOUND') return false
+      throw error
+    }
+  }
+}

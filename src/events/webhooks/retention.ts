@@ -1,0 +1,111 @@
+/** Removes deliveries that were completed long ago, and the oldest of a webhook that has very many; a few at a time. */
+
+import { totalOrder } from '../../plan/order.ts'
+import type { ListShape, Plan, WriteShape } from '../../plan/plan.ts'
+import type { Run } from '../../plan/run.ts'
+import { listShape, selected } from '../../plan/system-plans.ts'
+import { system } from '../../principal.ts'
+import { removeDelivery } from './plans.ts'
+
+const dayMs = 86_400_000
+const keptMs = 30 * dayMs
+/** Completed deliveries of one webhook. */
+const maxKept = 1000
+/** A webhook is looked at when it has completed so many more. */
+const trimEvery = 200
+const stepLength = 100
+/** From the end of one round over all deliveries to the next. */
+const roundIntervalMs = 3_600_000
+
+interface CompletedRow {
+  readonly id: number
+  readonly created_at: string
+  readonly completed_at: string | null
+}
+
+const [afterParam, limitParam] = [0, 1]
+
+/** Arguments: the id before, the limit. */
+const oldest: ListShape = {
+  ...listShape('webhook_deliveries', []),
+  window: { kind: 'cursor', after: [afterParam], limit: limitParam },
+  select: selected(['id', 'created_at', 'completed_at']),
+}
+
+/** The completed ones of a webhook, newest first. Arguments: the offset, the limit, the webhook, null or not. */
+const newestOfOne: ListShape = {
+  ...listShape('webhook_deliveries', ['id', 'created_at', 'completed_at'], {
+    kind: 'and',
+    filters: [
+      { kind: 'compare', field: 'webhook_id', operator: 'eq', param: 2 },
+      { kind: 'compare', field: 'completed_at', operator: 'null', param: 3 },
+    ],
+  }),
+  sort: totalOrder([{ field: 'id', descending: true }]),
+}
+
+interface RetentionParts {
+  readonly run: Pick<Run, 'list' | 'transaction'>
+  /** In milliseconds since 1970. */
+  readonly now: () => number
+}
+
+export class Retention {
+  readonly #parts: RetentionParts
+  readonly #completed = new Map<number, number>()
+  readonly #toTrim = new Set<number>()
+  #lastId = 0
+  #nextRoundAt = 0
+
+  constructor(parts: RetentionParts) {
+    this.#parts = parts
+  }
+
+  onCompleted(webhookId: number): void {
+    const count = (this.#completed.get(webhookId) ?? 0) + 1
+    this.#completed.set(webhookId, count % trimEvery)
+    if (count >= trimEvery) this.#toTrim.add(webhookId)
+  }
+
+  /** Removes a few. */
+  async step(): Promise<void> {
+    await this.#removeOld()
+    const [webhookId] = this.#toTrim
+    if (webhookId === undefined) return
+    const rows = await this.#read(newestOfOne, [maxKept, stepLength, webhookId, false])
+    if (rows.length < stepLength) this.#toTrim.delete(webhookId)
+    await this.#remove(rows)
+  }
+
+  async #removeOld(): Promise<void> {
+    const now = this.#parts.now()
+    if (now < this.#nextRoundAt) return
+    const rows = await this.#read(oldest, [this.#lastId, stepLength])
+    const before = new Date(now - keptMs).toISOString()
+    await this.#remove(rows.filter(({ completed_at }) => completed_at !== null && completed_at < before))
+    const last = rows.at(-1)
+    // Ids grow with time: what follows is younger.
+    if (last !== undefined && rows.length === stepLength && last.created_at < before) this.#lastId = last.id
+    else {
+      this.#lastId = 0
+      this.#nextRoundAt = now + roundIntervalMs
+    }
+  }
+
+  async #read(shape: ListShape, args: Plan['args']): Promise<readonly CompletedRow[]> {
+    const { text } = await this.#parts.run.list({ shape, args }, system)
+    return JSON.parse(text ?? '[]')
+  }
+
+  async #remove(rows: readonly CompletedRow[]): Promise<void> {
+    if (rows.length === 0) return
+    const plans = rows.map(({ id }): Plan<WriteShape> => removeDelivery(id))
+    await this.#parts.run.transaction({
+      serial: undefined,
+      principal: system,
+      *steps() {
+        for (const plan of plans) yield plan
+      },
+    })
+  }
+}

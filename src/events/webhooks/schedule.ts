@@ -1,0 +1,51 @@
+/** When a failed delivery is tried again, and when it is given up. */
+
+const secondMs = 1000
+const hourMs = 3_600_000
+
+const firstDelayMs = 5 * secondMs
+const delayFactor = 4
+const maxDelayMs = 12 * hourMs
+/** A delay is up to this share shorter or longer, so that deliveries that failed together do not come back together. */
+const jitter = 0.2
+/** With these delays the last attempt is about three days after the first: 67 hours in the middle. */
+const maxAttempts = 13
+/** `Retry-After` is heeded up to this. */
+export const maxRetryAfterMs = 24 * hourMs
+/** No delay is longer. */
+export const longestDelayMs = Math.max(maxRetryAfterMs, maxDelayMs * (1 + jitter))
+/** A webhook that fails for this long without a success in between is paused. */
+export const failingPeriodMs = 24 * hourMs
+
+/** In milliseconds; `failures`: how many attempts have failed, at least 1; `random`: from 0 to below 1. */
+export function retryDelayMs(failures: number, random: number): number {
+  const delay = Math.min(firstDelayMs * delayFactor ** (failures - 1), maxDelayMs)
+  return delay * (1 - jitter + 2 * jitter * random)
+}
+
+export interface FailedAttempt {
+  /** How many attempts have failed, this one included. */
+  readonly failures: number
+  /** In milliseconds since 1970. */
+  readonly now: number
+  /** How long the endpoint wants to be left alone, in milliseconds. */
+  readonly retryAfterMs: number | undefined
+  readonly random: number
+}
+
+/** When to try again, in milliseconds since 1970; undefined: never. */
+export function retryAt({ failures, now, retryAfterMs = 0, random }: FailedAttempt): number | undefined {
+  if (failures >= maxAttempts) return undefined
+  return now + Math.max(retryDelayMs(failures, random), Math.min(retryAfterMs, maxRetryAfterMs))
+}
+
+/** Reads a `Retry-After` (RFC 9110, 10.2.3), in milliseconds from `now`; undefined for what is none. */
+export function parseRetryAfter(text: string | undefined, now: number): number | undefined {
+  if (text === undefined) return undefined
+  if (/^\d{1,10}$/.test(text)) return Number(text) * secondMs
+  // Other forms than an HTTP date could be read as some date, too.
+  const date = /^[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} [\d:]{8} GMT$/.test(text)
+    ? Date.parse(text)
+    : Number.NaN
+  return Number.isNaN(date) ? undefined : Math.max(0, date - now)
+}

@@ -1,0 +1,274 @@
+/** What a node does while it is the one that sends. */
+import type { Outgoing } from '../../outgoing/outgoing.ts'
+import type { Run } from '../../plan/run.ts'
+import type { Records } from '../../records.ts'
+import type { ChangeFeed } from '../change-feed.ts'
+import { isTemporary } from '../outage.ts'
+import { createAttempt, type Outcome } from './attempt.ts'
+import type { Delivery, Webhook } from './delivery.ts'
+import { Directory } from './directory.ts'
+import { Enqueuer } from './enqueuer.ts'
+import type { PauseReason, PossibleTypes, Show, WebhookOwners } from './owners.ts'
+import { readPending, readWebhooks } from './plans.ts'
+import { Position } from './position.ts'
+import { takeRequests } from './requests.ts'
+import { type AttemptCounts, Results } from './results.ts'
+import { Retention } from './retention.ts'
+import { Scheduler, type Verdict } from './scheduler.ts'
+import type { Clock } from './timetable.ts'
+
+export interface SessionParts {
+  readonly run: Run
+  readonly records: Pick<Records, 'get' | 'add' | 'swap' | 'after' | 'delete'>
+  readonly log: ChangeFeed
+  readonly show: Show
+  readonly possibleTypes: PossibleTypes
+  readonly owners: WebhookOwners
+  readonly outgoing: Pick<Outgoing, 'request'>
+  readonly userAgent: string
+  readonly clock: Clock
+  /** From 0 to below 1. */
+  readonly random: () => number
+  /** Grows with every commit that may have changed webhooks. */
+  readonly version: () => number
+  readonly counts: AttemptCounts & { paused: number }
+  /** Keeps the events after a number from being pruned by age. */
+  readonly hold: (event: number) => Promise<void>
+  readonly onPaused: (webhook: Webhook, reason: PauseReason) => void
+  readonly onGap: (webhook: Webhook, from: number, to: number) => void
+  readonly onFault: (error: unknown) => void
+}
+
+export interface Holding {
+  readonly term: number
+  /** Whether this node may still send. */
+  readonly isHeld: () => boolean
+}
+
+/** How long after it has lost the lease a delivery is looked at again, should it get it back. */
+const notHeldDelayMs = 1000
+const requestIntervalMs = 300
+const holdIntervalMs = 10_000
+/** Webhooks are read again at most so often, and for at most this share of the time. */
+const minReloadIntervalMs = 250
+const maxReloadShare = 0.05
+
+const reasons: Readonly<Record<PauseReason, string>> = {
+  gone: 'The endpoint answered with 410 Gone.',
+  failing: 'No delivery has succeeded for 24 hours.',
+}
+
+export class Session {
+  readonly #parts: SessionParts
+  readonly #holding: Holding
+  readonly #directory: Directory
+  readonly #scheduler: Scheduler
+  readonly #results: Results
+  readonly #retention: Retention
+  readonly #attempt: ReturnType<typeof createAttempt>
+  readonly #abort = new AbortController()
+  readonly #pauses = new Map<number, PauseReason>()
+  #enqueuer: Enqueuer | undefined
+  #version = -1
+  #reloadAt = 0
+  #requestsAt = 0
+  #holdAt = 0
+  #held: number | undefined
+  /** The newest event when it was last looked at. */
+  #newest = 0
+
+  constructor(parts: SessionParts, holding: Holding) {
+    const { run, clock, onFault, counts, random } = parts
+    const { now } = clock
+    this.#parts = parts
+    this.#holding = holding
+    this.#directory = new Directory(parts.possibleTypes)
+    this.#attempt = createAttempt({ ...parts, now })
+    this.#retention = new Retention({ run, now })
+    this.#scheduler = new Scheduler({ clock, onFault, attempt: delivery => this.#attemptOne(delivery) })
+    this.#results = new Results({
+      run,
+      directory: this.#directory,
+      pause: ({ id }, reason) => void this.#pauses.set(id, reason),
+      onCompleted: id => this.#retention.onCompleted(id),
+      counts,
+      now,
+      random,
+    })
+  }
+
+  get webhooks(): number {
+    return this.#directory.size
+  }
+
+  /** Deliveries that wait in memory or are being attempted. */
+  get queued(): number {
+    return this.#scheduler.size
+  }
+
+  get inFlight(): number {
+    return this.#scheduler.inFlight
+  }
+
+  /** How many events have not become deliveries yet, about. */
+  get lag(): number {
+    return this.#enqueuer === undefined ? 0 : Math.max(0, this.#newest - this.#enqueuer.event)
+  }
+
+  /** Those that are not live. */
+  get stopped(): number {
+    return [...this.#directory.all].filter(({ isLive }) => !isLive).length
+  }
+
+  /**
+   * Does a part of what there is to do; returns whether more is left. After a failure, the next call begins with what
+   * the database has. Rejects with `NoLongerSender` where another node has begun to send.
+   */
+  async work(): Promise<boolean> {
+    const enqueuer = this.#enqueuer ?? (await this.#begin())
+    try {
+      await this.#reload()
+      await this.#takeRequests()
+      await this.#pause(enqueuer)
+      this.#newest = await this.#parts.log.last()
+      const hasMore = await enqueuer.work()
+      await this.#retention.step()
+      await this.#hold(enqueuer)
+      return hasMore || this.#pauses.size > 0
+    } catch (error) {
+      this.#enqueuer = undefined
+      throw error
+    }
+  }
+
+  /** Awaits the attempts under way for a time; those that are given up are made again by the next sender. */
+  async stop(timeoutMs: number): Promise<void> {
+    const cancel = this.#parts.clock.after(timeoutMs, () => this.#abort.abort())
+    await this.#scheduler.stop()
+    cancel()
+  }
+
+  /** Gives up what is under way. */
+  async drop(): Promise<void> {
+    this.#abort.abort()
+    await this.#scheduler.stop()
+  }
+
+  async #begin(): Promise<Enqueuer> {
+    const { run, records, log, clock } = this.#parts
+    const start = async () => log.last()
+    const position = await Position.take({ run, records }, this.#holding.term, start)
+    this.#version = -1
+    this.#reloadAt = 0
+    this.#directory.replace([])
+    await this.#reload()
+    await readPending(run, undefined, deliveries => {
+      for (const delivery of deliveries) this.#queue(delivery)
+    })
+    this.#enqueuer = new Enqueuer({
+      ...this.#parts,
+      position,
+      directory: this.#directory,
+      queue: this.#scheduler,
+      onEnqueued: delivery => this.#queue(delivery),
+      now: clock.now,
+    })
+    return this.#enqueuer
+  }
+
+  /** Reads the webhooks again, where some may have changed. */
+  async #reload(): Promise<void> {
+    const { run, version, clock } = this.#parts
+    if (version() === this.#version || clock.now() < this.#reloadAt) return
+    const isFirst = this.#version === -1
+    const startedAt = performance.now()
+    this.#version = version()
+    const { started, stopped } = this.#directory.replace(await readWebhooks(run))
+    const tookMs = performance.now() - startedAt
+    this.#reloadAt = clock.now() + Math.max(minReloadIntervalMs, tookMs / maxReloadShare)
+    for (const id of stopped) this.#scheduler.remove(id)
+    // At the beginning, the deliveries of all webhooks are read at once.
+    if (isFirst) return
+    for (const { id } of started) {
+      await readPending(run, id, deliveries => {
+        for (const delivery of deliveries) this.#queue(delivery)
+      })
+    }
+  }
+
+  async #takeRequests(): Promise<void> {
+    const { run, records, clock } = this.#parts
+    if (clock.now() < this.#requestsAt) return
+    this.#requestsAt = clock.now() + requestIntervalMs
+    await takeRequests(run, records, delivery => this.#queue(delivery))
+  }
+
+  /** Keeps the events that are not sent yet from being pruned by age. */
+  async #hold({ event }: Enqueuer): Promise<void> {
+    const { clock, hold } = this.#parts
+    if (clock.now() < this.#holdAt) return
+    this.#holdAt = clock.now() + holdIntervalMs
+    const lowest = this.#scheduler.lowestEvent()
+    const positions = [...this.#directory.all].flatMap(({ isEnabled, position }) =>
+      isEnabled && position !== null ? [position] : [],
+    )
+    const held = positions.reduce(
+      (one, other) => Math.min(one, other),
+      Math.min(event, (lowest ?? event + 1) - 1),
+    )
+    if (held !== this.#held) await hold(held)
+    this.#held = held
+  }
+
+  /** Tests are sent to any webhook, other deliveries to live ones. */
+  #maySend({ event }: Delivery, webhook: Webhook | undefined): webhook is Webhook {
+    return webhook !== undefined && (webhook.isLive || event === null)
+  }
+
+  #queue(delivery: Delivery): void {
+    const webhook = this.#directory.get(delivery.webhookId)
+    if (!this.#maySend(delivery, webhook)) return
+    this.#scheduler.add(delivery, URL.parse(webhook.url)?.host ?? webhook.url)
+  }
+
+  async #pause(enqueuer: Enqueuer): Promise<void> {
+    const { clock, counts, onPaused } = this.#parts
+    for (const [id, reason] of this.#pauses) {
+      const webhook = this.#directory.get(id)
+      if (webhook?.isLive === true) {
+        await enqueuer.pause(webhook, new Date(clock.now()).toISOString(), reasons[reason])
+        this.#scheduler.remove(id)
+        counts.paused++
+        onPaused(webhook, reason)
+      }
+      this.#pauses.delete(id)
+    }
+  }
+
+  async #attemptOne(delivery: Delivery): Promise<Verdict> {
+    const webhook = this.#directory.get(delivery.webhookId)
+    // It is in the database, and found there once it may be sent.
+    if (!this.#maySend(delivery, webhook)) return { succeeded: true, again: undefined }
+    if (!this.#mayRecord()) return this.#notNow(delivery)
+    const outcome = await this.#outcomeOf(delivery, webhook)
+    return this.#mayRecord() ? this.#results.settle(delivery, webhook, outcome) : this.#notNow(delivery)
+  }
+
+  async #outcomeOf(delivery: Delivery, webhook: Webhook): Promise<Outcome> {
+    try {
+      return await this.#attempt(delivery, webhook, this.#abort.signal)
+    } catch (error) {
+      if (isTemporary(error)) throw error
+      this.#parts.onFault(error)
+      return { kind: 'unanswered', durationMs: 0, error: 'The event could not be made into a message.' }
+    }
+  }
+
+  #mayRecord(): boolean {
+    return this.#holding.isHeld() && !this.#abort.signal.aborted
+  }
+
+  #notNow(delivery: Delivery): Verdict {
+    return { succeeded: false, again: { ...delivery, dueAt: this.#parts.clock.now() + notHeldDelayMs } }
+  }
+}

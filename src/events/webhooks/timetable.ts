@@ -1,0 +1,106 @@
+/** Calls at their times, with one timer for all of them. */
+
+/** The time, and timers. Tests give one of their own. */
+export interface Clock {
+  /** In milliseconds since 1970. */
+  now(): number
+  /** Returns what cancels it. */
+  after(delayMs: number, run: () => void): () => void
+}
+
+export const systemClock: Clock = {
+  now: Date.now,
+  after(delayMs, run) {
+    const timer = setTimeout(run, delayMs).unref()
+    return () => clearTimeout(timer)
+  },
+}
+
+/** A longer delay is waited for in parts, so that a clock that is set is noticed. Node's limit is 2^31 ms. */
+const maxTimerMs = 60_000
+
+interface Entry {
+  readonly at: number
+  readonly run: () => void
+}
+
+/** A binary heap; the earliest entry is first. */
+export class Timetable {
+  readonly #clock: Clock
+  readonly #entries: Entry[] = []
+  #timer: { readonly at: number; readonly cancel: () => void } | undefined
+  #isClosed = false
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
+
+  /** Calls `run` at a time, in milliseconds since 1970; never within this call. */
+  add(at: number, run: () => void): void {
+    if (this.#isClosed) return
+    const entries = this.#entries
+    let index = entries.length
+    const entry = { at, run }
+    while (index > 0) {
+      const parent = (index - 1) >> 1
+      const above = entries[parent]
+      if (above === undefined || above.at <= at) break
+      entries[index] = above
+      index = parent
+    }
+    entries[index] = entry
+    this.#arm()
+  }
+
+  /** Calls nothing any more. */
+  close(): void {
+    this.#isClosed = true
+    this.#entries.length = 0
+    this.#timer?.cancel()
+    this.#timer = undefined
+  }
+
+  #arm(): void {
+    const first = this.#entries[0]
+    if (first === undefined || this.#isClosed) return
+    if (this.#timer !== undefined && this.#timer.at <= first.at) return
+    this.#timer?.cancel()
+    const delayMs = Math.min(Math.max(first.at - this.#clock.now(), 0), maxTimerMs)
+    this.#timer = { at: first.at, cancel: this.#clock.after(delayMs, () => this.#callDue()) }
+  }
+
+  #callDue(): void {
+    this.#timer = undefined
+    const now = this.#clock.now()
+    const due: Entry[] = []
+    for (let first = this.#entries[0]; first !== undefined && first.at <= now; first = this.#entries[0]) {
+      due.push(first)
+      this.#removeFirst()
+    }
+    for (const { run } of due) run()
+    this.#arm()
+  }
+
+  #removeFirst(): void {
+    const entries = this.#entries
+    const last = entries.pop()
+    if (last === undefined || entries.length === 0) return
+    let index = 0
+    for (;;) {
+      const child = this.#smallerChild(index)
+      if (child === undefined || child.entry.at >= last.at) break
+      entries[index] = child.entry
+      index = child.index
+    }
+    entries[index] = last
+  }
+
+  #smallerChild(parent: number): { readonly index: number; readonly entry: Entry } | undefined {
+    const index = 2 * parent + 1
+    const [left, right] = [this.#entries[index], this.#entries[index + 1]]
+    if (left === undefined) return undefined
+    return right === undefined || left.at <= right.at
+      ? { index, entry: left }
+      : { index: index + 1, entry: right }
+  }
+}

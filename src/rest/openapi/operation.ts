@@ -1,0 +1,34 @@
+/** What operations of the OpenAPI document share. */
+import type { JsonSchema } from '../../model/fields/type.ts'
+import type { Document } from './names.ts'
+import { headers, responses } from './responses.ts'
+import { type Access, accessMembers } from './security.ts'
+
+export interface Described {
+  readonly id: string
+  readonly summary: string
+  /** What it does to which collections; first the collection that it belongs to. */
+  readonly accesses: readonly [Access, ...Access[]]
+  readonly signedIn?: boolean
+}
+
+/** The members that every operation on a collection has. */
+export function base(document: Document, { id, summary, accesses, signedIn }: Described): JsonSchema {
+  const [{ collection }] = accesses
+  return {
+    operationId: document.operationId(id),
+    summary,
+    tags: [collection.name],
+    ...accessMembers(document.model, accesses, signedIn),
+    ...(collection.deprecated && { deprecated: true }),
+  }
+}
+
+/** Of a GET that answers a conditional request. */
+export function readResponses(ok: JsonSchema, faults = [400, 401, 403, 404, 406, 429, 500, 503]): JsonSchema {
+  return {
+    200: ok,
+    304: { description: 'Nothing has changed.', headers: headers.read },
+    ...responses(...faults),
+  }
+}

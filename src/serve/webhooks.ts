@@ -1,0 +1,75 @@
+/** The actions of webhooks: `POST /api/v1/webhooks/{id}/{action}`. */
+import { setTimeout } from 'node:timers/promises'
+import {
+  enableWebhook,
+  requireRedeliverable,
+  rotateSecret,
+  type WebhookActionParts,
+} from '../auth/webhooks/actions.ts'
+import { requestRedelivery, requestTest } from '../events/webhooks/requests.ts'
+import type { Run } from '../plan/run.ts'
+import { itemShape, readItem } from '../plan/system-plans.ts'
+import type { ActionResult, ItemAction, ItemActions, PreparedAction } from '../rest/actions/action.ts'
+
+const webhooks = 'webhooks'
+const deliveries = 'webhook_deliveries'
+
+/** For what has its own transaction, and is harmless when it is done twice. */
+function done(result: ActionResult): PreparedAction {
+  return {
+    serial: undefined,
+    // biome-ignore lint/correctness/useYield: nothing is left to do
+    *steps() {
+      return result
+    },
+  }
+}
+
+export function webhookActions(parts: WebhookActionParts): ItemActions {
+  const { run } = parts
+  const rotate: ItemAction = async ({ id }, principal) => {
+    const rotated = await rotateSecret(parts, id, principal)
+    return {
+      serial: [webhooks],
+      *steps() {
+        const secret = yield* rotated()
+        return { collection: webhooks, id, revealed: { secret } }
+      },
+    }
+  }
+  const enable: ItemAction = async ({ id }, principal) => {
+    const enabled = await enableWebhook(parts, id, principal)
+    return {
+      serial: undefined,
+      *steps() {
+        yield* enabled()
+        return { collection: webhooks, id }
+      },
+    }
+  }
+  const test: ItemAction = async ({ id }) => {
+    const sent = await requestTest(run, id)
+    await attempted(run, sent)
+    return done({ collection: deliveries, id: sent })
+  }
+  const redeliver: ItemAction = async ({ id, nested = 0 }) => {
+    await requireRedeliverable(run, id, nested)
+    await requestRedelivery(run, id, nested)
+    return done({ collection: deliveries, id: nested })
+  }
+  return new Map([[webhooks, new Map(Object.entries({ rotate_secret: rotate, enable, test, redeliver }))]])
+}
+
+const statusById = itemShape(deliveries, ['status', 'attempt'])
+const pollIntervalMs = 100
+/** Most endpoints have answered by then. */
+const maxPolls = 50
+
+/** Waits until the first attempt is over, for five seconds at most. */
+async function attempted(run: Run, id: number): Promise<void> {
+  for (let polls = 0; polls < maxPolls; polls++) {
+    const found = await readItem<{ readonly status: string; readonly attempt: number }>(run, statusById, id)
+    if (found?.status !== 'pending' || found.attempt > 0) return
+    await setTimeout(pollIntervalMs)
+  }
+}

@@ -1,0 +1,110 @@
+/** A project with an empty database of either kind, and the commands in it. */
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { query, withPostgres } from '../../databases/postgres.ts'
+import { bin, type Ended, portico } from '../../processes/command.ts'
+import { inheritedEnvironment } from '../../processes/environment.ts'
+import { secretKey } from '../../setups/postgres.ts'
+
+const source = resolve(import.meta.dirname, '../../../src/index.ts')
+
+const modelText = `import { anyone, boolean, choice, collection, datetime, integer, json, model, number, relation, signedIn, string, text } from '${source}'
+export default model({
+  things: collection({
+    fields: {
+      name: string({ unique: true }),
+      note: text({ optional: true, max: 100000 }),
+      size: integer({ default: 3, max: 1000000 }),
+      weight: number({ optional: true }),
+      done: boolean({ default: false }),
+      kind: choice(['odd', 'even'], { optional: true }),
+      at: datetime({ optional: true }),
+      extra: json({ optional: true }),
+      pin: string({ optional: true, writeOnly: true }),
+      parent_id: relation('things', { optional: true, inverse: 'children' }),
+    },
+    access: { read: anyone, create: signedIn, update: signedIn },
+  }),
+})
+`
+
+export interface Project {
+  readonly folder: string
+  /** Of the database. */
+  readonly url: string
+  readonly environment: Readonly<Record<string, string>>
+  write(file: string, text: string | Buffer): void
+  portico(...words: string[]): Promise<Ended>
+  /** With this as standard input. */
+  piped(input: Iterable<string>, ...words: string[]): Promise<Ended>
+  rows(text: string): Promise<readonly Record<string, unknown>[]>
+}
+
+function projectIn(folder: string, url: string): Project {
+  const environment = { PORTICO_MODEL: 'model.ts', DATABASE_URL: url, PORTICO_SECRET_KEY: secretKey }
+  writeFileSync(join(folder, 'model.ts'), modelText)
+  return {
+    folder,
+    url,
+    environment,
+    write: (file, text) => writeFileSync(join(folder, file), text),
+    portico: (...words) => portico(words, { folder, environment }),
+    piped: (input, ...words) => piped(folder, environment, input, words),
+    async rows(text) {
+      if (url.startsWith('postgres')) return query(url, text)
+      const database = new DatabaseSync(join(folder, url), { readOnly: true })
+      try {
+        return database.prepare(text).all()
+      } finally {
+        database.close()
+      }
+    },
+  }
+}
+
+async function piped(
+  cwd: string,
+  environment: Project['environment'],
+  input: Iterable<string>,
+  words: readonly string[],
+): Promise<Ended> {
+  const child = spawn(process.execPath, ['--conditions=portico-source', bin, ...words], {
+    cwd,
+    env: { ...inheritedEnvironment, ...environment },
+  })
+  let out = ''
+  let err = ''
+  child.stdout.setEncoding('utf8').on('data', text => {
+    out += text
+  })
+  child.stderr.setEncoding('utf8').on('data', text => {
+    err += text
+  })
+  child.stdin.on('error', () => {})
+  const ended = new Promise<number | null>(done => child.once('close', done))
+  for (const text of input) {
+    if (!child.stdin.write(text)) await Promise.race([ended, once(child.stdin, 'drain')])
+  }
+  child.stdin.end()
+  return { code: await ended, out, err }
+}
+
+/** Runs `use` in a new project; `kind`: of its database. */
+export async function withProject(
+  kind: 'SQLite' | 'PostgreSQL',
+  use: (project: Project) => Promise<void>,
+): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), 'portico-transfer-'))
+  try {
+    if (kind === 'SQLite') await use(projectIn(folder, 'data.db'))
+    else await withPostgres(url => use(projectIn(folder, url)))
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+export const kinds = ['SQLite', 'PostgreSQL'] as const

@@ -1,0 +1,331 @@
+/** `portico export` and `portico import` on both databases, as whoever types them meets them. */
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { setTimeout as wait } from 'node:timers/promises'
+import { bin } from '../../processes/command.ts'
+import { inheritedEnvironment } from '../../processes/environment.ts'
+import { startProcess } from '../../processes/portico.ts'
+import { kinds, type Project, withProject } from './fixture.ts'
+
+const things = [
+  {
+    name: 'a "quoted", one',
+    note: '',
+    size: 1,
+    weight: 0.5,
+    done: true,
+    kind: 'odd',
+    at: '2026-01-02T03:04:05.678Z',
+    extra: { b: [1, 'x'] },
+  },
+  {
+    name: ' lines ',
+    note: 'two\r\nlines\n',
+    size: 2,
+    weight: null,
+    done: false,
+    kind: null,
+    at: null,
+    extra: 'text',
+  },
+  {
+    name: 'é',
+    note: null,
+    size: 3,
+    weight: -1e21,
+    done: false,
+    kind: 'even',
+    at: null,
+    extra: null,
+    parent_id: 1,
+  },
+]
+const ndjson = things.map(thing => `${JSON.stringify(thing)}\n`).join('')
+
+async function countOf({ rows }: Project): Promise<number> {
+  const [row] = await rows('SELECT count(*) AS "n", count(DISTINCT "name") AS "names" FROM "things"')
+  assert.equal(Number(row?.n), Number(row?.names))
+  return Number(row?.n)
+}
+
+for (const kind of kinds) {
+  const scenario = (name: string, use: (project: Project) => Promise<void>) =>
+    test(`${kind}: ${name}`, () => withProject(kind, use))
+
+  scenario('what was exported is imported elsewhere as it was, in both formats', async project => {
+    const { portico, write, folder } = project
+    write('things.ndjson', ndjson)
+    const imported = await portico('import', 'things', 'things.ndjson')
+    assert.deepEqual([imported.code, imported.out, imported.err], [0, '3 rows of things imported.\n', ''])
+    for (const file of ['out.csv', 'out.ndjson']) {
+      const exported = await portico('export', 'things', file)
+      assert.deepEqual([exported.code, exported.out], [0, ''], exported.err)
+      assert.equal(statSync(join(folder, file)).mode & 0o777, 0o600)
+      const again = ['import', 'things', file, '--keep-ids', '--database', `${file}.db`]
+      assert.equal((await portico(...again)).out, '3 rows of things imported.\n')
+      const there = await portico('export', 'things', '--format', 'ndjson', '--database', `${file}.db`)
+      const here = await portico('export', 'things', '--format', 'ndjson')
+      assert.equal(there.out, here.out, there.err)
+      const [, , third] = here.out
+        .trim()
+        .split('\n')
+        .map(line => JSON.parse(line))
+      assert.deepEqual([third.id, third.parent_id, third.weight, third.name], [3, 1, -1e21, 'é'])
+    }
+    assert.doesNotMatch(readFileSync(join(folder, 'out.csv'), 'utf8'), /pin/)
+    const there = await portico('export', 'things', 'out.csv')
+    assert.match(there.err, /^out\.csv is there already: --overwrite replaces it\.$/m)
+    assert.ok(!existsSync(join(folder, 'out.csv.part')))
+  })
+
+  scenario(
+    'an export has the fields, the items and the rights that were asked for',
+    async ({ portico, write }) => {
+      write('things.ndjson', ndjson)
+      await portico('import', 'things', 'things.ndjson')
+      await portico('users', 'create', '--email', 'ann@example.com')
+      const exported = await portico(
+        'export',
+        'things',
+        '--format',
+        'csv',
+        '--fields',
+        'name,id',
+        '--filter',
+        'size[gte]=2',
+      )
+      assert.equal(exported.out, 'name,id\r\n" lines ",2\r\né,3\r\n')
+      assert.equal(exported.err, 'Exported 2 rows of things.\n')
+      const users = await portico('export', 'users', '--format', 'ndjson', '--as', 'ann@example.com')
+      assert.deepEqual(Object.keys(JSON.parse(users.out)), ['id', 'name', 'email', 'role', 'created_at'])
+      const hidden = await portico('export', 'users', '--format', 'csv', '--fields', 'id,password_hash')
+      assert.match(
+        hidden.err,
+        /^--fields names password_hash, which is no field of users that can be exported/,
+      )
+      assert.equal(hidden.code, 2)
+    },
+  )
+
+  scenario('a dry run tells of every fault with its line, and changes nothing', async project => {
+    const { portico, write } = project
+    write('first.csv', 'name\ntaken\n')
+    await portico('import', 'things', 'first.csv')
+    write(
+      'bad.csv',
+      'name,size,parent_id,extra\ngood,1,,"{""a"":1}"\n"two\nlines",x,,\ntaken,1,,\nlost,1,99,\nshort,1\nlast,1,,{\n',
+    )
+    const { code, err } = await portico('import', 'things', 'bad.csv', '--dry-run')
+    assert.equal(code, 1)
+    assert.deepEqual(err.trim().split('\n'), [
+      '5 rows cannot be imported, 1 row can be imported. Nothing was changed.',
+      '  line 3: name must be a single line. size must be a whole number.',
+      '  line 5: name: Another item already has this value.',
+      '  line 6: parent_id: There is no such item in things.',
+      '  line 7: The row has 2 cells; the header has 4.',
+      '  line 8: extra must be JSON.',
+    ])
+    assert.equal(await countOf(project), 1)
+    const [event] = await project.rows('SELECT count(*) AS "n" FROM "_events"')
+    assert.equal(Number(event?.n), 1)
+  })
+
+  scenario('a row with a fault ends the import, which goes on there once it is corrected', async project => {
+    const { portico, write } = project
+    const rows = Array.from({ length: 1200 }, (_, at) => `row ${at},${at}`)
+    const text = (size: string) => `name,size\n${rows.with(700, `row 700,${size}`).join('\n')}\n`
+    write('rows.csv', text('many'))
+    const stopped = await portico('import', 'things', 'rows.csv')
+    assert.equal(stopped.code, 1)
+    assert.match(stopped.err, /^The import stops at line 702\. The 700 rows before it are imported\./)
+    assert.match(stopped.err, /^ {2}line 702: size must be a whole number/m)
+    assert.equal(await countOf(project), 700)
+    write('rows.csv', text('7'))
+    const done = await portico('import', 'things', 'rows.csv')
+    assert.match(done.err, /^The import goes on after 700 rows that are stored already\.$/m)
+    assert.equal(done.out, '1,200 rows of things imported.\n')
+    assert.equal(await countOf(project), 1200)
+    const again = await portico('import', 'things', 'rows.csv')
+    assert.match(again.out, /^The file was imported already: 1,200 rows\. --restart imports it once more\.$/m)
+    const restarted = await portico('import', 'things', 'rows.csv', '--restart', '--on-conflict', 'skip')
+    assert.equal(restarted.out, '0 rows of things imported, 1,200 rows left out because of a conflict.\n')
+    assert.equal(await countOf(project), 1200)
+  })
+
+  scenario('rows with faults are left out on request, and written with their reasons', async project => {
+    const { portico, write, folder } = project
+    write(
+      'rows.ndjson',
+      '{"name":"a"}\n{"name":"b","size":"x"}\nnot json\n\n{"name":"a"}\n{"name":"c"}\n{"name":"d","name":"e"}',
+    )
+    const skipped = ['--skip-invalid', '--rejects', 'rejected.ndjson']
+    const { code, out } = await portico('import', 'things', 'rows.ndjson', ...skipped)
+    assert.deepEqual([code, out], [0, '2 rows of things imported, 4 rows left out because of faults.\n'])
+    const rejected = readFileSync(join(folder, 'rejected.ndjson'), 'utf8')
+      .trim()
+      .split('\n')
+      .map(line => JSON.parse(line))
+    assert.deepEqual(rejected.map(one => one.line).toSorted(), [2, 3, 5, 7])
+    assert.deepEqual(
+      rejected.find(one => one.line === 5),
+      { line: 5, reasons: ['name: Another item already has this value.'], row: '{"name":"a"}' },
+    )
+  })
+
+  scenario('ids are taken on request, and later items get greater ones', async project => {
+    const { portico, write } = project
+    write('ids.csv', 'id,name,created_at\n7,seven,2020-01-01T00:00:00Z\n5000,last,2020-01-02T00:00:00Z\n')
+    const without = await portico('import', 'things', 'ids.csv', '--dry-run')
+    assert.match(
+      without.err,
+      /^id, created_at are read-only and are not taken from the file; --keep-ids takes them\.$/m,
+    )
+    assert.equal((await portico('import', 'things', 'ids.csv', '--keep-ids')).code, 0)
+    write('more.csv', 'name\nnext\n')
+    await portico('import', 'things', 'more.csv')
+    write('taken.csv', 'id,name\n7,other\n0,zero\n')
+    const taken = await portico('import', 'things', 'taken.csv', '--keep-ids', '--dry-run')
+    assert.match(
+      taken.err,
+      /^ {2}line 2: .*already.*\n {2}line 3: id has a value that does not fit the field\.$/m,
+    )
+    const rows = await project.rows('SELECT "id", "name" FROM "things" ORDER BY "id"')
+    assert.deepEqual(
+      rows.map(({ id, name }) => [Number(id), name]),
+      [
+        [7, 'seven'],
+        [5000, 'last'],
+        [5001, 'next'],
+      ],
+    )
+    const { out } = await portico(
+      'export',
+      'things',
+      '--format',
+      'csv',
+      '--fields',
+      'created_at',
+      '--filter',
+      'id=7',
+    )
+    assert.equal(out, 'created_at\r\n2020-01-01T00:00:00.000Z\r\n')
+  })
+
+  scenario('a killed import goes on where it was, from a file and from standard input', async project => {
+    const { portico, piped, write } = project
+    const lines = Array.from(
+      { length: 20_000 },
+      (_, at) => `{"name":"thing ${at}","note":"${'x'.repeat(100)}"}\n`,
+    )
+    write('many.ndjson', lines.join(''))
+    for (const file of ['many.ndjson', '-']) {
+      const before = file === '-' ? 20_000 : 0
+      const input = file === '-' ? lines.map(line => line.replace('thing', 'piped')) : []
+      await killed(project, file, input, before)
+      assert.ok((await countOf(project)) < before + 20_000)
+      const words = ['import', 'things', file, '--format', 'ndjson']
+      const { code, out, err } = file === '-' ? await piped(input, ...words) : await portico(...words)
+      assert.deepEqual([code, out], [0, '20,000 rows of things imported.\n'], err)
+      assert.match(err, /^The import goes on after [\d,]+ rows that are stored already/)
+      assert.equal(await countOf(project), before + 20_000)
+    }
+    const [events] = await project.rows('SELECT count(*) AS "n" FROM "_events"')
+    assert.equal(Number(events?.n), 40_000)
+  })
+
+  scenario('imports work beside a service, which tells its clients', async project => {
+    const { portico, write, folder, environment } = project
+    const service = await startProcess({ folder, environment })
+    try {
+      write('rows.csv', 'name\none\ntwo\n')
+      assert.equal((await portico('import', 'things', 'rows.csv')).code, 0)
+      const { json } = await service.call('/api/v1/things')
+      assert.equal(Array.isArray(json.data) && json.data.length, 2)
+    } finally {
+      await service.end()
+    }
+  })
+
+  scenario('two imports of one file at the same time import it once', async project => {
+    const { portico, write } = project
+    write('rows.ndjson', Array.from({ length: 3000 }, (_, at) => `{"size":${at},"name":"n${at}"}\n`).join(''))
+    const both = await Promise.all([1, 2].map(() => portico('import', 'things', 'rows.ndjson')))
+    assert.equal(await countOf(project), 3000)
+    assert.ok(
+      both.some(({ code }) => code === 0),
+      both.map(({ err }) => err).join(),
+    )
+  })
+}
+
+/** Kills an import once some of its rows are stored. */
+async function killed(
+  project: Project,
+  file: string,
+  input: readonly string[],
+  before: number,
+): Promise<void> {
+  const words = ['--conditions=portico-source', bin, 'import', 'things', file, '--format', 'ndjson']
+  const child = spawn(process.execPath, words, {
+    cwd: project.folder,
+    env: { ...inheritedEnvironment, ...project.environment },
+    stdio: ['pipe', 'inherit', 'inherit'],
+  })
+  child.stdin.on('error', () => {})
+  child.stdin.end(input.join(''))
+  const ended = once(child, 'close')
+  const hasBegun = async () => (await countOf(project).catch(() => 0)) > before
+  while (!(await hasBegun()) && child.exitCode === null) await wait(5)
+  child.kill('SIGKILL')
+  await ended
+}
+
+test('a file much larger than the heap is imported and exported', () =>
+  withProject('SQLite', async project => {
+    const environment = { ...project.environment, NODE_OPTIONS: '--max-old-space-size=64' }
+    const small = { ...project, environment }
+    const note = 'x'.repeat(90_000)
+    function* rows() {
+      for (let at = 0; at < 2000; at += 1) yield `{"name":"thing ${at}","note":"${note}"}\n`
+    }
+    const child = await small.piped(rows(), 'import', 'things', '--format', 'ndjson')
+    assert.equal(child.out, '2,000 rows of things imported.\n', child.err)
+    const exported = await small.portico('export', 'things', 'all.csv')
+    assert.equal(exported.err, 'Exported 2,000 rows of things.\n')
+    assert.ok(statSync(join(project.folder, 'all.csv')).size > 150_000_000)
+  }))
+
+test('what is written wrongly is one sentence', () =>
+  withProject('SQLite', async ({ portico, write }) => {
+    write('wrong.csv', 'name,nam\n')
+    write('twice.csv', 'name,name\n')
+    write('other.csv', 'name;size\n')
+    const faults: readonly (readonly [words: string[], code: number, message: RegExp])[] = [
+      [['import', 'things'], 2, /^Standard input and output have no ending/],
+      [['import', 'thing', 'x.csv'], 1, /^There is no file x\.csv/],
+      [['import', 'thing', 'wrong.csv'], 2, /^The model has no collection thing\. Did you mean `?things/],
+      [['import', 'things', 'wrong.csv'], 1, /^The header: There is no field nam\. Did you mean `?name/],
+      [['import', 'things', 'twice.csv'], 1, /^The header names name twice/],
+      [['import', 'things', 'other.csv'], 1, /Columns are separated by commas/],
+      [['import', 'things', 'wrong.csv', '--format', 'xml'], 2, /^--format is csv or ndjson, not xml/],
+      [['import', 'api_keys', 'wrong.csv'], 2, /^api_keys cannot be imported/],
+      [['import', 'things', 'wrong.csv', '--rejects', 'x'], 2, /^--rejects goes with --skip-invalid/],
+      [['import', 'things', 'wrong.csv', '--on-conflict', 'x'], 2, /^--on-conflict takes only skip/],
+      [['import', 'things', 'wrong.csv', '--keep-ids', '--as', 'a@b.c'], 2, /^--keep-ids and --as exclude/],
+      [['import', 'things', 'wrong.csv', '--as', 'a@b.c'], 1, /^No user has the e-mail address a@b\.c/],
+      [['import', 'things', 'a.csv', 'b.csv'], 2, /portico import <collection> \[file\] \[options\]/],
+      [['export', 'things', 'x.csv', '--filter', 'sort=id'], 2, /is no filter/],
+      [['export', 'things', 'x.csv', '--filter', 'nam=1'], 1, /"nam" is not known/],
+      [['export', 'things', 'nowhere/x.csv'], 1, /^The export cannot be written/],
+    ]
+    for (const [words, code, message] of faults) {
+      const ended = await portico(...words)
+      assert.match(ended.err, message)
+      assert.equal(ended.code, code, `${words}: ${ended.err}`)
+      assert.doesNotMatch(ended.err, /\n {4}at /)
+    }
+  }))

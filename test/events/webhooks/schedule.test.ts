@@ -1,0 +1,92 @@
+/** Retries: how long they wait, when they end, and what an endpoint may ask for. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import {
+  longestDelayMs,
+  parseRetryAfter,
+  retryAt,
+  retryDelayMs,
+} from '../../../src/events/webhooks/schedule.ts'
+import { Timetable } from '../../../src/events/webhooks/timetable.ts'
+import { fakeClock } from './clock.ts'
+
+const second = 1000
+const hour = 3600 * second
+const start = Date.UTC(2026, 0, 1)
+
+test('delays grow by four up to twelve hours, a fifth shorter or longer', () => {
+  const middle = Array.from({ length: 9 }, (_, index) => retryDelayMs(index + 1, 0.5) / second)
+  assert.deepEqual(middle, [5, 20, 80, 320, 1280, 5120, 20_480, 43_200, 43_200])
+  assert.equal(retryDelayMs(1, 0), 4 * second)
+  assert.equal(Math.round(retryDelayMs(1, 1)), 6 * second)
+  assert.ok(retryDelayMs(1000, 0.999) <= longestDelayMs)
+})
+
+test('a delivery is retried for three days', () => {
+  let now = start
+  let failures = 0
+  for (;;) {
+    failures++
+    const at = retryAt({ failures, now, retryAfterMs: undefined, random: 0.5 })
+    if (at === undefined) break
+    assert.ok(at > now)
+    now = at
+  }
+  assert.ok(now - start <= 72 * hour)
+  assert.ok(now - start > 60 * hour)
+  assert.equal(failures, 13)
+})
+
+test('an endpoint may ask for a later attempt, of at most a day, and for no earlier one', () => {
+  const at = (retryAfterMs: number) => retryAt({ failures: 2, now: start, retryAfterMs, random: 0.5 })
+  assert.equal(at(second), start + 20 * second)
+  assert.equal(at(hour), start + hour)
+  assert.equal(at(1e15), start + 24 * hour)
+})
+
+test('Retry-After is seconds or an HTTP date (RFC 9110, 10.2.3)', () => {
+  assert.equal(parseRetryAfter('120', start), 120 * second)
+  assert.equal(parseRetryAfter('Thu, 01 Jan 2026 00:01:00 GMT', start), 60 * second)
+  assert.equal(parseRetryAfter('Thu, 01 Jan 2025 00:01:00 GMT', start), 0)
+  for (const none of [
+    undefined,
+    '',
+    '-1',
+    '1.5',
+    'tomorrow',
+    '2026-01-02',
+    '99999999999999',
+    'Xxx, 99 Yyy 2026 00:00:00 GMT',
+  ]) {
+    assert.equal(parseRetryAfter(none, start), undefined, String(none))
+  }
+})
+
+test('the timetable calls in the order of times, whichever order they came in', async () => {
+  const clock = fakeClock()
+  const timetable = new Timetable(clock)
+  const called: number[] = []
+  const delays = Array.from({ length: 200 }, (_, index) => ((index * 7919) % 200) * 1000)
+  for (const delay of delays) timetable.add(clock.now() + delay, () => called.push(delay))
+  assert.deepEqual(called, [])
+  await clock.advance(200_000)
+  assert.deepEqual(
+    called,
+    [...delays].sort((one, other) => one - other),
+  )
+})
+
+test('times days ahead are kept, and a closed timetable calls nothing', async () => {
+  const clock = fakeClock()
+  const timetable = new Timetable(clock)
+  let calls = 0
+  timetable.add(clock.now() + 72 * hour, () => calls++)
+  await clock.advance(72 * hour - 1)
+  assert.equal(calls, 0)
+  await clock.advance(1)
+  assert.equal(calls, 1)
+  timetable.add(clock.now() + 1, () => calls++)
+  timetable.close()
+  await clock.advance(hour)
+  assert.equal(calls, 1)
+})

@@ -1,0 +1,212 @@
+/** Which delivery is attempted when: order within an item, turns between webhooks and hosts, bounds, retries. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Delivery } from '../../../src/events/webhooks/delivery.ts'
+import { Scheduler, type Verdict } from '../../../src/events/webhooks/scheduler.ts'
+import { fakeClock, settled } from './clock.ts'
+
+const done: Verdict = { succeeded: true, again: undefined }
+
+function fixture(limits = {}) {
+  const clock = fakeClock()
+  /** Attempts that have begun and not ended, by the delivery's id. */
+  const open = new Map<number, (verdict: Verdict) => void>()
+  const begun: number[] = []
+  const faults: unknown[] = []
+  const deliveries = new Map<number, Delivery>()
+  const scheduler = new Scheduler({
+    clock,
+    limits,
+    onFault: error => faults.push(error),
+    attempt({ id }) {
+      begun.push(id)
+      return new Promise(resolve => open.set(id, resolve))
+    },
+  })
+  let ids = 0
+  const add = (given: Partial<Delivery> & { readonly host?: string } = {}): number => {
+    const { host = `host${given.webhookId ?? 1}`, ...rest } = given
+    const id = rest.id ?? ++ids
+    const delivery: Delivery = {
+      id,
+      webhookId: 1,
+      userId: null,
+      messageId: `msg_${id}`,
+      event: id,
+      type: 'post.created',
+      itemKey: `posts/${id}`,
+      attempts: 0,
+      dueAt: clock.now(),
+      createdAt: '2026-01-01T00:00:00.000Z',
+      ...rest,
+    }
+    deliveries.set(id, delivery)
+    scheduler.add(delivery, host)
+    return id
+  }
+  const end = async (id: number, verdict: Verdict = done) => {
+    const resolve = open.get(id)
+    assert.ok(resolve, `delivery ${id} is not being attempted`)
+    open.delete(id)
+    resolve(verdict)
+    await settled()
+  }
+  const retry = (id: number, delayMs: number): Verdict => {
+    const delivery = deliveries.get(id)
+    assert.ok(delivery)
+    return { succeeded: false, again: { ...delivery, dueAt: clock.now() + delayMs } }
+  }
+  return { clock, scheduler, add, end, retry, open, begun, faults }
+}
+
+test('deliveries of one item keep their order; others go on', async () => {
+  const { clock, add, end, retry, begun } = fixture()
+  const [first, second, other] = [add({ itemKey: 'a' }), add({ itemKey: 'a' }), add({ itemKey: 'b' })]
+  assert.deepEqual(begun, [first, other])
+  await end(first, retry(first, 10_000))
+  await end(other)
+  const third = add({ itemKey: 'b' })
+  assert.deepEqual(begun, [first, other, third])
+  await end(third)
+  await clock.advance(9999)
+  assert.deepEqual(begun, [first, other, third])
+  await clock.advance(1)
+  assert.deepEqual(begun, [first, other, third, first])
+  await end(first)
+  assert.deepEqual(begun, [first, other, third, first, second])
+})
+
+test('an earlier event of an item that is delivered once more comes before those that wait, not into an attempt', async () => {
+  const { add, end, begun } = fixture()
+  add({ id: 7, itemKey: 'a', event: 70 })
+  add({ id: 8, itemKey: 'a', event: 80 })
+  add({ id: 5, itemKey: 'a', event: 50 })
+  await end(7)
+  await end(5)
+  assert.deepEqual(begun, [7, 5, 8])
+})
+
+test('a delivery that is added twice is attempted once', async () => {
+  const { scheduler, add, end, begun } = fixture()
+  add({ id: 1 })
+  add({ id: 1 })
+  assert.equal(scheduler.size, 1)
+  await end(1)
+  assert.deepEqual([begun, scheduler.size], [[1], 0])
+})
+
+test('webhooks of one host take turns, within the bound of the host', async () => {
+  const { add, end, begun } = fixture({ maxPerHost: 2, maxPerWebhook: 4 })
+  for (const id of [11, 12, 13]) add({ id, webhookId: 1, host: 'one' })
+  for (const id of [21, 22, 23]) add({ id, webhookId: 2, host: 'one' })
+  assert.deepEqual(begun, [11, 12])
+  for (const id of [11, 12]) await end(id)
+  assert.equal(begun.length, 4)
+  // The second webhook came later, and has had a turn by now.
+  assert.ok(begun.some(id => id > 20))
+  for (const id of begun.slice(2)) await end(id)
+  for (const id of begun.slice(4)) await end(id)
+  assert.deepEqual([...begun].sort(), [11, 12, 13, 21, 22, 23])
+})
+
+test('endpoints that never answer keep nobody else waiting', async () => {
+  const { clock, scheduler, add, end, begun } = fixture({ maxInFlight: 4 })
+  for (let webhookId = 1; webhookId <= 20; webhookId++) {
+    for (let times = 0; times < 3; times++) add({ webhookId })
+  }
+  // As many as there may be hang; a moment later they count among the slow ones, and others have their turn.
+  await clock.advance(2000)
+  for (let rounds = 0; rounds < 20; rounds++) await clock.advance(2000)
+  const before = begun.length
+  const quick = add({ webhookId: 99 })
+  assert.deepEqual(begun.slice(before), [quick])
+  await end(quick)
+  const next = add({ webhookId: 99 })
+  assert.equal(begun.at(-1), next)
+  // Webhooks that are known to be slow wait for each other.
+  assert.ok(scheduler.inFlight <= 20 * 4)
+})
+
+test('a webhook that fails has one attempt at a time, and as many as others after a success', async () => {
+  const { clock, add, end, retry, open } = fixture()
+  const failing = add()
+  await end(failing, retry(failing, 60_000))
+  for (let times = 0; times < 5; times++) add()
+  assert.equal(open.size, 1)
+  const [probe] = open.keys()
+  assert.ok(probe)
+  await end(probe)
+  assert.equal(open.size, 4)
+  await clock.advance(60_000)
+  assert.ok(!open.has(failing))
+})
+
+test('a webhook that asks for time is left alone until then', async () => {
+  const { clock, add, end, begun } = fixture()
+  const first = add()
+  await end(first, { succeeded: false, again: undefined, holdUntil: clock.now() + 60_000 })
+  const second = add()
+  await clock.advance(59_999)
+  assert.deepEqual(begun, [first])
+  await clock.advance(1)
+  assert.deepEqual(begun, [first, second])
+})
+
+test('an attempt that cannot be recorded is made again', async () => {
+  const clock = fakeClock()
+  const faults: unknown[] = []
+  let attempts = 0
+  const scheduler = new Scheduler({
+    clock,
+    onFault: error => faults.push(error),
+    attempt: async () => {
+      attempts++
+      if (attempts === 1) throw new Error('the database is away')
+      return done
+    },
+  })
+  const delivery = { id: 1, webhookId: 1, userId: null, messageId: 'msg_1', event: 1, type: 'post.created' }
+  const rest = { itemKey: 'a', attempts: 0, dueAt: 0, createdAt: '2026-01-01T00:00:00.000Z' }
+  scheduler.add({ ...delivery, ...rest }, 'host')
+  await settled()
+  assert.deepEqual([attempts, faults.length, scheduler.size], [1, 1, 1])
+  await clock.advance(5000)
+  assert.deepEqual([attempts, faults.length, scheduler.size], [2, 1, 0])
+})
+
+test('what waits of a removed webhook is dropped, and what is under way is not made again', async () => {
+  const { clock, scheduler, add, end, retry, begun } = fixture({ maxPerWebhook: 1 })
+  const first = add()
+  add()
+  scheduler.remove(1)
+  assert.equal(scheduler.size, 0)
+  await end(first, retry(first, 1000))
+  await clock.advance(100_000)
+  assert.deepEqual([begun, scheduler.size], [[first], 0])
+})
+
+test('after the stop nothing begins, and what is under way is awaited', async () => {
+  const { scheduler, add, end, begun } = fixture()
+  const first = add()
+  let isStopped = false
+  const stopped = scheduler.stop().then(() => {
+    isStopped = true
+  })
+  add()
+  await settled()
+  assert.equal(isStopped, false)
+  await end(first)
+  await stopped
+  assert.deepEqual(begun, [first])
+})
+
+test('the lowest event that is not yet sent', async () => {
+  const { scheduler, add, end } = fixture()
+  assert.equal(scheduler.lowestEvent(), undefined)
+  add({ id: 1, event: 8, itemKey: 'a' })
+  add({ id: 2, event: 5, itemKey: 'b', webhookId: 2 })
+  add({ id: 3, event: null, itemKey: 'c' })
+  assert.equal(scheduler.lowestEvent(), 5)
+  await end(2)
+  assert.equal(scheduler.lowestEvent(), 8)
+})

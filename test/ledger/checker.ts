@@ -1,0 +1,166 @@
+/** What listeners of events heard, compared with what was written. */
+
+export type Kind = 'created' | 'updated' | 'deleted'
+
+/** An event of `entries`. */
+export interface EntryEvent {
+  readonly id: number
+  readonly kind: Kind
+  readonly item: number
+  /** What the item holds; of a deletion, what it held. */
+  readonly version: number
+}
+
+/** The place of an event in the history of its item: 0, 1, 2 … */
+export function stepOf({ kind, version }: Pick<EntryEvent, 'kind' | 'version'>): number {
+  return kind === 'deleted' ? version + 1 : version
+}
+
+function shown({ id, kind, item, version }: EntryEvent): string {
+  return `event ${id} (item ${item} ${kind}, version ${version})`
+}
+
+const maxFaults = 20
+
+/** The first faults of one kind, and how many there are. */
+export class Faults {
+  readonly #listed: string[] = []
+  count = 0
+
+  add(text: string): void {
+    this.count += 1
+    if (this.#listed.length < maxFaults) this.#listed.push(text)
+  }
+
+  get listed(): readonly string[] {
+    return this.#listed
+  }
+}
+
+/** Numbers above 0 by index; a Map of as many would take five times the memory. */
+class Numbers {
+  #values = new Float64Array(1024)
+
+  /** 0 where there is none. */
+  get(index: number): number {
+    return this.#values[index] ?? 0
+  }
+
+  set(index: number, value: number): void {
+    if (index >= this.#values.length) {
+      const larger = new Float64Array(Math.max(index + 1, this.#values.length * 2))
+      larger.set(this.#values)
+      this.#values = larger
+    }
+    this.#values[index] = value
+  }
+
+  /** The index and the value of each. */
+  *entries(): Generator<readonly [number, number]> {
+    for (const [index, value] of this.#values.entries()) if (value > 0) yield [index, value]
+  }
+}
+
+/** The events that one listener heard; its memory does not grow with what is repeated. */
+export class Heard {
+  readonly name: string
+  /** The kinds that it asked for. */
+  readonly kinds: readonly Kind[]
+  readonly faults = new Faults()
+  /** Events that came again with the same id. */
+  repeated = 0
+  /** Of different events. */
+  count = 0
+  /** The greatest id. */
+  last = 0
+  /** By the event's id. */
+  readonly #contents = new Numbers()
+  /** By item: how many steps of its history are behind it. */
+  readonly #steps = new Numbers()
+
+  constructor(name: string, kinds: readonly Kind[]) {
+    this.name = name
+    this.kinds = kinds
+  }
+
+  /** In the order in which they arrive. */
+  hear(event: EntryEvent): void {
+    const content = contentOf(event)
+    const known = this.#contents.get(event.id)
+    if (known > 0) {
+      if (known !== content) this.#fault(`${shown(event)} had another content before`)
+      this.repeated += 1
+      return
+    }
+    this.#contents.set(event.id, content)
+    this.count += 1
+    this.last = Math.max(this.last, event.id)
+    if (!this.kinds.includes(event.kind)) this.#fault(`${shown(event)} was not asked for`)
+    const step = stepOf(event)
+    const behind = this.#steps.get(event.item)
+    if (step < behind) this.#fault(`${shown(event)} came after step ${behind - 1} of its item`)
+    this.#steps.set(event.item, Math.max(step + 1, behind))
+  }
+
+  /** Whether every one of these was heard that it asked for. */
+  isComplete(log: readonly EntryEvent[]): boolean {
+    return this.count >= log.length || this.#missing(log).length === 0
+  }
+
+  /** The faults of all that it heard, compared with the whole log. */
+  compare(log: readonly EntryEvent[]): Faults {
+    for (const event of this.#missing(log)) this.#fault(`${shown(event)} was never heard`)
+    const real = new Map(log.map(event => [event.id, contentOf(event)]))
+    for (const [id, content] of this.#contents.entries()) {
+      if (real.get(id) !== content) this.#fault(`event ${id} is not like that in the log`)
+    }
+    return this.faults
+  }
+
+  #missing(log: readonly EntryEvent[]): readonly EntryEvent[] {
+    return log.filter(event => this.kinds.includes(event.kind) && this.#contents.get(event.id) === 0)
+  }
+
+  #fault(text: string): void {
+    this.faults.add(`${this.name}: ${text}`)
+  }
+}
+
+const maxSteps = 2 ** 20
+
+/** Above 0, and exact for items below 2^31. */
+function contentOf(event: EntryEvent): number {
+  const kind = ['created', 'updated', 'deleted'].indexOf(event.kind)
+  return (event.item * maxSteps + event.version) * 3 + kind + 1
+}
+
+/** An acknowledged write. */
+export type Written = Omit<EntryEvent, 'id'>
+
+/** The faults of the log itself: every acknowledged write has one event, there is no other, and each item's are in order. */
+export function compareLog(log: readonly EntryEvent[], written: readonly Written[]): Faults {
+  const faults = new Faults()
+  const wanted = new Map<number, number>()
+  for (const write of written) {
+    const content = contentOf({ ...write, id: 0 })
+    wanted.set(content, (wanted.get(content) ?? 0) + 1)
+  }
+  const items = new Map<number, number>()
+  for (const event of log) {
+    const content = contentOf(event)
+    const left = wanted.get(content) ?? 0
+    if (left === 0)
+      faults.add(`${shown(event)} is of no acknowledged write, or of one that has an event already`)
+    wanted.set(content, left - 1)
+    const next = items.get(event.item) ?? 0
+    if (stepOf(event) !== next) faults.add(`${shown(event)} is where step ${next} of its item belongs`)
+    items.set(event.item, next + 1)
+  }
+  for (const write of written) {
+    const content = contentOf({ ...write, id: 0 })
+    if ((wanted.get(content) ?? 0) <= 0) continue
+    faults.add(`item ${write.item} ${write.kind}, version ${write.version}, has no event`)
+    wanted.set(content, 0)
+  }
+  return faults
+}

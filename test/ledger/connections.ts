@@ -1,0 +1,193 @@
+/** How listeners read events: over connections that can be cut off, and from which they resume by themselves. */
+import { Agent, type IncomingMessage, request } from 'node:http'
+import { setTimeout as wait } from 'node:timers/promises'
+import { WebSocket } from 'ws'
+import type { EntryEvent, Heard, Kind } from './checker.ts'
+
+export interface Listener {
+  readonly heard: Heard
+  /** Breaks the connection, if there is one now; the listener resumes on another one. */
+  cut(): void
+  /** Breaks it for good. */
+  end(): Promise<void>
+}
+
+export interface Nodes {
+  /** The address of a node, another one at each call; it need not run. */
+  readonly url: () => string
+  readonly key: string
+}
+
+/** One connection: reads events from the listener's position on until it breaks. */
+type Connect = (heard: Heard, nodes: Nodes, connection: Connection) => Promise<void>
+
+class Connection {
+  #close = (): void => {}
+
+  /** What breaks it. */
+  opened(close: () => void): void {
+    this.#close = close
+  }
+
+  close(): void {
+    this.#close()
+  }
+}
+
+const retryMs = 50
+
+class ResumingListener implements Listener {
+  readonly heard: Heard
+  #connection = new Connection()
+  #hasEnded = false
+  readonly #done: Promise<void>
+
+  constructor(heard: Heard, nodes: Nodes, connect: Connect) {
+    this.heard = heard
+    this.#done = this.#run(nodes, connect)
+  }
+
+  cut(): void {
+    this.#connection.close()
+  }
+
+  async end(): Promise<void> {
+    this.#hasEnded = true
+    this.cut()
+    await this.#done
+  }
+
+  async #run(nodes: Nodes, connect: Connect): Promise<void> {
+    while (!this.#hasEnded) {
+      this.#connection = new Connection()
+      // Whether it was cut off, refused, or ended by the node: it resumes.
+      await connect(this.heard, nodes, this.#connection).catch(() => {})
+      if (!this.#hasEnded) await wait(retryMs)
+    }
+  }
+}
+
+interface SentEvent {
+  readonly id: string
+  readonly type: string
+  readonly item_id: number
+  readonly data: { readonly version: number }
+}
+
+/** The event as REST and webhooks send it. */
+export function entryEvent({ id, type, item_id: item, data }: SentEvent): EntryEvent {
+  return { id: Number(id), kind: type.slice('entry.'.length) as Kind, item, version: data.version }
+}
+
+function types({ kinds }: Heard): string {
+  return kinds.map(kind => `entry.${kind}`).join(',')
+}
+
+/** Throws where the answer is not 200. */
+function open(
+  url: string,
+  headers: Readonly<Record<string, string>>,
+  agent: Agent | false,
+  connection: Connection,
+): Promise<IncomingMessage> {
+  return new Promise((resolve, reject) => {
+    const sent = request(url, { agent, headers })
+    connection.opened(() => sent.destroy())
+    sent.on('error', reject)
+    sent.on('response', answer => {
+      if (answer.statusCode === 200) return resolve(answer)
+      answer.resume()
+      reject(new Error(`status ${answer.statusCode}`))
+    })
+    sent.end()
+  })
+}
+
+const overEventStream: Connect = async (heard, { url, key }, connection) => {
+  const headers = {
+    Authorization: `Bearer ${key}`,
+    Accept: 'text/event-stream',
+    'Last-Event-ID': String(heard.last),
+  }
+  const path = `${url()}/api/v1/events?collections=entries&types=${types(heard)}`
+  let rest = ''
+  for await (const part of (await open(path, headers, false, connection)).setEncoding('utf8')) {
+    const blocks = (rest + part).split('\n\n')
+    rest = blocks.pop() ?? ''
+    for (const block of blocks) {
+      const data = /^data: (.*)$/m.exec(block)?.[1]
+      if (data !== undefined) heard.hear(entryEvent(JSON.parse(data)))
+    }
+  }
+}
+
+const overLongPoll: Connect = async (heard, { url, key }, connection) => {
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+  const origin = url()
+  const headers = { Authorization: `Bearer ${key}` }
+  let after = String(heard.last)
+  try {
+    for (;;) {
+      const path = `/api/v1/events?collections=entries&types=${types(heard)}&limit=1000&wait=5&after=${after}`
+      let text = ''
+      const answer = await open(origin + path, headers, agent, connection)
+      for await (const part of answer.setEncoding('utf8')) text += part
+      const { data, meta } = JSON.parse(text)
+      for (const event of data) heard.hear(entryEvent(event))
+      after = meta.next_after
+    }
+  } finally {
+    agent.destroy()
+  }
+}
+
+const topics: Readonly<Record<Kind, string>> = {
+  created: 'newEntry',
+  updated: 'entryUpdated',
+  deleted: 'entryDeleted',
+}
+
+interface Message {
+  readonly type: string
+  readonly payload?: {
+    readonly data?: Readonly<Record<string, { readonly id: string; readonly version: number }>>
+    readonly extensions?: { readonly eventId?: string }
+  }
+}
+
+/** Of one kind of event: each is a subscription of its own. */
+const overWebSocket: Connect = (heard, { url, key }, connection) => {
+  const [kind = 'created'] = heard.kinds
+  const topic = topics[kind]
+  const query = `subscription ($after: ID) { ${topic}(after: $after) { id version } }`
+  const socket = new WebSocket(`${url().replace('http', 'ws')}/graphql`, 'graphql-transport-ws')
+  const say = (message: object) => socket.send(JSON.stringify(message))
+  connection.opened(() => socket.terminate())
+  const { promise, resolve } = Promise.withResolvers<void>()
+  socket.on('error', () => {}).on('close', () => resolve())
+  socket.on('open', () => say({ type: 'connection_init', payload: { Authorization: `Bearer ${key}` } }))
+  socket.on('message', text => {
+    const { type, payload }: Message = JSON.parse(String(text))
+    const item = payload?.data?.[topic]
+    if (type === 'connection_ack') {
+      say({ id: '1', type: 'subscribe', payload: { query, variables: { after: String(heard.last) } } })
+    } else if (type === 'ping') say({ type: 'pong' })
+    else if (type === 'next' && item) {
+      const id = Number(payload?.extensions?.eventId)
+      heard.hear({ id, kind, item: Number(item.id), version: item.version })
+    } else socket.terminate()
+  })
+  return promise
+}
+
+const connects = {
+  'event stream': overEventStream,
+  'long poll': overLongPoll,
+  WebSocket: overWebSocket,
+} as const
+
+export type Over = keyof typeof connects
+
+export function listen(over: Over, heard: Heard, nodes: Nodes): Listener {
+  return new ResumingListener(heard, nodes, connects[over])
+}

@@ -1,0 +1,22 @@
+/** The short form of `npm run bench -- ledger`. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { allTransports, runLedger } from './ledger.ts'
+
+for (const database of ['SQLite', 'PostgreSQL'] as const) {
+  test(`${database}: listeners that are cut off while nodes are killed miss nothing`, async context => {
+    const report = await runLedger({
+      database,
+      events: 2000,
+      listeners: 20,
+      transports: allTransports,
+      cuts: 40,
+      kills: 4,
+      writers: 8,
+      patienceMs: 60_000,
+    })
+    context.diagnostic(JSON.stringify(report))
+    assert.deepEqual([report.faultCount, report.faults], [0, []])
+    assert.equal(report.written, 2000)
+  })
+}

@@ -1,0 +1,256 @@
+/**
+ * Writers, and listeners that are cut off at random while nodes are killed. At the end every listener's events are
+ * compared with the log, and the log with the acknowledged writes.
+ */
+import { randomInt } from 'node:crypto'
+import { join } from 'node:path'
+import { setTimeout as wait } from 'node:timers/promises'
+import { generateKey } from '../../src/auth/key.ts'
+import type { GivenSettings } from '../../src/config.ts'
+import { newDatabase } from '../databases/postgres.ts'
+import { RedisServer } from '../databases/redis.ts'
+import { type NodeCluster, startCluster } from '../nodes/cluster.ts'
+import type { Node } from '../nodes/node.ts'
+import { secretKey } from '../setups/postgres.ts'
+import { compareLog, type EntryEvent, Heard, type Kind, type Written } from './checker.ts'
+import { entryEvent, type Listener, listen, type Nodes, type Over } from './connections.ts'
+import { Receiver } from './receiver.ts'
+import { Writer } from './writers.ts'
+
+export interface LedgerOptions {
+  readonly database: 'SQLite' | 'PostgreSQL'
+  /** Writes in all. */
+  readonly events: number
+  readonly listeners: number
+  /** What they listen over, in turns. */
+  readonly transports: readonly Transport[]
+  readonly cuts: number
+  readonly kills: number
+  readonly writers: number
+  /** How long no listener may hear anything new at the end, in milliseconds, before what is missing counts as lost. */
+  readonly patienceMs: number
+  readonly onProgress?: (text: string) => void
+}
+
+export interface LedgerReport {
+  readonly faults: readonly string[]
+  readonly faultCount: number
+  readonly written: number
+  readonly repeatedWrites: number
+  readonly cuts: number
+  readonly kills: number
+  readonly seconds: number
+  /** By transport: its listeners, the events that they heard, and those that came again. */
+  readonly transports: Readonly<Record<string, { listeners: number; heard: number; repeated: number }>>
+}
+
+export type Transport = Over | 'webhook'
+
+export const allTransports: readonly Transport[] = ['event stream', 'long poll', 'WebSocket', 'webhook']
+const allKinds: readonly Kind[] = ['created', 'updated', 'deleted']
+
+/** A place where nodes run, each killed and started again by its own. */
+interface Place {
+  readonly cluster: NodeCluster
+  close(): Promise<void>
+}
+
+const unlimited: GivenSettings = {
+  rateLimit: 'off',
+  webhooks: { allowPrivate: true, maxPerUser: 10_000 },
+  graphql: { maxSubscriptions: 100_000, maxConnections: 100_000 },
+}
+
+async function openPlace(database: LedgerOptions['database'], key: string): Promise<Place> {
+  const model = join(import.meta.dirname, 'model.ts')
+  const environment = { PORTICO_ADMIN_API_KEY: key }
+  if (database === 'SQLite') {
+    const cluster = await startCluster({ model, nodes: 1, settings: unlimited, environment })
+    return { cluster, close: () => cluster.close() }
+  }
+  const [{ url, drop }, redis] = await Promise.all([newDatabase(), RedisServer.start()])
+  const own = { database: url, databaseConnections: 6, secretKeys: [secretKey], redis: { url: redis.url } }
+  const release = async () => void (await Promise.all([drop(), redis.remove()]))
+  try {
+    const cluster = await startCluster({ model, nodes: 3, settings: { ...unlimited, ...own }, environment })
+    const close = async () => {
+      await cluster.close()
+      await release()
+    }
+    return { cluster, close }
+  } catch (error) {
+    await release()
+    throw error
+  }
+}
+
+async function makeWebhook({ url, key }: Nodes, target: string): Promise<void> {
+  const answer = await fetch(`${url()}/api/v1/webhooks`, {
+    method: 'POST',
+    headers: { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' },
+    body: JSON.stringify({ url: target, types: ['entry.*'] }),
+  })
+  if (answer.status !== 201) throw new Error(`The webhook was not made: ${await answer.text()}`)
+}
+
+async function openListeners(
+  { listeners: count, transports }: LedgerOptions,
+  nodes: Nodes,
+  receiver: Receiver,
+): Promise<readonly Listener[]> {
+  const listeners: Listener[] = []
+  for (let at = 0; at < count; at++) {
+    const transport = transports[at % transports.length] ?? 'webhook'
+    const kinds =
+      transport === 'WebSocket' ? [allKinds[Math.floor(at / transports.length) % 3] ?? 'created'] : allKinds
+    const heard = new Heard(transport, kinds)
+    if (transport === 'webhook') {
+      const { url, listener } = receiver.add(heard)
+      await makeWebhook(nodes, url)
+      listeners.push(listener)
+    } else listeners.push(listen(transport, heard, nodes))
+  }
+  return listeners
+}
+
+async function killAndStart(node: Node): Promise<void> {
+  if (!node.isUp) return
+  await node.kill()
+  await wait(randomInt(200))
+  await node.start()
+}
+
+/** Calls `act` so many times in all, evenly over the writes. */
+function evenly(times: number, events: number, act: () => void): (written: number) => void {
+  let done = 0
+  return written => {
+    while (done < times && written > ((done + 1) * events) / (times + 1)) {
+      done += 1
+      act()
+    }
+  }
+}
+
+/** Every event of the log. */
+async function readLog({ url, key }: Nodes): Promise<readonly EntryEvent[]> {
+  const log: EntryEvent[] = []
+  const headers = { Authorization: `Bearer ${key}` }
+  for (let after = '0'; ; ) {
+    const answer = await fetch(`${url()}/api/v1/events?collections=entries&limit=1000&after=${after}`, {
+      headers,
+    })
+    if (!answer.ok) throw new Error(`The log cannot be read: ${await answer.text()}`)
+    const { data, meta } = (await answer.json()) as {
+      data: Parameters<typeof entryEvent>[0][]
+      meta: { next_after: string; has_more: boolean }
+    }
+    log.push(...data.map(entryEvent))
+    if (!meta.has_more) return log
+    after = meta.next_after
+  }
+}
+
+/** Waits until all have heard all, or nobody hears anything new any more. */
+async function untilHeard(
+  listeners: readonly Listener[],
+  log: readonly EntryEvent[],
+  patienceMs: number,
+): Promise<void> {
+  const waiting = new Set(listeners.map(({ heard }) => heard))
+  let count = 0
+  let changedAt = performance.now()
+  while (waiting.size > 0 && performance.now() - changedAt < patienceMs) {
+    for (const heard of waiting) if (heard.isComplete(log)) waiting.delete(heard)
+    const now = listeners.reduce((sum, { heard }) => sum + heard.count, 0)
+    if (now !== count) changedAt = performance.now()
+    count = now
+    await wait(100)
+  }
+}
+
+function transportsOf(
+  transports: readonly Transport[],
+  listeners: readonly Listener[],
+): LedgerReport['transports'] {
+  return Object.fromEntries(
+    transports.map(name => {
+      const all = listeners.map(({ heard }) => heard).filter(heard => heard.name === name)
+      const sum = (of: (heard: Heard) => number) => all.reduce((total, heard) => total + of(heard), 0)
+      return [
+        name,
+        { listeners: all.length, heard: sum(heard => heard.count), repeated: sum(heard => heard.repeated) },
+      ]
+    }),
+  )
+}
+
+/** The writes, with the cuts and kills among them. Returns what was acknowledged. */
+async function disturbedWrites(
+  options: LedgerOptions,
+  { nodes }: NodeCluster,
+  where: Nodes,
+  listeners: readonly Listener[],
+): Promise<{ readonly written: readonly Written[]; readonly repeated: number }> {
+  const written: Written[] = []
+  const counts = { repeated: 0 }
+  let killing: Promise<void> = Promise.resolve()
+  const cut = evenly(options.cuts, options.events, () => listeners[randomInt(listeners.length)]?.cut())
+  const kill = evenly(options.kills, options.events, () => {
+    killing = killing.then(async () => {
+      const node = nodes[randomInt(nodes.length)]
+      if (node) await killAndStart(node)
+    })
+  })
+  let begun = 0
+  const work = async () => {
+    const writer = new Writer(where, counts, one => {
+      written.push(one)
+      cut(written.length)
+      kill(written.length)
+      if (written.length % 10_000 === 0) options.onProgress?.(`${written.length} writes`)
+    })
+    while (begun < options.events) {
+      begun += 1
+      await writer.write()
+    }
+  }
+  await Promise.all(Array.from({ length: options.writers }, work))
+  await killing
+  return { written, repeated: counts.repeated }
+}
+
+/** Runs it all. Faults are in the report; it throws where something could not be tried. */
+export async function runLedger(options: LedgerOptions): Promise<LedgerReport> {
+  const key = generateKey()
+  const { cluster, close } = await openPlace(options.database, key)
+  const receiver = new Receiver()
+  await receiver.start()
+  let turn = 0
+  const where = { key, url: () => cluster.node(turn++).url }
+  let listeners: readonly Listener[] = []
+  try {
+    listeners = await openListeners(options, where, receiver)
+    const began = performance.now()
+    const { written, repeated } = await disturbedWrites(options, cluster, where, listeners)
+    const log = await readLog(where)
+    options.onProgress?.(`${log.length} events in the log`)
+    await untilHeard(listeners, log, options.patienceMs)
+    const seconds = (performance.now() - began) / 1000
+    await Promise.all(listeners.map(listener => listener.end()))
+    const faults = [compareLog(log, written), ...listeners.map(({ heard }) => heard.compare(log))]
+    return {
+      faults: faults.flatMap(one => one.listed).slice(0, 50),
+      faultCount: faults.reduce((sum, { count }) => sum + count, 0),
+      written: written.length,
+      repeatedWrites: repeated,
+      cuts: options.cuts,
+      kills: options.kills,
+      seconds,
+      transports: transportsOf(options.transports, listeners),
+    }
+  } finally {
+    await Promise.all(listeners.map(listener => listener.end()))
+    await receiver.close()
+    await close()
+  }
+}
