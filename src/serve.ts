@@ -35,6 +35,7 @@ import {
   requestRecorder,
   slowReadMetrics,
   storeMetrics,
+  webhookMetrics,
 } from './serve/metrics.ts'
 import type { LazyOauth } from './serve/oauth.ts'
 import { serverTiming } from './serve/server-timing.ts'
@@ -113,7 +114,9 @@ async function assemble(parts: Parts): Promise<Service> {
   const issuer = () => settings.baseUrl ?? listeningUrl(settings, http)
   const credentials = await openCredentials({ ...parts, run, issuer })
   await credentials.secrets.moveAll()
-  const { rest, graphql, oauth, events } = openTransports({ ...parts, ...credentials, run, limits, issuer })
+  const { rest, graphql, oauth, events, webhooks } = openTransports({
+    ...{ ...parts, ...credentials, run, limits, issuer },
+  })
   const metrics = createMetrics(
     () => [
       ...requestMetrics(limits, credentials.counts),
@@ -123,6 +126,7 @@ async function assemble(parts: Parts): Promise<Service> {
       ...replicaMetrics(store),
       ...clusterMetrics(cluster),
       ...eventMetrics(events),
+      ...webhookMetrics(webhooks),
     ],
     () => `${graphql.metrics()}${cacheMetrics()}`,
   )
@@ -162,6 +166,8 @@ async function assemble(parts: Parts): Promise<Service> {
   await http.listen(worker !== undefined)
   const firstAdministrator = worker ? undefined : await bootstrapped(parts, run, http)
   state.starting = false
+  // One thread of a process sends.
+  if (worker === undefined || worker.index === 0) webhooks.start()
   const url = listeningUrl(settings, http)
   if (!worker) log.logger.info({ database: publicName(settings.database) }, `listening on ${url}`)
   const delaySeconds = settings.shutdownDelay
@@ -171,6 +177,7 @@ async function assemble(parts: Parts): Promise<Service> {
     graphql,
     oauth,
     events,
+    webhooks,
     store,
     cluster,
     slow,

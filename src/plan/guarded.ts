@@ -249,6 +249,7 @@ export interface GuardedUpdate {
   readonly set: readonly GuardedAssignment[]
   readonly references: readonly ReferenceCheck[]
   readonly ifMatch: Param | undefined
+  readonly eventType: string | undefined
   /** Over the stored row: what does not fulfil `rows` is NOT_FOUND, what fails `before` FORBIDDEN. */
   readonly rows: Condition
   readonly before: readonly Check[]

@@ -185,6 +185,8 @@ export interface UpdateShape {
   /** Fields whose assignments are checked, but not made: their change awaits a confirmation. */
   readonly withheld?: readonly string[]
   readonly ifMatch: Param | undefined
+  /** The type of the event, where it is not the usual one; for Portico's own updates. */
+  readonly eventType?: string
   readonly select: readonly Selected[]
   /** As for a create. */
   readonly lenient?: boolean

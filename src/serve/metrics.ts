@@ -3,10 +3,12 @@ import { type CacheCounts, cacheCounts } from '../cache.ts'
 import type { Cluster, ClusterCounts } from '../cluster/cluster.ts'
 import type { RateLimits } from '../cluster/rate-limits.ts'
 import type { Events } from '../events/events.ts'
+import type { SenderCounts, SenderState } from '../events/webhooks/sender.ts'
 import type { Exchange, HttpServer } from '../http.ts'
 import type { Log } from '../observability/log.ts'
 import type { Metric, Metrics } from '../observability/metrics.ts'
 import type { ReplicaCounts, SlowReadCounts, Store, StoreCounts } from '../store/store.ts'
+import type { RunningSender } from './webhook-sender.ts'
 
 /** Counts a request that was answered, and logs it. */
 export function requestRecorder(log: Log, metrics: Metrics, routeOf: (path: string) => string) {
@@ -94,6 +96,39 @@ export function eventMetrics({ hub }: Pick<Events, 'hub'>): Metric[] {
       'Open GraphQL subscriptions, event streams and long polls.',
       () => hub.size,
     ),
+  ]
+}
+
+export function webhookMetrics({ sender }: Pick<RunningSender, 'sender'>): Metric[] {
+  const attempts = (what: string, result: keyof SenderCounts) =>
+    counter(`portico_webhook_${result}_total`, what, () => sender.counts[result])
+  const state = (name: string, help: string, read: (state: SenderState) => number) =>
+    gauge(`portico_webhook_${name}`, help, () => read(sender.state))
+  return [
+    attempts('Webhook deliveries that were answered with 2xx.', 'succeeded'),
+    attempts('Attempts to deliver a webhook that failed and will be made again.', 'retried'),
+    attempts('Webhook deliveries that were given up.', 'failed'),
+    attempts(
+      'Webhook deliveries that were not sent because the owner may not see the event any more.',
+      'dropped',
+    ),
+    counter(
+      'portico_webhooks_paused_total',
+      'Webhooks that were paused because they are gone or failed for too long.',
+      () => sender.counts.paused,
+    ),
+    state('sender', 'Whether this process sends webhooks: 1 or 0. One of all nodes does.', ({ isSending }) =>
+      isSending ? 1 : 0,
+    ),
+    state('queue', 'Webhook deliveries that wait or are being sent.', ({ queued }) => queued),
+    state('in_flight', 'Webhook deliveries that are being sent.', ({ inFlight }) => inFlight),
+    state('lag_events', 'Events that have not become webhook deliveries yet.', ({ lagEvents }) => lagEvents),
+    state(
+      'lag_seconds',
+      'For how long there have been such events without a break.',
+      ({ lagSeconds }) => lagSeconds,
+    ),
+    state('stopped', 'Webhooks that are paused or not enabled.', ({ stopped }) => stopped),
   ]
 }
 

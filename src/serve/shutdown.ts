@@ -8,6 +8,7 @@ import type { Traces } from '../observability/traces.ts'
 import type { Store } from '../store/store.ts'
 import type { LazyGraphql } from './graphql.ts'
 import type { LazyOauth } from './oauth.ts'
+import type { RunningSender } from './webhook-sender.ts'
 
 /** The phase of a service's life. */
 export interface State {
@@ -20,6 +21,7 @@ export interface Running {
   readonly graphql: LazyGraphql
   readonly oauth: LazyOauth
   readonly events: Pick<Events, 'hub'>
+  readonly webhooks: Pick<RunningSender, 'close'>
   readonly store: Store
   readonly cluster: Cluster
   /** Stores the slow lists that are not stored yet. */
@@ -37,6 +39,7 @@ export function shutdown({
   graphql,
   oauth,
   events,
+  webhooks,
   store,
   cluster,
   slow,
@@ -54,7 +57,7 @@ export function shutdown({
     }
     graphql.close()
     events.hub.close()
-    await http.close()
+    await Promise.all([http.close(), webhooks.close()])
     await oauth.idle()
     await slow?.close()
     await cluster.close()

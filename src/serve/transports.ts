@@ -29,6 +29,7 @@ import { createProcessEvents } from './events.ts'
 import { createLazyGraphql, type LazyGraphql } from './graphql.ts'
 import { createLazyOauth, type LazyOauth } from './oauth.ts'
 import { createTokenLimits } from './token-rate-limit.ts'
+import { openWebhookSender, type RunningSender } from './webhook-sender.ts'
 import { webhookActions } from './webhooks.ts'
 
 interface TransportParts {
@@ -53,6 +54,7 @@ export interface Transports {
   readonly graphql: LazyGraphql
   readonly oauth: LazyOauth
   readonly events: Events
+  readonly webhooks: RunningSender
 }
 
 export function openTransports(parts: TransportParts): Transports {
@@ -143,6 +145,17 @@ export function openTransports(parts: TransportParts): Transports {
       onFault: faultsOf('the authorization server'),
     }),
     events,
+    webhooks: openWebhookSender({
+      model,
+      store,
+      records,
+      run,
+      grants: parts.webhookGrants,
+      mail,
+      settings,
+      logger,
+      issuer,
+    }),
   }
 }
 

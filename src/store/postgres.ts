@@ -9,9 +9,11 @@ import { insightOf } from './advice/insight.ts'
 import { storageTrouble } from './postgres/connections/failure.ts'
 import { type PostgresOptions, settled } from './postgres/connections/settings.ts'
 import type { ChangeLog } from './postgres/log/change-log.ts'
+import { openLog } from './postgres/log/opening.ts'
 import { partsOf, type StoreParts } from './postgres/parts.ts'
 import { unfit } from './refusals.ts'
 import { preparePostgres } from './schema/postgres/migrate.ts'
+import { connected } from './schema/postgres/session.ts'
 import type { Store, StoreCounts } from './store.ts'
 
 /**
@@ -22,6 +24,7 @@ export async function openPostgres(model: Model, options: PostgresOptions): Prom
   const settings = settled(options)
   const { url, autoMigrate, rowSecurity: isLocked } = settings
   await preparePostgres(url, model, { autoMigrate, isLocked, onSurplus: options.onSurplus })
+  await connected(url, client => openLog(client, settings.now))
   const parts = partsOf(model, settings)
   const store = new OpenStore(parts)
   try {
@@ -109,8 +112,9 @@ class OpenStore implements Store {
     if (this.#closed) return
     this.#closed = true
     this.#parts.statistics?.close()
-    const { pool, watch, replicas, writer, changes } = this.#parts
+    const { pool, watch, replicas, writer, changes, idlePruning } = this.#parts
     changes.close()
+    await idlePruning.close()
     await writer.close()
     await Promise.all([pool.close(), watch.close(), replicas?.close()])
   }

@@ -11,6 +11,7 @@ import type { Connection } from './sqlite/connection.ts'
 import { failureOf } from './sqlite/failure.ts'
 import { openWritable } from './sqlite/file/writable.ts'
 import type { ChangeLog } from './sqlite/log/change-log.ts'
+import { openLog } from './sqlite/log/opening.ts'
 import { partsOf, type StoreParts } from './sqlite/parts.ts'
 import type { SqliteRecords } from './sqlite/records.ts'
 import { type SqliteOptions, settled } from './sqlite/settings.ts'
@@ -37,6 +38,7 @@ export function openSqlite(model: Model, options: SqliteOptions): SqliteStore {
   const database = openWritable({ file, busyTimeout })
   try {
     prepareDatabase(database, model, { autoMigrate, onSurplus })
+    openLog(database, settings.now)
   } catch (error) {
     database.close()
     throw error
@@ -140,7 +142,9 @@ class OpenStore implements SqliteStore {
     if (this.#closed) return
     this.#closed = true
     this.#parts.statistics?.close()
+    const idle = this.#parts.idlePruning.close()
     this.#writer.close()
+    await idle
     // Whoever closes the file last moves the log into it.
     await this.#parts.pool?.close()
     this.#connection.close()

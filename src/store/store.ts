@@ -29,6 +29,17 @@ export interface ReplicaCounts {
   readonly unfit: number
 }
 
+/** What a process knows of the log since it last looked what is to be pruned. */
+export interface LogCounts {
+  /** The numbers of the oldest and the newest event; 0: there is none. */
+  readonly oldest: number
+  readonly newest: number
+  /** What the events take, estimated. */
+  readonly bytes: number
+  /** How many events this process has pruned. */
+  readonly pruned: number
+}
+
 /** What reads cost, by the database's own plans. */
 export interface QueryInsight {
   /** The lists that were found slow and ran since the last call; empty while nothing slow runs. */
@@ -113,7 +124,7 @@ export interface Store {
 export interface LogBounds {
   /** The highest number whose event was pruned, or was of a log that a restored backup has replaced; 0: none. */
   readonly pruned: number
-  /** The highest number that was drawn; no smaller one can still come. */
+  /** Up to which number no change can still come. No reader was ever given a higher one. */
   readonly drawn: number
 }
 
@@ -143,9 +154,19 @@ export interface Change {
 export type CommitListener = (from: 'here' | 'elsewhere') => void
 
 export interface Changes {
-  /** The newest change's number; 0 when there is none. */
+  /** The number after which changes are new: no smaller one can still come. */
   last(): Awaitable<number>
+  /**
+   * Ask it after `after`: a reader that resumed at a number below `pruned`, or above `drawn`, may have missed changes.
+   * One at `pruned` or above was given all of them.
+   */
   bounds(): Awaitable<LogBounds>
+  /**
+   * Keeps the changes after a number, for whoever must not miss one: they are pruned by size only. Null: keeps none any
+   * more. Durable when it settles; a name has one hold, whichever process sets it.
+   */
+  hold(name: string, event: number | null): Promise<void>
+  counts(): LogCounts
   /** What came after a change, in the order of commits. */
   after(event: number, limit: number): Awaitable<readonly Change[]>
   /** Calls `listener` after commits of this store, and those of others once `look` or a read notices them. */

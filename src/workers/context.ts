@@ -9,6 +9,8 @@ import { commitsIndex, failuresIndex } from './shared-memory.ts'
 import { markAlive, WriteLock } from './write-lock.ts'
 
 export interface WorkerContext {
+  /** Its number among the workers of the process, from 0; one that is restarted keeps it. */
+  readonly index: number
   /** The threads of this process. */
   readonly cluster: Cluster & { readonly counters: MemoryCounters }
   readonly otherThreads: OtherThreads
@@ -31,6 +33,7 @@ type Handlers = { [Kind in ToWorker['kind']]: (message: Extract<ToWorker, { kind
 
 /** The context, with what only `thread.ts` uses. */
 class OwnContext implements WorkerContext {
+  readonly index: number
   readonly cluster: WorkerContext['cluster']
   readonly otherThreads: OtherThreads
   readonly log: LogBuffer
@@ -46,6 +49,7 @@ class OwnContext implements WorkerContext {
   constructor({ worker, memory }: WorkerStart, main: MessagePort, stop: () => void) {
     const words = new Int32Array(memory.file)
     markAlive(words, worker)
+    this.index = worker
     this.#main = main
     this.log = new LogBuffer(text => this.#send({ kind: 'log', text }))
     this.#lock = new WriteLock(words, worker, { notify: to => this.#notify(to, 'lock') })

@@ -52,6 +52,8 @@ function inTurn(nodes: readonly Node[]): Store {
     last: async () => (await next()).changes.last(),
     after: async (event, limit) => (await next()).changes.after(event, limit),
     bounds: async () => (await next()).changes.bounds(),
+    hold: async (name, event) => (await next()).changes.hold(name, event),
+    counts: () => first.changes.counts(),
     onCommit: listener => first.changes.onCommit(listener),
     look: () => first.changes.look(),
   }

@@ -2,6 +2,7 @@
 import { DatabaseSync } from 'node:sqlite'
 import type { Model } from '../../src/model/model.ts'
 import type { StatisticsOptions } from '../../src/store/advice/statistics.ts'
+import type { Retention } from '../../src/store/log/pruning.ts'
 import { openPostgres } from '../../src/store/postgres.ts'
 import type { ReadersOptions } from '../../src/store/sqlite/settings.ts'
 import { openSqlite } from '../../src/store/sqlite.ts'
@@ -13,7 +14,7 @@ import { withFile } from './blog.ts'
 
 export interface OpenOptions {
   readonly cacheBytes?: number
-  readonly eventsKept?: number
+  readonly retention?: Partial<Retention>
   readonly maxWaiting?: number
   readonly autoMigrate?: boolean
   /** On SQLite; the other databases have no such processes. */

@@ -15,6 +15,7 @@ export interface Webhook {
   readonly scopes: readonly string[] | null
   /** With what it ends; null: with nothing. */
   readonly grant: string | null
+  readonly isEnabled: boolean
   /** Enabled and not paused. */
   readonly isLive: boolean
   /** Up to which event its deliveries are in the queue; null: as far as the sender has read the log. */

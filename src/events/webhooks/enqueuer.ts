@@ -11,7 +11,7 @@ import { isTemporary } from '../outage.ts'
 import type { Delivery, Webhook } from './delivery.ts'
 import { type Directory, wants } from './directory.ts'
 import type { PossibleTypes, Show, WebhookOwners } from './owners.ts'
-import { changeWebhook, type NewDelivery, newDelivery, storedDelivery } from './plans.ts'
+import { changeWebhook, type NewDelivery, newDelivery, pauseWebhook, storedDelivery } from './plans.ts'
 import type { PartialEvent, Place, Position } from './position.ts'
 
 /** Events that are read at once. */
@@ -73,11 +73,11 @@ export class Enqueuer {
     return (await this.#catchUp()) || hasMore
   }
 
-  /** Changes a webhook, which is not live any more, and keeps its position. */
-  async pause(webhook: Webhook, change: { readonly paused_at: string; readonly pause_reason: string }) {
-    const position = webhook.position ?? this.#read.event
-    await this.#commit([changeWebhook(webhook.id, { ...change, position })])
-    this.#parts.directory.change(webhook.id, { isLive: false, position })
+  /** Pauses a webhook where it is. `at`: ISO 8601 UTC. */
+  async pause({ id, position }: Webhook, at: string, reason: string): Promise<void> {
+    const last = position ?? this.#read.event
+    await this.#commit([pauseWebhook(id, at, reason, last)])
+    this.#parts.directory.change(id, { isLive: false, position: last })
   }
 
   /** Finishes what a former sender began, also for a webhook that was paused meanwhile: it will not begin again. */
@@ -224,9 +224,9 @@ export class Enqueuer {
   }
 
   #isFull(webhook: Webhook): boolean {
-    const { sizeOf, isSlow } = this.#parts.queue
-    const most = isSlow(webhook.id) ? maxQueued.failing : maxQueued.succeeding
-    return sizeOf(webhook.id) + this.#batch.countOf(webhook.id) >= most
+    const { queue } = this.#parts
+    const most = queue.isSlow(webhook.id) ? maxQueued.failing : maxQueued.succeeding
+    return queue.sizeOf(webhook.id) + this.#batch.countOf(webhook.id) >= most
   }
 
   async #flush(place: Place): Promise<void> {

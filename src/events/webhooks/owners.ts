@@ -1,4 +1,4 @@
-/** What the sender asks of others: who may see what, by which secrets, and how an owner is told. */
+/** What the sender asks of others: who may see what, and by which secrets. */
 import type { Awaitable } from '../../plan/answer.ts'
 import type { Principal } from '../../principal.ts'
 import type { LoggedChange } from '../change-feed.ts'
@@ -18,8 +18,6 @@ export interface WebhookOwners {
   principalOf(webhook: Webhook, userId: number | null): Awaitable<Principal | undefined>
   /** As Standard Webhooks writes them; two while a secret rotates. */
   secretsOf(webhook: Webhook): Awaitable<readonly string[]>
-  /** Tells the owner that a webhook was paused. */
-  notifyPaused(webhook: Webhook, reason: PauseReason): Promise<void>
 }
 
 /** An event as it is sent: its type and its JSON text; null where the principal may not know of it. */

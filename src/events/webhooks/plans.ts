@@ -59,17 +59,39 @@ export async function readWebhook(run: Run, id: number): Promise<Webhook | undef
 
 function webhookOf(row: WebhookRow): Webhook {
   const { id, user_id: userId, app_id: appId, url, types, collections, scopes, grant, position } = row
-  const isLive = row.enabled && row.paused_at === null
+  const { enabled: isEnabled } = row
+  const isLive = isEnabled && row.paused_at === null
   const failingSince = row.failing_since === null ? null : Date.parse(row.failing_since)
-  return { id, userId, appId, url, types, collections, scopes, grant, isLive, position, failingSince }
+  return {
+    id,
+    userId,
+    appId,
+    url,
+    types,
+    collections,
+    scopes,
+    grant,
+    isEnabled,
+    isLive,
+    position,
+    failingSince,
+  }
 }
 
-export type WebhookChange = Readonly<
-  Partial<Record<'position' | 'failing_since' | 'paused_at' | 'pause_reason', JsonValue>>
->
+export type WebhookChange = Readonly<Partial<Record<'position' | 'failing_since', JsonValue>>>
 
 export function changeWebhook(id: number, change: WebhookChange): Plan<UpdateShape> {
   return changePlan('webhooks', id, change)
+}
+
+const pauseShape: UpdateShape = {
+  ...updateShape('webhooks', ['paused_at', 'pause_reason', 'position']),
+  eventType: 'webhook.paused',
+}
+
+/** Its event is a `webhook.paused`. `at`: ISO 8601 UTC. `position`: the last event that is in the queue. */
+export function pauseWebhook(id: number, at: string, reason: string, position: number): Plan<UpdateShape> {
+  return { shape: pauseShape, args: [id, at, reason, position] }
 }
 
 const shapes = new Map<string, UpdateShape>()

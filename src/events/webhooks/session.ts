@@ -32,6 +32,8 @@ export interface SessionParts {
   /** Grows with every commit that may have changed webhooks. */
   readonly version: () => number
   readonly counts: AttemptCounts & { paused: number }
+  /** Keeps the events after a number from being pruned by age. */
+  readonly hold: (event: number) => Promise<void>
   readonly onPaused: (webhook: Webhook, reason: PauseReason) => void
   readonly onGap: (webhook: Webhook, from: number, to: number) => void
   readonly onFault: (error: unknown) => void
@@ -46,6 +48,7 @@ export interface Holding {
 /** How long after it has lost the lease a delivery is looked at again, should it get it back. */
 const notHeldDelayMs = 1000
 const requestIntervalMs = 300
+const holdIntervalMs = 10_000
 /** Webhooks are read again at most so often, and for at most this share of the time. */
 const minReloadIntervalMs = 250
 const maxReloadShare = 0.05
@@ -69,6 +72,8 @@ export class Session {
   #version = -1
   #reloadAt = 0
   #requestsAt = 0
+  #holdAt = 0
+  #held: number | undefined
   /** The newest event when it was last looked at. */
   #newest = 0
 
@@ -128,6 +133,7 @@ export class Session {
       this.#newest = await this.#parts.log.last()
       const hasMore = await enqueuer.work()
       await this.#retention.step()
+      await this.#hold(enqueuer)
       return hasMore || this.#pauses.size > 0
     } catch (error) {
       this.#enqueuer = undefined
@@ -197,6 +203,23 @@ export class Session {
     await takeRequests(run, records, delivery => this.#queue(delivery))
   }
 
+  /** Keeps the events that are not sent yet from being pruned by age. */
+  async #hold({ event }: Enqueuer): Promise<void> {
+    const { clock, hold } = this.#parts
+    if (clock.now() < this.#holdAt) return
+    this.#holdAt = clock.now() + holdIntervalMs
+    const lowest = this.#scheduler.lowestEvent()
+    const positions = [...this.#directory.all].flatMap(({ isEnabled, position }) =>
+      isEnabled && position !== null ? [position] : [],
+    )
+    const held = positions.reduce(
+      (one, other) => Math.min(one, other),
+      Math.min(event, (lowest ?? event + 1) - 1),
+    )
+    if (held !== this.#held) await hold(held)
+    this.#held = held
+  }
+
   /** Tests are sent to any webhook, other deliveries to live ones. */
   #maySend({ event }: Delivery, webhook: Webhook | undefined): webhook is Webhook {
     return webhook !== undefined && (webhook.isLive || event === null)
@@ -213,8 +236,7 @@ export class Session {
     for (const [id, reason] of this.#pauses) {
       const webhook = this.#directory.get(id)
       if (webhook?.isLive === true) {
-        const paused_at = new Date(clock.now()).toISOString()
-        await enqueuer.pause(webhook, { paused_at, pause_reason: reasons[reason] })
+        await enqueuer.pause(webhook, new Date(clock.now()).toISOString(), reasons[reason])
         this.#scheduler.remove(id)
         counts.paused++
         onPaused(webhook, reason)

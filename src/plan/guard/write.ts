@@ -76,6 +76,7 @@ export function guardUpdate(shape: UpdateShape, view: ModelView): GuardedUpdate 
     set,
     references: references(chosen, view),
     ifMatch: shape.ifMatch,
+    eventType: shape.eventType,
     rows,
     before: checks([{ condition: allowed, field: undefined }, ...writeRules(chosen, collection, view)]),
     after: dependsOn(allowed, set) ? checks([{ condition: allowed, field: undefined }]) : [],

@@ -3,17 +3,24 @@ import { EventEmitter } from 'node:events'
 import type { Model } from '../../model/model.ts'
 import { observed } from '../advice/observed.ts'
 import { QueryStatistics } from '../advice/statistics.ts'
+import { holds } from '../log/holds.ts'
+import { IdlePruning } from '../log/idle-pruning.ts'
 import { Answers } from '../read/answers.ts'
 import { listMemory } from '../read/known-lists.ts'
 import { Reader } from '../read/reader.ts'
 import { PostgresFit } from '../schema/postgres/fit.ts'
+import { connected } from '../schema/postgres/session.ts'
 import { Versions } from '../versions.ts'
 import { WriteHealth } from '../write-health.ts'
+import type { Connection } from './connections/connection.ts'
 import { Connector, lockWaitOf } from './connections/connector.ts'
 import { Pool } from './connections/pool.ts'
 import type { Settings } from './connections/settings.ts'
+import { statementOf } from './connections/statement.ts'
 import { ChangeLog } from './log/change-log.ts'
 import { Cleaning } from './log/cleaning.ts'
+import { isOpenFor, openLog } from './log/opening.ts'
+import { LogPruning } from './log/pruning.ts'
 import { postgresExplainer } from './read/explain.ts'
 import { PostgresReads, type ReadSource } from './read/reads.ts'
 import { PostgresRecords } from './records.ts'
@@ -39,6 +46,7 @@ export interface StoreParts {
   readonly health: WriteHealth
   readonly fit: PostgresFit
   readonly statistics: QueryStatistics | undefined
+  readonly idlePruning: IdlePruning
 }
 
 /** What connections tell those parts that are made after them. */
@@ -66,15 +74,22 @@ export function partsOf(model: Model, settings: Settings): StoreParts {
   const onChange = () => signals.emit('change')
   const lease = new Lease()
   const checks = new Checks({ pool: watch, versions, lease, observer: replicas, onChange })
-  const changes = new ChangeLog(watch, checks)
+  const pruning = new LogPruning(settings)
+  const changes: ChangeLog = new ChangeLog({
+    pool: watch,
+    checks,
+    hold: holds(statementOf, (steps, key) => writer.work(steps, key)),
+    metrics: pruning.metrics,
+  })
   const size = Math.max(1, settings.connections - lanes - 1)
   const pool = new Pool({ open: () => connector.reading(url), size, maxWaiting, lockWaitMs: timeout })
   const health = new WriteHealth()
   const lists = listMemory({ versions, keepsTotals: settings.cacheBytes > 0, isPersonal: security.isOn })
   const reading = new TransactionReads(security, lists)
   const writer = writerOf(model, settings, {
-    ...{ connector, security, lease, checks, changes, health, reads: reading },
+    ...{ connector, security, lease, checks, changes, health, pruning, reads: reading },
   })
+  const idlePruning = idlePruningOf(settings, { connector, watch, pruning })
   listen(signals, { checks, changes, pool, writer, health })
   replicas?.open({ settings, connector, primary: pool, watch, writer, checks })
   const answers = new Answers(settings.cacheBytes)
@@ -98,6 +113,7 @@ export function partsOf(model: Model, settings: Settings): StoreParts {
     health,
     fit,
     statistics,
+    idlePruning,
   }
 }
 
@@ -124,17 +140,18 @@ interface WriterParts {
   readonly changes: ChangeLog
   readonly health: WriteHealth
   readonly reads: TransactionReads
+  readonly pruning: LogPruning
 }
 
 function writerOf(
   model: Model,
   settings: Settings,
-  { connector, security, lease, checks, changes, health, reads }: WriterParts,
+  { connector, security, lease, checks, changes, health, pruning, reads }: WriterParts,
 ): Writer {
   const { url, lanes, timeout, maxWaiting, now, onCascade } = settings
-  const cleaning = new Cleaning(settings)
+  const cleaning = new Cleaning({ log: pruning, now })
   return new Writer(security.isOn ? new SecuredWrites(model) : new PostgresWrites(model), {
-    open: () => connector.writing(url),
+    open: () => openForLog(url, connector, now),
     lease,
     lanes,
     patience: timeout,
@@ -151,6 +168,39 @@ function writerOf(
       if (!quiet) changes.tell('here')
     },
   })
+}
+
+interface IdleParts {
+  readonly connector: Connector
+  readonly watch: Pool
+  readonly pruning: LogPruning
+}
+
+/** Without the lease of those who write: no item and no record changes. */
+function idlePruningOf({ url, retention }: Settings, { connector, watch, pruning }: IdleParts): IdlePruning {
+  const step = async () => {
+    const prunable = await pruning.look(queries => watch.ask(queries))
+    if (prunable === undefined) return false
+    const connection = await connector.writing(url)
+    try {
+      return (await pruning.prune(connection, prunable)) > 0
+    } finally {
+      await connection.close()
+    }
+  }
+  return new IdlePruning({ intervalMs: retention.idleMs, step })
+}
+
+/** A connection that writes: after a failover the log of the server that it leads to may have lost events. */
+async function openForLog(url: string, connector: Connector, now: () => number): Promise<Connection> {
+  const connection = await connector.writing(url)
+  try {
+    if (!(await isOpenFor(connection))) await connected(url, client => openLog(client, now))
+    return connection
+  } catch (cause) {
+    connection.destroy()
+    throw cause
+  }
 }
 
 type Listening = Pick<StoreParts, 'checks' | 'changes' | 'pool' | 'writer' | 'health'>

@@ -3,11 +3,14 @@ import type { DatabaseSync } from 'node:sqlite'
 import type { Model } from '../../model/model.ts'
 import { observed } from '../advice/observed.ts'
 import { QueryStatistics } from '../advice/statistics.ts'
+import { holds } from '../log/holds.ts'
+import { IdlePruning } from '../log/idle-pruning.ts'
 import { Answers } from '../read/answers.ts'
 import { listMemory } from '../read/known-lists.ts'
 import { Reader } from '../read/reader.ts'
 import { SqliteFit } from '../schema/sqlite/fit.ts'
 import { Versions } from '../versions.ts'
+import { nothing } from '../write/work.ts'
 import { WriteHealth } from '../write-health.ts'
 import { Connection } from './connection.ts'
 import { Checkpoints } from './file/checkpoints.ts'
@@ -37,6 +40,7 @@ export interface StoreParts {
   readonly fit: SqliteFit
   readonly pool: ReaderPool | undefined
   readonly statistics: QueryStatistics | undefined
+  readonly idlePruning: IdlePruning
 }
 
 /** Of a database that is open and has the tables of the model. */
@@ -60,19 +64,34 @@ export function partsOf(model: Model, database: DatabaseSync, settings: Settings
   const lists = listMemory({ versions, orders, keepsTotals: cacheBytes > 0 })
   const reads = new SqliteReads({ connection, answers, lists, totals, walkedRows, slow })
   const reader = observed(new Reader(reads), statistics)
-  const changes = new ChangeLog(connection)
+  const events = new EventLog(connection, settings.retention)
+  const changes: ChangeLog = new ChangeLog(connection, {
+    hold: holds(
+      fragment => connection.prepare(fragment),
+      steps => writer.work(steps),
+    ),
+    metrics: events.metrics,
+  })
   log = changes
   const health = new WriteHealth(otherThreads)
   const checkpoints = checkpointsOf(connection, pool, settings)
   const writer = writerOf(model, settings, {
-    ...{ connection, versions, orders, changes, health, identity, checkpoints },
+    ...{ connection, versions, orders, events, changes, health, identity, checkpoints },
     reads: new TransactionReads({ connection, lists, totals, walkedRows, budget: slow?.budget }),
+  })
+  const idlePruning = new IdlePruning({
+    intervalMs: settings.retention.idleMs,
+    step: async () => {
+      if (!events.isPrunable(now())) return false
+      await writer.work(nothing)
+      return true
+    },
   })
   const records = new SqliteRecords({ connection, writer, versions, now })
   const fit = new SqliteFit(database, model)
   return {
     ...{ connection, reader, writer, versions, changes, records },
-    ...{ health, identity, checkpoints, fit, pool, statistics },
+    ...{ health, identity, checkpoints, fit, pool, statistics, idlePruning },
   }
 }
 
@@ -101,13 +120,12 @@ function checkpointsOf(
 type WriterParts = Pick<
   StoreParts,
   'connection' | 'versions' | 'changes' | 'health' | 'identity' | 'checkpoints'
-> & { readonly orders: Versions; readonly reads: TransactionReads }
+> & { readonly orders: Versions; readonly events: EventLog; readonly reads: TransactionReads }
 
 function writerOf(model: Model, settings: Settings, parts: WriterParts): Writer {
-  const { connection, versions, orders, changes, health, identity, checkpoints, reads } = parts
+  const { connection, versions, orders, events, changes, health, identity, checkpoints, reads } = parts
   const { maxWaiting, busyTimeout: lockWaitMs, otherThreads, now, onCascade } = settings
   const runsCheckpoints = connection.takeOverCheckpoints()
-  const events = new EventLog(connection, settings.eventsKept)
   return new Writer(
     { model, connection, events },
     {

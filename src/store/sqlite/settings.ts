@@ -1,6 +1,7 @@
 /** What may be set of a store on SQLite, and its defaults. */
 import { resolve } from 'node:path'
 import type { StatisticsOptions } from '../advice/statistics.ts'
+import { type Retention, retentionOf } from '../log/pruning.ts'
 import type { OnCascade } from '../write/cascades.ts'
 import { noOtherThreads, type OtherThreads } from './file/other-threads.ts'
 
@@ -13,8 +14,7 @@ export interface SqliteOptions {
   readonly autoMigrate?: boolean
   /** Without `autoMigrate`: see `Start`. */
   readonly onSurplus?: ((sentences: readonly string[]) => void) | undefined
-  /** How long events are kept, in milliseconds. 7 days by default. */
-  readonly eventsKept?: number
+  readonly retention?: Partial<Retention> | undefined
   /** How many writes may wait for a commit. 10,000 by default. */
   readonly maxWaiting?: number
   /** How long to wait for another process's write, in milliseconds. 5,000 by default. */
@@ -51,17 +51,25 @@ export interface ReadersOptions {
 }
 
 const mebibyte = 1024 * 1024
-const dayMs = 24 * 60 * 60 * 1000
 
 export type Settings = ReturnType<typeof settled>
 
 export function settled(options: SqliteOptions) {
-  const { cacheBytes = 64 * mebibyte, autoMigrate = true, eventsKept = 7 * dayMs, walkedRows = 500 } = options
+  const { cacheBytes = 64 * mebibyte, autoMigrate = true, retention, walkedRows = 500 } = options
   const { maxWaiting = 10_000, busyTimeout = 5000, now = Date.now, otherThreads = noOtherThreads } = options
   const { onSurplus, readers, onUnsafe, onCascade, queries } = options
   return {
     file: options.file === ':memory:' ? options.file : resolve(options.file),
-    ...{ cacheBytes, autoMigrate, eventsKept, walkedRows, maxWaiting, busyTimeout, now, otherThreads },
+    ...{
+      retention: retentionOf(retention),
+      cacheBytes,
+      autoMigrate,
+      walkedRows,
+      maxWaiting,
+      busyTimeout,
+      now,
+      otherThreads,
+    },
     ...{ onSurplus, readers, onUnsafe, onCascade, queries },
   }
 }

@@ -172,7 +172,7 @@ function requireAllowed({ after }: GuardedUpdate, became: ResultRow): void {
 
 /** The event, with the texts of the row before and after; none where all that changed is internal. */
 export function eventOf(
-  { collection }: GuardedUpdate,
+  { collection, eventType: type }: GuardedUpdate,
   by: Author,
   itemId: number,
   changed: readonly GuardedAssignment[],
@@ -180,5 +180,14 @@ export function eventOf(
 ): ItemChange | undefined {
   if (collection.unlogged || changed.every(({ field }) => field.internal)) return undefined
   const names = changed.filter(({ field }) => !field.internal && !field.writeOnly).map(one => one.field.name)
-  return { collection: collection.name, itemId, kind: 'updated', data, before, changed: names, by }
+  const change = {
+    collection: collection.name,
+    itemId,
+    kind: 'updated',
+    data,
+    before,
+    changed: names,
+    by,
+  } as const
+  return type === undefined ? change : { ...change, type }
 }

@@ -12,6 +12,12 @@ export interface WorkDone<T> {
 
 export type WorkSteps<S, T> = (scope: WriteScope<S>) => Steps<S, WorkDone<T>>
 
+/** Work that does nothing, for what each commit does by itself. */
+export function* nothing<S>(): Steps<S, WorkDone<undefined>> {
+  yield []
+  return { value: undefined, changed: none }
+}
+
 /** Does other work within the next commit, perhaps several times. `add` settles once the commit is durable. */
 export async function doWork<S, T>(
   steps: WorkSteps<S, T>,

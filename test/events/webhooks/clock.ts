@@ -4,6 +4,8 @@ import type { Clock } from '../../../src/events/webhooks/timetable.ts'
 export interface FakeClock extends Clock {
   /** Moves on, calls what is due in order, and lets what was called run. */
   advance(milliseconds: number): Promise<void>
+  /** Moves on at once, and calls what is due by then once: for hours and days. */
+  jump(milliseconds: number): Promise<void>
 }
 
 /** Lets what was started run until it waits for something else than promises. */
@@ -18,6 +20,15 @@ export function fakeClock(start = Date.UTC(2026, 0, 1)): FakeClock {
       const timer = { at: time + delayMs, run }
       timers.add(timer)
       return () => timers.delete(timer)
+    },
+    async jump(milliseconds) {
+      time += milliseconds
+      const due = [...timers].filter(({ at }) => at <= time).sort((one, other) => one.at - other.at)
+      for (const timer of due) {
+        timers.delete(timer)
+        timer.run()
+      }
+      await settled()
     },
     async advance(milliseconds) {
       const end = time + milliseconds

@@ -194,5 +194,5 @@ race(
     assert.ok(Number((await ids()).at(-1)) >= 7)
     assert.equal(await nameOf(6), 'f')
   },
-  { eventsKept: hour, now: () => clock.now },
+  { retention: { keptMs: hour }, now: () => clock.now },
 )

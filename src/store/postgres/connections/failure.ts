@@ -98,6 +98,11 @@ export function isOutdated(cause: unknown): boolean {
   return code === '0A000' || code === '26000' || code === '42P05'
 }
 
+/** Whether a right is missing that the database's operator may grant. */
+export function isMissingPrivilege(cause: unknown): boolean {
+  return sqlState(cause) === PRIVILEGE
+}
+
 /** Whether a policy of row security refuses a row, or the trigger that stands for one: not a missing grant. */
 function isPolicy(cause: unknown): boolean {
   const { routine, constraint } = cause as { readonly routine?: unknown; readonly constraint?: unknown }

@@ -1,5 +1,6 @@
 /** What may be set of a store on PostgreSQL, and what it is by itself. */
 import type { StatisticsOptions } from '../../advice/statistics.ts'
+import { type Retention, retentionOf } from '../../log/pruning.ts'
 import type { OnCascade } from '../../write/cascades.ts'
 
 export interface ReplicaSettings {
@@ -25,8 +26,7 @@ export interface PostgresOptions {
   readonly onSurplus?: ((sentences: readonly string[]) => void) | undefined
   /** Whether policies made of the model's rules lock the rows. False by default. */
   readonly rowSecurity?: boolean
-  /** How long events are kept, in milliseconds. 7 days by default. */
-  readonly eventsKept?: number
+  readonly retention?: Partial<Retention> | undefined
   /** How many reads, and how many writes, may wait. 10,000 by default. */
   readonly maxWaiting?: number
   /** Called for each deletion that takes many items with it, before its commit. */
@@ -38,17 +38,24 @@ export interface PostgresOptions {
 }
 
 const mebibyte = 1024 * 1024
-const dayMs = 24 * 60 * 60 * 1000
 
 export type Settings = ReturnType<typeof settled>
 
 export function settled(options: PostgresOptions) {
   const { url, connections = 8, replicas = [], timeout = 10_000, cacheBytes = 64 * mebibyte } = options
-  const { autoMigrate = true, rowSecurity = false, eventsKept = 7 * dayMs } = options
+  const { autoMigrate = true, rowSecurity = false } = options
   const { maxWaiting = 10_000, now = Date.now, queries } = options
   const lanes = Math.max(1, Math.floor(connections / 4))
   return {
     ...{ url, connections, lanes, replicas, timeout, cacheBytes },
-    ...{ autoMigrate, rowSecurity, eventsKept, maxWaiting, now, queries, onCascade: options.onCascade },
+    ...{
+      retention: retentionOf(options.retention),
+      autoMigrate,
+      rowSecurity,
+      maxWaiting,
+      now,
+      queries,
+      onCascade: options.onCascade,
+    },
   }
 }

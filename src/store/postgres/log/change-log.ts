@@ -1,25 +1,38 @@
 /** The log of committed changes, as it is read: in order and without gaps, whoever commits meanwhile (see `log.ts`). */
-import { loggedChange } from '../../logged-change.ts'
-import type { Change, Changes, CommitListener, LogBounds } from '../../store.ts'
+import type { Hold } from '../../log/holds.ts'
+import type { LogMetrics } from '../../log/log-metrics.ts'
+import { loggedChange } from '../../log/logged-change.ts'
+import type { Change, Changes, CommitListener, LogBounds, LogCounts } from '../../store.ts'
 import { noInputs, slotted } from '../../values.ts'
 import type { Pool } from '../connections/pool.ts'
 import type { Rows } from '../connections/statement.ts'
 import type { Checks } from '../versions/checks.ts'
-import { drawn, eventsAfter, held, newest } from './event-log.ts'
+import { drawn, eventsAfter, held, newest, pruned } from './event-log.ts'
 
 /** How soon to look again for changes that others' unfinished commits keep back, in milliseconds. */
 const retryMs = 5
 
+interface ChangeLogParts {
+  /** Each of its statements sees what was committed before it. */
+  readonly pool: Pool
+  readonly checks: Checks
+  readonly hold: Hold
+  readonly metrics: LogMetrics
+}
+
 export class ChangeLog implements Changes {
+  readonly hold: Hold
+  readonly #metrics: LogMetrics
   readonly #pool: Pool
   readonly #checks: Checks
   readonly #listeners = new Set<CommitListener>()
   #again: NodeJS.Timeout | undefined
 
-  /** `pool`: each of its statements sees what was committed before it. */
-  constructor(pool: Pool, checks: Checks) {
+  constructor({ pool, checks, hold, metrics }: ChangeLogParts) {
     this.#pool = pool
     this.#checks = checks
+    this.hold = hold
+    this.#metrics = metrics
   }
 
   /** Waits until no commit can bring a smaller number any more. */
@@ -46,7 +59,12 @@ export class ChangeLog implements Changes {
   }
 
   async bounds(): Promise<LogBounds> {
-    return { pruned: 0, drawn: await this.last() }
+    const found = await this.#pool.ask([drawn.with(noInputs), held.with(noInputs), pruned.with(noInputs)])
+    return { pruned: numberIn(found[2]), drawn: boundOf(found) }
+  }
+
+  counts(): LogCounts {
+    return this.#metrics.counts
   }
 
   onCommit(listener: CommitListener): () => void {

@@ -4,7 +4,8 @@ import { slot, sql } from '../../sql/writer.ts'
 import { slotted } from '../../values.ts'
 import type { Connection } from '../connections/connection.ts'
 import { statementOf } from '../connections/statement.ts'
-import { pruneEvents, pruneTouched } from './event-log.ts'
+import { pruneTouched } from './event-log.ts'
+import { type LogPruning, runOn } from './pruning.ts'
 
 /** How often, in milliseconds. */
 const cleanIntervalMs = 5000
@@ -21,34 +22,31 @@ const sweep = statementOf(removeOrphans)
 const swept = statementOf(lastOwned)
 
 export class Cleaning {
-  readonly #eventsKept: number
+  readonly #log: LogPruning
   readonly #now: () => number
   readonly #round = new Round(rowsPerStep)
   #next = 0
 
-  /** `eventsKept`: in milliseconds. */
-  constructor({ eventsKept, now }: { readonly eventsKept: number; readonly now: () => number }) {
-    this.#eventsKept = eventsKept
+  constructor({ log, now }: { readonly log: LogPruning; readonly now: () => number }) {
+    this.#log = log
     this.#now = now
   }
 
-  /** Does so now and then, in a transaction of its own. */
+  /** Does so now and then, in transactions of its own. */
   async clean(connection: Connection): Promise<void> {
     const now = this.#now()
     if (now < this.#next) return
     this.#next = now + cleanIntervalMs
-    const oldest = new Date(now - this.#eventsKept).toISOString()
     const step = slotted(this.#round.slots)
-    const { done, error } = await connection.run([
+    const [gone = [], last = [], records] = await runOn(connection, [
       sweep.with(step),
       swept.with(step),
-      pruneEvents.with(slotted([oldest, rowsPerStep])),
       pruneRecords.with(slotted([now, rowsPerStep])),
       pruneTouched.with(slotted([now - tracesKeptMs])),
     ])
-    if (error !== undefined) throw error
-    const [gone = [], last = [], ...others] = done
     this.#round.stepped(gone.length, last[0])
-    if (others.some(rows => rows.length === rowsPerStep)) this.#next = now
+    const prunable = await this.#log.look(queries => runOn(connection, queries))
+    const pruned = prunable === undefined ? 0 : await this.#log.prune(connection, prunable)
+    if (records?.length === rowsPerStep || pruned > 0) this.#next = now
   }
 }

@@ -3,15 +3,17 @@
  * key is a number below them, and keeps it until its commit is seen. A reader looks at the last number drawn, then
  * at the lowest key that is held, then at the events: what is not above either can no longer get company.
  */
-import { changeColumns } from '../../logged-change.ts'
-import { slot, sql } from '../../sql/writer.ts'
+import { prunedSql } from '../../log/keys.ts'
+import { changeColumns } from '../../log/logged-change.ts'
+import { type Sql, slot, sql } from '../../sql/writer.ts'
 import { statementOf } from '../connections/statement.ts'
 
 /** The upper 16 bits of our advisory locks' keys, which strangers in the same database should not use. */
 const lockClass = 0x506f
 
-const sequence = sql`"_events_id_seq"`
-const lastDrawn = sql`(SELECT "last_value" - (NOT "is_called")::int FROM ${sequence})`
+/** The last number drawn. */
+export const drawnText = `(SELECT "last_value" - (NOT "is_called")::int FROM "_events_id_seq")`
+const lastDrawn: Sql = [drawnText]
 
 /** Before the numbers are drawn, after all rows are changed: so the events of a row have the order of its changes. */
 export const lockLog = statementOf(
@@ -39,15 +41,13 @@ export const held = statementOf(
   sql`SELECT min(("classid"::bigint & 65535) << 32 | "objid"::bigint) FROM pg_locks WHERE "locktype" = 'advisory' AND "objsubid" = 1 AND "classid"::bigint >> 16 = ${[String(lockClass)]} AND "database" = (SELECT "oid" FROM pg_database WHERE "datname" = current_database()) AND "granted"`,
 )
 
-export const newest = statementOf(sql`SELECT coalesce(max("id"), 0) FROM "_events"`)
+/** The number of the newest event that is seen; of a log whose newest were pruned, theirs. */
+export const newest = statementOf(sql`SELECT greatest((SELECT max("id") FROM "_events"), ${prunedSql}, 0)`)
+
+export const pruned = statementOf(sql`SELECT ${prunedSql}`)
 
 export const eventsAfter = statementOf(
   sql`SELECT ${changeColumns} FROM "_events" WHERE "id" > ${slot(0)} ORDER BY "id" LIMIT ${slot(1)}`,
-)
-
-/** Some of the oldest that are too old. */
-export const pruneEvents = statementOf(
-  sql`DELETE FROM "_events" WHERE "id" IN (SELECT "id" FROM (SELECT "id", "at" FROM "_events" ORDER BY "id" LIMIT ${slot(1)} FOR UPDATE SKIP LOCKED) AS "oldest" WHERE "at" < ${slot(0)}) RETURNING "id"`,
 )
 
 /** The row of `_touched` that no transaction has left: its name is the id below which rows may be gone. */

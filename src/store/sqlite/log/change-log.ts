@@ -1,27 +1,40 @@
 /** The log of committed changes, as it is read. `event-log.ts` writes it. */
-import { changeColumns, loggedChange } from '../../logged-change.ts'
+import type { Hold } from '../../log/holds.ts'
+import { prunedSql } from '../../log/keys.ts'
+import type { LogMetrics } from '../../log/log-metrics.ts'
+import { changeColumns, loggedChange } from '../../log/logged-change.ts'
 import { slot, sql } from '../../sql/writer.ts'
-import type { Change, Changes, CommitListener, LogBounds } from '../../store.ts'
+import type { Change, Changes, CommitListener, LogBounds, LogCounts } from '../../store.ts'
 import { noInputs, slotted } from '../../values.ts'
 import type { Connection, Statement } from '../connection.ts'
 
+interface ChangeLogParts {
+  readonly hold: Hold
+  readonly metrics: LogMetrics
+}
+
 export class ChangeLog implements Changes {
+  readonly hold: Hold
+  readonly #metrics: LogMetrics
   readonly #connection: Connection
-  readonly #newest: Statement
+  readonly #bounds: Statement
   readonly #after: Statement
   readonly #listeners = new Set<CommitListener>()
 
-  constructor(connection: Connection) {
+  constructor(connection: Connection, { hold, metrics }: ChangeLogParts) {
     this.#connection = connection
-    this.#newest = connection.prepare(sql`SELECT max("id") FROM "_events"`)
+    this.hold = hold
+    this.#metrics = metrics
+    this.#bounds = connection.prepare(
+      sql`SELECT ${prunedSql}, (SELECT "seq" FROM "sqlite_sequence" WHERE "name" = '_events')`,
+    )
     this.#after = connection.prepare(
       sql`SELECT ${changeColumns} FROM "_events" WHERE "id" > ${slot(0)} ORDER BY "id" LIMIT ${slot(1)} + 0`,
     )
   }
 
   last(): number {
-    this.#connection.hold()
-    return Number(this.#newest.get(noInputs)?.[0] ?? 0)
+    return this.bounds().drawn
   }
 
   after(event: number, limit: number): readonly Change[] {
@@ -30,7 +43,13 @@ export class ChangeLog implements Changes {
   }
 
   bounds(): LogBounds {
-    return { pruned: 0, drawn: this.last() }
+    this.#connection.hold()
+    const [pruned, drawn] = this.#bounds.get(noInputs) ?? []
+    return { pruned: Number(pruned ?? 0), drawn: Number(drawn ?? 0) }
+  }
+
+  counts(): LogCounts {
+    return this.#metrics.counts
   }
 
   onCommit(listener: CommitListener): () => void {

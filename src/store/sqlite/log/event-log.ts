@@ -1,27 +1,29 @@
-/** The log of changes, written in the transaction of each change. */
-import { slot, sql } from '../../sql/writer.ts'
+/** The log of changes, written in the transaction of each change, and pruned there. */
+import { prunedKey } from '../../log/keys.ts'
+import { LogMetrics } from '../../log/log-metrics.ts'
+import { lookAtLog, type PruneStatements, prune, pruneSql, type Retention } from '../../log/pruning.ts'
+import { quoted, slot, sql } from '../../sql/writer.ts'
 import { slotted } from '../../values.ts'
 import type { ItemChange } from '../../write/event.ts'
 import type { Connection, Statement } from '../connection.ts'
+import { answered } from '../write/database.ts'
 
-/** Rows pruned at once, so that no write waits long. */
-const rowsPerPrune = 500
 const pruneIntervalMs = 10_000
 
 export class EventLog {
+  readonly metrics: LogMetrics = new LogMetrics()
+  readonly #connection: Connection
   readonly #insert: Statement
-  readonly #prune: Statement
-  readonly #kept: number
+  readonly #statements: PruneStatements<Statement>
+  readonly #retention: Retention
   #nextPrune = 0
 
-  /** `kept`: how long events stay, in milliseconds. */
-  constructor(connection: Connection, kept: number) {
-    this.#kept = kept
+  constructor(connection: Connection, retention: Retention) {
+    this.#connection = connection
+    this.#retention = retention
+    this.#statements = statementsOf(connection)
     this.#insert = connection.prepare(
       sql`INSERT INTO "_events" ("at", "collection", "item_id", "kind", "data", "changed", "before", "user_id", "app_id", "type") VALUES (${slot(0)}, ${slot(1)}, ${slot(2)}, ${slot(3)}, ${slot(4)}, ${slot(5)}, ${slot(6)}, ${slot(7)}, ${slot(8)}, ${slot(9)})`,
-    )
-    this.#prune = connection.prepare(
-      sql`DELETE FROM "_events" WHERE "id" IN (SELECT "id" FROM (SELECT "id", "at" FROM "_events" ORDER BY "id" LIMIT ${slot(1)} + 0) WHERE "at" < ${slot(0)}) RETURNING "id"`,
     )
   }
 
@@ -33,11 +35,41 @@ export class EventLog {
     )
   }
 
-  /** Within a transaction: drops some of the events that are too old, now and then. `now` in milliseconds. */
+  /** Within a transaction: drops some of the events that are not kept, now and then. `now` in milliseconds. */
   prune(now: number): void {
     if (now < this.#nextPrune) return
-    const oldest = new Date(now - this.#kept).toISOString()
-    const pruned = this.#prune.all(slotted([oldest, rowsPerPrune]))
-    this.#nextPrune = pruned.length < rowsPerPrune ? now + pruneIntervalMs : now
+    const { extent, prunable } = answered(lookAtLog(this.#statements, this.#retention, now))
+    this.metrics.looked(extent)
+    if (prunable !== undefined) this.metrics.pruned(answered(prune(this.#statements, prunable)))
+    this.#nextPrune = prunable === undefined ? now + pruneIntervalMs : now
+  }
+
+  /** Whether the next write would drop events. */
+  isPrunable(now: number): boolean {
+    if (now < this.#nextPrune) return false
+    this.#connection.hold()
+    const { extent, prunable } = answered(lookAtLog(this.#statements, this.#retention, now))
+    this.metrics.looked(extent)
+    if (prunable === undefined) this.#nextPrune = now + pruneIntervalMs
+    return prunable !== undefined
+  }
+}
+
+/** Nothing is committed meanwhile. */
+function statementsOf(connection: Connection): PruneStatements<Statement> {
+  const until = sql`CAST(max(${slot(0)}, ${slot(1)}) AS INTEGER)`
+  const pruned = quoted(prunedKey)
+  return {
+    state: connection.prepare(pruneSql.state),
+    extent: connection.prepare(pruneSql.extent),
+    sample: connection.prepare(pruneSql.sample),
+    oldest: connection.prepare(pruneSql.oldest(sql`${slot(0)} + 0`)),
+    settled: undefined,
+    prune: [
+      connection.prepare(sql`DELETE FROM "_events" WHERE "id" <= ${until} RETURNING 1`),
+      connection.prepare(
+        sql`INSERT INTO "_portico" ("key", "value") VALUES (${pruned}, CAST(${until} AS TEXT)) ON CONFLICT ("key") DO UPDATE SET "value" = CAST(max(CAST("value" AS INTEGER), ${until}) AS TEXT)`,
+      ),
+    ],
   }
 }

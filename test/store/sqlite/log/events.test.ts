@@ -13,7 +13,7 @@ function withClock(
 ): Promise<void> {
   return withFile(async file => {
     const clock = { ms: Date.parse('2026-01-01T00:00:00Z') }
-    const store = openSqlite(blog, { file, eventsKept: HOUR, now: () => clock.ms })
+    const store = openSqlite(blog, { file, retention: { keptMs: HOUR }, now: () => clock.ms })
     const other = new DatabaseSync(file)
     const ids = () =>
       other

@@ -1,7 +1,7 @@
 /** A row of the event log as its readers have it. */
-import { sql } from './sql/writer.ts'
-import type { Change } from './store.ts'
-import type { ResultRow, SqlValue } from './values.ts'
+import { sql } from '../sql/writer.ts'
+import type { Change } from '../store.ts'
+import type { ResultRow, SqlValue } from '../values.ts'
 
 /** In the order in which `loggedChange` takes them. */
 export const changeColumns = sql`"id", "collection", "kind", "item_id", "data", "before", "changed", "at", "user_id", "app_id", "type"`

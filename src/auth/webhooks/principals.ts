@@ -1,0 +1,125 @@
+/** As whom a webhook's events are shown: its owner, or the users of its app, with their rights of now. */
+
+import { openidScopes } from '../../model/builtin.ts'
+import type { Run } from '../../plan/run.ts'
+import { itemShape, readItem } from '../../plan/system-plans.ts'
+import { commonScopes, type Principal, type Scopes, user } from '../../principal.ts'
+import type { Records } from '../../records.ts'
+import type { WebhookGrants } from './grants.ts'
+
+export interface WebhookOf {
+  readonly userId: number
+  readonly appId: number | null
+  /** Null: all. */
+  readonly scopes: readonly string[] | null
+  readonly grant: string | null
+}
+
+interface PrincipalParts {
+  readonly run: Run
+  readonly records: Pick<Records, 'after' | 'version' | 'byOwner'>
+  readonly grants: Pick<WebhookGrants, 'scopesOf'>
+  /** In milliseconds, from any beginning. */
+  readonly elapsed?: () => number
+}
+
+/** What a grant record contains of oidc-provider's grant. */
+interface StoredGrant {
+  readonly clientId?: string
+  readonly openid?: { readonly scope?: string }
+}
+
+/** New grants change no version: they are looked for so often, for at most this share of the time. */
+const minRefreshMs = 1000
+const maxRefreshShare = 0.05
+const pageLength = 500
+
+const roleById = itemShape('users', ['role'])
+const clientById = itemShape('oauth_apps', ['client_id'])
+
+export class WebhookPrincipals {
+  readonly #parts: PrincipalParts
+  readonly #elapsed: () => number
+  /** By client id, the users who have granted it something. */
+  #users = new Map<string, number[]>()
+  #version = -1
+  #refreshAt = 0
+
+  constructor(parts: PrincipalParts) {
+    this.#parts = parts
+    this.#elapsed = parts.elapsed ?? (() => performance.now())
+  }
+
+  /** The users who have granted an app's webhook access, in the order of their ids; a new one within a second or so. */
+  async usersOf({ appId }: WebhookOf): Promise<readonly number[]> {
+    const clientId = await this.#clientOf(appId)
+    if (clientId === undefined) return []
+    await this.#refresh()
+    return this.#users.get(clientId) ?? []
+  }
+
+  /** The owner, or a user of the app; undefined: the access has ended. */
+  async principalOf(webhook: WebhookOf, userId: number | null): Promise<Principal | undefined> {
+    const { userId: ownerId, scopes, grant, appId } = webhook
+    const allowed = await this.#parts.grants.scopesOf({ user_id: ownerId, scopes, grant })
+    if (allowed === undefined) return undefined
+    if (userId === null) return this.#user(ownerId, allowed, { appId: null, grant })
+    const granted = await this.#grantedBy(userId, appId)
+    return granted && this.#user(userId, bothScopes(granted, allowed), { appId, grant: null })
+  }
+
+  async #user(
+    id: number,
+    scopes: Scopes,
+    through: { readonly appId: number | null; readonly grant: string | null },
+  ): Promise<Principal | undefined> {
+    const row = await readItem<{ readonly role: string }>(this.#parts.run, roleById, id)
+    return row && user(id, row.role, scopes, undefined, undefined, through)
+  }
+
+  async #clientOf(appId: number | null): Promise<string | undefined> {
+    if (appId === null) return undefined
+    const row = await readItem<{ readonly client_id: string }>(this.#parts.run, clientById, appId)
+    return row?.client_id
+  }
+
+  /** The scopes of all grants that a user has given an app; undefined: there is none. */
+  async #grantedBy(userId: number, appId: number | null): Promise<ReadonlySet<string> | undefined> {
+    const clientId = await this.#clientOf(appId)
+    const records = await this.#parts.records.byOwner('Grant', String(userId))
+    const own = records.map(grantOf).filter(grant => grant.clientId === clientId)
+    if (clientId === undefined || own.length === 0) return undefined
+    const scopes = own.flatMap(({ openid }) => openid?.scope?.split(' ') ?? [])
+    return new Set(scopes.filter(scope => !openidScopes.has(scope)))
+  }
+
+  async #refresh(): Promise<void> {
+    const { records } = this.#parts
+    const version = records.version('Grant')
+    if (version === this.#version && this.#elapsed() < this.#refreshAt) return
+    const startedAt = this.#elapsed()
+    const users = new Map<string, Set<number>>()
+    for (let last = ''; ; ) {
+      const found = await records.after('Grant', last, pageLength)
+      for (const record of found) {
+        const { clientId } = grantOf(record)
+        if (clientId === undefined || record.owner === null) continue
+        users.set(clientId, (users.get(clientId) ?? new Set()).add(Number(record.owner)))
+      }
+      last = found.at(-1)?.id ?? ''
+      if (found.length < pageLength) break
+    }
+    this.#users = new Map([...users].map(([client, ids]) => [client, [...ids].sort((a, b) => a - b)]))
+    this.#version = version
+    const tookMs = this.#elapsed() - startedAt
+    this.#refreshAt = this.#elapsed() + Math.max(minRefreshMs, tookMs / maxRefreshShare)
+  }
+}
+
+function grantOf({ payload }: { readonly payload: string }): StoredGrant {
+  return JSON.parse(payload) as StoredGrant
+}
+
+function bothScopes(granted: ReadonlySet<string>, allowed: Scopes): Scopes {
+  return allowed === 'all' ? granted : commonScopes(granted, allowed)
+}

@@ -1,0 +1,174 @@
+/**
+ * Pruning of the log: contiguous, from the oldest event on, by age and by size, a few at a time. The steps are the same
+ * on every database.
+ */
+import { type Sql, slot, sql } from '../sql/writer.ts'
+import { noInputs, type ResultRow, type SqlValue, slotted } from '../values.ts'
+import type { Rows, Steps } from '../write/steps.ts'
+import { basesSql, lowestHoldSql } from './keys.ts'
+
+export interface Retention {
+  /** How long events are kept, in milliseconds. 30 days by default. */
+  readonly keptMs: number
+  /** How many bytes all of them may take, about. 1 GiB by default. */
+  readonly maxBytes: number
+  /** How often to look for events to prune while nothing is written, in milliseconds. A minute by default. */
+  readonly idleMs: number
+}
+
+const dayMs = 24 * 60 * 60 * 1000
+
+export function retentionOf({ keptMs, maxBytes, idleMs }: Partial<Retention> = {}): Retention {
+  return { keptMs: keptMs ?? 30 * dayMs, maxBytes: maxBytes ?? 1024 ** 3, idleMs: idleMs ?? 60_000 }
+}
+
+/** Pruned at once, so that no write waits long. */
+export const rowsPerPrune = 500
+const bytesPerPrune = 4 * 1024 * 1024
+
+/** About what a row takes beside its texts: numbers, names, page and index entries. */
+const rowBytes = 150
+const samples = 32
+
+const bytesSql = sql`octet_length("data") + coalesce(octet_length("before"), 0) + coalesce(octet_length("changed"), 0) + ${[String(rowBytes)]}`
+
+/** The statements that look. */
+export const pruneSql = {
+  /** Where the lowest hold is, and the bases; the oldest event's number and time. */
+  state: sql`SELECT ${lowestHoldSql}, ${basesSql}, (SELECT min("id") FROM "_events"), (SELECT "at" FROM "_events" ORDER BY "id" LIMIT 1)`,
+  /** The first and the last number above one and up to another. */
+  extent: sql`SELECT (SELECT min("id") FROM "_events" WHERE "id" > CAST(${slot(0)} AS bigint)), (SELECT max("id") FROM "_events" WHERE "id" <= CAST(${slot(1)} AS bigint))`,
+  /** The average bytes of rows at equal distances from a number on. */
+  sample: sql`SELECT avg("bytes") FROM (WITH RECURSIVE "p" ("i") AS (SELECT 0 UNION ALL SELECT "i" + 1 FROM "p" WHERE "i" < ${[String(samples - 1)]}) SELECT (SELECT ${bytesSql} FROM "_events" WHERE "id" >= CAST(${slot(0)} AS bigint) + "i" * CAST(${slot(1)} AS bigint) ORDER BY "id" LIMIT 1) AS "bytes" FROM "p") AS "sampled"`,
+  /** The oldest, each with its time and bytes. */
+  oldest: (limit: Sql): Sql =>
+    sql`SELECT "id", "at", ${bytesSql} FROM "_events" ORDER BY "id" LIMIT ${limit}`,
+} as const
+
+export interface PruneStatements<S> {
+  readonly state: S
+  readonly extent: S
+  readonly sample: S
+  readonly oldest: S
+  /** The number up to which no commit can bring an event any more; undefined where that is every number. */
+  readonly settled: S | undefined
+  /**
+   * Deletes the events up to a number whoever holds them, and up to another what nobody holds; raises the number that is
+   * stored as pruned. The first gives a row for each event that is gone.
+   */
+  readonly prune: readonly S[]
+}
+
+/** The log as a look has found it. */
+export interface LogExtent {
+  /** The numbers of the oldest and the newest event; 0: there is none. */
+  readonly oldest: number
+  readonly newest: number
+  /** What the events take, estimated: their number times the average of a sample. */
+  readonly bytes: number
+}
+
+/** What is to be pruned next. */
+export interface Prunable {
+  /** Up to which number events go though they are held; 0: none. */
+  readonly bySize: number
+  /** Up to which number events go that are not held; 0: none. */
+  readonly byAge: number
+}
+
+export interface LookedAt {
+  readonly extent: LogExtent
+  readonly prunable: Prunable | undefined
+}
+
+const lastNumber = Number.MAX_SAFE_INTEGER
+const emptyLog: LookedAt = { extent: { oldest: 0, newest: 0, bytes: 0 }, prunable: undefined }
+
+/** Looks what is to be pruned. `now` in milliseconds. */
+export function* lookAtLog<S>(
+  statements: PruneStatements<S>,
+  { keptMs, maxBytes }: Retention,
+  now: number,
+): Steps<S, LookedAt> {
+  const [state] = yield [{ statement: statements.state, inputs: noInputs }]
+  const [hold, bases, oldest, at] = state?.[0] ?? []
+  if (oldest === null || oldest === undefined) return emptyLog
+  const extent = yield* extentOf(statements, basesIn(bases))
+  const limits = {
+    before: new Date(now - keptMs).toISOString(),
+    hold: hold === null ? lastNumber : Number(hold),
+    excessBytes: extent.bytes - maxBytes,
+  }
+  const isOld = String(at) < limits.before && Number(oldest) <= limits.hold
+  if (!isOld && limits.excessBytes <= 0) return { extent, prunable: undefined }
+  // In this order: what was not committed when the rows were read is above the number, or was committed meanwhile.
+  const [rows = [], bound] = yield [
+    { statement: statements.oldest, inputs: slotted([rowsPerPrune]) },
+    statements.settled && { statement: statements.settled, inputs: noInputs },
+  ]
+  const settled = bound?.[0]?.[0]
+  return { extent, prunable: prunableOf(rows, limits, typeof settled === 'number' ? settled : lastNumber) }
+}
+
+/** Within a transaction. Returns how many events are gone. */
+export function* prune<S>(statements: PruneStatements<S>, { bySize, byAge }: Prunable): Steps<S, number> {
+  const inputs = slotted([bySize, byAge])
+  const [gone] = yield statements.prune.map(statement => ({ statement, inputs }))
+  return gone?.length ?? 0
+}
+
+/** The numbers above which the log went on. */
+export function basesIn(text: SqlValue | undefined): readonly number[] {
+  return typeof text === 'string' ? JSON.parse(text) : []
+}
+
+interface Limits {
+  /** ISO 8601 UTC: what is older goes. */
+  readonly before: string
+  /** Up to which number nobody needs events. */
+  readonly hold: number
+  /** By how much the log is too large. */
+  readonly excessBytes: number
+}
+
+export function prunableOf(
+  rows: Rows,
+  { before, hold, excessBytes }: Limits,
+  settled: number,
+): Prunable | undefined {
+  let [bySize, byAge, bytes] = [0, 0, 0]
+  for (const [id, at, rowBytes] of rows) {
+    const number = Number(id)
+    const isTooMuch = bytes < excessBytes
+    const isOld = String(at) < before && number <= hold
+    if (number > settled || (!isTooMuch && !isOld) || bytes >= bytesPerPrune) break
+    if (isTooMuch) bySize = number
+    if (isOld) byAge = number
+    bytes += Number(rowBytes)
+  }
+  return bySize === 0 && byAge === 0 ? undefined : { bySize, byAge }
+}
+
+function* extentOf<S>(statements: PruneStatements<S>, bases: readonly number[]): Steps<S, LogExtent> {
+  const bounds = [-1, ...bases]
+  const ranges = yield bounds.map((after, at) => ({
+    statement: statements.extent,
+    inputs: slotted([after, bounds[at + 1] ?? lastNumber]),
+  }))
+  const extents = ranges.map(rangeOf).filter(({ first, last }) => first !== 0 && first <= last)
+  const sampled = yield extents.map(({ first, last }) => ({
+    statement: statements.sample,
+    inputs: slotted([first, Math.max(1, Math.floor((last - first + 1) / samples))]),
+  }))
+  const bytes = extents.map(({ first, last }, at) => (last - first + 1) * Number(sampled[at]?.[0]?.[0] ?? 0))
+  return {
+    oldest: extents[0]?.first ?? 0,
+    newest: extents.at(-1)?.last ?? 0,
+    bytes: Math.round(bytes.reduce((sum, one) => sum + one, 0)),
+  }
+}
+
+function rangeOf(rows: Rows): { readonly first: number; readonly last: number } {
+  const [first, last]: ResultRow = rows[0] ?? []
+  return { first: Number(first ?? 0), last: Number(last ?? 0) }
+}

@@ -1,0 +1,145 @@
+/**
+ * What a log needs before it is written to: its bounds, and numbers above those of a log that this one has replaced. A
+ * database that was restored from a dump, brought back to a point in time, or promoted from a standby has another identity.
+ */
+import type pg from 'pg'
+import { basesKey, identityKey, prunedKey } from '../../log/keys.ts'
+import { basesIn } from '../../log/pruning.ts'
+import { baseAbove, withBase } from '../../log/restored.ts'
+import { literal } from '../../schema/quoted.ts'
+import { noInputs } from '../../values.ts'
+import type { Connection } from '../connections/connection.ts'
+import { isMissingPrivilege } from '../connections/failure.ts'
+import { statementOf } from '../connections/statement.ts'
+import { drawnText } from './event-log.ts'
+
+/** What cannot be known, and is like everything. */
+const unknown = '-'
+/** PostgreSQL lets everybody ask it; who runs a server may not. */
+const system = `(SELECT "system_identifier"::text FROM pg_control_system())`
+/** It grows with every promotion and every recovery to a point in time. A standby is not written to. */
+const timeline = `CASE WHEN pg_is_in_recovery() THEN '${unknown}' ELSE left(pg_walfile_name(pg_current_wal_insert_lsn()), 8) END`
+const database = `(SELECT "oid"::text FROM pg_database WHERE "datname" = current_database())`
+
+const storedText = (key: string) => `(SELECT "value" FROM "_portico" WHERE "key" = ${literal(key)})`
+/** The identity, now and as it is stored; the pruned number. */
+const lookText = (systemText: string) =>
+  `SELECT concat_ws('/', ${systemText}, ${timeline}, ${database}), ${storedText(identityKey)}, ${storedText(prunedKey)}`
+const looks = [lookText(system), lookText(literal(unknown))] as const
+const [look, lookWithoutSystem] = looks.map(text => statementOf([text]))
+
+interface Found {
+  /** What finds the same again. */
+  readonly text: string
+  readonly identity: string
+  readonly stored: string | null
+  readonly pruned: string | null
+}
+
+/** Of a database that has Portico's own tables. Several nodes that start at once do it once. `now`: in milliseconds. */
+export async function openLog(client: pg.Client, now: () => number): Promise<void> {
+  const before = await found(client)
+  if (isOpen(before)) return
+  await transact(client, async () => {
+    await lockBounds(client)
+    const { identity, stored } = await foundBy(client, before.text)
+    if (stored !== null && !isSame(stored, identity)) await raise(client, now())
+    await store(client, identityKey, identity)
+  })
+}
+
+/** The log goes on far above its numbers, and no reader may resume from one of them. */
+export async function raiseLog(client: pg.Client, now: () => number): Promise<void> {
+  const { identity } = await found(client)
+  await transact(client, async () => {
+    await lockBounds(client)
+    await raise(client, now())
+    await store(client, identityKey, identity)
+  })
+}
+
+/** Whether a connection leads to the server whose log was opened: after a failover it leads to another one. */
+export async function isOpenFor(connection: Connection): Promise<boolean> {
+  for (const statement of [look, lookWithoutSystem]) {
+    if (statement === undefined) continue
+    const { done, error } = await connection.run([statement.with(noInputs)])
+    if (error !== undefined && isMissingPrivilege(error)) continue
+    if (error !== undefined) throw error
+    const [identity, stored, pruned] = done[0]?.[0] ?? []
+    return isOpen({ identity: String(identity), stored: textOf(stored), pruned: textOf(pruned) })
+  }
+  return true
+}
+
+function isOpen({ identity, stored, pruned }: Omit<Found, 'text'>): boolean {
+  return pruned !== null && stored !== null && isSame(stored, identity)
+}
+
+/** Whether two identities may be of one server. */
+function isSame(stored: string, identity: string): boolean {
+  const [before, after] = [stored.split('/'), identity.split('/')]
+  return before.every((part, at) => part === after[at] || part === unknown || after[at] === unknown)
+}
+
+async function found(client: pg.Client): Promise<Found> {
+  try {
+    return await foundBy(client, looks[0])
+  } catch (error) {
+    if (!isMissingPrivilege(error)) throw error
+    return foundBy(client, looks[1])
+  }
+}
+
+async function foundBy(client: pg.Client, text: string): Promise<Found> {
+  const [row] = await rows(client, text)
+  const [identity, stored, pruned] = row ?? []
+  return { text, identity: String(identity), stored: textOf(stored), pruned: textOf(pruned) }
+}
+
+/** Makes the bounds that an earlier version did not store, and locks them against others that open the log, or prune it. */
+async function lockBounds(client: pg.Client): Promise<void> {
+  await client.query(
+    `INSERT INTO "_portico" ("key", "value") SELECT $1, coalesce((SELECT min("id") - 1 FROM "_events"), ${drawnText})::text ON CONFLICT ("key") DO NOTHING`,
+    [prunedKey],
+  )
+  await client.query('SELECT 1 FROM "_portico" WHERE "key" = $1 FOR UPDATE', [prunedKey])
+}
+
+async function raise(client: pg.Client, now: number): Promise<void> {
+  const [row] = await rows(
+    client,
+    `SELECT ${drawnText}, ${storedText(basesKey)}, (SELECT min("id") FROM "_events")`,
+  )
+  const [drawn, bases, oldest] = row ?? []
+  const base = baseAbove(Number(drawn), now)
+  const known = withBase(basesIn(textOf(bases)), base, oldest === null ? undefined : Number(oldest))
+  await client.query(`SELECT setval('"_events_id_seq"', $1)`, [base])
+  await store(client, prunedKey, String(base))
+  await store(client, basesKey, JSON.stringify(known))
+}
+
+async function store(client: pg.Client, key: string, value: string): Promise<void> {
+  await client.query(
+    'INSERT INTO "_portico" ("key", "value") VALUES ($1, $2) ON CONFLICT ("key") DO UPDATE SET "value" = excluded."value"',
+    [key, value],
+  )
+}
+
+async function rows(client: pg.Client, text: string): Promise<readonly (readonly unknown[])[]> {
+  return (await client.query<unknown[]>({ text, rowMode: 'array' })).rows
+}
+
+function textOf(value: unknown): string | null {
+  return value === null || value === undefined ? null : String(value)
+}
+
+async function transact(client: pg.Client, work: () => Promise<void>): Promise<void> {
+  await client.query('BEGIN')
+  try {
+    await work()
+    await client.query('COMMIT')
+  } catch (error) {
+    await client.query('ROLLBACK').catch(() => {})
+    throw error
+  }
+}

@@ -1,0 +1,79 @@
+/** What a log needs before it is written to: its bounds, and numbers above those of a log that a backup has replaced. */
+import type { DatabaseSync, SQLInputValue, SQLOutputValue } from 'node:sqlite'
+import { basesKey, prunedKey, restoredKey } from '../../log/keys.ts'
+import { basesIn } from '../../log/pruning.ts'
+import { baseAbove, withBase } from '../../log/restored.ts'
+import { commitSurely } from '../file/empty-commit.ts'
+
+/** Of a database that has Portico's own tables. `now`: in milliseconds. */
+export function openLog(database: DatabaseSync, now: () => number): void {
+  if (stored(database, prunedKey) !== undefined && stored(database, restoredKey) === undefined) return
+  transact(database, () => {
+    requireBounds(database)
+    if (stored(database, restoredKey) !== undefined) raise(database, now())
+  })
+}
+
+/** The log goes on far above its numbers, and no reader may resume from one of them. */
+export function raiseLog(database: DatabaseSync, now: () => number): void {
+  transact(database, () => {
+    requireBounds(database)
+    raise(database, now())
+  })
+}
+
+/** Makes a copy's log go on far above its numbers when it is opened. */
+export function markRestored(database: DatabaseSync): void {
+  store(database, restoredKey, 'copy')
+}
+
+/** Earlier versions did not store how far they have pruned. */
+function requireBounds(database: DatabaseSync): void {
+  if (stored(database, prunedKey) !== undefined) return
+  const oldest = oldestOf(database)
+  store(database, prunedKey, String(oldest === undefined ? drawnIn(database) : oldest - 1))
+}
+
+function raise(database: DatabaseSync, now: number): void {
+  const base = baseAbove(drawnIn(database), now)
+  const bases = withBase(basesIn(stored(database, basesKey)), base, oldestOf(database))
+  database.exec(`DELETE FROM "sqlite_sequence" WHERE "name" = '_events'`)
+  database.prepare(`INSERT INTO "sqlite_sequence" ("name", "seq") VALUES ('_events', ?)`).run(base)
+  store(database, prunedKey, String(base))
+  store(database, basesKey, JSON.stringify(bases))
+  database.prepare('DELETE FROM "_portico" WHERE "key" = ?').run(restoredKey)
+}
+
+function drawnIn(database: DatabaseSync): number {
+  return Number(first(database, `SELECT "seq" FROM "sqlite_sequence" WHERE "name" = '_events'`) ?? 0)
+}
+
+function oldestOf(database: DatabaseSync): number | undefined {
+  const id = first(database, 'SELECT min("id") FROM "_events"')
+  return id === null || id === undefined ? undefined : Number(id)
+}
+
+function stored(database: DatabaseSync, key: string): string | undefined {
+  const value = first(database, 'SELECT "value" FROM "_portico" WHERE "key" = ?', key)
+  return value === undefined ? undefined : String(value)
+}
+
+function first(database: DatabaseSync, text: string, ...values: SQLInputValue[]): SQLOutputValue | undefined {
+  const row = database.prepare(text).get(...values)
+  return row && Object.values(row)[0]
+}
+
+function store(database: DatabaseSync, key: string, value: string): void {
+  database.prepare('INSERT OR REPLACE INTO "_portico" ("key", "value") VALUES (?, ?)').run(key, value)
+}
+
+function transact(database: DatabaseSync, work: () => void): void {
+  database.exec('BEGIN IMMEDIATE')
+  try {
+    work()
+    commitSurely(database)
+  } catch (error) {
+    if (database.isTransaction) database.exec('ROLLBACK')
+    throw error
+  }
+}

@@ -1,0 +1,234 @@
+/** The sender on every database: what is enqueued, sent, tried again, paused and taken over. */
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { Webhook } from 'standardwebhooks'
+import { databases } from '../../store/databases.ts'
+import { type Fixture, secret, within } from './fixture.ts'
+
+const day = 86_400_000
+
+const titles = ({ received }: Fixture) =>
+  received.map(({ event }) => (event['data'] as { title?: string } | null)?.title)
+
+const statuses = async ({ deliveries }: Fixture) => (await deliveries()).map(({ status }) => status)
+
+for (const database of databases) {
+  describe(`the sender of webhooks on ${database.name}`, () => {
+    it(
+      'sends each event once, signed, and keeps what came back',
+      within(database, async fixture => {
+        const { webhook, post, sender, received, deliveries, until, endpoints } = fixture
+        await post('before')
+        const id = await webhook()
+        endpoints.set('https://one.example/hook', () => ({ status: 202, body: 'thank\u0000 you' }))
+        sender()
+        const first = await post('first')
+        await post('second')
+        await until(async () => (await statuses(fixture)).join() === 'succeeded,succeeded', 'both are sent')
+        assert.deepEqual(titles(fixture).sort(), ['first', 'second'])
+        const [message] = received
+        assert.ok(message)
+        assert.deepEqual(new Webhook(secret).verify(message.body, { ...message.headers }), message.event)
+        assert.equal(message.headers['content-type'], 'application/json')
+        assert.equal(message.event['type'], 'post.created')
+        const [row] = await deliveries()
+        assert.ok(row)
+        assert.equal(row.webhook_id, id)
+        assert.equal(row.item_id, first)
+        assert.equal(row.attempt, 1)
+        assert.equal(row.response_status, 202)
+        assert.equal(row.response_excerpt, 'thank you')
+        assert.equal(row.message_id, message.headers['webhook-id'])
+      }),
+    )
+
+    it(
+      'keeps the order of an item over failures, while others go on',
+      within(database, async fixture => {
+        const { client, webhook, post, sender, until, endpoints } = fixture
+        await webhook()
+        let failures = 0
+        endpoints.set('https://one.example/hook', ({ event }) => {
+          const { title } = event['data'] as { title: string }
+          return title === 'one' && failures++ < 3 ? 500 : 200
+        })
+        sender()
+        const item = await post('one')
+        await client.update('posts', item, { title: 'two' })
+        await client.update('posts', item, { title: 'three' })
+        await post('other')
+        const all = Array.from({ length: 4 }, () => 'succeeded').join()
+        await until(async () => (await statuses(fixture)).join() === all, 'all are sent')
+        const order = titles(fixture)
+        assert.deepEqual(
+          order.filter(title => title !== 'other'),
+          ['one', 'one', 'one', 'one', 'two', 'three'],
+        )
+        assert.ok(order.indexOf('other') < order.lastIndexOf('one'))
+        const ofFirst = fixture.received.filter(
+          ({ event }) => (event['data'] as { title: string }).title === 'one',
+        )
+        assert.equal(new Set(ofFirst.map(({ headers }) => headers['webhook-id'])).size, 1)
+      }),
+    )
+
+    it(
+      'pauses a webhook at once by 410, keeps what came since, and resumes where it stopped',
+      within(database, async fixture => {
+        const { client, webhook, post, sender, until, endpoints, webhookRow, owned } = fixture
+        const id = await webhook()
+        let isGone = true
+        endpoints.set('https://one.example/hook', () => (isGone ? 410 : 200))
+        sender()
+        await post('gone')
+        await until(async () => (await webhookRow(id))['paused_at'] !== null, 'it is paused')
+        assert.match(String((await webhookRow(id))['pause_reason']), /410/)
+        assert.deepEqual(owned.notified, [`${id} gone`])
+        for (const title of ['two', 'three']) await post(title)
+        await fixture.clock.advance(5000)
+        assert.deepEqual(titles(fixture), ['gone'])
+        isGone = false
+        await client.update('webhooks', id, { paused_at: null, pause_reason: null })
+        await until(async () => (await webhookRow(id))['position'] === null, 'it is as far as the sender')
+        await until(() => titles(fixture).length === 3, 'the others are sent')
+        assert.deepEqual(titles(fixture), ['gone', 'two', 'three'])
+      }),
+    )
+
+    it(
+      'tries again for days, and pauses after a day without a success',
+      within(database, async fixture => {
+        const { webhook, post, sender, until, endpoints, webhookRow, clock, deliveries, owned } = fixture
+        const id = await webhook()
+        endpoints.set('https://one.example/hook', () => 503)
+        sender()
+        await post()
+        const startedAt = clock.now()
+        await until(async () => (await webhookRow(id))['paused_at'] !== null, 'it is paused', 600_000)
+        assert.ok(clock.now() - startedAt >= day)
+        const [row] = await deliveries()
+        assert.equal(row?.status, 'pending')
+        assert.deepEqual(owned.notified, [`${id} failing`])
+        assert.ok(Number(row?.attempt) > 7)
+      }),
+    )
+
+    it(
+      'gives an item up after three days, where others succeed, and goes on with the next',
+      within(database, async fixture => {
+        const { client, webhook, post, sender, until, endpoints, clock, deliveries } = fixture
+        await webhook()
+        endpoints.set('https://one.example/hook', ({ event }) =>
+          (event['data'] as { title: string }).title === 'bad' ? 500 : 200,
+        )
+        sender()
+        const item = await post('bad')
+        await client.update('posts', item, { title: 'good' })
+        const startedAt = clock.now()
+        let days = 0
+        await until(
+          async () => {
+            if (clock.now() - startedAt > (days * day) / 2) {
+              days++
+              await post(`day ${days}`)
+            }
+            return (await deliveries())[0]?.status === 'failed'
+          },
+          'it is given up',
+          3_600_000,
+        )
+        assert.ok(clock.now() - startedAt > 2 * day)
+        await until(() => titles(fixture).includes('good'), 'the next is sent')
+        assert.equal((await deliveries())[0]?.attempt, 13)
+      }),
+    )
+
+    it(
+      'shows what the owner may see at the attempt: ended rights are no delivery',
+      within(database, async fixture => {
+        const { webhook, post, sender, until, endpoints, deliveries, owned, annId } = fixture
+        await webhook()
+        endpoints.set('https://one.example/hook', () => 500)
+        sender()
+        await post()
+        await until(async () => (await deliveries())[0]?.attempt === 1, 'it has failed once')
+        owned.ended.add(annId)
+        const before = fixture.received.length
+        await until(async () => (await deliveries())[0]?.status === 'dropped', 'it is dropped')
+        assert.equal(fixture.received.length, before)
+        await post('not seen')
+        await fixture.clock.advance(5000)
+        assert.equal((await deliveries()).length, 1)
+      }),
+    )
+
+    it(
+      'sends an app’s webhook once for each user',
+      within(database, async fixture => {
+        const { client, webhook, post, sender, until, deliveries, owned, annId } = fixture
+        const ben = await client.create('users', { name: 'Ben', email: 'ben@example.com' })
+        const app = await client.create('oauth_apps', {
+          user_id: annId,
+          name: 'App',
+          client_id: 'app',
+          redirect_uris: [],
+        })
+        owned.users = [annId, ben.id]
+        await webhook({ app_id: app.id })
+        sender()
+        await post()
+        await until(async () => (await statuses(fixture)).join() === 'succeeded,succeeded', 'both are sent')
+        const users = fixture.received.map(({ event }) => event['user_id'])
+        assert.deepEqual(users.sort(), [annId, ben.id])
+        const ids = (await deliveries()).map(row => row.message_id)
+        assert.equal(new Set(ids).size, 2)
+      }),
+    )
+
+    it(
+      'signs with both secrets while one replaces the other',
+      within(database, async fixture => {
+        const { webhook, post, sender, until, owned, received } = fixture
+        const next = `whsec_${Buffer.alloc(32, 2).toString('base64')}`
+        await webhook()
+        sender()
+        owned.secrets.unshift(next)
+        await post()
+        await until(() => received.length === 1, 'it is sent')
+        const [message] = received
+        assert.ok(message)
+        for (const one of [secret, next]) new Webhook(one).verify(message.body, { ...message.headers })
+      }),
+    )
+
+    it(
+      'sends what was enqueued and what was not when another sender takes over',
+      within(database, async fixture => {
+        const { webhook, post, sender, until, endpoints, received } = fixture
+        await webhook()
+        endpoints.set('https://one.example/hook', () => new Promise(() => undefined))
+        const frozen = { isFrozen: false }
+        const { clock } = fixture
+        sender({
+          elapsed: clock.now,
+          clock: {
+            now: clock.now,
+            after: (delay, run) => clock.after(delay, () => void (frozen.isFrozen || run())),
+          },
+        })
+        await post('one')
+        await until(() => received.length === 1, 'the first sender has begun')
+        frozen.isFrozen = true
+        await post('two')
+        endpoints.clear()
+        const other = sender({ elapsed: clock.now })
+        await until(async () => (await statuses(fixture)).join() === 'succeeded,succeeded', 'the other sends')
+        assert.ok(other.state.isSending)
+        const ids = new Map(received.map(({ event, headers }) => [event['id'], headers['webhook-id']]))
+        for (const { event, headers } of received) assert.equal(headers['webhook-id'], ids.get(event['id']))
+        assert.equal((await fixture.deliveries()).length, 2)
+        frozen.isFrozen = false
+      }),
+    )
+  })
+}
