@@ -6,7 +6,6 @@ import { AppSecrets } from '../auth/server/clients/app-secrets.ts'
 import { type Apps, createApps, rightsOfApp } from '../auth/server/clients/apps.ts'
 import { withDenials } from '../auth/server/tokens/deny-list.ts'
 import { WebhookGrants, withWebhookEnds } from '../auth/webhooks/grants.ts'
-import { WebhookRights } from '../auth/webhooks/rights.ts'
 import type { Settings } from '../config.ts'
 import type { Model } from '../model/model.ts'
 import type { Log } from '../observability/log.ts'
@@ -38,7 +37,6 @@ interface Credentials {
   readonly secrets: AppSecrets
   readonly records: Records
   readonly webhookGrants: WebhookGrants
-  readonly webhookRights: WebhookRights
 }
 
 export async function openCredentials(parts: CredentialParts): Promise<Credentials> {
@@ -74,6 +72,5 @@ export async function openCredentials(parts: CredentialParts): Promise<Credentia
   })
   const authenticate = tracedAuthenticate(createAuthenticate([keys, tokens, ...ofTrustedIssuers]), traces)
   const webhookGrants = new WebhookGrants({ run, records, rightsOfApp: rightsOf })
-  const webhookRights = new WebhookRights({ run, records, grants: webhookGrants, rightsOfApp: rightsOf })
-  return { authenticate, counts: keys.counts, apps, secrets, records, webhookGrants, webhookRights }
+  return { authenticate, counts: keys.counts, apps, secrets, records, webhookGrants }
 }
