@@ -167,10 +167,13 @@ CREATE TABLE "webhooks" (
   "paused_at" TEXT,
   "pause_reason" TEXT,
   "grant" TEXT,
-  "position" INTEGER DEFAULT 0 NOT NULL,
+  "position" INTEGER,
+  "secret_version" INTEGER DEFAULT 0 NOT NULL,
   "failing_since" TEXT,
   "created_at" TEXT DEFAULT (strftime('%Y-%m-%dT%H:%M:%fZ', 'now')) NOT NULL
 ) STRICT;
+
+CREATE INDEX "webhooks__grant__index" ON "webhooks" ("grant");
 
 CREATE INDEX "webhooks__user_id__index" ON "webhooks" ("user_id");
 

@@ -25,7 +25,8 @@ const pascal = (name: string) => camel(`_${name}`)
 /** Every event of every collection. */
 export function topics(schema: GraphQLSchema): readonly Topic[] {
   const roots = schema.getSubscriptionType()?.getFields() ?? {}
-  const found = [...model.collections.values()].flatMap((of): Topic[] => {
+  const logged = [...model.collections.values()].filter(({ unlogged }) => !unlogged)
+  const found = logged.flatMap((of): Topic[] => {
     const item = camel(of.singular)
     return [
       { of, kind: 'created', root: `new${pascal(of.singular)}`, item },

@@ -4,34 +4,16 @@ import type { Collection, ManyToMany, Model, ToMany } from '../../model/model.ts
 import type { BodyMode } from '../../model/schemas.ts'
 import { canFollow, collectionsAlong, exists } from '../operations.ts'
 import { prefix } from '../routes.ts'
+import { pathsBelow } from './actions.ts'
 import { createDocument, type Document } from './names.ts'
+import { base, type Described, readResponses } from './operation.ts'
 import { itemParameters, listParameters, parameters } from './parameters.ts'
 import { headers, responses, success } from './responses.ts'
 import { collectionSchemas, isRevealing, shared } from './schemas.ts'
-import { type Access, accessMembers, securitySchemes } from './security.ts'
+import { type Access, securitySchemes } from './security.ts'
 
 /** Ends the description of a write's response. */
 const shown = '; whoever may not read it is told its `id`.'
-
-interface Described {
-  readonly id: string
-  readonly summary: string
-  /** What it does to which collections; first the collection that it belongs to. */
-  readonly accesses: readonly [Access, ...Access[]]
-  readonly signedIn?: boolean
-}
-
-/** The members that every operation on a collection has. */
-function base(document: Document, { id, summary, accesses, signedIn }: Described): JsonSchema {
-  const [{ collection }] = accesses
-  return {
-    operationId: document.operationId(id),
-    summary,
-    tags: [collection.name],
-    ...accessMembers(document.model, accesses, signedIn),
-    ...(collection.deprecated && { deprecated: true }),
-  }
-}
 
 function requestBody(document: Document, collection: Collection, mode: BodyMode): JsonSchema {
   const schema = { schema: document.schema(collection, mode) }
@@ -60,11 +42,7 @@ function readOperation(document: Document, collection: Collection): JsonSchema {
   return {
     ...base(document, described),
     parameters: itemParameters('If-None-Match'),
-    responses: {
-      200: success('The item.', document.schema(collection, 'item'), headers.read),
-      304: { description: 'Nothing has changed.', headers: headers.read },
-      ...responses(400, 401, 403, 404, 406, 429, 500, 503),
-    },
+    responses: readResponses(document, collection),
   }
 }
 
@@ -181,6 +159,7 @@ function collectionPaths(document: Document, collection: Collection): [string, J
     const path = relation.kind === 'one' ? undefined : sublistPath(document, collection, relation)
     if (path) paths.push([`${root}/{id}/${relation.name}`, path])
   }
+  paths.push(...pathsBelow(document, collection))
   return paths.filter(([, path]) => hasMethods(path))
 }
 

@@ -33,6 +33,14 @@ export const parameters: { readonly [name: string]: JsonSchema } = {
     schema: shownSchema({ type: 'integer', minimum: 1, maximum: Number.MAX_SAFE_INTEGER }),
     example: 1,
   },
+  n: {
+    name: 'n',
+    in: 'path',
+    required: true,
+    description: 'The item within it.',
+    schema: shownSchema({ type: 'integer', minimum: 1, maximum: Number.MAX_SAFE_INTEGER }),
+    example: 1,
+  },
   // Without a default: a client that sends defaults could never send `cursor`.
   page: query(
     'page',

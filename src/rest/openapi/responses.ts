@@ -54,6 +54,7 @@ export const headers = {
   read: listed(...always, ...deprecation, 'ETag'),
   list: listed(...always, ...deprecation, 'ETag', 'Link'),
   written: listed(...always, ...deprecation, 'ETag'),
+  acted: listed(...always, ...deprecation),
   created: listed(...always, ...deprecation, 'ETag', 'Location'),
 }
 

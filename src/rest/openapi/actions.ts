@@ -1,0 +1,75 @@
+/** The paths below an item that are no lists, in the OpenAPI document: actions, and items within the item. */
+import { type BuiltinAction, builtinActions, nestedRelations } from '../../model/builtin-actions.ts'
+import type { JsonSchema } from '../../model/fields/type.ts'
+import type { Collection, Model } from '../../model/model.ts'
+import { prefix } from '../routes.ts'
+import type { Document } from './names.ts'
+import { base, readResponses } from './operation.ts'
+import { itemParameters } from './parameters.ts'
+import { headers, responses, success } from './responses.ts'
+import type { Access } from './security.ts'
+
+const idParameter = { $ref: '#/components/parameters/id' }
+const nestedParameter = { $ref: '#/components/parameters/n' }
+
+function targetOf(model: Model, { relations }: Collection, name: string | undefined): Collection | undefined {
+  const relation = name === undefined ? undefined : relations.get(name)
+  return relation && model.collections.get(relation.target)
+}
+
+function read(collection: Collection): Access {
+  return { collection, operation: 'read' }
+}
+
+function actionPath(
+  document: Document,
+  collection: Collection,
+  action: BuiltinAction,
+): [string, JsonSchema][] {
+  const { name, within, summary, reveals } = action
+  const answered = document.model.collections.get(action.answers)
+  if (answered === undefined) return []
+  const below = within === undefined ? name : `${within}/{n}/${name}`
+  const id = `${name}_${within === undefined ? collection.singular : answered.singular}`
+  const accesses: [Access, ...Access[]] = [
+    { collection, operation: 'update' },
+    ...(answered === collection ? [] : [read(answered)]),
+  ]
+  const schema = document.schema(answered, reveals ? 'created' : 'item')
+  const post = {
+    ...base(document, { id, summary, accesses }),
+    parameters: itemParameters(),
+    responses: {
+      200: success('The item as it is now.', schema, headers.acted),
+      ...responses(400, 401, 403, 404, 406, 409, 422, 429, 500, 503),
+    },
+  }
+  const parameters = within === undefined ? [idParameter] : [idParameter, nestedParameter]
+  return [[`${prefix}/${collection.name}/{id}/${below}`, { parameters, post }]]
+}
+
+function nestedPath(document: Document, collection: Collection, name: string): [string, JsonSchema][] {
+  const target = targetOf(document.model, collection, name)
+  if (target === undefined) return []
+  const get = {
+    ...base(document, {
+      id: `get_${target.singular}_of_${collection.singular}`,
+      summary: `Read one of the ${name} of one of ${collection.name}`,
+      accesses: [read(target), read(collection)],
+    }),
+    parameters: itemParameters('If-None-Match'),
+    responses: readResponses(document, target),
+  }
+  const parameters = [idParameter, nestedParameter]
+  return [[`${prefix}/${collection.name}/{id}/${name}/{n}`, { parameters, get }]]
+}
+
+/** Those of one collection. */
+export function pathsBelow(document: Document, collection: Collection): [string, JsonSchema][] {
+  const nested = nestedRelations.get(collection.name) ?? []
+  const actions = builtinActions.get(collection.name) ?? []
+  return [
+    ...nested.flatMap(name => nestedPath(document, collection, name)),
+    ...actions.flatMap(action => actionPath(document, collection, action)),
+  ]
+}

@@ -1,0 +1,234 @@
+/** The actions of webhooks over HTTP, and their end with the credentials that made them. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { WebhookSecrets } from '../../../src/auth/webhooks/secrets.ts'
+import { type Fixture, newTokens, post, secretOf, withFixture } from '../../conformance/oauth/server.ts'
+import blog from '../../models/blog.ts'
+import { locked } from '../../setups/postgres.ts'
+import { setups } from '../../setups/setups.ts'
+import { act, create, created, delivery, narrowKey, path } from './webhooks.ts'
+
+const settings = { autoMigrate: true, maxKeysPerUser: 1000, webhooks: { allowPrivate: true } }
+
+async function stateOf({ call, ann }: Fixture, id: number) {
+  const { status, json } = await call(`${path}/${id}`, { key: ann.key })
+  assert.equal(status, 200)
+  return { enabled: json.enabled, paused: json.paused_at !== null, reason: json.pause_reason }
+}
+
+const sending = { enabled: true, paused: false, reason: null }
+const ended = /The credential that made it has ended/
+
+const cases: readonly [name: string, run: (fixture: Fixture) => Promise<void>][] = [
+  [
+    'a rotation tells the new secret, once, and a repeated one with its key tells the same',
+    async fixture => {
+      const { ann } = fixture
+      const made = await create(fixture, ann.key)
+      const action = `${made.json.id}/rotate_secret`
+      const rotated = await act(fixture, ann.key, action)
+      assert.equal(rotated.status, 200, rotated.text)
+      assert.match(String(rotated.json.secret), /^whsec_[A-Za-z0-9+/]{43}=$/)
+      assert.notEqual(rotated.json.secret, made.json.secret)
+      assert.deepEqual([rotated.json.id, rotated.headers.get('cache-control')], [made.json.id, 'no-store'])
+      const headers = { 'Idempotency-Key': `rotation-${made.json.id}` }
+      const [first, again] = [
+        await act(fixture, ann.key, action, headers),
+        await act(fixture, ann.key, action, headers),
+      ]
+      assert.equal(first.status, 200, first.text)
+      assert.equal(again.json.secret, first.json.secret)
+      assert.equal(again.headers.get('idempotent-replayed'), 'true')
+      const dump = await fixture.place.dump()
+      for (const { json } of [made, rotated, first]) assert.ok(!dump.includes(String(json.secret)))
+    },
+  ],
+  [
+    'of several rotations at once each is either refused, or its secret is in use',
+    async fixture => {
+      const { ann } = fixture
+      const id = await created(fixture, ann.key)
+      const answers = await Promise.all(
+        Array.from({ length: 4 }, () => act(fixture, ann.key, `${id}/rotate_secret`)),
+      )
+      const done = answers.filter(({ status }) => status === 200)
+      assert.ok(done.length >= 1)
+      for (const { status, code, text } of answers) assert.ok(status === 200 || code === 'CONFLICT', text)
+      assert.equal(new Set(done.map(({ json }) => json.secret)).size, done.length)
+      const { json } = await act(fixture, ann.key, `${id}/rotate_secret`)
+      assert.match(String(json.secret), /^whsec_/)
+    },
+  ],
+  [
+    'an action takes POST, no body and no parameters that it does not know',
+    async fixture => {
+      const { call, ann } = fixture
+      const id = await created(fixture, ann.key)
+      const url = `${path}/${id}/enable`
+      for (const method of ['GET', 'PUT', 'PATCH', 'DELETE', 'HEAD']) {
+        const refused = await call(url, { method, key: ann.key })
+        assert.deepEqual([refused.status, refused.headers.get('allow')], [405, 'POST, OPTIONS'], method)
+      }
+      const asked = { method: 'POST', key: ann.key }
+      assert.equal((await call(url, { ...asked, body: { x: 1 } })).code, 'BAD_REQUEST')
+      assert.equal((await call(`${url}?x=1`, asked)).code, 'BAD_REQUEST')
+      assert.equal((await call(url, { ...asked, body: {} })).status, 200)
+      const some = await call(`${url}?fields=id,enabled`, asked)
+      assert.deepEqual(some.json, { id, enabled: true })
+      for (const wrong of [
+        `${url}/`,
+        `${path}/${id}/nothing`,
+        `${path}/0/enable`,
+        `${path}/${id}/deliveries/enable`,
+      ]) {
+        assert.equal((await call(wrong, asked)).status, 404, wrong)
+      }
+      const missing = await call(`${path}/999999/enable`, asked)
+      assert.deepEqual([missing.status, missing.code], [404, 'NOT_FOUND'])
+      const options = await call(url, { method: 'OPTIONS', key: ann.key })
+      assert.deepEqual([options.status, options.headers.get('allow')], [204, 'POST, OPTIONS'])
+    },
+  ],
+  [
+    'actions need the scope to change webhooks, and to read what they answer with',
+    async fixture => {
+      const { ann } = fixture
+      const id = await created(fixture, ann.key)
+      const n = await delivery(fixture, id)
+      const actions = ['rotate_secret', 'enable', `deliveries/${n}/redeliver`, 'test']
+      for (const scopes of [['read:webhook', 'read:webhook_delivery'], ['read:post']]) {
+        const { key } = await narrowKey(fixture, ann.key, scopes)
+        for (const action of actions) {
+          const refused = await act(fixture, key, `${id}/${action}`)
+          assert.deepEqual([refused.status, refused.code], [403, 'INSUFFICIENT_SCOPE'], action)
+        }
+      }
+      const { key } = await narrowKey(fixture, ann.key, ['write:webhook'])
+      assert.equal((await act(fixture, key, `${id}/enable`)).status, 200)
+      for (const action of actions.slice(2)) {
+        assert.equal((await act(fixture, key, `${id}/${action}`)).code, 'INSUFFICIENT_SCOPE', action)
+      }
+    },
+  ],
+  [
+    'deliveries are a list of their webhook, read one by one, and sent again',
+    async fixture => {
+      const { call, ann } = fixture
+      // Nothing listens there.
+      const id = await created(fixture, ann.key, { url: 'http://127.0.0.1:9/' })
+      const other = await created(fixture, ann.key)
+      const n = await delivery(fixture, id, { status: 'failed', attempt: 3, event_id: '1' })
+      const list = await call(`${path}/${id}/deliveries`, { key: ann.key })
+      const [row] = list.json.data as readonly Record<string, unknown>[]
+      assert.deepEqual([row?.id, row?.status, row?.attempt, row?.event_id], [n, 'failed', 3, '1'])
+      const one = await call(`${path}/${id}/deliveries/${n}?fields=id,status`, { key: ann.key })
+      assert.deepEqual([one.status, one.json], [200, { id: n, status: 'failed' }])
+      assert.ok(one.headers.get('etag'))
+      for (const wrong of [`${path}/${other}/deliveries/${n}`, `${path}/${id}/deliveries/999999`]) {
+        assert.equal((await call(wrong, { key: ann.key })).status, 404)
+        assert.equal((await call(`${wrong}/redeliver`, { method: 'POST', key: ann.key })).status, 404)
+      }
+      const again = await act(fixture, ann.key, `${id}/deliveries/${n}/redeliver`)
+      assert.equal(again.status, 200, again.text)
+      assert.deepEqual([again.json.id, again.json.message_id], [n, 'msg_1'])
+      const sample = await delivery(fixture, id, { event_id: null, type: 'webhook.test', status: 'failed' })
+      assert.equal((await act(fixture, ann.key, `${id}/deliveries/${sample}/redeliver`)).code, 'CONFLICT')
+      await call(`${path}/${id}`, { method: 'PATCH', key: ann.key, body: { enabled: false } })
+      const stopped = await act(fixture, ann.key, `${id}/deliveries/${n}/redeliver`)
+      assert.deepEqual([stopped.status, stopped.code], [409, 'CONFLICT'])
+      assert.match(stopped.text, /enable it first/)
+      assert.deepEqual((await act(fixture, ann.key, `${id}/enable`)).json.enabled, true)
+    },
+  ],
+  [
+    'webhooks are paused with the API key that made them, and go on with another one that has their scopes',
+    async fixture => {
+      const { call, ann } = fixture
+      const scopes = ['read:post', 'write:webhook']
+      const maker = await narrowKey(fixture, ann.key, scopes)
+      const id = await created(fixture, maker.key, { types: ['post.*'] })
+      const own = await created(fixture, ann.key)
+      assert.deepEqual(await stateOf(fixture, id), sending)
+      const gone = await call(`/api/v1/api_keys/${maker.id}`, { method: 'DELETE', key: ann.key })
+      assert.equal(gone.status, 204)
+      const paused = await stateOf(fixture, id)
+      assert.deepEqual([paused.enabled, paused.paused], [true, true])
+      assert.match(String(paused.reason), ended)
+      assert.deepEqual(await stateOf(fixture, own), sending)
+      const narrower = await narrowKey(fixture, ann.key, ['write:webhook'])
+      assert.equal((await act(fixture, narrower.key, `${id}/enable`)).code, 'INSUFFICIENT_SCOPE')
+      const heir = await narrowKey(fixture, ann.key, [...scopes, 'read:user'])
+      assert.equal((await act(fixture, heir.key, `${id}/enable`)).status, 200)
+      assert.deepEqual(await stateOf(fixture, id), sending)
+      const { json } = await call(`${path}/${id}`, { key: ann.key })
+      assert.deepEqual(json.scopes, scopes)
+      await call(`/api/v1/api_keys/${heir.id}`, { method: 'DELETE', key: ann.key })
+      assert.equal((await stateOf(fixture, id)).paused, true)
+    },
+  ],
+  [
+    'webhooks are paused with the grant of the token that made them',
+    async fixture => {
+      const { url, ann } = fixture
+      for (const access_token_format of ['opaque', 'jwt']) {
+        const app = await fixture.app({
+          access_token_format,
+          scopes: ['read:post', 'write:webhook', 'offline_access', 'openid'],
+        })
+        const tokens = await newTokens(fixture, app, {
+          browser: fixture.browser(),
+          person: ann,
+          scope: 'openid offline_access read:post write:webhook',
+          parameters: { prompt: 'consent' },
+        })
+        const id = await created(fixture, String(tokens.access_token), { types: ['post.*'] })
+        assert.deepEqual(await stateOf(fixture, id), sending)
+        const revoked = await post(`${url}/oauth/revoke`, {
+          ...secretOf(app),
+          token: String(tokens.refresh_token),
+        })
+        assert.equal(revoked.status, 200)
+        const paused = await stateOf(fixture, id)
+        assert.match(String(paused.reason), ended)
+      }
+    },
+  ],
+]
+
+for (const setup of new Set([...setups, locked])) {
+  test(`actions of webhooks (${setup.name})`, async t => {
+    const use = async (fixture: Fixture) => {
+      for (const [name, run] of cases) await t.test(name, () => run(fixture))
+    }
+    await withFixture(settings, use, blog, setup)
+  })
+}
+
+test('replaced secrets sign until their overlap is over, and no more than four of them', async () => {
+  let payload = ''
+  let now = 1000
+  const records = {
+    get: (kind: string, id: string) => {
+      const rest = { expiresAt: null, consumedAt: null, grant: null, alias: null, owner: '1' }
+      return payload === '' ? undefined : { kind, id, payload, ...rest }
+    },
+    version: () => 0,
+  }
+  const secrets = new WebhookSecrets(records, 60, () => now)
+  assert.deepEqual(await secrets.current(1), [])
+  assert.throws(() => secrets.rotation(1, 1), /NOT_FOUND|nothing here/)
+  payload = JSON.stringify({ secret: 'whsec_first', version: 0, previous: [] })
+  const seen = ['whsec_first']
+  for (let count = 0; count < 6; count++) {
+    const { secret, replaces, record } = await secrets.rotation(1, 1)
+    assert.equal(replaces, count)
+    payload = record.payload
+    seen.unshift(secret)
+    now += 1000
+  }
+  assert.deepEqual(await secrets.current(1), seen.slice(0, 5))
+  now = 64_500
+  assert.deepEqual(await secrets.current(1), seen.slice(0, 3))
+  now += 60_000
+  assert.deepEqual(await secrets.current(1), seen.slice(0, 1))
+})

@@ -1,0 +1,62 @@
+/** What the tests of webhooks share. */
+import assert from 'node:assert/strict'
+import { createBySystem } from '../../../src/auth/bootstrap.ts'
+import { checkModel } from '../../../src/model/check.ts'
+import type { JsonValue } from '../../../src/model/fields/type.ts'
+import { createGuard } from '../../../src/plan/guard.ts'
+import type { Run } from '../../../src/plan/run.ts'
+import { createRun } from '../../../src/serve/store.ts'
+import type { Store } from '../../../src/store/store.ts'
+import type { Fixture } from '../../conformance/oauth/server.ts'
+import blog from '../../models/blog.ts'
+import type { Answer } from '../../serve/service.ts'
+
+export const path = '/api/v1/webhooks'
+
+type Values = Readonly<Record<string, JsonValue>>
+
+export function create({ call }: Fixture, key: string, values: Values = {}): Promise<Answer> {
+  const body = { url: 'https://example.com/hook', types: ['*'], ...values }
+  return call(path, { method: 'POST', key, body })
+}
+
+/** The id of a new webhook. */
+export async function created(fixture: Fixture, key: string, values: Values = {}): Promise<number> {
+  const made = await create(fixture, key, values)
+  assert.equal(made.status, 201, made.text)
+  return Number(made.json.id)
+}
+
+/** An API key of the same user that is limited to scopes. */
+export async function narrowKey(
+  { call }: Fixture,
+  key: string,
+  scopes: readonly string[],
+  values: Values = {},
+): Promise<{ readonly id: number; readonly key: string }> {
+  const body = { name: 'narrow', scopes, ...values }
+  const { status, text, json } = await call('/api/v1/api_keys', { method: 'POST', key, body })
+  assert.equal(status, 201, text)
+  return { id: Number(json.id), key: String(json.key) }
+}
+
+export function act({ call }: Fixture, key: string, action: string, headers?: Record<string, string>) {
+  return call(`${path}/${action}`, { method: 'POST', key, headers })
+}
+
+/** Runs `use` on the fixture's database, as another process would. */
+export async function beside<T>({ place }: Fixture, use: (run: Run, store: Store) => Promise<T>): Promise<T> {
+  const model = checkModel(blog)
+  const store = await place.openStore(model)
+  try {
+    return await use(createRun(createGuard(model), store), store)
+  } finally {
+    await store.close()
+  }
+}
+
+/** A delivery as the sender stores it; its id. */
+export function delivery(fixture: Fixture, webhookId: number, values: Values = {}): Promise<number> {
+  const all = { webhook_id: webhookId, type: 'post.created', message_id: 'msg_1', event_id: '1', ...values }
+  return beside(fixture, run => createBySystem(run, 'webhook_deliveries', {}, all))
+}
