@@ -173,7 +173,7 @@ function transportsOf(
   listeners: readonly Listener[],
 ): LedgerReport['transports'] {
   return Object.fromEntries(
-    transports.map(name => {
+    [...new Set(transports)].map(name => {
       const all = listeners.map(({ heard }) => heard).filter(heard => heard.name === name)
       const sum = (of: (heard: Heard) => number) => all.reduce((total, heard) => total + of(heard), 0)
       return [
