@@ -1,8 +1,6 @@
 /** `portico export`: the items of a collection as CSV or NDJSON, in the order of their ids. */
-import { once } from 'node:events'
 import { createWriteStream, existsSync, renameSync, rmSync } from 'node:fs'
 import type { Writable } from 'node:stream'
-import { finished } from 'node:stream/promises'
 import type { JsonValue } from '../model/fields/type.ts'
 import type { Collection, Field } from '../model/model.ts'
 import type { ListShape } from '../plan/plan.ts'
@@ -114,21 +112,23 @@ interface Output {
   discard(): void
 }
 
-const standardOutput: Output = { stream: process.stdout, async finish() {}, discard() {} }
+function standardOutput(): Output {
+  const { stdout: stream } = process
+  // `write` tells of it.
+  stream.on('error', () => {})
+  return { stream, async finish() {}, discard() {} }
+}
 
 /** A file that is there as a whole or not at all. Only its owner reads it. */
 function fileOutput(file: string, overwrite: boolean): Output {
   if (existsSync(file) && !overwrite) throw new Failure(`${file} is there already: --overwrite replaces it.`)
   const part = `${file}.part`
   const stream = createWriteStream(part, { mode: 0o600 })
-  // `write` tells of it.
   stream.on('error', () => {})
   return {
     stream,
     async finish() {
-      stream.end()
-      await finished(stream).catch(() => {})
-      requireSound(stream)
+      await new Promise<void>(done => stream.end(done))
       renameSync(part, file)
     },
     discard() {
@@ -138,15 +138,18 @@ function fileOutput(file: string, overwrite: boolean): Output {
   }
 }
 
-function requireSound({ errored }: Writable): void {
-  if (errored) throw new Failure(`The export cannot be written: ${errored.message}.`)
-}
+/** Nobody reads any more, as with `head`. */
+class Unread extends Error {}
 
-async function write(stream: Writable, text: string): Promise<void> {
-  requireSound(stream)
-  if (text === '' || stream.write(text)) return
-  await once(stream, 'drain').catch(() => {})
-  requireSound(stream)
+/** Resolves when it is written, so that no more than a page waits. */
+function write(stream: Writable, text: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    stream.write(text, error => {
+      if (!error) resolve()
+      else if ('code' in error && error.code === 'EPIPE') reject(new Unread())
+      else reject(new Failure(`The export cannot be written: ${error.message}.`))
+    })
+  })
 }
 
 async function exportTo(opened: OpenedModel, args: ParsedArgs): Promise<string> {
@@ -157,7 +160,7 @@ async function exportTo(opened: OpenedModel, args: ParsedArgs): Promise<string> 
   const scope = scopeOf(opened, collection, principal)
   const fields = fieldsOf(scope, args.text('fields'))
   const query = `fields=${fields.map(field => field.name)}${filterQuery(args.list('filter'))}`
-  const output = file === '-' ? standardOutput : fileOutput(file, args.flag('overwrite'))
+  const output = file === '-' ? standardOutput() : fileOutput(file, args.flag('overwrite'))
   try {
     const count = await writeItems(
       pages(opened.run, principal, scope, query),
@@ -170,7 +173,7 @@ async function exportTo(opened: OpenedModel, args: ParsedArgs): Promise<string> 
     return ''
   } catch (error) {
     output.discard()
-    if (error instanceof Error && 'code' in error && error.code === 'EPIPE') return ''
+    if (error instanceof Unread) return ''
     throw error
   }
 }

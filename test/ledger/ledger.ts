@@ -114,7 +114,6 @@ async function openListeners(
 }
 
 async function killAndStart(node: Node): Promise<void> {
-  if (!node.isUp) return
   await node.kill()
   await wait(randomInt(200))
   await node.start()
@@ -173,7 +172,7 @@ function transportsOf(
   listeners: readonly Listener[],
 ): LedgerReport['transports'] {
   return Object.fromEntries(
-    transports.map(name => {
+    [...new Set(transports)].map(name => {
       const all = listeners.map(({ heard }) => heard).filter(heard => heard.name === name)
       const sum = (of: (heard: Heard) => number) => all.reduce((total, heard) => total + of(heard), 0)
       return [
@@ -184,21 +183,33 @@ function transportsOf(
   )
 }
 
+interface Disturbed {
+  readonly written: readonly Written[]
+  readonly repeated: number
+  readonly cuts: number
+  readonly kills: number
+}
+
 /** The writes, with the cuts and kills among them. Returns what was acknowledged. */
 async function disturbedWrites(
   options: LedgerOptions,
   { nodes }: NodeCluster,
   where: Nodes,
   listeners: readonly Listener[],
-): Promise<{ readonly written: readonly Written[]; readonly repeated: number }> {
+): Promise<Disturbed> {
   const written: Written[] = []
-  const counts = { repeated: 0 }
+  const counts = { repeated: 0, cuts: 0, kills: 0 }
   let killing: Promise<void> = Promise.resolve()
-  const cut = evenly(options.cuts, options.events, () => listeners[randomInt(listeners.length)]?.cut())
+  const cut = evenly(options.cuts, options.events, () => {
+    listeners[randomInt(listeners.length)]?.cut()
+    counts.cuts += 1
+  })
   const kill = evenly(options.kills, options.events, () => {
     killing = killing.then(async () => {
       const node = nodes[randomInt(nodes.length)]
-      if (node) await killAndStart(node)
+      if (node === undefined) return
+      await killAndStart(node)
+      counts.kills += 1
     })
   })
   let begun = 0
@@ -216,7 +227,7 @@ async function disturbedWrites(
   }
   await Promise.all(Array.from({ length: options.writers }, work))
   await killing
-  return { written, repeated: counts.repeated }
+  return { ...counts, written }
 }
 
 /** Runs it all. Faults are in the report; it throws where something could not be tried. */
@@ -231,7 +242,7 @@ export async function runLedger(options: LedgerOptions): Promise<LedgerReport> {
   try {
     listeners = await openListeners(options, where, receiver)
     const began = performance.now()
-    const { written, repeated } = await disturbedWrites(options, cluster, where, listeners)
+    const { written, repeated, cuts, kills } = await disturbedWrites(options, cluster, where, listeners)
     const log = await readLog(where)
     options.onProgress?.(`${log.length} events in the log`)
     await untilHeard(listeners, log, options.patienceMs)
@@ -243,8 +254,8 @@ export async function runLedger(options: LedgerOptions): Promise<LedgerReport> {
       faultCount: faults.reduce((sum, { count }) => sum + count, 0),
       written: written.length,
       repeatedWrites: repeated,
-      cuts: options.cuts,
-      kills: options.kills,
+      cuts,
+      kills,
       seconds,
       transports: transportsOf(options.transports, listeners),
     }

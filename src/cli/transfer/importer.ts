@@ -1,7 +1,6 @@
 /** Imports the rows of a file, a chunk of them in one transaction together with the position that it reaches. */
 import { createHash, type Hash } from 'node:crypto'
 import { ApiError } from '../../errors.ts'
-import type { JsonValue } from '../../model/fields/type.ts'
 import type { Collection } from '../../model/model.ts'
 import type { Assignment, CreateShape, Plan } from '../../plan/plan.ts'
 import type { Run } from '../../plan/run.ts'
@@ -238,14 +237,17 @@ export class Importer {
   }
 
   #plan({ values, readOnly }: Row): Plan<CreateShape> {
-    const set = Object.keys(values)
-    const computed = Object.keys(readOnly)
+    const { name, fields } = this.#options.collection
+    // In the model's order: rows with the same fields share a shape.
+    const set = [...fields.keys()].filter(field => Object.hasOwn(values, field))
+    const computed = [...fields.keys()].filter(field => Object.hasOwn(readOnly, field))
     const key = `${set.join(' ')}|${computed.join(' ')}`
     const known = this.#shapes.get(key)
-    const shape = known ?? createShape(this.#options.collection.name, set, computed)
+    const shape = known ?? createShape(name, set, computed)
     // As many as there are sets of fields, which a hostile file makes many of.
     if (!known && this.#shapes.size < maxShapes) this.#shapes.set(key, shape)
-    return { shape, args: [...Object.values(values), ...Object.values(readOnly)] as JsonValue[] }
+    const args = [...set.map(field => values[field]), ...computed.map(field => readOnly[field])]
+    return { shape, args: args.map(value => value ?? null) }
   }
 
   #position(isDone: boolean): Position {

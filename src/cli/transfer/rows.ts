@@ -96,15 +96,17 @@ export class RowReader {
     if (typeof body !== 'object' || body === null || Array.isArray(body)) {
       throw new RowFault(['The row must be a JSON object with the fields of the item.'])
     }
-    const given: Record<string, JsonValue> = {}
-    const readOnly: Record<string, JsonValue> = {}
+    // Not by assignment: a member may be called `__proto__`.
+    const given: [string, JsonValue][] = []
+    const readOnly: [string, JsonValue][] = []
     for (const [name, value] of Object.entries(body)) {
       const field = this.#collection.fields.get(name)
-      if (!field?.readOnly || field.internal) given[name] = value
-      else if (this.#keepsReadOnly) readOnly[name] = readOnlyValue(field, value)
+      if (!field?.readOnly || field.internal) given.push([name, value])
+      else if (this.#keepsReadOnly) readOnly.push([name, readOnlyValue(field, value)])
       else this.leftOut.add(name)
     }
-    return { values: bodyValidator(this.#collection).create(given).values, readOnly }
+    const { values } = bodyValidator(this.#collection).create(Object.fromEntries(given))
+    return { values, readOnly: Object.fromEntries(readOnly) }
   }
 }
 

@@ -1,6 +1,6 @@
 /** `portico export` and `portico import` on both databases, as whoever types them meets them. */
 import assert from 'node:assert/strict'
-import { spawn } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
@@ -160,16 +160,16 @@ for (const kind of kinds) {
     const { portico, write, folder } = project
     write(
       'rows.ndjson',
-      '{"name":"a"}\n{"name":"b","size":"x"}\nnot json\n\n{"name":"a"}\n{"name":"c"}\n{"name":"d","name":"e"}',
+      '{"name":"a"}\n{"name":"b","size":"x"}\nnot json\n\n{"name":"a"}\n{"name":"c"}\n{"name":"d","name":"e"}\n{"name":"p","__proto__":{"size":1}}\n[1]',
     )
     const skipped = ['--skip-invalid', '--rejects', 'rejected.ndjson']
     const { code, out } = await portico('import', 'things', 'rows.ndjson', ...skipped)
-    assert.deepEqual([code, out], [0, '2 rows of things imported, 4 rows left out because of faults.\n'])
+    assert.deepEqual([code, out], [0, '2 rows of things imported, 6 rows left out because of faults.\n'])
     const rejected = readFileSync(join(folder, 'rejected.ndjson'), 'utf8')
       .trim()
       .split('\n')
       .map(line => JSON.parse(line))
-    assert.deepEqual(rejected.map(one => one.line).toSorted(), [2, 3, 5, 7])
+    assert.deepEqual(rejected.map(one => one.line).toSorted(), [2, 3, 5, 7, 8, 9])
     assert.deepEqual(
       rejected.find(one => one.line === 5),
       { line: 5, reasons: ['name: Another item already has this value.'], row: '{"name":"a"}' },
@@ -329,3 +329,28 @@ test('what is written wrongly is one sentence', () =>
       assert.doesNotMatch(ended.err, /\n {4}at /)
     }
   }))
+
+test(
+  'an export to a full disk fails, and one that nobody reads to the end does not',
+  {
+    skip: process.platform !== 'linux',
+  },
+  () =>
+    withProject('SQLite', async ({ folder, environment, portico, write }) => {
+      write('things.ndjson', ndjson)
+      await portico('import', 'things', 'things.ndjson')
+      const shell = (to: string) => {
+        const command = `"${process.execPath}" --conditions=portico-source "${bin}" export things --format csv ${to}`
+        return spawnSync('bash', ['-o', 'pipefail', '-c', command], {
+          cwd: folder,
+          env: { ...inheritedEnvironment, ...environment },
+          encoding: 'utf8',
+        })
+      }
+      const full = shell('> /dev/full')
+      assert.match(full.stderr, /^The export cannot be written: ENOSPC/)
+      assert.equal(full.status, 1)
+      const head = shell('| true')
+      assert.deepEqual([head.status, head.stderr.includes('at ')], [0, false], head.stderr)
+    }),
+)
