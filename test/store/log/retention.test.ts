@@ -111,13 +111,18 @@ for (const { name, within } of databases) {
         await changes.hold('webhooks', 3)
         await changes.hold('reactions', 4)
         clock.ms += 2 * hour
-        await until('what nobody holds goes', isPruned(client, 3))
+        // SQLite looks now and then, by this clock.
+        const isGone = (pruned: number) => () => {
+          clock.ms += 100
+          return isPruned(client, pruned)()
+        }
+        await until('what nobody holds goes', isGone(3))
         const other = await place.open(blog, { retention: { keptMs: hour, idleMs: 20 }, now: () => clock.ms })
         await other.changes.hold('webhooks', null)
-        await until('what the other hold leaves goes', isPruned(client, 4))
+        await until('what the other hold leaves goes', isGone(4))
         assert.deepEqual(await ids(), [5, 6])
         await other.changes.hold('reactions', 6)
-        await until('all that was read goes', isPruned(client, 6))
+        await until('all that was read goes', isGone(6))
         await other.close()
       }),
     ))
