@@ -92,7 +92,7 @@ export interface TransactionParts {
   readonly reads: TransactionReads
   readonly security: Security
   readonly records: Pick<RecordChanges<Statement>, 'steps'>
-  /** How long others may wait for its locks, in milliseconds. */
+  /** How long others may wait for it, in milliseconds. */
   readonly limitMs: number
 }
 
