@@ -14,10 +14,20 @@ export type RecordChange =
   | { readonly kind: 'swap'; readonly key: RecordKey; readonly before: string; readonly after: string }
   | { readonly kind: 'delete'; readonly key: RecordKey }
 
-/** `P`: a plan, or a guarded one. */
-export type Steps<P> = P | RecordChange
+/**
+ * Writes of which none needs what another does: neither its answer nor its item. They may be under way side by side; their
+ * events are in this order all the same. The answer is theirs, in order.
+ */
+export interface Together<P> {
+  readonly together: readonly P[]
+  /** Called with the index of the write that has failed, before its failure is thrown. */
+  readonly onFailure: (index: number) => void
+}
 
-export type StepAnswer = ReadAnswer | CompositeAnswer | WriteAnswer | boolean
+/** `P`: a plan, or a guarded one. */
+export type Steps<P> = P | RecordChange | Together<P>
+
+export type StepAnswer = ReadAnswer | CompositeAnswer | WriteAnswer | readonly WriteAnswer[] | boolean
 
 export interface ProgramOf<P, T> {
   /**

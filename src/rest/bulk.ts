@@ -123,16 +123,13 @@ async function createAll(
 ): Promise<Reply> {
   let index = 0
   function* created(): ProgramSteps<Replayable> {
-    const bodies: string[] = []
-    const answers: WriteAnswer[] = []
-    for (index = 0; index < writes.length; index++) {
-      const write = writes[index]
-      if (write === undefined) break
-      // The answer to a write is a `WriteAnswer`.
-      const answer = (yield write.plan) as WriteAnswer
-      answers.push(answer)
-      bodies.push(String(write.reply(answer).body))
+    const together = writes.map(({ plan }) => plan)
+    const onFailure = (at: number) => {
+      index = at
     }
+    // The answer to writes are `WriteAnswer`s.
+    const answers = (yield { together, onFailure }) as readonly WriteAnswer[]
+    const bodies = answers.map((answer, at) => String(writes[at]?.reply(answer).body))
     return replayable(writes, answers, bodies, headers())
   }
   function* steps(): ProgramSteps<Reply> {

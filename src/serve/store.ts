@@ -11,7 +11,16 @@ import type { Log } from '../observability/log.ts'
 import type { Awaitable, ItemAnswer, ListAnswer } from '../plan/answer.ts'
 import { createGuard, type Guard } from '../plan/guard.ts'
 import type { Run } from '../plan/run.ts'
-import type { GuardedProgram, Program, ProgramStep, RecordChange, StepAnswer } from '../plan/transaction.ts'
+import type {
+  GuardedProgram,
+  Program,
+  ProgramPlan,
+  ProgramStep,
+  RecordChange,
+  StepAnswer,
+  SystemPlan,
+  Together,
+} from '../plan/transaction.ts'
 import { system } from '../principal.ts'
 import { openSqlite } from '../store/sqlite.ts'
 import type { Store } from '../store/store.ts'
@@ -162,9 +171,11 @@ function guarded<T>(
   encrypt: Encrypt,
   { principal, steps, ...kept }: Program<T>,
 ): GuardedProgram<T> {
+  const readyPlan = (plan: ProgramPlan | SystemPlan) =>
+    'shape' in plan ? guard(plan, principal) : guard(plan.asSystem, system)
   const ready = (step: ProgramStep) => {
-    if ('shape' in step) return guard(step, principal)
-    return 'asSystem' in step ? guard(step.asSystem, system) : encrypt(step)
+    if ('shape' in step || 'asSystem' in step) return readyPlan(step)
+    return 'together' in step ? { ...step, together: readyAll(step, readyPlan) } : encrypt(step)
   }
   return {
     ...kept,
@@ -185,4 +196,15 @@ function guarded<T>(
       return step.value
     },
   }
+}
+
+function readyAll<P, G>({ together, onFailure }: Together<P>, ready: (plan: P) => G): readonly G[] {
+  return together.map((plan, index) => {
+    try {
+      return ready(plan)
+    } catch (error) {
+      onFailure(index)
+      throw error
+    }
+  })
 }

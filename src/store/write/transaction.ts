@@ -1,7 +1,7 @@
 /** A transaction of several steps as one write of a commit: the program's generator is given the answer to each step. */
-import type { CompositeAnswer, ReadAnswer } from '../../plan/answer.ts'
+import type { CompositeAnswer, ReadAnswer, WriteAnswer } from '../../plan/answer.ts'
 import type { GuardedCompositeRead, GuardedRead, GuardedWrite } from '../../plan/guarded.ts'
-import type { GuardedProgram, RecordChange, StepAnswer, Steps } from '../../plan/transaction.ts'
+import type { GuardedProgram, RecordChange, StepAnswer, Steps, Together } from '../../plan/transaction.ts'
 import type { WorkDone } from './work.ts'
 import type { Written } from './written.ts'
 
@@ -11,6 +11,7 @@ export type GuardedStep = Steps<GuardedRead | GuardedCompositeRead | GuardedWrit
 export type StepDone =
   | { readonly kind: 'read'; readonly answer: ReadAnswer | CompositeAnswer }
   | { readonly kind: 'write'; readonly written: Written }
+  | { readonly kind: 'writes'; readonly all: readonly Written[] }
   | { readonly kind: 'record'; readonly done: WorkDone<boolean> }
 
 /** A program under way, within one try of its transaction. */
@@ -60,7 +61,10 @@ export class ProgramRun<T> {
       for (const name of done.done.changed) this.#changed.add(name)
       return done.done.value
     }
-    const { id, text, changed, removed } = done.written
+    return done.kind === 'write' ? this.#noted(done.written) : done.all.map(written => this.#noted(written))
+  }
+
+  #noted({ id, text, changed, removed }: Written): WriteAnswer {
     this.#hasWritten = true
     for (const name of changed) this.#changed.add(name)
     for (const name of removed) this.#removed.add(name)
@@ -68,13 +72,24 @@ export class ProgramRun<T> {
   }
 }
 
-export type GuardedPlanStep = Exclude<GuardedStep, RecordChange>
+export type GuardedPlanStep = Exclude<GuardedStep, RecordChange | Together<unknown>>
 
 export function isRecordChange(step: GuardedStep): step is RecordChange {
-  return !('shape' in step)
+  return 'kind' in step
+}
+
+export function isTogether(step: GuardedStep): step is Together<GuardedPlanStep> {
+  return 'together' in step
 }
 
 export function isWrite(plan: GuardedPlanStep): plan is GuardedWrite {
   const { kind } = plan.shape
   return kind === 'create' || kind === 'update' || kind === 'delete'
+}
+
+/** The writes of a step. */
+export function writesOf({ together }: Together<GuardedPlanStep>): readonly GuardedWrite[] {
+  const writes = together.filter(isWrite)
+  if (writes.length < together.length) throw new TypeError('only writes may be done together')
+  return writes
 }

@@ -211,6 +211,58 @@ for (const database of databases) {
       }),
     )
 
+    it(
+      'does writes together that do not need each other, and tells which has failed',
+      within(database, async ({ client, store, annId }) => {
+        const last = await store.changes.last()
+        const titled = Array.from({ length: 230 }, (_, at) => `${at}`)
+        const creations = titled.map(title => client.creation('posts', { title, author_id: annId }))
+        let failed = -1
+        const all = (plans: readonly Plan<WriteShape>[]) =>
+          client.transaction(function* (): Program<readonly WriteAnswer[]> {
+            yield client.change('merge', 'users', annId, { name: 'Anne' })
+            const answers = yield { together: plans, onFailure: index => (failed = index) }
+            yield client.change('merge', 'users', annId, { name: 'Ann' })
+            return answers as readonly WriteAnswer[]
+          })
+        const answers = await all(creations)
+        assert.deepEqual(
+          answers.map(({ text }) => (parsed(text) as { title: string }).title),
+          titled,
+        )
+        const events = await store.changes.after(last, 1000)
+        assert.deepEqual(
+          events.map(({ row }) => JSON.parse(row).title ?? 'user'),
+          ['user', ...titled, 'user'],
+        )
+        assert.equal((await posts(client)).total, 230)
+        const bad = client.creation('users', { name: 'x', email: 'ann@example.com' })
+        await assert.rejects(all(creations.with(117, bad)), failure('CONFLICT', 'email', 'taken'))
+        assert.equal(failed, 117)
+        await assert.rejects(
+          all([client.change('merge', 'posts', 999, { title: 'x' })]),
+          failure('NOT_FOUND'),
+        )
+        assert.equal(failed, 0)
+        assert.equal((await posts(client)).total, 230)
+      }),
+    )
+
+    it(
+      'fails a single write among searchable ones by itself',
+      within(database, async ({ client, annId }) => {
+        const creates = Array.from({ length: 20 }, (_, at) =>
+          at % 7 === 3
+            ? client.create('users', { name: 'x', email: 'ann@example.com' })
+            : client.create('posts', { title: `${at}`, author_id: annId }),
+        )
+        const results = await Promise.allSettled(creates)
+        const failures = results.flatMap(one => (one.status === 'rejected' ? [one.reason.code] : []))
+        assert.deepEqual(failures, ['CONFLICT', 'CONFLICT', 'CONFLICT'])
+        assert.equal((await posts(client)).total, 17)
+      }),
+    )
+
     it('bounds how many rows a list may look at, as in a read of its own', () =>
       database.within(async place => {
         const store = await place.open(blog, { queries: { maxScan: 20 } })

@@ -47,9 +47,13 @@ export class Transaction {
     this.rows(statement, inputs).catch(() => {})
   }
 
-  /** Takes up work after a rollback to a savepoint. */
+  /** For a rollback after a failure: what was asked since the failure is not sent any more, before the rollback. */
   recover(): void {
+    const cause = this.#failure
     this.#failure = undefined
+    if (cause === undefined) return
+    const failed = new TransactionFailed('A statement before it failed.', { cause })
+    for (const { reject } of this.#pending.splice(0)) reject(failed)
   }
 
   /** After all microtasks, in which other writes may ask as well. */
@@ -62,6 +66,7 @@ export class Transaction {
   #send(): void {
     this.#scheduled = false
     const batch = this.#pending
+    if (batch.length === 0) return
     this.#pending = []
     this.#running = this.#running.then(() => this.#run(batch))
   }

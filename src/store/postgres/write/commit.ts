@@ -7,8 +7,8 @@ import type { Connection } from '../connections/connection.ts'
 import { ConnectionSet, unreachableMessage } from '../connections/connection-set.ts'
 import { failureOf } from '../connections/failure.ts'
 import { Again, Groups, type GroupsOptions, type Job, type QueuedWrite, unavailable } from './group.ts'
+import { WriteQueues } from './queues.ts'
 
-const maxBatch = 500
 /** How often a group is done again that met a deadlock, or whose connection broke before its COMMIT. */
 const maxTries = 5
 
@@ -26,15 +26,9 @@ export class CommitQueue<T> {
   readonly #drain = (): void => this.#next()
   readonly #connections: ConnectionSet
   readonly #groups: Groups<T>
-  #waiting: QueuedWrite<T>[] = []
+  readonly #queues: WriteQueues<T>
   #scheduled = false
-  /** Those that wait for a transaction of their own. */
-  readonly #alone: QueuedWrite<T>[] = []
-  /** Whether the last that was begun had one of its own. */
-  #wasAlone = false
   #lanes = 0
-  /** Those of the lanes with such a transaction: while it waits for locks, others are not kept waiting. */
-  #lanesAlone = 0
   #resting: (() => void)[] = []
   #isClosed = false
 
@@ -42,6 +36,7 @@ export class CommitQueue<T> {
     this.#options = options
     this.#connections = new ConnectionSet(options.open)
     this.#groups = new Groups(options)
+    this.#queues = new WriteQueues(options.lanes)
   }
 
   /** Commits, and the writes that they hold. */
@@ -54,8 +49,7 @@ export class CommitQueue<T> {
     const refused = this.#refusal()
     if (refused !== undefined) return Promise.reject(new ApiError('UNAVAILABLE', refused))
     const { promise, resolve, reject } = Promise.withResolvers<T>()
-    const queue = job.own === undefined ? this.#waiting : this.#alone
-    queue.push({ job, resolve, reject })
+    this.#queues.add({ job, resolve, reject })
     this.#schedule()
     return promise
   }
@@ -73,7 +67,7 @@ export class CommitQueue<T> {
   /** Finishes what waits, then closes the connections. */
   async close(): Promise<void> {
     this.#isClosed = true
-    if (this.#lanes > 0 || this.#count > 0) {
+    if (this.#lanes > 0 || this.#queues.count > 0) {
       await new Promise<void>(resolve => this.#resting.push(resolve))
     }
     await this.#connections.close()
@@ -81,7 +75,7 @@ export class CommitQueue<T> {
 
   #refusal(): string | undefined {
     if (this.#isClosed) return 'The service is stopping.'
-    if (this.#count >= this.#options.maxWaiting) return 'Too many changes are waiting to be stored.'
+    if (this.#queues.count >= this.#options.maxWaiting) return 'Too many changes are waiting to be stored.'
     if (this.#connections.isAway) return unreachableMessage
     return undefined
   }
@@ -94,40 +88,23 @@ export class CommitQueue<T> {
 
   #next(): void {
     this.#scheduled = false
-    if (this.#count === 0) {
+    if (this.#queues.count === 0) {
       if (this.#lanes === 0) for (const resolve of this.#resting.splice(0)) resolve()
       return
     }
     // A second group only of those for which the first has no room: each commit has its price.
     while (this.#lanes < this.#options.lanes) {
-      const group = this.#take()
+      const group = this.#queues.take()
       if (group.length === 0) return
       this.#begin(group)
     }
   }
 
-  /** The next that wait: those that share a transaction, and those that have one of their own, by turns. */
-  #take(): readonly QueuedWrite<T>[] {
-    const mayBeAlone = this.#alone.length > 0 && this.#lanesAlone < Math.max(1, this.#options.lanes - 1)
-    if (mayBeAlone && (!this.#wasAlone || this.#waiting.length === 0)) {
-      this.#wasAlone = true
-      return this.#alone.splice(0, 1)
-    }
-    this.#wasAlone = false
-    return this.#waiting.splice(0, maxBatch)
-  }
-
-  get #count(): number {
-    return this.#waiting.length + this.#alone.length
-  }
-
   #begin(group: readonly QueuedWrite<T>[]): void {
-    const isAlone = group[0]?.job.own !== undefined ? 1 : 0
     this.#lanes++
-    this.#lanesAlone += isAlone
     void this.#lane(group).finally(() => {
       this.#lanes--
-      this.#lanesAlone -= isAlone
+      this.#queues.ended(group)
       this.#schedule()
     })
   }

@@ -31,6 +31,17 @@ export class Scope implements WriteScope<Statement> {
     return this.#before.reduce((sum, { totals }) => sum + (totals.get(collection) ?? 0), own)
   }
 
+  /** Of a write beside others, which is to be joined in its place. */
+  beside(): Scope {
+    return new Scope(this.#transaction, this.at, [...this.#before, this])
+  }
+
+  join({ events, totals, hasChanged }: Scope): void {
+    this.events.push(...events)
+    for (const [collection, difference] of totals) this.count(collection, difference)
+    this.hasChanged ||= hasChanged
+  }
+
   rows(statement: Statement, inputs: Inputs): Promise<Rows> {
     if (statement.changes) this.hasChanged = true
     return this.#transaction.rows(statement, inputs)

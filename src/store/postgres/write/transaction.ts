@@ -1,7 +1,7 @@
 /** Transactions of several steps on PostgreSQL, on one connection: reads see what the steps before them have changed. */
 import { ApiError } from '../../../errors.ts'
-import type { GuardedCompositeRead, GuardedRead } from '../../../plan/guarded.ts'
-import type { GuardedProgram } from '../../../plan/transaction.ts'
+import type { GuardedCompositeRead, GuardedRead, GuardedWrite } from '../../../plan/guarded.ts'
+import type { GuardedProgram, Together } from '../../../plan/transaction.ts'
 import type { QueryStatistics } from '../../advice/statistics.ts'
 import { once } from '../../once.ts'
 import type { Answer, ReadShape } from '../../read/answers.ts'
@@ -13,19 +13,28 @@ import type { RecordChanges } from '../../records.ts'
 import { slot, sql } from '../../sql/writer.ts'
 import { noSlots } from '../../values.ts'
 import {
+  type GuardedPlanStep,
   type GuardedStep,
   isRecordChange,
+  isTogether,
   isWrite,
   ProgramRun,
   type StepDone,
+  writesOf,
 } from '../../write/transaction.ts'
 import type { Writes } from '../../write/writes.ts'
 import type { Written } from '../../write/written.ts'
-import { failureOf } from '../connections/failure.ts'
+import { failureOf, TransactionFailed } from '../connections/failure.ts'
 import { type Query, type Statement, statementOf } from '../connections/statement.ts'
 import { statementsOf } from '../read/reads.ts'
 import type { Security } from '../row-security/security.ts'
 import type { Scope } from './scope.ts'
+
+/**
+ * So many writes may be under way side by side: their statements, a few each, are answered in time. Those with a
+ * cardinality limit are not, since each counts what the others have created.
+ */
+const writesAtOnce = 100
 
 /** Totals as others see them, and what the transaction has changed: its own row of them is written at the commit. */
 const ownTotals = statementOf(
@@ -83,7 +92,7 @@ export interface TransactionParts {
   readonly reads: TransactionReads
   readonly security: Security
   readonly records: Pick<RecordChanges<Statement>, 'steps'>
-  /** How long others may wait for its locks, in milliseconds. */
+  /** How long others may wait for it, in milliseconds. */
   readonly limitMs: number
 }
 
@@ -112,16 +121,53 @@ function tooLong(): ApiError {
   return new ApiError('UNAVAILABLE', 'The transaction takes too long: do less in one.')
 }
 
-async function stepDone(
-  step: GuardedStep,
-  scope: Scope,
-  { writes, reads, security, records }: TransactionParts,
-): Promise<StepDone> {
+async function stepDone(step: GuardedStep, scope: Scope, parts: TransactionParts): Promise<StepDone> {
   if (isRecordChange(step)) {
-    return { kind: 'record', done: await scope.answered(records.steps(step), ({ inputs }) => inputs) }
+    return { kind: 'record', done: await scope.answered(parts.records.steps(step), ({ inputs }) => inputs) }
   }
-  if (isWrite(step)) {
-    return { kind: 'write', written: await scope.answered(writes.run(step, scope), security.inputsOf(step)) }
+  if (isTogether(step)) return { kind: 'writes', all: await allWritten(step, scope, parts) }
+  if (isWrite(step)) return { kind: 'write', written: await written(step, scope, parts) }
+  return { kind: 'read', answer: await parts.reads.read(step, scope) }
+}
+
+function written(plan: GuardedWrite, scope: Scope, { writes, security }: TransactionParts): Promise<Written> {
+  return scope.answered(writes.run(plan, scope), security.inputsOf(plan))
+}
+
+/** What each asks in one turn is sent together. */
+async function allWritten(
+  step: Together<GuardedPlanStep>,
+  scope: Scope,
+  parts: TransactionParts,
+): Promise<readonly Written[]> {
+  const all: Written[] = []
+  const plans = writesOf(step)
+  const most = plans.some(({ shape }) => shape.kind === 'create' && shape.most) ? 1 : writesAtOnce
+  for (let at = 0; at < plans.length; at += most) {
+    const scopes: Scope[] = []
+    const settled = await Promise.allSettled(
+      plans.slice(at, at + most).map(plan => {
+        const own = scope.beside()
+        scopes.push(own)
+        return written(plan, own, parts)
+      }),
+    )
+    // Each in its place, whichever was done first.
+    for (const own of scopes) scope.join(own)
+    const failed = firstFailure(settled)
+    if (failed !== undefined) {
+      step.onFailure(at + failed)
+      throw (settled[failed] as PromiseRejectedResult).reason
+    }
+    all.push(...settled.flatMap(one => (one.status === 'fulfilled' ? [one.value] : [])))
   }
-  return { kind: 'read', answer: await reads.read(step, scope) }
+  return all
+}
+
+/** The first failure that is not one of a transaction in which another statement has failed. */
+function firstFailure(settled: readonly PromiseSettledResult<Written>[]): number | undefined {
+  const failed = settled.flatMap((one, index) =>
+    one.status === 'rejected' ? [{ index, cause: one.reason }] : [],
+  )
+  return (failed.find(({ cause }) => !(cause instanceof TransactionFailed)) ?? failed[0])?.index
 }

@@ -106,7 +106,8 @@ export class Writer {
   ): Promise<T> {
     const { security, reads, lockWaitMs } = this.#options
     const own = this.#ownTransaction(program)
-    const limitMs = own !== undefined && own.locks.length > 0 ? lockWaitMs : Number.POSITIVE_INFINITY
+    const isLong = own !== undefined && (own.isSnapshot || own.locks.length > 0)
+    const limitMs = isLong ? lockWaitMs : Number.POSITIVE_INFINITY
     const parts = { writes: this.#writes, security, reads, records, limitMs }
     let done: { readonly result: T } | undefined
     const run = async (scope: Scope): Promise<Written> => {

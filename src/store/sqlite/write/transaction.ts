@@ -3,8 +3,8 @@
  * that they see what the steps before them have changed.
  */
 import { ApiError } from '../../../errors.ts'
-import type { GuardedCompositeRead, GuardedRead } from '../../../plan/guarded.ts'
-import type { GuardedProgram } from '../../../plan/transaction.ts'
+import type { GuardedCompositeRead, GuardedRead, GuardedWrite } from '../../../plan/guarded.ts'
+import type { GuardedProgram, Together } from '../../../plan/transaction.ts'
 import type { QueryStatistics } from '../../advice/statistics.ts'
 import { once } from '../../once.ts'
 import type { Answer, ReadShape } from '../../read/answers.ts'
@@ -13,11 +13,14 @@ import { shapeRun } from '../../read/shape-run.ts'
 import type { RecordChanges } from '../../records.ts'
 import { noSlots } from '../../values.ts'
 import {
+  type GuardedPlanStep,
   type GuardedStep,
   isRecordChange,
+  isTogether,
   isWrite,
   ProgramRun,
   type StepDone,
+  writesOf,
 } from '../../write/transaction.ts'
 import type { Writes } from '../../write/writes.ts'
 import type { Written } from '../../write/written.ts'
@@ -113,6 +116,22 @@ function stepDone(
   spent: { readMs: number },
 ): StepDone {
   if (isRecordChange(step)) return { kind: 'record', done: answered(records.steps(step)) }
-  if (isWrite(step)) return { kind: 'write', written: answered(writes.run(step, scope)) }
+  const write = (plan: GuardedWrite): Written => answered(writes.run(plan, scope))
+  if (isTogether(step)) return { kind: 'writes', all: oneByOne(step, write) }
+  if (isWrite(step)) return { kind: 'write', written: write(step) }
   return { kind: 'read', answer: reads.read(step, spent) }
+}
+
+function oneByOne(
+  step: Together<GuardedPlanStep>,
+  write: (plan: GuardedWrite) => Written,
+): readonly Written[] {
+  return writesOf(step).map((plan, index) => {
+    try {
+      return write(plan)
+    } catch (cause) {
+      step.onFailure(index)
+      throw cause
+    }
+  })
 }

@@ -1,0 +1,99 @@
+/** What a batch may take at most, and what references are. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { checkModel } from '../../src/model/check.ts'
+import { Results, referencesIn, resolveBody, resolvePath } from '../../src/rest/batch/references.ts'
+import { type Bench, openBench } from '../contract/rest/bench.ts'
+import { ann, seedBlog } from '../contract/rest/blog.ts'
+import { openStore, sqlite } from '../contract/rest/databases.ts'
+import blog from '../models/blog.ts'
+
+async function withBench(use: (bench: Bench) => Promise<void>): Promise<void> {
+  const bench = await openBench(checkModel(blog), each => openStore(sqlite, each))
+  try {
+    await seedBlog(bench)
+    await use(bench)
+  } finally {
+    await bench.close()
+  }
+}
+
+async function send(bench: Bench, operations: readonly unknown[]) {
+  const { status, body } = await bench.send(
+    { method: 'POST', url: '/api/v1/batch', body: { operations } },
+    ann,
+  )
+  return { status, text: String(body) }
+}
+
+test('the results of a batch are bounded in all, and nothing is done beyond', () =>
+  withBench(async bench => {
+    for (let at = 0; at < 20; at++) {
+      await bench.seed('posts', { title: 'long', body: 'x'.repeat(40_000), author_id: 2 })
+    }
+    const before = await bench.dump()
+    const list = { method: 'GET', path: '/posts?per_page=100' }
+    const few = await send(
+      bench,
+      Array.from({ length: 5 }, () => list),
+    )
+    assert.equal(few.status, 200)
+    const change = { method: 'PATCH', path: '/posts/1', body: { title: 'changed' } }
+    const many = await send(bench, [change, ...Array.from({ length: 99 }, () => list)])
+    assert.equal(many.status, 400, many.text.slice(0, 200))
+    assert.match(many.text, /8,388,608 characters/)
+    assert.deepEqual(await bench.dump(), before)
+  }))
+
+test('what references copy is bounded in all', () =>
+  withBench(async bench => {
+    const long = { method: 'POST', path: '/posts', body: { title: 'a', body: 'x'.repeat(60_000) }, as: 'a' }
+    const copy = { method: 'POST', path: '/posts', body: { title: 'b', body: '$a.body' } }
+    const few = await send(bench, [long, ...Array.from({ length: 10 }, () => copy)])
+    assert.equal(few.status, 200, few.text.slice(0, 200))
+    const before = await bench.dump()
+    const many = await send(bench, [long, ...Array.from({ length: 99 }, () => copy)])
+    assert.equal(many.status, 400, many.text.slice(0, 200))
+    assert.match(many.text, /1,048,576 characters/)
+    assert.deepEqual(await bench.dump(), before)
+  }))
+
+test('a body without references stays as it is, but for doubled signs', () => {
+  const results = new Results()
+  fc.assert(
+    fc.property(fc.jsonValue(), value => {
+      fc.pre([...referencesIn(value)].length === 0 && !JSON.stringify(value).includes('"$$'))
+      assert.deepEqual(resolveBody(value, results), value)
+    }),
+  )
+})
+
+test('every text can be written, whatever it looks like', () => {
+  const looks = fc.oneof(
+    fc.string(),
+    fc.stringMatching(/^\$+[a-z]*\.?[a-z]*$/),
+    fc.constantFrom('$a.id', '$$a.id', '$', '$$', '$5.00', '$a', '$a.id '),
+  )
+  fc.assert(
+    fc.property(looks, text => {
+      const written = text.startsWith('$') ? `$${text}` : text
+      assert.deepEqual(resolveBody({ text: [written] }, new Results()), { text: [text] })
+    }),
+  )
+})
+
+test('references lead to members of results, and to nothing that these inherit', () => {
+  const results = new Results()
+  results.add('a', '{"id":7,"name":"Ann","gone":null,"list":[1]}')
+  results.add('none', null)
+  assert.equal(resolvePath('/users/$a.id/posts', results), '/users/7/posts')
+  const body = JSON.parse('{"a":"$a.id","b":["$a.name",{"__proto__":"$a.gone"}]}')
+  assert.equal(JSON.stringify(resolveBody(body, results)), '{"a":7,"b":["Ann",{"__proto__":null}]}')
+  for (const text of ['$a.list', '$a.toString', '$a.__proto__', '$none.id', '$b.id']) {
+    assert.throws(() => resolveBody(text, results), { code: 'BAD_REQUEST' }, text)
+  }
+  for (const path of ['/users/$a.name', '/users/$a.gone', '/users/$none.id']) {
+    assert.throws(() => resolvePath(path, results), { code: 'BAD_REQUEST' }, path)
+  }
+})

@@ -1,0 +1,46 @@
+/** Which writes are next: nobody waits for those that are long. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { OwnTransaction, QueuedWrite } from '../../../src/store/postgres/write/group.ts'
+import { WriteQueues } from '../../../src/store/postgres/write/queues.ts'
+
+const own: OwnTransaction = { isSnapshot: false, locks: [] }
+const long: OwnTransaction = { isSnapshot: true, locks: [] }
+
+function write(name: string, of?: OwnTransaction): QueuedWrite<string> {
+  const job = { key: undefined, alone: false, run: async () => name, ...(of && { own: of }) }
+  return { job, resolve: () => {}, reject: () => {} }
+}
+
+const namesOf = (group: readonly QueuedWrite<string>[]) =>
+  Promise.all(group.map(({ job }) => job.run(undefined as never)))
+
+test('each kind has its turn, and single writes share one', async () => {
+  const queues = new WriteQueues<string>(2)
+  for (const name of ['a', 'b']) queues.add(write(name))
+  for (const name of ['c', 'd']) queues.add(write(name, own))
+  for (const name of ['e', 'f']) queues.add(write(name, long))
+  assert.equal(queues.count, 6)
+  const order: string[][] = []
+  for (let group = queues.take(); group.length > 0; group = queues.take()) {
+    order.push(await namesOf(group))
+    queues.ended(group)
+  }
+  assert.deepEqual(order, [['c'], ['e'], ['a', 'b'], ['d'], ['f']])
+  assert.equal(queues.count, 0)
+})
+
+test('while as many long ones as may be are under way, only others begin', async () => {
+  const queues = new WriteQueues<string>(2)
+  for (const name of ['e', 'f']) queues.add(write(name, long))
+  const first = queues.take()
+  assert.deepEqual(await namesOf(first), ['e'])
+  assert.deepEqual(queues.take(), [])
+  queues.add(write('a'))
+  queues.add(write('c', own))
+  assert.deepEqual(await namesOf(queues.take()), ['a'])
+  assert.deepEqual(await namesOf(queues.take()), ['c'])
+  assert.deepEqual(queues.take(), [])
+  queues.ended(first)
+  assert.deepEqual(await namesOf(queues.take()), ['f'])
+})
