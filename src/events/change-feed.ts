@@ -34,12 +34,18 @@ export interface FeedBounds {
   readonly drawn: number
 }
 
+/** Readers of the log hold no more rows at once than have so many bytes, and one more. */
+export const maxBatchBytes = 2 * 1024 * 1024
+
 export interface ChangeFeed {
   /** The newest event's number; 0 for an empty log. */
   last(): Awaitable<number>
   bounds(): Awaitable<FeedBounds>
-  /** The changes that follow an event, in commit order. */
-  after(event: number, limit: number): Awaitable<readonly LoggedChange[]>
+  /**
+   * The changes that follow an event, in commit order: at most `limit`, and with `maxBytes` no more once their rows have
+   * so many bytes. So fewer than `limit` need not be all that there are.
+   */
+  after(event: number, limit: number, maxBytes?: number): Awaitable<readonly LoggedChange[]>
   /** Calls `listener` after commits of this process, and after commits of other processes that `look` has noticed. */
   onCommit(listener: () => void): () => void
   /** Notices what other processes have committed. */

@@ -1,6 +1,6 @@
 /** Reads every event of the log once, in commit order, while there are subscribers. */
 import type { Awaitable } from '../plan/answer.ts'
-import type { ChangeFeed, LoggedChange } from './change-feed.ts'
+import { type ChangeFeed, type LoggedChange, maxBatchBytes } from './change-feed.ts'
 import { isTemporary, type Outage } from './outage.ts'
 import { checkResumable } from './resume.ts'
 
@@ -121,7 +121,7 @@ export class LogReader {
     const { feed, beforeDelivery, deliver } = this.#parts
     this.#isBehind = false
     while (this.#isWanted) {
-      const changes = await feed.after(this.#last, batchSize)
+      const changes = await feed.after(this.#last, batchSize, maxBatchBytes)
       const [next] = changes
       if (!next) return
       if (next.event !== this.#last + 1) await this.#checkLoss()

@@ -2,7 +2,7 @@
  * Sends subscribers what they missed: reads the log in batches, in turn for each caller, until a subscriber has all that
  * the live reader has delivered; then the subscriber joins the live groups at exactly that event.
  */
-import type { ChangeFeed, LoggedChange } from './change-feed.ts'
+import { type ChangeFeed, type LoggedChange, maxBatchBytes } from './change-feed.ts'
 import { isTemporary, type Outage } from './outage.ts'
 import type { Rendering } from './rendering.ts'
 import { type Replay, ReplayQueue } from './replay-queue.ts'
@@ -83,7 +83,7 @@ export class Replays {
 
   async #read(position: number): Promise<Batch> {
     const { feed } = this.#parts
-    const found = await feed.after(position, batchSize)
+    const found = await feed.after(position, batchSize, maxBatchBytes)
     if (found[0]?.event !== position + 1) checkResumable(position, await feed.bounds())
     const end = position - (position % batchSize) + batchSize
     const changes = found.filter(({ event }) => event <= end)

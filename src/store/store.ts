@@ -167,8 +167,11 @@ export interface Changes {
    */
   hold(name: string, event: number | null): Promise<void>
   counts(): LogCounts
-  /** What came after a change, in the order of commits. */
-  after(event: number, limit: number): Awaitable<readonly Change[]>
+  /**
+   * What came after a change, in the order of commits: at most `limit`, and with `maxBytes` no more rows once these have
+   * so many bytes. So fewer than `limit` need not be all that there are.
+   */
+  after(event: number, limit: number, maxBytes?: number): Awaitable<readonly Change[]>
   /** Calls `listener` after commits of this store, and those of others once `look` or a read notices them. */
   onCommit(listener: CommitListener): () => void
   /** Notices what other processes have committed. */

@@ -29,6 +29,14 @@ describe('a page of the log', () => {
     assert.equal(full.position, 4)
   })
 
+  it('goes on where large rows ended a read early', async () => {
+    const feed = stubFeed()
+    const body = 'x'.repeat(1_000_000)
+    feed.commit(...Array.from({ length: 8 }, () => ({ row: { body } })))
+    const page = await readLogPage(feed, posts, { after: 0, limit: 10 })
+    assert.deepEqual([page.position, page.hasMore, page.replies.length], [8, false, 4])
+  })
+
   it('reads a bounded number of rows, and makes progress where nothing is shown', async () => {
     const feed = feedOf(2500, 'others')
     const reads: number[] = []

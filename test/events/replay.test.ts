@@ -28,9 +28,10 @@ function fixture({ answer, render }: Fixture = {}) {
     ...stub,
     last: () => (answer ? answer().then(() => stub.last()) : stub.last()),
     bounds: () => (answer ? answer().then(() => stub.bounds()) : stub.bounds()),
-    after(event, limit) {
+    after(event, limit, maxBytes) {
       reads.push(event)
-      return answer ? answer().then(() => stub.after(event, limit)) : stub.after(event, limit)
+      const found = stub.after(event, limit, maxBytes)
+      return answer ? answer().then(() => found) : found
     },
   }
   const request = stubRequest(({ row }) => {
@@ -274,6 +275,24 @@ describe('a client that is slow', () => {
     assert.deepEqual(slow.got, numbers(1, 1001))
     slow.subscription.close()
     quick.subscription.close()
+  })
+})
+
+describe('large rows', () => {
+  test('are read few at a time, and none is missed', async () => {
+    const { stub, subscribe, reads } = fixture()
+    const body = 'x'.repeat(1_000_000)
+    const large = Array.from({ length: 30 }, () => ({ row: { body } }))
+    stub.commit(...large)
+    const resumed = await subscribe(0)
+    await until(() => resumed.got.length === 30)
+    assert.deepEqual(resumed.got, numbers(1, 30))
+    assert.ok(reads.length >= 10, `${reads.length} reads`)
+    const live = await subscribe()
+    stub.commit(...large)
+    await until(() => resumed.got.length === 60 && live.got.length === 30)
+    assert.deepEqual([resumed.got, live.got], [numbers(1, 60), numbers(31, 60)])
+    for (const { subscription } of [resumed, live]) subscription.close()
   })
 })
 

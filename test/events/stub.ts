@@ -37,7 +37,18 @@ export function stubFeed(): StubFeed {
     looks: 0,
     last: () => feed.log.at(-1)?.event ?? 0,
     bounds: () => ({ pruned: feed.pruned, drawn: feed.log.at(-1)?.event ?? feed.pruned }),
-    after: (event, limit) => feed.log.filter(change => change.event > event).slice(0, limit),
+    after(event, limit, maxBytes = Number.POSITIVE_INFINITY) {
+      let bytes = 0
+      const isWithin = ({ row, before }: LoggedChange) => {
+        const fits = bytes < maxBytes
+        bytes += row.length + (before?.length ?? 0)
+        return fits
+      }
+      return feed.log
+        .filter(change => change.event > event)
+        .slice(0, limit)
+        .filter(isWithin)
+    },
     onCommit(listener) {
       feed.listeners.add(listener)
       return () => feed.listeners.delete(listener)

@@ -6,6 +6,7 @@ import { type Sql, slot, sql } from '../sql/writer.ts'
 import { noInputs, type ResultRow, type SqlValue, slotted } from '../values.ts'
 import type { Rows, Steps } from '../write/steps.ts'
 import { basesSql, lowestHoldSql } from './keys.ts'
+import { bytesSql } from './logged-change.ts'
 
 export interface Retention {
   /** How long events are kept, in milliseconds. 30 days by default. */
@@ -26,11 +27,7 @@ export function retentionOf({ keptMs, maxBytes, idleMs }: Partial<Retention> = {
 export const rowsPerPrune = 500
 const bytesPerPrune = 4 * 1024 * 1024
 
-/** About what a row takes beside its texts: numbers, names, page and index entries. */
-const rowBytes = 150
 const samples = 32
-
-const bytesSql = sql`octet_length("data") + coalesce(octet_length("before"), 0) + coalesce(octet_length("changed"), 0) + ${[String(rowBytes)]}`
 
 /** The statements that look. */
 export const pruneSql = {

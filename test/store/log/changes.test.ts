@@ -46,6 +46,27 @@ for (const { name, within } of databases) {
     })
   })
 
+  test(`${name}: a read that is bounded by bytes ends with the row that reaches the bound`, async () => {
+    await withClient(async client => {
+      const { changes } = client.store
+      const start = Number(await changes.last())
+      const body = 'ä'.repeat(5_000)
+      for (let post = 0; post < 5; post++) await client.create('posts', { title: 'a', body, author_id: 1 })
+      await client.update('posts', 1, { title: 'b' })
+      const read = async (limit: number, maxBytes: number) =>
+        (await changes.after(start, limit, maxBytes)).map(change => change.event - start)
+      assert.deepEqual(await read(10, 1), [1])
+      assert.deepEqual(await read(10, 15_000), [1, 2])
+      assert.deepEqual(await read(10, 25_000), [1, 2, 3])
+      assert.deepEqual(await read(2, 1_000_000), [1, 2])
+      assert.deepEqual(await read(10, 1_000_000), [1, 2, 3, 4, 5, 6])
+      // An update has the row before it, too.
+      const update = await changes.after(start + 5, 10, 1_000_000)
+      assert.equal(update.length, 1)
+      assert.deepEqual(await changes.after(start + 6, 10, 1_000_000), [])
+    })
+  })
+
   test(`${name}: the rows hold nothing internal`, async () => {
     await withClient(async ({ store }) => {
       const [made] = await store.changes.after(0, 1)

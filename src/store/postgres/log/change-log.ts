@@ -7,7 +7,7 @@ import { noInputs, slotted } from '../../values.ts'
 import type { Pool } from '../connections/pool.ts'
 import type { Rows } from '../connections/statement.ts'
 import type { Checks } from '../versions/checks.ts'
-import { drawn, eventsAfter, held, newest, pruned } from './event-log.ts'
+import { drawn, eventsAfter, eventsWithin, held, newest, pruned } from './event-log.ts'
 
 /** How soon to look again for changes that others' unfinished commits keep back, in milliseconds. */
 const retryMs = 5
@@ -47,9 +47,12 @@ export class ChangeLog implements Changes {
   }
 
   /** Answers read before it are not remembered beyond it: what a change is delivered with is no older than it. */
-  async after(event: number, limit: number): Promise<readonly Change[]> {
-    const queries = [drawn.with(noInputs), held.with(noInputs), eventsAfter.with(slotted([event, limit]))]
-    const results = await this.#pool.ask(queries)
+  async after(event: number, limit: number, maxBytes?: number): Promise<readonly Change[]> {
+    const events =
+      maxBytes === undefined
+        ? eventsAfter.with(slotted([event, limit]))
+        : eventsWithin.with(slotted([event, limit, maxBytes]))
+    const results = await this.#pool.ask([drawn.with(noInputs), held.with(noInputs), events])
     const bound = boundOf(results)
     const rows = results[2] ?? []
     const settled = rows.filter(([id]) => Number(id) <= bound)

@@ -4,7 +4,7 @@
  * at the lowest key that is held, then at the events: what is not above either can no longer get company.
  */
 import { prunedSql } from '../../log/keys.ts'
-import { changeColumns } from '../../log/logged-change.ts'
+import { afterSql, afterWithinSql } from '../../log/logged-change.ts'
 import { type Sql, slot, sql } from '../../sql/writer.ts'
 import { statementOf } from '../connections/statement.ts'
 
@@ -45,9 +45,8 @@ export const newest = statementOf(sql`SELECT greatest((SELECT max("id") FROM "_e
 
 export const pruned = statementOf(sql`SELECT ${prunedSql}`)
 
-export const eventsAfter = statementOf(
-  sql`SELECT ${changeColumns} FROM "_events" WHERE "id" > ${slot(0)} ORDER BY "id" LIMIT ${slot(1)}`,
-)
+export const eventsAfter = statementOf(afterSql)
+export const eventsWithin = statementOf(afterWithinSql)
 
 /** The row of `_touched` that no transaction has left: its name is the id below which rows may be gone. */
 export const floorRow = sql`'0'::xid8`

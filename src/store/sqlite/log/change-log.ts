@@ -2,8 +2,8 @@
 import type { Hold } from '../../log/holds.ts'
 import { prunedSql } from '../../log/keys.ts'
 import type { LogMetrics } from '../../log/log-metrics.ts'
-import { changeColumns, loggedChange } from '../../log/logged-change.ts'
-import { slot, sql } from '../../sql/writer.ts'
+import { afterSql, afterWithinSql, loggedChange } from '../../log/logged-change.ts'
+import { sql } from '../../sql/writer.ts'
 import type { Change, Changes, CommitListener, LogBounds, LogCounts } from '../../store.ts'
 import { noInputs, slotted } from '../../values.ts'
 import type { Connection, Statement } from '../connection.ts'
@@ -19,6 +19,7 @@ export class ChangeLog implements Changes {
   readonly #connection: Connection
   readonly #bounds: Statement
   readonly #after: Statement
+  readonly #afterWithin: Statement
   readonly #listeners = new Set<CommitListener>()
 
   constructor(connection: Connection, { hold, metrics }: ChangeLogParts) {
@@ -28,18 +29,21 @@ export class ChangeLog implements Changes {
     this.#bounds = connection.prepare(
       sql`SELECT ${prunedSql}, (SELECT "seq" FROM "sqlite_sequence" WHERE "name" = '_events')`,
     )
-    this.#after = connection.prepare(
-      sql`SELECT ${changeColumns} FROM "_events" WHERE "id" > ${slot(0)} ORDER BY "id" LIMIT ${slot(1)} + 0`,
-    )
+    this.#after = connection.prepare(afterSql)
+    this.#afterWithin = connection.prepare(afterWithinSql)
   }
 
   last(): number {
     return this.bounds().drawn
   }
 
-  after(event: number, limit: number): readonly Change[] {
+  after(event: number, limit: number, maxBytes?: number): readonly Change[] {
     this.#connection.hold()
-    return this.#after.all(slotted([event, limit])).map(loggedChange)
+    const rows =
+      maxBytes === undefined
+        ? this.#after.all(slotted([event, limit]))
+        : this.#afterWithin.all(slotted([event, limit, maxBytes]))
+    return rows.map(loggedChange)
   }
 
   bounds(): LogBounds {
