@@ -6,8 +6,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import type { Call, Reply } from '../../src/call.ts'
-import { createEvents } from '../../src/events/events.ts'
+import type { Reply } from '../../src/call.ts'
 import {
   type AccessRule,
   anyone,
@@ -36,6 +35,7 @@ import { seedItem, toCall } from '../contract/rest/bench.ts'
 import { type Kind, lockedPostgres, openStore, postgres, sqlite } from '../contract/rest/databases.ts'
 import { idempotencyOf } from '../idempotency/of-store.ts'
 import { until } from '../transports/service.ts'
+import { eventsOf } from './parts.ts'
 
 const letters = ['x', 'y', 'z'] as const
 
@@ -128,16 +128,7 @@ async function open(kind: Kind, read: AccessRule, readB: AccessRule): Promise<Pl
   const checked = checkModel(declare(read, readB))
   const { store, close } = await openStore(kind, checked)
   const run = createRun(createGuard(checked), store)
-  const onFault = (error: unknown) => {
-    throw error
-  }
-  const limits = { maxAnonymousConnections: 100, maxConnections: 100 }
-  const identify = () => {
-    throw new Error('nobody has a credential')
-  }
-  const events = createEvents({ feed: store.changes, identify, onFault, ...limits })
-  const clientOf = ({ address }: Call) => ({ credential: undefined, address, onGone: () => () => {} })
-  const parts = { events, feed: store.changes, clientOf, maxBufferedBytes: 1_000_000 }
+  const parts = eventsOf(store)
   const idempotency = idempotencyOf(store, run)
   const hooks = new Map()
   const rest = createRest({ model: checked, run, hooks, idempotency, baseUrl: undefined, events: parts })
@@ -149,7 +140,7 @@ async function open(kind: Kind, read: AccessRule, readB: AccessRule): Promise<Pl
     run,
     rest,
     async close() {
-      events.hub.close()
+      parts.events.hub.close()
       await close()
     },
   }

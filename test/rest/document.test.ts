@@ -100,6 +100,8 @@ for (const [name, document] of Object.entries(documents)) {
       const scopes: readonly string[] = operation.operation['x-required-scopes'] ?? []
       // A user who has just deleted themselves could do nothing more.
       if (operation.method === 'DELETE') continue
+      // Needs any one of them, and more for collections that are named: see `test/events/service.test.ts`.
+      if (operation.path === '/api/v1/events') continue
       for (const missing of [undefined, ...scopes]) {
         const held = new Set(scopes.filter(scope => scope !== missing))
         const reply = await ask(name, operation, user(1, 'admin', held))

@@ -14,6 +14,7 @@ import { type Principal, system } from '../../../src/principal.ts'
 import { createRest, errorReply } from '../../../src/rest/rest.ts'
 import { createRun } from '../../../src/serve/store.ts'
 import type { Store } from '../../../src/store/store.ts'
+import { eventsOf } from '../../events/parts.ts'
 import { idempotencyOf } from '../../idempotency/of-store.ts'
 
 export type OpenStore = (model: Model) => Promise<{ readonly store: Store; close(): Promise<void> }>
@@ -140,7 +141,7 @@ export async function openBench(model: Model, openStore: OpenStore): Promise<Ben
   const { store, close } = await openStore(model)
   const run = createRun(createGuard(model), store)
   const idempotency = idempotencyOf(store, run)
-  const rest = createRest({ model, run, hooks, idempotency, baseUrl: undefined })
+  const rest = createRest({ model, run, hooks, idempotency, baseUrl: undefined, events: eventsOf(store) })
   return {
     run,
     close,

@@ -1,0 +1,22 @@
+/** What REST needs for events where there is no server. */
+import type { Call } from '../../src/call.ts'
+import { createEvents } from '../../src/events/events.ts'
+import type { EventsParts } from '../../src/rest/events/parts.ts'
+import type { Store } from '../../src/store/store.ts'
+
+/** Callers have no credential that could end, and never go. */
+export function eventsOf({ changes }: Pick<Store, 'changes'>): EventsParts {
+  const events = createEvents({
+    feed: changes,
+    identify: () => {
+      throw new Error('nobody has a credential')
+    },
+    onFault: error => {
+      throw error
+    },
+    maxAnonymousConnections: 100,
+    maxConnections: 100,
+  })
+  const clientOf = ({ address }: Call) => ({ credential: undefined, address, onGone: () => () => {} })
+  return { events, feed: changes, clientOf, maxBufferedBytes: 1_000_000 }
+}
