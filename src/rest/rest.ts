@@ -170,11 +170,11 @@ class RestHandler {
   #read(route: Exclude<Route, { kind: 'events' }>, call: Call, principal: Principal): Awaitable<Reply> {
     if (route.kind === 'openapi') return this.#readDocument(call)
     if (route.kind === 'me') return this.#readMe(route, call, principal)
-    if (route.kind === 'action') throw new ApiError('NOT_FOUND')
-    if (route.kind === 'nested') return this.#readNested(route, call, principal)
     const view = this.#view(route.collection.name, principal)
     if (route.kind === 'item') return this.#readItem(route, view, route.id, call, principal)
     if (route.kind === 'collection') return this.#readList(route, view.list, undefined, call, principal)
+    if (route.kind === 'action') throw new ApiError('NOT_FOUND')
+    if (route.kind === 'nested') return this.#readNested(route, call, principal)
     const scope = view.sublist(route.relation)
     if (!scope) throw new ApiError('NOT_FOUND')
     return this.#readList(route, scope, route.id, call, principal)
